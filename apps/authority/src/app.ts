@@ -1,0 +1,143 @@
+import { Refusal } from '@chancery/contract'
+import {
+  BatchClosed,
+  BatchOverflow,
+  LimiterUnavailable,
+  MemoryLimiter,
+  createServer,
+  startJobs,
+  systemClock,
+  systemIds,
+  watchProcess,
+} from '@chancery/service-kit'
+import type { Clock, HttpServer, Ids, Limiter, Log, RunningService } from '@chancery/service-kit'
+import { guardFor } from './auth/access.ts'
+import { openNonceBook } from './auth/nonces.ts'
+import { RevokedOperatorKeys } from './auth/operator-keys.ts'
+import { BINDINGS } from './features.ts'
+import { registerGauges } from './features/health/gauges.ts'
+import { PublicMaterial } from './features/public-material.ts'
+import { StartRefused, loadGenesis } from './genesis.ts'
+import { authorityJobs } from './jobs.ts'
+import { createMetrics } from './metrics.ts'
+import type { Office } from './office.ts'
+import type { AuthoritySettings } from './settings.ts'
+import { openSigner } from './signing/key-providers.ts'
+import { checkStart, claimIdentity } from './start-checks.ts'
+import { UnknownOutcome } from './store/database.ts'
+import type { Store } from './store/database.ts'
+import { stampReader } from './store/heads.ts'
+import { migrate } from './store/migrate.ts'
+import { openStore, translateStoreError } from './store/open.ts'
+import { DatabaseLimiter } from './store/shared-limiter.ts'
+
+export interface RunningAuthority extends RunningService {
+  readonly url: string
+  readonly office: Office
+}
+
+/** What tests replace; everything else is real. */
+export interface AppParts {
+  readonly log: Log
+  readonly clock?: Clock
+  readonly ids?: Ids
+}
+
+/** Builds the office, migrates the database, binds the features and listens. */
+export async function startAuthority(settings: AuthoritySettings, parts: AppParts): Promise<RunningAuthority> {
+  const { log, clock = systemClock, ids = systemIds } = parts
+  const { block: genesis, text: genesisText } = await loadGenesis(settings.genesisFile)
+  const signer = await openSigner(settings.keySource, settings.keyId, log)
+  await checkStart(settings, genesis, signer, clock.now(), log)
+  const store = openStore(settings.storePlace)
+  try {
+    await migrate(store, () => clock.now())
+    await claimIdentity(store, genesis, signer, clock.now())
+  } catch (error) {
+    await store.close()
+    throw error
+  }
+  let serving = true
+  const routes = BINDINGS.map((binding) => binding.route)
+  const office: Office = {
+    settings,
+    routes,
+    genesis,
+    genesisText,
+    instance: settings.instanceId ?? ids.hex(12),
+    signer,
+    store,
+    stamps: stampReader(store),
+    nonces: openNonceBook(store),
+    operators: settings.operators,
+    revokedOperatorKeys: new RevokedOperatorKeys(),
+    limiter: chooseLimiter(settings, store, clock),
+    processLimiter: new MemoryLimiter(clock),
+    publicMaterial: new PublicMaterial(),
+    clock,
+    ids,
+    log,
+    metrics: createMetrics(routes),
+    isServing: () => serving,
+  }
+  registerGauges(office)
+  const watch = watchProcess(office.metrics.registry, clock)
+  const server = buildServer(office)
+  const url = await server.listen(settings.host, settings.port)
+  const jobs = startJobs(authorityJobs(office), { clock, log, metrics: office.metrics.registry })
+  log.info('authority is serving', {
+    url,
+    instance: office.instance,
+    sovereign: genesis.network_name,
+    backend: store.backend,
+  })
+  return {
+    url,
+    office,
+    turnNotReady: () => {
+      serving = false
+    },
+    stopAccepting: () => server.stopAccepting(),
+    async close() {
+      watch.stop()
+      await jobs.stop()
+      await office.nonces.close()
+      await office.limiter.close()
+      await store.close()
+    },
+  }
+}
+
+function buildServer(office: Office): HttpServer {
+  return createServer({
+    bindings: BINDINGS,
+    context: office,
+    guard: guardFor(office),
+    ids: office.ids,
+    log: office.log,
+    proxyHops: office.settings.proxyHops,
+    maxRequestBytes: office.settings.maxRequestBytes,
+    translate,
+    observe: (route, status, seconds) => office.metrics.requests.observe(route?.id ?? 'none', status, seconds),
+  })
+}
+
+/** Failures of our own parts, as the refusal they mean. A lost COMMIT says so: the caller must look before repeating. */
+function translate(error: unknown): Refusal | undefined {
+  if (error instanceof UnknownOutcome)
+    return new Refusal('service_unavailable', { outcome: 'unknown' }, { cause: error })
+  const isBusy = error instanceof LimiterUnavailable || error instanceof BatchOverflow || error instanceof BatchClosed
+  const cause = isBusy ? error : translateStoreError(error)
+  return cause === undefined ? undefined : new Refusal('service_unavailable', {}, { cause })
+}
+
+function chooseLimiter(settings: AuthoritySettings, store: Store, clock: Clock): Limiter {
+  switch (settings.limiterStore) {
+    case 'memory':
+      return new MemoryLimiter(clock)
+    case 'database':
+      return new DatabaseLimiter(store, clock)
+    case 'redis':
+      throw new StartRefused('RATE_LIMIT_STORE: redis is not part of this release yet, use database')
+  }
+}

@@ -1,0 +1,51 @@
+import type { AuditEventType } from '@chancery/contract'
+import { writeInstant, writeJson, writeSortable } from '@chancery/protocol'
+import type { JsonObject } from '@chancery/protocol'
+import type { Call } from '@chancery/service-kit'
+import type { Office } from '../office.ts'
+import type { Tx } from '../store/database.ts'
+
+/** One thing that happened, as protocol/core 26 lists it. Never a body, token, signature or private key. */
+export interface AuditEvent {
+  readonly type: AuditEventType
+  readonly details: JsonObject
+}
+
+/** Which request caused an event, and through which operator key. */
+export function causedBy(call: Call & { readonly operator?: { readonly key_id: string } }): JsonObject {
+  const cause = { remote_addr: call.remoteAddress, request_id: call.requestId }
+  return call.operator === undefined ? cause : { ...cause, key_id: call.operator.key_id }
+}
+
+/** Stores an event in the transaction of the change it tells of: one cannot be there without the other. */
+export async function recordAudit(tx: Tx, office: Office, event: AuditEvent): Promise<void> {
+  const now = office.clock.now()
+  const record = {
+    event_id: office.ids.uuid(),
+    event_type: event.type,
+    details: event.details,
+    created_at: writeInstant(now),
+  }
+  await tx
+    .insertInto('audit_events')
+    .values({
+      event_id: record.event_id,
+      event_type: event.type,
+      event_json: writeJson(record),
+      created_at: writeSortable(now),
+    })
+    .execute()
+}
+
+/**
+ * For refused authentications: best effort. The caller is refused whatever happens here; an event that could not be
+ * stored is counted and logged, so that silence is not mistaken for calm.
+ */
+export async function recordRefusedCaller(office: Office, event: AuditEvent): Promise<void> {
+  try {
+    await recordAudit(office.store.db, office, event)
+  } catch (error) {
+    office.metrics.auditWriteFailures.increase()
+    office.log.error('an audit event could not be stored', { event_type: event.type, error })
+  }
+}

@@ -1,0 +1,67 @@
+import { Refusal, limiterOfRoute } from '@chancery/contract'
+import type { Access, Route } from '@chancery/contract'
+import { LimiterUnavailable, limitAddress } from '@chancery/service-kit'
+import type { Binding, Call, Guard, HandlerAnswer } from '@chancery/service-kit'
+import type { Office } from '../office.ts'
+import { authenticateOperator, hasOperatorHeaders } from './operator.ts'
+import type { OperatorCall } from './operator.ts'
+
+/** What a handler may rely on, by the access its route asks for. A wrong pairing does not compile. */
+export type CallFor<A extends Access> = A extends 'operator:standard' | 'operator:privileged'
+  ? OperatorCall
+  : A extends 'public-or-operator:standard'
+    ? Call | OperatorCall
+    : Call
+
+/** Ties a handler to its route; the route's access decides which call the handler gets. */
+export function bind<R extends Route>(
+  route: R,
+  handle: (call: CallFor<R['access']>, office: Office) => Promise<HandlerAnswer> | HandlerAnswer,
+): Binding<Office> {
+  // authorize() below makes the call the route's access stands for, so the handler's narrower type is true.
+  return { route, handle: handle as Binding<Office>['handle'] }
+}
+
+/** Who may call, and how often: both come from the route table only. */
+export function guardFor(office: Office): Guard {
+  return {
+    limit: (call, route) => countCall(call as Call, route, office),
+    authorize: (call, route) => authorize(call, route, office),
+  }
+}
+
+async function countCall(call: Call, route: Route, office: Office): Promise<void> {
+  const isOperatorCall = route.access === 'public-or-operator:standard' && hasOperatorHeaders(call)
+  const name = isOperatorCall ? 'admin' : route.limit
+  const facts = limiterOfRoute(name)
+  if (facts === undefined || name === 'none') return
+  const limit = office.settings.limits[name]
+  if (limit === 0) return
+  const counter = facts.perRoute ? route.id : name
+  const limiter = facts.store === 'process' ? office.processLimiter : office.limiter
+  try {
+    if (await limiter.hit(`${counter} ${limitAddress(call.remoteAddress)}`, limit)) return
+  } catch (error) {
+    // Never unlimited: a call that cannot be counted is not served.
+    if (error instanceof LimiterUnavailable) throw new Refusal('service_unavailable', {}, { cause: error })
+    throw error
+  }
+  throw new Refusal('rate_limit_exceeded')
+}
+
+async function authorize(call: Call, route: Route, office: Office): Promise<Call> {
+  switch (route.access) {
+    case 'operator:standard':
+      return authenticateOperator(call, office, 'standard')
+    case 'operator:privileged':
+      return authenticateOperator(call, office, 'privileged')
+    case 'public-or-operator:standard':
+      return hasOperatorHeaders(call) ? authenticateOperator(call, office, 'standard') : call
+    // Nodes and executors prove themselves in the body; their routes verify it in the order of their own tables.
+    case 'node':
+    case 'executor':
+    case 'public':
+    case 'internal':
+      return call
+  }
+}

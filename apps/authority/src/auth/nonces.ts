@@ -1,0 +1,35 @@
+import { LIMITS } from '@chancery/contract'
+import { seconds, sha256, toUtf8, writeSortable } from '@chancery/protocol'
+import type { Instant } from '@chancery/protocol'
+import { Batcher } from '@chancery/service-kit'
+import type { Clock } from '@chancery/service-kit'
+import type { NonceClaim, Store } from '../store/database.ts'
+
+/** Spends nonces; claims that arrive while one batch commits share the next. */
+export type NonceBook = Batcher<NonceClaim, boolean>
+
+export function openNonceBook(store: Store): NonceBook {
+  return new Batcher(async (claims) => [...(await store.claimNonces(claims))], { maxItems: 200, maxWaiting: 10_000 })
+}
+
+/**
+ * Claims (scope, nonce) once and for all; true when it was fresh. Only requests whose signature verified come here,
+ * so strangers cannot probe or fill the table. A row outlives the signed timestamp by more than the tolerance:
+ * deleting earlier would reopen the replay window.
+ */
+export function consumeNonce(book: NonceBook, scope: string, nonce: string, signedAt: Instant): Promise<boolean> {
+  const expires = signedAt + seconds(LIMITS.nonceKeptSeconds)
+  return book.add({ claim: claimOf(scope, nonce), expires_at: writeSortable(expires) })
+}
+
+/** 128 bits of SHA-256. The bar cannot occur twice: a scope never contains a line break and a nonce is printable. */
+function claimOf(scope: string, nonce: string): Uint8Array {
+  return sha256(toUtf8(`${scope}\n${nonce}`)).subarray(0, 16)
+}
+
+/** Removes what can no longer be replayed, a bounded number per run. */
+export async function purgeNonces(store: Store, clock: Clock): Promise<void> {
+  const before = writeSortable(clock.now())
+  const batch = store.db.selectFrom('nonces').select('claim').where('expires_at', '<', before).limit(10_000)
+  await store.db.deleteFrom('nonces').where('claim', 'in', batch).execute()
+}

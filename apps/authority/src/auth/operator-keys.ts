@@ -1,0 +1,70 @@
+import { readTrustedPublicKey } from '@chancery/protocol'
+import type { Office } from '../office.ts'
+import type { Stamps } from '../store/heads.ts'
+
+export type Tier = 'standard' | 'privileged'
+
+export interface OperatorKey {
+  readonly key_id: string
+  readonly publicKey: string
+  /** Parsed once: every admin request verifies against it. */
+  readonly bytes: Uint8Array
+  readonly tier: Tier
+}
+
+export type OperatorKeyring = ReadonlyMap<string, OperatorKey>
+
+const RANKS: Readonly<Record<Tier, number>> = { standard: 1, privileged: 2 }
+
+export function satisfiesTier(holder: Tier, required: Tier): boolean {
+  return RANKS[holder] >= RANKS[required]
+}
+
+/** Builds the ring, or says every problem at once (protocol/core 2 and 12). There is no default tier. */
+export function buildKeyring(
+  keys: ReadonlyMap<string, string>,
+  tiers: ReadonlyMap<string, string>,
+): { readonly ring: OperatorKeyring; readonly problems: readonly string[] } {
+  const problems: string[] = []
+  const ring = new Map<string, OperatorKey>()
+  for (const [key_id, publicKey] of keys) {
+    const bytes = readTrustedPublicKey(publicKey)
+    if (bytes === undefined) problems.push(`operator key ${key_id} is not an Ed25519 public key`)
+    const tier = tiers.get(key_id)
+    if (tier !== 'standard' && tier !== 'privileged') {
+      problems.push(`operator key ${key_id} needs the tier standard or privileged`)
+    } else if (bytes !== undefined) {
+      ring.set(key_id, { key_id, publicKey, bytes, tier })
+    }
+  }
+  for (const key_id of tiers.keys()) {
+    if (!keys.has(key_id)) problems.push(`a tier is given for ${key_id}, which is not a configured operator key`)
+  }
+  return { ring, problems }
+}
+
+/** Two ids for one key: revoking one of them leaves the key in use under the other. */
+export function sharedPublicKeys(ring: OperatorKeyring): readonly string[] {
+  const byKey = Map.groupBy(ring.values(), (key) => key.publicKey)
+  return [...byKey.values()]
+    .filter((group) => group.length > 1)
+    .map((group) => group.map((key) => key.key_id).join(', '))
+}
+
+/** Which keys are revoked, kept in memory under the stamp of their head row. */
+export class RevokedOperatorKeys {
+  #stamp: number | undefined
+  #ids: ReadonlySet<string> = new Set()
+
+  /** True when the key is revoked as of a stamp read for this very request: no instance serves a revoked key. */
+  async has(office: Office, key_id: string, stamps: Stamps): Promise<boolean> {
+    const stamp = stamps.get('operator-keys')
+    if (stamp === undefined || stamp !== this.#stamp) {
+      const rows = await office.store.db.selectFrom('revoked_operator_keys').select('key_id').execute()
+      this.#ids = new Set(rows.map((row) => row.key_id))
+      // The rows may be newer than the stamp, never older: the next request with a newer stamp reads them again.
+      this.#stamp = stamp
+    }
+    return this.#ids.has(key_id)
+  }
+}

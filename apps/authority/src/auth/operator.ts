@@ -1,0 +1,181 @@
+import { OPERATOR_HEADERS, OPERATOR_HEADER_MAX_CHARACTERS, Refusal, limiterOf } from '@chancery/contract'
+import type { AuditEventType } from '@chancery/contract'
+import { CLOCK_TOLERANCE, isKeyId, isNonce, readInstant, verifyOperatorRequest } from '@chancery/protocol'
+import type { Instant, JsonObject } from '@chancery/protocol'
+import { limitAddress } from '@chancery/service-kit'
+import type { Call } from '@chancery/service-kit'
+import { recordRefusedCaller } from '../audit/record.ts'
+import type { Office } from '../office.ts'
+import { consumeNonce } from './nonces.ts'
+import { satisfiesTier } from './operator-keys.ts'
+import type { OperatorKey, Tier } from './operator-keys.ts'
+
+export type OperatorCall = Call & { readonly operator: OperatorKey }
+
+interface Credentials {
+  readonly key_id: string
+  readonly timestamp: string
+  readonly nonce: string
+  readonly signature: string
+}
+
+type FailureReason =
+  | 'oversized_headers'
+  | 'missing_headers'
+  | 'unknown_key'
+  | 'revoked_key'
+  | 'invalid_timestamp'
+  | 'stale_timestamp'
+  | 'invalid_signature'
+  | 'nonce_replay'
+
+/** True when any of the four headers is there: such a call is judged as an operator's, never as a stranger's. */
+export function hasOperatorHeaders(call: Pick<Call, 'headers'>): boolean {
+  return Object.values(OPERATOR_HEADERS).some((name) => call.headers.all(name).length > 0)
+}
+
+/**
+ * Checks 2 and 4 to 12 of protocol/core 11.3, in their order (1 and 3 are the edge's: address limit, body). The
+ * order is the security: revoked keys before signature work, signature before the nonce table, nonce before tier.
+ */
+export async function authenticateOperator(call: Call, office: Office, required: Tier): Promise<OperatorCall> {
+  await refuseThrottledAddress(call, office)
+  const credentials = await readCredentials(call, office)
+  await refuseThrottledKey(call, office, credentials.key_id)
+  const operator = await findUsableKey(call, office, credentials.key_id)
+  const signedAt = await checkTimestamp(call, office, credentials)
+  await checkSignature(call, office, credentials, operator)
+  await spendNonce(call, office, credentials, signedAt)
+  await checkTier(call, office, operator, required)
+  return Object.assign(call, { operator })
+}
+
+/** 2. An address that keeps failing is turned away before it costs anything. */
+async function refuseThrottledAddress(call: Call, office: Office): Promise<void> {
+  if (await office.limiter.isOver(addressBucket(call), failureLimit(office))) {
+    await refuseThrottled(call, office, addressBucket(call), {})
+  }
+}
+
+/** 4 and 5. Bounded and single first; a key id or nonce outside its grammar counts as missing. */
+async function readCredentials(call: Call, office: Office): Promise<Credentials> {
+  const values = Object.values(OPERATOR_HEADERS).map((name) => call.headers.all(name))
+  const isOversized = values.some((all) => all.length > 1 || (all[0]?.length ?? 0) > OPERATOR_HEADER_MAX_CHARACTERS)
+  const [key_id = '', timestamp = '', nonce = '', signature = ''] = values.map((all) => all[0] ?? '')
+  if (isOversized) return fail(call, office, key_id, 'oversized_headers')
+  if (!isKeyId(key_id) || timestamp === '' || !isNonce(nonce) || signature === '') {
+    return fail(call, office, key_id, 'missing_headers')
+  }
+  return { key_id, timestamp, nonce, signature }
+}
+
+/** 6. The same for one configured key from one address, so that a victim's key is not locked for everyone. */
+async function refuseThrottledKey(call: Call, office: Office, key_id: string): Promise<void> {
+  if (!office.operators.has(key_id)) return
+  const bucket = keyBucket(call, key_id)
+  if (await office.limiter.isOver(bucket, failureLimit(office))) await refuseThrottled(call, office, bucket, { key_id })
+}
+
+/** 7. Known and not revoked, as of now on every instance; one message for both, so that ids cannot be probed. */
+async function findUsableKey(call: Call, office: Office, key_id: string): Promise<OperatorKey> {
+  const key = office.operators.get(key_id)
+  if (key === undefined) return fail(call, office, key_id, 'unknown_key')
+  const stamps = await office.stamps.read()
+  if (await office.revokedOperatorKeys.has(office, key_id, stamps)) return fail(call, office, key_id, 'revoked_key')
+  return key
+}
+
+/** 8 and 9. */
+async function checkTimestamp(call: Call, office: Office, { key_id, timestamp }: Credentials): Promise<Instant> {
+  const signedAt = readInstant(timestamp)
+  if (signedAt === undefined) return fail(call, office, key_id, 'invalid_timestamp')
+  const age = office.clock.now() - signedAt
+  if (age > CLOCK_TOLERANCE || age < -CLOCK_TOLERANCE) return fail(call, office, key_id, 'stale_timestamp')
+  return signedAt
+}
+
+/** 10. Against the one key of the named id, over exactly what will be executed. */
+async function checkSignature(
+  call: Call,
+  office: Office,
+  credentials: Credentials,
+  operator: OperatorKey,
+): Promise<void> {
+  const { key_id, timestamp, nonce, signature } = credentials
+  const request = {
+    method: call.method,
+    path: call.path,
+    query: call.query.toObject(),
+    audience: office.genesis.network_authority.public_key,
+    body: call.body,
+    key_id,
+    timestamp,
+    nonce,
+  }
+  const isSigned = await verifyOperatorRequest(request, signature, operator.bytes)
+  if (!isSigned) await fail(call, office, key_id, 'invalid_signature')
+}
+
+/** 11. Spent in its own committed write: one signed request is attempted at most once, whatever happens later. */
+async function spendNonce(
+  call: Call,
+  office: Office,
+  { key_id, nonce }: Credentials,
+  signedAt: Instant,
+): Promise<void> {
+  const isFresh = await consumeNonce(office.nonces, `admin:${key_id}`, nonce, signedAt)
+  if (!isFresh) await fail(call, office, key_id, 'nonce_replay', { nonce })
+}
+
+/** 12. */
+async function checkTier(call: Call, office: Office, operator: OperatorKey, required: Tier): Promise<void> {
+  if (satisfiesTier(operator.tier, required)) return
+  await recordFailure(call, office, 'admin_authz_denied', {
+    key_id: operator.key_id,
+    reason: 'insufficient_operator_tier',
+    holder_tier: operator.tier,
+    required_tier: required,
+  })
+  throw new Refusal('insufficient_operator_tier')
+}
+
+/** Counts the failure, audits it and answers 401. What the caller learns is the same for every reason but step 7. */
+async function fail(
+  call: Call,
+  office: Office,
+  key_id: string,
+  reason: FailureReason,
+  more: JsonObject = {},
+): Promise<never> {
+  const limit = failureLimit(office)
+  await office.limiter.hit(addressBucket(call), limit)
+  if (office.operators.has(key_id)) await office.limiter.hit(keyBucket(call, key_id), limit)
+  await recordFailure(call, office, 'admin_auth_failed', { key_id: key_id.slice(0, 256) || 'missing', reason, ...more })
+  const unknown = reason === 'unknown_key' || reason === 'revoked_key'
+  throw new Refusal('admin_auth_failed', {}, unknown ? { message: 'Unknown admin key' } : {})
+}
+
+/** One event per scope and window: a flood of refused calls must not become a flood of rows. */
+async function refuseThrottled(call: Call, office: Office, bucket: string, details: JsonObject): Promise<never> {
+  if (await office.processLimiter.hit(`throttle-audit ${bucket}`, 1)) {
+    await recordFailure(call, office, 'admin_auth_throttled', { reason: 'too_many_failures', ...details })
+  }
+  throw new Refusal('admin_auth_throttled')
+}
+
+async function recordFailure(call: Call, office: Office, type: AuditEventType, details: JsonObject): Promise<void> {
+  const cause = { scope: call.routeId, remote_addr: call.remoteAddress, request_id: call.requestId }
+  await recordRefusedCaller(office, { type, details: { ...details, ...cause } })
+}
+
+function failureLimit(office: Office): number {
+  return office.settings.limits['admin_auth_failed'] ?? limiterOf('admin_auth_failed').default
+}
+
+function addressBucket(call: Call): string {
+  return `admin_auth_failed ${limitAddress(call.remoteAddress)}`
+}
+
+function keyBucket(call: Call, key_id: string): string {
+  return `${addressBucket(call)} ${key_id}`
+}

@@ -1,0 +1,18 @@
+import type { Binding } from '@chancery/service-kit'
+import { crlRoutes } from './features/crl/routes.ts'
+import { healthRoutes } from './features/health/routes.ts'
+import { operatorKeyRoutes } from './features/operator-keys/routes.ts'
+import { policyRoutes } from './features/policy/routes.ts'
+import { referenceRoutes } from './features/reference/routes.ts'
+import { sovereignRoutes } from './features/sovereign/routes.ts'
+import type { Office } from './office.ts'
+
+/** Every route this authority serves. A contract route that is not here is absent: 404, never a stub. */
+export const BINDINGS: readonly Binding<Office>[] = [
+  ...healthRoutes,
+  ...referenceRoutes,
+  ...sovereignRoutes,
+  ...crlRoutes,
+  ...policyRoutes,
+  ...operatorKeyRoutes,
+]

@@ -1,0 +1,1 @@
+export { findActiveCrl } from './store.ts'

@@ -1,0 +1,7 @@
+import { crl } from '@chancery/contract'
+import type { Binding } from '@chancery/service-kit'
+import { bind } from '../../auth/access.ts'
+import type { Office } from '../../office.ts'
+import { current } from './current.ts'
+
+export const crlRoutes: readonly Binding<Office>[] = [bind(crl.current, current)]

@@ -1,0 +1,1 @@
+export { countActiveNodes, countCertificates } from './store.ts'

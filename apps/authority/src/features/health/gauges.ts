@@ -1,0 +1,40 @@
+import type { Office } from '../../office.ts'
+import { findActiveCrl } from '../crl/index.ts'
+import { countActiveNodes, countCertificates } from '../enrollment/index.ts'
+
+/** The numbers of protocol/core 22.2 that are counted from the database when somebody asks. */
+export function registerGauges(office: Office): void {
+  const { registry } = office.metrics
+  const { db } = office.store
+  registry.gauge({
+    name: 'chancery_issued_certs_total',
+    help: 'Certificates ever issued.',
+    collect: () => countCertificates(db),
+  })
+  registry.gauge({
+    name: 'chancery_active_nodes',
+    help: 'Certificates in use: heard of within the active-node window.',
+    collect: () => countActiveNodes(db, office.clock.now()),
+  })
+  registry.gauge({
+    name: 'chancery_revoked_certs_total',
+    help: 'Certificates with status revoked.',
+    collect: () => countCertificates(db, 'revoked'),
+  })
+  registry.gauge({
+    name: 'chancery_crl_sequence',
+    help: 'Active CRL sequence, 0 without one.',
+    collect: async () => (await findActiveCrl(db))?.sequence ?? 0,
+  })
+  registry.gauge({
+    name: 'chancery_policy_versions_total',
+    help: 'Stored policy versions.',
+    collect: async () => {
+      const row = await db
+        .selectFrom('policy_versions')
+        .select((eb) => eb.fn.countAll<number>().as('count'))
+        .executeTakeFirst()
+      return Number(row?.count ?? 0)
+    },
+  })
+}

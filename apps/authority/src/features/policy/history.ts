@@ -1,0 +1,28 @@
+import { readInstant, readJson, writeInstant } from '@chancery/protocol'
+import type { JsonObject, JsonValue } from '@chancery/protocol'
+import type { OperatorCall } from '../../auth/operator.ts'
+import type { Office } from '../../office.ts'
+import { pageMembers, readPage } from '../../paging.ts'
+import { countPolicies, listPolicies } from './store.ts'
+import type { StoredPolicy } from './store.ts'
+
+/**
+ * GET /admin/policy/history
+ * Every stored version, newest first.
+ */
+export async function history(call: OperatorCall, office: Office): Promise<JsonObject> {
+  const page = readPage(call.query)
+  const { rows, hasMore } = await listPolicies(office.store.db, { ...page, before: page.after })
+  const last = hasMore ? rows.at(-1)?.position : undefined
+  const paging = await pageMembers(page, rows.length, last, (bound) => countPolicies(office.store.db, bound))
+  return { versions: rows.map(toVersion), ...paging }
+}
+
+function toVersion(row: StoredPolicy): JsonValue {
+  return {
+    policy_id: row.policy_id,
+    active: row.active === 1,
+    created_at: writeInstant(readInstant(row.created_at) ?? 0n),
+    policy: readJson(row.policy_json),
+  }
+}

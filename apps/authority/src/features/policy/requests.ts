@@ -1,0 +1,32 @@
+import { Refusal } from '@chancery/contract'
+import { FormError, isPlainText, readPolicyRequest } from '@chancery/protocol'
+import type { JsonObject, PolicyTerms } from '@chancery/protocol'
+import { refuseUnknownMembers } from '../../reading.ts'
+
+const TERMS = ['policy_id', 'min_client_version', 'allowed_ports', 'allowed_services', 'routing']
+/** Accepted and ignored: operators may send a whole manifest back; these three are the authority's (protocol/core 10.2). */
+const IGNORED = ['issued_at', 'issued_by', 'signatures']
+
+export function readPublishRequest(body: JsonObject): {
+  readonly policy_id: string | null
+  readonly terms: PolicyTerms
+} {
+  refuseUnknownMembers(body, [...TERMS, ...IGNORED])
+  const chosen = Object.fromEntries(Object.entries(body).filter(([name]) => !IGNORED.includes(name)))
+  try {
+    const { policy_id, ...terms } = readPolicyRequest(chosen)
+    return { policy_id, terms }
+  } catch (error) {
+    if (error instanceof FormError) throw new Refusal('invalid_policy', { field: error.field }, { cause: error })
+    throw error
+  }
+}
+
+export function readRollbackRequest(body: JsonObject): string {
+  refuseUnknownMembers(body, ['policy_id'])
+  const policy_id = body['policy_id']
+  if (typeof policy_id !== 'string' || policy_id === '') throw new Refusal('missing_policy_id')
+  // No stored id has another form, so there is nothing to look up.
+  if (!isPlainText(policy_id, 128)) throw new Refusal('policy_not_found')
+  return policy_id
+}

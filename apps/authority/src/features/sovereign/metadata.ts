@@ -1,0 +1,38 @@
+import type { JsonObject } from '@chancery/protocol'
+import type { Call } from '@chancery/service-kit'
+import { baseUrl } from '../../base-url.ts'
+import type { Office } from '../../office.ts'
+
+/** Where another sovereign finds what (protocol/core 19). */
+const SURFACES = {
+  genesis: '/genesis',
+  recognition_treaties: '/recognition-treaties',
+  sovereign_revocation_feed: '/sovereign-revocation-feed',
+  connectome: '/connectome.json',
+  recognition_graph: '/recognition-graph',
+  atlas: '/atlas.json',
+  swagger: '/swagger.json',
+  surfaces: '/surfaces',
+  api_reference: '/api-reference',
+  cli_reference: '/cli-reference',
+} as const
+
+/**
+ * GET /sovereign.json
+ * What a stranger needs to address this network. No operator keys, no paths, nothing of the installation.
+ */
+export function metadata(call: Call, office: Office): JsonObject {
+  const { genesis } = office
+  const endpoint = baseUrl(call, office)
+  return {
+    sovereign_id: genesis.network_name,
+    network_name: genesis.network_name,
+    network_version: genesis.network_version,
+    endpoint,
+    network_authority: genesis.network_authority,
+    root_public_key: genesis.root_public_key,
+    policy_manifest: genesis.policy_manifest,
+    bootstrap_anchor_count: genesis.bootstrap_anchors.length,
+    supported_surfaces: Object.fromEntries(Object.entries(SURFACES).map(([name, path]) => [name, endpoint + path])),
+  }
+}

@@ -1,0 +1,13 @@
+import { start } from './main.ts'
+import type { StartArguments } from './main.ts'
+
+/** What the command line loads by dynamic import to start and maintain an authority. */
+export const commands: { readonly start: (args: StartArguments) => Promise<number> } = { start }
+
+export { startAuthority } from './app.ts'
+export type { AppParts, RunningAuthority } from './app.ts'
+export type { Office } from './office.ts'
+export { ALL_AUTHORITY_SETTINGS, readAuthoritySettings } from './settings.ts'
+export type { AuthoritySettings } from './settings.ts'
+export { BINDINGS } from './features.ts'
+export type { StartArguments } from './main.ts'

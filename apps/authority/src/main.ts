@@ -1,0 +1,59 @@
+import { readFile } from 'node:fs/promises'
+import { SettingsError, createLog, runService } from '@chancery/service-kit'
+import type { SettingSources } from '@chancery/service-kit'
+import { startAuthority } from './app.ts'
+import { StartRefused } from './genesis.ts'
+import { readAuthoritySettings } from './settings.ts'
+import type { AuthoritySettings } from './settings.ts'
+import { KeyUnavailable } from './signing/key-providers.ts'
+import { NewerSchema } from './store/migrate.ts'
+
+export interface StartArguments {
+  /** Command-line flags with their dashes. */
+  readonly flags: Readonly<Record<string, string | readonly string[]>>
+  readonly envFile?: string
+}
+
+/** Runs an authority in the foreground until a signal; gives the exit code. */
+export async function start({ flags, envFile }: StartArguments): Promise<number> {
+  const settings = await readSettingsOrExplain(flags, envFile)
+  if (settings === undefined) return 1
+  const format = settings.logFormat ?? (process.stdout.isTTY ? 'text' : 'json')
+  const log = createLog({ level: settings.logLevel, format })
+  return runService({
+    log,
+    drainSeconds: settings.drainSeconds,
+    start: async () => {
+      try {
+        return await startAuthority(settings, { log })
+      } catch (error) {
+        if (isExpected(error)) explain([error.message])
+        throw error
+      }
+    },
+  })
+}
+
+async function readSettingsOrExplain(
+  flags: StartArguments['flags'],
+  envFile: string | undefined,
+): Promise<AuthoritySettings | undefined> {
+  try {
+    const sources: SettingSources = { flags, env: process.env }
+    if (envFile === undefined) return readAuthoritySettings(sources)
+    return readAuthoritySettings({ ...sources, envFile: { path: envFile, text: await readFile(envFile, 'utf8') } })
+  } catch (error) {
+    if (error instanceof SettingsError) explain(error.problems)
+    else explain([`--env-file: ${envFile ?? ''} cannot be read`])
+    return undefined
+  }
+}
+
+function isExpected(error: unknown): error is Error {
+  return error instanceof StartRefused || error instanceof KeyUnavailable || error instanceof NewerSchema
+}
+
+/** One line per problem, each naming the setting to mend. */
+function explain(problems: readonly string[]): void {
+  for (const problem of problems) process.stderr.write(`chancery: the authority does not start: ${problem}\n`)
+}

@@ -1,0 +1,39 @@
+import type { Route } from '@chancery/contract'
+import type { GenesisBlock } from '@chancery/protocol'
+import type { Clock, Coalesced, Ids, Limiter, Log } from '@chancery/service-kit'
+import type { NonceBook } from './auth/nonces.ts'
+import type { OperatorKeyring, RevokedOperatorKeys } from './auth/operator-keys.ts'
+import type { PublicMaterial } from './features/public-material.ts'
+import type { AuthorityMetrics } from './metrics.ts'
+import type { AuthoritySettings } from './settings.ts'
+import type { AuthoritySigner } from './signing/signer.ts'
+import type { Store } from './store/database.ts'
+import type { Stamps } from './store/heads.ts'
+
+/** Everything a handler works with. Built once by app.ts; handlers keep no state of their own. */
+export interface Office {
+  readonly settings: AuthoritySettings
+  /** What this instance serves, for the reference documents. */
+  readonly routes: readonly Route[]
+  readonly genesis: GenesisBlock
+  readonly genesisText: string
+  readonly instance: string
+  readonly signer: AuthoritySigner
+  readonly store: Store
+  /** Version stamps as of now; what caches are compared with. */
+  readonly stamps: Coalesced<Stamps>
+  readonly nonces: NonceBook
+  readonly operators: OperatorKeyring
+  readonly revokedOperatorKeys: RevokedOperatorKeys
+  /** Shared by all instances where they share a database. */
+  readonly limiter: Limiter
+  /** Counts in this process only: public reads, and once-per-window notes. */
+  readonly processLimiter: Limiter
+  readonly publicMaterial: PublicMaterial
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly log: Log
+  readonly metrics: AuthorityMetrics
+  /** False from the moment the process begins to stop. */
+  isServing(): boolean
+}

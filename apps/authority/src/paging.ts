@@ -1,0 +1,60 @@
+import { LIMITS, Refusal } from '@chancery/contract'
+import type { JsonObject } from '@chancery/protocol'
+import type { Query } from '@chancery/service-kit'
+
+/** One page of a list (protocol/core 24). `after` is the position an opaque cursor names. */
+export interface Page {
+  readonly limit: number
+  readonly offset: number
+  readonly after: number | undefined
+  /** True when the caller sent a paging parameter: then the answer speaks of paging, too. */
+  readonly asked: boolean
+}
+
+export function readPage(query: Query): Page {
+  const [limit, offset, cursor] = [query.first('limit'), query.first('offset'), query.first('cursor')]
+  // A cursor stands in place of an offset; both together have no meaning.
+  if (cursor !== undefined && offset !== undefined) throw new Refusal('invalid_page')
+  return {
+    limit: limit === undefined ? LIMITS.listPageRows : integerText(limit, 1, LIMITS.listPageRows),
+    offset: offset === undefined ? 0 : integerText(offset, 0, LIMITS.listOffsetMax),
+    after: cursor === undefined ? undefined : readCursor(cursor),
+    asked: limit !== undefined || offset !== undefined || cursor !== undefined,
+  }
+}
+
+function integerText(text: string, min: number, max: number): number {
+  if (!/^(?:0|[1-9][0-9]{0,8})$/.test(text)) throw new Refusal('invalid_page')
+  const value = Number(text)
+  if (value < min || value > max) throw new Refusal('invalid_page')
+  return value
+}
+
+/** Opaque to clients, so that what a cursor holds may change. */
+export function writeCursor(position: number): string {
+  return Buffer.from(`p${position}`).toString('base64url')
+}
+
+function readCursor(text: string): number {
+  const match = /^p(0|[1-9][0-9]{0,15})$/.exec(Buffer.from(text.slice(0, 64), 'base64url').toString('latin1'))
+  const position = Number(match?.[1])
+  if (!Number.isSafeInteger(position) || writeCursor(position) !== text) throw new Refusal('invalid_page')
+  return position
+}
+
+/** total, next_offset and next_cursor; left out while a caller who never asked for pages has seen everything. */
+export async function pageMembers(
+  page: Page,
+  rows: number,
+  last: number | undefined,
+  count: (bound: number) => Promise<number | null>,
+): Promise<JsonObject> {
+  if (!page.asked && last === undefined) return {}
+  const nextOffset = page.offset + rows
+  const canOffset = last !== undefined && page.after === undefined && nextOffset <= LIMITS.listOffsetMax
+  return {
+    total: await count(LIMITS.listCountMax),
+    next_offset: canOffset ? nextOffset : null,
+    next_cursor: last === undefined ? null : writeCursor(last),
+  }
+}

@@ -1,0 +1,354 @@
+import { LIMITERS, LIMITS } from '@chancery/contract'
+import type { LimiterName } from '@chancery/contract'
+import { isKeyId } from '@chancery/protocol'
+import {
+  SettingProblem,
+  SettingsError,
+  findVariable,
+  integer,
+  jsonTextMap,
+  onOff,
+  oneOf,
+  readSettings,
+  setting,
+  text,
+} from '@chancery/service-kit'
+import type { Reader, Setting, SettingDefinitions, SettingSources, SettingValues } from '@chancery/service-kit'
+import { buildKeyring } from './auth/operator-keys.ts'
+import type { OperatorKeyring } from './auth/operator-keys.ts'
+import { operatorPairs } from './operator-flags.ts'
+import type { KeySource } from './signing/key-providers.ts'
+import type { StorePlace } from './store/open.ts'
+
+const keyIdText: Reader<string> = (value) => {
+  if (!isKeyId(value)) throw new SettingProblem('must be 1 to 128 characters of A-Z a-z 0-9 . _ : @ / + = -')
+  return value
+}
+
+const databaseUrl: Reader<StorePlace> = (value) => {
+  if (value.startsWith('sqlite:///'))
+    return { kind: 'sqlite', path: `/${value.slice('sqlite:///'.length).replace(/^\/+/, '')}` }
+  if (!/^postgres(?:ql)?:\/\//.test(value) || !URL.canParse(value)) {
+    throw new SettingProblem('must be postgresql://… or sqlite:///path')
+  }
+  return { kind: 'postgres', url: value }
+}
+
+const origin: Reader<string> = (value) => {
+  const url = URL.canParse(value) ? new URL(value) : undefined
+  if (url === undefined || !/^https?:$/.test(url.protocol) || url.origin !== value.replace(/\/$/, '')) {
+    throw new SettingProblem('must be an http(s) origin: scheme, host and optional port')
+  }
+  return url.origin
+}
+
+const roleList: Reader<readonly string[]> = (value) => {
+  const entries = value
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== '')
+  for (const entry of entries) {
+    if (!/^role:[A-Za-z0-9._:-]*\*?$/.test(entry))
+      throw new SettingProblem('must be a comma list of role:<name>, * at the end for a prefix')
+  }
+  return entries
+}
+
+const redisUrl: Reader<string> = (value) => {
+  if (!/^rediss?:\/\//.test(value) || !URL.canParse(value)) throw new SettingProblem('must be redis://… or rediss://…')
+  return value
+}
+
+/** Every setting of protocol/core 25 and trust operations, in one list: name, flag, reader, default, help. */
+const AUTHORITY_SETTINGS = {
+  genesisFile: setting({
+    name: 'GENESIS_FILE',
+    flag: '--genesis',
+    help: 'The signed genesis block.',
+    read: text,
+    required: true,
+  }),
+  keyProvider: setting({
+    name: 'NA_KEY_PROVIDER',
+    help: 'Where the signing key comes from.',
+    read: oneOf('file', 'env'),
+    default: 'file',
+  }),
+  privateKeyFile: setting({
+    name: 'NA_PRIVATE_KEY_FILE',
+    flag: '--na-private-key',
+    help: 'Private key file of provider file.',
+    read: text,
+  }),
+  keySeedEnv: setting({
+    name: 'NA_KEY_SEED_ENV',
+    help: 'Renames the variable that provider env reads the seed from.',
+    read: text,
+    default: 'NA_PRIVATE_KEY_SEED',
+  }),
+  keyId: setting({
+    name: 'NA_KEY_ID',
+    flag: '--key-id',
+    help: 'Key id written into signatures.',
+    read: keyIdText,
+    default: 'na-2025-q1',
+  }),
+  dbPath: setting({ name: 'DB_PATH', flag: '--db-path', help: 'SQLite file.', read: text, default: 'chancery.db' }),
+  databaseUrl: setting({
+    name: 'DATABASE_URL',
+    help: 'postgresql://… or sqlite:///path; overrules DB_PATH.',
+    read: databaseUrl,
+    secret: true,
+  }),
+  haMode: setting({
+    name: 'NA_HA_MODE',
+    help: 'on refuses the start without PostgreSQL and a shared limiter.',
+    read: onOff,
+    default: false,
+    defaultText: 'off',
+  }),
+  rateLimitStore: setting({
+    name: 'RATE_LIMIT_STORE',
+    help: 'Where limits are counted.',
+    read: oneOf('memory', 'redis', 'database'),
+    defaultText: 'memory on SQLite, redis when REDIS_URL is set, else database',
+  }),
+  redisUrl: setting({ name: 'REDIS_URL', help: 'Redis of the shared limiter.', read: redisUrl, secret: true }),
+  operatorPublicKeys: setting({
+    name: 'OPERATOR_PUBLIC_KEYS_JSON',
+    flag: '--operator-public-key',
+    help: 'Object key id → base64 public key; the flag takes <key-id>=<base64 or .pub file> and may be repeated.',
+    read: jsonTextMap,
+    readFlags: (texts) => operatorPairs(texts, 'key'),
+    default: new Map(),
+    defaultText: '{}',
+  }),
+  operatorKeyTiers: setting({
+    name: 'OPERATOR_KEY_TIERS_JSON',
+    flag: '--operator-key-tier',
+    help: 'Object key id → standard or privileged; the flag takes <key-id>=<tier> and may be repeated.',
+    read: jsonTextMap,
+    readFlags: (texts) => operatorPairs(texts, 'tier'),
+    default: new Map(),
+    defaultText: '{}',
+  }),
+  renewalGraceSeconds: setting({
+    name: 'RENEWAL_GRACE_SECONDS',
+    help: 'How long a renewed certificate still works.',
+    read: integer({ min: 0, max: 31_536_000 }),
+    default: LIMITS.renewalGraceSeconds,
+  }),
+  boundaryPolicyEnforcement: setting({
+    name: 'BOUNDARY_POLICY_ENFORCEMENT',
+    flag: '--boundary-policy-enforcement',
+    help: 'required refuses decisions made without policies.',
+    read: oneOf('optional', 'required'),
+    default: 'optional',
+  }),
+  evidenceStore: setting({
+    name: 'EVIDENCE_STORE',
+    flag: '--evidence-store',
+    help: 'Keeps every decision in the tamper-evident store.',
+    read: onOff,
+    default: false,
+    defaultText: 'off',
+  }),
+  anchorIntervalSeconds: setting({
+    name: 'NA_ANCHOR_INTERVAL_SECONDS',
+    help: 'Automatic evidence anchors; 0 makes them on request only.',
+    read: integer({ min: 0, max: 31_536_000 }),
+    default: 3600,
+  }),
+  maxRequestBytes: setting({
+    name: 'NA_MAX_REQUEST_BYTES',
+    help: 'Largest request body; feed import takes four times that.',
+    read: integer({ min: 1, max: 268_435_456 }),
+    default: LIMITS.requestBodyBytes,
+  }),
+  proxyHops: setting({
+    name: 'NA_PROXY_HOPS',
+    help: 'Proxies in front whose X-Forwarded-* headers are believed.',
+    read: integer({ min: 0, max: 16 }),
+    default: 0,
+  }),
+  heartbeatSeconds: setting({
+    name: 'NA_HEARTBEAT_SECONDS',
+    help: 'Pace asked of nodes.',
+    read: integer({ min: 10, max: 900 }),
+    default: 60,
+  }),
+  publicUrl: setting({
+    name: 'NA_PUBLIC_URL',
+    help: 'Base of every URL in documents; otherwise that of the request.',
+    read: origin,
+  }),
+  allowedRoles: setting({
+    name: 'NA_ALLOWED_ROLES',
+    help: 'Comma list narrowing which roles may be granted.',
+    read: roleList,
+    default: [],
+    defaultText: 'every well-formed role',
+  }),
+  publicAttestationList: setting({
+    name: 'NA_PUBLIC_ATTESTATION_LIST',
+    help: 'off answers strangers with the count only.',
+    read: onOff,
+    default: true,
+    defaultText: 'on',
+  }),
+  instanceId: setting({
+    name: 'NA_INSTANCE_ID',
+    help: 'Name of this instance in the readiness document.',
+    read: keyIdText,
+    defaultText: '12 random hex digits',
+  }),
+  genesisWindow: setting({
+    name: 'NA_GENESIS_WINDOW',
+    help: 'warn only logs when the key window of the genesis block is over.',
+    read: oneOf('enforce', 'warn'),
+    default: 'enforce',
+  }),
+  clockCheck: setting({
+    name: 'NA_CLOCK_CHECK',
+    help: 'off skips the comparison with the database clock (rehearsals).',
+    read: onOff,
+    default: true,
+    defaultText: 'on',
+  }),
+  drainSeconds: setting({
+    name: 'NA_DRAIN_SECONDS',
+    help: 'How long a stopping instance still serves.',
+    read: integer({ min: 0, max: 300 }),
+    defaultText: '0, in HA mode 5',
+  }),
+  requireSyncStandby: setting({
+    name: 'NA_REQUIRE_SYNC_STANDBY',
+    help: 'on refuses the start in HA mode without a synchronous standby.',
+    read: onOff,
+    default: false,
+    defaultText: 'off',
+  }),
+  host: setting({ name: 'HOST', flag: '--host', help: 'Listening address.', read: text, default: '127.0.0.1' }),
+  port: setting({
+    name: 'PORT',
+    flag: '--port',
+    help: 'Listening port.',
+    read: integer({ min: 0, max: 65_535 }),
+    default: 8443,
+  }),
+  logLevel: setting({
+    name: 'LOG_LEVEL',
+    help: 'Least severe events to log.',
+    read: oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal'),
+    default: 'info',
+  }),
+  logFormat: setting({
+    name: 'LOG_FORMAT',
+    help: 'Form of log lines.',
+    read: oneOf('text', 'json'),
+    defaultText: 'text on a terminal, else json',
+  }),
+} as const
+
+type RawSettings = SettingValues<typeof AUTHORITY_SETTINGS>
+
+/** One setting per limiter, from the contract's table. */
+const LIMIT_SETTINGS: Readonly<Record<LimiterName, Setting<number>>> = Object.fromEntries(
+  Object.entries(LIMITERS).map(([name, facts]) => [
+    name,
+    setting({
+      name: facts.setting,
+      help: `Calls of limiter ${name} per 60 s.`,
+      read: integer({ min: facts.minimum, max: 1_000_000_000 }),
+      default: facts.default,
+    }),
+  ]),
+) as Record<LimiterName, Setting<number>>
+
+/** All definitions, for the generated reference. */
+export const ALL_AUTHORITY_SETTINGS: SettingDefinitions = { ...AUTHORITY_SETTINGS, ...LIMIT_SETTINGS }
+
+export interface AuthoritySettings extends Omit<
+  RawSettings,
+  'operatorPublicKeys' | 'operatorKeyTiers' | 'databaseUrl' | 'dbPath' | 'rateLimitStore' | 'drainSeconds'
+> {
+  readonly limits: Readonly<Record<LimiterName, number>>
+  readonly operators: OperatorKeyring
+  readonly keySource: KeySource
+  readonly storePlace: StorePlace
+  readonly limiterStore: 'memory' | 'redis' | 'database'
+  readonly drainSeconds: number
+}
+
+/** Reads and cross-checks everything; every problem is reported at once, half-configured security stops the start. */
+export function readAuthoritySettings(sources: SettingSources): AuthoritySettings {
+  const seedName = findVariable(sources, 'NA_KEY_SEED_ENV') ?? 'NA_PRIVATE_KEY_SEED'
+  const extraNames = [seedName, `${seedName}_FILE`, '--env-file']
+  const problems: string[] = []
+  const collect = <Definitions extends SettingDefinitions>(
+    definitions: Definitions,
+  ): SettingValues<Definitions> | undefined => {
+    try {
+      const names = Object.values(ALL_AUTHORITY_SETTINGS).flatMap((each) => [each.name, each.flag ?? each.name])
+      return readSettings(definitions, sources, { prefixes: ['NA_'], extraNames: [...extraNames, ...names] })
+    } catch (error) {
+      if (!(error instanceof SettingsError)) throw error
+      problems.push(...error.problems)
+      return undefined
+    }
+  }
+  const raw = collect(AUTHORITY_SETTINGS)
+  const limits = collect(LIMIT_SETTINGS)
+  if (raw === undefined || limits === undefined) throw new SettingsError([...new Set(problems)])
+  return assemble(raw, limits, sources, seedName)
+}
+
+function assemble(
+  raw: RawSettings,
+  limits: Readonly<Record<LimiterName, number>>,
+  sources: SettingSources,
+  seedName: string,
+): AuthoritySettings {
+  const { ring, problems: keyProblems } = buildKeyring(raw.operatorPublicKeys, raw.operatorKeyTiers)
+  const problems = keyProblems.map((problem) => `OPERATOR_PUBLIC_KEYS_JSON: ${problem}`)
+  const { source: keySource, problem } = chooseKeySource(raw, sources, seedName)
+  if (problem !== undefined) problems.push(problem)
+  const storePlace = raw.databaseUrl ?? { kind: 'sqlite', path: raw.dbPath }
+  const limiterStore = raw.rateLimitStore ?? defaultLimiterStore(raw, storePlace)
+  if (raw.haMode && storePlace.kind !== 'postgres') problems.push('NA_HA_MODE: on needs PostgreSQL (DATABASE_URL)')
+  if (raw.haMode && limiterStore === 'memory') problems.push('NA_HA_MODE: on needs a shared limiter (RATE_LIMIT_STORE)')
+  if (limiterStore === 'redis' && raw.redisUrl === undefined)
+    problems.push('REDIS_URL: is required with RATE_LIMIT_STORE=redis')
+  if (problems.length > 0 || keySource === undefined) throw new SettingsError(problems)
+  return {
+    ...raw,
+    limits,
+    operators: ring,
+    keySource,
+    storePlace,
+    limiterStore,
+    drainSeconds: raw.drainSeconds ?? (raw.haMode ? 5 : 0),
+  }
+}
+
+function defaultLimiterStore(raw: RawSettings, place: StorePlace): 'memory' | 'redis' | 'database' {
+  if (place.kind === 'sqlite') return 'memory'
+  return raw.redisUrl === undefined ? 'database' : 'redis'
+}
+
+function chooseKeySource(
+  raw: RawSettings,
+  sources: SettingSources,
+  seedName: string,
+): { source?: KeySource; problem?: string } {
+  if (raw.keyProvider === 'file') {
+    if (raw.privateKeyFile === undefined) return { problem: 'NA_PRIVATE_KEY_FILE: is required (or --na-private-key)' }
+    return { source: { provider: 'file', path: raw.privateKeyFile } }
+  }
+  const [seed, seedFile] = [findVariable(sources, seedName), findVariable(sources, `${seedName}_FILE`)]
+  if (seed !== undefined && seedFile !== undefined)
+    return { problem: `${seedName}: give either it or ${seedName}_FILE` }
+  if (seed !== undefined) return { source: { provider: 'env', seed } }
+  if (seedFile !== undefined) return { source: { provider: 'env', seedFile } }
+  return { problem: `${seedName}: is required with NA_KEY_PROVIDER=env (or ${seedName}_FILE)` }
+}

@@ -1,0 +1,40 @@
+import { Refusal } from '@chancery/contract'
+import { instantOf, signList, verifyList } from '@chancery/protocol'
+import type { GenesisBlock, Instant, JsonObject, Signature } from '@chancery/protocol'
+import type { Office } from '../office.ts'
+
+/**
+ * Signs a draft that has passed its own reader, and verifies the signature before anyone may see it: bytes that do
+ * not verify under the published key are discarded (reliability: signing key).
+ */
+export async function seal<Draft extends JsonObject>(
+  office: Office,
+  draft: Draft,
+): Promise<Omit<Draft, 'signatures'> & { signatures: readonly Signature[] }> {
+  requireSigningWindow(office)
+  const sealed = await signList(draft, office.signer)
+  const isGood = await verifyList(sealed as JsonObject & typeof sealed, [office.signer.publicKey])
+  if (!isGood) {
+    office.log.fatal('the signing key made a signature that does not verify', { key_id: office.signer.keyId })
+    throw new Refusal('service_unavailable')
+  }
+  return sealed
+}
+
+/** After the window of the genesis block nothing new is signed; what is stored is still served (protocol/core 2). */
+export function requireSigningWindow(office: Pick<Office, 'genesis' | 'clock' | 'settings'>): void {
+  if (!mayMakeSignatures(office)) throw new Refusal('service_unavailable')
+}
+
+export function mayMakeSignatures({
+  genesis,
+  clock,
+  settings,
+}: Pick<Office, 'genesis' | 'clock' | 'settings'>): boolean {
+  return settings.genesisWindow === 'warn' || isInsideWindow(genesis, clock.now())
+}
+
+export function isInsideWindow(genesis: GenesisBlock, now: Instant): boolean {
+  const { valid_from, valid_to } = genesis.network_authority
+  return instantOf(valid_from) <= now && now < instantOf(valid_to)
+}

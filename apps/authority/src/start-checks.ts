@@ -1,0 +1,79 @@
+import { readTrustedPublicKey, seedSigner, toUtf8, verifySignature, writeSortable, toBase64 } from '@chancery/protocol'
+import type { GenesisBlock, Instant } from '@chancery/protocol'
+import type { Log } from '@chancery/service-kit'
+import { sharedPublicKeys } from './auth/operator-keys.ts'
+import { StartRefused } from './genesis.ts'
+import type { AuthoritySettings } from './settings.ts'
+import { isInsideWindow } from './signing/seal.ts'
+import type { AuthoritySigner } from './signing/signer.ts'
+import type { Store } from './store/database.ts'
+
+/** What must hold before the first request (protocol/core 2). Half-configured security stops the start. */
+export async function checkStart(
+  settings: AuthoritySettings,
+  genesis: GenesisBlock,
+  signer: AuthoritySigner,
+  now: Instant,
+  log: Log,
+): Promise<void> {
+  if (signer.publicKey !== genesis.network_authority.public_key) {
+    throw new StartRefused('NA_PRIVATE_KEY_FILE: the key is not the network_authority key of the genesis block')
+  }
+  if (
+    readTrustedPublicKey(genesis.root_public_key) === undefined ||
+    readTrustedPublicKey(signer.publicKey) === undefined
+  ) {
+    throw new StartRefused('GENESIS_FILE: a key of the genesis block is weak')
+  }
+  const reserved = [genesis.root_public_key, signer.publicKey]
+  for (const operator of settings.operators.values()) {
+    // One key in two offices: its loss would be the loss of both.
+    if (reserved.includes(operator.publicKey))
+      throw new StartRefused(`OPERATOR_PUBLIC_KEYS_JSON: ${operator.key_id} is the root or authority key`)
+  }
+  for (const ids of sharedPublicKeys(settings.operators)) {
+    log.warn('operator key ids share one public key: revoking one leaves the others usable', { key_ids: ids })
+  }
+  if (!isInsideWindow(genesis, now)) {
+    if (settings.genesisWindow === 'enforce')
+      throw new StartRefused('GENESIS_FILE: now is outside valid_from..valid_to of network_authority')
+    log.warn('now is outside the key window of the genesis block', { valid_to: genesis.network_authority.valid_to })
+  }
+  await selfTest(signer)
+}
+
+/** Signs and verifies once with the real key, and proves that the verifier refuses a weak one. */
+async function selfTest(signer: AuthoritySigner): Promise<void> {
+  const message = toUtf8('chancery self-test')
+  const good = await verifySignature(signer.publicKey, message, toBase64(await signer.sign(message)))
+  const probe = await seedSigner('probe', toBase64(new Uint8Array(32).fill(7)))
+  const other = await verifySignature(signer.publicKey, message, toBase64(await probe.sign(message)))
+  const weak = await verifySignature(toBase64(new Uint8Array(32)), message, toBase64(new Uint8Array(64)))
+  if (!good || other || weak) throw new StartRefused('the signature self-test failed: do not use this machine')
+}
+
+/** All instances of one database are one authority: same network, same key. */
+export async function claimIdentity(
+  store: Store,
+  genesis: GenesisBlock,
+  signer: AuthoritySigner,
+  now: Instant,
+): Promise<void> {
+  const identity = {
+    id: 1,
+    network_name: genesis.network_name,
+    public_key: signer.publicKey,
+    created_at: writeSortable(now),
+  }
+  await store.db
+    .insertInto('authority_identity')
+    .values(identity)
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
+  const held = await store.db.selectFrom('authority_identity').selectAll().where('id', '=', 1).executeTakeFirstOrThrow()
+  if (held.network_name !== identity.network_name || held.public_key !== identity.public_key) {
+    throw new StartRefused(
+      `DATABASE_URL: the database belongs to network ${held.network_name} or to another authority key`,
+    )
+  }
+}

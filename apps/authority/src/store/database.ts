@@ -1,0 +1,59 @@
+import type { Kysely } from 'kysely'
+import type { Tables } from './tables.ts'
+
+/** A connection or a transaction: queries are written once for both. */
+export type Tx = Kysely<Tables>
+
+/** The authority's database, with what its engines do differently behind one interface. */
+export interface Store {
+  readonly backend: 'sqlite' | 'postgres'
+  /** Where the data is, without secrets: the SQLite path, or the URL rebuilt from user, host, port and name. */
+  readonly place: string
+  readonly db: Tx
+  /**
+   * Runs `work` in one transaction. Serialisation failures and deadlocks are tried again from the start (at most
+   * three times), so `work` must have no effect outside the database.
+   */
+  transact<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result>
+  /** Takes the head row of a domain for the rest of the transaction. Ranks are in heads.ts. */
+  lockHead(tx: Tx, name: string): Promise<void>
+  /** All version stamps, by one statement. */
+  readStamps(): Promise<ReadonlyMap<string, number>>
+  /**
+   * Spends claims, each at most once over all instances and restarts. Gives for each row whether it was fresh; of
+   * equal claims in one batch the first wins. Committed when it returns.
+   */
+  claimNonces(rows: readonly NonceClaim[]): Promise<readonly boolean[]>
+  /** Adds hits to limiter windows and gives the new totals, in the order of the rows. */
+  countHits(rows: readonly WindowHits[]): Promise<readonly number[]>
+  /** Throws unless a write would succeed now; leaves nothing behind. */
+  checkWritable(): Promise<void>
+  close(): Promise<void>
+}
+
+export interface NonceClaim {
+  /** Digest of scope and nonce: fixed width however long they are. */
+  readonly claim: Uint8Array
+  readonly expires_at: string
+}
+
+export interface WindowHits {
+  readonly bucket: string
+  readonly windowStart: number
+  readonly hits: number
+}
+
+/** The database could not answer. Nothing is known to have happened; callers refuse. */
+export class StoreUnavailable extends Error {
+  override readonly name = 'StoreUnavailable'
+}
+
+/** A lock was not had in time: somebody else is changing the same thing. */
+export class LockTimeout extends Error {
+  override readonly name = 'LockTimeout'
+}
+
+/** The connection died during COMMIT: the change may or may not be there. Never guessed (reliability). */
+export class UnknownOutcome extends Error {
+  override readonly name = 'UnknownOutcome'
+}

@@ -1,0 +1,29 @@
+import { Coalesced } from '@chancery/service-kit'
+import { sql } from 'kysely'
+import type { Store, Tx } from './database.ts'
+
+/**
+ * One row per domain, both the lock that is taken first and the version stamp that keeps caches honest over all
+ * instances. Locks are taken in this order and never downwards, so two transactions cannot wait for each other.
+ */
+export const HEADS = ['operator-keys', 'crl', 'policy'] as const
+export type HeadName = (typeof HEADS)[number]
+
+/** Counts a change of the domain. In the same transaction as the change, so no reader sees one without the other. */
+export async function bumpHead(tx: Tx, name: HeadName): Promise<void> {
+  await tx
+    .updateTable('heads')
+    .set({ version: sql<number>`version + 1` })
+    .where('name', '=', name)
+    .execute()
+}
+
+export type Stamps = ReadonlyMap<string, number>
+
+/**
+ * Version stamps that are never older than the question: callers that arrive while a read is under way share the
+ * next one, so a thousand waiting requests cost one statement.
+ */
+export function stampReader(store: Store): Coalesced<Stamps> {
+  return new Coalesced(() => store.readStamps())
+}

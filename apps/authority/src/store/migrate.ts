@@ -1,0 +1,77 @@
+import { sql } from 'kysely'
+import type { ColumnDataType } from 'kysely'
+import { writeSortable } from '@chancery/protocol'
+import type { Instant } from '@chancery/protocol'
+import type { Store, Tx } from './database.ts'
+import { foundation } from './migrations/0001-foundation.ts'
+
+/** Column types the engines spell differently. */
+export interface ColumnTypes {
+  readonly binary: ColumnDataType
+  readonly bigint: ColumnDataType
+}
+
+export interface Migration {
+  readonly version: number
+  up(tx: Tx, types: ColumnTypes): Promise<void>
+}
+
+/** Forward only; a released migration is never edited. */
+const MIGRATIONS: readonly Migration[] = [foundation]
+
+export const EXPECTED_SCHEMA_VERSION: number = MIGRATIONS.length
+
+/** The database was migrated by a newer release: this one must not write to it. */
+export class NewerSchema extends Error {
+  override readonly name = 'NewerSchema'
+  constructor(found: number) {
+    super(
+      `the database has schema version ${found}, this release knows ${EXPECTED_SCHEMA_VERSION}: start the newer release`,
+    )
+  }
+}
+
+const TYPES: Readonly<Record<Store['backend'], ColumnTypes>> = {
+  sqlite: { binary: 'blob', bigint: 'integer' },
+  postgres: { binary: 'bytea', bigint: 'bigint' },
+}
+
+/** Applies what is missing, one transaction per migration, one instance at a time. */
+export async function migrate(store: Store, now: () => Instant): Promise<void> {
+  for (;;) {
+    const finished = await store.transact(async (tx) => {
+      await lockMigrations(store, tx)
+      await tx.schema
+        .createTable('schema_version')
+        .ifNotExists()
+        .addColumn('version', 'integer', (c) => c.primaryKey())
+        .addColumn('applied_at', 'text', (c) => c.notNull())
+        .execute()
+      const current = await readSchemaVersion(tx)
+      if (current > EXPECTED_SCHEMA_VERSION) throw new NewerSchema(current)
+      const next = MIGRATIONS.find((migration) => migration.version === current + 1)
+      if (next === undefined) return true
+      await next.up(tx, TYPES[store.backend])
+      await tx
+        .insertInto('schema_version')
+        .values({ version: next.version, applied_at: writeSortable(now()) })
+        .execute()
+      return false
+    })
+    if (finished) return
+  }
+}
+
+/** The highest applied version, 0 for a new database. */
+export async function readSchemaVersion(db: Tx): Promise<number> {
+  const row = await db
+    .selectFrom('schema_version')
+    .select((eb) => eb.fn.max('version').as('version'))
+    .executeTakeFirst()
+  return Number(row?.version ?? 0)
+}
+
+async function lockMigrations(store: Store, tx: Tx): Promise<void> {
+  // Held until the transaction ends, so a pooler in between does not matter. SQLite's BEGIN IMMEDIATE is the lock.
+  if (store.backend === 'postgres') await sql`select pg_advisory_xact_lock(7239471002)`.execute(tx)
+}

@@ -1,0 +1,143 @@
+import { Kysely, PostgresDialect } from 'kysely'
+import pg from 'pg'
+import { LockTimeout, StoreUnavailable } from './database.ts'
+import type { NonceClaim, Store, WindowHits } from './database.ts'
+import type { Tables } from './tables.ts'
+import { probeWrite } from './probe-write.ts'
+import { transactOn } from './transact.ts'
+
+const { Pool, types } = pg
+const INT8 = 20
+
+/** Sequences and counters; one beyond 2^53 would be rounded in silence otherwise. */
+function readInt8(text: string): number {
+  const value = Number(text)
+  if (!Number.isSafeInteger(value)) throw new RangeError('an integer column beyond 2^53')
+  return value
+}
+
+/** Opens a pool on one PostgreSQL database. Every wait is bounded: connection 1 s, lock 5 s, statement 10 s. */
+export function openPostgres(url: string): Store {
+  const pool = new Pool({
+    connectionString: url,
+    max: 20,
+    connectionTimeoutMillis: 1000,
+    statement_timeout: 10_000,
+    lock_timeout: 5000,
+    idle_in_transaction_session_timeout: 10_000,
+    keepAlive: true,
+    application_name: 'chancery-authority',
+    types: { getTypeParser: (oid, format) => (oid === INT8 ? readInt8 : types.getTypeParser(oid, format)) },
+  })
+  // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
+  pool.on('error', () => undefined)
+  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
+  const options = {
+    isRetryable,
+    isRefusedCommit: (error: unknown) => sqlState(error) !== undefined && !isConnectionLoss(error),
+  }
+
+  return {
+    backend: 'postgres',
+    place: describeUrl(url),
+    db,
+    transact: (work) => transactOn(db, work, options),
+    async lockHead(tx, name) {
+      await tx.selectFrom('heads').select('name').where('name', '=', name).forUpdate().executeTakeFirstOrThrow()
+    },
+    async readStamps() {
+      const { rows } = await pool.query<{ name: string; version: number }>({
+        name: 'read-stamps',
+        text: 'select name, version from heads',
+      })
+      return new Map(rows.map((row) => [row.name, row.version]))
+    },
+    claimNonces: (rows) => claimAll(pool, rows),
+    countHits: (rows) => countAll(pool, rows),
+    checkWritable: () => probeWrite(db),
+    async close() {
+      await db.destroy()
+    },
+  }
+}
+
+/** One statement for the whole batch, sorted by key so that two instances cannot wait for each other. */
+async function claimAll(pool: pg.Pool, rows: readonly NonceClaim[]): Promise<boolean[]> {
+  const hex = rows.map((row) => Buffer.from(row.claim).toString('hex'))
+  const order = rows.map((_, index) => index).sort((a, b) => ((hex[a] ?? '') < (hex[b] ?? '') ? -1 : 1))
+  const { rows: fresh } = await pool.query<{ claim: Buffer }>({
+    name: 'claim-nonces',
+    text:
+      'insert into nonces (claim, expires_at) select * from unnest($1::bytea[], $2::text[]) ' +
+      'on conflict do nothing returning claim',
+    values: [order.map((i) => Buffer.from(rows[i]?.claim ?? [])), order.map((i) => rows[i]?.expires_at)],
+  })
+  const won = new Set(fresh.map((row) => row.claim.toString('hex')))
+  // `delete` is true once: of equal claims in the batch the first takes the row, the others are replays.
+  return hex.map((claim) => won.delete(claim))
+}
+
+async function countAll(pool: pg.Pool, rows: readonly WindowHits[]): Promise<number[]> {
+  const sorted = [...rows].sort((a, b) => (a.bucket < b.bucket ? -1 : 1))
+  const { rows: totals } = await pool.query<{ bucket: string; window_start: number; hits: number }>({
+    name: 'count-hits',
+    text:
+      'insert into rate_limit_windows as w (bucket, window_start, hits) ' +
+      'select * from unnest($1::text[], $2::bigint[], $3::bigint[]) ' +
+      'on conflict (bucket, window_start) do update set hits = w.hits + excluded.hits ' +
+      'returning bucket, window_start, hits',
+    values: [sorted.map((r) => r.bucket), sorted.map((r) => r.windowStart), sorted.map((r) => r.hits)],
+  })
+  const byKey = new Map(totals.map((row) => [`${row.window_start} ${row.bucket}`, row.hits]))
+  return rows.map((row) => byKey.get(`${row.windowStart} ${row.bucket}`) ?? 0)
+}
+
+/** Rebuilt from its parts, never edited: the query of a URL may hold secrets, too. */
+function describeUrl(text: string): string {
+  const url = new URL(text)
+  const user = url.username === '' ? '' : `${url.username}@`
+  const port = url.port === '' ? '' : `:${url.port}`
+  return `${url.protocol}//${user}${url.hostname}${port}${url.pathname}`
+}
+
+function sqlState(error: unknown): string | undefined {
+  return error instanceof pg.DatabaseError ? error.code : undefined
+}
+
+/** Serialisation failure and deadlock: the server undid everything. */
+function isRetryable(error: unknown): boolean {
+  const state = sqlState(error)
+  return state === '40001' || state === '40P01'
+}
+
+function isConnectionLoss(error: unknown): boolean {
+  const state = sqlState(error) ?? ''
+  return state.startsWith('08') || state.startsWith('57P')
+}
+
+const NETWORK_CODES: ReadonlySet<string> = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENOTFOUND',
+  'EHOSTUNREACH',
+  'ENOENT',
+  'EAI_AGAIN',
+])
+
+/** The failure as the rest of the authority knows it; undefined when it is a bug. */
+export function translatePostgresError(error: unknown): Error | undefined {
+  if (!(error instanceof Error)) return undefined
+  const state = sqlState(error)
+  if (state === '55P03') return new LockTimeout('a lock was not had in time', { cause: error })
+  const refused = ['08', '53', '57', '58'].some((group) => state?.startsWith(group) === true)
+  const readOnly = state === '25006' || state === '3D000' || state === '40001' || state === '40P01'
+  const network = 'code' in error && NETWORK_CODES.has(String(error.code))
+  // The driver gives these two no code.
+  const lost = /^(?:timeout exceeded when trying to connect|Connection terminated)/.test(error.message)
+  const ended = error.message === 'Client has encountered a connection error and is not queryable'
+  if (refused || readOnly || network || lost || ended)
+    return new StoreUnavailable('PostgreSQL cannot answer', { cause: error })
+  return undefined
+}

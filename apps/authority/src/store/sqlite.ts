@@ -1,0 +1,107 @@
+import { DatabaseSync } from 'node:sqlite'
+import type { SQLInputValue, StatementSync } from 'node:sqlite'
+import { Kysely, SqliteDialect } from 'kysely'
+import type { SqliteDatabase } from 'kysely'
+import { StoreUnavailable } from './database.ts'
+import type { NonceClaim, Store, Tx, WindowHits } from './database.ts'
+import type { Tables } from './tables.ts'
+import { probeWrite } from './probe-write.ts'
+import { transactOn } from './transact.ts'
+
+const SQLITE_BUSY = 5
+const SQLITE_CONSTRAINT = 19
+
+/** Opens one SQLite file: WAL, full synchronisation, one connection, writers begin by taking the write lock. */
+export function openSqlite(path: string): Store {
+  const file = new DatabaseSync(path, { timeout: 5000, enableForeignKeyConstraints: true })
+  file.exec('pragma journal_mode=wal; pragma synchronous=full')
+  const db = new Kysely<Tables>({ dialect: new SqliteDialect({ database: toKysely(file) }) })
+  const options = { isRetryable: isBusy, isRefusedCommit: () => true }
+  const transact: Store['transact'] = (work) => transactOn(db, work, options)
+  const statements = cachedStatements(file)
+
+  return {
+    backend: 'sqlite',
+    place: path,
+    db,
+    transact,
+    // BEGIN IMMEDIATE already holds the only write lock there is.
+    lockHead: async () => undefined,
+    async readStamps() {
+      const rows = await db.selectFrom('heads').select(['name', 'version']).execute()
+      return new Map(rows.map((row) => [row.name, row.version]))
+    },
+    claimNonces: (rows) => transact(async (tx) => claimEach(tx, statements, rows)),
+    countHits: (rows) => transact(async (tx) => countEach(tx, statements, rows)),
+    checkWritable: () => probeWrite(db),
+    async close() {
+      await db.destroy()
+    },
+  }
+}
+
+type Statements = (text: string) => StatementSync
+
+/** Preparing costs more than running; texts are ours and few. */
+function cachedStatements(file: DatabaseSync): Statements {
+  const known = new Map<string, StatementSync>()
+  return (text) => {
+    let statement = known.get(text)
+    if (statement === undefined) {
+      statement = file.prepare(text)
+      known.set(text, statement)
+    }
+    return statement
+  }
+}
+
+// `tx` says that the connection is ours for the moment: these statements run inside its transaction.
+function claimEach(_tx: Tx, statements: Statements, rows: readonly NonceClaim[]): boolean[] {
+  const insert = statements('insert into nonces (claim, expires_at) values (?, ?) on conflict do nothing')
+  return rows.map((row) => insert.run(row.claim, row.expires_at).changes === 1)
+}
+
+function countEach(_tx: Tx, statements: Statements, rows: readonly WindowHits[]): number[] {
+  const upsert = statements(
+    'insert into rate_limit_windows (bucket, window_start, hits) values (?, ?, ?) ' +
+      'on conflict (bucket, window_start) do update set hits = hits + excluded.hits returning hits',
+  )
+  return rows.map((row) => Number(upsert.get(row.bucket, row.windowStart, row.hits)?.['hits'] ?? 0))
+}
+
+/** Adapts node:sqlite to the query builder. */
+function toKysely(file: DatabaseSync): SqliteDatabase {
+  const statements = cachedStatements(file)
+  return {
+    close: () => file.close(),
+    prepare(text: string) {
+      // Deferred transactions that read and then write fail under a second process; take the write lock at once.
+      const statement = text === 'begin' ? statements('begin immediate') : statements(text)
+      const reader = statement.columns().length > 0
+      return {
+        reader,
+        all: (parameters) => statement.all(...(parameters as SQLInputValue[])),
+        run: (parameters) => {
+          const { changes, lastInsertRowid } = statement.run(...(parameters as SQLInputValue[]))
+          return { changes, lastInsertRowid }
+        },
+        iterate: (parameters) => statement.iterate(...(parameters as SQLInputValue[])),
+      }
+    },
+  }
+}
+
+function errorCode(error: unknown): number | undefined {
+  return error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : undefined
+}
+
+function isBusy(error: unknown): boolean {
+  return errorCode(error) === SQLITE_BUSY
+}
+
+/** The failure as the rest of the authority knows it; undefined when it is a bug. */
+export function translateSqliteError(error: unknown): Error | undefined {
+  const code = errorCode(error)
+  if (code === undefined || code === SQLITE_CONSTRAINT || code === 1) return undefined
+  return new StoreUnavailable('SQLite cannot answer', { cause: error })
+}

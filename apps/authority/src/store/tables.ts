@@ -1,0 +1,45 @@
+import type { ColumnType } from 'kysely'
+
+/**
+ * One schema for both engines. Times are fixed-width UTC text with six digits, so they sort alike in both; flags are
+ * 0 or 1; `*_json` holds a record as it was signed, so that its canonical form reproduces the signed bytes.
+ */
+export interface Tables {
+  schema_version: { version: number; applied_at: string }
+  authority_identity: { id: number; network_name: string; public_key: string; created_at: string }
+  heads: { name: string; version: ColumnType<number, number, number> }
+  nonces: { claim: Uint8Array; expires_at: string }
+  audit_events: { event_id: string; event_type: string; event_json: string; created_at: string }
+  revoked_operator_keys: { key_id: string; revoked_at: string; reason: string; revoked_by: string }
+  policy_versions: { position: number; policy_id: string; policy_json: string; active: number; created_at: string }
+  crl_versions: { sequence: number; crl_json: string; created_at: string }
+  invite_tokens: {
+    token_digest: string
+    assigned_roles_json: string
+    max_validity_hours: number
+    recipient_public_key: string | null
+    created_at: string
+    expires_at: string
+    used_at: string | null
+    used_by_key: string | null
+  }
+  issued_certs: {
+    cert_id: string
+    node_public_key: string
+    cert_json: string
+    roles_json: string
+    issued_at: string
+    expires_at: string
+    max_validity_hours: number
+    status: string
+    renewed_from: string | null
+    revoke_after: string | null
+    revoked_at: string | null
+    revocation_reason: string | null
+    last_heartbeat: string
+    heartbeat_status: string
+    remote_addr: string
+  }
+  rate_limit_windows: { bucket: string; window_start: number; hits: number }
+  job_leases: { name: string; holder: string; token: number; acquired_at: string; expires_at: string }
+}

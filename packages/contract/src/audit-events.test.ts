@@ -1,0 +1,53 @@
+import { describe, expect, it } from 'vitest'
+import { AUDIT_EVENTS, auditEventOf, type AuditEventType } from './audit-events.ts'
+
+// protocol/core 26
+const CORE = `
+  admin_auth_failed admin_authz_denied admin_auth_throttled node_auth_failed operator_key_revoked invite_created
+  certificate_issued join_rejected heartbeat_rejected renewal_rejected certificate_renewed certificate_revoked
+  crl_published policy_published policy_rolled_back agent_registered agent_deregistered membership_attestation_issued
+  membership_attestation_revoked recognition_policy_saved recognition_treaty_issued recognition_treaty_revoked
+  sovereign_revocation_feed_imported sovereign_revocation_feed_rejected`
+
+// protocol/trust-operations 11
+const TRUST_OPERATIONS = `
+  capability_offer_built capability_counter_built agreement_accepted agreement_untrusted boundary_decision_made
+  boundary_legacy_decide_refused boundary_policy_decision_made boundary_attestation_decision_made
+  boundary_policy_validated boundary_policy_published boundary_policy_activated boundary_policy_deactivated
+  decision_stored evidence_recorded evidence_duplicate evidence_rejected executor_key_registered executor_key_retired
+  evidence_retention_applied evidence_anchored evidence_anchor_refused evidence_anchor_failed trust_evidence_built
+  capability_commitment_created capability_nullifier_issued validator_vote_cast consensus_proof_assembled
+  data_license_policy_created data_access_intent_created`
+
+const types = Object.keys(AUDIT_EVENTS) as AuditEventType[]
+
+describe('audit events', () => {
+  it('are exactly those of the protocol', () => {
+    expect(types.toSorted()).toEqual(`${CORE} ${TRUST_OPERATIONS}`.trim().split(/\s+/).toSorted())
+  })
+
+  it('say when they are written, in one line', () => {
+    for (const type of types) expect(auditEventOf(type).when, type).toMatch(/^[A-Z].*\.$/)
+  })
+
+  it('name their details once, in wire form', () => {
+    for (const type of types) {
+      const { details } = auditEventOf(type)
+      expect(details.length, type).toBeGreaterThan(0)
+      expect(new Set(details).size, type).toBe(details.length)
+      for (const name of details) expect(name, type).toMatch(/^[a-z]+(_[a-z]+)*$/)
+    }
+  })
+
+  it('have no place for secrets or fact values', () => {
+    const forbidden = /body|signature|private|claims|parameters|attributes|token(?!_fingerprint)/
+    for (const type of types) for (const name of auditEventOf(type).details) expect(name, type).not.toMatch(forbidden)
+  })
+
+  it('keep a nonce only where a replay is told', () => {
+    expect(types.filter((type) => auditEventOf(type).details.includes('nonce'))).toEqual([
+      'admin_auth_failed',
+      'node_auth_failed',
+    ])
+  })
+})

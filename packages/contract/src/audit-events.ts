@@ -1,0 +1,267 @@
+export interface AuditEvent {
+  /** One line: what has happened when the event is written. */
+  readonly when: string
+  /** Members of details besides the common ones. Absent values are left out. */
+  readonly details: readonly string[]
+}
+
+/** On every event where they exist: whence the request came, which operator acted, and which log lines belong to it. */
+export const COMMON_AUDIT_DETAILS = ['remote_addr', 'key_id', 'request_id'] as const
+
+/**
+ * Every audit event (protocol/core 26, protocol/trust-operations 11). No event holds a token, a signature, a body, a
+ * private key, claims, request_parameters, attributes, execution_parameters or any other fact value.
+ */
+export const AUDIT_EVENTS = {
+  admin_auth_failed: {
+    when: 'The operator headers of a request did not verify.',
+    details: ['key_id', 'reason', 'scope', 'nonce'],
+  },
+  admin_authz_denied: {
+    when: 'A verified operator key lacked the tier.',
+    details: ['key_id', 'scope', 'holder_tier', 'required_tier', 'reason'],
+  },
+  admin_auth_throttled: {
+    when: 'Too many failed operator authentications; once per scope and window.',
+    details: ['reason', 'key_id'],
+  },
+  node_auth_failed: {
+    when: 'The proof of possession of a node did not verify.',
+    details: ['scope', 'reason', 'nonce'],
+  },
+  operator_key_revoked: {
+    when: 'An operator key was revoked.',
+    details: ['key_id', 'reason', 'revoked_by'],
+  },
+  invite_created: {
+    when: 'An invite was created.',
+    details: ['token_fingerprint', 'roles', 'recipient_public_key'],
+  },
+  certificate_issued: {
+    when: 'A node joined.',
+    details: ['cert_id', 'node_public_key', 'invite_token_fingerprint', 'roles'],
+  },
+  join_rejected: {
+    when: 'A node key that was revoked as compromised tried to join.',
+    details: ['reason', 'node_public_key', 'prior_cert_id'],
+  },
+  heartbeat_rejected: {
+    when: 'The state of the certificate refused a heartbeat.',
+    details: ['cert_id', 'reason'],
+  },
+  renewal_rejected: {
+    when: 'The state of the certificate or other roles refused a renewal.',
+    details: ['cert_id', 'reason'],
+  },
+  certificate_renewed: {
+    when: 'A certificate was renewed.',
+    details: ['old_cert_id', 'new_cert_id', 'node_public_key'],
+  },
+  certificate_revoked: {
+    when: 'A certificate was revoked.',
+    details: ['cert_id', 'reason', 'crl_sequence'],
+  },
+  crl_published: {
+    when: 'A version of the revocation list was published; cause is revoke, superseded or refresh.',
+    details: ['sequence', 'entries', 'cause'],
+  },
+  policy_published: {
+    when: 'A policy manifest was signed and made active.',
+    details: ['policy_id', 'previous_policy_id'],
+  },
+  policy_rolled_back: {
+    when: 'A stored policy manifest was made active again.',
+    details: ['policy_id', 'previous_policy_id'],
+  },
+  agent_registered: {
+    when: 'An agent was registered for the first time; refreshes are not audited.',
+    details: ['agent_id', 'node_public_key'],
+  },
+  agent_deregistered: {
+    when: 'An agent was removed by its node.',
+    details: ['agent_id', 'node_public_key'],
+  },
+  membership_attestation_issued: {
+    when: 'A membership attestation was issued.',
+    details: ['attestation_id', 'issuer_sovereign_id', 'subject_id', 'roles'],
+  },
+  membership_attestation_revoked: {
+    when: 'A membership attestation was revoked.',
+    details: ['attestation_id', 'reason'],
+  },
+  recognition_policy_saved: {
+    when: 'A recognition policy was stored and made active.',
+    details: ['policy_id', 'local_sovereign_id', 'recognized_issuer_count'],
+  },
+  recognition_treaty_issued: {
+    when: 'A recognition treaty was issued.',
+    details: ['treaty_id', 'issuer_sovereign_id', 'subject_sovereign_id', 'allowed_roles'],
+  },
+  recognition_treaty_revoked: {
+    when: 'A recognition treaty was revoked.',
+    details: ['treaty_id', 'reason'],
+  },
+  // An operator who brings keys vouches for them, so the trail says whose keys were used and what was overridden.
+  sovereign_revocation_feed_imported: {
+    when: 'The revocation feed of another sovereign was imported.',
+    details: [
+      'feed_id',
+      'issuer_sovereign_id',
+      'sequence',
+      'trust_basis',
+      'revoked_count',
+      'differs_from_pinned',
+      'accept_sequence_jump',
+    ],
+  },
+  sovereign_revocation_feed_rejected: {
+    when: 'The revocation feed of another sovereign was refused.',
+    details: ['feed_id', 'issuer_sovereign_id', 'sequence', 'trust_basis', 'reason'],
+  },
+  capability_offer_built: {
+    when: 'A capability offer was signed.',
+    details: ['offer_id', 'offerer_sovereign_id', 'responder_sovereign_id', 'capabilities'],
+  },
+  capability_counter_built: {
+    when: 'A capability counter was signed.',
+    details: ['offer_id', 'offerer_sovereign_id', 'responder_sovereign_id', 'capabilities'],
+  },
+  agreement_accepted: {
+    when: 'An agreement record was signed.',
+    details: ['agreement_id', 'offer_id', 'offerer_sovereign_id', 'responder_sovereign_id', 'capabilities'],
+  },
+  agreement_untrusted: {
+    when: 'A presented agreement was refused for want of trust.',
+    details: ['route', 'agreement_id', 'offerer_sovereign_id', 'responder_sovereign_id', 'reason', 'party'],
+  },
+  boundary_decision_made: {
+    when: 'A decision was signed without policies.',
+    details: ['decision_id', 'context_id', 'agreement_id', 'requested_capability', 'authorized'],
+  },
+  boundary_legacy_decide_refused: {
+    when: 'A decision without policies was asked for while policies are required.',
+    details: ['requested_capability'],
+  },
+  boundary_policy_decision_made: {
+    when: 'A policy-aware decision was signed on the basis of an agreement.',
+    details: [
+      'decision_id',
+      'context_id',
+      'agreement_id',
+      'requested_capability',
+      'authorized',
+      'applied_policies',
+      'failed_gates',
+      'resolution_status',
+      'resolution_failure',
+    ],
+  },
+  boundary_attestation_decision_made: {
+    when: 'A policy-aware decision was signed on the basis of an attestation.',
+    details: [
+      'decision_id',
+      'context_id',
+      'attestation_id',
+      'subject_id',
+      'requester_sovereign_id',
+      'requested_capability',
+      'authorized',
+      'denial_reason',
+      'revocation_seq_checked',
+      'applied_policies',
+      'failed_gates',
+    ],
+  },
+  boundary_policy_validated: {
+    when: 'A boundary policy intent was checked; nothing was stored.',
+    details: ['policy_id', 'version', 'issue_codes'],
+  },
+  boundary_policy_published: {
+    when: 'A boundary policy version was signed and stored.',
+    details: ['policy_id', 'version', 'policy_digest'],
+  },
+  boundary_policy_activated: {
+    when: 'A boundary policy version was made active.',
+    details: ['policy_id', 'version', 'policy_digest', 'previous_version', 'rollback'],
+  },
+  boundary_policy_deactivated: {
+    when: 'A boundary policy version was taken out of force.',
+    details: ['policy_id', 'version', 'policy_digest'],
+  },
+  decision_stored: {
+    when: 'A decision entered the evidence store.',
+    details: ['decision_id', 'store_sequence'],
+  },
+  evidence_recorded: {
+    when: 'Execution evidence entered the evidence store.',
+    details: ['evidence_id', 'decision_id', 'resource_id', 'store_sequence'],
+  },
+  evidence_duplicate: {
+    when: 'Execution evidence that is already stored was sent again.',
+    details: ['evidence_id', 'decision_id', 'resource_id', 'store_sequence'],
+  },
+  evidence_rejected: {
+    when: 'Execution evidence was refused; its payload is not kept.',
+    details: ['rejection_id', 'code', 'evidence_id', 'decision_id', 'resource_id', 'executor_sovereign_id'],
+  },
+  // key_id is the acting operator on every admin event, so the executor key has a name of its own.
+  executor_key_registered: {
+    when: 'An executor key was registered.',
+    details: ['executor_key_id', 'executor_sovereign_id'],
+  },
+  executor_key_retired: {
+    when: 'An executor key was retired.',
+    details: ['executor_key_id', 'executor_sovereign_id'],
+  },
+  evidence_retention_applied: {
+    when: 'Retention ran, also when it removed nothing.',
+    details: ['checkpoint_id', 'removed_count', 'removed_through_sequence'],
+  },
+  evidence_anchored: {
+    when: 'The head of the evidence store was anchored.',
+    details: ['anchor_sequence', 'store_sequence'],
+  },
+  evidence_anchor_refused: {
+    when: 'The evidence store no longer continues from its last anchor.',
+    details: ['anchor_sequence', 'store_sequence', 'reason'],
+  },
+  evidence_anchor_failed: {
+    when: 'An automatic anchor could not be made; the append stands.',
+    details: ['store_sequence', 'reason'],
+  },
+  trust_evidence_built: {
+    when: 'Trust evidence was signed.',
+    details: ['evidence_id'],
+  },
+  capability_commitment_created: {
+    when: 'A capability commitment was signed.',
+    details: ['commitment_id', 'agreement_id'],
+  },
+  capability_nullifier_issued: {
+    when: 'A capability nullifier was signed.',
+    details: ['nullifier_id', 'proof_id'],
+  },
+  validator_vote_cast: {
+    when: 'A vote on a justification proof was signed.',
+    details: ['vote_id', 'proof_id', 'decision_id'],
+  },
+  consensus_proof_assembled: {
+    when: 'A consensus proof was signed.',
+    details: ['consensus_id', 'proof_id', 'decision_id'],
+  },
+  data_license_policy_created: {
+    when: 'A data license policy was signed and made active.',
+    details: ['policy_id'],
+  },
+  data_access_intent_created: {
+    when: 'A data access intent was signed.',
+    details: ['intent_id', 'decision_id'],
+  },
+} as const
+
+export type AuditEventType = keyof typeof AUDIT_EVENTS
+
+/** The event of this type. */
+export function auditEventOf(type: AuditEventType): AuditEvent {
+  return AUDIT_EVENTS[type]
+}

@@ -1,0 +1,49 @@
+import type { Command } from './command.ts'
+
+export const authorityCommands: readonly Command[] = [
+  {
+    path: ['authority', 'start'],
+    summary: 'Run the network authority',
+    description: 'Starts the service and runs until it is told to stop. Every flag has a setting of the same meaning.',
+    arguments: [],
+    options: [
+      { flags: '--genesis <file>', summary: 'Signed genesis block (GENESIS_FILE).' },
+      { flags: '--na-private-key <file>', summary: 'Private key file of the authority (NA_PRIVATE_KEY_FILE).' },
+      { flags: '--key-id <id>', summary: 'Key id written into signatures (NA_KEY_ID).', default: 'na-2025-q1' },
+      {
+        flags: '--operator-public-key <key-id=key>',
+        summary: 'Operator key: base64 or a .pub file (OPERATOR_PUBLIC_KEYS_JSON).',
+        repeatable: true,
+      },
+      {
+        flags: '--operator-key-tier <key-id=tier>',
+        summary: 'Tier of an operator key: standard or privileged; there is no default (OPERATOR_KEY_TIERS_JSON).',
+        repeatable: true,
+      },
+      { flags: '--db-path <file>', summary: 'SQLite file (DB_PATH).', default: 'chancery.db' },
+      {
+        flags: '--boundary-policy-enforcement <mode>',
+        summary: 'Whether decisions without policies are refused (BOUNDARY_POLICY_ENFORCEMENT).',
+        default: 'optional',
+        choices: ['optional', 'required'],
+      },
+      {
+        flags: '--evidence-store <mode>',
+        summary: 'Whether decisions and evidence are kept (EVIDENCE_STORE).',
+        default: 'off',
+        choices: ['off', 'on'],
+      },
+      { flags: '--host <address>', summary: 'Listening address (HOST).', default: '127.0.0.1' },
+      { flags: '--port <n>', summary: 'Listening port (PORT).', default: '8443' },
+      { flags: '--env-file <file>', summary: 'Read all settings from this file and from nowhere else.' },
+    ],
+    examples: [
+      {
+        line: 'chancery authority start --genesis genesis.signed.json --na-private-key na.key --operator-public-key ops-1=ops-1.pub --operator-key-tier ops-1=privileged',
+        summary: 'With one operator, on this machine only.',
+      },
+      { line: 'chancery authority start --env-file /etc/chancery/authority.env', summary: 'As a service.' },
+    ],
+    needs: 'authority-host',
+  },
+]

@@ -1,0 +1,56 @@
+import type { Command } from './command.ts'
+
+export const genesisCommands: readonly Command[] = [
+  {
+    path: ['genesis', 'create'],
+    summary: 'Write an unsigned genesis block',
+    description: 'Builds a genesis block from public keys. It is worth nothing until the root key has signed it.',
+    arguments: [],
+    options: [
+      { flags: '--network <name>', summary: 'Name of the network; it is also the sovereign id.', required: true },
+      { flags: '--root-public-key <key>', summary: 'Root public key: a .pub file or base64.', required: true },
+      { flags: '--na-public-key <key>', summary: 'Authority public key: a .pub file or base64.', required: true },
+      { flags: '--out <file>', summary: 'Where to write the block.', required: true },
+      { flags: '--version <text>', summary: 'Version of the network.', default: 'v0.1' },
+      { flags: '--valid-days <n>', summary: 'How long the authority key is valid from now.', default: '90' },
+      { flags: '--anchor <id=host:port>', summary: 'Bootstrap endpoint of a peer.', repeatable: true },
+      { flags: '--policy-hash <hash>', summary: 'Hash of the policy manifest.', default: 'sha256:placeholder' },
+      { flags: '--policy-url <url>', summary: 'Where the policy manifest can be read.' },
+    ],
+    examples: [
+      {
+        line: 'chancery genesis create --network EXAMPLE-NET --root-public-key root.pub --na-public-key na.pub --out genesis.json',
+        summary: 'A block for 90 days.',
+      },
+    ],
+    needs: 'nothing',
+  },
+  {
+    path: ['genesis', 'sign'],
+    summary: 'Sign a genesis block',
+    description: 'Adds the signature of the root key. Run it where that key is kept, away from the network.',
+    arguments: [],
+    options: [
+      { flags: '--genesis <file>', summary: 'The block to sign.', required: true },
+      { flags: '--root-private-key <file>', summary: 'Private key file of the root.', required: true },
+      { flags: '--key-id <id>', summary: 'Key id written into the signature.', default: 'rs-2025-q1' },
+      { flags: '--out <file>', summary: 'Where to write the signed block; without it the file is replaced.' },
+    ],
+    examples: [
+      {
+        line: 'chancery genesis sign --genesis genesis.json --root-private-key root.key --out genesis.signed.json',
+        summary: 'Keeps the unsigned block.',
+      },
+    ],
+    needs: 'nothing',
+  },
+  {
+    path: ['genesis', 'verify'],
+    summary: 'Check a genesis block',
+    description: 'Checks form and signatures and exits with a failure when one is bad or missing.',
+    arguments: [{ name: 'file', summary: 'The signed block.', required: true }],
+    options: [],
+    examples: [{ line: 'chancery genesis verify genesis.signed.json', summary: 'Before giving it to anybody.' }],
+    needs: 'nothing',
+  },
+]

@@ -1,0 +1,92 @@
+import { describe, expect, it } from 'vitest'
+import { type Command, PROGRAM_NAME } from './command.ts'
+import { GLOBAL_OPTIONS } from './global-options.ts'
+import { COMMANDS } from './index.ts'
+
+const PATHS = [
+  'init',
+  'keygen root',
+  'keygen network-authority',
+  'keygen operator',
+  'keygen node',
+  'genesis create',
+  'genesis sign',
+  'genesis verify',
+  'authority start',
+  'operator revoke',
+  'network-policy show',
+  'network-policy publish',
+  'network-policy rollback',
+  'completion',
+]
+
+// Every flag of the service (protocol/core 25).
+const AUTHORITY_FLAGS = [
+  '--genesis',
+  '--na-private-key',
+  '--key-id',
+  '--operator-public-key',
+  '--operator-key-tier',
+  '--db-path',
+  '--boundary-policy-enforcement',
+  '--evidence-store',
+  '--host',
+  '--port',
+  '--env-file',
+]
+
+function named(path: string): Command | undefined {
+  return COMMANDS.find((command) => command.path.join(' ') === path)
+}
+
+function flagsOf(options: Command['options']): string[] {
+  return options.map((option) => option.flags.split(' ')[0] ?? '')
+}
+
+describe('commands', () => {
+  it('are exactly those of this release', () => {
+    expect(COMMANDS.map((command) => command.path.join(' '))).toEqual(PATHS)
+  })
+
+  it('give the service every flag it has', () => {
+    const options = named('authority start')?.options ?? []
+    expect(flagsOf(options)).toEqual(AUTHORITY_FLAGS)
+    const repeatable = options.filter((option) => option.repeatable)
+    expect(flagsOf(repeatable)).toEqual(['--operator-public-key', '--operator-key-tier'])
+  })
+
+  it('ask for an operator key only where something is changed', () => {
+    const signing = COMMANDS.filter((command) => command.needs === 'operator').map((command) => command.path.join(' '))
+    expect(signing).toEqual(['operator revoke', 'network-policy publish', 'network-policy rollback'])
+    expect(named('authority start')?.needs).toBe('authority-host')
+  })
+
+  it('write flags in one form and never twice, global ones included', () => {
+    for (const command of COMMANDS) {
+      const options = [...GLOBAL_OPTIONS, ...command.options]
+      for (const option of options) expect(option.flags, option.flags).toMatch(/^--[a-z]+(-[a-z]+)*( <[^<>]+>)?$/)
+      expect(new Set(flagsOf(options)).size, command.path.join(' ')).toBe(options.length)
+    }
+  })
+
+  it('never make a switch required, nor give one a default', () => {
+    for (const option of COMMANDS.flatMap((command) => command.options)) {
+      if (option.flags.includes(' ')) continue
+      expect(option, option.flags).not.toHaveProperty('required')
+      expect(option, option.flags).not.toHaveProperty('default')
+    }
+  })
+
+  it('show examples that use the command, its required options and no flag that does not exist', () => {
+    for (const command of COMMANDS) {
+      const known = [...flagsOf(GLOBAL_OPTIONS), ...flagsOf(command.options)]
+      const required = flagsOf(command.options.filter((option) => option.required))
+      for (const { line } of command.examples) {
+        expect(line.startsWith([PROGRAM_NAME, ...command.path].join(' ')), line).toBe(true)
+        const used = line.split(' ').filter((word) => word.startsWith('--'))
+        expect(known, line).toEqual(expect.arrayContaining(used))
+        expect(used, line).toEqual(expect.arrayContaining(required))
+      }
+    }
+  })
+})

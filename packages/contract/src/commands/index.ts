@@ -1,0 +1,19 @@
+import { authorityCommands } from './authority.ts'
+import type { Command } from './command.ts'
+import { completionCommands } from './completion.ts'
+import { genesisCommands } from './genesis.ts'
+import { initCommands } from './init.ts'
+import { keygenCommands } from './keygen.ts'
+import { networkPolicyCommands } from './network-policy.ts'
+import { operatorCommands } from './operator.ts'
+
+/** Every command, in the order help lists them: first steps first. */
+export const COMMANDS: readonly Command[] = [
+  ...initCommands,
+  ...keygenCommands,
+  ...genesisCommands,
+  ...authorityCommands,
+  ...operatorCommands,
+  ...networkPolicyCommands,
+  ...completionCommands,
+]

@@ -1,0 +1,49 @@
+import type { AnswerKind } from './route.ts'
+
+/** The four headers an operator signs a request with (protocol/core 11.1). */
+export const OPERATOR_HEADERS = {
+  keyId: 'X-Admin-Key-Id',
+  timestamp: 'X-Admin-Timestamp',
+  nonce: 'X-Admin-Nonce',
+  signature: 'X-Admin-Signature',
+} as const
+
+/** Longer values are refused before anything is looked up; so is a repeated header. */
+export const OPERATOR_HEADER_MAX_CHARACTERS = 256
+
+/** On every answer, equal to error.request_id. */
+export const REQUEST_ID_HEADER = 'X-Request-ID'
+
+/** A client value outside this form is replaced, not echoed: it would reach logs and other systems. */
+export const REQUEST_ID_PATTERN: RegExp = /^[A-Za-z0-9._:-]{1,128}$/
+
+/** Names declared in the OpenAPI document only; the real headers are OPERATOR_HEADERS (protocol/core 22.4). */
+export const SECURITY_SCHEMES = {
+  OperatorSignature: 'X-Operator-Signature',
+  NodeProof: 'X-Node-Proof',
+} as const
+
+/** On every answer (protocol/core 3). Cache-Control is the careful default, which CACHE_CONTROL may replace. */
+export const SECURITY_HEADERS = {
+  'Content-Security-Policy':
+    "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self'; object-src 'none'; frame-ancestors 'none'; base-uri 'self'; form-action 'self'",
+  'X-Frame-Options': 'DENY',
+  'X-Content-Type-Options': 'nosniff',
+  'Cache-Control': 'no-store',
+} as const
+
+/** For answers that carry a strong ETag, so that a CDN can serve them (protocol/core 3). */
+export const CACHE_CONTROL = {
+  /** /policy, /crl, /sovereign-revocation-feed */
+  publicMaterial: 'public, max-age=30, must-revalidate',
+  genesis: 'public, max-age=300, must-revalidate',
+  staticFile: 'max-age=300',
+} as const
+
+/** Content types by kind of answer; a static file has the type of its name. */
+export const CONTENT_TYPES: Readonly<Record<Exclude<AnswerKind, 'static'>, string>> = {
+  json: 'application/json',
+  html: 'text/html; charset=utf-8',
+  prometheus: 'text/plain; version=0.0.4; charset=utf-8',
+  'json-lines': 'application/x-ndjson',
+}

@@ -1,0 +1,146 @@
+import type { ErrorCode } from './errors.ts'
+
+export type Method = 'GET' | 'POST' | 'DELETE'
+
+/** Who may call. 'public-or-operator:standard' routes answer anyone and answer more to a verified operator. */
+export type Access =
+  | 'public'
+  | 'internal'
+  | 'node'
+  | 'executor'
+  | 'operator:standard'
+  | 'operator:privileged'
+  | 'public-or-operator:standard'
+
+/** Which counter a call spends from, see limits.ts. No limit is written out, so that nobody gets it by forgetting. */
+export type Limit = 'none' | 'admin' | 'verify' | 'evidence' | 'read' | 'join' | 'discover' | 'node' | 'public'
+
+export type Stability = 'stable' | 'beta' | 'internal'
+
+export type AnswerKind = 'json' | 'html' | 'prometheus' | 'static' | 'json-lines'
+
+export type GatewayGroup =
+  | 'administration'
+  | 'agreement'
+  | 'attestations'
+  | 'boundary'
+  | 'boundary_policy'
+  | 'consensus'
+  | 'data_usage'
+  | 'disclosure'
+  | 'discovery'
+  | 'enrollment'
+  | 'evidence'
+  | 'evidence_store'
+  | 'network'
+  | 'treaties'
+
+/** Under which name the gateway forwards a route. A route without it cannot be reached through the gateway. */
+export interface GatewayFacts {
+  readonly operation: string
+  readonly group: GatewayGroup
+  /** Query names the gateway forwards, in name order; every other name is refused. Path parameters are not repeated. */
+  readonly query?: readonly string[]
+  /** Release that brought the operation; absent for the 59 of the first catalogue. */
+  readonly since?: string
+  /** The gateway asks for operator headers although the authority also answers without them. */
+  readonly signed?: true
+}
+
+export interface RouteFacts {
+  readonly access: Access
+  readonly limit: Limit
+  readonly stability: Stability
+  readonly success: 200 | 201
+  readonly answer: AnswerKind
+  /** Short title, at most 60 characters. */
+  readonly summary: string
+  /** One plain sentence for the reference pages. */
+  readonly purpose: string
+  /** Where this route answers a code with another status than the usual one of errors.ts. */
+  readonly statuses?: Partial<Readonly<Record<ErrorCode, number>>>
+  /** An empty body is invalid_json here; elsewhere it counts as {} (protocol/core 1.1 rule 10). */
+  readonly emptyBody?: 'refused'
+  /** node: 64 KiB, strangers send it; feed: four times the normal limit (protocol/core 3). */
+  readonly bodyLimit?: 'node' | 'feed'
+  /** large: lists of tens of thousands of ids are normal here, so more values and names are read. */
+  readonly readLimit?: 'large'
+  /** The last path parameter takes everything that is left, slashes included. */
+  readonly tail?: true
+  readonly gateway?: GatewayFacts
+}
+
+export type RouteId = `${Method} /${string}`
+
+export type MethodOf<Id extends RouteId> = Id extends `${infer M extends Method} /${string}` ? M : never
+
+export type PathOf<Id extends RouteId> = Id extends `${Method} ${infer Path}` ? Path : never
+
+/** The names between braces, so that a handler can only ask for parameters its path really has. */
+export type ParamOf<Path extends string> = string extends Path
+  ? string
+  : Path extends `${string}{${infer Name}}${infer Rest}`
+    ? Name | ParamOf<Rest>
+    : never
+
+/** What the id alone says. */
+export interface RouteAddress<Id extends RouteId = RouteId> {
+  readonly id: Id
+  readonly method: MethodOf<Id>
+  readonly path: PathOf<Id>
+  readonly params: readonly ParamOf<PathOf<Id>>[]
+}
+
+/** Any route, for code that walks the table. Method and path keep their literals in the feature objects. */
+export type Route = RouteFacts & {
+  readonly id: RouteId
+  readonly method: Method
+  readonly path: string
+  readonly params: readonly string[]
+}
+
+/** One line of a feature table: the id and the facts. */
+export type RouteEntry = RouteFacts & { readonly id: RouteId }
+
+/** The routes of one feature, each with its own literal facts: the server types its handlers from `access`. */
+export type Routes<Entries extends Readonly<Record<string, RouteEntry>>> = {
+  readonly [Name in keyof Entries]: Entries[Name] & RouteAddress<Entries[Name]['id']>
+}
+
+type KnownOnly<Given, Known> = { readonly [Name in Exclude<keyof Given, keyof Known>]: never }
+
+/** Refuses facts, codes and gateway members that do not exist: misspelt ones would be ignored in silence. */
+type KnownFactsOnly<Entries> = {
+  readonly [Name in keyof Entries]: KnownOnly<Entries[Name], RouteEntry> &
+    (Entries[Name] extends { readonly statuses: infer Given }
+      ? { readonly statuses: KnownOnly<Given, Record<ErrorCode, number>> }
+      : unknown) &
+    (Entries[Name] extends { readonly gateway: infer Given }
+      ? { readonly gateway: KnownOnly<Given, GatewayFacts> }
+      : unknown)
+}
+
+/** One route with method, path and parameter names read from its id. */
+export function route<const Id extends RouteId, const Facts extends RouteFacts>(
+  id: Id,
+  facts: Facts,
+): Facts & RouteAddress<Id> {
+  const gap = id.indexOf(' ')
+  const path = id.slice(gap + 1)
+  const params = [...path.matchAll(/\{([a-z_]+)\}/g)].map((match) => match[1])
+  const address = { id, method: id.slice(0, gap), path, params }
+  // The compiler cannot follow a split at run time; RouteAddress states the same split in types.
+  return { ...facts, ...(address as unknown as RouteAddress<Id>) }
+}
+
+/**
+ * The routes of one feature. Feature files write their facts as a constant first and then call this with an explicit
+ * type, because exported constants whose type comes from a call are refused under isolated declarations.
+ */
+export function routes<const Entries extends Readonly<Record<string, RouteEntry>>>(
+  entries: Entries & KnownFactsOnly<Entries>,
+): Routes<Entries> {
+  const built = Object.entries<RouteEntry>(entries).map(([name, { id, ...facts }]) => [name, route(id, facts)])
+  // Object.fromEntries forgets which name got which facts; the names and facts are those of `entries`.
+  return Object.fromEntries(built) as Routes<Entries>
+}

@@ -1,0 +1,51 @@
+import { type Routes, routes } from '../route.ts'
+
+const facts = {
+  offer: {
+    id: 'POST /admin/agreements/offer',
+    access: 'operator:standard',
+    limit: 'admin',
+    stability: 'stable',
+    success: 201,
+    answer: 'json',
+    summary: 'Offer an agreement',
+    purpose: 'Builds and signs a capability offer for another sovereign.',
+    gateway: { operation: 'agreement-build-offer-route', group: 'agreement' },
+  },
+  counter: {
+    id: 'POST /admin/agreements/counter',
+    access: 'operator:standard',
+    limit: 'admin',
+    stability: 'stable',
+    success: 201,
+    answer: 'json',
+    summary: 'Counter an offer',
+    purpose: 'Builds and signs narrower terms in answer to an offer.',
+    gateway: { operation: 'agreement-build-counter-route', group: 'agreement' },
+  },
+  accept: {
+    id: 'POST /admin/agreements/accept',
+    access: 'operator:standard',
+    limit: 'admin',
+    stability: 'stable',
+    success: 201,
+    answer: 'json',
+    summary: 'Accept an offer or a counter',
+    purpose: 'Signs the agreement record that follows from an offer or a counter.',
+    gateway: { operation: 'agreement-accept-route', group: 'agreement' },
+  },
+  verify: {
+    id: 'POST /agreements/verify',
+    access: 'public',
+    limit: 'verify',
+    stability: 'stable',
+    success: 200,
+    answer: 'json',
+    summary: 'Verify an agreement',
+    purpose: 'Judges an agreement record without storing anything.',
+    gateway: { operation: 'agreement-verify-route', group: 'agreement' },
+  },
+} as const
+
+/** Negotiation of capabilities between two sovereigns (protocol/trust-operations 3). */
+export const agreements: Routes<typeof facts> = routes(facts)

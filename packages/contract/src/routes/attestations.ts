@@ -1,0 +1,78 @@
+import { type Routes, routes } from '../route.ts'
+
+const facts = {
+  // A network that keeps membership confidential shows anonymous callers the count only (protocol/core 14.3).
+  list: {
+    id: 'GET /attestations',
+    access: 'public-or-operator:standard',
+    limit: 'public',
+    stability: 'stable',
+    success: 200,
+    answer: 'json',
+    summary: 'Issued attestations',
+    purpose: 'Lists the membership attestations this authority issued.',
+    gateway: {
+      operation: 'attestations-list-attestations',
+      group: 'attestations',
+      query: ['issuer_sovereign_id', 'limit', 'offset', 'status', 'subject_id'],
+    },
+  },
+  find: {
+    id: 'GET /attestations/{attestation_id}',
+    access: 'public',
+    limit: 'public',
+    stability: 'stable',
+    success: 200,
+    answer: 'json',
+    summary: 'One attestation',
+    purpose: 'Gives one attestation with its stored status.',
+    gateway: { operation: 'attestations-get-attestation', group: 'attestations' },
+  },
+  issue: {
+    id: 'POST /admin/attestations',
+    access: 'operator:privileged',
+    limit: 'admin',
+    stability: 'stable',
+    success: 201,
+    answer: 'json',
+    summary: 'Issue an attestation',
+    purpose: 'Signs that a subject is a member with the given roles.',
+    gateway: { operation: 'attestations-issue-attestation', group: 'attestations' },
+  },
+  revoke: {
+    id: 'POST /admin/attestations/{attestation_id}/revoke',
+    access: 'operator:privileged',
+    limit: 'admin',
+    stability: 'stable',
+    success: 200,
+    answer: 'json',
+    summary: 'Revoke an attestation',
+    purpose: 'Withdraws an attestation and puts it into the sovereign revocation feed.',
+    gateway: { operation: 'attestations-revoke-attestation', group: 'attestations' },
+  },
+  verify: {
+    id: 'POST /attestations/verify',
+    access: 'public',
+    limit: 'verify',
+    stability: 'stable',
+    success: 200,
+    answer: 'json',
+    summary: 'Verify an attestation',
+    purpose: 'Judges an attestation under a recognition policy without storing anything.',
+    gateway: { operation: 'attestations-verify-attestation', group: 'attestations' },
+  },
+  verifyWithTreaty: {
+    id: 'POST /attestations/verify-with-treaty',
+    access: 'public',
+    limit: 'verify',
+    stability: 'stable',
+    success: 200,
+    answer: 'json',
+    summary: 'Verify an attestation with a treaty',
+    purpose: 'Judges a foreign attestation on the strength of one recognition treaty.',
+    gateway: { operation: 'treaties-verify-attestation-with-treaty-route', group: 'treaties' },
+  },
+} as const
+
+/** Portable membership evidence (protocol/core 14, 17). */
+export const attestations: Routes<typeof facts> = routes(facts)

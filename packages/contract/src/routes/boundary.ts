@@ -1,0 +1,40 @@
+import { type Routes, routes } from '../route.ts'
+
+const facts = {
+  evaluate: {
+    id: 'POST /admin/boundary/evaluate',
+    access: 'operator:standard',
+    limit: 'admin',
+    stability: 'stable',
+    success: 201,
+    answer: 'json',
+    summary: 'Evaluate a request',
+    purpose: 'Decides under the active policies and signs the decision with its justification.',
+    gateway: { operation: 'boundary_policy-evaluate', group: 'boundary_policy', since: 'v0.58' },
+  },
+  decide: {
+    id: 'POST /admin/boundary/decide',
+    access: 'operator:standard',
+    limit: 'admin',
+    stability: 'beta',
+    success: 201,
+    answer: 'json',
+    summary: 'Decide without policies',
+    purpose: 'Decides on the agreement alone and signs the decision.',
+    gateway: { operation: 'boundary-decide', group: 'boundary' },
+  },
+  verify: {
+    id: 'POST /boundary/verify',
+    access: 'public',
+    limit: 'verify',
+    stability: 'stable',
+    success: 200,
+    answer: 'json',
+    summary: 'Verify a decision',
+    purpose: 'Judges a boundary decision without storing anything.',
+    gateway: { operation: 'boundary-verify', group: 'boundary' },
+  },
+} as const
+
+/** Signed allow or deny decisions. A denial is an answer (201), not an error (protocol/trust-operations 4). */
+export const boundary: Routes<typeof facts> = routes(facts)

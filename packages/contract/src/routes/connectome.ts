@@ -1,0 +1,75 @@
+import { type Routes, routes } from '../route.ts'
+
+const facts = {
+  graph: {
+    id: 'GET /recognition-graph',
+    access: 'public',
+    limit: 'public',
+    stability: 'beta',
+    success: 200,
+    answer: 'json',
+    summary: 'Recognition graph',
+    purpose: 'Gives sovereigns, recognition edges, active treaties and revoked trust material.',
+    gateway: { operation: 'treaties-recognition-graph', group: 'treaties' },
+  },
+  page: {
+    id: 'GET /connectome',
+    access: 'public',
+    limit: 'public',
+    stability: 'internal',
+    success: 200,
+    answer: 'html',
+    summary: 'Connectome page',
+    purpose: 'Shows the recognition graph to a human reader.',
+  },
+  summary: {
+    id: 'GET /connectome.json',
+    access: 'public',
+    limit: 'public',
+    stability: 'stable',
+    success: 200,
+    answer: 'json',
+    summary: 'Connectome summary',
+    purpose: 'Counts and sorts the graph and shows whom each imported revocation affects.',
+    gateway: { operation: 'treaties-connectome-json', group: 'treaties' },
+  },
+  trustPath: {
+    id: 'GET /connectome/trust-path',
+    access: 'public',
+    limit: 'public',
+    stability: 'beta',
+    success: 200,
+    answer: 'json',
+    summary: 'Trust path between two sovereigns',
+    purpose: 'Explains whether active treaties lead from one sovereign to another.',
+    gateway: {
+      operation: 'treaties-connectome-trust-path',
+      group: 'treaties',
+      query: ['from', 'source', 'target', 'to'],
+    },
+  },
+  atlasPage: {
+    id: 'GET /atlas',
+    access: 'public',
+    limit: 'public',
+    stability: 'internal',
+    success: 200,
+    answer: 'html',
+    summary: 'Atlas page',
+    purpose: 'Shows the atlas to a human reader.',
+  },
+  atlas: {
+    id: 'GET /atlas.json',
+    access: 'public',
+    limit: 'public',
+    stability: 'beta',
+    success: 200,
+    answer: 'json',
+    summary: 'Atlas summary',
+    purpose: 'Gives sovereigns, edges and the digest of the graph they come from.',
+    gateway: { operation: 'public-atlas-json', group: 'network' },
+  },
+} as const
+
+/** Views over stored treaties and imported revocations. None of them is a source of trust (protocol/core 20). */
+export const connectome: Routes<typeof facts> = routes(facts)

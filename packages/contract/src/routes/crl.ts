@@ -1,0 +1,31 @@
+import { type Routes, routes } from '../route.ts'
+
+const facts = {
+  current: {
+    id: 'GET /crl',
+    access: 'public',
+    limit: 'public',
+    stability: 'stable',
+    success: 200,
+    answer: 'json',
+    summary: 'Certificate revocation list',
+    purpose: 'Gives the active signed list of revoked certificates.',
+    gateway: { operation: 'crl-get-crl', group: 'network' },
+  },
+  // Nodes get 403 for an unknown certificate, an operator who names one gets 404 (protocol/core 23).
+  revoke: {
+    id: 'POST /admin/revoke',
+    access: 'operator:privileged',
+    limit: 'admin',
+    stability: 'stable',
+    success: 200,
+    answer: 'json',
+    summary: 'Revoke certificates',
+    purpose: 'Revokes one certificate or a list of them and publishes the next revocation list.',
+    statuses: { certificate_not_found: 404 },
+    gateway: { operation: 'admin-revoke-certificate', group: 'administration' },
+  },
+} as const
+
+/** Certificate revocation (protocol/core 9). */
+export const crl: Routes<typeof facts> = routes(facts)

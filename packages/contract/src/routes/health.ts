@@ -1,0 +1,50 @@
+import { type Routes, routes } from '../route.ts'
+
+const facts = {
+  healthz: {
+    id: 'GET /healthz',
+    access: 'public',
+    limit: 'none',
+    stability: 'stable',
+    success: 200,
+    answer: 'json',
+    summary: 'Liveness',
+    purpose: 'Says that the process answers, without looking at any dependency.',
+  },
+  readyz: {
+    id: 'GET /readyz',
+    access: 'public',
+    limit: 'none',
+    stability: 'stable',
+    success: 200,
+    answer: 'json',
+    summary: 'Readiness',
+    purpose: 'Says whether database, schema and signing key allow this instance to take traffic.',
+    gateway: { operation: 'health-readyz', group: 'network' },
+  },
+  health: {
+    id: 'GET /health',
+    access: 'public',
+    limit: 'none',
+    stability: 'stable',
+    success: 200,
+    answer: 'json',
+    summary: 'Health summary',
+    purpose: 'Shows the network, its version and the state of boundary policies and evidence store.',
+    gateway: { operation: 'health-health', group: 'network' },
+  },
+  // Not gated by the service: the deployment keeps it on a management interface.
+  metrics: {
+    id: 'GET /metrics',
+    access: 'internal',
+    limit: 'none',
+    stability: 'beta',
+    success: 200,
+    answer: 'prometheus',
+    summary: 'Prometheus metrics',
+    purpose: 'Gives aggregate counters and gauges for a monitoring system.',
+  },
+} as const
+
+/** Probes and counters. Never limited: a refused probe would look like a dead process (protocol/core 21, 22.1). */
+export const health: Routes<typeof facts> = routes(facts)

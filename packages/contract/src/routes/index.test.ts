@@ -1,0 +1,320 @@
+import { describe, expect, it } from 'vitest'
+import { ERRORS } from '../errors.ts'
+import type { Route } from '../route.ts'
+import { ALL_ROUTES, featureOf, findRoute, ROUTES } from './index.ts'
+
+// How many routes each feature has, and under which words its actions are found.
+const ACTIONS: Readonly<Record<string, readonly string[]>> = {
+  health: ['healthz', 'readyz', 'health', 'metrics'],
+  reference: ['swagger', 'surfaces', 'apiPage', 'cliPage'],
+  dashboard: ['home', 'page', 'view', 'faviconIco', 'faviconSvg', 'consoleStyles', 'consoleScript', 'consoleLogo'],
+  connectome: ['graph', 'page', 'summary', 'trustPath', 'atlasPage', 'atlas'],
+  sovereign: ['genesis', 'metadata'],
+  enrollment: ['invite', 'join', 'heartbeat', 'renew', 'nodes'],
+  crl: ['current', 'revoke'],
+  policy: ['current', 'history', 'publish', 'rollback'],
+  operatorKeys: ['revoke'],
+  agents: ['register', 'search', 'find', 'remove'],
+  attestations: ['list', 'find', 'issue', 'revoke', 'verify', 'verifyWithTreaty'],
+  recognitionPolicy: ['current', 'publish'],
+  recognitionTreaties: ['list', 'find', 'issue', 'revoke', 'verify'],
+  revocationFeeds: ['current', 'import'],
+  agreements: ['offer', 'counter', 'accept', 'verify'],
+  boundary: ['evaluate', 'decide', 'verify'],
+  boundaryPolicies: ['validate', 'publish', 'activate', 'deactivate', 'list', 'active', 'history', 'verify'],
+  evidence: [
+    'execution',
+    'search',
+    'resources',
+    'resourceHeads',
+    'vendors',
+    'export',
+    'verify',
+    'status',
+    'executorKeys',
+    'registerKey',
+    'retireKey',
+    'retention',
+  ],
+  trustEvidence: ['issue', 'verify'],
+  disclosure: ['commit', 'nullifier', 'prove', 'verify'],
+  consensus: ['vote', 'proof', 'verify'],
+  dataUsage: ['publish', 'intent', 'current', 'verify'],
+}
+
+// Anything that grants trust, withdraws trust or changes policy.
+const PRIVILEGED = [
+  'POST /admin/revoke',
+  'POST /admin/operator-keys/{key_id}/revoke',
+  'POST /admin/policy',
+  'POST /admin/policy/rollback',
+  'POST /admin/attestations',
+  'POST /admin/attestations/{attestation_id}/revoke',
+  'POST /admin/recognition-treaties',
+  'POST /admin/recognition-treaties/{treaty_id}/revoke',
+  'POST /admin/recognition-policy',
+  'POST /admin/sovereign-revocation-feeds/import',
+  'POST /admin/boundary-policies',
+  'POST /admin/boundary-policies/{policy_id}/activate',
+  'POST /admin/boundary-policies/{policy_id}/deactivate',
+  'POST /admin/evidence/executor-keys',
+  'POST /admin/evidence/executor-keys/{key_id}/retire',
+  'POST /admin/evidence/retention/apply',
+]
+
+const VERIFY = [
+  'POST /consensus/verify',
+  'POST /agreements/verify',
+  'POST /disclosure/verify',
+  'POST /trust-evidence/verify',
+  'POST /boundary/verify',
+  'POST /data-usage/verify',
+  'POST /attestations/verify',
+  'POST /recognition-treaties/verify',
+  'POST /attestations/verify-with-treaty',
+  'POST /boundary-policies/verify',
+]
+
+const BETA = [
+  'POST /admin/boundary/decide',
+  'POST /admin/consensus/proof',
+  'POST /admin/consensus/vote',
+  'POST /admin/disclosure/commit',
+  'POST /admin/disclosure/nullifier',
+  'POST /admin/trust-evidence',
+  'GET /agents',
+  'POST /agents',
+  'GET /agents/{node_public_key}',
+  'DELETE /agents/{node_public_key}',
+  'GET /atlas.json',
+  'GET /connectome/trust-path',
+  'GET /metrics',
+  'GET /recognition-graph',
+  'POST /consensus/verify',
+  'POST /disclosure/prove',
+  'POST /disclosure/verify',
+  'POST /trust-evidence/verify',
+]
+
+const INTERNAL = [
+  'GET /',
+  'GET /api-reference',
+  'GET /atlas',
+  'GET /cli-reference',
+  'GET /connectome',
+  'GET /dashboard',
+  'GET /dashboard.json',
+  'GET /favicon.ico',
+  'GET /favicon.svg',
+  'GET /surfaces',
+  'GET /swagger.json',
+  'GET /operator-console-static/styles.css',
+  'GET /operator-console-static/console.js',
+  'GET /operator-console-static/logo.svg',
+]
+
+const CREATED = [
+  'POST /admin/invite',
+  'POST /join',
+  'POST /renew',
+  'POST /admin/policy',
+  'POST /admin/attestations',
+  'POST /admin/recognition-treaties',
+  'POST /admin/agreements/offer',
+  'POST /admin/agreements/counter',
+  'POST /admin/agreements/accept',
+  'POST /admin/boundary/decide',
+  'POST /admin/boundary/evaluate',
+  'POST /admin/boundary-policies',
+  'POST /evidence/execution',
+  'POST /admin/evidence/executor-keys',
+  'POST /admin/trust-evidence',
+  'POST /admin/disclosure/commit',
+  'POST /admin/disclosure/nullifier',
+  'POST /admin/consensus/vote',
+  'POST /admin/consensus/proof',
+  'POST /admin/data-usage/policy',
+  'POST /admin/data-usage/intent',
+]
+
+function idsWhere(kept: (route: Route) => boolean): string[] {
+  return ALL_ROUTES.filter(kept)
+    .map((route) => route.id)
+    .toSorted()
+}
+
+describe('the table of routes', () => {
+  it('has exactly 95 routes with different ids', () => {
+    expect(ALL_ROUTES).toHaveLength(95)
+    expect(new Set(ALL_ROUTES.map((route) => route.id)).size).toBe(95)
+  })
+
+  it('names every action as its file is named', () => {
+    const given = Object.fromEntries(Object.entries(ROUTES).map(([name, feature]) => [name, Object.keys(feature)]))
+    expect(given).toEqual(ACTIONS)
+  })
+
+  it('finds a route and its feature by id', () => {
+    expect(findRoute('POST /admin/policy')).toBe(ROUTES.policy.publish)
+    expect(findRoute('GET /admin/policy')).toBeUndefined()
+    expect(featureOf(ROUTES.evidence.registerKey)).toBe('evidence')
+    expect(featureOf(ROUTES.boundaryPolicies.verify)).toBe('boundaryPolicies')
+    expect(() => featureOf({ id: 'GET /nowhere' })).toThrow('GET /nowhere')
+  })
+
+  it('writes titles of at most 60 characters and purposes of one sentence', () => {
+    for (const route of ALL_ROUTES) {
+      expect(route.summary, route.id).toMatch(/^[A-Z].{0,59}$/)
+      expect(route.summary, route.id).not.toMatch(/\.$/)
+      expect(route.purpose, route.id).toMatch(/^[A-Z][^.]*(\.json[^.]*)?\.$/)
+    }
+  })
+})
+
+describe('who may call', () => {
+  it('lets only operators into /admin, under the admin limit', () => {
+    const admin = ALL_ROUTES.filter((route) => route.path.startsWith('/admin/'))
+    expect(admin).toHaveLength(42)
+    for (const route of admin) {
+      expect(route.access, route.id).toMatch(/^operator:(standard|privileged)$/)
+      expect(route.limit, route.id).toBe('admin')
+    }
+    const outside = ALL_ROUTES.filter((route) => !route.path.startsWith('/admin/'))
+    for (const route of outside) {
+      expect(route.access, route.id).not.toMatch(/^operator:/)
+      expect(route.limit, route.id).not.toBe('admin')
+    }
+  })
+
+  it('asks for the privileged tier exactly where trust or policy changes', () => {
+    expect(idsWhere((route) => route.access === 'operator:privileged')).toEqual(PRIVILEGED.toSorted())
+  })
+
+  it('asks nodes and executors for their signature', () => {
+    expect(idsWhere((route) => route.access === 'node')).toEqual([
+      'DELETE /agents/{node_public_key}',
+      'POST /agents',
+      'POST /heartbeat',
+      'POST /join',
+      'POST /renew',
+    ])
+    expect(idsWhere((route) => route.access === 'executor')).toEqual(['POST /evidence/execution'])
+  })
+
+  it('shows more to a verified operator on two public routes and leaves one to the deployment', () => {
+    expect(idsWhere((route) => route.access === 'public-or-operator:standard')).toEqual([
+      'GET /attestations',
+      'GET /nodes',
+    ])
+    expect(idsWhere((route) => route.access === 'internal')).toEqual(['GET /metrics'])
+  })
+})
+
+describe('limits', () => {
+  it('counts every verify route and the prove route under verify', () => {
+    expect(idsWhere((route) => route.method === 'POST' && /\/verify(-with-treaty)?$/.test(route.path))).toEqual(
+      VERIFY.toSorted(),
+    )
+    expect(idsWhere((route) => route.limit === 'verify')).toEqual([...VERIFY, 'POST /disclosure/prove'].toSorted())
+    for (const id of VERIFY) expect(findRoute(id)?.access, id).toBe('public')
+  })
+
+  it('spends the smaller limits on the routes they are made for', () => {
+    expect(idsWhere((route) => route.limit === 'join')).toEqual(['POST /join'])
+    expect(idsWhere((route) => route.limit === 'node')).toEqual(['POST /heartbeat', 'POST /renew'])
+    expect(idsWhere((route) => route.limit === 'discover')).toEqual([
+      'DELETE /agents/{node_public_key}',
+      'POST /agents',
+    ])
+    expect(idsWhere((route) => route.limit === 'evidence')).toEqual(['POST /evidence/execution'])
+    expect(idsWhere((route) => route.limit === 'read')).toEqual(['GET /data-usage/policy'])
+  })
+
+  it('leaves only probes and static files unlimited', () => {
+    expect(idsWhere((route) => route.limit === 'none')).toEqual([
+      'GET /favicon.ico',
+      'GET /favicon.svg',
+      'GET /health',
+      'GET /healthz',
+      'GET /metrics',
+      'GET /operator-console-static/console.js',
+      'GET /operator-console-static/logo.svg',
+      'GET /operator-console-static/styles.css',
+      'GET /readyz',
+    ])
+    for (const route of ALL_ROUTES.filter(({ limit }) => limit === 'public')) expect(route.method, route.id).toBe('GET')
+  })
+
+  it('reads larger bodies only where lists of ids arrive, and smaller ones from nodes', () => {
+    expect(idsWhere((route) => route.bodyLimit === 'feed')).toEqual(['POST /admin/sovereign-revocation-feeds/import'])
+    expect(idsWhere((route) => route.bodyLimit === 'node')).toEqual([
+      'DELETE /agents/{node_public_key}',
+      'POST /heartbeat',
+      'POST /join',
+      'POST /renew',
+    ])
+    expect(idsWhere((route) => route.readLimit === 'large')).toEqual([
+      'POST /admin/recognition-policy',
+      'POST /admin/sovereign-revocation-feeds/import',
+    ])
+    expect(idsWhere((route) => route.emptyBody === 'refused')).toEqual([
+      'DELETE /agents/{node_public_key}',
+      'POST /agents',
+    ])
+  })
+})
+
+describe('promises', () => {
+  it('marks exactly the beta and the internal routes', () => {
+    expect(idsWhere((route) => route.stability === 'beta')).toEqual(BETA.toSorted())
+    expect(idsWhere((route) => route.stability === 'internal')).toEqual(INTERNAL.toSorted())
+  })
+
+  it('answers 201 exactly where something new is signed or registered', () => {
+    expect(idsWhere((route) => route.success === 201)).toEqual(CREATED.toSorted())
+  })
+
+  it('answers JSON except on pages, metrics, static files and the export', () => {
+    expect(idsWhere((route) => route.answer === 'html')).toEqual([
+      'GET /',
+      'GET /api-reference',
+      'GET /atlas',
+      'GET /cli-reference',
+      'GET /connectome',
+      'GET /dashboard',
+    ])
+    expect(idsWhere((route) => route.answer === 'prometheus')).toEqual(['GET /metrics'])
+    expect(idsWhere((route) => route.answer === 'static')).toEqual([
+      'GET /favicon.ico',
+      'GET /favicon.svg',
+      'GET /operator-console-static/console.js',
+      'GET /operator-console-static/logo.svg',
+      'GET /operator-console-static/styles.css',
+    ])
+    expect(idsWhere((route) => route.answer === 'json-lines')).toEqual(['GET /admin/evidence/export'])
+  })
+
+  it('overrides statuses only where the protocol gives one code two statuses', () => {
+    const overrides = Object.fromEntries(
+      ALL_ROUTES.flatMap((route) => (route.statuses ? [[route.id, route.statuses]] : [])),
+    )
+    expect(overrides).toEqual({
+      'POST /admin/revoke': { certificate_not_found: 404 },
+      'POST /admin/sovereign-revocation-feeds/import': { invalid_signature: 400 },
+    })
+    const codes = Object.values(overrides).flatMap((statuses) => Object.keys(statuses))
+    for (const code of codes) expect(ERRORS, code).toHaveProperty(code)
+  })
+})
+
+describe('paths', () => {
+  it('takes the rest of the path only for keys and resource ids', () => {
+    expect(idsWhere((route) => route.tail === true)).toEqual([
+      'DELETE /agents/{node_public_key}',
+      'GET /admin/evidence/resource-heads/{resource_id}',
+      'GET /admin/evidence/resources/{resource_id}',
+      'GET /agents/{node_public_key}',
+    ])
+    for (const route of ALL_ROUTES.filter(({ tail }) => tail)) expect(route.path, route.id).toMatch(/\}$/)
+  })
+})

@@ -1,0 +1,18 @@
+import { type Routes, routes } from '../route.ts'
+
+const facts = {
+  revoke: {
+    id: 'POST /admin/operator-keys/{key_id}/revoke',
+    access: 'operator:privileged',
+    limit: 'admin',
+    stability: 'stable',
+    success: 200,
+    answer: 'json',
+    summary: 'Revoke an operator key',
+    purpose: 'Ends an operator key for good, unless it is the last usable one.',
+    gateway: { operation: 'admin-revoke-operator-key', group: 'administration' },
+  },
+} as const
+
+/** Operator keys are configured at start; over HTTP they can only be revoked (protocol/core 12). */
+export const operatorKeys: Routes<typeof facts> = routes(facts)

@@ -1,0 +1,31 @@
+import { type Routes, routes } from '../route.ts'
+
+const facts = {
+  current: {
+    id: 'GET /recognition-policy',
+    access: 'public',
+    limit: 'public',
+    stability: 'stable',
+    success: 200,
+    answer: 'json',
+    summary: 'Active recognition policy',
+    purpose: 'Gives the policy under which foreign attestations are accepted.',
+    gateway: { operation: 'attestations-get-recognition-policy', group: 'attestations' },
+  },
+  // It may list 50000 revoked ids, far beyond the normal reading limits.
+  publish: {
+    id: 'POST /admin/recognition-policy',
+    access: 'operator:privileged',
+    limit: 'admin',
+    stability: 'stable',
+    success: 200,
+    answer: 'json',
+    summary: 'Set the recognition policy',
+    purpose: 'Stores a recognition policy and makes it the only active one.',
+    readLimit: 'large',
+    gateway: { operation: 'attestations-save-recognition-policy', group: 'attestations' },
+  },
+} as const
+
+/** Whose attestations this authority accepts; a local document without signature (protocol/core 16). */
+export const recognitionPolicy: Routes<typeof facts> = routes(facts)

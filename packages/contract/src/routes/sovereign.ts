@@ -1,0 +1,29 @@
+import { type Routes, routes } from '../route.ts'
+
+const facts = {
+  genesis: {
+    id: 'GET /genesis',
+    access: 'public',
+    limit: 'public',
+    stability: 'stable',
+    success: 200,
+    answer: 'json',
+    summary: 'Genesis block',
+    purpose: 'Gives the genesis block signed by the root key.',
+    gateway: { operation: 'public-get-genesis', group: 'network' },
+  },
+  metadata: {
+    id: 'GET /sovereign.json',
+    access: 'public',
+    limit: 'public',
+    stability: 'stable',
+    success: 200,
+    answer: 'json',
+    summary: 'Sovereign metadata',
+    purpose: 'Gives the identity, keys and public addresses of this sovereign.',
+    gateway: { operation: 'public-sovereign-metadata', group: 'network' },
+  },
+} as const
+
+/** Who this network is: the block signed by the root key and a summary for peers (protocol/core 4, 19). */
+export const sovereign: Routes<typeof facts> = routes(facts)

@@ -1,0 +1,29 @@
+import { type Routes, routes } from '../route.ts'
+
+const facts = {
+  issue: {
+    id: 'POST /admin/trust-evidence',
+    access: 'operator:standard',
+    limit: 'admin',
+    stability: 'beta',
+    success: 201,
+    answer: 'json',
+    summary: 'Issue trust evidence',
+    purpose: 'Signs a trust decision together with the digest of the graph it rests on.',
+    gateway: { operation: 'evidence-build', group: 'evidence' },
+  },
+  verify: {
+    id: 'POST /trust-evidence/verify',
+    access: 'public',
+    limit: 'verify',
+    stability: 'beta',
+    success: 200,
+    answer: 'json',
+    summary: 'Verify trust evidence',
+    purpose: 'Judges trust evidence without storing anything.',
+    gateway: { operation: 'evidence-verify', group: 'evidence' },
+  },
+} as const
+
+/** A trust decision written down and signed (protocol/trust-operations 2). */
+export const trustEvidence: Routes<typeof facts> = routes(facts)

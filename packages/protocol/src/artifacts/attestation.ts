@@ -1,0 +1,65 @@
+import type { JsonObject, JsonValue } from '../canonical/json-value.ts'
+import { hours, writeInstant } from '../canonical/time.ts'
+import type { Instant } from '../canonical/time.ts'
+import { arrayOf, closed, nullable, oneOf, readRecord, required, withDefault } from '../reading/shape.ts'
+import { freeForm, identifier, plainText, requireOrder, signatures, timestamp } from '../reading/text.ts'
+import type { Signature } from '../signing/forms.ts'
+
+export const STANDINGS = ['active', 'suspended', 'revoked'] as const
+export type Standing = (typeof STANDINGS)[number]
+
+/** Portable evidence that a subject is a member of a sovereign network (protocol/core 14.1). */
+export type Attestation = {
+  readonly attestation_id: string
+  readonly issuer_sovereign_id: string
+  readonly subject_id: string
+  readonly subject_public_key: string | null
+  readonly roles: readonly string[]
+  readonly status: Standing
+  readonly issued_at: string
+  readonly valid_from: string
+  readonly expires_at: string
+  readonly issued_by: string
+  readonly claims: JsonObject
+  readonly signatures: readonly Signature[]
+}
+
+const shape = closed({
+  attestation_id: required(identifier),
+  issuer_sovereign_id: required(identifier),
+  subject_id: required(plainText(256)),
+  // Foreign issuers bind other kinds of keys; only what this authority issues must be an Ed25519 key.
+  subject_public_key: withDefault(nullable(plainText(256, 0)), null),
+  roles: withDefault(arrayOf(plainText(128), { max: 64 }), []),
+  status: withDefault(oneOf(...STANDINGS), 'active'),
+  issued_at: required(timestamp),
+  valid_from: required(timestamp),
+  expires_at: required(timestamp),
+  issued_by: required(identifier),
+  claims: withDefault(freeForm(16_384), {}),
+  signatures: withDefault(signatures, []),
+})
+
+export function readAttestation(value: JsonValue): Attestation {
+  const attestation = readRecord(shape, value)
+  requireOrder(attestation, 'issued_at', '<=', 'expires_at')
+  requireOrder(attestation, 'valid_from', '<', 'expires_at')
+  return attestation
+}
+
+export function draftAttestation(facts: {
+  readonly attestation_id: string
+  readonly issuer_sovereign_id: string
+  readonly subject_id: string
+  readonly subject_public_key: string | null
+  readonly roles: readonly string[]
+  readonly claims: JsonObject
+  readonly issued_by: string
+  readonly now: Instant
+  readonly validityHours: number
+}): Attestation {
+  const { now, validityHours, ...named } = facts
+  const issued = writeInstant(now)
+  const window = { issued_at: issued, valid_from: issued, expires_at: writeInstant(now + hours(validityHours)) }
+  return { ...named, ...window, status: 'active', signatures: [] }
+}

@@ -1,0 +1,76 @@
+import type { JsonObject, JsonValue } from '../canonical/json-value.ts'
+import { arrayOf, closed, nullable, readRecord, required, string, withDefault } from '../reading/shape.ts'
+import { identifier, plainText, publicKey, requireOrder, signatures, timestamp } from '../reading/text.ts'
+import type { Signature } from '../signing/forms.ts'
+import { asJson, verifyEvery } from '../signing/forms.ts'
+import type { Verdict } from './verdict.ts'
+
+/** The founding paper of a network, signed offline by its root key (protocol/core 4). */
+export type GenesisBlock = {
+  readonly network_name: string
+  readonly network_version: string
+  readonly root_public_key: string
+  readonly network_authority: { readonly public_key: string; readonly valid_from: string; readonly valid_to: string }
+  readonly allowed_crypto_suites: readonly string[]
+  readonly allowed_transports: readonly string[]
+  readonly policy_manifest: { readonly hash: string; readonly url: string | null }
+  readonly bootstrap_anchors: readonly { readonly id: string; readonly endpoint: string }[]
+  readonly signatures: readonly Signature[]
+}
+
+const names = arrayOf(plainText(128), { max: 64 })
+
+const shape = closed({
+  network_name: required(identifier),
+  network_version: required(plainText(32)),
+  root_public_key: required(publicKey),
+  network_authority: required(
+    closed({ public_key: required(publicKey), valid_from: required(timestamp), valid_to: required(timestamp) }),
+  ),
+  allowed_crypto_suites: withDefault(names, ['ed25519', 'x25519']),
+  allowed_transports: withDefault(names, ['quic', 'wireguard']),
+  policy_manifest: required(closed({ hash: required(plainText(256)), url: withDefault(nullable(string), null) })),
+  bootstrap_anchors: withDefault(
+    arrayOf(closed({ id: required(identifier), endpoint: required(plainText(256)) }), { max: 256 }),
+    [],
+  ),
+  signatures: withDefault(signatures, []),
+})
+
+export function readGenesisBlock(value: JsonValue): GenesisBlock {
+  const block = readRecord(shape, value)
+  requireOrder(block.network_authority, 'valid_from', '<', 'valid_to')
+  return block
+}
+
+/** Every signature must verify under the root key the block itself names; trust in that key is the reader's to pin. */
+export async function verifyGenesisBlock(
+  block: GenesisBlock,
+): Promise<Verdict<'missing_signature' | 'invalid_signature' | 'root_key_reused'>> {
+  if (block.signatures.length === 0) return { ok: false, reason: 'missing_signature' }
+  // A root key that also signs daily work would make its loss the loss of the network.
+  if (block.root_public_key === block.network_authority.public_key) return { ok: false, reason: 'root_key_reused' }
+  const valid = await verifyEvery(block as JsonObject & GenesisBlock, block.root_public_key)
+  return valid ? { ok: true } : { ok: false, reason: 'invalid_signature' }
+}
+
+export type GenesisChoices = {
+  readonly network_name: string
+  readonly network_version?: string
+  readonly root_public_key: string
+  readonly network_authority: GenesisBlock['network_authority']
+  readonly policy_manifest?: GenesisBlock['policy_manifest']
+  readonly bootstrap_anchors?: GenesisBlock['bootstrap_anchors']
+}
+
+/** An unsigned block with every default written out. */
+export function draftGenesisBlock(choices: GenesisChoices): GenesisBlock {
+  return readGenesisBlock(
+    asJson({
+      network_version: 'v0.1',
+      policy_manifest: { hash: 'sha256:placeholder', url: null },
+      ...choices,
+      signatures: [],
+    }),
+  )
+}

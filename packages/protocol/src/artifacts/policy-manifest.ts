@@ -1,0 +1,84 @@
+import { canonicalJson } from '../canonical/canonical-json.ts'
+import type { JsonValue } from '../canonical/json-value.ts'
+import { arrayOf, closed, integer, readRecord, required, withDefault } from '../reading/shape.ts'
+import { identifier, matching, plainText, signatures, timestamp } from '../reading/text.ts'
+import type { Signature } from '../signing/forms.ts'
+
+/** What the network asks of its clients (protocol/core 10.1). */
+export type PolicyManifest = {
+  readonly policy_id: string
+  readonly issued_at: string
+  readonly issued_by: string
+  readonly min_client_version: string
+  readonly allowed_ports: readonly number[]
+  readonly allowed_services: readonly string[]
+  readonly routing: { readonly preferred_transports: readonly string[]; readonly max_hops: number }
+  readonly signatures: readonly Signature[]
+}
+
+/** The part an operator chooses; the rest is the authority's. */
+export type PolicyTerms = Omit<PolicyManifest, 'policy_id' | 'issued_at' | 'issued_by' | 'signatures'>
+
+const policyId = matching(/^[A-Za-z0-9._:-]{1,128}$/, '1 to 128 characters of A-Z a-z 0-9 . _ : -')
+const DEFAULT_ROUTING: PolicyManifest['routing'] = { preferred_transports: ['quic', 'wireguard'], max_hops: 6 }
+
+const terms = {
+  min_client_version: withDefault(
+    matching(/^[0-9A-Za-z.+-]{1,32}$/, '1 to 32 characters of 0-9 A-Z a-z . + -'),
+    '0.1.0',
+  ),
+  allowed_ports: withDefault(arrayOf(integer(1, 65_535), { max: 256 }), [443, 8443]),
+  allowed_services: withDefault(arrayOf(plainText(128), { max: 256 }), []),
+  routing: withDefault(
+    closed({
+      preferred_transports: withDefault(arrayOf(plainText(64), { max: 64 }), DEFAULT_ROUTING.preferred_transports),
+      max_hops: withDefault(integer(1, 64), DEFAULT_ROUTING.max_hops),
+    }),
+    DEFAULT_ROUTING,
+  ),
+}
+
+const request = closed({ policy_id: withDefault<string | null>(policyId, null), ...terms })
+
+const manifest = closed({
+  policy_id: required(policyId),
+  issued_at: required(timestamp),
+  issued_by: required(identifier),
+  ...terms,
+  signatures: withDefault(signatures, []),
+})
+
+/** The members an operator submits; `policy_id` is null when the authority shall choose it. */
+export function readPolicyRequest(value: JsonValue): PolicyTerms & { readonly policy_id: string | null } {
+  return readRecord(request, value)
+}
+
+export function readPolicyManifest(value: JsonValue): PolicyManifest {
+  return readRecord(manifest, value)
+}
+
+/** Terms of a policy nobody chose: every default. */
+export function defaultPolicyTerms(): PolicyTerms {
+  const { policy_id: _none, ...defaults } = readPolicyRequest({})
+  return defaults
+}
+
+export function draftPolicyManifest(facts: {
+  readonly policy_id: string
+  readonly issued_at: string
+  readonly issued_by: string
+  readonly terms: PolicyTerms
+}): PolicyManifest {
+  const { terms: chosen, ...named } = facts
+  return { ...named, ...chosen, signatures: [] }
+}
+
+/** Two manifests ask for the same when they agree in everything but who signed when (protocol/core 10.2). */
+export function isSamePolicy(a: PolicyManifest, b: PolicyManifest): boolean {
+  return termsText(a) === termsText(b)
+}
+
+function termsText(policy: PolicyManifest): string {
+  const { issued_at: _at, issued_by: _by, signatures: _signatures, ...content } = policy
+  return canonicalJson(content)
+}

@@ -1,0 +1,44 @@
+import { compareCodePoints } from '../canonical/canonical-json.ts'
+import type { JsonValue } from '../canonical/json-value.ts'
+import { FormError } from '../reading/form-error.ts'
+import { arrayOf, closed, oneOf, readRecord, required, withDefault } from '../reading/shape.ts'
+import { identifier, plainText, publicKey } from '../reading/text.ts'
+import { STANDINGS } from './attestation.ts'
+import type { Standing } from './attestation.ts'
+
+export type RecognizedIssuer = {
+  readonly sovereign_id: string
+  readonly public_keys: readonly string[]
+  readonly allowed_roles: readonly string[]
+  readonly accepted_statuses: readonly Standing[]
+}
+
+/** Whose attestations this sovereign accepts; a local document, not signed (protocol/core 16). */
+export type RecognitionPolicy = {
+  readonly local_sovereign_id: string
+  readonly recognized_issuers: readonly RecognizedIssuer[]
+  /** A set: sorted by code point, each id once. */
+  readonly revoked_attestation_ids: readonly string[]
+}
+
+const issuer = closed({
+  sovereign_id: required(identifier),
+  public_keys: required(arrayOf(publicKey, { min: 1, max: 16 })),
+  allowed_roles: withDefault(arrayOf(plainText(128), { max: 64 }), []),
+  accepted_statuses: withDefault(arrayOf(oneOf(...STANDINGS), { max: 3 }), ['active'] as readonly Standing[]),
+})
+
+const shape = closed({
+  local_sovereign_id: required(identifier),
+  recognized_issuers: withDefault(arrayOf(issuer, { max: 256 }), []),
+  revoked_attestation_ids: withDefault(arrayOf(identifier, { max: 50_000 }), []),
+})
+
+export function readRecognitionPolicy(value: JsonValue): RecognitionPolicy {
+  const policy = readRecord(shape, value)
+  const names = policy.recognized_issuers.map((each) => each.sovereign_id)
+  // Two entries for one issuer would leave open which of them rules.
+  if (new Set(names).size !== names.length) throw new FormError('recognized_issuers', 'names an issuer twice')
+  const ids = [...new Set(policy.revoked_attestation_ids)].sort(compareCodePoints)
+  return { ...policy, revoked_attestation_ids: ids }
+}

@@ -1,0 +1,83 @@
+import type { JsonObject, JsonValue } from '../canonical/json-value.ts'
+import { hours, writeInstant } from '../canonical/time.ts'
+import type { Instant } from '../canonical/time.ts'
+import { arrayOf, closed, oneOf, readRecord, required, withDefault } from '../reading/shape.ts'
+import { freeForm, identifier, plainText, publicKey, requireOrder, signatures, timestamp } from '../reading/text.ts'
+import type { Signature } from '../signing/forms.ts'
+import { STANDINGS } from './attestation.ts'
+import type { Standing } from './attestation.ts'
+
+export type TreatyScope = {
+  /** Roles accepted from the subject; an empty list accepts nothing. */
+  readonly allowed_roles: readonly string[]
+  readonly accepted_statuses: readonly Standing[]
+  /** Labels only, never a restriction. */
+  readonly claims: JsonObject
+}
+
+/** One sovereign's recognition of another, for a scope and a time (protocol/core 15.1). */
+export type RecognitionTreaty = {
+  readonly treaty_id: string
+  readonly issuer_sovereign_id: string
+  readonly subject_sovereign_id: string
+  readonly subject_public_keys: readonly string[]
+  readonly scope: TreatyScope
+  readonly status: Standing
+  readonly issued_at: string
+  readonly valid_from: string
+  readonly expires_at: string
+  readonly issued_by: string
+  readonly metadata: JsonObject
+  readonly signatures: readonly Signature[]
+}
+
+const EMPTY_SCOPE: TreatyScope = { allowed_roles: [], accepted_statuses: ['active'], claims: {} }
+
+const scope = closed({
+  allowed_roles: withDefault(arrayOf(plainText(128), { max: 64 }), EMPTY_SCOPE.allowed_roles),
+  accepted_statuses: withDefault(arrayOf(oneOf(...STANDINGS), { max: 3 }), EMPTY_SCOPE.accepted_statuses),
+  claims: withDefault(freeForm(16_384), EMPTY_SCOPE.claims),
+})
+
+const shape = closed({
+  treaty_id: required(identifier),
+  issuer_sovereign_id: required(identifier),
+  subject_sovereign_id: required(identifier),
+  subject_public_keys: required(arrayOf(publicKey, { min: 1, max: 16 })),
+  scope: withDefault(scope, EMPTY_SCOPE),
+  status: withDefault(oneOf(...STANDINGS), 'active'),
+  issued_at: required(timestamp),
+  valid_from: required(timestamp),
+  expires_at: required(timestamp),
+  issued_by: required(identifier),
+  metadata: withDefault(freeForm(16_384), {}),
+  signatures: withDefault(signatures, []),
+})
+
+export function readRecognitionTreaty(value: JsonValue): RecognitionTreaty {
+  const treaty = readRecord(shape, value)
+  requireOrder(treaty, 'issued_at', '<=', 'expires_at')
+  requireOrder(treaty, 'valid_from', '<', 'expires_at')
+  return treaty
+}
+
+export function readTreatyScope(value: JsonValue): TreatyScope {
+  return readRecord(scope, value)
+}
+
+export function draftRecognitionTreaty(facts: {
+  readonly treaty_id: string
+  readonly issuer_sovereign_id: string
+  readonly subject_sovereign_id: string
+  readonly subject_public_keys: readonly string[]
+  readonly scope: TreatyScope
+  readonly metadata: JsonObject
+  readonly issued_by: string
+  readonly now: Instant
+  readonly validityHours: number
+}): RecognitionTreaty {
+  const { now, validityHours, ...named } = facts
+  const issued = writeInstant(now)
+  const window = { issued_at: issued, valid_from: issued, expires_at: writeInstant(now + hours(validityHours)) }
+  return { ...named, ...window, status: 'active', signatures: [] }
+}

@@ -1,0 +1,22 @@
+import { sha256 } from '#platform'
+import { canonicalBytes } from './canonical-json.ts'
+import type { JsonValue } from './json-value.ts'
+import { toUtf8 } from './utf8.ts'
+
+export { sha256 } from '#platform'
+
+/** Lowercase hex SHA-256 of bytes, or of the UTF-8 form of a text. */
+export function sha256Hex(input: Uint8Array | string): string {
+  return toHex(sha256(typeof input === 'string' ? toUtf8(input) : input))
+}
+
+/** sha256hex(C(v)): the digest of a record is taken over the bytes its signature covers (protocol/core 1.6). */
+export function digestOf(value: JsonValue): string {
+  return sha256Hex(canonicalBytes(value))
+}
+
+export function toHex(bytes: Uint8Array): string {
+  let out = ''
+  for (const byte of bytes) out += byte.toString(16).padStart(2, '0')
+  return out
+}

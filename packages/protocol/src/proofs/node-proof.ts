@@ -1,0 +1,59 @@
+import { canonicalBytes } from '../canonical/canonical-json.ts'
+import { toBase64 } from '../canonical/base64.ts'
+import { member } from '../canonical/json-value.ts'
+import type { JsonObject } from '../canonical/json-value.ts'
+import { CLOCK_TOLERANCE, readInstant } from '../canonical/time.ts'
+import type { Instant } from '../canonical/time.ts'
+import { HOLDS, fails } from '../artifacts/verdict.ts'
+import type { Verdict } from '../artifacts/verdict.ts'
+import { isNonce } from '../reading/text.ts'
+import type { Signer } from '../signing/sign.ts'
+import { verifySignature } from '../signing/verify.ts'
+
+export type NodeAction = 'join' | 'heartbeat' | 'renew'
+export type NodeProofReason = 'missing_fields' | 'invalid_timestamp' | 'stale_timestamp' | 'invalid_signature'
+
+/** C(body without `signature`): every other member takes part, known or not (protocol/core 5.1). */
+export function nodeProofBytes(body: JsonObject): Uint8Array {
+  const { signature: _signature, ...rest } = body
+  return canonicalBytes(rest as JsonObject)
+}
+
+/**
+ * The stateless half of a node's proof, in the order of protocol/core 5.1:
+ * 1. signature, timestamp and nonce are there and bounded;
+ * 2. the timestamp is one; 3. it is fresh, so a captured proof dies soon;
+ * 4. the node key signed exactly this body, for this authority and this action where it says so: an unused
+ *    heartbeat must not become a renewal elsewhere.
+ * Spending the nonce is the caller's: only a proof that verified may touch that table.
+ */
+export async function verifyNodeProof(
+  body: JsonObject,
+  against: { readonly action: NodeAction; readonly audience: string; readonly now: Instant },
+): Promise<Verdict<NodeProofReason>> {
+  const [signature, timestamp, nonce] = [member(body, 'signature'), member(body, 'timestamp'), member(body, 'nonce')]
+  if (typeof signature !== 'string' || typeof timestamp !== 'string' || typeof nonce !== 'string')
+    return fails('missing_fields')
+  if (signature === '' || signature.length > 256 || timestamp === '' || timestamp.length > 40 || !isNonce(nonce))
+    return fails('missing_fields')
+  const instant = readInstant(timestamp)
+  if (instant === undefined) return fails('invalid_timestamp')
+  const age = against.now - instant
+  if (age > CLOCK_TOLERANCE || age < -CLOCK_TOLERANCE) return fails('stale_timestamp')
+  const audience = member(body, 'audience')
+  if (audience !== undefined && audience !== against.audience) return fails('invalid_signature')
+  const action = member(body, 'action')
+  if (action !== undefined && action !== against.action) return fails('invalid_signature')
+  const key = member(body, 'node_public_key')
+  if (typeof key !== 'string' || !(await verifySignature(key, nodeProofBytes(body), signature)))
+    return fails('invalid_signature')
+  return HOLDS
+}
+
+/** Adds the signature a node proof needs; the body already holds timestamp and nonce. */
+export async function signNodeProof<Body extends JsonObject>(
+  body: Body,
+  signer: Signer,
+): Promise<Body & { signature: string }> {
+  return { ...body, signature: toBase64(await signer.sign(nodeProofBytes(body))) }
+}

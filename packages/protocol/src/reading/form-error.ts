@@ -1,0 +1,13 @@
+/** A value that does not have its form. Names the place and the rule, never the value. */
+export class FormError extends Error {
+  override readonly name = 'FormError'
+  /** Dotted place inside the record, for example `routing.max_hops`; empty for the record itself. */
+  readonly field: string
+  readonly problem: string
+
+  constructor(field: string, problem: string) {
+    super(field === '' ? problem : `${field}: ${problem}`)
+    this.field = field
+    this.problem = problem
+  }
+}

@@ -1,0 +1,105 @@
+import { isJsonObject, member } from '../canonical/json-value.ts'
+import type { JsonObject, JsonValue } from '../canonical/json-value.ts'
+import { FormError } from './form-error.ts'
+
+/** Gives the typed value, or throws {@link FormError} naming `field`. Never converts (protocol/core 1.1). */
+export type Read<Value> = (value: JsonValue, field: string) => Value
+
+interface Member<Value> {
+  readonly read: Read<Value>
+  /** Present for members that may be left out; signed bytes then contain this value (protocol/core 1.6). */
+  readonly absent?: Value
+}
+
+export function required<Value>(read: Read<Value>): Member<Value> {
+  return { read }
+}
+
+export function withDefault<Value>(read: Read<Value>, absent: Value): Member<Value> {
+  return { read, absent }
+}
+
+type Members = { readonly [name: string]: Member<unknown> }
+type ValueOf<Shape extends Members> = {
+  readonly [Name in keyof Shape]: Shape[Name] extends Member<infer V> ? V : never
+}
+
+/** A closed object: unknown members are refused, because an unsigned extra member would survive verification. */
+export function closed<Shape extends Members>(shape: Shape): Read<ValueOf<Shape>> {
+  const names = Object.keys(shape)
+  return (value, field) => {
+    if (!isJsonObject(value)) throw new FormError(field, 'an object is needed')
+    for (const name of Object.keys(value)) {
+      if (!Object.hasOwn(shape, name)) throw new FormError(place(field, name), 'an unknown member')
+    }
+    const out: { [name: string]: unknown } = {}
+    for (const name of names) out[name] = readMember(value, name, shape[name] as Member<unknown>, field)
+    return out as ValueOf<Shape>
+  }
+}
+
+function readMember(object: JsonObject, name: string, { read, ...rest }: Member<unknown>, field: string): unknown {
+  const value = member(object, name)
+  if (value !== undefined) return read(value, place(field, name))
+  if ('absent' in rest) return rest.absent
+  throw new FormError(place(field, name), 'is missing')
+}
+
+export function arrayOf<Value>(
+  read: Read<Value>,
+  bounds: { min?: number; max: number; distinct?: boolean },
+): Read<readonly Value[]> {
+  return (value, field) => {
+    if (!Array.isArray(value)) throw new FormError(field, 'an array is needed')
+    if (value.length < (bounds.min ?? 0)) throw new FormError(field, 'has too few items')
+    if (value.length > bounds.max) throw new FormError(field, 'has too many items')
+    const items = (value as readonly JsonValue[]).map((item, index) => read(item, `${field}[${index}]`))
+    if (bounds.distinct === true && new Set(items).size !== items.length) throw new FormError(field, 'repeats an item')
+    return items
+  }
+}
+
+export function nullable<Value>(read: Read<Value>): Read<Value | null> {
+  return (value, field) => (value === null ? null : read(value, field))
+}
+
+export function oneOf<const Word extends string>(...words: readonly Word[]): Read<Word> {
+  return (value, field) => {
+    const word = words.find((each) => each === value)
+    if (word === undefined) throw new FormError(field, 'is not an allowed value')
+    return word
+  }
+}
+
+/** An integer token within bounds; `168.0`, `"168"` and `true` are other types. */
+export function integer(min: number, max: number): Read<number> {
+  return (value, field) => {
+    if (typeof value !== 'number' || !Number.isSafeInteger(value)) throw new FormError(field, 'an integer is needed')
+    if (value < min || value > max) throw new FormError(field, 'is out of range')
+    return value
+  }
+}
+
+export function boolean(value: JsonValue, field: string): boolean {
+  if (typeof value !== 'boolean') throw new FormError(field, 'a boolean is needed')
+  return value
+}
+
+export function string(value: JsonValue, field: string): string {
+  if (typeof value !== 'string') throw new FormError(field, 'a string is needed')
+  return value
+}
+
+export function object(value: JsonValue, field: string): JsonObject {
+  if (!isJsonObject(value)) throw new FormError(field, 'an object is needed')
+  return value
+}
+
+/** Runs a reader on a whole record. */
+export function readRecord<Value>(read: Read<Value>, value: JsonValue): Value {
+  return read(value, '')
+}
+
+function place(field: string, name: string): string {
+  return field === '' ? name : `${field}.${name}`
+}

@@ -1,0 +1,123 @@
+import { canonicalJson } from '../canonical/canonical-json.ts'
+import type { JsonObject, JsonValue } from '../canonical/json-value.ts'
+import { JsonFloat } from '../canonical/json-value.ts'
+import { fromBase64 } from '../canonical/base64.ts'
+import { readInstant } from '../canonical/time.ts'
+import type { Instant } from '../canonical/time.ts'
+import { readPublicKey } from '../signing/keys.ts'
+import type { Signature } from '../signing/forms.ts'
+import { FormError } from './form-error.ts'
+import { arrayOf, closed, object, required, string } from './shape.ts'
+import type { Read } from './shape.ts'
+
+// C0, DEL and C1: invisible characters that make two names look alike or break a log line.
+// oxlint-disable-next-line no-control-regex -- control characters are what this pattern is for
+const CONTROL = /[\u0000-\u001f\u007f-\u009f]/
+
+/** Unicode text of 1 (or `min`) to `max` code points without control characters. */
+export function plainText(max: number, min = 1): Read<string> {
+  return (value, field) => {
+    const text = string(value, field)
+    if (!isPlainText(text, max, min))
+      throw new FormError(field, `${min} to ${max} characters without control characters`)
+    return text
+  }
+}
+
+export function isPlainText(text: string, max: number, min = 1): boolean {
+  // Code points are at most the code units and at least half of them: count only when it matters.
+  if (text.length < min || text.length > max * 2) return false
+  if (text.length > max && [...text].length > max) return false
+  return !CONTROL.test(text)
+}
+
+/** Text of a fixed alphabet; `pattern` must be anchored and linear. */
+export function matching(pattern: RegExp, rule: string): Read<string> {
+  return (value, field) => {
+    const text = string(value, field)
+    if (!pattern.test(text)) throw new FormError(field, rule)
+    return text
+  }
+}
+
+/** Record and sovereign ids when read (protocol/core 1.5). */
+export const identifier: Read<string> = plainText(128)
+
+const KEY_ID = /^[A-Za-z0-9._:@/+=-]{1,128}$/
+export const keyId: Read<string> = matching(KEY_ID, '1 to 128 characters of A-Z a-z 0-9 . _ : @ / + = -')
+
+export function isKeyId(text: string): boolean {
+  return KEY_ID.test(text)
+}
+
+/** A nonce of an operator or node proof: printable ASCII without space. */
+const NONCE = /^[!-~]{1,128}$/
+export function isNonce(text: string): boolean {
+  return NONCE.test(text)
+}
+
+export const publicKey: Read<string> = (value, field) => {
+  const text = string(value, field)
+  if (readPublicKey(text) === undefined) throw new FormError(field, 'an Ed25519 public key in base64 is needed')
+  return text
+}
+
+/** A timestamp inside a signed record (T-rec). The text is kept as received: it is what the signature covers. */
+export const timestamp: Read<string> = (value, field) => {
+  const text = string(value, field)
+  if (readInstant(text) === undefined) throw new FormError(field, 'an ISO 8601 instant is needed')
+  return text
+}
+
+/** The instant of a timestamp that has passed its reader. */
+export function instantOf(text: string): Instant {
+  const instant = readInstant(text)
+  if (instant === undefined) throw new FormError('', 'an ISO 8601 instant is needed')
+  return instant
+}
+
+/** Two timestamps of one record in order; `<` for windows, `<=` where an empty one is allowed. */
+export function requireOrder(
+  record: { readonly [name: string]: unknown },
+  from: string,
+  order: '<' | '<=',
+  to: string,
+): void {
+  const [start, end] = [instantOf(String(record[from])), instantOf(String(record[to]))]
+  if (order === '<' ? start >= end : start > end)
+    throw new FormError(to, `must be ${order === '<' ? 'later than' : 'not before'} ${from}`)
+}
+
+const signature: Read<Signature> = closed({ key_id: required(keyIdLabel), sig: required(signatureText) })
+
+/** A label only, so its grammar is wide; it never selects trust (protocol/core 1.6). */
+function keyIdLabel(value: JsonValue, field: string): string {
+  return identifier(value, field)
+}
+
+function signatureText(value: JsonValue, field: string): string {
+  const text = string(value, field)
+  if (text.length !== 88 || fromBase64(text)?.length !== 64)
+    throw new FormError(field, 'a signature in base64 is needed')
+  return text
+}
+
+/** At most eight: a longer list would make one record cost many verifications. */
+export const signatures: Read<readonly Signature[]> = arrayOf(signature, { max: 8 })
+
+/** A free-form object with bounded canonical size and nesting of at most 16 (protocol/core 1.6). */
+export function freeForm(maxBytes: number): Read<JsonObject> {
+  return (value, field) => {
+    const found = object(value, field)
+    if (depthOf(found) > 16) throw new FormError(field, 'is nested too deeply')
+    if (canonicalJson(found).length > maxBytes) throw new FormError(field, `is larger than ${maxBytes} bytes`)
+    return found
+  }
+}
+
+function depthOf(value: JsonValue): number {
+  if (typeof value !== 'object' || value === null || value instanceof JsonFloat) return 0
+  let deepest = 0
+  for (const child of Object.values(value)) deepest = Math.max(deepest, depthOf(child as JsonValue))
+  return deepest + 1
+}

@@ -1,0 +1,28 @@
+import { ed25519 } from '#platform'
+import { fromBase64 } from '../canonical/base64.ts'
+import { isAcceptablePoint, isScalarInRange } from './ed25519-rules.ts'
+import { readPublicKey } from './keys.ts'
+import type { Ed25519Backend } from './platform.ts'
+
+/**
+ * The one verify function (protocol/core 1.5): key and R must be acceptable points, S in range, then the platform
+ * decides. Text in, verdict out; nothing else in the product calls a backend's verify.
+ */
+export async function verifySignature(
+  publicKey: string | Uint8Array,
+  message: Uint8Array,
+  signature: string,
+  backend: Ed25519Backend = ed25519,
+): Promise<boolean> {
+  const key = typeof publicKey === 'string' ? readPublicKey(publicKey) : publicKey
+  if (key === undefined || !isAcceptablePoint(key)) return false
+  const bytes = signature.length === 88 ? fromBase64(signature) : undefined
+  if (bytes?.length !== 64) return false
+  if (!isAcceptablePoint(bytes.subarray(0, 32)) || !isScalarInRange(bytes.subarray(32))) return false
+  try {
+    return await backend.verify(key, message, bytes)
+  } catch {
+    // A backend that cannot import a point off the curve throws; that is a "no", never an error of the caller.
+    return false
+  }
+}

@@ -1,0 +1,87 @@
+import { isIPv4, isIPv6 } from 'node:net'
+
+/**
+ * Who is calling (reliability 4): the peer, or behind `hops` trusted proxies the entry the outermost of them wrote.
+ * Entries further left were written by the caller and prove nothing. A missing entry, or one that is no address, gives
+ * the peer: then callers share one limit, instead of choosing their own.
+ */
+export function clientAddress(peer: string, forwardedFor: string | undefined, hops: number): string {
+  const entry = forwardedEntry(forwardedFor, hops)
+  return (entry === undefined ? undefined : readAddress(entry)) ?? readAddress(withoutZone(peer)) ?? peer
+}
+
+/** The `hops`-th entry from the right of a comma list, as X-Forwarded-For, -Proto and -Host have it. */
+export function forwardedEntry(list: string | undefined, hops: number): string | undefined {
+  if (list === undefined || hops < 1) return undefined
+  let end = list.length
+  for (let skipped = 1; skipped < hops; skipped += 1) {
+    end = end === 0 ? -1 : list.lastIndexOf(',', end - 1)
+    if (end === -1) return undefined
+  }
+  const comma = end === 0 ? -1 : list.lastIndexOf(',', end - 1)
+  return list.slice(comma + 1, end).trim()
+}
+
+/**
+ * What an address counts as in a limit: itself, or for IPv6 its /64. One customer usually holds a whole /64, and would
+ * otherwise hold that many limits.
+ */
+export function limitAddress(address: string): string {
+  const plain = readAddress(withoutZone(address))
+  if (plain === undefined || isIPv4(plain)) return plain ?? address
+  return `${writeGroups([...readGroups(plain).slice(0, 4), 0, 0, 0, 0])}/64`
+}
+
+/** The one spelling of an address (RFC 5952), IPv4-mapped forms as IPv4; undefined when the text is none. */
+function readAddress(text: string): string | undefined {
+  if (isIPv4(text)) return text
+  // A zone names an interface of the writer's machine; from elsewhere it means nothing.
+  if (!isIPv6(text) || text.includes('%')) return undefined
+  const groups = readGroups(text)
+  const mapped = groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff
+  if (!mapped) return writeGroups(groups)
+  return groups
+    .slice(6)
+    .flatMap((group) => [group >> 8, group & 0xff])
+    .join('.')
+}
+
+function withoutZone(address: string): string {
+  const zone = address.indexOf('%')
+  return zone === -1 ? address : address.slice(0, zone)
+}
+
+/** The eight groups of a text the platform already called an IPv6 address. */
+function readGroups(text: string): number[] {
+  const [head = '', tail] = text.split('::')
+  const left = readSide(head)
+  if (tail === undefined) return left
+  const right = readSide(tail)
+  return [...left, ...Array<number>(8 - left.length - right.length).fill(0), ...right]
+}
+
+function readSide(side: string): number[] {
+  if (side === '') return []
+  return side.split(':').flatMap((part) => {
+    if (!part.includes('.')) return [Number(`0x${part}`)]
+    const [a = 0, b = 0, c = 0, d = 0] = part.split('.').map(Number)
+    return [a * 256 + b, c * 256 + d]
+  })
+}
+
+/** Lower case, no leading zeros, the first longest run of at least two zero groups as `::`. */
+function writeGroups(groups: readonly number[]): string {
+  let bestStart = 0
+  let bestLength = 1
+  let start = 0
+  for (const [index, group] of groups.entries()) {
+    if (group !== 0) start = index + 1
+    else if (index + 1 - start > bestLength) {
+      bestStart = start
+      bestLength = index + 1 - start
+    }
+  }
+  const hex = groups.map((group) => group.toString(16))
+  if (bestLength < 2) return hex.join(':')
+  return `${hex.slice(0, bestStart).join(':')}::${hex.slice(bestStart + bestLength).join(':')}`
+}

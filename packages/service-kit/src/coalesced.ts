@@ -1,0 +1,35 @@
+/**
+ * Shares one expensive read among many callers without ever answering from before the question: `read` gives the result
+ * of a load that STARTED after it was called. Callers who arrive while a load runs share the next one, so at most one
+ * load runs and at most one waits, however many ask. A withdrawal committed before a request is therefore always seen
+ * by it (reliability 13).
+ *
+ * The load must end by itself (a statement time-out, a deadline): later callers wait for it.
+ */
+export class Coalesced<T> {
+  readonly #load: () => Promise<T>
+  #running: Promise<unknown> = Promise.resolve()
+  #next: Promise<T> | undefined
+
+  constructor(load: () => Promise<T>) {
+    this.#load = load
+  }
+
+  /** A failed load fails for those who shared it, and for nobody else. */
+  read(): Promise<T> {
+    this.#next ??= this.#loadAfter(this.#running)
+    return this.#next
+  }
+
+  async #loadAfter(running: Promise<unknown>): Promise<T> {
+    // Also when nothing runs this gives up the turn, so that callers who arrive together share one load.
+    await running
+    // From here on the load has begun: whoever asks now needs another.
+    this.#next = undefined
+    const load = (async () => this.#load())()
+    this.#running = load.then(ignore, ignore)
+    return load
+  }
+}
+
+function ignore(): void {}

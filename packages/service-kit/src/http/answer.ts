@@ -1,0 +1,65 @@
+import { createHash } from 'node:crypto'
+import { CONTENT_TYPES } from '@chancery/contract'
+import { writeJson } from '@chancery/protocol'
+import type { JsonValue } from '@chancery/protocol'
+
+/** What a handler gives back. The status is the route's own unless the handler says another. */
+export class Answer {
+  readonly body: string | Uint8Array
+  readonly contentType: string
+  readonly status: number | undefined
+  readonly headers: { readonly [name: string]: string }
+
+  constructor(
+    body: string | Uint8Array,
+    contentType: string,
+    status?: number,
+    headers: { readonly [name: string]: string } = {},
+  ) {
+    this.body = body
+    this.contentType = contentType
+    this.status = status
+    this.headers = headers
+  }
+}
+
+/** A JSON answer. Signed records keep every member: no serializer drops or reorders what was signed. */
+export function json(value: JsonValue, status?: number): Answer {
+  return new Answer(writeJson(value), CONTENT_TYPES.json, status)
+}
+
+/** JSON that is already text, for example a stored record. */
+export function jsonText(text: string, status?: number): Answer {
+  return new Answer(text, CONTENT_TYPES.json, status)
+}
+
+export function html(text: string): Answer {
+  return new Answer(text, CONTENT_TYPES.html)
+}
+
+/**
+ * Bytes kept for many readers, with a strong ETag over exactly them, so that a CDN can serve them and a reader that
+ * already has them gets 304.
+ */
+export class KeptDocument {
+  readonly bytes: Uint8Array
+  readonly etag: string
+  readonly contentType: string
+  readonly cacheControl: string
+
+  constructor(bytes: Uint8Array, cacheControl: string, contentType: string = CONTENT_TYPES.json) {
+    this.bytes = bytes
+    this.cacheControl = cacheControl
+    this.contentType = contentType
+    this.etag = `"${createHash('sha256').update(bytes).digest('base64url')}"`
+  }
+}
+
+/** True when an If-None-Match value names this ETag (or any): RFC 9110 section 13.1.2. */
+export function isNotModified(ifNoneMatch: string | undefined, etag: string): boolean {
+  if (ifNoneMatch === undefined) return false
+  return ifNoneMatch.split(',').some((entry) => {
+    const tag = entry.trim()
+    return tag === '*' || tag === etag || tag === `W/${etag}`
+  })
+}

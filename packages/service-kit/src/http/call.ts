@@ -1,0 +1,40 @@
+import type { JsonObject } from '@chancery/protocol'
+import type { Query } from './target.ts'
+
+/** One request as a handler sees it: decoded once, bounded, with the bytes its JSON came from. */
+export interface Call {
+  readonly requestId: string
+  /** Method and path template of the route, for logs and audit. */
+  readonly routeId: string
+  readonly method: string
+  /** Percent-decoded, without query; the form signatures cover. */
+  readonly path: string
+  readonly params: { readonly [name: string]: string }
+  readonly query: Query
+  readonly headers: RequestHeaders
+  readonly body: JsonObject
+  /** Address of the caller as far as the configured proxies can be believed. */
+  readonly remoteAddress: string
+  /** Scheme and host the caller used, as the configured proxies leave them. */
+  readonly origin: string
+}
+
+/** Header access that can see repetition; Node's own object joins or drops repeated names. */
+export interface RequestHeaders {
+  /** The first value, or undefined. */
+  get(name: string): string | undefined
+  /** Every value in order of appearance. */
+  all(name: string): readonly string[]
+}
+
+export function toRequestHeaders(raw: readonly string[]): RequestHeaders {
+  const all = (name: string): readonly string[] => {
+    const wanted = name.toLowerCase()
+    const found: string[] = []
+    for (let i = 0; i + 1 < raw.length; i += 2) {
+      if (raw[i]?.toLowerCase() === wanted) found.push(raw[i + 1] ?? '')
+    }
+    return found
+  }
+  return { all, get: (name) => all(name)[0] }
+}

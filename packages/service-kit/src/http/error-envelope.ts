@@ -1,0 +1,23 @@
+import { CONTENT_TYPES, ERRORS, Refusal, RETRY_AFTER_SECONDS } from '@chancery/contract'
+import type { ErrorCode, Route } from '@chancery/contract'
+import { writeJson } from '@chancery/protocol'
+import { Answer } from './answer.ts'
+
+/** The one place that knows a status. Anything that is not a refusal is a bug and says nothing about itself. */
+export function toErrorAnswer(error: unknown, requestId: string, route?: Route): Answer {
+  const refusal = error instanceof Refusal ? error : new Refusal('internal_server_error')
+  const status = statusOf(refusal.code, route)
+  const body = writeJson({
+    error: { code: refusal.code, message: refusal.message, details: refusal.details, request_id: requestId },
+  })
+  return new Answer(body, CONTENT_TYPES.json, status, retryHeader(status))
+}
+
+export function statusOf(code: ErrorCode, route?: Route): number {
+  return route?.statuses?.[code] ?? ERRORS[code].status
+}
+
+function retryHeader(status: number): { readonly [name: string]: string } {
+  if (status === 429) return { 'Retry-After': String(RETRY_AFTER_SECONDS) }
+  return status === 503 ? { 'Retry-After': '1' } : {}
+}

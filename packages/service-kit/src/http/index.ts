@@ -1,0 +1,8 @@
+export * from './answer.ts'
+export * from './bind.ts'
+export * from './call.ts'
+export * from './error-envelope.ts'
+export { createServer } from './server.ts'
+export type { HttpServer, ServerOptions } from './server.ts'
+export { readTarget } from './target.ts'
+export type { Query } from './target.ts'

@@ -1,0 +1,233 @@
+import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
+import { LIMITS, REQUEST_ID_HEADER, Refusal, SECURITY_HEADERS, SERVER_LIMITS } from '@chancery/contract'
+import type { Route } from '@chancery/contract'
+import { fastify } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { clientAddress } from '../client-address.ts'
+import type { Ids } from '../ids.ts'
+import type { Log } from '../log.ts'
+import { allowedMethods } from './allow.ts'
+import { Answer, KeptDocument, isNotModified, json } from './answer.ts'
+import type { Binding, Guard, HandlerAnswer } from './bind.ts'
+import { readBody, readBodyBytes } from './body.ts'
+import { toRequestHeaders } from './call.ts'
+import type { Call } from './call.ts'
+import { answerBrokenRequest } from './broken-request.ts'
+import { toErrorAnswer } from './error-envelope.ts'
+import { Gatekeeper } from './gatekeeper.ts'
+import { checkRawRequest } from './raw-request.ts'
+import { requestIdOf } from './request-id.ts'
+import { readTarget } from './target.ts'
+
+export interface ServerOptions<Context> {
+  readonly bindings: readonly Binding<Context>[]
+  readonly context: Context
+  readonly guard: Guard
+  readonly ids: Ids
+  readonly log: Log
+  /** How many proxies in front may be believed about address, scheme and host. */
+  readonly proxyHops: number
+  readonly maxRequestBytes: number
+  /** Turns errors of the service's own infrastructure into the refusal they mean; undefined for bugs. */
+  readonly translate: (error: unknown) => Refusal | undefined
+  /** Called once per answered request, for metrics. */
+  readonly observe: (route: Route | undefined, status: number, seconds: number) => void
+}
+
+export interface HttpServer {
+  readonly app: FastifyInstance
+  listen(host: string, port: number): Promise<string>
+  /** Stops listening, lets requests in flight finish, then closes what is idle. */
+  stopAccepting(): Promise<void>
+}
+
+/** The HTTP edge: strict reading, one pipeline for every route, one envelope for every failure. */
+export function createServer<Context>(options: ServerOptions<Context>): HttpServer {
+  const { bindings, ids, log } = options
+  const gate = new Gatekeeper(SERVER_LIMITS.inFlightRequests)
+  const app = fastify({
+    logger: false,
+    genReqId: (raw: IncomingMessage) => requestIdOf(raw, ids),
+    exposeHeadRoutes: false,
+    bodyLimit: Number.MAX_SAFE_INTEGER,
+    // Requests that arrive while draining are still answered; the listener is closed by stopAccepting.
+    return503OnClosing: false,
+    routerOptions: { maxParamLength: LIMITS.requestHeadBytes },
+    http: {
+      maxHeaderSize: LIMITS.requestHeadBytes,
+      headersTimeout: SERVER_LIMITS.headersTimeoutSeconds * 1000,
+      requestTimeout: SERVER_LIMITS.requestTimeoutSeconds * 1000,
+      connectionsCheckingInterval: SERVER_LIMITS.timeoutCheckIntervalSeconds * 1000,
+      keepAliveTimeout: SERVER_LIMITS.keepAliveTimeoutSeconds * 1000,
+      insecureHTTPParser: false,
+    },
+    keepAliveTimeout: SERVER_LIMITS.keepAliveTimeoutSeconds * 1000,
+    requestTimeout: SERVER_LIMITS.requestTimeoutSeconds * 1000,
+    maxRequestsPerSocket: SERVER_LIMITS.requestsPerConnection,
+    clientErrorHandler: (error: Error & { code?: string }, socket: Socket) =>
+      answerBrokenRequest(error, socket, ids.uuid()),
+    frameworkErrors: (_error, request, reply) => {
+      const answer = toErrorAnswer(new Refusal('bad_request'), String(request.id))
+      return send(reply as unknown as FastifyReply, String(request.id), request.method, answer, 400, gate.draining)
+    },
+  })
+  // Unlimited here: Node would drop headers beyond a limit in silence; raw-request.ts counts and refuses.
+  app.server.maxHeadersCount = 0
+  app.server.maxConnections = SERVER_LIMITS.connections
+  app.server.on('connect', (_request: IncomingMessage, socket: Socket) =>
+    answerBrokenRequest(new Error('CONNECT'), socket, ids.uuid()),
+  )
+  // Bodies are read by body.ts from the raw stream: the framework's parsers would accept what ours refuses.
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', (_request, _payload, done) => done(null, undefined))
+  app.setErrorHandler((error, request, reply) => {
+    log.error('request failed outside its handler', { request_id: request.id, error })
+    return send(reply, request.id, request.method, toErrorAnswer(error, request.id), 500, gate.draining)
+  })
+
+  const served = bindings.map((binding) => binding.route)
+  for (const binding of bindings) {
+    const { route } = binding
+    app.route({
+      method: route.method === 'GET' ? ['GET', 'HEAD'] : [route.method],
+      url: toFrameworkPath(route),
+      handler: (request, reply) => respond(request, reply, route, () => serve(binding, request, options)),
+    })
+  }
+  app.setNotFoundHandler((request, reply) => respond(request, reply, undefined, () => answerUnrouted(request, served)))
+
+  async function respond(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    route: Route | undefined,
+    answerRequest: () => Promise<HandlerAnswer> | HandlerAnswer,
+  ): Promise<FastifyReply> {
+    const started = performance.now()
+    const exempt = route?.limit === 'none'
+    let answer: HandlerAnswer
+    const admitted = gate.enter(exempt)
+    try {
+      if (!admitted) throw new Refusal('service_unavailable')
+      answer = await answerRequest()
+    } catch (error) {
+      const refusal = error instanceof Refusal ? error : options.translate(error)
+      if (refusal === undefined)
+        log.error('unexpected error', { request_id: request.id, route: route?.id ?? 'none', error })
+      else if (refusal !== error)
+        log.warn('infrastructure failed', { request_id: request.id, route: route?.id ?? 'none', error })
+      answer = toErrorAnswer(refusal ?? error, request.id, route)
+      // What was not read must not be taken for the next request on this connection.
+      if (!request.raw.complete) reply.header('Connection', 'close')
+    } finally {
+      if (admitted) gate.leave()
+    }
+    const status = answer instanceof Answer ? (answer.status ?? route?.success ?? 200) : (route?.success ?? 200)
+    options.observe(route, status, (performance.now() - started) / 1000)
+    return send(reply, request.id, request.method, answer, status, gate.draining)
+  }
+
+  return { app, listen: (host, port) => app.listen({ host, port }), stopAccepting: () => gate.drain(app) }
+}
+
+/** The pipeline of one request, in the order of protocol/core 3. The first failing check decides the answer. */
+async function serve<Context>(
+  binding: Binding<Context>,
+  request: FastifyRequest,
+  options: ServerOptions<Context>,
+): Promise<HandlerAnswer> {
+  const { route } = binding
+  checkRawRequest(request.raw)
+  const { path, query } = readTarget(request.raw.url ?? '')
+  const headers = toRequestHeaders(request.raw.rawHeaders)
+  const bytes = await readBodyBytes(request.raw, bodyLimit(route, options.maxRequestBytes))
+  const opened: Omit<Call, 'body'> = {
+    requestId: request.id,
+    routeId: route.id,
+    method: request.method,
+    path,
+    params: namedParams(request.params as Record<string, string>, route),
+    query,
+    headers,
+    remoteAddress: clientAddress(
+      request.raw.socket.remoteAddress ?? '',
+      headers.all('x-forwarded-for').join(',') || undefined,
+      options.proxyHops,
+    ),
+    get origin() {
+      return originOf(request.raw, headers.all.bind(headers), options.proxyHops)
+    },
+  }
+  await options.guard.limit(opened, route)
+  const body = readBody(bytes, headers, route)
+  const call = await options.guard.authorize(Object.assign(opened, { body }), route)
+  return binding.handle(call, options.context)
+}
+
+function answerUnrouted(request: FastifyRequest, served: readonly Route[]): HandlerAnswer {
+  checkRawRequest(request.raw)
+  const { path } = readTarget(request.raw.url ?? '')
+  const methods = allowedMethods(served, path)
+  if (methods.length === 0) throw new Refusal('not_found')
+  const allow = { Allow: methods.join(', ') }
+  if (request.method === 'OPTIONS') return new Answer('', '', 204, allow)
+  const refused = toErrorAnswer(new Refusal('method_not_allowed'), request.id)
+  return new Answer(refused.body, refused.contentType, refused.status, allow)
+}
+
+function send(
+  reply: FastifyReply,
+  requestId: string,
+  method: string,
+  answer: HandlerAnswer,
+  status: number,
+  closing: boolean,
+): FastifyReply {
+  reply.headers({ ...SECURITY_HEADERS, [REQUEST_ID_HEADER]: requestId })
+  if (closing) reply.header('Connection', 'close')
+  if (answer instanceof KeptDocument) return sendKept(reply, method, answer)
+  const { body, contentType, headers } = answer instanceof Answer ? answer : json(answer)
+  reply.code(status).headers(headers)
+  if (contentType !== '') reply.header('Content-Type', contentType)
+  return finish(reply, method, body)
+}
+
+function sendKept(reply: FastifyReply, method: string, document: KeptDocument): FastifyReply {
+  reply.headers({ ETag: document.etag, 'Cache-Control': document.cacheControl })
+  if (isNotModified(reply.request.headers['if-none-match'], document.etag)) return reply.code(304).send()
+  reply.code(200).header('Content-Type', document.contentType)
+  return finish(reply, method, document.bytes)
+}
+
+function finish(reply: FastifyReply, method: string, body: string | Uint8Array): FastifyReply {
+  if (body.length === 0) return reply.send()
+  // HEAD has the headers of its GET, length included, and no body.
+  if (method === 'HEAD') return reply.header('Content-Length', Buffer.byteLength(body)).send()
+  // Always bytes: the framework would add a charset to the content type of a string, and HEAD would differ.
+  return reply.send(
+    typeof body === 'string' ? Buffer.from(body) : Buffer.from(body.buffer, body.byteOffset, body.byteLength),
+  )
+}
+
+function bodyLimit(route: Route, maxRequestBytes: number): number {
+  if (route.bodyLimit === 'node') return Math.min(LIMITS.nodeBodyBytes, maxRequestBytes)
+  return route.bodyLimit === 'feed' ? maxRequestBytes * LIMITS.feedBodyFactor : maxRequestBytes
+}
+
+function toFrameworkPath(route: Route): string {
+  const path = route.path.replaceAll(/\{([a-z_]+)\}/g, ':$1')
+  return route.tail === true ? path.replace(/:[a-z_]+$/, '*') : path
+}
+
+function namedParams(params: Record<string, string>, route: Route): Record<string, string> {
+  const tail = params['*']
+  return tail === undefined ? params : { ...params, [route.params.at(-1) ?? 'tail']: tail }
+}
+
+function originOf(request: IncomingMessage, all: (name: string) => readonly string[], hops: number): string {
+  const forwarded = (name: string): string | undefined =>
+    hops > 0 ? all(name).join(',').split(',').at(-hops)?.trim() || undefined : undefined
+  const scheme = forwarded('x-forwarded-proto') === 'https' || 'encrypted' in request.socket ? 'https' : 'http'
+  const host = forwarded('x-forwarded-host') ?? request.headers.host ?? ''
+  return `${scheme}://${host}`
+}

@@ -1,0 +1,143 @@
+import { Counter as PromCounter, Gauge as PromGauge, Histogram as PromHistogram, Registry } from 'prom-client'
+
+/** Every label with all values it may have. Values from callers would let them grow memory without bound. */
+export type LabelSets = Readonly<Record<string, readonly string[]>>
+export type LabelsOf<Sets extends LabelSets> = { readonly [Label in keyof Sets]: Sets[Label][number] }
+
+export interface Counter {
+  increase(by?: number): void
+}
+export interface Gauge {
+  set(value: number): void
+}
+export interface Histogram {
+  observe(value: number): void
+}
+/** A metric with labels; a value outside its set is counted under `other`. */
+export interface Labelled<Sets extends LabelSets, Metric> {
+  with(labels: LabelsOf<Sets>): Metric
+}
+
+export interface MetricFacts {
+  readonly name: string
+  readonly help: string
+}
+export interface GaugeFacts extends MetricFacts {
+  /** Asked at each rendering. When it fails the gauge reads not-a-number: an old value would look like a true one. */
+  readonly collect?: () => number | Promise<number>
+}
+export interface HistogramFacts extends MetricFacts {
+  /** Upper bounds in rising order. */
+  readonly buckets: readonly number[]
+}
+interface WithLabels<Sets extends LabelSets> {
+  readonly labels: Sets
+}
+
+/** What `GET /metrics` answers with (protocol/core 22.2). */
+export const METRICS_CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
+
+/** One service's numbers, in a registry of their own: nothing global, so two services fit in one test process. */
+export class Metrics {
+  readonly contentType: string = METRICS_CONTENT_TYPE
+  readonly #registry: Registry = new Registry()
+  readonly #failures: Counter
+
+  constructor() {
+    this.#failures = this.counter({
+      name: 'chancery_metric_failures_total',
+      help: 'Values that could not be read while rendering metrics.',
+    })
+  }
+
+  counter(facts: MetricFacts): Counter
+  counter<const Sets extends LabelSets>(facts: MetricFacts & WithLabels<Sets>): Labelled<Sets, Counter>
+  counter(facts: MetricFacts & Partial<WithLabels<LabelSets>>): Counter | Labelled<LabelSets, Counter> {
+    const metric = new PromCounter({ ...this.#common(facts), labelNames: labelNames(facts) })
+    if (facts.labels === undefined) return { increase: (by = 1) => metric.inc(by) }
+    return labelled(facts.labels, (values) => {
+      const one = metric.labels(values)
+      // Visible from the moment it is bound: a series that appears with its first failure hides that failure from rates.
+      one.inc(0)
+      return { increase: (by = 1) => one.inc(by) }
+    })
+  }
+
+  gauge(facts: GaugeFacts): Gauge
+  gauge<const Sets extends LabelSets>(facts: MetricFacts & WithLabels<Sets>): Labelled<Sets, Gauge>
+  gauge(facts: GaugeFacts & Partial<WithLabels<LabelSets>>): Gauge | Labelled<LabelSets, Gauge> {
+    const { collect } = facts
+    const options = { ...this.#common(facts), labelNames: labelNames(facts) }
+    const metric: PromGauge =
+      collect === undefined
+        ? new PromGauge(options)
+        : new PromGauge({ ...options, collect: async () => metric.set(await this.#collected(collect)) })
+    if (facts.labels === undefined) return { set: (value) => metric.set(value) }
+    return labelled(facts.labels, (values) => {
+      const one = metric.labels(values)
+      return { set: (value) => one.set(value) }
+    })
+  }
+
+  histogram(facts: HistogramFacts): Histogram
+  histogram<const Sets extends LabelSets>(facts: HistogramFacts & WithLabels<Sets>): Labelled<Sets, Histogram>
+  histogram(facts: HistogramFacts & Partial<WithLabels<LabelSets>>): Histogram | Labelled<LabelSets, Histogram> {
+    const metric = new PromHistogram({
+      ...this.#common(facts),
+      labelNames: labelNames(facts),
+      buckets: [...facts.buckets],
+    })
+    if (facts.labels === undefined) return { observe: (value) => metric.observe(value) }
+    return labelled(facts.labels, (values) => {
+      const one = metric.labels(values)
+      return { observe: (value) => one.observe(value) }
+    })
+  }
+
+  /** The text exposition format, each metric with its HELP and TYPE lines. */
+  render(): Promise<string> {
+    return this.#registry.metrics()
+  }
+
+  #common(facts: MetricFacts): { name: string; help: string; registers: Registry[] } {
+    return { name: facts.name, help: facts.help, registers: [this.#registry] }
+  }
+
+  async #collected(collect: () => number | Promise<number>): Promise<number> {
+    try {
+      return await collect()
+    } catch {
+      this.#failures.increase()
+      return Number.NaN
+    }
+  }
+}
+
+function labelNames(facts: Partial<WithLabels<LabelSets>>): string[] {
+  return Object.keys(facts.labels ?? {})
+}
+
+function labelled<Metric>(
+  sets: LabelSets,
+  bind: (values: Record<string, string>) => Metric,
+): Labelled<LabelSets, Metric> {
+  const allowed = Object.entries(sets).map(([label, values]) => [label, new Set(values)] as const)
+  // Bound once per combination: the sets are finite, and binding costs more than counting.
+  const bound = new Map<string, Metric>()
+  return {
+    with: (labels) => {
+      const values: Record<string, string> = {}
+      for (const [label, set] of allowed) {
+        const value = labels[label]
+        values[label] = value !== undefined && set.has(value) ? value : 'other'
+      }
+      const key = JSON.stringify(Object.values(values))
+      let metric = bound.get(key)
+      if (metric === undefined) {
+        metric = bind(values)
+        bound.set(key, metric)
+      }
+      return metric
+    },
+  }
+}

@@ -1,0 +1,95 @@
+import { describe, expect, it } from 'vitest'
+import { MemoryLimiter } from './memory.ts'
+
+function start(maxKeys?: number) {
+  const time = { ms: 0 }
+  const clock = { monotonicMs: () => time.ms }
+  return { time, limiter: maxKeys === undefined ? new MemoryLimiter(clock) : new MemoryLimiter(clock, maxKeys) }
+}
+
+describe('MemoryLimiter', () => {
+  it('counts each bucket by itself', async () => {
+    const { limiter } = start()
+    expect([await limiter.hit('a', 1), await limiter.hit('a', 1), await limiter.hit('b', 1)]).toEqual([
+      true,
+      false,
+      true,
+    ])
+  })
+
+  it('lets failures alone count', async () => {
+    const { limiter, time } = start()
+    for (let failure = 0; failure < 3; failure += 1) {
+      expect(await limiter.isOver('login', 3)).toBe(false)
+      expect(await limiter.hit('login', 3)).toBe(true)
+    }
+    expect(await limiter.isOver('login', 3)).toBe(true)
+    time.ms = 60_000
+    expect(await limiter.isOver('login', 3)).toBe(false)
+  })
+
+  it('does not hold a key that was only asked about', async () => {
+    const { limiter } = start()
+    expect(await limiter.isOver('a', 1)).toBe(false)
+    expect(limiter.size).toBe(0)
+  })
+
+  it('drops idle keys and keeps live ones', async () => {
+    const { limiter, time } = start()
+    await limiter.hit('early', 1)
+    time.ms = 30_000
+    await limiter.hit('late', 1)
+    time.ms = 60_000
+    await limiter.hit('now', 1)
+    expect(limiter.size).toBe(2)
+    expect(await limiter.isOver('late', 1)).toBe(true)
+  })
+
+  it('drops a crowd of idle keys over the next hits', async () => {
+    const { limiter, time } = start()
+    for (let key = 0; key < 100; key += 1) await limiter.hit(`key ${key}`, 1)
+    time.ms = 60_000
+    for (let hit = 0; hit < 10; hit += 1) await limiter.hit('one', 100)
+    expect(limiter.size).toBe(1)
+  })
+
+  it('keeps a key that is used again, whatever its age', async () => {
+    const { limiter, time } = start()
+    await limiter.hit('steady', 3)
+    time.ms = 1000
+    await limiter.hit('other', 3)
+    time.ms = 30_000
+    await limiter.hit('steady', 3)
+    time.ms = 61_500
+    await limiter.hit('new', 3)
+    expect(limiter.size).toBe(2)
+    expect(await limiter.hit('steady', 2)).toBe(true)
+    expect(await limiter.hit('steady', 2)).toBe(false)
+  })
+
+  it('holds no more than its number of keys, and evicts the oldest', async () => {
+    const { limiter } = start(3)
+    for (const key of ['a', 'b', 'c']) await limiter.hit(key, 2)
+    await limiter.hit('a', 2)
+    await limiter.hit('d', 2)
+    expect(limiter.size).toBe(3)
+    expect(await limiter.isOver('a', 2)).toBe(true)
+    expect(await limiter.isOver('b', 1)).toBe(false)
+    expect(await limiter.isOver('c', 1)).toBe(true)
+  })
+
+  it('is bounded at 100,000 keys', async () => {
+    const { limiter } = start()
+    for (let key = 0; key < 100_010; key += 1) await limiter.hit(`key ${key}`, 1)
+    expect(limiter.size).toBe(100_000)
+  })
+
+  it('can always count', async () => {
+    const { limiter } = start()
+    await expect(limiter.probe()).resolves.toBeUndefined()
+    expect(limiter.name).toBe('memory')
+    await limiter.hit('a', 1)
+    await limiter.close()
+    expect(limiter.size).toBe(0)
+  })
+})

@@ -1,0 +1,65 @@
+import type { Clock } from '../clock.ts'
+import type { Limiter } from './limiter.ts'
+import { SlidingWindow } from './window.ts'
+
+const MAX_KEYS = 100_000
+/** Idle keys dropped per hit: more than the one key a hit can add, and too few to hold the event loop. */
+const DROPS_PER_HIT = 16
+
+/**
+ * Windows of this process. Memory is bounded twice: a key without a hit in its window is dropped, and of more than
+ * 100,000 live keys the one whose last counted hit is oldest goes. Somebody with that many addresses could so push out
+ * another's window, but has no need to: each new address is a fresh window anyway.
+ */
+export class MemoryLimiter implements Limiter {
+  readonly name = 'memory'
+  readonly #clock: Pick<Clock, 'monotonicMs'>
+  readonly #maxKeys: number
+  /** In order of the last counted hit, because every counted hit puts its key at the end. */
+  readonly #windows = new Map<string, SlidingWindow>()
+
+  constructor(clock: Pick<Clock, 'monotonicMs'>, maxKeys: number = MAX_KEYS) {
+    this.#clock = clock
+    this.#maxKeys = maxKeys
+  }
+
+  /** Keys held now. */
+  get size(): number {
+    return this.#windows.size
+  }
+
+  async hit(bucket: string, limit: number): Promise<boolean> {
+    const now = this.#clock.monotonicMs()
+    this.#dropIdle(now)
+    const window = this.#windows.get(bucket) ?? new SlidingWindow()
+    if (!window.hit(now, limit)) return false
+    this.#windows.delete(bucket)
+    this.#windows.set(bucket, window)
+    if (this.#windows.size > this.#maxKeys) this.#dropOldest()
+    return true
+  }
+
+  async isOver(bucket: string, limit: number): Promise<boolean> {
+    return this.#windows.get(bucket)?.isOver(this.#clock.monotonicMs(), limit) ?? limit < 1
+  }
+
+  async probe(): Promise<void> {}
+
+  async close(): Promise<void> {
+    this.#windows.clear()
+  }
+
+  #dropIdle(now: number): void {
+    let drops = 0
+    for (const [bucket, window] of this.#windows) {
+      if (drops === DROPS_PER_HIT || !window.isIdle(now)) return
+      this.#windows.delete(bucket)
+      drops += 1
+    }
+  }
+
+  #dropOldest(): void {
+    const oldest = this.#windows.keys().next()
+    if (oldest.done !== true) this.#windows.delete(oldest.value)
+  }
+}

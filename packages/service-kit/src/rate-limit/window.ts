@@ -1,0 +1,76 @@
+/** The window of every limit (protocol/core 21). */
+export const WINDOW_MS = 60_000
+
+const MAX_RUNS = 256
+
+/**
+ * One key's sliding window: the times of the hits it let pass.
+ *
+ * Up to 256 allowed hits per window it is exact: each hit has its own time. For larger limits neighbouring hits (within
+ * 1/256 of the window, 0.23 s of a minute) share one entry that bears the time of the latest, so memory per key stays
+ * bounded whatever the setting says. The error is on the strict side: never more than the limit in any window, and a
+ * caller who waits one window after a refusal always passes.
+ *
+ * A refused hit is not kept: a caller over the limit waits for old hits to leave, not for its own impatience.
+ */
+export class SlidingWindow {
+  readonly #windowMs: number
+  readonly #maxRuns: number
+  /** Per run the time of its latest hit, and how many hits it holds. Runs before #head have left the window. */
+  #times: number[] = []
+  #counts: number[] = []
+  #head = 0
+  #total = 0
+  /** Time of the first hit of the newest run. */
+  #openedAt = 0
+
+  constructor(windowMs: number = WINDOW_MS, maxRuns: number = MAX_RUNS) {
+    this.#windowMs = windowMs
+    this.#maxRuns = maxRuns
+  }
+
+  /** Counts the hit and says true while fewer than `limit` hits lie in the window that ends now. */
+  hit(nowMs: number, limit: number): boolean {
+    if (this.isOver(nowMs, limit)) return false
+    const newest = this.#times.length - 1
+    const newestTime = this.#times[newest]
+    // Monotonic time does not go back; if it ever did, an unordered list would keep hits for ever.
+    const at = newestTime === undefined ? nowMs : Math.max(nowMs, newestTime)
+    const grain = limit > this.#maxRuns ? this.#windowMs / this.#maxRuns : 0
+    if (newest >= this.#head && (at === newestTime || at - this.#openedAt < grain)) {
+      this.#times[newest] = at
+      this.#counts[newest] = (this.#counts[newest] ?? 0) + 1
+    } else {
+      this.#times.push(at)
+      this.#counts.push(1)
+      this.#openedAt = at
+    }
+    this.#total += 1
+    return true
+  }
+
+  /** Whether the next hit would be refused; counts nothing. */
+  isOver(nowMs: number, limit: number): boolean {
+    this.#forget(nowMs)
+    return this.#total >= limit
+  }
+
+  /** True when every hit has left the window, so that forgetting this key changes no answer. */
+  isIdle(nowMs: number): boolean {
+    const newest = this.#times.at(-1)
+    return newest === undefined || nowMs - newest >= this.#windowMs
+  }
+
+  #forget(nowMs: number): void {
+    for (;;) {
+      const oldest = this.#times[this.#head]
+      if (oldest === undefined || nowMs - oldest < this.#windowMs) break
+      this.#total -= this.#counts[this.#head] ?? 0
+      this.#head += 1
+    }
+    if (this.#head === 0 || this.#head * 2 < this.#times.length) return
+    this.#times = this.#times.slice(this.#head)
+    this.#counts = this.#counts.slice(this.#head)
+    this.#head = 0
+  }
+}

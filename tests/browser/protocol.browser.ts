@@ -1,0 +1,27 @@
+import * as protocol from '@chancery/protocol'
+import { checkCoreVectors } from '../../packages/protocol/src/vectors/check-vectors.ts'
+import core from '../../packages/protocol/src/vectors/core.json' with { type: 'json' }
+import { checkWeakKeys } from '../../packages/protocol/src/vectors/weak-keys.ts'
+import { equal } from './page-test.ts'
+import type { PageTest } from './page-test.ts'
+
+export const tests: readonly PageTest[] = [
+  {
+    name: 'every golden vector of protocol/core holds',
+    run: async () => {
+      const { passed, failures } = await checkCoreVectors(core, protocol)
+      equal(failures, [])
+      equal(passed, 325)
+    },
+  },
+  {
+    name: 'none of 12544 forgeries under weak keys is accepted',
+    run: async () => {
+      const verify = protocol.verifySignature
+      equal(await checkWeakKeys((key, message, signature) => verify(key, message, signature)), {
+        cases: 12_544,
+        accepted: 0,
+      })
+    },
+  },
+]

@@ -1,0 +1,50 @@
+import { defineConfig } from 'vitest/config'
+
+/** Sources run unbuilt: workspace packages resolve to their `development` export. */
+const conditions = ['development', 'module', 'node']
+const shared = {
+  resolve: { conditions },
+  ssr: { resolve: { conditions } },
+}
+const base = {
+  pool: 'forks' as const,
+  execArgv: ['--conditions=development'],
+  testTimeout: 20_000,
+  hookTimeout: 30_000,
+}
+
+/** One test tree, run where it matters: pure packages once, the authority on both databases, whole processes last. */
+export default defineConfig({
+  ...shared,
+  test: {
+    projects: [
+      {
+        ...shared,
+        test: {
+          ...base,
+          name: 'packages',
+          include: ['packages/*/src/**/*.test.ts', 'apps/cli/src/**/*.test.ts', 'tools/**/*.test.ts'],
+        },
+      },
+      {
+        ...shared,
+        test: {
+          ...base,
+          name: 'sqlite',
+          include: ['apps/authority/src/**/*.test.ts'],
+          env: { CHANCERY_TEST_DATABASE: 'sqlite' },
+        },
+      },
+      {
+        ...shared,
+        test: {
+          ...base,
+          name: 'postgres',
+          include: ['apps/authority/src/**/*.test.ts'],
+          env: { CHANCERY_TEST_DATABASE: 'postgres' },
+        },
+      },
+      { ...shared, test: { ...base, name: 'e2e', include: ['tests/e2e/**/*.test.ts'], testTimeout: 60_000 } },
+    ],
+  },
+})
