@@ -15,6 +15,8 @@ import { guardFor } from './auth/access.ts'
 import { openNonceBook } from './auth/nonces.ts'
 import { RevokedOperatorKeys } from './auth/operator-keys.ts'
 import { BINDINGS } from './features.ts'
+import { CrlDesk } from './features/crl/desk.ts'
+import { openEnrollmentDesk } from './features/enrollment/desk.ts'
 import { registerGauges } from './features/health/gauges.ts'
 import { PublicMaterial } from './features/public-material.ts'
 import { StartRefused, loadGenesis } from './genesis.ts'
@@ -74,6 +76,8 @@ export async function startAuthority(settings: AuthoritySettings, parts: AppPart
     limiter: chooseLimiter(settings, store, clock),
     processLimiter: new MemoryLimiter(clock),
     publicMaterial: new PublicMaterial(),
+    enrollment: openEnrollmentDesk(store, clock),
+    crl: new CrlDesk(),
     clock,
     ids,
     log,
@@ -101,6 +105,8 @@ export async function startAuthority(settings: AuthoritySettings, parts: AppPart
     async close() {
       watch.stop()
       await jobs.stop()
+      await office.enrollment.close()
+      await office.crl.close()
       await office.nonces.close()
       await office.limiter.close()
       await store.close()

@@ -1,5 +1,6 @@
 import type { Binding } from '@chancery/service-kit'
 import { crlRoutes } from './features/crl/routes.ts'
+import { enrollmentRoutes } from './features/enrollment/routes.ts'
 import { healthRoutes } from './features/health/routes.ts'
 import { operatorKeyRoutes } from './features/operator-keys/routes.ts'
 import { policyRoutes } from './features/policy/routes.ts'
@@ -12,6 +13,7 @@ export const BINDINGS: readonly Binding<Office>[] = [
   ...healthRoutes,
   ...referenceRoutes,
   ...sovereignRoutes,
+  ...enrollmentRoutes,
   ...crlRoutes,
   ...policyRoutes,
   ...operatorKeyRoutes,

@@ -1,12 +1,21 @@
+import { writeSortable } from '@chancery/protocol'
 import type { Job } from '@chancery/service-kit'
 import { purgeNonces } from './auth/nonces.ts'
+import { refreshList } from './features/crl/upkeep.ts'
 import type { Office } from './office.ts'
+import { purgeAnswers } from './store/idempotency.ts'
 import { purgeLimiterWindows } from './store/shared-limiter.ts'
 
 /** Background work; each run is bounded and may be repeated at any time by any instance. */
 export function authorityJobs(office: Office): readonly Job[] {
   return [
+    { name: 'crl-upkeep', everySeconds: 60, run: () => refreshList(office) },
     { name: 'purge-nonces', everySeconds: 60, run: () => purgeNonces(office.store, office.clock) },
+    {
+      name: 'purge-idempotency-keys',
+      everySeconds: 600,
+      run: () => purgeAnswers(office.store.db, writeSortable(office.clock.now())),
+    },
     { name: 'purge-limiter-windows', everySeconds: 60, run: () => purgeLimiterWindows(office.store, office.clock) },
   ]
 }

@@ -3,12 +3,13 @@ import type { GenesisBlock } from '@chancery/protocol'
 import type { Clock, Coalesced, Ids, Limiter, Log } from '@chancery/service-kit'
 import type { NonceBook } from './auth/nonces.ts'
 import type { OperatorKeyring, RevokedOperatorKeys } from './auth/operator-keys.ts'
+import type { CrlDesk } from './features/crl/desk.ts'
+import type { EnrollmentDesk } from './features/enrollment/desk.ts'
 import type { PublicMaterial } from './features/public-material.ts'
 import type { AuthorityMetrics } from './metrics.ts'
 import type { AuthoritySettings } from './settings.ts'
 import type { AuthoritySigner } from './signing/signer.ts'
-import type { Store } from './store/database.ts'
-import type { Stamps } from './store/heads.ts'
+import type { Stamps, Store } from './store/database.ts'
 
 /** Everything a handler works with. Built once by app.ts; handlers keep no state of their own. */
 export interface Office {
@@ -30,6 +31,10 @@ export interface Office {
   /** Counts in this process only: public reads, and once-per-window notes. */
   readonly processLimiter: Limiter
   readonly publicMaterial: PublicMaterial
+  /** Joins and heartbeats that wait share a transaction. */
+  readonly enrollment: EnrollmentDesk
+  /** Revocations that wait share a version of the list. */
+  readonly crl: CrlDesk
   readonly clock: Clock
   readonly ids: Ids
   readonly log: Log

@@ -18,8 +18,13 @@ export function openNonceBook(store: Store): NonceBook {
  * deleting earlier would reopen the replay window.
  */
 export function consumeNonce(book: NonceBook, scope: string, nonce: string, signedAt: Instant): Promise<boolean> {
+  return book.add(toClaim(scope, nonce, signedAt))
+}
+
+/** The row a nonce becomes, for statements that spend it together with what it allows. */
+export function toClaim(scope: string, nonce: string, signedAt: Instant): NonceClaim {
   const expires = signedAt + seconds(LIMITS.nonceKeptSeconds)
-  return book.add({ claim: claimOf(scope, nonce), expires_at: writeSortable(expires) })
+  return { claim: claimOf(scope, nonce), expires_at: writeSortable(expires) }
 }
 
 /** 128 bits of SHA-256. The bar cannot occur twice: a scope never contains a line break and a nonce is printable. */

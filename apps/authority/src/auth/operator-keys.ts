@@ -1,6 +1,6 @@
 import { readTrustedPublicKey } from '@chancery/protocol'
 import type { Office } from '../office.ts'
-import type { Stamps } from '../store/heads.ts'
+import type { Stamps } from '../store/database.ts'
 
 export type Tier = 'standard' | 'privileged'
 
@@ -58,7 +58,7 @@ export class RevokedOperatorKeys {
 
   /** True when the key is revoked as of a stamp read for this very request: no instance serves a revoked key. */
   async has(office: Office, key_id: string, stamps: Stamps): Promise<boolean> {
-    const stamp = stamps.get('operator-keys')
+    const stamp = stamps.versions.get('operator-keys')
     if (stamp === undefined || stamp !== this.#stamp) {
       const rows = await office.store.db.selectFrom('revoked_operator_keys').select('key_id').execute()
       this.#ids = new Set(rows.map((row) => row.key_id))

@@ -1,14 +1,30 @@
 import type { Instant } from '@chancery/protocol'
-import { KeptDocument } from '@chancery/service-kit'
+import { Coalesced } from '@chancery/service-kit'
+import type { KeptDocument } from '@chancery/service-kit'
 import type { Office } from '../office.ts'
-import { translateStoreError } from '../store/open.ts'
+import type { Stamps } from '../store/database.ts'
 import type { HeadName } from '../store/heads.ts'
+import { translateStoreError } from '../store/open.ts'
 
-/** A signed document ready to be served, and how long it may be served when the database is away. */
+/** A signed document ready to be served. */
 export interface ReadyDocument {
   readonly document: KeptDocument
-  /** The end of the signed validity; undefined when the record has none. */
-  readonly goodUntil: Instant | undefined
+  /** The end of the signed validity, until which it may be served while the database is away. */
+  readonly goodUntil?: Instant
+  /** When its issuer signs the next one. */
+  readonly refreshAt?: Instant
+}
+
+export interface DocumentSource {
+  /** Brings the stored record up to date where that is its habit, and reads it. */
+  load(): Promise<ReadyDocument>
+  /** True when the held document should be renewed although its stamp did not change. */
+  isDue?(held: ReadyDocument, stamps: Stamps, now: Instant): boolean
+}
+
+interface Load {
+  source: DocumentSource
+  readonly load: Coalesced<ReadyDocument>
 }
 
 interface Held extends ReadyDocument {
@@ -22,14 +38,16 @@ interface Held extends ReadyDocument {
  */
 export class PublicMaterial {
   readonly #held = new Map<HeadName, Held>()
+  readonly #loads = new Map<HeadName, Load>()
 
-  async serve(office: Office, head: HeadName, load: () => Promise<ReadyDocument>): Promise<KeptDocument> {
+  async serve(office: Office, head: HeadName, source: DocumentSource): Promise<KeptDocument> {
     const held = this.#held.get(head)
     const now = office.clock.now()
     try {
-      const stamp = (await office.stamps.read()).get(head) ?? -1
-      if (held?.stamp === stamp && !isOver(held, now)) return held.document
-      const fresh = await load()
+      const stamps = await office.stamps.read()
+      const stamp = stamps.versions.get(head) ?? -1
+      if (held?.stamp === stamp && source.isDue?.(held, stamps, now) !== true) return held.document
+      const fresh = await this.#load(head, source)
       // Loaded after the stamp was read, so at least as new; a newer stamp will make the next request load again.
       this.#held.set(head, { ...fresh, stamp })
       return fresh.document
@@ -38,6 +56,14 @@ export class PublicMaterial {
       if (held !== undefined && translateStoreError(error) !== undefined && !isOver(held, now)) return held.document
       throw error
     }
+  }
+
+  /** Readers who wait for the same record share one load, which started after each of them asked. */
+  #load(head: HeadName, source: DocumentSource): Promise<ReadyDocument> {
+    const entry: Load = this.#loads.get(head) ?? { source, load: new Coalesced(() => entry.source.load()) }
+    entry.source = source
+    this.#loads.set(head, entry)
+    return entry.load.read()
   }
 }
 

@@ -1,5 +1,5 @@
 import { Refusal } from '@chancery/contract'
-import { instantOf, signList, verifyList } from '@chancery/protocol'
+import { instantOf, signList, toBase64, toUtf8, verifyList, verifySignature, writeJson } from '@chancery/protocol'
 import type { GenesisBlock, Instant, JsonObject, Signature } from '@chancery/protocol'
 import type { Office } from '../office.ts'
 
@@ -14,11 +14,21 @@ export async function seal<Draft extends JsonObject>(
   requireSigningWindow(office)
   const sealed = await signList(draft, office.signer)
   const isGood = await verifyList(sealed as JsonObject & typeof sealed, [office.signer.publicKey])
-  if (!isGood) {
-    office.log.fatal('the signing key made a signature that does not verify', { key_id: office.signer.keyId })
-    throw new Refusal('service_unavailable')
-  }
-  return sealed
+  return isGood ? sealed : refuseBadSignature(office)
+}
+
+/** Seals a text that is canonical already, too long to be built twice; gives the signature object as JSON text. */
+export async function sealText(office: Office, canonical: string): Promise<string> {
+  requireSigningWindow(office)
+  const message = toUtf8(canonical)
+  const sig = toBase64(await office.signer.sign(message))
+  if (!(await verifySignature(office.signer.publicKey, message, sig))) return refuseBadSignature(office)
+  return writeJson({ key_id: office.signer.keyId, sig })
+}
+
+function refuseBadSignature(office: Office): never {
+  office.log.fatal('the signing key made a signature that does not verify', { key_id: office.signer.keyId })
+  throw new Refusal('service_unavailable')
 }
 
 /** After the window of the genesis block nothing new is signed; what is stored is still served (protocol/core 2). */

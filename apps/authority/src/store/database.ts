@@ -1,3 +1,4 @@
+import type { StatementSync } from 'node:sqlite'
 import type { Kysely } from 'kysely'
 import type { Tables } from './tables.ts'
 
@@ -17,8 +18,10 @@ export interface Store {
   transact<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result>
   /** Takes the head row of a domain for the rest of the transaction. Ranks are in heads.ts. */
   lockHead(tx: Tx, name: string): Promise<void>
-  /** All version stamps, by one statement. */
-  readStamps(): Promise<ReadonlyMap<string, number>>
+  /** Version stamps and what is due, by one statement. */
+  readStamps(): Promise<Stamps>
+  /** The engine's own words, for the few hot statements that need them; see heartbeats.ts and joins.ts. */
+  readonly engine: Engine
   /**
    * Spends claims, each at most once over all instances and restarts. Gives for each row whether it was fresh; of
    * equal claims in one batch the first wins. Committed when it returns.
@@ -29,6 +32,35 @@ export interface Store {
   /** Throws unless a write would succeed now; leaves nothing behind. */
   checkWritable(): Promise<void>
   close(): Promise<void>
+}
+
+/** What every request may ask cheaply: has anything changed, is anything due? */
+export interface Stamps {
+  readonly versions: ReadonlyMap<string, number>
+  /** When the next superseded certificate is due for the revocation list. */
+  readonly nextListing: string | null
+}
+
+export type Engine = PostgresEngine | SqliteEngine
+
+export interface PostgresEngine {
+  readonly kind: 'postgres'
+  /** Runs a named prepared statement in its own transaction; committed when it returns. */
+  readonly run: RunStatement
+  /** Several named statements in one transaction. */
+  transact<Result>(work: (run: RunStatement) => Promise<Result>): Promise<Result>
+}
+
+export type RunStatement = <Row extends object>(
+  name: string,
+  text: string,
+  values: readonly unknown[],
+) => Promise<readonly Row[]>
+
+export interface SqliteEngine {
+  readonly kind: 'sqlite'
+  /** Runs statements inside one write transaction; `work` is synchronous and cannot be interleaved. */
+  write<Result>(work: (prepare: (text: string) => StatementSync) => Result): Promise<Result>
 }
 
 export interface NonceClaim {

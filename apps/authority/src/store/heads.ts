@@ -1,6 +1,6 @@
 import { Coalesced } from '@chancery/service-kit'
 import { sql } from 'kysely'
-import type { Store, Tx } from './database.ts'
+import type { Stamps, Store, Tx } from './database.ts'
 
 /**
  * One row per domain, both the lock that is taken first and the version stamp that keeps caches honest over all
@@ -17,8 +17,6 @@ export async function bumpHead(tx: Tx, name: HeadName): Promise<void> {
     .where('name', '=', name)
     .execute()
 }
-
-export type Stamps = ReadonlyMap<string, number>
 
 /**
  * Version stamps that are never older than the question: callers that arrive while a read is under way share the

@@ -7,6 +7,7 @@ import { foundation } from './migrations/0001-foundation.ts'
 
 /** Column types the engines spell differently. */
 export interface ColumnTypes {
+  readonly backend: Store['backend']
   readonly binary: ColumnDataType
   readonly bigint: ColumnDataType
 }
@@ -32,8 +33,8 @@ export class NewerSchema extends Error {
 }
 
 const TYPES: Readonly<Record<Store['backend'], ColumnTypes>> = {
-  sqlite: { binary: 'blob', bigint: 'integer' },
-  postgres: { binary: 'bytea', bigint: 'bigint' },
+  sqlite: { backend: 'sqlite', binary: 'blob', bigint: 'integer' },
+  postgres: { backend: 'postgres', binary: 'bytea', bigint: 'bigint' },
 }
 
 /** Applies what is missing, one transaction per migration, one instance at a time. */

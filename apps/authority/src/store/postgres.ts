@@ -1,10 +1,11 @@
 import { Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
-import { LockTimeout, StoreUnavailable } from './database.ts'
-import type { NonceClaim, Store, WindowHits } from './database.ts'
+import { LockTimeout, StoreUnavailable, UnknownOutcome } from './database.ts'
+import type { NonceClaim, RunStatement, Store, WindowHits } from './database.ts'
 import type { Tables } from './tables.ts'
 import { probeWrite } from './probe-write.ts'
 import { transactOn } from './transact.ts'
+import type { TransactOptions } from './transact.ts'
 
 const { Pool, types } = pg
 const INT8 = 20
@@ -45,12 +46,13 @@ export function openPostgres(url: string): Store {
     async lockHead(tx, name) {
       await tx.selectFrom('heads').select('name').where('name', '=', name).forUpdate().executeTakeFirstOrThrow()
     },
+    engine: { kind: 'postgres', run: runOn(pool), transact: (work) => transactNamed(pool, work, options) },
     async readStamps() {
-      const { rows } = await pool.query<{ name: string; version: number }>({
+      const { rows } = await pool.query<{ name: string; version: number; due: string | null }>({
         name: 'read-stamps',
-        text: 'select name, version from heads',
+        text: 'select name, version, (select min(list_after) from issued_certs where list_after is not null) as due from heads',
       })
-      return new Map(rows.map((row) => [row.name, row.version]))
+      return { versions: new Map(rows.map((row) => [row.name, row.version])), nextListing: rows[0]?.due ?? null }
     },
     claimNonces: (rows) => claimAll(pool, rows),
     countHits: (rows) => countAll(pool, rows),
@@ -58,6 +60,43 @@ export function openPostgres(url: string): Store {
     async close() {
       await db.destroy()
     },
+  }
+}
+
+function runOn(target: pg.Pool | pg.PoolClient): RunStatement {
+  return async (name, text, values) => (await target.query({ name, text, values: [...values] })).rows
+}
+
+/** As transactOn, for named statements on one connection. */
+async function transactNamed<Result>(
+  pool: pg.Pool,
+  work: (run: RunStatement) => Promise<Result>,
+  options: TransactOptions,
+): Promise<Result> {
+  const client = await pool.connect()
+  let broken: Error | undefined
+  try {
+    await client.query('begin')
+    const result = await work(runOn(client))
+    try {
+      await client.query('commit')
+    } catch (error) {
+      broken = error instanceof Error ? error : new Error('COMMIT failed')
+      throw options.isRefusedCommit(error)
+        ? error
+        : new UnknownOutcome('the answer to COMMIT was lost', { cause: error })
+    }
+    return result
+  } catch (error) {
+    if (broken === undefined) {
+      await client.query('rollback').catch((failed: Error) => {
+        broken = failed
+      })
+    }
+    throw error
+  } finally {
+    // A connection in an unknown state is not given to the next caller.
+    client.release(broken)
   }
 }
 

@@ -27,9 +27,15 @@ export function openSqlite(path: string): Store {
     transact,
     // BEGIN IMMEDIATE already holds the only write lock there is.
     lockHead: async () => undefined,
+    engine: { kind: 'sqlite', write: (work) => transact(async () => work(statements)) },
     async readStamps() {
       const rows = await db.selectFrom('heads').select(['name', 'version']).execute()
-      return new Map(rows.map((row) => [row.name, row.version]))
+      const due = await db
+        .selectFrom('issued_certs')
+        .select((eb) => eb.fn.min('list_after').as('next'))
+        .where('list_after', 'is not', null)
+        .executeTakeFirst()
+      return { versions: new Map(rows.map((row) => [row.name, row.version])), nextListing: due?.next ?? null }
     },
     claimNonces: (rows) => transact(async (tx) => claimEach(tx, statements, rows)),
     countHits: (rows) => transact(async (tx) => countEach(tx, statements, rows)),

@@ -12,7 +12,8 @@ export interface Tables {
   audit_events: { event_id: string; event_type: string; event_json: string; created_at: string }
   revoked_operator_keys: { key_id: string; revoked_at: string; reason: string; revoked_by: string }
   policy_versions: { position: number; policy_id: string; policy_json: string; active: number; created_at: string }
-  crl_versions: { sequence: number; crl_json: string; created_at: string }
+  crl_versions: { sequence: number; crl_json: string; issued_at: string; next_update: string; entries: number }
+  crl_entries: { position: number; cert_id: string; entry_json: string; expires_at: string }
   invite_tokens: {
     token_digest: string
     assigned_roles_json: string
@@ -34,11 +35,27 @@ export interface Tables {
     status: string
     renewed_from: string | null
     revoke_after: string | null
+    /** When a superseded certificate is due for the list; null when it never is, or stands there already. */
+    list_after: string | null
     revoked_at: string | null
     revocation_reason: string | null
+  }
+  node_liveness: {
+    cert_id: string
     last_heartbeat: string
     heartbeat_status: string
     remote_addr: string
+    /** Copied from the certificate, so that counting active nodes reads one narrow table. */
+    revoke_after: string | null
+  }
+  idempotency_keys: {
+    scope: string
+    idempotency_key: string
+    body_digest: string
+    /** Null for answers that hold a secret. */
+    answer_json: string | null
+    status: number
+    expires_at: string
   }
   rate_limit_windows: { bucket: string; window_start: number; hits: number }
   job_leases: { name: string; holder: string; token: number; acquired_at: string; expires_at: string }

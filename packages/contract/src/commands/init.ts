@@ -7,11 +7,12 @@ export const initCommands: readonly Command[] = [
     description: 'Makes keys, a signed genesis block and a configuration file for a new network in one folder.',
     arguments: [],
     options: [
-      { flags: '--home <dir>', summary: 'Folder for keys, genesis block, database and configuration.', required: true },
-      { flags: '--network <name>', summary: 'Name of the network; it is also the sovereign id.', required: true },
+      // Not required: on a terminal init asks for the two; elsewhere it says which one is missing.
+      { flags: '--home <dir>', summary: 'Folder for keys, genesis block, database and configuration.' },
+      { flags: '--network <name>', summary: 'Name of the network; it is also the sovereign id.' },
       { flags: '--port <n>', summary: 'Port the authority will listen on.', default: '8443' },
       { flags: '--host <address>', summary: 'Address the authority will listen on.', default: '127.0.0.1' },
-      { flags: '--force', summary: 'Replace files of an earlier run, keys included.' },
+      { flags: '--force', summary: 'Move an earlier network in this folder aside, keys included, and start afresh.' },
     ],
     examples: [{ line: 'chancery init --home ./na --network EXAMPLE-NET', summary: 'A network on this machine.' }],
     needs: 'nothing',

@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { JsonFloat, emptyObject } from './json-value.ts'
 import type { JsonValue } from './json-value.ts'
 

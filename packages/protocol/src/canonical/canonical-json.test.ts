@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { jsonValue } from './arbitrary.suite.ts'
 import { canonicalBytes, canonicalJson, compareCodePoints, writeJson } from './canonical-json.ts'

@@ -1,4 +1,4 @@
-import { JsonFloat } from './json-value.ts'
+import { JsonFloat, MAX_INTEGER, MIN_INTEGER } from './json-value.ts'
 import type { JsonObject, JsonValue } from './json-value.ts'
 import { fromUtf8, toUtf8 } from './utf8.ts'
 
@@ -29,6 +29,8 @@ function write(value: JsonValue, depth: number, sorted: boolean): string {
     case 'boolean':
       return value ? 'true' : 'false'
     case 'bigint':
+      // Nobody could read another one back (protocol/core 1.1 rule 4).
+      if (value < MIN_INTEGER || value > MAX_INTEGER) throw new TypeError('an integer out of range')
       return value.toString()
     case 'object':
       break

@@ -30,3 +30,7 @@ export function emptyObject(): { [name: string]: JsonValue } {
 export function member(object: JsonObject, name: string): JsonValue | undefined {
   return Object.hasOwn(object, name) ? object[name] : undefined
 }
+
+/** Integer tokens outside these bounds are neither read nor written (protocol/core 1.1 rule 4). */
+export const MIN_INTEGER: bigint = -(2n ** 63n)
+export const MAX_INTEGER: bigint = 2n ** 64n - 1n

@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { JsonFloat } from './json-value.ts'
 import type { JsonValue } from './json-value.ts'

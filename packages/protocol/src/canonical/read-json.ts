@@ -1,4 +1,4 @@
-import { JsonFloat, emptyObject } from './json-value.ts'
+import { JsonFloat, MAX_INTEGER, MIN_INTEGER, emptyObject } from './json-value.ts'
 import type { JsonValue } from './json-value.ts'
 import { fromUtf8 } from './utf8.ts'
 
@@ -22,9 +22,6 @@ export interface ReadLimits {
 }
 
 export const READ_LIMITS: ReadLimits = { maxDepth: 64, maxValues: 50_000, maxNames: 10_000 }
-
-const MIN_INTEGER = -(2n ** 63n)
-const MAX_INTEGER = 2n ** 64n - 1n
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c

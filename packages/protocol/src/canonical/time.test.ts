@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { DAY, HOUR, SECOND, hours, readInstant, seconds, writeInstant, writeSortable } from './time.ts'
 import type { Instant } from './time.ts'
@@ -9,6 +9,10 @@ const instants = fc.oneof(
   fc.bigInt({ min: FIRST, max: LAST }),
   fc.bigInt({ min: FIRST / SECOND, max: LAST / SECOND }).map((whole) => whole * SECOND),
 )
+
+function two(value: number): string {
+  return String(value).padStart(2, '0')
+}
 
 describe('writeInstant', () => {
   it('is read back to the same instant over the years 1 to 9999', () => {
@@ -70,7 +74,6 @@ describe('readInstant', () => {
     const minutes = fc.integer({ min: 0, max: 1439 })
     fc.assert(
       fc.property(local, minutes, fc.constantFrom('+', '-'), (text, offset, sign) => {
-        const two = (value: number): string => String(value).padStart(2, '0')
         const instant = readInstant(`${text}${sign}${two(Math.floor(offset / 60))}:${two(offset % 60)}`)
         const shift = seconds(offset * 60) * (sign === '+' ? -1n : 1n)
         expect(instant).toBe((readInstant(`${text}Z`) as Instant) + shift)
@@ -95,7 +98,6 @@ describe('readInstant', () => {
       let days = 0
       for (let month = 0; month <= 13; month += 1) {
         for (let day = 0; day <= 32; day += 1) {
-          const two = (part: number): string => String(part).padStart(2, '0')
           const date = `${String(year).padStart(4, '0')}-${two(month)}-${two(day)}`
           if (readInstant(`${date}T00:00:00Z`) !== undefined) days += 1
         }

@@ -38,9 +38,14 @@ export function readInstant(text: string): Instant | undefined {
   if (offsetHours > 23 || offsetMinutes > 59) return undefined
   const offset = (offsetHours * 60 + offsetMinutes) * 60 * (match[8] === '-' ? -1 : 1)
   const wholeSeconds = daysSinceEpoch(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second - offset
+  // An offset can push the instant out of the years the written form has; such a text could be read but never stored.
+  if (wholeSeconds < FIRST_SECOND || wholeSeconds > LAST_SECOND) return undefined
   const micros = Number((match[7] ?? '').padEnd(6, '0').slice(0, 6))
   return BigInt(wholeSeconds) * MICROS + BigInt(micros)
 }
+
+const FIRST_SECOND = -62_135_596_800 // 0001-01-01T00:00:00Z
+const LAST_SECOND = 253_402_300_799 // 9999-12-31T23:59:59Z
 
 /** T-out: the one form this product writes; six digits only when the microseconds are not zero. */
 export function writeInstant(instant: Instant): string {

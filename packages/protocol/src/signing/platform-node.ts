@@ -5,11 +5,14 @@ import type { Ed25519Backend, KeySigner } from './platform.ts'
 interface NodeKey {
   export(options: { format: 'jwk' }): { x?: string }
 }
+type Done<Value> = (error: Error | null, value: Value) => void
 interface NodeCrypto {
   createPublicKey(key: NodeKey | { key: Uint8Array; format: 'der'; type: 'spki' }): NodeKey
   createPrivateKey(key: { key: Uint8Array; format: 'der'; type: 'pkcs8' }): NodeKey
   verify(algorithm: null, data: Uint8Array, key: NodeKey, signature: Uint8Array): boolean
+  verify(algorithm: null, data: Uint8Array, key: NodeKey, signature: Uint8Array, done: Done<boolean>): void
   sign(algorithm: null, data: Uint8Array, key: NodeKey): Uint8Array
+  sign(algorithm: null, data: Uint8Array, key: NodeKey, done: Done<Uint8Array>): void
   hash(algorithm: 'sha256', data: Uint8Array, encoding: 'buffer'): Uint8Array
 }
 interface NodeGlobal {
@@ -33,21 +36,36 @@ function importPublicKey(bytes: Uint8Array): NodeKey {
   return key
 }
 
+/** Above this size hashing the message dominates: it goes to the thread pool, so a long list holds up nobody. */
+const LARGE_BYTES = 65_536
+
 export const ed25519: Ed25519Backend = {
   name: 'node:crypto',
   verify(publicKey, message, signature) {
-    return crypto.verify(null, message, importPublicKey(publicKey), signature)
+    const key = importPublicKey(publicKey)
+    if (message.length < LARGE_BYTES) return crypto.verify(null, message, key, signature)
+    return inPool((done) => crypto.verify(null, message, key, signature, done))
   },
   signer(seed): KeySigner {
     const key = crypto.createPrivateKey({ key: toPkcs8(seed), format: 'der', type: 'pkcs8' })
     const x = crypto.createPublicKey(key).export({ format: 'jwk' }).x ?? ''
     const text = x.replaceAll('-', '+').replaceAll('_', '/')
     const publicKey = Uint8Array.from(atobBytes(text))
-    return { publicKey, sign: (message) => new Uint8Array(crypto.sign(null, message, key)) }
+    const sign = async (message: Uint8Array): Promise<Uint8Array> =>
+      message.length < LARGE_BYTES
+        ? crypto.sign(null, message, key)
+        : inPool((done) => crypto.sign(null, message, key, done))
+    return { publicKey, sign: async (message) => new Uint8Array(await sign(message)) }
   },
 }
 
 function* atobBytes(text: string): Generator<number> {
   const decode = (globalThis as unknown as { atob(text: string): string }).atob
   for (const unit of decode(text)) yield unit.charCodeAt(0)
+}
+
+function inPool<Value>(start: (done: Done<Value>) => void): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    start((error, value) => (error === null || error === undefined ? resolve(value) : reject(error)))
+  })
 }

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { toHex } from '../canonical/digest.ts'
 import { sha256 } from './sha256.ts'

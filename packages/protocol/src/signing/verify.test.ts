@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { fromBase64, toBase64 } from '../canonical/base64.ts'
 import { toUtf8 } from '../canonical/utf8.ts'

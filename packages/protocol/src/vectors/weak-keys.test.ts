@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { fromBase64, readPublicKey, readTrustedPublicKey, toBase64, toHex, toUtf8, verifySignature } from '../index.ts'
-import type { Ed25519Backend } from '../index.ts'
 import { ed25519 as nodeBackend } from '../signing/platform-node.ts'
 import { ed25519 as webBackend } from '../signing/platform-web.ts'
 import { WEAK_MESSAGES, WEAK_POINTS, WEAK_SCALARS, checkWeakKeys } from './weak-keys.ts'

@@ -1,1 +1,1 @@
-export { findActiveCrl } from './store.ts'
+export { findActiveVersion } from './store.ts'

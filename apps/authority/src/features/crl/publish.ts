@@ -1,39 +1,73 @@
-import { draftCrl, instantOf, readCrl, readJson, writeJson, writeSortable } from '@chancery/protocol'
-import type { CrlEntry, Instant, JsonObject } from '@chancery/protocol'
+import { CRL_VALIDITY, HOUR, writeSortable } from '@chancery/protocol'
+import type { Instant, JsonObject } from '@chancery/protocol'
 import { recordAudit } from '../../audit/record.ts'
+import { faultPoint } from '#faults'
 import type { Office } from '../../office.ts'
-import { seal } from '../../signing/seal.ts'
+import { sealText } from '../../signing/seal.ts'
 import type { Tx } from '../../store/database.ts'
 import { bumpHead } from '../../store/heads.ts'
-import { insertCrl } from './store.ts'
-import type { StoredCrl } from './store.ts'
+import type { KeptEntries } from './desk.ts'
+import { listText } from './list-text.ts'
+import { appendEntries, insertVersion, joinEntries, pruneEntries } from './store.ts'
+import type { CrlVersion, NewEntry } from './store.ts'
 
-/** Signs and keeps the next version. The caller holds the list's head, so sequences have no gap and no fork. */
-export async function publishCrl(
+export interface Change {
+  readonly cause: 'revoke' | 'superseded' | 'refresh'
+  readonly appended: readonly NewEntry[]
+  /** True when an entry that was listed before got another text. */
+  readonly rewritten: boolean
+  readonly details: JsonObject
+}
+
+/**
+ * Signs and keeps the next version. The caller holds the list's head, so sequences have no gap and no fork. What it
+ * gives back may be remembered only after COMMIT.
+ */
+export async function publishVersion(
   tx: Tx,
   office: Office,
-  facts: {
-    readonly previous: StoredCrl | undefined
-    readonly sequence: number
-    readonly entries: readonly CrlEntry[]
-    readonly cause: 'revoke' | 'superseded' | 'refresh'
-    readonly details: JsonObject
-  },
-): Promise<StoredCrl> {
-  const now = notBefore(office.clock.now(), facts.previous)
-  const { sequence, entries, cause } = facts
-  const draft = draftCrl({ crl_id: office.ids.uuid(), sequence, issuer: office.signer.keyId, now, entries })
-  const stored = { sequence, crl_json: writeJson(await seal(office, draft)) }
-  await insertCrl(tx, stored, writeSortable(now))
+  previous: CrlVersion | undefined,
+  sequence: number,
+  change: Change,
+): Promise<{ readonly version: CrlVersion; readonly kept: KeptEntries; readonly text: string }> {
+  const now = notBefore(office.clock.now(), previous)
+  await appendEntries(tx, change.appended)
+  const pruned = await pruneEntries(tx, writeSortable(now - HOUR))
+  const { text: entries, count } = await gatherEntries(tx, office, previous, change, pruned)
+  const body = listText({ crl_id: office.ids.uuid(), sequence, issuer: office.signer.keyId, issuedAt: now }, entries)
+  const signature = await sealText(office, body)
+  const text = `${body.slice(0, -1)},"signatures":[${signature}]}`
+  const version = { sequence, issuedAt: now, nextUpdate: now + CRL_VALIDITY, entries: count }
+  faultPoint('crl-signed')
+  await insertVersion(tx, {
+    sequence,
+    crl_json: text,
+    issued_at: writeSortable(now),
+    next_update: writeSortable(version.nextUpdate),
+    entries: count,
+  })
   await bumpHead(tx, 'crl')
-  const details = { sequence, entries: entries.length, cause, ...facts.details }
+  const details = { sequence, entries: count, cause: change.cause, ...change.details }
   await recordAudit(tx, office, { type: 'crl_published', details })
-  return stored
+  faultPoint('crl-stored')
+  return { version, kept: { sequence, text: entries, count }, text }
+}
+
+/** Appends to what this process remembers of the last version, or asks the database for everything. */
+async function gatherEntries(
+  tx: Tx,
+  office: Office,
+  previous: CrlVersion | undefined,
+  change: Change,
+  pruned: boolean,
+): Promise<{ readonly text: string; readonly count: number }> {
+  const kept = office.crl.remembered(previous?.sequence)
+  if (kept === undefined || pruned || change.rewritten) return joinEntries(office.store, tx)
+  const parts = change.appended.map((entry) => entry.entry_json)
+  return { text: [...(kept.text === '' ? [] : [kept.text]), ...parts].join(','), count: kept.count + parts.length }
 }
 
 /** A list is never dated before its predecessor, even when a clock was set back (reliability 8). */
-function notBefore(now: Instant, previous: StoredCrl | undefined): Instant {
-  if (previous === undefined) return now
-  const floor = instantOf(readCrl(readJson(previous.crl_json)).issued_at)
-  return floor > now ? floor : now
+function notBefore(now: Instant, previous: CrlVersion | undefined): Instant {
+  return previous !== undefined && previous.issuedAt > now ? previous.issuedAt : now
 }

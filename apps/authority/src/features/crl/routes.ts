@@ -3,5 +3,6 @@ import type { Binding } from '@chancery/service-kit'
 import { bind } from '../../auth/access.ts'
 import type { Office } from '../../office.ts'
 import { current } from './current.ts'
+import { revoke } from './revoke.ts'
 
-export const crlRoutes: readonly Binding<Office>[] = [bind(crl.current, current)]
+export const crlRoutes: readonly Binding<Office>[] = [bind(crl.current, current), bind(crl.revoke, revoke)]

@@ -1,1 +1,10 @@
-export { countActiveNodes, countCertificates } from './store.ts'
+export {
+  countActiveNodes,
+  countCertificates,
+  listCertificates,
+  listDueForListing,
+  listOtherCertificates,
+  markRevoked,
+  raiseReason,
+} from './store.ts'
+export type { RevocableCertificate } from './store.ts'

@@ -1,5 +1,5 @@
 import type { Office } from '../../office.ts'
-import { findActiveCrl } from '../crl/index.ts'
+import { findActiveVersion } from '../crl/index.ts'
 import { countActiveNodes, countCertificates } from '../enrollment/index.ts'
 
 /** The numbers of protocol/core 22.2 that are counted from the database when somebody asks. */
@@ -24,7 +24,7 @@ export function registerGauges(office: Office): void {
   registry.gauge({
     name: 'chancery_crl_sequence',
     help: 'Active CRL sequence, 0 without one.',
-    collect: async () => (await findActiveCrl(db))?.sequence ?? 0,
+    collect: async () => (await findActiveVersion(db))?.sequence ?? 0,
   })
   registry.gauge({
     name: 'chancery_policy_versions_total',

@@ -12,9 +12,11 @@ import { publishVersion } from './versions.ts'
  * The active manifest, as it was signed. The first reader of a new network causes the default one.
  */
 export function current(call: Call, office: Office): Promise<KeptDocument> {
-  return office.publicMaterial.serve(office, 'policy', async () => {
-    const text = (await findActivePolicy(office.store.db))?.policy_json ?? (await createDefault(call, office))
-    return { document: new KeptDocument(toUtf8(text), CACHE_CONTROL.publicMaterial), goodUntil: undefined }
+  return office.publicMaterial.serve(office, 'policy', {
+    load: async () => {
+      const text = (await findActivePolicy(office.store.db))?.policy_json ?? (await createDefault(call, office))
+      return { document: new KeptDocument(toUtf8(text), CACHE_CONTROL.publicMaterial) }
+    },
   })
 }
 

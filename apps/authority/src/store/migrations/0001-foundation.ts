@@ -4,7 +4,7 @@ import type { Migration } from '../migrate.ts'
 /** Heads and stamps, nonces, audit, operator keys, policy and list versions, invites, certificates, limiter, leases. */
 export const foundation: Migration = {
   version: 1,
-  async up(tx, { binary, bigint }) {
+  async up(tx, { backend, binary, bigint }) {
     await tx.schema
       .createTable('authority_identity')
       .addColumn('id', 'integer', (c) => c.primaryKey())
@@ -68,8 +68,19 @@ export const foundation: Migration = {
       .createTable('crl_versions')
       .addColumn('sequence', bigint, (c) => c.primaryKey())
       .addColumn('crl_json', 'text', (c) => c.notNull())
-      .addColumn('created_at', 'text', (c) => c.notNull())
+      .addColumn('issued_at', 'text', (c) => c.notNull())
+      .addColumn('next_update', 'text', (c) => c.notNull())
+      .addColumn('entries', 'integer', (c) => c.notNull())
       .execute()
+    // The live entries, each already in its signed spelling: a new version appends instead of parsing the last one.
+    await tx.schema
+      .createTable('crl_entries')
+      .addColumn('position', bigint, (c) => c.primaryKey())
+      .addColumn('cert_id', 'text', (c) => c.notNull().unique())
+      .addColumn('entry_json', 'text', (c) => c.notNull())
+      .addColumn('expires_at', 'text', (c) => c.notNull())
+      .execute()
+    await tx.schema.createIndex('crl_entries_by_expiry').on('crl_entries').column('expires_at').execute()
 
     await tx.schema
       .createTable('invite_tokens')
@@ -95,13 +106,39 @@ export const foundation: Migration = {
       .addColumn('status', 'text', (c) => c.notNull())
       .addColumn('renewed_from', 'text')
       .addColumn('revoke_after', 'text')
+      .addColumn('list_after', 'text')
       .addColumn('revoked_at', 'text')
       .addColumn('revocation_reason', 'text')
+      .execute()
+    await tx.schema.createIndex('issued_certs_by_key').on('issued_certs').column('node_public_key').execute()
+    // Small partial indexes: what is due for the list, and which keys are burnt. Both are asked on hot paths.
+    await sql`create index issued_certs_due on issued_certs (list_after) where list_after is not null`.execute(tx)
+    await sql`create index issued_certs_compromised on issued_certs (node_public_key) where revocation_reason = 'key_compromise'`.execute(
+      tx,
+    )
+
+    await tx.schema
+      .createTable('node_liveness')
+      .addColumn('cert_id', 'text', (c) => c.primaryKey())
       .addColumn('last_heartbeat', 'text', (c) => c.notNull())
       .addColumn('heartbeat_status', 'text', (c) => c.notNull())
       .addColumn('remote_addr', 'text', (c) => c.notNull())
+      .addColumn('revoke_after', 'text')
       .execute()
-    await tx.schema.createIndex('issued_certs_by_key').on('issued_certs').column('node_public_key').execute()
+    // Room on each page: a heartbeat rewrites its row in place and touches no index.
+    if (backend === 'postgres') await sql`alter table node_liveness set (fillfactor = 70)`.execute(tx)
+
+    await tx.schema
+      .createTable('idempotency_keys')
+      .addColumn('scope', 'text', (c) => c.notNull())
+      .addColumn('idempotency_key', 'text', (c) => c.notNull())
+      .addColumn('body_digest', 'text', (c) => c.notNull())
+      .addColumn('answer_json', 'text')
+      .addColumn('status', 'integer', (c) => c.notNull())
+      .addColumn('expires_at', 'text', (c) => c.notNull())
+      .addPrimaryKeyConstraint('idempotency_keys_key', ['scope', 'idempotency_key'])
+      .execute()
+    await tx.schema.createIndex('idempotency_keys_by_expiry').on('idempotency_keys').column('expires_at').execute()
 
     await tx.schema
       .createTable('rate_limit_windows')

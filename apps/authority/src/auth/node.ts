@@ -1,0 +1,45 @@
+import { Refusal } from '@chancery/contract'
+import { readInstant, verifyNodeProof } from '@chancery/protocol'
+import type { Instant, NodeAction } from '@chancery/protocol'
+import type { Call } from '@chancery/service-kit'
+import { recordRefusedCaller } from '../audit/record.ts'
+import type { Office } from '../office.ts'
+
+export interface ProvenNode {
+  readonly nonce: string
+  readonly signedAt: Instant
+}
+
+/** The stateless half of a node's proof (protocol/core 5.1); a failure is audited and answered 401. */
+export async function authenticateNode(call: Call, office: Office, action: NodeAction): Promise<ProvenNode> {
+  const audience = office.genesis.network_authority.public_key
+  const verdict = await verifyNodeProof(call.body, { action, audience, now: office.clock.now() })
+  if (!verdict.ok) return refuseNode(call, office, action, verdict.reason)
+  const { nonce, timestamp } = call.body as { nonce: string; timestamp: string }
+  return { nonce, signedAt: readInstant(timestamp) ?? 0n }
+}
+
+/** Says nothing about the reason to the caller, and all of it to the auditor. */
+export async function refuseNode(
+  call: Call,
+  office: Office,
+  scope: NodeAction,
+  reason: string,
+  nonce?: string,
+): Promise<never> {
+  const details = {
+    scope,
+    reason,
+    remote_addr: call.remoteAddress,
+    request_id: call.requestId,
+    ...(nonce === undefined ? {} : { nonce }),
+  }
+  await recordRefusedCaller(office, { type: 'node_auth_failed', details })
+  throw new Refusal('node_auth_failed')
+}
+
+/** Per node key, counted only after its proof verified, so that nobody can spend it for another (protocol/core 21). */
+export async function countNodeKey(office: Office, node_public_key: string): Promise<void> {
+  const isWithin = await office.limiter.hit(`node-key ${node_public_key}`, office.settings.limits['node-key'])
+  if (!isWithin) throw new Refusal('rate_limit_exceeded')
+}

@@ -1,0 +1,44 @@
+import { Refusal } from '@chancery/contract'
+import { Batcher } from '@chancery/service-kit'
+import type { Office } from '../../office.ts'
+import { LockTimeout } from '../../store/database.ts'
+import { translateStoreError } from '../../store/open.ts'
+import { revokeTogether } from './revocation.ts'
+import type { Revocation, RevocationOutcome } from './revocation.ts'
+
+/** The entries of one version, spelled and joined. */
+export interface KeptEntries {
+  readonly sequence: number
+  readonly text: string
+  readonly count: number
+}
+
+/** Where revocations wait: those that arrive while a list is built share the next version. */
+export class CrlDesk {
+  #kept: KeptEntries | undefined
+  #revocations: Batcher<Revocation, RevocationOutcome> | undefined
+
+  /** The entries of exactly this version, when this process published it. */
+  remembered(sequence: number | undefined): KeptEntries | undefined {
+    return this.#kept !== undefined && this.#kept.sequence === sequence ? this.#kept : undefined
+  }
+
+  /** Called after COMMIT only: a version that was rolled back never existed. */
+  remember(kept: KeptEntries): void {
+    this.#kept = kept
+  }
+
+  async revoke(office: Office, revocation: Revocation): Promise<RevocationOutcome> {
+    this.#revocations ??= new Batcher((items) => revokeTogether(office, items), { maxItems: 200, maxWaiting: 1000 })
+    try {
+      return await this.#revocations.add(revocation)
+    } catch (error) {
+      const isLocked = translateStoreError(error) instanceof LockTimeout
+      throw isLocked ? new Refusal('crl_publish_contention', {}, { cause: error }) : error
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#revocations?.close()
+  }
+}

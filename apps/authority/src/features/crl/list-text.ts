@@ -1,0 +1,28 @@
+import { CRL_VALIDITY, canonicalJson, writeInstant } from '@chancery/protocol'
+import type { CrlEntry, Instant } from '@chancery/protocol'
+
+/** What a version says besides its entries. */
+export interface CrlHeader {
+  readonly crl_id: string
+  readonly sequence: number
+  readonly issuer: string
+  readonly issuedAt: Instant
+}
+
+/** One entry in its signed spelling. */
+export function entryText(entry: CrlEntry): string {
+  return canonicalJson(entry)
+}
+
+/**
+ * C(list without signatures), put together from entries that are already spelled: a list of 100,000 is an append and a
+ * join instead of parsing and sorting 14 MB. The member order is the canonical one; a test compares both ways.
+ */
+export function listText(header: CrlHeader, entries: string): string {
+  const text = (value: string): string => canonicalJson(value)
+  return (
+    `{"crl_id":${text(header.crl_id)},"issued_at":${text(writeInstant(header.issuedAt))},"issuer":${text(header.issuer)},` +
+    `"next_update":${text(writeInstant(header.issuedAt + CRL_VALIDITY))},"revoked_certificates":[${entries}],` +
+    `"sequence":${header.sequence}}`
+  )
+}

@@ -1,0 +1,184 @@
+import { Refusal } from '@chancery/contract'
+import { readInstant, writeInstant, writeJson, writeSortable } from '@chancery/protocol'
+import type { JsonObject, RevocationReason } from '@chancery/protocol'
+import { recordAudit } from '../../audit/record.ts'
+import { faultPoint } from '#faults'
+import type { Office } from '../../office.ts'
+import type { Tx } from '../../store/database.ts'
+import { findAnswer, keepAnswer } from '../../store/idempotency.ts'
+import type { Attempt, StoredAnswer } from '../../store/idempotency.ts'
+import { takeNodeKeys } from '../../store/node-key-locks.ts'
+import { listCertificates, listOtherCertificates, markRevoked, raiseReason } from '../enrollment/index.ts'
+import type { RevocableCertificate } from '../enrollment/index.ts'
+import { entryText } from './list-text.ts'
+import { publishVersion } from './publish.ts'
+import { findActiveVersion, rewriteEntry } from './store.ts'
+import type { CrlVersion, NewEntry } from './store.ts'
+import { listSuperseded } from './superseded.ts'
+
+/** One request to revoke: some certificates, one reason. */
+export interface Revocation {
+  readonly cert_ids: readonly string[]
+  readonly reason: RevocationReason
+  /** How a missing certificate is named in the answer. */
+  readonly form: 'cert_id' | 'cert_ids'
+  readonly attempt: Attempt | undefined
+  readonly cause: JsonObject
+}
+
+export type RevocationOutcome = StoredAnswer
+
+/** What one version gathers from all requests that share it. */
+interface Gathered {
+  readonly entries: Map<string, NewEntry>
+  readonly events: JsonObject[]
+  rewritten: boolean
+}
+
+/**
+ * Serves every waiting request in one transaction and, when anything changed, with one version of the list. A request
+ * that is refused changes nothing and does not hold up the others.
+ */
+export async function revokeTogether(
+  office: Office,
+  requests: readonly Revocation[],
+): Promise<(RevocationOutcome | Error)[]> {
+  const { outcomes, kept } = await office.store.transact(async (tx) => {
+    await office.store.lockHead(tx, 'crl')
+    const previous = await findActiveVersion(tx)
+    const gathered: Gathered = { entries: new Map(), events: [], rewritten: false }
+    const judged: (StoredAnswer | Error | 'answer')[] = []
+    for (const request of requests) judged.push(await judge(tx, office, request, gathered))
+    faultPoint('revoke-marked')
+    const published = await publishChange(tx, office, previous, gathered)
+    const active = published?.version ?? previous
+    const text = writeJson({ crl_sequence: active?.sequence ?? 0, revoked_count: active?.entries ?? 0 })
+    const answers: (StoredAnswer | Error)[] = []
+    for (const [index, verdict] of judged.entries()) {
+      const attempt = requests[index]?.attempt
+      const answer = verdict === 'answer' ? { status: 200, text } : verdict
+      if (verdict === 'answer' && attempt !== undefined) await keepAnswer(tx, attempt, { status: 200, text })
+      answers.push(answer)
+    }
+    return { outcomes: answers, kept: published?.kept }
+  })
+  faultPoint('revoke-committed')
+  if (kept !== undefined) office.crl.remember(kept)
+  return outcomes
+}
+
+async function publishChange(
+  tx: Tx,
+  office: Office,
+  previous: CrlVersion | undefined,
+  gathered: Gathered,
+): Promise<Awaited<ReturnType<typeof publishVersion>> | undefined> {
+  if (gathered.entries.size === 0 && !gathered.rewritten) return undefined
+  // A revocation before anyone read the list publishes 1; the empty list 0 is then never made (protocol/core 9.1).
+  const sequence = (previous?.sequence ?? 0) + 1
+  for (const entry of await listSuperseded(tx, office)) {
+    gathered.entries.set(entry.cert_id, entry)
+    gathered.events.push({ cert_id: entry.cert_id, reason: 'superseded' })
+  }
+  const change = {
+    cause: 'revoke' as const,
+    appended: [...gathered.entries.values()],
+    rewritten: gathered.rewritten,
+    details: {},
+  }
+  const published = await publishVersion(tx, office, previous, sequence, change)
+  for (const event of gathered.events) {
+    await recordAudit(tx, office, { type: 'certificate_revoked', details: { ...event, crl_sequence: sequence } })
+  }
+  return published
+}
+
+/** Marks what one request withdraws. Order of checks: known, then changed; an unknown id changes nothing at all. */
+async function judge(
+  tx: Tx,
+  office: Office,
+  request: Revocation,
+  gathered: Gathered,
+): Promise<StoredAnswer | Error | 'answer'> {
+  const now = writeSortable(office.clock.now())
+  const found = await listCertificates(tx, request.cert_ids)
+  const known = new Map(found.map((certificate) => [certificate.cert_id, certificate]))
+  const unknown = request.cert_ids.filter((id) => !known.has(id))
+  if (unknown.length > 0) {
+    return new Refusal('certificate_not_found', request.form === 'cert_ids' ? { cert_ids: unknown } : {})
+  }
+  if (request.attempt !== undefined) {
+    try {
+      const earlier = await findAnswer(tx, request.attempt, now)
+      if (earlier !== undefined) return earlier
+    } catch (error) {
+      if (error instanceof Refusal) return error
+      throw error
+    }
+  }
+  await withdraw(tx, office, request, found, gathered)
+  return 'answer'
+}
+
+async function withdraw(
+  tx: Tx,
+  office: Office,
+  request: Revocation,
+  found: readonly RevocableCertificate[],
+  gathered: Gathered,
+): Promise<void> {
+  const { reason, cause } = request
+  const targets = new Map(found.map((certificate) => [certificate.cert_id, certificate]))
+  if (reason === 'key_compromise') {
+    // The key itself is lost: whatever else it holds goes with it, and nothing can be issued for it meanwhile.
+    const keys = found.map((certificate) => certificate.node_public_key)
+    await takeNodeKeys(office.store, tx, keys)
+    const now = writeSortable(office.clock.now())
+    for (const other of await listOtherCertificates(tx, keys, now)) targets.set(other.cert_id, other)
+  }
+  const fresh = [...targets.values()].filter(
+    (certificate) => certificate.status !== 'revoked' && !gathered.entries.has(certificate.cert_id),
+  )
+  const revokedAt = office.clock.now()
+  await markRevoked(
+    tx,
+    fresh.map((certificate) => certificate.cert_id),
+    writeSortable(revokedAt),
+    reason,
+  )
+  for (const certificate of fresh) {
+    gathered.entries.set(certificate.cert_id, toEntry(office, certificate, writeInstant(revokedAt), reason))
+    gathered.events.push({ cert_id: certificate.cert_id, reason, ...cause })
+  }
+  if (reason !== 'key_compromise') return
+  for (const certificate of found) {
+    const listed = gathered.entries.get(certificate.cert_id)
+    if (certificate.status !== 'revoked' || certificate.revocation_reason === reason || listed !== undefined) continue
+    await raise(tx, office, certificate, gathered, cause)
+  }
+}
+
+/** A revoked certificate turns out to be a lost key: the entry keeps its place and time and gets the graver reason. */
+async function raise(
+  tx: Tx,
+  office: Office,
+  certificate: RevocableCertificate,
+  gathered: Gathered,
+  cause: JsonObject,
+): Promise<void> {
+  const revokedAt = readInstant(certificate.revoked_at ?? '') ?? office.clock.now()
+  await raiseReason(tx, certificate.cert_id)
+  await rewriteEntry(tx, toEntry(office, certificate, writeInstant(revokedAt), 'key_compromise'))
+  gathered.rewritten = true
+  gathered.events.push({ cert_id: certificate.cert_id, reason: 'key_compromise', ...cause })
+}
+
+function toEntry(
+  office: Office,
+  certificate: RevocableCertificate,
+  revoked_at: string,
+  reason: RevocationReason,
+): NewEntry {
+  const entry = { certificate_id: certificate.cert_id, revoked_at, reason, issuer: office.signer.keyId }
+  return { cert_id: certificate.cert_id, entry_json: entryText(entry), expires_at: certificate.expires_at }
+}

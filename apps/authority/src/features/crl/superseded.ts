@@ -1,0 +1,29 @@
+import { writeInstant, writeSortable } from '@chancery/protocol'
+import type { Office } from '../../office.ts'
+import type { Tx } from '../../store/database.ts'
+import { listDueForListing, markRevoked } from '../enrollment/index.ts'
+import { entryText } from './list-text.ts'
+import type { NewEntry } from './store.ts'
+
+const MAX_LISTED = 10_000
+
+/** Certificates whose renewal matured, as entries; all of them share the next version. */
+export async function listSuperseded(tx: Tx, office: Office): Promise<NewEntry[]> {
+  const now = office.clock.now()
+  const due = await listDueForListing(tx, writeSortable(now), MAX_LISTED)
+  await markRevoked(
+    tx,
+    due.map((certificate) => certificate.cert_id),
+    writeSortable(now),
+    'superseded',
+  )
+  return due.map(({ cert_id, expires_at }) => {
+    const entry = {
+      certificate_id: cert_id,
+      revoked_at: writeInstant(now),
+      reason: 'superseded' as const,
+      issuer: office.signer.keyId,
+    }
+    return { cert_id, entry_json: entryText(entry), expires_at }
+  })
+}

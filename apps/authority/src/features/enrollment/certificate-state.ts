@@ -1,0 +1,36 @@
+import type { ErrorCode } from '@chancery/contract'
+import { Refusal } from '@chancery/contract'
+import type { Call } from '@chancery/service-kit'
+import { recordRefusedCaller } from '../../audit/record.ts'
+import type { Office } from '../../office.ts'
+import type { CertificateState } from '../../store/heartbeats.ts'
+
+/** Checks 6 to 12 of protocol/core 7, in their order: why a certificate cannot be used, or undefined. */
+export function whyUnusable(
+  certificate: CertificateState | undefined,
+  nodeKey: string,
+  now: string,
+): ErrorCode | undefined {
+  if (certificate === undefined) return 'certificate_not_found'
+  if (certificate.node_public_key !== nodeKey) return 'certificate_key_mismatch'
+  if (certificate.status === 'revoked') return 'certificate_revoked'
+  if (certificate.compromised) return 'node_key_compromised'
+  if (certificate.revoke_after !== null && certificate.revoke_after <= now) return 'certificate_superseded'
+  if (certificate.issued_at > now) return 'certificate_not_yet_valid'
+  return certificate.expires_at <= now ? 'certificate_expired' : undefined
+}
+
+/** Refuses, and writes the event for rejections 8 to 13; an unknown id or another's key is nobody's history. */
+export async function rejectCertificate(
+  call: Call,
+  office: Office,
+  kind: 'heartbeat_rejected' | 'renewal_rejected',
+  cert_id: string,
+  reason: ErrorCode,
+): Promise<never> {
+  if (reason !== 'certificate_not_found' && reason !== 'certificate_key_mismatch') {
+    const details = { cert_id, reason, remote_addr: call.remoteAddress, request_id: call.requestId }
+    await recordRefusedCaller(office, { type: kind, details })
+  }
+  throw new Refusal(reason)
+}

@@ -1,0 +1,50 @@
+import { randomInt } from 'node:crypto'
+import { writeInstant, writeSortable } from '@chancery/protocol'
+import type { JsonObject } from '@chancery/protocol'
+import type { Call } from '@chancery/service-kit'
+import { authenticateNode, countNodeKey, refuseNode } from '../../auth/node.ts'
+import { toClaim } from '../../auth/nonces.ts'
+import type { Office } from '../../office.ts'
+import { rejectCertificate, whyUnusable } from './certificate-state.ts'
+import { readHeartbeatRequest } from './requests.ts'
+
+/**
+ * POST /heartbeat
+ * Acknowledged after its liveness is committed. The answer paces the node and tells it whether lists have changed.
+ */
+export async function heartbeat(call: Call, office: Office): Promise<JsonObject> {
+  const { cert_id, node_public_key, status } = readHeartbeatRequest(call.body)
+  const proof = await authenticateNode(call, office, 'heartbeat')
+  await countNodeKey(office, node_public_key)
+  const { claim, expires_at: claim_expires_at } = toClaim(`node:${node_public_key}`, proof.nonce, proof.signedAt)
+  const row = {
+    cert_id,
+    node_public_key,
+    claim,
+    claim_expires_at,
+    heartbeat_status: status,
+    remote_addr: call.remoteAddress,
+  }
+  const { certificate, recorded } = await office.enrollment.heartbeats.add(row)
+  const now = office.clock.now()
+  if (!recorded) {
+    const reason = whyUnusable(certificate, node_public_key, writeSortable(now))
+    if (reason !== undefined) await rejectCertificate(call, office, 'heartbeat_rejected', cert_id, reason)
+    await refuseNode(call, office, 'heartbeat', 'nonce_replay', proof.nonce)
+  }
+  const { crl_sequence, policy_id } = await office.enrollment.notices.read()
+  return {
+    ack: true,
+    server_time: writeInstant(now),
+    next_heartbeat_seconds: nextPace(office),
+    crl_sequence,
+    policy_id,
+  }
+}
+
+/** Spread by a tenth, so that nodes which started together do not stay together. */
+function nextPace(office: Office): number {
+  const pace = office.settings.heartbeatSeconds
+  const spread = Math.floor(pace / 10)
+  return spread === 0 ? pace : randomInt(pace - spread, pace + spread + 1)
+}

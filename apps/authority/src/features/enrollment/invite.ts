@@ -1,0 +1,41 @@
+import { hours, sha256Hex, writeInstant, writeJson, writeSortable } from '@chancery/protocol'
+import type { JsonObject } from '@chancery/protocol'
+import { causedBy, recordAudit } from '../../audit/record.ts'
+import type { OperatorCall } from '../../auth/operator.ts'
+import type { Office } from '../../office.ts'
+import { findAnswer, readAttempt } from '../../store/idempotency.ts'
+import { readInviteRequest } from './requests.ts'
+import { insertInvite } from './store.ts'
+
+/**
+ * POST /admin/invite
+ * The token is shown once and kept as a digest only: whoever reads the database cannot join with it.
+ */
+export async function invite(call: OperatorCall, office: Office): Promise<JsonObject> {
+  const request = readInviteRequest(call.body, office.settings.allowedRoles)
+  const now = office.clock.now()
+  const attempt = readAttempt(call, now)
+  const token = office.ids.token()
+  const digest = sha256Hex(token)
+  const expires = now + hours(request.tokenExpiryHours)
+
+  await office.store.transact(async (tx) => {
+    // The answer holds a secret and is never stored: a repeat under the same key is a conflict, not a second invite.
+    if (attempt !== undefined) await findAnswer(tx, attempt, writeSortable(now))
+    await insertInvite(tx, {
+      token_digest: digest,
+      assigned_roles_json: writeJson(request.roles),
+      max_validity_hours: request.maxValidityHours,
+      recipient_public_key: request.recipient,
+      created_at: writeSortable(now),
+      expires_at: writeSortable(expires),
+    })
+    const details = {
+      token_fingerprint: digest.slice(0, 16),
+      roles: request.roles,
+      recipient_public_key: request.recipient,
+    }
+    await recordAudit(tx, office, { type: 'invite_created', details: { ...details, ...causedBy(call) } })
+  })
+  return { token_id: token, expires_at: writeInstant(expires) }
+}

@@ -1,0 +1,113 @@
+import { Refusal } from '@chancery/contract'
+import type { ErrorCode } from '@chancery/contract'
+import { DAY, draftJoinCertificate, readInstant, seconds, writeJson, writeSortable } from '@chancery/protocol'
+import type { Instant, JoinCertificate, JsonValue } from '@chancery/protocol'
+import { jsonText } from '@chancery/service-kit'
+import type { Answer, Call } from '@chancery/service-kit'
+import { recordAudit } from '../../audit/record.ts'
+import { authenticateNode, countNodeKey, refuseNode } from '../../auth/node.ts'
+import { toClaim } from '../../auth/nonces.ts'
+import { faultPoint } from '#faults'
+import type { Office } from '../../office.ts'
+import { requireSigningWindow, seal } from '../../signing/seal.ts'
+import type { Tx } from '../../store/database.ts'
+import { shareNodeKey } from '../../store/node-key-locks.ts'
+import { rejectCertificate, whyUnusable } from './certificate-state.ts'
+import { claimInside, insertSuccessor, loadForRenewal, supersede } from './renewal-store.ts'
+import type { RenewableCertificate } from './renewal-store.ts'
+import { readRenewRequest } from './requests.ts'
+
+type Outcome = { readonly text: string } | { readonly rejected: ErrorCode } | { readonly replayed: true }
+
+/**
+ * POST /renew
+ * A new certificate with the same key and the stored roles; the old one runs out after the grace time. Within it a
+ * node whose answer was lost may renew again, without keeping the old certificate alive any longer.
+ */
+export async function renew(call: Call, office: Office): Promise<Answer> {
+  const request = readRenewRequest(call.body)
+  requireSigningWindow(office)
+  const proof = await authenticateNode(call, office, 'renew')
+  await countNodeKey(office, request.node_public_key)
+  const claim = toClaim(`node:${request.node_public_key}`, proof.nonce, proof.signedAt)
+
+  const outcome = await office.store.transact(async (tx): Promise<Outcome> => {
+    await shareNodeKey(office.store, tx, request.node_public_key)
+    const stored = await loadForRenewal(office.store, tx, request.cert_id)
+    faultPoint('renew-locked')
+    const now = office.clock.now()
+    const rejected =
+      whyUnusable(stored, request.node_public_key, writeSortable(now)) ?? whyOtherRoles(stored, request.roles)
+    if (rejected !== undefined || stored === undefined) return { rejected: rejected ?? 'certificate_not_found' }
+    if (!(await claimInside(tx, claim))) return { replayed: true }
+    return {
+      text: await issueSuccessor(
+        tx,
+        office,
+        call,
+        stored,
+        Math.min(request.validityHours, stored.max_validity_hours),
+        now,
+      ),
+    }
+  })
+  faultPoint('renew-committed')
+  if ('text' in outcome) return jsonText(outcome.text, 201)
+  if ('replayed' in outcome) return refuseNode(call, office, 'renew', 'nonce_replay', proof.nonce)
+  if (outcome.rejected === 'invalid_role') throw new Refusal('invalid_role')
+  return rejectCertificate(call, office, 'renewal_rejected', request.cert_id, outcome.rejected)
+}
+
+/** Check 13: roles are those of the invite for ever; a list sent along must be the same multiset. */
+function whyOtherRoles(stored: RenewableCertificate | undefined, roles: JsonValue | undefined): ErrorCode | undefined {
+  if (roles === undefined) return undefined
+  if (!Array.isArray(roles) || !roles.every((role) => typeof role === 'string')) return 'invalid_role'
+  const sorted = (list: readonly string[]): string => JSON.stringify([...list].sort())
+  const held = JSON.parse(stored?.roles_json ?? '[]') as string[]
+  return sorted(roles as string[]) === sorted(held) ? undefined : 'renewal_role_change_forbidden'
+}
+
+async function issueSuccessor(
+  tx: Tx,
+  office: Office,
+  call: Call,
+  stored: RenewableCertificate,
+  validityHours: number,
+  now: Instant,
+): Promise<string> {
+  const draft = draftJoinCertificate({
+    cert_id: office.ids.uuid(),
+    node_public_key: stored.node_public_key,
+    network_name: office.genesis.network_name,
+    roles: JSON.parse(stored.roles_json) as string[],
+    issued_by: office.signer.keyId,
+    now,
+    validityHours,
+  })
+  const certificate: JoinCertificate = await seal(office, draft)
+  const text = writeJson(certificate)
+  faultPoint('renew-sealed')
+  await insertSuccessor(tx, stored, certificate, text, call.remoteAddress)
+  // Written once: repeating a renewal must not keep the predecessor alive for ever.
+  if (stored.revoke_after === null) await supersede(tx, stored.cert_id, graceEnd(office, stored, now))
+  faultPoint('renew-stored')
+  const cause = { remote_addr: call.remoteAddress, request_id: call.requestId }
+  const details = {
+    old_cert_id: stored.cert_id,
+    new_cert_id: certificate.cert_id,
+    node_public_key: stored.node_public_key,
+  }
+  await recordAudit(tx, office, { type: 'certificate_renewed', details: { ...details, ...cause } })
+  return text
+}
+
+/** When the predecessor ends, and whether the list will name it: not when less than a day of its life is left then. */
+function graceEnd(
+  office: Office,
+  stored: RenewableCertificate,
+  now: Instant,
+): { revoke_after: string; list_after: string | null } {
+  const end = now + seconds(office.settings.renewalGraceSeconds)
+  const left = (readInstant(stored.expires_at) ?? end) - end
+  return { revoke_after: writeSortable(end), list_after: left > DAY ? writeSortable(end) : null }
+}

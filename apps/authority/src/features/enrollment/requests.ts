@@ -1,0 +1,115 @@
+import { Refusal } from '@chancery/contract'
+import type { ErrorCode } from '@chancery/contract'
+import { FormError, grantedRoles, isPlainText, isRoleAllowed, readPublicKey, shape } from '@chancery/protocol'
+import type { JsonObject, JsonValue } from '@chancery/protocol'
+import { refuseUnknownMembers } from '../../reading.ts'
+
+export const DEFAULT_VALIDITY_HOURS = 168
+
+export interface InviteRequest {
+  readonly roles: readonly string[]
+  readonly maxValidityHours: number
+  readonly tokenExpiryHours: number
+  readonly recipient: string | null
+}
+
+/** protocol/core 8, in the order of its table. */
+export function readInviteRequest(body: JsonObject, allowedRoles: readonly string[]): InviteRequest {
+  refuseUnknownMembers(body, ['roles', 'max_validity_hours', 'token_expiry_hours', 'recipient_public_key'])
+  const roles = readField(body['roles'], ['role:client'], grantedRoles(1), 'invalid_role')
+  if (!roles.every((role) => isRoleAllowed(role, allowedRoles))) throw new Refusal('invalid_role')
+  return {
+    roles,
+    maxValidityHours: readField(
+      body['max_validity_hours'],
+      DEFAULT_VALIDITY_HOURS,
+      shape.integer(1, 8760),
+      'invalid_max_validity_hours',
+    ),
+    tokenExpiryHours: readField(body['token_expiry_hours'], 24, shape.integer(1, 720), 'invalid_token_expiry_hours'),
+    recipient: readRecipient(body['recipient_public_key']),
+  }
+}
+
+function readRecipient(value: JsonValue | undefined): string | null {
+  if (value === undefined || value === null) return null
+  if (typeof value !== 'string' || readPublicKey(value) === undefined) throw new Refusal('invalid_recipient_public_key')
+  return value
+}
+
+function readField<Value>(
+  value: JsonValue | undefined,
+  absent: Value,
+  read: (value: JsonValue, field: string) => Value,
+  code: ErrorCode,
+): Value {
+  if (value === undefined) return absent
+  try {
+    return read(value, '')
+  } catch (error) {
+    if (error instanceof FormError) throw new Refusal(code, {}, { cause: error })
+    throw error
+  }
+}
+
+export interface JoinRequest {
+  readonly node_public_key: string
+  readonly inviteToken: string
+  readonly validityHours: number
+}
+
+/** Checks 2 to 6 of protocol/core 5.2. Root, authority and operator keys may not double as a node's. */
+export function readJoinRequest(body: JsonObject, reserved: ReadonlySet<string>): JoinRequest {
+  refuseSiblings(body, ['cert_id'])
+  const key = body['node_public_key']
+  if (key === undefined || key === '' || key === null) throw new Refusal('missing_node_public_key')
+  if (typeof key !== 'string' || readPublicKey(key) === undefined || reserved.has(key))
+    throw new Refusal('invalid_public_key')
+  const token = body['invite_token']
+  if (typeof token !== 'string' || !isPlainText(token, 256)) throw new Refusal('missing_invite_token')
+  return { node_public_key: key, inviteToken: token, validityHours: readValidityHours(body) }
+}
+
+export interface CertificateRequest {
+  readonly cert_id: string
+  readonly node_public_key: string
+}
+
+/** Checks 2 to 4 of protocol/core 7 for POST /heartbeat. */
+export function readHeartbeatRequest(body: JsonObject): CertificateRequest & { readonly status: string } {
+  refuseSiblings(body, ['invite_token', 'validity_hours', 'roles'])
+  const identity = readIdentity(body)
+  const status = body['status'] === undefined ? 'unknown' : body['status']
+  if (typeof status !== 'string' || !isPlainText(status, 64)) throw new Refusal('invalid_input', { field: 'status' })
+  return { ...identity, status }
+}
+
+/** Checks 2 to 4 of protocol/core 7 for POST /renew; roles are compared later, with what is stored. */
+export function readRenewRequest(
+  body: JsonObject,
+): CertificateRequest & { readonly validityHours: number; readonly roles: JsonValue | undefined } {
+  refuseSiblings(body, ['invite_token', 'status'])
+  return { ...readIdentity(body), validityHours: readValidityHours(body), roles: body['roles'] }
+}
+
+function readIdentity(body: JsonObject): CertificateRequest {
+  const [cert_id, key] = [body['cert_id'], body['node_public_key']]
+  if (typeof cert_id !== 'string' || cert_id === '' || typeof key !== 'string' || key === '')
+    throw new Refusal('missing_certificate_identity')
+  return { cert_id, node_public_key: key }
+}
+
+function readValidityHours(body: JsonObject): number {
+  return readField(
+    body['validity_hours'],
+    DEFAULT_VALIDITY_HOURS,
+    shape.integer(1, Number.MAX_SAFE_INTEGER),
+    'invalid_validity_hours',
+  )
+}
+
+/** A captured proof must not serve on a sister route: members that belong there are refused (protocol/core 5.1). */
+function refuseSiblings(body: JsonObject, names: readonly string[]): void {
+  const present = names.filter((name) => Object.hasOwn(body, name))
+  if (present.length > 0) throw new Refusal('unexpected_field', { fields: present })
+}

@@ -1,0 +1,70 @@
+import { seconds, writeSortable } from '@chancery/protocol'
+import { sql } from 'kysely'
+import type { Office } from '../office.ts'
+import type { Tx } from './database.ts'
+
+/** A lease on a named job. Every write done under it compares the token, so a paused holder's late writes fail. */
+export interface Lease {
+  readonly name: string
+  readonly token: number
+}
+
+/** The lease was lost to another instance: what was to be written must not be. */
+export class LeaseLost extends Error {
+  override readonly name = 'LeaseLost'
+}
+
+/** Runs `work` when no other instance holds the lease; otherwise does nothing. */
+export async function withLease(
+  office: Office,
+  name: string,
+  ttlSeconds: number,
+  work: (lease: Lease) => Promise<void>,
+): Promise<void> {
+  const lease = await acquire(office, name, ttlSeconds)
+  if (lease === undefined) return
+  try {
+    await work(lease)
+  } finally {
+    await release(office, lease)
+  }
+}
+
+/** One statement decides: a free or expired lease is taken with the next token. */
+async function acquire(office: Office, name: string, ttlSeconds: number): Promise<Lease | undefined> {
+  const now = office.clock.now()
+  const [acquired_at, expires_at] = [writeSortable(now), writeSortable(now + seconds(ttlSeconds))]
+  const row = await office.store.db
+    .insertInto('job_leases')
+    .values({ name, holder: office.instance, token: 1, acquired_at, expires_at })
+    .onConflict((conflict) =>
+      conflict
+        .column('name')
+        .doUpdateSet({ holder: office.instance, token: sql<number>`job_leases.token + 1`, acquired_at, expires_at })
+        .where('job_leases.expires_at', '<=', acquired_at),
+    )
+    .returning('token')
+    .executeTakeFirst()
+  return row === undefined ? undefined : { name, token: row.token }
+}
+
+async function release(office: Office, { name, token }: Lease): Promise<void> {
+  await office.store.db
+    .updateTable('job_leases')
+    .set({ expires_at: writeSortable(office.clock.now()) })
+    .where('name', '=', name)
+    .where('token', '=', token)
+    .execute()
+}
+
+/** Compares the token inside the writing transaction, holding the lease row so that it cannot be taken meanwhile. */
+export async function checkLease(tx: Tx, { name, token }: Lease): Promise<void> {
+  const held = await tx
+    .updateTable('job_leases')
+    .set({ name })
+    .where('name', '=', name)
+    .where('token', '=', token)
+    .returning('token')
+    .executeTakeFirst()
+  if (held === undefined) throw new LeaseLost(`the lease ${name} was taken by another instance`)
+}

@@ -1,0 +1,18 @@
+import { COMMANDS, GLOBAL_OPTIONS, PROGRAM_NAME } from '@chancery/contract'
+import type { CommandContext, Result } from '../../context.ts'
+import type { Arguments, Options } from '../../options.ts'
+import { bashScript } from './bash.ts'
+import { fishScript } from './fish.ts'
+import { toEntries } from './entries.ts'
+import { zshScript } from './zsh.ts'
+
+const SCRIPTS: Readonly<Record<string, typeof bashScript>> = { bash: bashScript, zsh: zshScript, fish: fishScript }
+
+/** completion: a script for one shell, made from the same table as the commands. It starts no program while typing. */
+export async function run(_context: CommandContext, args: Arguments, _options: Options): Promise<Result> {
+  const shell = args.required('shell')
+  const write = SCRIPTS[shell]
+  if (write === undefined) throw new Error(`no script for ${shell}`)
+  const script = write(PROGRAM_NAME, toEntries(COMMANDS, GLOBAL_OPTIONS))
+  return { data: { shell, script }, text: script }
+}

@@ -1,0 +1,62 @@
+import type { Command, CommandOption } from '@chancery/contract'
+import { flagName } from '../../options.ts'
+
+export interface Flag {
+  /** With its dashes. */
+  readonly name: string
+  readonly summary: string
+  readonly takesValue: boolean
+  /** The values to offer; none means a file. */
+  readonly choices: readonly string[]
+}
+
+/** What can follow one word or one whole command. */
+export interface Entry {
+  /** The words typed so far, joined by a space; empty for the program itself. */
+  readonly line: string
+  readonly words: readonly { readonly word: string; readonly summary: string }[]
+  readonly flags: readonly Flag[]
+  /** Values of the first argument, when only some are allowed. */
+  readonly choices: readonly string[]
+}
+
+/** One entry for the program, one per group, one per command. */
+export function toEntries(commands: readonly Command[], globals: readonly CommandOption[]): readonly Entry[] {
+  const lines = new Set(commands.flatMap(({ path }) => path.map((_word, index) => path.slice(0, index).join(' '))))
+  const groups = [...lines].map((line) => ({
+    line,
+    words: wordsAfter(line, commands),
+    flags: globals.map(toFlag),
+    choices: [],
+  }))
+  const leaves = commands.map(({ path, options, arguments: [first] }) => ({
+    line: path.join(' '),
+    words: [],
+    flags: [...options, ...globals].map(toFlag),
+    choices: first?.choices ?? [],
+  }))
+  return [...groups, ...leaves]
+}
+
+function wordsAfter(line: string, commands: readonly Command[]): Entry['words'] {
+  const depth = line === '' ? 0 : line.split(' ').length
+  const below = commands.filter(({ path }) => path.length > depth && path.slice(0, depth).join(' ') === line)
+  const words = new Map<string, string>()
+  for (const { path, summary } of below) {
+    const word = path[depth] ?? ''
+    const siblings = below
+      .filter((each) => each.path[depth] === word)
+      .map((each) => each.path.slice(depth + 1).join(' '))
+    words.set(word, path.length === depth + 1 ? summary : siblings.join(', '))
+  }
+  return [...words].map(([word, summary]) => ({ word, summary }))
+}
+
+function toFlag({ flags, summary, choices = [] }: CommandOption): Flag {
+  return { name: `--${flagName(flags)}`, summary, takesValue: flags.includes('<'), choices }
+}
+
+/** Every flag that takes a value, once: needed to tell a value from a command word. */
+export function valueFlags(entries: readonly Entry[]): readonly string[] {
+  return [...new Set(entries.flatMap(({ flags }) => flags.filter((flag) => flag.takesValue).map((flag) => flag.name)))]
+}

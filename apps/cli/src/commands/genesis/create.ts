@@ -1,0 +1,62 @@
+import { resolve } from 'node:path'
+import { DAY, FormError, draftGenesisBlock, writeInstant } from '@chancery/protocol'
+import type { GenesisBlock, GenesisChoices, Instant } from '@chancery/protocol'
+import type { CommandContext, Result } from '../../context.ts'
+import { misuse } from '../../failure.ts'
+import { FOR_ALL, typed, writeNewFile } from '../../files.ts'
+import { writeGenesisText } from '../../genesis-file.ts'
+import { loadPublicKey } from '../../keys.ts'
+import type { Arguments, Options } from '../../options.ts'
+import { describeGenesis } from './describe.ts'
+
+/** genesis create: an unsigned block, to be carried to where the root key is kept. */
+export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+  const { cwd, style } = context
+  const rootKey = await loadPublicKey(cwd, '--root-public-key', options.required('root-public-key'))
+  const authorityKey = await loadPublicKey(cwd, '--na-public-key', options.required('na-public-key'))
+  if (rootKey === authorityKey) {
+    throw misuse('The root key and the authority key must differ.', 'The root key signs once and stays offline.')
+  }
+  const now = context.now()
+  const block = draft({
+    network_name: options.required('network'),
+    network_version: options.textOrDefault('version'),
+    root_public_key: rootKey,
+    network_authority: { public_key: authorityKey, ...validity(now, readDays(options.textOrDefault('valid-days'))) },
+    policy_manifest: { hash: options.textOrDefault('policy-hash'), url: options.text('policy-url') ?? null },
+    bootstrap_anchors: options.list('anchor').map(readAnchor),
+  })
+  const out = resolve(cwd, options.required('out'))
+  await writeNewFile(out, writeGenesisText(block), FOR_ALL)
+  const next = `Next: chancery genesis sign --genesis ${typed(cwd, out)} --root-private-key <root.key>`
+  const text = `${style.good('Wrote')} an unsigned genesis block to ${typed(cwd, out)}.\n${describeGenesis(block, now, style)}\n\n${next}`
+  return { data: { file: out, genesis: block }, text }
+}
+
+function draft(choices: GenesisChoices): GenesisBlock {
+  try {
+    return draftGenesisBlock(choices)
+  } catch (error) {
+    if (error instanceof FormError) throw misuse(`The block cannot be built: ${error.message}.`)
+    throw error
+  }
+}
+
+/** The window of the authority key, from the begun second on. */
+export function validity(now: Instant, days: number): { readonly valid_from: string; readonly valid_to: string } {
+  const start = now - (now % 1_000_000n)
+  return { valid_from: writeInstant(start), valid_to: writeInstant(start + BigInt(days) * DAY) }
+}
+
+function readDays(text: string): number {
+  const days = /^[1-9][0-9]{0,4}$/.test(text) ? Number(text) : Number.NaN
+  if (!(days <= 36_500)) throw misuse('--valid-days must be a whole number from 1 to 36500.')
+  return days
+}
+
+function readAnchor(text: string): { readonly id: string; readonly endpoint: string } {
+  const cut = text.indexOf('=')
+  const [id, endpoint] = [text.slice(0, Math.max(cut, 0)), text.slice(cut + 1)]
+  if (id === '' || !/^.+:[0-9]{1,5}$/.test(endpoint)) throw misuse('--anchor must read <id>=<host>:<port>.')
+  return { id, endpoint }
+}

@@ -1,0 +1,32 @@
+import { instantOf } from '@chancery/protocol'
+import type { GenesisBlock, Instant } from '@chancery/protocol'
+import type { Style } from '../../output/style.ts'
+import { fields } from '../../output/table.ts'
+
+/** The facts of a block a person should read before trusting or spreading it. */
+export function describeGenesis(block: GenesisBlock, now: Instant, style: Style): string {
+  const { network_authority: authority, signatures, bootstrap_anchors: anchors } = block
+  return fields(
+    [
+      ['network', `${block.network_name} ${block.network_version}`],
+      ['root key', block.root_public_key],
+      ['authority key', authority.public_key],
+      ['valid', `${authority.valid_from} to ${authority.valid_to}${windowText(block, now)}`],
+      ['policy', block.policy_manifest.hash],
+      ['anchors', anchors.length === 0 ? '-' : anchors.map(({ id, endpoint }) => `${id} (${endpoint})`).join(', ')],
+      ['signed by', signatures.length === 0 ? 'nobody yet' : signatures.map((each) => each.key_id).join(', ')],
+    ],
+    style,
+  )
+}
+
+/** Whether the authority may sign now; an authority refuses to start outside this window. */
+export function windowOf({ network_authority: authority }: GenesisBlock, now: Instant): 'open' | 'not_yet' | 'over' {
+  if (now < instantOf(authority.valid_from)) return 'not_yet'
+  return now > instantOf(authority.valid_to) ? 'over' : 'open'
+}
+
+function windowText(block: GenesisBlock, now: Instant): string {
+  const texts = { open: '', not_yet: ' (not yet)', over: ' (over: the authority will not start with it)' } as const
+  return texts[windowOf(block, now)]
+}

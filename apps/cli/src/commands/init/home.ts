@@ -1,0 +1,92 @@
+import { chmod, mkdir, readdir, rename, rm, rmdir } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { writeSortable } from '@chancery/protocol'
+import type { Instant } from '@chancery/protocol'
+import { Failure } from '../../failure.ts'
+import { errorCode, toFailure } from '../../files.ts'
+
+/** The files of one network, all below its home. */
+export function homeFiles(home: string): HomeFiles {
+  return {
+    root: join(home, 'keys', 'root'),
+    authority: join(home, 'keys', 'network-authority'),
+    operator: join(home, 'keys', 'operator'),
+    genesis: join(home, 'genesis.json'),
+    settings: join(home, 'authority.env'),
+    config: join(home, 'chancery.toml'),
+    database: join(home, 'authority.db'),
+  }
+}
+
+export interface HomeFiles {
+  /** Key pairs, without extension. */
+  readonly root: string
+  readonly authority: string
+  readonly operator: string
+  readonly genesis: string
+  readonly settings: string
+  readonly config: string
+  readonly database: string
+}
+
+// One of these tells a folder of an earlier run from somebody's other files.
+const MARKS: readonly string[] = ['keys', 'genesis.json', 'authority.env', 'chancery.toml']
+
+export interface PreparedHome {
+  /** Where an earlier folder went. */
+  readonly movedTo: string | undefined
+  /** Takes back what was made, after a failure: half a home would pass for one. */
+  readonly undo: () => Promise<void>
+}
+
+/**
+ * An empty folder that only its owner may enter. Keys are never overwritten: with `force` an earlier folder is moved
+ * aside whole, and only when it looks like one, so that a mistyped path moves nothing else.
+ */
+export async function prepareHome(home: string, force: boolean, now: Instant): Promise<PreparedHome> {
+  const found = await list(home)
+  let movedTo: string | undefined
+  if (found.length > 0) movedTo = await moveAside(home, found, force, now)
+  try {
+    // Only the home itself is closed to others, not the folders above it.
+    await mkdir(dirname(home), { recursive: true })
+    await mkdir(home, { recursive: true, mode: 0o700 })
+    // An empty folder that was there before may be open to others.
+    await chmod(home, 0o700)
+  } catch (error) {
+    throw toFailure(error, home, 'made')
+  }
+  const undo = async (): Promise<void> => {
+    for (const name of await readdir(home)) await rm(join(home, name), { recursive: true, force: true })
+    if (movedTo === undefined) return
+    await rmdir(home)
+    await rename(movedTo, home)
+  }
+  return { movedTo, undo }
+}
+
+async function moveAside(home: string, found: readonly string[], force: boolean, now: Instant): Promise<string> {
+  if (!found.some((name) => MARKS.includes(name))) {
+    const hint = 'Choose a new or empty folder.'
+    throw new Failure({ code: 'folder_in_use', message: `${home} holds other files.`, hint })
+  }
+  if (!force) {
+    const hint = 'Choose another folder, or add --force: the old one is then moved aside, keys included, and kept.'
+    throw new Failure({ code: 'home_exists', message: `${home} already holds a network.`, hint })
+  }
+  const aside = `${home}.old-${writeSortable(now).replaceAll(/[-:.]/g, '')}`
+  if ((await list(aside)).length > 0) throw new Failure({ code: 'file_exists', message: `${aside} exists already.` })
+  await rename(home, aside).catch((error: unknown) => {
+    throw toFailure(error, home, 'moved')
+  })
+  return aside
+}
+
+async function list(folder: string): Promise<readonly string[]> {
+  try {
+    return await readdir(folder)
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return []
+    throw toFailure(error, folder, 'read')
+  }
+}

@@ -1,0 +1,41 @@
+import { stringify } from 'smol-toml'
+import { addressOf } from '../../connection.ts'
+import type { Choices } from './choices.ts'
+import type { HomeFiles } from './home.ts'
+
+/** Ids of a local network (protocol/core 4). */
+export const KEY_IDS = { root: 'rs-local', authority: 'na-local', operator: 'operator-local' } as const
+
+/** Settings of the service, for `authority start --env-file`: literal values, absolute paths. */
+export function settingsText(choices: Choices, files: HomeFiles, operatorPublicKey: string): string {
+  const values: readonly (readonly [string, string])[] = [
+    ['GENESIS_FILE', files.genesis],
+    ['NA_PRIVATE_KEY_FILE', `${files.authority}.key`],
+    ['NA_KEY_ID', KEY_IDS.authority],
+    ['OPERATOR_PUBLIC_KEYS_JSON', JSON.stringify({ [KEY_IDS.operator]: operatorPublicKey })],
+    ['OPERATOR_KEY_TIERS_JSON', JSON.stringify({ [KEY_IDS.operator]: 'privileged' })],
+    ['DB_PATH', files.database],
+    ['HOST', choices.host],
+    ['PORT', choices.port],
+  ]
+  const head = `# Settings of the authority of ${choices.network}. One NAME=value per line; values are literal, without quotes.`
+  return `${[head, ...values.map(([name, value]) => `${name}=${value}`)].join('\n')}\n`
+}
+
+/** The configuration the other commands read; the genesis block in it pins the authority they talk to. */
+export function configText(choices: Choices, files: HomeFiles): string {
+  const document = {
+    network: { name: choices.network, version: 'v0.1', na_endpoint: addressOf(choices.host, choices.port) },
+    paths: {
+      home: choices.home,
+      genesis: files.genesis,
+      na_private_key: `${files.authority}.key`,
+      operator_private_key: `${files.operator}.key`,
+      operator_public_key: `${files.operator}.pub`,
+      db: files.database,
+    },
+    na: { key_id: KEY_IDS.authority, host: choices.host, port: Number(choices.port) },
+    operator: { key_id: KEY_IDS.operator },
+  }
+  return `# Configuration of the chancery commands for ${choices.network}. It holds no secret.\n${stringify(document)}`
+}

@@ -1,0 +1,35 @@
+import { resolve } from 'node:path'
+import type { CommandContext, Result } from '../../context.ts'
+import { typed } from '../../files.ts'
+import { checkKeyId, makeKeyPair } from '../../keys.ts'
+import type { Arguments, Options } from '../../options.ts'
+import { fields } from '../../output/table.ts'
+
+/** keygen root | network-authority | operator | node: one key pair for one purpose. */
+export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+  const kind = context.command.path.at(-1) ?? ''
+  const keyId = options.text('key-id')
+  const made = await makeKeyPair({
+    base: resolve(context.cwd, options.required('out')),
+    keyId: keyId === undefined ? undefined : checkKeyId(keyId),
+    force: options.isSet('force'),
+  })
+  const data = {
+    kind,
+    key_id: made.keyId ?? null,
+    public_key: made.publicKey,
+    private_key_file: made.privateFile,
+    public_key_file: made.publicFile,
+  }
+  const { style, cwd } = context
+  const rows = fields(
+    [
+      ['key id', made.keyId ?? '-'],
+      ['public key', made.publicKey],
+      ['public file', typed(cwd, made.publicFile)],
+      ['private file', `${typed(cwd, made.privateFile)} (readable by you only; keep it secret and backed up)`],
+    ],
+    style,
+  )
+  return { data, text: `${style.good('Made')} a ${kind} key.\n${rows}` }
+}

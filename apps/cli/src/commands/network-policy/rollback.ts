@@ -1,0 +1,20 @@
+import { connectAsOperator } from '../../connection.ts'
+import { requireConsent } from '../../confirm.ts'
+import type { CommandContext, Result } from '../../context.ts'
+import type { Arguments, Options } from '../../options.ts'
+import { visible } from '../../output/visible.ts'
+import { checkSignature } from './check-signature.ts'
+import { describePolicy } from './describe.ts'
+
+/** network-policy rollback: every node follows the active policy, so it asks first. */
+export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+  const policyId = args.required('policy_id')
+  const connection = await connectAsOperator(context, options)
+  await requireConsent(context, options, `Make ${visible(policyId)} the active policy at ${connection.url}?`)
+  const manifest = await connection.ask((client) => client.policy.rollback(policyId))
+  const signature = await checkSignature(connection, manifest)
+  return {
+    data: manifest,
+    text: `${context.style.good('Active again:')}\n${describePolicy(manifest, signature, context.style)}`,
+  }
+}

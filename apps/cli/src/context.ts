@@ -1,0 +1,52 @@
+import type { Readable, Writable } from 'node:stream'
+import type { Command } from '@chancery/contract'
+import type { Instant, JsonObject } from '@chancery/protocol'
+import type { Arguments, Options } from './options.ts'
+import type { Style } from './output/style.ts'
+
+export type Input = Readable & { readonly isTTY?: boolean }
+export type Output = Writable & { readonly isTTY?: boolean; readonly columns?: number }
+
+/** Questions to a person. Only used when somebody sits at a terminal. */
+export interface Prompts {
+  /** Gives false for no; throws {@link Failure} when the person leaves. */
+  confirm(question: string): Promise<boolean>
+  /** `check` gives what is wrong with an answer, or undefined. */
+  text(question: string, initial: string, check: (answer: string) => string | undefined): Promise<string>
+}
+
+/** Everything of the outside world a run may touch, so that a test can be that world. */
+export interface Context {
+  readonly stdin: Input
+  readonly stdout: Output
+  readonly stderr: Output
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly cwd: string
+  /** The home folder of the user. */
+  readonly userHome: string
+  readonly now: () => Instant
+  readonly prompts: Prompts
+}
+
+/** The same with what the command line said for every command. */
+export interface CommandContext extends Context {
+  readonly command: Command
+  readonly json: boolean
+  /** Whether questions can be asked: a person reads and types. */
+  readonly isInteractive: boolean
+  readonly style: Style
+  /** A remark on standard error; silent with --quiet. */
+  readonly note: (text: string) => void
+  /** Shown while something lasts; see output/progress.ts. */
+  readonly showProgress: boolean
+}
+
+/** What a command has to say: data for programs, text for people, and how it ended. */
+export interface Result {
+  readonly data?: JsonObject
+  readonly text?: string
+  /** 0 unless given: 1 when the answer is "no", as for a block that does not verify. */
+  readonly exitCode?: number
+}
+
+export type Run = (context: CommandContext, args: Arguments, options: Options) => Promise<Result>

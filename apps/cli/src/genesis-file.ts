@@ -1,0 +1,33 @@
+import { FormError, JsonError, readGenesisBlock, readJson, verifyGenesisBlock } from '@chancery/protocol'
+import type { GenesisBlock } from '@chancery/protocol'
+import { Failure } from './failure.ts'
+import { readText } from './files.ts'
+import { shellWord } from './output/visible.ts'
+
+/** A genesis block from a file; form only. */
+export async function loadGenesis(path: string): Promise<GenesisBlock> {
+  const text = await readText(path)
+  try {
+    return readGenesisBlock(readJson(text))
+  } catch (error) {
+    if (!(error instanceof FormError || error instanceof JsonError)) throw error
+    throw new Failure(
+      { code: 'invalid_genesis', message: `${path} is not a genesis block: ${error.message}.` },
+      { cause: error },
+    )
+  }
+}
+
+/** A block whose every signature verifies: the only kind whose keys may be used. */
+export async function loadVerifiedGenesis(path: string): Promise<GenesisBlock> {
+  const block = await loadGenesis(path)
+  const verdict = await verifyGenesisBlock(block)
+  if (verdict.ok) return block
+  const hint = `See: chancery genesis verify ${shellWord(path)}`
+  throw new Failure({ code: verdict.reason, message: `${path} does not verify (${verdict.reason}).`, hint })
+}
+
+/** For people and version control; the signature covers the canonical form, so layout is free. */
+export function writeGenesisText(block: GenesisBlock): string {
+  return `${JSON.stringify(block, undefined, 2)}\n`
+}

@@ -1,0 +1,22 @@
+import { homedir } from 'node:os'
+import { terminalPrompts } from './prompts.ts'
+import { runProgram } from './program.ts'
+
+// `chancery … | head` closes the pipe early; that is no error of this program.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error
+  process.exit(0)
+})
+
+const { stdin, stdout, stderr, env } = process
+
+process.exitCode = await runProgram(process.argv.slice(2), {
+  stdin,
+  stdout,
+  stderr,
+  env,
+  cwd: process.cwd(),
+  userHome: homedir(),
+  now: () => BigInt(Math.floor(Date.now())) * 1000n,
+  prompts: terminalPrompts({ stdin, stderr }),
+})

@@ -1,0 +1,72 @@
+import type { CommandOption } from '@chancery/contract'
+
+type Given = string | boolean | readonly string[]
+
+/** What was written on the command line, by flag name without dashes. Asking for a flag that does not exist is a bug. */
+export class Options {
+  readonly #given: ReadonlyMap<string, Given>
+  readonly #known: ReadonlyMap<string, CommandOption>
+
+  constructor(given: ReadonlyMap<string, Given>, known: readonly CommandOption[]) {
+    this.#given = given
+    this.#known = new Map(known.map((option) => [flagName(option.flags), option]))
+  }
+
+  isSet(name: string): boolean {
+    return this.#find(name) !== undefined
+  }
+
+  text(name: string): string | undefined {
+    const value = this.#find(name)
+    return typeof value === 'string' ? value : undefined
+  }
+
+  /** The value given, else the default the help shows. */
+  textOrDefault(name: string): string {
+    const value = this.text(name) ?? this.#known.get(name)?.default
+    if (value === undefined) throw new Error(`--${name} has no default`)
+    return value
+  }
+
+  /** Of an option the parser insists on. */
+  required(name: string): string {
+    const value = this.text(name)
+    if (value === undefined) throw new Error(`--${name} is not a required option`)
+    return value
+  }
+
+  list(name: string): readonly string[] {
+    const value = this.#find(name)
+    return Array.isArray(value) ? (value as readonly string[]) : []
+  }
+
+  /** Every option that was given, with its dashes. */
+  entries(): readonly (readonly [string, Given])[] {
+    return [...this.#given].map(([name, value]) => [`--${name}`, value] as const)
+  }
+
+  #find(name: string): Given | undefined {
+    if (!this.#known.has(name)) throw new Error(`--${name} is not an option of this command`)
+    return this.#given.get(name)
+  }
+}
+
+/** Positional words by the name of their argument. */
+export class Arguments {
+  readonly #given: ReadonlyMap<string, string>
+
+  constructor(given: ReadonlyMap<string, string>) {
+    this.#given = given
+  }
+
+  required(name: string): string {
+    const value = this.#given.get(name)
+    if (value === undefined) throw new Error(`${name} is not a required argument`)
+    return value
+  }
+}
+
+/** `--valid-days <n>` → `valid-days`. */
+export function flagName(flags: string): string {
+  return (flags.split(' ')[0] ?? '').replace(/^--/, '')
+}

@@ -1,0 +1,97 @@
+import { readFileSync } from 'node:fs'
+import { COMMANDS, GLOBAL_OPTIONS } from '@chancery/contract'
+import type { Command } from '@chancery/contract'
+import { CommanderError } from 'commander'
+import type { Command as Parser } from 'commander'
+import type { CommandContext, Context, Result } from './context.ts'
+import { explain } from './explain.ts'
+import type { Explained } from './explain.ts'
+import { IMPLEMENTATIONS } from './implementations.ts'
+import { Arguments, Options } from './options.ts'
+import { printError, printResult } from './output/print.ts'
+import { chooseStyle } from './output/style.ts'
+import { visible } from './output/visible.ts'
+import { buildParser, givenOptions } from './parser.ts'
+
+/** Runs one command line and gives the exit code: 0 done, 1 refused or failed, 2 called wrongly. */
+export async function runProgram(argv: readonly string[], context: Context): Promise<number> {
+  // Read ahead of parsing, because a line that does not parse is reported in the same form.
+  const isRefused = argv.includes('--no-color')
+  const json = argv.includes('--json')
+  const style = chooseStyle(context.stdout, context.env, isRefused)
+  let outcome: { readonly result: Result; readonly json: boolean } | undefined
+  const parser = buildParser({
+    version: packageVersion(),
+    style,
+    columns: context.stdout.columns ?? 80,
+    write: (text) => context.stdout.write(text),
+    writeError: (text) => context.stderr.write(text),
+    run: async (command, leaf) => {
+      outcome = await execute(command, leaf, context)
+    },
+  })
+  try {
+    if (argv.length === 0) {
+      parser.outputHelp()
+      return 0
+    }
+    await parser.parseAsync([...argv], { from: 'user' })
+    if (outcome === undefined) return 0
+    printResult(context.stdout, outcome.result, outcome.json)
+    return outcome.result.exitCode ?? 0
+  } catch (error) {
+    if (error instanceof CommanderError && (error.exitCode === 0 || error.code === 'commander.help')) {
+      return error.exitCode === 0 ? 0 : 2
+    }
+    const explained = explainAny(error, context)
+    printError(context.stderr, explained, json, chooseStyle(context.stderr, context.env, isRefused))
+    return explained.exitCode
+  }
+}
+
+async function execute(command: Command, leaf: Parser, context: Context): Promise<{ result: Result; json: boolean }> {
+  const load = IMPLEMENTATIONS[command.path.join(' ')]
+  if (load === undefined) throw new Error(`${command.path.join(' ')} is not implemented`)
+  const options = new Options(givenOptions(leaf), [...GLOBAL_OPTIONS, ...command.options])
+  const words = command.arguments.map(({ name }, index) => [name, leaf.args[index]] as const)
+  const args = new Arguments(new Map(words.filter((entry): entry is [string, string] => entry[1] !== undefined)))
+  const commandContext = toCommandContext(command, options, context)
+  const { run } = await load()
+  return { result: await run(commandContext, args, options), json: commandContext.json }
+}
+
+function toCommandContext(command: Command, options: Options, context: Context): CommandContext {
+  const [json, isQuiet] = [options.isSet('json'), options.isSet('quiet')]
+  const isColorRefused = options.isSet('no-color')
+  const errorStyle = chooseStyle(context.stderr, context.env, isColorRefused)
+  return {
+    ...context,
+    command,
+    json,
+    isInteractive: context.stdin.isTTY === true && context.stderr.isTTY === true,
+    style: chooseStyle(context.stdout, context.env, isColorRefused),
+    note: (text) => {
+      if (!isQuiet) context.stderr.write(`${errorStyle.warn('note:')} ${visible(text)}\n`)
+    },
+    showProgress: context.stderr.isTTY === true && !isQuiet && !json,
+  }
+}
+
+function explainAny(error: unknown, context: Context): Explained {
+  if (!(error instanceof CommanderError)) return explain(error, (context.env['CHANCERY_DEBUG'] ?? '') !== '')
+  // "error: …" is the parser's own beginning; a suggestion follows on a second line.
+  const [message = '', ...rest] = error.message.replace(/^error: /, '').split('\n')
+  const help = 'helpLine' in error && typeof error.helpLine === 'string' ? error.helpLine : ''
+  return { code: 'usage', message, hint: [...rest, help].join('\n'), exitCode: 2 }
+}
+
+/** Every command by its words, for tests and references. */
+export function commandPaths(): readonly string[] {
+  return COMMANDS.map((command) => command.path.join(' '))
+}
+
+/** All packages share one version; it stands beside both the sources and the build. */
+function packageVersion(): string {
+  const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8')
+  return /"version": *"([^"]+)"/.exec(text)?.[1] ?? 'unknown'
+}

@@ -1,0 +1,25 @@
+import type { Cleanup } from './cleanup.ts'
+
+export interface BenchOptions {
+  readonly rounds: number
+  readonly sliceSeconds: number
+  /** Where the product's processor profiles go; undefined makes none (profiling slows the product down). */
+  readonly profileDirectory: string | undefined
+  /** A directory for keys and files, removed at the end. */
+  readonly directory: string
+  readonly cleanup: Cleanup
+  readonly progress: (line: string) => void
+}
+
+/** What a benchmark gives back; further members are its own figures. */
+export interface BenchResult {
+  readonly ratio: number
+  readonly bar: number
+  readonly [figure: string]: unknown
+}
+
+export interface Bench {
+  readonly name: string
+  readonly says: string
+  run(options: BenchOptions): Promise<BenchResult>
+}

@@ -1,0 +1,32 @@
+/** What the generator is told to send; it builds the bytes itself, before its clock starts. */
+export type RequestPlan =
+  | { readonly kind: 'plain'; readonly path: string }
+  | {
+      readonly kind: 'operator'
+      readonly path: string
+      readonly audience: string
+      readonly keyId: string
+      readonly seed: string
+    }
+
+export interface LoadTask {
+  readonly plan: RequestPlan
+  readonly host: string
+  readonly port: number
+  readonly connections: number
+  /** The slice ends after this time or after this many requests, whichever comes first. */
+  readonly seconds: number
+  readonly maxRequests: number
+}
+
+export interface LoadReport {
+  readonly requests: number
+  readonly seconds: number
+  readonly rate: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+  /** Processor time of the generator itself: near 1 it would measure itself. */
+  readonly generatorCores: number
+}
+
+export type WorkerMessage = { readonly report: LoadReport } | { readonly problem: string }

@@ -1,0 +1,72 @@
+import { LoadConnection } from './load-connection.ts'
+import type { LoadReport, LoadTask, WorkerMessage } from './load-task.ts'
+import { requireLoopback } from './loopback.ts'
+import { buildRequests } from './requests.ts'
+import type { RequestSource } from './requests.ts'
+import { quantile } from './statistics.ts'
+
+process.on('message', (task: LoadTask) => {
+  void run(task).then(tell, (error: unknown) => tell({ problem: String(error) }))
+})
+process.once('disconnect', () => process.exit(0))
+
+function tell(message: WorkerMessage): void {
+  process.send?.(message)
+}
+
+async function run(task: LoadTask): Promise<WorkerMessage> {
+  requireLoopback(task.host)
+  const requests = await buildRequests(task)
+  return { report: await drive(task, requests) }
+}
+
+async function drive(task: LoadTask, requests: RequestSource): Promise<LoadReport> {
+  const latencies = new Float64Array(task.maxRequests)
+  const done = Promise.withResolvers<void>()
+  let [sent, answered, open] = [0, 0, task.connections]
+  let deadline = Number.POSITIVE_INFINITY
+  let lastAt = 0
+  const events = {
+    next: ({ status, milliseconds }: { status: number; milliseconds: number }) => {
+      if (status !== 200) done.reject(new Error(`a request was answered with ${status}`))
+      const now = performance.now()
+      // What arrives after the end belongs to no slice.
+      if (now > deadline) return undefined
+      latencies[answered] = milliseconds
+      answered += 1
+      lastAt = now
+      const request = requests(sent)
+      sent += 1
+      return request
+    },
+    failed: (error: Error) => done.reject(error),
+    ended: () => {
+      open -= 1
+      if (open === 0) done.resolve()
+    },
+  }
+  const opening = Array.from({ length: task.connections }, () => LoadConnection.open(task, events))
+  const connections = await Promise.race([Promise.all(opening), done.promise.then(() => [])])
+  const cpu = process.cpuUsage()
+  const startedAt = performance.now()
+  deadline = startedAt + task.seconds * 1000
+  for (const connection of connections) {
+    const request = requests(sent)
+    if (request === undefined) throw new Error('fewer requests than connections')
+    sent += 1
+    connection.send(request)
+  }
+  const limit = setTimeout(() => done.reject(new Error('the slice did not end')), task.seconds * 1000 + 15_000)
+  await done.promise.finally(() => clearTimeout(limit))
+  const seconds = (lastAt - startedAt) / 1000
+  const { user, system } = process.cpuUsage(cpu)
+  const taken = latencies.subarray(0, answered).sort()
+  return {
+    requests: answered,
+    seconds,
+    rate: answered / seconds,
+    p50Ms: quantile(taken, 0.5),
+    p99Ms: quantile(taken, 0.99),
+    generatorCores: (user + system) / 1_000_000 / seconds,
+  }
+}

@@ -1,0 +1,52 @@
+import { randomBytes } from 'node:crypto'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import {
+  DAY,
+  draftGenesisBlock,
+  seedSigner,
+  signList,
+  writeInstant,
+  writeJson,
+  writePrivateKeyFile,
+} from '@chancery/protocol'
+
+/** A network of its own for every run: fresh keys, a signed genesis block, one privileged operator. */
+export interface BenchNetwork {
+  readonly genesisFile: string
+  readonly privateKeyFile: string
+  /** What operators sign requests for. */
+  readonly audience: string
+  readonly operator: { readonly keyId: string; readonly publicKey: string; readonly seed: string }
+}
+
+export async function createNetwork(directory: string): Promise<BenchNetwork> {
+  const seeds = { root: newSeed(), authority: newSeed(), operator: newSeed() }
+  const root = await seedSigner('bench-root', seeds.root)
+  const authority = await seedSigner('bench-authority', seeds.authority)
+  const operator = await seedSigner('bench-operator', seeds.operator)
+  const now = BigInt(Date.now()) * 1000n
+  const draft = draftGenesisBlock({
+    network_name: 'bench-network',
+    root_public_key: root.publicKey,
+    network_authority: {
+      public_key: authority.publicKey,
+      valid_from: writeInstant(now - DAY),
+      valid_to: writeInstant(now + 30n * DAY),
+    },
+  })
+  const genesisFile = join(directory, 'genesis.json')
+  const privateKeyFile = join(directory, 'authority.key')
+  await writeFile(genesisFile, writeJson(await signList(draft, root)))
+  await writeFile(privateKeyFile, writePrivateKeyFile(seeds.authority), { mode: 0o600 })
+  return {
+    genesisFile,
+    privateKeyFile,
+    audience: authority.publicKey,
+    operator: { keyId: operator.keyId, publicKey: operator.publicKey, seed: seeds.operator },
+  }
+}
+
+function newSeed(): string {
+  return randomBytes(32).toString('base64')
+}

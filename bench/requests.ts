@@ -1,0 +1,45 @@
+import { randomUUID } from 'node:crypto'
+import { seedSigner, signOperatorRequest, writeInstant } from '@chancery/protocol'
+import type { OperatorHeaders, OperatorRequest } from '@chancery/protocol'
+import type { LoadTask, RequestPlan } from './load-task.ts'
+
+/** The bytes of request number `index`; undefined when there are no more. */
+export type RequestSource = (index: number) => Buffer | undefined
+
+export type OperatorPlan = Extract<RequestPlan, { readonly kind: 'operator' }>
+
+/** Builds what a slice sends. Everything that costs happens here, before the clock starts. */
+export async function buildRequests({ plan, host, port, maxRequests }: LoadTask): Promise<RequestSource> {
+  const lines = [
+    `GET ${plan.path} HTTP/1.1`,
+    `Host: ${host}:${port}`,
+    'User-Agent: chancery-bench',
+    'Accept: application/json',
+  ]
+  if (plan.kind === 'plain') {
+    const bytes = toBytes(lines)
+    return (index) => (index < maxRequests ? bytes : undefined)
+  }
+  const pool: Buffer[] = []
+  const sign = await operatorHeaders(plan)
+  while (pool.length < maxRequests) {
+    const signed = Object.entries(await sign()).map(([name, value]) => `${name}: ${value}`)
+    pool.push(toBytes([...lines, ...signed]))
+  }
+  return (index) => pool[index]
+}
+
+/** Signs the plan's request, with a fresh nonce each time. */
+export async function operatorHeaders(plan: OperatorPlan): Promise<() => Promise<OperatorHeaders>> {
+  const signer = await seedSigner(plan.keyId, plan.seed)
+  return () => signOperatorRequest(operatorRequest(plan), signer)
+}
+
+export function operatorRequest({ path, audience }: OperatorPlan): Omit<OperatorRequest, 'key_id'> {
+  const timestamp = writeInstant(BigInt(Date.now()) * 1000n)
+  return { method: 'GET', path, query: {}, audience, body: {}, timestamp, nonce: randomUUID() }
+}
+
+function toBytes(lines: readonly string[]): Buffer {
+  return Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1')
+}

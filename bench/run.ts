@@ -1,0 +1,71 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { availableParallelism, cpus, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { adminRead } from './admin-read.ts'
+import type { Bench } from './bench.ts'
+import { Cleanup } from './cleanup.ts'
+import { DEFAULT_ROUNDS, DEFAULT_SLICE_SECONDS } from './conditions.ts'
+import { publicMaterial } from './public-material.ts'
+
+const BENCHES: readonly Bench[] = [publicMaterial, adminRead]
+
+const USAGE = `Usage: npm run --silent bench -- NAME [--rounds N] [--seconds S] [--profile DIRECTORY]
+       npm run --silent bench -- --list
+
+Prints one JSON object as its last line: name, ratio, bar and figures. The conditions are in bench/conditions.ts.`
+
+process.exitCode = await main(process.argv.slice(2))
+
+async function main(args: string[]): Promise<number> {
+  const { values, positionals } = parseArgs({
+    args,
+    allowPositionals: true,
+    options: {
+      list: { type: 'boolean', default: false },
+      rounds: { type: 'string', default: String(DEFAULT_ROUNDS) },
+      seconds: { type: 'string', default: String(DEFAULT_SLICE_SECONDS) },
+      profile: { type: 'string' },
+    },
+  })
+  if (values.list) {
+    for (const { name, says } of BENCHES) process.stdout.write(`${name}: ${says}\n`)
+    return 0
+  }
+  const bench = BENCHES.find(({ name }) => name === positionals[0])
+  const [rounds, sliceSeconds] = [Number(values.rounds), Number(values.seconds)]
+  const isUsable = Number.isInteger(rounds) && rounds > 0 && sliceSeconds > 0 && sliceSeconds <= 60
+  if (bench === undefined || positionals.length !== 1 || !isUsable) {
+    process.stderr.write(`${USAGE}\n`)
+    return 1
+  }
+  return runBench(bench, { rounds, sliceSeconds, profileDirectory: values.profile })
+}
+
+async function runBench(
+  bench: Bench,
+  chosen: { readonly rounds: number; readonly sliceSeconds: number; readonly profileDirectory: string | undefined },
+): Promise<number> {
+  const cleanup = new Cleanup()
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => void cleanup.run().finally(() => process.exit(1)))
+  }
+  try {
+    const directory = await mkdtemp(join(tmpdir(), 'chancery-bench-'))
+    cleanup.add(() => rm(directory, { recursive: true, force: true }))
+    const progress = (line: string): void => void process.stderr.write(`${bench.name}: ${line}\n`)
+    const result = await bench.run({ ...chosen, directory, cleanup, progress })
+    await cleanup.run()
+    process.stdout.write(`${JSON.stringify({ name: bench.name, ...result, ...machine(), ...chosen })}\n`)
+    return 0
+  } catch (error) {
+    process.stderr.write(`${bench.name}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`)
+    return 1
+  } finally {
+    await cleanup.run()
+  }
+}
+
+function machine(): { readonly node: string; readonly cores: number; readonly processor: string } {
+  return { node: process.version, cores: availableParallelism(), processor: cpus()[0]?.model ?? '' }
+}

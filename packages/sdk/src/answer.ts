@@ -1,0 +1,97 @@
+import { FormError, JsonError, fromUtf8, isJsonObject, member, readJsonBytes, shape } from '@chancery/protocol'
+import type { JsonObject, JsonValue } from '@chancery/protocol'
+import { AnswerError, RefusedError } from './errors.ts'
+import type { Incoming } from './transport.ts'
+
+/** Turns a successful answer into a value, or throws {@link AnswerError}. */
+export type ReadAnswer<Answer> = (incoming: Incoming) => Answer
+
+/** An answer in JSON, read by the same strict reader the authority uses. */
+export function json<Answer>(read: (value: JsonValue) => Answer): ReadAnswer<Answer> {
+  return (incoming) => {
+    try {
+      return read(parse(incoming))
+    } catch (error) {
+      // Both name a place and a rule, never a value.
+      if (error instanceof FormError || error instanceof JsonError) throw toAnswerError(incoming, error.message)
+      throw error
+    }
+  }
+}
+
+export const text: ReadAnswer<string> = (incoming) => {
+  const found = fromUtf8(incoming.body)
+  if (found === undefined) throw toAnswerError(incoming, 'it is not UTF-8')
+  return found
+}
+
+type Members = Parameters<typeof shape.closed>[0]
+
+/**
+ * An unsigned object: these members are read, others are ignored, because an answer may gain members within a version
+ * (signed records may not: their readers refuse unknown members).
+ */
+export function known<Shape extends Members>(members: Shape): ReturnType<typeof shape.closed<Shape>> {
+  const read = shape.closed(members)
+  return (value, field) => {
+    const entries = Object.entries(shape.object(value, field)).filter(([name]) => Object.hasOwn(members, name))
+    return read(Object.fromEntries(entries), field)
+  }
+}
+
+export interface RefusalContext {
+  readonly nowMs: number
+  /** Only an operator's or node's call depends on clocks that agree. */
+  readonly signed: boolean
+}
+
+// Beyond this the authority refuses every signed timestamp (protocol/core 11.3).
+const CLOCK_TOLERANCE_SECONDS = 300
+
+/** The error of an answer that is not a success: the shared envelope, or an answer nobody expected. */
+export function refusalOf(incoming: Incoming, context: RefusalContext): RefusedError | AnswerError {
+  const envelope = findEnvelope(incoming)
+  if (envelope === undefined) return toAnswerError(incoming, 'it is not an error envelope of an authority')
+  const { status, retryAfterSeconds } = incoming
+  const skew = incoming.dateMs === undefined ? 0 : Math.round((context.nowMs - incoming.dateMs) / 1000)
+  const isSkewed = context.signed && status === 401 && Math.abs(skew) > CLOCK_TOLERANCE_SECONDS
+  const clockSkewSeconds = isSkewed ? skew : undefined
+  return new RefusedError({ status, retryAfterSeconds, clockSkewSeconds, ...envelope })
+}
+
+type Envelope = Pick<RefusedError, 'code' | 'message' | 'details' | 'requestId'>
+
+function findEnvelope(incoming: Incoming): Envelope | undefined {
+  const body = tryParse(incoming)
+  const error = isJsonObject(body) ? member(body, 'error') : undefined
+  if (!isJsonObject(error)) return undefined
+  const [code, message, details] = [member(error, 'code'), member(error, 'message'), member(error, 'details')]
+  if (typeof code !== 'string' || !/^[a-z0-9_]{1,64}$/.test(code) || typeof message !== 'string') return undefined
+  return {
+    code,
+    message: message.slice(0, 1024),
+    details: isJsonObject(details) ? details : ({} satisfies JsonObject),
+    requestId: incoming.requestId ?? textOf(member(error, 'request_id')),
+  }
+}
+
+function tryParse(incoming: Incoming): JsonValue | undefined {
+  try {
+    return parse(incoming)
+  } catch {
+    return undefined
+  }
+}
+
+/** Values are bounded by the bytes of the answer, which are counted: a long revocation list is a normal answer. */
+function parse({ body }: Incoming): JsonValue {
+  return readJsonBytes(body, { maxDepth: 64, maxValues: body.length, maxNames: body.length })
+}
+
+function toAnswerError({ status, requestId }: Incoming, problem: string): AnswerError {
+  return new AnswerError({ status, requestId, problem })
+}
+
+function textOf(value: JsonValue | undefined): string | undefined {
+  return typeof value === 'string' ? value : undefined
+}

@@ -1,0 +1,83 @@
+import { health } from '@chancery/contract'
+import { shape } from '@chancery/protocol'
+import { json, known, text } from '../answer.ts'
+import type { CallOptions, Connection } from '../call.ts'
+
+export interface Liveness {
+  readonly status: string
+}
+
+export interface Health {
+  readonly status: string
+  readonly network: string
+  readonly version: string
+  readonly boundary_policies: string
+  readonly boundary_policy_enforcement: string
+  readonly evidence_store: string
+}
+
+export interface Readiness {
+  readonly status: string
+  readonly instance: string
+  readonly ha_mode: string
+  readonly database: {
+    readonly backend: string
+    readonly expected_schema_version: number
+    readonly writable: boolean
+    readonly schema_version: number | null
+  }
+  readonly signing_key: { readonly key_id: string; readonly provider: string; readonly fingerprint: string }
+  readonly rate_limiter: string
+  readonly db_path: string
+}
+
+export interface HealthArea {
+  /** The process answers. */
+  healthz(options?: CallOptions): Promise<Liveness>
+  /** Ready, or RefusedError service_not_ready with the checks as details; asked once, since "no" is an answer. */
+  readyz(options?: CallOptions): Promise<Readiness>
+  health(options?: CallOptions): Promise<Health>
+  /** Prometheus text; deployments keep the route on a management interface. */
+  metrics(options?: CallOptions): Promise<string>
+}
+
+const word = shape.required(shape.string)
+const count = shape.integer(0, Number.MAX_SAFE_INTEGER)
+
+const readLiveness = known({ status: word })
+
+const readHealth = known({
+  status: word,
+  network: word,
+  version: word,
+  boundary_policies: word,
+  boundary_policy_enforcement: word,
+  evidence_store: word,
+})
+
+const readReadiness = known({
+  status: word,
+  instance: word,
+  ha_mode: word,
+  database: shape.required(
+    known({
+      backend: word,
+      expected_schema_version: shape.required(count),
+      writable: shape.required(shape.boolean),
+      schema_version: shape.required(shape.nullable(count)),
+    }),
+  ),
+  signing_key: shape.required(known({ key_id: word, provider: word, fingerprint: word })),
+  rate_limiter: word,
+  db_path: word,
+})
+
+export function healthArea({ call }: Connection): HealthArea {
+  return {
+    healthz: (options) => call({ route: health.healthz, read: json((value) => readLiveness(value, '')), options }),
+    readyz: (options) =>
+      call({ route: health.readyz, read: json((value) => readReadiness(value, '')), retry: 'never', options }),
+    health: (options) => call({ route: health.health, read: json((value) => readHealth(value, '')), options }),
+    metrics: (options) => call({ route: health.metrics, read: text, options }),
+  }
+}

@@ -1,0 +1,62 @@
+import { sovereign } from '@chancery/contract'
+import { FormError, field, readGenesisBlock, shape } from '@chancery/protocol'
+import type { GenesisBlock, JsonValue } from '@chancery/protocol'
+import { json, known } from '../answer.ts'
+import type { CallOptions, Connection } from '../call.ts'
+
+/** GET /sovereign.json (protocol/core 19). Unsigned: trust rests on the genesis block, never on this. */
+export interface SovereignMetadata {
+  readonly sovereign_id: string
+  readonly network_name: string
+  readonly network_version: string
+  readonly endpoint: string
+  readonly network_authority: { readonly public_key: string; readonly valid_from: string; readonly valid_to: string }
+  readonly root_public_key: string
+  readonly policy_manifest: { readonly hash: string; readonly url: string | null } | null
+  readonly bootstrap_anchor_count: number | null
+  readonly supported_surfaces: Readonly<Record<string, string>>
+}
+
+export interface SovereignArea {
+  /** The block as served; check it with protocol's verifyGenesisBlock and against the root key you trust. */
+  genesis(options?: CallOptions): Promise<GenesisBlock>
+  metadata(options?: CallOptions): Promise<SovereignMetadata>
+}
+
+const word = shape.required(shape.string)
+
+const readMetadata = known({
+  sovereign_id: word,
+  network_name: word,
+  network_version: word,
+  endpoint: word,
+  network_authority: shape.required(
+    known({
+      public_key: shape.required(field.publicKey),
+      valid_from: shape.required(field.timestamp),
+      valid_to: shape.required(field.timestamp),
+    }),
+  ),
+  root_public_key: shape.required(field.publicKey),
+  policy_manifest: shape.withDefault(
+    shape.nullable(known({ hash: word, url: shape.withDefault(shape.nullable(shape.string), null) })),
+    null,
+  ),
+  bootstrap_anchor_count: shape.withDefault(shape.nullable(shape.integer(0, Number.MAX_SAFE_INTEGER)), null),
+  supported_surfaces: shape.required(readAddresses),
+})
+
+function readAddresses(value: JsonValue, place: string): Readonly<Record<string, string>> {
+  const addresses = shape.object(value, place)
+  for (const [name, address] of Object.entries(addresses)) {
+    if (typeof address !== 'string') throw new FormError(`${place}.${name}`, 'a string is needed')
+  }
+  return addresses as Readonly<Record<string, string>>
+}
+
+export function sovereignArea({ call }: Connection): SovereignArea {
+  return {
+    genesis: (options) => call({ route: sovereign.genesis, read: json(readGenesisBlock), options }),
+    metadata: (options) => call({ route: sovereign.metadata, read: json((value) => readMetadata(value, '')), options }),
+  }
+}

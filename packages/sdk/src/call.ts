@@ -1,0 +1,87 @@
+import { REQUEST_ID_HEADER } from '@chancery/contract'
+import type { Route } from '@chancery/contract'
+import { toUtf8, writeJson } from '@chancery/protocol'
+import type { Instant, JsonObject, Signer } from '@chancery/protocol'
+import { toTarget } from './address.ts'
+import type { Query } from './address.ts'
+import { refusalOf } from './answer.ts'
+import type { ReadAnswer } from './answer.ts'
+import { RequestError } from './errors.ts'
+import type { OperatorSign } from './operator.ts'
+import { withRetry } from './retry.ts'
+import type { RetryOptions } from './retry.ts'
+import { send } from './transport.ts'
+import type { TransportOptions } from './transport.ts'
+
+/** Given with every method of every area. */
+export interface CallOptions {
+  readonly signal?: AbortSignal
+}
+
+export interface Call<Answer> {
+  readonly route: Route
+  readonly params?: Readonly<Record<string, string>>
+  readonly query?: Query
+  readonly body?: JsonObject
+  readonly read: ReadAnswer<Answer>
+  /** Doing it twice ends in the same state. Reads always do. */
+  readonly repeatable?: boolean
+  /** Off where a refusal is itself the answer, as for readiness. */
+  readonly retry?: 'never'
+  readonly options?: CallOptions | undefined
+}
+
+/** Makes one call; areas know nothing else of the network. */
+export type Caller = <Answer>(call: Call<Answer>) => Promise<Answer>
+
+/** What an area is built from. */
+export interface Connection {
+  readonly call: Caller
+  readonly clock: () => Instant
+  /** Signs the proofs of a node; present when the client was given a node key. */
+  readonly node: Signer | undefined
+}
+
+export interface CallerParts {
+  readonly transport: TransportOptions
+  readonly clock: () => Instant
+  readonly retry: RetryOptions
+  readonly sign: OperatorSign | undefined
+}
+
+/** A caller that signs where the route asks for an operator, retries within the rules and reads the answer. */
+export function makeCaller(parts: CallerParts): Caller {
+  return async (call) => {
+    const requestId = crypto.randomUUID()
+    const options = call.retry === 'never' ? { attempts: 1 } : parts.retry
+    const repeatable = call.route.method === 'GET' || call.repeatable === true
+    const signal = call.options?.signal
+    return withRetry(() => attempt(parts, call, requestId), { options, repeatable, signal })
+  }
+}
+
+async function attempt<Answer>(parts: CallerParts, call: Call<Answer>, requestId: string): Promise<Answer> {
+  const { route, body } = call
+  const target = toTarget(route, call.params, call.query)
+  const isSigned = route.access === 'operator:standard' || route.access === 'operator:privileged'
+  const signed = isSigned ? await signerOf(parts, route)(route.method, target, body ?? {}, parts.clock()) : {}
+  const incoming = await send(parts.transport, {
+    method: route.method,
+    target: target.encoded,
+    headers: {
+      Accept: route.answer === 'json' ? 'application/json' : 'text/plain',
+      ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+      [REQUEST_ID_HEADER]: requestId,
+      ...signed,
+    },
+    ...(body === undefined ? {} : { body: toUtf8(writeJson(body)) }),
+    signal: call.options?.signal,
+  })
+  if (incoming.status >= 200 && incoming.status < 300) return call.read(incoming)
+  throw refusalOf(incoming, { nowMs: Number(parts.clock() / 1000n), signed: isSigned })
+}
+
+function signerOf(parts: CallerParts, route: Route): OperatorSign {
+  if (parts.sign === undefined) throw new RequestError(`${route.id} needs an operator: createClient({ operator })`)
+  return parts.sign
+}

@@ -1,0 +1,86 @@
+import type { Instant, Signer } from '@chancery/protocol'
+import { readBaseUrl } from './address.ts'
+import { crlArea } from './areas/crl.ts'
+import type { CrlArea } from './areas/crl.ts'
+import { healthArea } from './areas/health.ts'
+import type { HealthArea } from './areas/health.ts'
+import { operatorKeysArea } from './areas/operator-keys.ts'
+import type { OperatorKeysArea } from './areas/operator-keys.ts'
+import { policyArea } from './areas/policy.ts'
+import type { PolicyArea } from './areas/policy.ts'
+import { referenceArea } from './areas/reference.ts'
+import type { ReferenceArea } from './areas/reference.ts'
+import { sovereignArea } from './areas/sovereign.ts'
+import type { SovereignArea } from './areas/sovereign.ts'
+import { makeCaller } from './call.ts'
+import type { CallerParts, Connection } from './call.ts'
+import { operatorSigning } from './operator.ts'
+import type { Operator } from './operator.ts'
+import type { RetryOptions } from './retry.ts'
+import type { Fetch } from './transport.ts'
+
+export interface ClientOptions {
+  /** Base address of one authority, for example https://na.example.org. */
+  readonly url: string
+  /** Signs admin calls. Without it only public calls work. */
+  readonly operator?: Operator
+  /** Signs the proofs of a node (join, heartbeat, renew). */
+  readonly node?: { readonly signer: Signer }
+  readonly fetch?: Fetch
+  /** Wall time for signed timestamps. */
+  readonly clock?: () => Instant
+  /** For each attempt, from connecting to the last byte; 15 s when not given. */
+  readonly timeoutMs?: number
+  /** 16 MiB when not given: the largest revocation list a reader must take. */
+  readonly maxAnswerBytes?: number
+  readonly retry?: RetryOptions | false
+}
+
+/** The areas of an authority, one per feature of the contract. A new feature adds one file in areas/ and a line here. */
+export interface Client {
+  readonly health: HealthArea
+  readonly sovereign: SovereignArea
+  readonly crl: CrlArea
+  readonly policy: PolicyArea
+  readonly operatorKeys: OperatorKeysArea
+  readonly reference: ReferenceArea
+}
+
+const DEFAULTS = { timeoutMs: 15_000, maxAnswerBytes: 16 * 1024 * 1024 } as const
+
+/** A client of one authority. It opens nothing and calls nobody until a method is used. */
+export function createClient(options: ClientOptions): Client {
+  const { operator, clock = systemClock } = options
+  const parts: Omit<CallerParts, 'sign'> = {
+    transport: {
+      baseUrl: readBaseUrl(options.url),
+      // Looked up at the call: browsers refuse a fetch that lost its window.
+      fetch: options.fetch ?? ((url, init) => globalThis.fetch(url, init)),
+      timeoutMs: options.timeoutMs ?? DEFAULTS.timeoutMs,
+      maxAnswerBytes: options.maxAnswerBytes ?? DEFAULTS.maxAnswerBytes,
+    },
+    clock,
+    retry: options.retry === false ? { attempts: 1 } : (options.retry ?? {}),
+  }
+  const node = options.node?.signer
+  const open = sovereignArea({ call: makeCaller({ ...parts, sign: undefined }), clock, node })
+  const fetchAudience = async (): Promise<string> => (await open.metadata()).network_authority.public_key
+  const sign = operator === undefined ? undefined : operatorSigning(operator, fetchAudience)
+  return toAreas({ call: makeCaller({ ...parts, sign }), clock, node })
+}
+
+function toAreas(connection: Connection): Client {
+  return {
+    health: healthArea(connection),
+    sovereign: sovereignArea(connection),
+    crl: crlArea(connection),
+    policy: policyArea(connection),
+    operatorKeys: operatorKeysArea(connection),
+    reference: referenceArea(connection),
+  }
+}
+
+/** Milliseconds are all the platform has; an instant counts microseconds. */
+function systemClock(): Instant {
+  return BigInt(Math.floor(Date.now())) * 1000n
+}

@@ -1,0 +1,89 @@
+import type { JsonObject } from '@chancery/protocol'
+
+/** What every error of this library is. None of them holds a request body, a header, a signature or a key. */
+export class ChanceryError extends Error {
+  override readonly name: string = 'ChanceryError'
+}
+
+export interface RefusedFacts {
+  readonly status: number
+  /** A code of contract's ERRORS; a newer authority may know codes this table does not. */
+  readonly code: string
+  readonly message: string
+  readonly details: JsonObject
+  readonly requestId: string | undefined
+  readonly retryAfterSeconds: number | undefined
+  readonly clockSkewSeconds: number | undefined
+}
+
+/** The authority said no. `code` is what a program should look at; `message` is for people. */
+export class RefusedError extends ChanceryError {
+  override readonly name: string = 'RefusedError'
+  readonly status: number
+  readonly code: string
+  readonly details: JsonObject
+  /** Finds the call in the log of the authority. */
+  readonly requestId: string | undefined
+  readonly retryAfterSeconds: number | undefined
+  /** Local clock minus that of the authority; only there when a refused signature may be due to it. */
+  readonly clockSkewSeconds: number | undefined
+
+  constructor(facts: RefusedFacts) {
+    super(facts.message)
+    this.status = facts.status
+    this.code = facts.code
+    this.details = facts.details
+    this.requestId = facts.requestId
+    this.retryAfterSeconds = facts.retryAfterSeconds
+    this.clockSkewSeconds = facts.clockSkewSeconds
+  }
+}
+
+export interface UnreachableFacts {
+  readonly url: string
+  /** never: no byte of the request left. perhaps: it may have been carried out. */
+  readonly sent: 'never' | 'perhaps'
+  readonly systemCode: string | undefined
+}
+
+/** No answer. The cause of the platform is reduced to its code: its texts hold addresses and internals. */
+export class UnreachableError extends ChanceryError {
+  override readonly name: string = 'UnreachableError'
+  readonly url: string
+  readonly sent: 'never' | 'perhaps'
+  /** For example ECONNREFUSED, or TIMEOUT when the time budget ran out; browsers give none. */
+  readonly systemCode: string | undefined
+
+  constructor(facts: UnreachableFacts) {
+    super(`No answer from ${facts.url}${facts.systemCode === undefined ? '' : ` (${facts.systemCode})`}`)
+    this.url = facts.url
+    this.sent = facts.sent
+    this.systemCode = facts.systemCode
+  }
+}
+
+export interface AnswerFacts {
+  readonly status: number
+  readonly problem: string
+  readonly requestId: string | undefined
+}
+
+/** An answer that no authority gives: not JSON, too large, or with missing members. Its content is not repeated. */
+export class AnswerError extends ChanceryError {
+  override readonly name: string = 'AnswerError'
+  readonly status: number
+  readonly problem: string
+  readonly requestId: string | undefined
+
+  constructor(facts: AnswerFacts) {
+    super(`The answer (status ${facts.status}) cannot be used: ${facts.problem}`)
+    this.status = facts.status
+    this.problem = facts.problem
+    this.requestId = facts.requestId
+  }
+}
+
+/** The request cannot be made: a value that fits no route, an address that is none, a missing key. Nothing was sent. */
+export class RequestError extends ChanceryError {
+  override readonly name: string = 'RequestError'
+}

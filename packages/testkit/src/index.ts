@@ -1,0 +1,7 @@
+export * from './callers.ts'
+export * from './clock.ts'
+export * from './expect.ts'
+export * from './keys.ts'
+export * from './start-authority.ts'
+export * from './test-database.ts'
+export * from './throwaway-postgres.ts'

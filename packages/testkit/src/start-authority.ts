@@ -1,0 +1,148 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { readAuthoritySettings, startAuthority } from '@chancery/authority'
+import type { Office, RunningAuthority } from '@chancery/authority'
+import { DAY, draftGenesisBlock, signList, writeInstant, writeJson, writePrivateKeyFile } from '@chancery/protocol'
+import type { GenesisBlock, JsonObject, Signer } from '@chancery/protocol'
+import { silentLog, systemClock } from '@chancery/service-kit'
+import type { Clock, Ids, Log } from '@chancery/service-kit'
+import { operatorCaller, send } from './callers.ts'
+import type { SendOptions, TestAnswer } from './callers.ts'
+import { testSeed, testSigner } from './keys.ts'
+import { createTestDatabase } from './test-database.ts'
+import type { Backend, TestDatabase } from './test-database.ts'
+
+export interface TestAuthorityOptions {
+  readonly settings?: Readonly<Record<string, string>>
+  /** Operator name → tier; by default `privileged` and `standard`, each with the tier of its name. */
+  readonly operators?: Readonly<Record<string, 'standard' | 'privileged'>>
+  readonly network?: string
+  readonly clock?: Clock
+  readonly ids?: Ids
+  readonly log?: Log
+  readonly backend?: Backend
+  /** Use a database that already exists: a second instance, or a restart. */
+  readonly database?: TestDatabase
+}
+
+type OperatorCaller = ReturnType<typeof operatorCaller>
+
+export interface TestAuthority {
+  readonly url: string
+  readonly office: Office
+  readonly genesis: GenesisBlock
+  readonly authority: RunningAuthority
+  readonly database: TestDatabase
+  readonly signers: Readonly<Record<string, Signer>>
+  request(method: string, target: string, options?: SendOptions): Promise<TestAnswer>
+  /** A caller that signs with the named operator key. */
+  as(name: string): OperatorCaller
+  /** Audit events of one kind, oldest first. */
+  auditEvents(type?: string): Promise<readonly JsonObject[]>
+  stop(): Promise<void>
+}
+
+/** Limits so high that functional tests never meet them. */
+const HIGH_LIMITS = Object.fromEntries(
+  [
+    'ADMIN',
+    'ADMIN_AUTH_FAILURES',
+    'VERIFY',
+    'EVIDENCE',
+    'READ',
+    'JOIN',
+    'JOIN_FAILURES',
+    'DISCOVER',
+    'NODE',
+    'NODE_KEY',
+    'PUBLIC',
+  ].map((name) => [`NA_RATE_LIMIT_${name}_PER_MINUTE`, '1000000']),
+)
+
+/** A real authority in this process: real HTTP on a free port, a real database of its own, real keys. */
+export async function startTestAuthority(options: TestAuthorityOptions = {}): Promise<TestAuthority> {
+  const tiers = options.operators ?? { privileged: 'privileged', standard: 'standard' }
+  const clock = options.clock ?? systemClock
+  const home = await mkdtemp(join(tmpdir(), 'chancery-home-'))
+  const database = options.database ?? (await createTestDatabase(options.backend))
+  const genesis = await signedGenesis(options.network ?? 'TEST-NET', clock)
+  await writeFile(join(home, 'genesis.json'), writeJson(genesis))
+  await writeFile(join(home, 'na.key'), writePrivateKeyFile(testSeed('na'), 'na-test'), { mode: 0o600 })
+  const signers: Record<string, Signer> = {}
+  for (const name of Object.keys(tiers)) signers[name] = await testSigner(`op-${name}`)
+  const ids = Object.keys(tiers)
+  const text = (values: Readonly<Record<string, string>>): string =>
+    Object.entries(values)
+      .map(([name, value]) => `${name}=${value}`)
+      .join('\n')
+  const settings = readAuthoritySettings({
+    flags: {},
+    env: {},
+    envFile: {
+      path: 'test',
+      text: text({
+        GENESIS_FILE: join(home, 'genesis.json'),
+        NA_PRIVATE_KEY_FILE: join(home, 'na.key'),
+        NA_KEY_ID: 'na-test',
+        OPERATOR_PUBLIC_KEYS_JSON: JSON.stringify(
+          Object.fromEntries(ids.map((name) => [`op-${name}`, signers[name]?.publicKey])),
+        ),
+        OPERATOR_KEY_TIERS_JSON: JSON.stringify(Object.fromEntries(ids.map((name) => [`op-${name}`, tiers[name]]))),
+        PORT: '0',
+        ...HIGH_LIMITS,
+        ...database.settings,
+        ...options.settings,
+      }),
+    },
+  })
+  const authority = await startAuthority(settings, {
+    log: options.log ?? silentLog,
+    clock,
+    ...(options.ids === undefined ? {} : { ids: options.ids }),
+  })
+  const { url, office } = authority
+  return {
+    url,
+    office,
+    genesis,
+    authority,
+    database,
+    signers,
+    request: (method, target, sendOptions) => send(url, method, target, sendOptions),
+    as(name) {
+      const signer = signers[name]
+      if (signer === undefined) throw new Error(`no operator named ${name}`)
+      return operatorCaller(url, signer, genesis.network_authority.public_key, () => clock.now())
+    },
+    auditEvents: (type) => listAuditEvents(office, type),
+    async stop() {
+      authority.turnNotReady()
+      await authority.stopAccepting()
+      await authority.close()
+      if (options.database === undefined) await database.drop()
+      await rm(home, { recursive: true, force: true })
+    },
+  }
+}
+
+async function signedGenesis(network: string, clock: Clock): Promise<GenesisBlock> {
+  const root = await testSigner('rs-test', 'root')
+  const na = await testSigner('na-test', 'na')
+  const draft = draftGenesisBlock({
+    network_name: network,
+    root_public_key: root.publicKey,
+    network_authority: {
+      public_key: na.publicKey,
+      valid_from: writeInstant(clock.now() - DAY),
+      valid_to: writeInstant(clock.now() + 90n * DAY),
+    },
+  })
+  return signList(draft, root)
+}
+
+async function listAuditEvents(office: Office, type: string | undefined): Promise<readonly JsonObject[]> {
+  let query = office.store.db.selectFrom('audit_events').select('event_json').orderBy('created_at')
+  if (type !== undefined) query = query.where('event_type', '=', type)
+  return (await query.execute()).map((row) => JSON.parse(row.event_json) as JsonObject)
+}

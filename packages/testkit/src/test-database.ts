@@ -1,0 +1,54 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+
+/** A database of one test's own, on the engine the run is for. */
+export interface TestDatabase {
+  /** DB_PATH or DATABASE_URL for the authority's settings. */
+  readonly settings: Readonly<Record<string, string>>
+  drop(): Promise<void>
+}
+
+export type Backend = 'sqlite' | 'postgres'
+
+/** Feature tests run twice; the project of the test runner says on which engine. */
+export function currentBackend(): Backend {
+  return process.env['CHANCERY_TEST_DATABASE'] === 'postgres' ? 'postgres' : 'sqlite'
+}
+
+const SERVER = process.env['CHANCERY_TEST_POSTGRES'] ?? 'postgresql://postgres@127.0.0.1:5432/postgres'
+
+export async function createTestDatabase(backend: Backend = currentBackend()): Promise<TestDatabase> {
+  return backend === 'postgres' ? createPostgres() : createSqlite()
+}
+
+async function createSqlite(): Promise<TestDatabase> {
+  const folder = await mkdtemp(join(tmpdir(), 'chancery-test-'))
+  return {
+    settings: { DB_PATH: join(folder, 'authority.db') },
+    drop: () => rm(folder, { recursive: true, force: true }),
+  }
+}
+
+async function createPostgres(): Promise<TestDatabase> {
+  const name = `test_${randomBytes(8).toString('hex')}`
+  await runOnServer(`create database ${name}`)
+  const url = new URL(SERVER)
+  url.pathname = `/${name}`
+  return {
+    settings: { DATABASE_URL: url.href },
+    drop: () => runOnServer(`drop database if exists ${name} with (force)`),
+  }
+}
+
+async function runOnServer(statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString: SERVER })
+  await client.connect()
+  try {
+    await client.query(statement)
+  } finally {
+    await client.end()
+  }
+}

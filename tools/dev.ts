@@ -1,0 +1,32 @@
+import { spawn } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { parseEnv } from 'node:util'
+import { DEV_SETTINGS, setUp } from './setup.ts'
+
+/** `npm run dev`: the authority from its sources, restarting on change. Gateway and console join it when they exist. */
+
+const ROOT = join(import.meta.dirname, '..')
+const PROGRAM = ['--watch', '--watch-preserve-output', '--conditions=development', 'apps/cli/src/main.ts']
+
+async function main(): Promise<number> {
+  if (!setUp()) return 1
+  const { HOST = '127.0.0.1', PORT = '8443' } = parseEnv(await readFile(join(ROOT, DEV_SETTINGS), 'utf8'))
+  console.log(`authority: http://${HOST}:${PORT}/readyz   (Ctrl-C stops it)`)
+  const child = spawn(process.execPath, [...PROGRAM, 'authority', 'start', '--env-file', DEV_SETTINGS], {
+    cwd: ROOT,
+    stdio: 'inherit',
+  })
+  // Ctrl-C reaches the child from the terminal; this process only has to outlive it. Other senders know just us.
+  process.on('SIGINT', () => undefined)
+  process.on('SIGTERM', () => child.kill('SIGTERM'))
+  return new Promise((resolve) => {
+    child.on('error', (error) => {
+      console.error(error.message)
+      resolve(1)
+    })
+    child.on('exit', (code) => resolve(code ?? 0))
+  })
+}
+
+process.exitCode = await main()

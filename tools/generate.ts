@@ -1,0 +1,40 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { auditEventsPage, commandsPage, errorsPage, routesPage, settingsPage } from './reference-pages.ts'
+
+/** `npm run generate`: writes docs/reference from the tables of the contract. With --check it only compares. */
+
+const FOLDER = join(import.meta.dirname, '..', 'docs', 'reference')
+const PAGES: Readonly<Record<string, () => string>> = {
+  'routes.md': routesPage,
+  'errors.md': errorsPage,
+  'settings.md': settingsPage,
+  'audit-events.md': auditEventsPage,
+  'commands.md': commandsPage,
+}
+
+async function main(isCheck: boolean): Promise<number> {
+  await mkdir(FOLDER, { recursive: true })
+  const stale: string[] = []
+  for (const [name, page] of Object.entries(PAGES)) {
+    const file = join(FOLDER, name)
+    const text = page()
+    if ((await readOrEmpty(file)) === text) continue
+    stale.push(`docs/reference/${name}`)
+    if (!isCheck) await writeFile(file, text)
+  }
+  for (const name of stale) console.log(`${isCheck ? 'stale' : 'written'}: ${name}`)
+  if (isCheck && stale.length > 0) console.log('Write them with: npm run generate')
+  return isCheck && stale.length > 0 ? 1 : 0
+}
+
+async function readOrEmpty(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8')
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return ''
+    throw error
+  }
+}
+
+process.exitCode = await main(process.argv.includes('--check'))
