@@ -15,11 +15,11 @@ async function main(): Promise<number> {
   console.log(`authority: http://${HOST}:${PORT}/readyz   (Ctrl-C stops it)`)
   const child = spawn(process.execPath, [...PROGRAM, 'authority', 'start', '--env-file', DEV_SETTINGS], {
     cwd: ROOT,
-    stdio: 'inherit',
+    stdio: ['ignore', 'inherit', 'inherit'],
+    // Out of the terminal's group: otherwise Ctrl-C would come twice, and a second signal means «at once».
+    detached: true,
   })
-  // Ctrl-C reaches the child from the terminal; this process only has to outlive it. Other senders know just us.
-  process.on('SIGINT', () => undefined)
-  process.on('SIGTERM', () => child.kill('SIGTERM'))
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal))
   return new Promise((resolve) => {
     child.on('error', (error) => {
       console.error(error.message)

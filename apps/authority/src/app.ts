@@ -15,6 +15,7 @@ import { guardFor } from './auth/access.ts'
 import { openNonceBook } from './auth/nonces.ts'
 import { RevokedOperatorKeys } from './auth/operator-keys.ts'
 import { BINDINGS } from './features.ts'
+import { openAgentDesk } from './features/agents/desk.ts'
 import { CrlDesk } from './features/crl/desk.ts'
 import { openEnrollmentDesk } from './features/enrollment/desk.ts'
 import { registerGauges } from './features/health/gauges.ts'
@@ -78,6 +79,7 @@ export async function startAuthority(settings: AuthoritySettings, parts: AppPart
     publicMaterial: new PublicMaterial(),
     enrollment: openEnrollmentDesk(store, clock),
     crl: new CrlDesk(),
+    agents: openAgentDesk(store, clock),
     clock,
     ids,
     log,
@@ -107,6 +109,7 @@ export async function startAuthority(settings: AuthoritySettings, parts: AppPart
       await jobs.stop()
       await office.enrollment.close()
       await office.crl.close()
+      await office.agents.close()
       await office.nonces.close()
       await office.limiter.close()
       await store.close()

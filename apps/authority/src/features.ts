@@ -1,4 +1,5 @@
 import type { Binding } from '@chancery/service-kit'
+import { agentRoutes } from './features/agents/routes.ts'
 import { crlRoutes } from './features/crl/routes.ts'
 import { enrollmentRoutes } from './features/enrollment/routes.ts'
 import { healthRoutes } from './features/health/routes.ts'
@@ -15,6 +16,7 @@ export const BINDINGS: readonly Binding<Office>[] = [
   ...sovereignRoutes,
   ...enrollmentRoutes,
   ...crlRoutes,
+  ...agentRoutes,
   ...policyRoutes,
   ...operatorKeyRoutes,
 ]

@@ -1,6 +1,7 @@
 import { writeSortable } from '@chancery/protocol'
 import type { Job } from '@chancery/service-kit'
 import { purgeNonces } from './auth/nonces.ts'
+import { purgeAgents } from './features/agents/purge.job.ts'
 import { refreshList } from './features/crl/upkeep.ts'
 import type { Office } from './office.ts'
 import { purgeAnswers } from './store/idempotency.ts'
@@ -10,6 +11,7 @@ import { purgeLimiterWindows } from './store/shared-limiter.ts'
 export function authorityJobs(office: Office): readonly Job[] {
   return [
     { name: 'crl-upkeep', everySeconds: 60, run: () => refreshList(office) },
+    { name: 'purge-agents', everySeconds: 30, run: (signal) => purgeAgents(office, signal) },
     { name: 'purge-nonces', everySeconds: 60, run: () => purgeNonces(office.store, office.clock) },
     {
       name: 'purge-idempotency-keys',

@@ -3,6 +3,7 @@ import type { GenesisBlock } from '@chancery/protocol'
 import type { Clock, Coalesced, Ids, Limiter, Log } from '@chancery/service-kit'
 import type { NonceBook } from './auth/nonces.ts'
 import type { OperatorKeyring, RevokedOperatorKeys } from './auth/operator-keys.ts'
+import type { AgentDesk } from './features/agents/desk.ts'
 import type { CrlDesk } from './features/crl/desk.ts'
 import type { EnrollmentDesk } from './features/enrollment/desk.ts'
 import type { PublicMaterial } from './features/public-material.ts'
@@ -35,6 +36,8 @@ export interface Office {
   readonly enrollment: EnrollmentDesk
   /** Revocations that wait share a version of the list. */
   readonly crl: CrlDesk
+  /** Announcements that wait share a transaction. */
+  readonly agents: AgentDesk
   readonly clock: Clock
   readonly ids: Ids
   readonly log: Log

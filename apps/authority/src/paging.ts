@@ -2,11 +2,11 @@ import { LIMITS, Refusal } from '@chancery/contract'
 import type { JsonObject } from '@chancery/protocol'
 import type { Query } from '@chancery/service-kit'
 
-/** One page of a list (protocol/core 24). `after` is the position an opaque cursor names. */
+/** One page of a list (protocol/core 24). `after` is the place an opaque cursor names. */
 export interface Page {
   readonly limit: number
   readonly offset: number
-  readonly after: number | undefined
+  readonly after: string | undefined
   /** True when the caller sent a paging parameter: then the answer speaks of paging, too. */
   readonly asked: boolean
 }
@@ -31,22 +31,22 @@ function integerText(text: string, min: number, max: number): number {
 }
 
 /** Opaque to clients, so that what a cursor holds may change. */
-export function writeCursor(position: number): string {
-  return Buffer.from(`p${position}`).toString('base64url')
+export function writeCursor(place: string): string {
+  return Buffer.from(`1|${place}`).toString('base64url')
 }
 
-function readCursor(text: string): number {
-  const match = /^p(0|[1-9][0-9]{0,15})$/.exec(Buffer.from(text.slice(0, 64), 'base64url').toString('latin1'))
-  const position = Number(match?.[1])
-  if (!Number.isSafeInteger(position) || writeCursor(position) !== text) throw new Refusal('invalid_page')
-  return position
+function readCursor(text: string): string {
+  const place = Buffer.from(text.slice(0, 1024), 'base64url').toString('utf8')
+  // Only what we wrote reads back to itself.
+  if (!place.startsWith('1|') || writeCursor(place.slice(2)) !== text) throw new Refusal('invalid_page')
+  return place.slice(2)
 }
 
 /** total, next_offset and next_cursor; left out while a caller who never asked for pages has seen everything. */
 export async function pageMembers(
   page: Page,
   rows: number,
-  last: number | undefined,
+  last: string | undefined,
   count: (bound: number) => Promise<number | null>,
 ): Promise<JsonObject> {
   if (!page.asked && last === undefined) return {}

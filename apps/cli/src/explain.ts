@@ -46,17 +46,16 @@ export function explain(error: unknown, isDebugging = false): Explained {
 
 function explainRefusal(error: RefusedError): Explained {
   const { code, message, details, requestId } = error
-  const shown = `${message} (${code})`
-  const hint = clockHint(error) ?? HINTS[code]?.(error)
-  return { code, message: shown, hint, requestId, details, exitCode: 1 }
+  const hint = clockHint(error) ?? (Object.hasOwn(HINTS, code) ? HINTS[code]?.(error) : undefined)
+  return { code, message, hint, requestId, details, exitCode: 1 }
 }
 
 type Hint = (error: RefusedError) => string
 
 const HINTS: Readonly<Record<string, Hint>> = {
   admin_auth_failed: () =>
-    'The authority does not accept this signature. Check that --operator-key and --operator-key-id belong together, that ' +
-    'the key is configured there and not revoked, and that paths.genesis is the block of that network.',
+    'The authority does not accept this signature. Check that --operator-key and --operator-key-id belong together, ' +
+    'that the key is configured there and not revoked, and that paths.genesis is the block of that network.',
   admin_auth_throttled: waitHint,
   rate_limit_exceeded: waitHint,
   insufficient_operator_tier: () =>
@@ -79,6 +78,11 @@ const HINTS: Readonly<Record<string, Hint>> = {
   internal_server_error: () => 'The log of the authority says more; look for the request id.',
   not_found: () =>
     'Is this the address of a network authority, and of this version? Check --url or network.na_endpoint.',
+}
+
+/** The codes with advice of their own; a test holds them against the contract. */
+export function hintedCodes(): readonly string[] {
+  return Object.keys(HINTS)
 }
 
 function waitHint({ retryAfterSeconds }: RefusedError): string {

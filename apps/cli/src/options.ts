@@ -2,7 +2,7 @@ import type { CommandOption } from '@chancery/contract'
 
 type Given = string | boolean | readonly string[]
 
-/** What was written on the command line, by flag name without dashes. Asking for a flag that does not exist is a bug. */
+/** What was written on the command line, by flag name without dashes. Asking for an unknown flag is a bug. */
 export class Options {
   readonly #given: ReadonlyMap<string, Given>
   readonly #known: ReadonlyMap<string, CommandOption>

@@ -31,7 +31,7 @@ export function buildParser(parts: ParserParts): Parser {
       getOutHelpWidth: () => parts.columns,
       getErrHelpWidth: () => parts.columns,
     })
-    .configureHelp({ styleTitle: parts.style.title, subcommandTerm: (each) => termOf(each) })
+    .configureHelp({ styleTitle: (text) => parts.style.title(text), subcommandTerm: (each) => termOf(each) })
   setUp(root, PROGRAM_NAME)
   root.helpCommand('help [command]', 'Show the help of a command')
   for (const option of GLOBAL_OPTIONS) root.addOption(toOption(option))
@@ -93,7 +93,6 @@ function toOption({ flags, summary, default: shown, required, repeatable, choice
   ]
   // The default is shown, not set: settings and configuration files come between the line and it.
   const option = new Option(flags, facts.length === 0 ? summary : `${summary} (${facts.join('; ')})`)
-  if (required === true) option.makeOptionMandatory()
   if (choices !== undefined) option.choices(choices)
   else if (flags.includes('<'))
     option.argParser((value, before: unknown) => readOptionValue(value, before, repeatable === true))

@@ -1,13 +1,14 @@
 import { readFileSync } from 'node:fs'
-import { COMMANDS, GLOBAL_OPTIONS } from '@chancery/contract'
+import { COMMANDS, GLOBAL_OPTIONS, PROGRAM_NAME } from '@chancery/contract'
 import type { Command } from '@chancery/contract'
 import { CommanderError } from 'commander'
 import type { Command as Parser } from 'commander'
 import type { CommandContext, Context, Result } from './context.ts'
 import { explain } from './explain.ts'
 import type { Explained } from './explain.ts'
+import { misuse } from './failure.ts'
 import { IMPLEMENTATIONS } from './implementations.ts'
-import { Arguments, Options } from './options.ts'
+import { Arguments, Options, flagName } from './options.ts'
 import { printError, printResult } from './output/print.ts'
 import { chooseStyle } from './output/style.ts'
 import { visible } from './output/visible.ts'
@@ -53,11 +54,20 @@ async function execute(command: Command, leaf: Parser, context: Context): Promis
   const load = IMPLEMENTATIONS[command.path.join(' ')]
   if (load === undefined) throw new Error(`${command.path.join(' ')} is not implemented`)
   const options = new Options(givenOptions(leaf), [...GLOBAL_OPTIONS, ...command.options])
+  requireOptions(command, options)
   const words = command.arguments.map(({ name }, index) => [name, leaf.args[index]] as const)
   const args = new Arguments(new Map(words.filter((entry): entry is [string, string] => entry[1] !== undefined)))
   const commandContext = toCommandContext(command, options, context)
   const { run } = await load()
   return { result: await run(commandContext, args, options), json: commandContext.json }
+}
+
+/** After the parser, so that a misspelt flag is called misspelt and not missing; all missing ones at once. */
+function requireOptions(command: Command, options: Options): void {
+  const names = command.options.filter(({ required }) => required === true).map(({ flags }) => flagName(flags))
+  const missing = names.filter((name) => !options.isSet(name)).map((name) => `--${name}`)
+  if (missing.length === 0) return
+  throw misuse(`${missing.join(', ')} must be given.`, `See: ${PROGRAM_NAME} ${command.path.join(' ')} --help`)
 }
 
 function toCommandContext(command: Command, options: Options, context: Context): CommandContext {

@@ -36,7 +36,7 @@ export interface ClientOptions {
   readonly retry?: RetryOptions | false
 }
 
-/** The areas of an authority, one per feature of the contract. A new feature adds one file in areas/ and a line here. */
+/** The areas of an authority, one per feature of the contract. A new one adds a file in areas/ and a line here. */
 export interface Client {
   readonly health: HealthArea
   readonly sovereign: SovereignArea

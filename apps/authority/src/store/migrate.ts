@@ -4,6 +4,7 @@ import { writeSortable } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
 import type { Store, Tx } from './database.ts'
 import { foundation } from './migrations/0001-foundation.ts'
+import { agents } from './migrations/0002-agents.ts'
 
 /** Column types the engines spell differently. */
 export interface ColumnTypes {
@@ -18,7 +19,7 @@ export interface Migration {
 }
 
 /** Forward only; a released migration is never edited. */
-const MIGRATIONS: readonly Migration[] = [foundation]
+const MIGRATIONS: readonly Migration[] = [foundation, agents]
 
 export const EXPECTED_SCHEMA_VERSION: number = MIGRATIONS.length
 

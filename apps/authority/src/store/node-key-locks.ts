@@ -14,9 +14,13 @@ export async function shareNodeKey(store: Store, tx: Tx, node_public_key: string
     await sql`select pg_advisory_xact_lock_shared(hashtextextended(${node_public_key}, 77))`.execute(tx)
 }
 
-/** Sorted, so that two revocations cannot wait for each other. */
+/** Takes keys alone, in one statement and in order, so that two takers cannot wait for each other. */
+export const TAKE_NODE_KEYS =
+  'select pg_advisory_xact_lock(hashtextextended(k, 77)) from (select distinct k from unnest($1::text[]) k order by k) keys'
+
 export async function takeNodeKeys(store: Store, tx: Tx, keys: readonly string[]): Promise<void> {
-  if (store.backend !== 'postgres') return
-  for (const key of [...new Set(keys)].sort())
-    await sql`select pg_advisory_xact_lock(hashtextextended(${key}, 77))`.execute(tx)
+  if (store.backend !== 'postgres' || keys.length === 0) return
+  await sql`select pg_advisory_xact_lock(hashtextextended(k, 77)) from (select distinct k from unnest(${[...keys]}::text[]) k order by k) keys`.execute(
+    tx,
+  )
 }

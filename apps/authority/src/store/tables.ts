@@ -48,6 +48,19 @@ export interface Tables {
     /** Copied from the certificate, so that counting active nodes reads one narrow table. */
     revoke_after: string | null
   }
+  agent_registrations: {
+    node_public_key: string
+    agent_id: string
+    descriptor_json: string
+    /** Sorted and without repetition: equal texts mean equal postings. */
+    capabilities_json: string
+    registered_at: string
+    expires_at: string
+    listed: number
+  }
+  agent_capabilities: { capability: string; node_public_key: string }
+  agent_capability_counts: { capability: string; agents: number }
+  agent_tombstones: { node_public_key: string; signed_at: string; keep_until: string }
   idempotency_keys: {
     scope: string
     idempotency_key: string

@@ -17,7 +17,9 @@ export function printError(output: Output, explained: Explained, json: boolean, 
     output.write(`${writeJson({ error: toJson(explained) })}\n`)
     return
   }
-  output.write(`${style.bad('error:')} ${visible(explained.message)}\n`)
+  // The code of a refusal is what documents and programs speak of; other codes are of this program.
+  const code = explained.details === undefined ? '' : ` (${explained.code})`
+  output.write(`${style.bad('error:')} ${visible(explained.message)}${code}\n`)
   for (const line of (explained.hint ?? '').split('\n')) if (line !== '') output.write(`  ${visible(line)}\n`)
   if (explained.requestId !== undefined) output.write(`  ${style.quiet(`request ${visible(explained.requestId)}`)}\n`)
 }

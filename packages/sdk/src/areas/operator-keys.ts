@@ -3,7 +3,7 @@ import { shape } from '@chancery/protocol'
 import { json, known } from '../answer.ts'
 import type { CallOptions, Connection } from '../call.ts'
 
-/** POST /admin/operator-keys/{key_id}/revoke (protocol/core 12); the last three are absent when it was revoked before. */
+/** protocol/core 12; the last three are undefined when the key was revoked before. */
 export interface OperatorKeyRevocation {
   readonly key_id: string
   readonly revoked: boolean

@@ -65,7 +65,7 @@ export function policyArea({ call }: Connection): PolicyArea {
     publish: (request, options) =>
       call({
         route: policy.publish,
-        body: request as JsonObject,
+        body: request,
         repeatable: request.policy_id !== undefined,
         read: (incoming) => ({ manifest: readPublished(incoming), created: incoming.status === 201 }),
         options,

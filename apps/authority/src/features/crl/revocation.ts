@@ -8,6 +8,7 @@ import type { Tx } from '../../store/database.ts'
 import { findAnswer, keepAnswer } from '../../store/idempotency.ts'
 import type { Attempt, StoredAnswer } from '../../store/idempotency.ts'
 import { takeNodeKeys } from '../../store/node-key-locks.ts'
+import { dropAgents } from '../agents/index.ts'
 import { listCertificates, listOtherCertificates, markRevoked, raiseReason } from '../enrollment/index.ts'
 import type { RevocableCertificate } from '../enrollment/index.ts'
 import { entryText } from './list-text.ts'
@@ -129,10 +130,11 @@ async function withdraw(
 ): Promise<void> {
   const { reason, cause } = request
   const targets = new Map(found.map((certificate) => [certificate.cert_id, certificate]))
+  const keys = found.map((certificate) => certificate.node_public_key)
+  // Nothing can be issued or announced for these keys until the withdrawal is committed.
+  await takeNodeKeys(office.store, tx, keys)
   if (reason === 'key_compromise') {
-    // The key itself is lost: whatever else it holds goes with it, and nothing can be issued for it meanwhile.
-    const keys = found.map((certificate) => certificate.node_public_key)
-    await takeNodeKeys(office.store, tx, keys)
+    // The key itself is lost: whatever else it holds goes with it.
     const now = writeSortable(office.clock.now())
     for (const other of await listOtherCertificates(tx, keys, now)) targets.set(other.cert_id, other)
   }
@@ -146,6 +148,11 @@ async function withdraw(
     writeSortable(revokedAt),
     reason,
   )
+  if (fresh.length > 0)
+    await dropAgents(
+      tx,
+      fresh.map((certificate) => certificate.node_public_key),
+    )
   for (const certificate of fresh) {
     gathered.entries.set(certificate.cert_id, toEntry(office, certificate, writeInstant(revokedAt), reason))
     gathered.events.push({ cert_id: certificate.cert_id, reason, ...cause })

@@ -1,6 +1,7 @@
 import { writeSortable } from '@chancery/protocol'
 import { Batcher, Coalesced } from '@chancery/service-kit'
 import type { Clock } from '@chancery/service-kit'
+import { AdaptiveCount } from '../../adaptive-count.ts'
 import type { Store } from '../../store/database.ts'
 import { recordHeartbeats } from '../../store/heartbeats.ts'
 import type { HeartbeatOutcome, HeartbeatRow } from '../../store/heartbeats.ts'
@@ -8,6 +9,7 @@ import { findInvites } from '../../store/invites.ts'
 import type { FoundInvite, InviteQuestion } from '../../store/invites.ts'
 import { issueCertificates } from '../../store/joins.ts'
 import type { JoinOutcome, JoinRow } from '../../store/joins.ts'
+import { countActiveNodes } from './store.ts'
 import { readNotices } from './notices.ts'
 import type { Notices } from './notices.ts'
 
@@ -20,6 +22,8 @@ export interface EnrollmentDesk {
   readonly heartbeats: Batcher<HeartbeatRow, HeartbeatOutcome>
   /** What a heartbeat tells its node, never older than the heartbeat. */
   readonly notices: Coalesced<Notices>
+  /** How many nodes are active, for anyone who asks. */
+  readonly count: AdaptiveCount
   close(): Promise<void>
 }
 
@@ -42,6 +46,7 @@ export function openEnrollmentDesk(store: Store, clock: Clock): EnrollmentDesk {
     joins,
     heartbeats,
     notices: new Coalesced(() => readNotices(store.db)),
+    count: new AdaptiveCount(clock, () => countActiveNodes(store.db, clock.now())),
     async close() {
       await Promise.all([invites.close(), joins.close(), heartbeats.close()])
     },

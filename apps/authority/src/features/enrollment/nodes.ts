@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from '@chancery/protocol'
 import type { Call } from '@chancery/service-kit'
 import type { OperatorCall } from '../../auth/operator.ts'
 import type { Office } from '../../office.ts'
-import { countActiveNodes, listActiveNodes } from './store.ts'
+import { listActiveNodes } from './store.ts'
 import type { RosterRow } from './store.ts'
 
 const PAGE = 1000
@@ -13,7 +13,7 @@ const PAGE = 1000
  * Strangers learn how many nodes are active; a verified operator learns which. Headers that fail never get here.
  */
 export async function nodes(call: Call | OperatorCall, office: Office): Promise<JsonObject> {
-  if (!('operator' in call)) return { count: await countActiveNodes(office.store.db, office.clock.now()) }
+  if (!('operator' in call)) return { count: await office.enrollment.count.read() }
   const roster: Record<string, JsonValue> = {}
   let count = 0
   // In pages, so that a large roster neither sits in the database driver at once nor holds the event loop.

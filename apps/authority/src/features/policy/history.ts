@@ -1,3 +1,4 @@
+import { Refusal } from '@chancery/contract'
 import { readInstant, readJson, writeInstant } from '@chancery/protocol'
 import type { JsonObject, JsonValue } from '@chancery/protocol'
 import type { OperatorCall } from '../../auth/operator.ts'
@@ -12,10 +13,17 @@ import type { StoredPolicy } from './store.ts'
  */
 export async function history(call: OperatorCall, office: Office): Promise<JsonObject> {
   const page = readPage(call.query)
-  const { rows, hasMore } = await listPolicies(office.store.db, { ...page, before: page.after })
-  const last = hasMore ? rows.at(-1)?.position : undefined
+  const { rows, hasMore } = await listPolicies(office.store.db, { ...page, before: readPosition(page.after) })
+  const last = hasMore ? String(rows.at(-1)?.position) : undefined
   const paging = await pageMembers(page, rows.length, last, (bound) => countPolicies(office.store.db, bound))
   return { versions: rows.map(toVersion), ...paging }
+}
+
+/** The position a cursor of this list names. */
+function readPosition(place: string | undefined): number | undefined {
+  if (place === undefined) return undefined
+  if (!/^[1-9][0-9]{0,14}$/.test(place)) throw new Refusal('invalid_page')
+  return Number(place)
 }
 
 function toVersion(row: StoredPolicy): JsonValue {

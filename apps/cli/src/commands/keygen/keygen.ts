@@ -31,5 +31,5 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
     ],
     style,
   )
-  return { data, text: `${style.good('Made')} a ${kind} key.\n${rows}` }
+  return { data, text: `${style.good('Made')} a key pair (${kind}).\n${rows}` }
 }

@@ -1,0 +1,1 @@
+export { dropAgents } from './store.ts'

@@ -1,0 +1,82 @@
+import { Refusal } from '@chancery/contract'
+import {
+  CLOCK_TOLERANCE,
+  FormError,
+  canonicalJson,
+  compareCodePoints,
+  instantOf,
+  readAgentDescriptor,
+  verifyAgentDescriptor,
+  writeInstant,
+  writeJson,
+  writeSortable,
+} from '@chancery/protocol'
+import type { AgentDescriptor, JsonObject } from '@chancery/protocol'
+import type { Call } from '@chancery/service-kit'
+import type { Office } from '../../office.ts'
+import type { RegistrationRow } from '../../store/registrations.ts'
+
+const MAX_BYTES = 16_384
+
+/**
+ * POST /agents
+ * Announces or refreshes an agent. The signature is judged before anything stored, so nobody can probe the
+ * certificates of strangers; an older descriptor never replaces a newer one.
+ */
+export async function register(call: Call, office: Office): Promise<JsonObject> {
+  const descriptor = readDescriptor(call.body)
+  if (descriptor.signatures.length === 0) throw new Refusal('descriptor_signature_required')
+  if (!(await verifyAgentDescriptor(descriptor))) throw new Refusal('invalid_signature')
+  const expected = office.genesis.network_name
+  if (descriptor.network_name !== expected) throw new Refusal('descriptor_network_mismatch', { expected })
+  const now = office.clock.now()
+  const isAhead = instantOf(descriptor.registered_at) - CLOCK_TOLERANCE > now
+  if (isAhead || now > instantOf(descriptor.expires_at)) throw new Refusal('descriptor_expired')
+
+  const outcome = await office.agents.registrations.add(toRow(call, office, descriptor))
+  switch (outcome) {
+    case 'registered':
+      return { status: 'registered', expires_at: descriptor.expires_at }
+    case 'no_certificate':
+      throw new Refusal('node_has_no_active_certificate')
+    case 'key_revoked':
+      throw new Refusal('node_key_revoked')
+    case 'older':
+      throw new Refusal('descriptor_expired')
+  }
+}
+
+function readDescriptor(body: JsonObject): AgentDescriptor {
+  try {
+    if (canonicalJson(body).length > MAX_BYTES) throw new FormError('', 'the descriptor is too large')
+    return readAgentDescriptor(body)
+  } catch (error) {
+    if (error instanceof FormError)
+      throw new Refusal('invalid_agent_descriptor', { field: error.field }, { cause: error })
+    throw error
+  }
+}
+
+function toRow(call: Call, office: Office, descriptor: AgentDescriptor): RegistrationRow {
+  const { agent_id, node_public_key } = descriptor
+  const capabilities = [...new Set(descriptor.capabilities)].sort(compareCodePoints)
+  const event_id = office.ids.uuid()
+  const details = { agent_id, node_public_key, remote_addr: call.remoteAddress, request_id: call.requestId }
+  return {
+    node_public_key,
+    agent_id,
+    // As received: what is served must verify under the node's own signature.
+    descriptor_json: writeJson(call.body),
+    capabilities,
+    capabilities_json: writeJson(capabilities),
+    registered_at: writeSortable(instantOf(descriptor.registered_at)),
+    expires_at: writeSortable(instantOf(descriptor.expires_at)),
+    event_id,
+    event_json: writeJson({
+      event_id,
+      event_type: 'agent_registered',
+      details,
+      created_at: writeInstant(office.clock.now()),
+    }),
+  }
+}

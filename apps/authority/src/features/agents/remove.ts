@@ -1,0 +1,54 @@
+import { Refusal } from '@chancery/contract'
+import {
+  CLOCK_TOLERANCE,
+  MAX_AGENT_LIFETIME_SECONDS,
+  readInstant,
+  seconds,
+  verifyAgentDelete,
+  writeSortable,
+} from '@chancery/protocol'
+import type { Instant, JsonObject } from '@chancery/protocol'
+import type { Call } from '@chancery/service-kit'
+import { causedBy, recordAudit } from '../../audit/record.ts'
+import type { Office } from '../../office.ts'
+import { takeNodeKeys } from '../../store/node-key-locks.ts'
+import { insertTombstone, loadForRemoval, unlistAgents } from './store.ts'
+
+/**
+ * DELETE /agents/{node_public_key}
+ * Only the key itself takes its agent out, with an envelope no older than the registration it removes.
+ */
+export async function remove(call: Call, office: Office): Promise<JsonObject> {
+  const key = call.params['node_public_key'] ?? ''
+  const signedAt = await checkEnvelope(call.body, key, office.clock.now())
+  await office.store.transact(async (tx) => {
+    await takeNodeKeys(office.store, tx, [key])
+    const held = await loadForRemoval(office.store, tx, key, writeSortable(office.clock.now()))
+    if (held === undefined) throw new Refusal('agent_not_registered')
+    if (writeSortable(signedAt) < held.registered_at) throw new Refusal('signed_at_outside_window')
+    await unlistAgents(tx, [key])
+    await insertTombstone(tx, key, writeSortable(signedAt), writeSortable(forgetAfter(signedAt)))
+    const details = { agent_id: held.agent_id, node_public_key: key, ...causedBy(call) }
+    await recordAudit(tx, office, { type: 'agent_deregistered', details })
+  })
+  return { status: 'deregistered' }
+}
+
+/** Checks 2 to 6 of protocol/core 13.4. */
+async function checkEnvelope(body: JsonObject, key: string, now: Instant): Promise<Instant> {
+  const { signature, signed_at, version = 'v1' } = body
+  if (typeof signature !== 'string' || signature === '' || typeof signed_at !== 'string' || signed_at === '')
+    throw new Refusal('delete_signature_required')
+  if (version !== 'v1') throw new Refusal('bad_request')
+  const instant = readInstant(signed_at)
+  if (instant === undefined) throw new Refusal('invalid_signed_at')
+  const age = now - instant
+  if (age > CLOCK_TOLERANCE || age < -CLOCK_TOLERANCE) throw new Refusal('signed_at_outside_window')
+  if (!(await verifyAgentDelete(key, { signed_at, signature }))) throw new Refusal('invalid_signature')
+  return instant
+}
+
+/** No descriptor of before the delete can be alive later than this, however long it was meant to live. */
+function forgetAfter(signedAt: Instant): Instant {
+  return signedAt + seconds(MAX_AGENT_LIFETIME_SECONDS) + CLOCK_TOLERANCE
+}

@@ -1,0 +1,48 @@
+import { Refusal } from '@chancery/contract'
+import { canonicalJson, writeJson, writeSortable } from '@chancery/protocol'
+import { jsonText } from '@chancery/service-kit'
+import type { Answer, Call } from '@chancery/service-kit'
+import type { Office } from '../../office.ts'
+import { pageMembers, readPage } from '../../paging.ts'
+import { countMatches, searchAgents } from './search-store.ts'
+import type { FoundAgent, Place } from './search-store.ts'
+
+/**
+ * GET /agents
+ * With a capability: the descriptors that have exactly this tag, as they were received. Without: how many there are,
+ * never which.
+ */
+export async function search(call: Call, office: Office): Promise<Answer> {
+  const capability = call.query.first('capability') ?? ''
+  if (capability === '') return jsonText(writeJson({ count: await office.agents.count.read(), capability: null }))
+  const page = readPage(call.query)
+  const now = writeSortable(office.clock.now())
+  const { db } = office.store
+  const rows = await searchAgents(db, capability, now, {
+    limit: page.limit + 1,
+    offset: page.offset,
+    after: readPlace(page.after),
+  })
+  const shown = rows.slice(0, page.limit)
+  const last = rows.length > page.limit ? writePlace(shown.at(-1)) : undefined
+  const paging = await pageMembers(page, shown.length, last, (bound) => countMatches(db, capability, now, bound))
+  return jsonText(answerText(capability, shown, writeJson(paging)))
+}
+
+/** Put together from stored texts: descriptors are never parsed and written again on their way out. */
+function answerText(capability: string, shown: readonly FoundAgent[], paging: string): string {
+  const agents = shown.map((agent) => agent.descriptor_json).join(',')
+  const more = paging === '{}' ? '' : `,${paging.slice(1, -1)}`
+  return `{"count":${shown.length},"capability":${canonicalJson(capability)},"agents":[${agents}]${more}}`
+}
+
+function writePlace(row: FoundAgent | undefined): string {
+  return `${row?.registered_at ?? ''}|${row?.node_public_key ?? ''}`
+}
+
+function readPlace(place: string | undefined): Place | undefined {
+  if (place === undefined) return undefined
+  const match = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z)\|([A-Za-z0-9+/=]{44})$/.exec(place)
+  if (match === null) throw new Refusal('invalid_page')
+  return { registered_at: match[1] ?? '', node_public_key: match[2] ?? '' }
+}

@@ -1,0 +1,92 @@
+import { sql } from 'kysely'
+import type { Store, Tx } from '../../store/database.ts'
+import { countDeltas } from '../../store/registrations.ts'
+
+export async function countAgents(db: Tx, now: string): Promise<number> {
+  const row = await db
+    .selectFrom('agent_registrations')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where('listed', '=', 1)
+    .where('expires_at', '>', now)
+    .executeTakeFirst()
+  return Number(row?.count ?? 0)
+}
+
+export async function findDescriptor(db: Tx, node_public_key: string, now: string): Promise<string | undefined> {
+  const row = await db
+    .selectFrom('agent_registrations')
+    .select('descriptor_json')
+    .where('node_public_key', '=', node_public_key)
+    .where('listed', '=', 1)
+    .where('expires_at', '>', now)
+    .executeTakeFirst()
+  return row?.descriptor_json
+}
+
+/** The live registration with its row held. */
+export async function loadForRemoval(
+  store: Store,
+  tx: Tx,
+  node_public_key: string,
+  now: string,
+): Promise<{ registered_at: string; expires_at: string; agent_id: string } | undefined> {
+  const query = tx
+    .selectFrom('agent_registrations')
+    .select(['registered_at', 'expires_at', 'agent_id'])
+    .where('node_public_key', '=', node_public_key)
+    .where('listed', '=', 1)
+    .where('expires_at', '>', now)
+  return (store.backend === 'postgres' ? query.forUpdate() : query).executeTakeFirst()
+}
+
+/** Takes agents out of every answer; what a later descriptor is compared with stays. */
+export async function unlistAgents(tx: Tx, keys: readonly string[]): Promise<number> {
+  if (keys.length === 0) return 0
+  const rows = await tx
+    .updateTable('agent_registrations')
+    .set({ listed: 0 })
+    .where('node_public_key', 'in', keys)
+    .where('listed', '=', 1)
+    .returning(['node_public_key', 'capabilities_json'])
+    .execute()
+  if (rows.length === 0) return 0
+  await tx
+    .deleteFrom('agent_capabilities')
+    .where(
+      'node_public_key',
+      'in',
+      rows.map((row) => row.node_public_key),
+    )
+    .execute()
+  const changes = rows.map((row) => ({
+    node_public_key: row.node_public_key,
+    removed: JSON.parse(row.capabilities_json) as string[],
+    added: [],
+  }))
+  for (const [capability, delta] of countDeltas(changes)) {
+    await tx
+      .updateTable('agent_capability_counts')
+      .set({ agents: sql<number>`agents + ${delta}` })
+      .where('capability', '=', capability)
+      .execute()
+  }
+  return rows.length
+}
+
+/** Called in the revoking transaction: an agent goes with its node's certificate (protocol/core 9.3). */
+export async function dropAgents(tx: Tx, keys: readonly string[]): Promise<void> {
+  for (let at = 0; at < keys.length; at += 500) await unlistAgents(tx, keys.slice(at, at + 500))
+}
+
+export async function insertTombstone(
+  tx: Tx,
+  node_public_key: string,
+  signed_at: string,
+  keep_until: string,
+): Promise<void> {
+  await tx
+    .insertInto('agent_tombstones')
+    .values({ node_public_key, signed_at, keep_until })
+    .onConflict((conflict) => conflict.column('node_public_key').doUpdateSet({ signed_at, keep_until }))
+    .execute()
+}

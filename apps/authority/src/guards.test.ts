@@ -1,0 +1,304 @@
+import { existsSync, readFileSync, readdirSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { ALL_ROUTES, AUDIT_EVENTS, ERRORS, isErrorCode } from '@chancery/contract'
+import type { Access } from '@chancery/contract'
+import { describe, expect, it } from 'vitest'
+import { BINDINGS } from './features.ts'
+
+const ROOT = join(import.meta.dirname, '..', '..', '..')
+
+/** Routes of the contract that no feature serves yet. Binding one without taking it out here fails, and so does the reverse. */
+const NOT_BUILT_YET = [
+  'GET /api-reference',
+  'GET /cli-reference',
+  'GET /',
+  'GET /dashboard',
+  'GET /dashboard.json',
+  'GET /favicon.ico',
+  'GET /favicon.svg',
+  'GET /operator-console-static/styles.css',
+  'GET /operator-console-static/console.js',
+  'GET /operator-console-static/logo.svg',
+  'GET /recognition-graph',
+  'GET /connectome',
+  'GET /connectome.json',
+  'GET /connectome/trust-path',
+  'GET /atlas',
+  'GET /atlas.json',
+  'POST /agents',
+  'GET /agents',
+  'GET /agents/{node_public_key}',
+  'DELETE /agents/{node_public_key}',
+  'GET /attestations',
+  'GET /attestations/{attestation_id}',
+  'POST /admin/attestations',
+  'POST /admin/attestations/{attestation_id}/revoke',
+  'POST /attestations/verify',
+  'POST /attestations/verify-with-treaty',
+  'GET /recognition-policy',
+  'POST /admin/recognition-policy',
+  'GET /recognition-treaties',
+  'GET /recognition-treaties/{treaty_id}',
+  'POST /admin/recognition-treaties',
+  'POST /admin/recognition-treaties/{treaty_id}/revoke',
+  'POST /recognition-treaties/verify',
+  'GET /sovereign-revocation-feed',
+  'POST /admin/sovereign-revocation-feeds/import',
+  'POST /admin/agreements/offer',
+  'POST /admin/agreements/counter',
+  'POST /admin/agreements/accept',
+  'POST /agreements/verify',
+  'POST /admin/boundary/evaluate',
+  'POST /admin/boundary/decide',
+  'POST /boundary/verify',
+  'POST /admin/boundary-policies/validate',
+  'POST /admin/boundary-policies',
+  'POST /admin/boundary-policies/{policy_id}/activate',
+  'POST /admin/boundary-policies/{policy_id}/deactivate',
+  'GET /admin/boundary-policies',
+  'GET /admin/boundary-policies/active',
+  'GET /admin/boundary-policies/{policy_id}/history',
+  'POST /boundary-policies/verify',
+  'POST /evidence/execution',
+  'GET /admin/evidence',
+  'GET /admin/evidence/resources/{resource_id}',
+  'GET /admin/evidence/resource-heads/{resource_id}',
+  'GET /admin/evidence/vendors/{vendor_id}',
+  'GET /admin/evidence/export',
+  'GET /admin/evidence/verify',
+  'GET /admin/evidence/status',
+  'GET /admin/evidence/executor-keys',
+  'POST /admin/evidence/executor-keys',
+  'POST /admin/evidence/executor-keys/{key_id}/retire',
+  'POST /admin/evidence/retention/apply',
+  'POST /admin/trust-evidence',
+  'POST /trust-evidence/verify',
+  'POST /admin/disclosure/commit',
+  'POST /admin/disclosure/nullifier',
+  'POST /disclosure/prove',
+  'POST /disclosure/verify',
+  'POST /admin/consensus/vote',
+  'POST /admin/consensus/proof',
+  'POST /consensus/verify',
+  'POST /admin/data-usage/policy',
+  'POST /admin/data-usage/intent',
+  'GET /data-usage/policy',
+  'POST /data-usage/verify',
+]
+
+/**
+ * Who may call, from protocol/core 11.4, 19 and document 1 ("who may call"), written by hand: a route whose entry in
+ * the contract is loosened must not pass because a test copied it.
+ */
+const WHO_MAY_CALL: Readonly<Record<string, Access>> = {
+  'GET /healthz': 'public',
+  'GET /readyz': 'public',
+  'GET /health': 'public',
+  'GET /metrics': 'internal',
+  'GET /swagger.json': 'public',
+  'GET /surfaces': 'public',
+  'GET /api-reference': 'public',
+  'GET /cli-reference': 'public',
+  'GET /': 'public',
+  'GET /dashboard': 'public',
+  'GET /dashboard.json': 'public',
+  'GET /favicon.ico': 'public',
+  'GET /favicon.svg': 'public',
+  'GET /operator-console-static/styles.css': 'public',
+  'GET /operator-console-static/console.js': 'public',
+  'GET /operator-console-static/logo.svg': 'public',
+  'GET /genesis': 'public',
+  'GET /sovereign.json': 'public',
+  'GET /policy': 'public',
+  'GET /crl': 'public',
+  'GET /nodes': 'public-or-operator:standard',
+  'POST /join': 'node',
+  'POST /heartbeat': 'node',
+  'POST /renew': 'node',
+  'GET /agents': 'public',
+  'GET /agents/{node_public_key}': 'public',
+  'POST /agents': 'node',
+  'DELETE /agents/{node_public_key}': 'node',
+  'GET /attestations': 'public-or-operator:standard',
+  'GET /attestations/{attestation_id}': 'public',
+  'POST /attestations/verify': 'public',
+  'POST /attestations/verify-with-treaty': 'public',
+  'GET /recognition-policy': 'public',
+  'GET /recognition-treaties': 'public',
+  'GET /recognition-treaties/{treaty_id}': 'public',
+  'POST /recognition-treaties/verify': 'public',
+  'GET /sovereign-revocation-feed': 'public',
+  'GET /recognition-graph': 'public',
+  'GET /connectome': 'public',
+  'GET /connectome.json': 'public',
+  'GET /connectome/trust-path': 'public',
+  'GET /atlas': 'public',
+  'GET /atlas.json': 'public',
+  'POST /admin/invite': 'operator:standard',
+  'GET /admin/policy/history': 'operator:standard',
+  'POST /admin/revoke': 'operator:privileged',
+  'POST /admin/operator-keys/{key_id}/revoke': 'operator:privileged',
+  'POST /admin/policy': 'operator:privileged',
+  'POST /admin/policy/rollback': 'operator:privileged',
+  'POST /admin/attestations': 'operator:privileged',
+  'POST /admin/attestations/{attestation_id}/revoke': 'operator:privileged',
+  'POST /admin/recognition-policy': 'operator:privileged',
+  'POST /admin/recognition-treaties': 'operator:privileged',
+  'POST /admin/recognition-treaties/{treaty_id}/revoke': 'operator:privileged',
+  'POST /admin/sovereign-revocation-feeds/import': 'operator:privileged',
+}
+
+/** Audit events of the contract that nothing records yet; kept like NOT_BUILT_YET. */
+const NOT_RECORDED_YET = [
+  'agent_registered',
+  'agent_deregistered',
+  'membership_attestation_issued',
+  'membership_attestation_revoked',
+  'recognition_policy_saved',
+  'recognition_treaty_issued',
+  'recognition_treaty_revoked',
+  'sovereign_revocation_feed_imported',
+  'sovereign_revocation_feed_rejected',
+  'capability_offer_built',
+  'capability_counter_built',
+  'agreement_accepted',
+  'agreement_untrusted',
+  'boundary_decision_made',
+  'boundary_legacy_decide_refused',
+  'boundary_policy_decision_made',
+  'boundary_attestation_decision_made',
+  'boundary_policy_validated',
+  'boundary_policy_published',
+  'boundary_policy_activated',
+  'boundary_policy_deactivated',
+  'decision_stored',
+  'evidence_recorded',
+  'evidence_duplicate',
+  'evidence_rejected',
+  'executor_key_registered',
+  'executor_key_retired',
+  'evidence_retention_applied',
+  'evidence_anchored',
+  'evidence_anchor_refused',
+  'evidence_anchor_failed',
+  'trust_evidence_built',
+  'capability_commitment_created',
+  'capability_nullifier_issued',
+  'validator_vote_cast',
+  'consensus_proof_assembled',
+  'data_license_policy_created',
+  'data_access_intent_created',
+]
+
+interface Source {
+  readonly path: string
+  readonly text: string
+}
+
+/** Every shipped TypeScript source of these folders. */
+function sources(...folders: readonly string[]): readonly Source[] {
+  return folders.flatMap((folder) =>
+    readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+      .map((name) => join(ROOT, folder, name))
+      .filter(
+        (path) =>
+          path.endsWith('.ts') && !/\.(?:test|suite)\.ts$/.test(path) && !/node_modules|[\\/]dist[\\/]/.test(path),
+      )
+      .map((path) => ({ path: relative(ROOT, path), text: readFileSync(path, 'utf8') })),
+  )
+}
+
+function folders(...parents: readonly string[]): string[] {
+  return parents.flatMap((parent) =>
+    readdirSync(join(ROOT, parent), { withFileTypes: true })
+      .filter((entry) => entry.isDirectory() && existsSync(join(ROOT, parent, entry.name, 'src')))
+      .map((entry) => join(parent, entry.name, 'src')),
+  )
+}
+
+/** The words in quotes of the first argument: `new Refusal(isLate ? 'a' : 'b', details)` gives a and b. */
+function refusalCodes(text: string): string[] {
+  return [...text.matchAll(/new Refusal\(\s*([^,()]*(?:\([^()]*\)[^,()]*)*)/g)].flatMap((match) =>
+    [...(match[1] ?? '').matchAll(/'([a-z_]+)'/g)].map((code) => code[1] ?? ''),
+  )
+}
+
+describe('routes', () => {
+  const bound = BINDINGS.map((binding) => binding.route.id)
+
+  it('are bound once each, and only those of the contract', () => {
+    const known = new Map(ALL_ROUTES.map((route) => [route.id, route]))
+    expect(bound.filter((id, index) => bound.indexOf(id) !== index)).toEqual([])
+    // The very entry of the table: a copy could say another access.
+    for (const { route } of BINDINGS) expect(known.get(route.id), route.id).toBe(route)
+  })
+
+  it('of the contract are bound or named as not built yet, never both', () => {
+    const missing = ALL_ROUTES.map((route): string => route.id).filter((id) => !bound.some((other) => other === id))
+    expect(missing.sort()).toEqual(NOT_BUILT_YET.toSorted())
+  })
+
+  it('are open to exactly those the specification names', () => {
+    const given = Object.fromEntries(BINDINGS.map(({ route }) => [route.id, route.access]))
+    const wanted = Object.fromEntries(bound.map((id) => [id, WHO_MAY_CALL[id]]))
+    expect(given).toEqual(wanted)
+  })
+
+  it('under /admin are never open without an operator key', () => {
+    for (const { route } of BINDINGS) {
+      expect(route.path.startsWith('/admin/'), route.id).toBe(/^operator:/.test(route.access))
+    }
+  })
+})
+
+describe('error codes', () => {
+  const used = sources(...folders('apps', 'packages')).flatMap(({ path, text }) =>
+    refusalCodes(text).map((code) => ({ path, code })),
+  )
+
+  it('are found by this scan', () => {
+    expect(refusalCodes("throw new Refusal('a_b', {}); throw new Refusal(f(x) ? 'c' : 'd', { e: 'f' })")).toEqual([
+      'a_b',
+      'c',
+      'd',
+    ])
+    expect(new Set(used.map(({ code }) => code)).size).toBeGreaterThan(20)
+    for (const code of ['bad_request', 'admin_auth_failed', 'last_active_operator_key']) {
+      expect(used.map((one) => one.code)).toContain(code)
+    }
+  })
+
+  it('in sources are all in the table', () => {
+    expect(used.filter(({ code }) => !isErrorCode(code))).toEqual([])
+  })
+
+  const reference = join(ROOT, 'docs', 'reference', 'errors.md')
+  it.runIf(existsSync(reference))('are all in the generated reference', () => {
+    const text = readFileSync(reference, 'utf8')
+    expect(Object.keys(ERRORS).filter((code) => !new RegExp(`\\b${code}\\b`).test(text))).toEqual([])
+  })
+})
+
+describe('audit events', () => {
+  const files = sources('apps/authority/src')
+
+  it('that sources record are all in the table', () => {
+    const types = files
+      .filter(({ text }) => /audit\/record\.ts|audit_events/.test(text))
+      .flatMap(({ path, text }) =>
+        [...text.matchAll(/(?:\btype: |\bevent_type: |record(?:Failure|Audit)\([^'()]*)'([a-z_]+)'/g)].map((match) => ({
+          path,
+          type: match[1] ?? '',
+        })),
+      )
+    expect(types.map(({ type }) => type)).toContain('operator_key_revoked')
+    expect(types.map(({ type }) => type)).toContain('admin_authz_denied')
+    expect(types.filter(({ type }) => !Object.hasOwn(AUDIT_EVENTS, type))).toEqual([])
+  })
+
+  it('of the table are recorded somewhere or named as not recorded yet, never both', () => {
+    const all = files.map(({ text }) => text).join('\n')
+    const silent = Object.keys(AUDIT_EVENTS).filter((type) => !all.includes(`'${type}'`))
+    expect(silent.sort()).toEqual(NOT_RECORDED_YET.toSorted())
+  })
+})

@@ -1,0 +1,67 @@
+import { execFileSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { COMMANDS } from '@chancery/contract'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { World } from '../../world.suite.ts'
+
+let world: World
+beforeAll(async () => {
+  world = await World.make()
+})
+afterAll(() => world.remove())
+
+async function script(shell: string): Promise<string> {
+  return (await world.run(`completion ${shell}`)).stdout
+}
+
+describe.each(['bash', 'zsh', 'fish'])('completion %s', (shell) => {
+  it('knows every command and every flag', async () => {
+    const text = await script(shell)
+    for (const { path, options } of COMMANDS) {
+      expect(text).toContain(path.join(' '))
+      for (const { flags } of options) expect(text).toContain((flags.split(' ')[0] ?? '').slice(2))
+    }
+  })
+})
+
+describe('in a real bash', () => {
+  beforeAll(async () => {
+    writeFileSync(world.path('completion.bash'), await script('bash'))
+    writeFileSync(world.path('genesis.json'), '')
+  })
+
+  /** What TAB would offer after these words; the last one is being typed. */
+  function offered(...words: string[]): string[] {
+    const program = `source completion.bash
+COMP_WORDS=("$@"); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); _chancery; printf '%s\\n' "\${COMPREPLY[@]}"`
+    const out = execFileSync('bash', ['-euc', program, 'bash', 'chancery', ...words], {
+      cwd: world.folder,
+      encoding: 'utf8',
+    })
+    return out.split('\n').filter((word) => word !== '')
+  }
+
+  it.each([
+    [['gen'], ['genesis']],
+    [
+      ['genesis', ''],
+      ['create', 'sign', 'verify'],
+    ],
+    [
+      ['--json', 'keygen', 'n'],
+      ['network-authority', 'node'],
+    ],
+    [['--config', 'genesis', 'operator', ''], ['revoke']],
+    [['network-policy', 'show', '--his'], ['--history']],
+    [['network-policy', 'show', '--j'], ['--json']],
+    [
+      ['authority', 'start', '--evidence-store', ''],
+      ['off', 'on'],
+    ],
+    [['completion', 'f'], ['fish']],
+    [['genesis', 'verify', 'gen'], ['genesis.json']],
+    [['genesis', 'sign', '--genesis', 'gen'], ['genesis.json']],
+  ])('%j', (words, expected) => {
+    expect(offered(...words)).toEqual(expected)
+  })
+})

@@ -1,0 +1,172 @@
+import { chmod, readFile, writeFile } from 'node:fs/promises'
+import { readGenesisBlock, readJson, verifyGenesisBlock } from '@chancery/protocol'
+import type { GenesisBlock, JsonObject } from '@chancery/protocol'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { World } from '../../world.suite.ts'
+
+let world: World
+beforeEach(async () => {
+  world = await World.make()
+  await world.run('keygen root --out root --key-id rs-1')
+  await world.run('keygen network-authority --out na')
+})
+afterEach(() => world.remove())
+
+const CREATE = 'genesis create --network EXAMPLE-NET --root-public-key root.pub --na-public-key na.pub --out g.json'
+const SIGN = 'genesis sign --genesis g.json --root-private-key root.key'
+
+async function block(name = 'g.json'): Promise<GenesisBlock> {
+  return readGenesisBlock(readJson(await readFile(world.path(name), 'utf8')))
+}
+
+async function change(name: string, members: JsonObject): Promise<void> {
+  const before = readJson(await readFile(world.path(name), 'utf8')) as JsonObject
+  await writeFile(world.path(name), JSON.stringify({ ...before, ...members }))
+}
+
+describe('genesis create', () => {
+  it('writes an unsigned block with every default', async () => {
+    expect((await world.run(CREATE)).code).toBe(0)
+    expect(await block()).toMatchObject({
+      network_name: 'EXAMPLE-NET',
+      network_version: 'v0.1',
+      network_authority: { valid_from: '2030-01-02T03:00:00Z', valid_to: '2030-04-02T03:00:00Z' },
+      policy_manifest: { hash: 'sha256:placeholder', url: null },
+      bootstrap_anchors: [],
+      signatures: [],
+    })
+  })
+
+  it('takes keys as base64, anchors and a length', async () => {
+    const { root_public_key: key } = (await world.run(CREATE), await block())
+    const line = `${CREATE.replace('root.pub', key).replace('g.json', 'h.json')} --valid-days 1 --anchor a=h:1 --anchor b=[::1]:2`
+    expect((await world.run(line)).code).toBe(0)
+    expect(await block('h.json')).toMatchObject({
+      root_public_key: key,
+      network_authority: { valid_to: '2030-01-03T03:00:00Z' },
+      bootstrap_anchors: [
+        { id: 'a', endpoint: 'h:1' },
+        { id: 'b', endpoint: '[::1]:2' },
+      ],
+    })
+  })
+
+  it.each([
+    ['one key for both', CREATE.replace('na.pub', 'root.pub'), 'must differ'],
+    ['a private key', CREATE.replace('root.pub', 'root.key'), '--root-public-key is neither'],
+    ['a missing file', CREATE.replace('root.pub', 'gone.pub'), '--root-public-key is neither'],
+    ['no days', `${CREATE} --valid-days 0`, '--valid-days must be'],
+    ['an anchor without port', `${CREATE} --anchor a=host`, '--anchor must read'],
+    ['a bad hash', `${CREATE} --policy-hash ${'x'.repeat(300)}`, 'policy_manifest.hash'],
+  ])('refuses %s', async (_name, line, problem) => {
+    const { code, stderr } = await world.run(line)
+    expect(code).toBe(2)
+    expect(stderr).toContain(problem)
+  })
+
+  it('does not repeat a private key given by mistake', async () => {
+    const seed = (await readFile(world.path('root.key'), 'utf8')).split('\n').at(-2) ?? ''
+    const { stdout, stderr } = await world.run(CREATE.replace('root.pub', seed))
+    expect(seed).toHaveLength(44)
+    expect(stdout + stderr).not.toContain(seed)
+  })
+
+  it('never overwrites a file', async () => {
+    await writeFile(world.path('g.json'), 'precious')
+    const { code, stderr } = await world.run(CREATE)
+    expect(code).toBe(1)
+    expect(stderr).toContain('it exists already')
+    expect(await readFile(world.path('g.json'), 'utf8')).toBe('precious')
+  })
+})
+
+describe('genesis sign', () => {
+  beforeEach(() => world.run(CREATE))
+
+  it('signs in place, under the id the key file notes', async () => {
+    expect((await world.run(SIGN)).code).toBe(0)
+    const signed = await block()
+    expect(signed.signatures.map((each) => each.key_id)).toEqual(['rs-1'])
+    expect(await verifyGenesisBlock(signed)).toEqual({ ok: true })
+  })
+
+  it('keeps the unsigned block with --out, and takes --key-id', async () => {
+    expect((await world.run(`${SIGN} --out s.json --key-id other`)).code).toBe(0)
+    expect((await block()).signatures).toHaveLength(0)
+    expect((await block('s.json')).signatures[0]?.key_id).toBe('other')
+  })
+
+  it('adds nothing the second time', async () => {
+    await world.run(SIGN)
+    expect((await world.run(SIGN)).code).toBe(0)
+    expect((await block()).signatures).toHaveLength(1)
+  })
+
+  it('refuses the key of somebody else', async () => {
+    const { code, stderr } = await world.run(SIGN.replace('root.key', 'na.key'))
+    expect(code).toBe(1)
+    expect(stderr).toContain('is not the root key of the block')
+    expect((await block()).signatures).toHaveLength(0)
+  })
+
+  it('refuses a block changed after it was signed', async () => {
+    await world.run(SIGN)
+    await change('g.json', { network_name: 'OTHER' })
+    const { code, stderr } = await world.run(SIGN)
+    expect(code).toBe(1)
+    expect(stderr).toContain('does not verify')
+  })
+
+  it('warns when others can read the key', async () => {
+    await chmod(world.path('root.key'), 0o640)
+    expect((await world.run(SIGN)).stderr).toContain('chmod 600 root.key')
+    expect((await world.run(`${SIGN} --quiet`)).stderr).toBe('')
+  })
+})
+
+describe('genesis verify', () => {
+  it('says yes with the facts', async () => {
+    await world.run(CREATE)
+    await world.run(SIGN)
+    const { code, stdout } = await world.run('genesis verify g.json')
+    expect(code).toBe(0)
+    expect(stdout).toContain('Valid: ./g.json')
+    expect(stdout).toContain((await block()).root_public_key)
+    expect((await world.run('genesis verify g.json --json')).json()).toMatchObject({ valid: true, window: 'open' })
+  })
+
+  it('says no to a block without signature', async () => {
+    await world.run(CREATE)
+    const { code, stdout } = await world.run('genesis verify g.json')
+    expect(code).toBe(1)
+    expect(stdout).toContain('it carries no signature')
+  })
+
+  it('says no when one of two signatures is bad', async () => {
+    await world.run(CREATE)
+    await world.run(SIGN)
+    const { signatures } = await block()
+    const bad = { key_id: 'x', sig: `${'A'.repeat(86)}==` }
+    await change('g.json', { signatures: [...signatures, bad] })
+    const { code, json } = await world.run('genesis verify g.json --json')
+    expect(code).toBe(1)
+    expect(json()).toEqual({ valid: false, reason: 'invalid_signature' })
+  })
+
+  it.each([
+    ['{"network_name":"a","network_name":"b"}', 'a member name is repeated'],
+    ['{}', 'network_name: is missing'],
+    ['not json', 'no JSON value'],
+  ])('says no to %s', async (text, problem) => {
+    await writeFile(world.path('bad.json'), text)
+    const { code, stdout } = await world.run('genesis verify bad.json')
+    expect(code).toBe(1)
+    expect(stdout).toContain(problem)
+  })
+
+  it('says when there is no file', async () => {
+    const { code, errorJson } = await world.run('genesis verify gone.json --json')
+    expect(code).toBe(1)
+    expect(errorJson()).toMatchObject({ error: { code: 'file_error' } })
+  })
+})

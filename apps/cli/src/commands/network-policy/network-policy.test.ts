@@ -1,0 +1,191 @@
+import { readFile, rm, writeFile } from 'node:fs/promises'
+import { asJson, readPrivateKeyFile, readPublicKeyFile, writeJson } from '@chancery/protocol'
+import type { PolicyManifest } from '@chancery/protocol'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { refused, signedPolicy, standIn } from '../../authority.suite.ts'
+import type { Asked, Reply, StandIn } from '../../authority.suite.ts'
+import { World } from '../../world.suite.ts'
+import type { Ran, WorldOptions } from '../../world.suite.ts'
+
+let world: World
+let server: StandIn
+let policy: PolicyManifest
+let reply: (asked: Asked, count: number) => Reply
+
+async function read(name: string): Promise<string> {
+  return readFile(world.path('na', name), 'utf8')
+}
+
+beforeEach(async () => {
+  world = await World.make()
+  await world.run('init --home na --network EXAMPLE-NET')
+  const audience = readPublicKeyFile(await read('keys/network-authority.pub'))?.value ?? ''
+  const operator = readPublicKeyFile(await read('keys/operator.pub'))?.value ?? ''
+  policy = await signedPolicy(readPrivateKeyFile(await read('keys/network-authority.key'))?.value ?? '', 'p-1')
+  reply = () => ({ json: policy })
+  server = await standIn({ audience, operator }, (asked, count) => reply(asked, count))
+})
+afterEach(async () => {
+  await server.close()
+  await world.remove()
+})
+
+function run(line: string, options: WorldOptions = {}): Promise<Ran> {
+  return world.run(`network-policy ${line} --config na/chancery.toml --url ${server.url}`, options)
+}
+
+describe('network-policy show', () => {
+  it('prints the manifest and that its signature holds', async () => {
+    const { code, stdout } = await run('show')
+    expect(code).toBe(0)
+    expect(stdout).toContain('p-1\n')
+    expect(stdout).toContain('allowed ports     443, 8443')
+    expect(stdout).toContain('valid, by the authority of the configured genesis block')
+    expect(server.asked).toMatchObject([{ route: 'GET /policy', isSigned: false }])
+  })
+
+  it('prints exactly the manifest with --json', async () => {
+    expect((await run('show --json')).stdout).toBe(`${writeJson(policy)}\n`)
+  })
+
+  it('refuses a manifest the pinned authority did not sign', async () => {
+    reply = () => ({ json: asJson({ ...policy, allowed_ports: [1] }) })
+    const { code, stdout, stderr } = await run('show')
+    expect([code, stdout]).toEqual([1, ''])
+    expect(stderr).toContain('is not signed by the authority of')
+  })
+
+  it('says so when nothing pins the authority', async () => {
+    const { code, stdout } = await world.run(`network-policy show --url ${server.url}`)
+    expect(code).toBe(0)
+    expect(stdout).toContain('not checked (no genesis block is configured)')
+  })
+
+  it('does not trust anybody when the pin is gone', async () => {
+    await rm(world.path('na', 'genesis.json'))
+    const { code, stderr } = await run('show')
+    expect(code).toBe(1)
+    expect(stderr).toContain('genesis.json cannot be read')
+    expect(server.asked).toHaveLength(0)
+  })
+
+  it('lists all pages of the history, signed', async () => {
+    const version = { policy_id: 'p-1', active: true, created_at: '2030-01-02T03:00:00Z', policy }
+    reply = (_asked, count) => ({
+      json: {
+        versions: [{ ...version, policy_id: `p-${count}`, active: count === 1 }],
+        next_cursor: count < 3 ? `c${count}` : null,
+      },
+    })
+    const { code, stdout } = await run('show --history')
+    expect(code).toBe(0)
+    expect(stdout.split('\n').map((line) => line.trimEnd())).toEqual([
+      '        POLICY ID  CREATED               MIN CLIENT  PORTS',
+      'active  p-1        2030-01-02T03:00:00Z  0.1.0       443,8443',
+      '        p-2        2030-01-02T03:00:00Z  0.1.0       443,8443',
+      '        p-3        2030-01-02T03:00:00Z  0.1.0       443,8443',
+      '',
+    ])
+    expect(server.asked.map(({ route }) => route)).toEqual([
+      'GET /admin/policy/history',
+      'GET /admin/policy/history?cursor=c1',
+      'GET /admin/policy/history?cursor=c2',
+    ])
+  })
+
+  it('names the command that starts a stopped authority', async () => {
+    await server.close()
+    const { code, stderr } = await run('show')
+    expect(code).toBe(1)
+    expect(stderr).toContain('(ECONNREFUSED)')
+    expect(stderr).toContain('Start it with: chancery authority start --env-file ./na/authority.env')
+  })
+
+  it('says when something else answers', async () => {
+    reply = () => ({ json: { hello: 'world' } })
+    const { code, errorJson } = await run('show --json')
+    expect(code).toBe(1)
+    expect(errorJson()).toMatchObject({ error: { code: 'unusable_answer', request_id: 'r-1' } })
+  })
+})
+
+describe('network-policy publish', () => {
+  it('sends the file, signed, and prints what came into force', async () => {
+    await writeFile(world.path('p.json'), '{"policy_id":"p-1","allowed_ports":[443]}')
+    reply = () => ({ status: 201, json: policy })
+    const { code, stdout } = await run('publish p.json')
+    expect(code).toBe(0)
+    expect(stdout).toContain('Published and active:')
+    expect(server.asked).toEqual([
+      { route: 'POST /admin/policy', body: { policy_id: 'p-1', allowed_ports: [443] }, isSigned: true },
+    ])
+  })
+
+  it('says when the version was there before', async () => {
+    await writeFile(world.path('p.json'), '{}')
+    expect((await run('publish p.json')).stdout).toContain('was stored before')
+  })
+
+  it.each([
+    ['{', 'is not JSON'],
+    ['[]', 'must hold a JSON object'],
+    ['{"a":1,"a":2}', 'a member name is repeated'],
+  ])('sends nothing for %s', async (text, problem) => {
+    await writeFile(world.path('p.json'), text)
+    const { code, stderr } = await run('publish p.json')
+    expect(code).toBe(1)
+    expect(stderr).toContain(problem)
+    expect(server.asked).toHaveLength(0)
+  })
+
+  it('says which member to mend', async () => {
+    await writeFile(world.path('p.json'), '{"routing":{"max_hops":99}}')
+    reply = () => refused('invalid_policy', { field: 'routing.max_hops' })
+    const { code, stderr } = await run('publish p.json')
+    expect(code).toBe(1)
+    expect(stderr).toContain('(invalid_policy)')
+    expect(stderr).toContain('Mend the member routing.max_hops')
+    expect(stderr).toContain('request r-1')
+  })
+
+  it('asks for an operator key when none is known', async () => {
+    await writeFile(world.path('p.json'), '{}')
+    const { code, stderr } = await world.run(`network-policy publish p.json --url ${server.url}`)
+    expect(code).toBe(2)
+    expect(stderr).toContain('Give --operator-key <file>')
+  })
+})
+
+describe('network-policy rollback', () => {
+  it('asks first and names the authority', async () => {
+    const questions: string[] = []
+    const confirm = (question: string): Promise<boolean> => {
+      questions.push(question)
+      return Promise.resolve(true)
+    }
+    const { code, stdout } = await run('rollback p-1 --no-color', { isTTY: true, prompts: { confirm } })
+    expect(code).toBe(0)
+    expect(stdout).toContain('Active again:')
+    expect(questions).toEqual([`Make p-1 the active policy at ${server.url}?`])
+    expect(server.asked).toMatchObject([
+      { route: 'POST /admin/policy/rollback', body: { policy_id: 'p-1' }, isSigned: true },
+    ])
+  })
+
+  it('does nothing after a no', async () => {
+    const { code, stderr } = await run('rollback p-1', {
+      isTTY: true,
+      prompts: { confirm: () => Promise.resolve(false) },
+    })
+    expect(code).toBe(1)
+    expect(stderr).toContain('nothing was changed')
+    expect(server.asked).toHaveLength(0)
+  })
+
+  it('needs --yes where nobody can be asked', async () => {
+    const { code, stderr } = await run('rollback p-1')
+    expect(code).toBe(2)
+    expect(stderr).toContain('Add --yes')
+    expect((await run('rollback p-1 --yes')).code).toBe(0)
+  })
+})

@@ -1,0 +1,146 @@
+import { readFile } from 'node:fs/promises'
+import { readPrivateKeyFile, readPublicKeyFile } from '@chancery/protocol'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { refused, standIn } from '../../authority.suite.ts'
+import type { Asked, Reply, StandIn } from '../../authority.suite.ts'
+import { World } from '../../world.suite.ts'
+
+let world: World
+let server: StandIn
+let reply: (asked: Asked) => Reply
+let audience: string
+
+async function read(name: string): Promise<string> {
+  return readFile(world.path('na', 'keys', name), 'utf8')
+}
+
+beforeEach(async () => {
+  world = await World.make()
+  await world.run('init --home na --network EXAMPLE-NET')
+  audience = readPublicKeyFile(await read('network-authority.pub'))?.value ?? ''
+  const operator = readPublicKeyFile(await read('operator.pub'))?.value ?? ''
+  reply = () => ({ json: REVOKED })
+  server = await standIn({ audience, operator }, (asked) => reply(asked))
+})
+afterEach(async () => {
+  await server.close()
+  await world.remove()
+})
+
+const REVOKED = {
+  key_id: 'ops-2',
+  revoked: true,
+  already_revoked: false,
+  revoked_at: '2030-01-02T03:00:00Z',
+  reason: 'left-the-team',
+  remaining_active_keys: 1,
+}
+
+function line(words = 'operator revoke ops-2 --yes'): string {
+  return `${words} --config na/chancery.toml --url ${server.url}`
+}
+
+describe('operator revoke', () => {
+  it('signs for the pinned authority and says what is left', async () => {
+    const { code, stdout } = await world.run(line('operator revoke ops-2 --reason left-the-team --yes'))
+    expect(code).toBe(0)
+    expect(stdout).toBe(
+      'Revoked operator key ops-2.\n  revoked at        2030-01-02T03:00:00Z\n  reason            left-the-team\n  usable keys left  1\n',
+    )
+    expect(server.asked).toEqual([
+      { route: 'POST /admin/operator-keys/ops-2/revoke', body: { reason: 'left-the-team' }, isSigned: true },
+    ])
+  })
+
+  it('gives the answer as JSON', async () => {
+    expect((await world.run(line('operator revoke ops-2 --yes --json'))).json()).toEqual(REVOKED)
+  })
+
+  it('says when nothing changed', async () => {
+    reply = () => ({ json: { key_id: 'ops-2', revoked: true, already_revoked: true } })
+    const { stdout } = await world.run(line())
+    expect(stdout).toBe('Operator key ops-2 was revoked before; nothing changed.\n')
+    expect((await world.run(`${line()} --json`)).json()).toEqual({
+      key_id: 'ops-2',
+      revoked: true,
+      already_revoked: true,
+    })
+  })
+
+  it('asks before it acts, and takes no for an answer', async () => {
+    const questions: string[] = []
+    const confirm = (question: string): Promise<boolean> => {
+      questions.push(question)
+      return Promise.resolve(false)
+    }
+    const { code } = await world.run(line('operator revoke ops-2'), { isTTY: true, prompts: { confirm } })
+    expect(code).toBe(1)
+    expect(questions[0]).toContain('Revoke operator key ops-2 at http')
+    expect(server.asked).toHaveLength(0)
+  })
+
+  it('does not act unasked in a script', async () => {
+    const { code, errorJson } = await world.run(line('operator revoke ops-2 --json'))
+    expect(code).toBe(2)
+    expect(errorJson()).toMatchObject({ error: { code: 'usage', hint: 'Add --yes to confirm it.' } })
+    expect(server.asked).toHaveLength(0)
+  })
+
+  it.each([
+    ['last_active_operator_key', 'Configure another operator key'],
+    ['unknown_operator_key', 'OPERATOR_PUBLIC_KEYS_JSON'],
+    ['insufficient_operator_tier', 'tier privileged'],
+  ] as const)('explains %s', async (code, advice) => {
+    reply = () => refused(code)
+    const ran = await world.run(line())
+    expect(ran.code).toBe(1)
+    expect(ran.stderr).toContain(advice)
+  })
+
+  it('explains a key the authority does not know', async () => {
+    await world.run('keygen operator --out stranger --key-id stranger')
+    const { code, stderr } = await world.run(`${line()} --operator-key stranger.key`)
+    expect(code).toBe(1)
+    expect(stderr).toContain('does not accept this signature')
+    expect(server.asked).toMatchObject([{ isSigned: false }])
+  })
+
+  it('says when the clock is why', async () => {
+    reply = () => ({ ...refused('admin_auth_failed'), headers: { Date: 'Wed, 02 Jan 2030 02:45:00 GMT' } })
+    const { stderr } = await world.run(line())
+    expect(stderr).toContain('The clock of this machine is 15 minutes ahead of that of the authority.')
+  })
+
+  it('says that the first answer is trusted when nothing is pinned, and asks for the audience', async () => {
+    const metadata = {
+      sovereign_id: 'E',
+      network_name: 'E',
+      network_version: 'v0.1',
+      endpoint: server.url,
+      network_authority: { public_key: audience, valid_from: '2030-01-01T00:00:00Z', valid_to: '2030-04-01T00:00:00Z' },
+      root_public_key: audience,
+      supported_surfaces: {},
+    }
+    reply = ({ route }) => ({ json: route === 'GET /sovereign.json' ? metadata : REVOKED })
+    const words = `operator revoke ops-2 --yes --url ${server.url} --operator-key na/keys/operator.key`
+    const { code, stderr } = await world.run(words)
+    expect(code).toBe(0)
+    expect(stderr).toContain('note: the authority is not pinned')
+    expect(server.asked.map(({ isSigned }) => isSigned)).toEqual([false, true])
+  })
+
+  it('refuses a key id that would reach another route', async () => {
+    const { code } = await world.run(line('operator revoke .. --yes'))
+    expect(code).toBe(2)
+    expect(server.asked).toHaveLength(0)
+  })
+
+  it('prints no private key, whatever happens', async () => {
+    const seed = readPrivateKeyFile(await read('operator.key'))?.value ?? ''
+    for (const answer of [{ json: REVOKED }, refused('internal_server_error'), { json: [] }]) {
+      reply = () => answer
+      const { stdout, stderr } = await world.run(line(), { env: { CHANCERY_DEBUG: '1' } })
+      expect(stdout + stderr).not.toContain(seed)
+    }
+  })
+})

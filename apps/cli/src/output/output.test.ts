@@ -1,0 +1,119 @@
+import { PassThrough } from 'node:stream'
+import { describe, expect, it, vi } from 'vitest'
+import { drain } from '../world.suite.ts'
+import { printError, printResult } from './print.ts'
+import { withProgress } from './progress.ts'
+import { PLAIN, chooseStyle } from './style.ts'
+import { fields, table } from './table.ts'
+import { shellWord, visible } from './visible.ts'
+
+describe('visible', () => {
+  it.each([
+    ['plain Zoë 😀', 'plain Zoë 😀'],
+    ['a\u001b[31mb\n', 'a\\u001b[31mb\\u000a'],
+    ['user\u202egnp.exe', 'user\\u202egnp.exe'],
+    ['tag\u{e0041}', 'tag\\u{e0041}'],
+    ['lone\ud800', 'lone\ufffd'],
+  ])('%j', (given, shown) => {
+    expect(visible(given)).toBe(shown)
+  })
+})
+
+describe('shellWord', () => {
+  it.each([
+    ['./na/authority.env', './na/authority.env'],
+    ['my folder', "'my folder'"],
+    ["it's $(x)", "'it'\\''s $(x)'"],
+  ])('%s', (given, word) => {
+    expect(shellWord(given)).toBe(word)
+  })
+})
+
+describe('table', () => {
+  it('aligns columns and keeps rows on one line each', () => {
+    const shown = table(
+      ['', 'ID'],
+      [
+        ['active', 'p-1'],
+        ['', 'a\nb'],
+      ],
+    )
+    expect(shown.split('\n')).toEqual(['        ID', 'active  p-1', '        a\\u000ab'])
+  })
+
+  it('aligns fields', () => {
+    expect(
+      fields([
+        ['a', '1'],
+        ['long name', '2'],
+      ]),
+    ).toBe('  a          1\n  long name  2')
+  })
+})
+
+describe('chooseStyle', () => {
+  it.each([
+    ['a terminal', { isTTY: true }, {}, false, true],
+    ['a file', {}, {}, false, false],
+    ['NO_COLOR', { isTTY: true }, { NO_COLOR: '1' }, false, false],
+    ['an empty NO_COLOR', { isTTY: true }, { NO_COLOR: '' }, false, true],
+    ['--no-color', { isTTY: true }, {}, true, false],
+    ['a dumb terminal', { isTTY: true }, { TERM: 'dumb' }, false, false],
+  ])('%s', (_name, output, env, isRefused, isColored) => {
+    expect(chooseStyle(output, env, isRefused) !== PLAIN).toBe(isColored)
+  })
+})
+
+describe('print', () => {
+  it('gives data or text, never both', () => {
+    const [json, text] = [new PassThrough(), new PassThrough()]
+    printResult(json, { data: { a: 1 }, text: 'one' }, true)
+    printResult(text, { data: { a: 1 }, text: 'one\n' }, false)
+    expect([drain(json), drain(text)]).toEqual(['{"a":1}\n', 'one\n'])
+  })
+
+  it('gives an error with everything needed to follow it up', () => {
+    const error = {
+      code: 'conflict',
+      message: 'No.',
+      hint: 'Do this.',
+      requestId: 'r-1',
+      details: { a: 1 },
+      exitCode: 1 as const,
+    }
+    const [json, text] = [new PassThrough(), new PassThrough()]
+    printError(json, error, true, PLAIN)
+    printError(text, error, false, PLAIN)
+    expect(drain(json)).toBe(
+      '{"error":{"code":"conflict","message":"No.","hint":"Do this.","details":{"a":1},"request_id":"r-1"}}\n',
+    )
+    expect(drain(text)).toBe('error: No. (conflict)\n  Do this.\n  request r-1\n')
+  })
+})
+
+describe('withProgress', () => {
+  async function shown(ms: number, showProgress: boolean): Promise<string> {
+    vi.useFakeTimers()
+    try {
+      const stderr = new PassThrough()
+      const work = withProgress({ stderr, showProgress }, 'Waiting', async ({ say }) => {
+        await new Promise((resolve) => setTimeout(resolve, ms))
+        say('Still waiting')
+      })
+      await vi.advanceTimersByTimeAsync(ms)
+      await work
+      return drain(stderr)
+    } finally {
+      vi.useRealTimers()
+    }
+  }
+
+  it('is silent for a second and off a terminal', async () => {
+    expect(await shown(900, true)).toBe('')
+    expect(await shown(5000, false)).toBe('')
+  })
+
+  it('shows a line and removes it', async () => {
+    expect(await shown(1500, true)).toBe('\r\u001b[2KWaiting …\r\u001b[2KStill waiting …\r\u001b[2K')
+  })
+})

@@ -1,0 +1,106 @@
+import { COMMANDS } from '@chancery/contract'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { World } from './world.suite.ts'
+
+let world: World
+beforeAll(async () => {
+  world = await World.make()
+})
+afterAll(() => world.remove())
+
+describe('help', () => {
+  it('lists every first word when nothing is asked', async () => {
+    const { code, stdout } = await world.run('')
+    expect(code).toBe(0)
+    for (const { path } of COMMANDS) expect(stdout).toContain(`  ${path[0]}`)
+  })
+
+  it.each(COMMANDS.map((command) => [command.path.join(' '), command] as const))(
+    'of %s shows all of its data',
+    async (line, command) => {
+      const { code, stdout } = await world.run(`${line} --help`)
+      expect(code).toBe(0)
+      for (const option of command.options) expect(stdout).toContain(option.flags)
+      for (const example of command.examples) expect(stdout).toContain(example.line)
+      expect(stdout).toContain('--json')
+    },
+  )
+
+  it('of a group goes to standard error when a command is missing', async () => {
+    const { code, stdout, stderr } = await world.run('genesis')
+    expect([code, stdout]).toEqual([2, ''])
+    expect(stderr).toContain('verify <file>')
+  })
+})
+
+describe('a wrong call', () => {
+  it.each([
+    ['genezis', "unknown command 'genezis'", '(Did you mean genesis?)'],
+    ['genesis verfy', "unknown command 'verfy'", '(Did you mean verify?)'],
+    ['genesis verify', "missing required argument 'file'", 'See: chancery genesis verify --help'],
+    ['genesis verify a b', 'too many arguments', 'See: chancery genesis verify --help'],
+    [
+      'genesis create --out g',
+      '--network, --root-public-key, --na-public-key must be given',
+      'See: chancery genesis create --help',
+    ],
+    ['keygen root --owt x', "unknown option '--owt'", '(Did you mean --out?)'],
+    ['completion tcsh', "'tcsh' is invalid", 'bash, zsh, fish'],
+    ['authority start --evidence-store maybe', "'maybe' is invalid", 'off, on'],
+  ])('%s ends with 2 and says what to do', async (line, problem, advice) => {
+    const { code, stdout, stderr } = await world.run(line)
+    expect([code, stdout]).toEqual([2, ''])
+    expect(stderr).toContain(problem)
+    expect(stderr).toContain(advice)
+  })
+
+  it('refuses an empty value, which an unset variable leaves behind', async () => {
+    const { code, stderr } = await world.run(['init', '--home', '', '--network', 'X'])
+    expect(code).toBe(2)
+    expect(stderr).toContain('It is empty')
+  })
+
+  it('is one JSON document with --json', async () => {
+    const { stderr, errorJson } = await world.run('genesis verify --json')
+    expect(errorJson()).toMatchObject({ error: { code: 'usage', message: "missing required argument 'file'" } })
+    expect(stderr.trim().split('\n')).toHaveLength(1)
+  })
+
+  it('prints no control characters of its caller', async () => {
+    const { stderr } = await world.run(['gen\u001b[31mesis'])
+    expect(stderr).not.toContain('\u001b')
+  })
+})
+
+describe('options', () => {
+  it('of the program stand before or after the command', async () => {
+    const [before, after] = [await world.run('--json completion bash'), await world.run('completion bash --json')]
+    expect(before.json()).toEqual(after.json())
+  })
+
+  it('--version is the program before a command and the network after `genesis create`', async () => {
+    expect((await world.run('--version')).stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
+    await world.run('keygen root --out root')
+    await world.run('keygen network-authority --out na')
+    const made = await world.run(
+      'genesis create --network N --root-public-key root.pub --na-public-key na.pub --out g.json --version v9',
+    )
+    expect(made.stdout).toContain('N v9')
+  })
+})
+
+describe('colors', () => {
+  const line = 'keygen node --force --out colored'
+
+  it('are for terminals only', async () => {
+    expect((await world.run(line)).stdout).not.toContain('\u001b')
+    expect((await world.run(line, { isTTY: true })).stdout).toContain('\u001b[32m')
+  })
+
+  it('are off when the user says so', async () => {
+    expect((await world.run(line, { isTTY: true, env: { NO_COLOR: '1' } })).stdout).not.toContain('\u001b')
+    expect((await world.run(`${line} --no-color`, { isTTY: true })).stdout).not.toContain('\u001b')
+    expect((await world.run(`--no-color ${line}`, { isTTY: true })).stdout).not.toContain('\u001b')
+    expect((await world.run('genezis --no-color', { isTTY: true })).stderr).not.toContain('\u001b')
+  })
+})

@@ -1,0 +1,35 @@
+import { PassThrough } from 'node:stream'
+import { expect, it } from 'vitest'
+import { terminalPrompts } from './prompts.ts'
+
+/** A person at a terminal: keys go in, the screen comes out. */
+function terminal(): { stdin: PassThrough; stderr: PassThrough; type: (keys: string) => void } {
+  const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => stdin })
+  const stderr = Object.assign(new PassThrough(), { isTTY: true, columns: 80, rows: 24 })
+  stderr.resume()
+  return { stdin, stderr, type: (keys) => setTimeout(() => stdin.write(keys), 20) }
+}
+
+it('takes Enter for no', async () => {
+  const person = terminal()
+  person.type('\r')
+  expect(await terminalPrompts(person).confirm('Revoke?')).toBe(false)
+})
+
+it('takes y for yes', async () => {
+  const person = terminal()
+  person.type('y')
+  expect(await terminalPrompts(person).confirm('Revoke?')).toBe(true)
+})
+
+it('gives the default for an empty answer', async () => {
+  const person = terminal()
+  person.type('\r')
+  expect(await terminalPrompts(person).text('Folder', './na', () => undefined)).toBe('./na')
+})
+
+it('changes nothing when the person leaves', async () => {
+  const person = terminal()
+  person.type('\u0003')
+  await expect(terminalPrompts(person).confirm('Revoke?')).rejects.toMatchObject({ code: 'cancelled' })
+})

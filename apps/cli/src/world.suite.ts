@@ -1,0 +1,89 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
+import { readJson } from '@chancery/protocol'
+import type { JsonObject } from '@chancery/protocol'
+import type { Context, Prompts } from './context.ts'
+import { runProgram } from './program.ts'
+
+export interface WorldOptions {
+  readonly isTTY?: boolean
+  readonly env?: Readonly<Record<string, string>>
+  readonly prompts?: Partial<Prompts>
+  readonly cwd?: string
+}
+
+export interface Ran {
+  readonly code: number
+  readonly stdout: string
+  readonly stderr: string
+  /** The one document of --json. */
+  readonly json: () => JsonObject
+  readonly errorJson: () => JsonObject
+}
+
+/** A folder of its own, with a program that runs in it. */
+export class World {
+  readonly folder: string
+
+  private constructor(folder: string) {
+    this.folder = folder
+  }
+
+  static async make(): Promise<World> {
+    return new World(await mkdtemp(join(tmpdir(), 'chancery-cli-')))
+  }
+
+  path(...names: readonly string[]): string {
+    return join(this.folder, ...names)
+  }
+
+  async run(line: string | readonly string[], options: WorldOptions = {}): Promise<Ran> {
+    const [stdin, stdout, stderr] = [stream(options), stream(options), stream(options)]
+    const context: Context = {
+      stdin,
+      stdout,
+      stderr,
+      env: options.env ?? {},
+      cwd: options.cwd ?? this.folder,
+      userHome: this.path('user'),
+      now: () => NOW,
+      prompts: { confirm: unexpected, text: unexpected, ...options.prompts },
+    }
+    const code = await runProgram(
+      typeof line === 'string' ? line.split(' ').filter((word) => word !== '') : line,
+      context,
+    )
+    const [out, error] = [drain(stdout), drain(stderr)]
+    return { code, stdout: out, stderr: error, json: () => parse(out), errorJson: () => parse(error) }
+  }
+
+  remove(): Promise<void> {
+    return rm(this.folder, { recursive: true, force: true })
+  }
+}
+
+/** 2030-01-02T03:00:00Z. */
+export const NOW = 1_893_553_200_000_000n
+
+function stream(options: WorldOptions): PassThrough & { isTTY: boolean } {
+  return Object.assign(new PassThrough(), { isTTY: options.isTTY === true })
+}
+
+export function drain(from: PassThrough): string {
+  let out = ''
+  // A read gives one chunk, not all of them.
+  for (let chunk = from.read() as Buffer | null; chunk !== null; chunk = from.read() as Buffer | null) {
+    out += chunk.toString()
+  }
+  return out
+}
+
+function parse(text: string): JsonObject {
+  return readJson(text) as JsonObject
+}
+
+function unexpected(): Promise<never> {
+  throw new Error('nobody expected a question')
+}

@@ -1,0 +1,100 @@
+import { fork } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { setTimeout as pause } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { systemClock } from '@chancery/service-kit'
+import { operatorCaller, send } from './callers.ts'
+import type { SendOptions, TestAnswer } from './callers.ts'
+import type { TestNetwork } from './test-network.ts'
+import { freePort } from './throwaway-postgres.ts'
+
+export interface ProcessOptions {
+  readonly network: TestNetwork
+  /** DB_PATH or DATABASE_URL, and whatever else differs from the network's settings. */
+  readonly settings: Readonly<Record<string, string>>
+  readonly execArgv?: readonly string[]
+}
+
+/** An authority from sources in a process of its own, to be killed without hurting anyone. */
+export interface AuthorityProcess {
+  readonly url: string
+  readonly pid: number
+  /** What it wrote to its log, newest last; the oldest lines go. */
+  readonly log: readonly string[]
+  /** Resolves with the signal or exit code. */
+  readonly exited: Promise<string | number>
+  request(method: string, target: string, options?: SendOptions): Promise<TestAnswer>
+  as(name: 'privileged' | 'standard'): ReturnType<typeof operatorCaller>
+  /** kill -9. */
+  kill(): Promise<void>
+  /** As a balancer would: SIGTERM, and kill -9 when that takes too long. */
+  stop(): Promise<void>
+}
+
+const START_SECONDS = 30
+const STOP_SECONDS = 15
+const LOG_LINES = 200
+
+export async function startAuthorityProcess({
+  network,
+  settings,
+  execArgv = [],
+}: ProcessOptions): Promise<AuthorityProcess> {
+  const port = await freePort()
+  const url = `http://127.0.0.1:${port}`
+  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
+  const child = fork(fileURLToPath(new URL(`authority-process-main.${extension}`, import.meta.url)), [], {
+    env: { ...network.settings, HOST: '127.0.0.1', PORT: String(port), ...settings },
+    execArgv: ['--conditions=development', ...execArgv],
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  })
+  const log = keepLog(child)
+  const exited = once(child, 'exit').then(([code, signal]) => (signal as string | null) ?? (code as number))
+  const end = async (signal: 'SIGKILL' | 'SIGTERM'): Promise<void> => {
+    child.kill(signal)
+    const limit = setTimeout(() => child.kill('SIGKILL'), STOP_SECONDS * 1000)
+    await exited
+    clearTimeout(limit)
+  }
+  await awaitHealthy(child, url, log)
+  return {
+    url,
+    pid: child.pid ?? 0,
+    log,
+    exited,
+    request: (method, target, options) => send(url, method, target, options),
+    as: (name) => operatorCaller(url, network.operators[name], network.authority.publicKey, () => systemClock.now()),
+    kill: () => end('SIGKILL'),
+    stop: () => end('SIGTERM'),
+  }
+}
+
+function keepLog(child: ChildProcess): string[] {
+  const lines: string[] = []
+  const keep = (chunk: Buffer): void => {
+    lines.push(
+      ...chunk
+        .toString('utf8')
+        .split('\n')
+        .filter((line) => line !== ''),
+    )
+    lines.splice(0, Math.max(0, lines.length - LOG_LINES))
+  }
+  child.stdout?.on('data', keep)
+  child.stderr?.on('data', keep)
+  return lines
+}
+
+async function awaitHealthy(child: ChildProcess, url: string, log: readonly string[]): Promise<void> {
+  const deadline = performance.now() + START_SECONDS * 1000
+  while (performance.now() < deadline) {
+    if (child.exitCode !== null || child.signalCode !== null)
+      throw new Error(`the authority ended at its start: ${log.join('\n')}`)
+    const answer = await send(url, 'GET', '/healthz').catch(() => undefined)
+    if (answer?.status === 200) return
+    await pause(25)
+  }
+  child.kill('SIGKILL')
+  throw new Error(`the authority did not start within ${START_SECONDS} s: ${log.join('\n')}`)
+}

@@ -1,0 +1,53 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { LIMITERS } from '@chancery/contract'
+import { DAY, draftGenesisBlock, signList, writeInstant, writeJson, writePrivateKeyFile } from '@chancery/protocol'
+import type { Signer } from '@chancery/protocol'
+import { systemClock } from '@chancery/service-kit'
+import { testSeed, testSigner } from './keys.ts'
+
+/** Keys, genesis block and operators of a network whose authorities run as processes of their own. */
+export interface TestNetwork {
+  readonly name: string
+  readonly authority: Signer
+  /** `privileged` and `standard`, each with the tier of its name. */
+  readonly operators: Readonly<Record<'privileged' | 'standard', Signer>>
+  /** What every process of the network is started with. Limits are so high that nobody meets them. */
+  readonly settings: Readonly<Record<string, string>>
+  remove(): Promise<void>
+}
+
+export async function createTestNetwork(name = 'TEST-NET'): Promise<TestNetwork> {
+  const folder = await mkdtemp(join(tmpdir(), 'chancery-network-'))
+  const root = await testSigner('rs-test', 'root')
+  const authority = await testSigner('na-test', 'na')
+  const operators = { privileged: await testSigner('op-privileged'), standard: await testSigner('op-standard') }
+  const now = systemClock.now()
+  const window = { valid_from: writeInstant(now - DAY), valid_to: writeInstant(now + 90n * DAY) }
+  const draft = draftGenesisBlock({
+    network_name: name,
+    root_public_key: root.publicKey,
+    network_authority: { public_key: authority.publicKey, ...window },
+  })
+  const [genesisFile, keyFile] = [join(folder, 'genesis.json'), join(folder, 'na.key')]
+  await writeFile(genesisFile, writeJson(await signList(draft, root)))
+  await writeFile(keyFile, writePrivateKeyFile(testSeed('na'), authority.keyId), { mode: 0o600 })
+  const [privileged, standard] = [operators.privileged.publicKey, operators.standard.publicKey]
+  return {
+    name,
+    authority,
+    operators,
+    settings: {
+      ...Object.fromEntries(Object.values(LIMITERS).map(({ setting }) => [setting, '100000000'])),
+      GENESIS_FILE: genesisFile,
+      NA_PRIVATE_KEY_FILE: keyFile,
+      NA_KEY_ID: authority.keyId,
+      OPERATOR_PUBLIC_KEYS_JSON: JSON.stringify({ 'op-privileged': privileged, 'op-standard': standard }),
+      OPERATOR_KEY_TIERS_JSON: JSON.stringify({ 'op-privileged': 'privileged', 'op-standard': 'standard' }),
+      LOG_LEVEL: 'warn',
+      LOG_FORMAT: 'json',
+    },
+    remove: () => rm(folder, { recursive: true, force: true }),
+  }
+}
