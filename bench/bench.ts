@@ -2,7 +2,7 @@ import type { Cleanup } from './cleanup.ts'
 
 export interface BenchOptions {
   readonly rounds: number
-  readonly sliceSeconds: number
+  readonly seconds: number
   /** Where the product's processor profiles go; undefined makes none (profiling slows the product down). */
   readonly profileDirectory: string | undefined
   /** A directory for keys and files, removed at the end. */

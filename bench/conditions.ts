@@ -16,8 +16,9 @@
  *   row by its own named prepared statement, over a pool as large as the product's.
  * - Closed loop: CONNECTIONS kept connections, one request in flight on each, requests built before the clock starts.
  *   Signed requests have fresh nonces and are signed before the slice; both contenders get requests of the same bytes.
- * - Contenders take turns. In a round each has one second, in two halves: a, b, c, then c, b, a, so that a machine that
- *   grows quicker or slower meanwhile treats all alike. What counts is the median of the ratios inside the rounds.
+ * - Contenders take turns. In a round each has one second, in TURNS slices: a, b, c, then c, b, a, and again, so that a
+ *   machine that grows quicker or slower meanwhile treats all alike. What counts is the median of the ratios inside the
+ *   rounds.
  *   Rounds in which other processes (or a hypervisor) took more than MAX_FOREIGN_CORES are discarded and repeated while
  *   the time lasts.
  */
@@ -26,7 +27,9 @@
 export const CONNECTIONS = 64
 
 export const DEFAULT_ROUNDS = 9
-export const DEFAULT_SLICE_SECONDS = 1
+export const DEFAULT_ROUND_SECONDS = 1
+/** Slices of one contender in one round. Even, so that every order is met by its mirror image. */
+export const TURNS = 4
 export const WARM_UP_SECONDS = 2
 
 export const MAX_FOREIGN_CORES = 0.2

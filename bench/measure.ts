@@ -1,7 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { MAX_FOREIGN_CORES, MEASURE_SECONDS_MAX, WARM_UP_SECONDS } from './conditions.ts'
+import { MAX_FOREIGN_CORES, MEASURE_SECONDS_MAX, TURNS, WARM_UP_SECONDS } from './conditions.ts'
 import { ForeignLoad, processSeconds } from './cpu.ts'
 import type { LoadReport } from './load-task.ts'
+import { mean } from './statistics.ts'
 
 /** Something that can be put under load for a slice. */
 export interface Contender {
@@ -32,7 +33,8 @@ export interface Rounds {
 
 export interface MeasureOptions {
   readonly rounds: number
-  readonly sliceSeconds: number
+  /** Load on each contender per round, over all its slices. */
+  readonly seconds: number
   /** Every process of this benchmark, as of now. */
   readonly ownPids: () => readonly number[]
   readonly progress: (line: string) => void
@@ -67,7 +69,8 @@ async function runRound({ contenders, calm, loud }: Course, options: MeasureOpti
   // Who begins changes from round to round, so that nobody always has the place after the pause.
   const shift = (calm.length + loud.length) % contenders.length
   const order = [...contenders.slice(shift), ...contenders.slice(0, shift)]
-  const round = await measureRound([...order, ...order.toReversed()], options)
+  const turns = Array.from({ length: TURNS }, (_, turn) => (turn % 2 === 0 ? order : order.toReversed())).flat()
+  const round = await measureRound(turns, options)
   const isCalm = round.foreignCores <= MAX_FOREIGN_CORES
   if (isCalm) calm.push(round)
   else loud.push(round)
@@ -80,11 +83,11 @@ async function measureRound(order: readonly Contender[], options: MeasureOptions
   const slices = new Map<string, MeasuredSlice[]>()
   for (const contender of order) {
     const before = processSeconds(contender.pid)
-    const report = await contender.slice(options.sliceSeconds / 2)
+    const report = await contender.slice(options.seconds / TURNS)
     const serverMicros = ((processSeconds(contender.pid) - before) * 1_000_000) / report.requests
     slices.set(contender.name, [...(slices.get(contender.name) ?? []), { ...report, serverMicros }])
     // The server closes its connections and collects what the slice left; that must not fall into the next one.
-    await pause(30)
+    await pause(10)
   }
   return { slices, foreignCores: foreign.cores() }
 }
@@ -98,6 +101,6 @@ function judge({ calm, loud }: Course, wanted: number): Rounds {
 function describe({ slices, foreignCores }: Round): string {
   const rates = [...slices]
     .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([name, each]) => `${name} ${each.map(({ rate }) => Math.round(rate)).join(' and ')}/s`)
+    .map(([name, each]) => `${name} ${Math.round(mean(each.map(({ rate }) => rate)))}/s`)
   return `${rates.join(', ')}; foreign ${foreignCores.toFixed(2)} cores`
 }

@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util'
 import { adminRead } from './admin-read.ts'
 import type { Bench } from './bench.ts'
 import { Cleanup } from './cleanup.ts'
-import { DEFAULT_ROUNDS, DEFAULT_SLICE_SECONDS } from './conditions.ts'
+import { DEFAULT_ROUNDS, DEFAULT_ROUND_SECONDS } from './conditions.ts'
 import { publicMaterial } from './public-material.ts'
 
 const BENCHES: readonly Bench[] = [publicMaterial, adminRead]
@@ -24,7 +24,7 @@ async function main(args: string[]): Promise<number> {
     options: {
       list: { type: 'boolean', default: false },
       rounds: { type: 'string', default: String(DEFAULT_ROUNDS) },
-      seconds: { type: 'string', default: String(DEFAULT_SLICE_SECONDS) },
+      seconds: { type: 'string', default: String(DEFAULT_ROUND_SECONDS) },
       profile: { type: 'string' },
     },
   })
@@ -33,18 +33,18 @@ async function main(args: string[]): Promise<number> {
     return 0
   }
   const bench = BENCHES.find(({ name }) => name === positionals[0])
-  const [rounds, sliceSeconds] = [Number(values.rounds), Number(values.seconds)]
-  const isUsable = Number.isInteger(rounds) && rounds > 0 && sliceSeconds > 0 && sliceSeconds <= 60
+  const [rounds, seconds] = [Number(values.rounds), Number(values.seconds)]
+  const isUsable = Number.isInteger(rounds) && rounds > 0 && seconds > 0 && seconds <= 60
   if (bench === undefined || positionals.length !== 1 || !isUsable) {
     process.stderr.write(`${USAGE}\n`)
     return 1
   }
-  return runBench(bench, { rounds, sliceSeconds, profileDirectory: values.profile })
+  return runBench(bench, { rounds, seconds, profileDirectory: values.profile })
 }
 
 async function runBench(
   bench: Bench,
-  chosen: { readonly rounds: number; readonly sliceSeconds: number; readonly profileDirectory: string | undefined },
+  chosen: { readonly rounds: number; readonly seconds: number; readonly profileDirectory: string | undefined },
 ): Promise<number> {
   const cleanup = new Cleanup()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {

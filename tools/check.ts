@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
+import { parseArgs, stripVTControlCharacters } from 'node:util'
 
 /**
  * `npm run check`: everything that decides whether a change may stay. Every step runs, also after a failure; the last
@@ -36,7 +36,11 @@ const SOURCES = '--conditions=development'
 
 const STEPS: readonly Step[] = [
   { name: 'format', command: ['oxfmt', '--check', '.'], repeat: 'npx oxfmt --check .   (mend: npm run format)' },
-  { name: 'lint', command: ['oxlint', '--type-aware', '--deny-warnings'], repeat: 'npx oxlint --type-aware' },
+  {
+    name: 'lint',
+    command: ['oxlint', '--type-aware', '--deny-warnings'],
+    repeat: 'npx oxlint --type-aware   (mend: add --fix)',
+  },
   { name: 'types', command: ['tsc', '-b'], repeat: 'npx tsc -b' },
   { name: 'imports', command: ['node', 'tools/check-imports.ts'], repeat: 'npx node tools/check-imports.ts' },
   {
@@ -100,7 +104,7 @@ function run([program, ...args]: Step['command']): Promise<Ended> {
     const chunks: Buffer[] = []
     child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk))
     child.stderr.on('data', (chunk: Buffer) => chunks.push(chunk))
-    const text = (): string => Buffer.concat(chunks).toString('utf8')
+    const text = (): string => stripVTControlCharacters(Buffer.concat(chunks).toString('utf8'))
     child.on('error', (error) => resolve({ isGood: false, output: `${text()}\n${program}: ${error.message}` }))
     child.on('close', (code, signal) =>
       resolve({ isGood: code === 0, output: signal === null ? text() : `${text()}\nended by ${signal}` }),

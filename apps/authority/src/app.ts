@@ -16,6 +16,7 @@ import { openNonceBook } from './auth/nonces.ts'
 import { RevokedOperatorKeys } from './auth/operator-keys.ts'
 import { BINDINGS } from './features.ts'
 import { openAgentDesk } from './features/agents/desk.ts'
+import { GraphKeeper } from './features/connectome/keeper.ts'
 import { CrlDesk } from './features/crl/desk.ts'
 import { openEnrollmentDesk } from './features/enrollment/desk.ts'
 import { registerGauges } from './features/health/gauges.ts'
@@ -80,6 +81,7 @@ export async function startAuthority(settings: AuthoritySettings, parts: AppPart
     enrollment: openEnrollmentDesk(store, clock),
     crl: new CrlDesk(),
     agents: openAgentDesk(store, clock),
+    connectome: new GraphKeeper(),
     clock,
     ids,
     log,
@@ -110,6 +112,7 @@ export async function startAuthority(settings: AuthoritySettings, parts: AppPart
       await office.enrollment.close()
       await office.crl.close()
       await office.agents.close()
+      await office.connectome.close()
       await office.nonces.close()
       await office.limiter.close()
       await store.close()

@@ -1,11 +1,17 @@
 import type { Binding } from '@chancery/service-kit'
 import { agentRoutes } from './features/agents/routes.ts'
+import { attestationRoutes } from './features/attestations/routes.ts'
+import { connectomeRoutes } from './features/connectome/routes.ts'
 import { crlRoutes } from './features/crl/routes.ts'
+import { dashboardRoutes } from './features/dashboard/routes.ts'
 import { enrollmentRoutes } from './features/enrollment/routes.ts'
 import { healthRoutes } from './features/health/routes.ts'
 import { operatorKeyRoutes } from './features/operator-keys/routes.ts'
 import { policyRoutes } from './features/policy/routes.ts'
+import { recognitionPolicyRoutes } from './features/recognition-policy/routes.ts'
+import { recognitionTreatyRoutes } from './features/recognition-treaties/routes.ts'
 import { referenceRoutes } from './features/reference/routes.ts'
+import { revocationFeedRoutes } from './features/revocation-feeds/routes.ts'
 import { sovereignRoutes } from './features/sovereign/routes.ts'
 import type { Office } from './office.ts'
 
@@ -19,4 +25,10 @@ export const BINDINGS: readonly Binding<Office>[] = [
   ...agentRoutes,
   ...policyRoutes,
   ...operatorKeyRoutes,
+  ...attestationRoutes,
+  ...recognitionPolicyRoutes,
+  ...recognitionTreatyRoutes,
+  ...revocationFeedRoutes,
+  ...connectomeRoutes,
+  ...dashboardRoutes,
 ]

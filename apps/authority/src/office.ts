@@ -4,6 +4,7 @@ import type { Clock, Coalesced, Ids, Limiter, Log } from '@chancery/service-kit'
 import type { NonceBook } from './auth/nonces.ts'
 import type { OperatorKeyring, RevokedOperatorKeys } from './auth/operator-keys.ts'
 import type { AgentDesk } from './features/agents/desk.ts'
+import type { GraphKeeper } from './features/connectome/keeper.ts'
 import type { CrlDesk } from './features/crl/desk.ts'
 import type { EnrollmentDesk } from './features/enrollment/desk.ts'
 import type { PublicMaterial } from './features/public-material.ts'
@@ -38,6 +39,8 @@ export interface Office {
   readonly crl: CrlDesk
   /** Announcements that wait share a transaction. */
   readonly agents: AgentDesk
+  /** The recognition graph in memory. */
+  readonly connectome: GraphKeeper
   readonly clock: Clock
   readonly ids: Ids
   readonly log: Log

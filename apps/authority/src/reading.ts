@@ -1,8 +1,84 @@
+import { setImmediate } from 'node:timers/promises'
 import { Refusal } from '@chancery/contract'
-import type { JsonObject } from '@chancery/protocol'
+import type { ErrorCode } from '@chancery/contract'
+import {
+  FormError,
+  grantedRoles,
+  isPlainText,
+  isRoleAllowed,
+  readPublicKey,
+  readTrustedPublicKey,
+  shape,
+} from '@chancery/protocol'
+import type { JsonObject, JsonValue } from '@chancery/protocol'
 
 /** A mistyped bound must not silently become the default (protocol/core 11.3). */
 export function refuseUnknownMembers(body: JsonObject, known: readonly string[]): void {
   const unknown = Object.keys(body).filter((name) => !known.includes(name))
   if (unknown.length > 0) throw new Refusal('unexpected_field', { fields: unknown.map((name) => name.slice(0, 128)) })
+}
+
+/** Runs a protocol reader; a value without its form is refused with the code of its field. */
+export function readOr<Value>(code: ErrorCode, read: () => Value): Value {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof FormError)
+      throw new Refusal(code, error.field === '' ? {} : { field: error.field }, { cause: error })
+    throw error
+  }
+}
+
+/** One member of a body, or its default when it is absent; null is a wrong type unless the reader takes it. */
+export function readMember<Value>(
+  value: JsonValue | undefined,
+  absent: Value,
+  read: (value: JsonValue, field: string) => Value,
+  code: ErrorCode,
+): Value {
+  return value === undefined ? absent : readOr(code, () => read(value, ''))
+}
+
+/** Why a paper or key is withdrawn: free text of at most 256 characters, `unspecified` when nothing is said. */
+export function readReason(body: JsonObject): string {
+  const reason = body['reason'] === undefined ? 'unspecified' : body['reason']
+  if (typeof reason !== 'string' || !isPlainText(reason, 256)) throw new Refusal('invalid_input', { field: 'reason' })
+  return reason
+}
+
+/** `dry_run: true` asks what would happen and changes nothing. */
+export function readDryRun(body: JsonObject): boolean {
+  return readMember(body['dry_run'], false, shape.boolean, 'invalid_input')
+}
+
+/** Roles that may be granted here: well-formed, each once, and within NA_ALLOWED_ROLES. */
+export function readGrantedRoles(value: JsonValue, min: number, allowed: readonly string[]): readonly string[] {
+  const roles = readOr('invalid_role', () => grantedRoles(min)(value, ''))
+  if (!roles.every((role) => isRoleAllowed(role, allowed))) throw new Refusal('invalid_role')
+  return roles
+}
+
+export function readValidityHours(value: JsonValue | undefined, absent: number, max: number): number {
+  return readMember(value, absent, shape.integer(1, max), 'invalid_validity_hours')
+}
+
+/** Keys that enter the store are checked in full, prime order included; each costs milliseconds, so others get a turn. */
+export async function areStorableKeys(keys: readonly string[]): Promise<boolean> {
+  for (const key of keys) {
+    if (readTrustedPublicKey(key) === undefined) return false
+    await setImmediate()
+  }
+  return true
+}
+
+/** A list of public keys given to judge by; absent, null and empty mean none. */
+export function readKeyList(value: JsonValue | undefined): readonly string[] {
+  if (value === undefined || value === null) return []
+  const isList = Array.isArray(value) && value.length <= 64 && value.every(isPublicKeyText)
+  if (!isList) throw new Refusal('invalid_public_keys')
+  return value as readonly string[]
+}
+
+export function isPublicKeyText(value: JsonValue): value is string {
+  return typeof value === 'string' && readPublicKey(value) !== undefined
 }

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { COMMANDS, GLOBAL_OPTIONS, PROGRAM_NAME } from '@chancery/contract'
+import { GLOBAL_OPTIONS, PROGRAM_NAME } from '@chancery/contract'
 import type { Command } from '@chancery/contract'
 import { CommanderError } from 'commander'
 import type { Command as Parser } from 'commander'
@@ -24,7 +24,7 @@ export async function runProgram(argv: readonly string[], context: Context): Pro
   const parser = buildParser({
     version: packageVersion(),
     style,
-    columns: context.stdout.columns ?? 80,
+    columns: context.stdout.columns || 80,
     write: (text) => context.stdout.write(text),
     writeError: (text) => context.stderr.write(text),
     run: async (command, leaf) => {
@@ -93,11 +93,6 @@ function explainAny(error: unknown, context: Context): Explained {
   const [message = '', ...rest] = error.message.replace(/^error: /, '').split('\n')
   const help = 'helpLine' in error && typeof error.helpLine === 'string' ? error.helpLine : ''
   return { code: 'usage', message, hint: [...rest, help].join('\n'), exitCode: 2 }
-}
-
-/** Every command by its words, for tests and references. */
-export function commandPaths(): readonly string[] {
-  return COMMANDS.map((command) => command.path.join(' '))
 }
 
 /** All packages share one version; it stands beside both the sources and the build. */

@@ -5,6 +5,7 @@ import type { Instant } from '@chancery/protocol'
 import type { Store, Tx } from './database.ts'
 import { foundation } from './migrations/0001-foundation.ts'
 import { agents } from './migrations/0002-agents.ts'
+import { sovereignTrust } from './migrations/0003-sovereign-trust.ts'
 
 /** Column types the engines spell differently. */
 export interface ColumnTypes {
@@ -19,7 +20,7 @@ export interface Migration {
 }
 
 /** Forward only; a released migration is never edited. */
-const MIGRATIONS: readonly Migration[] = [foundation, agents]
+const MIGRATIONS: readonly Migration[] = [foundation, agents, sovereignTrust]
 
 export const EXPECTED_SCHEMA_VERSION: number = MIGRATIONS.length
 

@@ -61,6 +61,46 @@ export interface Tables {
   agent_capabilities: { capability: string; node_public_key: string }
   agent_capability_counts: { capability: string; agents: number }
   agent_tombstones: { node_public_key: string; signed_at: string; keep_until: string }
+  membership_attestations: {
+    attestation_id: string
+    issuer_sovereign_id: string
+    subject_id: string
+    status: string
+    attestation_json: string
+    issued_at: string
+    revoked_at: string | null
+    revocation_reason: string | null
+  }
+  recognition_policies: { position: number; policy_id: string; policy_json: string; active: number; created_at: string }
+  recognition_treaties: {
+    treaty_id: string
+    issuer_sovereign_id: string
+    subject_sovereign_id: string
+    status: string
+    treaty_json: string
+    issued_at: string
+    valid_from: string
+    expires_at: string
+    revoked_at: string | null
+    revocation_reason: string | null
+  }
+  own_revocation_feeds: { sequence: number; feed_json: string; issued_at: string }
+  sovereign_revocation_feeds: {
+    issuer_sovereign_id: string
+    sequence: number
+    feed_id: string
+    feed_json: string
+    revoked_count: number
+    imported_at: string
+  }
+  imported_sovereign_revocations: {
+    issuer_sovereign_id: string
+    attestation_id: string
+    feed_id: string
+    sequence: number
+    reason: string | null
+    imported_at: string
+  }
   idempotency_keys: {
     scope: string
     idempotency_key: string

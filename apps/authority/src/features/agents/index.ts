@@ -1,1 +1,1 @@
-export { dropAgents } from './store.ts'
+export { dropAgents, listAgentsOf } from './store.ts'

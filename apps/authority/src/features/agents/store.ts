@@ -90,3 +90,16 @@ export async function insertTombstone(
     .onConflict((conflict) => conflict.column('node_public_key').doUpdateSet({ signed_at, keep_until }))
     .execute()
 }
+
+/** Live agents of these node keys, for what a revocation would take away. */
+export async function listAgentsOf(db: Tx, keys: readonly string[], now: string): Promise<readonly string[]> {
+  if (keys.length === 0) return []
+  const rows = await db
+    .selectFrom('agent_registrations')
+    .select('agent_id')
+    .where('node_public_key', 'in', keys)
+    .where('listed', '=', 1)
+    .where('expires_at', '>', now)
+    .execute()
+  return rows.map((row) => row.agent_id)
+}

@@ -1,19 +1,20 @@
 import { Refusal } from '@chancery/contract'
 import { REVOCATION_REASONS, isPlainText } from '@chancery/protocol'
 import type { JsonObject, JsonValue, RevocationReason } from '@chancery/protocol'
-import { refuseUnknownMembers } from '../../reading.ts'
+import { readDryRun, refuseUnknownMembers } from '../../reading.ts'
 
 export interface RevokeRequest {
   readonly cert_ids: readonly string[]
   readonly form: 'cert_id' | 'cert_ids'
   readonly reason: RevocationReason
+  readonly isDryRun: boolean
 }
 
 const MAX_IDS = 1000
 
 /** One certificate, or up to a thousand in one version of the list (protocol/core 9.3). */
 export function readRevokeRequest(body: JsonObject): RevokeRequest {
-  refuseUnknownMembers(body, ['cert_id', 'cert_ids', 'reason'])
+  refuseUnknownMembers(body, ['cert_id', 'cert_ids', 'reason', 'dry_run'])
   const form = body['cert_ids'] === undefined ? 'cert_id' : 'cert_ids'
   const cert_ids = form === 'cert_id' ? [body['cert_id']] : readIds(body)
   const ids = cert_ids.map((id) => {
@@ -28,7 +29,7 @@ export function readRevokeRequest(body: JsonObject): RevokeRequest {
       'certificate_not_found',
       form === 'cert_ids' ? { cert_ids: unknown.map((id) => id.slice(0, 128)) } : {},
     )
-  return { cert_ids: ids, form, reason }
+  return { cert_ids: ids, form, reason, isDryRun: readDryRun(body) }
 }
 
 function readIds(body: JsonObject): readonly JsonValue[] {

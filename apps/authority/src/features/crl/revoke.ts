@@ -1,10 +1,11 @@
-import { jsonText } from '@chancery/service-kit'
+import { json, jsonText } from '@chancery/service-kit'
 import type { Answer } from '@chancery/service-kit'
 import { causedBy } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
 import type { Office } from '../../office.ts'
 import { requireSigningWindow } from '../../signing/seal.ts'
 import { readAttempt } from '../../store/idempotency.ts'
+import { foreseeRevocation } from './foresee.ts'
 import { readRevokeRequest } from './requests.ts'
 
 /**
@@ -13,7 +14,8 @@ import { readRevokeRequest } from './requests.ts'
  * every reader of the list from the next request on. Repeating it changes nothing.
  */
 export async function revoke(call: OperatorCall, office: Office): Promise<Answer> {
-  const { cert_ids, form, reason } = readRevokeRequest(call.body)
+  const { cert_ids, form, reason, isDryRun } = readRevokeRequest(call.body)
+  if (isDryRun) return json(await foreseeRevocation(office, { cert_ids, form, reason }))
   requireSigningWindow(office)
   const attempt = readAttempt(call, office.clock.now())
   const { text, status } = await office.crl.revoke(office, { cert_ids, form, reason, attempt, cause: causedBy(call) })

@@ -109,7 +109,7 @@ describe('POST /admin/invite', () => {
 
   describe('400', () => {
     // 24.0 is a double however round it is (protocol/core 1.1).
-    const wrongIntegers: JsonValue[] = [0, -1, '24', true, null, 1.5, new JsonFloat(24), [], 2 ** 40]
+    const wrongIntegers: JsonValue[] = [0, -1, '24', true, null, new JsonFloat(1.5), new JsonFloat(24), [], 2 ** 40]
     const cases: [string, JsonObject, string][] = [
       ...[[], 'role:client', null, {}, ['client'], ['role:'], ['role:a b'], ['role:.a'], [7]].map(
         (roles): [string, JsonObject, string] => [`roles ${JSON.stringify(roles)}`, { roles }, 'invalid_role'],

@@ -1,8 +1,7 @@
 import { Refusal } from '@chancery/contract'
-import type { ErrorCode } from '@chancery/contract'
-import { FormError, grantedRoles, isPlainText, isRoleAllowed, readPublicKey, shape } from '@chancery/protocol'
+import { isPlainText, readPublicKey, shape } from '@chancery/protocol'
 import type { JsonObject, JsonValue } from '@chancery/protocol'
-import { refuseUnknownMembers } from '../../reading.ts'
+import { readGrantedRoles, readMember, refuseUnknownMembers } from '../../reading.ts'
 
 export const DEFAULT_VALIDITY_HOURS = 168
 
@@ -16,17 +15,15 @@ export interface InviteRequest {
 /** protocol/core 8, in the order of its table. */
 export function readInviteRequest(body: JsonObject, allowedRoles: readonly string[]): InviteRequest {
   refuseUnknownMembers(body, ['roles', 'max_validity_hours', 'token_expiry_hours', 'recipient_public_key'])
-  const roles = readField(body['roles'], ['role:client'], grantedRoles(1), 'invalid_role')
-  if (!roles.every((role) => isRoleAllowed(role, allowedRoles))) throw new Refusal('invalid_role')
   return {
-    roles,
-    maxValidityHours: readField(
+    roles: readGrantedRoles(body['roles'] === undefined ? ['role:client'] : body['roles'], 1, allowedRoles),
+    maxValidityHours: readMember(
       body['max_validity_hours'],
       DEFAULT_VALIDITY_HOURS,
       shape.integer(1, 8760),
       'invalid_max_validity_hours',
     ),
-    tokenExpiryHours: readField(body['token_expiry_hours'], 24, shape.integer(1, 720), 'invalid_token_expiry_hours'),
+    tokenExpiryHours: readMember(body['token_expiry_hours'], 24, shape.integer(1, 720), 'invalid_token_expiry_hours'),
     recipient: readRecipient(body['recipient_public_key']),
   }
 }
@@ -35,21 +32,6 @@ function readRecipient(value: JsonValue | undefined): string | null {
   if (value === undefined || value === null) return null
   if (typeof value !== 'string' || readPublicKey(value) === undefined) throw new Refusal('invalid_recipient_public_key')
   return value
-}
-
-function readField<Value>(
-  value: JsonValue | undefined,
-  absent: Value,
-  read: (value: JsonValue, field: string) => Value,
-  code: ErrorCode,
-): Value {
-  if (value === undefined) return absent
-  try {
-    return read(value, '')
-  } catch (error) {
-    if (error instanceof FormError) throw new Refusal(code, {}, { cause: error })
-    throw error
-  }
 }
 
 export interface JoinRequest {
@@ -67,7 +49,7 @@ export function readJoinRequest(body: JsonObject, reserved: ReadonlySet<string>)
     throw new Refusal('invalid_public_key')
   const token = body['invite_token']
   if (typeof token !== 'string' || !isPlainText(token, 256)) throw new Refusal('missing_invite_token')
-  return { node_public_key: key, inviteToken: token, validityHours: readValidityHours(body) }
+  return { node_public_key: key, inviteToken: token, validityHours: readRequestedHours(body) }
 }
 
 export interface CertificateRequest {
@@ -89,7 +71,7 @@ export function readRenewRequest(
   body: JsonObject,
 ): CertificateRequest & { readonly validityHours: number; readonly roles: JsonValue | undefined } {
   refuseSiblings(body, ['invite_token', 'status'])
-  return { ...readIdentity(body), validityHours: readValidityHours(body), roles: body['roles'] }
+  return { ...readIdentity(body), validityHours: readRequestedHours(body), roles: body['roles'] }
 }
 
 function readIdentity(body: JsonObject): CertificateRequest {
@@ -99,8 +81,8 @@ function readIdentity(body: JsonObject): CertificateRequest {
   return { cert_id, node_public_key: key }
 }
 
-function readValidityHours(body: JsonObject): number {
-  return readField(
+function readRequestedHours(body: JsonObject): number {
+  return readMember(
     body['validity_hours'],
     DEFAULT_VALIDITY_HOURS,
     shape.integer(1, Number.MAX_SAFE_INTEGER),

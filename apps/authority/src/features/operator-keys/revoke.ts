@@ -4,8 +4,8 @@ import type { JsonObject } from '@chancery/protocol'
 import { causedBy, recordAudit } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
 import type { Office } from '../../office.ts'
+import { readDryRun, readReason, refuseUnknownMembers } from '../../reading.ts'
 import { bumpHead } from '../../store/heads.ts'
-import { readReasonRequest } from './requests.ts'
 import { insertRevokedKey, listRevokedKeys } from './store.ts'
 
 /**
@@ -14,7 +14,9 @@ import { insertRevokedKey, listRevokedKeys } from './store.ts'
  * nobody can operate could not withdraw anything else either.
  */
 export async function revoke(call: OperatorCall, office: Office): Promise<JsonObject> {
-  const reason = readReasonRequest(call.body)
+  refuseUnknownMembers(call.body, ['reason', 'dry_run'])
+  const reason = readReason(call.body)
+  const isDryRun = readDryRun(call.body)
   const key_id = call.params['key_id'] ?? ''
   if (!office.operators.has(key_id)) throw new Refusal('unknown_operator_key')
 
@@ -27,6 +29,7 @@ export async function revoke(call: OperatorCall, office: Office): Promise<JsonOb
     if (revoked.has(key_id)) return { key_id, revoked: true, already_revoked: true }
     const remaining = [...office.operators.keys()].filter((id) => id !== key_id && !revoked.has(id)).length
     if (remaining === 0) throw new Refusal('last_active_operator_key')
+    if (isDryRun) return { dry_run: true, key_id, would_revoke: true, remaining_active_keys: remaining }
 
     const now = office.clock.now()
     await insertRevokedKey(tx, { key_id, revoked_at: writeSortable(now), reason, revoked_by: call.operator.key_id })

@@ -27,10 +27,15 @@ function createDefault(call: Call, office: Office): Promise<string> {
     await office.store.lockHead(tx, 'policy')
     const active = await findActivePolicy(tx)
     if (active !== undefined) return active.policy_json
-    const policy_id = `policy-${network_name}-${network_version}`
+    const policy_id = defaultPolicyId(network_name, network_version)
     const text = await publishVersion(tx, office, { policy_id, terms: defaultPolicyTerms(), previous: undefined })
     const details = { policy_id, previous_policy_id: null, request_id: call.requestId, remote_addr: call.remoteAddress }
     await recordAudit(tx, office, { type: 'policy_published', details })
     return text
   })
+}
+
+/** A network may have any name, a policy id may not: other characters become hyphens (docs/decisions/0007). */
+function defaultPolicyId(name: string, version: string): string {
+  return `policy-${name}-${version}`.replaceAll(/[^A-Za-z0-9._:-]/gu, '-').slice(0, 128)
 }

@@ -38,7 +38,7 @@ ${values.join('\n')}
 ${lines.join('\n')}
   esac
   if [[ "\${words[CURRENT]}" == -* ]]; then
-    _describe 'option' flags
+    _describe -o 'option' flags
   elif (( \${#offered} )); then
     _describe 'command' offered
   else

@@ -1,0 +1,119 @@
+import type { Tx } from '../../store/database.ts'
+import { assertKept } from '../../store/kept.ts'
+import { isBehind } from '../../paged-list.ts'
+import type { IssuePlace } from '../../paged-list.ts'
+
+export interface AttestationRow {
+  readonly attestation_id: string
+  readonly issuer_sovereign_id: string
+  readonly subject_id: string
+  readonly status: string
+  readonly attestation_json: string
+  readonly issued_at: string
+  readonly revoked_at: string | null
+  readonly revocation_reason: string | null
+}
+
+export interface AttestationFilter {
+  readonly issuer_sovereign_id: string | undefined
+  readonly subject_id: string | undefined
+  readonly status: string | undefined
+}
+
+export async function insertAttestation(
+  tx: Tx,
+  row: Omit<AttestationRow, 'revoked_at' | 'revocation_reason' | 'status'>,
+): Promise<void> {
+  const kept = await tx
+    .insertInto('membership_attestations')
+    .values({ ...row, status: 'active', revoked_at: null, revocation_reason: null })
+    .returning('attestation_json')
+    .executeTakeFirst()
+  assertKept(row.attestation_json, kept?.attestation_json)
+}
+
+export function findAttestation(db: Tx, attestation_id: string): Promise<AttestationRow | undefined> {
+  return db
+    .selectFrom('membership_attestations')
+    .selectAll()
+    .where('attestation_id', '=', attestation_id)
+    .executeTakeFirst()
+}
+
+/** One statement decides; false when it was revoked before. */
+export async function markAttestationRevoked(
+  tx: Tx,
+  attestation_id: string,
+  revoked_at: string,
+  revocation_reason: string,
+): Promise<boolean> {
+  const row = await tx
+    .updateTable('membership_attestations')
+    .set({ status: 'revoked', revoked_at, revocation_reason })
+    .where('attestation_id', '=', attestation_id)
+    .where('status', '!=', 'revoked')
+    .returning('attestation_id')
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+export async function listAttestations(
+  db: Tx,
+  filter: AttestationFilter,
+  page: { readonly limit: number; readonly offset: number; readonly after: IssuePlace | undefined },
+): Promise<readonly AttestationRow[]> {
+  let query = filtered(db, filter).selectAll()
+  if (page.after !== undefined) query = query.where(isBehind('attestation_id', page.after))
+  return query.orderBy('issued_at').orderBy('attestation_id').offset(page.offset).limit(page.limit).execute()
+}
+
+/** Exact up to the bound, null above. */
+export async function countAttestations(db: Tx, filter: AttestationFilter, bound: number): Promise<number | null> {
+  const rows = filtered(db, filter)
+    .select('attestation_id')
+    .limit(bound + 1)
+  const row = await db
+    .selectFrom(rows.as('bounded'))
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .executeTakeFirst()
+  const count = Number(row?.count ?? 0)
+  return count > bound ? null : count
+}
+
+export async function countAllAttestations(db: Tx, status: string | undefined): Promise<number> {
+  const none = { issuer_sovereign_id: undefined, subject_id: undefined, status }
+  const row = await filtered(db, none)
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .executeTakeFirst()
+  return Number(row?.count ?? 0)
+}
+
+function filtered(db: Tx, filter: AttestationFilter) {
+  let query = db.selectFrom('membership_attestations')
+  if (filter.issuer_sovereign_id !== undefined)
+    query = query.where('issuer_sovereign_id', '=', filter.issuer_sovereign_id)
+  if (filter.subject_id !== undefined) query = query.where('subject_id', '=', filter.subject_id)
+  if (filter.status !== undefined) query = query.where('status', '=', filter.status)
+  return query
+}
+
+/** Reasons of everything this sovereign has withdrawn: the content of its feed. */
+export async function listRevokedAttestations(
+  tx: Tx,
+): Promise<readonly { attestation_id: string; revocation_reason: string | null }[]> {
+  return tx
+    .selectFrom('membership_attestations')
+    .select(['attestation_id', 'revocation_reason'])
+    .where('status', '=', 'revoked')
+    .execute()
+}
+
+/** True when this authority issued and withdrew it. */
+export async function isOwnAttestationRevoked(db: Tx, attestation_id: string): Promise<boolean> {
+  const row = await db
+    .selectFrom('membership_attestations')
+    .select('status')
+    .where('attestation_id', '=', attestation_id)
+    .executeTakeFirst()
+  return row?.status === 'revoked'
+}

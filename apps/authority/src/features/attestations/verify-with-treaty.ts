@@ -1,0 +1,47 @@
+import { readAttestation, readRecognitionTreaty, toRecognizedIssuer, verifyAttestation } from '@chancery/protocol'
+import type { JsonObject } from '@chancery/protocol'
+import type { Call } from '@chancery/service-kit'
+import type { Office } from '../../office.ts'
+import { readKeyList, readOr } from '../../reading.ts'
+import { judgeTreaty } from '../recognition-treaties/index.ts'
+import { isWithdrawn } from './verify.ts'
+
+/**
+ * POST /attestations/verify-with-treaty
+ * A foreign member, accepted because one direct treaty recognises its sovereign. Writes nothing.
+ */
+export async function verifyWithTreaty(call: Call, office: Office): Promise<JsonObject> {
+  const { attestation, treaty } = readOr('invalid_attestation_or_treaty', () => ({
+    attestation: readAttestation(call.body['attestation'] ?? null),
+    treaty: readRecognitionTreaty(call.body['treaty'] ?? null),
+  }))
+  const supplied = readKeyList(call.body['treaty_issuer_public_keys'])
+  const expected = { issuer: undefined, subject: attestation.issuer_sovereign_id }
+  const { verdict: held, trust_basis } = await judgeTreaty(
+    office,
+    treaty,
+    call.body['treaty'] ?? null,
+    supplied,
+    expected,
+  )
+  const reason = held.ok ? await judgeMember() : `treaty_${held.reason}`
+  return {
+    accepted: reason === 'accepted',
+    reason,
+    trust_basis,
+    treaty_id: treaty.treaty_id,
+    attestation_id: attestation.attestation_id,
+    issuer_sovereign_id: treaty.issuer_sovereign_id,
+    subject_sovereign_id: treaty.subject_sovereign_id,
+  }
+
+  async function judgeMember(): Promise<string> {
+    const isRevoked = await isWithdrawn(office, attestation)
+    const verdict = await verifyAttestation(attestation, {
+      issuer: toRecognizedIssuer(treaty),
+      isRevoked,
+      now: office.clock.now(),
+    })
+    return verdict.ok ? 'accepted' : `attestation_${verdict.reason}`
+  }
+}

@@ -1,0 +1,13 @@
+import type { AttestationRow } from './store.ts'
+import { canonicalJson } from '@chancery/protocol'
+import { toWireTime } from '../../paged-list.ts'
+
+/** A row as it is answered: the signed record untouched, what became of it beside it. */
+export function rowText(row: AttestationRow): string {
+  const rest = canonicalJson({
+    status: row.status,
+    revoked_at: toWireTime(row.revoked_at),
+    revocation_reason: row.revocation_reason,
+  })
+  return `{"attestation":${row.attestation_json},${rest.slice(1)}`
+}

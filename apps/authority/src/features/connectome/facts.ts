@@ -1,0 +1,22 @@
+import { readJson } from '@chancery/protocol'
+import type { Instant } from '@chancery/protocol'
+import { toWireTime } from '../../paged-list.ts'
+import type { Tx } from '../../store/database.ts'
+import { listTreatyFacts, listTreatyTexts } from '../recognition-treaties/index.ts'
+import { listImportedRevocations } from '../revocation-feeds/index.ts'
+import type { GraphInput } from './views.ts'
+
+/** Reads treaties and imported revocations in the forms the wire has. */
+export async function readGraphInput(db: Tx, now: Instant): Promise<GraphInput> {
+  const [treaties, texts, revocations] = await Promise.all([
+    listTreatyFacts(db),
+    listTreatyTexts(db),
+    listImportedRevocations(db),
+  ])
+  return {
+    treaties: treaties.map((row) => ({ ...row, revoked_at: toWireTime(row.revoked_at) })),
+    texts: new Map(texts.map((row) => [row.treaty_id, readJson(row.treaty_json)])),
+    revocations: revocations.map((row) => ({ ...row, imported_at: toWireTime(row.imported_at) ?? '' })),
+    now,
+  }
+}

@@ -1,0 +1,61 @@
+import { indexEdges, isActiveEdge, MAX_HOPS } from '@chancery/protocol'
+import type { RecognitionEdge, TrustIndex } from '@chancery/protocol'
+
+/** What would be cut off: pairs of sovereigns joined by a path now and by none afterwards. */
+export type LostPaths = {
+  /** Pairs found; a lower bound when `complete` is false. */
+  readonly count: number
+  readonly complete: boolean
+  readonly sample: readonly { readonly from: string; readonly to: string }[]
+  /** True when no other active treaty joins the two parties directly. */
+  readonly direct_recognition_lost: boolean
+}
+
+const SAMPLE = 20
+const MAX_SOURCES = 500
+
+/** Compares what each sovereign that can reach the treaty's issuer reaches with and without the treaty. */
+export function findLostPaths(edges: readonly RecognitionEdge[], treaty_id: string): LostPaths {
+  const ended = edges.find((edge) => edge.treaty_id === treaty_id && isActiveEdge(edge))
+  if (ended === undefined) return { count: 0, complete: true, sample: [], direct_recognition_lost: false }
+  const rest = edges.filter((edge) => edge !== ended)
+  const [before, after] = [indexEdges(edges), indexEdges(rest)]
+  const direct_recognition_lost = !rest.some(
+    (edge) => edge.from === ended.from && edge.to === ended.to && isActiveEdge(edge),
+  )
+  if (!direct_recognition_lost) return { count: 0, complete: true, sample: [], direct_recognition_lost }
+  const sources = [...reachable(indexEdges(rest.map(reversed)), ended.from)].sort()
+  const sample: { from: string; to: string }[] = []
+  let count = 0
+  for (const from of sources.slice(0, MAX_SOURCES)) {
+    const left = reachable(after, from)
+    for (const to of reachable(before, from)) {
+      if (left.has(to) || to === from) continue
+      count += 1
+      if (sample.length < SAMPLE) sample.push({ from, to })
+    }
+  }
+  return { count, complete: sources.length <= MAX_SOURCES, sample, direct_recognition_lost }
+}
+
+/** Everything within the longest path that is searched, the start included. */
+function reachable(index: TrustIndex, from: string): Set<string> {
+  const seen = new Set([from])
+  let frontier = [from]
+  for (let hop = 0; hop < MAX_HOPS && frontier.length > 0; hop += 1) {
+    const next: string[] = []
+    for (const sovereign of frontier) {
+      for (const edge of index.neighbours.get(sovereign) ?? []) {
+        if (seen.has(edge.to)) continue
+        seen.add(edge.to)
+        next.push(edge.to)
+      }
+    }
+    frontier = next
+  }
+  return seen
+}
+
+function reversed(edge: RecognitionEdge): RecognitionEdge {
+  return { ...edge, from: edge.to, to: edge.from }
+}

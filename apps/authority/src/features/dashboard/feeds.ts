@@ -1,0 +1,38 @@
+import { HOUR, readInstant } from '@chancery/protocol'
+import type { Instant, JsonObject } from '@chancery/protocol'
+import { toWireTime } from '../../paged-list.ts'
+import type { Tx } from '../../store/database.ts'
+import { listNewestFeeds } from '../revocation-feeds/index.ts'
+import type { NewestFeed } from '../revocation-feeds/index.ts'
+import { toDisplay } from './display.ts'
+
+type Freshness = 'fresh' | 'watch' | 'stale'
+
+/** How long ago each recognised sovereign was last heard of withdrawing anything. */
+export async function describeFeeds(
+  db: Tx,
+  now: Instant,
+): Promise<{ readonly summary: JsonObject; readonly rows: readonly JsonObject[] }> {
+  const rows = (await listNewestFeeds(db)).map((feed) => describe(feed, now))
+  const [stale, watch] = [
+    rows.filter((row) => row.freshness === 'stale').length,
+    rows.filter((row) => row.freshness === 'watch').length,
+  ]
+  const freshness = rows.length === 0 ? 'none' : stale > 0 ? 'stale' : watch > 0 ? 'watch' : 'fresh'
+  return { summary: { count: rows.length, freshness, stale_count: stale, watch_count: watch }, rows }
+}
+
+function describe(feed: NewestFeed, now: Instant): JsonObject & { readonly freshness: Freshness } {
+  const age_hours = Number((now - (readInstant(feed.imported_at) ?? now)) / HOUR)
+  const imported_at = toWireTime(feed.imported_at) ?? ''
+  return {
+    feed_id: feed.feed_id,
+    issuer_sovereign_id: feed.issuer_sovereign_id,
+    sequence: feed.sequence,
+    revoked_count: feed.revoked_count,
+    imported_at,
+    imported_at_display: toDisplay(imported_at),
+    age_hours,
+    freshness: age_hours <= 24 ? 'fresh' : age_hours <= 72 ? 'watch' : 'stale',
+  }
+}

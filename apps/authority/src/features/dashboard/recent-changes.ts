@@ -1,0 +1,79 @@
+import { isJsonObject, readJson } from '@chancery/protocol'
+import type { JsonObject, JsonValue } from '@chancery/protocol'
+import type { AuditEventType } from '@chancery/contract'
+import type { Tx } from '../../store/database.ts'
+import { toDisplay } from './display.ts'
+
+const NEWEST = 8
+
+/** What strangers may see of an event: what happened to which paper. Never who, from where, or about whom. */
+const SHOWN: Readonly<
+  Partial<
+    Record<
+      AuditEventType,
+      {
+        readonly title: string
+        readonly state: 'accepted' | 'rejected' | 'revoked' | 'recorded'
+        readonly fields: readonly string[]
+      }
+    >
+  >
+> = {
+  certificate_revoked: { title: 'Certificate revoked', state: 'revoked', fields: ['reason', 'crl_sequence'] },
+  crl_published: { title: 'Revocation list published', state: 'recorded', fields: ['sequence', 'entries', 'cause'] },
+  policy_published: { title: 'Policy published', state: 'accepted', fields: ['policy_id', 'previous_policy_id'] },
+  policy_rolled_back: { title: 'Policy rolled back', state: 'accepted', fields: ['policy_id', 'previous_policy_id'] },
+  membership_attestation_issued: { title: 'Attestation issued', state: 'accepted', fields: ['attestation_id'] },
+  membership_attestation_revoked: { title: 'Attestation revoked', state: 'revoked', fields: ['attestation_id'] },
+  recognition_policy_saved: {
+    title: 'Recognition policy saved',
+    state: 'accepted',
+    fields: ['policy_id', 'recognized_issuer_count'],
+  },
+  recognition_treaty_issued: {
+    title: 'Treaty issued',
+    state: 'accepted',
+    fields: ['treaty_id', 'subject_sovereign_id'],
+  },
+  recognition_treaty_revoked: { title: 'Treaty revoked', state: 'revoked', fields: ['treaty_id', 'reason'] },
+  sovereign_revocation_feed_imported: {
+    title: 'Revocation feed imported',
+    state: 'accepted',
+    fields: ['issuer_sovereign_id', 'sequence', 'revoked_count', 'differs_from_pinned'],
+  },
+  sovereign_revocation_feed_rejected: {
+    title: 'Revocation feed refused',
+    state: 'rejected',
+    fields: ['issuer_sovereign_id', 'sequence', 'reason'],
+  },
+}
+
+export async function listRecentChanges(db: Tx): Promise<readonly JsonObject[]> {
+  const rows = await db
+    .selectFrom('audit_events')
+    .select('event_json')
+    .where('event_type', 'in', Object.keys(SHOWN))
+    .orderBy('created_at', 'desc')
+    .limit(NEWEST)
+    .execute()
+  return rows.map((row) => describe(readJson(row.event_json)))
+}
+
+function describe(event: JsonValue): JsonObject {
+  const record = isJsonObject(event) ? event : {}
+  const { event_type, created_at, details } = record
+  const shown = SHOWN[String(event_type) as AuditEventType]
+  const facts = isJsonObject(details) ? details : {}
+  const known = (shown?.fields ?? []).filter((name) => Object.hasOwn(facts, name))
+  return {
+    event_type: event_type ?? null,
+    created_at: created_at ?? null,
+    created_at_display: toDisplay(String(created_at)),
+    details: Object.fromEntries(known.map((name) => [name, facts[name] ?? null])),
+    summary: {
+      title: shown?.title ?? String(event_type),
+      state: shown?.state ?? 'recorded',
+      fields: known.map((name) => ({ label: name.replaceAll('_', ' '), value: facts[name] ?? null })),
+    },
+  }
+}

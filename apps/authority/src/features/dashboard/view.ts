@@ -1,0 +1,78 @@
+import type { JsonObject } from '@chancery/protocol'
+import type { Call } from '@chancery/service-kit'
+import { baseUrl } from '../../base-url.ts'
+import type { Office } from '../../office.ts'
+import { countCertificates } from '../enrollment/index.ts'
+import { checkReadiness } from '../health/index.ts'
+import { describeFeeds } from './feeds.ts'
+import { listRecentChanges } from './recent-changes.ts'
+import { describeTreaties } from './treaties.ts'
+
+const LINKS = {
+  dashboard_json: '/dashboard.json',
+  connectome: '/connectome',
+  connectome_json: '/connectome.json',
+  recognition_treaties: '/recognition-treaties',
+  recognition_graph: '/recognition-graph',
+  api_reference: '/api-reference',
+  cli_reference: '/cli-reference',
+} as const
+
+/**
+ * GET /dashboard.json
+ * The state of the network at a glance. Public, so it names papers and counts, never people, keys or addresses.
+ */
+export async function view(call: Call, office: Office): Promise<JsonObject> {
+  const { db, backend } = office.store
+  const now = office.clock.now()
+  const [readiness, built, treaties, feeds, active, tracked, recent] = await Promise.all([
+    checkReadiness(office),
+    office.connectome.current(office),
+    describeTreaties(db, now),
+    describeFeeds(db, now),
+    office.enrollment.count.read(),
+    countCertificates(db, 'issued'),
+    listRecentChanges(db),
+  ])
+  const base = baseUrl(call, office)
+  return {
+    sovereign: { id: office.genesis.network_name, version: office.genesis.network_version },
+    readiness: {
+      status: readiness.isReady ? 'ready' : 'not_ready',
+      backend: backend === 'postgres' ? 'PostgreSQL' : 'SQLite',
+    },
+    nodes: { active, tracked },
+    connectome_summary: built.summary,
+    treaty_summary: treaties.summary,
+    treaties: treaties.rows,
+    revocation_feed_summary: feeds.summary,
+    revocation_feeds: feeds.rows,
+    boundary_policies: boundaryPolicies(office),
+    recent_changes: recent,
+    warnings: warnings(treaties.summary, feeds.summary, recent),
+    links: Object.fromEntries(Object.entries(LINKS).map(([name, path]) => [name, base + path])),
+  }
+}
+
+/** No policy can be stored yet, and an empty set has no problem; boundary policies bring the real list. */
+function boundaryPolicies(office: Office): JsonObject {
+  return {
+    enforcement: office.settings.boundaryPolicyEnforcement,
+    healthy: true,
+    status: 'healthy',
+    problem_count: 0,
+    active: [],
+  }
+}
+
+function warnings(treaties: JsonObject, feeds: JsonObject, recent: readonly JsonObject[]): string[] {
+  const out: string[] = []
+  if (Number(treaties['warning_count']) > 0)
+    out.push(`${String(treaties['warning_count'])} treaties are expired or end within 72 hours: renew or replace them.`)
+  if (Number(feeds['stale_count']) > 0)
+    out.push(`${String(feeds['stale_count'])} revocation feeds were not imported for over 72 hours: import them again.`)
+  const isDiffering = recent.some((change) => (change['details'] as JsonObject)['differs_from_pinned'] === true)
+  if (isDiffering)
+    out.push('A revocation feed was imported under other keys than a treaty pins: check who vouched for them.')
+  return out
+}

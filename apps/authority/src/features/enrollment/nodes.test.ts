@@ -1,0 +1,137 @@
+import { seconds, writeInstant } from '@chancery/protocol'
+import type { JsonObject } from '@chancery/protocol'
+import {
+  ManualClock,
+  accepted,
+  enroll,
+  nodeCaller,
+  plantCertificates,
+  refused,
+  startTestAuthority,
+  testSigner,
+} from '@chancery/testkit'
+import type { NodeCaller, TestAuthority } from '@chancery/testkit'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+
+const clock = new ManualClock()
+let na: TestAuthority
+beforeEach(async () => {
+  na = await startTestAuthority({ clock, settings: { NA_CLOCK_CHECK: 'off' } })
+})
+afterEach(() => na.stop())
+
+let counter = 0
+async function newNode(): Promise<NodeCaller> {
+  counter += 1
+  return nodeCaller(na.url, await testSigner('node', `nodes-${counter}`), () => clock.now())
+}
+
+const count = async (): Promise<unknown> => accepted(await na.request('GET', '/nodes'))
+const roster = async (): Promise<JsonObject> => accepted(await na.as('standard')('GET', '/nodes'))
+const rosterIds = async (): Promise<string[]> => Object.keys((await roster())['nodes'] as JsonObject).sort()
+
+describe('GET /nodes', () => {
+  describe('200', () => {
+    it('tells strangers how many, and nothing else', async () => {
+      expect(await count()).toEqual({ count: 0 })
+      await enroll(na, await newNode())
+      await enroll(na, await newNode())
+      expect(await count()).toEqual({ count: 2 })
+    })
+
+    it('tells a verified operator which', async () => {
+      const node = await newNode()
+      const certificate = await enroll(na, node, { roles: ['role:b', 'role:a'] })
+      clock.advance(10)
+      expect(await roster()).toEqual({
+        count: 1,
+        nodes: {
+          [certificate.cert_id]: {
+            node_public_key: node.key,
+            roles: ['role:b', 'role:a'],
+            status: 'joined',
+            last_heartbeat: certificate.issued_at,
+            remote_addr: '127.0.0.1',
+            expires_at: certificate.expires_at,
+          },
+        },
+      })
+      accepted(await node.heartbeat(certificate.cert_id, { status: 'fine' }, { from: '127.5.0.1' }))
+      const nodes = (await roster())['nodes'] as JsonObject
+      expect(nodes[certificate.cert_id]).toMatchObject({
+        status: 'fine',
+        last_heartbeat: writeInstant(clock.now()),
+        remote_addr: '127.5.0.1',
+      })
+    })
+
+    it('answers a privileged operator likewise, and counts like the roster', async () => {
+      await enroll(na, await newNode())
+      expect(accepted(await na.as('privileged')('GET', '/nodes'))).toEqual(await roster())
+    })
+
+    it('counts per certificate: a node with two counts twice', async () => {
+      const node = await newNode()
+      await enroll(na, node)
+      await enroll(na, node)
+      expect(await count()).toEqual({ count: 2 })
+    })
+
+    it('leaves out who was not heard of for 300 s, to the microsecond', async () => {
+      const node = await newNode()
+      const { cert_id } = await enroll(na, node)
+      clock.set(clock.now() + seconds(300) - 1n)
+      expect(await count()).toEqual({ count: 1 })
+      expect(await rosterIds()).toEqual([cert_id])
+      clock.set(clock.now() + 1n)
+      expect(await count()).toEqual({ count: 0 })
+      expect(await rosterIds()).toEqual([])
+      accepted(await node.heartbeat(cert_id))
+      expect(await count()).toEqual({ count: 1 })
+    })
+
+    it('leaves out the revoked at once', async () => {
+      const node = await newNode()
+      const [gone, kept] = [await enroll(na, node), await enroll(na, node)]
+      accepted(await na.as('privileged')('POST', '/admin/revoke', { cert_id: gone.cert_id }))
+      expect(await count()).toEqual({ count: 1 })
+      expect(await rosterIds()).toEqual([kept.cert_id])
+    })
+
+    it('counts predecessor and successor while both work, and the successor alone afterwards', async () => {
+      const node = await newNode()
+      const old = await enroll(na, node)
+      clock.advance(60)
+      const renewed = String(accepted(await node.renew(old.cert_id), 201)['cert_id'])
+      expect(await count()).toEqual({ count: 2 })
+      clock.set(clock.now() + seconds(900) - 1n)
+      accepted(await node.heartbeat(old.cert_id))
+      accepted(await node.heartbeat(renewed))
+      expect(await rosterIds()).toEqual([old.cert_id, renewed].sort())
+      clock.set(clock.now() + 1n)
+      expect(await count()).toEqual({ count: 1 })
+      expect(await rosterIds()).toEqual([renewed])
+    })
+
+    it('gives a roster of several pages completely', async () => {
+      const { key } = await newNode()
+      const planted = await plantCertificates(na.office, { count: 2001, node_public_key: key })
+      expect(await rosterIds()).toEqual(planted.map(({ cert_id }) => cert_id).sort())
+      expect((await roster())['count']).toBe(2001)
+      expect(await count()).toEqual({ count: 2001 })
+    })
+  })
+
+  describe('401 and 403', () => {
+    it('never gives the public answer to headers that fail', async () => {
+      const headers = { 'X-Admin-Key-Id': 'op-standard' }
+      refused(await na.request('GET', '/nodes', { headers }), 401, 'admin_auth_failed')
+      refused(await na.as('standard')('GET', '/nodes', undefined, { audience: 'x' }), 401, 'admin_auth_failed')
+      const signer = await testSigner('op-standard', 'somebody else')
+      refused(await na.as('standard')('GET', '/nodes', undefined, { signer }), 401, 'admin_auth_failed')
+      const nonce = 'nodes-once'
+      accepted(await na.as('standard')('GET', '/nodes', undefined, { nonce }))
+      refused(await na.as('standard')('GET', '/nodes', undefined, { nonce }), 401, 'admin_auth_failed')
+    })
+  })
+})

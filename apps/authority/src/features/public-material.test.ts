@@ -1,0 +1,105 @@
+import type { Instant } from '@chancery/protocol'
+import { KeptDocument } from '@chancery/service-kit'
+import { ManualClock, accepted, refused, startTestAuthority } from '@chancery/testkit'
+import { describe, expect, it } from 'vitest'
+import type { Office } from '../office.ts'
+import { StoreUnavailable } from '../store/database.ts'
+import type { Stamps } from '../store/database.ts'
+import { PublicMaterial } from './public-material.ts'
+
+const postgres = process.env['CHANCERY_TEST_DATABASE'] === 'postgres'
+
+describe('public material', () => {
+  const clock = new ManualClock()
+  const documentOf = (text: string): KeptDocument => new KeptDocument(Buffer.from(text), 'no-store')
+
+  function desk(): {
+    office: Office
+    versions: Map<string, number>
+    away: { error: Error | undefined }
+    reads: { count: number }
+  } {
+    const versions = new Map([['crl', 1]])
+    const away: { error: Error | undefined } = { error: undefined }
+    const reads = { count: 0 }
+    const read = (): Promise<Stamps> => {
+      reads.count += 1
+      if (away.error !== undefined) return Promise.reject(away.error)
+      return Promise.resolve({ versions } as unknown as Stamps)
+    }
+    // Only the two members that are used; everything else of an office has no part in this.
+    return { office: { clock, stamps: { read } } as unknown as Office, versions, away, reads }
+  }
+  const source = (text: string, goodUntil?: Instant) => ({
+    load: () =>
+      Promise.resolve(
+        goodUntil === undefined ? { document: documentOf(text) } : { document: documentOf(text), goodUntil },
+      ),
+  })
+  const textOf = (document: KeptDocument): string => Buffer.from(document.bytes).toString()
+
+  it('asks for the stamp on every request and reads the record again only when it changed', async () => {
+    const { office, versions, reads } = desk()
+    const material = new PublicMaterial()
+    let loads = 0
+    const counting = { load: () => source(`v${(loads += 1)}`).load() }
+    expect(textOf(await material.serve(office, 'crl', counting))).toBe('v1')
+    expect(textOf(await material.serve(office, 'crl', counting))).toBe('v1')
+    expect([loads, reads.count]).toEqual([1, 2])
+    versions.set('crl', 2)
+    expect(textOf(await material.serve(office, 'crl', counting))).toBe('v2')
+    expect([loads, reads.count]).toEqual([2, 3])
+  })
+
+  it('serves what it holds while the database is away, and the new one when it is back', async () => {
+    const { office, versions, away } = desk()
+    const material = new PublicMaterial()
+    await material.serve(office, 'crl', source('held'))
+    away.error = new StoreUnavailable('away')
+    versions.set('crl', 2)
+    expect(textOf(await material.serve(office, 'crl', source('new')))).toBe('held')
+    away.error = undefined
+    expect(textOf(await material.serve(office, 'crl', source('new')))).toBe('new')
+  })
+
+  it('does not serve it beyond its signed validity', async () => {
+    const { office, away } = desk()
+    const material = new PublicMaterial()
+    await material.serve(office, 'crl', source('held', clock.now() + 60_000_000n))
+    away.error = new StoreUnavailable('away')
+    clock.advance(59.999)
+    expect(textOf(await material.serve(office, 'crl', source('new')))).toBe('held')
+    clock.advance(0.001)
+    await expect(material.serve(office, 'crl', source('new'))).rejects.toThrow(StoreUnavailable)
+  })
+
+  it('does not hide a bug behind an old document', async () => {
+    const { office, away } = desk()
+    const material = new PublicMaterial()
+    await material.serve(office, 'crl', source('held'))
+    away.error = new TypeError('bug')
+    await expect(material.serve(office, 'crl', source('new'))).rejects.toThrow(TypeError)
+  })
+
+  it('has nothing to serve when it never held anything', async () => {
+    const { office, away } = desk()
+    away.error = new StoreUnavailable('away')
+    await expect(new PublicMaterial().serve(office, 'crl', source('new'))).rejects.toThrow(StoreUnavailable)
+  })
+
+  it.runIf(postgres)('of a real authority is served after its database is gone; decisions are 503', async () => {
+    const na = await startTestAuthority()
+    const [crl, policy] = [await na.request('GET', '/crl'), await na.request('GET', '/policy')]
+    accepted(crl)
+    accepted(policy)
+    await na.database.drop()
+    expect((await na.request('GET', '/crl')).text).toBe(crl.text)
+    expect((await na.request('GET', '/policy')).text).toBe(policy.text)
+    accepted(await na.request('GET', '/genesis'))
+    accepted(await na.request('GET', '/sovereign.json'))
+    accepted(await na.request('GET', '/healthz'))
+    refused(await na.as('privileged')('POST', '/admin/policy', {}), 503, 'service_unavailable')
+    refused(await na.as('standard')('GET', '/admin/policy/history'), 503, 'service_unavailable')
+    await na.stop()
+  })
+})

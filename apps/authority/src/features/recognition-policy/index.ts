@@ -1,0 +1,1 @@
+export { findActiveRecognitionPolicy } from './store.ts'

@@ -1,0 +1,2 @@
+export { judgeTreaty, pinnedKeys } from './judge.ts'
+export { listTreatyFacts, listTreatyTexts } from './store.ts'

@@ -1,0 +1,52 @@
+import { Refusal } from '@chancery/contract'
+import { field, isPlainText, readTreatyScope } from '@chancery/protocol'
+import type { JsonObject, TreatyScope } from '@chancery/protocol'
+import { isPublicKeyText, readGrantedRoles, readOr, readValidityHours, refuseUnknownMembers } from '../../reading.ts'
+
+export interface IssueRequest {
+  readonly subject_sovereign_id: string
+  readonly subject_public_keys: readonly string[]
+  readonly scope: TreatyScope
+  readonly validityHours: number
+  readonly metadata: JsonObject
+}
+
+const MEMBERS = [
+  'subject_sovereign_id',
+  'subject_public_keys',
+  'scope',
+  'validity_hours',
+  'issuer_sovereign_id',
+  'metadata',
+]
+
+/** protocol/core 15.2, checks in the order of its table. */
+export function readIssueRequest(body: JsonObject, own: string): IssueRequest {
+  refuseUnknownMembers(body, MEMBERS)
+  const subject = body['subject_sovereign_id']
+  if (typeof subject !== 'string' || !isPlainText(subject, 128)) throw new Refusal('missing_treaty_subject')
+  const subject_public_keys = readSubjectKeys(body)
+  const scope = readScope(body)
+  const validityHours = readValidityHours(body['validity_hours'], 168, 26_280)
+  const issuer = body['issuer_sovereign_id']
+  if (issuer !== undefined && issuer !== own) throw new Refusal('wrong_issuer')
+  const metadata = readOr('invalid_input', () => field.freeForm(16_384)(body['metadata'] ?? {}, 'metadata'))
+  // Recognising oneself would say nothing and make every path a circle.
+  if (subject === own) throw new Refusal('invalid_recognition_treaty')
+  return { subject_sovereign_id: subject, subject_public_keys, scope, validityHours, metadata }
+}
+
+function readSubjectKeys(body: JsonObject): readonly string[] {
+  const keys = body['subject_public_keys']
+  if (!Array.isArray(keys)) throw new Refusal('missing_treaty_subject')
+  if (keys.length === 0) throw new Refusal('empty_subject_public_keys')
+  const isGood = keys.length <= 16 && keys.every(isPublicKeyText) && new Set(keys).size === keys.length
+  if (!isGood) throw new Refusal('invalid_public_keys')
+  return keys as readonly string[]
+}
+
+function readScope(body: JsonObject): TreatyScope {
+  const scope = readOr('invalid_treaty_scope', () => readTreatyScope(body['scope'] ?? {}))
+  readGrantedRoles(scope.allowed_roles, 0, [])
+  return scope
+}

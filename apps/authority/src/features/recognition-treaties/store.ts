@@ -1,0 +1,127 @@
+import type { Tx } from '../../store/database.ts'
+import { assertKept } from '../../store/kept.ts'
+import { isBehind } from '../../paged-list.ts'
+import type { IssuePlace } from '../../paged-list.ts'
+
+export interface TreatyRow {
+  readonly treaty_id: string
+  readonly issuer_sovereign_id: string
+  readonly subject_sovereign_id: string
+  readonly status: string
+  readonly treaty_json: string
+  readonly issued_at: string
+  /** As signed. */
+  readonly valid_from: string
+  readonly expires_at: string
+  readonly revoked_at: string | null
+  readonly revocation_reason: string | null
+}
+
+export interface TreatyFilter {
+  readonly issuer_sovereign_id: string | undefined
+  readonly subject_sovereign_id: string | undefined
+  readonly status: string | undefined
+}
+
+export async function insertTreaty(
+  tx: Tx,
+  row: Omit<TreatyRow, 'status' | 'revoked_at' | 'revocation_reason'>,
+): Promise<void> {
+  const kept = await tx
+    .insertInto('recognition_treaties')
+    .values({ ...row, status: 'active', revoked_at: null, revocation_reason: null })
+    .returning('treaty_json')
+    .executeTakeFirst()
+  assertKept(row.treaty_json, kept?.treaty_json)
+}
+
+export function findTreaty(db: Tx, treaty_id: string): Promise<TreatyRow | undefined> {
+  return db.selectFrom('recognition_treaties').selectAll().where('treaty_id', '=', treaty_id).executeTakeFirst()
+}
+
+/** One statement decides; false when it was revoked before. */
+export async function markTreatyRevoked(
+  tx: Tx,
+  treaty_id: string,
+  revoked_at: string,
+  revocation_reason: string,
+): Promise<boolean> {
+  const row = await tx
+    .updateTable('recognition_treaties')
+    .set({ status: 'revoked', revoked_at, revocation_reason })
+    .where('treaty_id', '=', treaty_id)
+    .where('status', '!=', 'revoked')
+    .returning('treaty_id')
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+export async function listTreaties(
+  db: Tx,
+  filter: TreatyFilter,
+  page: { readonly limit: number; readonly offset: number; readonly after: IssuePlace | undefined },
+): Promise<readonly TreatyRow[]> {
+  let query = filtered(db, filter).selectAll()
+  if (page.after !== undefined) query = query.where(isBehind('treaty_id', page.after))
+  return query.orderBy('issued_at').orderBy('treaty_id').offset(page.offset).limit(page.limit).execute()
+}
+
+export async function countTreaties(db: Tx, filter: TreatyFilter, bound: number): Promise<number | null> {
+  const rows = filtered(db, filter)
+    .select('treaty_id')
+    .limit(bound + 1)
+  const row = await db
+    .selectFrom(rows.as('bounded'))
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .executeTakeFirst()
+  const count = Number(row?.count ?? 0)
+  return count > bound ? null : count
+}
+
+function filtered(db: Tx, filter: TreatyFilter) {
+  let query = db.selectFrom('recognition_treaties')
+  if (filter.issuer_sovereign_id !== undefined)
+    query = query.where('issuer_sovereign_id', '=', filter.issuer_sovereign_id)
+  if (filter.subject_sovereign_id !== undefined)
+    query = query.where('subject_sovereign_id', '=', filter.subject_sovereign_id)
+  if (filter.status !== undefined) query = query.where('status', '=', filter.status)
+  return query
+}
+
+/** Own, unrevoked treaties for a sovereign; whether they are in force now is the caller's to judge. */
+export function listTreatiesFor(db: Tx, own: string, subject: string): Promise<readonly TreatyRow[]> {
+  return db
+    .selectFrom('recognition_treaties')
+    .selectAll()
+    .where('issuer_sovereign_id', '=', own)
+    .where('subject_sovereign_id', '=', subject)
+    .where('status', '=', 'active')
+    .execute()
+}
+
+/** Everything the graph needs of every treaty, in order of issue and without the signed texts. */
+export function listTreatyFacts(db: Tx): Promise<readonly Omit<TreatyRow, 'treaty_json' | 'issued_at'>[]> {
+  return db
+    .selectFrom('recognition_treaties')
+    .select([
+      'treaty_id',
+      'issuer_sovereign_id',
+      'subject_sovereign_id',
+      'status',
+      'valid_from',
+      'expires_at',
+      'revoked_at',
+      'revocation_reason',
+    ])
+    .orderBy('issued_at')
+    .orderBy('treaty_id')
+    .execute()
+}
+
+export function listTreatyTexts(db: Tx): Promise<readonly { treaty_id: string; treaty_json: string }[]> {
+  return db
+    .selectFrom('recognition_treaties')
+    .select(['treaty_id', 'treaty_json'])
+    .where('status', '=', 'active')
+    .execute()
+}

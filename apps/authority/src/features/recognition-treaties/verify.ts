@@ -1,0 +1,36 @@
+import { Refusal } from '@chancery/contract'
+import { readRecognitionTreaty } from '@chancery/protocol'
+import type { JsonObject } from '@chancery/protocol'
+import type { Call } from '@chancery/service-kit'
+import type { Office } from '../../office.ts'
+import { readKeyList, readOr } from '../../reading.ts'
+import { judgeTreaty } from './judge.ts'
+
+/**
+ * POST /recognition-treaties/verify
+ * Whether a treaty holds: an own one as stored, a foreign one under recognised or supplied keys. Writes nothing.
+ */
+export async function verify(call: Call, office: Office): Promise<JsonObject> {
+  const treaty = readOr('invalid_recognition_treaty', () => readRecognitionTreaty(call.body['treaty'] ?? null))
+  const supplied = readKeyList(call.body['issuer_public_keys'])
+  const expected = {
+    issuer: readExpected(call.body, 'expected_issuer_sovereign_id'),
+    subject: readExpected(call.body, 'expected_subject_sovereign_id'),
+  }
+  const { verdict, trust_basis } = await judgeTreaty(office, treaty, call.body['treaty'] ?? null, supplied, expected)
+  return {
+    accepted: verdict.ok,
+    reason: verdict.ok ? 'accepted' : verdict.reason,
+    trust_basis,
+    treaty_id: treaty.treaty_id,
+    issuer_sovereign_id: treaty.issuer_sovereign_id,
+    subject_sovereign_id: treaty.subject_sovereign_id,
+  }
+}
+
+function readExpected(body: JsonObject, name: string): string | undefined {
+  const value = body[name]
+  if (value === undefined || value === null) return undefined
+  if (typeof value !== 'string') throw new Refusal('invalid_recognition_treaty', { field: name })
+  return value
+}

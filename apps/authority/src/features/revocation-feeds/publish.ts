@@ -1,0 +1,36 @@
+import { draftRevocationFeed, readInstant, writeInstant, writeJson, writeSortable } from '@chancery/protocol'
+import type { Office } from '../../office.ts'
+import { seal } from '../../signing/seal.ts'
+import type { Tx } from '../../store/database.ts'
+import { bumpHead } from '../../store/heads.ts'
+import { findOwnFeed, insertOwnFeed } from './store.ts'
+import type { OwnFeed } from './store.ts'
+
+/**
+ * Signs the feed of everything withdrawn so far: sequence 0 when nothing ever was, one more for each new withdrawal.
+ * One feed per sequence is signed and served unchanged. The caller holds the feed's head.
+ */
+export async function publishOwnFeed(
+  tx: Tx,
+  office: Office,
+  revoked: readonly { readonly attestation_id: string; readonly revocation_reason: string | null }[],
+): Promise<OwnFeed> {
+  const previous = await findOwnFeed(tx)
+  const sequence = previous === undefined ? revoked.length : previous.sequence + 1
+  const floor = readInstant(previous?.issued_at ?? '') ?? 0n
+  const now = office.clock.now()
+  // Never dated before its predecessor, even when a clock was set back (reliability 8).
+  const issuedAt = floor > now ? floor : now
+  const draft = draftRevocationFeed({
+    feed_id: office.ids.uuid(),
+    issuer_sovereign_id: office.genesis.network_name,
+    sequence,
+    issued_at: writeInstant(issuedAt),
+    reasons: new Map(revoked.map((row) => [row.attestation_id, row.revocation_reason ?? 'unspecified'])),
+    issued_by: office.signer.keyId,
+  })
+  const feed = { sequence, feed_json: writeJson(await seal(office, draft)), issued_at: writeSortable(issuedAt) }
+  await insertOwnFeed(tx, feed)
+  await bumpHead(tx, 'feed')
+  return feed
+}

@@ -1,0 +1,108 @@
+import { accepted, startTestAuthority } from '@chancery/testkit'
+import type { TestAuthority } from '@chancery/testkit'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+
+// protocol/core 19, name by name.
+const PATHS = {
+  genesis: '/genesis',
+  recognition_treaties: '/recognition-treaties',
+  sovereign_revocation_feed: '/sovereign-revocation-feed',
+  connectome: '/connectome.json',
+  recognition_graph: '/recognition-graph',
+  atlas: '/atlas.json',
+  swagger: '/swagger.json',
+  surfaces: '/surfaces',
+  api_reference: '/api-reference',
+  cli_reference: '/cli-reference',
+}
+const urls = (base: string): Record<string, string> =>
+  Object.fromEntries(Object.entries(PATHS).map(([name, path]) => [name, base + path]))
+
+describe('GET /sovereign.json', () => {
+  let na: TestAuthority
+  beforeAll(async () => {
+    na = await startTestAuthority({ network: 'SOVEREIGN-NET' })
+  })
+  afterAll(() => na.stop())
+
+  describe('200', () => {
+    it('has exactly the members a stranger needs', async () => {
+      const answer = await na.request('GET', '/sovereign.json', { headers: { Host: 'na.example:8443' } })
+      expect(accepted(answer)).toEqual({
+        sovereign_id: 'SOVEREIGN-NET',
+        network_name: 'SOVEREIGN-NET',
+        network_version: 'v0.1',
+        endpoint: 'http://na.example:8443',
+        network_authority: na.genesis.network_authority,
+        root_public_key: na.genesis.root_public_key,
+        policy_manifest: { hash: 'sha256:placeholder', url: null },
+        bootstrap_anchor_count: 0,
+        supported_surfaces: urls('http://na.example:8443'),
+      })
+      expect(answer.headers['cache-control']).toBe('no-store')
+    })
+
+    it('holds no operator key, path or address of the installation', async () => {
+      const { text } = await na.request('GET', '/sovereign.json')
+      for (const secret of [
+        'op-privileged',
+        'op-standard',
+        na.signers['privileged']?.publicKey ?? '?',
+        'chancery-home',
+        'authority.db',
+        'postgresql',
+      ]) {
+        expect(text).not.toContain(secret)
+      }
+    })
+
+    it('does not believe forwarded headers without a configured proxy', async () => {
+      const headers = { Host: 'real.example', 'X-Forwarded-Host': 'evil.example', 'X-Forwarded-Proto': 'https' }
+      expect(accepted(await na.request('GET', '/sovereign.json', { headers }))['endpoint']).toBe('http://real.example')
+    })
+
+    it('uses NA_PUBLIC_URL whatever the caller says', async () => {
+      const own = await startTestAuthority({
+        settings: { NA_PUBLIC_URL: 'https://authority.example:9443', NA_PROXY_HOPS: '1' },
+      })
+      const headers = { Host: 'evil.example', 'X-Forwarded-Host': 'evil.example' }
+      const metadata = accepted(await own.request('GET', '/sovereign.json', { headers }))
+      expect(metadata['endpoint']).toBe('https://authority.example:9443')
+      expect(metadata['supported_surfaces']).toEqual(urls('https://authority.example:9443'))
+      expect(accepted(await own.request('GET', '/swagger.json', { headers }))['servers']).toEqual([
+        { url: 'https://authority.example:9443' },
+      ])
+      await own.stop()
+    })
+
+    it('believes as many proxies as configured, counted from the right', async () => {
+      const own = await startTestAuthority({ settings: { NA_PROXY_HOPS: '1' } })
+      const endpoint = async (headers: Record<string, string>): Promise<unknown> =>
+        accepted(await own.request('GET', '/sovereign.json', { headers: { Host: 'inner.example', ...headers } }))[
+          'endpoint'
+        ]
+      expect(await endpoint({ 'X-Forwarded-Proto': 'https', 'X-Forwarded-Host': 'outer.example' })).toBe(
+        'https://outer.example',
+      )
+      expect(
+        await endpoint({ 'X-Forwarded-Proto': 'http, https', 'X-Forwarded-Host': 'evil.example, outer.example' }),
+      ).toBe('https://outer.example')
+      expect(await endpoint({})).toBe('http://inner.example')
+      await own.stop()
+    })
+  })
+})
+
+describe('GET /genesis', () => {
+  it('gives the block with its root signature, to be kept for 300 s', async () => {
+    const na = await startTestAuthority()
+    const answer = await na.request('GET', '/genesis')
+    expect(accepted(answer)).toEqual(na.genesis)
+    expect(answer.headers['cache-control']).toBe('public, max-age=300, must-revalidate')
+    expect(answer.headers['content-type']).toBe('application/json')
+    expect(answer.headers.etag).toMatch(/^"[^"]+"$/)
+    const again = await na.request('GET', '/genesis', { headers: { 'If-None-Match': String(answer.headers.etag) } })
+    expect([again.status, again.text]).toEqual([304, ''])
+    await na.stop()
+  })
+})

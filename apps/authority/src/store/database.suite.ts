@@ -1,0 +1,291 @@
+import { fork } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { systemClock } from '@chancery/service-kit'
+import { accepted, createTestDatabase, startTestAuthority, testSigner } from '@chancery/testkit'
+import type { Backend, TestDatabase } from '@chancery/testkit'
+import { sql } from 'kysely'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { claimIdentity } from '../start-checks.ts'
+import type { NonceClaim, Store } from './database.ts'
+import { bumpHead, stampReader } from './heads.ts'
+import { EXPECTED_SCHEMA_VERSION, NewerSchema, migrate, readSchemaVersion } from './migrate.ts'
+import { openStore } from './open.ts'
+import type { StorePlace } from './open.ts'
+
+export function placeOf({ settings }: TestDatabase): StorePlace {
+  const url = settings['DATABASE_URL']
+  return url === undefined ? { kind: 'sqlite', path: settings['DB_PATH'] ?? '' } : { kind: 'postgres', url }
+}
+
+const now = (): bigint => systemClock.now()
+const claim = (): NonceClaim => ({ claim: randomBytes(16), expires_at: '2030-01-01T00:00:00.000000Z' })
+
+/** What every engine must do alike; run by sqlite.test.ts and postgres.test.ts. */
+export function describeStore(backend: Backend): void {
+  describe(`the store on ${backend}`, () => {
+    // Making a database costs more than most tests: they share one and look at differences.
+    let database: TestDatabase
+    let store: Store
+    beforeAll(async () => {
+      database = await createTestDatabase(backend)
+      store = openStore(placeOf(database))
+      await migrate(store, now)
+    })
+    afterAll(async () => {
+      await store.close()
+      await database.drop()
+    })
+    const policyStamp = async (): Promise<number> => (await store.readStamps()).versions.get('policy') ?? -1
+
+    describe('migrations', () => {
+      it('leave the schema this release expects, each version applied once', async () => {
+        expect(await readSchemaVersion(store.db)).toBe(EXPECTED_SCHEMA_VERSION)
+        const rows = await store.db.selectFrom('schema_version').select('version').orderBy('version').execute()
+        expect(rows.map((row) => Number(row.version))).toEqual(
+          Array.from({ length: EXPECTED_SCHEMA_VERSION }, (_, i) => i + 1),
+        )
+      })
+
+      it('change nothing when they run again', async () => {
+        await bumpOnce(store)
+        const [before, stamp] = [await store.db.selectFrom('schema_version').selectAll().execute(), await policyStamp()]
+        await migrate(store, now)
+        expect(await store.db.selectFrom('schema_version').selectAll().execute()).toEqual(before)
+        expect(await policyStamp()).toBe(stamp)
+      })
+
+      it('refuse a database of a newer release, and touch nothing', async () => {
+        const applied_at = '2030-01-01T00:00:00.000000Z'
+        await store.db.insertInto('schema_version').values({ version: 999, applied_at }).execute()
+        await expect(migrate(store, now)).rejects.toThrow(NewerSchema)
+        await expect(startTestAuthority({ database })).rejects.toThrow(/999/)
+        expect(await readSchemaVersion(store.db)).toBe(999)
+        await store.db.deleteFrom('schema_version').where('version', '=', 999).execute()
+      })
+
+      it('run by several processes at once are applied once', async () => {
+        const fresh = await createTestDatabase(backend)
+        const helpers = await Promise.all([startHelper(fresh), startHelper(fresh), startHelper(fresh)])
+        const answers = await Promise.all(helpers.map((helper) => helper.ask({ do: 'migrate' })))
+        expect(answers).toEqual([{ ok: true }, { ok: true }, { ok: true }])
+        await Promise.all(helpers.map((helper) => helper.stop()))
+        const check = openStore(placeOf(fresh))
+        expect(await readSchemaVersion(check.db)).toBe(EXPECTED_SCHEMA_VERSION)
+        expect(await check.db.selectFrom('heads').select('name').where('name', '=', 'crl').execute()).toHaveLength(1)
+        await check.close()
+        await fresh.drop()
+      })
+    })
+
+    describe('identity', () => {
+      it('refuses an authority of another network or key on the same database', async () => {
+        const first = await startTestAuthority({ backend, network: 'ONE-NET' })
+        const taken = first.database
+        await expect(startTestAuthority({ database: taken, network: 'OTHER-NET' })).rejects.toThrow(/ONE-NET/)
+        const stranger = { ...(await testSigner('na-test', 'other-na')), provider: 'file' as const }
+        await expect(claimIdentity(first.office.store, first.genesis, stranger, now())).rejects.toThrow(/database/i)
+        const second = await startTestAuthority({ database: taken, network: 'ONE-NET' })
+        accepted(await second.request('GET', '/readyz'))
+        await second.stop()
+        await first.stop()
+      })
+    })
+
+    describe('transact', () => {
+      it('keeps everything or nothing', async () => {
+        const before = await policyStamp()
+        const failed = store.transact(async (tx) => {
+          await bumpHead(tx, 'policy')
+          await tx.insertInto('rate_limit_windows').values({ bucket: 'lost', window_start: 1, hits: 1 }).execute()
+          throw new Error('changed my mind')
+        })
+        await expect(failed).rejects.toThrow('changed my mind')
+        expect(await policyStamp()).toBe(before)
+        const lost = store.db.selectFrom('rate_limit_windows').selectAll().where('bucket', '=', 'lost')
+        expect(await lost.execute()).toEqual([])
+        expect(await store.transact(async (tx) => (await bumpHead(tx, 'policy'), 'result'))).toBe('result')
+        expect(await policyStamp()).toBe(before + 1)
+      })
+
+      it('undoes what came before a broken statement', async () => {
+        const before = await policyStamp()
+        const failed = store.transact(async (tx) => {
+          await bumpHead(tx, 'policy')
+          await tx.insertInto('heads').values({ name: 'crl', version: 7 }).execute()
+        })
+        await expect(failed).rejects.toThrow()
+        expect(await policyStamp()).toBe(before)
+      })
+
+      it('serves 100 failing and 100 good ones without losing a connection', async () => {
+        const before = await policyStamp()
+        const outcomes = await Promise.allSettled(
+          Array.from({ length: 200 }, (_, i) =>
+            store.transact(async (tx) => {
+              await bumpHead(tx, 'policy')
+              if (i % 2 === 0) throw new Error('no')
+            }),
+          ),
+        )
+        expect(outcomes.filter((outcome) => outcome.status === 'fulfilled')).toHaveLength(100)
+        expect(await policyStamp()).toBe(before + 100)
+      })
+
+      it('lets holders of one head through one at a time', async () => {
+        const before = await policyStamp()
+        let inside = 0
+        let most = 0
+        await Promise.all(
+          Array.from({ length: 12 }, () =>
+            store.transact(async (tx) => {
+              await store.lockHead(tx, 'policy')
+              inside += 1
+              most = Math.max(most, inside)
+              const { version } = await tx
+                .selectFrom('heads')
+                .select('version')
+                .where('name', '=', 'policy')
+                .executeTakeFirstOrThrow()
+              await new Promise((resolve) => setTimeout(resolve, 3))
+              // Read, then written: only the lock keeps this from losing counts.
+              await tx
+                .updateTable('heads')
+                .set({ version: Number(version) + 1 })
+                .where('name', '=', 'policy')
+                .execute()
+              inside -= 1
+            }),
+          ),
+        )
+        expect(most).toBe(1)
+        expect(await policyStamp()).toBe(before + 12)
+      })
+    })
+
+    describe('stamps', () => {
+      it('are never older than the question', async () => {
+        const stamps = stampReader(store)
+        const before = await policyStamp()
+        for (let i = 1; i <= 20; i += 1) {
+          const others = Array.from({ length: 5 }, () => stamps.read())
+          await bumpOnce(store)
+          expect((await stamps.read()).versions.get('policy')).toBe(before + i)
+          await Promise.all(others)
+        }
+      })
+    })
+
+    describe('claimNonces', () => {
+      it('lets one of 50 parallel copies win', async () => {
+        const one = claim()
+        const won = await Promise.all(Array.from({ length: 50 }, () => store.claimNonces([one])))
+        expect(won.flat().filter(Boolean)).toHaveLength(1)
+      })
+
+      it('lets the first of equal claims in one batch win, and answers in the order of the rows', async () => {
+        const [a, b, c] = [claim(), claim(), claim()]
+        expect(await store.claimNonces([b, a, b, c, a, b])).toEqual([true, true, false, true, false, false])
+        expect(await store.claimNonces([c, claim(), a])).toEqual([false, true, false])
+        expect(await store.claimNonces([])).toEqual([])
+      })
+
+      it('gives each of 200 claims to one of two processes', async () => {
+        const helper = await startHelper(database)
+        const claims = Array.from({ length: 200 }, claim)
+        const [mine, theirs] = await Promise.all([
+          Promise.all(claims.map((one) => store.claimNonces([one]))),
+          helper.ask({ do: 'claim', claims: claims.map((one) => Buffer.from(one.claim).toString('hex')) }),
+        ])
+        const { won } = theirs as { won: boolean[] }
+        for (const [i, rows] of mine.entries()) expect([rows[0], won[i]].filter(Boolean), `claim ${i}`).toHaveLength(1)
+        await helper.stop()
+      })
+
+      it('remembers over a restart', async () => {
+        const one = claim()
+        expect(await store.claimNonces([one])).toEqual([true])
+        await store.close()
+        store = openStore(placeOf(database))
+        expect(await store.claimNonces([one])).toEqual([false])
+        expect(await store.claimNonces([claim()])).toEqual([true])
+      })
+    })
+
+    describe('countHits', () => {
+      it('adds up per bucket and window, in the order of the rows', async () => {
+        const row = (bucket: string, windowStart: number, hits: number) => ({ bucket, windowStart, hits })
+        expect(await store.countHits([row('b', 60, 1), row('a', 60, 2), row('a', 120, 5)])).toEqual([1, 2, 5])
+        expect(await store.countHits([row('a', 60, 3), row('b', 60, 1)])).toEqual([5, 2])
+        expect(await store.countHits([row('a', 120, 1)])).toEqual([6])
+      })
+
+      it('loses no hit of 60 parallel callers and gives every caller another total', async () => {
+        const totals = await Promise.all(
+          Array.from({ length: 60 }, () => store.countHits([{ bucket: 'x', windowStart: 60, hits: 1 }])),
+        )
+        expect(totals.flat().sort((a, b) => a - b)).toEqual(Array.from({ length: 60 }, (_, i) => i + 1))
+      })
+    })
+
+    describe('checkWritable', () => {
+      it('leaves nothing behind', async () => {
+        const rows = () =>
+          store.db.selectFrom('rate_limit_windows').selectAll().orderBy('bucket').orderBy('window_start').execute()
+        const before = await rows()
+        await Promise.all(Array.from({ length: 30 }, () => store.checkWritable()))
+        expect(await rows()).toEqual(before)
+      })
+
+      it('throws when the table cannot be written, and works again afterwards', async () => {
+        await sql`alter table rate_limit_windows rename to away`.execute(store.db)
+        for (let i = 0; i < 30; i += 1) await expect(store.checkWritable()).rejects.toThrow()
+        await sql`alter table away rename to rate_limit_windows`.execute(store.db)
+        await store.checkWritable()
+      })
+    })
+
+    describe('numbers', () => {
+      it('come back as numbers from wide columns', async () => {
+        await store.db
+          .updateTable('heads')
+          .set({ version: Number.MAX_SAFE_INTEGER })
+          .where('name', '=', 'crl')
+          .execute()
+        const stamps = await store.readStamps()
+        expect(stamps.versions.get('crl')).toBe(Number.MAX_SAFE_INTEGER)
+        await store.db.updateTable('heads').set({ version: 0 }).where('name', '=', 'crl').execute()
+      })
+    })
+  })
+}
+
+async function bumpOnce(store: Store): Promise<void> {
+  await store.transact((tx) => bumpHead(tx, 'policy'))
+}
+
+interface Helper {
+  ask(question: object): Promise<unknown>
+  stop(): Promise<void>
+}
+
+/** A second process with a store of its own: two stores on one SQLite file cannot wait for each other in one process. */
+async function startHelper(database: TestDatabase): Promise<Helper> {
+  const child = fork(new URL('store-helper.suite.ts', import.meta.url), [JSON.stringify(placeOf(database))], {
+    execArgv: ['--conditions=development'],
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  })
+  await once(child, 'message')
+  return {
+    async ask(question) {
+      const answered = once(child, 'message')
+      child.send(question)
+      return (await answered)[0] as unknown
+    },
+    async stop() {
+      const exited = once(child, 'exit')
+      child.disconnect()
+      await exited
+    },
+  }
+}

@@ -1,0 +1,225 @@
+import { systemClock } from '@chancery/service-kit'
+import { createTestDatabase, currentBackend } from '@chancery/testkit'
+import type { TestDatabase } from '@chancery/testkit'
+import { sql } from 'kysely'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { LockTimeout, StoreUnavailable, UnknownOutcome } from './database.ts'
+import type { Store, Tx } from './database.ts'
+import { describeStore, placeOf } from './database.suite.ts'
+import { bumpHead } from './heads.ts'
+import { migrate } from './migrate.ts'
+import { openStore, translateStoreError } from './open.ts'
+import { openPostgres } from './postgres.ts'
+
+if (currentBackend() === 'postgres') describeStore('postgres')
+
+/** A store that lost track of a connection waits for it for ever. */
+function closeSoon(store: Store): Promise<'closed' | 'hangs'> {
+  const hangs = new Promise<'hangs'>((resolve) => {
+    setTimeout(() => resolve('hangs'), 2000)
+  })
+  return Promise.race([store.close().then(() => 'closed' as const), hangs])
+}
+
+describe.runIf(currentBackend() === 'postgres')('PostgreSQL', () => {
+  let database: TestDatabase
+  let store: Store
+  let outside: pg.Client
+  beforeAll(async () => {
+    database = await createTestDatabase('postgres')
+    store = openStore(placeOf(database))
+    await migrate(store, () => systemClock.now())
+    outside = new pg.Client({ connectionString: database.settings['DATABASE_URL'] ?? '' })
+    await outside.connect()
+  })
+  afterAll(async () => {
+    await closeSoon(store)
+    await outside.end()
+    await database.drop()
+  })
+  const policyStamp = async (): Promise<number | undefined> => (await store.readStamps()).versions.get('policy')
+
+  /** Ends the connection a transaction runs on, from outside, and waits until it is gone. */
+  async function cutConnection(tx: Tx): Promise<void> {
+    const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(tx)
+    await outside.query('select pg_terminate_backend($1, 2000)', [rows[0]?.pid])
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+
+  it('says UnknownOutcome when the connection dies before the answer to COMMIT', async () => {
+    const before = await policyStamp()
+    const cut = store.transact(async (tx) => {
+      await bumpHead(tx, 'policy')
+      await cutConnection(tx)
+    })
+    await expect(cut).rejects.toThrow(UnknownOutcome)
+    // Here the server never saw COMMIT.
+    expect(await policyStamp()).toBe(before)
+  })
+
+  it('says StoreUnavailable, not UnknownOutcome, when the connection dies before COMMIT was sent', async () => {
+    const before = await policyStamp()
+    const cut = store.transact(async (tx) => {
+      await bumpHead(tx, 'policy')
+      await cutConnection(tx)
+      await bumpHead(tx, 'policy')
+    })
+    const error = await cut.then(
+      () => undefined,
+      (thrown: unknown) => thrown,
+    )
+    expect(error).not.toBeInstanceOf(UnknownOutcome)
+    expect(translateStoreError(error)).toBeInstanceOf(StoreUnavailable)
+    expect(await policyStamp()).toBe(before)
+  })
+
+  it('survives a connection that dies between two statements of a transaction', async () => {
+    // Nobody awaits the connection at that moment: its error must not become an uncaught exception of the process.
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const work = store.transact(async (tx) => {
+      await cutConnection(tx)
+      await promise
+      await bumpHead(tx, 'policy')
+    })
+    setTimeout(resolve, 50)
+    await expect(work).rejects.toThrow()
+    expect(await policyStamp()).toBeDefined()
+  })
+
+  it.each([
+    ['during COMMIT', false],
+    ['inside the transaction', true],
+  ])('gets every connection back that died %s', async (_when, oneMore) => {
+    const own = openStore(placeOf(database))
+    // More than the pool has.
+    for (let i = 0; i < 21; i += 1) {
+      const cut = own.transact(async (tx) => {
+        await bumpHead(tx, 'crl')
+        await cutConnection(tx)
+        if (oneMore) await bumpHead(tx, 'crl')
+      })
+      await expect(cut).rejects.toThrow()
+    }
+    await expect(own.readStamps()).resolves.toBeDefined()
+    await expect(own.checkWritable()).resolves.toBeUndefined()
+    await expect(closeSoon(own)).resolves.toBe('closed')
+  })
+
+  it('gives up a lock that is not had in time as LockTimeout', async () => {
+    const { promise: held, resolve: release } = Promise.withResolvers<void>()
+    const { promise: locked, resolve: isLocked } = Promise.withResolvers<void>()
+    const holder = store.transact(async (tx) => {
+      await store.lockHead(tx, 'policy')
+      isLocked()
+      await held
+    })
+    await locked
+    const waiter = store.transact(async (tx) => {
+      await sql`set local lock_timeout = '100ms'`.execute(tx)
+      await store.lockHead(tx, 'policy')
+    })
+    const error = await waiter.then(
+      () => undefined,
+      (thrown: unknown) => thrown,
+    )
+    expect(translateStoreError(error)).toBeInstanceOf(LockTimeout)
+    release()
+    await holder
+    const { rows } = await sql<{ lock_timeout: string }>`show lock_timeout`.execute(store.db)
+    expect(rows[0]?.lock_timeout).toBe('5s')
+  })
+
+  it('runs a deadlocked transaction again from its start', async () => {
+    let runs = 0
+    const { promise: bothHold, resolve: go } = Promise.withResolvers<void>()
+    let holding = 0
+    const cross = (first: 'crl' | 'policy', second: 'crl' | 'policy'): Promise<void> =>
+      store.transact(async (tx) => {
+        runs += 1
+        await bumpHead(tx, first)
+        holding += 1
+        if (holding === 2) go()
+        await bothHold
+        await bumpHead(tx, second)
+      })
+    const before = (await store.readStamps()).versions
+    await Promise.all([cross('crl', 'policy'), cross('policy', 'crl')])
+    const after = (await store.readStamps()).versions
+    expect(runs).toBe(3)
+    expect([
+      Number(after.get('crl')) - Number(before.get('crl')),
+      Number(after.get('policy')) - Number(before.get('policy')),
+    ]).toEqual([2, 2])
+  })
+
+  it('does not lock a head that does not exist', async () => {
+    await expect(store.transact((tx) => store.lockHead(tx, 'nothing'))).rejects.toThrow()
+  })
+
+  it('refuses an integer it could not give back exactly', async () => {
+    await sql`update heads set version = 9007199254740993 where name = 'crl'`.execute(store.db)
+    await expect(store.readStamps()).rejects.toThrow(RangeError)
+    await sql`update heads set version = 1 where name = 'crl'`.execute(store.db)
+  })
+})
+
+describe('the place of a PostgreSQL store', () => {
+  it.each([
+    ['postgresql://user:secret@db.example:6432/authority', 'postgresql://user@db.example:6432/authority'],
+    [
+      'postgresql://user:secret@db.example/authority?password=secret&sslmode=require',
+      'postgresql://user@db.example/authority',
+    ],
+    ['postgres://db.example/authority#secret', 'postgres://db.example/authority'],
+    ['postgresql://user:p%40secret@[2001:db8::1]:5432/authority', 'postgresql://user@[2001:db8::1]:5432/authority'],
+    ['postgresql:///authority?host=/run/pg&user=u&password=secret', 'postgresql:///authority'],
+  ])('never shows a password or the query: %s', async (url, place) => {
+    const store = openPostgres(url)
+    expect(store.place).toBe(place)
+    expect(store.place).not.toContain('secret')
+    await store.close()
+  })
+})
+
+describe('failures of PostgreSQL', () => {
+  const state = (code: string): Error =>
+    Object.assign(new pg.DatabaseError('server text with host db.example', 0, 'error'), { code })
+  const network = (code: string): Error => Object.assign(new Error(`connect ${code} 10.0.0.1:5432`), { code })
+
+  it.each([
+    ['connection failure', state('08006')],
+    ['too many connections', state('53300')],
+    ['disk full', state('53100')],
+    ['statement time-out', state('57014')],
+    ['administrator shutdown', state('57P01')],
+    ['cannot connect now', state('57P03')],
+    ['I/O error', state('58030')],
+    ['a standby', state('25006')],
+    ['no such database', state('3D000')],
+    ['a deadlock after all tries', state('40P01')],
+    ['refused', network('ECONNREFUSED')],
+    ['reset', network('ECONNRESET')],
+    ['timed out', network('ETIMEDOUT')],
+    ['no pool place in time', new Error('timeout exceeded when trying to connect')],
+    ['terminated', new Error('Connection terminated unexpectedly')],
+    ['terminated by us', new Error('Connection terminated due to connection timeout')],
+    ['broken before', new Error('Client has encountered a connection error and is not queryable')],
+  ])('%s mean that the store cannot answer', (_what, error) => {
+    const translated = translateStoreError(error)
+    expect(translated).toBeInstanceOf(StoreUnavailable)
+    expect(translated?.message).not.toMatch(/db\.example|10\.0\.0\.1/)
+  })
+
+  it('a lock time-out is told apart', () => {
+    expect(translateStoreError(state('55P03'))).toBeInstanceOf(LockTimeout)
+  })
+
+  it.each([
+    ['a unique violation', state('23505')],
+    ['a syntax error', state('42601')],
+    ['a programming error', new TypeError('bug')],
+  ])('%s is a bug and stays one', (_what, error) => {
+    expect(translateStoreError(error)).toBeUndefined()
+  })
+})

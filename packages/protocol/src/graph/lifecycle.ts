@@ -1,0 +1,65 @@
+import { HOUR, SECOND } from '../canonical/time.ts'
+import type { Instant } from '../canonical/time.ts'
+import { instantOf } from '../reading/text.ts'
+
+export type LifecycleState = 'active' | 'expiring_soon' | 'expired' | 'revoked' | 'replaced'
+export type ExpiryRisk = 'none' | 'low' | 'medium' | 'high' | 'expired'
+
+/** What the store knows of a treaty besides the signed record. */
+export interface TreatyStanding {
+  readonly status: string
+  readonly expires_at: string
+  readonly revoked_at: string | null
+  readonly revocation_reason: string | null
+}
+
+/** Derived, never signed (protocol/core 15.3). */
+export type TreatyLifecycle = {
+  readonly state: LifecycleState
+  readonly expiry_risk: ExpiryRisk
+  readonly seconds_until_expiry: number | null
+  readonly expires_at: string
+  readonly revoked_at: string | null
+  readonly revocation_reason: string | null
+  readonly replacement_treaty_id: string | null
+}
+
+const WARNING = 72n * HOUR
+const HIGH_RISK = 24n * HOUR
+
+export function treatyLifecycle(standing: TreatyStanding, now: Instant): TreatyLifecycle {
+  const { expires_at, revoked_at, revocation_reason } = standing
+  const copied = { expires_at, revoked_at, revocation_reason }
+  if (standing.status === 'revoked') {
+    const replacement = replacementOf(revocation_reason)
+    const state = replacement === null ? ('revoked' as const) : ('replaced' as const)
+    return { state, expiry_risk: 'none', seconds_until_expiry: null, ...copied, replacement_treaty_id: replacement }
+  }
+  const left = instantOf(expires_at) - now
+  const seconds = left > 0n ? Number(left / SECOND) : 0
+  return { ...stateFor(left), seconds_until_expiry: seconds, ...copied, replacement_treaty_id: null }
+}
+
+function stateFor(left: Instant): { state: LifecycleState; expiry_risk: ExpiryRisk } {
+  if (left < SECOND) return { state: 'expired', expiry_risk: 'expired' }
+  if (left <= HIGH_RISK) return { state: 'expiring_soon', expiry_risk: 'high' }
+  if (left <= WARNING) return { state: 'expiring_soon', expiry_risk: 'medium' }
+  return { state: 'active', expiry_risk: 'low' }
+}
+
+/** `replaced_by:<id>` or `renewed_by:<id>` with something behind the colon. */
+function replacementOf(reason: string | null): string | null {
+  const match = /^(?:replaced_by|renewed_by):(.+)$/s.exec(reason ?? '')
+  return match?.[1] ?? null
+}
+
+export function isActiveState(state: LifecycleState): boolean {
+  return state === 'active' || state === 'expiring_soon'
+}
+
+/** When the lifecycle or risk of an unrevoked treaty next changes by itself; undefined when never again. */
+export function nextBoundary(standing: TreatyStanding, now: Instant): Instant | undefined {
+  if (standing.status === 'revoked') return undefined
+  const end = instantOf(standing.expires_at)
+  return [end - WARNING, end - HIGH_RISK, end - SECOND + 1n].find((at) => at > now)
+}
