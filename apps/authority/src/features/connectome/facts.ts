@@ -2,8 +2,7 @@ import { readJson } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
 import { toWireTime } from '../../paged-list.ts'
 import type { Tx } from '../../store/database.ts'
-import { listTreatyFacts, listTreatyTexts } from '../recognition-treaties/index.ts'
-import { listImportedRevocations } from '../revocation-feeds/index.ts'
+import { listImportedRevocations, listTreatyFacts, listTreatyTexts } from './store.ts'
 import type { GraphInput } from './views.ts'
 
 /** Reads treaties and imported revocations in the forms the wire has. */

@@ -1,6 +1,8 @@
 import type { Office } from '../../office.ts'
 import type { LostPaths } from './lost-paths.ts'
 
+export { listTreatyFacts } from './store.ts'
+
 /** Who recognises this sovereign now, as far as this authority knows. */
 export async function acceptedBy(office: Office, sovereign: string): Promise<readonly string[]> {
   return (await office.connectome.current(office)).acceptedBy(sovereign)

@@ -2,7 +2,7 @@ import { compareCodePoints, treatyLifecycle } from '@chancery/protocol'
 import type { ExpiryRisk, Instant, JsonObject, TreatyLifecycle } from '@chancery/protocol'
 import { toWireTime } from '../../paged-list.ts'
 import type { Tx } from '../../store/database.ts'
-import { listTreatyFacts } from '../recognition-treaties/index.ts'
+import { listTreatyFacts } from '../connectome/index.ts'
 import { toDisplay } from './display.ts'
 
 const RISK_ORDER: readonly ExpiryRisk[] = ['high', 'expired', 'medium', 'low', 'none']

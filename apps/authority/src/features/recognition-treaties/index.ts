@@ -1,2 +1,1 @@
 export { judgeTreaty, pinnedKeys } from './judge.ts'
-export { listTreatyFacts, listTreatyTexts } from './store.ts'

@@ -98,30 +98,3 @@ export function listTreatiesFor(db: Tx, own: string, subject: string): Promise<r
     .where('status', '=', 'active')
     .execute()
 }
-
-/** Everything the graph needs of every treaty, in order of issue and without the signed texts. */
-export function listTreatyFacts(db: Tx): Promise<readonly Omit<TreatyRow, 'treaty_json' | 'issued_at'>[]> {
-  return db
-    .selectFrom('recognition_treaties')
-    .select([
-      'treaty_id',
-      'issuer_sovereign_id',
-      'subject_sovereign_id',
-      'status',
-      'valid_from',
-      'expires_at',
-      'revoked_at',
-      'revocation_reason',
-    ])
-    .orderBy('issued_at')
-    .orderBy('treaty_id')
-    .execute()
-}
-
-export function listTreatyTexts(db: Tx): Promise<readonly { treaty_id: string; treaty_json: string }[]> {
-  return db
-    .selectFrom('recognition_treaties')
-    .select(['treaty_id', 'treaty_json'])
-    .where('status', '=', 'active')
-    .execute()
-}

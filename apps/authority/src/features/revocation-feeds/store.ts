@@ -66,15 +66,6 @@ export async function isImportedRevocation(
   return row !== undefined
 }
 
-export function listImportedRevocations(db: Tx): Promise<readonly ImportedRevocation[]> {
-  return db
-    .selectFrom('imported_sovereign_revocations')
-    .selectAll()
-    .orderBy('issuer_sovereign_id')
-    .orderBy('attestation_id')
-    .execute()
-}
-
 export interface NewestFeed {
   readonly issuer_sovereign_id: string
   readonly sequence: number
