@@ -56,7 +56,7 @@ async function runBench(
     const progress = (line: string): void => void process.stderr.write(`${bench.name}: ${line}\n`)
     const result = await bench.run({ ...chosen, directory, cleanup, progress })
     await cleanup.run()
-    process.stdout.write(`${JSON.stringify({ name: bench.name, ...result, ...machine(), ...chosen })}\n`)
+    process.stdout.write(`${JSON.stringify({ name: bench.name, ...result, ...machine() })}\n`)
     return 0
   } catch (error) {
     process.stderr.write(`${bench.name}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`)

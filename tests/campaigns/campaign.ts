@@ -2,7 +2,7 @@
 export interface CampaignOptions {
   readonly count: number
   readonly seed: number
-  log(line: string): void
+  readonly log: (line: string) => void
 }
 
 export interface CampaignResult {

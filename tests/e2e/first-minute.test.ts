@@ -19,7 +19,11 @@ describe.runIf(existsSync(join(CLI, 'dist', 'main.js')))('the first minute', () 
     const folder = await mkdtemp(join(tmpdir(), 'chancery-first-'))
     const port = await freePort()
     const options = { cwd: folder, env: { PATH: process.env['PATH'] ?? '', HOME: folder } }
-    const made = await run(process.execPath, [PROGRAM, '--json', 'init', '--home', join(folder, 'na'), '--network', 'FIRST-NET', '--port', String(port)], options)
+    const made = await run(
+      process.execPath,
+      [PROGRAM, '--json', 'init', '--home', join(folder, 'na'), '--network', 'FIRST-NET', '--port', String(port)],
+      options,
+    )
     const { next } = JSON.parse(made.stdout) as { next: string[] }
     const words = (line = ''): string[] => line.split(' ').slice(1)
 

@@ -76,7 +76,7 @@ export function readKeyList(value: JsonValue | undefined): readonly string[] {
   if (value === undefined || value === null) return []
   const isList = Array.isArray(value) && value.length <= 64 && value.every(isPublicKeyText)
   if (!isList) throw new Refusal('invalid_public_keys')
-  return value as readonly string[]
+  return value
 }
 
 export function isPublicKeyText(value: JsonValue): value is string {

@@ -364,13 +364,16 @@ describe('settings of the authority', () => {
     const env = { NA_KEY_PROVIDER: 'env', NA_PRIVATE_KEY_FILE: undefined }
 
     it('read the seed from the environment, from a file, or from a renamed variable', () => {
-      expect(read({ ...env, NA_PRIVATE_KEY_SEED: seed }).keySource).toEqual({ provider: 'env', seed })
-      expect(read({ ...env, NA_PRIVATE_KEY_SEED_FILE: '/run/seed' }).keySource).toEqual({
+      expect(read({ ...env, NA_PRIVATE_KEY_SEED: seed }).keySource).toMatchObject({ provider: 'env', seed })
+      expect(read({ ...env, NA_PRIVATE_KEY_SEED_FILE: '/run/seed' }).keySource).toMatchObject({
         provider: 'env',
         seedFile: '/run/seed',
       })
-      expect(read({ ...env, NA_KEY_SEED_ENV: 'MY_SEED', MY_SEED: seed }).keySource).toEqual({ provider: 'env', seed })
-      expect(read({ ...env, NA_KEY_SEED_ENV: 'MY_SEED', MY_SEED_FILE: '/s' }).keySource).toEqual({
+      expect(read({ ...env, NA_KEY_SEED_ENV: 'MY_SEED', MY_SEED: seed }).keySource).toMatchObject({
+        provider: 'env',
+        seed,
+      })
+      expect(read({ ...env, NA_KEY_SEED_ENV: 'MY_SEED', MY_SEED_FILE: '/s' }).keySource).toMatchObject({
         provider: 'env',
         seedFile: '/s',
       })

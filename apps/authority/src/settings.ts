@@ -283,52 +283,82 @@ export interface AuthoritySettings extends Omit<
 /** Reads and cross-checks everything; every problem is reported at once, half-configured security stops the start. */
 export function readAuthoritySettings(sources: SettingSources): AuthoritySettings {
   const seedName = findVariable(sources, 'NA_KEY_SEED_ENV') ?? 'NA_PRIVATE_KEY_SEED'
-  const extraNames = [seedName, `${seedName}_FILE`, '--env-file']
-  const problems: string[] = []
-  const collect = <Definitions extends SettingDefinitions>(
-    definitions: Definitions,
-  ): SettingValues<Definitions> | undefined => {
+  const names = Object.values(ALL_AUTHORITY_SETTINGS).flatMap((one) => [one.name, one.flag ?? one.name])
+  const rules = { prefixes: ['NA_'], extraNames: [seedName, `${seedName}_FILE`, '--env-file', ...names] }
+  const problems = new Set<string>()
+  const failed = new Set<string>()
+  try {
+    readSettings({}, sources, rules)
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error
+    for (const problem of error.problems) problems.add(problem)
+  }
+  // Unknown names are reported above, once; below each setting is asked for itself.
+  const known = new Set(rules.extraNames)
+  const flags = Object.fromEntries(Object.entries(sources.flags).filter(([flag]) => known.has(flag)))
+  const each = { ...rules, prefixes: [] }
+  // One by one, so that what is wrong with one setting does not hide what is wrong between others.
+  const values: Record<string, unknown> = {}
+  for (const [key, definition] of Object.entries(ALL_AUTHORITY_SETTINGS)) {
     try {
-      const names = Object.values(ALL_AUTHORITY_SETTINGS).flatMap((each) => [each.name, each.flag ?? each.name])
-      return readSettings(definitions, sources, { prefixes: ['NA_'], extraNames: [...extraNames, ...names] })
+      values[key] = readSettings({ [key]: definition }, { ...sources, flags }, each)[key]
     } catch (error) {
       if (!(error instanceof SettingsError)) throw error
-      problems.push(...error.problems)
-      return undefined
+      for (const problem of error.problems) problems.add(problem)
+      failed.add(definition.name)
+      values[key] = definition.default
     }
   }
-  const raw = collect(AUTHORITY_SETTINGS)
-  const limits = collect(LIMIT_SETTINGS)
-  if (raw === undefined || limits === undefined) throw new SettingsError([...new Set(problems)])
-  return assemble(raw, limits, sources, seedName)
-}
-
-function assemble(
-  raw: RawSettings,
-  limits: Readonly<Record<LimiterName, number>>,
-  sources: SettingSources,
-  seedName: string,
-): AuthoritySettings {
-  const { ring, problems: keyProblems } = buildKeyring(raw.operatorPublicKeys, raw.operatorKeyTiers)
-  const problems = keyProblems.map((problem) => `OPERATOR_PUBLIC_KEYS_JSON: ${problem}`)
-  const { source: keySource, problem } = chooseKeySource(raw, sources, seedName)
-  if (problem !== undefined) problems.push(problem)
-  const storePlace = raw.databaseUrl ?? { kind: 'sqlite', path: raw.dbPath }
-  const limiterStore = raw.rateLimitStore ?? defaultLimiterStore(raw, storePlace)
-  if (raw.haMode && storePlace.kind !== 'postgres') problems.push('NA_HA_MODE: on needs PostgreSQL (DATABASE_URL)')
-  if (raw.haMode && limiterStore === 'memory') problems.push('NA_HA_MODE: on needs a shared limiter (RATE_LIMIT_STORE)')
-  if (limiterStore === 'redis' && raw.redisUrl === undefined)
-    problems.push('REDIS_URL: is required with RATE_LIMIT_STORE=redis')
-  if (problems.length > 0 || keySource === undefined) throw new SettingsError(problems)
+  // Every key was read by its own definition, which the compiler cannot follow.
+  const raw = values as unknown as RawSettings
+  const limits = Object.fromEntries(Object.keys(LIMIT_SETTINGS).map((name) => [name, values[name]])) as Record<
+    LimiterName,
+    number
+  >
+  const { keySource, problems: between } = crossCheck(raw, sources, seedName, failed)
+  for (const problem of between) problems.add(problem)
+  if (problems.size > 0 || keySource === undefined) throw new SettingsError([...problems])
+  const storePlace = placeOf(raw)
   return {
     ...raw,
     limits,
-    operators: ring,
+    operators: buildKeyring(raw.operatorPublicKeys, raw.operatorKeyTiers).ring,
     keySource,
     storePlace,
-    limiterStore,
+    limiterStore: raw.rateLimitStore ?? defaultLimiterStore(raw, storePlace),
     drainSeconds: raw.drainSeconds ?? (raw.haMode ? 5 : 0),
   }
+}
+
+/** What is wrong between settings that are each well formed; a setting that failed by itself is not blamed twice. */
+function crossCheck(
+  raw: RawSettings,
+  sources: SettingSources,
+  seedName: string,
+  failed: ReadonlySet<string>,
+): { readonly keySource: KeySource | undefined; readonly problems: readonly string[] } {
+  const problems: string[] = []
+  const isRead = (...names: string[]): boolean => names.every((name) => !failed.has(name))
+  if (isRead('OPERATOR_PUBLIC_KEYS_JSON', 'OPERATOR_KEY_TIERS_JSON')) {
+    const keyring = buildKeyring(raw.operatorPublicKeys, raw.operatorKeyTiers)
+    problems.push(...keyring.problems.map((problem) => `OPERATOR_PUBLIC_KEYS_JSON: ${problem}`))
+  }
+  const chosen = isRead('NA_KEY_PROVIDER', 'NA_PRIVATE_KEY_FILE') ? chooseKeySource(raw, sources, seedName) : {}
+  if (chosen.problem !== undefined) problems.push(chosen.problem)
+  if (isRead('DATABASE_URL', 'DB_PATH', 'NA_HA_MODE', 'RATE_LIMIT_STORE', 'REDIS_URL')) {
+    const place = placeOf(raw)
+    const limiterStore = raw.rateLimitStore ?? defaultLimiterStore(raw, place)
+    if (raw.haMode && place.kind !== 'postgres') problems.push('NA_HA_MODE: on needs PostgreSQL (DATABASE_URL)')
+    if (raw.haMode && limiterStore === 'memory')
+      problems.push('NA_HA_MODE: on needs a shared limiter (RATE_LIMIT_STORE)')
+    const lacksRedis = limiterStore === 'redis' && raw.redisUrl === undefined
+    if (lacksRedis) problems.push('REDIS_URL: is required with RATE_LIMIT_STORE=redis')
+  }
+  return { keySource: chosen.source, problems }
+}
+
+function placeOf(raw: RawSettings): StorePlace {
+  return raw.databaseUrl ?? { kind: 'sqlite', path: raw.dbPath }
 }
 
 function defaultLimiterStore(raw: RawSettings, place: StorePlace): 'memory' | 'redis' | 'database' {
@@ -343,12 +373,12 @@ function chooseKeySource(
 ): { source?: KeySource; problem?: string } {
   if (raw.keyProvider === 'file') {
     if (raw.privateKeyFile === undefined) return { problem: 'NA_PRIVATE_KEY_FILE: is required (or --na-private-key)' }
-    return { source: { provider: 'file', path: raw.privateKeyFile } }
+    return { source: { provider: 'file', setting: 'NA_PRIVATE_KEY_FILE', path: raw.privateKeyFile } }
   }
   const [seed, seedFile] = [findVariable(sources, seedName), findVariable(sources, `${seedName}_FILE`)]
   if (seed !== undefined && seedFile !== undefined)
     return { problem: `${seedName}: give either it or ${seedName}_FILE` }
-  if (seed !== undefined) return { source: { provider: 'env', seed } }
-  if (seedFile !== undefined) return { source: { provider: 'env', seedFile } }
+  if (seed !== undefined) return { source: { provider: 'env', setting: seedName, seed } }
+  if (seedFile !== undefined) return { source: { provider: 'env', setting: `${seedName}_FILE`, seedFile } }
   return { problem: `${seedName}: is required with NA_KEY_PROVIDER=env (or ${seedName}_FILE)` }
 }

@@ -48,6 +48,9 @@ export interface ConfigSearch {
 
 export const NO_CONFIG: Config = { file: undefined, network: {}, paths: {}, na: {}, operator: {}, warnings: [] }
 
+/** Its name in the current folder, and in the home of an authority or node. */
+export const CONFIG_FILE = 'chancery.toml'
+
 /** The first file of: --config, CHANCERY_CONFIG, ./chancery.toml, ~/.chancery/config.toml. A named file must exist. */
 export async function loadConfig({ cwd, userHome, env, given }: ConfigSearch): Promise<Config> {
   const named = given ?? (env['CHANCERY_CONFIG'] || undefined)
@@ -58,7 +61,7 @@ export async function loadConfig({ cwd, userHome, env, given }: ConfigSearch): P
       await readFile(path, 'utf8').catch((error: unknown) => Promise.reject(toFailure(error, named, 'read'))),
     )
   }
-  for (const path of [join(cwd, 'chancery.toml'), join(userHome, '.chancery', 'config.toml')]) {
+  for (const path of [join(cwd, CONFIG_FILE), join(userHome, '.chancery', 'config.toml')]) {
     const text = await readFile(path, 'utf8').catch((error: unknown) => {
       if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return undefined
       // A file that is there and cannot be read must not silently become "no configuration".

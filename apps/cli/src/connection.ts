@@ -1,23 +1,29 @@
 import { join } from 'node:path'
+import type { GenesisBlock } from '@chancery/protocol'
 import { RequestError, UnreachableError, createClient } from '@chancery/sdk'
 import type { Client, ClientOptions, Pause } from '@chancery/sdk'
-import { loadConfig } from './config.ts'
+import { CONFIG_FILE, loadConfig } from './config.ts'
 import type { Config } from './config.ts'
 import type { CommandContext } from './context.ts'
 import { explain } from './explain.ts'
 import { Failure, misuse } from './failure.ts'
-import { typed } from './files.ts'
+import { errorCode, typed } from './files.ts'
 import { loadVerifiedGenesis } from './genesis-file.ts'
 import { loadSigner } from './keys.ts'
 import type { Options } from './options.ts'
 import { withProgress } from './output/progress.ts'
+import { shellWord } from './output/visible.ts'
 
 /** Where commands that talk to an authority send their calls. */
 export interface Connection {
   readonly url: string
   readonly config: Config
-  /** The public key of the authority as the local genesis block names it; undefined when no block is configured. */
+  /** The genesis block that pins the authority; undefined when none is configured. */
+  readonly genesis: GenesisBlock | undefined
+  /** The public key of the authority as that block names it. */
   readonly authorityKey: string | undefined
+  /** For commands that stay: they handle failures themselves. */
+  client(): Client
   /** Makes calls, shows that it waits, and says in words when nobody answers. */
   ask<Answer>(work: (client: Client) => Promise<Answer>): Promise<Answer>
 }
@@ -37,23 +43,37 @@ export async function connectAsOperator(context: CommandContext, options: Option
   }
   const configured = place.config.operator.key_id
   const signer = await loadSigner(context, file, (noted) => options.text('operator-key-id') ?? configured ?? noted)
-  if (place.authorityKey !== undefined) return open(context, place, { signer, audience: place.authorityKey })
+  if (place.authorityKey !== undefined)
+    return open(context, place, { operator: { signer, audience: place.authorityKey } })
   context.note(
     `the authority is not pinned: no genesis block is configured, so the key that ${place.url} names is trusted`,
   )
-  return open(context, place, { signer, trustFirstAudience: true })
+  return open(context, place, { operator: { signer, trustFirstAudience: true } })
 }
 
-type Place = Omit<Connection, 'ask'>
+export type Place = Omit<Connection, 'ask' | 'client'>
 
 async function findPlace(context: CommandContext, options: Options): Promise<Place> {
-  const config = await loadConfig({ ...context, given: options.text('config') })
-  for (const warning of config.warnings) context.note(warning)
+  const config = await findConfig(context, options)
   const url = options.text('url') ?? config.network.na_endpoint ?? localUrl(config)
   // A pin that cannot be read stops here: falling back to trust on first use would undo it in silence.
   const genesis = config.paths.genesis
   const block = genesis === undefined ? undefined : await loadVerifiedGenesis(genesis)
-  return { url, config, authorityKey: block?.network_authority.public_key }
+  return { url, config, genesis: block, authorityKey: block?.network_authority.public_key }
+}
+
+/** The configuration of a command; a node's home stands for the one in it. */
+export async function findConfig(context: CommandContext, options: Options): Promise<Config> {
+  const home = options.knows('home') ? options.text('home') : undefined
+  if (home !== undefined && options.isSet('config')) throw misuse('Give --home or --config, not both.')
+  const given = home === undefined ? options.text('config') : join(home, CONFIG_FILE)
+  const config = await loadConfig({ ...context, given }).catch((error: unknown) => {
+    if (home === undefined || !(error instanceof Failure) || errorCode(error.cause) !== 'ENOENT') throw error
+    const hint = `Join a network first: chancery join --home ${shellWord(home)} --url <address>`
+    throw new Failure({ code: 'no_node', message: `${home} is not the folder of a node.`, hint }, { cause: error })
+  })
+  for (const warning of config.warnings) context.note(warning)
+  return config
 }
 
 function localUrl({ na }: Config): string {
@@ -67,23 +87,22 @@ export function addressOf(host: string, port: string): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
-function open(context: CommandContext, place: Place, operator?: ClientOptions['operator']): Connection {
+type Caller = Pick<ClientOptions, 'operator' | 'node'>
+
+/** A connection to a place that is known already. */
+export function open(context: CommandContext, place: Place, caller: Caller = {}): Connection {
+  const facts = { url: place.url, clock: context.now, ...caller }
   const ask = <Answer>(work: (client: Client) => Promise<Answer>): Promise<Answer> =>
     withProgress(context, `Waiting for ${place.url}`, async (progress) => {
       const onPause = (pause: Pause): void => progress.say(pauseText(pause))
-      const client = makeClient(place, {
-        url: place.url,
-        clock: context.now,
-        retry: { onPause },
-        ...(operator && { operator }),
-      })
+      const client = makeClient(place, { ...facts, retry: { onPause } })
       try {
         return await work(client)
       } catch (error) {
         throw error instanceof UnreachableError ? notRunning(context, place, error) : error
       }
     })
-  return { ...place, ask }
+  return { ...place, ask, client: () => makeClient(place, facts) }
 }
 
 function makeClient(place: Place, options: ClientOptions): Client {
@@ -103,8 +122,11 @@ function pauseText({ waitMs, error }: Pause): string {
 /** Names the very command that starts this authority when the configuration knows its home. */
 function notRunning(context: CommandContext, { config }: Place, error: UnreachableError): Failure {
   const { code, message, hint } = explain(error)
-  const home = config.paths.home
-  if (error.systemCode !== 'ECONNREFUSED' || home === undefined) return new Failure({ code, message, hint })
+  const { home, na_private_key: key } = config.paths
+  // The home of a node holds no authority to start.
+  if (error.systemCode !== 'ECONNREFUSED' || home === undefined || key === undefined)
+    return new Failure({ code, message, hint }, { cause: error })
   const start = `chancery authority start --env-file ${typed(context.cwd, join(home, 'authority.env'))}`
-  return new Failure({ code, message, hint: `Is the authority running? Start it with: ${start}` })
+  const startIt = `Is the authority running? Start it with: ${start}`
+  return new Failure({ code, message, hint: startIt }, { cause: error })
 }

@@ -13,6 +13,8 @@ export interface Prompts {
   confirm(question: string): Promise<boolean>
   /** `check` gives what is wrong with an answer, or undefined. */
   text(question: string, initial: string, check: (answer: string) => string | undefined): Promise<string>
+  /** What is typed is not shown. */
+  secret(question: string): Promise<string>
 }
 
 /** Everything of the outside world a run may touch, so that a test can be that world. */
@@ -25,6 +27,12 @@ export interface Context {
   /** The home folder of the user. */
   readonly userHome: string
   readonly now: () => Instant
+  /** From 0 up to 1, for spreading; nothing secret is made of it. */
+  readonly random: () => number
+  /** Waits, or ends early when the signal aborts. Never rejects. */
+  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>
+  /** Aborts when the program is told to stop. Asking takes the first signal away from the system's own handling. */
+  readonly stop: () => AbortSignal
   readonly prompts: Prompts
 }
 

@@ -1,7 +1,8 @@
 import { isErrorCode } from '@chancery/contract'
 import { AnswerError, RefusedError, RequestError, UnreachableError } from '@chancery/sdk'
 import { describe, expect, it } from 'vitest'
-import { explain, hintedCodes } from './explain.ts'
+import { advisedCodes } from './advice.ts'
+import { explain } from './explain.ts'
 import { Failure, misuse } from './failure.ts'
 
 function refused(code: string, more: Partial<RefusedError> = {}): RefusedError {
@@ -19,7 +20,7 @@ function refused(code: string, more: Partial<RefusedError> = {}): RefusedError {
 
 describe('explain', () => {
   it('gives advice only for codes that exist', () => {
-    for (const code of hintedCodes()) expect(isErrorCode(code), code).toBe(true)
+    for (const code of advisedCodes()) expect(isErrorCode(code), code).toBe(true)
   })
 
   it('keeps code, details and request id of a refusal', () => {

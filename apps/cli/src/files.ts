@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { open, readFile, rename, rm } from 'node:fs/promises'
+import { lstat, open, readFile, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join, relative } from 'node:path'
 import { Failure } from './failure.ts'
 import { shellWord } from './output/visible.ts'
@@ -21,6 +21,17 @@ export async function writeNewFile(path: string, text: string, mode: number): Pr
   }
 }
 
+/** Stops while nothing has happened yet; {@link writeNewFile} would refuse in the end, too. */
+export async function refuseExisting(
+  paths: readonly string[],
+  hint = 'Choose another name, or move the file away first.',
+): Promise<void> {
+  for (const path of paths) {
+    const found = await lstat(path).catch(() => undefined)
+    if (found !== undefined) throw new Failure({ code: 'file_exists', message: `${path} exists already.`, hint })
+  }
+}
+
 /** Replaces a file whole or not at all: a crash leaves the old content. */
 export async function replaceFile(path: string, text: string, mode: number): Promise<void> {
   const draft = join(dirname(path), `.${basename(path)}.${randomBytes(6).toString('hex')}`)
@@ -31,6 +42,20 @@ export async function replaceFile(path: string, text: string, mode: number): Pro
     await rm(draft, { force: true })
     throw toFailure(error, path, 'replaced')
   }
+  await syncFolder(dirname(path))
+}
+
+/** The new name survives a power failure, too. Where folders cannot be synced, the system does it in its own time. */
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r').catch(() => undefined)
+  await handle?.sync().catch(() => undefined)
+  await handle?.close()
+}
+
+export async function readBytes(path: string): Promise<Uint8Array> {
+  return readFile(path).catch((error: unknown) => {
+    throw toFailure(error, path, 'read')
+  })
 }
 
 export async function readText(path: string): Promise<string> {

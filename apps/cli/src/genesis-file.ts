@@ -1,4 +1,12 @@
-import { FormError, JsonError, readGenesisBlock, readJson, verifyGenesisBlock } from '@chancery/protocol'
+import {
+  FormError,
+  JsonError,
+  readGenesisBlock,
+  readJson,
+  sha256Hex,
+  signedBytes,
+  verifyGenesisBlock,
+} from '@chancery/protocol'
 import type { GenesisBlock } from '@chancery/protocol'
 import { Failure } from './failure.ts'
 import { readText } from './files.ts'
@@ -25,6 +33,11 @@ export async function loadVerifiedGenesis(path: string): Promise<GenesisBlock> {
   if (verdict.ok) return block
   const hint = `See: chancery genesis verify ${shellWord(path)}`
   throw new Failure({ code: verdict.reason, message: `${path} does not verify (${verdict.reason}).`, hint })
+}
+
+/** What two people compare: it covers everything the root signed, and the root key itself. */
+export function genesisFingerprint(block: GenesisBlock): string {
+  return `sha256:${sha256Hex(signedBytes(block, 'signatures'))}`
 }
 
 /** For people and version control; the signature covers the canonical form, so layout is free. */

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { lstat, mkdir, stat } from 'node:fs/promises'
+import { mkdir, stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import {
   isKeyId,
@@ -14,7 +14,7 @@ import {
 import type { Signer } from '@chancery/protocol'
 import type { CommandContext } from './context.ts'
 import { Failure, misuse } from './failure.ts'
-import { FOR_ALL, OWNER_ONLY, readText, replaceFile, toFailure, writeNewFile } from './files.ts'
+import { FOR_ALL, OWNER_ONLY, readText, refuseExisting, replaceFile, toFailure, writeNewFile } from './files.ts'
 import { shellWord } from './output/visible.ts'
 
 export interface MadeKey {
@@ -38,7 +38,9 @@ export async function makeKeyPair({ base, keyId, force = false }: KeyPlace): Pro
   await mkdir(dirname(base), { recursive: true, mode: 0o700 }).catch((error: unknown) => {
     throw toFailure(error, dirname(base), 'made')
   })
-  if (!force) await refuseExisting([privateFile, publicFile])
+  // Asked before anything is written: half a pair beside an old half would look like a pair.
+  const hint = 'Choose another name. --force replaces it, and the key that was in it is lost.'
+  if (!force) await refuseExisting([privateFile, publicFile], hint)
   const seed = toBase64(randomBytes(32))
   const { publicKey } = await seedSigner(keyId ?? '', seed)
   const write = force ? replaceFile : writeNewFile
@@ -46,19 +48,6 @@ export async function makeKeyPair({ base, keyId, force = false }: KeyPlace): Pro
   await write(publicFile, writePublicKeyFile(publicKey, keyId), FOR_ALL)
   await checkKeyPair(privateFile, publicFile)
   return { keyId, publicKey, privateFile, publicFile }
-}
-
-/** Asked before anything is written: half a pair beside an old half would look like a pair. */
-async function refuseExisting(paths: readonly string[]): Promise<void> {
-  for (const path of paths) {
-    const found = await lstat(path).catch(() => undefined)
-    if (found === undefined) continue
-    throw new Failure({
-      code: 'file_exists',
-      message: `${path} exists already.`,
-      hint: 'Choose another name. --force replaces it, and the key that was in it is lost.',
-    })
-  }
 }
 
 async function checkKeyPair(privateFile: string, publicFile: string): Promise<void> {

@@ -1,6 +1,7 @@
 import { homedir } from 'node:os'
 import { terminalPrompts } from './prompts.ts'
 import { runProgram } from './program.ts'
+import { sleep, stopSignal } from './process-time.ts'
 
 // `chancery … | head` closes the pipe early; that is no error of this program.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -18,5 +19,8 @@ process.exitCode = await runProgram(process.argv.slice(2), {
   cwd: process.cwd(),
   userHome: homedir(),
   now: () => BigInt(Math.floor(Date.now())) * 1000n,
+  random: () => Math.random(),
+  sleep,
+  stop: () => stopSignal(process),
   prompts: terminalPrompts({ stdin, stderr }),
 })

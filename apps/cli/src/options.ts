@@ -12,6 +12,11 @@ export class Options {
     this.#known = new Map(known.map((option) => [flagName(option.flags), option]))
   }
 
+  /** Whether this command has such an option at all. */
+  knows(name: string): boolean {
+    return this.#known.has(name)
+  }
+
   isSet(name: string): boolean {
     return this.#find(name) !== undefined
   }
@@ -51,18 +56,22 @@ export class Options {
   }
 }
 
-/** Positional words by the name of their argument. */
+/** Positional words by the name of their argument; only the last argument of a command may take several. */
 export class Arguments {
-  readonly #given: ReadonlyMap<string, string>
+  readonly #given: ReadonlyMap<string, readonly string[]>
 
-  constructor(given: ReadonlyMap<string, string>) {
+  constructor(given: ReadonlyMap<string, readonly string[]>) {
     this.#given = given
   }
 
   required(name: string): string {
-    const value = this.#given.get(name)
+    const [value] = this.list(name)
     if (value === undefined) throw new Error(`${name} is not a required argument`)
     return value
+  }
+
+  list(name: string): readonly string[] {
+    return this.#given.get(name) ?? []
   }
 }
 

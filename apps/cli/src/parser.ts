@@ -45,8 +45,9 @@ function addCommand(root: Parser, command: Command, parts: ParserParts): void {
   const name = command.path.at(-1) ?? ''
   const leaf = parent.command(name).summary(command.summary).description(command.description)
   setUp(leaf, [PROGRAM_NAME, ...command.path].join(' '))
-  for (const { name: word, summary, required, choices } of command.arguments) {
-    const argument = new Argument(required ? `<${word}>` : `[${word}]`, summary)
+  for (const { name: word, summary, required, choices, variadic } of command.arguments) {
+    const shown = variadic === true ? `${word}...` : word
+    const argument = new Argument(required ? `<${shown}>` : `[${shown}]`, summary)
     leaf.addArgument(choices === undefined ? argument : argument.choices(choices))
   }
   for (const option of command.options) leaf.addOption(toOption(option))
@@ -70,7 +71,10 @@ function findGroup(parent: Parser, word: string): Parser {
 
 /** `verify <file>`; that every command has options goes without saying. */
 function termOf(parser: Parser): string {
-  const words = parser.registeredArguments.map((each) => (each.required ? `<${each.name()}>` : `[${each.name()}]`))
+  const words = parser.registeredArguments.map((each) => {
+    const name = each.variadic ? `${each.name()}...` : each.name()
+    return each.required ? `<${name}>` : `[${name}]`
+  })
   return [parser.name(), ...words].join(' ')
 }
 

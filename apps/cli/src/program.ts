@@ -55,8 +55,10 @@ async function execute(command: Command, leaf: Parser, context: Context): Promis
   if (load === undefined) throw new Error(`${command.path.join(' ')} is not implemented`)
   const options = new Options(givenOptions(leaf), [...GLOBAL_OPTIONS, ...command.options])
   requireOptions(command, options)
-  const words = command.arguments.map(({ name }, index) => [name, leaf.args[index]] as const)
-  const args = new Arguments(new Map(words.filter((entry): entry is [string, string] => entry[1] !== undefined)))
+  const words = command.arguments.map(({ name, variadic }, index) => {
+    return [name, leaf.args.slice(index, variadic === true ? undefined : index + 1)] as const
+  })
+  const args = new Arguments(new Map(words))
   const commandContext = toCommandContext(command, options, context)
   const { run } = await load()
   return { result: await run(commandContext, args, options), json: commandContext.json }

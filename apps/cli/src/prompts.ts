@@ -20,6 +20,12 @@ export function terminalPrompts(context: Pick<Context, 'stdin' | 'stderr'>): Pro
       if (isCancel(answer)) throw left()
       return answer
     },
+    secret: async (message) => {
+      const { isCancel, password } = await import('@clack/prompts')
+      const answer = await password({ message, ...streams })
+      if (isCancel(answer)) throw left()
+      return answer
+    },
   }
 }
 

@@ -54,7 +54,9 @@ export function refusalOf(incoming: Incoming, context: RefusalContext): RefusedE
   if (envelope === undefined) return toAnswerError(incoming, 'it is not an error envelope of an authority')
   const { status, retryAfterSeconds } = incoming
   const skew = incoming.dateMs === undefined ? 0 : Math.round((context.nowMs - incoming.dateMs) / 1000)
-  const isSkewed = context.signed && status === 401 && Math.abs(skew) > CLOCK_TOLERANCE_SECONDS
+  // A descriptor outside its time is answered 400 (protocol/core 13.2), every other stale signature 401.
+  const mayBeClock = context.signed && (status === 401 || envelope.code === 'descriptor_expired')
+  const isSkewed = mayBeClock && Math.abs(skew) > CLOCK_TOLERANCE_SECONDS
   const clockSkewSeconds = isSkewed ? skew : undefined
   return new RefusedError({ status, retryAfterSeconds, clockSkewSeconds, ...envelope })
 }

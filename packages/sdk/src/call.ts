@@ -1,12 +1,13 @@
 import { REQUEST_ID_HEADER } from '@chancery/contract'
 import type { Route } from '@chancery/contract'
 import { toUtf8, writeJson } from '@chancery/protocol'
-import type { Instant, JsonObject, Signer } from '@chancery/protocol'
+import type { Instant, JsonObject } from '@chancery/protocol'
 import { toTarget } from './address.ts'
 import type { Query } from './address.ts'
 import { refusalOf } from './answer.ts'
 import type { ReadAnswer } from './answer.ts'
 import { RequestError } from './errors.ts'
+import type { NodeIdentity } from './node.ts'
 import type { OperatorSign } from './operator.ts'
 import { withRetry } from './retry.ts'
 import type { RetryOptions } from './retry.ts'
@@ -18,11 +19,24 @@ export interface CallOptions {
   readonly signal?: AbortSignal
 }
 
+/** Given with calls that create something. */
+export interface WriteOptions extends CallOptions {
+  /**
+   * Names one try (1 to 128 characters of A-Z a-z 0-9 . _ : -, kept for a day): the same name with the same request
+   * gives the stored answer instead of a second effect (reliability 5.2).
+   */
+  readonly idempotencyKey?: string
+}
+
 export interface Call<Answer> {
   readonly route: Route
   readonly params?: Readonly<Record<string, string>>
   readonly query?: Query
-  readonly body?: JsonObject
+  /** A function when the body itself is signed: it is called for every attempt, so that each has its own proof. */
+  readonly body?: JsonObject | ((now: Instant) => Promise<JsonObject>)
+  /** Operator headers on a route that also answers without them. */
+  readonly asOperator?: true
+  readonly idempotencyKey?: string | undefined
   readonly read: ReadAnswer<Answer>
   /** Doing it twice ends in the same state. Reads always do. */
   readonly repeatable?: boolean
@@ -38,8 +52,8 @@ export type Caller = <Answer>(call: Call<Answer>) => Promise<Answer>
 export interface Connection {
   readonly call: Caller
   readonly clock: () => Instant
-  /** Signs the proofs of a node; present when the client was given a node key. */
-  readonly node: Signer | undefined
+  /** Makes the proofs of a node; present when the client was given a node key. */
+  readonly node: NodeIdentity | undefined
 }
 
 export interface CallerParts {
@@ -61,16 +75,19 @@ export function makeCaller(parts: CallerParts): Caller {
 }
 
 async function attempt<Answer>(parts: CallerParts, call: Call<Answer>, requestId: string): Promise<Answer> {
-  const { route, body } = call
+  const { route } = call
   const target = toTarget(route, call.params, call.query)
-  const isSigned = route.access === 'operator:standard' || route.access === 'operator:privileged'
-  const signed = isSigned ? await signerOf(parts, route)(route.method, target, body ?? {}, parts.clock()) : {}
+  const isOperatorCall =
+    route.access === 'operator:standard' || route.access === 'operator:privileged' || call.asOperator === true
+  const body = typeof call.body === 'function' ? await call.body(parts.clock()) : call.body
+  const signed = isOperatorCall ? await signerOf(parts, route)(route.method, target, body ?? {}, parts.clock()) : {}
   const incoming = await send(parts.transport, {
     method: route.method,
     target: target.encoded,
     headers: {
       Accept: route.answer === 'json' ? 'application/json' : 'text/plain',
       ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+      ...(call.idempotencyKey === undefined ? {} : { 'Idempotency-Key': readIdempotencyKey(call.idempotencyKey) }),
       [REQUEST_ID_HEADER]: requestId,
       ...signed,
     },
@@ -78,10 +95,16 @@ async function attempt<Answer>(parts: CallerParts, call: Call<Answer>, requestId
     signal: call.options?.signal,
   })
   if (incoming.status >= 200 && incoming.status < 300) return call.read(incoming)
+  const isSigned = isOperatorCall || route.access === 'node'
   throw refusalOf(incoming, { nowMs: Number(parts.clock() / 1000n), signed: isSigned })
 }
 
 function signerOf(parts: CallerParts, route: Route): OperatorSign {
   if (parts.sign === undefined) throw new RequestError(`${route.id} needs an operator: createClient({ operator })`)
   return parts.sign
+}
+
+function readIdempotencyKey(key: string): string {
+  if (/^[A-Za-z0-9._:-]{1,128}$/.test(key)) return key
+  throw new RequestError('an idempotency key is 1 to 128 characters of A-Z a-z 0-9 . _ : -')
 }

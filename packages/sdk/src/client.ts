@@ -1,7 +1,11 @@
-import type { Instant, Signer } from '@chancery/protocol'
+import type { Instant } from '@chancery/protocol'
 import { readBaseUrl } from './address.ts'
+import { agentsArea } from './areas/agents.ts'
+import type { AgentsArea } from './areas/agents.ts'
 import { crlArea } from './areas/crl.ts'
 import type { CrlArea } from './areas/crl.ts'
+import { enrollmentArea } from './areas/enrollment.ts'
+import type { EnrollmentArea } from './areas/enrollment.ts'
 import { healthArea } from './areas/health.ts'
 import type { HealthArea } from './areas/health.ts'
 import { operatorKeysArea } from './areas/operator-keys.ts'
@@ -14,6 +18,8 @@ import { sovereignArea } from './areas/sovereign.ts'
 import type { SovereignArea } from './areas/sovereign.ts'
 import { makeCaller } from './call.ts'
 import type { CallerParts, Connection } from './call.ts'
+import { nodeIdentity } from './node.ts'
+import type { Node } from './node.ts'
 import { operatorSigning } from './operator.ts'
 import type { Operator } from './operator.ts'
 import type { RetryOptions } from './retry.ts'
@@ -24,8 +30,8 @@ export interface ClientOptions {
   readonly url: string
   /** Signs admin calls. Without it only public calls work. */
   readonly operator?: Operator
-  /** Signs the proofs of a node (join, heartbeat, renew). */
-  readonly node?: { readonly signer: Signer }
+  /** Proves possession of a node key: join, heartbeat, renew, and the announcements of an agent. */
+  readonly node?: Node
   readonly fetch?: Fetch
   /** Wall time for signed timestamps. */
   readonly clock?: () => Instant
@@ -40,7 +46,9 @@ export interface ClientOptions {
 export interface Client {
   readonly health: HealthArea
   readonly sovereign: SovereignArea
+  readonly enrollment: EnrollmentArea
   readonly crl: CrlArea
+  readonly agents: AgentsArea
   readonly policy: PolicyArea
   readonly operatorKeys: OperatorKeysArea
   readonly reference: ReferenceArea
@@ -62,10 +70,10 @@ export function createClient(options: ClientOptions): Client {
     clock,
     retry: options.retry === false ? { attempts: 1 } : (options.retry ?? {}),
   }
-  const node = options.node?.signer
-  const open = sovereignArea({ call: makeCaller({ ...parts, sign: undefined }), clock, node })
+  const open = sovereignArea({ call: makeCaller({ ...parts, sign: undefined }), clock, node: undefined })
   const fetchAudience = async (): Promise<string> => (await open.metadata()).network_authority.public_key
   const sign = operator === undefined ? undefined : operatorSigning(operator, fetchAudience)
+  const node = options.node === undefined ? undefined : nodeIdentity(options.node, fetchAudience)
   return toAreas({ call: makeCaller({ ...parts, sign }), clock, node })
 }
 
@@ -73,7 +81,9 @@ function toAreas(connection: Connection): Client {
   return {
     health: healthArea(connection),
     sovereign: sovereignArea(connection),
+    enrollment: enrollmentArea(connection),
     crl: crlArea(connection),
+    agents: agentsArea(connection),
     policy: policyArea(connection),
     operatorKeys: operatorKeysArea(connection),
     reference: referenceArea(connection),

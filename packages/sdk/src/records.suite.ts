@@ -1,4 +1,12 @@
-import type { Crl, GenesisBlock, JsonObject, PolicyManifest } from '@chancery/protocol'
+import { JsonFloat } from '@chancery/protocol'
+import type {
+  AgentDescriptor,
+  Crl,
+  GenesisBlock,
+  JoinCertificate,
+  JsonObject,
+  PolicyManifest,
+} from '@chancery/protocol'
 
 /** Keys of protocol/core 1.7. */
 export const OPERATOR_SEED = 'XhmEnsx04p8ewgwmVyAONyrhiodL06VX+gWCgzwNEcE='
@@ -77,6 +85,43 @@ export const CRL: Crl = {
     {
       key_id: 'na-example',
       sig: '4M6g7n1W5+A5TMrTyqotPieQ5bRcQd1yoPEiNd2Bu9gxisQDMBcRqoIhmQw2AmsI6XKsvLs8Ym7gd63h9P5eAA==',
+    },
+  ],
+}
+
+export const NODE_SEED = 'OAXMe5ZBwbwYwas8DedkshQy7tzzi0r41r+JxoNez7A='
+export const NODE_PUBLIC_KEY = 'vPWW8KlHWZam8algWIUjYgtx4HrNTCtKg9obu+iqYIU='
+
+/** The examples of protocol/core 6 and 13.1. */
+export const CERTIFICATE: JoinCertificate = {
+  cert_id: '7d1c0f5a-2b3c-4d5e-8f60-718293a4b5c6',
+  node_public_key: NODE_PUBLIC_KEY,
+  network_name: 'EXAMPLE-NET',
+  roles: ['role:anchor', 'role:service:index'],
+  issued_at: '2030-01-02T03:04:06.000123Z',
+  expires_at: '2030-01-05T03:04:06.000123Z',
+  issued_by: 'na-example',
+  signatures: [
+    {
+      key_id: 'na-example',
+      sig: 'CGg7scilV2GG3uoAbeh5k7rt0pk7O8qb7Y0narJyC3fqxzKhRHcMz5YCuIRfjjhEQPOagbdhHWL8tJtNORW3CQ==',
+    },
+  ],
+}
+
+export const DESCRIPTOR: AgentDescriptor = {
+  agent_id: 'llm-1',
+  node_public_key: NODE_PUBLIC_KEY,
+  network_name: 'EXAMPLE-NET',
+  capabilities: ['llm:chat', 'kb:security'],
+  endpoint: { host: '198.51.100.7', port: 7448, scheme: 'wss' },
+  registered_at: '2030-01-02T03:10:00Z',
+  expires_at: '2030-01-02T03:20:00Z',
+  metadata: { model: 'm-1', temperature: new JsonFloat(0.5) },
+  signatures: [
+    {
+      key_id: NODE_PUBLIC_KEY,
+      sig: 'yDGYnx5f4s0zGdJCQ1+5WSVGhvQ2pN0CYxwPQ1DgsBE+RL6QjAcjKNxpd9agz8kvcFOVaTgpxzVfUpxP0K9aBA==',
     },
   ],
 }

@@ -69,5 +69,5 @@ export async function enroll(
   invite: JsonObject = {},
   members: JsonObject = {},
 ): Promise<JoinCertificate> {
-  return accepted(await node.join(await createInvite(na, invite), members), 201) as JsonObject as JoinCertificate
+  return accepted(await node.join(await createInvite(na, invite), members), 201) as JoinCertificate
 }

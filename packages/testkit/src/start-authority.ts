@@ -118,7 +118,8 @@ export async function startTestAuthority(options: TestAuthorityOptions = {}): Pr
     auditEvents: (type) => listAuditEvents(office, type),
     async stop() {
       authority.turnNotReady()
-      await authority.stopAccepting()
+      // No new connection from here on. The rest of the drain waits for callers that keep theirs; a test has none left.
+      void authority.stopAccepting()
       await authority.close()
       if (options.database === undefined) await database.drop()
       await rm(home, { recursive: true, force: true })

@@ -3,7 +3,7 @@ import type { Access, Route } from '@chancery/contract'
 import { LimiterUnavailable, limitAddress } from '@chancery/service-kit'
 import type { Binding, Call, Guard, HandlerAnswer } from '@chancery/service-kit'
 import type { Office } from '../office.ts'
-import { authenticateOperator, hasOperatorHeaders } from './operator.ts'
+import { authenticateOperator, hasOperatorHeaders, refuseThrottledAddress } from './operator.ts'
 import type { OperatorCall } from './operator.ts'
 
 /** What a handler may rely on, by the access its route asks for. A wrong pairing does not compile. */
@@ -25,12 +25,12 @@ export function bind<R extends Route>(
 /** Who may call, and how often: both come from the route table only. */
 export function guardFor(office: Office): Guard {
   return {
-    limit: (call, route) => countCall(call as Call, route, office),
+    limit: (call, route) => countCall(call, route, office),
     authorize: (call, route) => authorize(call, route, office),
   }
 }
 
-async function countCall(call: Call, route: Route, office: Office): Promise<void> {
+async function countCall(call: Omit<Call, 'body'>, route: Route, office: Office): Promise<void> {
   const isOperatorCall = route.access === 'public-or-operator:standard' && hasOperatorHeaders(call)
   const name = isOperatorCall ? 'admin' : route.limit
   const facts = limiterOfRoute(name)
@@ -40,13 +40,14 @@ async function countCall(call: Call, route: Route, office: Office): Promise<void
   const counter = facts.perRoute ? route.id : name
   const limiter = facts.store === 'process' ? office.processLimiter : office.limiter
   try {
-    if (await limiter.hit(`${counter} ${limitAddress(call.remoteAddress)}`, limit)) return
+    if (!(await limiter.hit(`${counter} ${limitAddress(call.remoteAddress)}`, limit)))
+      throw new Refusal('rate_limit_exceeded')
+    if (name === 'admin') await refuseThrottledAddress(call, office)
   } catch (error) {
     // Never unlimited: a call that cannot be counted is not served.
     if (error instanceof LimiterUnavailable) throw new Refusal('service_unavailable', {}, { cause: error })
     throw error
   }
-  throw new Refusal('rate_limit_exceeded')
 }
 
 async function authorize(call: Call, route: Route, office: Office): Promise<Call> {

@@ -35,11 +35,10 @@ export function hasOperatorHeaders(call: Pick<Call, 'headers'>): boolean {
 }
 
 /**
- * Checks 2 and 4 to 12 of protocol/core 11.3, in their order (1 and 3 are the edge's: address limit, body). The
+ * Checks 4 to 12 of protocol/core 11.3, in their order (1 and 2 are counted by access.ts before the body is read). The
  * order is the security: revoked keys before signature work, signature before the nonce table, nonce before tier.
  */
 export async function authenticateOperator(call: Call, office: Office, required: Tier): Promise<OperatorCall> {
-  await refuseThrottledAddress(call, office)
   const credentials = await readCredentials(call, office)
   await refuseThrottledKey(call, office, credentials.key_id)
   const operator = await findUsableKey(call, office, credentials.key_id)
@@ -51,7 +50,7 @@ export async function authenticateOperator(call: Call, office: Office, required:
 }
 
 /** 2. An address that keeps failing is turned away before it costs anything. */
-async function refuseThrottledAddress(call: Call, office: Office): Promise<void> {
+export async function refuseThrottledAddress(call: Omit<Call, 'body'>, office: Office): Promise<void> {
   if (await office.limiter.isOver(addressBucket(call), failureLimit(office))) {
     await refuseThrottled(call, office, addressBucket(call), {})
   }
@@ -156,14 +155,24 @@ async function fail(
 }
 
 /** One event per scope and window: a flood of refused calls must not become a flood of rows. */
-async function refuseThrottled(call: Call, office: Office, bucket: string, details: JsonObject): Promise<never> {
+async function refuseThrottled(
+  call: Omit<Call, 'body'>,
+  office: Office,
+  bucket: string,
+  details: JsonObject,
+): Promise<never> {
   if (await office.processLimiter.hit(`throttle-audit ${bucket}`, 1)) {
     await recordFailure(call, office, 'admin_auth_throttled', { reason: 'too_many_failures', ...details })
   }
   throw new Refusal('admin_auth_throttled')
 }
 
-async function recordFailure(call: Call, office: Office, type: AuditEventType, details: JsonObject): Promise<void> {
+async function recordFailure(
+  call: Omit<Call, 'body'>,
+  office: Office,
+  type: AuditEventType,
+  details: JsonObject,
+): Promise<void> {
   const cause = { scope: call.routeId, remote_addr: call.remoteAddress, request_id: call.requestId }
   await recordRefusedCaller(office, { type, details: { ...details, ...cause } })
 }
@@ -172,10 +181,10 @@ function failureLimit(office: Office): number {
   return office.settings.limits['admin_auth_failed'] ?? limiterOf('admin_auth_failed').default
 }
 
-function addressBucket(call: Call): string {
+function addressBucket(call: Omit<Call, 'body'>): string {
   return `admin_auth_failed ${limitAddress(call.remoteAddress)}`
 }
 
-function keyBucket(call: Call, key_id: string): string {
+function keyBucket(call: Omit<Call, 'body'>, key_id: string): string {
   return `${addressBucket(call)} ${key_id}`
 }

@@ -13,7 +13,7 @@ export async function seal<Draft extends JsonObject>(
 ): Promise<Omit<Draft, 'signatures'> & { signatures: readonly Signature[] }> {
   requireSigningWindow(office)
   const sealed = await signList(draft, office.signer)
-  const isGood = await verifyList(sealed as JsonObject & typeof sealed, [office.signer.publicKey])
+  const isGood = await verifyList(sealed, [office.signer.publicKey])
   return isGood ? sealed : refuseBadSignature(office)
 }
 

@@ -64,11 +64,11 @@ export function describeStore(backend: Backend): void {
         await store.db.deleteFrom('schema_version').where('version', '=', 999).execute()
       })
 
-      it('run by several processes at once are applied once', async () => {
+      it('run by two processes at once are applied once', async () => {
         const fresh = await createTestDatabase(backend)
-        const helpers = await Promise.all([startHelper(fresh), startHelper(fresh), startHelper(fresh)])
+        const helpers = await Promise.all([startHelper(fresh), startHelper(fresh)])
         const answers = await Promise.all(helpers.map((helper) => helper.ask({ do: 'migrate' })))
-        expect(answers).toEqual([{ ok: true }, { ok: true }, { ok: true }])
+        expect(answers).toEqual([{ ok: true }, { ok: true }])
         await Promise.all(helpers.map((helper) => helper.stop()))
         const check = openStore(placeOf(fresh))
         expect(await readSchemaVersion(check.db)).toBe(EXPECTED_SCHEMA_VERSION)

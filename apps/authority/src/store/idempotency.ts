@@ -1,6 +1,5 @@
 import { Refusal } from '@chancery/contract'
 import { DAY, digestOf, writeSortable } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
 import type { Call } from '@chancery/service-kit'
 import type { Tx } from './database.ts'
 
@@ -29,7 +28,7 @@ export function readAttempt(
   const key = given[0] ?? ''
   if (given.length > 1 || !KEY.test(key)) throw new Refusal('bad_request')
   const scope = `${call.operator.key_id} ${call.method} ${call.path}`
-  return { scope, key, bodyDigest: digestOf(call.body as JsonObject), expires_at: writeSortable(now + DAY) }
+  return { scope, key, bodyDigest: digestOf(call.body), expires_at: writeSortable(now + DAY) }
 }
 
 /**

@@ -8,7 +8,6 @@ import { transactOn } from './transact.ts'
 import type { TransactOptions } from './transact.ts'
 
 const { Pool, types } = pg
-const INT8 = 20
 
 /** Sequences and counters; one beyond 2^53 would be rounded in silence otherwise. */
 function readInt8(text: string): number {
@@ -28,10 +27,14 @@ export function openPostgres(url: string): Store {
     idle_in_transaction_session_timeout: 10_000,
     keepAlive: true,
     application_name: 'chancery-authority',
-    types: { getTypeParser: (oid, format) => (oid === INT8 ? readInt8 : types.getTypeParser(oid, format)) },
+    types: {
+      getTypeParser: (oid, format) => (oid === types.builtins.INT8 ? readInt8 : types.getTypeParser(oid, format)),
+    },
   })
-  // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
+  // A connection that breaks, idle or in use, fails the query it was for and is replaced by the pool. Without these
+  // listeners the driver's event would end the process instead.
   pool.on('error', () => undefined)
+  pool.on('connect', (client) => client.on('error', () => undefined))
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
   const options = {
     isRetryable,
@@ -171,12 +174,13 @@ export function translatePostgresError(error: unknown): Error | undefined {
   const state = sqlState(error)
   if (state === '55P03') return new LockTimeout('a lock was not had in time', { cause: error })
   const refused = ['08', '53', '57', '58'].some((group) => state?.startsWith(group) === true)
-  const readOnly = state === '25006' || state === '3D000' || state === '40001' || state === '40P01'
+  // Read-only, dropped, still in conflict after all tries, or not the schema this release knows.
+  const unfit = ['25006', '3D000', '40001', '40P01', '42P01', '42703'].includes(state ?? '')
   const network = 'code' in error && NETWORK_CODES.has(String(error.code))
   // The driver gives these two no code.
   const lost = /^(?:timeout exceeded when trying to connect|Connection terminated)/.test(error.message)
   const ended = error.message === 'Client has encountered a connection error and is not queryable'
-  if (refused || readOnly || network || lost || ended)
+  if (refused || unfit || network || lost || ended)
     return new StoreUnavailable('PostgreSQL cannot answer', { cause: error })
   return undefined
 }

@@ -8,6 +8,7 @@ import type { Tables } from './tables.ts'
 import { probeWrite } from './probe-write.ts'
 import { transactOn } from './transact.ts'
 
+const SQLITE_ERROR = 1
 const SQLITE_BUSY = 5
 const SQLITE_CONSTRAINT = 19
 
@@ -108,6 +109,8 @@ function isBusy(error: unknown): boolean {
 /** The failure as the rest of the authority knows it; undefined when it is a bug. */
 export function translateSqliteError(error: unknown): Error | undefined {
   const code = errorCode(error)
-  if (code === undefined || code === SQLITE_CONSTRAINT || code === 1) return undefined
+  if (code === undefined || code === SQLITE_CONSTRAINT) return undefined
+  // A generic error is a bug in a statement, unless the schema is not the one this release knows.
+  if (code === SQLITE_ERROR && !/^no such (?:table|column)/.test((error as Error).message)) return undefined
   return new StoreUnavailable('SQLite cannot answer', { cause: error })
 }

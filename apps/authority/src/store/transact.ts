@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
+import { sql } from 'kysely'
 import type { Tx } from './database.ts'
 import { UnknownOutcome } from './database.ts'
 
@@ -20,7 +21,9 @@ export async function transactOn<Result>(
 ): Promise<Result> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await once(db, work, options)
+      // One connection for the whole of it, given back whatever happens: a connection that died inside a transaction
+      // must not be missing from the pool for ever.
+      return await db.connection().execute((connection) => once(connection, work, options))
     } catch (error) {
       if (attempt >= ATTEMPTS || !options.isRetryable(error)) throw error
       await pause(randomInt(10, 100))
@@ -28,31 +31,42 @@ export async function transactOn<Result>(
   }
 }
 
-async function once<Result>(db: Tx, work: (tx: Tx) => Promise<Result>, options: TransactOptions): Promise<Result> {
-  const tx = await db.startTransaction().execute()
+async function once<Result>(
+  connection: Tx,
+  work: (tx: Tx) => Promise<Result>,
+  options: TransactOptions,
+): Promise<Result> {
+  await sql`begin`.execute(connection)
   let result: Result
   try {
-    result = await work(tx)
+    result = await work(connection)
   } catch (error) {
-    await rollback(tx)
+    await rollback(connection)
     throw error
   }
   try {
-    await tx.commit().execute()
+    await sql`commit`.execute(connection)
   } catch (error) {
-    if (options.isRefusedCommit(error)) {
-      await rollback(tx)
-      throw error
-    }
-    throw new UnknownOutcome('the answer to COMMIT was lost', { cause: error })
+    if (!options.isRefusedCommit(error)) throw new UnknownOutcome('the answer to COMMIT was lost', { cause: error })
+    await rollback(connection)
+    throw error
   }
   return result
 }
 
+/** Runs `work` and undoes it, whatever it did. */
+export function undoneOn<Result>(db: Tx, work: (tx: Tx) => Promise<Result>): Promise<Result> {
+  return db.connection().execute(async (connection) => {
+    await sql`begin`.execute(connection)
+    try {
+      return await work(connection)
+    } finally {
+      await rollback(connection)
+    }
+  })
+}
+
 /** The cause is already on its way up; a rollback that fails too means the connection is gone, and with it the work. */
-async function rollback(tx: { rollback(): { execute(): Promise<void> } }): Promise<void> {
-  await tx
-    .rollback()
-    .execute()
-    .catch(() => undefined)
+async function rollback(connection: Tx): Promise<void> {
+  await sql`rollback`.execute(connection).catch(() => undefined)
 }

@@ -13,6 +13,18 @@ const PATHS = [
   'genesis sign',
   'genesis verify',
   'authority start',
+  'invite',
+  'join',
+  'status',
+  'heartbeat',
+  'renew',
+  'node run',
+  'nodes',
+  'revoke',
+  'agent announce',
+  'agent find',
+  'agent show',
+  'agent withdraw',
   'operator revoke',
   'network-policy show',
   'network-policy publish',
@@ -57,8 +69,27 @@ describe('commands', () => {
 
   it('ask for an operator key only where something is changed', () => {
     const signing = COMMANDS.filter((command) => command.needs === 'operator').map((command) => command.path.join(' '))
-    expect(signing).toEqual(['operator revoke', 'network-policy publish', 'network-policy rollback'])
+    expect(signing).toEqual([
+      'invite',
+      'revoke',
+      'operator revoke',
+      'network-policy publish',
+      'network-policy rollback',
+    ])
     expect(named('authority start')?.needs).toBe('authority-host')
+  })
+
+  it('speak for a node where its home is named', () => {
+    const ofNodes = COMMANDS.filter((command) => command.needs === 'node')
+    for (const { path, options } of ofNodes) expect(flagsOf(options), path.join(' ')).toContain('--home')
+  })
+
+  it('take many words only in last place', () => {
+    for (const { path, arguments: words } of COMMANDS)
+      expect(
+        words.slice(0, -1).filter((word) => word.variadic),
+        path.join(' '),
+      ).toEqual([])
   })
 
   it('write flags in one form and never twice, global ones included', () => {

@@ -1,6 +1,8 @@
+import { agentCommands } from './agents.ts'
 import { authorityCommands } from './authority.ts'
 import type { Command } from './command.ts'
 import { completionCommands } from './completion.ts'
+import { enrollmentCommands } from './enrollment.ts'
 import { genesisCommands } from './genesis.ts'
 import { initCommands } from './init.ts'
 import { keygenCommands } from './keygen.ts'
@@ -13,6 +15,8 @@ export const COMMANDS: readonly Command[] = [
   ...keygenCommands,
   ...genesisCommands,
   ...authorityCommands,
+  ...enrollmentCommands,
+  ...agentCommands,
   ...operatorCommands,
   ...networkPolicyCommands,
   ...completionCommands,

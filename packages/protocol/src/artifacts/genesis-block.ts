@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../canonical/json-value.ts'
+import type { JsonValue } from '../canonical/json-value.ts'
 import { arrayOf, closed, nullable, readRecord, required, string, withDefault } from '../reading/shape.ts'
 import { identifier, plainText, publicKey, requireOrder, signatures, timestamp } from '../reading/text.ts'
 import type { Signature } from '../signing/forms.ts'
@@ -50,7 +50,7 @@ export async function verifyGenesisBlock(
   if (block.signatures.length === 0) return { ok: false, reason: 'missing_signature' }
   // A root key that also signs daily work would make its loss the loss of the network.
   if (block.root_public_key === block.network_authority.public_key) return { ok: false, reason: 'root_key_reused' }
-  const valid = await verifyEvery(block as JsonObject & GenesisBlock, block.root_public_key)
+  const valid = await verifyEvery(block, block.root_public_key)
   return valid ? { ok: true } : { ok: false, reason: 'invalid_signature' }
 }
 

@@ -167,5 +167,5 @@ function toPlain(value: JsonValue): unknown {
   if (typeof value === 'bigint') return Number(value)
   if (Array.isArray(value)) return value.map((item: JsonValue) => toPlain(item))
   if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, toPlain(item as JsonValue)]))
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, toPlain(item)]))
 }

@@ -73,11 +73,33 @@ export interface GraphFacts {
   readonly now: Instant
 }
 
+/** A treaty that ended … */
+export type EndedTreaty = {
+  readonly type: 'recognition_treaty'
+  readonly id: string
+  readonly lifecycle_state: LifecycleState
+  readonly reason: string | null
+  readonly revoked_at: string | null
+}
+
+/** … or an attestation its issuer withdrew. */
+export type WithdrawnAttestation = {
+  readonly type: 'membership_attestation'
+  readonly id: string
+  readonly issuer_sovereign_id: string
+  readonly feed_id: string
+  readonly sequence: number
+  readonly reason: string | null
+  readonly revoked_at: string
+}
+
+export type RevokedMaterial = EndedTreaty | WithdrawnAttestation
+
 export type RecognitionGraph = {
   readonly sovereigns: readonly { readonly sovereign_id: string }[]
   readonly recognition_edges: readonly RecognitionEdge[]
   readonly active_treaties: readonly JsonValue[]
-  readonly revoked_trust_material: readonly JsonObject[]
+  readonly revoked_trust_material: readonly RevokedMaterial[]
 }
 
 /** The four members whose canonical form is digested: nothing else may be added to this object. */
@@ -101,7 +123,7 @@ function listSovereigns(edges: readonly RecognitionEdge[]): { sovereign_id: stri
   return [...ids].sort(compareCodePoints).map((sovereign_id) => ({ sovereign_id }))
 }
 
-function toEndedTreaty(fact: TreatyFact, now: Instant): JsonObject {
+function toEndedTreaty(fact: TreatyFact, now: Instant): EndedTreaty {
   const lifecycle_state = treatyLifecycle(fact, now).state
   return {
     type: 'recognition_treaty',
@@ -112,7 +134,7 @@ function toEndedTreaty(fact: TreatyFact, now: Instant): JsonObject {
   }
 }
 
-function toWithdrawn(revocation: ImportedRevocation): JsonObject {
+function toWithdrawn(revocation: ImportedRevocation): WithdrawnAttestation {
   const { attestation_id, issuer_sovereign_id, feed_id, sequence, reason, imported_at } = revocation
   return {
     type: 'membership_attestation',
@@ -149,25 +171,27 @@ export function summarize(graph: RecognitionGraph): ConnectomeSummary {
 /** The graph in reading order, with what each imported revocation touches (protocol/core 20.2). */
 export function buildConnectome(graph: RecognitionGraph): JsonObject {
   const material = [...graph.revoked_trust_material].sort(
-    (a, b) =>
-      compareCodePoints(String(a['type']), String(b['type'])) || compareCodePoints(String(a['id']), String(b['id'])),
+    (a, b) => compareCodePoints(a.type, b.type) || compareCodePoints(a.id, b.id),
   )
   const accepting = acceptingSovereigns(graph.recognition_edges)
-  const radius = material.filter((item) => item['type'] === 'membership_attestation')
   return {
     summary: summarize(graph),
     sovereigns: graph.sovereigns,
     recognition_edges: [...graph.recognition_edges].sort(compareEdges),
     active_treaties: graph.active_treaties,
     revoked_trust_material: material,
-    revocation_blast_radius: radius.map(({ type, id, issuer_sovereign_id, ...rest }) => ({
-      type: type ?? null,
-      id: id ?? null,
-      issuer_sovereign_id: issuer_sovereign_id ?? null,
-      affected_accepting_sovereigns: accepting.get(String(issuer_sovereign_id)) ?? [],
+    revocation_blast_radius: material.filter(isWithdrawn).map(({ type, id, issuer_sovereign_id, ...rest }) => ({
+      type,
+      id,
+      issuer_sovereign_id,
+      affected_accepting_sovereigns: accepting.get(issuer_sovereign_id) ?? [],
       ...rest,
     })),
   }
+}
+
+function isWithdrawn(item: RevokedMaterial): item is WithdrawnAttestation {
+  return item.type === 'membership_attestation'
 }
 
 /** For each recognised sovereign, who recognises it through an active edge. */

@@ -16,7 +16,7 @@ export type NodeProofReason = 'missing_fields' | 'invalid_timestamp' | 'stale_ti
 /** C(body without `signature`): every other member takes part, known or not (protocol/core 5.1). */
 export function nodeProofBytes(body: JsonObject): Uint8Array {
   const { signature: _signature, ...rest } = body
-  return canonicalBytes(rest as JsonObject)
+  return canonicalBytes(rest)
 }
 
 /**

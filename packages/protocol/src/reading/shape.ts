@@ -38,8 +38,8 @@ export function closed<Shape extends Members>(shape: Shape): Read<ValueOf<Shape>
   }
 }
 
-function readMember(object: JsonObject, name: string, { read, ...rest }: Member<unknown>, field: string): unknown {
-  const value = member(object, name)
+function readMember(record: JsonObject, name: string, { read, ...rest }: Member<unknown>, field: string): unknown {
+  const value = member(record, name)
   if (value !== undefined) return read(value, place(field, name))
   if ('absent' in rest) return rest.absent
   throw new FormError(place(field, name), 'is missing')

@@ -118,6 +118,6 @@ export function freeForm(maxBytes: number): Read<JsonObject> {
 function depthOf(value: JsonValue): number {
   if (typeof value !== 'object' || value === null || value instanceof JsonFloat) return 0
   let deepest = 0
-  for (const child of Object.values(value)) deepest = Math.max(deepest, depthOf(child as JsonValue))
+  for (const child of Object.values(value)) deepest = Math.max(deepest, depthOf(child))
   return deepest + 1
 }

@@ -15,7 +15,7 @@ export type SignedOnce = { readonly signature: Signature | null }
 /** C(record without its signature member): what both forms sign and what digests cover. */
 export function signedBytes(record: JsonObject, field: 'signatures' | 'signature'): Uint8Array {
   const { [field]: _dropped, ...rest } = record
-  return canonicalBytes(rest as JsonObject)
+  return canonicalBytes(rest)
 }
 
 /** Adds one signature to a record that carries `signatures`. */
@@ -24,7 +24,7 @@ export async function signList<Draft extends JsonObject>(
   signer: Signer,
 ): Promise<Omit<Draft, 'signatures'> & { signatures: readonly Signature[] }> {
   const { signatures: present = [], ...rest } = draft as JsonObject
-  const signature = await signatureOver(rest as JsonObject, signer)
+  const signature = await signatureOver(rest, signer)
   const signatures = [...(present as unknown as readonly Signature[]), signature]
   return { ...(rest as Omit<Draft, 'signatures'>), signatures }
 }
@@ -36,7 +36,7 @@ export async function signOnce<Draft extends JsonObject>(
   keyId: string = signer.keyId,
 ): Promise<Omit<Draft, 'signature'> & { signature: Signature }> {
   const { signature: _unsigned, ...rest } = draft as JsonObject
-  const signature = await signatureOver(rest as JsonObject, signer, keyId)
+  const signature = await signatureOver(rest, signer, keyId)
   return { ...(rest as Omit<Draft, 'signature'>), signature }
 }
 

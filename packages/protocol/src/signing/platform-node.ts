@@ -1,3 +1,4 @@
+import { fromBase64 } from '../canonical/base64.ts'
 import { BoundedCache, KEY_CACHE_SIZE, cacheName, toPkcs8, toSpki } from './platform.ts'
 import type { Ed25519Backend, KeySigner } from './platform.ts'
 
@@ -49,19 +50,13 @@ export const ed25519: Ed25519Backend = {
   signer(seed): KeySigner {
     const key = crypto.createPrivateKey({ key: toPkcs8(seed), format: 'der', type: 'pkcs8' })
     const x = crypto.createPublicKey(key).export({ format: 'jwk' }).x ?? ''
-    const text = x.replaceAll('-', '+').replaceAll('_', '/')
-    const publicKey = Uint8Array.from(atobBytes(text))
+    const publicKey = fromBase64(`${x.replaceAll('-', '+').replaceAll('_', '/')}=`) ?? new Uint8Array()
     const sign = async (message: Uint8Array): Promise<Uint8Array> =>
       message.length < LARGE_BYTES
         ? crypto.sign(null, message, key)
         : inPool((done) => crypto.sign(null, message, key, done))
     return { publicKey, sign: async (message) => new Uint8Array(await sign(message)) }
   },
-}
-
-function* atobBytes(text: string): Generator<number> {
-  const decode = (globalThis as unknown as { atob(text: string): string }).atob
-  for (const unit of decode(text)) yield unit.charCodeAt(0)
 }
 
 function inPool<Value>(start: (done: Done<Value>) => void): Promise<Value> {

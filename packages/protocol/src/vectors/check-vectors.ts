@@ -38,7 +38,7 @@ export interface CheckResult {
 type Problem = string | undefined
 interface Case {
   readonly name: string
-  run(): Problem | Promise<Problem>
+  readonly run: () => Problem | Promise<Problem>
 }
 
 /** Every golden vector against the given protocol; the same function runs in Node, in browsers and in consumers. */

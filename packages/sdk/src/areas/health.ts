@@ -31,9 +31,18 @@ export interface Readiness {
   readonly db_path: string
 }
 
+export interface ClockReading {
+  /** Local clock minus that of the authority, in seconds. */
+  readonly offsetSeconds: number
+  /** The true offset lies this close to the one given: half the time of the call, and half a second of the header. */
+  readonly precisionSeconds: number
+}
+
 export interface HealthArea {
   /** The process answers. */
   healthz(options?: CallOptions): Promise<Liveness>
+  /** How far the clocks are apart, from the Date header; undefined when a proxy took it away. Asked once. */
+  clock(options?: CallOptions): Promise<ClockReading | undefined>
   /** Ready, or RefusedError service_not_ready with the checks as details; asked once, since "no" is an answer. */
   readyz(options?: CallOptions): Promise<Readiness>
   health(options?: CallOptions): Promise<Health>
@@ -72,8 +81,17 @@ const readReadiness = known({
   db_path: word,
 })
 
-export function healthArea({ call }: Connection): HealthArea {
+export function healthArea({ call, clock }: Connection): HealthArea {
   return {
+    clock: async (options) => {
+      const before = clock()
+      const dateMs = await call({ route: health.healthz, read: ({ dateMs: found }) => found, retry: 'never', options })
+      if (dateMs === undefined) return undefined
+      const [middle, half] = [(before + clock()) / 2n, (clock() - before) / 2n]
+      // The header is cut to whole seconds: on average half of one is missing.
+      const offsetSeconds = (Number(middle / 1000n) - dateMs - 500) / 1000
+      return { offsetSeconds, precisionSeconds: 0.5 + Number(half) / 1_000_000 }
+    },
     healthz: (options) => call({ route: health.healthz, read: json((value) => readLiveness(value, '')), options }),
     readyz: (options) =>
       call({ route: health.readyz, read: json((value) => readReadiness(value, '')), retry: 'never', options }),

@@ -50,8 +50,8 @@ function checkCoding(headers: RequestHeaders): void {
   const type = headers.get('content-type')
   if (type !== undefined && !JSON_TYPE.test(type)) throw new Refusal('unsupported_media_type')
   // Coded bodies are refused, never decoded: a small one can unfold to gigabytes.
-  const coding = headers.get('content-encoding')
-  if (coding !== undefined && coding.toLowerCase() !== 'identity') throw new Refusal('unsupported_media_type')
+  const codings = headers.all('content-encoding')
+  if (codings.some((coding) => coding.trim().toLowerCase() !== 'identity')) throw new Refusal('unsupported_media_type')
 }
 
 function readObject(bytes: Uint8Array, route: Route): JsonObject {

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
-import { LIMITS, REQUEST_ID_HEADER, Refusal, SECURITY_HEADERS, SERVER_LIMITS } from '@chancery/contract'
+import { CONTENT_TYPES, LIMITS, REQUEST_ID_HEADER, Refusal, SECURITY_HEADERS, SERVER_LIMITS } from '@chancery/contract'
 import type { Route } from '@chancery/contract'
 import { fastify } from 'fastify'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -16,6 +16,7 @@ import type { Call } from './call.ts'
 import { answerBrokenRequest } from './broken-request.ts'
 import { toErrorAnswer } from './error-envelope.ts'
 import { Gatekeeper } from './gatekeeper.ts'
+import { MalformedRequest } from './malformed-request.ts'
 import { checkRawRequest } from './raw-request.ts'
 import { requestIdOf } from './request-id.ts'
 import { readTarget } from './target.ts'
@@ -61,15 +62,15 @@ export function createServer<Context>(options: ServerOptions<Context>): HttpServ
       connectionsCheckingInterval: SERVER_LIMITS.timeoutCheckIntervalSeconds * 1000,
       keepAliveTimeout: SERVER_LIMITS.keepAliveTimeoutSeconds * 1000,
       insecureHTTPParser: false,
+      // Checked by raw-request.ts, which answers in the envelope.
+      requireHostHeader: false,
     },
     keepAliveTimeout: SERVER_LIMITS.keepAliveTimeoutSeconds * 1000,
     requestTimeout: SERVER_LIMITS.requestTimeoutSeconds * 1000,
-    maxRequestsPerSocket: SERVER_LIMITS.requestsPerConnection,
     clientErrorHandler: (error: Error & { code?: string }, socket: Socket) =>
       answerBrokenRequest(error, socket, ids.uuid()),
     frameworkErrors: (_error, request, reply) => {
-      const answer = toErrorAnswer(new Refusal('bad_request'), String(request.id))
-      return send(reply as unknown as FastifyReply, String(request.id), request.method, answer, 400, gate.draining)
+      send(reply, request.id, request.method, toErrorAnswer(new Refusal('bad_request'), request.id), 400, gate.draining)
     },
   })
   // Unlimited here: Node would drop headers beyond a limit in silence; raw-request.ts counts and refuses.
@@ -81,6 +82,14 @@ export function createServer<Context>(options: ServerOptions<Context>): HttpServ
   // Bodies are read by body.ts from the raw stream: the framework's parsers would accept what ours refuses.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, _payload, done) => done(null, undefined))
+  // Content types are judged by body.ts in their place in the order of checks, from the raw headers.
+  app.addHook('onRequest', (request, _reply, done) => {
+    if (request.raw.headers['content-type'] !== undefined) request.raw.headers['content-type'] = CONTENT_TYPES.json
+    done()
+  })
+  app.server.on('checkExpectation', (request: IncomingMessage) =>
+    answerBrokenRequest(new Error('Expect'), request.socket, ids.uuid()),
+  )
   app.setErrorHandler((error, request, reply) => {
     log.error('request failed outside its handler', { request_id: request.id, error })
     return send(reply, request.id, request.method, toErrorAnswer(error, request.id), 500, gate.draining)
@@ -107,6 +116,9 @@ export function createServer<Context>(options: ServerOptions<Context>): HttpServ
     const exempt = route?.limit === 'none'
     let answer: HandlerAnswer
     const admitted = gate.enter(exempt)
+    // In flight until the last byte has left: draining must not cut an answer off from a slow reader.
+    if (admitted) reply.raw.once('close', () => gate.leave())
+    const isLast = requestsOn(request.raw.socket) >= SERVER_LIMITS.requestsPerConnection
     try {
       if (!admitted) throw new Refusal('service_unavailable')
       answer = await answerRequest()
@@ -118,10 +130,9 @@ export function createServer<Context>(options: ServerOptions<Context>): HttpServ
         log.warn('infrastructure failed', { request_id: request.id, route: route?.id ?? 'none', error })
       answer = toErrorAnswer(refusal ?? error, request.id, route)
       // What was not read must not be taken for the next request on this connection.
-      if (!request.raw.complete) reply.header('Connection', 'close')
-    } finally {
-      if (admitted) gate.leave()
+      if (!request.raw.complete || error instanceof MalformedRequest) reply.header('Connection', 'close')
     }
+    if (isLast) reply.header('Connection', 'close')
     const status = answer instanceof Answer ? (answer.status ?? route?.success ?? 200) : (route?.success ?? 200)
     options.observe(route, status, (performance.now() - started) / 1000)
     return send(reply, request.id, request.method, answer, status, gate.draining)
@@ -166,8 +177,9 @@ async function serve<Context>(
 
 function answerUnrouted(request: FastifyRequest, served: readonly Route[]): HandlerAnswer {
   checkRawRequest(request.raw)
-  const { path } = readTarget(request.raw.url ?? '')
-  const methods = allowedMethods(served, path)
+  const target = request.raw.url ?? ''
+  readTarget(target)
+  const methods = allowedMethods(served, target.split('?', 1)[0] ?? '')
   if (methods.length === 0) throw new Refusal('not_found')
   const allow = { Allow: methods.join(', ') }
   if (request.method === 'OPTIONS') return new Answer('', '', 204, allow)
@@ -230,4 +242,13 @@ function originOf(request: IncomingMessage, all: (name: string) => readonly stri
   const scheme = forwarded('x-forwarded-proto') === 'https' || 'encrypted' in request.socket ? 'https' : 'http'
   const host = forwarded('x-forwarded-host') ?? request.headers.host ?? ''
   return `${scheme}://${host}`
+}
+
+const requestCounts = new WeakMap<object, number>()
+
+/** How many requests a connection has carried. Node's own limit would answer the next one outside the envelope. */
+function requestsOn(socket: object): number {
+  const count = (requestCounts.get(socket) ?? 0) + 1
+  requestCounts.set(socket, count)
+  return count
 }

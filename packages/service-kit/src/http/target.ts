@@ -1,4 +1,5 @@
 import { SERVER_LIMITS, Refusal } from '@chancery/contract'
+import { MalformedRequest } from './malformed-request.ts'
 import { fromUtf8, toUtf8 } from '@chancery/protocol'
 
 /** Decoded parameters in order of appearance. */
@@ -12,7 +13,7 @@ export interface Query {
 /** Path and query of a request target in origin form; anything else is `bad_request` (protocol/core 3). */
 export function readTarget(target: string): { readonly path: string; readonly query: Query } {
   // Absolute and authority forms, and a fragment no client may send, are refused rather than interpreted.
-  if (!target.startsWith('/') || target.includes('#')) throw new Refusal('bad_request')
+  if (!target.startsWith('/') || target.includes('#')) throw new MalformedRequest()
   const cut = target.indexOf('?')
   const path = decode(cut < 0 ? target : target.slice(0, cut))
   return { path, query: readQuery(cut < 0 ? '' : target.slice(cut + 1)) }
@@ -40,7 +41,7 @@ function readQuery(text: string): Query {
 }
 
 /** Percent-decoding exactly once; what is not UTF-8 afterwards has no meaning we could agree on. */
-function decode(text: string): string {
+export function decode(text: string): string {
   if (!text.includes('%')) return text
   const bytes: number[] = []
   for (let i = 0; i < text.length; i += 1) {

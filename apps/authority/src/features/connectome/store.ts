@@ -5,7 +5,16 @@ import type { Tx } from '../../store/database.ts'
 export function listTreatyFacts(db: Tx): Promise<readonly TreatyFact[]> {
   return db
     .selectFrom('recognition_treaties')
-    .select(['treaty_id', 'issuer_sovereign_id', 'subject_sovereign_id', 'status', 'valid_from', 'expires_at', 'revoked_at', 'revocation_reason'])
+    .select([
+      'treaty_id',
+      'issuer_sovereign_id',
+      'subject_sovereign_id',
+      'status',
+      'valid_from',
+      'expires_at',
+      'revoked_at',
+      'revocation_reason',
+    ])
     .orderBy('issued_at')
     .orderBy('treaty_id')
     .execute()
@@ -13,9 +22,18 @@ export function listTreatyFacts(db: Tx): Promise<readonly TreatyFact[]> {
 
 /** Signed texts of the treaties that may be shown as active. */
 export function listTreatyTexts(db: Tx): Promise<readonly { treaty_id: string; treaty_json: string }[]> {
-  return db.selectFrom('recognition_treaties').select(['treaty_id', 'treaty_json']).where('status', '=', 'active').execute()
+  return db
+    .selectFrom('recognition_treaties')
+    .select(['treaty_id', 'treaty_json'])
+    .where('status', '=', 'active')
+    .execute()
 }
 
 export function listImportedRevocations(db: Tx): Promise<readonly ImportedRevocation[]> {
-  return db.selectFrom('imported_sovereign_revocations').selectAll().orderBy('issuer_sovereign_id').orderBy('attestation_id').execute()
+  return db
+    .selectFrom('imported_sovereign_revocations')
+    .selectAll()
+    .orderBy('issuer_sovereign_id')
+    .orderBy('attestation_id')
+    .execute()
 }

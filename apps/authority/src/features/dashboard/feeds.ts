@@ -6,13 +6,20 @@ import { listNewestFeeds } from '../revocation-feeds/index.ts'
 import type { NewestFeed } from '../revocation-feeds/index.ts'
 import { toDisplay } from './display.ts'
 
+export type FeedSummary = {
+  readonly count: number
+  readonly freshness: 'none' | Freshness
+  readonly stale_count: number
+  readonly watch_count: number
+}
+
 type Freshness = 'fresh' | 'watch' | 'stale'
 
 /** How long ago each recognised sovereign was last heard of withdrawing anything. */
 export async function describeFeeds(
   db: Tx,
   now: Instant,
-): Promise<{ readonly summary: JsonObject; readonly rows: readonly JsonObject[] }> {
+): Promise<{ readonly summary: FeedSummary; readonly rows: readonly JsonObject[] }> {
   const rows = (await listNewestFeeds(db)).map((feed) => describe(feed, now))
   const [stale, watch] = [
     rows.filter((row) => row.freshness === 'stale').length,

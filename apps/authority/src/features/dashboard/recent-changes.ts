@@ -61,19 +61,24 @@ export async function listRecentChanges(db: Tx): Promise<readonly JsonObject[]> 
 
 function describe(event: JsonValue): JsonObject {
   const record = isJsonObject(event) ? event : {}
-  const { event_type, created_at, details } = record
-  const shown = SHOWN[String(event_type) as AuditEventType]
-  const facts = isJsonObject(details) ? details : {}
+  const event_type = textOf(record['event_type'])
+  const created_at = textOf(record['created_at'])
+  const shown = SHOWN[event_type as AuditEventType]
+  const facts = isJsonObject(record['details']) ? record['details'] : {}
   const known = (shown?.fields ?? []).filter((name) => Object.hasOwn(facts, name))
   return {
-    event_type: event_type ?? null,
-    created_at: created_at ?? null,
-    created_at_display: toDisplay(String(created_at)),
+    event_type,
+    created_at,
+    created_at_display: toDisplay(created_at),
     details: Object.fromEntries(known.map((name) => [name, facts[name] ?? null])),
     summary: {
-      title: shown?.title ?? String(event_type),
+      title: shown?.title ?? event_type,
       state: shown?.state ?? 'recorded',
       fields: known.map((name) => ({ label: name.replaceAll('_', ' '), value: facts[name] ?? null })),
     },
   }
+}
+
+function textOf(value: JsonValue | undefined): string {
+  return typeof value === 'string' ? value : ''
 }

@@ -5,13 +5,23 @@ import type { Tx } from '../../store/database.ts'
 import { listTreatyFacts } from '../connectome/index.ts'
 import { toDisplay } from './display.ts'
 
+export type TreatySummary = {
+  readonly total: number
+  readonly active: number
+  readonly expiring_soon: number
+  readonly expired: number
+  readonly revoked: number
+  readonly replaced: number
+  readonly warning_count: number
+}
+
 const RISK_ORDER: readonly ExpiryRisk[] = ['high', 'expired', 'medium', 'low', 'none']
 
 /** Treaties by how soon they need somebody, and how many stand how (protocol/core 20.5). */
 export async function describeTreaties(
   db: Tx,
   now: Instant,
-): Promise<{ readonly summary: JsonObject; readonly rows: readonly JsonObject[] }> {
+): Promise<{ readonly summary: TreatySummary; readonly rows: readonly JsonObject[] }> {
   const facts = (await listTreatyFacts(db)).map((row) => ({ ...row, revoked_at: toWireTime(row.revoked_at) }))
   const judged = facts.map((fact) => ({ fact, lifecycle: treatyLifecycle(fact, now) }))
   judged.sort(

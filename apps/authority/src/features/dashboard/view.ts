@@ -1,3 +1,4 @@
+import { isJsonObject } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import type { Call } from '@chancery/service-kit'
 import { baseUrl } from '../../base-url.ts'
@@ -5,8 +6,10 @@ import type { Office } from '../../office.ts'
 import { countCertificates } from '../enrollment/index.ts'
 import { checkReadiness } from '../health/index.ts'
 import { describeFeeds } from './feeds.ts'
+import type { FeedSummary } from './feeds.ts'
 import { listRecentChanges } from './recent-changes.ts'
 import { describeTreaties } from './treaties.ts'
+import type { TreatySummary } from './treaties.ts'
 
 const LINKS = {
   dashboard_json: '/dashboard.json',
@@ -65,13 +68,15 @@ function boundaryPolicies(office: Office): JsonObject {
   }
 }
 
-function warnings(treaties: JsonObject, feeds: JsonObject, recent: readonly JsonObject[]): string[] {
+function warnings(treaties: TreatySummary, feeds: FeedSummary, recent: readonly JsonObject[]): string[] {
   const out: string[] = []
-  if (Number(treaties['warning_count']) > 0)
-    out.push(`${String(treaties['warning_count'])} treaties are expired or end within 72 hours: renew or replace them.`)
-  if (Number(feeds['stale_count']) > 0)
-    out.push(`${String(feeds['stale_count'])} revocation feeds were not imported for over 72 hours: import them again.`)
-  const isDiffering = recent.some((change) => (change['details'] as JsonObject)['differs_from_pinned'] === true)
+  if (treaties.warning_count > 0)
+    out.push(`${treaties.warning_count} treaties are expired or end within 72 hours: renew or replace them.`)
+  if (feeds.stale_count > 0)
+    out.push(`${feeds.stale_count} revocation feeds were not imported for over 72 hours: import them again.`)
+  const isDiffering = recent.some(
+    (change) => isJsonObject(change['details']) && change['details']['differs_from_pinned'] === true,
+  )
   if (isDiffering)
     out.push('A revocation feed was imported under other keys than a treaty pins: check who vouched for them.')
   return out

@@ -64,7 +64,7 @@ function whyOtherRoles(stored: RenewableCertificate | undefined, roles: JsonValu
   if (!Array.isArray(roles) || !roles.every((role) => typeof role === 'string')) return 'invalid_role'
   const sorted = (list: readonly string[]): string => JSON.stringify([...list].sort())
   const held = JSON.parse(stored?.roles_json ?? '[]') as string[]
-  return sorted(roles as string[]) === sorted(held) ? undefined : 'renewal_role_change_forbidden'
+  return sorted(roles) === sorted(held) ? undefined : 'renewal_role_change_forbidden'
 }
 
 async function issueSuccessor(

@@ -6,7 +6,7 @@ import type { OperatorCall } from '../../auth/operator.ts'
 import type { Office } from '../../office.ts'
 import { readRollbackRequest } from './requests.ts'
 import { findActivePolicy, findPolicy } from './store.ts'
-import { activateStored } from './versions.ts'
+import { activateStored, verifyStored } from './versions.ts'
 
 /**
  * POST /admin/policy/rollback
@@ -18,9 +18,10 @@ export async function rollback(call: OperatorCall, office: Office): Promise<Answ
     await office.store.lockHead(tx, 'policy')
     const stored = await findPolicy(tx, policy_id)
     if (stored === undefined) throw new Refusal('policy_not_found')
+    await verifyStored(office, stored)
     if (stored.active === 1) return jsonText(stored.policy_json)
     const previous = await findActivePolicy(tx)
-    const text = await activateStored(tx, office, stored)
+    const text = await activateStored(tx, stored)
     const details = { policy_id, previous_policy_id: previous?.policy_id ?? null, ...causedBy(call) }
     await recordAudit(tx, office, { type: 'policy_rolled_back', details })
     return jsonText(text)

@@ -1,6 +1,17 @@
 import { Refusal } from '@chancery/contract'
-import { draftPolicyManifest, instantOf, verifyList, writeInstant, writeJson, writeSortable } from '@chancery/protocol'
-import type { Instant, PolicyTerms } from '@chancery/protocol'
+import {
+  FormError,
+  JsonError,
+  canonicalJson,
+  draftPolicyManifest,
+  readInstant,
+  readJson,
+  verifyList,
+  writeInstant,
+  writeJson,
+  writeSortable,
+} from '@chancery/protocol'
+import type { Instant, PolicyManifest, PolicyTerms } from '@chancery/protocol'
 import type { Office } from '../../office.ts'
 import { seal } from '../../signing/seal.ts'
 import type { Tx } from '../../store/database.ts'
@@ -27,12 +38,22 @@ export async function publishVersion(
   return text
 }
 
-/** Activates a stored version after checking that its signature still holds: an edited row must not come into force. */
-export async function activateStored(tx: Tx, office: Office, stored: StoredPolicy): Promise<string> {
-  const manifest = toManifest(stored)
-  if (!(await verifyList(manifest, [office.signer.publicKey]))) throw new Refusal('conflict')
+/** Brings a stored, verified version into force. */
+export async function activateStored(tx: Tx, stored: StoredPolicy): Promise<string> {
   await switchTo(tx, stored.policy_id)
   return stored.policy_json
+}
+
+/** The stored manifest, if its signature still holds: an edited row is a conflict, whatever was done to it. */
+export async function verifyStored(office: Office, stored: StoredPolicy): Promise<PolicyManifest> {
+  try {
+    const manifest = toManifest(stored)
+    const isWhole = canonicalJson(readJson(stored.policy_json)) === canonicalJson(manifest)
+    if (isWhole && (await verifyList(manifest, [office.signer.publicKey]))) return manifest
+  } catch (error) {
+    if (!(error instanceof FormError) && !(error instanceof JsonError)) throw error
+  }
+  throw new Refusal('conflict')
 }
 
 async function switchTo(tx: Tx, policy_id: string): Promise<void> {
@@ -42,6 +63,6 @@ async function switchTo(tx: Tx, policy_id: string): Promise<void> {
 
 /** A version is never dated before its predecessor, even when a clock was set back (reliability 8). */
 function notBefore(now: Instant, previous: StoredPolicy | undefined): Instant {
-  const floor = previous === undefined ? now : instantOf(toManifest(previous).issued_at)
+  const floor = readInstant(previous?.created_at ?? '') ?? now
   return floor > now ? floor : now
 }

@@ -42,7 +42,7 @@ function readSubjectKeys(body: JsonObject): readonly string[] {
   if (keys.length === 0) throw new Refusal('empty_subject_public_keys')
   const isGood = keys.length <= 16 && keys.every(isPublicKeyText) && new Set(keys).size === keys.length
   if (!isGood) throw new Refusal('invalid_public_keys')
-  return keys as readonly string[]
+  return keys
 }
 
 function readScope(body: JsonObject): TreatyScope {

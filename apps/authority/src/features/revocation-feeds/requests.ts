@@ -28,7 +28,7 @@ function readSuppliedKeys(value: JsonValue | undefined): SuppliedKeys | undefine
   if (value === undefined || value === null) return undefined
   if (Array.isArray(value)) {
     if (value.length > 64 || !value.every(isPublicKeyText)) throw new Refusal('invalid_public_keys')
-    return value.length === 0 ? undefined : { any: value as string[] }
+    return value.length === 0 ? undefined : { any: value }
   }
   if (!isJsonObject(value)) throw new Refusal('invalid_public_keys')
   const entries = Object.entries(value)

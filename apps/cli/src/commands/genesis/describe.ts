@@ -1,5 +1,6 @@
 import { instantOf } from '@chancery/protocol'
 import type { GenesisBlock, Instant } from '@chancery/protocol'
+import { genesisFingerprint } from '../../genesis-file.ts'
 import type { Style } from '../../output/style.ts'
 import { fields } from '../../output/table.ts'
 
@@ -9,6 +10,7 @@ export function describeGenesis(block: GenesisBlock, now: Instant, style: Style)
   return fields(
     [
       ['network', `${block.network_name} ${block.network_version}`],
+      ['fingerprint', genesisFingerprint(block)],
       ['root key', block.root_public_key],
       ['authority key', authority.public_key],
       ['valid', `${authority.valid_from} to ${authority.valid_to}${windowText(block, now)}`],

@@ -1,0 +1,94 @@
+import { ManualClock, accepted, refused, startTestAuthority } from '@chancery/testkit'
+import type { TestAnswer, TestAuthority } from '@chancery/testkit'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+
+describe('the admin limit', () => {
+  const clock = new ManualClock('2026-03-01T12:00:00Z')
+  let na: TestAuthority
+  beforeAll(async () => {
+    na = await startTestAuthority({ clock, settings: { NA_CLOCK_CHECK: 'off', NA_RATE_LIMIT_ADMIN_PER_MINUTE: '4' } })
+  })
+  afterAll(() => na.stop())
+  const history = (from: string): Promise<TestAnswer> =>
+    na.as('standard')('GET', '/admin/policy/history', undefined, { from })
+
+  it('counts every admin route of one address together, whatever they answer, and opens again after the window', async () => {
+    const from = '127.5.0.1'
+    accepted(await history(from))
+    refused(await na.as('standard')('POST', '/admin/policy', {}, { from }), 403, 'insufficient_operator_tier')
+    refused(await na.request('POST', '/admin/policy/rollback', { body: {}, from }), 401, 'admin_auth_failed')
+    refused(await na.request('POST', '/admin/policy', { rawBody: '{', from }), 400, 'invalid_json')
+    for (const answer of [await history(from), await na.request('POST', '/admin/policy', { rawBody: '{', from })]) {
+      refused(answer, 429, 'rate_limit_exceeded')
+      expect(answer.headers['retry-after']).toBe('60')
+    }
+    accepted(await history('127.5.0.2'))
+    accepted(await na.request('GET', '/policy', { from }))
+    clock.advance(60)
+    accepted(await history(from))
+  })
+
+  it('counts public routes that carry operator headers, too', async () => {
+    const from = '127.5.0.3'
+    for (let i = 0; i < 4; i += 1) accepted(await na.as('standard')('GET', '/nodes', undefined, { from }))
+    refused(await na.as('standard')('GET', '/nodes', undefined, { from }), 429, 'rate_limit_exceeded')
+    refused(await na.request('GET', '/nodes', { headers: { 'X-Admin-Nonce': 'x' }, from }), 429, 'rate_limit_exceeded')
+    accepted(await na.request('GET', '/nodes', { from }))
+  })
+
+  it('is not spent by a body that is too large: size is looked at first', async () => {
+    const small = await startTestAuthority({
+      clock,
+      settings: { NA_CLOCK_CHECK: 'off', NA_RATE_LIMIT_ADMIN_PER_MINUTE: '1', NA_MAX_REQUEST_BYTES: '100' },
+    })
+    const from = '127.5.0.4'
+    for (let i = 0; i < 3; i += 1)
+      refused(
+        await small.request('POST', '/admin/policy', { rawBody: 'x'.repeat(101), from }),
+        413,
+        'request_entity_too_large',
+      )
+    accepted(await small.as('standard')('GET', '/admin/policy/history', undefined, { from }))
+    refused(await small.as('standard')('GET', '/admin/policy/history', undefined, { from }), 429, 'rate_limit_exceeded')
+    await small.stop()
+  })
+})
+
+describe('the address of a caller', () => {
+  it('is the entry the outermost trusted proxy wrote, and nothing the caller wrote', async () => {
+    const clock = new ManualClock()
+    const settings = { NA_CLOCK_CHECK: 'off', NA_PROXY_HOPS: '1', NA_RATE_LIMIT_ADMIN_PER_MINUTE: '2' }
+    const na = await startTestAuthority({ clock, settings })
+    const call = (forwarded: string): Promise<TestAnswer> =>
+      na.as('standard')('GET', '/admin/policy/history', undefined, { headers: { 'X-Forwarded-For': forwarded } })
+    accepted(await call('203.0.113.1'))
+    accepted(await call('198.51.100.7, 203.0.113.1'))
+    refused(await call('198.51.100.8,203.0.113.1'), 429, 'rate_limit_exceeded')
+    accepted(await call('203.0.113.2'))
+    // A /64 is one caller.
+    accepted(await call('2001:db8:1:2::1'))
+    accepted(await call('2001:db8:1:2:ffff::2'))
+    refused(await call('2001:db8:1:2:3:4:5:6'), 429, 'rate_limit_exceeded')
+    accepted(await call('2001:db8:1:3::1'))
+    // What is no address counts as the peer.
+    accepted(await call('garbage'))
+    accepted(await call(''))
+    refused(await call('also garbage'), 429, 'rate_limit_exceeded')
+    await na.stop()
+  })
+
+  it('is the peer without a configured proxy', async () => {
+    const na = await startTestAuthority()
+    refused(
+      await na.request('GET', '/admin/policy/history', {
+        from: '127.5.0.9',
+        headers: { 'X-Forwarded-For': '203.0.113.1' },
+      }),
+      401,
+      'admin_auth_failed',
+    )
+    const [event] = await na.auditEvents('admin_auth_failed')
+    expect(event?.['details']).toMatchObject({ remote_addr: '127.5.0.9' })
+    await na.stop()
+  })
+})

@@ -1,0 +1,153 @@
+import { ManualClock, createTestDatabase, startTestAuthority } from '@chancery/testkit'
+import type { TestAuthority, TestDatabase } from '@chancery/testkit'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { keepCurrent } from '../features/crl/upkeep.ts'
+import type { Office } from '../office.ts'
+import { LeaseLost, checkLease, withLease } from './leases.ts'
+import type { Lease } from './leases.ts'
+
+const clock = new ManualClock()
+let database: TestDatabase
+let instances: TestAuthority[] = []
+beforeAll(async () => {
+  database = await createTestDatabase()
+  const options = { clock, database, settings: { NA_CLOCK_CHECK: 'off' } }
+  instances = [await startTestAuthority(options), await startTestAuthority(options)]
+})
+afterAll(async () => {
+  await Promise.all(instances.map((instance) => instance.stop()))
+  await database.drop()
+})
+
+function offices(): [Office, Office] {
+  const [a, b] = instances.map((instance) => instance.office)
+  if (a === undefined || b === undefined) throw new Error('not started')
+  return [a, b]
+}
+
+/** A write under a lease: a row of its own, so that nothing else touches it. */
+const write = (office: Office, lease: Lease, bucket: string): Promise<void> =>
+  office.store.transact(async (tx) => {
+    await tx.insertInto('rate_limit_windows').values({ bucket, window_start: 0, hits: 0 }).execute()
+    await checkLease(tx, lease)
+  })
+const isWritten = async (office: Office, bucket: string): Promise<boolean> => {
+  const rows = await office.store.db.selectFrom('rate_limit_windows').selectAll().where('bucket', '=', bucket).execute()
+  return rows.length > 0
+}
+
+describe('withLease', () => {
+  it('runs on one instance at a time', async () => {
+    const [a, b] = offices()
+    const ran: string[] = []
+    await withLease(a, 'one', 60, async () => {
+      ran.push('a')
+      await withLease(b, 'one', 60, async () => {
+        ran.push('b')
+      })
+      await withLease(a, 'one', 60, async () => {
+        ran.push('a again')
+      })
+    })
+    expect(ran).toEqual(['a'])
+  })
+
+  it('is free again after the work, also when the work failed', async () => {
+    const [a, b] = offices()
+    await expect(withLease(a, 'free', 60, () => Promise.reject(new Error('broken')))).rejects.toThrow('broken')
+    const tokens: number[] = []
+    for (const office of [b, a]) await withLease(office, 'free', 60, async ({ token }) => void tokens.push(token))
+    // The first holder had 1: a token is never given twice.
+    expect(tokens).toEqual([2, 3])
+  })
+
+  it('keeps names apart', async () => {
+    const [a, b] = offices()
+    let isRun = false
+    await withLease(a, 'name-1', 60, () =>
+      withLease(b, 'name-2', 60, async () => {
+        isRun = true
+      }),
+    )
+    expect(isRun).toBe(true)
+  })
+
+  it('gives the lease to exactly one of many who ask at once', async () => {
+    const [a, b] = offices()
+    let running = 0
+    let most = 0
+    const work = async (): Promise<void> => {
+      running += 1
+      most = Math.max(most, running)
+      await new Promise((resolve) => setTimeout(resolve, 20))
+      running -= 1
+    }
+    await Promise.all(Array.from({ length: 20 }, (_, index) => withLease(index % 2 === 0 ? a : b, 'many', 60, work)))
+    expect(most).toBe(1)
+  })
+})
+
+describe('a holder that was paused', () => {
+  it('writes while it holds, and fails with LeaseLost once another has taken over', async () => {
+    const [a, b] = offices()
+    await withLease(a, 'paused', 60, async (lease) => {
+      await write(a, lease, 'paused-in-time')
+      clock.advance(60)
+      await withLease(b, 'paused', 60, async (other) => {
+        expect(other.token).toBe(lease.token + 1)
+        await expect(write(a, lease, 'paused-late')).rejects.toThrow(LeaseLost)
+        await write(b, other, 'paused-other')
+      })
+      // The other is done and gone: the token is still not ours.
+      await expect(write(a, lease, 'paused-later')).rejects.toThrow(LeaseLost)
+    })
+    expect(await isWritten(a, 'paused-in-time')).toBe(true)
+    expect(await isWritten(a, 'paused-other')).toBe(true)
+    expect(await isWritten(a, 'paused-late')).toBe(false)
+    expect(await isWritten(a, 'paused-later')).toBe(false)
+  })
+
+  it('does not end the lease of its successor when it finally lets go', async () => {
+    const [a, b] = offices()
+    let finish = (): void => undefined
+    const paused = withLease(a, 'let-go', 60, () => new Promise<void>((resolve) => (finish = resolve)))
+    await expect
+      .poll(
+        async () =>
+          (await a.store.db.selectFrom('job_leases').selectAll().where('name', '=', 'let-go').execute()).length,
+      )
+      .toBe(1)
+    clock.advance(60)
+    await withLease(b, 'let-go', 60, async (lease) => {
+      finish()
+      await paused
+      let isTaken = false
+      await withLease(a, 'let-go', 60, async () => {
+        isTaken = true
+      })
+      expect(isTaken).toBe(false)
+      await write(b, lease, 'let-go')
+    })
+    expect(await isWritten(b, 'let-go')).toBe(true)
+  })
+
+  it('keeps its lease as long as nobody takes it: only a takeover fences', async () => {
+    const [a] = offices()
+    await withLease(a, 'slow', 60, async (lease) => {
+      clock.advance(600)
+      await write(a, lease, 'slow')
+    })
+    expect(await isWritten(a, 'slow')).toBe(true)
+  })
+
+  it('publishes no list under a lost lease', async () => {
+    const [a] = offices()
+    await keepCurrent(a, {})
+    clock.advance(13 * 3600)
+    const lost = { name: 'no-such-lease', token: 1 }
+    await expect(keepCurrent(a, { job: 'late' }, lost)).rejects.toThrow(LeaseLost)
+    // The job of either instance may publish meanwhile, under its own lease; the late one has not.
+    const events = await a.store.db.selectFrom('audit_events').select('event_json').execute()
+    expect(events.filter((event) => event.event_json.includes('"job":"late"'))).toEqual([])
+  })
+})

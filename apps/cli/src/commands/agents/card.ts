@@ -1,0 +1,139 @@
+import { JsonError, isJsonObject, isPlainText, member, readJsonBytes, sha256Hex } from '@chancery/protocol'
+import type { AgentDescriptor, JsonObject, JsonValue } from '@chancery/protocol'
+import { Failure } from '../../failure.ts'
+import { visible } from '../../output/visible.ts'
+import { endpointText, readAddress } from './endpoint.ts'
+import type { Endpoint } from './endpoint.ts'
+
+/** What a card says in the words of a descriptor; the mapping is documented in docs/agent-cards.md. */
+export interface CardFacts {
+  readonly agent_id: string | undefined
+  readonly capabilities: readonly string[]
+  readonly endpoint: Endpoint
+  readonly metadata: JsonObject
+}
+
+const WELL_KNOWN = '/.well-known/agent-card.json'
+
+export interface CardReading {
+  /** Where others find these very bytes; else the well-known place of the address is assumed. */
+  readonly publishedAt?: string | undefined
+  /** Off when the capabilities are named elsewhere: then the skills may be anything. */
+  readonly withSkills: boolean
+  /** Off likewise when the id is. */
+  readonly withName: boolean
+}
+
+/** Reads an A2A agent card. */
+export function readCard(bytes: Uint8Array, { publishedAt, withSkills, withName }: CardReading): CardFacts {
+  const card = parse(bytes)
+  const name = member(card, 'name')
+  if (withName && typeof name !== 'string') throw unusable('name is not a text')
+  const { endpoint, path, origin } = readAddress(addressOf(card), 'The address in the card')
+  const cardUrl = publishedAt ?? (/^https?:/.test(origin) ? `${origin}${WELL_KNOWN}` : undefined)
+  return {
+    agent_id: withName ? toAgentId(String(name)) : undefined,
+    capabilities: withSkills ? readSkills(member(card, 'skills')) : [],
+    endpoint,
+    metadata: {
+      ...(cardUrl === undefined ? {} : { card_url: cardUrl }),
+      // Over the bytes, so that anyone can compare: curl … | sha256sum
+      card_digest: `sha256:${sha256Hex(bytes)}`,
+      ...(path === undefined ? {} : { path }),
+    },
+  }
+}
+
+function parse(bytes: Uint8Array): JsonObject {
+  try {
+    const value = readJsonBytes(bytes)
+    if (isJsonObject(value)) return value
+  } catch (error) {
+    if (!(error instanceof JsonError)) throw error
+    throw unusable(`it is not JSON: ${error.message}`)
+  }
+  throw unusable('it is not a JSON object')
+}
+
+/** `url` up to A2A 0.3; from 1.0 on the first of supportedInterfaces is the preferred one. */
+function addressOf(card: JsonObject): string {
+  const url = member(card, 'url')
+  if (typeof url === 'string') return url
+  const interfaces = member(card, 'supportedInterfaces')
+  const first: JsonValue | undefined = Array.isArray(interfaces) ? (interfaces as readonly JsonValue[])[0] : undefined
+  const address = isJsonObject(first) ? member(first, 'url') : undefined
+  if (typeof address === 'string') return address
+  throw unusable('it names no address: neither url nor supportedInterfaces')
+}
+
+/** Lower case, words joined by a dash: an id is typed and compared, a name is read. */
+export function toAgentId(name: string): string {
+  const letters = name.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase()
+  const id = letters
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .replaceAll(/^-|-$/g, '')
+    .slice(0, 128)
+  if (id === '') throw unusable('its name has no letter an id could be made of', 'Give --agent-id <id>.')
+  return id
+}
+
+const MAX_CAPABILITIES = 64
+
+/** Ids of skills are capabilities as they are: changing one would make it impossible to find. */
+function readSkills(skills: JsonValue | undefined): readonly string[] {
+  if (!Array.isArray(skills)) throw unusable('skills is not a list')
+  const ids = (skills as readonly JsonValue[]).map((skill) => (isJsonObject(skill) ? member(skill, 'id') : undefined))
+  const problems = ids.flatMap((id, index) => {
+    if (typeof id !== 'string') return [`skills[${index}] has no id`]
+    const problem = capabilityProblem(id)
+    return problem === undefined ? [] : [`skills[${index}] "${visible(id.slice(0, 128))}" ${problem}`]
+  })
+  const distinct = [...new Set(ids as readonly string[])]
+  if (distinct.length > MAX_CAPABILITIES) problems.push(`it has more than ${MAX_CAPABILITIES} skills`)
+  if (problems.length === 0) return distinct
+  const hint = 'Rename the skills, or name the capabilities with --capability; those of the card are then not used.'
+  throw unusable(problems.join('; '), hint)
+}
+
+/** The grammar of protocol/core 13.1, one reason at a time. */
+export function capabilityProblem(tag: string): string | undefined {
+  if (tag === '') return 'is empty'
+  if (tag.includes(',')) return 'holds a comma'
+  if (/\s/u.test(tag)) return 'holds white space'
+  if (!isPlainText(tag, Number.MAX_SAFE_INTEGER)) return 'holds a control character'
+  return isPlainText(tag, 128) ? undefined : 'is longer than 128 characters'
+}
+
+function unusable(problem: string, hint?: string): Failure {
+  return new Failure({ code: 'invalid_card', message: `The agent card cannot be used: ${problem}.`, hint })
+}
+
+/** Under this name a card carries the signed registration it was made from. */
+export const DESCRIPTOR_EXTENSION = 'urn:chancery:agent-descriptor:v1'
+
+/** A card for a found agent. It says only what is registered; the full one is where card_url points, if anywhere. */
+export function toCard(descriptor: AgentDescriptor): JsonObject {
+  const { agent_id, network_name, capabilities, endpoint, metadata, expires_at } = descriptor
+  const [cardUrl, path] = [member(metadata, 'card_url'), member(metadata, 'path')]
+  const full = typeof cardUrl === 'string' ? ` The agent's own card is at ${cardUrl}.` : ''
+  return {
+    protocolVersion: '0.3.0',
+    name: agent_id,
+    description: `Registered in ${network_name} until ${expires_at}.${full}`,
+    url: `${endpointText(endpoint)}${typeof path === 'string' && path.startsWith('/') ? path : ''}`,
+    version: 'unknown',
+    capabilities: {
+      extensions: [
+        {
+          uri: DESCRIPTOR_EXTENSION,
+          description: 'The registration this card was made from, signed by the node key.',
+          required: false,
+          params: { descriptor },
+        },
+      ],
+    },
+    defaultInputModes: [],
+    defaultOutputModes: [],
+    skills: capabilities.map((id) => ({ id, name: id, description: `Capability ${id}.`, tags: [] })),
+  }
+}

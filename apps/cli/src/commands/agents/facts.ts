@@ -1,0 +1,76 @@
+import { resolve } from 'node:path'
+import type { JsonObject } from '@chancery/protocol'
+import type { AgentFacts } from '@chancery/sdk'
+import type { CommandContext } from '../../context.ts'
+import { misuse } from '../../failure.ts'
+import { readBytes } from '../../files.ts'
+import { wholeNumberOrDefault } from '../../numbers.ts'
+import type { Options } from '../../options.ts'
+import { capabilityProblem, readCard } from './card.ts'
+import type { CardFacts } from './card.ts'
+import { readEndpoint } from './endpoint.ts'
+
+/** Shorter, and a refresh that fails once would already be too late. */
+const SHORTEST_LIFETIME = 60
+
+/** What to announce: the card, and over it whatever was written on the line. */
+export async function readAgentFacts(
+  context: CommandContext,
+  options: Options,
+  network_name: string,
+): Promise<AgentFacts> {
+  const card = await findCard(context, options)
+  const [agent_id, given] = [options.text('agent-id') ?? card?.agent_id, options.text('endpoint')]
+  const endpoint = given === undefined ? card?.endpoint : readEndpoint(given)
+  if (agent_id === undefined || endpoint === undefined) {
+    const missing = [
+      ...(agent_id === undefined ? ['--agent-id'] : []),
+      ...(endpoint === undefined ? ['--endpoint'] : []),
+    ]
+    throw misuse(`${missing.join(' and ')} must be given.`, 'Or give --card <file>, an A2A agent card that says it.')
+  }
+  const capabilities = readCapabilities(options.list('capability'), card)
+  if (capabilities.length === 0) context.note('without --capability nobody finds this agent')
+  return {
+    agent_id,
+    network_name,
+    capabilities,
+    endpoint,
+    metadata: { ...card?.metadata, ...readMetadata(options.list('metadata')) },
+    lifetimeSeconds: wholeNumberOrDefault(options, 'lifetime-seconds', SHORTEST_LIFETIME, 86_400),
+  }
+}
+
+async function findCard({ cwd }: CommandContext, options: Options): Promise<CardFacts | undefined> {
+  const [file, cardUrl] = [options.text('card'), options.text('card-url')]
+  if (file === undefined && cardUrl !== undefined) throw misuse('--card-url needs --card.')
+  if (cardUrl !== undefined && !URL.canParse(cardUrl)) throw misuse('--card-url is not a URL.')
+  if (file === undefined) return undefined
+  const bytes = await readBytes(resolve(cwd, file))
+  return readCard(bytes, {
+    publishedAt: cardUrl,
+    withSkills: options.list('capability').length === 0,
+    withName: !options.isSet('agent-id'),
+  })
+}
+
+function readCapabilities(given: readonly string[], card: CardFacts | undefined): readonly string[] {
+  if (given.length === 0) return card?.capabilities ?? []
+  for (const tag of given) {
+    const problem = capabilityProblem(tag)
+    if (problem !== undefined) throw misuse(`--capability: ${JSON.stringify(tag)} ${problem}.`)
+  }
+  return [...new Set(given)]
+}
+
+function readMetadata(given: readonly string[]): JsonObject {
+  const metadata: Record<string, string> = Object.create(null) as Record<string, string>
+  for (const pair of given) {
+    const cut = pair.indexOf('=')
+    const name = pair.slice(0, Math.max(cut, 0))
+    if (name === '') throw misuse('--metadata must read <name>=<value>.')
+    if (Object.hasOwn(metadata, name)) throw misuse(`--metadata names ${JSON.stringify(name)} twice.`)
+    metadata[name] = pair.slice(cut + 1)
+  }
+  return metadata
+}

@@ -1,0 +1,88 @@
+import { writeJson } from '@chancery/protocol'
+import type { AgentDescriptor } from '@chancery/protocol'
+import type { Client } from '@chancery/sdk'
+import { connect } from '../../connection.ts'
+import type { CommandContext, Result } from '../../context.ts'
+import { misuse } from '../../failure.ts'
+import { wholeNumberOrDefault } from '../../numbers.ts'
+import type { Arguments, Options } from '../../options.ts'
+import type { Style } from '../../output/style.ts'
+import { table } from '../../output/table.ts'
+import { toCard } from './card.ts'
+import { endpointText } from './endpoint.ts'
+import { judge, toJson, verdictText } from './judge.ts'
+import type { Judged } from './judge.ts'
+
+const PAGE = 1000
+
+interface Found {
+  readonly agents: readonly AgentDescriptor[]
+  /** Null when there are too many to count; undefined when these are all. */
+  readonly total: number | null | undefined
+  readonly isCut: boolean
+}
+
+/** agent find: every signature is checked here; a registry is not trusted with that. */
+export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+  const capability = args.required('capability')
+  const [isAll, limit] = [options.isSet('all'), wholeNumberOrDefault(options, 'limit', 1, PAGE)]
+  if (isAll && options.isSet('limit')) throw misuse('Give --limit or --all, not both.')
+  const connection = await connect(context, options)
+  const found = await connection.ask((client) =>
+    isAll ? findAll(client, capability) : findSome(client, capability, limit),
+  )
+  const against = { genesis: connection.genesis, now: context.now() }
+  const judged = await Promise.all(found.agents.map((descriptor) => judge(descriptor, against)))
+  const bad = judged.filter(({ problem }) => problem !== undefined).length
+  const exitCode = bad === 0 ? 0 : 1
+  if (options.isSet('card')) return { ...asCards(context, judged), exitCode }
+  const data = { capability, count: judged.length, total: totalOf(found), agents: judged.map(toJson) }
+  return { data, text: describe(capability, found, judged, context.style), exitCode }
+}
+
+async function findSome(client: Client, capability: string, limit: number): Promise<Found> {
+  const { agents, total, next_cursor } = await client.agents.search(capability, { limit })
+  return { agents, total, isCut: next_cursor !== null && next_cursor !== undefined }
+}
+
+async function findAll(client: Client, capability: string): Promise<Found> {
+  const agents: AgentDescriptor[] = []
+  for await (const descriptor of client.agents.searchAll(capability, { limit: PAGE })) agents.push(descriptor)
+  return { agents, total: undefined, isCut: false }
+}
+
+function totalOf({ agents, total }: Found): number | null {
+  return total === undefined ? agents.length : total
+}
+
+function describe(capability: string, found: Found, judged: readonly Judged[], style: Style): string {
+  if (judged.length === 0) return `No agent with the capability ${JSON.stringify(capability)} is registered.`
+  const rows = judged.map((each) => [
+    each.descriptor.agent_id,
+    endpointText(each.descriptor.endpoint),
+    each.descriptor.capabilities.join(','),
+    each.descriptor.expires_at,
+    verdictText(each),
+    each.descriptor.node_public_key,
+  ])
+  const head = ['AGENT', 'ENDPOINT', 'CAPABILITIES', 'UNTIL', 'SIGNATURE', 'NODE KEY']
+  const all = totalOf(found)
+  const cut = found.isCut ? `\nShown are ${judged.length} of ${all ?? 'more than 10000'}: add --all or --limit.` : ''
+  return `${table(head, rows, style)}\n\n${summary(judged, style)}${cut}`
+}
+
+function summary(judged: readonly Judged[], style: Style): string {
+  const [all, bad] = [judged.length, judged.filter(({ problem }) => problem !== undefined).length]
+  const agents = `${all} agent${all === 1 ? '' : 's'}`
+  if (bad === 0) return `${agents}; ${all === 1 ? 'its signature is' : 'all signatures are'} ${style.good('valid')}.`
+  return `${agents}; ${style.bad(`${bad} must not be used`)}.`
+}
+
+/** Only agents whose signature holds become cards: a card does not show that anything was checked. */
+function asCards(context: CommandContext, judged: readonly Judged[]): Result {
+  const cards = judged.flatMap(({ problem, descriptor }) => (problem === undefined ? [toCard(descriptor)] : []))
+  const leftOut = judged.length - cards.length
+  if (leftOut > 0)
+    context.note(`${leftOut} agent${leftOut === 1 ? '' : 's'} left out, because the signature does not hold`)
+  return { data: { cards, left_out: leftOut }, text: cards.map((card) => writeJson(card)).join('\n') }
+}

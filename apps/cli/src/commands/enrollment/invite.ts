@@ -1,0 +1,89 @@
+import { resolve } from 'node:path'
+import { FormError, grantedRoles } from '@chancery/protocol'
+import type { Invite, InviteRequest } from '@chancery/sdk'
+import { connectAsOperator } from '../../connection.ts'
+import type { Connection } from '../../connection.ts'
+import type { CommandContext, Result } from '../../context.ts'
+import { misuse } from '../../failure.ts'
+import { OWNER_ONLY, refuseExisting, typed, writeNewFile } from '../../files.ts'
+import { genesisFingerprint } from '../../genesis-file.ts'
+import { loadPublicKey } from '../../keys.ts'
+import { wholeNumberOrDefault } from '../../numbers.ts'
+import type { Arguments, Options } from '../../options.ts'
+import { fields } from '../../output/table.ts'
+import { shellWord } from '../../output/visible.ts'
+
+type FullRequest = Required<Omit<InviteRequest, 'recipient_public_key'>> & Pick<InviteRequest, 'recipient_public_key'>
+
+/** invite: the token leaves this program once, to the screen or to a file. */
+export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+  const request = await readRequest(context.cwd, options)
+  const out = options.text('out')
+  const file = out === undefined ? undefined : resolve(context.cwd, out)
+  // Asked before the invite exists: a token that cannot be kept would be lost.
+  if (file !== undefined) await refuseExisting([file])
+  const connection = await connectAsOperator(context, options)
+  const invite = await connection.ask((client) => client.enrollment.invite(request))
+  if (file !== undefined) await writeNewFile(file, `${invite.token_id}\n`, OWNER_ONLY)
+  return describe(context, { request, invite, file, join: joinLine(context, connection, file) })
+}
+
+async function readRequest(cwd: string, options: Options): Promise<FullRequest> {
+  const recipient = options.text('recipient')
+  return {
+    roles: readRoles(options.list('role')),
+    max_validity_hours: wholeNumberOrDefault(options, 'max-validity-hours', 1, 8760),
+    token_expiry_hours: wholeNumberOrDefault(options, 'token-expiry-hours', 1, 720),
+    ...(recipient === undefined ? {} : { recipient_public_key: await loadPublicKey(cwd, '--recipient', recipient) }),
+  }
+}
+
+function readRoles(given: readonly string[]): readonly string[] {
+  try {
+    return grantedRoles(1)(given.length === 0 ? ['role:client'] : given, 'roles')
+  } catch (error) {
+    if (!(error instanceof FormError)) throw error
+    throw misuse(`--role: ${error.problem}.`, 'For example --role role:client; at most 16, each once.')
+  }
+}
+
+/** The line the node's side pastes. The fingerprint in it pins this network: without it the first answer is trusted. */
+function joinLine({ cwd }: CommandContext, { url, genesis }: Connection, file: string | undefined): string {
+  const pin = genesis === undefined ? '' : ` --genesis ${genesisFingerprint(genesis)}`
+  const token = file === undefined ? '' : ` --token-file ${typed(cwd, file)}`
+  return `chancery join --home ./node --url ${shellWord(url)}${pin}${token}`
+}
+
+interface Made {
+  readonly request: FullRequest
+  readonly invite: Invite
+  readonly file: string | undefined
+  readonly join: string
+}
+
+function describe({ cwd, style }: CommandContext, { request, invite, file, join }: Made): Result {
+  const data = {
+    ...(file === undefined ? { token_id: invite.token_id } : { token_file: file }),
+    expires_at: invite.expires_at,
+    roles: request.roles,
+    max_validity_hours: request.max_validity_hours,
+    recipient_public_key: request.recipient_public_key ?? null,
+    join,
+  }
+  const rows = fields(
+    [
+      ['roles', request.roles.join(', ')],
+      ['for', request.recipient_public_key ?? 'any node key'],
+      ['certificates', `at most ${request.max_validity_hours} h`],
+      ['use it until', invite.expires_at],
+      ['token', file === undefined ? invite.token_id : `in ${typed(cwd, file)} (readable by you only)`],
+    ],
+    style,
+  )
+  const warning = style.warn(
+    'The token is a secret and works once: whoever has it can join. It is not kept and cannot be shown again.',
+  )
+  const how = file === undefined ? ' (it asks for the token)' : ''
+  const next = `${style.title('Next, on the node:')}${how}\n  ${join}`
+  return { data, text: `${style.good('Made')} an invite.\n${rows}\n\n${warning}\n\n${next}` }
+}

@@ -1,0 +1,171 @@
+import { mkdir } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
+import type { GenesisBlock, JoinCertificate, Signer } from '@chancery/protocol'
+import { RefusedError, UnreachableError } from '@chancery/sdk'
+import { loadConfig, readConfig } from '../../config.ts'
+import type { Config } from '../../config.ts'
+import { open } from '../../connection.ts'
+import type { Connection, Place } from '../../connection.ts'
+import type { CommandContext, Result } from '../../context.ts'
+import { Failure, misuse } from '../../failure.ts'
+import { FOR_ALL, errorCode, readText, replaceFile, toFailure, typed, writeNewFile } from '../../files.ts'
+import { genesisFingerprint, writeGenesisText } from '../../genesis-file.ts'
+import { makeKeyPair } from '../../keys.ts'
+import {
+  findCertificate,
+  keepCertificate,
+  loadNodeSigner,
+  nodeConfigText,
+  nodeFiles,
+  requireOurs,
+} from '../../node-home.ts'
+import { wholeNumber } from '../../numbers.ts'
+import type { Arguments, Options } from '../../options.ts'
+import { fields } from '../../output/table.ts'
+import { findPins, requirePinned } from './pin.ts'
+import { readToken } from './token.ts'
+
+type Files = ReturnType<typeof nodeFiles>
+
+/**
+ * join: everything that can be checked is checked before the token leaves, and everything but the certificate is on
+ * the disk before it is spent.
+ */
+export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+  const home = resolve(context.cwd, options.required('home'))
+  const files = nodeFiles(home)
+  const validity_hours = wholeNumber(options, 'validity-hours', 1, Number.MAX_SAFE_INTEGER)
+  const config = await findJoinConfig(context, options, files)
+  const url = options.text('url') ?? config.network.na_endpoint
+  if (url === undefined) throw misuse('--url must be given.', 'Ask the operator who made the invite for the address.')
+  const token = await readToken(context, options)
+
+  const pins = await findPins({ cwd: context.cwd, given: options.text('genesis'), kept: files.genesis, config })
+  const genesis = await open(context, toPlace(url, config)).ask((client) => client.sovereign.genesis())
+  await requirePinned(genesis, pins, url)
+  if (pins.length === 0)
+    context.note(`the authority is trusted on first use; compare the fingerprint ${genesisFingerprint(genesis)}`)
+
+  const { signer, isNewKey } = await prepareHome(context, { home, files, genesis, url })
+  const connection = open(context, toPlace(url, config, genesis), {
+    node: { signer, audience: genesis.network_authority.public_key },
+  })
+  const earlier = await findCertificate(files.certificate)
+  const certificate = await requestCertificate(connection, {
+    invite_token: token,
+    ...(validity_hours === undefined ? {} : { validity_hours }),
+  })
+  await requireOurs(certificate, { genesis, publicKey: signer.publicKey, now: context.now() })
+  if (earlier !== undefined) context.note(`the earlier certificate ${earlier.cert_id} is replaced`)
+  await keepCertificate(files, certificate)
+  return describe(context, { home, files, genesis, certificate, isNewKey, isPinned: pins.length > 0, url })
+}
+
+function toPlace(url: string, config: Config, genesis?: GenesisBlock): Place {
+  return { url, config, genesis, authorityKey: genesis?.network_authority.public_key }
+}
+
+/** The configuration in the home when there is one, so that joining again needs no address; else the usual search. */
+async function findJoinConfig(context: CommandContext, options: Options, files: Files): Promise<Config> {
+  const own = await readText(files.config).catch((error: unknown) => {
+    if (error instanceof Failure && errorCode(error.cause) === 'ENOENT') return undefined
+    throw error
+  })
+  if (own === undefined) return loadConfig({ ...context, given: options.text('config') })
+  const config = readConfig(files.config, own)
+  if (config.paths.node_private_key !== undefined) return config
+  const hint = 'Choose another folder: a node and an authority keep different keys under different names.'
+  throw new Failure({ code: 'folder_in_use', message: `${dirname(files.config)} is not the folder of a node.`, hint })
+}
+
+interface Home {
+  readonly home: string
+  readonly files: Files
+  readonly genesis: GenesisBlock
+  readonly url: string
+}
+
+/** Key, genesis block and configuration; what is there already stays, above all the key. */
+async function prepareHome(
+  context: CommandContext,
+  { home, files, genesis, url }: Home,
+): Promise<{ signer: Signer; isNewKey: boolean }> {
+  try {
+    // Only the home itself is closed to others, not the folders above it.
+    await mkdir(dirname(home), { recursive: true })
+    await mkdir(home, { recursive: true, mode: 0o700 })
+  } catch (error) {
+    throw toFailure(error, home, 'made')
+  }
+  const isNewKey = await readText(files.privateKey).then(
+    () => false,
+    (error: unknown) => {
+      if (error instanceof Failure && errorCode(error.cause) === 'ENOENT') return true
+      throw error
+    },
+  )
+  if (isNewKey) await makeKeyPair({ base: files.keyBase, keyId: undefined })
+  await writeNewFile(files.genesis, writeGenesisText(genesis), FOR_ALL).catch((error: unknown) => {
+    // The kept block is one of the pins, so it is this very network.
+    if (!(error instanceof Failure) || error.code !== 'file_exists') throw error
+  })
+  await replaceFile(files.config, nodeConfigText(genesis, url), FOR_ALL)
+  return { signer: await loadNodeSigner(context, files.privateKey), isNewKey }
+}
+
+async function requestCertificate(
+  connection: Connection,
+  request: { readonly invite_token: string; readonly validity_hours?: number },
+): Promise<JoinCertificate> {
+  try {
+    return await connection.ask((client) => client.enrollment.join(request))
+  } catch (error) {
+    const isUnknown =
+      (error instanceof Failure && error.cause instanceof UnreachableError && error.cause.sent === 'perhaps') ||
+      (error instanceof RefusedError && error.details['outcome'] === 'unknown')
+    if (!isUnknown) throw error
+    throw new Failure(
+      {
+        code: 'outcome_unknown',
+        message: `No answer from ${connection.url}: the token may be used up, and the certificate did not arrive.`,
+        hint: 'Run the same command again. If the token is refused then, ask an operator for a new invite.',
+      },
+      { cause: error },
+    )
+  }
+}
+
+interface Joined extends Home {
+  readonly certificate: JoinCertificate
+  readonly isNewKey: boolean
+  readonly isPinned: boolean
+}
+
+function describe({ cwd, style }: CommandContext, joined: Joined): Result {
+  const { home, files, genesis, certificate, isNewKey, isPinned, url } = joined
+  const [run, status] = [`chancery node run --home ${typed(cwd, home)}`, `chancery status --home ${typed(cwd, home)}`]
+  const fingerprint = genesisFingerprint(genesis)
+  const data = {
+    home,
+    url,
+    network: genesis.network_name,
+    genesis_fingerprint: fingerprint,
+    pinned: isPinned,
+    node_public_key: certificate.node_public_key,
+    new_key: isNewKey,
+    certificate,
+    next: [run, status],
+  }
+  const rows = fields(
+    [
+      ['certificate', certificate.cert_id],
+      ['roles', certificate.roles.join(', ')],
+      ['valid until', certificate.expires_at],
+      ['node key', `${typed(cwd, files.privateKey)} (${isNewKey ? 'new; readable by you only' : 'as it was'})`],
+      ['network', `${fingerprint} (${isPinned ? 'as you named it' : 'trusted on first use: compare it'})`],
+    ],
+    style,
+  )
+  const next = `${style.title('Next:')}\n  ${run}\n  ${status}`
+  return { data, text: `${style.good('Joined')} ${genesis.network_name}.\n${rows}\n\n${next}` }
+}

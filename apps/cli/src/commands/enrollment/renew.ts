@@ -1,0 +1,38 @@
+import { HOUR, instantOf } from '@chancery/protocol'
+import type { JoinCertificate } from '@chancery/protocol'
+import type { CommandContext, Result } from '../../context.ts'
+import { typed } from '../../files.ts'
+import { connectAsNode, keepCertificate, loadCertificate, requireOurs } from '../../node-home.ts'
+import { wholeNumber } from '../../numbers.ts'
+import type { Arguments, Options } from '../../options.ts'
+import { fields } from '../../output/table.ts'
+
+/** renew: the old certificate works a little longer, so nothing breaks while the new one spreads. */
+export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+  const asked = wholeNumber(options, 'validity-hours', 1, Number.MAX_SAFE_INTEGER)
+  const connection = await connectAsNode(context, options)
+  const { files, genesis, signer } = connection
+  const old = await loadCertificate(files)
+  const request = { cert_id: old.cert_id, validity_hours: asked ?? lifeHours(old) }
+  const certificate = await connection.ask((client) => client.enrollment.renew(request))
+  await requireOurs(certificate, { genesis, publicKey: signer.publicKey, now: context.now() })
+  await keepCertificate(files, certificate)
+  const rows = fields(
+    [
+      ['certificate', certificate.cert_id],
+      ['roles', certificate.roles.join(', ')],
+      ['valid until', certificate.expires_at],
+      ['replaces', `${old.cert_id} (runs out by itself)`],
+      ['kept in', typed(context.cwd, files.certificate)],
+    ],
+    context.style,
+  )
+  const data = { certificate, replaces: old.cert_id }
+  return { data, text: `${context.style.good('Renewed')} the certificate.\n${rows}` }
+}
+
+/** For how long a certificate was made, in whole hours: a renewal asks for the same again. */
+export function lifeHours({ issued_at, expires_at }: Pick<JoinCertificate, 'issued_at' | 'expires_at'>): number {
+  const life = instantOf(expires_at) - instantOf(issued_at)
+  return Math.max(1, Number((life + HOUR / 2n) / HOUR))
+}

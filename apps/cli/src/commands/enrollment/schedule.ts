@@ -1,0 +1,69 @@
+import { HOUR, SECOND } from '@chancery/protocol'
+import type { Instant } from '@chancery/protocol'
+
+/** When a node does what, as pure functions; `random` is from 0 up to 1. */
+
+export interface Life {
+  readonly issuedAt: Instant
+  readonly expiresAt: Instant
+}
+
+const LAST_CALL: Instant = 24n * HOUR
+const LONGEST_SPREAD: Instant = 2n * HOUR
+
+/** From when on a certificate should be renewed: two thirds of its life or 24 h before its end, whichever is later. */
+export function renewalDue({ issuedAt, expiresAt }: Life): Instant {
+  const twoThirds = issuedAt + ((expiresAt - issuedAt) * 2n) / 3n
+  const lastCall = expiresAt - LAST_CALL
+  return twoThirds > lastCall ? twoThirds : lastCall
+}
+
+/** When this node renews: spread by up to 2 h or a tenth of the life, so that a fleet does not come at once. */
+export function renewalTime(life: Life, random: number): Instant {
+  const tenth = (life.expiresAt - life.issuedAt) / 10n
+  const spread = tenth < LONGEST_SPREAD ? tenth : LONGEST_SPREAD
+  return renewalDue(life) + BigInt(Math.floor(Number(spread) * random))
+}
+
+const FIRST_RETRY_SECONDS = 5
+const LONGEST_RETRY_SECONDS = 60
+
+/**
+ * How long to wait after the n-th failure in a row, counted from 1. It stays short: a renewal whose answer was lost can
+ * only be repeated within the grace time of the old certificate. The lower half is fixed, so that retries never rush.
+ */
+export function retrySeconds(failures: number, random: number): number {
+  const longest = Math.min(FIRST_RETRY_SECONDS * 2 ** Math.min(failures - 1, 10), LONGEST_RETRY_SECONDS)
+  return longest / 2 + (longest / 2) * random
+}
+
+const USUAL_PACE_SECONDS = 60
+const FASTEST_PACE_SECONDS = 5
+const SLOWEST_PACE_SECONDS = 900
+
+/** The pace the authority asked for, within reason: it is not signed, and must not stop or rush a node. */
+export function paceSeconds(asked: number | undefined): number {
+  return Math.min(Math.max(asked ?? USUAL_PACE_SECONDS, FASTEST_PACE_SECONDS), SLOWEST_PACE_SECONDS)
+}
+
+/** Due, also when it lies further ahead than it is ever set: then the clock was turned back. */
+export function isDue(at: Instant, now: Instant, longestSeconds: number = SLOWEST_PACE_SECONDS): boolean {
+  return now >= at || at - now > BigInt(longestSeconds) * SECOND
+}
+
+/** When an announcement is made anew: after half its lifetime, a tenth earlier or later. */
+export function refreshSeconds(lifetimeSeconds: number, random: number): number {
+  return lifetimeSeconds * (0.45 + 0.1 * random)
+}
+
+export function after(now: Instant, seconds: number): Instant {
+  return now + BigInt(Math.ceil(seconds * 1_000_000))
+}
+
+const LONGEST_SLEEP_MS = 30_000
+
+/** Milliseconds to sleep until the next of these; never long, so that a machine that slept notices what it missed. */
+export function sleepMs(now: Instant, ...times: readonly Instant[]): number {
+  const waits = times.map((at) => Number(at - now) / 1000)
+  return Math.min(LONGEST_SLEEP_MS, Math.max(0, ...(waits.length === 0 ? [] : [Math.min(...waits)])))
+}

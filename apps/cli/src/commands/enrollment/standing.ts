@@ -1,0 +1,116 @@
+import { CLOCK_TOLERANCE, SECOND, instantOf } from '@chancery/protocol'
+import type { Instant, JoinCertificate } from '@chancery/protocol'
+import { describeSpan } from '../../durations.ts'
+import { renewalDue } from './schedule.ts'
+
+/** Everything a look at a node found out. */
+export interface Findings {
+  readonly now: Instant
+  readonly certificate: JoinCertificate | undefined
+  /** Why the certificate is not this node's; undefined when it is. */
+  readonly notOurs: string | undefined
+  readonly revocation: Revocation
+  /** Undefined: it answers. */
+  readonly authorityProblem: string | undefined
+  readonly clockOffsetSeconds: number | undefined
+}
+
+export type Revocation =
+  | { readonly checked: false; readonly why: string }
+  | {
+      readonly checked: true
+      readonly sequence: number
+      /** From the authority just now, or from the copy a run kept. */
+      readonly source: 'authority' | 'kept'
+      readonly entry: { readonly reason: string; readonly revoked_at: string } | undefined
+    }
+
+export type State = 'missing' | 'not_ours' | 'revoked' | 'expired' | 'not_yet_valid' | 'expiring' | 'valid'
+
+/** The gravest thing that is true of a certificate. */
+export function stateOf({ now, certificate, notOurs, revocation }: Findings): State {
+  if (certificate === undefined) return 'missing'
+  const life = { issuedAt: instantOf(certificate.issued_at), expiresAt: instantOf(certificate.expires_at) }
+  // The authority grants no tolerance on the end, so none is hoped for here.
+  if (now >= life.expiresAt) return 'expired'
+  if (now < life.issuedAt - CLOCK_TOLERANCE) return 'not_yet_valid'
+  if (notOurs !== undefined) return 'not_ours'
+  if (revocation.checked && revocation.entry !== undefined) return 'revoked'
+  return now >= renewalDue(life) ? 'expiring' : 'valid'
+}
+
+/** Beyond this the authority refuses every proof. */
+const CLOCK_LIMIT_SECONDS = Number(CLOCK_TOLERANCE / SECOND)
+/** From here on it is worth a word: it has no good reason. */
+const CLOCK_WARNING_SECONDS = 30
+
+export function clockState(offset: number | undefined): 'unknown' | 'good' | 'off' | 'wrong' {
+  if (offset === undefined) return 'unknown'
+  if (Math.abs(offset) > CLOCK_LIMIT_SECONDS) return 'wrong'
+  return Math.abs(offset) > CLOCK_WARNING_SECONDS ? 'off' : 'good'
+}
+
+export interface Advice {
+  /** False when something must be done before the node can work. */
+  readonly ok: boolean
+  readonly next: string
+}
+
+const NEW_INVITE = 'ask an operator for an invite (chancery invite), then'
+
+/** What to do, the most urgent first. `home` is how the folder is written in a command. */
+export function adviseOn(findings: Findings, home: string): Advice {
+  const state = stateOf(findings)
+  const clock = clockState(findings.clockOffsetSeconds)
+  const join = `${NEW_INVITE}: chancery join ${home}`
+  if (clock === 'wrong')
+    return { ok: false, next: 'set the clock of this machine right: every proof is refused until then' }
+  switch (state) {
+    case 'missing':
+      return { ok: false, next: join }
+    case 'not_ours':
+      return { ok: false, next: `do not use this certificate; ${join}` }
+    case 'revoked':
+      return { ok: false, next: `find out from an operator why it was revoked; if you may come back, ${join}` }
+    case 'expired':
+      return { ok: false, next: `it cannot be renewed any more; ${join}` }
+    case 'not_yet_valid':
+      return { ok: false, next: 'set the clock of this machine right: the certificate lies in its future' }
+    case 'expiring':
+    case 'valid':
+      break
+  }
+  if (findings.authorityProblem !== undefined)
+    return { ok: false, next: 'find out why the authority does not answer; the certificate itself is good until then' }
+  if (state === 'expiring')
+    return { ok: true, next: `renew it now: chancery renew ${home}, or keep chancery node run going` }
+  if (clock === 'off') return { ok: true, next: 'set the clock of this machine right before it gets worse' }
+  return { ok: true, next: `nothing; to stay in the network keep this running: chancery node run ${home}` }
+}
+
+export function describeState(findings: Findings): string {
+  const { certificate, now, notOurs, revocation } = findings
+  const until = certificate === undefined ? 0n : instantOf(certificate.expires_at)
+  const end = `until ${certificate?.expires_at ?? ''} (${describeSpan(until > now ? until - now : 0n)} left)`
+  const entry = revocation.checked ? revocation.entry : undefined
+  return {
+    missing: 'none',
+    not_ours: `not usable: ${notOurs ?? ''}`,
+    revoked: `revoked (${entry?.reason ?? ''}, ${entry?.revoked_at ?? ''})`,
+    expired: `expired at ${certificate?.expires_at ?? ''}`,
+    not_yet_valid: `valid only from ${certificate?.issued_at ?? ''}`,
+    expiring: `valid ${end}, time to renew`,
+    valid: `valid ${end}`,
+  }[stateOf(findings)]
+}
+
+export function describeClock(offset: number | undefined): string {
+  const state = clockState(offset)
+  if (offset === undefined || state === 'unknown') return 'not compared'
+  if (state === 'good') return Math.abs(offset) <= 2 ? 'agrees with the authority' : `${signed(offset)} the authority`
+  return `${signed(offset)} the authority${state === 'wrong' ? ': too far' : ''}`
+}
+
+function signed(offset: number): string {
+  return `${Math.round(Math.abs(offset))} s ${offset > 0 ? 'ahead of' : 'behind'}`
+}

@@ -1,0 +1,39 @@
+import { resolve } from 'node:path'
+import { isPlainText } from '@chancery/protocol'
+import type { CommandContext, Input } from '../../context.ts'
+import { misuse } from '../../failure.ts'
+import { readText } from '../../files.ts'
+import type { Options } from '../../options.ts'
+
+const MAX_CHARACTERS = 4096
+
+/** The invite token, from wherever it is safest: a file, standard input, a hidden question, last the command line. */
+export async function readToken(context: CommandContext, options: Options): Promise<string> {
+  const [given, file] = [options.text('token'), options.text('token-file')]
+  if (given !== undefined && file !== undefined) throw misuse('Give --token or --token-file, not both.')
+  if (file !== undefined)
+    return checkToken(await readText(resolve(context.cwd, file)), `${file} does not hold a token.`)
+  if (given !== undefined) {
+    context.note('the token is in the shell history and in the list of processes; next time use --token-file')
+    return checkToken(given, '--token is not a token.')
+  }
+  if (context.isInteractive) return checkToken(await context.prompts.secret('Invite token'), 'That is not a token.')
+  const hint = 'Give --token-file <file>, or write the token to standard input.'
+  return checkToken(await readAll(context.stdin), 'No token was given.', hint)
+}
+
+/** A token is one word. The text itself is never repeated: it may be a token in the wrong place. */
+function checkToken(text: string, problem: string, hint?: string): string {
+  const token = text.trim()
+  if (!isPlainText(token, 256) || /\s/.test(token)) throw misuse(problem, hint)
+  return token
+}
+
+async function readAll(input: Input): Promise<string> {
+  let text = ''
+  for await (const chunk of input) {
+    text += String(chunk)
+    if (text.length > MAX_CHARACTERS) throw misuse('Standard input holds more than a token.')
+  }
+  return text
+}

@@ -1,0 +1,175 @@
+import { dirname, join, resolve } from 'node:path'
+import { FormError, JsonError, readJoinCertificate, readJson, verifyJoinCertificate } from '@chancery/protocol'
+import type { GenesisBlock, Instant, JoinCertificate, JsonValue, Signer } from '@chancery/protocol'
+import { stringify } from 'smol-toml'
+import { CONFIG_FILE } from './config.ts'
+import type { Config } from './config.ts'
+import { findConfig, open } from './connection.ts'
+import type { Connection, Place } from './connection.ts'
+import type { CommandContext } from './context.ts'
+import { Failure, misuse } from './failure.ts'
+import { FOR_ALL, errorCode, readText, replaceFile } from './files.ts'
+import { loadVerifiedGenesis } from './genesis-file.ts'
+import { loadSigner } from './keys.ts'
+import type { Options } from './options.ts'
+
+/** The files of one node. */
+export interface NodeFiles {
+  readonly privateKey: string
+  readonly certificate: string
+  readonly genesis: string
+  readonly policy: string
+  readonly crl: string
+}
+
+/** All below one folder. */
+export function nodeFiles(home: string): NodeFiles & { readonly keyBase: string; readonly config: string } {
+  return {
+    keyBase: join(home, 'node'),
+    privateKey: join(home, 'node.key'),
+    certificate: join(home, 'certificate.json'),
+    genesis: join(home, 'genesis.json'),
+    policy: join(home, 'policy.json'),
+    crl: join(home, 'crl.json'),
+    config: join(home, CONFIG_FILE),
+  }
+}
+
+/** The configuration of a node. Paths are relative, so that the folder can be moved. */
+export function nodeConfigText(network: GenesisBlock, url: string): string {
+  const document = {
+    network: { name: network.network_name, version: network.network_version, na_endpoint: url },
+    paths: {
+      home: '.',
+      genesis: 'genesis.json',
+      node_private_key: 'node.key',
+      node_certificate: 'certificate.json',
+      policy: 'policy.json',
+    },
+  }
+  return `# Configuration of a node of ${network.network_name}, written by chancery join. It holds no secret.\n${stringify(document)}`
+}
+
+/** A connection that proves possession of the node key to the pinned authority. */
+export interface NodeConnection extends Connection {
+  readonly genesis: GenesisBlock
+  readonly authorityKey: string
+  readonly signer: Signer
+  readonly files: NodeFiles
+}
+
+/** Opens the home of a node. A node speaks only to the authority its genesis block names. */
+export async function connectAsNode(context: CommandContext, options: Options): Promise<NodeConnection> {
+  const config = await findConfig(context, options)
+  const files = filesOf(config)
+  if (files === undefined) {
+    const hint = 'Give --home <dir>, the folder that chancery join made, or run the command inside it.'
+    throw misuse('This command speaks for a node, and no node is known here.', hint)
+  }
+  const url = options.text('url') ?? config.network.na_endpoint
+  if (url === undefined) throw misuse('The address of the authority is not known.', 'Give --url <address>.')
+  const genesis = await loadVerifiedGenesis(files.genesis)
+  const signer = await loadNodeSigner(context, files.privateKey)
+  const authorityKey = genesis.network_authority.public_key
+  const place: Place = { url, config, genesis, authorityKey }
+  const connection = open(context, place, { node: { signer, audience: authorityKey } })
+  return { ...connection, genesis, authorityKey, signer, files }
+}
+
+/** The key id of a node key is only a label; records carry the public key instead. */
+export function loadNodeSigner(context: CommandContext, file: string): Promise<Signer> {
+  return loadSigner(context, file, (noted) => noted ?? 'node')
+}
+
+function filesOf({ paths, file }: Config): NodeFiles | undefined {
+  const { node_private_key: privateKey, node_certificate: certificate, genesis } = paths
+  if (privateKey === undefined || certificate === undefined || genesis === undefined) return undefined
+  const home = paths.home ?? dirname(file ?? resolve('.'))
+  return {
+    privateKey,
+    certificate,
+    genesis,
+    policy: paths.policy ?? join(home, 'policy.json'),
+    crl: join(home, 'crl.json'),
+  }
+}
+
+/** The certificate of a node as it lies on the disk; form only. Undefined when there is none. */
+export async function findCertificate(path: string): Promise<JoinCertificate | undefined> {
+  return findRecord(path, 'a certificate', readJoinCertificate)
+}
+
+export async function loadCertificate({ certificate: path }: NodeFiles): Promise<JoinCertificate> {
+  const found = await findCertificate(path)
+  if (found !== undefined) return found
+  const hint = 'Get one with: chancery join. An operator makes the invite for it: chancery invite'
+  throw new Failure({ code: 'no_certificate', message: `This node has no certificate: ${path} does not exist.`, hint })
+}
+
+/** A record from a file, read strictly; undefined when there is no file. */
+export async function findRecord<Kept>(
+  path: string,
+  what: string,
+  read: (value: JsonValue) => Kept,
+): Promise<Kept | undefined> {
+  try {
+    return read(readJson(await readText(path)))
+  } catch (error) {
+    if (error instanceof Failure && errorCode(error.cause) === 'ENOENT') return undefined
+    if (!(error instanceof FormError || error instanceof JsonError)) throw error
+    throw new Failure(
+      { code: 'invalid_file', message: `${path} does not hold ${what}: ${error.message}.` },
+      { cause: error },
+    )
+  }
+}
+
+/** Whole or not at all: a node that loses power keeps the old certificate or has the new one. */
+export function keepCertificate(
+  { certificate: path }: Pick<NodeFiles, 'certificate'>,
+  certificate: JoinCertificate,
+): Promise<void> {
+  return replaceFile(path, recordText(certificate), FOR_ALL)
+}
+
+/** For people; the signature covers the canonical form, so layout is free. */
+export function recordText(record: object): string {
+  return `${JSON.stringify(record, undefined, 2)}\n`
+}
+
+export interface Expected {
+  readonly genesis: GenesisBlock
+  /** Whose certificate it must be. */
+  readonly publicKey: string
+  readonly now: Instant
+}
+
+/** Why a certificate is not the one this node asked for, or undefined. An authority can err, and so can a proxy. */
+export async function whyNotOurs(certificate: JoinCertificate, expected: Expected): Promise<string | undefined> {
+  const { genesis, publicKey, now } = expected
+  if (certificate.node_public_key !== publicKey) return 'it belongs to another node key'
+  const verdict = await verifyJoinCertificate(certificate, {
+    network_name: genesis.network_name,
+    authorityKey: genesis.network_authority.public_key,
+    now,
+  })
+  if (verdict.ok) return undefined
+  return {
+    wrong_network: 'it is of another network',
+    missing_signature: 'it carries no signature',
+    invalid_signature: 'the authority of the genesis block did not sign it',
+    not_yet_valid: 'it is not valid yet; the clock of this machine may be behind',
+    expired: 'it has expired; the clock of this machine may be ahead',
+  }[verdict.reason]
+}
+
+/** Checks a certificate the authority just gave, before anything relies on it. */
+export async function requireOurs(certificate: JoinCertificate, expected: Expected): Promise<void> {
+  const problem = await whyNotOurs(certificate, expected)
+  if (problem === undefined) return
+  throw new Failure({
+    code: 'invalid_certificate',
+    message: `The certificate ${certificate.cert_id} is not usable: ${problem}.`,
+    hint: 'It was not kept. Compare clock and genesis block with those of the operator, then ask for a new invite.',
+  })
+}

@@ -1,0 +1,65 @@
+import type { Office } from '@chancery/authority'
+import { hours, writeInstant, writeJson, writeSortable } from '@chancery/protocol'
+import type { Instant, JsonObject } from '@chancery/protocol'
+
+export interface PlantedTreaty {
+  readonly treaty_id: string
+  readonly from: string
+  readonly to: string
+  readonly issuedAt?: Instant
+  readonly validityHours?: number
+  /** Revoked for this reason an hour after its issue. */
+  readonly revokedBecause?: string
+}
+
+const CHUNK = 500
+
+/**
+ * Puts treaties into the store, also between sovereigns that are not this one, which no route allows: graphs of many
+ * sovereigns. The records have the form of a treaty; their signature is not one, since the graph does not look at it.
+ */
+export async function plantTreaties(office: Office, treaties: readonly PlantedTreaty[]): Promise<void> {
+  for (let at = 0; at < treaties.length; at += CHUNK) {
+    const rows = treaties.slice(at, at + CHUNK).map((treaty) => toRow(treaty, office.clock.now()))
+    await office.store.transact(async (tx) => {
+      await tx.insertInto('recognition_treaties').values(rows).execute()
+      await tx
+        .updateTable('heads')
+        .set((eb) => ({ version: eb('version', '+', 1) }))
+        .where('name', '=', 'treaties')
+        .execute()
+    })
+  }
+}
+
+function toRow(treaty: PlantedTreaty, now: Instant) {
+  const { treaty_id, from, to, issuedAt = now, validityHours = 720, revokedBecause } = treaty
+  const [valid_from, expires_at] = [writeInstant(issuedAt), writeInstant(issuedAt + hours(validityHours))]
+  const record: JsonObject = {
+    treaty_id,
+    issuer_sovereign_id: from,
+    subject_sovereign_id: to,
+    subject_public_keys: ['FWxV5KPAG28PqQ20lCvRmUsOjMVzadpN56I1bkBPX1o='],
+    scope: { allowed_roles: ['role:client'], accepted_statuses: ['active'], claims: {} },
+    status: 'active',
+    issued_at: valid_from,
+    valid_from,
+    expires_at,
+    issued_by: 'na-planted',
+    metadata: {},
+    signatures: [{ key_id: 'na-planted', sig: Buffer.alloc(64, 1).toString('base64') }],
+  }
+  const isRevoked = revokedBecause !== undefined
+  return {
+    treaty_id,
+    issuer_sovereign_id: from,
+    subject_sovereign_id: to,
+    status: isRevoked ? 'revoked' : 'active',
+    treaty_json: writeJson(record),
+    issued_at: writeSortable(issuedAt),
+    valid_from,
+    expires_at,
+    revoked_at: isRevoked ? writeSortable(issuedAt + hours(1)) : null,
+    revocation_reason: revokedBecause ?? null,
+  }
+}

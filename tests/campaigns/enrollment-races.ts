@@ -1,0 +1,52 @@
+import type { CampaignOptions, CampaignResult } from './campaign.ts'
+import { checkEnrollment } from './enrollment-checks.ts'
+import {
+  differentRevocations,
+  joinAgainstCompromise,
+  renewAgainstRevoke,
+  sameInvite,
+  sameNonce,
+} from './enrollment-race-kinds.ts'
+import type { Race } from './enrollment-race-kinds.ts'
+import { RaceNotes, openRaceTrack } from './race-track.ts'
+import { seededRandom } from './random.ts'
+import type { Random } from './random.ts'
+
+export const summary = 'rounds of racing joins, nonces, renewals and revocations, two processes on one PostgreSQL'
+export const defaultCount = 200
+
+const CALLERS = 50
+/** Every version holds the whole list: a fresh database now and then keeps a long run small. */
+const ROUNDS_PER_DATABASE = 25
+
+const RACES: readonly Race[] = [sameInvite, sameNonce, differentRevocations, renewAgainstRevoke, joinAgainstCompromise]
+
+export function run(options: CampaignOptions): Promise<CampaignResult> {
+  return runRaces({ ...options, callers: CALLERS })
+}
+
+export async function runRaces(options: CampaignOptions & { readonly callers: number }): Promise<CampaignResult> {
+  const notes = new RaceNotes()
+  const random = seededRandom(options.seed)
+  for (let done = 0; done < options.count; done += ROUNDS_PER_DATABASE) {
+    const rounds = Math.min(ROUNDS_PER_DATABASE, options.count - done)
+    await runRounds({ rounds, random, callers: options.callers, notes })
+    options.log(`${done + rounds} rounds, ${notes.violations.length} violations`)
+  }
+  for (const [answer, count] of [...notes.answers].sort()) options.log(`${answer}: ${count}`)
+  for (const violation of notes.violations.slice(0, 20)) options.log(`violation: ${violation}`)
+  return { cases: options.count, violations: notes.violations.length }
+}
+
+async function runRounds(facts: { rounds: number; random: Random; callers: number; notes: RaceNotes }): Promise<void> {
+  const { rounds, notes } = facts
+  const track = await openRaceTrack(facts)
+  try {
+    for (let round = 0; round < rounds; round += 1) for (const race of RACES) await race(track)
+    const { network, rows, planted } = track
+    const found = await checkEnrollment(rows, { authorityKey: network.authority.publicKey, planted })
+    for (const violation of found) notes.violation(violation)
+  } finally {
+    await track.close()
+  }
+}

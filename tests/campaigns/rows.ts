@@ -1,0 +1,56 @@
+import { DatabaseSync } from 'node:sqlite'
+import type { TestDatabase } from '@chancery/testkit'
+import pg from 'pg'
+
+export type Row = Readonly<Record<string, unknown>>
+
+/** The database of an authority, read and filled behind its back. */
+export interface Rows {
+  readonly backend: 'sqlite' | 'postgres'
+  /** Statements without parameters, in the words both engines share. */
+  query(text: string): Promise<readonly Row[]>
+  /** One row per item; every item has the same members. */
+  insert(table: string, items: readonly Row[]): Promise<void>
+  close(): Promise<void>
+}
+
+export async function openRows(database: TestDatabase): Promise<Rows> {
+  const url = database.settings['DATABASE_URL']
+  return url === undefined ? openSqlite(database.settings['DB_PATH'] ?? '') : openPostgres(url)
+}
+
+async function openPostgres(url: string): Promise<Rows> {
+  const client = new pg.Client({ connectionString: url, application_name: 'campaign' })
+  await client.connect()
+  return {
+    backend: 'postgres',
+    query: async (text) => (await client.query<Row>(text)).rows,
+    insert: async (table, items) => {
+      const names = Object.keys(items[0] ?? {})
+      const columns = names.map((name) => items.map((item) => item[name]))
+      const types = columns.map((column) => (typeof column[0] === 'number' ? 'bigint' : 'text'))
+      const arrays = types.map((type, index) => `$${index + 1}::${type}[]`).join(', ')
+      await client.query(`insert into ${table} (${names.join(', ')}) select * from unnest(${arrays})`, columns)
+    },
+    close: () => client.end(),
+  }
+}
+
+function openSqlite(path: string): Rows {
+  const file = new DatabaseSync(path, { timeout: 10_000 })
+  return {
+    backend: 'sqlite',
+    query: async (text) => file.prepare(text).all(),
+    insert: async (table, items) => {
+      const names = Object.keys(items[0] ?? {})
+      const marks = names.map(() => '?').join(', ')
+      const statement = file.prepare(`insert into ${table} (${names.join(', ')}) values (${marks})`)
+      file.exec('begin immediate')
+      for (const item of items) statement.run(...names.map((name) => item[name] as string | number | null))
+      file.exec('commit')
+    },
+    close: async () => file.close(),
+  }
+}
+
+export const text = (row: Row | undefined, name: string): string => String(row?.[name] ?? '')
