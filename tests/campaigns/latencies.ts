@@ -40,7 +40,11 @@ export class KeptCaller {
           resolve({ status: answer.statusCode ?? 0, text, etag: answer.headers.etag, milliseconds })
         })
       })
-      call.on('error', reject)
+      // A kept connection may be closed in the moment it is used again; asking once more is safe for reads only.
+      call.on('error', (error) => {
+        if (method === 'GET' && call.reusedSocket) resolve(this.send({ method, path, headers }))
+        else reject(error)
+      })
       call.end(body)
     })
   }

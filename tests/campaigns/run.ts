@@ -4,6 +4,7 @@ import type { Campaign } from './campaign.ts'
 
 /** Loaded when asked for: a campaign may need a database or a browser that the others do not. */
 const CAMPAIGNS = new Map<string, () => Promise<Campaign>>([
+  ['crl-large', () => import('./crl-large.ts')],
   ['enrollment-kills', () => import('./enrollment-kills.ts')],
   ['enrollment-mass', () => import('./enrollment-mass.ts')],
   ['enrollment-races', () => import('./enrollment-races.ts')],

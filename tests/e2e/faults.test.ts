@@ -263,12 +263,12 @@ async function sendUntilClosed(port: number, sent: { count: number }): Promise<s
 
 describe('SIGTERM', () => {
   it('under load fails no request: not ready at once, served on, drained, exit 0', async () => {
-    const service = await startService({ DB_PATH: join(folder, 'drained.db'), NA_DRAIN_SECONDS: '1' })
+    const service = await startService({ DB_PATH: join(folder, 'drained.db'), NA_DRAIN_SECONDS: '2' })
     const sent = { count: 0 }
     const clients = Array.from({ length: 20 }, () => sendUntilClosed(service.port, sent))
     await until('load', 10_000, async () => sent.count > 500)
     service.child.kill('SIGTERM')
-    await until('turning not ready', 900, async () => (await service.request('GET', '/readyz')).status === 503)
+    await until('turning not ready', 1900, async () => (await service.request('GET', '/readyz')).status === 503)
     const during = sent.count
     accepted(await service.request('GET', '/policy'))
     expect(await Promise.all(clients)).toEqual(Array<string>(20).fill('close'))

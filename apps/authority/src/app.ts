@@ -1,4 +1,5 @@
 import { Refusal } from '@chancery/contract'
+import type { GenesisBlock } from '@chancery/protocol'
 import {
   BatchClosed,
   BatchOverflow,
@@ -27,6 +28,7 @@ import { createMetrics } from './metrics.ts'
 import type { Office } from './office.ts'
 import type { AuthoritySettings } from './settings.ts'
 import { openSigner } from './signing/key-providers.ts'
+import type { AuthoritySigner } from './signing/signer.ts'
 import { checkStart, claimIdentity } from './start-checks.ts'
 import { UnknownOutcome } from './store/database.ts'
 import type { Store } from './store/database.ts'
@@ -53,14 +55,7 @@ export async function startAuthority(settings: AuthoritySettings, parts: AppPart
   const { block: genesis, text: genesisText } = await loadGenesis(settings.genesisFile)
   const signer = await openSigner(settings.keySource, settings.keyId, log)
   await checkStart(settings, genesis, signer, clock.now(), log)
-  const store = openStore(settings.storePlace)
-  try {
-    await migrate(store, () => clock.now())
-    await claimIdentity(store, genesis, signer, clock.now())
-  } catch (error) {
-    await store.close()
-    throw error
-  }
+  const store = await openMigrated(settings, genesis, signer, clock)
   let serving = true
   const routes = BINDINGS.map((binding) => binding.route)
   const office: Office = {
@@ -117,6 +112,28 @@ export async function startAuthority(settings: AuthoritySettings, parts: AppPart
       await office.limiter.close()
       await store.close()
     },
+  }
+}
+
+/** The database, brought up to this release and claimed for this authority; a failure names the setting to look at. */
+async function openMigrated(
+  settings: AuthoritySettings,
+  genesis: GenesisBlock,
+  signer: AuthoritySigner,
+  clock: Clock,
+): Promise<Store> {
+  const { storePlace: place } = settings
+  const setting = place.kind === 'sqlite' ? `DB_PATH: ${place.path}` : 'DATABASE_URL: the database'
+  let store: Store | undefined
+  try {
+    store = openStore(place)
+    await migrate(store, () => clock.now())
+    await claimIdentity(store, genesis, signer, clock.now())
+    return store
+  } catch (error) {
+    await store?.close()
+    if (translateStoreError(error) === undefined) throw error
+    throw new StartRefused(`${setting} cannot be opened`, { cause: error })
   }
 }
 

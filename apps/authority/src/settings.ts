@@ -36,9 +36,11 @@ const databaseUrl: Reader<StorePlace> = (value) => {
 
 const origin: Reader<string> = (value) => {
   const url = URL.canParse(value) ? new URL(value) : undefined
-  if (url === undefined || !/^https?:$/.test(url.protocol) || url.origin !== value.replace(/\/$/, '')) {
-    throw new SettingProblem('must be an http(s) origin: scheme, host and optional port')
-  }
+  const isOrigin =
+    url !== undefined &&
+    /^https?:$/.test(url.protocol) &&
+    `${url.pathname}${url.search}${url.hash}${url.username}${url.password}` === '/'
+  if (!isOrigin) throw new SettingProblem('must be an http(s) origin: scheme, host and optional port')
   return url.origin
 }
 

@@ -23,6 +23,32 @@ describe('explain', () => {
     for (const code of advisedCodes()) expect(isErrorCode(code), code).toBe(true)
   })
 
+  it.each([
+    ...['invalid_role', 'invalid_max_validity_hours', 'invalid_token_expiry_hours', 'invalid_recipient_public_key'],
+    ...['missing_node_public_key', 'invalid_public_key', 'missing_invite_token', 'invalid_invite_token'],
+    ...['invalid_validity_hours', 'node_auth_failed', 'node_key_compromised', 'invalid_input', 'unexpected_field'],
+    ...['missing_certificate_identity', 'certificate_not_found', 'certificate_key_mismatch', 'certificate_revoked'],
+    ...['certificate_superseded', 'certificate_not_yet_valid', 'certificate_expired', 'renewal_role_change_forbidden'],
+    ...['missing_cert_id', 'invalid_revocation_reason', 'crl_publish_contention', 'conflict', 'bad_request'],
+    ...['invalid_agent_descriptor', 'descriptor_signature_required', 'invalid_signature', 'descriptor_network_mismatch'],
+    ...['descriptor_expired', 'node_has_no_active_certificate', 'node_key_revoked', 'agent_not_registered'],
+    ...['delete_signature_required', 'invalid_signed_at', 'signed_at_outside_window', 'invalid_page'],
+    ...['admin_auth_failed', 'admin_auth_throttled', 'insufficient_operator_tier', 'rate_limit_exceeded'],
+    ...['service_unavailable', 'internal_server_error', 'not_found'],
+  ])('has a next step for %s of the routes of nodes and agents', (code) => {
+    expect(isErrorCode(code)).toBe(true)
+    expect(explain(refused(code)).hint).toMatch(/^.{20,}/s)
+  })
+
+  it.each([
+    [403, {}, 'This authority never issued it'],
+    [404, {}, 'Take this id out'],
+    [404, { cert_ids: ['a', 'b'] }, 'Take a, b out'],
+    [404, { cert_ids: ['a', 'b', 'c', 'd', 'e', 'f', 'g'] }, 'Take a, b, c, d, e and 2 more out'],
+  ])('tells a node (%s) from an operator about an unknown certificate: %j', (status, details, advice) => {
+    expect(explain(refused('certificate_not_found', { status, details })).hint).toContain(advice)
+  })
+
   it('keeps code, details and request id of a refusal', () => {
     const error = refused('unexpected_field', { details: { fields: ['alowed_ports'] } })
     expect(explain(error)).toEqual({

@@ -72,6 +72,13 @@ describe('a wrong call', () => {
   })
 })
 
+describe('a command that takes many words', () => {
+  it('shows it in its help', async () => {
+    expect((await world.run('revoke --help')).stdout).toContain('[certificate...]')
+    expect((await world.run('')).stdout).toContain('revoke [certificate...]')
+  })
+})
+
 describe('options', () => {
   it('of the program stand before or after the command', async () => {
     const [before, after] = [await world.run('--json completion bash'), await world.run('completion bash --json')]

@@ -33,3 +33,13 @@ it('changes nothing when the person leaves', async () => {
   person.type('\u0003')
   await expect(terminalPrompts(person).confirm('Revoke?')).rejects.toMatchObject({ code: 'cancelled' })
 })
+
+it('never shows what is typed as a secret', async () => {
+  const person = terminal()
+  let screen = ''
+  person.stderr.on('data', (chunk: Buffer) => void (screen += chunk.toString()))
+  person.type('invite-token\r')
+  expect(await terminalPrompts(person).secret('Invite token')).toBe('invite-token')
+  expect(screen).toContain('Invite token')
+  expect(screen).not.toContain('invite-token')
+})

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { readJson } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import type { Instant, JsonObject } from '@chancery/protocol'
 import type { Context, Prompts } from './context.ts'
 import { runProgram } from './program.ts'
 
@@ -12,6 +12,13 @@ export interface WorldOptions {
   readonly env?: Readonly<Record<string, string>>
   readonly prompts?: Partial<Prompts>
   readonly cwd?: string
+  /** What is piped into the program. */
+  readonly stdin?: string
+  readonly now?: () => Instant
+  readonly random?: () => number
+  /** Called instead of waiting. */
+  readonly sleep?: (ms: number) => Promise<void> | void
+  readonly stop?: AbortSignal
 }
 
 export interface Ran {
@@ -20,6 +27,8 @@ export interface Ran {
   readonly stderr: string
   /** The one document of --json. */
   readonly json: () => JsonObject
+  /** The lines of a command that stays. */
+  readonly events: () => readonly JsonObject[]
   readonly errorJson: () => JsonObject
 }
 
@@ -41,6 +50,7 @@ export class World {
 
   async run(line: string | readonly string[], options: WorldOptions = {}): Promise<Ran> {
     const [stdin, stdout, stderr] = [stream(options), stream(options), stream(options)]
+    stdin.end(options.stdin ?? '')
     const context: Context = {
       stdin,
       stdout,
@@ -48,15 +58,28 @@ export class World {
       env: options.env ?? {},
       cwd: options.cwd ?? this.folder,
       userHome: this.path('user'),
-      now: () => NOW,
-      prompts: { confirm: unexpected, text: unexpected, ...options.prompts },
+      now: options.now ?? (() => NOW),
+      random: options.random ?? (() => 0.5),
+      sleep: async (ms, signal) => {
+        if (options.sleep === undefined) throw new Error('nobody expected a wait')
+        if (!signal.aborted) await options.sleep(ms)
+      },
+      stop: () => options.stop ?? new AbortController().signal,
+      prompts: { confirm: unexpected, text: unexpected, secret: unexpected, ...options.prompts },
     }
     const code = await runProgram(
       typeof line === 'string' ? line.split(' ').filter((word) => word !== '') : line,
       context,
     )
     const [out, error] = [drain(stdout), drain(stderr)]
-    return { code, stdout: out, stderr: error, json: () => parse(out), errorJson: () => parse(error) }
+    return {
+      code,
+      stdout: out,
+      stderr: error,
+      json: () => parse(out),
+      events: () => out.trimEnd().split('\n').map(parse),
+      errorJson: () => parse(error),
+    }
   }
 
   remove(): Promise<void> {

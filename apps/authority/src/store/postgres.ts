@@ -82,7 +82,9 @@ async function transactNamed<Result>(
     await client.query('begin')
     const result = await work(runOn(client))
     try {
-      await client.query('commit')
+      const { command } = await client.query('commit')
+      // The driver reports success for a COMMIT of an aborted transaction; only the command tag tells.
+      if (command !== 'COMMIT') throw new StoreUnavailable('the transaction was undone')
     } catch (error) {
       broken = error instanceof Error ? error : new Error('COMMIT failed')
       throw options.isRefusedCommit(error)

@@ -1,0 +1,148 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { readPublicKeyFile } from '@chancery/protocol'
+import type { JsonObject } from '@chancery/protocol'
+import { entryOf, fetchCrl, plantCertificates } from '@chancery/testkit'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { refused, standIn } from '../../authority.suite.ts'
+import { openNetwork } from '../../real-authority.suite.ts'
+import type { RealNetwork } from '../../real-authority.suite.ts'
+import { World } from '../../world.suite.ts'
+
+let network: RealNetwork
+beforeAll(async () => {
+  network = await openNetwork()
+})
+afterAll(() => network.close())
+
+let counter = 0
+
+async function joined(): Promise<{ home: string; certId: string }> {
+  counter += 1
+  const { json } = await network.join(`n${counter}`, '--json')
+  return { home: `n${counter}`, certId: String((json()['certificate'] as JsonObject)['cert_id']) }
+}
+
+async function reasonOf(certId: string): Promise<string | undefined> {
+  const crl = await fetchCrl(network.na.url, network.na.genesis.network_authority.public_key)
+  return entryOf(crl, certId)?.reason
+}
+
+describe('revoke', () => {
+  it('puts a certificate into the list', async () => {
+    const { certId } = await joined()
+    const { code, stdout } = await network.asOperator(`revoke ${certId} --reason cessation_of_operation --yes`)
+    expect(code).toBe(0)
+    expect(stdout).toMatch(
+      /^Revoked 1 certificate\.\n {2}reason {2}cessation_of_operation\n {2}list {4}number \d+, with \d+ entries\n$/,
+    )
+    expect(await reasonOf(certId)).toBe('cessation_of_operation')
+  })
+
+  it('takes several, and a certificate file in place of an id', async () => {
+    const [a, b] = [await joined(), await joined()]
+    const { json } = await network.asOperator(`revoke ${a.certId} ${b.home}/certificate.json --yes --json`)
+    expect(json()).toMatchObject({ revoked: 2, reason: 'unspecified' })
+    expect([await reasonOf(a.certId), await reasonOf(b.certId)]).toEqual(['unspecified', 'unspecified'])
+  })
+
+  it('takes a file of ids, each once', async () => {
+    const [a, b] = [await joined(), await joined()]
+    await writeFile(network.world.path('ids'), `# after the incident\n${a.certId}\r\n\n  ${b.certId}\n${a.certId}\n`)
+    const { json } = await network.asOperator(`revoke --file ids --reason key_compromise --yes --json ${b.certId}`)
+    expect(json()).toMatchObject({ revoked: 2 })
+  })
+
+  it('sends a thousand per call and says how far it is', async () => {
+    const certificates = await plantCertificates(network.na.office, {
+      count: 2100,
+      node_public_key: readPublicKeyFile(await keyOfStranger())?.value ?? '',
+    })
+    await writeFile(network.world.path('many'), certificates.map(({ cert_id }) => cert_id).join('\n'))
+    const before = (await network.na.auditEvents('crl_published')).length
+    const { code, stderr, json } = await network.asOperator('revoke --file many --yes --json')
+    expect(code).toBe(0)
+    expect(stderr.trimEnd().split('\n')).toEqual([
+      'note: 1000 of 2100 certificates are revoked',
+      'note: 2000 of 2100 certificates are revoked',
+      'note: 2100 of 2100 certificates are revoked',
+    ])
+    expect(json()['revoked']).toBe(2100)
+    expect(await network.na.auditEvents('crl_published')).toHaveLength(before + 3)
+  })
+
+  async function keyOfStranger(): Promise<string> {
+    await network.run('keygen node --out stranger --force')
+    return readFile(network.world.path('stranger.pub'), 'utf8')
+  }
+
+  it('may be repeated', async () => {
+    const { certId } = await joined()
+    const first = (await network.asOperator(`revoke ${certId} --yes --json`)).json()
+    expect((await network.asOperator(`revoke ${certId} --yes --json`)).json()).toEqual(first)
+  })
+
+  it('changes nothing when one id is unknown, and names it', async () => {
+    const { certId } = await joined()
+    const { code, stderr, errorJson: _errorJson } = await network.asOperator(`revoke ${certId} nobody --yes`)
+    expect(code).toBe(1)
+    expect(stderr).toContain('Nothing was changed. Take nobody out')
+    expect(await reasonOf(certId)).toBeUndefined()
+  })
+
+  it('asks first, and says what a lost key means', async () => {
+    const { certId } = await joined()
+    const questions: string[] = []
+    const confirm = (question: string): Promise<boolean> => {
+      questions.push(question)
+      return Promise.resolve(false)
+    }
+    const options = { isTTY: true, prompts: { confirm } }
+    expect((await network.asOperator(`revoke ${certId} --reason key_compromise`, options)).code).toBe(1)
+    await network.asOperator('revoke a b c', options)
+    expect(questions).toEqual([
+      `Revoke certificate ${certId} at ${network.na.url} (key_compromise)? Every other certificate of the same node keys goes with it, and the keys are barred. This cannot be undone.`,
+      `Revoke 3 certificates at ${network.na.url} (unspecified)? This cannot be undone.`,
+    ])
+    expect(await reasonOf(certId)).toBeUndefined()
+  })
+
+  it.each([
+    ['revoke', 'No certificate is named'],
+    ['revoke a', 'Add --yes'],
+    ['revoke a --reason whim --yes', 'is invalid'],
+    ['revoke --file empty --yes', 'No certificate is named'],
+    ['revoke gone/certificate.json --yes', 'gone/certificate.json cannot be read'],
+  ])('%s is called wrongly', async (line, problem) => {
+    await writeFile(network.world.path('empty'), '# nothing\n')
+    const { code, stderr } = await network.asOperator(line)
+    expect(code).toBeGreaterThan(0)
+    expect(stderr).toContain(problem)
+  })
+
+  it('needs the higher tier', async () => {
+    const { certId } = await joined()
+    const line = `revoke ${certId} --yes --operator-key standard.key --operator-key-id op-standard`
+    const { code, stderr } = await network.asOperator(line)
+    expect(code).toBe(1)
+    expect(stderr).toContain('(insufficient_operator_tier)')
+    expect(stderr).toContain('tier privileged')
+  })
+})
+
+it('says how far it came when a later call fails', async () => {
+  const world = await World.make()
+  await world.run('init --home na --network EXAMPLE-NET')
+  const key = async (name: string): Promise<string> =>
+    readPublicKeyFile(await readFile(world.path('na', 'keys', name), 'utf8'))?.value ?? ''
+  const server = await standIn(
+    { audience: await key('network-authority.pub'), operator: await key('operator.pub') },
+    (_asked, count) =>
+      count === 1 ? { json: { crl_sequence: 1, revoked_count: 1000 } } : refused('certificate_not_found'),
+  )
+  await writeFile(world.path('ids'), Array.from({ length: 1500 }, (_each, index) => `c-${index}`).join('\n'))
+  const { code, stderr } = await world.run(`revoke --file ids --yes --config na/chancery.toml --url ${server.url}`)
+  expect(code).toBe(1)
+  expect(stderr).toContain('1000 of 1500 certificates are revoked; then: No certificate with this id')
+  await server.close()
+  await world.remove()
+})

@@ -1,0 +1,133 @@
+import { readFile, stat, writeFile } from 'node:fs/promises'
+import { detailsOf } from '@chancery/testkit'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { genesisFingerprint } from '../../genesis-file.ts'
+import { openNetwork } from '../../real-authority.suite.ts'
+import type { RealNetwork } from '../../real-authority.suite.ts'
+
+let network: RealNetwork
+beforeAll(async () => {
+  network = await openNetwork({ NA_ALLOWED_ROLES: 'role:client,role:service:*' })
+})
+afterAll(() => network.close())
+
+describe('invite', () => {
+  it('shows the token once, says that it is a secret and how to use it', async () => {
+    const { code, stdout, stderr } = await network.asOperator('invite')
+    expect([code, stderr]).toEqual([0, ''])
+    const token = /token +(\S+)/.exec(stdout)?.[1] ?? ''
+    expect(token).toMatch(/^[A-Za-z0-9_-]{43}$/)
+    expect(stdout.split(token)).toHaveLength(2)
+    expect(stdout).toContain('The token is a secret and works once')
+    const pin = genesisFingerprint(network.na.genesis)
+    expect(stdout.trimEnd().split('\n').slice(-2)).toEqual([
+      'Next, on the node: (it asks for the token)',
+      `  chancery join --home ./node --url ${network.na.url} --genesis ${pin}`,
+    ])
+  })
+
+  it('prints a line that works', async () => {
+    const { json } = await network.asOperator('invite --json --out t1')
+    const { code } = await network.run(String(json()['join']).replace('chancery ', '').replace('./node', 'joined'))
+    expect(code).toBe(0)
+  })
+
+  it('keeps the token off the screen with --out', async () => {
+    const { stdout, stderr, json } = await network.asOperator('invite --json --out t2')
+    const token = (await readFile(network.world.path('t2'), 'utf8')).trim()
+    expect(token).toHaveLength(43)
+    expect(stdout + stderr).not.toContain(token)
+    expect(json()).not.toHaveProperty('token_id')
+    expect((await stat(network.world.path('t2'))).mode & 0o777).toBe(0o600)
+  })
+
+  it('makes no invite when the file is there already', async () => {
+    await writeFile(network.world.path('t3'), 'precious')
+    const before = (await network.na.auditEvents('invite_created')).length
+    const { code, stderr } = await network.asOperator('invite --out t3')
+    expect(code).toBe(1)
+    expect(stderr).toContain('exists already')
+    expect(await network.na.auditEvents('invite_created')).toHaveLength(before)
+  })
+
+  it('passes on every choice', async () => {
+    await network.run('keygen node --out n')
+    const key = (await network.run('keygen node --out m --json')).json()['public_key']
+    const { json } = await network.asOperator(
+      'invite --json --role role:service:a --role role:client --max-validity-hours 10 --token-expiry-hours 2 --recipient m.pub',
+    )
+    expect(json()).toMatchObject({
+      roles: ['role:service:a', 'role:client'],
+      max_validity_hours: 10,
+      recipient_public_key: key,
+      expires_at: '2030-01-02T05:00:00Z',
+    })
+    const event = (await network.na.auditEvents('invite_created')).at(-1)
+    expect(detailsOf(event)).toMatchObject({ roles: ['role:service:a', 'role:client'], recipient_public_key: key })
+  })
+
+  it.each([
+    ['--role client', '--role: a role has the form role:<name>'],
+    ['--role role:a --role role:a', '--role: repeats an item'],
+    ['--max-validity-hours 8761', '--max-validity-hours must be a whole number from 1 to 8760'],
+    ['--token-expiry-hours 0', '--token-expiry-hours must be a whole number from 1 to 720'],
+    ['--token-expiry-hours 1.5', '--token-expiry-hours must be a whole number'],
+    ['--recipient nobody.pub', '--recipient is neither'],
+  ])('refuses %s', async (flags, problem) => {
+    const { code, stderr } = await network.asOperator(`invite ${flags}`)
+    expect(code).toBe(2)
+    expect(stderr).toContain(problem)
+  })
+
+  it('says which roles may be granted when the authority knows better', async () => {
+    const { code, stderr } = await network.asOperator('invite --role role:anchor')
+    expect(code).toBe(1)
+    expect(stderr).toContain('(invalid_role)')
+    expect(stderr).toContain('NA_ALLOWED_ROLES')
+  })
+
+  it('may be made by any operator', async () => {
+    const { code } = await network.asOperator('invite --operator-key standard.key --operator-key-id op-standard')
+    expect(code).toBe(0)
+  })
+
+  it('needs an operator', async () => {
+    const { code, stderr } = await network.run(`invite --url ${network.na.url}`)
+    expect(code).toBe(2)
+    expect(stderr).toContain('no operator key is known')
+  })
+})
+
+describe('nodes', () => {
+  it('counts for anybody', async () => {
+    await network.join('node')
+    const { code, stdout } = await network.run(`nodes --url ${network.na.url}`)
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^\d+ active nodes?\.\n$/)
+    expect((await network.asOperator('nodes --json')).json()).toEqual({ count: expect.any(Number) as number })
+  })
+
+  it('lists for an operator', async () => {
+    const { json: joined } = await network.join('listed', '--json')
+    const { json } = await network.asOperator('nodes --roster --json')
+    const { cert_id } = joined()['certificate'] as { cert_id: string }
+    expect(json()['nodes']).toHaveProperty(cert_id, {
+      node_public_key: joined()['node_public_key'],
+      roles: ['role:client'],
+      status: 'joined',
+      last_heartbeat: '2030-01-02T03:00:00Z',
+      remote_addr: '127.0.0.1',
+      expires_at: '2030-01-09T03:00:00Z',
+    })
+    const { stdout } = await network.asOperator('nodes --roster')
+    expect(stdout).toMatch(/^CERTIFICATE +STATUS +LAST HEARTBEAT +ROLES +EXPIRES +ADDRESS +NODE KEY\n/)
+    expect(stdout).toContain(`${cert_id}  joined`)
+  })
+
+  it('never shows the public answer in place of a refused roster', async () => {
+    await network.run('keygen operator --out stranger --key-id op-privileged')
+    const { code, stdout, stderr } = await network.asOperator('nodes --roster --operator-key stranger.key')
+    expect([code, stdout]).toEqual([1, ''])
+    expect(stderr).toContain('(admin_auth_failed)')
+  })
+})

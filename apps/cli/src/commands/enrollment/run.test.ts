@@ -1,0 +1,161 @@
+import { readFile, rm, writeFile } from 'node:fs/promises'
+import { hours, readCrl, readJson, readPolicyManifest, verifyList } from '@chancery/protocol'
+import type { JsonObject } from '@chancery/protocol'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { openNetwork } from '../../real-authority.suite.ts'
+import type { RealNetwork } from '../../real-authority.suite.ts'
+import type { Ran, WorldOptions } from '../../world.suite.ts'
+
+let network: RealNetwork
+let certId: string
+beforeEach(async () => {
+  network = await openNetwork()
+  const { json } = await network.join('node', '--json')
+  certId = String((json()['certificate'] as JsonObject)['cert_id'])
+})
+afterEach(() => network.close())
+
+/** What happens during each rest; time passes as long as the program wanted to sleep. After the last it is stopped. */
+type Rest = () => Promise<unknown> | void
+
+async function runNode(rests: readonly Rest[], options: WorldOptions = {}): Promise<Ran> {
+  const controller = new AbortController()
+  let count = 0
+  const sleep = async (ms: number): Promise<void> => {
+    await rests[count]?.()
+    network.clock.advance(ms / 1000)
+    count += 1
+    if (count > rests.length) controller.abort()
+  }
+  return network.run('node run --home node', { sleep, stop: controller.signal, ...options })
+}
+
+function named(ran: Ran, event: string): readonly JsonObject[] {
+  return ran.events().filter((each) => each['event'] === event)
+}
+
+async function kept(name: string): Promise<JsonObject> {
+  return readJson(await readFile(network.world.path('node', name), 'utf8')) as JsonObject
+}
+
+const nothing: Rest = () => undefined
+
+function times(count: number): Rest[] {
+  return Array.from({ length: count }, () => nothing)
+}
+
+describe('node run', () => {
+  it('heartbeats at the pace the authority asks for and stops when it is told to', async () => {
+    const ran = await runNode(times(10))
+    expect([ran.code, ran.stderr]).toEqual([0, ''])
+    const events = ran.events()
+    expect(events[0]).toMatchObject({ event: 'started', cert_id: certId, expires_at: '2030-01-09T03:00:00Z' })
+    expect(events.at(-1)).toMatchObject({ event: 'stopped' })
+    const beats = named(ran, 'heartbeat')
+    expect(beats.length).toBeGreaterThanOrEqual(3)
+    for (const [index, beat] of beats.slice(1).entries()) {
+      const before = beats[index]
+      const gap = Date.parse(String(beat['time'])) - Date.parse(String(before?.['time']))
+      expect(gap / 1000).toBe(before?.['next_heartbeat_seconds'])
+    }
+  })
+
+  it('fetches list and policy once, and again only when they change', async () => {
+    await network.asOperator('network-policy show')
+    const other = String(((await network.join('other', '--json')).json()['certificate'] as JsonObject)['cert_id'])
+    const ran = await runNode([
+      ...times(6),
+      () => network.asOperator(`revoke ${other} --yes`),
+      ...times(4),
+      async () => {
+        await writeFile(network.world.path('p.json'), '{"policy_id":"p-2"}')
+        await network.asOperator('network-policy publish p.json')
+      },
+      ...times(4),
+    ])
+    expect(named(ran, 'crl').map((event) => event['crl_sequence'])).toEqual([0, 1])
+    expect(named(ran, 'policy').map((event) => event['policy_id'])).toEqual(['policy-TEST-NET-v0.1', 'p-2'])
+    const key = network.na.genesis.network_authority.public_key
+    expect(await verifyList(readCrl(await kept('crl.json')), [key])).toBe(true)
+    expect(await verifyList(readPolicyManifest(await kept('policy.json')), [key])).toBe(true)
+    // The next run knows them already.
+    const again = await runNode(times(3))
+    expect([...named(again, 'crl'), ...named(again, 'policy')]).toEqual([])
+  })
+
+  it('fetches anew when its copies are damaged', async () => {
+    await runNode(times(1))
+    await writeFile(network.world.path('node', 'crl.json'), '{"crl_id":')
+    expect(named(await runNode(times(1)), 'crl')).toHaveLength(1)
+  })
+
+  it('renews in time, keeps the certificate on the disk and goes on with it', async () => {
+    const jump: Rest = () => network.clock.advance(144 * 3600)
+    const ran = await runNode([jump, ...times(300)], { random: () => 0.5 })
+    expect(ran.code).toBe(0)
+    const [renewed] = named(ran, 'renewed')
+    expect(renewed).toMatchObject({ replaces: certId })
+    // One hour into the last day: half of the spread of two.
+    expect(String(renewed?.['time']).slice(0, 16)).toBe('2030-01-08T04:00')
+    expect((await kept('certificate.json'))['cert_id']).toBe(renewed?.['cert_id'])
+    expect(named(ran, 'heartbeat').at(-1)).toMatchObject({ cert_id: renewed?.['cert_id'] })
+  })
+
+  it('takes up a certificate that was renewed beside it', async () => {
+    const ran = await runNode([...times(4), () => network.run('renew --home node'), ...times(5)])
+    const { cert_id } = await kept('certificate.json')
+    expect(named(ran, 'certificate')).toMatchObject([{ cert_id }])
+    expect(named(ran, 'heartbeat').at(-1)).toMatchObject({ cert_id })
+  })
+
+  it('ends with the way back when the certificate is revoked', async () => {
+    const ran = await runNode([...times(3), () => network.asOperator(`revoke ${certId} --yes`), ...times(10)])
+    expect(ran.code).toBe(1)
+    expect(ran.stderr).toContain('(certificate_revoked)')
+    expect(ran.stderr).toContain('Ask an operator for a new invite')
+  })
+
+  it('ends when it slept past the end of the certificate', async () => {
+    const ran = await runNode([() => network.clock.advance(Number(hours(200) / 1_000_000n)), ...times(5)])
+    expect(ran.code).toBe(1)
+    expect(ran.stderr).toContain('(certificate_expired)')
+  })
+
+  it('tries again as long as the authority is away', async () => {
+    const ran = await runNode([...times(2), () => network.na.authority.stopAccepting(), ...times(4)])
+    expect(ran.code).toBe(0)
+    const failures = named(ran, 'failed')
+    expect(failures.length).toBeGreaterThanOrEqual(1)
+    expect(failures[0]).toMatchObject({ action: 'heartbeat', failures: 1 })
+    expect(failures.map((each) => each['failures'])).toEqual(failures.map((_each, index) => index + 1))
+  }, 60_000)
+
+  it('says when the list goes backwards, once', async () => {
+    const other = String(((await network.join('other', '--json')).json()['certificate'] as JsonObject)['cert_id'])
+    await network.asOperator(`revoke ${other} --yes`)
+    await runNode(times(1))
+    // As after the restore of an old backup.
+    await network.na.office.store.db.deleteFrom('crl_versions').execute()
+    const ran = await runNode(times(9))
+    expect(named(ran, 'list_refused')).toMatchObject([{ code: 'lower_sequence', crl_sequence: 0, held_sequence: 1 }])
+    expect(ran.code).toBe(0)
+  })
+
+  it('writes lines for people on a terminal', async () => {
+    const ran = await runNode(times(1), { isTTY: true, env: { NO_COLOR: '1' } })
+    expect(ran.stdout).toContain(`2030-01-02T03:00:00Z  running with certificate ${certId}`)
+    expect(ran.stdout).toMatch(/2030-01-02T03:00:00Z {2}heartbeat acknowledged, next in \d+ s\n/)
+  })
+
+  it('warns of a clock that is off', async () => {
+    const ran = await runNode(times(0), { now: () => network.clock.now() + 120_000_000n })
+    expect(named(ran, 'clock')).toMatchObject([{ offset_seconds: 120 }])
+  })
+
+  it('does not start without a certificate', async () => {
+    await rm(network.world.path('node', 'certificate.json'))
+    const { code, stderr } = await network.run('node run --home node')
+    expect(code).toBe(1)
+    expect(stderr).toContain('This node has no certificate')
+  })
+})
