@@ -7,7 +7,7 @@ import { probeWrite } from './probe-write.ts'
 import { transactOn } from './transact.ts'
 import type { TransactOptions } from './transact.ts'
 
-const { Pool, types } = pg
+const { Client, Pool, types } = pg
 
 /** Sequences and counters; one beyond 2^53 would be rounded in silence otherwise. */
 function readInt8(text: string): number {
@@ -16,10 +16,29 @@ function readInt8(text: string): number {
   return value
 }
 
+/**
+ * A statement that failed and was caught leaves PostgreSQL's transaction aborted; COMMIT then undoes everything and the
+ * driver reports success. Only the command tag tells, so it is looked at here: an undone change is never acknowledged.
+ */
+class HonestClient extends Client {
+  // The driver's overloads cannot be written again; what goes in and out stays as it is.
+  override query = ((...args: unknown[]) => {
+    const send = Client.prototype.query as (...given: unknown[]) => unknown
+    const sent = send.apply(this, args)
+    return args[0] === 'commit' && sent instanceof Promise ? sent.then(requireCommitted) : sent
+  }) as pg.Client['query']
+}
+
+function requireCommitted(result: { readonly command: string }): typeof result {
+  if (result.command !== 'COMMIT') throw new StoreUnavailable('the transaction was undone')
+  return result
+}
+
 /** Opens a pool on one PostgreSQL database. Every wait is bounded: connection 1 s, lock 5 s, statement 10 s. */
 export function openPostgres(url: string): Store {
   const pool = new Pool({
     connectionString: url,
+    Client: HonestClient,
     max: 20,
     connectionTimeoutMillis: 1000,
     statement_timeout: 10_000,
@@ -38,7 +57,7 @@ export function openPostgres(url: string): Store {
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
   const options = {
     isRetryable,
-    isRefusedCommit: (error: unknown) => sqlState(error) !== undefined && !isConnectionLoss(error),
+    isRefusedCommit,
   }
 
   return {
@@ -82,9 +101,7 @@ async function transactNamed<Result>(
     await client.query('begin')
     const result = await work(runOn(client))
     try {
-      const { command } = await client.query('commit')
-      // The driver reports success for a COMMIT of an aborted transaction; only the command tag tells.
-      if (command !== 'COMMIT') throw new StoreUnavailable('the transaction was undone')
+      await client.query('commit')
     } catch (error) {
       broken = error instanceof Error ? error : new Error('COMMIT failed')
       throw options.isRefusedCommit(error)
@@ -152,6 +169,11 @@ function sqlState(error: unknown): string | undefined {
 function isRetryable(error: unknown): boolean {
   const state = sqlState(error)
   return state === '40001' || state === '40P01'
+}
+
+/** The server said no: certainly nothing was committed. */
+function isRefusedCommit(error: unknown): boolean {
+  return error instanceof StoreUnavailable || (sqlState(error) !== undefined && !isConnectionLoss(error))
 }
 
 function isConnectionLoss(error: unknown): boolean {

@@ -40,9 +40,6 @@ async function once<Result>(
   let result: Result
   try {
     result = await work(connection)
-    // A statement that failed and was caught leaves PostgreSQL's transaction aborted: COMMIT would answer without
-    // error and undo everything. Asking once more makes that failure heard.
-    await sql`select 1`.execute(connection)
   } catch (error) {
     await rollback(connection)
     throw error

@@ -114,29 +114,29 @@ export function enrollmentArea({ call, node }: Connection): EnrollmentArea {
         options,
       }),
     join: async (request, options) => {
-      const { prove } = requireNode(node, 'join')
+      const identity = requireNode(node, 'join')
       return call({
         route: enrollment.join,
-        body: (now) => prove('join', given({ ...request }), now),
+        body: (now) => identity.prove('join', given({ ...request }), now),
         read: json(readJoinCertificate),
         options,
       })
     },
     heartbeat: async (request, options) => {
-      const { prove } = requireNode(node, 'heartbeat')
+      const identity = requireNode(node, 'heartbeat')
       return call({
         route: enrollment.heartbeat,
-        body: (now) => prove('heartbeat', given({ ...request }), now),
+        body: (now) => identity.prove('heartbeat', given({ ...request }), now),
         repeatable: true,
         read: json((value) => readHeartbeat(value, '')),
         options,
       })
     },
     renew: async (request, options) => {
-      const { prove } = requireNode(node, 'renew')
+      const identity = requireNode(node, 'renew')
       return call({
         route: enrollment.renew,
-        body: (now) => prove('renew', given({ ...request }), now),
+        body: (now) => identity.prove('renew', given({ ...request }), now),
         repeatable: true,
         read: json(readJoinCertificate),
         options,

@@ -27,12 +27,10 @@ export interface CardReading {
 /** Reads an A2A agent card. */
 export function readCard(bytes: Uint8Array, { publishedAt, withSkills, withName }: CardReading): CardFacts {
   const card = parse(bytes)
-  const name = member(card, 'name')
-  if (withName && typeof name !== 'string') throw unusable('name is not a text')
   const { endpoint, path, origin } = readAddress(addressOf(card), 'The address in the card')
   const cardUrl = publishedAt ?? (/^https?:/.test(origin) ? `${origin}${WELL_KNOWN}` : undefined)
   return {
-    agent_id: withName ? toAgentId(String(name)) : undefined,
+    agent_id: withName ? readName(member(card, 'name')) : undefined,
     capabilities: withSkills ? readSkills(member(card, 'skills')) : [],
     endpoint,
     metadata: {
@@ -64,6 +62,11 @@ function addressOf(card: JsonObject): string {
   const address = isJsonObject(first) ? member(first, 'url') : undefined
   if (typeof address === 'string') return address
   throw unusable('it names no address: neither url nor supportedInterfaces')
+}
+
+function readName(name: JsonValue | undefined): string {
+  if (typeof name !== 'string') throw unusable('name is not a text')
+  return toAgentId(name)
 }
 
 /** Lower case, words joined by a dash: an id is typed and compared, a name is read. */

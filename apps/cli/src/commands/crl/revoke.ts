@@ -26,7 +26,10 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const rows = fields(
     [
       ['reason', reason],
-      ['list', `number ${done.crl_sequence}, with ${done.revoked_count} entries`],
+      [
+        'list',
+        `number ${done.crl_sequence}, with ${done.revoked_count} ${done.revoked_count === 1 ? 'entry' : 'entries'}`,
+      ],
     ],
     context.style,
   )

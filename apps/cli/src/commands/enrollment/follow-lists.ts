@@ -78,7 +78,11 @@ export class FollowedLists {
     this.#crl = toHeld(crl)
     const count = crl.revoked_certificates.length
     const facts = { crl_sequence: crl.sequence, revoked_count: count }
-    report({ event: 'crl', facts, text: `revocation list ${crl.sequence} with ${count} entries` })
+    report({
+      event: 'crl',
+      facts,
+      text: `revocation list ${crl.sequence} with ${count} ${count === 1 ? 'entry' : 'entries'}`,
+    })
   }
 
   /** An authority that was restored from an old backup looks like this, and so does one that was replaced. */

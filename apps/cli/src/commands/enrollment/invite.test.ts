@@ -21,7 +21,7 @@ describe('invite', () => {
     expect(stdout).toContain('The token is a secret and works once')
     const pin = genesisFingerprint(network.na.genesis)
     expect(stdout.trimEnd().split('\n').slice(-2)).toEqual([
-      'Next, on the node: (it asks for the token)',
+      'Next, on the node, which asks for the token:',
       `  chancery join --home ./node --url ${network.na.url} --genesis ${pin}`,
     ])
   })

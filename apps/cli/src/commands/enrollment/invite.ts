@@ -83,7 +83,7 @@ function describe({ cwd, style }: CommandContext, { request, invite, file, join 
   const warning = style.warn(
     'The token is a secret and works once: whoever has it can join. It is not kept and cannot be shown again.',
   )
-  const how = file === undefined ? ' (it asks for the token)' : ''
-  const next = `${style.title('Next, on the node:')}${how}\n  ${join}`
+  const how = file === undefined ? 'Next, on the node, which asks for the token:' : 'Next, on the node:'
+  const next = `${style.title(how)}\n  ${join}`
   return { data, text: `${style.good('Made')} an invite.\n${rows}\n\n${warning}\n\n${next}` }
 }
