@@ -2,7 +2,10 @@ import type { Cleanup } from './cleanup.ts'
 
 export interface BenchOptions {
   readonly rounds: number
+  /** Load on each contender per round. */
   readonly seconds: number
+  /** Time that may be spent waiting for others to be quiet. */
+  readonly waitSeconds: number
   /** Where the product's processor profiles go; undefined makes none (profiling slows the product down). */
   readonly profileDirectory: string | undefined
   /** A directory for keys and files, removed at the end. */

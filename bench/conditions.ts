@@ -34,7 +34,7 @@ export const WARM_UP_SECONDS = 2
 
 export const MAX_FOREIGN_CORES = 0.2
 
-/** From the first round: repeated rounds must not make a benchmark endless. */
+/** Time in rounds, discarded ones included: repeating must not make a benchmark endless. */
 export const MEASURE_SECONDS_MAX = 72
 
 /** Requests of one slice at most, so that memory is bounded however quick a server is. */

@@ -8,11 +8,15 @@ export type RequestPlan =
       readonly keyId: string
       readonly seed: string
     }
+  /** One request per line of a file that was written, and signed, before the slice. */
+  | { readonly kind: 'bodies'; readonly path: string; readonly file: string }
 
 export interface LoadTask {
   readonly plan: RequestPlan
   readonly host: string
   readonly port: number
+  /** Further processes of the same server: connections are spread over all of them. */
+  readonly morePorts?: readonly number[]
   readonly connections: number
   /** The slice ends after this time or after this many requests, whichever comes first. */
   readonly seconds: number

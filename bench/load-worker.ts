@@ -28,7 +28,7 @@ async function drive(task: LoadTask, requests: RequestSource): Promise<LoadRepor
   let lastAt = 0
   const events = {
     next: ({ status, milliseconds }: { status: number; milliseconds: number }) => {
-      if (status !== 200) done.reject(new Error(`a request was answered with ${status}`))
+      if (status !== 200 && status !== 201) done.reject(new Error(`a request was answered with ${status}`))
       const now = performance.now()
       // What arrives after the end belongs to no slice.
       if (now > deadline) return undefined
@@ -45,7 +45,10 @@ async function drive(task: LoadTask, requests: RequestSource): Promise<LoadRepor
       if (open === 0) done.resolve()
     },
   }
-  const opening = Array.from({ length: task.connections }, () => LoadConnection.open(task, events))
+  const ports = [task.port, ...(task.morePorts ?? [])]
+  const opening = Array.from({ length: task.connections }, (_, index) =>
+    LoadConnection.open({ ...task, port: ports[index % ports.length] ?? task.port }, events),
+  )
   const connections = await Promise.race([Promise.all(opening), done.promise.then(() => [])])
   const cpu = process.cpuUsage()
   const startedAt = performance.now()

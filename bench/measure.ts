@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { Patience } from './calm.ts'
 import { MAX_FOREIGN_CORES, MEASURE_SECONDS_MAX, TURNS, WARM_UP_SECONDS } from './conditions.ts'
 import { ForeignLoad, processSeconds } from './cpu.ts'
 import type { LoadReport } from './load-task.ts'
@@ -35,6 +36,8 @@ export interface MeasureOptions {
   readonly rounds: number
   /** Load on each contender per round, over all its slices. */
   readonly seconds: number
+  /** Time that may be spent waiting for others to be quiet, over all rounds. */
+  readonly waitSeconds: number
   /** Every process of this benchmark, as of now. */
   readonly ownPids: () => readonly number[]
   readonly progress: (line: string) => void
@@ -54,14 +57,18 @@ interface Course {
 export async function measure(groups: readonly (readonly Contender[])[], options: MeasureOptions): Promise<Rounds[]> {
   for (const contender of groups.flat()) await contender.slice(WARM_UP_SECONDS)
   const courses: Course[] = groups.map((contenders) => ({ contenders, calm: [], loud: [] }))
-  const deadline = performance.now() + MEASURE_SECONDS_MAX * 1000
-  let isFirst = true
-  while (isFirst || performance.now() < deadline) {
-    isFirst = false
+  const patience = new Patience(options.ownPids, options.waitSeconds)
+  let measured = 0
+  do {
     const open = courses.filter(({ calm }) => calm.length < options.rounds)
     if (open.length === 0) break
-    for (const course of open) await runRound(course, options)
-  }
+    for (const course of open) {
+      await patience.untilCalm()
+      const startedAt = performance.now()
+      await runRound(course, options)
+      measured += (performance.now() - startedAt) / 1000
+    }
+  } while (measured < MEASURE_SECONDS_MAX)
   return courses.map((course) => judge(course, options.rounds))
 }
 

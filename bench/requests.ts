@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
 import { seedSigner, signOperatorRequest, writeInstant } from '@chancery/protocol'
 import type { OperatorHeaders, OperatorRequest } from '@chancery/protocol'
 import type { LoadTask, RequestPlan } from './load-task.ts'
@@ -10,6 +11,7 @@ export type OperatorPlan = Extract<RequestPlan, { readonly kind: 'operator' }>
 
 /** Builds what a slice sends. Everything that costs happens here, before the clock starts. */
 export async function buildRequests({ plan, host, port, maxRequests }: LoadTask): Promise<RequestSource> {
+  if (plan.kind === 'bodies') return readBodies(plan, `${host}:${port}`)
   const lines = [
     `GET ${plan.path} HTTP/1.1`,
     `Host: ${host}:${port}`,
@@ -26,6 +28,23 @@ export async function buildRequests({ plan, host, port, maxRequests }: LoadTask)
     const signed = Object.entries(await sign()).map(([name, value]) => `${name}: ${value}`)
     pool.push(toBytes([...lines, ...signed]))
   }
+  return (index) => pool[index]
+}
+
+async function readBodies(
+  plan: Extract<RequestPlan, { readonly kind: 'bodies' }>,
+  host: string,
+): Promise<RequestSource> {
+  const lines = (await readFile(plan.file, 'utf8')).split('\n').filter((line) => line !== '')
+  const head = [
+    `POST ${plan.path} HTTP/1.1`,
+    `Host: ${host}`,
+    'User-Agent: chancery-bench',
+    'Content-Type: application/json',
+  ]
+  const pool = lines.map((body) =>
+    Buffer.from(`${[...head, `Content-Length: ${Buffer.byteLength(body)}`].join('\r\n')}\r\n\r\n${body}`),
+  )
   return (index) => pool[index]
 }
 

@@ -3,15 +3,20 @@ import { availableParallelism, cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { adminRead } from './admin-read.ts'
-import type { Bench } from './bench.ts'
+import { heartbeat } from './heartbeat.ts'
+import { join as joinBench } from './join.ts'
+import type { Bench, BenchOptions } from './bench.ts'
 import { Cleanup } from './cleanup.ts'
 import { DEFAULT_ROUNDS, DEFAULT_ROUND_SECONDS } from './conditions.ts'
 import { publicMaterial } from './public-material.ts'
 
-const BENCHES: readonly Bench[] = [publicMaterial, adminRead]
+const BENCHES: readonly Bench[] = [publicMaterial, adminRead, heartbeat, joinBench]
 
-const USAGE = `Usage: npm run --silent bench -- NAME [--rounds N] [--seconds S] [--profile DIRECTORY]
+const USAGE = `Usage: npm run --silent bench -- NAME [--rounds N] [--seconds S] [--wait S] [--profile DIRECTORY]
        npm run --silent bench -- --list
+
+--rounds   calm rounds to judge (9)            --wait     time to wait for a calm machine in all (0)
+--seconds  load on each contender per round (1)  --profile  where the product's processor profiles go (none)
 
 Prints one JSON object as its last line: name, ratio, bar and figures. The conditions are in bench/conditions.ts.`
 
@@ -25,6 +30,7 @@ async function main(args: string[]): Promise<number> {
       list: { type: 'boolean', default: false },
       rounds: { type: 'string', default: String(DEFAULT_ROUNDS) },
       seconds: { type: 'string', default: String(DEFAULT_ROUND_SECONDS) },
+      wait: { type: 'string', default: '0' },
       profile: { type: 'string' },
     },
   })
@@ -33,18 +39,18 @@ async function main(args: string[]): Promise<number> {
     return 0
   }
   const bench = BENCHES.find(({ name }) => name === positionals[0])
-  const [rounds, seconds] = [Number(values.rounds), Number(values.seconds)]
-  const isUsable = Number.isInteger(rounds) && rounds > 0 && seconds > 0 && seconds <= 60
+  const [rounds, seconds, waitSeconds] = [Number(values.rounds), Number(values.seconds), Number(values.wait)]
+  const isUsable = Number.isInteger(rounds) && rounds > 0 && seconds > 0 && seconds <= 60 && waitSeconds >= 0
   if (bench === undefined || positionals.length !== 1 || !isUsable) {
     process.stderr.write(`${USAGE}\n`)
     return 1
   }
-  return runBench(bench, { rounds, seconds, profileDirectory: values.profile })
+  return runBench(bench, { rounds, seconds, waitSeconds, profileDirectory: values.profile })
 }
 
 async function runBench(
   bench: Bench,
-  chosen: { readonly rounds: number; readonly seconds: number; readonly profileDirectory: string | undefined },
+  chosen: Pick<BenchOptions, 'rounds' | 'seconds' | 'waitSeconds' | 'profileDirectory'>,
 ): Promise<number> {
   const cleanup = new Cleanup()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {

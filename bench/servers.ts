@@ -60,6 +60,18 @@ export async function startBaseline(task: Omit<BaselineTask, 'port'>, cleanup: C
   return startProcess('baseline-server.ts', { args, env, execArgv: process.execArgv }, port, cleanup)
 }
 
+/** The framework reading a body with the strict reader and sending it back. */
+export async function startEcho(cleanup: Cleanup): Promise<Server> {
+  const port = await freePort()
+  const env = { NODE_ENV: 'production' }
+  return startProcess(
+    'echo-server.ts',
+    { args: [JSON.stringify({ port })], env, execArgv: process.execArgv },
+    port,
+    cleanup,
+  )
+}
+
 async function startProcess(
   file: string,
   options: { readonly args: string[]; readonly env: NodeJS.ProcessEnv; readonly execArgv: string[] },

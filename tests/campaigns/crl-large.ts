@@ -9,7 +9,8 @@ import type { CampaignOptions, CampaignResult } from './campaign.ts'
 import { KeptCaller, figures, percentile } from './latencies.ts'
 import { LoopProbe, readGauge } from './loop-probe.ts'
 
-export const summary = 'a revocation list of 100,000 entries: event loop while it is rebuilt, ETag and 304, bulk revocation'
+export const summary =
+  'a revocation list of 100,000 entries: event loop while it is rebuilt, ETag and 304, bulk revocation'
 /** Entries before anything is revoked over HTTP. */
 export const defaultCount = 100_000
 
@@ -54,7 +55,12 @@ class LargeList {
   #next: number
   #cases = 0
 
-  constructor(facts: { process: AuthorityProcess; network: TestNetwork; entries: number; log: (line: string) => void }) {
+  constructor(facts: {
+    process: AuthorityProcess
+    network: TestNetwork
+    entries: number
+    log: (line: string) => void
+  }) {
     this.#process = facts.process
     this.#network = facts.network
     this.#log = facts.log

@@ -5,6 +5,7 @@ import type { CampaignOptions, CampaignResult } from './campaign.ts'
 import { Acks } from './enrollment-acks.ts'
 import { checkEnrollment } from './enrollment-checks.ts'
 import { createLoad } from './enrollment-load.ts'
+import { startOwnServer } from './own-server.ts'
 import { seededRandom } from './random.ts'
 import type { Random } from './random.ts'
 import { openRows } from './rows.ts'
@@ -37,7 +38,11 @@ const MAX_HITS_BEFORE = 12
 export async function run(options: CampaignOptions): Promise<CampaignResult> {
   const network = await createTestNetwork('KILL-NET')
   const random = seededRandom(options.seed)
-  const victims = { sqlite: new Victim('sqlite', network), postgres: new Victim('postgres', network) }
+  const server = await startOwnServer()
+  const victims = {
+    sqlite: new Victim('sqlite', network, () => createTestDatabase('sqlite')),
+    postgres: new Victim('postgres', network, () => server.createDatabase()),
+  }
   const violations: string[] = []
   try {
     for (let kill = 0; kill < options.count; kill += 1) {
@@ -51,6 +56,7 @@ export async function run(options: CampaignOptions): Promise<CampaignResult> {
   } finally {
     await victims.sqlite.close()
     await victims.postgres.close()
+    await server.remove()
     await network.remove()
   }
   for (const violation of violations.slice(0, 20)) options.log(`violation: ${violation}`)
@@ -61,22 +67,24 @@ export async function run(options: CampaignOptions): Promise<CampaignResult> {
 class Victim {
   readonly backend: Backend
   readonly #network: TestNetwork
+  readonly #createDatabase: () => Promise<TestDatabase>
   #database: TestDatabase | undefined
   #rows: Rows | undefined
   #acks = new Acks()
   #kills = 0
   acked = 0
 
-  constructor(backend: Backend, network: TestNetwork) {
+  constructor(backend: Backend, network: TestNetwork, createDatabase: () => Promise<TestDatabase>) {
     this.backend = backend
     this.#network = network
+    this.#createDatabase = createDatabase
   }
 
   /** Starts it, loads it until the point is met, and starts it again to see what it kept. Gives the violations. */
   async kill(point: string, random: Random): Promise<string[]> {
     if (this.#kills % KILLS_PER_DATABASE === 0) await this.close()
     this.#kills += 1
-    this.#database ??= await createTestDatabase(this.backend)
+    this.#database ??= await this.#createDatabase()
     const fault = { CHANCERY_FAULT_POINT: point, CHANCERY_FAULT_AFTER: String(random.below(MAX_HITS_BEFORE)) }
     const settings = { ...this.#database.settings, ...fault }
     const process = await startAuthorityProcess({ network: this.#network, settings })

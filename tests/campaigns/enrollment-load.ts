@@ -6,6 +6,7 @@ import type { AuthorityProcess, NodeCaller, TestAnswer } from '@chancery/testkit
 import type { Acks } from './enrollment-acks.ts'
 import { newSigner } from './plant.ts'
 import type { Random } from './random.ts'
+import { text } from './rows.ts'
 
 /** What goes on at an authority until it dies: invites, joins, renewals, heartbeats, revocations, readers of the list. */
 export interface Load {
@@ -34,7 +35,7 @@ export function createLoad(process: AuthorityProcess, acks: Acks, random: Random
   const take = (answer: TestAnswer, status: number, allowed: readonly string[] = []): JsonObject | undefined => {
     if (answer.status === status && isJsonObject(answer.json)) return answer.json
     const error = isJsonObject(answer.json) ? answer.json['error'] : undefined
-    const code = isJsonObject(error) ? String(error['code']) : ''
+    const code = isJsonObject(error) ? text(error, 'code') : ''
     if (!allowed.includes(code)) violations.push(`answered ${answer.status} ${answer.text.slice(0, 200)}`)
     return undefined
   }
@@ -42,13 +43,13 @@ export function createLoad(process: AuthorityProcess, acks: Acks, random: Random
   const join = async (signer: Signer): Promise<void> => {
     const invite = take(await process.as('standard')('POST', '/admin/invite', {}), 201)
     if (invite === undefined) return
-    const token = String(invite['token_id'])
+    const token = text(invite, 'token_id')
     acks.invites.add(token)
     const node = nodeCaller(process.url, signer, () => systemClock.now())
     const answer = await node.join(token)
     const certificate = take(answer, 201, NODE_REFUSALS)
     if (certificate === undefined) return
-    const cert_id = String(certificate['cert_id'])
+    const cert_id = text(certificate, 'cert_id')
     acks.certificates.set(cert_id, answer.text)
     members.push({ cert_id, node })
   }
@@ -57,8 +58,8 @@ export function createLoad(process: AuthorityProcess, acks: Acks, random: Random
     const answer = await node.renew(cert_id)
     const certificate = take(answer, 201, NODE_REFUSALS)
     if (certificate === undefined) return
-    acks.certificates.set(String(certificate['cert_id']), answer.text)
-    members.push({ cert_id: String(certificate['cert_id']), node })
+    acks.certificates.set(text(certificate, 'cert_id'), answer.text)
+    members.push({ cert_id: text(certificate, 'cert_id'), node })
   }
 
   const revoke = async ({ cert_id }: Member): Promise<void> => {

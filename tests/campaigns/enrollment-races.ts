@@ -8,6 +8,8 @@ import {
   sameNonce,
 } from './enrollment-race-kinds.ts'
 import type { Race } from './enrollment-race-kinds.ts'
+import { startOwnServer } from './own-server.ts'
+import type { OwnServer } from './own-server.ts'
 import { RaceNotes, openRaceTrack } from './race-track.ts'
 import { seededRandom } from './random.ts'
 import type { Random } from './random.ts'
@@ -28,17 +30,31 @@ export function run(options: CampaignOptions): Promise<CampaignResult> {
 export async function runRaces(options: CampaignOptions & { readonly callers: number }): Promise<CampaignResult> {
   const notes = new RaceNotes()
   const random = seededRandom(options.seed)
-  for (let done = 0; done < options.count; done += ROUNDS_PER_DATABASE) {
-    const rounds = Math.min(ROUNDS_PER_DATABASE, options.count - done)
-    await runRounds({ rounds, random, callers: options.callers, notes })
-    options.log(`${done + rounds} rounds, ${notes.violations.length} violations`)
+  const server = await startOwnServer()
+  try {
+    for (let done = 0; done < options.count; done += ROUNDS_PER_DATABASE) {
+      const rounds = Math.min(ROUNDS_PER_DATABASE, options.count - done)
+      await runRounds({ server, rounds, random, callers: options.callers, notes })
+      options.log(`${done + rounds} rounds, ${notes.violations.length} violations`)
+    }
+  } finally {
+    await server.remove()
   }
-  for (const [answer, count] of [...notes.answers].sort()) options.log(`${answer}: ${count}`)
+  const answers = [...notes.answers].map(([answer, count]) => `${answer}: ${count}`)
+  for (const line of answers.sort((a, b) => (a < b ? -1 : 1))) options.log(line)
   for (const violation of notes.violations.slice(0, 20)) options.log(`violation: ${violation}`)
   return { cases: options.count, violations: notes.violations.length }
 }
 
-async function runRounds(facts: { rounds: number; random: Random; callers: number; notes: RaceNotes }): Promise<void> {
+interface Rounds {
+  readonly server: OwnServer
+  readonly rounds: number
+  readonly random: Random
+  readonly callers: number
+  readonly notes: RaceNotes
+}
+
+async function runRounds(facts: Rounds): Promise<void> {
   const { rounds, notes } = facts
   const track = await openRaceTrack(facts)
   try {

@@ -23,7 +23,6 @@ export class LoopProbe {
   /** Milliseconds of every answer. */
   async stop(): Promise<readonly number[]> {
     const told = once(this.#worker, 'message')
-    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a worker thread, not a window
     this.#worker.postMessage('stop')
     const [delays] = (await told) as [readonly number[]]
     await this.#worker.terminate()
@@ -48,7 +47,6 @@ async function probe({ probe: url, everyMs }: ProbeTask): Promise<void> {
   }
   await Promise.allSettled(under)
   caller.close()
-  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a worker thread, not a window
   parentPort?.postMessage(delays)
 }
 

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
 import { isJsonObject } from '@chancery/protocol'
 import { systemClock } from '@chancery/service-kit'
-import { createTestDatabase, createTestNetwork, nodeCaller, startAuthorityProcess } from '@chancery/testkit'
+import { createTestNetwork, nodeCaller, startAuthorityProcess } from '@chancery/testkit'
 import type { AuthorityProcess, NodeCaller, TestAnswer, TestNetwork } from '@chancery/testkit'
 import type { Signer } from '@chancery/protocol'
+import type { OwnServer } from './own-server.ts'
 import type { Random } from './random.ts'
 import { openRows } from './rows.ts'
 import type { Rows } from './rows.ts'
@@ -60,16 +61,18 @@ export class RaceNotes {
 /** `201`, or `403 certificate_revoked`. */
 function describeAnswer(answer: TestAnswer): string {
   const error = isJsonObject(answer.json) ? answer.json['error'] : undefined
-  return isJsonObject(error) ? `${answer.status} ${String(error['code'])}` : String(answer.status)
+  const code = isJsonObject(error) ? error['code'] : undefined
+  return typeof code === 'string' ? `${answer.status} ${code}` : String(answer.status)
 }
 
 export async function openRaceTrack(facts: {
+  readonly server: OwnServer
   readonly random: Random
   readonly callers: number
   readonly notes: RaceNotes
 }): Promise<RaceTrack> {
   const network = await createTestNetwork('RACE-NET')
-  const database = await createTestDatabase('postgres')
+  const database = await facts.server.createDatabase()
   // One after the other: the first migrates.
   const first = await startAuthorityProcess({ network, settings: database.settings })
   const second = await startAuthorityProcess({ network, settings: database.settings })

@@ -24,7 +24,7 @@ async function openPostgres(url: string): Promise<Rows> {
   await client.connect()
   return {
     backend: 'postgres',
-    query: async (text) => (await client.query<Row>(text)).rows,
+    query: async (statement) => (await client.query<Row>(statement)).rows,
     insert: async (table, items) => {
       const names = Object.keys(items[0] ?? {})
       const columns = names.map((name) => items.map((item) => item[name]))
@@ -40,7 +40,7 @@ function openSqlite(path: string): Rows {
   const file = new DatabaseSync(path, { timeout: 10_000 })
   return {
     backend: 'sqlite',
-    query: async (text) => file.prepare(text).all(),
+    query: async (statement) => file.prepare(statement).all(),
     insert: async (table, items) => {
       const names = Object.keys(items[0] ?? {})
       const marks = names.map(() => '?').join(', ')
@@ -53,4 +53,9 @@ function openSqlite(path: string): Rows {
   }
 }
 
-export const text = (row: Row | undefined, name: string): string => String(row?.[name] ?? '')
+/** A member as text; empty when it is absent or no scalar. */
+export function text(row: Row | undefined, name: string): string {
+  const value = row?.[name]
+  if (typeof value === 'string') return value
+  return typeof value === 'number' || typeof value === 'bigint' ? String(value) : ''
+}

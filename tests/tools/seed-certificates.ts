@@ -100,7 +100,6 @@ function ask(worker: Worker, first: number, size: number): Promise<Batch> {
       worker.off('error', reject)
       resolve(batch)
     })
-    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a worker thread, not a window
     worker.postMessage({ first, size })
   })
 }
@@ -210,7 +209,6 @@ async function main(): Promise<number> {
 if (!isMainThread) {
   const task = workerData as Task
   parentPort?.on('message', ({ first, size }: { first: number; size: number }) => {
-    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a worker thread, not a window
     parentPort?.postMessage(makeBatch(task, first, size))
   })
 } else if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) process.exitCode = await main()

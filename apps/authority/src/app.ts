@@ -21,6 +21,7 @@ import { GraphKeeper } from './features/connectome/keeper.ts'
 import { CrlDesk } from './features/crl/desk.ts'
 import { openEnrollmentDesk } from './features/enrollment/desk.ts'
 import { registerGauges } from './features/health/gauges.ts'
+import { RecognitionPolicyCache } from './features/recognition-policy/cache.ts'
 import { PublicMaterial } from './features/public-material.ts'
 import { StartRefused, loadGenesis } from './genesis.ts'
 import { authorityJobs } from './jobs.ts'
@@ -77,6 +78,7 @@ export async function startAuthority(settings: AuthoritySettings, parts: AppPart
     crl: new CrlDesk(),
     agents: openAgentDesk(store, clock),
     connectome: new GraphKeeper(),
+    recognitionPolicy: new RecognitionPolicyCache(),
     clock,
     ids,
     log,

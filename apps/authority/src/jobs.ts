@@ -7,12 +7,12 @@ import type { Office } from './office.ts'
 import { purgeAnswers } from './store/idempotency.ts'
 import { purgeLimiterWindows } from './store/shared-limiter.ts'
 
-/** Background work; each run is bounded and may be repeated at any time by any instance. */
+/** Background work; each statement is bounded, and a run may be repeated at any time by any instance. */
 export function authorityJobs(office: Office): readonly Job[] {
   return [
     { name: 'crl-upkeep', everySeconds: 60, run: () => refreshList(office) },
     { name: 'purge-agents', everySeconds: 30, run: (signal) => purgeAgents(office, signal) },
-    { name: 'purge-nonces', everySeconds: 60, run: () => purgeNonces(office.store, office.clock) },
+    { name: 'purge-nonces', everySeconds: 60, run: (signal) => purgeNonces(office.store, office.clock, signal) },
     {
       name: 'purge-idempotency-keys',
       everySeconds: 600,

@@ -1,12 +1,14 @@
 import type { Route } from '@chancery/contract'
 import { Metrics, createRequestMetrics } from '@chancery/service-kit'
-import type { Counter, RequestMetrics } from '@chancery/service-kit'
+import type { Counter, Labelled, RequestMetrics } from '@chancery/service-kit'
 
-/** Numbers the handlers raise; the gauges that are counted from the database belong to features/health/metrics.ts. */
+/** Numbers the handlers raise; the gauges that are counted from the database belong to features/health/gauges.ts. */
 export interface AuthorityMetrics {
   readonly registry: Metrics
   readonly requests: RequestMetrics
   readonly auditWriteFailures: Counter
+  /** What verify routes answered; they leave no row. */
+  readonly verifications: Labelled<{ route: readonly string[]; accepted: readonly ['true', 'false'] }, Counter>
 }
 
 export function createMetrics(routes: readonly Route[]): AuthorityMetrics {
@@ -17,6 +19,11 @@ export function createMetrics(routes: readonly Route[]): AuthorityMetrics {
       registry,
       routes.map((route) => route.id),
     ),
+    verifications: registry.counter({
+      name: 'chancery_verifications_total',
+      help: 'Answers of the verify routes.',
+      labels: { route: routes.map((route) => route.id), accepted: ['true', 'false'] as const },
+    }),
     auditWriteFailures: registry.counter({
       name: 'chancery_audit_write_failures_total',
       help: 'Audit events that could not be stored since start.',

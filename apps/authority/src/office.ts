@@ -7,6 +7,7 @@ import type { AgentDesk } from './features/agents/desk.ts'
 import type { GraphKeeper } from './features/connectome/keeper.ts'
 import type { CrlDesk } from './features/crl/desk.ts'
 import type { EnrollmentDesk } from './features/enrollment/desk.ts'
+import type { RecognitionPolicyCache } from './features/recognition-policy/cache.ts'
 import type { PublicMaterial } from './features/public-material.ts'
 import type { AuthorityMetrics } from './metrics.ts'
 import type { AuthoritySettings } from './settings.ts'
@@ -39,6 +40,8 @@ export interface Office {
   readonly crl: CrlDesk
   /** Announcements that wait share a transaction. */
   readonly agents: AgentDesk
+  /** Whose attestations are accepted, parsed once per change. */
+  readonly recognitionPolicy: RecognitionPolicyCache
   /** The recognition graph in memory. */
   readonly connectome: GraphKeeper
   readonly clock: Clock

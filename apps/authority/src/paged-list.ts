@@ -1,4 +1,4 @@
-import { readInstant, writeInstant } from '@chancery/protocol'
+import { isPlainText, readInstant, writeInstant } from '@chancery/protocol'
 import { Refusal } from '@chancery/contract'
 import { sql } from 'kysely'
 import type { Page } from './paging.ts'
@@ -16,7 +16,7 @@ export function writeIssuePlace(place: IssuePlace): string {
 export function readIssuePlace(page: Page): IssuePlace | undefined {
   if (page.after === undefined) return undefined
   const match = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z)\|(.{1,256})$/su.exec(page.after)
-  if (match === null) throw new Refusal('invalid_page')
+  if (match === null || !isPlainText(match[2] ?? '', 256)) throw new Refusal('invalid_page')
   return { issued_at: match[1] ?? '', id: match[2] ?? '' }
 }
 

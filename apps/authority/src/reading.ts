@@ -15,7 +15,7 @@ import type { JsonObject, JsonValue } from '@chancery/protocol'
 /** A mistyped bound must not silently become the default (protocol/core 11.3). */
 export function refuseUnknownMembers(body: JsonObject, known: readonly string[]): void {
   const unknown = Object.keys(body).filter((name) => !known.includes(name))
-  if (unknown.length > 0) throw new Refusal('unexpected_field', { fields: unknown.map((name) => name.slice(0, 128)) })
+  if (unknown.length > 0) throw new Refusal('unexpected_field', { fields: unknown.slice(0, 64).map(shorten) })
 }
 
 /** Runs a protocol reader; a value without its form is refused with the code of its field. */
@@ -24,7 +24,7 @@ export function readOr<Value>(code: ErrorCode, read: () => Value): Value {
     return read()
   } catch (error) {
     if (error instanceof FormError)
-      throw new Refusal(code, error.field === '' ? {} : { field: error.field }, { cause: error })
+      throw new Refusal(code, error.field === '' ? {} : { field: shorten(error.field) }, { cause: error })
     throw error
   }
 }
@@ -71,14 +71,22 @@ export async function areStorableKeys(keys: readonly string[]): Promise<boolean>
   return true
 }
 
+/** As many as a treaty may name: more would make one anonymous call cost many verifications. */
+const MAX_KEYS = 16
+
 /** A list of public keys given to judge by; absent, null and empty mean none. */
 export function readKeyList(value: JsonValue | undefined): readonly string[] {
   if (value === undefined || value === null) return []
-  const isList = Array.isArray(value) && value.length <= 64 && value.every(isPublicKeyText)
+  const isList = Array.isArray(value) && value.length <= MAX_KEYS && value.every(isPublicKeyText)
   if (!isList) throw new Refusal('invalid_public_keys')
   return value
 }
 
 export function isPublicKeyText(value: JsonValue): value is string {
   return typeof value === 'string' && readPublicKey(value) !== undefined
+}
+
+/** A caller's text as it may be repeated to the caller: whole characters, and not too many of them. */
+export function shorten(text: string): string {
+  return [...text.slice(0, 512)].slice(0, 128).join('').toWellFormed()
 }

@@ -27,14 +27,19 @@ export function toClaim(scope: string, nonce: string, signedAt: Instant): NonceC
   return { claim: claimOf(scope, nonce), expires_at: writeSortable(expires) }
 }
 
-/** 128 bits of SHA-256. The bar cannot occur twice: a scope never contains a line break and a nonce is printable. */
+/** 128 bits of SHA-256. Neither part can contain the line break between them, so no two pairs share a claim. */
 function claimOf(scope: string, nonce: string): Uint8Array {
   return sha256(toUtf8(`${scope}\n${nonce}`)).subarray(0, 16)
 }
 
-/** Removes what can no longer be replayed, a bounded number per run. */
-export async function purgeNonces(store: Store, clock: Clock): Promise<void> {
-  const before = writeSortable(clock.now())
-  const batch = store.db.selectFrom('nonces').select('claim').where('expires_at', '<', before).limit(10_000)
-  await store.db.deleteFrom('nonces').where('claim', 'in', batch).execute()
+const PURGE_BATCH = 10_000
+
+/** Removes what can no longer be replayed, in bounded statements until nothing is left to remove. */
+export async function purgeNonces(store: Store, clock: Clock, signal: AbortSignal): Promise<void> {
+  for (let removed = PURGE_BATCH; removed === PURGE_BATCH && !signal.aborted;) {
+    const before = writeSortable(clock.now())
+    const batch = store.db.selectFrom('nonces').select('claim').where('expires_at', '<', before).limit(PURGE_BATCH)
+    const { numDeletedRows } = await store.db.deleteFrom('nonces').where('claim', 'in', batch).executeTakeFirst()
+    removed = Number(numDeletedRows)
+  }
 }

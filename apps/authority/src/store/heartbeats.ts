@@ -25,6 +25,8 @@ export interface HeartbeatOutcome {
   readonly certificate: CertificateState | undefined
   /** True when the nonce was fresh and liveness is recorded; only ever true for a usable certificate. */
   readonly recorded: boolean
+  /** The moment the batch was judged at: whoever explains a refusal must ask about that one. */
+  readonly judgedAt: string
 }
 
 /**
@@ -97,7 +99,7 @@ async function onPostgres(
     const claim = row.claim.toString('latin1')
     const recorded = row.fresh && !taken.has(claim)
     if (recorded) taken.add(claim)
-    return { certificate, recorded }
+    return { certificate, recorded, judgedAt: now }
   })
 }
 
@@ -115,12 +117,12 @@ function onSqlite(engine: SqliteEngine, rows: readonly HeartbeatRow[], now: stri
       const found = find.get(row.cert_id, row.node_public_key) as unknown as
         | (Omit<CertificateState, 'compromised'> & { compromised: number })
         | undefined
-      if (found === undefined) return { certificate: undefined, recorded: false }
+      if (found === undefined) return { certificate: undefined, recorded: false, judgedAt: now }
       const certificate = { ...found, compromised: found.compromised === 1 }
-      if (!isUsable(certificate, row.node_public_key, now)) return { certificate, recorded: false }
+      if (!isUsable(certificate, row.node_public_key, now)) return { certificate, recorded: false, judgedAt: now }
       const recorded = claim.run(row.claim, row.claim_expires_at).changes === 1
       if (recorded) touch.run(now, row.heartbeat_status, row.remote_addr, row.cert_id)
-      return { certificate, recorded }
+      return { certificate, recorded, judgedAt: now }
     })
   })
 }

@@ -4,7 +4,7 @@ import { LockTimeout, StoreUnavailable, UnknownOutcome } from './database.ts'
 import type { NonceClaim, RunStatement, Store, WindowHits } from './database.ts'
 import type { Tables } from './tables.ts'
 import { probeWrite } from './probe-write.ts'
-import { transactOn } from './transact.ts'
+import { retrying, transactOn } from './transact.ts'
 import type { TransactOptions } from './transact.ts'
 
 const { Client, Pool, types } = pg
@@ -68,7 +68,11 @@ export function openPostgres(url: string): Store {
     async lockHead(tx, name) {
       await tx.selectFrom('heads').select('name').where('name', '=', name).forUpdate().executeTakeFirstOrThrow()
     },
-    engine: { kind: 'postgres', run: runOn(pool), transact: (work) => transactNamed(pool, work, options) },
+    engine: {
+      kind: 'postgres',
+      run: (name, text, values) => retrying(options, () => runOn(pool)(name, text, values)),
+      transact: (work) => retrying(options, () => transactNamed(pool, work, options)),
+    },
     async readStamps() {
       const { rows } = await pool.query<{ name: string; version: number; due: string | null }>({
         name: 'read-stamps',

@@ -19,13 +19,23 @@ export async function transactOn<Result>(
   work: (tx: Tx) => Promise<Result>,
   options: TransactOptions,
 ): Promise<Result> {
-  for (let attempt = 1; ; attempt += 1) {
+  return retrying(options, () =>
+    // One connection for the whole of it, given back whatever happens: a connection that died inside a transaction
+    // must not be missing from the pool for ever.
+    db.connection().execute((connection) => once(connection, work, options)),
+  )
+}
+
+/** Runs again, after a short random pause, what the server undid for a conflict with somebody else. */
+export async function retrying<Result>(
+  options: Pick<TransactOptions, 'isRetryable'>,
+  attempt: () => Promise<Result>,
+): Promise<Result> {
+  for (let count = 1; ; count += 1) {
     try {
-      // One connection for the whole of it, given back whatever happens: a connection that died inside a transaction
-      // must not be missing from the pool for ever.
-      return await db.connection().execute((connection) => once(connection, work, options))
+      return await attempt()
     } catch (error) {
-      if (attempt >= ATTEMPTS || !options.isRetryable(error)) throw error
+      if (count >= ATTEMPTS || !options.isRetryable(error)) throw error
       await pause(randomInt(10, 100))
     }
   }

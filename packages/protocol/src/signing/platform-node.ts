@@ -47,6 +47,10 @@ export const ed25519: Ed25519Backend = {
     if (message.length < LARGE_BYTES) return crypto.verify(null, message, key, signature)
     return inPool((done) => crypto.verify(null, message, key, signature, done))
   },
+  async verifyAside(publicKey, message, signature) {
+    const key = importPublicKey(publicKey)
+    return inPool((done) => crypto.verify(null, message, key, signature, done))
+  },
   signer(seed): KeySigner {
     const key = crypto.createPrivateKey({ key: toPkcs8(seed), format: 'der', type: 'pkcs8' })
     const x = crypto.createPublicKey(key).export({ format: 'jwk' }).x ?? ''

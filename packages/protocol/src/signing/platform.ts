@@ -6,6 +6,8 @@ export interface Ed25519Backend {
   readonly name: string
   /** True when the signature satisfies the equation for these 32-byte key and 64-byte signature values. */
   verify(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean | Promise<boolean>
+  /** The same verdict, computed beside the event loop where the platform can; for records that cost many checks. */
+  verifyAside?(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): Promise<boolean>
   /** Makes a signer from a 32-byte seed; the seed is not kept in any other form. */
   signer(seed: Uint8Array): KeySigner | Promise<KeySigner>
 }

@@ -13,6 +13,7 @@ export async function verifySignature(
   message: Uint8Array,
   signature: string,
   backend: Ed25519Backend = ed25519,
+  place: 'here' | 'aside' = 'here',
 ): Promise<boolean> {
   const key = typeof publicKey === 'string' ? readPublicKey(publicKey) : publicKey
   if (key === undefined || !isAcceptablePoint(key)) return false
@@ -20,7 +21,8 @@ export async function verifySignature(
   if (bytes?.length !== 64) return false
   if (!isAcceptablePoint(bytes.subarray(0, 32)) || !isScalarInRange(bytes.subarray(32))) return false
   try {
-    return await backend.verify(key, message, bytes)
+    const check = place === 'aside' ? (backend.verifyAside ?? backend.verify) : backend.verify
+    return await check.call(backend, key, message, bytes)
   } catch {
     // A backend that cannot import a point off the curve throws; that is a "no", never an error of the caller.
     return false

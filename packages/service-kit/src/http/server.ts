@@ -172,7 +172,22 @@ async function serve<Context>(
   await options.guard.limit(opened, route)
   const body = readBody(bytes, headers, route)
   const call = await options.guard.authorize(Object.assign(opened, { body }), route)
-  return binding.handle(call, options.context)
+  return withinDeadline(binding.handle(call, options.context))
+}
+
+/** A handler that hangs must not keep its caller and its place for ever; what it was doing may still finish. */
+async function withinDeadline(work: Promise<HandlerAnswer> | HandlerAnswer): Promise<HandlerAnswer> {
+  if (!(work instanceof Promise)) return work
+  const late = Promise.withResolvers<never>()
+  const timer = setTimeout(
+    () => late.reject(new Refusal('service_unavailable')),
+    SERVER_LIMITS.handlerDeadlineSeconds * 1000,
+  )
+  try {
+    return await Promise.race([work, late.promise])
+  } finally {
+    clearTimeout(timer)
+  }
 }
 
 function answerUnrouted(request: FastifyRequest, served: readonly Route[]): HandlerAnswer {

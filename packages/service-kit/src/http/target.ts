@@ -56,6 +56,7 @@ export function decode(text: string): string {
     }
   }
   const decoded = fromUtf8(Uint8Array.from(bytes))
-  if (decoded === undefined) throw new Refusal('bad_request')
+  // A NUL ends texts in half the world's software, and one database cannot store it at all.
+  if (decoded === undefined || decoded.includes('\0')) throw new Refusal('bad_request')
   return decoded
 }

@@ -13,6 +13,7 @@ export async function purgeAgents(office: Office, signal: AbortSignal): Promise<
   // Until then the row says which descriptor was the newest, so an older one cannot be replayed after its successor.
   const forgotten = writeSortable(now - seconds(MAX_AGENT_LIFETIME_SECONDS) - CLOCK_TOLERANCE)
   await db.deleteFrom('agent_registrations').where('listed', '=', 0).where('registered_at', '<', forgotten).execute()
+  await db.deleteFrom('agent_capability_counts').where('agents', '<=', 0).execute()
   await db.deleteFrom('agent_tombstones').where('keep_until', '<', writeSortable(now)).execute()
 }
 

@@ -14,6 +14,7 @@ import {
 import type { AgentDescriptor, JsonObject } from '@chancery/protocol'
 import type { Call } from '@chancery/service-kit'
 import type { Office } from '../../office.ts'
+import { shorten } from '../../reading.ts'
 import type { RegistrationRow } from '../../store/registrations.ts'
 
 const MAX_BYTES = 16_384
@@ -52,7 +53,7 @@ function readDescriptor(body: JsonObject): AgentDescriptor {
     return readAgentDescriptor(body)
   } catch (error) {
     if (error instanceof FormError)
-      throw new Refusal('invalid_agent_descriptor', { field: error.field }, { cause: error })
+      throw new Refusal('invalid_agent_descriptor', { field: shorten(error.field) }, { cause: error })
     throw error
   }
 }

@@ -75,7 +75,7 @@ export async function unlistAgents(tx: Tx, keys: readonly string[]): Promise<num
 
 /** Called in the revoking transaction: an agent goes with its node's certificate (protocol/core 9.3). */
 export async function dropAgents(tx: Tx, keys: readonly string[]): Promise<void> {
-  for (let at = 0; at < keys.length; at += 500) await unlistAgents(tx, keys.slice(at, at + 500))
+  await unlistAgents(tx, keys)
 }
 
 export async function insertTombstone(

@@ -3,6 +3,7 @@ import type { JsonObject } from '@chancery/protocol'
 import type { Call } from '@chancery/service-kit'
 import type { Office } from '../../office.ts'
 import { readKeyList, readOr } from '../../reading.ts'
+import { noteVerdict } from '../verdicts.ts'
 import { judgeTreaty } from '../recognition-treaties/index.ts'
 import { isWithdrawn } from './verify.ts'
 
@@ -25,6 +26,7 @@ export async function verifyWithTreaty(call: Call, office: Office): Promise<Json
     expected,
   )
   const reason = held.ok ? await judgeMember() : `treaty_${held.reason}`
+  noteVerdict(call, office, reason === 'accepted', reason)
   return {
     accepted: reason === 'accepted',
     reason,

@@ -1,11 +1,13 @@
 import { Refusal } from '@chancery/contract'
 import { readAttestation, readRecognitionPolicy, verifyAttestation } from '@chancery/protocol'
-import type { Attestation, JsonObject, RecognitionPolicy } from '@chancery/protocol'
+import type { Attestation, JsonObject } from '@chancery/protocol'
 import type { Call } from '@chancery/service-kit'
 import type { Office } from '../../office.ts'
 import { readOr } from '../../reading.ts'
+import { noteVerdict } from '../verdicts.ts'
 import { isImportedRevocation } from '../revocation-feeds/index.ts'
-import { findActiveRecognitionPolicy } from '../recognition-policy/index.ts'
+import { prepare } from '../recognition-policy/index.ts'
+import type { ReadyPolicy } from '../recognition-policy/index.ts'
 import { isOwnAttestationRevoked } from './store.ts'
 
 /**
@@ -14,18 +16,20 @@ import { isOwnAttestationRevoked } from './store.ts'
  */
 export async function verify(call: Call, office: Office): Promise<JsonObject> {
   const attestation = readOr('invalid_attestation_or_policy', () => readAttestation(call.body['attestation'] ?? null))
-  const policy = await choosePolicy(call.body, office)
+  const { policy, revokedIds } = await choosePolicy(call.body, office)
   const { issuer_sovereign_id, attestation_id } = attestation
   const issuer = policy.recognized_issuers.find((each) => each.sovereign_id === issuer_sovereign_id)
-  const isRevoked = policy.revoked_attestation_ids.includes(attestation_id) || (await isWithdrawn(office, attestation))
+  const isRevoked = revokedIds.has(attestation_id) || (await isWithdrawn(office, attestation))
   const verdict = await verifyAttestation(attestation, { issuer, isRevoked, now: office.clock.now() })
-  return { accepted: verdict.ok, reason: verdict.ok ? 'accepted' : verdict.reason, issuer_sovereign_id, attestation_id }
+  const reason = verdict.ok ? 'accepted' : verdict.reason
+  noteVerdict(call, office, verdict.ok, reason)
+  return { accepted: verdict.ok, reason, issuer_sovereign_id, attestation_id }
 }
 
-async function choosePolicy(body: JsonObject, office: Office): Promise<RecognitionPolicy> {
+async function choosePolicy(body: JsonObject, office: Office): Promise<ReadyPolicy> {
   const given = body['recognition_policy']
-  if (given !== undefined) return readOr('invalid_attestation_or_policy', () => readRecognitionPolicy(given))
-  const active = await findActiveRecognitionPolicy(office.store.db)
+  if (given !== undefined) return prepare(readOr('invalid_attestation_or_policy', () => readRecognitionPolicy(given)))
+  const active = await office.recognitionPolicy.current(office)
   if (active === undefined) throw new Refusal('missing_recognition_policy')
   return active
 }

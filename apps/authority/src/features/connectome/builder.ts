@@ -1,12 +1,14 @@
 import { Worker } from 'node:worker_threads'
 import { SECURITY_HEADERS } from '@chancery/contract'
-import { findTrustPath, toUtf8 } from '@chancery/protocol'
+import { compareCodePoints, findTrustPath, isActiveEdge, toUtf8 } from '@chancery/protocol'
 import type { ConnectomeSummary, Instant, RecognitionEdge, TrustPath } from '@chancery/protocol'
 import { KeptDocument } from '@chancery/service-kit'
 import type { Office } from '../../office.ts'
+import { StoreUnavailable } from '../../store/database.ts'
 import { readGraphInput } from './facts.ts'
 import { findLostPaths } from './lost-paths.ts'
 import type { LostPaths } from './lost-paths.ts'
+import type { TreatyTable } from './treaty-table.ts'
 import { buildViews } from './views.ts'
 import type { BuiltReply, GraphReply, GraphRequest } from './worker-messages.ts'
 
@@ -16,7 +18,10 @@ export interface BuiltGraph {
   readonly connectome: KeptDocument
   readonly atlas: KeptDocument
   readonly summary: ConnectomeSummary
+  readonly treatyTable: TreatyTable
   readonly staleAt: Instant | undefined
+  /** False when the thread that holds its index is gone. */
+  isAlive(): boolean
   trustPath(from: string, to: string): Promise<TrustPath>
   /** What ending one treaty would cut off. */
   lostPaths(treaty_id: string): Promise<LostPaths>
@@ -24,25 +29,41 @@ export interface BuiltGraph {
   acceptedBy(sovereign: string): Promise<readonly string[]>
 }
 
-/** Up to here a graph is built in milliseconds; a larger one is built and searched in a thread of its own. */
-const INLINE_TREATIES = 1000
+/** Up to so many treaties and revocations a graph is built in milliseconds; a larger one gets a thread of its own. */
+const INLINE_FACTS = 1000
 
 export class GraphBuilder {
   #worker: GraphWorker | undefined
 
   async build(office: Office): Promise<BuiltGraph> {
-    const row = await office.store.db
-      .selectFrom('recognition_treaties')
-      .select((eb) => eb.fn.countAll<number>().as('count'))
-      .executeTakeFirst()
-    if (Number(row?.count ?? 0) <= INLINE_TREATIES) return buildInline(office)
-    this.#worker ??= new GraphWorker(office)
+    if ((await countFacts(office)) <= INLINE_FACTS) return buildInline(office)
+    // A thread that died is replaced; those who waited for it were refused.
+    if (this.#worker === undefined || this.#worker.isDead) this.#worker = new GraphWorker(office)
     return this.#worker.build(office.clock.now())
   }
 
   async close(): Promise<void> {
     await this.#worker?.close()
   }
+}
+
+async function countFacts(office: Office): Promise<number> {
+  const { db } = office.store
+  const counts = await Promise.all(
+    (['recognition_treaties', 'imported_sovereign_revocations'] as const).map((table) =>
+      db
+        .selectFrom(
+          db
+            .selectFrom(table)
+            .select('issuer_sovereign_id')
+            .limit(INLINE_FACTS + 1)
+            .as('some'),
+        )
+        .select((eb) => eb.fn.countAll<number>().as('count'))
+        .executeTakeFirst(),
+    ),
+  )
+  return counts.reduce((sum, row) => sum + Number(row?.count ?? 0), 0)
 }
 
 async function buildInline(office: Office): Promise<BuiltGraph> {
@@ -52,7 +73,9 @@ async function buildInline(office: Office): Promise<BuiltGraph> {
     connectome: document(toUtf8(views.connectomeText)),
     atlas: document(toUtf8(views.atlasText)),
     summary: views.summary,
+    treatyTable: views.treatyTable,
     staleAt: views.staleAt,
+    isAlive: () => true,
     trustPath: async (from, to) => findTrustPath(views.index, from, to),
     lostPaths: async (treaty_id) => findLostPaths(views.edges, treaty_id),
     acceptedBy: async (sovereign) => acceptedBy(views.edges, sovereign),
@@ -60,11 +83,8 @@ async function buildInline(office: Office): Promise<BuiltGraph> {
 }
 
 export function acceptedBy(edges: readonly RecognitionEdge[], sovereign: string): readonly string[] {
-  const active = edges.filter(
-    (edge) =>
-      edge.to === sovereign && edge.status === 'active' && ['active', 'expiring_soon'].includes(edge.lifecycle_state),
-  )
-  return [...new Set(active.map((edge) => edge.from))].sort()
+  const active = edges.filter((edge) => edge.to === sovereign && isActiveEdge(edge))
+  return [...new Set(active.map((edge) => edge.from))].sort(compareCodePoints)
 }
 
 /** Views derive from stored records and grant nothing: they carry an ETag and are not stored by caches. */
@@ -77,6 +97,11 @@ class GraphWorker {
   readonly #worker: Worker
   readonly #waiting = new Map<number, { resolve: (reply: GraphReply) => void; reject: (error: Error) => void }>()
   #count = 0
+  #dead = false
+
+  get isDead(): boolean {
+    return this.#dead
+  }
 
   constructor(office: Office) {
     const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
@@ -86,15 +111,17 @@ class GraphWorker {
     this.#worker.on('message', (reply: GraphReply) => {
       const waiting = this.#waiting.get(reply.id)
       this.#waiting.delete(reply.id)
-      if (reply.kind === 'failed') waiting?.reject(new Error(reply.message))
+      if (reply.kind === 'failed')
+        waiting?.reject(reply.isStore ? new StoreUnavailable(reply.message) : new Error(reply.message))
       else waiting?.resolve(reply)
     })
     const fail = (error: Error): void => {
+      this.#dead = true
       for (const waiting of this.#waiting.values()) waiting.reject(error)
       this.#waiting.clear()
     }
     this.#worker.on('error', fail)
-    this.#worker.on('exit', () => fail(new Error('the graph thread ended')))
+    this.#worker.on('exit', () => fail(new StoreUnavailable('the graph thread ended')))
   }
 
   async build(now: Instant): Promise<BuiltGraph> {
@@ -109,7 +136,9 @@ class GraphWorker {
       connectome: document(built.connectome),
       atlas: document(built.atlas),
       summary: built.summary,
+      treatyTable: built.treatyTable,
       staleAt: built.staleAt,
+      isAlive: () => !this.#dead,
       trustPath: (from, to) => ask({ kind: 'trust-path', from, to }),
       lostPaths: (treaty_id) => ask({ kind: 'lost-paths', treaty_id }),
       acceptedBy: (sovereign) => ask({ kind: 'accepted-by', sovereign }),
@@ -117,6 +146,7 @@ class GraphWorker {
   }
 
   #ask(request: GraphRequest): Promise<GraphReply> {
+    if (this.#dead) return Promise.reject(new StoreUnavailable('the graph thread ended'))
     this.#count += 1
     const id = this.#count
     return new Promise((resolve, reject) => {

@@ -1,4 +1,4 @@
-import { readJson } from '@chancery/protocol'
+import { compareCodePoints, readJson } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
 import { toWireTime } from '../../paged-list.ts'
 import type { Tx } from '../../store/database.ts'
@@ -15,7 +15,14 @@ export async function readGraphInput(db: Tx, now: Instant): Promise<GraphInput> 
   return {
     treaties: treaties.map((row) => ({ ...row, revoked_at: toWireTime(row.revoked_at) })),
     texts: new Map(texts.map((row) => [row.treaty_id, readJson(row.treaty_json)])),
-    revocations: revocations.map((row) => ({ ...row, imported_at: toWireTime(row.imported_at) ?? '' })),
+    // Sorted here and not by the database, whose collation would change the digest of the graph.
+    revocations: revocations
+      .map((row) => ({ ...row, imported_at: toWireTime(row.imported_at) ?? '' }))
+      .sort(
+        (a, b) =>
+          compareCodePoints(a.issuer_sovereign_id, b.issuer_sovereign_id) ||
+          compareCodePoints(a.attestation_id, b.attestation_id),
+      ),
     now,
   }
 }

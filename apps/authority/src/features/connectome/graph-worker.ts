@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { findTrustPath, toUtf8 } from '@chancery/protocol'
-import { openStore } from '../../store/open.ts'
+import { openStore, translateStoreError } from '../../store/open.ts'
 import type { StorePlace } from '../../store/open.ts'
 import { acceptedBy } from './builder.ts'
 import { readGraphInput } from './facts.ts'
@@ -18,8 +18,8 @@ async function answer(id: number, request: GraphRequest): Promise<{ reply: Graph
   if (request.kind === 'build') {
     views = buildViews(await readGraphInput(store.db, request.now))
     const [graph, connectome, atlas] = [toUtf8(views.graphText), toUtf8(views.connectomeText), toUtf8(views.atlasText)]
-    const { summary, staleAt } = views
-    const reply = { kind: 'built', id, graph, connectome, atlas, summary, staleAt } as const
+    const { summary, treatyTable, staleAt } = views
+    const reply = { kind: 'built', id, graph, connectome, atlas, summary, treatyTable, staleAt } as const
     return { reply, moved: [graph.buffer, connectome.buffer, atlas.buffer] }
   }
   if (views === undefined) throw new Error('no graph was built yet')
@@ -40,11 +40,15 @@ function search(built: GraphViews, request: Exclude<GraphRequest, { kind: 'build
 parentPort?.on('message', (message: GraphRequest & { id: number }) => {
   answer(message.id, message)
     .then(({ reply, moved }) => parentPort?.postMessage(reply, moved))
-    .catch((error: unknown) =>
-      parentPort?.postMessage({
-        kind: 'failed',
-        id: message.id,
-        message: error instanceof Error ? error.name : 'Error',
-      }),
-    )
+    .catch((error: unknown) => parentPort?.postMessage(toFailure(message.id, error)))
 })
+
+/** Errors lose their class on the way; what matters is whether the database could not answer. */
+function toFailure(id: number, error: unknown): GraphReply {
+  return {
+    kind: 'failed',
+    id,
+    message: error instanceof Error ? error.name : 'Error',
+    isStore: translateStoreError(error) !== undefined,
+  }
+}

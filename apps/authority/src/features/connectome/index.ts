@@ -1,7 +1,7 @@
 import type { Office } from '../../office.ts'
 import type { LostPaths } from './lost-paths.ts'
 
-export { listTreatyFacts } from './store.ts'
+export type { TreatySummary } from './treaty-table.ts'
 
 /** Who recognises this sovereign now, as far as this authority knows. */
 export async function acceptedBy(office: Office, sovereign: string): Promise<readonly string[]> {

@@ -21,7 +21,7 @@ export class GraphKeeper {
     const stamps = await office.stamps.read()
     const held = this.#held
     const isFresh =
-      held !== undefined &&
+      held?.isAlive() === true &&
       held.stamp === stampOf(stamps) &&
       (held.staleAt === undefined || office.clock.now() < held.staleAt)
     if (isFresh) return held

@@ -30,10 +30,5 @@ export function listTreatyTexts(db: Tx): Promise<readonly { treaty_id: string; t
 }
 
 export function listImportedRevocations(db: Tx): Promise<readonly ImportedRevocation[]> {
-  return db
-    .selectFrom('imported_sovereign_revocations')
-    .selectAll()
-    .orderBy('issuer_sovereign_id')
-    .orderBy('attestation_id')
-    .execute()
+  return db.selectFrom('imported_sovereign_revocations').selectAll().execute()
 }

@@ -16,6 +16,8 @@ import type {
   TreatyFact,
   TrustIndex,
 } from '@chancery/protocol'
+import { buildTreatyTable } from './treaty-table.ts'
+import type { TreatyTable } from './treaty-table.ts'
 
 /** Everything the views are made of, read in one go. */
 export interface GraphInput {
@@ -34,6 +36,7 @@ export interface GraphViews {
   readonly summary: ConnectomeSummary
   readonly edges: readonly RecognitionEdge[]
   readonly index: TrustIndex
+  readonly treatyTable: TreatyTable
   /** When a lifecycle state or risk next changes by itself. */
   readonly staleAt: Instant | undefined
 }
@@ -55,6 +58,7 @@ export function buildViews(input: GraphInput): GraphViews {
     summary: summarize(graph),
     edges: graph.recognition_edges,
     index: indexEdges(graph.recognition_edges),
+    treatyTable: buildTreatyTable(input.treaties, input.now),
     staleAt: firstBoundary(input.treaties, input.now),
   }
 }

@@ -1,4 +1,5 @@
 import type { ConnectomeSummary, Instant } from '@chancery/protocol'
+import type { TreatyTable } from './treaty-table.ts'
 
 /** What the main thread asks the graph thread … */
 export type GraphRequest =
@@ -15,10 +16,11 @@ export interface BuiltReply {
   readonly connectome: Uint8Array
   readonly atlas: Uint8Array
   readonly summary: ConnectomeSummary
+  readonly treatyTable: TreatyTable
   readonly staleAt: Instant | undefined
 }
 
 export type GraphReply =
   | BuiltReply
   | { readonly kind: 'answer'; readonly id: number; readonly value: unknown }
-  | { readonly kind: 'failed'; readonly id: number; readonly message: string }
+  | { readonly kind: 'failed'; readonly id: number; readonly message: string; readonly isStore: boolean }

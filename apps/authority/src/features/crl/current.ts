@@ -1,8 +1,10 @@
-import { CACHE_CONTROL } from '@chancery/contract'
+import { CACHE_CONTROL, Refusal } from '@chancery/contract'
 import { toUtf8 } from '@chancery/protocol'
 import { KeptDocument } from '@chancery/service-kit'
 import type { Call } from '@chancery/service-kit'
 import type { Office } from '../../office.ts'
+import { LockTimeout } from '../../store/database.ts'
+import { translateStoreError } from '../../store/open.ts'
 import { loadCrlText } from './store.ts'
 import { isListDue, keepCurrent, refreshTime } from './upkeep.ts'
 
@@ -11,7 +13,17 @@ import { isListDue, keepCurrent, refreshTime } from './upkeep.ts'
  * The active list, byte for byte as it was signed. The first reader of a new network causes the empty one, and a
  * reader who comes when the next version is due gets that.
  */
-export function current(call: Call, office: Office): Promise<KeptDocument> {
+export async function current(call: Call, office: Office): Promise<KeptDocument> {
+  try {
+    return await serveList(call, office)
+  } catch (error) {
+    if (translateStoreError(error) instanceof LockTimeout)
+      throw new Refusal('crl_publish_contention', {}, { cause: error })
+    throw error
+  }
+}
+
+function serveList(call: Call, office: Office): Promise<KeptDocument> {
   return office.publicMaterial.serve(office, 'crl', {
     isDue: (held, stamps, now) => isListDue(held.refreshAt ?? now, stamps, now),
     load: async () => {

@@ -1,7 +1,7 @@
 import { Refusal } from '@chancery/contract'
 import { REVOCATION_REASONS, isPlainText } from '@chancery/protocol'
 import type { JsonObject, JsonValue, RevocationReason } from '@chancery/protocol'
-import { readDryRun, refuseUnknownMembers } from '../../reading.ts'
+import { readDryRun, refuseUnknownMembers, shorten } from '../../reading.ts'
 
 export interface RevokeRequest {
   readonly cert_ids: readonly string[]
@@ -27,7 +27,7 @@ export function readRevokeRequest(body: JsonObject): RevokeRequest {
   if (unknown.length > 0)
     throw new Refusal(
       'certificate_not_found',
-      form === 'cert_ids' ? { cert_ids: unknown.map((id) => id.slice(0, 128)) } : {},
+      form === 'cert_ids' ? { cert_ids: unknown.slice(0, 64).map(shorten) } : {},
     )
   return { cert_ids: ids, form, reason, isDryRun: readDryRun(body) }
 }

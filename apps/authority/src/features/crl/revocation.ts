@@ -13,7 +13,7 @@ import { listCertificates, listOtherCertificates, markRevoked, raiseReason } fro
 import type { RevocableCertificate } from '../enrollment/index.ts'
 import { entryText } from './list-text.ts'
 import { publishVersion } from './publish.ts'
-import { findActiveVersion, rewriteEntry } from './store.ts'
+import { chunks, findActiveVersion, rewriteEntry } from './store.ts'
 import type { CrlVersion, NewEntry } from './store.ts'
 import { listSuperseded } from './superseded.ts'
 
@@ -46,6 +46,7 @@ export async function revokeTogether(
 ): Promise<(RevocationOutcome | Error)[]> {
   const { outcomes, kept } = await office.store.transact(async (tx) => {
     await office.store.lockHead(tx, 'crl')
+    await takeKeysOf(tx, office, requests)
     const previous = await findActiveVersion(tx)
     const gathered: Gathered = { entries: new Map(), events: [], rewritten: false }
     const judged: (StoredAnswer | Error | 'answer')[] = []
@@ -66,6 +67,18 @@ export async function revokeTogether(
   faultPoint('revoke-committed')
   if (kept !== undefined) office.crl.remember(kept)
   return outcomes
+}
+
+/**
+ * Nothing can be issued or announced for these keys until the withdrawal is committed. Taken for all requests at once
+ * and in order, like everyone who takes several: two batches must not wait for each other.
+ */
+async function takeKeysOf(tx: Tx, office: Office, requests: readonly Revocation[]): Promise<void> {
+  const ids = [...new Set(requests.flatMap((request) => request.cert_ids))]
+  const keys: string[] = []
+  for (const some of chunks(ids, 1000))
+    keys.push(...(await listCertificates(tx, some)).map((each) => each.node_public_key))
+  await takeNodeKeys(office.store, tx, keys)
 }
 
 async function publishChange(
@@ -131,8 +144,6 @@ async function withdraw(
   const { reason, cause } = request
   const targets = new Map(found.map((certificate) => [certificate.cert_id, certificate]))
   const keys = found.map((certificate) => certificate.node_public_key)
-  // Nothing can be issued or announced for these keys until the withdrawal is committed.
-  await takeNodeKeys(office.store, tx, keys)
   if (reason === 'key_compromise') {
     // The key itself is lost: whatever else it holds goes with it.
     const now = writeSortable(office.clock.now())
@@ -159,8 +170,7 @@ async function withdraw(
   }
   if (reason !== 'key_compromise') return
   for (const certificate of found) {
-    const listed = gathered.entries.get(certificate.cert_id)
-    if (certificate.status !== 'revoked' || certificate.revocation_reason === reason || listed !== undefined) continue
+    if (certificate.status !== 'revoked' || certificate.revocation_reason === reason) continue
     await raise(tx, office, certificate, gathered, cause)
   }
 }
@@ -175,8 +185,13 @@ async function raise(
 ): Promise<void> {
   const revokedAt = readInstant(certificate.revoked_at ?? '') ?? office.clock.now()
   await raiseReason(tx, certificate.cert_id)
-  await rewriteEntry(tx, toEntry(office, certificate, writeInstant(revokedAt), 'key_compromise'))
-  gathered.rewritten = true
+  const raised = toEntry(office, certificate, writeInstant(revokedAt), 'key_compromise')
+  // Revoked by an earlier request of this very batch: its entry is not stored yet.
+  if (gathered.entries.has(certificate.cert_id)) gathered.entries.set(certificate.cert_id, raised)
+  else {
+    await rewriteEntry(tx, raised)
+    gathered.rewritten = true
+  }
   gathered.events.push({ cert_id: certificate.cert_id, reason: 'key_compromise', ...cause })
 }
 

@@ -4,7 +4,7 @@ import { toWireTime } from '../../paged-list.ts'
 import type { Tx } from '../../store/database.ts'
 import { listNewestFeeds } from '../revocation-feeds/index.ts'
 import type { NewestFeed } from '../revocation-feeds/index.ts'
-import { toDisplay } from './display.ts'
+import { toDisplay } from '../../display.ts'
 
 export type FeedSummary = {
   readonly count: number
@@ -30,7 +30,8 @@ export async function describeFeeds(
 }
 
 function describe(feed: NewestFeed, now: Instant): JsonObject & { readonly freshness: Freshness } {
-  const age_hours = Number((now - (readInstant(feed.imported_at) ?? now)) / HOUR)
+  const age = now - (readInstant(feed.imported_at) ?? now)
+  const age_hours = Number(age / HOUR)
   const imported_at = toWireTime(feed.imported_at) ?? ''
   return {
     feed_id: feed.feed_id,
@@ -40,6 +41,6 @@ function describe(feed: NewestFeed, now: Instant): JsonObject & { readonly fresh
     imported_at,
     imported_at_display: toDisplay(imported_at),
     age_hours,
-    freshness: age_hours <= 24 ? 'fresh' : age_hours <= 72 ? 'watch' : 'stale',
+    freshness: age <= 24n * HOUR ? 'fresh' : age <= 72n * HOUR ? 'watch' : 'stale',
   }
 }

@@ -2,7 +2,7 @@ import { isJsonObject, readJson } from '@chancery/protocol'
 import type { JsonObject, JsonValue } from '@chancery/protocol'
 import type { AuditEventType } from '@chancery/contract'
 import type { Tx } from '../../store/database.ts'
-import { toDisplay } from './display.ts'
+import { toDisplay } from '../../display.ts'
 
 const NEWEST = 8
 

@@ -3,13 +3,11 @@ import type { JsonObject } from '@chancery/protocol'
 import type { Call } from '@chancery/service-kit'
 import { baseUrl } from '../../base-url.ts'
 import type { Office } from '../../office.ts'
-import { countCertificates } from '../enrollment/index.ts'
+import type { TreatySummary } from '../connectome/index.ts'
 import { checkReadiness } from '../health/index.ts'
 import { describeFeeds } from './feeds.ts'
 import type { FeedSummary } from './feeds.ts'
 import { listRecentChanges } from './recent-changes.ts'
-import { describeTreaties } from './treaties.ts'
-import type { TreatySummary } from './treaties.ts'
 
 const LINKS = {
   dashboard_json: '/dashboard.json',
@@ -28,15 +26,15 @@ const LINKS = {
 export async function view(call: Call, office: Office): Promise<JsonObject> {
   const { db, backend } = office.store
   const now = office.clock.now()
-  const [readiness, built, treaties, feeds, active, tracked, recent] = await Promise.all([
+  const [readiness, built, feeds, active, tracked, recent] = await Promise.all([
     checkReadiness(office),
     office.connectome.current(office),
-    describeTreaties(db, now),
     describeFeeds(db, now),
     office.enrollment.count.read(),
-    countCertificates(db, 'issued'),
+    office.enrollment.tracked.read(),
     listRecentChanges(db),
   ])
+  const treaties = built.treatyTable
   const base = baseUrl(call, office)
   return {
     sovereign: { id: office.genesis.network_name, version: office.genesis.network_version },

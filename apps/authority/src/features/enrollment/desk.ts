@@ -9,7 +9,7 @@ import { findInvites } from '../../store/invites.ts'
 import type { FoundInvite, InviteQuestion } from '../../store/invites.ts'
 import { issueCertificates } from '../../store/joins.ts'
 import type { JoinOutcome, JoinRow } from '../../store/joins.ts'
-import { countActiveNodes } from './store.ts'
+import { countActiveNodes, countCertificates } from './store.ts'
 import { readNotices } from './notices.ts'
 import type { Notices } from './notices.ts'
 
@@ -24,6 +24,8 @@ export interface EnrollmentDesk {
   readonly notices: Coalesced<Notices>
   /** How many nodes are active, for anyone who asks. */
   readonly count: AdaptiveCount
+  /** How many certificates are not revoked. */
+  readonly tracked: AdaptiveCount
   close(): Promise<void>
 }
 
@@ -47,6 +49,7 @@ export function openEnrollmentDesk(store: Store, clock: Clock): EnrollmentDesk {
     heartbeats,
     notices: new Coalesced(() => readNotices(store.db)),
     count: new AdaptiveCount(clock, () => countActiveNodes(store.db, clock.now())),
+    tracked: new AdaptiveCount(clock, () => countCertificates(store.db, 'issued')),
     async close() {
       await Promise.all([invites.close(), joins.close(), heartbeats.close()])
     },

@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto'
-import { writeInstant, writeSortable } from '@chancery/protocol'
+import { writeInstant } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import type { Call } from '@chancery/service-kit'
 import { authenticateNode, countNodeKey, refuseNode } from '../../auth/node.ts'
@@ -25,10 +25,10 @@ export async function heartbeat(call: Call, office: Office): Promise<JsonObject>
     heartbeat_status: status,
     remote_addr: call.remoteAddress,
   }
-  const { certificate, recorded } = await office.enrollment.heartbeats.add(row)
+  const { certificate, recorded, judgedAt } = await office.enrollment.heartbeats.add(row)
   const now = office.clock.now()
   if (!recorded) {
-    const reason = whyUnusable(certificate, node_public_key, writeSortable(now))
+    const reason = whyUnusable(certificate, node_public_key, judgedAt)
     if (reason !== undefined) await rejectCertificate(call, office, 'heartbeat_rejected', cert_id, reason)
     await refuseNode(call, office, 'heartbeat', 'nonce_replay', proof.nonce)
   }

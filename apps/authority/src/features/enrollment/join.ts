@@ -3,7 +3,7 @@ import { draftJoinCertificate, sha256Hex, writeInstant, writeJson, writeSortable
 import type { JoinCertificate } from '@chancery/protocol'
 import { jsonText, limitAddress } from '@chancery/service-kit'
 import type { Answer, Call } from '@chancery/service-kit'
-import { recordRefusedCaller } from '../../audit/record.ts'
+import { recordAudit } from '../../audit/record.ts'
 import { authenticateNode, refuseNode } from '../../auth/node.ts'
 import type { ProvenNode } from '../../auth/node.ts'
 import { toClaim } from '../../auth/nonces.ts'
@@ -74,7 +74,8 @@ async function refuseCompromised(
 ): Promise<never> {
   const cause = { remote_addr: call.remoteAddress, request_id: call.requestId }
   const details = { reason: 'node_key_compromised', node_public_key: request.node_public_key, prior_cert_id, ...cause }
-  await recordRefusedCaller(office, { type: 'join_rejected', details })
+  // Kept for certain: a burnt key that tries again is the first sign of who has it.
+  await office.store.transact((tx) => recordAudit(tx, office, { type: 'join_rejected', details }))
   throw new Refusal('node_key_compromised')
 }
 

@@ -1,6 +1,7 @@
-import { readInstant, writeInstant } from '@chancery/protocol'
+import { canonicalJson, readInstant, writeInstant, writeJson } from '@chancery/protocol'
 import type { JsonObject, JsonValue } from '@chancery/protocol'
-import type { Call } from '@chancery/service-kit'
+import { jsonText } from '@chancery/service-kit'
+import type { Answer, Call } from '@chancery/service-kit'
 import type { OperatorCall } from '../../auth/operator.ts'
 import type { Office } from '../../office.ts'
 import { listActiveNodes } from './store.ts'
@@ -12,17 +13,15 @@ const PAGE = 1000
  * GET /nodes
  * Strangers learn how many nodes are active; a verified operator learns which. Headers that fail never get here.
  */
-export async function nodes(call: Call | OperatorCall, office: Office): Promise<JsonObject> {
+export async function nodes(call: Call | OperatorCall, office: Office): Promise<JsonObject | Answer> {
   if (!('operator' in call)) return { count: await office.enrollment.count.read() }
-  const roster: Record<string, JsonValue> = {}
-  let count = 0
-  // In pages, so that a large roster neither sits in the database driver at once nor holds the event loop.
+  const entries: string[] = []
+  // In pages, each spelled at once: a large roster neither sits in the driver as a whole nor holds the event loop.
   for (let after = ''; ;) {
     const rows = await listActiveNodes(office.store.db, office.clock.now(), after, PAGE)
-    for (const row of rows) roster[row.cert_id] = toEntry(row)
-    count += rows.length
+    for (const row of rows) entries.push(`${canonicalJson(row.cert_id)}:${writeJson(toEntry(row))}`)
     after = rows.at(-1)?.cert_id ?? after
-    if (rows.length < PAGE) return { count, nodes: roster }
+    if (rows.length < PAGE) return jsonText(`{"count":${entries.length},"nodes":{${entries.join(',')}}}`)
   }
 }
 

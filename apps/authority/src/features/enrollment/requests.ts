@@ -78,7 +78,8 @@ function readIdentity(body: JsonObject): CertificateRequest {
   const [cert_id, key] = [body['cert_id'], body['node_public_key']]
   if (typeof cert_id !== 'string' || cert_id === '' || typeof key !== 'string' || key === '')
     throw new Refusal('missing_certificate_identity')
-  return { cert_id, node_public_key: key }
+  // No certificate has an id of another form: such a one is unknown, and that is said after the proof.
+  return { cert_id: isPlainText(cert_id, 128) ? cert_id : 'unknown', node_public_key: key }
 }
 
 function readRequestedHours(body: JsonObject): number {

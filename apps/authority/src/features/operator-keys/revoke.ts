@@ -26,10 +26,14 @@ export async function revoke(call: OperatorCall, office: Office): Promise<JsonOb
     const revoked = new Set((await listRevokedKeys(tx)).map((row) => row.key_id))
     // The caller itself may have been revoked between its authentication and this lock.
     if (revoked.has(call.operator.key_id)) throw new Refusal('admin_auth_failed', {}, { message: 'Unknown admin key' })
-    if (revoked.has(key_id)) return { key_id, revoked: true, already_revoked: true }
+    if (revoked.has(key_id)) {
+      return isDryRun
+        ? { dry_run: true, key_id, would_change: false }
+        : { key_id, revoked: true, already_revoked: true }
+    }
     const remaining = [...office.operators.keys()].filter((id) => id !== key_id && !revoked.has(id)).length
     if (remaining === 0) throw new Refusal('last_active_operator_key')
-    if (isDryRun) return { dry_run: true, key_id, would_revoke: true, remaining_active_keys: remaining }
+    if (isDryRun) return { dry_run: true, key_id, would_change: true, remaining_active_keys: remaining }
 
     const now = office.clock.now()
     await insertRevokedKey(tx, { key_id, revoked_at: writeSortable(now), reason, revoked_by: call.operator.key_id })

@@ -1,5 +1,5 @@
 import { Refusal } from '@chancery/contract'
-import { draftPolicyManifest, isSamePolicy } from '@chancery/protocol'
+import { draftPolicyManifest, isSamePolicy, writeSortable } from '@chancery/protocol'
 import type { PolicyTerms } from '@chancery/protocol'
 import { jsonText } from '@chancery/service-kit'
 import type { Answer } from '@chancery/service-kit'
@@ -7,6 +7,7 @@ import { causedBy, recordAudit } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
 import type { Office } from '../../office.ts'
 import { requireSigningWindow } from '../../signing/seal.ts'
+import { findAnswer, keepAnswer, readAttempt } from '../../store/idempotency.ts'
 import { readPublishRequest } from './requests.ts'
 import { findActivePolicy, findPolicy } from './store.ts'
 import type { StoredPolicy } from './store.ts'
@@ -21,19 +22,27 @@ export async function publish(call: OperatorCall, office: Office): Promise<Answe
   const { policy_id, terms } = readPublishRequest(call.body)
   requireSigningWindow(office)
   const id = policy_id ?? `policy-${office.ids.uuid()}`
+  const attempt = readAttempt(call, office.clock.now())
   return office.store.transact(async (tx) => {
     await office.store.lockHead(tx, 'policy')
+    const earlier = attempt === undefined ? undefined : await findAnswer(tx, attempt, writeSortable(office.clock.now()))
+    if (earlier !== undefined) return jsonText(earlier.text, earlier.status)
     const previous = await findActivePolicy(tx)
     const stored = await findPolicy(tx, id)
     if (stored !== undefined) await requireSameTerms(office, stored, terms)
-    if (stored?.active === 1) return jsonText(stored.policy_json, 200)
+    if (stored?.active === 1) return keep(stored.policy_json, 200)
     const text =
       stored === undefined
         ? await publishVersion(tx, office, { policy_id: id, terms, previous })
         : await activateStored(tx, stored)
     const details = { policy_id: id, previous_policy_id: previous?.policy_id ?? null, ...causedBy(call) }
     await recordAudit(tx, office, { type: 'policy_published', details })
-    return jsonText(text, stored === undefined ? 201 : 200)
+    return keep(text, stored === undefined ? 201 : 200)
+
+    async function keep(answer: string, status: number): Promise<Answer> {
+      if (attempt !== undefined) await keepAnswer(tx, attempt, { status, text: answer })
+      return jsonText(answer, status)
+    }
   })
 }
 

@@ -1,7 +1,7 @@
 import { Refusal } from '@chancery/contract'
 import { FormError, isPlainText, readPolicyRequest } from '@chancery/protocol'
 import type { JsonObject, PolicyTerms } from '@chancery/protocol'
-import { refuseUnknownMembers } from '../../reading.ts'
+import { refuseUnknownMembers, shorten } from '../../reading.ts'
 
 const TERMS = ['policy_id', 'min_client_version', 'allowed_ports', 'allowed_services', 'routing']
 /** Accepted and ignored: operators may send a whole manifest back; these three are the authority's (protocol/core 10.2). */
@@ -17,7 +17,8 @@ export function readPublishRequest(body: JsonObject): {
     const { policy_id, ...terms } = readPolicyRequest(chosen)
     return { policy_id, terms }
   } catch (error) {
-    if (error instanceof FormError) throw new Refusal('invalid_policy', { field: error.field }, { cause: error })
+    if (error instanceof FormError)
+      throw new Refusal('invalid_policy', { field: shorten(error.field) }, { cause: error })
     throw error
   }
 }

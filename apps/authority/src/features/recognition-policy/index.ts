@@ -1,1 +1,2 @@
-export { findActiveRecognitionPolicy } from './store.ts'
+export { prepare } from './cache.ts'
+export type { ReadyPolicy } from './cache.ts'

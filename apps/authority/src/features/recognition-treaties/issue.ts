@@ -18,7 +18,7 @@ import { insertTreaty } from './store.ts'
  */
 export async function issue(call: OperatorCall, office: Office): Promise<Answer> {
   const own = office.genesis.network_name
-  const { validityHours, ...facts } = readIssueRequest(call.body, own)
+  const { validityHours, ...facts } = readIssueRequest(call.body, own, office.settings.allowedRoles)
   if (!(await areStorableKeys(facts.subject_public_keys))) throw new Refusal('invalid_public_keys')
   requireSigningWindow(office)
   const attempt = readAttempt(call, office.clock.now())

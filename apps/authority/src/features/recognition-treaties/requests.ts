@@ -21,12 +21,12 @@ const MEMBERS = [
 ]
 
 /** protocol/core 15.2, checks in the order of its table. */
-export function readIssueRequest(body: JsonObject, own: string): IssueRequest {
+export function readIssueRequest(body: JsonObject, own: string, allowedRoles: readonly string[]): IssueRequest {
   refuseUnknownMembers(body, MEMBERS)
   const subject = body['subject_sovereign_id']
   if (typeof subject !== 'string' || !isPlainText(subject, 128)) throw new Refusal('missing_treaty_subject')
   const subject_public_keys = readSubjectKeys(body)
-  const scope = readScope(body)
+  const scope = readScope(body, allowedRoles)
   const validityHours = readValidityHours(body['validity_hours'], 168, 26_280)
   const issuer = body['issuer_sovereign_id']
   if (issuer !== undefined && issuer !== own) throw new Refusal('wrong_issuer')
@@ -45,8 +45,8 @@ function readSubjectKeys(body: JsonObject): readonly string[] {
   return keys
 }
 
-function readScope(body: JsonObject): TreatyScope {
+function readScope(body: JsonObject, allowedRoles: readonly string[]): TreatyScope {
   const scope = readOr('invalid_treaty_scope', () => readTreatyScope(body['scope'] ?? {}))
-  readGrantedRoles(scope.allowed_roles, 0, [])
+  readGrantedRoles(scope.allowed_roles, 0, allowedRoles)
   return scope
 }

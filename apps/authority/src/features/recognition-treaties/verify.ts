@@ -4,6 +4,7 @@ import type { JsonObject } from '@chancery/protocol'
 import type { Call } from '@chancery/service-kit'
 import type { Office } from '../../office.ts'
 import { readKeyList, readOr } from '../../reading.ts'
+import { noteVerdict } from '../verdicts.ts'
 import { judgeTreaty } from './judge.ts'
 
 /**
@@ -18,9 +19,11 @@ export async function verify(call: Call, office: Office): Promise<JsonObject> {
     subject: readExpected(call.body, 'expected_subject_sovereign_id'),
   }
   const { verdict, trust_basis } = await judgeTreaty(office, treaty, call.body['treaty'] ?? null, supplied, expected)
+  const reason = verdict.ok ? 'accepted' : verdict.reason
+  noteVerdict(call, office, verdict.ok, reason)
   return {
     accepted: verdict.ok,
-    reason: verdict.ok ? 'accepted' : verdict.reason,
+    reason,
     trust_basis,
     treaty_id: treaty.treaty_id,
     issuer_sovereign_id: treaty.issuer_sovereign_id,

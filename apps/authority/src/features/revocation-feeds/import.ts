@@ -50,7 +50,7 @@ export async function importFeed(call: OperatorCall, office: Office): Promise<Js
     await keep(tx, office, feed)
     const details = {
       ...answer,
-      ...(isJump ? { accepted_sequence_jump: true } : {}),
+      ...(isJump ? { accept_sequence_jump: true } : {}),
       ...differs(supplied, pinned),
       ...causedBy(call),
     }

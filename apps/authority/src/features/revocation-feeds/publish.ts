@@ -1,4 +1,12 @@
-import { draftRevocationFeed, readInstant, writeInstant, writeJson, writeSortable } from '@chancery/protocol'
+import { Refusal } from '@chancery/contract'
+import {
+  MAX_FEED_IDS,
+  draftRevocationFeed,
+  readInstant,
+  writeInstant,
+  writeJson,
+  writeSortable,
+} from '@chancery/protocol'
 import type { Office } from '../../office.ts'
 import { seal } from '../../signing/seal.ts'
 import type { Tx } from '../../store/database.ts'
@@ -15,6 +23,10 @@ export async function publishOwnFeed(
   office: Office,
   revoked: readonly { readonly attestation_id: string; readonly revocation_reason: string | null }[],
 ): Promise<OwnFeed> {
+  // A longer feed would be refused by every reader, ours included (docs/decisions/0011).
+  if (revoked.length > MAX_FEED_IDS) throw new Refusal('conflict')
+  if (revoked.length > MAX_FEED_IDS * 0.8)
+    office.log.error('the revocation feed is nearly full', { alarm: true, ids: revoked.length })
   const previous = await findOwnFeed(tx)
   const sequence = previous === undefined ? revoked.length : previous.sequence + 1
   const floor = readInstant(previous?.issued_at ?? '') ?? 0n

@@ -40,6 +40,8 @@ export const agents: Migration = {
       .addColumn('capability', 'text', (c) => c.primaryKey())
       .addColumn('agents', bigint, (c) => c.notNull())
       .execute()
+    // The most common tag is asked for in every search.
+    await tx.schema.createIndex('agent_capability_counts_most').on('agent_capability_counts').column('agents').execute()
 
     await tx.schema
       .createTable('agent_tombstones')

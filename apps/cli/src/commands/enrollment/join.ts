@@ -71,9 +71,10 @@ async function findJoinConfig(context: CommandContext, options: Options, files: 
     if (error instanceof Failure && errorCode(error.cause) === 'ENOENT') return undefined
     throw error
   })
-  if (own === undefined) return loadConfig({ ...context, given: options.text('config') })
-  const config = readConfig(files.config, own)
-  if (config.paths.node_private_key !== undefined) return config
+  const config =
+    own === undefined ? await loadConfig({ ...context, given: options.text('config') }) : readConfig(files.config, own)
+  for (const warning of config.warnings) context.note(warning)
+  if (own === undefined || config.paths.node_private_key !== undefined) return config
   const hint = 'Choose another folder: a node and an authority keep different keys under different names.'
   throw new Failure({ code: 'folder_in_use', message: `${dirname(files.config)} is not the folder of a node.`, hint })
 }
@@ -143,7 +144,7 @@ interface Joined extends Home {
 
 function describe({ cwd, style }: CommandContext, joined: Joined): Result {
   const { home, files, genesis, certificate, isNewKey, isPinned, url } = joined
-  const [run, status] = [`chancery node run --home ${typed(cwd, home)}`, `chancery status --home ${typed(cwd, home)}`]
+  const [stay, status] = [`chancery node run --home ${typed(cwd, home)}`, `chancery status --home ${typed(cwd, home)}`]
   const fingerprint = genesisFingerprint(genesis)
   const data = {
     home,
@@ -154,7 +155,7 @@ function describe({ cwd, style }: CommandContext, joined: Joined): Result {
     node_public_key: certificate.node_public_key,
     new_key: isNewKey,
     certificate,
-    next: [run, status],
+    next: [stay, status],
   }
   const rows = fields(
     [
@@ -166,6 +167,6 @@ function describe({ cwd, style }: CommandContext, joined: Joined): Result {
     ],
     style,
   )
-  const next = `${style.title('Next:')}\n  ${run}\n  ${status}`
+  const next = `${style.title('Next:')}\n  ${stay}\n  ${status}`
   return { data, text: `${style.good('Joined')} ${genesis.network_name}.\n${rows}\n\n${next}` }
 }

@@ -1,9 +1,6 @@
-import { compareCodePoints, treatyLifecycle } from '@chancery/protocol'
-import type { ExpiryRisk, Instant, JsonObject, TreatyLifecycle } from '@chancery/protocol'
-import { toWireTime } from '../../paged-list.ts'
-import type { Tx } from '../../store/database.ts'
-import { listTreatyFacts } from '../connectome/index.ts'
-import { toDisplay } from './display.ts'
+import { instantOf, treatyLifecycle } from '@chancery/protocol'
+import type { ExpiryRisk, Instant, JsonObject, TreatyFact, TreatyLifecycle } from '@chancery/protocol'
+import { toDisplay } from '../../display.ts'
 
 export type TreatySummary = {
   readonly total: number
@@ -15,17 +12,18 @@ export type TreatySummary = {
   readonly warning_count: number
 }
 
+export type TreatyTable = { readonly summary: TreatySummary; readonly rows: readonly JsonObject[] }
+
+/** More rows than a page can show; the rest is in /recognition-treaties. */
+const MAX_ROWS = 1000
+
 const RISK_ORDER: readonly ExpiryRisk[] = ['high', 'expired', 'medium', 'low', 'none']
 
-/** Treaties by how soon they need somebody, and how many stand how (protocol/core 20.5). */
-export async function describeTreaties(
-  db: Tx,
-  now: Instant,
-): Promise<{ readonly summary: TreatySummary; readonly rows: readonly JsonObject[] }> {
-  const facts = (await listTreatyFacts(db)).map((row) => ({ ...row, revoked_at: toWireTime(row.revoked_at) }))
+/** Treaties by how soon they need somebody, and how many stand how (protocol/core 20.5). Pure, built with the graph. */
+export function buildTreatyTable(facts: readonly TreatyFact[], now: Instant): TreatyTable {
   const judged = facts.map((fact) => ({ fact, lifecycle: treatyLifecycle(fact, now) }))
   judged.sort(
-    (a, b) => riskRank(a.lifecycle) - riskRank(b.lifecycle) || compareCodePoints(a.fact.expires_at, b.fact.expires_at),
+    (a, b) => riskRank(a.lifecycle) - riskRank(b.lifecycle) || compareInstants(a.fact.expires_at, b.fact.expires_at),
   )
   const count = (state: string): number => judged.filter((each) => each.lifecycle.state === state).length
   const [expiring, expired] = [count('expiring_soon'), count('expired')]
@@ -38,7 +36,7 @@ export async function describeTreaties(
     replaced: count('replaced'),
     warning_count: expiring + expired,
   }
-  const rows = judged.map(({ fact, lifecycle }) => ({
+  const rows = judged.slice(0, MAX_ROWS).map(({ fact, lifecycle }) => ({
     treaty_id: fact.treaty_id,
     issuer_sovereign_id: fact.issuer_sovereign_id,
     subject_sovereign_id: fact.subject_sovereign_id,
@@ -57,4 +55,8 @@ export async function describeTreaties(
 
 function riskRank(lifecycle: TreatyLifecycle): number {
   return RISK_ORDER.indexOf(lifecycle.expiry_risk)
+}
+
+function compareInstants(a: string, b: string): number {
+  return Number(instantOf(a) - instantOf(b))
 }

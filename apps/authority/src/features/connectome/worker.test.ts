@@ -1,0 +1,111 @@
+import { canonicalJson } from '@chancery/protocol'
+import { ManualClock, accepted, plantTreaties, startTestAuthority } from '@chancery/testkit'
+import type { PlantedTreaty, TestAuthority } from '@chancery/testkit'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { acceptedBy } from './builder.ts'
+import type { BuiltGraph } from './builder.ts'
+import { readGraphInput } from './facts.ts'
+import { findLostPaths } from './lost-paths.ts'
+import { buildViews } from './views.ts'
+import type { GraphViews } from './views.ts'
+import { findTrustPath } from '@chancery/protocol'
+
+const clock = new ManualClock()
+let na: TestAuthority
+const planted: PlantedTreaty[] = Array.from({ length: 1001 }, (_, i) => ({
+  treaty_id: `t${String(i).padStart(4, '0')}`,
+  from: `S${i % 211}`,
+  to: i % 50 === 0 ? 'Zoë 😀' : `S${(i * 13 + 5) % 211}`,
+  validityHours: [720, 70, 20, 100][i % 4] ?? 720,
+  issuedAt: clock.now() - BigInt(i % 30) * 3_600_000_000n,
+  ...(i % 9 === 0 ? { revokedBecause: i % 2 === 0 ? 'over' : 'replaced_by:t0001' } : {}),
+}))
+
+beforeAll(async () => {
+  na = await startTestAuthority({ clock, settings: { NA_CLOCK_CHECK: 'off' } })
+  await plantTreaties(na.office, planted)
+})
+afterAll(() => na.stop())
+
+/** More than 1,000 treaties: built and searched in a thread. */
+const inThread = (): Promise<BuiltGraph> => na.office.connectome.current(na.office)
+/** The same by the code of small graphs. */
+const inline = async (): Promise<GraphViews> => buildViews(await readGraphInput(na.office.store.db, clock.now()))
+const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString()
+
+describe('a graph of more than 1,000 treaties', () => {
+  it('has the bytes that the inline path gives', async () => {
+    const [thread, views] = [await inThread(), await inline()]
+    expect(text(thread.graph.bytes)).toBe(views.graphText)
+    expect(text(thread.connectome.bytes)).toBe(views.connectomeText)
+    expect(text(thread.atlas.bytes)).toBe(views.atlasText)
+    expect(thread.summary).toEqual(views.summary)
+    expect(thread.staleAt).toBe(views.staleAt)
+    expect((await na.request('GET', '/recognition-graph')).text).toBe(views.graphText)
+    expect((await na.request('GET', '/connectome.json')).text).toBe(views.connectomeText)
+    expect((await na.request('GET', '/atlas.json')).text).toBe(views.atlasText)
+  })
+
+  it('gives the same paths, losses and recognitions', async () => {
+    const [thread, views] = [await inThread(), await inline()]
+    for (let i = 0; i < 60; i += 1) {
+      const [from, to] = [`S${(i * 31) % 215}`, i % 7 === 0 ? 'Zoë 😀' : `S${(i * 17) % 215}`]
+      const path = await thread.trustPath(from, to)
+      expect(path).toEqual(findTrustPath(views.index, from, to))
+      const answer = await na.request('GET', `/connectome/trust-path?from=${from}&to=${encodeURIComponent(to)}`)
+      expect(canonicalJson(accepted(answer))).toBe(canonicalJson(path))
+      expect(await thread.acceptedBy(to)).toEqual(acceptedBy(views.edges, to))
+    }
+    for (const treaty_id of ['t0001', 't0002', 't0009', 't0500', 'unknown'])
+      expect(await thread.lostPaths(treaty_id)).toEqual(findLostPaths(views.edges, treaty_id))
+  })
+
+  it('is the same graph on both sides of the border, and the thread follows changes and boundaries', async () => {
+    const own = new ManualClock()
+    const other = await startTestAuthority({ clock: own, settings: { NA_CLOCK_CHECK: 'off' } })
+    try {
+      const current = (): Promise<BuiltGraph> => other.office.connectome.current(other.office)
+      const expected = async (): Promise<string> =>
+        buildViews(await readGraphInput(other.office.store.db, own.now())).graphText
+      const plant = (from: number, to: number): Promise<void> =>
+        plantTreaties(
+          other.office,
+          Array.from({ length: to - from }, (_, i) => ({
+            treaty_id: `t${from + i}`,
+            from: `A${i % 7}`,
+            to: `B${i % 5}`,
+            validityHours: 100,
+          })),
+        )
+      await plant(0, 1000)
+      expect(text((await current()).graph.bytes)).toBe(await expected())
+      await plant(1000, 1001)
+      const first = await current()
+      expect(text(first.graph.bytes)).toBe(await expected())
+      own.advance(28 * 3600 - 1)
+      expect(await current()).toBe(first)
+      own.advance(1)
+      const soon = await current()
+      expect(soon).not.toBe(first)
+      expect(text(soon.graph.bytes)).toBe(await expected())
+      await plant(1001, 1002)
+      expect((await current()).summary.recognition_edge_count).toBe(1002)
+    } finally {
+      await other.stop()
+    }
+  })
+
+  it('answers many at once', async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, (_, i) => na.request('GET', `/connectome/trust-path?from=S${i}&to=S${i + 3}`)),
+    )
+    for (const answer of answers) accepted(answer)
+  })
+
+  it('ends with the authority', async () => {
+    const own = await startTestAuthority({ clock: new ManualClock(), settings: { NA_CLOCK_CHECK: 'off' } })
+    await plantTreaties(own.office, planted)
+    await own.office.connectome.current(own.office)
+    await own.stop()
+  })
+})

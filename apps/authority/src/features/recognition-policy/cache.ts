@@ -1,0 +1,27 @@
+import type { RecognitionPolicy } from '@chancery/protocol'
+import type { Office } from '../../office.ts'
+import { findActiveRecognitionPolicy } from './store.ts'
+
+/** A policy prepared for many questions. */
+export interface ReadyPolicy {
+  readonly policy: RecognitionPolicy
+  readonly revokedIds: ReadonlySet<string>
+}
+
+/** The active recognition policy, read again only when its stamp says that it changed on some instance. */
+export class RecognitionPolicyCache {
+  #held: { readonly stamp: number; readonly ready: ReadyPolicy | undefined } | undefined
+
+  async current(office: Office): Promise<ReadyPolicy | undefined> {
+    const stamp = (await office.stamps.read()).versions.get('recognition-policy') ?? -1
+    if (this.#held?.stamp === stamp) return this.#held.ready
+    const policy = await findActiveRecognitionPolicy(office.store.db)
+    const ready = policy === undefined ? undefined : prepare(policy)
+    this.#held = { stamp, ready }
+    return ready
+  }
+}
+
+export function prepare(policy: RecognitionPolicy): ReadyPolicy {
+  return { policy, revokedIds: new Set(policy.revoked_attestation_ids) }
+}

@@ -1,0 +1,85 @@
+import { generateKeyPairSync, randomUUID, sign } from 'node:crypto'
+import type { KeyObject } from 'node:crypto'
+import { canonicalBytes, sha256Hex, writeInstant } from '@chancery/protocol'
+import type { JsonObject } from '@chancery/protocol'
+import pg from 'pg'
+
+/** Nodes of a bench: real keys, rows written straight into the store. */
+export interface BenchNode {
+  readonly publicKey: string
+  readonly key: KeyObject
+  readonly certId: string
+}
+
+export function makeNodes(count: number): BenchNode[] {
+  return Array.from({ length: count }, () => {
+    const { publicKey, privateKey } = generateKeyPairSync('ed25519')
+    const raw = publicKey.export({ format: 'jwk' }).x ?? ''
+    return { publicKey: Buffer.from(raw, 'base64url').toString('base64'), key: privateKey, certId: randomUUID() }
+  })
+}
+
+export function proof(body: JsonObject, node: BenchNode): string {
+  const full = {
+    ...body,
+    node_public_key: node.publicKey,
+    nonce: randomUUID(),
+    timestamp: writeInstant(BigInt(Date.now()) * 1000n),
+  }
+  const signature = sign(null, canonicalBytes(full), node.key).toString('base64')
+  return JSON.stringify({ ...full, signature })
+}
+
+/** Certificates of these nodes, and so many strangers that the tables have the wanted size. */
+export async function seedCertificates(url: string, nodes: readonly BenchNode[], total: number): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    const columns =
+      '(cert_id, node_public_key, cert_json, roles_json, issued_at, expires_at, max_validity_hours, status)'
+    const tail = `'["role:client"]', '2020-01-01T00:00:00.000000Z', '2099-01-01T00:00:00.000000Z', 168, 'issued'`
+    await client.query(
+      `insert into issued_certs ${columns} select id, key, repeat('x', 480), ${tail} from unnest($1::text[], $2::text[]) as t(id, key)`,
+      [nodes.map((n) => n.certId), nodes.map((n) => n.publicKey)],
+    )
+    await client.query(
+      `insert into issued_certs ${columns} select 'seed-' || n, 'key-' || md5(n::text), repeat('x', 480), ${tail} from generate_series(1, $1::int) n`,
+      [total - nodes.length],
+    )
+    await client.query(
+      "insert into node_liveness (cert_id, last_heartbeat, heartbeat_status, remote_addr) select cert_id, '2020-01-01T00:00:00.000000Z', 'joined', '127.0.0.1' from issued_certs on conflict do nothing",
+    )
+    await client.query('analyze')
+  } finally {
+    await client.end()
+  }
+}
+
+/** Unused invites whose tokens are their own names. */
+export async function seedInvites(url: string, tokens: readonly string[]): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    await client.query(
+      "insert into invite_tokens (token_digest, assigned_roles_json, max_validity_hours, created_at, expires_at) select d, '[\"role:client\"]', 168, '2020-01-01T00:00:00.000000Z', '2099-01-01T00:00:00.000000Z' from unnest($1::text[]) d",
+      [tokens.map((token) => sha256Hex(token))],
+    )
+  } finally {
+    await client.end()
+  }
+}
+
+/** Nonces of an hour to come: the table as a large, living fleet keeps it. */
+export async function seedNonces(url: string, count: number): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    await client.query(
+      "insert into nonces (claim, expires_at) select decode(md5(n::text), 'hex'), '2099-01-01T00:00:00.000000Z' from generate_series(1, $1::int) n on conflict do nothing",
+      [count],
+    )
+    await client.query('analyze nonces')
+  } finally {
+    await client.end()
+  }
+}

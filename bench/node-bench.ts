@@ -1,0 +1,122 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { BareRows } from './bare-rows.ts'
+import type { BatchStatement } from './bare-rows.ts'
+import type { BenchOptions } from './bench.ts'
+import { CONNECTIONS, HOST, MAX_FOREIGN_CORES, MEASURE_SECONDS_MAX } from './conditions.ts'
+import { ForeignLoad, postgresPids } from './cpu.ts'
+import type { Database } from './databases.ts'
+import { limitOf, measureSignatures } from './limit.ts'
+import type { BareRates } from './limit.ts'
+import { LoadGenerator } from './load.ts'
+import type { LoadReport } from './load-task.ts'
+import type { Server } from './servers.ts'
+import { startEcho } from './servers.ts'
+import { median, round } from './statistics.ts'
+
+/** What a benchmark of a node route brings. */
+export interface NodeWork {
+  readonly path: string
+  /** Fresh, signed bodies; called before each slice. */
+  readonly bodies: (count: number) => Promise<readonly string[]>
+  readonly database: Database
+  readonly processes: readonly Server[]
+  readonly statement: BatchStatement
+  readonly batch: number
+  readonly verifications: number
+  readonly signatures: number
+  readonly perSecond: number
+}
+
+export interface NodeFigures {
+  readonly ratio: number
+  readonly ratios: readonly number[]
+  readonly rate: number
+  readonly limit: number
+  readonly p50_ms: number
+  readonly p99_ms: number
+  readonly bare: BareRates
+  readonly discarded: number
+}
+
+interface RoundFigures {
+  readonly report: LoadReport
+  readonly bare: BareRates
+  readonly limit: number
+}
+
+/** Alternates the bare parts and the product inside every round and judges the median of the in-round ratios to L. */
+export async function measureAgainstLimit(work: NodeWork, options: BenchOptions): Promise<NodeFigures> {
+  const generator = new LoadGenerator()
+  options.cleanup.add(() => generator.close())
+  const echoes = [await startEcho(options.cleanup), await startEcho(options.cleanup)]
+  const rows = await BareRows.open(work.database.url, work.batch, work.statement)
+  options.cleanup.add(() => rows.close())
+  const slice = async (servers: readonly Server[], seconds: number): Promise<LoadReport> => {
+    const file = join(options.directory, 'bodies.txt')
+    await writeFile(file, (await work.bodies(Math.ceil(work.perSecond * seconds))).join('\n'))
+    const [first, ...more] = servers.map((server) => server.port)
+    const plan = { kind: 'bodies' as const, path: work.path, file }
+    return generator.run({
+      plan,
+      host: HOST,
+      port: first ?? 0,
+      morePorts: more,
+      connections: CONNECTIONS,
+      seconds,
+      maxRequests: work.perSecond * 2,
+    })
+  }
+  const sampleBytes = Buffer.byteLength((await work.bodies(1))[0] ?? '')
+  await slice(work.processes, 1)
+  await slice(echoes, 0.5)
+  const own = (): number[] => [
+    process.pid,
+    generator.pid,
+    ...work.processes.map((s) => s.pid),
+    ...echoes.map((s) => s.pid),
+    ...postgresPids([work.database.name]),
+  ]
+  const [kept, loud]: [RoundFigures[], RoundFigures[]] = [[], []]
+  const deadline = performance.now() + MEASURE_SECONDS_MAX * 1000
+  while (kept.length < options.rounds && performance.now() < deadline) {
+    const foreign = new ForeignLoad(own)
+    foreign.start()
+    const echo = await slice(echoes, options.seconds / 2)
+    const bareRows = await rows.rate((options.seconds * 1000) / 4)
+    const report = await slice(work.processes, options.seconds)
+    const { verify, sign } = measureSignatures(sampleBytes, 150)
+    const bareRowsAfter = await rows.rate((options.seconds * 1000) / 4)
+    const bare = { echo: echo.rate, verify, sign, rows: (bareRows + bareRowsAfter) / 2 }
+    const figures = { report, bare, limit: limitOf(bare, work.verifications, work.signatures) }
+    const isCalm = foreign.cores() <= MAX_FOREIGN_CORES
+    ;(isCalm ? kept : loud).push(figures)
+    const ratio = report.rate / figures.limit
+    options.progress(
+      `${isCalm ? 'kept' : 'loud'}: ${Math.round(report.rate)}/s of L ${Math.round(figures.limit)}/s = ${ratio.toFixed(2)} (E ${Math.round(bare.echo)}, V ${Math.round(verify)}, P ${Math.round(bare.rows)})`,
+    )
+    await pause(20)
+  }
+  return summarize(kept.length * 2 >= options.rounds ? kept : [...kept, ...loud], loud.length)
+}
+
+function summarize(rounds: readonly RoundFigures[], discarded: number): NodeFigures {
+  const ratios = rounds.map(({ report, limit }) => report.rate / limit)
+  const over = (pick: (figures: RoundFigures) => number, digits = 0): number => round(median(rounds.map(pick)), digits)
+  return {
+    ratio: round(median(ratios)),
+    ratios: ratios.map((ratio) => round(ratio)),
+    rate: over((f) => f.report.rate),
+    limit: over((f) => f.limit),
+    p50_ms: over((f) => f.report.p50Ms, 2),
+    p99_ms: over((f) => f.report.p99Ms, 2),
+    bare: {
+      echo: over((f) => f.bare.echo),
+      verify: over((f) => f.bare.verify),
+      sign: over((f) => f.bare.sign),
+      rows: over((f) => f.bare.rows),
+    },
+    discarded,
+  }
+}
