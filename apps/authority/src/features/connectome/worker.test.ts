@@ -1,5 +1,5 @@
 import { canonicalJson } from '@chancery/protocol'
-import { ManualClock, accepted, plantTreaties, startTestAuthority } from '@chancery/testkit'
+import { ManualClock, accepted, plantTreaties, refused, startTestAuthority } from '@chancery/testkit'
 import type { PlantedTreaty, TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { acceptedBy } from './builder.ts'
@@ -100,6 +100,23 @@ describe('a graph of more than 1,000 treaties', () => {
       Array.from({ length: 40 }, (_, i) => na.request('GET', `/connectome/trust-path?from=S${i}&to=S${i + 3}`)),
     )
     for (const answer of answers) accepted(answer)
+  })
+
+  it('refuses while its thread cannot work and gets another one afterwards', async () => {
+    const own = await startTestAuthority({ clock: new ManualClock(), settings: { NA_CLOCK_CHECK: 'off' } })
+    try {
+      await plantTreaties(own.office, planted)
+      const { settings } = own.office
+      const real = settings.storePlace
+      // A thread that cannot open its database dies at its start.
+      Object.assign(settings, { storePlace: { kind: 'sqlite', path: '/nowhere/authority.db' } })
+      refused(await own.request('GET', '/recognition-graph'), 503, 'service_unavailable')
+      Object.assign(settings, { storePlace: real })
+      const { recognition_edges } = accepted(await own.request('GET', '/recognition-graph'))
+      expect(recognition_edges).toHaveLength(planted.length)
+    } finally {
+      await own.stop()
+    }
   })
 
   it('ends with the authority', async () => {
