@@ -2,8 +2,14 @@ import type { Instant } from '@chancery/protocol'
 import { readBaseUrl } from './address.ts'
 import { agentsArea } from './areas/agents.ts'
 import type { AgentsArea } from './areas/agents.ts'
+import { attestationsArea } from './areas/attestations.ts'
+import type { AttestationsArea } from './areas/attestations.ts'
+import { connectomeArea } from './areas/connectome.ts'
+import type { ConnectomeArea } from './areas/connectome.ts'
 import { crlArea } from './areas/crl.ts'
 import type { CrlArea } from './areas/crl.ts'
+import { dashboardArea } from './areas/dashboard.ts'
+import type { DashboardArea } from './areas/dashboard.ts'
 import { enrollmentArea } from './areas/enrollment.ts'
 import type { EnrollmentArea } from './areas/enrollment.ts'
 import { healthArea } from './areas/health.ts'
@@ -12,8 +18,14 @@ import { operatorKeysArea } from './areas/operator-keys.ts'
 import type { OperatorKeysArea } from './areas/operator-keys.ts'
 import { policyArea } from './areas/policy.ts'
 import type { PolicyArea } from './areas/policy.ts'
+import { recognitionPolicyArea } from './areas/recognition-policy.ts'
+import type { RecognitionPolicyArea } from './areas/recognition-policy.ts'
+import { recognitionTreatiesArea } from './areas/recognition-treaties.ts'
+import type { RecognitionTreatiesArea } from './areas/recognition-treaties.ts'
 import { referenceArea } from './areas/reference.ts'
 import type { ReferenceArea } from './areas/reference.ts'
+import { revocationFeedsArea } from './areas/revocation-feeds.ts'
+import type { RevocationFeedsArea } from './areas/revocation-feeds.ts'
 import { sovereignArea } from './areas/sovereign.ts'
 import type { SovereignArea } from './areas/sovereign.ts'
 import { makeCaller } from './call.ts'
@@ -50,6 +62,12 @@ export interface Client {
   readonly crl: CrlArea
   readonly agents: AgentsArea
   readonly policy: PolicyArea
+  readonly attestations: AttestationsArea
+  readonly recognitionPolicy: RecognitionPolicyArea
+  readonly recognitionTreaties: RecognitionTreatiesArea
+  readonly revocationFeeds: RevocationFeedsArea
+  readonly connectome: ConnectomeArea
+  readonly dashboard: DashboardArea
   readonly operatorKeys: OperatorKeysArea
   readonly reference: ReferenceArea
 }
@@ -85,6 +103,12 @@ function toAreas(connection: Connection): Client {
     crl: crlArea(connection),
     agents: agentsArea(connection),
     policy: policyArea(connection),
+    attestations: attestationsArea(connection),
+    recognitionPolicy: recognitionPolicyArea(connection),
+    recognitionTreaties: recognitionTreatiesArea(connection),
+    revocationFeeds: revocationFeedsArea(connection),
+    connectome: connectomeArea(connection),
+    dashboard: dashboardArea(connection),
     operatorKeys: operatorKeysArea(connection),
     reference: referenceArea(connection),
   }

@@ -9,7 +9,20 @@ export { RETRY_DEFAULTS, mayRepeat } from './retry.ts'
 export type { Pause, RetryOptions } from './retry.ts'
 export type { Fetch } from './transport.ts'
 export type { AgentFacts, AgentPage, AgentRegistration, AgentsArea } from './areas/agents.ts'
-export type { CrlArea, RevocationRequest, RevocationResult } from './areas/crl.ts'
+export type {
+  AttestationFilter,
+  AttestationForecast,
+  AttestationPage,
+  AttestationRequest,
+  AttestationRow,
+  AttestationVerdict,
+  AttestationsArea,
+  TreatyAttestationVerdict,
+} from './areas/attestations.ts'
+export type { Atlas, BlastRadius, Connectome, ConnectomeArea } from './areas/connectome.ts'
+export type { CrlArea, RevocationForecast, RevocationRequest, RevocationResult } from './areas/crl.ts'
+export type { DashboardArea, DashboardView } from './areas/dashboard.ts'
+export type { Counted, DryRun, RealRun } from './areas/dry-run.ts'
 export type {
   EnrollmentArea,
   HeartbeatAnswer,
@@ -22,10 +35,21 @@ export type {
   RosterEntry,
 } from './areas/enrollment.ts'
 export type { ClockReading, Health, HealthArea, Liveness, Readiness } from './areas/health.ts'
-export type { OperatorKeyRevocation, OperatorKeysArea } from './areas/operator-keys.ts'
+export type { OperatorKeyForecast, OperatorKeyRevocation, OperatorKeysArea } from './areas/operator-keys.ts'
 export type { PageQuery, Paging } from './areas/page.ts'
 export type { PolicyArea, PolicyHistory, PolicyRequest, PolicyVersion, PublishedPolicy } from './areas/policy.ts'
+export type { RecognitionPolicyArea, SavedRecognitionPolicy } from './areas/recognition-policy.ts'
+export type {
+  RecognitionTreatiesArea,
+  TreatyFilter,
+  TreatyForecast,
+  TreatyPage,
+  TreatyRequest,
+  TreatyRow,
+  TreatyVerdict,
+} from './areas/recognition-treaties.ts'
 export type { ReferenceArea, Surfaces } from './areas/reference.ts'
+export type { FeedImport, FeedImportRequest, RevocationFeedsArea } from './areas/revocation-feeds.ts'
 export type { SovereignArea, SovereignMetadata } from './areas/sovereign.ts'
 // For callers that sign by hand: the helpers of the protocol under the library's roof.
 export { readPrivateKeyFile, seedSigner, signAgentDelete, signNodeProof, signOperatorRequest } from '@chancery/protocol'

@@ -16,6 +16,7 @@ import { RequestError } from '../errors.ts'
 import { requireNode } from '../node.ts'
 import { paging } from './page.ts'
 import type { PageQuery, Paging } from './page.ts'
+import { allRows } from './pages.ts'
 
 /** What an agent says of itself; key, times and signature are added. */
 export interface AgentFacts {
@@ -106,16 +107,12 @@ export function agentsArea({ call, node }: Connection): AgentsArea {
       })
     },
     search,
-    async *searchAll(capability, { limit } = {}, options) {
-      for (let cursor: string | undefined; ;) {
-        const bounds = { ...(limit === undefined ? {} : { limit }), ...(cursor === undefined ? {} : { cursor }) }
-        const page = await search(capability, bounds, options)
-        yield* page.agents
-        // A cursor that does not move would never end.
-        if (page.next_cursor === null || page.next_cursor === undefined || page.next_cursor === cursor) return
-        cursor = page.next_cursor
-      }
-    },
+    searchAll: (capability, { limit } = {}, options) =>
+      allRows(
+        (bounds) => search(capability, bounds, options),
+        (page) => page.agents,
+        limit,
+      ),
     count: async (options) =>
       (await call({ route: agents.search, read: json((value) => readCount(value, '')), options })).count,
     find: (nodePublicKey, options) =>

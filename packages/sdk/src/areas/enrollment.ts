@@ -1,8 +1,9 @@
 import { enrollment } from '@chancery/contract'
 import { field, readJoinCertificate, shape } from '@chancery/protocol'
-import type { JoinCertificate, JsonObject, JsonValue } from '@chancery/protocol'
+import type { JoinCertificate, JsonValue } from '@chancery/protocol'
 import { json, known } from '../answer.ts'
 import type { CallOptions, Connection, WriteOptions } from '../call.ts'
+import { given } from '../given.ts'
 import { requireNode } from '../node.ts'
 
 /** protocol/core 8; absent members get the defaults of the authority. */
@@ -146,11 +147,4 @@ export function enrollmentArea({ call, node }: Connection): EnrollmentArea {
     roster: (options) =>
       call({ route: enrollment.nodes, asOperator: true, read: json((value) => readRoster(value, '')), options }),
   }
-}
-
-/** Without undefined members: they are no JSON, and leaving them out is what the caller means. */
-function given(members: Readonly<Record<string, JsonValue | undefined>>): JsonObject {
-  return Object.fromEntries(
-    Object.entries(members).filter((entry): entry is [string, JsonValue] => entry[1] !== undefined),
-  )
 }

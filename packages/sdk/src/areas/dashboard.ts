@@ -1,0 +1,87 @@
+import { dashboard } from '@chancery/contract'
+import { shape } from '@chancery/protocol'
+import type { ConnectomeSummary, JsonObject, JsonValue } from '@chancery/protocol'
+import { json, known } from '../answer.ts'
+import type { CallOptions, Connection } from '../call.ts'
+
+/** GET /dashboard.json (protocol/core 20.5). The rows are for display; their members may change. */
+export type DashboardView = {
+  readonly sovereign: { readonly id: string; readonly version: string }
+  readonly readiness: { readonly status: string; readonly backend: string }
+  readonly nodes: { readonly active: number; readonly tracked: number }
+  readonly connectome_summary: ConnectomeSummary
+  readonly treaty_summary: {
+    readonly total: number
+    readonly active: number
+    readonly expiring_soon: number
+    readonly expired: number
+    readonly revoked: number
+    readonly replaced: number
+    readonly warning_count: number
+  }
+  readonly treaties: readonly JsonObject[]
+  readonly revocation_feed_summary: {
+    readonly count: number
+    readonly freshness: string
+    readonly stale_count: number
+    readonly watch_count: number
+  }
+  readonly revocation_feeds: readonly JsonObject[]
+  readonly boundary_policies: JsonObject
+  readonly recent_changes: readonly JsonObject[]
+  readonly warnings: readonly string[]
+  readonly links: JsonObject
+}
+
+export interface DashboardArea {
+  /** The state of the network at a glance, as anybody may see it. */
+  view(options?: CallOptions): Promise<DashboardView>
+}
+
+const word = shape.required(shape.string)
+const whole = shape.required(shape.integer(0, Number.MAX_SAFE_INTEGER))
+const MANY = { max: 10_000_000 } as const
+const object = (value: JsonValue, place: string): JsonObject => shape.object(value, place)
+const objects = shape.required(shape.arrayOf(object, MANY))
+
+const readView = known({
+  sovereign: shape.required(known({ id: word, version: word })),
+  readiness: shape.required(known({ status: word, backend: word })),
+  nodes: shape.required(known({ active: whole, tracked: whole })),
+  connectome_summary: shape.required(
+    known({
+      sovereign_count: whole,
+      recognition_edge_count: whole,
+      active_edge_count: whole,
+      revoked_edge_count: whole,
+      revoked_trust_material_count: whole,
+      imported_revocation_count: whole,
+    }),
+  ),
+  treaty_summary: shape.required(
+    known({
+      total: whole,
+      active: whole,
+      expiring_soon: whole,
+      expired: whole,
+      revoked: whole,
+      replaced: whole,
+      warning_count: whole,
+    }),
+  ),
+  treaties: objects,
+  revocation_feed_summary: shape.required(
+    known({ count: whole, freshness: word, stale_count: whole, watch_count: whole }),
+  ),
+  revocation_feeds: objects,
+  boundary_policies: shape.required(object),
+  recent_changes: objects,
+  warnings: shape.required(shape.arrayOf(shape.string, MANY)),
+  links: shape.required(object),
+})
+
+export function dashboardArea({ call }: Connection): DashboardArea {
+  return {
+    view: (options) => call({ route: dashboard.view, read: json((value) => readView(value, '')), options }),
+  }
+}

@@ -1,0 +1,22 @@
+import type { Paging } from './page.ts'
+
+export interface Bounds {
+  readonly limit?: number
+  readonly cursor?: string
+}
+
+/** Every row of a list, page after page by cursor: a deep page costs what the first one does. */
+export async function* allRows<Page extends Paging, Row>(
+  fetchPage: (bounds: Bounds) => Promise<Page>,
+  rowsOf: (page: Page) => readonly Row[],
+  limit: number | undefined,
+): AsyncGenerator<Row, void, undefined> {
+  for (let cursor: string | undefined; ;) {
+    const bounds = { ...(limit === undefined ? {} : { limit }), ...(cursor === undefined ? {} : { cursor }) }
+    const page = await fetchPage(bounds)
+    yield* rowsOf(page)
+    // A cursor that does not move would never end.
+    if (page.next_cursor === null || page.next_cursor === undefined || page.next_cursor === cursor) return
+    cursor = page.next_cursor
+  }
+}
