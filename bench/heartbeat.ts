@@ -48,7 +48,6 @@ async function run(options: BenchOptions): Promise<BenchResult> {
   await seedNonces(database.url, LIVE_NONCES)
   const full = await measureAgainstLimit(work, { ...options, rounds: Math.max(3, Math.ceil(options.rounds / 2)) })
   return {
-    ratio: fresh.ratio,
     bar: BAR,
     certificates: CERTIFICATES,
     ...fresh,

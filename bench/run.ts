@@ -3,14 +3,16 @@ import { availableParallelism, cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { adminRead } from './admin-read.ts'
+import { discovery } from './discovery.ts'
 import { heartbeat } from './heartbeat.ts'
 import { join as joinBench } from './join.ts'
 import type { Bench, BenchOptions } from './bench.ts'
 import { Cleanup } from './cleanup.ts'
 import { DEFAULT_ROUNDS, DEFAULT_ROUND_SECONDS } from './conditions.ts'
 import { publicMaterial } from './public-material.ts'
+import { trustPath } from './trust-path.ts'
 
-const BENCHES: readonly Bench[] = [publicMaterial, adminRead, heartbeat, joinBench]
+const BENCHES: readonly Bench[] = [publicMaterial, adminRead, heartbeat, joinBench, discovery, trustPath]
 
 const USAGE = `Usage: npm run --silent bench -- NAME [--rounds N] [--seconds S] [--wait S] [--profile DIRECTORY]
        npm run --silent bench -- --list
@@ -32,6 +34,7 @@ async function main(args: string[]): Promise<number> {
       seconds: { type: 'string', default: String(DEFAULT_ROUND_SECONDS) },
       wait: { type: 'string', default: '0' },
       profile: { type: 'string' },
+      agents: { type: 'string' },
     },
   })
   if (values.list) {

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { HOUR, seedSigner, signNodeProof, writeInstant, writeJson } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import { systemClock } from '@chancery/service-kit'
@@ -18,13 +19,27 @@ export const summary = 'join, heartbeat, renew and the node count with many cert
 export const defaultCount = 1_000_000
 
 const SMALL = 10_000
-const CALLS = 300
-const WARM_UP = 30
 const BAR = 2
 const SEED = 'mass'
-const OPERATIONS = ['join', 'heartbeat', 'renew', 'nodes'] as const
-type Operation = (typeof OPERATIONS)[number]
-const STATUS: Readonly<Record<Operation, number>> = { join: 201, heartbeat: 200, renew: 201, nodes: 200 }
+
+interface Operation {
+  readonly name: string
+  readonly path: '/join' | '/heartbeat' | '/renew' | '/nodes'
+  readonly status: number
+  readonly calls: number
+  readonly warmUp: number
+  /** Between calls, so that none is answered from what the last one left in memory. */
+  readonly pauseMs: number
+}
+
+const OFTEN = { calls: 300, warmUp: 30, pauseMs: 0 }
+const OPERATIONS: readonly Operation[] = [
+  { name: 'join', path: '/join', status: 201, ...OFTEN },
+  { name: 'heartbeat', path: '/heartbeat', status: 200, ...OFTEN },
+  { name: 'renew', path: '/renew', status: 201, ...OFTEN },
+  { name: 'nodes, asked often', path: '/nodes', status: 200, ...OFTEN },
+  { name: 'nodes, asked now and then', path: '/nodes', status: 200, calls: 15, warmUp: 2, pauseMs: 3000 },
+]
 
 /**
  * Two databases and two authorities in one run, asked in turn call by call: whatever else the machine does then slows
@@ -38,7 +53,8 @@ export async function run({ count, seed, log }: CampaignOptions): Promise<Campai
     for (const size of [SMALL, count]) sites.push(await Site.open(network, size, random, log))
     let violations = 0
     for (const operation of OPERATIONS) violations += await compare(operation, sites, log)
-    return { cases: OPERATIONS.length * CALLS * sites.length, violations }
+    const calls = OPERATIONS.reduce((sum, operation) => sum + operation.calls, 0)
+    return { cases: calls * sites.length, violations }
   } finally {
     for (const site of sites) await site.close()
     await network.remove()
@@ -46,28 +62,30 @@ export async function run({ count, seed, log }: CampaignOptions): Promise<Campai
 }
 
 async function compare(operation: Operation, sites: readonly Site[], log: (line: string) => void): Promise<number> {
-  const total = CALLS + WARM_UP
+  const { name, warmUp } = operation
+  const total = operation.calls + warmUp
   const requests: KeptRequest[][] = []
-  for (const site of sites) requests.push(await site.prepare(operation, total))
+  for (const site of sites) requests.push(await site.prepare(operation.path, total))
   const measured = sites.map((): number[] => [])
   let refusals = 0
   for (let call = 0; call < total; call += 1) {
+    await pause(operation.pauseMs)
     for (const [index, site] of sites.entries()) {
       const request = requests[index]?.[call]
       if (request === undefined) continue
       const answer = await site.caller.send(request)
-      if (answer.status !== STATUS[operation]) {
+      if (answer.status !== operation.status) {
         refusals += 1
-        if (refusals === 1) log(`violation: ${operation} answered ${answer.status} ${answer.text.slice(0, 200)}`)
+        if (refusals === 1) log(`violation: ${name} answered ${answer.status} ${answer.text.slice(0, 200)}`)
       }
-      if (call >= WARM_UP) measured[index]?.push(answer.milliseconds)
+      if (call >= warmUp) measured[index]?.push(answer.milliseconds)
     }
   }
   const [small = [], large = []] = measured
   const ratio = (share: number): number => percentile(large, share) / percentile(small, share)
-  for (const [index, site] of sites.entries()) log(`${operation} at ${site.size}: ${figures(measured[index] ?? [])}`)
+  for (const [index, site] of sites.entries()) log(`${name} at ${site.size}: ${figures(measured[index] ?? [])}`)
   const isOver = ratio(0.5) > BAR
-  log(`${operation}: ratio p50 ${ratio(0.5).toFixed(2)}, p99 ${ratio(0.99).toFixed(2)}${isOver ? ', violation' : ''}`)
+  log(`${name}: ratio p50 ${ratio(0.5).toFixed(2)}, p99 ${ratio(0.99).toFixed(2)}${isOver ? ', violation' : ''}`)
   return refusals + (isOver ? 1 : 0)
 }
 
@@ -107,20 +125,20 @@ class Site {
   }
 
   /** Signed before the clock starts. */
-  async prepare(operation: Operation, count: number): Promise<KeptRequest[]> {
-    if (operation === 'nodes') return Array.from({ length: count }, () => ({ method: 'GET', path: '/nodes' }))
-    const tokens = operation === 'join' ? await plantInvites(this.#rows, this.#random, count) : []
+  async prepare(path: Operation['path'], count: number): Promise<KeptRequest[]> {
+    if (path === '/nodes') return Array.from({ length: count }, () => ({ method: 'GET', path }))
+    const isJoin = path === '/join'
+    const tokens = isJoin ? await plantInvites(this.#rows, this.#random, count) : []
     const requests: KeptRequest[] = []
     for (let call = 0; call < count; call += 1) {
       const index = this.#random.below(this.size)
-      const isJoin = operation === 'join'
       const signer = isJoin ? await newSigner(this.#random) : await seedSigner('node', seededNodeSeed(SEED, index))
       const own: JsonObject = isJoin
         ? { invite_token: tokens[call] ?? '' }
         : { cert_id: seededCertificateId(SEED, index) }
       const nonce = `m-${call}-${this.#random.next()}`
       const draft = { node_public_key: signer.publicKey, timestamp: writeInstant(systemClock.now()), nonce, ...own }
-      requests.push({ method: 'POST', path: `/${operation}`, body: writeJson(await signNodeProof(draft, signer)) })
+      requests.push({ method: 'POST', path, body: writeJson(await signNodeProof(draft, signer)) })
     }
     return requests
   }

@@ -5,10 +5,13 @@ import type { Campaign } from './campaign.ts'
 /** Loaded when asked for: a campaign may need a database or a browser that the others do not. */
 const CAMPAIGNS = new Map<string, () => Promise<Campaign>>([
   ['crl-large', () => import('./crl-large.ts')],
+  ['discovery-model', () => import('./discovery-model.ts')],
   ['enrollment-kills', () => import('./enrollment-kills.ts')],
   ['enrollment-mass', () => import('./enrollment-mass.ts')],
   ['enrollment-races', () => import('./enrollment-races.ts')],
+  ['feed-orders', () => import('./feed-orders.ts')],
   ['json-differential', () => import('./json-differential.ts')],
+  ['sovereign-tamper', () => import('./sovereign-tamper.ts')],
   ['weak-keys', () => import('./weak-keys.ts')],
 ])
 

@@ -3,6 +3,7 @@ import type { GenesisBlock } from '@chancery/protocol'
 import {
   BatchClosed,
   BatchOverflow,
+  Coalesced,
   LimiterUnavailable,
   MemoryLimiter,
   createServer,
@@ -21,6 +22,7 @@ import { GraphKeeper } from './features/connectome/keeper.ts'
 import { CrlDesk } from './features/crl/desk.ts'
 import { openEnrollmentDesk } from './features/enrollment/desk.ts'
 import { registerGauges } from './features/health/gauges.ts'
+import { checkReadiness } from './features/health/readiness.ts'
 import { RecognitionPolicyCache } from './features/recognition-policy/cache.ts'
 import { PublicMaterial } from './features/public-material.ts'
 import { StartRefused, loadGenesis } from './genesis.ts'
@@ -83,6 +85,8 @@ export async function startAuthority(settings: AuthoritySettings, parts: AppPart
     ids,
     log,
     metrics: createMetrics(routes),
+    readiness: new Coalesced(() => checkReadiness(office)),
+    metricsText: new Coalesced(() => office.metrics.registry.render()),
     isServing: () => serving,
   }
   registerGauges(office)

@@ -8,6 +8,7 @@ import type { GraphKeeper } from './features/connectome/keeper.ts'
 import type { CrlDesk } from './features/crl/desk.ts'
 import type { EnrollmentDesk } from './features/enrollment/desk.ts'
 import type { RecognitionPolicyCache } from './features/recognition-policy/cache.ts'
+import type { Readiness } from './features/health/readiness.ts'
 import type { PublicMaterial } from './features/public-material.ts'
 import type { AuthorityMetrics } from './metrics.ts'
 import type { AuthoritySettings } from './settings.ts'
@@ -48,6 +49,9 @@ export interface Office {
   readonly ids: Ids
   readonly log: Log
   readonly metrics: AuthorityMetrics
+  /** Shared by all who ask at once: each answer costs a write. */
+  readonly readiness: Coalesced<Readiness>
+  readonly metricsText: Coalesced<string>
   /** False from the moment the process begins to stop. */
   isServing(): boolean
 }

@@ -88,5 +88,5 @@ export function isPublicKeyText(value: JsonValue): value is string {
 
 /** A caller's text as it may be repeated to the caller: whole characters, and not too many of them. */
 export function shorten(text: string): string {
-  return [...text.slice(0, 512)].slice(0, 128).join('').toWellFormed()
+  return Array.from(text.slice(0, 512)).slice(0, 128).join('').toWellFormed()
 }

@@ -47,7 +47,10 @@ const OPERATORS: Readonly<Record<string, Advice>> = {
 const POLICY: Readonly<Record<string, Advice>> = {
   policy_not_found: () => 'List the stored versions with: chancery network-policy show --history',
   invalid_policy: ({ details }) => `Mend the member ${named(details, 'field')} of the policy file.`,
-  unexpected_field: ({ details }) => `Remove ${named(details, 'fields')} from the policy file.`,
+  unexpected_field: ({ details }) =>
+    named(details, 'fields') === 'dry_run'
+      ? 'Nothing was changed. This authority cannot say what would follow: it is older than this program. Update it.'
+      : `Remove ${named(details, 'fields')} from the policy file.`,
   conflict: () =>
     'Versions never change: a policy with this policy_id and other content is stored. Choose another policy_id, or ' +
     'leave it out and the authority makes one.',
@@ -65,7 +68,7 @@ const ENROLLMENT: Readonly<Record<string, Advice>> = {
     `${NEW_INVITE}.`,
   missing_node_public_key: () => NEWER,
   invalid_public_key: () =>
-    'This key cannot be the key of a node: keys of the root, the authority and operators are refused. Make one with: ' +
+    'This key cannot be used: weak keys and keys of the root, the authority and operators are refused. Make one with: ' +
     'chancery keygen node',
   invalid_validity_hours: () => '--validity-hours must be a whole number, at least 1.',
   invalid_input: ({ details }) => `The value of the member ${named(details, 'field')} is not allowed: see --help.`,
@@ -96,7 +99,11 @@ const AGENTS: Readonly<Record<string, Advice>> = {
   invalid_agent_descriptor: ({ details }) =>
     `Mend the member ${named(details, 'field')} of the descriptor: see chancery agent announce --help.`,
   descriptor_signature_required: () => NEWER,
-  invalid_signature: () => 'The key that signed is not the one it claims to be. Check the key file in the home.',
+  invalid_signature: ({ status }) =>
+    status === 400
+      ? 'Nothing was imported. The feed is signed by another key than the treaty pins. Has the other side a new key ' +
+        '(chancery sovereign inspect)? Then replace the treaty; else somebody changed the feed.'
+      : 'The key that signed is not the one it claims to be. Check the key file in the home.',
   descriptor_network_mismatch: ({ details }) =>
     `This is the authority of ${named(details, 'expected')}. Check --url, or use the home of a node of that network.`,
   descriptor_expired: () =>
@@ -112,7 +119,51 @@ const AGENTS: Readonly<Record<string, Advice>> = {
   agent_not_registered: () => 'It was never announced, was withdrawn, or its announcement ran out.',
 }
 
-const ADVICE: Readonly<Record<string, Advice>> = { ...GENERAL, ...OPERATORS, ...POLICY, ...ENROLLMENT, ...AGENTS }
+const RECOGNITION: Readonly<Record<string, Advice>> = {
+  attestation_not_found: () => 'Look for the id with: chancery attestation list',
+  missing_attestation_subject: () => 'Name the subject (1 to 256 characters) and give at least one --role.',
+  attestation_issuer_mismatch: () => NEWER,
+  invalid_attestation_or_policy: () => 'Give the files as their issuers wrote them; a changed record never verifies.',
+  invalid_attestation_or_treaty: () => 'Give the files as their issuers wrote them; a changed record never verifies.',
+  missing_recognition_policy: () =>
+    'Judge it by a treaty (--treaty <id>), or by a policy of your own (--policy <file>).',
+  invalid_recognition_policy: () =>
+    'Mend the policy: each issuer once, with 1 to 16 public keys and the roles that are accepted.',
+  recognition_policy_not_configured: () =>
+    'An operator sets one with POST /admin/recognition-policy; treaties work without it.',
+  treaty_not_found: () => 'Look for the id with: chancery treaty list',
+  invalid_recognition_treaty: () =>
+    'A sovereign cannot recognise itself; a treaty from a file must be as its issuer wrote it.',
+  missing_treaty_subject: () => 'Name the other sovereign and give its key with --key <file>.',
+  empty_subject_public_keys: () => 'Give the key of the other authority with --key <file>.',
+  invalid_public_keys: () => 'Give 1 to 16 different keys, each a .pub file or base64; weak keys are refused.',
+  invalid_treaty_scope: () => 'A scope takes at most 64 roles, and of the statuses active, suspended and revoked.',
+  invalid_sovereign_revocation_feed: ({ details }) =>
+    member(details, 'reason') === 'sequence_jump'
+      ? 'Its number is more than a million ahead of the last one. Ask the other side whether that is right; then add ' +
+        '--accept-sequence-jump.'
+      : 'Give the file as feed export wrote it; a changed feed never verifies.',
+  missing_issuer_public_keys: ({ details }) =>
+    `No active treaty names a key of ${named(details, 'issuer_sovereign_id', 'this sovereign')}. Recognise it first ` +
+    '(chancery federation bootstrap), or vouch for its key with --issuer-key.',
+  missing_signature: () => 'Nothing was imported. Ask the other side for a signed feed: chancery feed export',
+  wrong_issuer: ({ details }) =>
+    `It is of ${named(details, 'issuer_sovereign_id', 'another sovereign')}: check --issuer. The own feed is never imported.`,
+  stale_sequence: () => 'Nothing to do: this feed, or a newer one of the same sovereign, was imported before.',
+  feed_issuer_mismatch: () => 'Ask the authority of that sovereign for its feed.',
+  missing_trust_path_parameters: () => 'Name both sovereigns: chancery trust path <from> <to>',
+  caller_keys_not_accepted: () => 'It is a treaty of this authority: leave --issuer-key out.',
+  request_entity_too_large: () => 'The file is larger than the authority takes (NA_MAX_REQUEST_BYTES there).',
+}
+
+const ADVICE: Readonly<Record<string, Advice>> = {
+  ...GENERAL,
+  ...OPERATORS,
+  ...POLICY,
+  ...ENROLLMENT,
+  ...AGENTS,
+  ...RECOGNITION,
+}
 
 function wait({ retryAfterSeconds }: RefusedError): string {
   return retryAfterSeconds === undefined ? 'Wait a minute and try again.' : `Wait ${retryAfterSeconds} s and try again.`

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { GenesisBlock } from '@chancery/protocol'
 import { RequestError, UnreachableError, createClient } from '@chancery/sdk'
 import type { Client, ClientOptions, Pause } from '@chancery/sdk'
-import { CONFIG_FILE, loadConfig } from './config.ts'
+import { CONFIG_FILE, NO_CONFIG, loadConfig } from './config.ts'
 import type { Config } from './config.ts'
 import type { CommandContext } from './context.ts'
 import { explain } from './explain.ts'
@@ -103,6 +103,11 @@ export function open(context: CommandContext, place: Place, caller: Caller = {})
       }
     })
   return { ...place, ask, client: () => makeClient(place, facts) }
+}
+
+/** Another sovereign's authority: nothing of the own configuration speaks for or about it. */
+export function openForeign(context: CommandContext, address: string): Connection {
+  return open(context, { url: address, config: NO_CONFIG, genesis: undefined, authorityKey: undefined })
 }
 
 function makeClient(place: Place, options: ClientOptions): Client {

@@ -18,7 +18,7 @@ function refused(code: string, more: Partial<RefusedError> = {}): RefusedError {
   })
 }
 
-// Every refusal of the routes for enrollment, revocation and agents.
+// Every refusal of the routes for enrollment, revocation, agents and recognition.
 const ROUTE_CODES = `
 invalid_role invalid_max_validity_hours invalid_token_expiry_hours invalid_recipient_public_key
 missing_node_public_key invalid_public_key missing_invite_token invalid_invite_token
@@ -31,6 +31,13 @@ descriptor_expired node_has_no_active_certificate node_key_revoked agent_not_reg
 delete_signature_required invalid_signed_at signed_at_outside_window invalid_page admin_auth_failed
 admin_auth_throttled insufficient_operator_tier rate_limit_exceeded service_unavailable
 internal_server_error not_found
+attestation_not_found missing_attestation_subject attestation_issuer_mismatch
+invalid_attestation_or_policy invalid_attestation_or_treaty missing_recognition_policy
+invalid_recognition_policy recognition_policy_not_configured treaty_not_found
+invalid_recognition_treaty missing_treaty_subject empty_subject_public_keys invalid_public_keys
+invalid_treaty_scope invalid_sovereign_revocation_feed missing_issuer_public_keys missing_signature
+wrong_issuer stale_sequence feed_issuer_mismatch missing_trust_path_parameters
+caller_keys_not_accepted request_entity_too_large
 `
 
 describe('explain', () => {
@@ -38,7 +45,7 @@ describe('explain', () => {
     for (const code of advisedCodes()) expect(isErrorCode(code), code).toBe(true)
   })
 
-  it.each(ROUTE_CODES.trim().split(/\s+/))('has a next step for %s of the routes of nodes and agents', (code) => {
+  it.each(ROUTE_CODES.trim().split(/\s+/))('has a next step for %s of the routes', (code) => {
     expect(isErrorCode(code)).toBe(true)
     expect(explain(refused(code)).hint).toMatch(/^.{20,}/s)
   })

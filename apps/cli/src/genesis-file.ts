@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import {
   FormError,
   JsonError,
@@ -8,7 +9,7 @@ import {
   verifyGenesisBlock,
 } from '@chancery/protocol'
 import type { GenesisBlock } from '@chancery/protocol'
-import { Failure } from './failure.ts'
+import { Failure, misuse } from './failure.ts'
 import { readText } from './files.ts'
 import { shellWord } from './output/visible.ts'
 
@@ -38,6 +39,24 @@ export async function loadVerifiedGenesis(path: string): Promise<GenesisBlock> {
 /** What two people compare: it covers everything the root signed, and the root key itself. */
 export function genesisFingerprint(block: GenesisBlock): string {
   return `sha256:${sha256Hex(signedBytes(block, 'signatures'))}`
+}
+
+/** A genesis block somebody vouched for, by fingerprint, and where that was said. */
+export interface Pin {
+  readonly fingerprint: string
+  readonly said: string
+}
+
+/** --genesis: a file or a fingerprint. */
+export async function readPin(cwd: string, given: string): Promise<Pin> {
+  if (!/^sha256:/i.test(given)) return pinOf(resolve(cwd, given))
+  if (!/^sha256:[0-9a-f]{64}$/i.test(given))
+    throw misuse('A fingerprint reads sha256: and 64 hexadecimal digits.', 'See: chancery genesis verify <file>')
+  return { fingerprint: given.toLowerCase(), said: '--genesis' }
+}
+
+export async function pinOf(file: string): Promise<Pin> {
+  return { fingerprint: genesisFingerprint(await loadVerifiedGenesis(file)), said: file }
 }
 
 /** For people and version control; the signature covers the canonical form, so layout is free. */

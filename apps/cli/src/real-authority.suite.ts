@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises'
-import { writeJson, writePrivateKeyFile } from '@chancery/protocol'
-import { ManualClock, startTestAuthority, testSeed } from '@chancery/testkit'
+import { DAY, draftGenesisBlock, signList, writeInstant, writeJson, writePrivateKeyFile } from '@chancery/protocol'
+import type { GenesisBlock } from '@chancery/protocol'
+import { ManualClock, startTestAuthority, testSeed, testSigner } from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
 import { stringify } from 'smol-toml'
 import { World } from './world.suite.ts'
@@ -9,6 +10,7 @@ import type { Ran, WorldOptions } from './world.suite.ts'
 /** A real authority on SQLite, and a folder with the configuration of its privileged operator. */
 export interface RealNetwork {
   readonly na: TestAuthority
+  readonly genesis: GenesisBlock
   readonly clock: ManualClock
   readonly world: World
   /** Runs a command; the clock of the program is that of the authority unless another is given. */
@@ -22,17 +24,27 @@ export interface RealNetwork {
   close(): Promise<void>
 }
 
-export async function openNetwork(settings: Readonly<Record<string, string>> = {}): Promise<RealNetwork> {
+/** With a name it is another sovereign, with keys of its own. */
+export async function openNetwork(
+  settings: Readonly<Record<string, string>> = {},
+  name?: string,
+): Promise<RealNetwork> {
   const clock = new ManualClock('2030-01-02T03:00:00Z')
-  const na = await startTestAuthority({ clock, settings: { NA_CLOCK_CHECK: 'off', ...settings }, backend: 'sqlite' })
   const world = await World.make()
-  await writeFile(world.path('genesis.json'), writeJson(na.genesis))
+  const founded = name === undefined ? undefined : await found(world, name, clock)
+  const na = await startTestAuthority({
+    clock,
+    settings: { NA_CLOCK_CHECK: 'off', ...founded?.settings, ...settings },
+    backend: 'sqlite',
+  })
+  const genesis = founded?.genesis ?? na.genesis
+  await writeFile(world.path('genesis.json'), writeJson(genesis))
   for (const name of ['privileged', 'standard'])
     await writeFile(world.path(`${name}.key`), writePrivateKeyFile(testSeed(`op-${name}`), `op-${name}`), {
       mode: 0o600,
     })
   const config = {
-    network: { name: na.genesis.network_name, na_endpoint: na.url },
+    network: { name: genesis.network_name, na_endpoint: na.url },
     paths: { genesis: 'genesis.json', operator_private_key: 'privileged.key' },
   }
   await writeFile(world.path('operator.toml'), stringify(config))
@@ -43,6 +55,7 @@ export async function openNetwork(settings: Readonly<Record<string, string>> = {
     String((await asOperator(`invite --json ${flags}`)).json()['token_id'])
   return {
     na,
+    genesis,
     clock,
     world,
     run,
@@ -55,4 +68,26 @@ export async function openNetwork(settings: Readonly<Record<string, string>> = {
       await world.remove()
     },
   }
+}
+
+async function found(
+  world: World,
+  name: string,
+  clock: ManualClock,
+): Promise<{ genesis: GenesisBlock; settings: Readonly<Record<string, string>> }> {
+  const [root, authority] = [await testSigner('rs-test', `root ${name}`), await testSigner('na-test', `na ${name}`)]
+  const draft = draftGenesisBlock({
+    network_name: name,
+    root_public_key: root.publicKey,
+    network_authority: {
+      public_key: authority.publicKey,
+      valid_from: writeInstant(clock.now() - DAY),
+      valid_to: writeInstant(clock.now() + 90n * DAY),
+    },
+  })
+  const genesis = await signList(draft, root)
+  const [genesisFile, keyFile] = [world.path('served-genesis.json'), world.path('na.key')]
+  await writeFile(genesisFile, writeJson(genesis))
+  await writeFile(keyFile, writePrivateKeyFile(testSeed(`na ${name}`), 'na-test'), { mode: 0o600 })
+  return { genesis, settings: { GENESIS_FILE: genesisFile, NA_PRIVATE_KEY_FILE: keyFile } }
 }

@@ -167,6 +167,12 @@ export const SERVER_LIMITS = {
   /** Above it 503, so that a queue never grows without end. */
   inFlightRequests: 256,
   connections: 2000,
+  /** Of one address, when no proxy stands in front. */
+  connectionsPerAddress: 1000,
+  /** Bodies being read, all requests together. */
+  bufferedBodyBytes: 67_108_864,
+  /** An answer nobody reads on is given up after so long without progress. */
+  answerIdleSeconds: 20,
   headersTimeoutSeconds: 10,
   requestTimeoutSeconds: 30,
   keepAliveTimeoutSeconds: 5,

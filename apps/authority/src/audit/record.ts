@@ -19,22 +19,26 @@ export function causedBy(call: Call & { readonly operator?: { readonly key_id: s
 
 /** Stores an event in the transaction of the change it tells of: one cannot be there without the other. */
 export async function recordAudit(tx: Tx, office: Office, event: AuditEvent): Promise<void> {
+  await recordAudits(tx, office, [event])
+}
+
+/** The same for many events, in statements of a bounded size. */
+export async function recordAudits(tx: Tx, office: Office, events: readonly AuditEvent[]): Promise<void> {
   const now = office.clock.now()
-  const record = {
-    event_id: office.ids.uuid(),
-    event_type: event.type,
-    details: event.details,
-    created_at: writeInstant(now),
-  }
-  await tx
-    .insertInto('audit_events')
-    .values({
+  const rows = events.map(({ type, details }) => {
+    const record = { event_id: office.ids.uuid(), event_type: type, details, created_at: writeInstant(now) }
+    return {
       event_id: record.event_id,
-      event_type: event.type,
+      event_type: type,
       event_json: writeJson(record),
       created_at: writeSortable(now),
-    })
-    .execute()
+    }
+  })
+  for (let at = 0; at < rows.length; at += 500)
+    await tx
+      .insertInto('audit_events')
+      .values(rows.slice(at, at + 500))
+      .execute()
 }
 
 /**

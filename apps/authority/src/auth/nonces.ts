@@ -33,11 +33,13 @@ function claimOf(scope: string, nonce: string): Uint8Array {
 }
 
 const PURGE_BATCH = 10_000
+const PURGE_MARGIN = seconds(600)
 
 /** Removes what can no longer be replayed, in bounded statements until nothing is left to remove. */
 export async function purgeNonces(store: Store, clock: Clock, signal: AbortSignal): Promise<void> {
   for (let removed = PURGE_BATCH; removed === PURGE_BATCH && !signal.aborted;) {
-    const before = writeSortable(clock.now())
+    // Kept longer than any instance needs: one whose clock is ahead must not forget for one whose clock is behind.
+    const before = writeSortable(clock.now() - PURGE_MARGIN)
     const batch = store.db.selectFrom('nonces').select('claim').where('expires_at', '<', before).limit(PURGE_BATCH)
     const { numDeletedRows } = await store.db.deleteFrom('nonces').where('claim', 'in', batch).executeTakeFirst()
     removed = Number(numDeletedRows)

@@ -407,10 +407,10 @@ describe('operator authentication', () => {
       accepted(first.answer)
       // The signed time is 300 s ahead: acceptable for 600 s from now, so the row must outlive that.
       own.advance(600)
-      await purgeNonces(other.office.store, own)
+      await purgeNonces(other.office.store, own, AbortSignal.timeout(10_000))
       await expectFailed(other, await dispatch(other, first.draft), 'nonce_replay')
-      own.advance(61)
-      await purgeNonces(other.office.store, own)
+      own.advance(661)
+      await purgeNonces(other.office.store, own, AbortSignal.timeout(10_000))
       expect(await countNonces(other)).toBe(0)
       await other.stop()
     })

@@ -104,7 +104,7 @@ describe('recordHeartbeats', () => {
 
   it('knows nothing of an unknown certificate, and spends nothing for it', async () => {
     const row = newRow('unknown', 'key')
-    expect(await record(row)).toEqual([{ certificate: undefined, recorded: false }])
+    expect(await record(row)).toMatchObject([{ certificate: undefined, recorded: false }])
     expect(await isSpent(row)).toBe(false)
   })
 

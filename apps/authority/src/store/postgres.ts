@@ -1,4 +1,4 @@
-import { Kysely, PostgresDialect } from 'kysely'
+import { Kysely, PostgresDialect, sql } from 'kysely'
 import pg from 'pg'
 import { LockTimeout, StoreUnavailable, UnknownOutcome } from './database.ts'
 import type { NonceClaim, RunStatement, Store, WindowHits } from './database.ts'
@@ -8,6 +8,9 @@ import { retrying, transactOn } from './transact.ts'
 import type { TransactOptions } from './transact.ts'
 
 const { Client, Pool, types } = pg
+
+/** Said each time: locks are taken before the statement that must see what they waited for, whatever the server's default. */
+const BEGIN = 'begin isolation level read committed'
 
 /** Sequences and counters; one beyond 2^53 would be rounded in silence otherwise. */
 function readInt8(text: string): number {
@@ -23,6 +26,7 @@ function readInt8(text: string): number {
 class HonestClient extends Client {
   // The driver's overloads cannot be written again; what goes in and out stays as it is.
   override query = ((...args: unknown[]) => {
+    // oxlint-disable-next-line typescript/unbound-method -- applied to this connection in the next line
     const send = Client.prototype.query as (...given: unknown[]) => unknown
     const sent = send.apply(this, args)
     return args[0] === 'commit' && sent instanceof Promise ? sent.then(requireCommitted) : sent
@@ -55,10 +59,7 @@ export function openPostgres(url: string): Store {
   pool.on('error', () => undefined)
   pool.on('connect', (client) => client.on('error', () => undefined))
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
-  const options = {
-    isRetryable,
-    isRefusedCommit,
-  }
+  const options = { isRetryable, isRefusedCommit, begin: sql.raw(BEGIN) }
 
   return {
     backend: 'postgres',
@@ -102,7 +103,7 @@ async function transactNamed<Result>(
   const client = await pool.connect()
   let broken: Error | undefined
   try {
-    await client.query('begin')
+    await client.query(BEGIN)
     const result = await work(runOn(client))
     try {
       await client.query('commit')

@@ -1,6 +1,7 @@
+import { closeSync, openSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import type { SQLInputValue, StatementSync } from 'node:sqlite'
-import { Kysely, SqliteDialect } from 'kysely'
+import { Kysely, SqliteDialect, sql } from 'kysely'
 import type { SqliteDatabase } from 'kysely'
 import { StoreUnavailable } from './database.ts'
 import type { NonceClaim, Store, Tx, WindowHits } from './database.ts'
@@ -10,14 +11,19 @@ import { transactOn } from './transact.ts'
 
 const SQLITE_ERROR = 1
 const SQLITE_BUSY = 5
+/** About five seconds of pauses. */
+const BUSY_ATTEMPTS = 80
 const SQLITE_CONSTRAINT = 19
 
 /** Opens one SQLite file: WAL, full synchronisation, one connection, writers begin by taking the write lock. */
 export function openSqlite(path: string): Store {
-  const file = new DatabaseSync(path, { timeout: 5000, enableForeignKeyConstraints: true })
+  // Roster, addresses and members are nobody else's to read.
+  closeSync(openSync(path, 'a', 0o600))
+  // Hardly any waiting inside the driver, where it would freeze the process: retrying waits, with timers.
+  const file = new DatabaseSync(path, { timeout: 20, enableForeignKeyConstraints: true })
   file.exec('pragma journal_mode=wal; pragma synchronous=full')
   const db = new Kysely<Tables>({ dialect: new SqliteDialect({ database: toKysely(file) }) })
-  const options = { isRetryable: isBusy, isRefusedCommit: () => true }
+  const options = { isRetryable: isBusy, isRefusedCommit: () => true, begin: sql`begin`, attempts: BUSY_ATTEMPTS }
   const transact: Store['transact'] = (work) => transactOn(db, work, options)
   const statements = cachedStatements(file)
 

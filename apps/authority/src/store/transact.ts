@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { sql } from 'kysely'
+import type { RawBuilder } from 'kysely'
 import type { Tx } from './database.ts'
 import { UnknownOutcome } from './database.ts'
 
@@ -9,6 +10,10 @@ const ATTEMPTS = 4
 export interface TransactOptions {
   /** True for failures after which the whole transaction may be run again. */
   readonly isRetryable: (error: unknown) => boolean
+  /** How a transaction begins here; plain BEGIN unless said otherwise. */
+  readonly begin?: RawBuilder<unknown>
+  /** How often a retryable failure is tried; the pauses grow to a few seconds together. */
+  readonly attempts?: number
   /** True when a failed COMMIT certainly changed nothing. */
   readonly isRefusedCommit: (error: unknown) => boolean
 }
@@ -28,14 +33,14 @@ export async function transactOn<Result>(
 
 /** Runs again, after a short random pause, what the server undid for a conflict with somebody else. */
 export async function retrying<Result>(
-  options: Pick<TransactOptions, 'isRetryable'>,
+  options: Pick<TransactOptions, 'isRetryable' | 'attempts'>,
   attempt: () => Promise<Result>,
 ): Promise<Result> {
   for (let count = 1; ; count += 1) {
     try {
       return await attempt()
     } catch (error) {
-      if (count >= ATTEMPTS || !options.isRetryable(error)) throw error
+      if (count >= (options.attempts ?? ATTEMPTS) || !options.isRetryable(error)) throw error
       await pause(randomInt(10, 100))
     }
   }
@@ -46,7 +51,7 @@ async function once<Result>(
   work: (tx: Tx) => Promise<Result>,
   options: TransactOptions,
 ): Promise<Result> {
-  await sql`begin`.execute(connection)
+  await (options.begin ?? sql`begin`).execute(connection)
   let result: Result
   try {
     result = await work(connection)

@@ -1,5 +1,6 @@
 import { REVOCATION_REASONS } from '@chancery/protocol'
 import type { Command, CommandOption } from './command.ts'
+import { REVOKING_OPTIONS } from './revoking.ts'
 
 /** Of every command that speaks for a node. */
 export const NODE_HOME_OPTION: CommandOption = {
@@ -138,12 +139,12 @@ export const enrollmentCommands: readonly Command[] = [
         choices: REVOCATION_REASONS,
       },
       { flags: '--file <file>', summary: 'File with one id per line; lines that start with # are comments.' },
-      { flags: '--yes', summary: 'Do not ask before acting.' },
+      ...REVOKING_OPTIONS,
     ],
     examples: [
       {
         line: 'chancery revoke 7d1c0f5a-2b3c-4d5e-8f60-718293a4b5c6 --reason cessation_of_operation',
-        summary: 'Asks, then revokes.',
+        summary: 'Shows what follows, asks, then revokes.',
       },
       { line: 'chancery revoke --file ids.txt --reason key_compromise --yes', summary: 'After an incident.' },
     ],

@@ -29,6 +29,21 @@ const PATHS = [
   'network-policy show',
   'network-policy publish',
   'network-policy rollback',
+  'attestation issue',
+  'attestation revoke',
+  'attestation list',
+  'attestation verify',
+  'treaty issue',
+  'treaty renew',
+  'treaty replace',
+  'treaty revoke',
+  'treaty list',
+  'treaty inspect',
+  'feed export',
+  'feed import',
+  'sovereign inspect',
+  'trust path',
+  'federation bootstrap',
   'completion',
 ]
 
@@ -75,8 +90,22 @@ describe('commands', () => {
       'operator revoke',
       'network-policy publish',
       'network-policy rollback',
+      'attestation issue',
+      'attestation revoke',
+      'treaty issue',
+      'treaty renew',
+      'treaty replace',
+      'treaty revoke',
+      'feed import',
+      'federation bootstrap',
     ])
     expect(named('authority start')?.needs).toBe('authority-host')
+  })
+
+  it('let every command that takes trust away be tried first', () => {
+    const names = ['revoke', 'operator revoke', 'attestation revoke', 'treaty replace', 'treaty revoke']
+    for (const name of names)
+      expect(flagsOf(named(name)?.options ?? []), name).toEqual(expect.arrayContaining(['--dry-run', '--yes']))
   })
 
   it('speak for a node where its home is named', () => {

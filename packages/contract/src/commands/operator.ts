@@ -1,4 +1,5 @@
 import type { Command } from './command.ts'
+import { REVOKING_OPTIONS } from './revoking.ts'
 
 export const operatorCommands: readonly Command[] = [
   {
@@ -8,9 +9,14 @@ export const operatorCommands: readonly Command[] = [
     arguments: [{ name: 'key_id', summary: 'Id of the key to revoke.', required: true }],
     options: [
       { flags: '--reason <text>', summary: 'Why, for the audit trail.', default: 'unspecified' },
-      { flags: '--yes', summary: 'Do not ask before acting.' },
+      ...REVOKING_OPTIONS,
     ],
-    examples: [{ line: 'chancery operator revoke ops-2 --reason left-the-team', summary: 'Asks, then revokes.' }],
+    examples: [
+      {
+        line: 'chancery operator revoke ops-2 --reason left-the-team',
+        summary: 'Shows what follows, asks, then revokes.',
+      },
+    ],
     needs: 'operator',
   },
 ]

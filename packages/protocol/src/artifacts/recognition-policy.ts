@@ -1,4 +1,4 @@
-import { compareCodePoints } from '../canonical/canonical-json.ts'
+import { sortCodePoints } from '../canonical/canonical-json.ts'
 import type { JsonValue } from '../canonical/json-value.ts'
 import { FormError } from '../reading/form-error.ts'
 import { arrayOf, closed, oneOf, readRecord, required, withDefault } from '../reading/shape.ts'
@@ -39,6 +39,6 @@ export function readRecognitionPolicy(value: JsonValue): RecognitionPolicy {
   const names = policy.recognized_issuers.map((each) => each.sovereign_id)
   // Two entries for one issuer would leave open which of them rules.
   if (new Set(names).size !== names.length) throw new FormError('recognized_issuers', 'names an issuer twice')
-  const ids = [...new Set(policy.revoked_attestation_ids)].sort(compareCodePoints)
+  const ids = sortCodePoints([...new Set(policy.revoked_attestation_ids)])
   return { ...policy, revoked_attestation_ids: ids }
 }

@@ -21,8 +21,8 @@ export async function verifySignature(
   if (bytes?.length !== 64) return false
   if (!isAcceptablePoint(bytes.subarray(0, 32)) || !isScalarInRange(bytes.subarray(32))) return false
   try {
-    const check = place === 'aside' ? (backend.verifyAside ?? backend.verify) : backend.verify
-    return await check.call(backend, key, message, bytes)
+    if (place === 'aside' && backend.verifyAside !== undefined) return await backend.verifyAside(key, message, bytes)
+    return await backend.verify(key, message, bytes)
   } catch {
     // A backend that cannot import a point off the curve throws; that is a "no", never an error of the caller.
     return false

@@ -74,7 +74,11 @@ export interface AttestationsArea {
   /** As operator. Repeated after an unknown outcome only with an idempotency key. */
   issue(request: AttestationRequest, options?: WriteOptions): Promise<Attestation>
   /** What would stop being accepted. */
-  revoke(id: string, request: { readonly reason?: string } & DryRun, options?: CallOptions): Promise<AttestationForecast>
+  revoke(
+    id: string,
+    request: { readonly reason?: string } & DryRun,
+    options?: CallOptions,
+  ): Promise<AttestationForecast>
   /** Final: the feed says so to other sovereigns. Repeating it keeps the first time and reason. */
   revoke(
     id: string,
@@ -157,7 +161,11 @@ export function attestationsArea({ call }: Connection): AttestationsArea {
       options,
     })
 
-  function revoke(id: string, request: { reason?: string } & DryRun, options?: CallOptions): Promise<AttestationForecast>
+  function revoke(
+    id: string,
+    request: { reason?: string } & DryRun,
+    options?: CallOptions,
+  ): Promise<AttestationForecast>
   function revoke(
     id: string,
     request?: { reason?: string } & RealRun,

@@ -133,7 +133,8 @@ const readAtlas = known({
 export function connectomeArea({ call }: Connection): ConnectomeArea {
   return {
     graph: (options) => call({ route: connectome.graph, read: json((value) => readGraph(value, '')), options }),
-    summary: (options) => call({ route: connectome.summary, read: json((value) => readConnectome(value, '')), options }),
+    summary: (options) =>
+      call({ route: connectome.summary, read: json((value) => readConnectome(value, '')), options }),
     trustPath: (from, to, options) =>
       call({
         route: connectome.trustPath,

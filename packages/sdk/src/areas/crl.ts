@@ -24,6 +24,8 @@ export type RevocationForecast = {
   readonly would_change: boolean
   /** With key_compromise also the other certificates of the node keys. */
   readonly certificates_revoked: Counted
+  /** Revoked before; only their reason would become key_compromise. */
+  readonly reasons_raised: Counted
   /** Agents that would leave the registry, by node key. */
   readonly agents_dropped: Counted
 }
@@ -47,6 +49,7 @@ const readForecast = known({
   dry_run: shape.required(isDryRun),
   would_change: shape.required(shape.boolean),
   certificates_revoked: shape.required(readCounted),
+  reasons_raised: shape.withDefault<Counted>(readCounted, { count: 0, sample: [] }),
   agents_dropped: shape.required(readCounted),
 })
 

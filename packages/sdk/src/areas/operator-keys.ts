@@ -20,7 +20,7 @@ export interface OperatorKeyRevocation {
 export type OperatorKeyForecast = {
   readonly dry_run: true
   readonly key_id: string
-  readonly would_revoke: boolean
+  readonly would_change: boolean
   readonly remaining_active_keys: number | null
 }
 
@@ -50,13 +50,11 @@ const readRevocation = known({
   remaining_active_keys: shape.withDefault<number | undefined>(count, undefined),
 })
 
-const readSaid = known({ already_revoked: shape.withDefault(shape.boolean, false) })
-
 const readForecast = known({
   dry_run: shape.required(isDryRun),
   key_id: shape.required(shape.string),
-  would_revoke: shape.required(shape.boolean),
-  remaining_active_keys: shape.required(shape.nullable(count)),
+  would_change: shape.required(shape.boolean),
+  remaining_active_keys: shape.withDefault(shape.nullable(count), null),
 })
 
 export function operatorKeysArea({ call }: Connection): OperatorKeysArea {
@@ -81,11 +79,7 @@ export function operatorKeysArea({ call }: Connection): OperatorKeysArea {
     return call({
       ...facts,
       body: given({ reason, dry_run: true }),
-      read: json((value): OperatorKeyForecast => {
-        // A key that was revoked before gets the answer of a repetition.
-        if (!readSaid(value, '').already_revoked) return readForecast(value, '')
-        return { dry_run: true, key_id: keyId, would_revoke: false, remaining_active_keys: null }
-      }),
+      read: json((value) => readForecast(value, '')),
     })
   }
   return { revoke }

@@ -8,23 +8,34 @@ import type { RequestHeaders } from './call.ts'
 const EMPTY: JsonObject = Object.freeze({})
 const NO_BYTES = new Uint8Array()
 
+/** Room for bodies that are being read, shared by all requests of the process. */
+export interface BodyRoom {
+  takeBytes(count: number): boolean
+  giveBytes(count: number): void
+}
+
 /** The raw body, size enforced from the declared length and again while reading (protocol/core 3). */
-export async function readBodyBytes(request: IncomingMessage, maxBytes: number): Promise<Uint8Array> {
+export async function readBodyBytes(request: IncomingMessage, maxBytes: number, room: BodyRoom): Promise<Uint8Array> {
   const declared = request.headers['content-length']
   if (declared === undefined && request.headers['transfer-encoding'] === undefined) return NO_BYTES
   if (declared !== undefined && Number(declared) > maxBytes) throw new Refusal('request_entity_too_large')
   const chunks: Buffer[] = []
   let size = 0
+  let taken = 0
   try {
     for await (const chunk of request as AsyncIterable<Buffer>) {
       size += chunk.length
       if (size > maxBytes) throw new Refusal('request_entity_too_large')
+      if (!room.takeBytes(chunk.length)) throw new Refusal('service_unavailable')
+      taken += chunk.length
       chunks.push(chunk)
     }
   } catch (error) {
     if (error instanceof Refusal) throw error
     // The caller went away or broke the framing: nobody is left to answer, but nothing may go on either.
     throw new Refusal('bad_request', {}, { cause: error })
+  } finally {
+    room.giveBytes(taken)
   }
   return chunks.length === 1 ? (chunks[0] ?? NO_BYTES) : Buffer.concat(chunks, size)
 }

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { REQUEST_ID_HEADER, Refusal, SECURITY_HEADERS } from '@chancery/contract'
 import type { ErrorCode } from '@chancery/contract'
@@ -7,6 +8,8 @@ const CODES: ReadonlyMap<string, ErrorCode> = new Map([
   ['HPE_HEADER_OVERFLOW', 'request_header_fields_too_large'],
   ['ERR_HTTP_REQUEST_TIMEOUT', 'request_timeout'],
 ])
+const LINGER_MS = 1000
+
 const REASONS: ReadonlyMap<number, string> = new Map([
   [400, 'Bad Request'],
   [408, 'Request Timeout'],
@@ -15,7 +18,10 @@ const REASONS: ReadonlyMap<number, string> = new Map([
 
 /** Answers what the parser could not read, in the same envelope as everything else, and closes the connection. */
 export function answerBrokenRequest(error: Error & { code?: string }, socket: Socket, requestId: string): void {
-  if (!socket.writable || error.code === 'ECONNRESET') {
+  // Node takes its own listener off a socket it gives away (CONNECT): a reset would otherwise end the process.
+  socket.on('error', () => socket.destroy())
+  // An answer still on its way on this connection must not be overtaken by this one.
+  if (!socket.writable || error.code === 'ECONNRESET' || hasPendingAnswer(socket)) {
     socket.destroy()
     return
   }
@@ -31,4 +37,29 @@ export function answerBrokenRequest(error: Error & { code?: string }, socket: So
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
   const status = answer.status ?? 400
   socket.end(`HTTP/1.1 ${status} ${REASONS.get(status) ?? 'Error'}\r\n${lines.join('')}\r\n${body.toString()}`)
+  // Half-open connections would fill the process: nobody has to finish reading this.
+  setTimeout(() => socket.destroy(), LINGER_MS).unref()
+}
+
+/** Node notes the answer a connection is busy with in this member; one of a whole request is not ours to overtake. */
+function hasPendingAnswer(socket: Socket & { readonly _httpMessage?: PendingAnswer | null }): boolean {
+  const pending = socket._httpMessage
+  return pending !== undefined && pending !== null && (pending.headersSent || pending.req.complete)
+}
+
+interface PendingAnswer {
+  readonly headersSent: boolean
+  readonly req: { readonly complete: boolean }
+}
+
+/** The same answer to a request whose expectation nobody can meet; here the platform has an answer object ready. */
+export function answerUnmetExpectation(response: ServerResponse, requestId: string): void {
+  const answer = toErrorAnswer(new Refusal('bad_request'), requestId)
+  const headers = {
+    ...SECURITY_HEADERS,
+    [REQUEST_ID_HEADER]: requestId,
+    'Content-Type': answer.contentType,
+    Connection: 'close',
+  }
+  response.writeHead(answer.status ?? 400, headers).end(answer.body)
 }

@@ -1,33 +1,84 @@
 import { Server } from 'node:net'
+import type { Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 
 const GRACE_MS = 300
 const STEP_MS = 50
 
-/** Counts requests in flight: bounded while running, awaited while draining. */
+export interface GateLimits {
+  /** Handlers at work at once. */
+  readonly inFlight: number
+  /** Bytes of bodies being read, over all requests. */
+  readonly bodyBytes: number
+  /** Connections of one address; 0 when a proxy stands in front and all come from it. */
+  readonly connectionsPerAddress: number
+}
+
+/** What one process takes on: places for handlers, room for bodies, connections per address; awaited while draining. */
 export class Gatekeeper {
-  readonly #maxInFlight: number
+  readonly #limits: GateLimits
+  readonly #connections = new Map<string, number>()
   #inFlight = 0
+  #exempt = 0
+  #answers = 0
+  #bodyBytes = 0
   #draining = false
 
-  constructor(maxInFlight: number) {
-    this.#maxInFlight = maxInFlight
+  constructor(limits: GateLimits) {
+    this.#limits = limits
   }
 
   get draining(): boolean {
     return this.#draining
   }
 
-  /** False when the process is full. Health routes are exempt: an overloaded instance must still say how it is. */
+  /** False when the process is full. Health routes have places of their own: an overloaded instance must say how it is. */
   enter(exempt: boolean): boolean {
-    if (!exempt && this.#inFlight >= this.#maxInFlight) return false
-    this.#inFlight += 1
+    if (exempt) this.#exempt += 1
+    else if (this.#inFlight >= this.#limits.inFlight) return false
+    else this.#inFlight += 1
     return true
   }
 
-  leave(): void {
-    this.#inFlight -= 1
+  leave(exempt: boolean): void {
+    if (exempt) this.#exempt -= 1
+    else this.#inFlight -= 1
+  }
+
+  /** Answers under way are awaited when draining, but hold no place: a slow reader must not keep others out. */
+  openAnswer(): void {
+    this.#answers += 1
+  }
+
+  closeAnswer(): void {
+    this.#answers -= 1
+  }
+
+  /** False when the bodies being read are already as large, together, as this process allows. */
+  takeBytes(count: number): boolean {
+    if (this.#bodyBytes + count > this.#limits.bodyBytes) return false
+    this.#bodyBytes += count
+    return true
+  }
+
+  giveBytes(count: number): void {
+    this.#bodyBytes -= count
+  }
+
+  /** Closes a connection beyond what one address may hold. */
+  admit(socket: Socket): void {
+    const { connectionsPerAddress } = this.#limits
+    const address = socket.remoteAddress ?? ''
+    if (connectionsPerAddress === 0 || address === '') return
+    const held = (this.#connections.get(address) ?? 0) + 1
+    this.#connections.set(address, held)
+    socket.once('close', () => {
+      const left = (this.#connections.get(address) ?? 1) - 1
+      if (left === 0) this.#connections.delete(address)
+      else this.#connections.set(address, left)
+    })
+    if (held > connectionsPerAddress) socket.destroy()
   }
 
   /**
@@ -39,7 +90,7 @@ export class Gatekeeper {
     // net's close, not http's: the latter also closes idle connections at once, and with them requests on their way.
     Server.prototype.close.call(app.server)
     await pause(GRACE_MS)
-    while (this.#inFlight > 0) await pause(STEP_MS)
+    while (this.#inFlight + this.#exempt + this.#answers > 0) await pause(STEP_MS)
     app.server.closeIdleConnections()
     await pause(STEP_MS)
     app.server.closeAllConnections()

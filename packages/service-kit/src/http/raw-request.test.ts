@@ -199,6 +199,31 @@ describe('raw HTTP', () => {
   })
 
   describe('whatever was sent', () => {
+    it('a caller that resets its connection after CONNECT, Expect or broken framing does not end the process', async () => {
+      const openings = [
+        'CONNECT a:1 HTTP/1.1\r\nHost: x\r\n\r\n',
+        request('GET /healthz', ['Expect: a miracle']),
+        'NONSENSE\r\n\r\n',
+      ]
+      for (const opening of openings) {
+        for (let i = 0; i < 10; i += 1) {
+          const wire = await Wire.open(edge.port)
+          wire.send(opening)
+          await new Promise((resolve) => setTimeout(resolve, 2))
+          wire.socket.resetAndDestroy()
+        }
+      }
+      expect((await once(edge.port, request('GET /healthz'))).status).toBe(200)
+    })
+
+    it('callers that withhold their bodies keep nobody else out', async () => {
+      const wires = await Promise.all(Array.from({ length: 300 }, () => Wire.open(edge.port)))
+      for (const wire of wires) wire.send(request('POST /echo', ['Content-Length: 2']))
+      await new Promise((resolve) => setTimeout(resolve, 50))
+      expect((await once(edge.port, request('GET /echo'))).status).toBe(200)
+      for (const wire of wires) wire.end()
+    })
+
     it('an expectation nobody knows is refused in the envelope', async () => {
       const reply = await once(edge.port, request('GET /healthz', ['Expect: a miracle']))
       expect([400, 417]).toContain(reply.status)

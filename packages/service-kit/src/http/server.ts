@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { CONTENT_TYPES, LIMITS, REQUEST_ID_HEADER, Refusal, SECURITY_HEADERS, SERVER_LIMITS } from '@chancery/contract'
 import type { Route } from '@chancery/contract'
@@ -13,7 +13,7 @@ import type { Binding, Guard, HandlerAnswer } from './bind.ts'
 import { readBody, readBodyBytes } from './body.ts'
 import { toRequestHeaders } from './call.ts'
 import type { Call } from './call.ts'
-import { answerBrokenRequest } from './broken-request.ts'
+import { answerBrokenRequest, answerUnmetExpectation } from './broken-request.ts'
 import { toErrorAnswer } from './error-envelope.ts'
 import { Gatekeeper } from './gatekeeper.ts'
 import { MalformedRequest } from './malformed-request.ts'
@@ -46,7 +46,11 @@ export interface HttpServer {
 /** The HTTP edge: strict reading, one pipeline for every route, one envelope for every failure. */
 export function createServer<Context>(options: ServerOptions<Context>): HttpServer {
   const { bindings, ids, log } = options
-  const gate = new Gatekeeper(SERVER_LIMITS.inFlightRequests)
+  const gate = new Gatekeeper({
+    inFlight: SERVER_LIMITS.inFlightRequests,
+    bodyBytes: SERVER_LIMITS.bufferedBodyBytes,
+    connectionsPerAddress: options.proxyHops > 0 ? 0 : SERVER_LIMITS.connectionsPerAddress,
+  })
   const app = fastify({
     logger: false,
     genReqId: (raw: IncomingMessage) => requestIdOf(raw, ids),
@@ -76,6 +80,7 @@ export function createServer<Context>(options: ServerOptions<Context>): HttpServ
   // Unlimited here: Node would drop headers beyond a limit in silence; raw-request.ts counts and refuses.
   app.server.maxHeadersCount = 0
   app.server.maxConnections = SERVER_LIMITS.connections
+  app.server.on('connection', (socket: Socket) => gate.admit(socket))
   app.server.on('connect', (_request: IncomingMessage, socket: Socket) =>
     answerBrokenRequest(new Error('CONNECT'), socket, ids.uuid()),
   )
@@ -87,8 +92,8 @@ export function createServer<Context>(options: ServerOptions<Context>): HttpServ
     if (request.raw.headers['content-type'] !== undefined) request.raw.headers['content-type'] = CONTENT_TYPES.json
     done()
   })
-  app.server.on('checkExpectation', (request: IncomingMessage) =>
-    answerBrokenRequest(new Error('Expect'), request.socket, ids.uuid()),
+  app.server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) =>
+    answerUnmetExpectation(response, ids.uuid()),
   )
   app.setErrorHandler((error, request, reply) => {
     log.error('request failed outside its handler', { request_id: request.id, error })
@@ -101,7 +106,7 @@ export function createServer<Context>(options: ServerOptions<Context>): HttpServ
     app.route({
       method: route.method === 'GET' ? ['GET', 'HEAD'] : [route.method],
       url: toFrameworkPath(route),
-      handler: (request, reply) => respond(request, reply, route, () => serve(binding, request, options)),
+      handler: (request, reply) => respond(request, reply, route, () => serve(binding, request, options, gate)),
     })
   }
   app.setNotFoundHandler((request, reply) => respond(request, reply, undefined, () => answerUnrouted(request, served)))
@@ -113,14 +118,11 @@ export function createServer<Context>(options: ServerOptions<Context>): HttpServ
     answerRequest: () => Promise<HandlerAnswer> | HandlerAnswer,
   ): Promise<FastifyReply> {
     const started = performance.now()
-    const exempt = route?.limit === 'none'
     let answer: HandlerAnswer
-    const admitted = gate.enter(exempt)
-    // In flight until the last byte has left: draining must not cut an answer off from a slow reader.
-    if (admitted) reply.raw.once('close', () => gate.leave())
+    gate.openAnswer()
+    reply.raw.once('close', () => gate.closeAnswer())
     const isLast = requestsOn(request.raw.socket) >= SERVER_LIMITS.requestsPerConnection
     try {
-      if (!admitted) throw new Refusal('service_unavailable')
       answer = await answerRequest()
     } catch (error) {
       const refusal = error instanceof Refusal ? error : options.translate(error)
@@ -135,6 +137,7 @@ export function createServer<Context>(options: ServerOptions<Context>): HttpServ
     if (isLast) reply.header('Connection', 'close')
     const status = answer instanceof Answer ? (answer.status ?? route?.success ?? 200) : (route?.success ?? 200)
     options.observe(route, status, (performance.now() - started) / 1000)
+    cutSlowReader(reply)
     return send(reply, request.id, request.method, answer, status, gate.draining)
   }
 
@@ -146,12 +149,13 @@ async function serve<Context>(
   binding: Binding<Context>,
   request: FastifyRequest,
   options: ServerOptions<Context>,
+  gate: Gatekeeper,
 ): Promise<HandlerAnswer> {
   const { route } = binding
   checkRawRequest(request.raw)
   const { path, query } = readTarget(request.raw.url ?? '')
   const headers = toRequestHeaders(request.raw.rawHeaders)
-  const bytes = await readBodyBytes(request.raw, bodyLimit(route, options.maxRequestBytes))
+  const bytes = await readBodyBytes(request.raw, bodyLimit(route, options.maxRequestBytes), gate)
   const opened: Omit<Call, 'body'> = {
     requestId: request.id,
     routeId: route.id,
@@ -169,18 +173,31 @@ async function serve<Context>(
       return originOf(request.raw, headers.all.bind(headers), options.proxyHops)
     },
   }
-  await options.guard.limit(opened, route)
-  const body = readBody(bytes, headers, route)
-  const call = await options.guard.authorize(Object.assign(opened, { body }), route)
-  return withinDeadline(binding.handle(call, options.context))
+  // A place is taken once the body is here: whoever withholds it keeps nobody else out.
+  const exempt = route.limit === 'none'
+  if (!gate.enter(exempt)) throw new Refusal('service_unavailable')
+  try {
+    await options.guard.limit(opened, route)
+    const body = readBody(bytes, headers, route)
+    const call = await options.guard.authorize(Object.assign(opened, { body }), route)
+    return await withinDeadline(binding.handle(call, options.context), route)
+  } finally {
+    gate.leave(exempt)
+  }
+}
+
+/** An answer nobody takes is given up: it would hold its bytes and its connection for ever. */
+function cutSlowReader(reply: FastifyReply): void {
+  reply.raw.setTimeout(SERVER_LIMITS.answerIdleSeconds * 1000, () => reply.raw.destroy())
 }
 
 /** A handler that hangs must not keep its caller and its place for ever; what it was doing may still finish. */
-async function withinDeadline(work: Promise<HandlerAnswer> | HandlerAnswer): Promise<HandlerAnswer> {
+async function withinDeadline(work: Promise<HandlerAnswer> | HandlerAnswer, route: Route): Promise<HandlerAnswer> {
   if (!(work instanceof Promise)) return work
   const late = Promise.withResolvers<never>()
   const timer = setTimeout(
-    () => late.reject(new Refusal('service_unavailable')),
+    // A write may still be committed: the caller must look before repeating.
+    () => late.reject(new Refusal('service_unavailable', route.method === 'GET' ? {} : { outcome: 'unknown' })),
     SERVER_LIMITS.handlerDeadlineSeconds * 1000,
   )
   try {

@@ -62,13 +62,19 @@ describe('a request target', () => {
       '/HEALTHZ',
       '/healthz;',
       '/healthz%2F',
-      '/healthz%00',
       '/',
       '/things',
       '/things/a/b',
     ])('%s is 404: nothing is merged, resolved or guessed', async (target) => {
       expectRefused(await get(target), 404, 'not_found')
     })
+
+    it.each(['/healthz%00', '/things/%00', '/healthz?a=%00'])(
+      '%s is 400: a NUL has no place in any text',
+      async (target) => {
+        expectRefused(await get(target), 400, 'bad_request')
+      },
+    )
 
     it.each([
       '/things/%ff',

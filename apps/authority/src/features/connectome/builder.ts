@@ -107,6 +107,8 @@ class GraphWorker {
     const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
     this.#worker = new Worker(new URL(`./graph-worker.${extension}`, import.meta.url), {
       workerData: { place: office.settings.storePlace },
+      // The environment may hold the signing seed.
+      env: {},
     })
     this.#worker.on('message', (reply: GraphReply) => {
       const waiting = this.#waiting.get(reply.id)

@@ -1,14 +1,17 @@
 import { Refusal } from '@chancery/contract'
+import type { Instant } from '@chancery/protocol'
 import { Batcher } from '@chancery/service-kit'
 import type { Office } from '../../office.ts'
 import { LockTimeout } from '../../store/database.ts'
 import { translateStoreError } from '../../store/open.ts'
 import { revokeTogether } from './revocation.ts'
+import type { CrlVersion } from './store.ts'
 import type { Revocation, RevocationOutcome } from './revocation.ts'
 
 /** The entries of one version, spelled and joined. */
 export interface KeptEntries {
   readonly sequence: number
+  readonly issuedAt: Instant
   readonly text: string
   readonly count: number
 }
@@ -18,9 +21,15 @@ export class CrlDesk {
   #kept: KeptEntries | undefined
   #revocations: Batcher<Revocation, RevocationOutcome> | undefined
 
-  /** The entries of exactly this version, when this process published it. */
-  remembered(sequence: number | undefined): KeptEntries | undefined {
-    return this.#kept !== undefined && this.#kept.sequence === sequence ? this.#kept : undefined
+  /**
+   * The entries of exactly this version, when this process published it. A failover may have lost that one and given
+   * its number to another, so time and count must agree, too.
+   */
+  remembered(version: CrlVersion | undefined): KeptEntries | undefined {
+    const kept = this.#kept
+    const isSame =
+      kept?.sequence === version?.sequence && kept?.issuedAt === version?.issuedAt && kept?.count === version?.entries
+    return isSame ? kept : undefined
   }
 
   /** Called after COMMIT only: a version that was rolled back never existed. */

@@ -50,7 +50,7 @@ export async function publishVersion(
   const details = { sequence, entries: count, cause: change.cause, ...change.details }
   await recordAudit(tx, office, { type: 'crl_published', details })
   faultPoint('crl-stored')
-  return { version, kept: { sequence, text: entries, count }, text }
+  return { version, kept: { sequence, issuedAt: now, text: entries, count }, text }
 }
 
 /** Appends to what this process remembers of the last version, or asks the database for everything. */
@@ -61,7 +61,7 @@ async function gatherEntries(
   change: Change,
   pruned: boolean,
 ): Promise<{ readonly text: string; readonly count: number }> {
-  const kept = office.crl.remembered(previous?.sequence)
+  const kept = office.crl.remembered(previous)
   if (kept === undefined || pruned || change.rewritten) return joinEntries(office.store, tx)
   const parts = change.appended.map((entry) => entry.entry_json)
   return { text: [...(kept.text === '' ? [] : [kept.text]), ...parts].join(','), count: kept.count + parts.length }

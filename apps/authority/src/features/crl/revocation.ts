@@ -1,7 +1,7 @@
 import { Refusal } from '@chancery/contract'
 import { readInstant, writeInstant, writeJson, writeSortable } from '@chancery/protocol'
 import type { JsonObject, RevocationReason } from '@chancery/protocol'
-import { recordAudit } from '../../audit/record.ts'
+import { recordAudits } from '../../audit/record.ts'
 import { faultPoint } from '#faults'
 import type { Office } from '../../office.ts'
 import type { Tx } from '../../store/database.ts'
@@ -101,9 +101,11 @@ async function publishChange(
     details: {},
   }
   const published = await publishVersion(tx, office, previous, sequence, change)
-  for (const event of gathered.events) {
-    await recordAudit(tx, office, { type: 'certificate_revoked', details: { ...event, crl_sequence: sequence } })
-  }
+  const events = gathered.events.map((event) => ({
+    type: 'certificate_revoked' as const,
+    details: { ...event, crl_sequence: sequence },
+  }))
+  await recordAudits(tx, office, events)
   return published
 }
 
@@ -159,11 +161,8 @@ async function withdraw(
     writeSortable(revokedAt),
     reason,
   )
-  if (fresh.length > 0)
-    await dropAgents(
-      tx,
-      fresh.map((certificate) => certificate.node_public_key),
-    )
+  // A lost key announces nothing any more, whichever of its certificates was still in use.
+  await dropAgents(tx, reason === 'key_compromise' ? keys : fresh.map((certificate) => certificate.node_public_key))
   for (const certificate of fresh) {
     gathered.entries.set(certificate.cert_id, toEntry(office, certificate, writeInstant(revokedAt), reason))
     gathered.events.push({ cert_id: certificate.cert_id, reason, ...cause })

@@ -1,6 +1,6 @@
 import { CRL_REFRESH_MARGIN, writeSortable } from '@chancery/protocol'
 import type { Instant, JsonObject } from '@chancery/protocol'
-import { recordAudit } from '../../audit/record.ts'
+import { recordAudits } from '../../audit/record.ts'
 import type { Office } from '../../office.ts'
 import { mayMakeSignatures } from '../../signing/seal.ts'
 import type { Stamps } from '../../store/database.ts'
@@ -48,10 +48,11 @@ export async function keepCurrent(office: Office, details: JsonObject, lease?: L
       rewritten: false,
       details,
     })
-    for (const { cert_id } of appended) {
-      const event = { cert_id, reason: 'superseded', crl_sequence: sequence, ...details }
-      await recordAudit(tx, office, { type: 'certificate_revoked', details: event })
-    }
+    const events = appended.map(({ cert_id }) => ({
+      type: 'certificate_revoked' as const,
+      details: { cert_id, reason: 'superseded', crl_sequence: sequence, ...details },
+    }))
+    await recordAudits(tx, office, events)
     return published
   })
   if (kept !== undefined) office.crl.remember(kept)

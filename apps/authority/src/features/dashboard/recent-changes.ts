@@ -48,7 +48,8 @@ const SHOWN: Readonly<
   },
 }
 
-export async function listRecentChanges(db: Tx): Promise<readonly JsonObject[]> {
+/** With a confidential membership the ids of attestations are left out: each opens the record behind it. */
+export async function listRecentChanges(db: Tx, isMembershipPublic: boolean): Promise<readonly JsonObject[]> {
   const rows = await db
     .selectFrom('audit_events')
     .select('event_json')
@@ -56,16 +57,18 @@ export async function listRecentChanges(db: Tx): Promise<readonly JsonObject[]> 
     .orderBy('created_at', 'desc')
     .limit(NEWEST)
     .execute()
-  return rows.map((row) => describe(readJson(row.event_json)))
+  return rows.map((row) => describe(readJson(row.event_json), isMembershipPublic))
 }
 
-function describe(event: JsonValue): JsonObject {
+function describe(event: JsonValue, isMembershipPublic: boolean): JsonObject {
   const record = isJsonObject(event) ? event : {}
   const event_type = textOf(record['event_type'])
   const created_at = textOf(record['created_at'])
   const shown = SHOWN[event_type as AuditEventType]
   const facts = isJsonObject(record['details']) ? record['details'] : {}
-  const known = (shown?.fields ?? []).filter((name) => Object.hasOwn(facts, name))
+  const known = (shown?.fields ?? []).filter(
+    (name) => Object.hasOwn(facts, name) && (isMembershipPublic || name !== 'attestation_id'),
+  )
   return {
     event_type,
     created_at,

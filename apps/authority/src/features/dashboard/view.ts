@@ -4,7 +4,6 @@ import type { Call } from '@chancery/service-kit'
 import { baseUrl } from '../../base-url.ts'
 import type { Office } from '../../office.ts'
 import type { TreatySummary } from '../connectome/index.ts'
-import { checkReadiness } from '../health/index.ts'
 import { describeFeeds } from './feeds.ts'
 import type { FeedSummary } from './feeds.ts'
 import { listRecentChanges } from './recent-changes.ts'
@@ -27,12 +26,12 @@ export async function view(call: Call, office: Office): Promise<JsonObject> {
   const { db, backend } = office.store
   const now = office.clock.now()
   const [readiness, built, feeds, active, tracked, recent] = await Promise.all([
-    checkReadiness(office),
+    office.readiness.read(),
     office.connectome.current(office),
     describeFeeds(db, now),
     office.enrollment.count.read(),
     office.enrollment.tracked.read(),
-    listRecentChanges(db),
+    listRecentChanges(db, office.settings.publicAttestationList),
   ])
   const treaties = built.treatyTable
   const base = baseUrl(call, office)

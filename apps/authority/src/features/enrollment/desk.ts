@@ -26,6 +26,8 @@ export interface EnrollmentDesk {
   readonly count: AdaptiveCount
   /** How many certificates are not revoked. */
   readonly tracked: AdaptiveCount
+  readonly issued: AdaptiveCount
+  readonly revoked: AdaptiveCount
   close(): Promise<void>
 }
 
@@ -50,6 +52,8 @@ export function openEnrollmentDesk(store: Store, clock: Clock): EnrollmentDesk {
     notices: new Coalesced(() => readNotices(store.db)),
     count: new AdaptiveCount(clock, () => countActiveNodes(store.db, clock.now())),
     tracked: new AdaptiveCount(clock, () => countCertificates(store.db, 'issued')),
+    issued: new AdaptiveCount(clock, () => countCertificates(store.db)),
+    revoked: new AdaptiveCount(clock, () => countCertificates(store.db, 'revoked')),
     async close() {
       await Promise.all([invites.close(), joins.close(), heartbeats.close()])
     },

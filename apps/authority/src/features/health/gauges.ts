@@ -1,6 +1,5 @@
 import type { Office } from '../../office.ts'
 import { findActiveVersion } from '../crl/index.ts'
-import { countActiveNodes, countCertificates } from '../enrollment/index.ts'
 
 /** The numbers of protocol/core 22.2 that are counted from the database when somebody asks. */
 export function registerGauges(office: Office): void {
@@ -9,17 +8,17 @@ export function registerGauges(office: Office): void {
   registry.gauge({
     name: 'chancery_issued_certs_total',
     help: 'Certificates ever issued.',
-    collect: () => countCertificates(db),
+    collect: () => office.enrollment.issued.read(),
   })
   registry.gauge({
     name: 'chancery_active_nodes',
     help: 'Certificates in use: heard of within the active-node window.',
-    collect: () => countActiveNodes(db, office.clock.now()),
+    collect: () => office.enrollment.count.read(),
   })
   registry.gauge({
     name: 'chancery_revoked_certs_total',
     help: 'Certificates with status revoked.',
-    collect: () => countCertificates(db, 'revoked'),
+    collect: () => office.enrollment.revoked.read(),
   })
   registry.gauge({
     name: 'chancery_crl_sequence',

@@ -8,5 +8,5 @@ import type { Office } from '../../office.ts'
  */
 export async function metrics(_call: Call, office: Office): Promise<Answer> {
   const { registry } = office.metrics
-  return new Answer(await registry.render(), registry.contentType)
+  return new Answer(await office.metricsText.read(), registry.contentType)
 }

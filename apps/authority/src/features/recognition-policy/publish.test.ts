@@ -111,7 +111,7 @@ describe('POST /admin/recognition-policy', () => {
   describe('422', () => {
     const issuer = (change: JsonObject): JsonObject => ({
       ...POLICY,
-      recognized_issuers: [{ ...POLICY.recognized_issuers[0], ...change } as JsonObject],
+      recognized_issuers: [{ ...POLICY.recognized_issuers[0], ...change }],
     })
     it.each<[string, JsonObject]>([
       ['nothing', {}],

@@ -1,4 +1,3 @@
-import { Refusal } from '@chancery/contract'
 import {
   MAX_FEED_IDS,
   draftRevocationFeed,
@@ -23,11 +22,13 @@ export async function publishOwnFeed(
   office: Office,
   revoked: readonly { readonly attestation_id: string; readonly revocation_reason: string | null }[],
 ): Promise<OwnFeed> {
-  // A longer feed would be refused by every reader, ours included (docs/decisions/0011).
-  if (revoked.length > MAX_FEED_IDS) throw new Refusal('conflict')
-  if (revoked.length > MAX_FEED_IDS * 0.8)
-    office.log.error('the revocation feed is nearly full', { alarm: true, ids: revoked.length })
   const previous = await findOwnFeed(tx)
+  if (revoked.length > MAX_FEED_IDS * 0.8) {
+    office.log.error('the revocation feed is nearly full or full', { alarm: true, ids: revoked.length })
+  }
+  // A longer feed would be refused by every reader, ours included. The withdrawal itself holds all the same: this
+  // authority refuses the attestation from now on, and the alarm says that others cannot be told (decision 0011).
+  if (revoked.length > MAX_FEED_IDS && previous !== undefined) return previous
   const sequence = previous === undefined ? revoked.length : previous.sequence + 1
   const floor = readInstant(previous?.issued_at ?? '') ?? 0n
   const now = office.clock.now()

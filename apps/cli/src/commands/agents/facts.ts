@@ -1,11 +1,11 @@
 import { resolve } from 'node:path'
-import type { JsonObject } from '@chancery/protocol'
 import type { AgentFacts } from '@chancery/sdk'
 import type { CommandContext } from '../../context.ts'
 import { misuse } from '../../failure.ts'
 import { readBytes } from '../../files.ts'
 import { wholeNumberOrDefault } from '../../numbers.ts'
 import type { Options } from '../../options.ts'
+import { readPairs } from '../../pairs.ts'
 import { capabilityProblem, readCard } from './card.ts'
 import type { CardFacts } from './card.ts'
 import { readEndpoint } from './endpoint.ts'
@@ -36,7 +36,7 @@ export async function readAgentFacts(
     network_name,
     capabilities,
     endpoint,
-    metadata: { ...card?.metadata, ...readMetadata(options.list('metadata')) },
+    metadata: { ...card?.metadata, ...readPairs(options, 'metadata') },
     lifetimeSeconds: wholeNumberOrDefault(options, 'lifetime-seconds', SHORTEST_LIFETIME, 86_400),
   }
 }
@@ -61,16 +61,4 @@ function readCapabilities(given: readonly string[], card: CardFacts | undefined)
     if (problem !== undefined) throw misuse(`--capability: ${JSON.stringify(tag)} ${problem}.`)
   }
   return [...new Set(given)]
-}
-
-function readMetadata(given: readonly string[]): JsonObject {
-  const metadata: Record<string, string> = Object.create(null) as Record<string, string>
-  for (const pair of given) {
-    const cut = pair.indexOf('=')
-    const name = pair.slice(0, Math.max(cut, 0))
-    if (name === '') throw misuse('--metadata must read <name>=<value>.')
-    if (Object.hasOwn(metadata, name)) throw misuse(`--metadata names ${JSON.stringify(name)} twice.`)
-    metadata[name] = pair.slice(cut + 1)
-  }
-  return metadata
 }

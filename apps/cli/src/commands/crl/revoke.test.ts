@@ -30,8 +30,9 @@ async function reasonOf(certId: string): Promise<string | undefined> {
 describe('revoke', () => {
   it('puts a certificate into the list', async () => {
     const { certId } = await joined()
-    const { code, stdout } = await network.asOperator(`revoke ${certId} --reason cessation_of_operation --yes`)
+    const { code, stdout, stderr } = await network.asOperator(`revoke ${certId} --reason cessation_of_operation --yes`)
     expect(code).toBe(0)
+    expect(stderr).toBe(`Would stop being trusted: 1 certificate: ${certId}\nWould leave the registry: 0 agents\n`)
     expect(stdout).toMatch(
       /^Revoked 1 certificate\.\n {2}reason {2}cessation_of_operation\n {2}list {4}number \d+, with \d+ entr(y|ies)\n$/,
     )
@@ -77,8 +78,19 @@ describe('revoke', () => {
 
   it('may be repeated', async () => {
     const { certId } = await joined()
-    const first = (await network.asOperator(`revoke ${certId} --yes --json`)).json()
-    expect((await network.asOperator(`revoke ${certId} --yes --json`)).json()).toEqual(first)
+    const { forecast, ...first } = (await network.asOperator(`revoke ${certId} --yes --json`)).json()
+    expect(forecast).toMatchObject({ would_change: true })
+    const again = (await network.asOperator(`revoke ${certId} --yes --json`)).json()
+    expect(again).toEqual({ ...first, forecast: expect.objectContaining({ would_change: false }) as unknown })
+  })
+
+  it('only shows what would follow with --dry-run', async () => {
+    const { certId } = await joined()
+    const { code, stdout } = await network.asOperator(`revoke ${certId} --dry-run`)
+    expect(code).toBe(0)
+    expect(stdout).toContain(`1 certificate: ${certId}`)
+    expect(stdout).toContain('Nothing was changed.')
+    expect(await reasonOf(certId)).toBeUndefined()
   })
 
   it('changes nothing when one id is unknown, and names it', async () => {
@@ -90,7 +102,7 @@ describe('revoke', () => {
   })
 
   it('asks first, and says what a lost key means', async () => {
-    const { certId } = await joined()
+    const [{ certId }, other] = [await joined(), await joined()]
     const questions: string[] = []
     const confirm = (question: string): Promise<boolean> => {
       questions.push(question)
@@ -98,10 +110,10 @@ describe('revoke', () => {
     }
     const options = { isTTY: true, prompts: { confirm } }
     expect((await network.asOperator(`revoke ${certId} --reason key_compromise`, options)).code).toBe(1)
-    await network.asOperator('revoke a b c', options)
+    await network.asOperator(`revoke ${certId} ${other.certId}`, options)
     expect(questions).toEqual([
       `Revoke certificate ${certId} at ${network.na.url} (key_compromise)? Every other certificate of the same node keys goes with it, and the keys are barred. This cannot be undone.`,
-      `Revoke 3 certificates at ${network.na.url} (unspecified)? This cannot be undone.`,
+      `Revoke 2 certificates at ${network.na.url} (unspecified)? This cannot be undone.`,
     ])
     expect(await reasonOf(certId)).toBeUndefined()
   })
@@ -129,6 +141,13 @@ describe('revoke', () => {
   })
 })
 
+const FORESEEN = {
+  dry_run: true,
+  would_change: true,
+  certificates_revoked: { count: 1000, sample: ['c-0'] },
+  agents_dropped: { count: 0, sample: [] },
+}
+
 it('says how far it came when a later call fails', async () => {
   const world = await World.make()
   await world.run('init --home na --network EXAMPLE-NET')
@@ -136,12 +155,15 @@ it('says how far it came when a later call fails', async () => {
     readPublicKeyFile(await readFile(world.path('na', 'keys', name), 'utf8'))?.value ?? ''
   const server = await standIn(
     { audience: await key('network-authority.pub'), operator: await key('operator.pub') },
-    (_asked, count) =>
-      count === 1 ? { json: { crl_sequence: 1, revoked_count: 1000 } } : refused('certificate_not_found'),
+    ({ body }, count) => {
+      if (body['dry_run'] === true) return { json: FORESEEN }
+      return count === 3 ? { json: { crl_sequence: 1, revoked_count: 1000 } } : refused('certificate_not_found')
+    },
   )
   await writeFile(world.path('ids'), Array.from({ length: 1500 }, (_each, index) => `c-${index}`).join('\n'))
   const { code, stderr } = await world.run(`revoke --file ids --yes --config na/chancery.toml --url ${server.url}`)
   expect(code).toBe(1)
+  expect(stderr).toContain('Would stop being trusted: at most 2000 certificates: c-0, and 1999 more')
   expect(stderr).toContain('1000 of 1500 certificates are revoked; then: No certificate with this id')
   await server.close()
   await world.remove()

@@ -1,13 +1,14 @@
 import { resolve } from 'node:path'
 import { REVOCATION_REASONS, isPlainText } from '@chancery/protocol'
 import type { RevocationReason } from '@chancery/protocol'
-import type { Client, RevocationResult } from '@chancery/sdk'
+import type { Client, Counted, RevocationForecast, RevocationResult } from '@chancery/sdk'
 import { connectAsOperator } from '../../connection.ts'
 import type { Connection } from '../../connection.ts'
-import { requireConsent } from '../../confirm.ts'
 import type { CommandContext, Result } from '../../context.ts'
 import { explain } from '../../explain.ts'
 import { Failure, misuse } from '../../failure.ts'
+import { countedText, foreseeThenAsk } from '../../foresee.ts'
+import type { Forecast } from '../../foresee.ts'
 import { readText } from '../../files.ts'
 import { findCertificate } from '../../node-home.ts'
 import type { Arguments, Options } from '../../options.ts'
@@ -21,7 +22,11 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const ids = await readIds(context.cwd, args.list('certificate'), options.text('file'))
   const reason = readReason(options.textOrDefault('reason'))
   const connection = await connectAsOperator(context, options)
-  await requireConsent(context, options, question(ids, reason, connection.url))
+  const { forecast, only } = await foreseeThenAsk(context, options, {
+    foresee: () => foreseeAll(connection, ids, reason),
+    question: question(ids, reason, connection.url),
+  })
+  if (only !== undefined) return only
   const done = await revokeAll(context, connection, ids, reason)
   const rows = fields(
     [
@@ -33,7 +38,8 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
     ],
     context.style,
   )
-  const data = { revoked: ids.length, reason, crl_sequence: done.crl_sequence, revoked_count: done.revoked_count }
+  const { crl_sequence, revoked_count } = done
+  const data = { revoked: ids.length, reason, crl_sequence, revoked_count, forecast: forecast.data }
   return { data, text: `${context.style.good('Revoked')} ${counted(ids.length)}.\n${rows}` }
 }
 
@@ -73,6 +79,40 @@ function question(ids: readonly string[], reason: RevocationReason, url: string)
       ? ' Every other certificate of the same node keys goes with it, and the keys are barred.'
       : ''
   return `Revoke ${what} at ${url} (${reason})?${more} This cannot be undone.`
+}
+
+/** Every part is asked for before the first is sent: an unknown id anywhere then changes nothing at all. */
+async function foreseeAll(connection: Connection, ids: readonly string[], reason: RevocationReason): Promise<Forecast> {
+  const parts: RevocationForecast[] = []
+  for (let at = 0; at < ids.length; at += PER_CALL) {
+    const chunk = ids.slice(at, at + PER_CALL) as [string, ...string[]]
+    parts.push(await connection.ask((client) => client.crl.revoke({ cert_ids: chunk, reason, dryRun: true })))
+  }
+  const certificates = sum(parts.map((part) => part.certificates_revoked))
+  const raised = sum(parts.map((part) => part.reasons_raised))
+  const agents = sum(parts.map((part) => part.agents_dropped))
+  const wouldChange = parts.some((part) => part.would_change)
+  const data = {
+    dry_run: true,
+    would_change: wouldChange,
+    certificates_revoked: certificates,
+    reasons_raised: raised,
+    agents_dropped: agents,
+  }
+  // Parts may name the same agent twice: two certificates of one key.
+  const most = parts.length > 1 ? 'at most ' : ''
+  const lines = [
+    `Would stop being trusted: ${most}${countedText(certificates, 'certificate')}`,
+    `Would leave the registry: ${most}${countedText(agents, 'agent')}`,
+    ...(raised.count === 0 ? [] : [`Revoked before, now for ${reason}: ${most}${countedText(raised, 'certificate')}`]),
+  ]
+  return { data, lines: wouldChange ? lines : ['All of them are revoked already.'] }
+}
+
+function sum(parts: readonly Counted[]): Counted {
+  const count = parts.reduce((all, part) => all + part.count, 0)
+  const sample = [...new Set(parts.flatMap((part) => part.sample))]
+  return { count, sample: sample.slice(0, 20) }
 }
 
 /** One call after the other. A failure says how far it came: what was done stays done, and repeating does no harm. */

@@ -1,16 +1,10 @@
 import { stat } from 'node:fs/promises'
-import { resolve } from 'node:path'
 import { verifyGenesisBlock } from '@chancery/protocol'
 import type { GenesisBlock } from '@chancery/protocol'
 import type { Config } from '../../config.ts'
-import { Failure, misuse } from '../../failure.ts'
-import { genesisFingerprint, loadVerifiedGenesis } from '../../genesis-file.ts'
-
-/** A genesis block somebody vouched for, by fingerprint, and where that was said. */
-export interface Pin {
-  readonly fingerprint: string
-  readonly said: string
-}
+import { Failure } from '../../failure.ts'
+import { genesisFingerprint, pinOf, readPin } from '../../genesis-file.ts'
+import type { Pin } from '../../genesis-file.ts'
 
 export interface PinSources {
   readonly cwd: string
@@ -24,19 +18,11 @@ export interface PinSources {
 /** Every place that names the network. All of them must agree with what the authority serves. */
 export async function findPins({ cwd, given, kept, config }: PinSources): Promise<readonly Pin[]> {
   const pins: Pin[] = []
-  if (given !== undefined && /^sha256:/i.test(given)) {
-    if (!/^sha256:[0-9a-f]{64}$/i.test(given))
-      throw misuse('A fingerprint reads sha256: and 64 hexadecimal digits.', 'See: chancery genesis verify <file>')
-    pins.push({ fingerprint: given.toLowerCase(), said: '--genesis' })
-  } else if (given !== undefined) pins.push(await pinOf(resolve(cwd, given)))
+  if (given !== undefined) pins.push(await readPin(cwd, given))
   if (await exists(kept)) pins.push(await pinOf(kept))
   const configured = config.paths.genesis
   if (configured !== undefined && configured !== kept) pins.push(await pinOf(configured))
   return pins
-}
-
-async function pinOf(file: string): Promise<Pin> {
-  return { fingerprint: genesisFingerprint(await loadVerifiedGenesis(file)), said: file }
 }
 
 async function exists(path: string): Promise<boolean> {

@@ -19,7 +19,7 @@ beforeEach(async () => {
   await world.run('init --home na --network EXAMPLE-NET')
   audience = readPublicKeyFile(await read('network-authority.pub'))?.value ?? ''
   const operator = readPublicKeyFile(await read('operator.pub'))?.value ?? ''
-  reply = () => ({ json: REVOKED })
+  reply = ({ body }) => ({ json: body['dry_run'] === true ? FORESEEN : REVOKED })
   server = await standIn({ audience, operator }, (asked) => reply(asked))
 })
 afterEach(async () => {
@@ -36,34 +36,65 @@ const REVOKED = {
   remaining_active_keys: 1,
 }
 
+const FORESEEN = { dry_run: true, key_id: 'ops-2', would_change: true, remaining_active_keys: 1 }
+
 function line(words = 'operator revoke ops-2 --yes'): string {
   return `${words} --config na/chancery.toml --url ${server.url}`
 }
 
 describe('operator revoke', () => {
   it('signs for the pinned authority and says what is left', async () => {
-    const { code, stdout } = await world.run(line('operator revoke ops-2 --reason left-the-team --yes'))
+    const { code, stdout, stderr } = await world.run(line('operator revoke ops-2 --reason left-the-team --yes'))
     expect(code).toBe(0)
+    expect(stderr).toBe('No request signed with ops-2 would be accepted any more.\nUsable keys left: 1.\n')
     expect(stdout).toBe(
       'Revoked operator key ops-2.\n  revoked at        2030-01-02T03:00:00Z\n  reason            left-the-team\n  usable keys left  1\n',
     )
+    const route = 'POST /admin/operator-keys/ops-2/revoke'
     expect(server.asked).toEqual([
-      { route: 'POST /admin/operator-keys/ops-2/revoke', body: { reason: 'left-the-team' }, isSigned: true },
+      { route, body: { reason: 'left-the-team', dry_run: true }, isSigned: true },
+      { route, body: { reason: 'left-the-team' }, isSigned: true },
     ])
   })
 
+  it('only shows what would follow with --dry-run', async () => {
+    const { code, stdout } = await world.run(line('operator revoke ops-2 --dry-run'))
+    expect(code).toBe(0)
+    expect(stdout).toBe(
+      'No request signed with ops-2 would be accepted any more.\nUsable keys left: 1.\nNothing was changed.\n',
+    )
+    expect((await world.run(line('operator revoke ops-2 --dry-run --json'))).json()).toEqual(FORESEEN)
+    expect(server.asked.every(({ body }) => body['dry_run'] === true)).toBe(true)
+  })
+
+  it('never takes an answer that does not say it was a dry run for one', async () => {
+    reply = () => ({ json: REVOKED })
+    const { code, stderr } = await world.run(line())
+    expect(code).toBe(1)
+    expect(stderr).toContain('dry_run: is missing')
+    expect(server.asked).toHaveLength(1)
+  })
+
   it('gives the answer as JSON', async () => {
-    expect((await world.run(line('operator revoke ops-2 --yes --json'))).json()).toEqual(REVOKED)
+    const { json, stderr } = await world.run(line('operator revoke ops-2 --yes --json'))
+    expect(json()).toEqual({ ...REVOKED, forecast: FORESEEN })
+    expect(stderr).toBe('')
   })
 
   it('says when nothing changed', async () => {
-    reply = () => ({ json: { key_id: 'ops-2', revoked: true, already_revoked: true } })
+    reply = ({ body }) => ({
+      json:
+        body['dry_run'] === true
+          ? { dry_run: true, key_id: 'ops-2', would_change: false }
+          : { key_id: 'ops-2', revoked: true, already_revoked: true },
+    })
     const { stdout } = await world.run(line())
     expect(stdout).toBe('Operator key ops-2 was revoked before; nothing changed.\n')
     expect((await world.run(`${line()} --json`)).json()).toEqual({
       key_id: 'ops-2',
       revoked: true,
       already_revoked: true,
+      forecast: { dry_run: true, key_id: 'ops-2', would_change: false, remaining_active_keys: null },
     })
   })
 
@@ -73,10 +104,11 @@ describe('operator revoke', () => {
       questions.push(question)
       return Promise.resolve(false)
     }
-    const { code } = await world.run(line('operator revoke ops-2'), { isTTY: true, prompts: { confirm } })
+    const { code, stderr } = await world.run(line('operator revoke ops-2'), { isTTY: true, prompts: { confirm } })
     expect(code).toBe(1)
+    expect(stderr).toContain('Usable keys left: 1.')
     expect(questions[0]).toContain('Revoke operator key ops-2 at http')
-    expect(server.asked).toHaveLength(0)
+    expect(server.asked.map(({ body }) => body['dry_run'])).toEqual([true])
   })
 
   it('does not act unasked in a script', async () => {
@@ -121,12 +153,14 @@ describe('operator revoke', () => {
       root_public_key: audience,
       supported_surfaces: {},
     }
-    reply = ({ route }) => ({ json: route === 'GET /sovereign.json' ? metadata : REVOKED })
+    reply = ({ route, body }) => ({
+      json: route === 'GET /sovereign.json' ? metadata : body['dry_run'] === true ? FORESEEN : REVOKED,
+    })
     const words = `operator revoke ops-2 --yes --url ${server.url} --operator-key na/keys/operator.key`
     const { code, stderr } = await world.run(words)
     expect(code).toBe(0)
     expect(stderr).toContain('note: the authority is not pinned')
-    expect(server.asked.map(({ isSigned }) => isSigned)).toEqual([false, true])
+    expect(server.asked.filter(({ isSigned }) => isSigned)).toHaveLength(2)
   })
 
   it('refuses a key id that would reach another route', async () => {

@@ -1,0 +1,141 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { canonicalJson, readAttestation, readJson, verifyList, writeJson } from '@chancery/protocol'
+import type { JsonObject } from '@chancery/protocol'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openNetwork } from '../../real-authority.suite.ts'
+import type { RealNetwork } from '../../real-authority.suite.ts'
+
+let network = undefined as unknown as RealNetwork
+let secret = undefined as unknown as RealNetwork
+beforeAll(async () => {
+  network = await openNetwork()
+  secret = await openNetwork({ NA_PUBLIC_ATTESTATION_LIST: 'off' })
+})
+afterAll(async () => {
+  await network.close()
+  await secret.close()
+})
+
+async function issue(subject: string): Promise<string> {
+  const { json } = await network.asOperator(`attestation issue ${subject} --role role:client --json`)
+  return String(json()['attestation_id'])
+}
+
+describe('attestation issue', () => {
+  it('keeps the signed record in a file', async () => {
+    await writeFile(network.world.path('claims.json'), '{"limit":90.0,"level":"low"}')
+    const line = 'attestation issue alice --role role:client --claims claims.json --claim level=high --out alice.json'
+    const { code, stdout } = await network.asOperator(line)
+    expect(code).toBe(0)
+    expect(stdout).toContain('Written to ./alice.json.')
+    const record = readAttestation(readJson(await readFile(network.world.path('alice.json'), 'utf8')))
+    expect(await verifyList(record, [network.genesis.network_authority.public_key])).toBe(true)
+    expect(canonicalJson(record.claims)).toBe('{"level":"high","limit":90.0}')
+    // A second time the file is in the way, and nothing is issued.
+    const before = (await network.na.auditEvents('membership_attestation_issued')).length
+    expect((await network.asOperator(line)).stderr).toContain('exists already')
+    expect(await network.na.auditEvents('membership_attestation_issued')).toHaveLength(before)
+  })
+
+  it.each([
+    ['attestation issue a --role client', 'A role reads role:<name>'],
+    ['attestation issue a --role role:client --claim x', '--claim must read <name>=<value>'],
+    ['attestation issue a', '--role must be given'],
+    ['attestation issue a --role role:client --operator-key standard.key --operator-key-id op-standard', 'privileged'],
+  ])('%s is explained', async (line, advice) => {
+    const { code, stderr } = await network.asOperator(line)
+    expect(code).toBeGreaterThan(0)
+    expect(stderr).toContain(advice)
+  })
+})
+
+describe('attestation revoke', () => {
+  it('shows, asks, revokes', async () => {
+    const id = await issue('bob')
+    const dry = await network.asOperator(`attestation revoke ${id} --dry-run`)
+    expect(dry.stdout).toContain(`Would stop being accepted: 1 attestation: ${id}`)
+    expect((await network.asOperator(`attestation revoke ${id}`)).code).toBe(2)
+    const done = await network.asOperator(`attestation revoke ${id} --reason left --yes --json`)
+    expect(done.json()).toMatchObject({ attestation_id: id, status: 'revoked', forecast: { would_change: true } })
+    const again = await network.asOperator(`attestation revoke ${id} --yes`)
+    expect(again.stderr).toContain('is revoked already')
+    const feed = (await network.asOperator('feed export --json')).json()
+    expect(feed['revocation_reasons']).toMatchObject({ [id]: 'left' })
+  })
+
+  it('explains an unknown id', async () => {
+    const { code, stderr } = await network.asOperator('attestation revoke nothing --yes')
+    expect([code, stderr.includes('chancery attestation list')]).toEqual([1, true])
+  })
+})
+
+describe('attestation list', () => {
+  it('filters, and says when it is cut off', async () => {
+    const id = await issue('carol')
+    const { stdout } = await network.asOperator('attestation list --subject carol')
+    expect(stdout).toContain(`${id}  carol`)
+    expect((await network.asOperator('attestation list --limit 1')).stdout).toContain('Shown are 1 of')
+    expect((await network.asOperator('attestation list --status revoked --json')).json()['count']).toBe(1)
+    const all = (await network.asOperator('attestation list --all --json')).json()
+    expect((all['attestations'] as readonly JsonObject[]).length).toBe(all['count'])
+    expect((await network.asOperator('attestation list --subject nobody')).stdout).toBe('No attestation.\n')
+  })
+
+  it('asks as operator where members are nobody else’s business', async () => {
+    await secret.asOperator('attestation issue dave --role role:client')
+    const { stdout } = await secret.asOperator('attestation list')
+    expect(stdout).toBe('1 attestation. Which ones, this network tells operators only: add --signed.\n')
+    const filtered = await secret.asOperator('attestation list --subject dave')
+    expect([filtered.code, filtered.stderr.includes('Add --signed')]).toEqual([1, true])
+    expect((await secret.asOperator('attestation list --signed --all')).stdout).toContain('dave')
+  })
+})
+
+describe('attestation verify', () => {
+  it('judges by a policy file, and explains what is missing', async () => {
+    await network.asOperator('attestation issue erin --role role:client --out erin.json')
+    const none = await network.asOperator('attestation verify erin.json')
+    expect([none.code, none.stderr.includes('--treaty <id>')]).toEqual([1, true])
+    const policy = (roles: readonly string[]): string =>
+      writeJson({
+        local_sovereign_id: 'X',
+        recognized_issuers: [
+          {
+            sovereign_id: 'TEST-NET',
+            public_keys: [network.genesis.network_authority.public_key],
+            allowed_roles: roles,
+          },
+        ],
+      })
+    await writeFile(network.world.path('policy.json'), policy(['role:client']))
+    expect((await network.asOperator('attestation verify erin.json --policy policy.json')).code).toBe(0)
+    await writeFile(network.world.path('narrow.json'), policy([]))
+    const narrow = await network.asOperator('attestation verify erin.json --policy narrow.json')
+    expect([narrow.code, narrow.stdout.includes('(role_not_allowed)')]).toEqual([1, true])
+    expect((await network.asOperator('attestation verify erin.json --policy policy.json --treaty x')).code).toBe(2)
+    expect((await network.asOperator('attestation verify erin.json --issuer-key x')).code).toBe(2)
+  })
+})
+
+describe('feed', () => {
+  it('is exported to a file and never imported at home', async () => {
+    const { code, stdout } = await network.asOperator('feed export --out feed.json')
+    expect([code, stdout.includes('Written to ./feed.json.')]).toEqual([0, true])
+    const own = await network.asOperator('feed import feed.json')
+    expect([own.code, own.stderr.includes('The own feed is never imported')]).toEqual([1, true])
+  })
+
+  it('needs a key for a stranger', async () => {
+    const stranger = await openNetwork({}, 'STRANGER-NET')
+    const { code, stderr } = await network.asOperator(`feed import ${stranger.na.url}`)
+    expect([code, stderr.includes('No active treaty names a key of STRANGER-NET')]).toEqual([1, true])
+    const wrong = await network.asOperator(
+      `feed import ${stranger.na.url} --issuer-key ${network.genesis.network_authority.public_key}`,
+    )
+    expect([wrong.code, wrong.stderr.includes('signed by another key')]).toEqual([1, true])
+    const key = stranger.genesis.network_authority.public_key
+    const vouched = await network.asOperator(`feed import ${stranger.na.url} --issuer STRANGER-NET --issuer-key ${key}`)
+    expect([vouched.code, vouched.stdout.includes('the keys you vouched for')]).toEqual([0, true])
+    await stranger.close()
+  })
+})

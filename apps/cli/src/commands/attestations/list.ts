@@ -1,0 +1,70 @@
+import { RefusedError } from '@chancery/sdk'
+import type { AttestationRow, Client } from '@chancery/sdk'
+import { connect, connectAsOperator } from '../../connection.ts'
+import type { CommandContext, Result } from '../../context.ts'
+import { Failure, misuse } from '../../failure.ts'
+import { cutText } from '../../lists.ts'
+import { wholeNumberOrDefault } from '../../numbers.ts'
+import type { Arguments, Options } from '../../options.ts'
+import { table } from '../../output/table.ts'
+
+interface Found {
+  readonly count: number
+  /** Undefined when strangers learn the number only. */
+  readonly rows: readonly AttestationRow[] | undefined
+  readonly total: number | null | undefined
+  readonly isCut: boolean
+}
+
+/** attestation list: public where the network lets it be, else with --signed. */
+export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+  const limit = wholeNumberOrDefault(options, 'limit', 1, 1000)
+  if (options.isSet('all') && options.isSet('limit')) throw misuse('Give --all or --limit, not both.')
+  const isSigned = options.isSet('signed')
+  const [subject, status] = [options.text('subject'), options.text('status')]
+  const filter = {
+    ...(subject === undefined ? {} : { subject_id: subject }),
+    ...(status === undefined ? {} : { status }),
+    ...(isSigned ? { asOperator: true as const } : {}),
+  }
+  const connection = await (isSigned ? connectAsOperator : connect)(context, options)
+  const found = await connection
+    .ask((client) => fetchRows(client, filter, limit, options.isSet('all')))
+    .catch((error: unknown) => {
+      if (isSigned || !(error instanceof RefusedError) || error.code !== 'admin_auth_failed') throw error
+      const message = 'This network names its members to operators only.'
+      throw new Failure({ code: error.code, message, hint: 'Add --signed and an operator key.' }, { cause: error })
+    })
+  return describe(context, found)
+}
+
+type Filter = Parameters<Client['attestations']['page']>[0]
+
+async function fetchRows(client: Client, filter: Filter, limit: number, isAll: boolean): Promise<Found> {
+  const first = await client.attestations.page({ ...filter, limit: isAll ? 1000 : limit })
+  if (first.attestations === undefined) return { count: first.count, rows: undefined, total: first.count, isCut: false }
+  const isMore = first.next_cursor !== null && first.next_cursor !== undefined
+  if (!isAll || !isMore) return { count: first.count, rows: first.attestations, total: first.total, isCut: isMore }
+  const rows: AttestationRow[] = []
+  for await (const row of client.attestations.list({ ...filter, limit: 1000 })) rows.push(row)
+  return { count: rows.length, rows, total: rows.length, isCut: false }
+}
+
+function describe({ style }: CommandContext, { count, rows, total, isCut }: Found): Result {
+  const number = `${count} attestation${count === 1 ? '' : 's'}`
+  if (rows === undefined) {
+    const text = `${number}. Which ones, this network tells operators only: add --signed.`
+    return { data: { count }, text }
+  }
+  const data = { count, total: total ?? null, attestations: rows }
+  if (rows.length === 0) return { data, text: 'No attestation.' }
+  const lines = rows.map(({ attestation, status }) => [
+    attestation.attestation_id,
+    attestation.subject_id,
+    attestation.roles.join(','),
+    status,
+    attestation.expires_at,
+  ])
+  const head = ['ATTESTATION', 'SUBJECT', 'ROLES', 'STATUS', 'UNTIL']
+  return { data, text: `${table(head, lines, style)}\n\n${number}.${cutText(isCut, count, total)}` }
+}

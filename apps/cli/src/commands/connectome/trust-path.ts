@@ -1,0 +1,46 @@
+import type { TrustPath } from '@chancery/protocol'
+import { connect } from '../../connection.ts'
+import type { CommandContext, Result } from '../../context.ts'
+import type { Arguments, Options } from '../../options.ts'
+import type { Style } from '../../output/style.ts'
+import { shellWord, visible } from '../../output/visible.ts'
+
+/** trust path: a line of hops, or why there is none; the exit code is 1 then. */
+export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+  const [from, to] = [args.required('from'), args.required('to')]
+  const connection = await connect(context, options)
+  const path = await connection.ask((client) => client.connectome.trustPath(from, to))
+  return { data: path, text: describe(path, context.style), exitCode: path.trusted ? 0 : 1 }
+}
+
+function describe(found: TrustPath, style: Style): string {
+  if (!found.trusted) return `${style.bad('No path:')} ${reasonText(found)}`
+  const treaties = found.path.map((edge) => `  ${visible(edge.treaty_id)}  until ${visible(edge.expires_at)}`)
+  const hops = `${found.hop_count} hop${found.hop_count === 1 ? '' : 's'}`
+  const caution =
+    found.hop_count > 1
+      ? `\nTreaties are not transitive: ${visible(found.from)} accepts members of ${visible(found.to)} only on a treaty of its own.`
+      : ''
+  return `${style.good(draw(found))}\n${hops}, by the treaties:\n${treaties.join('\n')}${caution}`
+}
+
+/** `A ──treaty──▶ B ──treaty──▶ C`; an edge that soon ends says so. */
+export function draw({ from, path }: Pick<TrustPath, 'from' | 'path'>): string {
+  const hops = path.map(({ to, lifecycle_state: state }) => {
+    const label = state === 'expiring_soon' ? 'treaty, ends soon' : 'treaty'
+    return ` ──${label}──▶ ${visible(to)}`
+  })
+  return `${visible(from)}${hops.join('')}`
+}
+
+function reasonText({ from, to, reason, path }: TrustPath): string {
+  const pair = `${visible(from)} ──╳──▶ ${visible(to)}`
+  if (from === to) return `${pair}: a sovereign needs no treaty with itself. (${reason})`
+  const [edge] = path
+  if (reason === 'direct_treaty_revoked' && edge !== undefined) {
+    const id = visible(edge.treaty_id)
+    return `${pair}: the treaty ${id} between them was ${edge.lifecycle_state}. (${reason})\n  See: chancery treaty inspect ${id}`
+  }
+  const advice = `  Recognise it: chancery federation bootstrap <address of ${visible(to)}>, or look at: chancery treaty list --subject ${shellWord(visible(to))}`
+  return `${pair}: no chain of active treaties leads there. (${reason})\n${advice}`
+}

@@ -1,0 +1,162 @@
+import { writeFile } from 'node:fs/promises'
+import { writeJson } from '@chancery/protocol'
+import type { JsonObject } from '@chancery/protocol'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { genesisFingerprint } from '../../genesis-file.ts'
+import { openNetwork } from '../../real-authority.suite.ts'
+import type { RealNetwork } from '../../real-authority.suite.ts'
+
+let [own, partner] = [undefined, undefined] as unknown as [RealNetwork, RealNetwork]
+beforeAll(async () => {
+  own = await openNetwork({}, 'OWN-NET')
+  partner = await openNetwork({}, 'PARTNER-NET')
+})
+afterAll(async () => {
+  await own.close()
+  await partner.close()
+})
+
+function bootstrap(flags = ''): string {
+  return `federation bootstrap ${partner.na.url} --role role:client ${flags}`
+}
+
+async function treaties(): Promise<number> {
+  return Number((await own.run(`treaty list --json --url ${own.na.url}`)).json()['count'])
+}
+
+describe('sovereign inspect', () => {
+  it('shows who answers and that it fits together, and does not call that proof', async () => {
+    const { code, stdout } = await own.run(`sovereign inspect ${partner.na.url}`)
+    expect(code).toBe(0)
+    expect(stdout).toContain('PARTNER-NET v0.1')
+    expect(stdout).toContain(partner.genesis.network_authority.public_key)
+    expect(stdout).toContain('Nothing proves yet')
+  })
+
+  it('checks it against a pin', async () => {
+    const right = `sovereign inspect ${partner.na.url} --root-key ${partner.genesis.root_public_key} --json`
+    expect((await own.run(right)).json()).toMatchObject({ pinned: true, consistent: true, problems: [] })
+    const wrong = await own.run(`sovereign inspect ${partner.na.url} --root-key ${own.genesis.root_public_key}`)
+    expect(wrong.code).toBe(1)
+    expect(wrong.stdout).toContain('Do not trust it')
+  })
+
+  it('says when the key of the authority is outside its time', async () => {
+    const later = { now: () => own.clock.now() + 100n * 86_400_000_000n }
+    const { code, json } = await own.run(`sovereign inspect ${partner.na.url} --json`, later)
+    expect(code).toBe(1)
+    expect(json()['problems']).toEqual([{ code: 'authority_window', message: 'the time of its authority key is over' }])
+  })
+
+  it('explains an address that is none', async () => {
+    const { code, stderr } = await own.run('sovereign inspect partner')
+    expect(code).toBe(2)
+    expect(stderr).toContain('must be an http or https URL')
+  })
+})
+
+describe('federation bootstrap', () => {
+  it('refuses without a pin, saying what the way around means', async () => {
+    const { code, stderr } = await own.asOperator(bootstrap('--yes'))
+    expect(code).toBe(2)
+    expect(stderr).toContain('--root-key or --genesis')
+    expect(stderr).toContain('believes whoever answers at the address now')
+    expect(await treaties()).toBe(0)
+  })
+
+  it.each([
+    ['root_key_mismatch', () => `--root-key ${own.genesis.root_public_key}`],
+    ['genesis_mismatch', () => `--genesis ${genesisFingerprint(own.genesis)}`],
+    ['genesis_mismatch', () => '--genesis genesis.json'],
+  ])('refuses another sovereign than the pinned one (%s)', async (problem, pin) => {
+    const { code, errorJson } = await own.asOperator(bootstrap(`--yes --json ${pin()}`))
+    expect(code).toBe(1)
+    expect(errorJson()).toMatchObject({ error: { code: problem } })
+    expect(await treaties()).toBe(0)
+  })
+
+  it('does not recognise itself', async () => {
+    const line = `federation bootstrap ${own.na.url} --role role:client --trust-first-use --yes`
+    const { code, stderr } = await own.asOperator(line)
+    expect(code).toBe(1)
+    expect(stderr).toContain('does not recognise itself')
+  })
+
+  it('only shows what would be trusted with --dry-run', async () => {
+    const { code, stdout } = await own.asOperator(bootstrap(`--dry-run --root-key ${partner.genesis.root_public_key}`))
+    expect(code).toBe(0)
+    for (const shown of ['PARTNER-NET', partner.genesis.network_authority.public_key, 'role:client', 'its root key'])
+      expect(stdout).toContain(shown)
+    expect(stdout).toContain(partner.genesis.network_authority.valid_to)
+    expect(await treaties()).toBe(0)
+  })
+
+  it('takes no for an answer, after showing everything', async () => {
+    const questions: string[] = []
+    const confirm = (question: string): Promise<boolean> => {
+      questions.push(question)
+      return Promise.resolve(false)
+    }
+    const line = bootstrap(`--root-key ${partner.genesis.root_public_key}`)
+    const { code, stderr } = await own.asOperator(line, { isTTY: true, prompts: { confirm } })
+    expect(code).toBe(1)
+    expect(stderr).toContain('Would be trusted:')
+    expect(questions).toEqual([`Recognise PARTNER-NET at ${own.na.url}?`])
+    expect(await treaties()).toBe(0)
+  })
+
+  it('does not act unasked in a script', async () => {
+    const { code, stderr } = await own.asOperator(bootstrap('--trust-first-use'))
+    expect(code).toBe(2)
+    expect(stderr).toContain('Add --yes')
+  })
+
+  it('issues the treaty, and the whole way works from there', async () => {
+    const pin = `--genesis ${genesisFingerprint(partner.genesis)}`
+    const { code, json } = await own.asOperator(bootstrap(`${pin} --yes --json`))
+    expect(code).toBe(0)
+    const treaty = json()['treaty'] as JsonObject
+    expect(json()).toMatchObject({ sovereign_id: 'PARTNER-NET', pinned: 'genesis' })
+    expect(treaty).toMatchObject({
+      issuer_sovereign_id: 'OWN-NET',
+      subject_sovereign_id: 'PARTNER-NET',
+      subject_public_keys: [partner.genesis.network_authority.public_key],
+      scope: { allowed_roles: ['role:client'] },
+    })
+
+    const issued = await partner.asOperator('attestation issue zoë@partner --role role:client --out member.json --json')
+    const member = issued.json()
+    await writeFile(own.world.path('member.json'), writeJson(member))
+    const id = String(treaty['treaty_id'])
+    const accepted = await own.run(`attestation verify member.json --treaty ${id} --url ${own.na.url}`)
+    expect([accepted.code, accepted.stdout.split('\n')[0]]).toEqual([0, 'Accepted: it holds.'])
+
+    const path = await own.run(`trust path OWN-NET PARTNER-NET --url ${own.na.url}`)
+    expect([path.code, path.stdout.split('\n')[0]]).toEqual([0, 'OWN-NET ──treaty──▶ PARTNER-NET'])
+
+    await partner.asOperator(`attestation revoke ${String(member['attestation_id'])} --reason left --yes`)
+    const imported = await own.asOperator(`feed import ${partner.na.url} --json`)
+    expect(imported.json()).toMatchObject({ sequence: 1, revoked_count: 1, trust_basis: 'recognized_issuer_keys' })
+    const refused = await own.run(`attestation verify member.json --treaty ${id} --url ${own.na.url} --json`)
+    expect(refused.code).toBe(1)
+    expect(refused.json()).toMatchObject({ accepted: false, reason: 'attestation_locally_revoked' })
+    const again = await own.asOperator(`feed import ${partner.na.url}`)
+    expect([again.code, again.stderr.includes('Nothing to do')]).toEqual([1, true])
+
+    const ended = await own.asOperator(`treaty revoke ${id} --yes`)
+    expect(ended.stderr).toContain('Would stop being accepted: all attestations of PARTNER-NET')
+    expect(ended.stderr).toContain('Would be cut off: 1 path: OWN-NET ──▶ PARTNER-NET')
+    const gone = await own.run(`trust path OWN-NET PARTNER-NET --url ${own.na.url}`)
+    expect(gone.code).toBe(1)
+    expect(gone.stdout).toContain('direct_treaty_revoked')
+  })
+
+  it('says what first use means, and that a treaty is there already', async () => {
+    const first = await own.asOperator(bootstrap('--trust-first-use --yes'))
+    expect(first.code).toBe(0)
+    expect(first.stderr).toContain('somebody who took over the address or the line would be recognised instead')
+    const second = await own.asOperator(bootstrap('--trust-first-use --dry-run --validity-hours 26280'))
+    expect(second.stderr).toContain('has a treaty already')
+    expect(second.stderr).toContain('outlives the authority key')
+  })
+})

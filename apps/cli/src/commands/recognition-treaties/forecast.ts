@@ -1,0 +1,16 @@
+import type { TreatyForecast } from '@chancery/sdk'
+import { countedText } from '../../foresee.ts'
+import { visible } from '../../output/visible.ts'
+
+/** What ends with a treaty, in lines. */
+export function forecastLines(forecast: TreatyForecast): readonly string[] {
+  const { paths_lost: paths, attestations_no_longer_accepted: members } = forecast
+  if (!forecast.would_change) return [`Treaty ${visible(forecast.treaty_id)} has ended already.`]
+  const from = visible(members.issuer_sovereign_id)
+  const accepted = members.all
+    ? `Would stop being accepted: all attestations of ${from}`
+    : `Attestations of ${from} stay accepted, if at all, through another treaty.`
+  const sample = paths.sample.map((path) => `${path.from} ──▶ ${path.to}`)
+  const least = paths.complete ? '' : 'at least '
+  return [accepted, `Would be cut off: ${least}${countedText({ count: paths.count, sample }, 'path')}`]
+}

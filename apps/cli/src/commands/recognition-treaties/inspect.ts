@@ -1,0 +1,43 @@
+import { verifyList } from '@chancery/protocol'
+import type { RecognitionTreaty } from '@chancery/protocol'
+import { connect } from '../../connection.ts'
+import type { Connection } from '../../connection.ts'
+import type { CommandContext, Result } from '../../context.ts'
+import { Failure } from '../../failure.ts'
+import type { Arguments, Options } from '../../options.ts'
+import { visible } from '../../output/visible.ts'
+import { loadPublicKeys } from '../../public-keys.ts'
+import { describeTreaty } from './describe.ts'
+import { isTreatyFile, loadTreaty } from './find-treaty.ts'
+import { treatyReasonText } from './reasons.ts'
+
+/** treaty inspect: a verdict is a result, printed as one; the exit code is 1 when it is no. */
+export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+  const { cwd, style } = context
+  const given = args.required('treaty')
+  const keys = await loadPublicKeys(cwd, options, 'issuer-key')
+  const connection = await connect(context, options)
+  const row = isTreatyFile(given) ? undefined : await connection.ask((client) => client.recognitionTreaties.find(given))
+  const treaty = row?.treaty ?? (await loadTreaty(cwd, given))
+  await requireOwnSignature(connection, treaty)
+  const vouched = keys === undefined ? {} : { issuer_public_keys: keys }
+  const verdict = await connection.ask((client) => client.recognitionTreaties.verify({ treaty, ...vouched }))
+  const title = verdict.accepted ? style.good('Holds:') : style.bad('Does not hold:')
+  const text =
+    `${title} ${treatyReasonText(verdict.reason)}\n${describeTreaty(treaty, style, row?.lifecycle)}` +
+    `\nGround: ${visible(verdict.trust_basis)}`
+  const data = { ...verdict, treaty, ...(row === undefined ? {} : { lifecycle: row.lifecycle }) }
+  return { data, text, exitCode: verdict.accepted ? 0 : 1 }
+}
+
+/** With a pinned authority its word is not needed for its own signature. */
+async function requireOwnSignature(connection: Connection, treaty: RecognitionTreaty): Promise<void> {
+  const { authorityKey, genesis } = connection
+  if (authorityKey === undefined || treaty.issuer_sovereign_id !== genesis?.network_name) return
+  if (await verifyList(treaty, [authorityKey])) return
+  throw new Failure({
+    code: 'invalid_signature',
+    message: `Treaty ${visible(treaty.treaty_id)} is not signed by the authority that the genesis block names.`,
+    hint: 'Do not rely on it. Somebody else may answer at this address, or the authority has a new key and the configured genesis block is old.',
+  })
+}

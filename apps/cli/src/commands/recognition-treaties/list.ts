@@ -1,0 +1,57 @@
+import type { Client, TreatyFilter, TreatyRow } from '@chancery/sdk'
+import { connect } from '../../connection.ts'
+import type { CommandContext, Result } from '../../context.ts'
+import { misuse } from '../../failure.ts'
+import { cutText } from '../../lists.ts'
+import { wholeNumberOrDefault } from '../../numbers.ts'
+import type { Arguments, Options } from '../../options.ts'
+import { table } from '../../output/table.ts'
+import { stateText } from './describe.ts'
+
+interface Found {
+  readonly rows: readonly TreatyRow[]
+  readonly total: number | null | undefined
+  readonly isCut: boolean
+}
+
+/** treaty list: who is recognised, and until when. */
+export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+  const limit = wholeNumberOrDefault(options, 'limit', 1, 1000)
+  if (options.isSet('all') && options.isSet('limit')) throw misuse('Give --all or --limit, not both.')
+  const [subject, status] = [options.text('subject'), options.text('status')]
+  const filter = {
+    ...(subject === undefined ? {} : { subject_sovereign_id: subject }),
+    ...(status === undefined ? {} : { status }),
+  }
+  const connection = await connect(context, options)
+  const isAll = options.isSet('all')
+  const found = await connection.ask((client) => (isAll ? fetchAll(client, filter) : fetchSome(client, filter, limit)))
+  return describe(context, found)
+}
+
+async function fetchAll(client: Client, filter: TreatyFilter): Promise<Found> {
+  const rows: TreatyRow[] = []
+  for await (const row of client.recognitionTreaties.list({ ...filter, limit: 1000 })) rows.push(row)
+  return { rows, total: rows.length, isCut: false }
+}
+
+async function fetchSome(client: Client, filter: TreatyFilter, limit: number): Promise<Found> {
+  const page = await client.recognitionTreaties.page({ ...filter, limit })
+  const isCut = page.next_cursor !== null && page.next_cursor !== undefined
+  return { rows: page.recognition_treaties, total: page.total, isCut }
+}
+
+function describe({ style }: CommandContext, { rows, total, isCut }: Found): Result {
+  const data = { count: rows.length, total: total ?? null, recognition_treaties: rows }
+  if (rows.length === 0) return { data, text: 'No treaty.' }
+  const lines = rows.map(({ treaty, lifecycle }) => [
+    treaty.treaty_id,
+    `${treaty.issuer_sovereign_id} ──▶ ${treaty.subject_sovereign_id}`,
+    treaty.scope.allowed_roles.join(',') || '-',
+    treaty.expires_at,
+    stateText(lifecycle),
+  ])
+  const number = `${rows.length} treat${rows.length === 1 ? 'y' : 'ies'}.`
+  const head = ['TREATY', 'RECOGNISES', 'ROLES', 'UNTIL', 'STATE']
+  return { data, text: `${table(head, lines, style)}\n\n${number}${cutText(isCut, rows.length, total)}` }
+}

@@ -1,0 +1,39 @@
+import { visible } from '../../output/visible.ts'
+
+const TREATY: Readonly<Record<string, string>> = {
+  not_held: 'the authority holds no such treaty; it was never issued here, or was changed since.',
+  issuer_not_recognized: 'no key of its issuer is known. Give one with --issuer-key, or recognise the issuer first.',
+  wrong_issuer: 'it was issued by another sovereign.',
+  wrong_subject: 'it recognises another sovereign than the one that issued the attestation.',
+  locally_revoked: 'it was revoked.',
+  bad_status: 'its status is not active.',
+  outside_validity_window: 'its time is over, or has not begun.',
+  missing_signature: 'it carries no signature.',
+  invalid_signature: 'no signature is that of a known key of its issuer. Do not use it.',
+}
+
+const ATTESTATION: Readonly<Record<string, string>> = {
+  unknown_issuer: 'its issuer is not recognised. Issue a treaty, or add it to the recognition policy.',
+  locally_revoked: 'it was revoked.',
+  bad_status: 'its status is not accepted.',
+  outside_validity_window: 'its time is over, or has not begun. Ask its issuer for a new one.',
+  role_not_allowed: 'it has a role that is not accepted here, or none. See the scope: chancery treaty inspect <id>',
+  missing_signature: 'it carries no signature.',
+  invalid_signature: 'no signature is that of a recognised key of its issuer. Do not use it.',
+}
+
+/** The reason of a verdict about an attestation in words, with its code. */
+export function reasonText(reason: string): string {
+  if (reason === 'accepted') return 'it holds.'
+  const [, ofTreaty] = /^treaty_(.+)$/.exec(reason) ?? []
+  if (ofTreaty !== undefined) return withCode(reason, 'of the treaty: ', TREATY[ofTreaty])
+  return withCode(reason, '', ATTESTATION[reason.replace(/^attestation_/, '')])
+}
+
+export function treatyReasonText(reason: string): string {
+  return reason === 'accepted' ? 'it holds.' : withCode(reason, '', TREATY[reason])
+}
+
+function withCode(code: string, start: string, words: string | undefined): string {
+  return words === undefined ? visible(code) : `${start}${words} (${visible(code)})`
+}

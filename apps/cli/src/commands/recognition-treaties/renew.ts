@@ -1,0 +1,18 @@
+import { connectAsOperator } from '../../connection.ts'
+import type { CommandContext, Result } from '../../context.ts'
+import { wholeNumber } from '../../numbers.ts'
+import type { Arguments, Options } from '../../options.ts'
+import { visible } from '../../output/visible.ts'
+import { describeTreaty } from './describe.ts'
+import { findPredecessor, sameAs, succeed } from './succession.ts'
+
+/** treaty renew: nothing stops being trusted, so it does not ask. */
+export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+  const { style } = context
+  const hours = wholeNumber(options, 'validity-hours', 1, 26_280)
+  const connection = await connectAsOperator(context, options)
+  const { treaty: old } = await findPredecessor(connection, args.required('id'))
+  const treaty = await succeed(connection, old, sameAs(old, hours), 'renewed_by')
+  const text = `${style.good('Renewed')} treaty ${visible(old.treaty_id)} by:\n${describeTreaty(treaty, style)}`
+  return { data: { renewed: old.treaty_id, treaty }, text }
+}

@@ -1,0 +1,74 @@
+import type { RecognitionTreaty } from '@chancery/protocol'
+import type { TreatyRequest } from '@chancery/sdk'
+import { connectAsOperator } from '../../connection.ts'
+import type { Connection } from '../../connection.ts'
+import type { CommandContext, Result } from '../../context.ts'
+import { misuse } from '../../failure.ts'
+import { foreseeThenAsk } from '../../foresee.ts'
+import type { Forecast } from '../../foresee.ts'
+import { wholeNumber } from '../../numbers.ts'
+import type { Arguments, Options } from '../../options.ts'
+import { visible } from '../../output/visible.ts'
+import { loadPublicKeys } from '../../public-keys.ts'
+import { describeTreaty } from './describe.ts'
+import { forecastLines } from './forecast.ts'
+import { readStatuses } from './scope.ts'
+import { findPredecessor, sameAs, succeed } from './succession.ts'
+
+/** treaty replace: other terms for the same sovereign; what the new ones leave out is shown before it asks. */
+export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+  const { style } = context
+  const keys = await loadPublicKeys(context.cwd, options, 'key')
+  const [roles, statuses] = [options.list('role'), readStatuses(options)]
+  const hours = wholeNumber(options, 'validity-hours', 1, 26_280)
+  if (keys === undefined && roles.length === 0 && statuses === undefined && hours === undefined)
+    throw misuse('Nothing would differ.', 'Give new terms, or use: chancery treaty renew')
+  const connection = await connectAsOperator(context, options)
+  const { treaty: old } = await findPredecessor(connection, args.required('id'))
+  const same = sameAs(old, hours)
+  const request = {
+    ...same,
+    subject_public_keys: keys ?? same.subject_public_keys,
+    scope: {
+      ...same.scope,
+      ...(roles.length === 0 ? {} : { allowed_roles: roles }),
+      ...(statuses === undefined ? {} : { accepted_statuses: statuses }),
+    },
+  }
+  const { forecast, only } = await foreseeThenAsk(context, options, {
+    foresee: () => foresee(connection, old, request),
+    question: `Replace treaty ${visible(old.treaty_id)} with ${visible(old.subject_sovereign_id)} at ${connection.url}? This cannot be undone.`,
+  })
+  if (only !== undefined) return only
+  const treaty = await succeed(connection, old, request, 'replaced_by')
+  const text = `${style.good('Replaced')} treaty ${visible(old.treaty_id)} by:\n${describeTreaty(treaty, style)}`
+  return { data: { replaced: old.treaty_id, treaty, forecast: forecast.data }, text }
+}
+
+/** The authority foresees the end of the old treaty; that the new one stands in its place only this program knows. */
+async function foresee(
+  connection: Connection,
+  old: RecognitionTreaty,
+  request: Required<TreatyRequest>,
+): Promise<Forecast> {
+  const { treaty_id: id } = old
+  const data = await connection.ask((client) => client.recognitionTreaties.revoke(id, { dryRun: true }))
+  const lost = {
+    roles: missing(old.scope.allowed_roles, request.scope.allowed_roles ?? []),
+    statuses: missing(old.scope.accepted_statuses, request.scope.accepted_statuses ?? []),
+    keys: missing(old.subject_public_keys, request.subject_public_keys),
+  }
+  const lines = [
+    'Ending the old treaty alone would mean:',
+    ...forecastLines(data).map((line) => `  ${line}`),
+    'The new one is issued first and takes its place. No longer accepted:',
+    ...Object.entries(lost).map(
+      ([name, gone]) => `  ${name}: ${gone.length === 0 ? '-' : gone.map(visible).join(', ')}`,
+    ),
+  ]
+  return { data: { ...data, no_longer_accepted: lost }, lines }
+}
+
+function missing(before: readonly string[], after: readonly string[]): readonly string[] {
+  return before.filter((each) => !after.includes(each))
+}

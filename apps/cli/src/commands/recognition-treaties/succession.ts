@@ -1,0 +1,67 @@
+import { HOUR, canonicalJson, instantOf, sha256Hex, toUtf8 } from '@chancery/protocol'
+import type { RecognitionTreaty } from '@chancery/protocol'
+import type { TreatyRequest, TreatyRow } from '@chancery/sdk'
+import type { Connection } from '../../connection.ts'
+import { explain } from '../../explain.ts'
+import { Failure } from '../../failure.ts'
+import { visible } from '../../output/visible.ts'
+
+export type Succession = 'renewed_by' | 'replaced_by'
+
+/** The treaty that is to be followed by another one; one that ended has no successor. */
+export async function findPredecessor(connection: Connection, id: string): Promise<TreatyRow> {
+  const row = await connection.ask((client) => client.recognitionTreaties.find(id))
+  if (row.status !== 'revoked') return row
+  const next = row.lifecycle.replacement_treaty_id
+  const hint =
+    next === null
+      ? 'Recognise the sovereign anew: chancery treaty issue, or chancery federation bootstrap.'
+      : `It was followed by ${visible(next)}: use that one.`
+  throw new Failure({ code: 'treaty_ended', message: `Treaty ${visible(id)} has ended already.`, hint })
+}
+
+/** For as long as the old one was made for. */
+export function hoursOf({ valid_from, expires_at }: RecognitionTreaty): number {
+  const hours = Number((instantOf(expires_at) - instantOf(valid_from)) / HOUR)
+  return Math.min(Math.max(hours, 1), 26_280)
+}
+
+/** The request that would make the same treaty again. */
+export function sameAs(treaty: RecognitionTreaty, validityHours = hoursOf(treaty)): Required<TreatyRequest> {
+  const { subject_sovereign_id, subject_public_keys, scope, metadata } = treaty
+  return { subject_sovereign_id, subject_public_keys, scope, metadata, validity_hours: validityHours }
+}
+
+/**
+ * First the new treaty, then the end of the old one: at no moment is the sovereign unrecognised. The attempt is named
+ * after both, so that running the command again after a lost answer does not issue a third treaty.
+ */
+export async function succeed(
+  connection: Connection,
+  old: RecognitionTreaty,
+  request: Required<TreatyRequest>,
+  succession: Succession,
+): Promise<RecognitionTreaty> {
+  const text = canonicalJson({ ...request, scope: { ...request.scope } })
+  const idempotencyKey = `${succession}:${sha256Hex(toUtf8(`${old.treaty_id}\n${text}`))}`
+  const made = await connection.ask((client) => client.recognitionTreaties.issue(request, { idempotencyKey }))
+  const reason = `${succession}:${made.treaty_id}`
+  try {
+    const held = await connection.ask((client) => client.recognitionTreaties.find(made.treaty_id))
+    // A stored answer may name a treaty that somebody revoked since.
+    if (held.status !== 'active')
+      throw new Failure({ code: 'treaty_ended', message: `treaty ${visible(made.treaty_id)} was revoked since` })
+    await connection.ask((client) => client.recognitionTreaties.revoke(old.treaty_id, { reason }))
+  } catch (error) {
+    const { code, message } = explain(error)
+    throw new Failure(
+      {
+        code,
+        message: `Treaty ${made.treaty_id} is issued, but the old one was not ended: ${message}`,
+        hint: `Look at both with chancery treaty list, then: chancery treaty revoke ${visible(old.treaty_id)} --reason ${reason}`,
+      },
+      { cause: error },
+    )
+  }
+  return made
+}

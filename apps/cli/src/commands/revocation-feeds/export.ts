@@ -1,0 +1,37 @@
+import { resolve } from 'node:path'
+import { asJson, verifyList, writeJson } from '@chancery/protocol'
+import { connect } from '../../connection.ts'
+import type { CommandContext, Result } from '../../context.ts'
+import { Failure } from '../../failure.ts'
+import { FOR_ALL, typed, writeNewFile } from '../../files.ts'
+import type { Arguments, Options } from '../../options.ts'
+import { fields } from '../../output/table.ts'
+
+/** feed export: the feed itself on standard output, or in a file. */
+export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+  const { cwd, style } = context
+  const connection = await connect(context, options)
+  const feed = await connection.ask((client) => client.revocationFeeds.current())
+  const { authorityKey } = connection
+  if (authorityKey !== undefined && !(await verifyList(feed, [authorityKey]))) {
+    throw new Failure({
+      code: 'invalid_signature',
+      message: `The feed that ${connection.url} serves is not signed by the authority the genesis block names.`,
+      hint: 'Do not pass it on. Check --url and paths.genesis.',
+    })
+  }
+  const [text, out] = [writeJson(asJson(feed)), options.text('out')]
+  if (out === undefined) return { data: feed, text }
+  const file = resolve(cwd, out)
+  await writeNewFile(file, `${text}\n`, FOR_ALL)
+  const rows = fields(
+    [
+      ['issuer', feed.issuer_sovereign_id],
+      ['sequence', String(feed.sequence)],
+      ['revoked', String(feed.revoked_attestation_ids.length)],
+      ['issued', feed.issued_at],
+    ],
+    style,
+  )
+  return { data: feed, text: `${style.good('Written')} to ${typed(cwd, file)}.\n${rows}` }
+}

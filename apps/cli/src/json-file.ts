@@ -1,0 +1,42 @@
+import { resolve } from 'node:path'
+import { FormError, JsonError, isJsonObject, readJson } from '@chancery/protocol'
+import type { JsonObject, JsonValue } from '@chancery/protocol'
+import { Failure } from './failure.ts'
+import { readText } from './files.ts'
+
+/** Read by the strict reader: what is signed is exactly what the authority will read. */
+export async function loadJsonObject(cwd: string, file: string): Promise<JsonObject> {
+  const text = await readText(resolve(cwd, file))
+  try {
+    const value = readJson(text)
+    if (isJsonObject(value)) return value
+  } catch (error) {
+    if (!(error instanceof JsonError)) throw error
+    throw new Failure({ code: 'invalid_json', message: `${file} is not JSON: ${error.message}.` }, { cause: error })
+  }
+  throw new Failure({ code: 'invalid_json_object', message: `${file} must hold a JSON object.` })
+}
+
+export interface RecordKind<Value> {
+  /** With its article, for people. */
+  readonly name: string
+  /** Under this member it stands in an answer of the authority; such a file is taken, too. */
+  readonly member: string
+  readonly read: (value: JsonValue) => Value
+}
+
+/** A record of the protocol from a file; form only. */
+export async function loadRecord<Value>(cwd: string, file: string, kind: RecordKind<Value>): Promise<Value> {
+  const value = await loadJsonObject(cwd, file)
+  const inner = Object.hasOwn(value, kind.member) ? value[kind.member] : undefined
+  try {
+    return kind.read(isJsonObject(inner) ? inner : value)
+  } catch (error) {
+    if (!(error instanceof FormError)) throw error
+    const message = `${file} is not ${kind.name}: ${error.message}.`
+    throw new Failure(
+      { code: 'invalid_record', message, hint: 'Give the file as its issuer wrote it.' },
+      { cause: error },
+    )
+  }
+}

@@ -1,0 +1,17 @@
+import type { JsonObject } from '@chancery/protocol'
+import { misuse } from './failure.ts'
+import type { Options } from './options.ts'
+
+/** Texts given as `--flag name=value`, each name once. */
+export function readPairs(options: Options, flag: string): JsonObject {
+  // Without a prototype, so that no name means anything else than itself.
+  const found: Record<string, string> = Object.create(null) as Record<string, string>
+  for (const pair of options.list(flag)) {
+    const cut = pair.indexOf('=')
+    const name = pair.slice(0, Math.max(cut, 0))
+    if (name === '') throw misuse(`--${flag} must read <name>=<value>.`)
+    if (Object.hasOwn(found, name)) throw misuse(`--${flag} names ${JSON.stringify(name)} twice.`)
+    found[name] = pair.slice(cut + 1)
+  }
+  return found
+}

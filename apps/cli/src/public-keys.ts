@@ -1,0 +1,16 @@
+import { misuse } from './failure.ts'
+import { loadPublicKey } from './keys.ts'
+import type { Options } from './options.ts'
+
+/** Public keys given with a flag that may be repeated; undefined when there is none. */
+export async function loadPublicKeys(
+  cwd: string,
+  options: Options,
+  flag: string,
+): Promise<readonly string[] | undefined> {
+  const given = options.list(flag)
+  if (given.length === 0) return undefined
+  const keys = await Promise.all(given.map((each) => loadPublicKey(cwd, `--${flag}`, each)))
+  if (new Set(keys).size !== keys.length) throw misuse(`--${flag} names one key twice.`)
+  return keys
+}

@@ -1,0 +1,12 @@
+import type { CommandOption } from './command.ts'
+
+/** Of every command that takes trust away: it shows what would follow, then asks. */
+export const REVOKING_OPTIONS: readonly CommandOption[] = [
+  { flags: '--dry-run', summary: 'Only show what would stop being trusted.' },
+  { flags: '--yes', summary: 'Do not ask before acting.' },
+]
+
+export const LIST_OPTIONS: readonly CommandOption[] = [
+  { flags: '--limit <n>', summary: 'At most so many, 1 to 1000.', default: '50' },
+  { flags: '--all', summary: 'All of them, page after page.' },
+]

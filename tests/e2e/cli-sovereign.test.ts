@@ -1,0 +1,71 @@
+import { spawn } from 'node:child_process'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { writeJson, writePrivateKeyFile } from '@chancery/protocol'
+import { startTestAuthority, testSeed } from '@chancery/testkit'
+import type { TestAuthority } from '@chancery/testkit'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+
+const MAIN = join(import.meta.dirname, '..', '..', 'apps', 'cli', 'src', 'main.ts')
+
+let [own, partner] = [undefined, undefined] as unknown as [TestAuthority, TestAuthority]
+let folder = ''
+beforeAll(async () => {
+  own = await startTestAuthority({ backend: 'sqlite', network: 'OWN-NET' })
+  partner = await startTestAuthority({ backend: 'sqlite', network: 'PARTNER-NET' })
+  folder = await mkdtemp(join(tmpdir(), 'chancery-cli-'))
+  await writeFile(join(folder, 'op.key'), writePrivateKeyFile(testSeed('op-privileged'), 'op-privileged'), {
+    mode: 0o600,
+  })
+  for (const { genesis, url } of [own, partner]) {
+    const name = genesis.network_name
+    await writeFile(join(folder, `${name}.json`), writeJson(genesis))
+    const config = `[network]\nna_endpoint = "${url}"\n[paths]\ngenesis = "${name}.json"\noperator_private_key = "op.key"\n`
+    await writeFile(join(folder, `${name}.toml`), config)
+  }
+})
+afterAll(async () => {
+  await own.stop()
+  await partner.stop()
+  await rm(folder, { recursive: true, force: true })
+})
+
+/** The program from its sources in a process of its own, without a terminal. */
+async function chancery(line: string): Promise<{ code: number | null; out: string; error: string }> {
+  const child = spawn(process.execPath, ['--conditions=development', MAIN, ...line.split(' ')], {
+    cwd: folder,
+    env: { PATH: process.env['PATH'] ?? '', HOME: folder },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let [out, error] = ['', '']
+  child.stdout.on('data', (chunk: Buffer) => void (out += chunk.toString()))
+  child.stderr.on('data', (chunk: Buffer) => void (error += chunk.toString()))
+  const code = await new Promise<number | null>((resolve) => child.on('close', resolve))
+  return { code, out, error }
+}
+
+it('recognises a sovereign, accepts its member, hears of the revocation and ends the treaty', async () => {
+  const unpinned = await chancery(`federation bootstrap ${partner.url} --role role:client --yes --config OWN-NET.toml`)
+  expect(unpinned.code).toBe(2)
+  const made = await chancery(
+    `federation bootstrap ${partner.url} --genesis PARTNER-NET.json --role role:client --yes --json --config OWN-NET.toml`,
+  )
+  expect([made.code, made.error]).toEqual([0, ''])
+  const { treaty_id: id } = (JSON.parse(made.out) as { treaty: { treaty_id: string } }).treaty
+
+  await chancery('attestation issue zoe --role role:client --out member.json --config PARTNER-NET.toml')
+  const verify = `attestation verify member.json --treaty ${id} --config OWN-NET.toml`
+  expect((await chancery(verify)).code).toBe(0)
+
+  const member = JSON.parse(await readFile(join(folder, 'member.json'), 'utf8')) as { attestation_id: string }
+  expect((await chancery(`attestation revoke ${member.attestation_id} --yes --config PARTNER-NET.toml`)).code).toBe(0)
+  expect((await chancery('feed export --out feed.json --config PARTNER-NET.toml')).code).toBe(0)
+  expect((await chancery('feed import feed.json --issuer PARTNER-NET --config OWN-NET.toml')).code).toBe(0)
+  const refused = await chancery(verify)
+  expect([refused.code, refused.out.includes('attestation_locally_revoked')]).toEqual([1, true])
+
+  const ended = await chancery(`treaty revoke ${id} --yes --config OWN-NET.toml`)
+  expect([ended.code, ended.error.includes('OWN-NET ──▶ PARTNER-NET')]).toEqual([0, true])
+  expect((await chancery('trust path OWN-NET PARTNER-NET --config OWN-NET.toml')).code).toBe(1)
+})
