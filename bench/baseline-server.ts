@@ -9,11 +9,7 @@ import { HOST } from './conditions.ts'
 process.once('disconnect', () => process.exit(0))
 
 const task = JSON.parse(process.argv[2] ?? '') as BaselineTask
-const app = fastify({
-  logger: false,
-  keepAliveTimeout: SERVER_LIMITS.keepAliveTimeoutSeconds * 1000,
-  maxRequestsPerSocket: SERVER_LIMITS.requestsPerConnection,
-})
+const app = fastify({ logger: false, keepAliveTimeout: SERVER_LIMITS.keepAliveTimeoutSeconds * 1000 })
 
 const work = task.work === undefined ? undefined : await openBareWork(task.work)
 for (const document of task.documents) {

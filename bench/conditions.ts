@@ -9,8 +9,8 @@
  * - PostgreSQL is the local server with its own settings (synchronous commit on), one fresh database per server process,
  *   dropped afterwards. SQLite is a fresh file with the product's own pragmas.
  * - The baseline is the product's framework with one bare handler. Body and response headers are copied from an answer
- *   of the product before the run, and its keep-alive settings are the product's, so both send the same header names
- *   and sizes. The request id is fresh in both. Its body is constant text, the quickest form the framework has.
+ *   of the product before the run, and its keep-alive time is the product's, so both send the same headers; that is
+ *   checked. The request id is fresh in both. Its body is constant text, the quickest form the framework has.
  * - The baseline of a signed read also reads the body (there is none, so that costs the look at two headers), verifies
  *   one Ed25519 signature over a constant message of the signed size under a key imported once, and inserts one nonce
  *   row by its own named prepared statement, over a pool as large as the product's.

@@ -273,7 +273,7 @@ async function checkAnswers(track: Track, lives: readonly Life[]): Promise<void>
       const agents = isJsonObject(answer.json) ? answer.json['agents'] : undefined
       if (!Array.isArray(agents)) throw new Error(`GET /agents: ${answer.status} ${answer.text.slice(0, 200)}`)
       const found = agents as readonly JsonObject[]
-      return new Map(found.map((agent) => [String(agent['node_public_key']), String(agent['agent_id'])]))
+      return new Map(found.map((agent) => [text(agent, 'node_public_key'), text(agent, 'agent_id')]))
     }),
   )
   for (const life of lives) {

@@ -152,3 +152,45 @@ export const joinAgainstCompromise: Race = async (track) => {
   const late = await track.node(signer, 0).join(tokens.at(-1) ?? '')
   track.notes.judge('join after burn', late, ['403 node_key_compromised'])
 }
+
+/** One certificate revoked for different reasons at once: the gravest stands, in row and list, and the key is burnt. */
+export const mixedReasons: Race = async (track) => {
+  const signer = await newSigner(track.random)
+  const [cert_id = ''] = await certificates(track, [signer.publicKey])
+  const [token = ''] = await invites(track, 1)
+  const reasons = ['unspecified', 'cessation_of_operation', 'superseded', 'key_compromise']
+  const answers = await Promise.all(
+    times(track.callers).map((index) => revoke(track, index, { cert_id, reason: reasons[index % 4] ?? '' })),
+  )
+  for (const answer of answers) track.notes.judge('mixed reasons', answer, ['200'])
+  const [row] = await track.rows.query(`select revocation_reason from issued_certs where cert_id = '${cert_id}'`)
+  if (text(row, 'revocation_reason') !== 'key_compromise')
+    track.notes.violation(`mixed reasons: ${text(row, 'revocation_reason')} stands`)
+  const late = await track.node(signer, 0).join(token)
+  track.notes.judge('join after burn', late, ['403 node_key_compromised'])
+}
+
+/** Keys that hold certificates join again while those are revoked, all in another order: nobody waits for nobody. */
+export const rejoinAgainstRevoke: Race = async (track) => {
+  const half = times(Math.ceil(track.callers / 2))
+  const signers = await Promise.all(half.map(() => newSigner(track.random)))
+  const ids = await certificates(
+    track,
+    signers.map((signer) => signer.publicKey),
+  )
+  const tokens = await invites(track, signers.length)
+  const calls = half.flatMap((index) => [
+    async () => {
+      const signer = signers[index]
+      if (signer === undefined) return
+      const answer = await track.node(signer, track.random.below(2)).join(tokens[index] ?? '')
+      track.notes.judge('rejoin or revoke', answer, ['201'])
+    },
+    async () => {
+      const answer = await revoke(track, track.random.below(2), { cert_id: ids[index] ?? '' })
+      track.notes.judge('rejoin or revoke', answer, ['200'])
+    },
+  ])
+  const shuffled = calls.map((call) => ({ call, at: track.random.next() })).sort((a, b) => a.at - b.at)
+  await Promise.all(shuffled.map(({ call }) => call()))
+}

@@ -3,6 +3,8 @@ import { checkEnrollment } from './enrollment-checks.ts'
 import {
   differentRevocations,
   joinAgainstCompromise,
+  mixedReasons,
+  rejoinAgainstRevoke,
   renewAgainstRevoke,
   sameInvite,
   sameNonce,
@@ -21,7 +23,15 @@ const CALLERS = 50
 /** Every version holds the whole list: a fresh database now and then keeps a long run small. */
 const ROUNDS_PER_DATABASE = 25
 
-const RACES: readonly Race[] = [sameInvite, sameNonce, differentRevocations, renewAgainstRevoke, joinAgainstCompromise]
+const RACES: readonly Race[] = [
+  sameInvite,
+  sameNonce,
+  differentRevocations,
+  renewAgainstRevoke,
+  joinAgainstCompromise,
+  mixedReasons,
+  rejoinAgainstRevoke,
+]
 
 export function run(options: CampaignOptions): Promise<CampaignResult> {
   return runRaces({ ...options, callers: CALLERS })

@@ -84,6 +84,16 @@ describe('campaign weak-keys', () => {
   })
 })
 
+describe('campaign discovery-model', () => {
+  it('finds no life of an agent that the model does not know', async () => {
+    const outcome = await campaign(['discovery-model', '--count', '300'])
+    const { seed, ...result } = lastLine(outcome)
+    process.stdout.write(`discovery-model seed ${seed}\n`)
+    expect({ ...result, lines: outcome.lines }).toMatchObject({ name: 'discovery-model', cases: 300, violations: 0 })
+    expect(outcome.code).toBe(0)
+  }, 180_000)
+})
+
 describe('campaign runner', () => {
   it('lists the campaigns', async () => {
     const { code, lines } = await campaign(['--list'])

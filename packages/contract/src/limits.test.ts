@@ -99,6 +99,9 @@ describe('other limits', () => {
     expect(SERVER_LIMITS).toEqual({
       inFlightRequests: 256,
       connections: 2000,
+      connectionsPerAddress: 1000,
+      bufferedBodyBytes: 67_108_864,
+      answerIdleSeconds: 20,
       headersTimeoutSeconds: 10,
       requestTimeoutSeconds: 30,
       keepAliveTimeoutSeconds: 5,

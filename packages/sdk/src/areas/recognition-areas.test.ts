@@ -167,9 +167,10 @@ describe('recognitionTreaties', () => {
       status: 'revoked',
     })
     expect(await client.recognitionTreaties.verify({ treaty })).toMatchObject({ reason: 'locally_revoked' })
-    const found = await Array.fromAsync(client.recognitionTreaties.list({ limit: 1 }))
-    expect(found.map((row) => row.treaty.treaty_id)).toContain(id)
-    expect(new Set(found.map((row) => row.treaty.treaty_id)).size).toBe(found.length)
+    const found: string[] = []
+    for await (const row of client.recognitionTreaties.list({ limit: 1 })) found.push(row.treaty.treaty_id)
+    expect(found).toContain(id)
+    expect(new Set(found).size).toBe(found.length)
     expect((await client.recognitionTreaties.page({ status: 'revoked' })).recognition_treaties).toHaveLength(1)
   })
 })

@@ -222,7 +222,7 @@ const DEFECTS: readonly Defect[] = [
 async function sendWith(defects: readonly Defect[]): Promise<TestAnswer> {
   const signer = await newAgent()
   const draft = { body: await envelope(signer), target: path(signer.publicKey), signer }
-  for (const defect of [...defects].reverse()) await defect.apply(draft)
+  for (const defect of defects.toReversed()) await defect.apply(draft)
   return na.request('DELETE', draft.target, { body: draft.body })
 }
 

@@ -113,4 +113,24 @@ describe('POST /admin/revoke for key_compromise', () => {
     expect(accepted(await revoke({ cert_id, reason: 'key_compromise' }))).toEqual(first)
     expect(entryOf(await list(), cert_id)?.reason).toBe('key_compromise')
   })
+
+  it('is not lost when it shares a version with a lesser reason for the same certificate', async () => {
+    const node = await newNode()
+    const { cert_id } = await enroll(na, node)
+    const request = { cert_ids: [cert_id], form: 'cert_id', attempt: undefined, cause: {} } as const
+    const before = await list()
+    // Handed over in one turn, so that both go with one batch.
+    const outcomes = await Promise.all([
+      na.office.crl.revoke(na.office, { ...request, reason: 'unspecified' }),
+      na.office.crl.revoke(na.office, { ...request, reason: 'key_compromise' }),
+      na.office.crl.revoke(na.office, { ...request, reason: 'superseded' }),
+    ])
+    expect(new Set(outcomes.map((outcome) => outcome.text)).size).toBe(1)
+    const crl = await list()
+    expect(crl.sequence).toBe(before.sequence + 1)
+    expect(entryOf(crl, cert_id)?.reason).toBe('key_compromise')
+    expect(await row(cert_id)).toMatchObject({ revocation_reason: 'key_compromise' })
+    const invite = accepted(await na.as('standard')('POST', '/admin/invite'), 201)
+    refused(await node.join(String(invite['token_id'])), 403, 'node_key_compromised')
+  })
 })

@@ -309,6 +309,20 @@ describe.each(ROUTES)('POST %s', (route) => {
     refused(await node.post(route, { cert_id: old.cert_id }), 403, 'node_key_compromised')
   })
 
+  it.each(['nul\u0000', 'line\nbreak', 'a'.repeat(129), 'a'.repeat(60_000), '\u{10ffff}'])(
+    'knows no certificate %j, and lets nobody else feel that it was asked',
+    async (strange) => {
+      const [node, stranger] = [await newNode(), await newNode()]
+      const { cert_id } = await enroll(na, node)
+      const [odd, ...others] = await Promise.all([
+        stranger.post(route, { cert_id: strange }),
+        ...Array.from({ length: 10 }, () => node.heartbeat(cert_id)),
+      ])
+      refused(odd, 403, 'certificate_not_found')
+      for (const answer of others) accepted(answer)
+    },
+  )
+
   describe('400', () => {
     it.each<[string, JsonObject]>([
       ['a certificate id that is no text', { cert_id: 7 }],
