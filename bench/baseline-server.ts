@@ -22,8 +22,14 @@ for (const document of task.documents) {
   }
 }
 
+function asItIs(body: unknown): string {
+  return String(body)
+}
+
 function answer(reply: FastifyReply, document: BaselineDocument): FastifyReply {
-  return reply.headers(document.headers).header(REQUEST_ID_HEADER, randomUUID()).send(document.body)
+  reply.headers(document.headers).header(REQUEST_ID_HEADER, randomUUID())
+  // Without a serializer the framework would add a charset to the type.
+  return reply.serializer(asItIs).send(document.body)
 }
 
 app.get('/healthz', () => ({ ok: true }))

@@ -21,9 +21,9 @@ const SOVEREIGNS = 10_000
 const TREATIES = 200_000
 /** Where the documents are measured: beyond it mesh and console use pages. */
 const DOCUMENT_TREATIES = 10_000
-const REBUILDS = 3
+const REBUILDS = 2
 const PROBE_EVERY_MS = 5
-const REBUILD_SECONDS_MAX = 120
+const REBUILD_SECONDS_MAX = 600
 const SEED = 'chancery'
 
 /**
@@ -147,7 +147,20 @@ async function measureRebuild(caller: Caller, server: Server, databaseUrl: strin
   await client.query("update heads set version = version + 1 where name = 'treaties'")
   await client.end()
   const probe = new LoopProbe(`http://${HOST}:${server.port}`, PROBE_EVERY_MS)
-  await pause(200)
+  let delays = new Float64Array()
+  const waited = await awaitGraph(caller).finally(async () => {
+    delays = Float64Array.from(await probe.stop()).sort()
+  })
+  return {
+    ...waited,
+    delay_p50_ms: round(quantile(delays, 0.5), 2),
+    delay_p99_ms: round(quantile(delays, 0.99), 2),
+    delay_max_ms: round(delays.at(-1) ?? Number.NaN, 2),
+    probes: delays.length,
+  }
+}
+
+async function awaitGraph(caller: Caller): Promise<Pick<Rebuild, 'seconds' | 'refused'>> {
   const started = performance.now()
   let refused = 0
   while ((await caller.get(pathOf(0, 1))).status !== 200) {
@@ -155,16 +168,7 @@ async function measureRebuild(caller: Caller, server: Server, databaseUrl: strin
     if (performance.now() - started > REBUILD_SECONDS_MAX * 1000) throw new Error('the graph was not built in time')
     await pause(100)
   }
-  const seconds = (performance.now() - started) / 1000
-  const delays = Float64Array.from(await probe.stop()).sort()
-  return {
-    seconds: round(seconds, 2),
-    delay_p50_ms: round(quantile(delays, 0.5), 2),
-    delay_p99_ms: round(quantile(delays, 0.99), 2),
-    delay_max_ms: round(delays.at(-1) ?? Number.NaN, 2),
-    probes: delays.length,
-    refused,
-  }
+  return { seconds: round((performance.now() - started) / 1000, 2), refused }
 }
 
 /** The graph of the database, made once more from the seed. */
