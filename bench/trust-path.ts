@@ -147,12 +147,11 @@ async function measureRebuild(caller: Caller, server: Server, databaseUrl: strin
   await client.query("update heads set version = version + 1 where name = 'treaties'")
   await client.end()
   const probe = new LoopProbe(`http://${HOST}:${server.port}`, PROBE_EVERY_MS)
-  let delays = new Float64Array()
-  const waited = await awaitGraph(caller).finally(async () => {
-    delays = Float64Array.from(await probe.stop()).sort()
-  })
+  const [waited] = await Promise.allSettled([awaitGraph(caller)])
+  const delays = Float64Array.from(await probe.stop()).sort()
+  if (waited.status === 'rejected') throw waited.reason
   return {
-    ...waited,
+    ...waited.value,
     delay_p50_ms: round(quantile(delays, 0.5), 2),
     delay_p99_ms: round(quantile(delays, 0.99), 2),
     delay_max_ms: round(delays.at(-1) ?? Number.NaN, 2),

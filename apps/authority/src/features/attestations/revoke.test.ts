@@ -1,6 +1,15 @@
 import { readRevocationFeed, verifyList } from '@chancery/protocol'
 import type { JsonObject, JsonValue, RevocationFeed } from '@chancery/protocol'
-import { ManualClock, accepted, detailsOf, eventsOf, refused, startTestAuthority, testSigner } from '@chancery/testkit'
+import {
+  ManualClock,
+  accepted,
+  detailsOf,
+  eventsOf,
+  plantTreaties,
+  refused,
+  startTestAuthority,
+  testSigner,
+} from '@chancery/testkit'
 import type { TestAnswer, TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
@@ -156,6 +165,26 @@ describe('POST /admin/attestations/{attestation_id}/revoke', () => {
       expect(await eventsOf(na, answer)).toEqual([])
       expect(await find(id)).toEqual(row)
       expect((await na.request('GET', '/sovereign-revocation-feed')).text).toBe(list)
+    })
+
+    it('names the sovereigns that recognise this one now', async () => {
+      const own = await startTestAuthority({ clock: new ManualClock(), settings })
+      try {
+        await plantTreaties(own.office, [
+          { treaty_id: '1', from: '\u{1f600}', to: 'TEST-NET' },
+          { treaty_id: '2', from: '\ue000', to: 'TEST-NET' },
+          { treaty_id: '3', from: '\ue000', to: 'TEST-NET' },
+          { treaty_id: '4', from: 'GONE', to: 'TEST-NET', revokedBecause: 'over' },
+          { treaty_id: '5', from: 'OTHER', to: 'ELSEWHERE' },
+        ])
+        const body = { subject_id: 'x', roles: ['role:client'] }
+        const { attestation_id } = accepted(await own.as('privileged')('POST', '/admin/attestations', body), 201)
+        const path = `/admin/attestations/${String(attestation_id)}/revoke`
+        const foreseen = accepted(await own.as('privileged')('POST', path, { dry_run: true }))
+        expect(foreseen['accepting_sovereigns']).toEqual({ count: 2, sample: ['\ue000', '\u{1f600}'] })
+      } finally {
+        await own.stop()
+      }
     })
 
     it('of one that is revoked already says that nothing would change', async () => {

@@ -1,6 +1,13 @@
 import { readJson } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
-import { accepted, foreignFeed, foreignSovereign, startTestAuthority, wireText } from '@chancery/testkit'
+import {
+  accepted,
+  foreignAttestation,
+  foreignFeed,
+  foreignSovereign,
+  startTestAuthority,
+  wireText,
+} from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
@@ -98,9 +105,23 @@ describe.runIf(process.env['CHANCERY_TEST_DATABASE'] === 'postgres')('two instan
     for (const answer of answers) expect([200, 409]).toContain(answer.status)
   })
 
-  it('a recognition policy published on one rules on the other', async () => {
-    const policy = { local_sovereign_id: 'TEST-NET', recognized_issuers: [] }
-    await post(a, '/admin/recognition-policy', { recognition_policy: policy })
-    expect(accepted(await b.request('GET', '/recognition-policy'))['local_sovereign_id']).toBe('TEST-NET')
+  it('a recognition policy published on one rules on the other, as soon as it is published', async () => {
+    const attestation = readJson(wireText(foreignAttestation(partner, a.office.clock.now())))
+    const reason = async (na: TestAuthority): Promise<unknown> =>
+      accepted(await na.request('POST', '/attestations/verify', { body: { attestation } }))['reason']
+    const publish = (na: TestAuthority, allowed_roles: string[]): Promise<JsonObject> => {
+      const entry = { sovereign_id: 'PARTNER-NET', public_keys: [partner.publicKey], allowed_roles }
+      const recognition_policy = { local_sovereign_id: 'TEST-NET', recognized_issuers: [entry] }
+      return post(na, '/admin/recognition-policy', { recognition_policy })
+    }
+    for (let round = 0; round < 3; round += 1) {
+      await publish(round % 2 === 0 ? a : b, ['role:client'])
+      expect([await reason(a), await reason(b)]).toEqual(['accepted', 'accepted'])
+      await publish(round % 2 === 0 ? b : a, [])
+      expect([await reason(a), await reason(b)]).toEqual(['role_not_allowed', 'role_not_allowed'])
+    }
+    expect((await b.request('GET', '/recognition-policy')).text).toBe(
+      (await a.request('GET', '/recognition-policy')).text,
+    )
   })
 })
