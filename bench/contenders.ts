@@ -44,7 +44,7 @@ export async function requireSameAnswer(
     [product, baseline].map(async ({ port }) => {
       const answer = await fetch(`http://${HOST}:${port}${path}`, { headers: await sign() })
       const headers = [...answer.headers].filter(([name]) => name !== 'date' && name !== 'x-request-id')
-      return `${answer.status} ${JSON.stringify(headers.sort())} ${await answer.text()}`
+      return `${answer.status} ${JSON.stringify(headers.sort(([a], [b]) => (a < b ? -1 : 1)))} ${await answer.text()}`
     }),
   )
   if (ours !== bare) throw new Error(`product and baseline differ on ${path}:\n${ours ?? ''}\n${bare ?? ''}`)

@@ -53,8 +53,21 @@ export async function pageMembers(
   const nextOffset = page.offset + rows
   const canOffset = last !== undefined && page.after === undefined && nextOffset <= LIMITS.listOffsetMax
   return {
-    total: await count(LIMITS.listCountMax),
+    total: await totalOf(page, rows, last, count),
     next_offset: canOffset ? nextOffset : null,
     next_cursor: last === undefined ? null : writeCursor(last),
   }
+}
+
+/** On the last page the total is known without counting. */
+async function totalOf(
+  page: Page,
+  rows: number,
+  last: string | undefined,
+  count: (bound: number) => Promise<number | null>,
+): Promise<number | null> {
+  const isWhole = last === undefined && page.after === undefined && (rows > 0 || page.offset === 0)
+  if (!isWhole) return count(LIMITS.listCountMax)
+  const total = page.offset + rows
+  return total > LIMITS.listCountMax ? null : total
 }

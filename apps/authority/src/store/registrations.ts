@@ -24,6 +24,7 @@ interface KeyState {
   readonly held_at: string | null
   readonly held_capabilities: string | null
   readonly listed: number | null
+  readonly held_until: string | null
   readonly deleted_at: string | null
 }
 
@@ -60,7 +61,7 @@ async function applyBatch(
   now: string,
 ): Promise<RegistrationOutcome[]> {
   const states = new Map(await registry.readStates(rows, now))
-  const { outcomes, winners, changes, first } = judge(states, rows)
+  const { outcomes, winners, changes, first } = judge(states, rows, now)
   await registry.upsert([...winners.values()])
   if (changes.length > 0) await registry.replacePostings(changes)
   if (first.length > 0) await registry.insertEvents(first, now)
@@ -76,7 +77,7 @@ interface Judgement {
   readonly first: readonly RegistrationRow[]
 }
 
-function judge(states: ReadonlyMap<string, KeyState>, rows: readonly RegistrationRow[]): Judgement {
+function judge(states: ReadonlyMap<string, KeyState>, rows: readonly RegistrationRow[], now: string): Judgement {
   const winners = new Map<string, RegistrationRow>()
   const outcomes = rows.map((row): RegistrationOutcome => {
     const state = states.get(row.node_public_key)
@@ -94,7 +95,9 @@ function judge(states: ReadonlyMap<string, KeyState>, rows: readonly Registratio
   for (const [key, row] of winners) {
     const state = states.get(key)
     const isListed = state?.listed === 1
-    if (!isListed) first.push(row)
+    // Whether the purge has come by already must not decide what is audited.
+    const isLive = isListed && (state.held_until ?? '') > now
+    if (!isLive) first.push(row)
     const held = isListed ? (JSON.parse(state.held_capabilities ?? '[]') as string[]) : []
     if (isListed && state.held_capabilities === row.capabilities_json) continue
     const [before, after] = [new Set(held), new Set(row.capabilities)]
@@ -108,7 +111,7 @@ function judge(states: ReadonlyMap<string, KeyState>, rows: readonly Registratio
 }
 
 const STATES = `
-select i.k as node_public_key, r.registered_at as held_at, r.capabilities_json as held_capabilities, r.listed, t.signed_at as deleted_at,
+select i.k as node_public_key, r.registered_at as held_at, r.capabilities_json as held_capabilities, r.listed, r.expires_at as held_until, t.signed_at as deleted_at,
   exists (select 1 from issued_certs c where c.node_public_key = i.k and c.status = 'issued' and c.issued_at <= $2 and c.expires_at > $2
     and (c.revoke_after is null or c.revoke_after > $2)) as has_certificate,
   exists (select 1 from issued_certs c where c.node_public_key = i.k and c.status = 'revoked' and (c.revocation_reason = 'key_compromise'
@@ -211,7 +214,7 @@ function registerOnSqlite(
         is_revoked: found.is_revoked === 1,
       })
     }
-    const { outcomes, winners, changes, first } = judge(states, rows)
+    const { outcomes, winners, changes, first } = judge(states, rows, now)
     const upsert = prepare(
       'insert into agent_registrations (node_public_key, agent_id, descriptor_json, capabilities_json, registered_at, expires_at, listed) ' +
         'values (?, ?, ?, ?, ?, ?, 1) on conflict (node_public_key) do update set agent_id = excluded.agent_id, descriptor_json = excluded.descriptor_json, ' +

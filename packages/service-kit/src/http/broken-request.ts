@@ -43,6 +43,7 @@ export function answerBrokenRequest(error: Error & { code?: string }, socket: So
 
 /** Node notes the answer a connection is busy with in this member; one of a whole request is not ours to overtake. */
 function hasPendingAnswer(socket: Socket & { readonly _httpMessage?: PendingAnswer | null }): boolean {
+  // oxlint-disable-next-line no-underscore-dangle -- the platform has no public name for it
   const pending = socket._httpMessage
   return pending !== undefined && pending !== null && (pending.headersSent || pending.req.complete)
 }

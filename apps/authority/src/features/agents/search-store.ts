@@ -30,26 +30,31 @@ export async function searchAgents(
   capability: string,
   now: string,
   page: SearchPage,
+  { postings, agents }: Estimate,
 ): Promise<readonly FoundAgent[]> {
-  const { postings, agents } = await estimate(db, capability)
   if (postings === 0) return []
   const isRare = postings * postings <= (page.limit + page.offset + 1) * Math.max(agents, 1)
   return isRare ? fromPostings(db, capability, now, page) : fromNewest(db, capability, now, page)
 }
 
-/** The tag's counter, and how many registrations there are about; neither counts anything. */
-async function estimate(db: Tx, capability: string): Promise<{ postings: number; agents: number }> {
+/** How common a tag is, and how large the registry about; neither is counted. */
+export interface Estimate {
+  readonly postings: number
+  readonly agents: number
+}
+
+/** The tag's counter; the counter of the tag that most agents carry is a good enough measure of the registry. */
+export async function estimateTag(db: Tx, capability: string): Promise<Estimate> {
   const row = await db
-    .selectFrom('agent_capability_counts')
-    .select('agents')
-    .where('capability', '=', capability)
+    .selectNoFrom((eb) => [
+      eb.selectFrom('agent_capability_counts').select('agents').where('capability', '=', capability).as('postings'),
+      eb
+        .selectFrom('agent_capability_counts')
+        .select((each) => each.fn.max('agents').as('agents'))
+        .as('agents'),
+    ])
     .executeTakeFirst()
-  // The tag that most agents carry is a good enough measure of the registry.
-  const most = await db
-    .selectFrom('agent_capability_counts')
-    .select((eb) => eb.fn.max('agents').as('agents'))
-    .executeTakeFirst()
-  return { postings: Math.max(0, row?.agents ?? 0), agents: Number(most?.agents ?? 0) }
+  return { postings: Math.max(0, Number(row?.postings ?? 0)), agents: Number(row?.agents ?? 0) }
 }
 
 function fromPostings(db: Tx, capability: string, now: string, page: SearchPage): Promise<readonly FoundAgent[]> {
@@ -92,8 +97,13 @@ function isAfter(table: 'r', place: Place): ReturnType<typeof sql<boolean>> {
 }
 
 /** Exact up to the bound, null above (protocol/core 24). The counter says when counting would be in vain. */
-export async function countMatches(db: Tx, capability: string, now: string, bound: number): Promise<number | null> {
-  const { postings } = await estimate(db, capability)
+export async function countMatches(
+  db: Tx,
+  capability: string,
+  now: string,
+  bound: number,
+  { postings }: Estimate,
+): Promise<number | null> {
   if (postings > bound && !(await hasManyExpired(db, now, postings - bound))) return null
   const matches = db
     .selectFrom('agent_capabilities as p')

@@ -4,7 +4,7 @@ import { jsonText } from '@chancery/service-kit'
 import type { Answer, Call } from '@chancery/service-kit'
 import type { Office } from '../../office.ts'
 import { pageMembers, readPage } from '../../paging.ts'
-import { countMatches, searchAgents } from './search-store.ts'
+import { countMatches, estimateTag, searchAgents } from './search-store.ts'
 import type { FoundAgent, Place } from './search-store.ts'
 
 /**
@@ -18,14 +18,23 @@ export async function search(call: Call, office: Office): Promise<Answer> {
   const page = readPage(call.query)
   const now = writeSortable(office.clock.now())
   const { db } = office.store
-  const rows = await searchAgents(db, capability, now, {
-    limit: page.limit + 1,
-    offset: page.offset,
-    after: readPlace(page.after),
-  })
+  const estimate = await estimateTag(db, capability)
+  const rows = await searchAgents(
+    db,
+    capability,
+    now,
+    {
+      limit: page.limit + 1,
+      offset: page.offset,
+      after: readPlace(page.after),
+    },
+    estimate,
+  )
   const shown = rows.slice(0, page.limit)
   const last = rows.length > page.limit ? writePlace(shown.at(-1)) : undefined
-  const paging = await pageMembers(page, shown.length, last, (bound) => countMatches(db, capability, now, bound))
+  const paging = await pageMembers(page, shown.length, last, (bound) =>
+    countMatches(db, capability, now, bound, estimate),
+  )
   return jsonText(answerText(capability, shown, writeJson(paging)))
 }
 
