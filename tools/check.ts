@@ -29,7 +29,7 @@ interface Ended {
 }
 
 const ROOT = join(import.meta.dirname, '..')
-const STEP_LIMIT_MS = 15 * 60_000
+const STEP_LIMIT_MS = 22 * 60_000
 const scratch = await mkdtemp(join(tmpdir(), 'chancery-check-'))
 const report = join(scratch, 'vitest.json')
 const SOURCES = '--conditions=development'

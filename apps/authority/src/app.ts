@@ -58,6 +58,9 @@ export async function startAuthority(settings: AuthoritySettings, parts: AppPart
   const { block: genesis, text: genesisText } = await loadGenesis(settings.genesisFile)
   const signer = await openSigner(settings.keySource, settings.keyId, log)
   await checkStart(settings, genesis, signer, clock.now(), log)
+  // Said before the database is touched.
+  if (settings.limiterStore === 'redis')
+    throw new StartRefused('RATE_LIMIT_STORE: redis comes with a later release, use database')
   const store = await openMigrated(settings, genesis, signer, clock)
   let serving = true
   const routes = BINDINGS.map((binding) => binding.route)

@@ -353,7 +353,6 @@ function crossCheck(
     if (raw.haMode && place.kind !== 'postgres') problems.push('NA_HA_MODE: on needs PostgreSQL (DATABASE_URL)')
     if (raw.haMode && limiterStore === 'memory')
       problems.push('NA_HA_MODE: on needs a shared limiter (RATE_LIMIT_STORE)')
-    if (limiterStore === 'redis') problems.push('RATE_LIMIT_STORE: redis comes with a later release, use database')
     const lacksRedis = limiterStore === 'redis' && raw.redisUrl === undefined
     if (lacksRedis) problems.push('REDIS_URL: is required with RATE_LIMIT_STORE=redis')
   }

@@ -98,7 +98,7 @@ describe('canonicalJson', () => {
     ['an unpaired surrogate', '\ud83d'],
     ['an unpaired surrogate in a name', { '\ude00': 1 }],
     ['a circle', circular],
-    ['65 levels', deep(65)],
+    ['67 levels: two more than a body wrapped into a payload can have', deep(67)],
   ])('refuses %s', (_name, value) => {
     expect(() => canonicalJson(value as JsonValue)).toThrow(TypeError)
   })

@@ -164,7 +164,6 @@ describe('GET /attestations', () => {
       'cursor=x',
       'cursor=MXw',
       'cursor=Mnx4',
-      'cursor=%00',
       'cursor=%F0%9F%98%80',
       'offset=0&cursor=MXw',
       `cursor=${Buffer.from('1|2026-01-02T03:04:05.000000Z').toString('base64url')}`,
