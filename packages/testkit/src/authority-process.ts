@@ -32,6 +32,17 @@ export interface AuthorityProcess {
   stop(): Promise<void>
 }
 
+/** It was gone before it served: `ending` is the signal or exit code. */
+export class EndedAtStart extends Error {
+  override readonly name = 'EndedAtStart'
+  readonly ending: string | number
+
+  constructor(ending: string | number, log: readonly string[]) {
+    super(`the authority ended at its start with ${ending}: ${log.join('\n')}`)
+    this.ending = ending
+  }
+}
+
 const START_SECONDS = 30
 const STOP_SECONDS = 15
 const LOG_LINES = 200
@@ -89,8 +100,8 @@ function keepLog(child: ChildProcess): string[] {
 async function awaitHealthy(child: ChildProcess, url: string, log: readonly string[]): Promise<void> {
   const deadline = performance.now() + START_SECONDS * 1000
   while (performance.now() < deadline) {
-    if (child.exitCode !== null || child.signalCode !== null)
-      throw new Error(`the authority ended at its start: ${log.join('\n')}`)
+    const ending = child.signalCode ?? child.exitCode
+    if (ending !== null) throw new EndedAtStart(ending, log)
     const answer = await send(url, 'GET', '/healthz').catch(() => undefined)
     if (answer?.status === 200) return
     await pause(25)
