@@ -1,6 +1,17 @@
 import { Refusal } from '@chancery/contract'
-import { instantOf, signList, toBase64, toUtf8, verifyList, verifySignature, writeJson } from '@chancery/protocol'
-import type { GenesisBlock, Instant, JsonObject, Signature } from '@chancery/protocol'
+import {
+  asReceived,
+  instantOf,
+  signForm,
+  signList,
+  toBase64,
+  toUtf8,
+  verifyList,
+  verifyReceived,
+  verifySignature,
+  writeJson,
+} from '@chancery/protocol'
+import type { GenesisBlock, Instant, JsonObject, RecordForm, Signature } from '@chancery/protocol'
 import type { Office } from '../office.ts'
 
 /**
@@ -15,6 +26,22 @@ export async function seal<Draft extends JsonObject>(
   const sealed = await signList(draft, office.signer)
   const isGood = await verifyList(sealed, [office.signer.publicKey])
   return isGood ? sealed : refuseBadSignature(office)
+}
+
+/**
+ * Seals a trust record through its form, and runs the whole form check on the result: what leaves must be accepted by
+ * the verifier we publish. `keyId` is given where the record's signature carries another label.
+ */
+export async function sealForm<Value extends object>(
+  office: Office,
+  form: RecordForm<Value>,
+  draft: Value,
+  keyId?: string,
+): Promise<Value> {
+  requireSigningWindow(office)
+  const sealed = await signForm(form, draft, office.signer, keyId)
+  const verdict = await verifyReceived(asReceived(form, sealed), [office.signer.publicKey])
+  return verdict.ok ? sealed : refuseBadSignature(office)
 }
 
 /** Seals a text that is canonical already, too long to be built twice; gives the signature object as JSON text. */

@@ -62,6 +62,15 @@ export const publicKey: Read<string> = (value, field) => {
   return text
 }
 
+/** Keys a verifier was given for one party; each costs a verification per signature (protocol/trust-operations 1.5). */
+export const publicKeys: Read<readonly string[]> = arrayOf(publicKey, { max: 64 })
+
+/** Capabilities, source ids, access types and tags (protocol/trust-operations 1.5). */
+export const label: Read<string> = plainText(256)
+
+/** A SHA-256 in lowercase hex. */
+export const digest: Read<string> = matching(/^[0-9a-f]{64}$/, '64 lowercase hexadecimal digits')
+
 /** A timestamp inside a signed record (T-rec). The text is kept as received: it is what the signature covers. */
 export const timestamp: Read<string> = (value, field) => {
   const text = string(value, field)

@@ -49,11 +49,19 @@ const FEW_CHECKS = 8
 
 /** True when one signature verifies under one of the accepted keys. `key_id` selects nothing. */
 export async function verifyList(record: JsonObject & SignedList, keys: readonly string[]): Promise<boolean> {
-  const message = signedBytes(record, 'signatures')
-  const signatures = new Set(record.signatures.map(({ sig }) => sig))
-  const place = signatures.size * keys.length > FEW_CHECKS ? 'aside' : 'here'
-  for (const sig of signatures) {
-    for (const key of new Set(keys)) if (await verifySignature(key, message, sig, undefined, place)) return true
+  return verifyAny(signedBytes(record, 'signatures'), record.signatures, keys)
+}
+
+/** As {@link verifyList}, over bytes the caller already has. */
+export async function verifyAny(
+  message: Uint8Array,
+  signatures: readonly Signature[],
+  keys: readonly string[],
+): Promise<boolean> {
+  const [texts, accepted] = [new Set(signatures.map(({ sig }) => sig)), new Set(keys)]
+  const place = texts.size * accepted.size > FEW_CHECKS ? 'aside' : 'here'
+  for (const sig of texts) {
+    for (const key of accepted) if (await verifySignature(key, message, sig, undefined, place)) return true
   }
   return false
 }

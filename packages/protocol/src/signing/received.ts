@@ -1,0 +1,157 @@
+import { toBase64 } from '../canonical/base64.ts'
+import { canonicalBytes } from '../canonical/canonical-json.ts'
+import { sha256Hex } from '../canonical/digest.ts'
+import { emptyObject, isJsonObject, member } from '../canonical/json-value.ts'
+import type { JsonObject, JsonValue } from '../canonical/json-value.ts'
+import { FormError } from '../reading/form-error.ts'
+import type { FormMembers, RecordForm } from '../reading/trust-form.ts'
+import { HOLDS, fails } from '../artifacts/verdict.ts'
+import type { Verdict } from '../artifacts/verdict.ts'
+import { asJson, verifyAny } from './forms.ts'
+import type { Signature } from './forms.ts'
+import type { Signer } from './sign.ts'
+
+/**
+ * A trust record as it came: typed for decisions, and untouched for its signature. Signed bytes are always built from
+ * `wire`, so a default filled in while reading can never become something the signer said.
+ */
+export interface Received<Value> {
+  readonly form: RecordForm<Value>
+  readonly record: Value
+  readonly wire: JsonObject
+}
+
+/** Step F1 (protocol/trust-operations 1.4). Throws {@link FormError}. */
+export function readReceived<Value>(form: RecordForm<Value>, value: JsonValue): Received<Value> {
+  if (!isJsonObject(value)) throw new FormError('', 'an object is needed')
+  return { form, record: form.read(value, ''), wire: value }
+}
+
+/** A record this product made itself, seen the same way. */
+export function asReceived<Value extends object>(form: RecordForm<Value>, record: Value): Received<Value> {
+  return { form, record, wire: asJson(record) }
+}
+
+/** Step F2: the signed projection as received, without members of class "omit" that are null. */
+export function signedProjection({ form, wire }: Received<unknown>): JsonObject {
+  if (form.only === undefined) return project(form.inside, wire, form.signature)
+  // No prototype: a received member named __proto__ stays an ordinary, signed member.
+  const picked = emptyObject()
+  for (const name of form.only) picked[name] = member(wire, name) ?? null
+  return project(form.inside, picked, form.signature)
+}
+
+function project(members: FormMembers, wire: JsonObject, dropped?: string): JsonObject {
+  const out = emptyObject()
+  for (const [name, value] of Object.entries(wire)) {
+    if (name === dropped) continue
+    const described = Object.hasOwn(members, name) ? members[name] : undefined
+    if (described?.signed === 'omit' && value === null) continue
+    out[name] = described?.inside === undefined ? value : eachPart(described.inside, value)
+  }
+  return out
+}
+
+function eachPart(members: FormMembers, value: JsonValue): JsonValue {
+  if (Array.isArray(value)) return (value as readonly JsonValue[]).map((item) => eachPart(members, item))
+  return isJsonObject(value) ? project(members, value) : value
+}
+
+/** The bytes the signatures cover. */
+export function receivedBytes(received: Received<unknown>): Uint8Array {
+  return canonicalBytes(signedProjection(received))
+}
+
+/** H(C(record without its signature)): how one record names another. */
+export function receivedDigest(received: Received<unknown>): string {
+  return sha256Hex(receivedBytes(received))
+}
+
+/** The signatures the record carries, whichever member holds them. */
+export function signaturesOf({ form, record }: Received<unknown>): readonly Signature[] {
+  const held = record as { readonly signature?: Signature | null; readonly signatures?: readonly Signature[] }
+  if (form.signature === 'signatures') return held.signatures ?? []
+  return held.signature === undefined || held.signature === null ? [] : [held.signature]
+}
+
+/** Step F3: one of the signatures verifies under one of the keys. */
+export async function verifyReceivedSignature(received: Received<unknown>, keys: readonly string[]): Promise<boolean> {
+  const signatures = signaturesOf(received)
+  return signatures.length > 0 && verifyAny(receivedBytes(received), signatures, keys)
+}
+
+/**
+ * Steps F4 and F5, to be asked only after F3 held.
+ * F4. A member outside the field table: signed by somebody, yet with a meaning nobody here knows.
+ * F5. A member left out that the signed body must hold: the reader's default would be our word, not the signer's. The
+ *     timestamp half of F5 is already certain: F1 reads no other form.
+ */
+export function checkReceivedForm({ form, wire }: Received<unknown>): Verdict<'unknown_field' | 'non_canonical_form'> {
+  const members = form.only === undefined ? form.inside : pick(form.inside, form.only)
+  const signed = form.only === undefined ? wire : pick(wire, form.only)
+  if (anyPart(members, signed, hasUnknown)) return fails('unknown_field')
+  if (anyPart(members, signed, lacksSigned)) return fails('non_canonical_form')
+  return HOLDS
+}
+
+function pick<Value>(from: { readonly [name: string]: Value }, names: readonly string[]): { [name: string]: Value } {
+  return Object.fromEntries(names.flatMap((name) => (Object.hasOwn(from, name) ? [[name, from[name] as Value]] : [])))
+}
+
+type PartCheck = (members: FormMembers, wire: JsonObject) => boolean
+
+/** True when the check holds for a closed object of the record, at any depth outside open objects. */
+function anyPart(members: FormMembers, value: JsonValue, check: PartCheck): boolean {
+  if (Array.isArray(value)) return (value as readonly JsonValue[]).some((item) => anyPart(members, item, check))
+  if (!isJsonObject(value)) return false
+  if (check(members, value)) return true
+  return Object.entries(members).some(([name, { inside }]) => {
+    const found = inside === undefined ? undefined : member(value, name)
+    return inside !== undefined && found !== undefined && anyPart(inside, found, check)
+  })
+}
+
+const hasUnknown: PartCheck = (members, wire) => Object.keys(wire).some((name) => !Object.hasOwn(members, name))
+
+const lacksSigned: PartCheck = (members, wire) =>
+  Object.entries(members).some(
+    ([name, { signed }]) => (signed === 'yes' || signed === 'null') && !Object.hasOwn(wire, name),
+  )
+
+export type FormReason = 'missing_signature' | 'invalid_signature' | 'unknown_field' | 'non_canonical_form'
+
+/**
+ * The form check F2 to F5 of protocol/trust-operations 1.4, in that order: an addition nobody signed is always told as
+ * a bad signature, never as an unknown member, so the answer tells an attacker nothing about the field tables.
+ */
+export async function verifyReceived(
+  received: Received<unknown>,
+  keys: readonly string[],
+): Promise<Verdict<FormReason>> {
+  if (signaturesOf(received).length === 0) return fails('missing_signature')
+  if (!(await verifyReceivedSignature(received, keys))) return fails('invalid_signature')
+  return checkReceivedForm(received)
+}
+
+/** The same for records whose routes know only two reasons: a foreign form is then no valid signature. */
+export async function verifyReceivedPlainly(
+  received: Received<unknown>,
+  keys: readonly string[],
+): Promise<Verdict<'missing_signature' | 'invalid_signature'>> {
+  const verdict = await verifyReceived(received, keys)
+  if (verdict.ok || verdict.reason === 'missing_signature') return verdict as Verdict<'missing_signature'>
+  return fails('invalid_signature')
+}
+
+/** Adds the signer's signature over the signed projection; `keyId` differs where the record names another label. */
+export async function signForm<Value extends object>(
+  form: RecordForm<Value>,
+  draft: Value,
+  signer: Signer,
+  keyId: string = signer.keyId,
+): Promise<Value> {
+  const received = asReceived(form, draft)
+  const signature: Signature = { key_id: keyId, sig: toBase64(await signer.sign(receivedBytes(received))) }
+  if (form.signature === 'signature') return { ...draft, signature }
+  return { ...draft, signatures: [...signaturesOf(received), signature] }
+}
