@@ -1,6 +1,8 @@
 import * as protocol from '@chancery/protocol'
 import { checkCoreVectors } from '../../packages/protocol/src/vectors/check-vectors.ts'
+import { checkTrustVectors } from '../../packages/protocol/src/vectors/check-trust-vectors.ts'
 import core from '../../packages/protocol/src/vectors/core.json' with { type: 'json' }
+import trust from '../../packages/protocol/src/vectors/trust.json' with { type: 'json' }
 import { checkWeakKeys } from '../../packages/protocol/src/vectors/weak-keys.ts'
 import { equal } from './page-test.ts'
 import type { PageTest } from './page-test.ts'
@@ -12,6 +14,14 @@ export const tests: readonly PageTest[] = [
       const { passed, failures } = await checkCoreVectors(core, protocol)
       equal(failures, [])
       equal(passed, 325)
+    },
+  },
+  {
+    name: 'every worked example of protocol/trust-operations holds',
+    run: async () => {
+      const { passed, failures } = await checkTrustVectors(trust, protocol)
+      equal(failures, [])
+      equal(passed, 92)
     },
   },
   {

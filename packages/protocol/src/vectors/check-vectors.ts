@@ -1,5 +1,7 @@
 import type * as Protocol from '../index.ts'
-import type { CoreVectors, DigestVector, KeyVector, SignedVector } from './core-vectors.ts'
+import { differs, flip, keyOf, runCases } from './cases.ts'
+import type { Case, CheckResult, Problem } from './cases.ts'
+import type { CoreVectors, DigestVector, SignedVector } from './core-vectors.ts'
 
 /** The part of the public interface the vectors exercise; a bundle, a build or the sources can be passed in. */
 export type ProtocolUnderTest = Pick<
@@ -29,18 +31,6 @@ export interface CheckOptions {
   readonly backend?: Protocol.Ed25519Backend
 }
 
-export interface CheckResult {
-  readonly passed: number
-  readonly failures: string[]
-}
-
-/** Undefined when the rule holds, otherwise what was seen instead. */
-type Problem = string | undefined
-interface Case {
-  readonly name: string
-  readonly run: () => Problem | Promise<Problem>
-}
-
 /** Every golden vector against the given protocol; the same function runs in Node, in browsers and in consumers. */
 export async function checkCoreVectors(
   vectors: CoreVectors,
@@ -55,22 +45,7 @@ export async function checkCoreVectors(
     ...vectors.digests.flatMap((vector) => byteCases(vector, protocol)),
     ...vectors.signed.flatMap((vector) => signedCases(vector, vectors, protocol, options)),
   ]
-  let passed = 0
-  const failures: string[] = []
-  for (const { name, run } of cases) {
-    const problem = await outcome(run)
-    if (problem === undefined) passed += 1
-    else failures.push(`${name}: ${problem}`)
-  }
-  return { passed, failures }
-}
-
-async function outcome(run: Case['run']): Promise<Problem> {
-  try {
-    return await run()
-  } catch (error) {
-    return `threw ${String(error)}`
-  }
+  return runCases(cases)
 }
 
 function keyCases(vectors: CoreVectors, protocol: ProtocolUnderTest, { backend }: CheckOptions): Case[] {
@@ -94,7 +69,7 @@ function keyCases(vectors: CoreVectors, protocol: ProtocolUnderTest, { backend }
     {
       name: `${fingerprint.section} fingerprint of ${fingerprint.key}`,
       run: () => {
-        const bytes = protocol.fromBase64(keyOf(vectors, fingerprint.key).public_key)
+        const bytes = protocol.fromBase64(keyOf(vectors.keys, fingerprint.key).public_key)
         return bytes === undefined ? 'refused' : differs(protocol.sha256Hex(bytes), fingerprint.sha256)
       },
     },
@@ -174,7 +149,7 @@ function signedCases(
   { backend }: CheckOptions,
 ): Case[] {
   const { name, section, signature, kind } = vector
-  const { seed, public_key: key } = keyOf(vectors, vector.signer)
+  const { seed, public_key: key } = keyOf(vectors.keys, vector.signer)
   const message = protocol.toUtf8(vector.bytes)
   const verify = (publicKey: string, bytes: Uint8Array, sig: string): Promise<boolean> =>
     protocol.verifySignature(publicKey, bytes, sig, backend)
@@ -223,7 +198,7 @@ function recordCase(
   return {
     name: `${vector.section} ${vector.name}: the signed record`,
     run: async () => {
-      const { seed, public_key: key } = keyOf(vectors, vector.signer)
+      const { seed, public_key: key } = keyOf(vectors.keys, vector.signer)
       const draft = protocol.readJson(vector.bytes)
       if (!protocol.isJsonObject(draft)) return 'not an object'
       const record = await protocol.signList(draft, await protocol.seedSigner(vector.key_id ?? '', seed, backend))
@@ -236,16 +211,6 @@ function recordCase(
   }
 }
 
-function keyOf(vectors: CoreVectors, name: string): KeyVector {
-  const key = vectors.keys.find((candidate) => candidate.name === name)
-  if (key === undefined) throw new TypeError(`no test key ${name}`)
-  return key
-}
-
-function differs(seen: string, wanted: string): Problem {
-  return seen === wanted ? undefined : `gave ${seen} instead of ${wanted}`
-}
-
 /** Refused means a JsonError: another exception would leave the caller's error handling. */
 function refuses(read: () => unknown, protocol: ProtocolUnderTest): Problem {
   try {
@@ -254,10 +219,6 @@ function refuses(read: () => unknown, protocol: ProtocolUnderTest): Problem {
     return error instanceof protocol.JsonError ? undefined : `threw ${String(error)}`
   }
   return 'accepted'
-}
-
-function flip(bytes: Uint8Array, at: number): Uint8Array {
-  return bytes.map((byte, i) => (i === at ? byte ^ 1 : byte))
 }
 
 function fromHex(text: string): Uint8Array {

@@ -1,3 +1,5 @@
+import type { KeyVector } from './cases.ts'
+
 /** The shape of `core.json`: golden values taken from the text of protocol/core, never from our own output. */
 export interface CoreVectors {
   readonly source: string
@@ -14,12 +16,6 @@ export interface CoreVectors {
   }
   readonly signed: readonly SignedVector[]
   readonly digests: readonly DigestVector[]
-}
-
-export interface KeyVector {
-  readonly name: string
-  readonly seed: string
-  readonly public_key: string
 }
 
 /** `hex` where the bytes are not UTF-8 or where the encoding itself is what must be refused. */

@@ -1,0 +1,42 @@
+import { writeInstant } from '../canonical/time.ts'
+import type { Instant } from '../canonical/time.ts'
+import { merkleLeaf } from '../disclosure/merkle.ts'
+import type { MerkleStep } from '../disclosure/merkle.ts'
+import { boolean } from '../reading/shape.ts'
+import { digest, identifier, plainText, timestamp } from '../reading/text.ts'
+import { closedPart, listOf, unsignedForm, yes } from '../reading/trust-form.ts'
+import type { RecordForm } from '../reading/trust-form.ts'
+
+/** Shows that one capability stands in a commitment. Nobody signs it: the path is the proof (protocol/trust-operations 7.3). */
+export type CapabilityMembershipProof = {
+  readonly proof_id: string
+  readonly commitment_id: string
+  readonly revealed_capability: string
+  readonly leaf_hash: string
+  readonly merkle_path: readonly MerkleStep[]
+  readonly prover_sovereign_id: string
+  readonly proved_at: string
+}
+
+export const membershipProofForm: RecordForm<CapabilityMembershipProof> = unsignedForm({
+  proof_id: yes(identifier),
+  commitment_id: yes(identifier),
+  // Empty is read, so that the attempt to prove a padding leaf gets its own answer.
+  revealed_capability: yes(plainText(256, 0)),
+  leaf_hash: yes(digest),
+  merkle_path: yes(listOf(closedPart({ sibling_hash: yes(digest), is_left: yes(boolean) })), []),
+  prover_sovereign_id: yes(identifier),
+  proved_at: yes(timestamp),
+})
+
+export function draftMembershipProof(facts: {
+  readonly proof_id: string
+  readonly commitment_id: string
+  readonly revealed_capability: string
+  readonly merkle_path: readonly MerkleStep[]
+  readonly prover_sovereign_id: string
+  readonly now: Instant
+}): CapabilityMembershipProof {
+  const { now, ...named } = facts
+  return { ...named, leaf_hash: merkleLeaf(facts.revealed_capability), proved_at: writeInstant(now) }
+}

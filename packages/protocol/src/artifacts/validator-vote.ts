@@ -1,0 +1,52 @@
+import { writeInstant } from '../canonical/time.ts'
+import type { Instant } from '../canonical/time.ts'
+import { sha256Hex } from '../canonical/digest.ts'
+import { boolean, string } from '../reading/shape.ts'
+import { identifier, timestamp } from '../reading/text.ts'
+import { orNull, signedOnceForm, yes } from '../reading/trust-form.ts'
+import type { RecordForm } from '../reading/trust-form.ts'
+import type { Signature } from '../signing/forms.ts'
+
+/** What one validator says about a justification proof (protocol/trust-operations 8.1). */
+export type ValidatorVote = {
+  readonly vote_id: string
+  readonly proof_id: string
+  readonly decision_id: string
+  readonly validator_sovereign_id: string
+  readonly vote: boolean
+  readonly reason: string | null
+  readonly voted_at: string
+  /** Names the state the validator judged from; equal ones are a sign of copying. */
+  readonly context_digest: string | null
+  readonly signature: Signature | null
+}
+
+export const voteForm: RecordForm<ValidatorVote> = signedOnceForm({
+  vote_id: yes(identifier),
+  proof_id: yes(identifier),
+  decision_id: yes(identifier),
+  validator_sovereign_id: yes(identifier),
+  vote: yes(boolean),
+  reason: orNull(string),
+  voted_at: yes(timestamp),
+  context_digest: orNull(string),
+})
+
+export function draftValidatorVote(facts: {
+  readonly vote_id: string
+  readonly proof_id: string
+  readonly decision_id: string
+  readonly validator_sovereign_id: string
+  readonly vote: boolean
+  readonly reason: string | null
+  readonly context_digest: string
+  readonly now: Instant
+}): ValidatorVote {
+  const { now, ...named } = facts
+  return { ...named, voted_at: writeInstant(now), signature: null }
+}
+
+/** What this product writes as context_digest: the judged proof and something nobody else can know. */
+export function voteContextDigest(justificationDigest: string, fresh: string): string {
+  return sha256Hex(`${justificationDigest}:${fresh}`)
+}

@@ -1,0 +1,127 @@
+import { consensusForm } from '../artifacts/consensus-proof.ts'
+import type { ConsensusProof } from '../artifacts/consensus-proof.ts'
+import { voteForm } from '../artifacts/validator-vote.ts'
+import type { ValidatorVote } from '../artifacts/validator-vote.ts'
+import { HOLDS, fails } from '../artifacts/verdict.ts'
+import type { Verdict } from '../artifacts/verdict.ts'
+import type { JsonValue } from '../canonical/json-value.ts'
+import type { Instant } from '../canonical/time.ts'
+import { instantOf } from '../reading/text.ts'
+import { readPublicKey } from '../signing/keys.ts'
+import { checkReceivedForm, readReceived, receivedBytes, verifyReceivedPlainly } from '../signing/received.ts'
+import type { Received } from '../signing/received.ts'
+import { verifySignature } from '../signing/verify.ts'
+import { namesContext, scoreCascade } from './cascade.ts'
+
+export function readValidatorVote(value: JsonValue): Received<ValidatorVote> {
+  return readReceived(voteForm, value)
+}
+
+export function readConsensusProof(value: JsonValue): Received<ConsensusProof> {
+  return readReceived(consensusForm, value)
+}
+
+export type ConsensusReason =
+  | 'missing_signature'
+  | 'invalid_assembler_signature'
+  | 'proof_id_mismatch'
+  | 'invalid_vote_signature'
+  | 'unknown_validator_key'
+  | 'vote_not_in_validator_set'
+  | 'threshold_not_met'
+  | 'missing_context_digest'
+  | 'cascade_detected'
+  | 'expired'
+
+export interface ConsensusGround {
+  readonly assemblerKeys: readonly string[]
+  /** One key per validator; a text that is no key counts as none. */
+  readonly validatorKeys: ReadonlyMap<string, string>
+  /** The justification the proof is presented for, where the verifier has it. */
+  readonly justification?: { readonly proof_id: string }
+  readonly now: Instant
+}
+
+/** Above so many votes each verification goes to another thread: one proof must not hold up everybody else. */
+const FEW_VOTES = 64
+
+/**
+ * Whether enough independent validators approved (protocol/trust-operations 8.6).
+ * 1., 2. An assembler we trust signed exactly this proof: else votes could be left out or put together anew.
+ * 3. Every vote is about this proof and decision: an approval of something else must not count here.
+ * 4., 5., 6. Every counting vote is signed under the one key known for its validator, and no vote is forged, whether
+ *    it counts or not; the first faulty vote decides.
+ * 7. Nobody outside the named set approves: a proof that carries such votes means something else than it says.
+ * 8. Distinct validators reach the threshold, which is at least one: repeating a vote adds nothing.
+ * 9., 10. The votes name the state they were made from and do not look like copies of one another.
+ * 11. Its five minutes are not over.
+ */
+export async function verifyConsensusProof(
+  proof: Received<ConsensusProof>,
+  ground: ConsensusGround,
+): Promise<Verdict<ConsensusReason>> {
+  const signed = await verifyReceivedPlainly(proof, ground.assemblerKeys)
+  if (!signed.ok)
+    return fails(signed.reason === 'missing_signature' ? 'missing_signature' : 'invalid_assembler_signature')
+  const { record } = proof
+  if (!isAboutOneProof(record, ground)) return fails('proof_id_mismatch')
+  const named = new Set(record.validator_sovereign_ids)
+  const votes = await verifyVotes(proof, named, ground.validatorKeys)
+  if (!votes.ok) return votes
+  if (record.votes.some((vote) => vote.vote && !named.has(vote.validator_sovereign_id)))
+    return fails('vote_not_in_validator_set')
+  const counting = countingVotes(record.votes, named)
+  if (!reachesThreshold(counting, record.required_threshold)) return fails('threshold_not_met')
+  if (!counting.every(namesContext)) return fails('missing_context_digest')
+  if (scoreCascade(counting).isDetected) return fails('cascade_detected')
+  return instantOf(record.expires_at) <= ground.now ? fails('expired') : HOLDS
+}
+
+/** Votes that approve, of validators that are named. */
+export function countingVotes(votes: readonly ValidatorVote[], named: ReadonlySet<string>): readonly ValidatorVote[] {
+  return votes.filter((vote) => vote.vote && named.has(vote.validator_sovereign_id))
+}
+
+export function reachesThreshold(counting: readonly ValidatorVote[], threshold: number): boolean {
+  return threshold >= 1 && new Set(counting.map((vote) => vote.validator_sovereign_id)).size >= threshold
+}
+
+/** Whether this key signed this vote, form included. */
+export async function verifyVote(
+  vote: Received<ValidatorVote>,
+  key: string,
+  place: 'here' | 'aside' = 'here',
+): Promise<boolean> {
+  const { signature } = vote.record
+  if (signature === null || !checkReceivedForm(vote).ok) return false
+  return verifySignature(key, receivedBytes(vote), signature.sig, undefined, place)
+}
+
+function isAboutOneProof(
+  { proof_id, decision_id, votes }: ConsensusProof,
+  { justification }: ConsensusGround,
+): boolean {
+  if (justification !== undefined && justification.proof_id !== proof_id) return false
+  return votes.every((vote) => vote.proof_id === proof_id && vote.decision_id === decision_id)
+}
+
+async function verifyVotes(
+  { record, wire }: Received<ConsensusProof>,
+  named: ReadonlySet<string>,
+  keys: ReadonlyMap<string, string>,
+): Promise<Verdict<'invalid_vote_signature' | 'unknown_validator_key'>> {
+  const place = record.votes.length > FEW_VOTES ? 'aside' : 'here'
+  // Read before with the proof they stand in; its wire holds them as they were signed.
+  const wires = (wire['votes'] ?? []) as readonly JsonValue[]
+  for (const [index, vote] of record.votes.entries()) {
+    const key = keys.get(vote.validator_sovereign_id) ?? ''
+    const isKnown = readPublicKey(key) !== undefined
+    if (vote.vote && named.has(vote.validator_sovereign_id)) {
+      if (vote.signature === null) return fails('invalid_vote_signature')
+      if (!isKnown) return fails('unknown_validator_key')
+    }
+    if (vote.signature === null || !isKnown) continue
+    if (!(await verifyVote(readValidatorVote(wires[index] ?? null), key, place))) return fails('invalid_vote_signature')
+  }
+  return HOLDS
+}

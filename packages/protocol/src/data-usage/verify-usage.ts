@@ -1,0 +1,102 @@
+import { accessIntentForm } from '../artifacts/data-access-intent.ts'
+import type { DataAccessIntent } from '../artifacts/data-access-intent.ts'
+import { licensePolicyForm } from '../artifacts/data-license-policy.ts'
+import type { DataLicensePolicy } from '../artifacts/data-license-policy.ts'
+import type { JsonValue } from '../canonical/json-value.ts'
+import type { Instant } from '../canonical/time.ts'
+import { instantOf } from '../reading/text.ts'
+import { checkReceivedForm, readReceived, verifyReceived, verifyReceivedSignature } from '../signing/received.ts'
+import type { Received } from '../signing/received.ts'
+
+export function readDataLicensePolicy(value: JsonValue): Received<DataLicensePolicy> {
+  return readReceived(licensePolicyForm, value)
+}
+
+export function readDataAccessIntent(value: JsonValue): Received<DataAccessIntent> {
+  return readReceived(accessIntentForm, value)
+}
+
+export type UsageViolationType =
+  | 'intent_exceeds_license'
+  | 'intent_expired'
+  | 'policy_expired'
+  | 'source_not_licensed'
+  | 'prohibited_classification'
+  | 'access_type_not_permitted'
+  | 'volume_cap_exceeded'
+
+export interface UsageViolation {
+  readonly type: UsageViolationType
+  /** For people; names what is at fault and never repeats a whole record. */
+  readonly detail: string
+}
+
+export interface UsageGround {
+  readonly agentKeys: readonly string[]
+  /** Lists of which each must hold a key that signed the policy; none when no key of the licensor is known. */
+  readonly policyKeys: readonly (readonly string[])[]
+  readonly now: Instant
+}
+
+/**
+ * Everything an intent does that its license does not allow (protocol/trust-operations 9.3).
+ * 1., 2. The agent signed exactly this intent: a declaration of somebody else binds nobody.
+ * 3. Neither record holds members nobody knows: a limit nobody reads would be silently ignored.
+ * 4. Where a key of the licensor is known, it signed the policy: else anybody could license anything to himself.
+ * Those four end the check, since nothing in an unproved record is worth judging. The rest is collected:
+ * 5., 6. Both records are in force. 7., 8. Each source is licensed and bears no prohibited tag.
+ * 9. Each access type is allowed. 10. The estimate stays within the cap.
+ */
+export async function verifyDataUsage(
+  intent: Received<DataAccessIntent>,
+  policy: Received<DataLicensePolicy>,
+  ground: UsageGround,
+): Promise<readonly UsageViolation[]> {
+  const unproved = await findUnproved(intent, policy, ground)
+  if (unproved !== undefined) return [{ type: 'intent_exceeds_license', detail: unproved }]
+  return [
+    ...overdue(intent.record, policy.record, ground.now),
+    ...unlicensedSources(intent.record, policy.record),
+    ...unlicensedAccess(intent.record, policy.record),
+  ]
+}
+
+async function findUnproved(
+  intent: Received<DataAccessIntent>,
+  policy: Received<DataLicensePolicy>,
+  { agentKeys, policyKeys }: UsageGround,
+): Promise<string | undefined> {
+  const declared = await verifyReceived(intent, agentKeys)
+  if (!declared.ok) return `the intent does not verify: ${declared.reason}`
+  const form = checkReceivedForm(policy)
+  if (!form.ok) return `the policy does not verify: ${form.reason}`
+  for (const keys of policyKeys)
+    if (!(await verifyReceivedSignature(policy, keys))) return 'the policy does not verify: invalid_signature'
+  return undefined
+}
+
+function* overdue(intent: DataAccessIntent, policy: DataLicensePolicy, now: Instant): Generator<UsageViolation> {
+  if (now > instantOf(intent.expires_at)) yield { type: 'intent_expired', detail: 'the intent is over' }
+  if (now > instantOf(policy.valid_until)) yield { type: 'policy_expired', detail: 'the policy is over' }
+  else if (now < instantOf(policy.valid_from)) yield { type: 'policy_expired', detail: 'the policy has not begun' }
+}
+
+function* unlicensedSources(intent: DataAccessIntent, policy: DataLicensePolicy): Generator<UsageViolation> {
+  const [allowed, prohibited] = [new Set(policy.allowed_source_ids), new Set(policy.prohibited_classification_tags)]
+  for (const { source_id, classification_tags } of intent.declared_sources) {
+    if (!allowed.has(source_id)) yield { type: 'source_not_licensed', detail: `source ${source_id} is not licensed` }
+    const tag = classification_tags.find((each) => prohibited.has(each))
+    if (tag !== undefined)
+      yield { type: 'prohibited_classification', detail: `source ${source_id} bears the prohibited tag ${tag}` }
+  }
+}
+
+function* unlicensedAccess(intent: DataAccessIntent, policy: DataLicensePolicy): Generator<UsageViolation> {
+  const { allowed_access_types: named, max_volume_bytes_per_session: cap } = policy
+  const allowed = new Set(named.length === 0 ? ['read'] : named)
+  for (const type of intent.declared_access_types)
+    if (!allowed.has(type)) yield { type: 'access_type_not_permitted', detail: `access type ${type} is not permitted` }
+  const estimate = intent.estimated_volume_bytes
+  if (cap !== null && estimate !== null && estimate > cap)
+    yield { type: 'volume_cap_exceeded', detail: `${estimate} bytes are more than the ${cap} of the policy` }
+}

@@ -1,0 +1,100 @@
+import { commitmentForm } from '../artifacts/capability-commitment.ts'
+import type { CapabilityCommitment } from '../artifacts/capability-commitment.ts'
+import { draftMembershipProof } from '../artifacts/capability-membership-proof.ts'
+import type { CapabilityMembershipProof } from '../artifacts/capability-membership-proof.ts'
+import { nullifierForm } from '../artifacts/capability-nullifier.ts'
+import type { CapabilityNullifier } from '../artifacts/capability-nullifier.ts'
+import { HOLDS, fails } from '../artifacts/verdict.ts'
+import type { Verdict } from '../artifacts/verdict.ts'
+import type { JsonValue } from '../canonical/json-value.ts'
+import type { Instant } from '../canonical/time.ts'
+import { instantOf } from '../reading/text.ts'
+import { readReceived, verifyReceived, verifyReceivedPlainly } from '../signing/received.ts'
+import type { FormReason, Received } from '../signing/received.ts'
+import { buildMerkleTree, merkleLeaf, merklePathLength, merkleRootOf } from './merkle.ts'
+
+export function readCapabilityCommitment(value: JsonValue): Received<CapabilityCommitment> {
+  return readReceived(commitmentForm, value)
+}
+
+export function readCapabilityNullifier(value: JsonValue): Received<CapabilityNullifier> {
+  return readReceived(nullifierForm, value)
+}
+
+export type DisclosureReason =
+  | 'commitment_not_signed'
+  | 'commitment_invalid_signature'
+  | 'path_length_inconsistent'
+  | 'leaf_hash_mismatch'
+  | 'root_mismatch'
+
+/**
+ * Whether a proof shows a capability of a commitment (protocol/trust-operations 7.4).
+ * 1. The commitment is signed: an unsigned root promises nothing.
+ * 2. One of the issuer's keys signed exactly this commitment, members nobody knows included.
+ * 3. The path is as long as the tree is high. Nodes and leaves are hashed alike, so a shorter path could end at an
+ *    inner node and show 64 bytes of it as a capability.
+ * 4. The leaf is that of the capability, and the capability is not empty: the empty text is what fills up every tree.
+ * 5. The path leads to the promised root, and the proof was made for this commitment: two agreements may share a root.
+ */
+export async function verifyDisclosure(
+  proof: CapabilityMembershipProof,
+  commitment: Received<CapabilityCommitment>,
+  keys: readonly string[],
+): Promise<Verdict<DisclosureReason>> {
+  const signed = await verifyReceivedPlainly(commitment, keys)
+  if (!signed.ok)
+    return fails(signed.reason === 'missing_signature' ? 'commitment_not_signed' : 'commitment_invalid_signature')
+  const { commitment_id, merkle_root, capability_count } = commitment.record
+  if (proof.merkle_path.length !== merklePathLength(capability_count)) return fails('path_length_inconsistent')
+  const isLeaf = proof.revealed_capability !== '' && proof.leaf_hash === merkleLeaf(proof.revealed_capability)
+  if (!isLeaf) return fails('leaf_hash_mismatch')
+  const isRooted = merkleRootOf(proof.leaf_hash, proof.merkle_path) === merkle_root
+  return isRooted && proof.commitment_id === commitment_id ? HOLDS : fails('root_mismatch')
+}
+
+/**
+ * The proof of one capability out of a list, or undefined when the list is not the committed one or lacks it. Whether
+ * anybody signed the commitment is the verifier's question.
+ */
+export function proveMembership(facts: {
+  readonly capability: string
+  readonly capabilities: readonly string[]
+  readonly commitment: CapabilityCommitment
+  readonly proof_id: string
+  readonly prover_sovereign_id: string
+  readonly now: Instant
+}): CapabilityMembershipProof | undefined {
+  const { capability, capabilities, commitment, ...named } = facts
+  if (capabilities.length !== commitment.capability_count) return undefined
+  const tree = buildMerkleTree(capabilities)
+  const merkle_path = tree.pathOf(capability)
+  if (merkle_path === undefined || tree.root !== commitment.merkle_root) return undefined
+  const { commitment_id } = commitment
+  return draftMembershipProof({ ...named, commitment_id, revealed_capability: capability, merkle_path })
+}
+
+export type NullifierReason = FormReason | 'proof_id_mismatch' | 'nullifier_expired' | 'nullifier_already_used'
+
+/**
+ * Whether a verifier may take the proof that this nullifier marks (protocol/trust-operations 7.4).
+ * 1. One of the issuer's keys signed it: anybody could invent a fresh id.
+ * 2. It marks this proof: a nullifier of another proof would leave this one reusable.
+ * 3. Its minute is not over, so that ids need to be remembered no longer than that.
+ * 4. Its id was not seen before.
+ */
+export async function verifyCapabilityNullifier(
+  nullifier: Received<CapabilityNullifier>,
+  against: {
+    readonly keys: readonly string[]
+    readonly proof_id: string
+    readonly isUsed: boolean
+    readonly now: Instant
+  },
+): Promise<Verdict<NullifierReason>> {
+  const signed = await verifyReceived(nullifier, against.keys)
+  if (!signed.ok) return signed
+  if (nullifier.record.proof_id !== against.proof_id) return fails('proof_id_mismatch')
+  if (instantOf(nullifier.record.expires_at) <= against.now) return fails('nullifier_expired')
+  return against.isUsed ? fails('nullifier_already_used') : HOLDS
+}

@@ -1,0 +1,103 @@
+import type * as Protocol from '../index.ts'
+import { differs, flip, keyOf, runCases } from './cases.ts'
+import type { Case, CheckResult, KeyVector } from './cases.ts'
+import { disclosureCases } from './trust-disclosure-cases.ts'
+import { exampleOf } from './trust-vectors.ts'
+import type { TrustExample, TrustVectors } from './trust-vectors.ts'
+import { consensusCases, usageCases } from './trust-usage-cases.ts'
+
+/** Every worked example against the given protocol; the same function runs in Node, in browsers and in consumers. */
+export function checkTrustVectors(vectors: TrustVectors, protocol: typeof Protocol): Promise<CheckResult> {
+  return runCases([
+    ...vectors.examples.flatMap((example) => byteCases(example, protocol)),
+    ...vectors.examples.flatMap((example) => signatureCases(example, vectors.keys, protocol)),
+    ...Object.entries(formsOf(protocol)).map(([name, form]) =>
+      formCase(exampleOf(vectors, name), form, vectors.keys, protocol),
+    ),
+    ...disclosureCases(vectors, protocol),
+    ...consensusCases(vectors, protocol),
+    ...usageCases(vectors, protocol),
+  ])
+}
+
+/** Examples that are one signed record each, by the form that reads it. */
+function formsOf(protocol: typeof Protocol): Readonly<Record<string, Protocol.RecordForm<object>>> {
+  return {
+    E13: protocol.justificationForm,
+    E22: protocol.commitmentForm,
+    E24: protocol.nullifierForm,
+    E25: protocol.voteForm,
+    E27: protocol.consensusForm,
+    E28: protocol.licensePolicyForm,
+    E29: protocol.accessIntentForm,
+  }
+}
+
+function byteCases({ example, name, sha256, bytes }: TrustExample, protocol: typeof Protocol): Case[] {
+  return [
+    {
+      name: `${example} ${name}: the text is its own canonical form`,
+      run: () => differs(protocol.canonicalJson(protocol.readJson(bytes)), bytes),
+    },
+    {
+      name: `${example} ${name}: SHA-256`,
+      run: () =>
+        differs(protocol.sha256Hex(bytes), sha256) ?? differs(protocol.digestOf(protocol.readJson(bytes)), sha256),
+    },
+  ]
+}
+
+function signatureCases(
+  { example, bytes, signatures }: TrustExample,
+  keys: readonly KeyVector[],
+  protocol: typeof Protocol,
+): Case[] {
+  const message = protocol.toUtf8(bytes)
+  return signatures.map(({ key_id, signer, sig }) => ({
+    name: `${example} signature of ${key_id}`,
+    run: async () => {
+      const key = keyOf(keys, signer)
+      const own = await protocol.seedSigner(key_id, key.seed)
+      const problem = differs(own.publicKey, key.public_key) ?? differs(protocol.toBase64(await own.sign(message)), sig)
+      if (problem !== undefined) return problem
+      if (!(await protocol.verifySignature(key.public_key, message, sig))) return 'refused'
+      for (const at of [0, message.length - 1])
+        if (await protocol.verifySignature(key.public_key, flip(message, at), sig)) return 'a changed text verified'
+      for (const other of keys)
+        if (other.name !== signer && (await protocol.verifySignature(other.public_key, message, sig)))
+          return `verified under ${other.name}`
+      return undefined
+    },
+  }))
+}
+
+/** Read, signed again and verified through the form: nothing is lost, and nobody but the signer is believed. */
+function formCase(
+  { example, name, bytes, sha256, signatures }: TrustExample,
+  form: Protocol.RecordForm<object>,
+  keys: readonly KeyVector[],
+  protocol: typeof Protocol,
+): Case {
+  return {
+    name: `${example} ${name}: the record`,
+    run: async () => {
+      const [signature] = signatures
+      if (signature === undefined) return 'the example has no signature'
+      const { seed, public_key } = keyOf(keys, signature.signer)
+      const draft = protocol.readReceived(form, protocol.readJson(bytes))
+      const signer = await protocol.seedSigner('another label', seed)
+      const sealed = await protocol.signForm(form, draft.record, signer, signature.key_id)
+      const received = protocol.readReceived(form, protocol.readJson(protocol.canonicalJson(protocol.asJson(sealed))))
+      const strangers = keys.map((key) => key.public_key).filter((key) => key !== public_key)
+      const foreign = await protocol.verifyReceived(received, strangers)
+      const [held] = protocol.signaturesOf(received)
+      return (
+        differs(protocol.receivedDigest(draft), sha256) ??
+        differs(protocol.receivedDigest(received), sha256) ??
+        differs(`${held?.key_id} ${held?.sig}`, `${signature.key_id} ${signature.sig}`) ??
+        differs(JSON.stringify(await protocol.verifyReceived(received, [public_key])), '{"ok":true}') ??
+        differs(JSON.stringify(foreign), '{"ok":false,"reason":"invalid_signature"}')
+      )
+    },
+  }
+}
