@@ -44,6 +44,11 @@ export function readInstant(text: string): Instant | undefined {
   return BigInt(wholeSeconds) * MICROS + BigInt(micros)
 }
 
+/** True when a readable text says where it is: `Z` or an offset. Without one a reader has to assume. */
+export function hasOffset(text: string): boolean {
+  return /(?:Z|[+-]\d\d:\d\d)$/.test(text)
+}
+
 const FIRST_SECOND = -62_135_596_800 // 0001-01-01T00:00:00Z
 const LAST_SECOND = 253_402_300_799 // 9999-12-31T23:59:59Z
 

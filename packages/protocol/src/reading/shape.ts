@@ -24,13 +24,16 @@ type ValueOf<Shape extends Members> = {
   readonly [Name in keyof Shape]: Shape[Name] extends Member<infer V> ? V : never
 }
 
+/** What {@link closed} says of a member it does not know; the place then ends in the sender's own text. */
+export const UNKNOWN_MEMBER = 'an unknown member'
+
 /** A closed object: unknown members are refused, because an unsigned extra member would survive verification. */
 export function closed<Shape extends Members>(shape: Shape): Read<ValueOf<Shape>> {
   const names = Object.keys(shape)
   return (value, field) => {
     if (!isJsonObject(value)) throw new FormError(field, 'an object is needed')
     for (const name of Object.keys(value)) {
-      if (!Object.hasOwn(shape, name)) throw new FormError(place(field, name), 'an unknown member')
+      if (!Object.hasOwn(shape, name)) throw new FormError(place(field, name), UNKNOWN_MEMBER)
     }
     const out: { [name: string]: unknown } = {}
     for (const name of names) out[name] = readMember(value, name, shape[name] as Member<unknown>, field)

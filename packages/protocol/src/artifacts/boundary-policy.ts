@@ -1,0 +1,158 @@
+import { digestOf } from '../canonical/digest.ts'
+import type { JsonObject, JsonValue } from '../canonical/json-value.ts'
+import { writeInstant } from '../canonical/time.ts'
+import type { Instant } from '../canonical/time.ts'
+import { isScalar } from '../boundary/scalar.ts'
+import type { Scalar } from '../boundary/scalar.ts'
+import { FormError } from '../reading/form-error.ts'
+import { arrayOf, boolean, integer, object, oneOf, string } from '../reading/shape.ts'
+import type { Read } from '../reading/shape.ts'
+import { identifier, plainText, timestamp } from '../reading/text.ts'
+import { MAX_ITEMS, closedPart, listOf, signedOnceForm, yes } from '../reading/trust-form.ts'
+import type { RecordForm } from '../reading/trust-form.ts'
+import type { Signature } from '../signing/forms.ts'
+
+export const PARENT_KINDS: readonly string[] = ['agreement', 'delegation', 'direct', 'attestation']
+
+export type GateMode = 'enforce' | 'observe'
+
+/** To which requests a policy applies (protocol/trust-operations 5.4). */
+export type PolicySelector = {
+  readonly capabilities: readonly string[]
+  readonly requester_sovereign_ids: readonly string[]
+  readonly provider_sovereign_ids: readonly string[]
+  readonly agreement_ids: readonly string[]
+  readonly parent_kinds: readonly string[]
+  readonly parameter_equals: { readonly [path: string]: readonly Scalar[] }
+}
+
+/** One condition of a policy. Only an enforced gate denies; an observed one is recorded. */
+export type GateSpec = {
+  readonly gate_id: string
+  readonly gate_type: string
+  readonly order: number
+  readonly mode: GateMode
+  readonly config: JsonObject
+  readonly disclose_input: boolean
+}
+
+/** The part of a policy its author chooses. */
+export type BoundaryPolicyIntent = {
+  readonly policy_id: string
+  readonly description: string
+  readonly valid_from: string
+  readonly valid_until: string
+  readonly selector: PolicySelector
+  readonly gates: readonly GateSpec[]
+}
+
+/** A signed rule for boundary decisions (protocol/trust-operations 5.1). Whether it is active is not part of it. */
+export type BoundaryPolicy = BoundaryPolicyIntent & {
+  readonly version: number
+  readonly issued_at: string
+  readonly issued_by: string
+  readonly issuer_sovereign_id: string
+  readonly signature: Signature | null
+}
+
+export const EMPTY_SELECTOR: PolicySelector = {
+  capabilities: [],
+  requester_sovereign_ids: [],
+  provider_sovereign_ids: [],
+  agreement_ids: [],
+  parent_kinds: [],
+  parameter_equals: {},
+}
+
+/** Entries of a selector list; an empty one is a validation issue and not a wrong type. */
+const selectorList: Read<readonly string[]> = arrayOf(plainText(256, 0), { max: 256 })
+
+const parameterEquals: Read<PolicySelector['parameter_equals']> = (value, field) => {
+  const found = object(value, field)
+  const paths = Object.keys(found)
+  if (paths.length > MAX_ITEMS) throw new FormError(field, 'has too many members')
+  // The place is the member as a whole: a path comes from the caller and may be anything.
+  for (const path of paths) arrayOf(scalar, { max: MAX_ITEMS })(found[path] as JsonValue, field)
+  return found as PolicySelector['parameter_equals']
+}
+
+function scalar(value: JsonValue, field: string): Scalar {
+  if (!isScalar(value)) throw new FormError(field, 'holds a value that is no text, number, boolean or null')
+  return value
+}
+
+/** Readers of the members a caller may send, shared by the intent and the record (5.1). */
+export const SELECTOR_READERS: { readonly [Name in keyof PolicySelector]: Read<PolicySelector[Name]> } = {
+  capabilities: selectorList,
+  requester_sovereign_ids: selectorList,
+  provider_sovereign_ids: selectorList,
+  agreement_ids: selectorList,
+  parent_kinds: selectorList,
+  parameter_equals: parameterEquals,
+}
+
+export const GATE_READERS: { readonly [Name in keyof GateSpec]: Read<GateSpec[Name]> } = {
+  gate_id: string,
+  gate_type: string,
+  order: integer(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER),
+  mode: oneOf('enforce', 'observe'),
+  config: object,
+  disclose_input: boolean,
+}
+
+/** Characters, as the writer of a text counts them. */
+export const description: Read<string> = (value, field) => {
+  const text = string(value, field)
+  if (text.length > 2048 || [...text].length > 1024) throw new FormError(field, 'is longer than 1024 characters')
+  return text
+}
+
+const selector = closedPart({
+  capabilities: yes(SELECTOR_READERS.capabilities, []),
+  requester_sovereign_ids: yes(SELECTOR_READERS.requester_sovereign_ids, []),
+  provider_sovereign_ids: yes(SELECTOR_READERS.provider_sovereign_ids, []),
+  agreement_ids: yes(SELECTOR_READERS.agreement_ids, []),
+  parent_kinds: yes(SELECTOR_READERS.parent_kinds, []),
+  parameter_equals: yes(SELECTOR_READERS.parameter_equals, {}),
+})
+
+const gate = closedPart({
+  gate_id: yes(GATE_READERS.gate_id),
+  gate_type: yes(GATE_READERS.gate_type),
+  order: yes(GATE_READERS.order),
+  mode: yes(GATE_READERS.mode),
+  config: yes(GATE_READERS.config, {}),
+  disclose_input: yes(GATE_READERS.disclose_input),
+})
+
+/** Types only: whether ids, orders and configs make sense is for the validation of 5.3, which names its reasons. */
+export const BOUNDARY_POLICY_FORM: RecordForm<BoundaryPolicy> = signedOnceForm({
+  policy_id: yes(identifier),
+  version: yes(integer(1, Number.MAX_SAFE_INTEGER)),
+  description: yes(description),
+  valid_from: yes(timestamp),
+  valid_until: yes(timestamp),
+  selector: yes(selector),
+  gates: yes(listOf(gate), []),
+  issued_at: yes(timestamp),
+  issued_by: yes(identifier),
+  issuer_sovereign_id: yes(identifier),
+})
+
+export function draftBoundaryPolicy(
+  intent: BoundaryPolicyIntent,
+  facts: {
+    readonly version: number
+    readonly issued_by: string
+    readonly issuer_sovereign_id: string
+    readonly now: Instant
+  },
+): BoundaryPolicy {
+  const { now, ...named } = facts
+  return { ...intent, ...named, issued_at: writeInstant(now), signature: null }
+}
+
+/** H(C(policy without signature)): names exactly this content. */
+export function boundaryPolicyDigest({ signature: _signature, ...body }: BoundaryPolicy): string {
+  return digestOf(body)
+}

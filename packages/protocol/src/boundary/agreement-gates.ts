@@ -1,0 +1,70 @@
+import { instantOf } from '../reading/text.ts'
+import type { ContextFacts } from './facts.ts'
+import { builtInStep, runInOrder } from './gate-step.ts'
+import type { GateStep } from './gate-step.ts'
+
+/** What two parties agreed on, as far as a decision asks for it. */
+export interface AgreedTerms {
+  readonly capabilities: readonly string[]
+  readonly valid_from: string
+  readonly valid_until: string
+  readonly freshness_commitment: number
+}
+
+/**
+ * The built-in gates of the agreement basis (protocol/trust-operations 4.2), up to the first that denies.
+ * 1. The capability was agreed, letter by letter: a prefix is another capability.
+ * 2. The agreement is in force now, by our own clock.
+ * 3. The caller claims to know the revocation feed as far as was agreed. Its own statement: it proves nothing alone.
+ */
+export function runAgreementGates(context: ContextFacts, terms: AgreedTerms): readonly GateStep[] {
+  return runInOrder([
+    () => capabilityGate(context, terms),
+    () => windowGate(context, terms),
+    () => freshnessGate(context, terms),
+  ])
+}
+
+function capabilityGate({ requested_capability }: ContextFacts, { capabilities }: AgreedTerms): GateStep {
+  return capabilityStep(requested_capability, capabilities)
+}
+
+/** Shared with the attestation basis; `null` stands for a list that cannot be used. */
+export function capabilityStep(requested_capability: string, capabilities: readonly string[] | null): GateStep {
+  const isGranted = capabilities?.includes(requested_capability) === true
+  return builtInStep(
+    { gate_name: 'capability_check', gate_type: 'CapabilityGate', inputs: { requested_capability, capabilities } },
+    isGranted ? undefined : { denial: 'capability out of scope', reason: 'the capability is not granted' },
+  )
+}
+
+function windowGate({ requested_at }: ContextFacts, { valid_from, valid_until }: AgreedTerms): GateStep {
+  const at = instantOf(requested_at)
+  const isInside = instantOf(valid_from) <= at && at <= instantOf(valid_until)
+  return builtInStep(
+    {
+      gate_name: 'validity_window',
+      gate_type: 'ValidityWindowGate',
+      inputs: { requested_at, valid_from, valid_until },
+    },
+    isInside ? undefined : { denial: 'outside validity window', reason: 'the agreement is not in force' },
+  )
+}
+
+function freshnessGate({ context_freshness_seq }: ContextFacts, { freshness_commitment }: AgreedTerms): GateStep {
+  return freshnessStep(context_freshness_seq, freshness_commitment)
+}
+
+/** Shared with the attestation basis, which commits to nothing. */
+export function freshnessStep(context_freshness_seq: number, freshness_commitment: number): GateStep {
+  return builtInStep(
+    {
+      gate_name: 'freshness_check',
+      gate_type: 'FreshnessGate',
+      inputs: { context_freshness_seq, freshness_commitment },
+    },
+    context_freshness_seq >= freshness_commitment
+      ? undefined
+      : { denial: 'insufficient freshness', reason: 'the sequence is below the commitment' },
+  )
+}

@@ -1,0 +1,111 @@
+import { readAttestation } from '../artifacts/attestation.ts'
+import type { Attestation } from '../artifacts/attestation.ts'
+import { canonicalJson } from '../canonical/canonical-json.ts'
+import { digestOf } from '../canonical/digest.ts'
+import { isJsonObject } from '../canonical/json-value.ts'
+import type { JsonValue } from '../canonical/json-value.ts'
+import { JsonError, readJson } from '../canonical/read-json.ts'
+import { FormError } from '../reading/form-error.ts'
+import { verifyList } from '../signing/forms.ts'
+
+export type AttestationFailure =
+  | 'attestation_not_found'
+  | 'attestation_invalid'
+  | 'attestation_revoked'
+  | 'attestation_subject_mismatch'
+
+/** What the store holds about the attestation a request names. */
+export interface StoredAttestation {
+  readonly attestation_json: string
+  readonly status: string
+  /** Withdrawn here, or listed in an imported feed of its issuer. */
+  readonly isRevoked: boolean
+  /** Highest sequence of imported feeds of its issuer, 0 when none. */
+  readonly revocationSequence: number
+}
+
+/** An assessed attestation: what the record says, and the first reason not to rely on it. */
+export interface AttestationBasis {
+  readonly kind: 'attestation'
+  readonly attestation_id: string
+  readonly failure: AttestationFailure | undefined
+  readonly found: boolean
+  /** The stored record, when its text is one. */
+  readonly attestation: Attestation | undefined
+  /** True once the record is known to be ours: only then may a policy read it. */
+  readonly isVerified: boolean
+  readonly requester: string
+  readonly attestation_digest: string | null
+  readonly revocation_seq_checked: number
+}
+
+/** The label of a requester nobody named, for an attestation nobody knows. */
+const UNKNOWN = 'unknown'
+
+/**
+ * The assessment of protocol/trust-operations 4.4. Never an error: an attestation that cannot be used is a reason to
+ * deny, and the denial is signed.
+ * 1. There is one. 2. It is this record, and we signed it: a row edited behind our back grants nothing.
+ * 3., 4. Nobody withdrew it. 5. The requester is its subject: a borrowed attestation grants nothing.
+ */
+export async function assessAttestation(
+  asked: { readonly attestation_id: string; readonly requester: string | undefined },
+  stored: StoredAttestation | undefined,
+  keys: readonly string[],
+): Promise<AttestationBasis> {
+  const { attestation_id } = asked
+  const value = stored === undefined ? undefined : tryJson(stored.attestation_json)
+  const attestation = value === undefined ? undefined : tryAttestation(value)
+  const isVerified = attestation?.attestation_id === attestation_id && (await verifyList(attestation, keys))
+  const requester = asked.requester ?? attestation?.subject_id ?? UNKNOWN
+  return {
+    kind: 'attestation',
+    attestation_id,
+    failure: findFailure(stored, attestation, { isVerified, requester }),
+    found: stored !== undefined,
+    attestation,
+    isVerified,
+    requester,
+    attestation_digest: value === undefined ? null : attestationDigest(value),
+    revocation_seq_checked: stored?.revocationSequence ?? 0,
+  }
+}
+
+function findFailure(
+  stored: StoredAttestation | undefined,
+  attestation: Attestation | undefined,
+  { isVerified, requester }: { readonly isVerified: boolean; readonly requester: string },
+): AttestationFailure | undefined {
+  if (stored === undefined) return 'attestation_not_found'
+  if (attestation === undefined || !isVerified) return 'attestation_invalid'
+  if (stored.isRevoked) return 'attestation_revoked'
+  if (attestation.status !== 'active' || stored.status !== 'active') return 'attestation_revoked'
+  return requester === attestation.subject_id ? undefined : 'attestation_subject_mismatch'
+}
+
+function tryJson(text: string): JsonValue | undefined {
+  try {
+    return readJson(text)
+  } catch (error) {
+    if (error instanceof JsonError) return undefined
+    throw error
+  }
+}
+
+/** A record with members its type does not know, or a spelling it was not signed in, is none of ours. */
+function tryAttestation(value: JsonValue): Attestation | undefined {
+  try {
+    const attestation = readAttestation(value)
+    return canonicalJson(attestation) === canonicalJson(value) ? attestation : undefined
+  } catch (error) {
+    if (error instanceof FormError) return undefined
+    throw error
+  }
+}
+
+/** H(C(attestation without signatures)) of the stored record, also when it does not verify: it names what was seen. */
+function attestationDigest(value: JsonValue): string | null {
+  if (!isJsonObject(value)) return null
+  const { signatures: _signatures, ...body } = value
+  return digestOf(body)
+}

@@ -1,0 +1,150 @@
+import { digestOf } from '../canonical/digest.ts'
+import { sortCodePoints } from '../canonical/canonical-json.ts'
+import type { JsonObject } from '../canonical/json-value.ts'
+import type { Instant } from '../canonical/time.ts'
+import { instantOf } from '../reading/text.ts'
+import { asJson } from '../signing/forms.ts'
+import { runAgreementGates } from './agreement-gates.ts'
+import type { AgreedTerms } from './agreement-gates.ts'
+import type { AttestationBasis } from './attestation-basis.ts'
+import { runAttestationGates } from './attestation-gates.ts'
+import type { ContextFacts, Facts } from './facts.ts'
+import type { GateStep } from './gate-step.ts'
+import { runPolicyGates } from './policy-gates.ts'
+import type { GateEvaluation } from './policy-gates.ts'
+import { resolvePolicies } from './policy-set.ts'
+import type { CheckedPolicy, ReadyPolicy, Resolution, ResolutionFailure } from './policy-set.ts'
+
+export type AgreementBasis = { readonly kind: 'agreement'; readonly terms: AgreedTerms }
+
+/** Everything a policy-aware decision depends on, and nothing else. */
+export interface BoundaryQuestion {
+  readonly basis: AgreementBasis | AttestationBasis
+  /** The whole context record; its digest is bound by the decision. */
+  readonly context: ContextFacts
+  /** The active set, healthy or not. */
+  readonly policies: readonly CheckedPolicy[]
+  readonly now: Instant
+}
+
+export type AppliedPolicy = {
+  readonly policy_id: string
+  readonly version: number
+  readonly policy_digest: string
+  readonly signed_by: string
+}
+
+/** Ties a decision to the rules it was made under (protocol/trust-operations 4.7). */
+export type PolicyBinding = {
+  readonly policies: readonly AppliedPolicy[]
+  readonly policy_set_digest: string
+  readonly gate_evaluations: readonly GateEvaluation[]
+  readonly context_digest: string
+  readonly registry_gate_types: readonly string[]
+  readonly resolution_status: 'resolved' | 'failed'
+  readonly resolution_failure: ResolutionFailure | null
+}
+
+/** What was decided and how it came about. */
+export interface Evaluation {
+  readonly authorized: boolean
+  readonly denial_reason: string | null
+  readonly short_circuited_at: string | null
+  readonly steps: readonly GateStep[]
+  readonly policy_binding: PolicyBinding
+}
+
+/**
+ * Decides a request (protocol/trust-operations 4.6 step 6 and 5.7).
+ * 1. Built-in gates of the basis, up to the first that denies: no policy can grant what the basis does not.
+ * 2. Resolution over the whole active set: while one policy is broken or expired, nothing is allowed.
+ * 3. Policy gates, all of them, but only when nothing denied yet: a refused caller learns nothing about the rules.
+ * 4. The first step that denies names the reason; the binding shows under which rules, over which context.
+ */
+export function evaluateBoundary({ basis, context, policies, now }: BoundaryQuestion): Evaluation {
+  const facts = factsOf(context, basis)
+  const builtIn =
+    basis.kind === 'agreement' ? runAgreementGates(context, basis.terms) : runAttestationGates(context, basis)
+  const resolution = resolvePolicies(policies, facts, now)
+  const isDenied = builtIn.some((step) => step.denial !== undefined)
+  const applied = resolution.status === 'resolved' ? resolution.applied : []
+  const run = isDenied ? { steps: [], evaluations: [] } : runPolicyGates(applied, facts)
+  const steps = [...builtIn, ...resolutionStep(resolution, policies.length), ...run.steps]
+  const first = steps.find((step) => step.denial !== undefined)
+  return {
+    authorized: first === undefined,
+    denial_reason: denialReason(first, run.steps),
+    short_circuited_at: first?.gate_name ?? null,
+    steps,
+    policy_binding: bind(resolution, applied, run.evaluations, digestOf(asJson(context))),
+  }
+}
+
+/** Until when an authorized decision may last at most: no longer than what it stands on. */
+export function basisEnd(basis: AgreementBasis | AttestationBasis): Instant | undefined {
+  const end = basis.kind === 'agreement' ? basis.terms.valid_until : basis.attestation?.expires_at
+  return end === undefined ? undefined : instantOf(end)
+}
+
+/** Attestation facts only once the record is known to be ours. */
+function factsOf(context: ContextFacts, basis: AgreementBasis | AttestationBasis): Facts {
+  const attestation = basis.kind === 'attestation' && basis.isVerified ? basis.attestation : undefined
+  return { context, attestation }
+}
+
+function resolutionStep(resolution: Resolution, activePolicies: number): readonly GateStep[] {
+  if (resolution.status === 'resolved') return []
+  const { failure } = resolution
+  return [
+    {
+      gate_name: 'policy_resolution',
+      gate_type: 'PolicyResolution',
+      passed: false,
+      reason: `policy resolution failed: ${failure}`,
+      inputs: { active_policy_count: activePolicies },
+      metadata: { resolution_failure: failure },
+      denial: `policy resolution failed: ${failure}`,
+      isObserved: false,
+    },
+  ]
+}
+
+/** Of policy gates the first is named and the others are counted; before them the first says it all. */
+function denialReason(first: GateStep | undefined, policySteps: readonly GateStep[]): string | null {
+  if (first?.denial === undefined) return null
+  const denying = policySteps.filter((step) => step.denial !== undefined).length
+  return denying > 1 ? `${first.denial} (+${denying - 1} more)` : first.denial
+}
+
+function bind(
+  resolution: Resolution,
+  applied: readonly ReadyPolicy[],
+  gate_evaluations: readonly GateEvaluation[],
+  context_digest: string,
+): PolicyBinding {
+  const policies = applied.map(({ policy, policy_digest }) => ({
+    policy_id: policy.policy_id,
+    version: policy.version,
+    policy_digest,
+    signed_by: policy.signature?.key_id ?? '',
+  }))
+  const types = new Set(applied.flatMap(({ policy }) => policy.gates.map((gate) => gate.gate_type)))
+  return {
+    policies,
+    policy_set_digest: digestOf(policies.map((each) => [each.policy_id, each.version, each.policy_digest])),
+    gate_evaluations,
+    context_digest,
+    registry_gate_types: sortCodePoints([...types]),
+    resolution_status: resolution.status,
+    resolution_failure: resolution.status === 'failed' ? resolution.failure : null,
+  }
+}
+
+/** The results of a decision and the entries of its trace, from the same steps. */
+export function gateResults(steps: readonly GateStep[]): readonly JsonObject[] {
+  return steps.map(({ gate_name, passed, reason, isObserved }) => ({
+    gate_name,
+    passed,
+    detail: isObserved ? `[observe] ${reason}` : reason,
+  }))
+}

@@ -1,0 +1,16 @@
+import { overFact, readConfig } from './gate.ts'
+import type { GateType } from './gate.ts'
+import { judgeListed, listConfig } from './listed.ts'
+
+/** The value must be none of those listed; leaving it out does not get around the list. */
+export const denylist: GateType = {
+  name: 'denylist.v1',
+  prepare(config) {
+    const { path, values } = readConfig(listConfig, config)
+    return overFact(path, { denied: values }, (fact) =>
+      judgeListed(fact, values, (isListed) =>
+        isListed ? ['fail', 'the value is one of those denied'] : ['pass', 'the value is not denied'],
+      ),
+    )
+  },
+}

@@ -1,0 +1,70 @@
+import type { JsonObject, JsonValue } from '../../canonical/json-value.ts'
+import { FormError } from '../../reading/form-error.ts'
+import { readRecord } from '../../reading/shape.ts'
+import type { Read } from '../../reading/shape.ts'
+import { findFact } from '../facts.ts'
+import type { Fact, FactPath, Facts } from '../facts.ts'
+import { isScalar } from '../scalar.ts'
+import type { Scalar, ValueType } from '../scalar.ts'
+
+export const GATE_OUTCOMES = ['pass', 'fail', 'missing_context', 'invalid_context', 'gate_error'] as const
+export type GateOutcome = (typeof GATE_OUTCOMES)[number]
+
+/** What a gate found: the outcome, and what a proof may show of how it came about. */
+export interface GateReading {
+  readonly outcome: GateOutcome
+  /** For people. Holds the rule and never a fact value (protocol/trust-operations 5.7). */
+  readonly text: string
+  readonly path: string
+  readonly type: ValueType
+  readonly value: JsonValue | undefined
+  /** The rule in a form machines read. */
+  readonly condition: JsonObject
+  /** The value may be shown whatever `disclose_input` says. */
+  readonly isPublic?: true
+}
+
+/** A gate whose config has been read; runs as often as needed. */
+export type ReadyGate = (facts: Facts) => GateReading
+
+/**
+ * One registered gate type. Implementers: `prepare` must refuse a config it does not fully understand with a FormError
+ * (an ignored member would be a rule somebody believes in), and the gate it returns must depend on the facts alone.
+ */
+export interface GateType {
+  readonly name: string
+  prepare(config: JsonObject): ReadyGate
+}
+
+/** The verdict on one fact. */
+export type FactVerdict = readonly [outcome: GateOutcome, text: string]
+
+/** A gate over the fact at one path, which is how all but one of the types work. */
+export function overFact(path: FactPath, condition: JsonObject, judge: (fact: Fact) => FactVerdict): ReadyGate {
+  return (facts) => {
+    const fact = findFact(path, facts)
+    const [outcome, text] = judge(fact)
+    return { outcome, text, path: path.text, type: fact.type, value: fact.value, condition }
+  }
+}
+
+export function readConfig<Value>(read: Read<Value>, config: JsonObject): Value {
+  return readRecord(read, config)
+}
+
+export function finiteNumber(value: JsonValue, field: string): JsonValue {
+  if (isScalar(value) && typeof value !== 'string' && typeof value !== 'boolean' && value !== null) return value
+  throw new FormError(field, 'a number is needed')
+}
+
+export function scalar(value: JsonValue, field: string): Scalar {
+  if (isScalar(value)) return value
+  throw new FormError(field, 'a text, number, boolean or null is needed')
+}
+
+/** True for facts that are not there: a missing member, or null where null means nothing. */
+export function isAbsent({ value }: Fact): boolean {
+  return value === undefined || value === null
+}
+
+export const MISSING: FactVerdict = ['missing_context', 'the fact is missing']

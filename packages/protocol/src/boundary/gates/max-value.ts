@@ -1,0 +1,21 @@
+import { boolean, closed, required, withDefault } from '../../reading/shape.ts'
+import { readFactPath } from '../facts.ts'
+import { asDouble, boundGate } from './bound.ts'
+import { finiteNumber, readConfig } from './gate.ts'
+import type { GateType } from './gate.ts'
+
+const shape = closed({
+  path: required(readFactPath),
+  max: required(finiteNumber),
+  inclusive: withDefault(boolean, true),
+})
+
+/** The number must not exceed `max`. */
+export const maxValue: GateType = {
+  name: 'max_value.v1',
+  prepare(config) {
+    const { max, ...given } = readConfig(shape, config)
+    const condition = { operator: given.inclusive ? '<=' : '<', max: asDouble(max) }
+    return boundGate({ ...given, limit: max, side: -1 }, condition)
+  },
+}

@@ -1,0 +1,21 @@
+import { boolean, closed, required, withDefault } from '../../reading/shape.ts'
+import { readFactPath } from '../facts.ts'
+import { asDouble, boundGate } from './bound.ts'
+import { finiteNumber, readConfig } from './gate.ts'
+import type { GateType } from './gate.ts'
+
+const shape = closed({
+  path: required(readFactPath),
+  min: required(finiteNumber),
+  inclusive: withDefault(boolean, true),
+})
+
+/** The number must not stay below `min`. */
+export const minValue: GateType = {
+  name: 'min_value.v1',
+  prepare(config) {
+    const { min, ...given } = readConfig(shape, config)
+    const condition = { operator: given.inclusive ? '>=' : '>', min: asDouble(min) }
+    return boundGate({ ...given, limit: min, side: 1 }, condition)
+  },
+}

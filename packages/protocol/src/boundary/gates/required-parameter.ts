@@ -1,0 +1,17 @@
+import { closed, required } from '../../reading/shape.ts'
+import { readFactPath } from '../facts.ts'
+import { MISSING, isAbsent, overFact, readConfig } from './gate.ts'
+import type { GateType } from './gate.ts'
+
+const shape = closed({ path: required(readFactPath) })
+
+/** The fact must be there; false, 0 and empty values are there. */
+export const requiredParameter: GateType = {
+  name: 'required_parameter.v1',
+  prepare(config) {
+    const { path } = readConfig(shape, config)
+    return overFact(path, { required: path.text }, (fact) =>
+      isAbsent(fact) ? MISSING : ['pass', 'the fact is present'],
+    )
+  },
+}

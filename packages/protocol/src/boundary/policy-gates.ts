@@ -1,0 +1,76 @@
+import type { JsonObject } from '../canonical/json-value.ts'
+import type { Facts } from './facts.ts'
+import type { GateStep } from './gate-step.ts'
+import { GATE_OUTCOMES } from './gates/gate.ts'
+import type { GateOutcome, GateReading, ReadyGate } from './gates/gate.ts'
+import type { ReadyPolicy } from './policy-set.ts'
+
+/** How a policy gate stands in the binding of a decision. */
+export type GateEvaluation = {
+  readonly policy_id: string
+  readonly policy_version: number
+  readonly gate_id: string
+  readonly gate_type: string
+  readonly order: number
+  readonly mode: string
+  readonly passed: boolean
+  readonly outcome: GateOutcome
+}
+
+export interface PolicyRun {
+  readonly steps: readonly GateStep[]
+  readonly evaluations: readonly GateEvaluation[]
+}
+
+/** Runs every gate of every applied policy, without stopping: a decision shows all that speaks against it (5.7). */
+export function runPolicyGates(applied: readonly ReadyPolicy[], facts: Facts): PolicyRun {
+  const steps: GateStep[] = []
+  const evaluations: GateEvaluation[] = []
+  for (const { policy, gates } of applied) {
+    for (const { spec, run } of gates) {
+      const reading = runGate(run, facts)
+      const passed = reading.outcome === 'pass'
+      const named = { policy_id: policy.policy_id, policy_version: policy.version, gate_id: spec.gate_id }
+      const { gate_type, order, mode } = spec
+      const gate_name = `${policy.policy_id}/${spec.gate_id}`
+      evaluations.push({ ...named, gate_type, order, mode, passed, outcome: reading.outcome })
+      steps.push({
+        gate_name,
+        gate_type,
+        passed,
+        reason: reading.text,
+        inputs: inputsOf(reading, spec.disclose_input),
+        metadata: { ...named, order, mode, outcome: reading.outcome },
+        denial: mode === 'enforce' && !passed ? `policy gate '${gate_name}' failed` : undefined,
+        isObserved: mode === 'observe',
+      })
+    }
+  }
+  return { steps, evaluations }
+}
+
+const GATE_ERROR: GateReading = {
+  outcome: 'gate_error',
+  text: 'the gate could not be run',
+  path: '',
+  type: 'other',
+  value: undefined,
+  condition: {},
+}
+
+/** A gate that throws, or answers with something else than an outcome, has not passed. */
+function runGate(run: ReadyGate, facts: Facts): GateReading {
+  try {
+    const reading = run(facts)
+    return GATE_OUTCOMES.includes(reading.outcome) ? reading : GATE_ERROR
+  } catch {
+    // Fails closed, and as a value: an exception here would be a request without a signed answer.
+    return GATE_ERROR
+  }
+}
+
+/** What the proof shows. A fact value only when the author of the policy asked for it: proofs travel. */
+function inputsOf({ path, type, value, condition, isPublic }: GateReading, isDisclosed: boolean): JsonObject {
+  const shown = value !== undefined && (isDisclosed || isPublic === true) ? { value } : {}
+  return { path, present: type !== 'missing', value_type: type, ...shown, condition }
+}

@@ -1,0 +1,171 @@
+import { BOUNDARY_POLICY_FORM, boundaryPolicyDigest } from '../artifacts/boundary-policy.ts'
+import type { BoundaryPolicy, GateSpec } from '../artifacts/boundary-policy.ts'
+import { canonicalJson, compareCodePoints, writeJson } from '../canonical/canonical-json.ts'
+import { JsonError, readJson } from '../canonical/read-json.ts'
+import type { Instant } from '../canonical/time.ts'
+import { FormError } from '../reading/form-error.ts'
+import { instantOf } from '../reading/text.ts'
+import { readReceived, verifyReceivedPlainly } from '../signing/received.ts'
+import type { Facts } from './facts.ts'
+import type { ReadyGate } from './gates/gate.ts'
+import { GATE_TYPES } from './gates/registry.ts'
+import type { GateRegistry } from './gates/registry.ts'
+import { prepareSelector } from './selector.ts'
+import type { ReadySelector } from './selector.ts'
+import { findPolicyIssues, prepareGate } from './validate-policy.ts'
+
+export const RESOLUTION_FAILURES = [
+  'policy_store_integrity_failed',
+  'ambiguous_resolution',
+  'policy_signature_invalid',
+  'gate_type_unavailable',
+  'policy_invalid',
+  'policy_expired',
+] as const
+export type ResolutionFailure = (typeof RESOLUTION_FAILURES)[number]
+
+/** One policy version as a store holds it. */
+export interface StoredPolicyText {
+  readonly policy_id: string
+  readonly version: number
+  readonly policy_json: string
+  readonly policy_digest: string
+}
+
+/** A policy whose text, signature and content have been checked, prepared for many requests. */
+export interface ReadyPolicy {
+  readonly policy: BoundaryPolicy
+  readonly policy_digest: string
+  /** In the order they run. */
+  readonly gates: readonly { readonly spec: GateSpec; readonly run: ReadyGate }[]
+  readonly applies: ReadySelector
+  readonly validFrom: Instant
+  readonly validUntil: Instant
+}
+
+/** What became of one active row: ready, or the first reason why the whole set must not decide. */
+export type CheckedPolicy = {
+  readonly policy_id: string
+  readonly version: number
+  /** The text as a policy, when it is one and the store kept it whole. */
+  readonly policy: BoundaryPolicy | undefined
+} & (
+  | { readonly problem: undefined; readonly ready: ReadyPolicy }
+  | { readonly problem: ResolutionFailure; readonly ready: undefined }
+)
+
+/**
+ * The stored text as the policy it was signed as, or undefined (5.9). An edit of any byte shows:
+ * 1. the text is spelt as this product writes it, so that no other spelling of the same value slips by;
+ * 2. it is a policy with its members and no others, under the id and version of its row;
+ * 3. its digest is the stored one;
+ * 4. the label of its signature is the key id inside the signed body: the label alone is not signed.
+ */
+export function readStoredPolicy(row: StoredPolicyText): BoundaryPolicy | undefined {
+  try {
+    const value = readJson(row.policy_json)
+    const policy = readReceived(BOUNDARY_POLICY_FORM, value).record
+    const isWhole = writeJson(value) === row.policy_json && canonicalJson(value) === canonicalJson(policy)
+    const isThisRow = policy.policy_id === row.policy_id && policy.version === row.version
+    const isDigest = boundaryPolicyDigest(policy) === row.policy_digest
+    const isLabelled = policy.signature === null || policy.signature.key_id === policy.issued_by
+    return isWhole && isThisRow && isDigest && isLabelled ? policy : undefined
+  } catch (error) {
+    if (error instanceof JsonError || error instanceof FormError) return undefined
+    throw error
+  }
+}
+
+/** Rows 1 and 3 to 5 of protocol/trust-operations 5.6 for one row: what depends on its bytes alone. */
+export async function checkStoredPolicy(
+  row: StoredPolicyText,
+  keys: readonly string[],
+  registry: GateRegistry = GATE_TYPES,
+): Promise<CheckedPolicy> {
+  const { policy_id, version } = row
+  const policy = readStoredPolicy(row)
+  if (policy === undefined)
+    return { policy_id, version, policy, problem: 'policy_store_integrity_failed', ready: undefined }
+  const problem = await findProblem(policy, keys, registry)
+  if (problem !== undefined) return { policy_id, version, policy, problem, ready: undefined }
+  return { policy_id, version, policy, problem, ready: preparePolicy(policy, registry) }
+}
+
+async function findProblem(
+  policy: BoundaryPolicy,
+  keys: readonly string[],
+  registry: GateRegistry,
+): Promise<'policy_signature_invalid' | 'gate_type_unavailable' | 'policy_invalid' | undefined> {
+  const verdict = await verifyReceivedPlainly({ form: BOUNDARY_POLICY_FORM, record: policy, wire: policy }, keys)
+  if (!verdict.ok) return 'policy_signature_invalid'
+  if (policy.gates.some((gate) => !registry.has(gate.gate_type))) return 'gate_type_unavailable'
+  return findPolicyIssues(policy, { registry }).length > 0 ? 'policy_invalid' : undefined
+}
+
+/** A policy that has no issues, ready to run. Throws for one that has. */
+export function preparePolicy(policy: BoundaryPolicy, registry: GateRegistry = GATE_TYPES): ReadyPolicy {
+  const gates = policy.gates.map((spec) => ({ spec, run: prepareGate(spec, registry) }))
+  return {
+    policy,
+    policy_digest: boundaryPolicyDigest(policy),
+    gates: gates.sort((a, b) => a.spec.order - b.spec.order),
+    applies: prepareSelector(policy.selector),
+    validFrom: instantOf(policy.valid_from),
+    validUntil: instantOf(policy.valid_until),
+  }
+}
+
+/** Resolution order: policy_id by code point, then version. */
+export function inResolutionOrder(set: readonly CheckedPolicy[]): readonly CheckedPolicy[] {
+  return set.toSorted((a, b) => compareCodePoints(a.policy_id, b.policy_id) || a.version - b.version)
+}
+
+export type PolicyProblem = { readonly policy: string; readonly reason: ResolutionFailure }
+
+/** Every finding over an active set in the order of 5.6; an empty list means healthy. */
+export function findSetProblems(set: readonly CheckedPolicy[], now: Instant): readonly PolicyProblem[] {
+  const ordered = inResolutionOrder(set)
+  const tell = (each: CheckedPolicy, reason: ResolutionFailure): PolicyProblem => ({
+    policy: `${each.policy_id}@${each.version}`,
+    reason,
+  })
+  const ids = ordered.map((each) => each.policy_id)
+  return [
+    ...ordered.filter(hasLostIntegrity).map((each) => tell(each, 'policy_store_integrity_failed')),
+    ...ordered
+      .filter((each) => ids.indexOf(each.policy_id) !== ids.lastIndexOf(each.policy_id))
+      .map((each) => tell(each, 'ambiguous_resolution')),
+    ...ordered.flatMap((each) =>
+      each.problem === undefined || hasLostIntegrity(each) ? [] : [tell(each, each.problem)],
+    ),
+    ...ordered.filter((each) => isExpired(each, now)).map((each) => tell(each, 'policy_expired')),
+  ]
+}
+
+function hasLostIntegrity({ problem }: CheckedPolicy): boolean {
+  return problem === 'policy_store_integrity_failed'
+}
+
+function isExpired({ policy, ready }: CheckedPolicy, now: Instant): boolean {
+  if (ready !== undefined) return now > ready.validUntil
+  return policy !== undefined && now > instantOf(policy.valid_until)
+}
+
+/** Which policies apply to a request, or why none may be asked. */
+export type Resolution =
+  | { readonly status: 'resolved'; readonly applied: readonly ReadyPolicy[] }
+  | { readonly status: 'failed'; readonly failure: ResolutionFailure }
+
+/**
+ * Resolution of protocol/trust-operations 5.6. The first finding denies every request, whatever its selector says: a
+ * set with one broken rule would otherwise allow what that rule was to stop. A policy whose window has not begun does
+ * not apply and is no finding.
+ */
+export function resolvePolicies(set: readonly CheckedPolicy[], facts: Facts, now: Instant): Resolution {
+  const [first] = findSetProblems(set, now)
+  if (first !== undefined) return { status: 'failed', failure: first.reason }
+  const applied = inResolutionOrder(set).flatMap(({ ready }) =>
+    ready !== undefined && ready.validFrom <= now && ready.applies(facts) ? [ready] : [],
+  )
+  return { status: 'resolved', applied }
+}
