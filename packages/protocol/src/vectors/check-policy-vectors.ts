@@ -1,5 +1,5 @@
 import type * as Protocol from '../index.ts'
-import type { CheckResult } from './check-vectors.ts'
+import type { CheckResult } from './cases.ts'
 
 /** The shape of `policies.json`: golden values of boundary policies. */
 export interface PolicyVectors {
