@@ -12,7 +12,7 @@ import { MAX_ITEMS, closedPart, listOf, signedOnceForm, yes } from '../reading/t
 import type { RecordForm } from '../reading/trust-form.ts'
 import type { Signature } from '../signing/forms.ts'
 
-export const PARENT_KINDS: readonly string[] = ['agreement', 'delegation', 'direct', 'attestation']
+export const SELECTABLE_KINDS: readonly string[] = ['agreement', 'delegation', 'direct', 'attestation']
 
 export type GateMode = 'enforce' | 'observe'
 

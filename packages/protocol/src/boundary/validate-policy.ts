@@ -1,4 +1,4 @@
-import { PARENT_KINDS } from '../artifacts/boundary-policy.ts'
+import { SELECTABLE_KINDS } from '../artifacts/boundary-policy.ts'
 import type { BoundaryPolicyIntent, GateSpec, PolicySelector } from '../artifacts/boundary-policy.ts'
 import { canonicalJson } from '../canonical/canonical-json.ts'
 import { FormError } from '../reading/form-error.ts'
@@ -118,7 +118,7 @@ function selectorIssues(selector: PolicySelector): PolicyIssue[] {
   if (!selector.capabilities.every(isCapabilityPattern))
     refuse('capabilities: an entry is empty or has * elsewhere than at its end after a dot')
   for (const name of ID_LISTS) if (selector[name].includes('')) refuse(`${name}: an entry is empty`)
-  if (!selector.parent_kinds.every((kind) => PARENT_KINDS.includes(kind))) refuse('parent_kinds: an unknown kind')
+  if (!selector.parent_kinds.every((kind) => SELECTABLE_KINDS.includes(kind))) refuse('parent_kinds: an unknown kind')
   for (const [path, values] of Object.entries(selector.parameter_equals)) {
     if (!isFactPath(path)) found.push({ code: 'invalid_fact_path', message: 'parameter_equals: not a fact path' })
     if (values.length === 0 || values.length > MAX_LISTED) refuse(`parameter_equals: 1 to ${MAX_LISTED} values a path`)
