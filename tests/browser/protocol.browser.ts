@@ -21,7 +21,7 @@ export const tests: readonly PageTest[] = [
     run: async () => {
       const { passed, failures } = await checkTrustVectors(trust, protocol)
       equal(failures, [])
-      equal(passed, 92)
+      equal(passed, 104)
     },
   },
   {

@@ -1,11 +1,14 @@
-import type { JsonObject, JsonValue } from '../canonical/json-value.ts'
+import type { JsonObject } from '../canonical/json-value.ts'
 import { boolean, object, string } from '../reading/shape.ts'
 import { identifier, timestamp } from '../reading/text.ts'
 import { closedPart, listOf, orNull, signedOnceForm, yes } from '../reading/trust-form.ts'
 import type { RecordForm } from '../reading/trust-form.ts'
 import type { Signature } from '../signing/forms.ts'
-import { readReceived } from '../signing/received.ts'
+import { verifyReceivedPlainly } from '../signing/received.ts'
 import type { Received } from '../signing/received.ts'
+import type { BoundaryDecision } from './boundary-decision.ts'
+import { HOLDS, fails } from './verdict.ts'
+import type { Verdict } from './verdict.ts'
 
 export type GateTraceEntry = {
   readonly gate_name: string
@@ -23,12 +26,14 @@ export type GateTrace = {
   readonly agreement_id: string
   readonly operator_sovereign_id: string
   readonly traced_at: string
+  /** One per gate result, in the same order. */
   readonly entries: readonly GateTraceEntry[]
+  /** The first gate whose failure denies; null when authorized. */
   readonly short_circuited_at: string | null
   readonly final_authorized: boolean
 }
 
-/** Why a boundary decision came out as it did, gate by gate (protocol/trust-operations 4.9). */
+/** Why a decision came out as it did (protocol/trust-operations 4.9). */
 export type JustificationProof = {
   readonly proof_id: string
   readonly decision_id: string
@@ -48,25 +53,55 @@ const entry = closedPart({
   metadata: yes(object, {}),
 })
 
-const trace = closedPart({
-  trace_id: yes(identifier),
-  decision_id: yes(identifier),
-  agreement_id: yes(identifier),
-  operator_sovereign_id: yes(identifier),
-  traced_at: yes(timestamp),
-  entries: yes(listOf(entry), []),
-  short_circuited_at: orNull(string),
-  final_authorized: yes(boolean),
-})
-
 export const justificationForm: RecordForm<JustificationProof> = signedOnceForm({
   proof_id: yes(identifier),
   decision_id: yes(identifier),
-  trace: yes(trace),
+  trace: yes(
+    closedPart({
+      trace_id: yes(identifier),
+      decision_id: yes(identifier),
+      agreement_id: yes(identifier),
+      operator_sovereign_id: yes(identifier),
+      traced_at: yes(timestamp),
+      entries: yes(listOf(entry), []),
+      short_circuited_at: orNull(string),
+      final_authorized: yes(boolean),
+    }),
+  ),
   proof_issued_at: yes(timestamp),
   issuer_sovereign_id: yes(identifier),
 })
 
-export function readJustificationProof(value: JsonValue): Received<JustificationProof> {
-  return readReceived(justificationForm, value)
+export type JustificationReason =
+  | 'missing_signature'
+  | 'invalid_signature'
+  | 'decision_id_mismatch'
+  | 'trace_entry_count_mismatch'
+  | 'trace_gate_mismatch'
+  | 'short_circuit_inconsistent'
+
+/**
+ * protocol/trust-operations 4.9, in this order; from step 3 on only against a given decision.
+ * 1. signed, 2. by an accepted key;
+ * 3. it names this decision: the reasons of another one would explain anything;
+ * 4. one entry for each gate, 5. of the same name and result: a gate left out or turned round is a false account;
+ * 6. it stopped somewhere exactly when the decision denies.
+ */
+export async function verifyJustification(
+  proof: Received<JustificationProof>,
+  keys: readonly string[],
+  decision?: BoundaryDecision,
+): Promise<Verdict<JustificationReason>> {
+  const signed = await verifyReceivedPlainly(proof, keys)
+  if (!signed.ok || decision === undefined) return signed
+  const { decision_id, trace } = proof.record
+  const { gate_results } = decision
+  if (decision_id !== decision.decision_id) return fails('decision_id_mismatch')
+  if (trace.entries.length !== gate_results.length) return fails('trace_entry_count_mismatch')
+  const isSame = trace.entries.every(({ gate_name, result }, at) => {
+    const gate = gate_results[at]
+    return gate !== undefined && gate_name === gate.gate_name && result === gate.passed
+  })
+  if (!isSame) return fails('trace_gate_mismatch')
+  return (trace.short_circuited_at === null) === decision.authorized ? HOLDS : fails('short_circuit_inconsistent')
 }

@@ -1,3 +1,5 @@
+import type { FreshnessProof, FreshnessReason } from '../artifacts/freshness-proof.ts'
+import type { Verdict } from '../artifacts/verdict.ts'
 import { instantOf } from '../reading/text.ts'
 import type { ContextFacts } from './facts.ts'
 import { builtInStep, runInOrder } from './gate-step.ts'
@@ -16,13 +18,25 @@ export interface AgreedTerms {
  * 1. The capability was agreed, letter by letter: a prefix is another capability.
  * 2. The agreement is in force now, by our own clock.
  * 3. The caller claims to know the revocation feed as far as was agreed. Its own statement: it proves nothing alone.
+ * 4. Only where the engine demands one: somebody else's proof of it. The routes never do.
  */
-export function runAgreementGates(context: ContextFacts, terms: AgreedTerms): readonly GateStep[] {
-  return runInOrder([
+export function runAgreementGates(
+  context: ContextFacts,
+  terms: AgreedTerms,
+  demanded?: DemandedFreshness,
+): readonly GateStep[] {
+  const gates = [
     () => capabilityGate(context, terms),
     () => windowGate(context, terms),
     () => freshnessGate(context, terms),
-  ])
+  ]
+  return runInOrder(demanded === undefined ? gates : [...gates, () => freshnessProofGate(terms, demanded)])
+}
+
+/** The proof that was given, if any, and what verifying it with the commitment as required sequence gave. */
+export interface DemandedFreshness {
+  readonly proof: FreshnessProof | undefined
+  readonly verdict: Verdict<FreshnessReason>
 }
 
 function capabilityGate({ requested_capability }: ContextFacts, { capabilities }: AgreedTerms): GateStep {
@@ -66,5 +80,21 @@ export function freshnessStep(context_freshness_seq: number, freshness_commitmen
     context_freshness_seq >= freshness_commitment
       ? undefined
       : { denial: 'insufficient freshness', reason: 'the sequence is below the commitment' },
+  )
+}
+
+function freshnessProofGate({ freshness_commitment }: AgreedTerms, { proof, verdict }: DemandedFreshness): GateStep {
+  const seen =
+    proof === undefined
+      ? {}
+      : { proof_id: proof.proof_id, feed_sequence: proof.feed_sequence, proof_valid_until: proof.proof_valid_until }
+  const fault = proof === undefined ? 'no proof was given' : verdict.ok ? undefined : verdict.reason
+  return builtInStep(
+    {
+      gate_name: 'freshness_proof',
+      gate_type: 'FreshnessProofGate',
+      inputs: { proof_present: proof !== undefined, freshness_commitment, ...seen },
+    },
+    fault === undefined ? undefined : { denial: 'insufficient freshness', reason: fault },
   )
 }

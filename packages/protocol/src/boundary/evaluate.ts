@@ -1,6 +1,7 @@
+import { policySetDigest } from '../artifacts/decision-bindings.ts'
+import type { PolicyBinding } from '../artifacts/decision-bindings.ts'
 import { digestOf } from '../canonical/digest.ts'
 import { sortCodePoints } from '../canonical/canonical-json.ts'
-import type { JsonObject } from '../canonical/json-value.ts'
 import type { Instant } from '../canonical/time.ts'
 import { instantOf } from '../reading/text.ts'
 import { asJson } from '../signing/forms.ts'
@@ -9,11 +10,11 @@ import type { AgreedTerms } from './agreement-gates.ts'
 import type { AttestationBasis } from './attestation-basis.ts'
 import { runAttestationGates } from './attestation-gates.ts'
 import type { ContextFacts, Facts } from './facts.ts'
-import type { GateStep } from './gate-step.ts'
+import type { GateRun, GateStep } from './gate-step.ts'
 import { runPolicyGates } from './policy-gates.ts'
 import type { GateEvaluation } from './policy-gates.ts'
 import { resolvePolicies } from './policy-set.ts'
-import type { CheckedPolicy, ReadyPolicy, Resolution, ResolutionFailure } from './policy-set.ts'
+import type { CheckedPolicy, ReadyPolicy, Resolution } from './policy-set.ts'
 
 export type AgreementBasis = { readonly kind: 'agreement'; readonly terms: AgreedTerms }
 
@@ -27,30 +28,8 @@ export interface BoundaryQuestion {
   readonly now: Instant
 }
 
-export type AppliedPolicy = {
-  readonly policy_id: string
-  readonly version: number
-  readonly policy_digest: string
-  readonly signed_by: string
-}
-
-/** Ties a decision to the rules it was made under (protocol/trust-operations 4.7). */
-export type PolicyBinding = {
-  readonly policies: readonly AppliedPolicy[]
-  readonly policy_set_digest: string
-  readonly gate_evaluations: readonly GateEvaluation[]
-  readonly context_digest: string
-  readonly registry_gate_types: readonly string[]
-  readonly resolution_status: 'resolved' | 'failed'
-  readonly resolution_failure: ResolutionFailure | null
-}
-
 /** What was decided and how it came about. */
-export interface Evaluation {
-  readonly authorized: boolean
-  readonly denial_reason: string | null
-  readonly short_circuited_at: string | null
-  readonly steps: readonly GateStep[]
+export interface Evaluation extends GateRun {
   readonly policy_binding: PolicyBinding
 }
 
@@ -131,20 +110,11 @@ function bind(
   const types = new Set(applied.flatMap(({ policy }) => policy.gates.map((gate) => gate.gate_type)))
   return {
     policies,
-    policy_set_digest: digestOf(policies.map((each) => [each.policy_id, each.version, each.policy_digest])),
+    policy_set_digest: policySetDigest(policies),
     gate_evaluations,
     context_digest,
     registry_gate_types: sortCodePoints([...types]),
     resolution_status: resolution.status,
     resolution_failure: resolution.status === 'failed' ? resolution.failure : null,
   }
-}
-
-/** The results of a decision and the entries of its trace, from the same steps. */
-export function gateResults(steps: readonly GateStep[]): readonly JsonObject[] {
-  return steps.map(({ gate_name, passed, reason, isObserved }) => ({
-    gate_name,
-    passed,
-    detail: isObserved ? `[observe] ${reason}` : reason,
-  }))
 }

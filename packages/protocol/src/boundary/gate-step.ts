@@ -33,3 +33,24 @@ export function runInOrder(gates: readonly (() => GateStep)[]): readonly GateSte
   }
   return steps
 }
+
+/** What the gates came to. */
+export interface GateRun {
+  readonly authorized: boolean
+  /** Null exactly when authorized. */
+  readonly denial_reason: string | null
+  /** The first gate that denied. */
+  readonly short_circuited_at: string | null
+  readonly steps: readonly GateStep[]
+}
+
+/** The first denial counts; without one the request is granted. */
+export function concludeRun(steps: readonly GateStep[]): GateRun {
+  const first = steps.find((step) => step.denial !== undefined)
+  return {
+    authorized: first === undefined,
+    denial_reason: first?.denial ?? null,
+    short_circuited_at: first?.gate_name ?? null,
+    steps,
+  }
+}

@@ -1,6 +1,7 @@
 import type * as Protocol from '../index.ts'
 import { differs, flip, keyOf, runCases } from './cases.ts'
 import type { Case, CheckResult, KeyVector } from './cases.ts'
+import { agreementCases, digestCases } from './trust-agreement-cases.ts'
 import { disclosureCases } from './trust-disclosure-cases.ts'
 import { exampleOf } from './trust-vectors.ts'
 import type { TrustExample, TrustVectors } from './trust-vectors.ts'
@@ -14,6 +15,8 @@ export function checkTrustVectors(vectors: TrustVectors, protocol: typeof Protoc
     ...Object.entries(formsOf(protocol)).map(([name, form]) =>
       formCase(exampleOf(vectors, name), form, vectors.keys, protocol),
     ),
+    ...agreementCases(vectors, protocol),
+    ...digestCases(vectors, protocol),
     ...disclosureCases(vectors, protocol),
     ...consensusCases(vectors, protocol),
     ...usageCases(vectors, protocol),
@@ -23,6 +26,11 @@ export function checkTrustVectors(vectors: TrustVectors, protocol: typeof Protoc
 /** Examples that are one signed record each, by the form that reads it. */
 function formsOf(protocol: typeof Protocol): Readonly<Record<string, Protocol.RecordForm<object>>> {
   return {
+    E2: protocol.trustEvidenceForm,
+    E3: protocol.capabilityOfferForm,
+    E10: protocol.boundaryDecisionForm,
+    E11: protocol.boundaryDecisionForm,
+    E12: protocol.freshnessProofForm,
     E13: protocol.justificationForm,
     E22: protocol.commitmentForm,
     E24: protocol.nullifierForm,

@@ -1,0 +1,106 @@
+import type { CapabilityCounter } from '../artifacts/capability-counter.ts'
+import type { CapabilityOffer } from '../artifacts/capability-offer.ts'
+import { verdictOf } from '../artifacts/trust-evidence.ts'
+import { HOLDS, fails } from '../artifacts/verdict.ts'
+import type { Verdict } from '../artifacts/verdict.ts'
+import { canonicalJson } from '../canonical/canonical-json.ts'
+import type { JsonValue } from '../canonical/json-value.ts'
+import { member } from '../canonical/json-value.ts'
+import type { Instant } from '../canonical/time.ts'
+import { instantOf } from '../reading/text.ts'
+import { verifyReceived } from '../signing/received.ts'
+import type { Received } from '../signing/received.ts'
+
+export type NegotiationReason =
+  | 'capability_not_offered'
+  | 'offerer_blocked'
+  | 'not_a_party'
+  | 'offer_signature_invalid'
+  | 'offer_expired'
+  | 'offer_mismatch'
+  | 'counter_signature_invalid'
+
+interface Bystander {
+  readonly own_sovereign_id: string
+  readonly now: Instant
+}
+
+/**
+ * Whether an offer may be countered with these capabilities (protocol/trust-operations 3.7):
+ * 1. nothing beyond the offer; 2. the offerer did not block us; 3. we are a party;
+ * 4. the offerer signed it: an invented offer must not earn our signature; 5. it still stands.
+ */
+export async function checkCounterable(
+  offer: Received<CapabilityOffer>,
+  against: Bystander & { readonly capabilities: readonly string[]; readonly offererKeys: readonly string[] },
+): Promise<Verdict<NegotiationReason>> {
+  const { record } = offer
+  if (!isWithin(against.capabilities, record)) return fails('capability_not_offered')
+  if (isBlocked(record)) return fails('offerer_blocked')
+  if (!isParty(record, against.own_sovereign_id)) return fails('not_a_party')
+  if (!(await verifyReceived(offer, against.offererKeys)).ok) return fails('offer_signature_invalid')
+  return isExpired(record, against.now) ? fails('offer_expired') : HOLDS
+}
+
+/** Whether an offer may be accepted as it stands (protocol/trust-operations 3.8, form "offer"). */
+export async function checkAcceptableOffer(
+  offer: Received<CapabilityOffer>,
+  against: Bystander & { readonly offererKeys: readonly string[] },
+): Promise<Verdict<NegotiationReason>> {
+  const { record } = offer
+  if (!isParty(record, against.own_sovereign_id)) return fails('not_a_party')
+  if (!(await verifyReceived(offer, against.offererKeys)).ok) return fails('offer_signature_invalid')
+  if (isExpired(record, against.now)) return fails('offer_expired')
+  return isBlocked(record) ? fails('offerer_blocked') : HOLDS
+}
+
+/**
+ * Whether a counter to our own offer may be accepted (protocol/trust-operations 3.8, form "counter"):
+ * 1. we made the offer; 2. 3. the counter answers this very offer: a counter to another one would carry its terms over;
+ * 4. it asks for nothing more; 5. the offer is really ours; 6. the responder, or we in its place, signed the counter;
+ * 7. the offer still stands; 8. and was no block.
+ */
+export async function checkAcceptableCounter(
+  counter: Received<CapabilityCounter>,
+  offer: Received<CapabilityOffer>,
+  against: Bystander & { readonly ownKey: string; readonly responderKeys: readonly string[] },
+): Promise<Verdict<NegotiationReason>> {
+  const { record } = offer
+  if (record.offerer_sovereign_id !== against.own_sovereign_id) return fails('not_a_party')
+  if (!isAnswerTo(counter, offer)) return fails('offer_mismatch')
+  if (!isWithin(counter.record.agreed_terms.capabilities, record)) return fails('capability_not_offered')
+  if (!(await verifyReceived(offer, [against.ownKey])).ok) return fails('offer_signature_invalid')
+  const signers = [...against.responderKeys, against.ownKey]
+  if (!(await verifyReceived(counter, signers)).ok) return fails('counter_signature_invalid')
+  if (isExpired(record, against.now)) return fails('offer_expired')
+  return isBlocked(record) ? fails('offerer_blocked') : HOLDS
+}
+
+function isWithin(capabilities: readonly string[], offer: CapabilityOffer): boolean {
+  const offered = new Set(offer.requested_terms.capabilities)
+  return capabilities.every((capability) => offered.has(capability))
+}
+
+function isBlocked(offer: CapabilityOffer): boolean {
+  return verdictOf(offer.offerer_evidence) === 'block'
+}
+
+function isParty(offer: CapabilityOffer, sovereign_id: string): boolean {
+  return [offer.offerer_sovereign_id, offer.responder_sovereign_id].includes(sovereign_id)
+}
+
+function isExpired(offer: CapabilityOffer, now: Instant): boolean {
+  return now > instantOf(offer.expires_at)
+}
+
+const COPIED = ['offer_id', 'offerer_sovereign_id', 'responder_sovereign_id', 'graph_digest', 'offerer_evidence']
+
+/** Compared as received: two evidence objects are the same only when their bytes are. */
+function isAnswerTo(counter: Received<CapabilityCounter>, offer: Received<CapabilityOffer>): boolean {
+  return COPIED.every((name) => textOf(counter.wire, name) === textOf(offer.wire, name))
+}
+
+function textOf(wire: Received<unknown>['wire'], name: string): string {
+  const absent: JsonValue = null
+  return canonicalJson(member(wire, name) ?? absent)
+}

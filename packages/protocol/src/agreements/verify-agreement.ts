@@ -1,0 +1,84 @@
+import type { AgreementRecord } from '../artifacts/agreement-record.ts'
+import { fails, HOLDS } from '../artifacts/verdict.ts'
+import type { Verdict } from '../artifacts/verdict.ts'
+import { instantOf } from '../reading/text.ts'
+import { verifyAny } from '../signing/forms.ts'
+import { checkReceivedForm, receivedBytes } from '../signing/received.ts'
+import type { Received } from '../signing/received.ts'
+
+export type AgreementReason =
+  | 'missing_offerer_signature'
+  | 'invalid_offerer_signature'
+  | 'missing_responder_signature'
+  | 'invalid_responder_signature'
+  | 'graph_digest_mismatch'
+  | 'unknown_field'
+  | 'non_canonical_form'
+  | 'terms_mismatch'
+
+/**
+ * protocol/trust-operations 3.9, in this order:
+ * 1. signed at all; 2. by the offerer, 3. 4. and by the responder: one side alone agrees on nothing;
+ * 5. made over the expected graph, where the caller expects one;
+ * 6. 7. signed in exactly this form;
+ * 8. the unprotected `expires_at` repeats the signed limit: whoever reads it must not be given more time.
+ */
+export async function verifyAgreement(
+  agreement: Received<AgreementRecord>,
+  against: {
+    readonly offererKeys: readonly string[]
+    readonly responderKeys: readonly string[]
+    readonly expectedGraphDigest?: string | undefined
+  },
+): Promise<Verdict<AgreementReason>> {
+  const { signatures, graph_digest, agreed_terms, expires_at } = agreement.record
+  if (signatures.length === 0) return fails('missing_offerer_signature')
+  const message = receivedBytes(agreement)
+  if (!(await verifyAny(message, signatures, against.offererKeys))) return fails('invalid_offerer_signature')
+  if (!(await verifyAny(message, signatures, against.responderKeys)))
+    return fails(signatures.length < 2 ? 'missing_responder_signature' : 'invalid_responder_signature')
+  const { expectedGraphDigest } = against
+  if (expectedGraphDigest !== undefined && expectedGraphDigest !== graph_digest) return fails('graph_digest_mismatch')
+  const form = checkReceivedForm(agreement)
+  if (!form.ok) return form
+  return instantOf(expires_at) === instantOf(agreed_terms.valid_until) ? HOLDS : fails('terms_mismatch')
+}
+
+/** Keys that may sign for a sovereign, and whether a treaty vouches for it (protocol/trust-operations 3.5). */
+export interface PartyKeys {
+  readonly keys: readonly string[]
+  readonly isVouched: boolean
+}
+
+export type Party = 'offerer' | 'responder'
+export type UntrustedReason = 'same_party' | 'unknown_party' | 'overlapping_party_keys' | AgreementReason
+export type AgreementTrust =
+  | { readonly ok: true }
+  | { readonly ok: false; readonly reason: UntrustedReason; readonly party?: Party }
+
+/**
+ * Whether the authority has ground to trust a presented agreement (protocol/trust-operations 3.10), in this order:
+ * 1. two parties: nobody grants himself anything;
+ * 2. issued by this authority for a party it recognises: its own signature stands for both;
+ * 3. 4. otherwise both are known; 5. by different keys: one holder must not sign for both;
+ * 6. and both signed.
+ */
+export async function trustAgreement(
+  agreement: Received<AgreementRecord>,
+  against: {
+    readonly own: { readonly sovereign_id: string; readonly key: string }
+    readonly offerer: PartyKeys
+    readonly responder: PartyKeys
+  },
+): Promise<AgreementTrust> {
+  const { own, offerer, responder } = against
+  const { offerer_sovereign_id, responder_sovereign_id, signatures } = agreement.record
+  if (offerer_sovereign_id === responder_sovereign_id) return { ok: false, reason: 'same_party', party: 'responder' }
+  const isOwnOffer = offerer_sovereign_id === own.sovereign_id && responder.isVouched
+  if (isOwnOffer && (await verifyAny(receivedBytes(agreement), signatures, [own.key])))
+    return verifyAgreement(agreement, { offererKeys: [own.key], responderKeys: [own.key] })
+  if (offerer.keys.length === 0) return { ok: false, reason: 'unknown_party', party: 'offerer' }
+  if (responder.keys.length === 0) return { ok: false, reason: 'unknown_party', party: 'responder' }
+  if (offerer.keys.some((key) => responder.keys.includes(key))) return fails('overlapping_party_keys')
+  return verifyAgreement(agreement, { offererKeys: offerer.keys, responderKeys: responder.keys })
+}

@@ -1,0 +1,68 @@
+import { instantOf } from '../reading/text.ts'
+import { integer, string } from '../reading/shape.ts'
+import { identifier, timestamp } from '../reading/text.ts'
+import { signedOnceForm, yes } from '../reading/trust-form.ts'
+import type { RecordForm } from '../reading/trust-form.ts'
+import type { Signature } from '../signing/forms.ts'
+import { verifyReceivedPlainly } from '../signing/received.ts'
+import type { Received } from '../signing/received.ts'
+import { seconds, writeInstant } from '../canonical/time.ts'
+import type { Instant } from '../canonical/time.ts'
+import { HOLDS, fails } from './verdict.ts'
+import type { Verdict } from './verdict.ts'
+
+/** How long a proof, and a decision, is good for. */
+export const PROOF_LIFETIME_SECONDS = 300
+
+/** That somebody held a revocation feed at a sequence at a time (protocol/trust-operations 4.8). */
+export type FreshnessProof = {
+  readonly proof_id: string
+  readonly feed_sovereign_id: string
+  readonly feed_sequence: number
+  /** H(C(feed without signatures)) at that sequence. */
+  readonly feed_digest: string
+  readonly attested_at: string
+  readonly proof_valid_until: string
+  readonly issuer_sovereign_id: string
+  readonly signature: Signature | null
+}
+
+export const freshnessProofForm: RecordForm<FreshnessProof> = signedOnceForm({
+  proof_id: yes(identifier),
+  feed_sovereign_id: yes(identifier),
+  feed_sequence: yes(integer(0, Number.MAX_SAFE_INTEGER)),
+  feed_digest: yes(string),
+  attested_at: yes(timestamp),
+  proof_valid_until: yes(timestamp),
+  issuer_sovereign_id: yes(identifier),
+})
+
+export function draftFreshnessProof(facts: {
+  readonly proof_id: string
+  readonly feed_sovereign_id: string
+  readonly feed_sequence: number
+  readonly feed_digest: string
+  readonly issuer_sovereign_id: string
+  readonly now: Instant
+}): FreshnessProof {
+  const { now, ...named } = facts
+  const until = writeInstant(now + seconds(PROOF_LIFETIME_SECONDS))
+  return { ...named, attested_at: writeInstant(now), proof_valid_until: until, signature: null }
+}
+
+export type FreshnessReason = 'missing_signature' | 'invalid_signature' | 'expired' | 'sequence_insufficient'
+
+/**
+ * protocol/trust-operations 4.8, in this order:
+ * 1. signed, 2. by an accepted key: a sequence anybody could claim proves no freshness;
+ * 3. still good at `at`; 4. not older than what was asked for, or a withheld revocation would go unnoticed.
+ */
+export async function verifyFreshnessProof(
+  proof: Received<FreshnessProof>,
+  against: { readonly keys: readonly string[]; readonly at: Instant; readonly requiredSequence: number },
+): Promise<Verdict<FreshnessReason>> {
+  const signed = await verifyReceivedPlainly(proof, against.keys)
+  if (!signed.ok) return signed
+  if (instantOf(proof.record.proof_valid_until) < against.at) return fails('expired')
+  return proof.record.feed_sequence < against.requiredSequence ? fails('sequence_insufficient') : HOLDS
+}

@@ -1,0 +1,113 @@
+import type { JsonObject, JsonValue } from '../canonical/json-value.ts'
+import { writeInstant } from '../canonical/time.ts'
+import type { Instant } from '../canonical/time.ts'
+import { FormError } from '../reading/form-error.ts'
+import { boolean, integer, object, string } from '../reading/shape.ts'
+import type { Read } from '../reading/shape.ts'
+import { identifier, timestamp } from '../reading/text.ts'
+import { listOf, signedListForm, yes } from '../reading/trust-form.ts'
+import type { RecordForm } from '../reading/trust-form.ts'
+import type { Signature } from '../signing/forms.ts'
+import { verifyReceivedPlainly } from '../signing/received.ts'
+import type { Received } from '../signing/received.ts'
+import { HOLDS, fails } from './verdict.ts'
+import type { Verdict } from './verdict.ts'
+
+export const TRUST_VERDICTS = ['allow', 'warn', 'block', 'escalate'] as const
+export type TrustVerdict = (typeof TRUST_VERDICTS)[number]
+
+export const SEVERITIES = ['info', 'warn', 'escalate', 'block'] as const
+export type Severity = (typeof SEVERITIES)[number]
+
+/** What this product writes; when read, any object of strings will do. */
+export type TrustSignal = { readonly code: string; readonly severity: Severity; readonly detail: string }
+
+/** What one sovereign found about another, before it is signed (protocol/trust-operations 2.1). */
+export type TrustFinding = {
+  readonly source_sovereign_id: string
+  readonly target_sovereign_id: string
+  readonly verdict: TrustVerdict
+  readonly reason: string
+  readonly requested_roles: readonly string[]
+  readonly trusted: boolean
+  readonly hop_count: number
+  readonly signals: readonly TrustSignal[]
+  readonly evaluated_at: string
+}
+
+export type TrustEvidence = Omit<TrustFinding, 'verdict' | 'signals'> & {
+  readonly evidence_id: string
+  readonly issuer_sovereign_id: string
+  /** Any text when read: a later release may know more verdicts. */
+  readonly verdict: string
+  readonly signals: readonly JsonObject[]
+  readonly graph_digest: string
+  readonly issued_at: string
+  readonly issued_by: string
+  readonly metadata: JsonObject
+  readonly signatures: readonly Signature[]
+}
+
+const signal: Read<JsonObject> = (value, field) => {
+  const found = object(value, field)
+  for (const [name, text] of Object.entries(found)) {
+    if (typeof text !== 'string') throw new FormError(`${field}.${name}`, 'a string is needed')
+  }
+  return found
+}
+
+export const trustEvidenceForm: RecordForm<TrustEvidence> = signedListForm({
+  evidence_id: yes(identifier),
+  issuer_sovereign_id: yes(identifier),
+  source_sovereign_id: yes(identifier),
+  target_sovereign_id: yes(identifier),
+  verdict: yes(string),
+  reason: yes(string),
+  requested_roles: yes(listOf(string), []),
+  trusted: yes(boolean),
+  hop_count: yes(integer(0, Number.MAX_SAFE_INTEGER)),
+  signals: yes(listOf(signal), []),
+  graph_digest: yes(string),
+  // Plain text, not a timestamp: evaluators of other lines write what they like (protocol/trust-operations 2.1).
+  evaluated_at: yes(string),
+  issued_at: yes(timestamp),
+  issued_by: yes(identifier),
+  metadata: yes(object, {}),
+})
+
+export function draftTrustEvidence(facts: {
+  readonly evidence_id: string
+  readonly issuer_sovereign_id: string
+  readonly finding: TrustFinding
+  readonly graph_digest: string
+  readonly issued_by: string
+  readonly now: Instant
+}): TrustEvidence {
+  const { finding, now, ...named } = facts
+  return { ...finding, ...named, issued_at: writeInstant(now), metadata: {}, signatures: [] }
+}
+
+export type TrustEvidenceReason = 'missing_signature' | 'invalid_signature' | 'graph_digest_mismatch'
+
+/**
+ * protocol/trust-operations 2.4, in this order:
+ * 1. it is signed at all;
+ * 2. an accepted key signed it, in exactly this form: otherwise anyone could vouch for anyone;
+ * 3. it rests on the graph the caller knows: evidence made over another graph says nothing about this one.
+ */
+export async function verifyTrustEvidence(
+  evidence: Received<TrustEvidence>,
+  against: { readonly keys: readonly string[]; readonly expectedGraphDigest?: string | undefined },
+): Promise<Verdict<TrustEvidenceReason>> {
+  const signed = await verifyReceivedPlainly(evidence, against.keys)
+  if (!signed.ok) return signed
+  const { expectedGraphDigest } = against
+  if (expectedGraphDigest !== undefined && expectedGraphDigest !== evidence.record.graph_digest)
+    return fails('graph_digest_mismatch')
+  return HOLDS
+}
+
+/** The verdict written inside embedded evidence; undefined where it holds none. */
+export function verdictOf(evidence: JsonObject): JsonValue | undefined {
+  return Object.hasOwn(evidence, 'verdict') ? evidence['verdict'] : undefined
+}

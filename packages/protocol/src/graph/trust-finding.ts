@@ -1,0 +1,53 @@
+import type { Severity, TrustFinding, TrustSignal } from '../artifacts/trust-evidence.ts'
+import { MAX_ITEMS } from '../reading/trust-form.ts'
+import { MAX_HOPS, findTrustPath } from './trust-path.ts'
+import type { TrustIndex, TrustPath } from './trust-path.ts'
+
+/** What a trust finding needs to know of the recognition graph. */
+export interface TrustGround {
+  readonly index: TrustIndex
+  /** How many attestations of this issuer have been withdrawn. */
+  readonly withdrawals: (issuer_sovereign_id: string) => number
+}
+
+/** Highest first; `info` raises nothing. */
+const GRAVITY: readonly Exclude<Severity, 'info'>[] = ['block', 'escalate', 'warn']
+
+/** What the recognition graph says about a sovereign, without requested roles (protocol/trust-operations 2.5). */
+export function findTrust(
+  ground: TrustGround,
+  parties: { readonly source: string; readonly target: string },
+  evaluated_at: string,
+): TrustFinding {
+  const path = findTrustPath(ground.index, parties.source, parties.target)
+  const signals = path.trusted ? pathSignals(path, ground) : [signal(path.reason, 'block')]
+  const gravest = GRAVITY.find((severity) => signals.some((each) => each.severity === severity))
+  return {
+    source_sovereign_id: parties.source,
+    target_sovereign_id: parties.target,
+    verdict: gravest ?? 'allow',
+    reason: signals.find(({ severity }) => severity === gravest)?.code ?? path.reason,
+    requested_roles: [],
+    trusted: path.trusted,
+    hop_count: path.hop_count,
+    signals: signals.length === 0 ? [signal(path.reason, 'info', `${path.hop_count} hop(s)`)] : signals,
+    evaluated_at,
+  }
+}
+
+function pathSignals({ from, path }: TrustPath, { withdrawals }: TrustGround): TrustSignal[] {
+  const onPath = [from, ...path.map((edge) => edge.to)]
+  const pressure = onPath.flatMap((sovereign) =>
+    Array.from({ length: Math.min(withdrawals(sovereign), MAX_ITEMS) }, () =>
+      signal('recognition_under_revocation_pressure', 'escalate', sovereign),
+    ),
+  )
+  // A list of a record ends at 1024 items; an issuer may have withdrawn more, and one signal says as much as a thousand.
+  pressure.length = Math.min(pressure.length, MAX_ITEMS - MAX_HOPS)
+  const ending = path.filter((edge) => edge.lifecycle_state === 'expiring_soon')
+  return [...pressure, ...ending.map((edge) => signal('treaty_expiring_soon', 'warn', edge.treaty_id))]
+}
+
+function signal(code: string, severity: Severity, detail = ''): TrustSignal {
+  return { code, severity, detail }
+}
