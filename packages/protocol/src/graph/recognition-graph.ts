@@ -63,13 +63,13 @@ export function compareEdges(a: RecognitionEdge, b: RecognitionEdge): number {
   )
 }
 
-export interface GraphFacts {
+export interface GraphFacts<Treaty extends JsonValue = JsonValue> {
   /** In order of issue. */
   readonly treaties: readonly TreatyFact[]
   /** Sorted by issuer and id. */
   readonly revocations: readonly ImportedRevocation[]
-  /** The signed record of a treaty that is active. */
-  readonly signedTreaty: (treaty_id: string) => JsonValue
+  /** What stands for a treaty that is active: its signed record, or its id where the text is filled in later. */
+  readonly signedTreaty: (treaty_id: string) => Treaty
   readonly now: Instant
 }
 
@@ -95,15 +95,15 @@ export type WithdrawnAttestation = {
 
 export type RevokedMaterial = EndedTreaty | WithdrawnAttestation
 
-export type RecognitionGraph = {
+export type RecognitionGraph<Treaty extends JsonValue = JsonValue> = {
   readonly sovereigns: readonly { readonly sovereign_id: string }[]
   readonly recognition_edges: readonly RecognitionEdge[]
-  readonly active_treaties: readonly JsonValue[]
+  readonly active_treaties: readonly Treaty[]
   readonly revoked_trust_material: readonly RevokedMaterial[]
 }
 
 /** The four members whose canonical form is digested: nothing else may be added to this object. */
-export function buildGraph(facts: GraphFacts): RecognitionGraph {
+export function buildGraph<Treaty extends JsonValue>(facts: GraphFacts<Treaty>): RecognitionGraph<Treaty> {
   const edges = facts.treaties.map((fact) => toEdge(fact, facts.now))
   const active = facts.treaties.filter((_, i) => isActiveState(edges[i]?.lifecycle_state ?? 'expired'))
   const ended = facts.treaties.filter((_, i) => ['revoked', 'replaced'].includes(edges[i]?.lifecycle_state ?? ''))

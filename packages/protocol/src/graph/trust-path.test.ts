@@ -1,7 +1,8 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { RecognitionEdge } from './recognition-graph.ts'
-import { MAX_HOPS, findTrustPath, indexEdges } from './trust-path.ts'
+import { indexEdges } from './trust-index.ts'
+import { MAX_HOPS, findTrustPath, reachableFrom } from './trust-path.ts'
 import type { TrustPath } from './trust-path.ts'
 
 type Standing = Pick<RecognitionEdge, 'status' | 'lifecycle_state'>
@@ -211,7 +212,16 @@ describe('findTrustPath (protocol/core 20.3)', () => {
 describe('indexEdges', () => {
   it('does not touch the list it is given', () => {
     const edges = Object.freeze([edge('B', 'A'), edge('A', 'B')])
-    expect([...indexEdges(edges).neighbours.keys()]).toEqual(['A', 'B'])
+    expect(indexEdges(edges).names).toEqual(['A', 'B'])
     expect(edges[0]?.from).toBe('B')
+  })
+})
+
+describe('reachableFrom', () => {
+  it('is the start and everything a path leads to, and nothing farther than the longest path', () => {
+    const chain = Array.from({ length: MAX_HOPS + 2 }, (_, i) => edge(`N${i}`, `N${i + 1}`))
+    const reached = reachableFrom(indexEdges(chain), 'N0')
+    expect([...reached].sort()).toEqual(Array.from({ length: MAX_HOPS + 1 }, (_, i) => `N${i}`).sort())
+    expect(reachableFrom(indexEdges(chain), 'elsewhere')).toEqual(new Set(['elsewhere']))
   })
 })

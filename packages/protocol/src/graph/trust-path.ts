@@ -1,5 +1,6 @@
-import { compareEdges, isActiveEdge, isRevokedEdge } from './recognition-graph.ts'
 import type { RecognitionEdge } from './recognition-graph.ts'
+import { pairName } from './trust-index.ts'
+import type { TrustIndex } from './trust-index.ts'
 
 /** Longer chains explain nothing to anyone; the bound also bounds the search (protocol/core 20.3). */
 export const MAX_HOPS = 16
@@ -11,29 +12,6 @@ export type TrustPath = {
   readonly reason: 'active_treaty_path' | 'direct_treaty_revoked' | 'no_active_treaty_path'
   readonly path: readonly RecognitionEdge[]
   readonly hop_count: number
-}
-
-/** Edges prepared for many searches: neighbours in order, withdrawn treaties by pair. */
-export interface TrustIndex {
-  readonly neighbours: ReadonlyMap<string, readonly RecognitionEdge[]>
-  readonly withdrawn: ReadonlyMap<string, RecognitionEdge>
-}
-
-export function indexEdges(edges: readonly RecognitionEdge[]): TrustIndex {
-  const neighbours = new Map<string, RecognitionEdge[]>()
-  const withdrawn = new Map<string, RecognitionEdge>()
-  for (const edge of [...edges].sort(compareEdges)) {
-    if (isActiveEdge(edge)) {
-      const list = neighbours.get(edge.from)
-      if (list === undefined) neighbours.set(edge.from, [edge])
-      else list.push(edge)
-    } else if (isRevokedEdge(edge)) {
-      const pair = pairName(edge.from, edge.to)
-      // Sorted, so the first is the one with the smallest treaty id.
-      if (!withdrawn.has(pair)) withdrawn.set(pair, edge)
-    }
-  }
-  return { neighbours, withdrawn }
 }
 
 /**
@@ -49,31 +27,54 @@ export function findTrustPath(index: TrustIndex, from: string, to: string): Trus
   return { from, to, trusted: false, reason: 'no_active_treaty_path', path: [], hop_count: 0 }
 }
 
+const UNSEEN = -2
+const START = -1
+
 function search(index: TrustIndex, from: string, to: string): RecognitionEdge[] | undefined {
-  const arrivedBy = new Map<string, RecognitionEdge | undefined>([[from, undefined]])
-  let frontier = [from]
+  const [start, goal] = [index.numbers.get(from), index.numbers.get(to)]
+  if (start === undefined || goal === undefined) return undefined
+  const arrivedBy = walk(index, start, goal)
+  return arrivedBy[goal] === UNSEEN ? undefined : trace(index, arrivedBy, goal)
+}
+
+/** Everything within the longest path that is searched, the start included. */
+export function reachableFrom(index: TrustIndex, from: string): ReadonlySet<string> {
+  const start = index.numbers.get(from)
+  if (start === undefined) return new Set([from])
+  const arrivedBy = walk(index, start, undefined)
+  return new Set(index.names.filter((_, number) => arrivedBy[number] !== UNSEEN))
+}
+
+/** By which edge each sovereign was first reached; ends early at the goal. */
+function walk(index: TrustIndex, start: number, goal: number | undefined): Int32Array {
+  const { starts, targets } = index
+  const arrivedBy = new Int32Array(index.names.length).fill(UNSEEN)
+  arrivedBy[start] = START
+  let frontier = [start]
   for (let hop = 1; hop <= MAX_HOPS && frontier.length > 0; hop += 1) {
-    const next: string[] = []
+    const next: number[] = []
     for (const sovereign of frontier) {
-      for (const edge of index.neighbours.get(sovereign) ?? []) {
-        if (arrivedBy.has(edge.to)) continue
-        arrivedBy.set(edge.to, edge)
-        if (edge.to === to) return trace(arrivedBy, to)
-        next.push(edge.to)
+      const end = starts[sovereign + 1] ?? 0
+      for (let at = starts[sovereign] ?? 0; at < end; at += 1) {
+        const target = targets[at] ?? 0
+        if (arrivedBy[target] !== UNSEEN) continue
+        arrivedBy[target] = at
+        if (target === goal) return arrivedBy
+        next.push(target)
       }
     }
     frontier = next
   }
-  return undefined
+  return arrivedBy
 }
 
-function trace(arrivedBy: ReadonlyMap<string, RecognitionEdge | undefined>, to: string): RecognitionEdge[] {
+function trace({ edges, numbers }: TrustIndex, arrivedBy: Int32Array, goal: number): RecognitionEdge[] {
   const path: RecognitionEdge[] = []
-  for (let edge = arrivedBy.get(to); edge !== undefined; edge = arrivedBy.get(edge.from)) path.unshift(edge)
+  for (let at = arrivedBy[goal]; at !== undefined && at !== START;) {
+    const edge = edges[at]
+    if (edge === undefined) throw new Error('an edge of the path is missing')
+    path.unshift(edge)
+    at = arrivedBy[numbers.get(edge.from) ?? goal]
+  }
   return path
-}
-
-function pairName(from: string, to: string): string {
-  // Neither id can hold a line break, so no two pairs share a name.
-  return `${from}\n${to}`
 }

@@ -47,12 +47,23 @@ export class KeptDocument {
   readonly contentType: string
   readonly cacheControl: string
 
-  constructor(bytes: Uint8Array, cacheControl: string, contentType: string = CONTENT_TYPES.json) {
+  /** `etag` is given where the bytes were hashed in another thread. */
+  constructor(
+    bytes: Uint8Array,
+    cacheControl: string,
+    contentType: string = CONTENT_TYPES.json,
+    etag: string = etagOf(bytes),
+  ) {
     this.bytes = bytes
     this.cacheControl = cacheControl
     this.contentType = contentType
-    this.etag = `"${createHash('sha256').update(bytes).digest('base64url')}"`
+    this.etag = etag
   }
+}
+
+/** A strong ETag: other bytes, another tag. */
+export function etagOf(bytes: Uint8Array): string {
+  return `"${createHash('sha256').update(bytes).digest('base64url')}"`
 }
 
 /** True when an If-None-Match value names this ETag (or any): RFC 9110 section 13.1.2. */

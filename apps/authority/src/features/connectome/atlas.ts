@@ -6,5 +6,5 @@ import type { Office } from '../../office.ts'
  * The map and the digest of the graph it was drawn from.
  */
 export async function atlas(_call: Call, office: Office): Promise<KeptDocument> {
-  return (await office.connectome.current(office)).atlas
+  return (await office.connectome.current(office)).document('atlas')
 }

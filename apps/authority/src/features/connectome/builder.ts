@@ -1,22 +1,25 @@
 import { Worker } from 'node:worker_threads'
 import { SECURITY_HEADERS } from '@chancery/contract'
-import { compareCodePoints, findTrustPath, isActiveEdge, toUtf8 } from '@chancery/protocol'
+import { compareCodePoints, findTrustPath, isActiveEdge } from '@chancery/protocol'
 import type { ConnectomeSummary, Instant, RecognitionEdge, TrustPath } from '@chancery/protocol'
 import { KeptDocument } from '@chancery/service-kit'
 import type { Office } from '../../office.ts'
 import { StoreUnavailable } from '../../store/database.ts'
+import { DocumentWriter } from './documents.ts'
+import type { DocumentName } from './documents.ts'
 import { readGraphInput } from './facts.ts'
 import { findLostPaths } from './lost-paths.ts'
 import type { LostPaths } from './lost-paths.ts'
 import type { TreatyTable } from './treaty-table.ts'
 import { buildViews } from './views.ts'
-import type { BuiltReply, GraphReply, GraphRequest } from './worker-messages.ts'
+import type { BuiltReply, GraphReply, GraphRequest, WrittenDocument } from './worker-messages.ts'
 
 /** One version of the graph, wherever its index lives. */
 export interface BuiltGraph {
-  readonly graph: KeptDocument
-  readonly connectome: KeptDocument
-  readonly atlas: KeptDocument
+  /** Made when first asked for, then kept. */
+  document(name: DocumentName): Promise<KeptDocument>
+  /** H(C(graph)). */
+  digest(): Promise<string>
   readonly summary: ConnectomeSummary
   readonly treatyTable: TreatyTable
   readonly staleAt: Instant | undefined
@@ -68,17 +71,16 @@ async function countFacts(office: Office): Promise<number> {
 
 async function buildInline(office: Office): Promise<BuiltGraph> {
   const views = buildViews(await readGraphInput(office.store.db, office.clock.now()))
+  const { graph, index, ...plain } = views
+  const writer = new DocumentWriter(office.store.db, graph)
   return {
-    graph: document(toUtf8(views.graphText)),
-    connectome: document(toUtf8(views.connectomeText)),
-    atlas: document(toUtf8(views.atlasText)),
-    summary: views.summary,
-    treatyTable: views.treatyTable,
-    staleAt: views.staleAt,
+    ...plain,
+    document: keeping(async (name) => toDocument(await writer.write(name))),
+    digest: () => writer.digest(),
     isAlive: () => true,
-    trustPath: async (from, to) => findTrustPath(views.index, from, to),
-    lostPaths: async (treaty_id) => findLostPaths(views.edges, treaty_id),
-    acceptedBy: async (sovereign) => acceptedBy(views.edges, sovereign),
+    trustPath: async (from, to) => findTrustPath(index, from, to),
+    lostPaths: async (treaty_id) => findLostPaths(graph.recognition_edges, treaty_id),
+    acceptedBy: async (sovereign) => acceptedBy(graph.recognition_edges, sovereign),
   }
 }
 
@@ -87,9 +89,22 @@ export function acceptedBy(edges: readonly RecognitionEdge[], sovereign: string)
   return [...new Set(active.map((edge) => edge.from))].sort(compareCodePoints)
 }
 
+/** One making for all who ask; one that failed is not kept. */
+function keeping(make: (name: DocumentName) => Promise<KeptDocument>): (name: DocumentName) => Promise<KeptDocument> {
+  const kept = new Map<DocumentName, Promise<KeptDocument>>()
+  return (name) => {
+    const present = kept.get(name)
+    if (present !== undefined) return present
+    const made = make(name)
+    kept.set(name, made)
+    made.catch(() => kept.delete(name))
+    return made
+  }
+}
+
 /** Views derive from stored records and grant nothing: they carry an ETag and are not stored by caches. */
-function document(bytes: Uint8Array): KeptDocument {
-  return new KeptDocument(bytes, SECURITY_HEADERS['Cache-Control'])
+function toDocument(bytes: Uint8Array, etag?: string): KeptDocument {
+  return new KeptDocument(bytes, SECURITY_HEADERS['Cache-Control'], undefined, etag)
 }
 
 /** The thread with its own connection; it answers in order of asking. */
@@ -133,13 +148,16 @@ class GraphWorker {
       if (reply.kind !== 'answer') throw new Error('the graph thread gave another answer')
       return reply.value as Value
     }
+    const { summary, treatyTable, staleAt } = built
     return {
-      graph: document(built.graph),
-      connectome: document(built.connectome),
-      atlas: document(built.atlas),
-      summary: built.summary,
-      treatyTable: built.treatyTable,
-      staleAt: built.staleAt,
+      summary,
+      treatyTable,
+      staleAt,
+      document: keeping(async (name) => {
+        const { bytes, etag } = await ask<WrittenDocument>({ kind: 'document', name })
+        return toDocument(bytes, etag)
+      }),
+      digest: () => ask({ kind: 'digest' }),
       isAlive: () => !this.#dead,
       trustPath: (from, to) => ask({ kind: 'trust-path', from, to }),
       lostPaths: (treaty_id) => ask({ kind: 'lost-paths', treaty_id }),

@@ -1,20 +1,15 @@
-import { compareCodePoints, readJson } from '@chancery/protocol'
+import { compareCodePoints } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
 import { toWireTime } from '../../paged-list.ts'
 import type { Tx } from '../../store/database.ts'
-import { listImportedRevocations, listTreatyFacts, listTreatyTexts } from './store.ts'
+import { listImportedRevocations, listTreatyFacts } from './store.ts'
 import type { GraphInput } from './views.ts'
 
 /** Reads treaties and imported revocations in the forms the wire has. */
 export async function readGraphInput(db: Tx, now: Instant): Promise<GraphInput> {
-  const [treaties, texts, revocations] = await Promise.all([
-    listTreatyFacts(db),
-    listTreatyTexts(db),
-    listImportedRevocations(db),
-  ])
+  const [treaties, revocations] = await Promise.all([listTreatyFacts(db), listImportedRevocations(db)])
   return {
     treaties: treaties.map((row) => ({ ...row, revoked_at: toWireTime(row.revoked_at) })),
-    texts: new Map(texts.map((row) => [row.treaty_id, readJson(row.treaty_json)])),
     // Sorted here and not by the database, whose collation would change the digest of the graph.
     revocations: revocations
       .map((row) => ({ ...row, imported_at: toWireTime(row.imported_at) ?? '' }))

@@ -1,8 +1,10 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { findTrustPath, toUtf8 } from '@chancery/protocol'
+import { findTrustPath } from '@chancery/protocol'
+import { etagOf } from '@chancery/service-kit'
 import { openStore, translateStoreError } from '../../store/open.ts'
 import type { StorePlace } from '../../store/open.ts'
 import { acceptedBy } from './builder.ts'
+import { DocumentWriter } from './documents.ts'
 import { readGraphInput } from './facts.ts'
 import { findLostPaths } from './lost-paths.ts'
 import { buildViews } from './views.ts'
@@ -12,28 +14,36 @@ import type { GraphReply, GraphRequest } from './worker-messages.ts'
 /** Builds and searches large graphs beside the event loop, on a connection of its own; it only reads. */
 const { place } = workerData as { place: StorePlace }
 const store = openStore(place)
-let views: GraphViews | undefined
+let held: { readonly views: GraphViews; readonly writer: DocumentWriter } | undefined
 
-async function answer(id: number, request: GraphRequest): Promise<{ reply: GraphReply; moved: ArrayBuffer[] }> {
+type Reply = { readonly reply: GraphReply; readonly moved: ArrayBuffer[] }
+
+async function answer(id: number, request: GraphRequest): Promise<Reply> {
   if (request.kind === 'build') {
-    views = buildViews(await readGraphInput(store.db, request.now))
-    const [graph, connectome, atlas] = [toUtf8(views.graphText), toUtf8(views.connectomeText), toUtf8(views.atlasText)]
+    const views = buildViews(await readGraphInput(store.db, request.now))
+    held = { views, writer: new DocumentWriter(store.db, views.graph) }
     const { summary, treatyTable, staleAt } = views
-    const reply = { kind: 'built', id, graph, connectome, atlas, summary, treatyTable, staleAt } as const
-    return { reply, moved: [graph.buffer, connectome.buffer, atlas.buffer] }
+    return { reply: { kind: 'built', id, summary, treatyTable, staleAt }, moved: [] }
   }
-  if (views === undefined) throw new Error('no graph was built yet')
-  return { reply: { kind: 'answer', id, value: search(views, request) }, moved: [] }
+  if (held === undefined) throw new Error('no graph was built yet')
+  if (request.kind === 'document') {
+    const bytes = await held.writer.write(request.name)
+    return { reply: { kind: 'answer', id, value: { bytes, etag: etagOf(bytes) } }, moved: [bytes.buffer] }
+  }
+  const value = request.kind === 'digest' ? await held.writer.digest() : search(held.views, request)
+  return { reply: { kind: 'answer', id, value }, moved: [] }
 }
 
-function search(built: GraphViews, request: Exclude<GraphRequest, { kind: 'build' }>): unknown {
+type Search = Extract<GraphRequest, { kind: 'trust-path' | 'lost-paths' | 'accepted-by' }>
+
+function search({ graph, index }: GraphViews, request: Search): unknown {
   switch (request.kind) {
     case 'trust-path':
-      return findTrustPath(built.index, request.from, request.to)
+      return findTrustPath(index, request.from, request.to)
     case 'lost-paths':
-      return findLostPaths(built.edges, request.treaty_id)
+      return findLostPaths(graph.recognition_edges, request.treaty_id)
     case 'accepted-by':
-      return acceptedBy(built.edges, request.sovereign)
+      return acceptedBy(graph.recognition_edges, request.sovereign)
   }
 }
 

@@ -6,5 +6,5 @@ import type { Office } from '../../office.ts'
  * Who recognises whom: the view every other one derives from, and no source of trust itself.
  */
 export async function graph(_call: Call, office: Office): Promise<KeptDocument> {
-  return (await office.connectome.current(office)).graph
+  return (await office.connectome.current(office)).document('graph')
 }

@@ -85,7 +85,7 @@ describe('the graph in memory', () => {
     for (let minute = 0; minute <= 75 * 60; minute += 30) {
       const now = await built()
       if (now !== last) {
-        const { recognition_edges } = JSON.parse(Buffer.from(now.graph.bytes).toString()) as {
+        const { recognition_edges } = JSON.parse(Buffer.from((await now.document('graph')).bytes).toString()) as {
           recognition_edges: { lifecycle_state: string; expiry_risk: string }[]
         }
         seen.push(
@@ -145,7 +145,7 @@ describe('the graph in memory', () => {
       expect(again.status).toBe(304)
     }
     expect(await built()).toBe(held)
-    expect(graph.text).toBe(Buffer.from(held.graph.bytes).toString())
-    expect(connectome.text).toBe(Buffer.from(held.connectome.bytes).toString())
+    expect(graph.text).toBe(Buffer.from((await held.document('graph')).bytes).toString())
+    expect(connectome.text).toBe(Buffer.from((await held.document('connectome')).bytes).toString())
   })
 })

@@ -1,5 +1,5 @@
-import { indexEdges, isActiveEdge, MAX_HOPS } from '@chancery/protocol'
-import type { RecognitionEdge, TrustIndex } from '@chancery/protocol'
+import { indexEdges, isActiveEdge, reachableFrom } from '@chancery/protocol'
+import type { RecognitionEdge } from '@chancery/protocol'
 
 /** What would be cut off: pairs of sovereigns joined by a path now and by none afterwards. */
 export type LostPaths = {
@@ -24,36 +24,18 @@ export function findLostPaths(edges: readonly RecognitionEdge[], treaty_id: stri
     (edge) => edge.from === ended.from && edge.to === ended.to && isActiveEdge(edge),
   )
   if (!direct_recognition_lost) return { count: 0, complete: true, sample: [], direct_recognition_lost }
-  const sources = [...reachable(indexEdges(rest.map(reversed)), ended.from)].sort()
+  const sources = [...reachableFrom(indexEdges(rest.map(reversed)), ended.from)].sort()
   const sample: { from: string; to: string }[] = []
   let count = 0
   for (const from of sources.slice(0, MAX_SOURCES)) {
-    const left = reachable(after, from)
-    for (const to of reachable(before, from)) {
+    const left = reachableFrom(after, from)
+    for (const to of reachableFrom(before, from)) {
       if (left.has(to) || to === from) continue
       count += 1
       if (sample.length < SAMPLE) sample.push({ from, to })
     }
   }
   return { count, complete: sources.length <= MAX_SOURCES, sample, direct_recognition_lost }
-}
-
-/** Everything within the longest path that is searched, the start included. */
-function reachable(index: TrustIndex, from: string): Set<string> {
-  const seen = new Set([from])
-  let frontier = [from]
-  for (let hop = 0; hop < MAX_HOPS && frontier.length > 0; hop += 1) {
-    const next: string[] = []
-    for (const sovereign of frontier) {
-      for (const edge of index.neighbours.get(sovereign) ?? []) {
-        if (seen.has(edge.to)) continue
-        seen.add(edge.to)
-        next.push(edge.to)
-      }
-    }
-    frontier = next
-  }
-  return seen
 }
 
 function reversed(edge: RecognitionEdge): RecognitionEdge {

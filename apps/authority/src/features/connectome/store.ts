@@ -20,12 +20,29 @@ export function listTreatyFacts(db: Tx): Promise<readonly TreatyFact[]> {
     .execute()
 }
 
-/** Signed texts of the treaties that may be shown as active. */
-export function listTreatyTexts(db: Tx): Promise<readonly { treaty_id: string; treaty_json: string }[]> {
-  return db
+/** Where a page of texts ended. */
+export interface TextPlace {
+  readonly issued_at: string
+  readonly treaty_id: string
+}
+
+const TEXTS_PER_PAGE = 1000
+
+/** Signed texts in order of issue, whatever became of the treaties. */
+export function pageTreatyTexts(
+  db: Tx,
+  after: TextPlace | undefined,
+): Promise<readonly (TextPlace & { readonly treaty_json: string })[]> {
+  const page = db
     .selectFrom('recognition_treaties')
-    .select(['treaty_id', 'treaty_json'])
-    .where('status', '=', 'active')
+    .select(['issued_at', 'treaty_id', 'treaty_json'])
+    .orderBy('issued_at')
+    .orderBy('treaty_id')
+    .limit(TEXTS_PER_PAGE)
+  if (after === undefined) return page.execute()
+  const { issued_at, treaty_id } = after
+  return page
+    .where(({ eb, refTuple, tuple }) => eb(refTuple('issued_at', 'treaty_id'), '>', tuple(issued_at, treaty_id)))
     .execute()
 }
 

@@ -6,5 +6,5 @@ import type { Office } from '../../office.ts'
  * The graph in reading order, counted, with what each imported revocation touches.
  */
 export async function summary(_call: Call, office: Office): Promise<KeptDocument> {
-  return (await office.connectome.current(office)).connectome
+  return (await office.connectome.current(office)).document('connectome')
 }

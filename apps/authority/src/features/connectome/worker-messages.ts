@@ -1,23 +1,29 @@
 import type { ConnectomeSummary, Instant } from '@chancery/protocol'
+import type { DocumentName } from './documents.ts'
 import type { TreatyTable } from './treaty-table.ts'
 
 /** What the main thread asks the graph thread … */
 export type GraphRequest =
   | { readonly kind: 'build'; readonly now: Instant }
+  | { readonly kind: 'document'; readonly name: DocumentName }
+  | { readonly kind: 'digest' }
   | { readonly kind: 'trust-path'; readonly from: string; readonly to: string }
   | { readonly kind: 'lost-paths'; readonly treaty_id: string }
   | { readonly kind: 'accepted-by'; readonly sovereign: string }
 
-/** … and what it gets. Bodies are handed over, not copied. */
+/** … and what it gets. All searches are answered from the newest graph, which is never older than the one asked of. */
 export interface BuiltReply {
   readonly kind: 'built'
   readonly id: number
-  readonly graph: Uint8Array
-  readonly connectome: Uint8Array
-  readonly atlas: Uint8Array
   readonly summary: ConnectomeSummary
   readonly treatyTable: TreatyTable
   readonly staleAt: Instant | undefined
+}
+
+/** A body is handed over, not copied, with its ETag: hashing it would hold up the event loop. */
+export interface WrittenDocument {
+  readonly bytes: Uint8Array<ArrayBuffer>
+  readonly etag: string
 }
 
 export type GraphReply =

@@ -1,0 +1,120 @@
+import { createHash } from 'node:crypto'
+import { buildConnectome, canonicalJson, readJson, sortCodePoints, writeJson } from '@chancery/protocol'
+import type { JsonObject, JsonValue, RecognitionGraph } from '@chancery/protocol'
+import type { Tx } from '../../store/database.ts'
+import { pageTreatyTexts } from './store.ts'
+import type { TextPlace } from './store.ts'
+
+/** The documents that are made of the graph when somebody asks for them. */
+export type DocumentName = 'graph' | 'connectome' | 'atlas'
+
+type Outline = RecognitionGraph<string>
+
+/**
+ * Writes documents of one version of the graph. Signed texts are read page by page and copied as they are stored: a
+ * graph of 200,000 treaties is never held as objects.
+ */
+export class DocumentWriter {
+  readonly #db: Tx
+  readonly #graph: Outline
+  #digest: Promise<string> | undefined
+
+  constructor(db: Tx, graph: Outline) {
+    this.#db = db
+    this.#graph = graph
+  }
+
+  async write(name: DocumentName): Promise<Uint8Array<ArrayBuffer>> {
+    if (name === 'atlas') return join([Buffer.from(writeJson(await this.#atlas()))])
+    const outline = name === 'graph' ? this.#graph : buildConnectome(this.#graph)
+    const chunks: Buffer[] = []
+    for await (const text of this.#fill(outline, Object.keys(outline), writeJson, asStored))
+      chunks.push(Buffer.from(text))
+    return join(chunks)
+  }
+
+  /** H(C(graph)), the digest that trust evidence and agreements name (protocol/trust-operations 2.2). */
+  digest(): Promise<string> {
+    if (this.#digest === undefined) {
+      this.#digest = this.#computeDigest()
+      // A failed reading is not kept: the next caller reads again.
+      this.#digest.catch(() => (this.#digest = undefined))
+    }
+    return this.#digest
+  }
+
+  async #computeDigest(): Promise<string> {
+    const hash = createHash('sha256')
+    const names = sortCodePoints(Object.keys(this.#graph))
+    for await (const text of this.#fill(this.#graph, names, canonicalJson, asCanonical)) hash.update(text)
+    return hash.digest('hex')
+  }
+
+  async #atlas(): Promise<JsonObject> {
+    return {
+      sovereigns: this.#graph.sovereigns,
+      recognition_edges: this.#graph.recognition_edges,
+      active_treaty_count: this.#graph.active_treaties.length,
+      revoked_trust_material_count: this.#graph.revoked_trust_material.length,
+      graph_digest: await this.digest(),
+    }
+  }
+
+  /** The outline member by member, with texts in place of the ids. */
+  async *#fill(
+    outline: JsonObject,
+    names: readonly string[],
+    write: (value: JsonValue) => string,
+    form: (text: string) => string,
+  ): AsyncGenerator<string> {
+    let separator = '{'
+    for (const name of names) {
+      yield `${separator}${writeJson(name)}:`
+      if (name === 'active_treaties') yield* this.#treaties(form)
+      else yield write(outline[name] ?? null)
+      separator = ','
+    }
+    yield '}'
+  }
+
+  async *#treaties(form: (text: string) => string): AsyncGenerator<string> {
+    const wanted = this.#graph.active_treaties
+    const pending = new Set(wanted)
+    let after: TextPlace | undefined
+    let separator = '['
+    if (wanted.length === 0) yield separator
+    while (pending.size > 0) {
+      const page = await pageTreatyTexts(this.#db, after)
+      after = page.at(-1)
+      // Treaties are never deleted: an id without a row means that the store lost one, and no document may hide that.
+      if (after === undefined) throw new Error(`${pending.size} active treaties are not in the store`)
+      // Another instance may have added treaties since: they belong to the next version of the graph.
+      const texts = page
+        .filter(({ treaty_id }) => pending.delete(treaty_id))
+        .map(({ treaty_json }) => form(treaty_json))
+      if (texts.length === 0) continue
+      yield separator + texts.join(',')
+      separator = ','
+    }
+    yield ']'
+  }
+}
+
+/** In memory of its own, never in Node's pool of small buffers: it may be handed to another thread. */
+function join(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(chunks.reduce((sum, chunk) => sum + chunk.length, 0))
+  let at = 0
+  for (const chunk of chunks) {
+    bytes.set(chunk, at)
+    at += chunk.length
+  }
+  return bytes
+}
+
+function asStored(text: string): string {
+  return text
+}
+
+function asCanonical(text: string): string {
+  return canonicalJson(readJson(text))
+}
