@@ -45,7 +45,7 @@ function placeTargets(
     starts[after] = (starts[after] ?? 0) + 1
   }
   for (let n = 0; n < numbers.size; n += 1) starts[n + 1] = (starts[n + 1] ?? 0) + (starts[n] ?? 0)
-  const [targets, edges] = [new Int32Array(active.length), new Array<RecognitionEdge>(active.length)]
+  const [targets, edges] = [new Int32Array(active.length), [...active]]
   const next = starts.slice()
   // Walked in sorted order, so that each sovereign's neighbours keep theirs.
   for (const edge of active) {

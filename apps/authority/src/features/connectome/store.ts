@@ -41,9 +41,7 @@ export function pageTreatyTexts(
     .limit(TEXTS_PER_PAGE)
   if (after === undefined) return page.execute()
   const { issued_at, treaty_id } = after
-  return page
-    .where(({ eb, refTuple, tuple }) => eb(refTuple('issued_at', 'treaty_id'), '>', tuple(issued_at, treaty_id)))
-    .execute()
+  return page.where((eb) => eb(eb.refTuple('issued_at', 'treaty_id'), '>', eb.tuple(issued_at, treaty_id))).execute()
 }
 
 export function listImportedRevocations(db: Tx): Promise<readonly ImportedRevocation[]> {
