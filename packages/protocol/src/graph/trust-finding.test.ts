@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { RecognitionEdge } from './recognition-graph.ts'
 import { findTrust } from './trust-finding.ts'
-import { indexEdges } from './trust-path.ts'
+import { indexEdges } from './trust-index.ts'
 
 function edge(from: string, to: string, change: Partial<RecognitionEdge> = {}): RecognitionEdge {
   return {
