@@ -7,6 +7,7 @@ export interface AuthorityMetrics {
   readonly registry: Metrics
   readonly requests: RequestMetrics
   readonly auditWriteFailures: Counter
+  readonly refusalsNotRecorded: Counter
   /** What verify routes answered; they leave no row. */
   readonly verifications: Labelled<{ route: readonly string[]; accepted: readonly ['true', 'false'] }, Counter>
 }
@@ -23,6 +24,10 @@ export function createMetrics(routes: readonly Route[]): AuthorityMetrics {
       name: 'chancery_verifications_total',
       help: 'Answers of the verify routes.',
       labels: { route: routes.map((route) => route.id), accepted: ['true', 'false'] as const },
+    }),
+    refusalsNotRecorded: registry.counter({
+      name: 'chancery_audit_refusals_not_recorded_total',
+      help: 'Refused callers beyond the audit rows a minute may take.',
     }),
     auditWriteFailures: registry.counter({
       name: 'chancery_audit_write_failures_total',

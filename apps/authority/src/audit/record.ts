@@ -41,11 +41,18 @@ export async function recordAudits(tx: Tx, office: Office, events: readonly Audi
       .execute()
 }
 
+/** Rows per minute, event type and instance: enough to see an attack, too few to fill a disk with. */
+const REFUSALS_PER_MINUTE = 600
+
 /**
- * For refused authentications: best effort. The caller is refused whatever happens here; an event that could not be
- * stored is counted and logged, so that silence is not mistaken for calm.
+ * For refused callers: best effort. The caller is refused whatever happens here; what is not stored, because nothing
+ * could be or because anybody may send a million bad proofs, is counted, so that silence is not mistaken for calm.
  */
 export async function recordRefusedCaller(office: Office, event: AuditEvent): Promise<void> {
+  if (!(await office.processLimiter.hit(`refused-audit ${event.type}`, REFUSALS_PER_MINUTE))) {
+    office.metrics.refusalsNotRecorded.increase()
+    return
+  }
   try {
     await recordAudit(office.store.db, office, event)
   } catch (error) {
