@@ -1,4 +1,12 @@
-import { readTrustedPublicKey, seedSigner, toUtf8, verifySignature, writeSortable, toBase64 } from '@chancery/protocol'
+import {
+  findPlatformFaults,
+  readTrustedPublicKey,
+  seedSigner,
+  toUtf8,
+  verifySignature,
+  writeSortable,
+  toBase64,
+} from '@chancery/protocol'
 import type { GenesisBlock, Instant } from '@chancery/protocol'
 import type { Log } from '@chancery/service-kit'
 import { sharedPublicKeys } from './auth/operator-keys.ts'
@@ -42,14 +50,15 @@ export async function checkStart(
   await selfTest(signer)
 }
 
-/** Signs and verifies once with the real key, and proves that the verifier refuses a weak one. */
+/** The platform reproduces the worked examples, and the real key signs what verifies under it and nothing else. */
 async function selfTest(signer: AuthoritySigner): Promise<void> {
+  const faults = await findPlatformFaults()
+  if (faults.length > 0) throw new StartRefused(`the self-test failed on ${faults.join(', ')}: do not use this machine`)
   const message = toUtf8('chancery self-test')
   const good = await verifySignature(signer.publicKey, message, toBase64(await signer.sign(message)))
   const probe = await seedSigner('probe', toBase64(new Uint8Array(32).fill(7)))
   const other = await verifySignature(signer.publicKey, message, toBase64(await probe.sign(message)))
-  const weak = await verifySignature(toBase64(new Uint8Array(32)), message, toBase64(new Uint8Array(64)))
-  if (!good || other || weak) throw new StartRefused('the signature self-test failed: do not use this machine')
+  if (!good || other) throw new StartRefused('the signature self-test failed: do not use this key')
 }
 
 /** All instances of one database are one authority: same network, same key. */
