@@ -18,6 +18,7 @@ import { openNonceBook } from './auth/nonces.ts'
 import { RevokedOperatorKeys } from './auth/operator-keys.ts'
 import { BINDINGS } from './features.ts'
 import { openAgentDesk } from './features/agents/desk.ts'
+import { openActivePolicies } from './features/boundary-policies/active-set.ts'
 import { GraphKeeper } from './features/connectome/keeper.ts'
 import { CrlDesk } from './features/crl/desk.ts'
 import { openEnrollmentDesk } from './features/enrollment/desk.ts'
@@ -84,6 +85,7 @@ export async function startAuthority(settings: AuthoritySettings, parts: AppPart
     agents: openAgentDesk(store, clock),
     connectome: new GraphKeeper(),
     recognitionPolicy: new RecognitionPolicyCache(),
+    boundaryPolicies: openActivePolicies(() => office),
     clock,
     ids,
     log,

@@ -1,6 +1,7 @@
 import type { Binding } from '@chancery/service-kit'
 import { agentRoutes } from './features/agents/routes.ts'
 import { attestationRoutes } from './features/attestations/routes.ts'
+import { boundaryPolicyRoutes } from './features/boundary-policies/routes.ts'
 import { connectomeRoutes } from './features/connectome/routes.ts'
 import { crlRoutes } from './features/crl/routes.ts'
 import { dashboardRoutes } from './features/dashboard/routes.ts'
@@ -29,6 +30,7 @@ export const BINDINGS: readonly Binding<Office>[] = [
   ...recognitionPolicyRoutes,
   ...recognitionTreatyRoutes,
   ...revocationFeedRoutes,
+  ...boundaryPolicyRoutes,
   ...connectomeRoutes,
   ...dashboardRoutes,
 ]

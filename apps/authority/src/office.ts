@@ -4,6 +4,7 @@ import type { Clock, Coalesced, Ids, Limiter, Log } from '@chancery/service-kit'
 import type { NonceBook } from './auth/nonces.ts'
 import type { OperatorKeyring, RevokedOperatorKeys } from './auth/operator-keys.ts'
 import type { AgentDesk } from './features/agents/desk.ts'
+import type { ActivePolicies } from './features/boundary-policies/index.ts'
 import type { GraphKeeper } from './features/connectome/keeper.ts'
 import type { CrlDesk } from './features/crl/desk.ts'
 import type { EnrollmentDesk } from './features/enrollment/desk.ts'
@@ -45,6 +46,8 @@ export interface Office {
   readonly recognitionPolicy: RecognitionPolicyCache
   /** The recognition graph in memory. */
   readonly connectome: GraphKeeper
+  /** The boundary policies in force, checked against their stored bytes at each question. */
+  readonly boundaryPolicies: ActivePolicies
   readonly clock: Clock
   readonly ids: Ids
   readonly log: Log

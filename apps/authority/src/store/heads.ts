@@ -6,7 +6,16 @@ import type { Stamps, Store, Tx } from './database.ts'
  * One row per domain, both the lock that is taken first and the version stamp that keeps caches honest over all
  * instances. Locks are taken in this order and never downwards, so two transactions cannot wait for each other.
  */
-export const HEADS = ['operator-keys', 'crl', 'policy', 'recognition-policy', 'treaties', 'feed', 'imports'] as const
+export const HEADS = [
+  'operator-keys',
+  'crl',
+  'policy',
+  'recognition-policy',
+  'treaties',
+  'feed',
+  'imports',
+  'boundary-policies',
+] as const
 export type HeadName = (typeof HEADS)[number]
 
 /** Counts a change of the domain. In the same transaction as the change, so no reader sees one without the other. */

@@ -6,6 +6,7 @@ import type { Store, Tx } from './database.ts'
 import { foundation } from './migrations/0001-foundation.ts'
 import { agents } from './migrations/0002-agents.ts'
 import { sovereignTrust } from './migrations/0003-sovereign-trust.ts'
+import { boundaryPolicies } from './migrations/0004-boundary-policies.ts'
 
 /** Column types the engines spell differently. */
 export interface ColumnTypes {
@@ -20,7 +21,7 @@ export interface Migration {
 }
 
 /** Forward only; a released migration is never edited. */
-const MIGRATIONS: readonly Migration[] = [foundation, agents, sovereignTrust]
+const MIGRATIONS: readonly Migration[] = [foundation, agents, sovereignTrust, boundaryPolicies]
 
 export const EXPECTED_SCHEMA_VERSION: number = MIGRATIONS.length
 

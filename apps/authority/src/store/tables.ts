@@ -101,6 +101,16 @@ export interface Tables {
     reason: string | null
     imported_at: string
   }
+  boundary_policies: {
+    policy_id: string
+    version: number
+    policy_json: string
+    policy_digest: string
+    active: number
+    created_at: string
+    activated_at: string | null
+    deactivated_at: string | null
+  }
   idempotency_keys: {
     scope: string
     idempotency_key: string

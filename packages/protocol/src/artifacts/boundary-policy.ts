@@ -12,8 +12,6 @@ import { MAX_ITEMS, closedPart, listOf, signedOnceForm, yes } from '../reading/t
 import type { RecordForm } from '../reading/trust-form.ts'
 import type { Signature } from '../signing/forms.ts'
 
-export const SELECTABLE_KINDS: readonly string[] = ['agreement', 'delegation', 'direct', 'attestation']
-
 export type GateMode = 'enforce' | 'observe'
 
 /** To which requests a policy applies (protocol/trust-operations 5.4). */

@@ -47,6 +47,8 @@ export interface ReadyPolicy {
 export type CheckedPolicy = {
   readonly policy_id: string
   readonly version: number
+  /** As the store says; believed only where there is no problem. */
+  readonly policy_digest: string
   /** The text as a policy, when it is one and the store kept it whole. */
   readonly policy: BoundaryPolicy | undefined
 } & (
@@ -82,13 +84,13 @@ export async function checkStoredPolicy(
   keys: readonly string[],
   registry: GateRegistry = GATE_TYPES,
 ): Promise<CheckedPolicy> {
-  const { policy_id, version } = row
+  const { policy_id, version, policy_digest } = row
   const policy = readStoredPolicy(row)
-  if (policy === undefined)
-    return { policy_id, version, policy, problem: 'policy_store_integrity_failed', ready: undefined }
+  const named = { policy_id, version, policy_digest, policy }
+  if (policy === undefined) return { ...named, problem: 'policy_store_integrity_failed', ready: undefined }
   const problem = await findProblem(policy, keys, registry)
-  if (problem !== undefined) return { policy_id, version, policy, problem, ready: undefined }
-  return { policy_id, version, policy, problem, ready: preparePolicy(policy, registry) }
+  if (problem !== undefined) return { ...named, problem, ready: undefined }
+  return { ...named, problem, ready: preparePolicy(policy, registry) }
 }
 
 async function findProblem(

@@ -1,4 +1,4 @@
-import { SELECTABLE_KINDS } from '../artifacts/boundary-policy.ts'
+import { PARENT_KINDS } from '../artifacts/context-record.ts'
 import type { BoundaryPolicyIntent, GateSpec, PolicySelector } from '../artifacts/boundary-policy.ts'
 import { canonicalJson } from '../canonical/canonical-json.ts'
 import { FormError } from '../reading/form-error.ts'
@@ -37,6 +37,21 @@ const GATE_ID = /^[a-z0-9_-]{1,64}$/
 
 export function isPolicyId(text: string): boolean {
   return POLICY_ID.test(text)
+}
+
+/**
+ * The constraints every policy meets wherever it was made (protocol/trust-operations 5.1). Gate types and configs are
+ * left out: another authority may know more of them.
+ */
+export function isWellFormed({ policy_id, gates }: BoundaryPolicyIntent): boolean {
+  return (
+    isPolicyId(policy_id) &&
+    gates.length > 0 &&
+    gates.length <= MAX_GATES &&
+    gates.every((gate) => GATE_ID.test(gate.gate_id) && gate.order >= 0) &&
+    new Set(gates.map((gate) => gate.gate_id)).size === gates.length &&
+    new Set(gates.map((gate) => gate.order)).size === gates.length
+  )
 }
 
 /**
@@ -118,7 +133,8 @@ function selectorIssues(selector: PolicySelector): PolicyIssue[] {
   if (!selector.capabilities.every(isCapabilityPattern))
     refuse('capabilities: an entry is empty or has * elsewhere than at its end after a dot')
   for (const name of ID_LISTS) if (selector[name].includes('')) refuse(`${name}: an entry is empty`)
-  if (!selector.parent_kinds.every((kind) => SELECTABLE_KINDS.includes(kind))) refuse('parent_kinds: an unknown kind')
+  if (!selector.parent_kinds.every((kind) => PARENT_KINDS.some((known) => known === kind)))
+    refuse('parent_kinds: an unknown kind')
   for (const [path, values] of Object.entries(selector.parameter_equals)) {
     if (!isFactPath(path)) found.push({ code: 'invalid_fact_path', message: 'parameter_equals: not a fact path' })
     if (values.length === 0 || values.length > MAX_LISTED) refuse(`parameter_equals: 1 to ${MAX_LISTED} values a path`)

@@ -3,6 +3,7 @@ import type { JsonObject } from '@chancery/protocol'
 import type { Call } from '@chancery/service-kit'
 import { baseUrl } from '../../base-url.ts'
 import type { Office } from '../../office.ts'
+import { describePolicySet } from '../boundary-policies/index.ts'
 import type { TreatySummary } from '../connectome/index.ts'
 import { describeFeeds } from './feeds.ts'
 import type { FeedSummary } from './feeds.ts'
@@ -25,13 +26,14 @@ const LINKS = {
 export async function view(call: Call, office: Office): Promise<JsonObject> {
   const { db, backend } = office.store
   const now = office.clock.now()
-  const [readiness, built, feeds, active, tracked, recent] = await Promise.all([
+  const [readiness, built, feeds, active, tracked, recent, policies] = await Promise.all([
     office.readiness.read(),
     office.connectome.current(office),
     describeFeeds(db, now),
     office.enrollment.count.read(),
     office.enrollment.tracked.read(),
     listRecentChanges(db, office.settings.publicAttestationList),
+    describePolicySet(office),
   ])
   const treaties = built.treatyTable
   const base = baseUrl(call, office)
@@ -47,21 +49,10 @@ export async function view(call: Call, office: Office): Promise<JsonObject> {
     treaties: treaties.rows,
     revocation_feed_summary: feeds.summary,
     revocation_feeds: feeds.rows,
-    boundary_policies: boundaryPolicies(office),
+    boundary_policies: policies,
     recent_changes: recent,
     warnings: warnings(treaties.summary, feeds.summary, recent),
     links: Object.fromEntries(Object.entries(LINKS).map(([name, path]) => [name, base + path])),
-  }
-}
-
-/** No policy can be stored yet, and an empty set has no problem; boundary policies bring the real list. */
-function boundaryPolicies(office: Office): JsonObject {
-  return {
-    enforcement: office.settings.boundaryPolicyEnforcement,
-    healthy: true,
-    status: 'healthy',
-    problem_count: 0,
-    active: [],
   }
 }
 

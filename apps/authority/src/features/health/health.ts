@@ -1,19 +1,30 @@
 import type { JsonObject } from '@chancery/protocol'
 import type { Call } from '@chancery/service-kit'
 import type { Office } from '../../office.ts'
+import { describePolicySet } from '../boundary-policies/index.ts'
 
 /**
  * GET /health
  * What is switched on, for people and monitors.
  */
-export function health(_call: Call, { genesis, settings }: Office): JsonObject {
+export async function health(_call: Call, office: Office): Promise<JsonObject> {
+  const { genesis, settings } = office
   return {
     status: 'healthy',
     network: genesis.network_name,
     version: genesis.network_version,
-    // No policy can be stored yet, and an empty set has no problem; boundary policies bring the real check.
-    boundary_policies: 'healthy',
+    boundary_policies: (await isSetHealthy(office)) ? 'healthy' : 'unhealthy',
     boundary_policy_enforcement: settings.boundaryPolicyEnforcement,
     evidence_store: settings.evidenceStore ? 'on' : 'off',
+  }
+}
+
+/** A set that cannot be read decides nothing, and says so here instead of hiding the whole answer. */
+async function isSetHealthy(office: Office): Promise<boolean> {
+  try {
+    return (await describePolicySet(office)).healthy
+  } catch (error) {
+    office.log.error('the boundary policies could not be read', { error })
+    return false
   }
 }

@@ -1,0 +1,53 @@
+import { Refusal } from '@chancery/contract'
+import { checkStoredPolicy, findSetProblems, isPolicyId, writeSortable } from '@chancery/protocol'
+import type { JsonObject } from '@chancery/protocol'
+import { causedBy, recordAudit } from '../../audit/record.ts'
+import type { OperatorCall } from '../../auth/operator.ts'
+import type { Office } from '../../office.ts'
+import type { Tx } from '../../store/database.ts'
+import { isUniqueViolation } from '../../store/unique-violation.ts'
+import { readVersion } from './requests.ts'
+import { findActiveVersion, findPolicyVersion, switchVersion } from './store.ts'
+import type { PolicyRow } from './store.ts'
+
+/**
+ * POST /admin/boundary-policies/{policy_id}/activate
+ * Puts one stored version in force in place of the one before. The stored bytes are checked again first: a version
+ * that would make the whole set unhealthy must not get in.
+ */
+export async function activate(call: OperatorCall, office: Office): Promise<JsonObject> {
+  const version = readVersion(call.body)
+  const policy_id = call.params['policy_id'] ?? ''
+  try {
+    return await office.store.transact(async (tx) => {
+      await office.store.lockHead(tx, 'boundary-policies')
+      const row = await requireUsable(tx, office, policy_id, version)
+      const previous_version = await findActiveVersion(tx, policy_id)
+      if (previous_version !== version) {
+        await switchVersion(tx, policy_id, version, writeSortable(office.clock.now()))
+        const rollback = previous_version !== null && previous_version > version
+        const details = { policy_id, version, policy_digest: row.policy_digest, previous_version, rollback }
+        await recordAudit(tx, office, {
+          type: 'boundary_policy_activated',
+          details: { ...details, ...causedBy(call) },
+        })
+      }
+      return { policy_id, version, previous_version, active: true }
+    })
+  } catch (error) {
+    // Only a writer that does not hold the head can get there first; the database then keeps one active version.
+    if (isUniqueViolation(error)) throw new Refusal('boundary_policy_activation_conflict', {}, { cause: error })
+    throw error
+  }
+}
+
+/** protocol/trust-operations 5.9, rows 2 to 5. */
+async function requireUsable(tx: Tx, office: Office, policy_id: string, version: number): Promise<PolicyRow> {
+  const row = isPolicyId(policy_id) ? await findPolicyVersion(tx, policy_id, version) : undefined
+  if (row === undefined) throw new Refusal('boundary_policy_not_found')
+  const checked = await checkStoredPolicy(row, [office.signer.publicKey])
+  const [problem] = findSetProblems([checked], office.clock.now())
+  if (problem === undefined) return row
+  if (problem.reason === 'policy_store_integrity_failed') throw new Refusal('boundary_policy_integrity_failed')
+  throw new Refusal('boundary_policy_activation_refused', { reason: problem.reason })
+}

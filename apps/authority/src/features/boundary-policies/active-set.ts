@@ -1,0 +1,44 @@
+import { checkStoredPolicy, inResolutionOrder } from '@chancery/protocol'
+import type { CheckedPolicy } from '@chancery/protocol'
+import { Coalesced } from '@chancery/service-kit'
+import type { Office } from '../../office.ts'
+import { listActiveRows } from './store.ts'
+import type { ActiveRow } from './store.ts'
+
+/** The active policies, checked, in resolution order. Read for every request that depends on them. */
+export type ActivePolicies = Coalesced<readonly CheckedPolicy[]>
+
+/**
+ * Reads the stored text of every active row for each question and compares it with what was checked before; only a row
+ * whose bytes differ is parsed and verified again. No version stamp is trusted: an edit made in the database itself,
+ * which bumps none, is seen by the next request. Requests that wait share one read.
+ */
+export function openActivePolicies(office: () => Pick<Office, 'store' | 'signer'>): ActivePolicies {
+  let held: readonly Held[] = []
+  return new Coalesced(async () => {
+    const { store, signer } = office()
+    const rows = await listActiveRows(store.db)
+    const known = new Map(held.map((each) => [keyOf(each.row), each]))
+    const checked: Held[] = []
+    for (const row of rows) {
+      const same = known.get(keyOf(row))
+      if (same !== undefined && hasSameBytes(same.row, row)) checked.push(same)
+      else checked.push({ row, checked: await checkStoredPolicy(row, [signer.publicKey]) })
+    }
+    held = checked
+    return inResolutionOrder(checked.map((each) => each.checked))
+  })
+}
+
+interface Held {
+  readonly row: ActiveRow
+  readonly checked: CheckedPolicy
+}
+
+function keyOf({ policy_id, version }: ActiveRow): string {
+  return `${policy_id}@${version}`
+}
+
+function hasSameBytes(a: ActiveRow, b: ActiveRow): boolean {
+  return a.policy_json === b.policy_json && a.policy_digest === b.policy_digest
+}

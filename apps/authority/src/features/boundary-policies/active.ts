@@ -1,0 +1,21 @@
+import { GATE_TYPE_NAMES, findSetProblems } from '@chancery/protocol'
+import type { JsonObject } from '@chancery/protocol'
+import type { OperatorCall } from '../../auth/operator.ts'
+import type { Office } from '../../office.ts'
+import { describeActive } from './view.ts'
+
+/**
+ * GET /admin/boundary-policies/active
+ * The policies in force, whether they may decide, and what gates this authority can run.
+ */
+export async function active(_call: OperatorCall, office: Office): Promise<JsonObject> {
+  const set = await office.boundaryPolicies.read()
+  const problems = findSetProblems(set, office.clock.now())
+  return {
+    enforcement: office.settings.boundaryPolicyEnforcement,
+    policy_set_healthy: problems.length === 0,
+    problems: problems.map((problem) => ({ ...problem })),
+    registry_gate_types: GATE_TYPE_NAMES,
+    active: set.map(describeActive),
+  }
+}

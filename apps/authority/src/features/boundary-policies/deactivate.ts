@@ -1,0 +1,27 @@
+import { Refusal } from '@chancery/contract'
+import { isPolicyId, writeSortable } from '@chancery/protocol'
+import type { JsonObject } from '@chancery/protocol'
+import { causedBy, recordAudit } from '../../audit/record.ts'
+import type { OperatorCall } from '../../auth/operator.ts'
+import type { Office } from '../../office.ts'
+import { readVersion } from './requests.ts'
+import { findPolicyVersion, withdrawVersion } from './store.ts'
+
+/**
+ * POST /admin/boundary-policies/{policy_id}/deactivate
+ * Takes a version out of force. Its bytes are not looked at: a broken policy must be removable.
+ */
+export async function deactivate(call: OperatorCall, office: Office): Promise<JsonObject> {
+  const version = readVersion(call.body)
+  const policy_id = call.params['policy_id'] ?? ''
+  return office.store.transact(async (tx) => {
+    await office.store.lockHead(tx, 'boundary-policies')
+    const row = isPolicyId(policy_id) ? await findPolicyVersion(tx, policy_id, version) : undefined
+    if (row === undefined) throw new Refusal('boundary_policy_not_found')
+    if (!(await withdrawVersion(tx, policy_id, version, writeSortable(office.clock.now()))))
+      throw new Refusal('boundary_policy_not_active')
+    const details = { policy_id, version, policy_digest: row.policy_digest, ...causedBy(call) }
+    await recordAudit(tx, office, { type: 'boundary_policy_deactivated', details })
+    return { policy_id, version, active: false }
+  })
+}

@@ -1,0 +1,2 @@
+export type { ActivePolicies } from './active-set.ts'
+export { describePolicySet } from './policy-health.ts'

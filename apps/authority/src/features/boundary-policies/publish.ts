@@ -1,0 +1,65 @@
+import { Refusal } from '@chancery/contract'
+import {
+  BOUNDARY_POLICY_FORM,
+  boundaryPolicyDigest,
+  draftBoundaryPolicy,
+  writeJson,
+  writeSortable,
+} from '@chancery/protocol'
+import type { BoundaryPolicyIntent, Instant } from '@chancery/protocol'
+import { jsonText } from '@chancery/service-kit'
+import type { Answer } from '@chancery/service-kit'
+import { causedBy, recordAudit } from '../../audit/record.ts'
+import type { OperatorCall } from '../../auth/operator.ts'
+import type { Office } from '../../office.ts'
+import { requireSigningWindow, sealForm } from '../../signing/seal.ts'
+import type { Tx } from '../../store/database.ts'
+import { findAnswer, keepAnswer, readAttempt } from '../../store/idempotency.ts'
+import { readGoodIntent } from './requests.ts'
+import { insertVersion, lastVersion } from './store.ts'
+
+/** How often a version number that somebody else took is followed by the next one. */
+const ATTEMPTS = 5
+
+/**
+ * POST /admin/boundary-policies
+ * Signs the intent as the next version and keeps it, inactive: nothing binds before it is activated.
+ */
+export async function publish(call: OperatorCall, office: Office): Promise<Answer> {
+  const intent = readGoodIntent(call.body)
+  requireSigningWindow(office)
+  const now = office.clock.now()
+  const attempt = readAttempt(call, now)
+  return office.store.transact(async (tx) => {
+    // Publishers of one network wait here for each other, so that versions have no gaps and nobody starts over.
+    await office.store.lockHead(tx, 'boundary-policies')
+    const earlier = attempt === undefined ? undefined : await findAnswer(tx, attempt, writeSortable(now))
+    if (earlier !== undefined) return jsonText(earlier.text, earlier.status)
+    const { text, version, policy_digest } = await storeNext(tx, office, intent, now)
+    const details = { policy_id: intent.policy_id, version, policy_digest, ...causedBy(call) }
+    await recordAudit(tx, office, { type: 'boundary_policy_published', details })
+    if (attempt !== undefined) await keepAnswer(tx, attempt, { status: 201, text })
+    return jsonText(text, 201)
+  })
+}
+
+interface StoredVersion {
+  readonly text: string
+  readonly version: number
+  readonly policy_digest: string
+}
+
+/** The unique key decides; it can only be taken by a writer that does not hold the head. */
+async function storeNext(tx: Tx, office: Office, intent: BoundaryPolicyIntent, now: Instant): Promise<StoredVersion> {
+  const { policy_id } = intent
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    const version = (await lastVersion(tx, policy_id)) + 1
+    const facts = { version, issued_by: office.signer.keyId, issuer_sovereign_id: office.genesis.network_name, now }
+    const policy = await sealForm(office, BOUNDARY_POLICY_FORM, draftBoundaryPolicy(intent, facts))
+    const [text, policy_digest] = [writeJson(policy), boundaryPolicyDigest(policy)]
+    const created_at = writeSortable(now)
+    if (await insertVersion(tx, { policy_id, version, policy_json: text, policy_digest, created_at }))
+      return { text, version, policy_digest }
+  }
+  throw new Refusal('boundary_policy_version_conflict')
+}

@@ -1,0 +1,35 @@
+import { Refusal } from '@chancery/contract'
+import {
+  BOUNDARY_POLICY_FORM,
+  checkReceivedForm,
+  isJsonObject,
+  isWellFormed,
+  readReceived,
+  receivedDigest,
+  verifyReceivedPlainly,
+} from '@chancery/protocol'
+import type { JsonObject } from '@chancery/protocol'
+import type { Call } from '@chancery/service-kit'
+import type { Office } from '../../office.ts'
+import { readKeyList, readOr } from '../../reading.ts'
+import { noteVerdict } from '../verdicts.ts'
+
+/**
+ * POST /boundary-policies/verify
+ * Whether a policy is exactly what one of the keys signed. Writes nothing.
+ */
+export async function verify(call: Call, office: Office): Promise<JsonObject> {
+  const given = call.body['policy']
+  if (!isJsonObject(given)) throw new Refusal('missing_policy')
+  const received = readOr('invalid_policy', () => readReceived(BOUNDARY_POLICY_FORM, given))
+  if (!isWellFormed(received.record)) throw new Refusal('invalid_policy')
+  const form = checkReceivedForm(received)
+  // The type is closed: a member nobody knows is refused before anyone asks who signed it.
+  if (!form.ok && form.reason === 'unknown_field') throw new Refusal('invalid_policy')
+  const named = readKeyList(call.body['issuer_public_keys'])
+  const verdict = await verifyReceivedPlainly(received, named.length === 0 ? [office.signer.publicKey] : named)
+  const reason = verdict.ok ? 'valid' : verdict.reason
+  noteVerdict(call, office, verdict.ok, reason)
+  const { policy_id, version } = received.record
+  return { valid: verdict.ok, reason, policy_id, version, policy_digest: receivedDigest(received) }
+}
