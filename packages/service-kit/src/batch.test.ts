@@ -195,4 +195,31 @@ describe('Batcher', () => {
       ),
     )
   })
+
+  it('begins a run after its gathering, with whoever came meanwhile', async () => {
+    const gatherings: PromiseWithResolvers<void>[] = []
+    const gather = (): Promise<void> => {
+      const gathering = Promise.withResolvers<void>()
+      gatherings.push(gathering)
+      return gathering.promise
+    }
+    const runs = new Runs()
+    const batcher = new Batcher(runs.run, { ...roomy, gather })
+    const first = [batcher.add(1)]
+    await turn()
+    first.push(batcher.add(2))
+    await turn()
+    expect(runs.batches).toEqual([])
+    gatherings[0]?.resolve()
+    await turn()
+    expect(runs.batches).toEqual([[1, 2]])
+    const second = batcher.add(3)
+    await runs.end(0)
+    expect(await Promise.all(first)).toEqual(['r1', 'r2'])
+    expect(runs.batches).toHaveLength(1)
+    gatherings[1]?.resolve()
+    await turn()
+    await runs.end(1)
+    expect(await second).toBe('r3')
+  })
 })

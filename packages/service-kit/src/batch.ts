@@ -16,6 +16,8 @@ export interface BatchOptions<Item> {
   /** Weight of one run at most, bytes for example. A single heavier item still goes, alone. */
   readonly maxWeight?: number
   readonly weigh?: (item: Item) => number
+  /** Puts each run off, so that more callers share it: until the end of the turn, for example. */
+  readonly gather?: () => Promise<void>
 }
 
 interface Waiting<Item, Result> {
@@ -79,7 +81,11 @@ export class Batcher<Item, Result> {
   }
 
   async #runAll(): Promise<void> {
-    while (this.#waiting.length > 0) await this.#runOnce(this.#takeNext())
+    const { gather } = this.#options
+    while (this.#waiting.length > 0) {
+      if (gather !== undefined) await gather()
+      await this.#runOnce(this.#takeNext())
+    }
     this.#running = false
   }
 

@@ -6,6 +6,7 @@ import { isIPv4, isIPv6 } from 'node:net'
  * the peer: then callers share one limit, instead of choosing their own.
  */
 export function clientAddress(peer: string, forwardedFor: string | undefined, hops: number): string {
+  if (hops < 1 && isBare(peer)) return peer
   const entry = forwardedEntry(forwardedFor, hops)
   return (entry === undefined ? undefined : readAddress(entry)) ?? readAddress(withoutZone(peer)) ?? peer
 }
@@ -27,9 +28,15 @@ export function forwardedEntry(list: string | undefined, hops: number): string |
  * otherwise hold that many limits.
  */
 export function limitAddress(address: string): string {
+  if (isBare(address)) return address
   const plain = readAddress(withoutZone(address))
   if (plain === undefined || isIPv4(plain)) return plain ?? address
   return `${writeGroups([...readGroups(plain).slice(0, 4), 0, 0, 0, 0])}/64`
+}
+
+/** Neither IPv6 nor with a zone, so IPv4 or no address at all: both count as they are written. */
+function isBare(address: string): boolean {
+  return !address.includes(':') && !address.includes('%')
 }
 
 /** The one spelling of an address (RFC 5952), IPv4-mapped forms as IPv4; undefined when the text is none. */

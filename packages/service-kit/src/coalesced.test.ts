@@ -111,4 +111,24 @@ describe('Coalesced', () => {
       }),
     )
   })
+
+  it('begins a load after its gathering, and whoever came meanwhile shares it', async () => {
+    const gathered = Promise.withResolvers<void>()
+    let loads = 0
+    const reads = new Coalesced(
+      async () => {
+        loads += 1
+        return loads
+      },
+      () => gathered.promise,
+    )
+    const early = reads.read()
+    await turn()
+    const late = reads.read()
+    await turn()
+    expect(loads).toBe(0)
+    gathered.resolve()
+    expect(await Promise.all([early, late])).toEqual([1, 1])
+    expect(await reads.read()).toBe(2)
+  })
 })

@@ -8,11 +8,14 @@
  */
 export class Coalesced<T> {
   readonly #load: () => Promise<T>
+  readonly #gather: (() => Promise<void>) | undefined
   #running: Promise<unknown> = Promise.resolve()
   #next: Promise<T> | undefined
 
-  constructor(load: () => Promise<T>) {
+  /** `gather` puts each load off, so that more callers share it: until the end of the turn, for example. */
+  constructor(load: () => Promise<T>, gather?: () => Promise<void>) {
     this.#load = load
+    this.#gather = gather
   }
 
   /** A failed load fails for those who shared it, and for nobody else. */
@@ -24,6 +27,7 @@ export class Coalesced<T> {
   async #loadAfter(running: Promise<unknown>): Promise<T> {
     // Also when nothing runs this gives up the turn, so that callers who arrive together share one load.
     await running
+    if (this.#gather !== undefined) await this.#gather()
     // From here on the load has begun: whoever asks now needs another.
     this.#next = undefined
     const load = (async () => this.#load())()

@@ -1,7 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { getHeapStatistics } from 'node:v8'
 import type { Clock } from './clock.ts'
-import type { Metrics } from './metrics.ts'
+import type { Histogram, Metrics } from './metrics.ts'
 
 const SECONDS_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15] as const
 const STATUSES = Array.from({ length: 500 }, (_, index) => String(100 + index))
@@ -19,7 +19,15 @@ export function createRequestMetrics(metrics: Metrics, routeIds: readonly string
     buckets: SECONDS_BUCKETS,
     labels: { route: routeIds, status: STATUSES },
   })
-  return { observe: (route, status, seconds) => histogram.with({ route, status: String(status) }).observe(seconds) }
+  // By route and status, found without building a name: this runs for every request.
+  const series = new Map<string, Histogram[]>([...routeIds, 'other'].map((route) => [route, []]))
+  return {
+    observe: (route, status, seconds) => {
+      const ofRoute = series.get(route) ?? series.get('other') ?? []
+      ofRoute[status] ??= histogram.with({ route, status: String(status) })
+      ofRoute[status].observe(seconds)
+    },
+  }
 }
 
 export interface ProcessWatch {

@@ -1,7 +1,7 @@
 import { Refusal, limiterOfRoute } from '@chancery/contract'
 import type { Access, Route } from '@chancery/contract'
 import { LimiterUnavailable, limitAddress } from '@chancery/service-kit'
-import type { Binding, Call, Guard, HandlerAnswer } from '@chancery/service-kit'
+import type { Binding, Call, Guard, HandlerAnswer, Soon } from '@chancery/service-kit'
 import type { Office } from '../office.ts'
 import { authenticateOperator, hasOperatorHeaders, refuseThrottledAddress } from './operator.ts'
 import type { OperatorCall } from './operator.ts'
@@ -16,7 +16,7 @@ export type CallFor<A extends Access> = A extends 'operator:standard' | 'operato
 /** Ties a handler to its route; the route's access decides which call the handler gets. */
 export function bind<R extends Route>(
   route: R,
-  handle: (call: CallFor<R['access']>, office: Office) => Promise<HandlerAnswer> | HandlerAnswer,
+  handle: (call: CallFor<R['access']>, office: Office) => Soon<HandlerAnswer>,
 ): Binding<Office> {
   // authorize() below makes the call the route's access stands for, so the handler's narrower type is true.
   return { route, handle: handle as Binding<Office>['handle'] }
@@ -30,19 +30,30 @@ export function guardFor(office: Office): Guard {
   }
 }
 
-async function countCall(call: Omit<Call, 'body'>, route: Route, office: Office): Promise<void> {
+function countCall(call: Omit<Call, 'body'>, route: Route, office: Office): Soon<void> {
   const isOperatorCall = route.access === 'public-or-operator:standard' && hasOperatorHeaders(call)
   const name = isOperatorCall ? 'admin' : route.limit
   const facts = limiterOfRoute(name)
-  if (facts === undefined || name === 'none') return
+  if (facts === undefined || name === 'none') return undefined
   const limit = office.settings.limits[name]
-  if (limit === 0) return
+  if (limit === 0) return undefined
   const counter = facts.perRoute ? route.id : name
   const limiter = facts.store === 'process' ? office.processLimiter : office.limiter
+  const isWithin = limiter.hit(`${counter} ${limitAddress(call.remoteAddress)}`, limit)
+  // Windows of this process are looked at on the spot: most calls need not wait here.
+  if (isWithin === true && name !== 'admin') return undefined
+  return judgeCount(call, office, isWithin, name === 'admin')
+}
+
+async function judgeCount(
+  call: Omit<Call, 'body'>,
+  office: Office,
+  isWithin: Soon<boolean>,
+  isAdmin: boolean,
+): Promise<void> {
   try {
-    if (!(await limiter.hit(`${counter} ${limitAddress(call.remoteAddress)}`, limit)))
-      throw new Refusal('rate_limit_exceeded')
-    if (name === 'admin') await refuseThrottledAddress(call, office)
+    if (!(await isWithin)) throw new Refusal('rate_limit_exceeded')
+    if (isAdmin) await refuseThrottledAddress(call, office)
   } catch (error) {
     // Never unlimited: a call that cannot be counted is not served.
     if (error instanceof LimiterUnavailable) throw new Refusal('service_unavailable', {}, { cause: error })
@@ -50,7 +61,7 @@ async function countCall(call: Omit<Call, 'body'>, route: Route, office: Office)
   }
 }
 
-async function authorize(call: Call, route: Route, office: Office): Promise<Call> {
+function authorize(call: Call, route: Route, office: Office): Soon<Call> {
   switch (route.access) {
     case 'operator:standard':
       return authenticateOperator(call, office, 'standard')

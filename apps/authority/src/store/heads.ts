@@ -1,4 +1,4 @@
-import { Coalesced } from '@chancery/service-kit'
+import { Coalesced, endOfTurn } from '@chancery/service-kit'
 import { sql } from 'kysely'
 import type { Stamps, Store, Tx } from './database.ts'
 
@@ -32,5 +32,5 @@ export async function bumpHead(tx: Tx, name: HeadName): Promise<void> {
  * next one, so a thousand waiting requests cost one statement.
  */
 export function stampReader(store: Store): Coalesced<Stamps> {
-  return new Coalesced(() => store.readStamps())
+  return new Coalesced(() => store.readStamps(), endOfTurn)
 }

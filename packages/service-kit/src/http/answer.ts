@@ -1,5 +1,6 @@
+import { isAscii } from 'node:buffer'
 import { createHash } from 'node:crypto'
-import { CONTENT_TYPES } from '@chancery/contract'
+import { CONTENT_TYPES, SECURITY_HEADERS } from '@chancery/contract'
 import { writeJson } from '@chancery/protocol'
 import type { JsonValue } from '@chancery/protocol'
 
@@ -8,13 +9,14 @@ export class Answer {
   readonly body: string | Uint8Array
   readonly contentType: string
   readonly status: number | undefined
-  readonly headers: { readonly [name: string]: string }
+  /** Beside those on every answer. */
+  readonly headers: { readonly [name: string]: string } | undefined
 
   constructor(
     body: string | Uint8Array,
     contentType: string,
     status?: number,
-    headers: { readonly [name: string]: string } = {},
+    headers?: { readonly [name: string]: string },
   ) {
     this.body = body
     this.contentType = contentType
@@ -37,15 +39,23 @@ export function html(text: string): Answer {
   return new Answer(text, CONTENT_TYPES.html)
 }
 
+/** Up to this size a document is kept as text, too, so that it leaves in one piece with its head. */
+const SHORT_BYTES = 16_384
+
 /**
  * Bytes kept for many readers, with a strong ETag over exactly them, so that a CDN can serve them and a reader that
- * already has them gets 304.
+ * already has them gets 304. What each reader gets is prepared once.
  */
 export class KeptDocument {
   readonly bytes: Uint8Array
   readonly etag: string
   readonly contentType: string
   readonly cacheControl: string
+  /** The same bytes, when they are few and each is a character of its own. */
+  readonly text: string | undefined
+  /** Names and values in turn, of a whole answer and of a 304. */
+  readonly headers: readonly string[]
+  readonly briefHeaders: readonly string[]
 
   /** `etag` is given where the bytes were hashed in another thread. */
   constructor(
@@ -58,12 +68,21 @@ export class KeptDocument {
     this.cacheControl = cacheControl
     this.contentType = contentType
     this.etag = etag
+    this.text = bytes.length <= SHORT_BYTES ? toAscii(bytes) : undefined
+    const named = { ...SECURITY_HEADERS, ETag: etag, 'Cache-Control': cacheControl }
+    this.briefHeaders = Object.entries(named).flat()
+    this.headers = [...this.briefHeaders, 'Content-Type', contentType, 'Content-Length', String(bytes.length)]
   }
 }
 
 /** A strong ETag: other bytes, another tag. */
 export function etagOf(bytes: Uint8Array): string {
   return `"${createHash('sha256').update(bytes).digest('base64url')}"`
+}
+
+function toAscii(bytes: Uint8Array): string | undefined {
+  const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  return isAscii(view) ? view.toString('latin1') : undefined
 }
 
 /** True when an If-None-Match value names this ETag (or any): RFC 9110 section 13.1.2. */

@@ -1,5 +1,6 @@
 import type { Route } from '@chancery/contract'
 import type { JsonObject } from '@chancery/protocol'
+import type { Soon } from '../soon.ts'
 import type { Answer, KeptDocument } from './answer.ts'
 import type { Call } from './call.ts'
 
@@ -8,13 +9,13 @@ export type HandlerAnswer = JsonObject | Answer | KeptDocument
 /** A route of the table and the function that answers it. `Context` is whatever the service's handlers need. */
 export interface Binding<Context> {
   readonly route: Route
-  readonly handle: (call: Call, context: Context) => Promise<HandlerAnswer> | HandlerAnswer
+  readonly handle: (call: Call, context: Context) => Soon<HandlerAnswer>
 }
 
 /** What stands between the HTTP edge and the handlers; both steps refuse by throwing. */
 export interface Guard {
   /** Counts the call; runs before the body is read as JSON. */
-  limit(call: Omit<Call, 'body'>, route: Route): Promise<void>
+  limit(call: Omit<Call, 'body'>, route: Route): Soon<void>
   /** Decides who calls; gives the call its handler expects. */
-  authorize(call: Call, route: Route): Promise<Call>
+  authorize(call: Call, route: Route): Soon<Call>
 }

@@ -3,6 +3,7 @@ import { READ_LIMITS, Refusal } from '@chancery/contract'
 import type { Route } from '@chancery/contract'
 import { isJsonObject, JsonError, readJsonBytes } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
+import type { Soon } from '../soon.ts'
 import type { RequestHeaders } from './call.ts'
 
 const EMPTY: JsonObject = Object.freeze({})
@@ -14,30 +15,66 @@ export interface BodyRoom {
   giveBytes(count: number): void
 }
 
+/** True when the head announces a body; a request without one is whole before the parser says so. */
+export function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
+}
+
 /** The raw body, size enforced from the declared length and again while reading (protocol/core 3). */
-export async function readBodyBytes(request: IncomingMessage, maxBytes: number, room: BodyRoom): Promise<Uint8Array> {
+export function readBodyBytes(request: IncomingMessage, maxBytes: number, room: BodyRoom): Soon<Uint8Array> {
+  if (!hasBody(request)) return NO_BYTES
   const declared = request.headers['content-length']
-  if (declared === undefined && request.headers['transfer-encoding'] === undefined) return NO_BYTES
   if (declared !== undefined && Number(declared) > maxBytes) throw new Refusal('request_entity_too_large')
-  const chunks: Buffer[] = []
-  let size = 0
-  let taken = 0
-  try {
-    for await (const chunk of request as AsyncIterable<Buffer>) {
-      size += chunk.length
-      if (size > maxBytes) throw new Refusal('request_entity_too_large')
-      if (!room.takeBytes(chunk.length)) throw new Refusal('service_unavailable')
-      taken += chunk.length
-      chunks.push(chunk)
-    }
-  } catch (error) {
-    if (error instanceof Refusal) throw error
-    // The caller went away or broke the framing: nobody is left to answer, but nothing may go on either.
-    throw new Refusal('bad_request', {}, { cause: error })
-  } finally {
-    room.giveBytes(taken)
+  return new Promise((resolve, reject) => new BodyReading(request, maxBytes, room).start(resolve, reject))
+}
+
+/** One body on its way. Listens to the stream itself: iterating over it costs more than everything else here. */
+class BodyReading {
+  readonly #request: IncomingMessage
+  readonly #maxBytes: number
+  readonly #room: BodyRoom
+  readonly #chunks: Buffer[] = []
+  #size = 0
+  #isOver = false
+
+  constructor(request: IncomingMessage, maxBytes: number, room: BodyRoom) {
+    this.#request = request
+    this.#maxBytes = maxBytes
+    this.#room = room
   }
-  return chunks.length === 1 ? (chunks[0] ?? NO_BYTES) : Buffer.concat(chunks, size)
+
+  start(resolve: (bytes: Uint8Array) => void, reject: (refusal: Refusal) => void): void {
+    const give = (refusal?: Refusal): void => {
+      if (this.#isOver) return
+      this.#isOver = true
+      this.#room.giveBytes(this.#size)
+      if (refusal === undefined) resolve(this.#whole())
+      else reject(refusal)
+    }
+    // The caller went away or broke the framing: nobody is left to answer, but nothing may go on either.
+    const onBroken = (cause?: Error): void => give(new Refusal('bad_request', {}, cause === undefined ? {} : { cause }))
+    this.#request
+      .on('data', (chunk: Buffer) => {
+        // What follows a refusal is read and dropped until the connection is closed.
+        const refusal = this.#isOver ? undefined : this.#take(chunk)
+        if (refusal !== undefined) give(refusal)
+      })
+      .on('end', () => give())
+      .on('error', onBroken)
+      .on('close', onBroken)
+  }
+
+  #take(chunk: Buffer): Refusal | undefined {
+    if (this.#size + chunk.length > this.#maxBytes) return new Refusal('request_entity_too_large')
+    if (!this.#room.takeBytes(chunk.length)) return new Refusal('service_unavailable')
+    this.#size += chunk.length
+    this.#chunks.push(chunk)
+    return undefined
+  }
+
+  #whole(): Uint8Array {
+    return this.#chunks.length === 1 ? (this.#chunks[0] ?? NO_BYTES) : Buffer.concat(this.#chunks, this.#size)
+  }
 }
 
 const JSON_TYPE = /^application\/json[ \t]*(?:;.*)?$/i

@@ -27,14 +27,29 @@ export interface RequestHeaders {
   all(name: string): readonly string[]
 }
 
-export function toRequestHeaders(raw: readonly string[]): RequestHeaders {
-  const all = (name: string): readonly string[] => {
+/** Headers as the parser lists them, names and values in turn. Looked through when asked: few are asked for. */
+export class RawHeaders implements RequestHeaders {
+  readonly #raw: readonly string[]
+
+  constructor(raw: readonly string[]) {
+    this.#raw = raw
+  }
+
+  get(name: string): string | undefined {
+    const wanted = name.toLowerCase()
+    for (let i = 0; i + 1 < this.#raw.length; i += 2) if (this.#isNamed(i, wanted)) return this.#raw[i + 1] ?? ''
+    return undefined
+  }
+
+  all(name: string): readonly string[] {
     const wanted = name.toLowerCase()
     const found: string[] = []
-    for (let i = 0; i + 1 < raw.length; i += 2) {
-      if (raw[i]?.toLowerCase() === wanted) found.push(raw[i + 1] ?? '')
-    }
+    for (let i = 0; i + 1 < this.#raw.length; i += 2) if (this.#isNamed(i, wanted)) found.push(this.#raw[i + 1] ?? '')
     return found
   }
-  return { all, get: (name) => all(name)[0] }
+
+  #isNamed(index: number, wanted: string): boolean {
+    const name = this.#raw[index]
+    return name?.length === wanted.length && name.toLowerCase() === wanted
+  }
 }

@@ -17,7 +17,7 @@ export function statusOf(code: ErrorCode, route?: Route): number {
   return route?.statuses?.[code] ?? ERRORS[code].status
 }
 
-function retryHeader(status: number): { readonly [name: string]: string } {
+function retryHeader(status: number): { readonly [name: string]: string } | undefined {
   if (status === 429) return { 'Retry-After': String(RETRY_AFTER_SECONDS) }
-  return status === 503 ? { 'Retry-After': '1' } : {}
+  return status === 503 ? { 'Retry-After': '1' } : undefined
 }

@@ -19,6 +19,9 @@ export interface GateLimits {
 export class Gatekeeper {
   readonly #limits: GateLimits
   readonly #connections = new Map<string, number>()
+  readonly #open = new Set<Socket>()
+  /** Requests a connection has carried. Node's own limit would answer the next one outside the envelope. */
+  readonly #requests = new WeakMap<Socket, number>()
   #inFlight = 0
   #exempt = 0
   #answers = 0
@@ -46,11 +49,18 @@ export class Gatekeeper {
     else this.#inFlight -= 1
   }
 
-  /** Answers under way are awaited when draining, but hold no place: a slow reader must not keep others out. */
-  openAnswer(): void {
+  /**
+   * Counts a request on its connection and gives the count. Answers under way are awaited when draining, but hold no
+   * place: a slow reader must not keep others out.
+   */
+  openAnswer(socket: Socket): number {
     this.#answers += 1
+    const count = (this.#requests.get(socket) ?? 0) + 1
+    this.#requests.set(socket, count)
+    return count
   }
 
+  /** The answer is written; what the caller has not taken yet waits in its connection. */
   closeAnswer(): void {
     this.#answers -= 1
   }
@@ -68,6 +78,8 @@ export class Gatekeeper {
 
   /** Closes a connection beyond what one address may hold. */
   admit(socket: Socket): void {
+    this.#open.add(socket)
+    socket.once('close', () => this.#open.delete(socket))
     const { connectionsPerAddress } = this.#limits
     const address = socket.remoteAddress ?? ''
     if (connectionsPerAddress === 0 || address === '') return
@@ -90,10 +102,16 @@ export class Gatekeeper {
     // net's close, not http's: the latter also closes idle connections at once, and with them requests on their way.
     Server.prototype.close.call(app.server)
     await pause(GRACE_MS)
-    while (this.#inFlight + this.#exempt + this.#answers > 0) await pause(STEP_MS)
+    while (this.#inFlight + this.#exempt + this.#answers > 0 || this.#hasUnread()) await pause(STEP_MS)
     app.server.closeIdleConnections()
     await pause(STEP_MS)
     app.server.closeAllConnections()
     await app.close()
+  }
+
+  /** True while a written answer has not left this process. */
+  #hasUnread(): boolean {
+    for (const socket of this.#open) if (socket.writableLength > 0) return true
+    return false
   }
 }

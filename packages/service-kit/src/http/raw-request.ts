@@ -2,14 +2,16 @@ import type { IncomingMessage } from 'node:http'
 import { Refusal, SERVER_LIMITS } from '@chancery/contract'
 import { MalformedRequest } from './malformed-request.ts'
 
-/** Names whose repetition lets two parsers see two requests (request smuggling, header injection). */
-const ONCE: ReadonlySet<string> = new Set([
-  'host',
-  'content-length',
-  'transfer-encoding',
-  'content-type',
-  'authorization',
-])
+/** Names whose repetition lets two parsers see two requests (request smuggling, header injection), each as one bit. */
+const ONCE = {
+  host: 1,
+  'content-length': 2,
+  'transfer-encoding': 4,
+  'content-type': 8,
+  authorization: 16,
+} as const
+const BY_NAME: ReadonlyMap<string, number> = new Map(Object.entries(ONCE))
+const LENGTHS: ReadonlySet<number> = new Set(Object.keys(ONCE).map((name) => name.length))
 
 /**
  * What the platform parser lets through and we do not. Looked at on the raw list, since the parsed object has already
@@ -19,15 +21,16 @@ export function checkRawRequest(request: IncomingMessage): void {
   if (request.method === 'TRACE' || request.method === 'CONNECT') throw new MalformedRequest()
   const raw = request.rawHeaders
   if (raw.length / 2 > SERVER_LIMITS.headerCount) throw new Refusal('request_header_fields_too_large')
-  const seen = new Set<string>()
+  let seen = 0
   for (let i = 0; i < raw.length; i += 2) {
-    const name = (raw[i] ?? '').toLowerCase()
-    if (!ONCE.has(name)) continue
-    if (seen.has(name)) throw new MalformedRequest()
-    seen.add(name)
+    const name = raw[i] ?? ''
+    if (!LENGTHS.has(name.length)) continue
+    const bit = BY_NAME.get(name.toLowerCase()) ?? 0
+    if ((seen & bit) !== 0) throw new MalformedRequest()
+    seen |= bit
   }
   // HTTP/1.1 requires it, and a proxy in front may have routed by another one.
-  if (!seen.has('host') && request.httpVersion === '1.1') throw new MalformedRequest()
+  if ((seen & ONCE.host) === 0 && request.httpVersion === '1.1') throw new MalformedRequest()
   // Both framings at once is the classic smuggling vector.
-  if (seen.has('content-length') && seen.has('transfer-encoding')) throw new MalformedRequest()
+  if ((seen & ONCE['content-length']) !== 0 && (seen & ONCE['transfer-encoding']) !== 0) throw new MalformedRequest()
 }

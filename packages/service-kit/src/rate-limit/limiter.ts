@@ -1,3 +1,5 @@
+import type { Soon } from '../soon.ts'
+
 /**
  * Counts hits per bucket in windows of 60 s (protocol/core 21). The bucket names the limiter and the key, for example
  * `login 192.0.2.1`. Implementers share windows between instances where they can, may gather calls into batches, and
@@ -8,9 +10,9 @@ export interface Limiter {
   /** How the readiness document calls it. */
   readonly name: string
   /** Counts this hit and judges it: true when it is within the limit. A refused hit need not be counted. */
-  hit(bucket: string, limit: number): Promise<boolean>
+  hit(bucket: string, limit: number): Soon<boolean>
   /** Judges without counting: true when a hit now would be refused. For limits that count failures only. */
-  isOver(bucket: string, limit: number): Promise<boolean>
+  isOver(bucket: string, limit: number): Soon<boolean>
   /** Resolves when the limiter can count now; rejects with {@link LimiterUnavailable} otherwise. */
   probe(): Promise<void>
   /** Releases what it holds. */

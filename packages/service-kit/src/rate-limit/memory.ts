@@ -1,4 +1,5 @@
 import type { Clock } from '../clock.ts'
+import type { Soon } from '../soon.ts'
 import type { Limiter } from './limiter.ts'
 import { SlidingWindow } from './window.ts'
 
@@ -28,7 +29,7 @@ export class MemoryLimiter implements Limiter {
     return this.#windows.size
   }
 
-  async hit(bucket: string, limit: number): Promise<boolean> {
+  hit(bucket: string, limit: number): Soon<boolean> {
     const now = this.#clock.monotonicMs()
     this.#dropIdle(now)
     const window = this.#windows.get(bucket) ?? new SlidingWindow()
@@ -39,7 +40,7 @@ export class MemoryLimiter implements Limiter {
     return true
   }
 
-  async isOver(bucket: string, limit: number): Promise<boolean> {
+  isOver(bucket: string, limit: number): Soon<boolean> {
     return this.#windows.get(bucket)?.isOver(this.#clock.monotonicMs(), limit) ?? limit < 1
   }
 

@@ -13,18 +13,8 @@ import { isListDue, keepCurrent, refreshTime } from './upkeep.ts'
  * The active list, byte for byte as it was signed. The first reader of a new network causes the empty one, and a
  * reader who comes when the next version is due gets that.
  */
-export async function current(call: Call, office: Office): Promise<KeptDocument> {
-  try {
-    return await serveList(call, office)
-  } catch (error) {
-    if (translateStoreError(error) instanceof LockTimeout)
-      throw new Refusal('crl_publish_contention', {}, { cause: error })
-    throw error
-  }
-}
-
-function serveList(call: Call, office: Office): Promise<KeptDocument> {
-  return office.publicMaterial.serve(office, 'crl', {
+export function current(call: Call, office: Office): Promise<KeptDocument> {
+  const served = office.publicMaterial.serve(office, 'crl', {
     isDue: (held, stamps, now) => isListDue(held.refreshAt ?? now, stamps, now),
     load: async () => {
       const version = await keepCurrent(office, { request_id: call.requestId, remote_addr: call.remoteAddress })
@@ -33,4 +23,11 @@ function serveList(call: Call, office: Office): Promise<KeptDocument> {
       return { document, goodUntil: version.nextUpdate, refreshAt: refreshTime(version) }
     },
   })
+  return served.catch(refuseContention)
+}
+
+function refuseContention(error: unknown): never {
+  if (translateStoreError(error) instanceof LockTimeout)
+    throw new Refusal('crl_publish_contention', {}, { cause: error })
+  throw error
 }

@@ -1,0 +1,66 @@
+import type { IncomingMessage } from 'node:http'
+import type { Route } from '@chancery/contract'
+import type { JsonObject } from '@chancery/protocol'
+import { clientAddress } from '../client-address.ts'
+import { RawHeaders } from './call.ts'
+import type { Call, RequestHeaders } from './call.ts'
+import { readTarget } from './target.ts'
+import type { Query } from './target.ts'
+
+/** What the edge knows of a request from outside its message. */
+export interface Arrival {
+  readonly raw: IncomingMessage
+  readonly requestId: string
+  readonly params: Record<string, string>
+}
+
+/** A call under way: all of it but the body is there from the start. */
+export class OpenCall implements Call {
+  readonly requestId: string
+  readonly routeId: string
+  readonly method: string
+  readonly path: string
+  readonly params: { readonly [name: string]: string }
+  readonly query: Query
+  readonly headers: RequestHeaders
+  readonly remoteAddress: string
+  body: JsonObject = {}
+  readonly #raw: IncomingMessage
+  readonly #hops: number
+
+  /** Refuses a target that has no one meaning. */
+  constructor({ raw, requestId, params }: Arrival, route: Route, hops: number) {
+    const { path, query } = readTarget(raw.url ?? '')
+    this.requestId = requestId
+    this.routeId = route.id
+    this.method = raw.method ?? ''
+    this.path = path
+    this.params = namedParams(params, route)
+    this.query = query
+    this.headers = new RawHeaders(raw.rawHeaders)
+    this.remoteAddress = addressOf(raw, this.headers, hops)
+    this.#raw = raw
+    this.#hops = hops
+  }
+
+  get origin(): string {
+    const scheme =
+      this.#forwarded('x-forwarded-proto') === 'https' || 'encrypted' in this.#raw.socket ? 'https' : 'http'
+    return `${scheme}://${this.#forwarded('x-forwarded-host') ?? this.#raw.headers.host ?? ''}`
+  }
+
+  #forwarded(name: string): string | undefined {
+    if (this.#hops === 0) return undefined
+    return this.headers.all(name).join(',').split(',').at(-this.#hops)?.trim() || undefined
+  }
+}
+
+function addressOf(raw: IncomingMessage, headers: RequestHeaders, hops: number): string {
+  const forwardedFor = hops > 0 ? headers.all('x-forwarded-for').join(',') || undefined : undefined
+  return clientAddress(raw.socket.remoteAddress ?? '', forwardedFor, hops)
+}
+
+function namedParams(params: Record<string, string>, route: Route): Record<string, string> {
+  const tail = params['*']
+  return tail === undefined ? params : { ...params, [route.params.at(-1) ?? 'tail']: tail }
+}

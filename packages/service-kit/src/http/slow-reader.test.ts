@@ -1,0 +1,49 @@
+import type { Socket } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import { Wire, request, startEdge } from './edge.suite.ts'
+
+// reliability 14: an answer without progress for 20 s is given up. The platform's own clock of a connection decides
+// that; its alarm is raised here by hand.
+describe('slow readers', () => {
+  it('are watched while they have not taken their answer, and lose it with their connection', async () => {
+    const edge = await startEdge()
+    const sockets: Socket[] = []
+    edge.server.app.server.on('connection', (socket: Socket) => sockets.push(socket))
+    const stuck = await Wire.open(edge.port)
+    stuck.socket.pause()
+    stuck.send(request('GET /large'))
+    while ((sockets[0]?.writableLength ?? 0) === 0) await pause(5)
+    expect(sockets[0]?.timeout).toBe(20_000)
+    sockets[0]?.emit('timeout')
+    stuck.socket.resume()
+    await expect(stuck.reply()).rejects.toThrow('without a whole answer')
+    await edge.stop()
+  })
+
+  it('are also those who wait for an answer behind one they do not take', async () => {
+    const edge = await startEdge()
+    const sockets: Socket[] = []
+    edge.server.app.server.on('connection', (socket: Socket) => sockets.push(socket))
+    const stuck = await Wire.open(edge.port)
+    stuck.socket.pause()
+    stuck.send(`${request('GET /large')}${request('GET /large')}`)
+    while ((sockets[0]?.writableLength ?? 0) === 0) await pause(5)
+    sockets[0]?.emit('timeout')
+    stuck.socket.resume()
+    expect(await stuck.closes()).toBe(true)
+    await edge.stop()
+  })
+
+  it('are not those whose answer has left at once: their connection waits for the next request', async () => {
+    const edge = await startEdge()
+    const sockets: Socket[] = []
+    edge.server.app.server.on('connection', (socket: Socket) => sockets.push(socket))
+    const quick = await Wire.open(edge.port)
+    for (let i = 0; i < 3; i += 1) expect((await quick.send(request('GET /healthz')).reply()).status).toBe(200)
+    expect(sockets[0]?.listenerCount('timeout')).toBe(1)
+    expect(sockets[0]?.timeout).toBeLessThan(20_000)
+    quick.end()
+    await edge.stop()
+  })
+})
