@@ -1,7 +1,9 @@
 import type { Binding } from '@chancery/service-kit'
 import { agentRoutes } from './features/agents/routes.ts'
+import { agreementRoutes } from './features/agreements/routes.ts'
 import { attestationRoutes } from './features/attestations/routes.ts'
 import { boundaryPolicyRoutes } from './features/boundary-policies/routes.ts'
+import { boundaryRoutes } from './features/boundary/routes.ts'
 import { connectomeRoutes } from './features/connectome/routes.ts'
 import { crlRoutes } from './features/crl/routes.ts'
 import { dashboardRoutes } from './features/dashboard/routes.ts'
@@ -14,6 +16,7 @@ import { recognitionTreatyRoutes } from './features/recognition-treaties/routes.
 import { referenceRoutes } from './features/reference/routes.ts'
 import { revocationFeedRoutes } from './features/revocation-feeds/routes.ts'
 import { sovereignRoutes } from './features/sovereign/routes.ts'
+import { trustEvidenceRoutes } from './features/trust-evidence/routes.ts'
 import type { Office } from './office.ts'
 
 /** Every route this authority serves. A contract route that is not here is absent: 404, never a stub. */
@@ -32,5 +35,8 @@ export const BINDINGS: readonly Binding<Office>[] = [
   ...revocationFeedRoutes,
   ...boundaryPolicyRoutes,
   ...connectomeRoutes,
+  ...trustEvidenceRoutes,
+  ...agreementRoutes,
+  ...boundaryRoutes,
   ...dashboardRoutes,
 ]

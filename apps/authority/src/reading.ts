@@ -3,6 +3,7 @@ import { Refusal } from '@chancery/contract'
 import type { ErrorCode } from '@chancery/contract'
 import {
   FormError,
+  field,
   grantedRoles,
   isPlainText,
   isRoleAllowed,
@@ -80,6 +81,19 @@ export function readKeyList(value: JsonValue | undefined): readonly string[] {
   const isList = Array.isArray(value) && value.length <= MAX_KEYS && value.every(isPublicKeyText)
   if (!isList) throw new Refusal('invalid_public_keys')
   return value
+}
+
+/** A member a trust operation cannot do without: a missing one and null are both absent (protocol/trust-operations 1.5). */
+export function requirePresent(body: JsonObject, name: string, code: ErrorCode): JsonValue {
+  const value = body[name]
+  if (value === undefined || value === null) throw new Refusal(code, { field: name })
+  return value
+}
+
+/** Up to 64 keys to judge a trust record by; absent, null and empty mean the default of the route. */
+export function readTrustKeys(body: JsonObject, name: string, absent: readonly string[]): readonly string[] {
+  const keys = readOr('invalid_public_keys', () => field.publicKeys(body[name] ?? [], name))
+  return keys.length === 0 ? absent : keys
 }
 
 export function isPublicKeyText(value: JsonValue): value is string {

@@ -1,4 +1,5 @@
 import { Refusal } from '@chancery/contract'
+import type { ErrorCode } from '@chancery/contract'
 import {
   asReceived,
   instantOf,
@@ -42,6 +43,23 @@ export async function sealForm<Value extends object>(
   const sealed = await signForm(form, draft, office.signer, keyId)
   const verdict = await verifyReceived(asReceived(form, sealed), [office.signer.publicKey])
   return verdict.ok ? sealed : refuseBadSignature(office)
+}
+
+/** The same; a signer that fails is told by the code of the route, and its cause goes to the log. */
+export async function sealOr<Value extends object>(
+  code: ErrorCode,
+  office: Office,
+  form: RecordForm<Value>,
+  draft: Value,
+  keyId?: string,
+): Promise<Value> {
+  try {
+    return await sealForm(office, form, draft, keyId)
+  } catch (error) {
+    if (error instanceof Refusal) throw error
+    office.log.error('a record could not be signed', { code, error })
+    throw new Refusal(code, {}, { cause: error })
+  }
 }
 
 /** Seals a text that is canonical already, too long to be built twice; gives the signature object as JSON text. */

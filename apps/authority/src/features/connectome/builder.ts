@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import { SECURITY_HEADERS } from '@chancery/contract'
 import { compareCodePoints, findTrustPath, isActiveEdge } from '@chancery/protocol'
-import type { ConnectomeSummary, Instant, RecognitionEdge, TrustPath } from '@chancery/protocol'
+import type { ConnectomeSummary, Instant, RecognitionEdge, TrustFinding, TrustPath } from '@chancery/protocol'
 import { KeptDocument } from '@chancery/service-kit'
 import type { Office } from '../../office.ts'
 import { StoreUnavailable } from '../../store/database.ts'
@@ -11,7 +11,8 @@ import { readGraphInput } from './facts.ts'
 import { findLostPaths } from './lost-paths.ts'
 import type { LostPaths } from './lost-paths.ts'
 import type { TreatyTable } from './treaty-table.ts'
-import { buildViews } from './views.ts'
+import { buildViews, findTrustIn } from './views.ts'
+import type { AskedTrust } from './views.ts'
 import type { BuiltReply, GraphReply, GraphRequest, WrittenDocument } from './worker-messages.ts'
 
 /** One version of the graph, wherever its index lives. */
@@ -26,10 +27,18 @@ export interface BuiltGraph {
   /** False when the thread that holds its index is gone. */
   isAlive(): boolean
   trustPath(from: string, to: string): Promise<TrustPath>
+  /** What this version says about a sovereign, with its digest. */
+  trustFinding(asked: AskedTrust): Promise<GroundedFinding>
   /** What ending one treaty would cut off. */
   lostPaths(treaty_id: string): Promise<LostPaths>
   /** Who recognises this sovereign now. */
   acceptedBy(sovereign: string): Promise<readonly string[]>
+}
+
+/** A finding and the graph it rests on: both of one version. */
+export interface GroundedFinding {
+  readonly finding: TrustFinding
+  readonly graph_digest: string
 }
 
 /** Up to so many treaties and revocations a graph is built in milliseconds; a larger one gets a thread of its own. */
@@ -79,6 +88,7 @@ async function buildInline(office: Office): Promise<BuiltGraph> {
     digest: () => writer.digest(),
     isAlive: () => true,
     trustPath: async (from, to) => findTrustPath(index, from, to),
+    trustFinding: async (asked) => ({ finding: findTrustIn(views, asked), graph_digest: await writer.digest() }),
     lostPaths: async (treaty_id) => findLostPaths(graph.recognition_edges, treaty_id),
     acceptedBy: async (sovereign) => acceptedBy(graph.recognition_edges, sovereign),
   }
@@ -160,6 +170,7 @@ class GraphWorker {
       digest: () => ask({ kind: 'digest' }),
       isAlive: () => !this.#dead,
       trustPath: (from, to) => ask({ kind: 'trust-path', from, to }),
+      trustFinding: (asked) => ask({ kind: 'trust-finding', ...asked }),
       lostPaths: (treaty_id) => ask({ kind: 'lost-paths', treaty_id }),
       acceptedBy: (sovereign) => ask({ kind: 'accepted-by', sovereign }),
     }

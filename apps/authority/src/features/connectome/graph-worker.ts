@@ -7,14 +7,14 @@ import { acceptedBy } from './builder.ts'
 import { DocumentWriter } from './documents.ts'
 import { readGraphInput } from './facts.ts'
 import { findLostPaths } from './lost-paths.ts'
-import { buildViews } from './views.ts'
+import { buildViews, findTrustIn } from './views.ts'
 import type { GraphViews } from './views.ts'
 import type { GraphReply, GraphRequest } from './worker-messages.ts'
 
 /** Builds and searches large graphs beside the event loop, on a connection of its own; it only reads. */
 const { place } = workerData as { place: StorePlace }
 const store = openStore(place)
-let held: { readonly views: GraphViews; readonly writer: DocumentWriter } | undefined
+let held: Held | undefined
 
 type Reply = { readonly reply: GraphReply; readonly moved: ArrayBuffer[] }
 
@@ -30,16 +30,21 @@ async function answer(id: number, request: GraphRequest): Promise<Reply> {
     const bytes = await held.writer.write(request.name)
     return { reply: { kind: 'answer', id, value: { bytes, etag: etagOf(bytes) } }, moved: [bytes.buffer] }
   }
-  const value = request.kind === 'digest' ? await held.writer.digest() : search(held.views, request)
-  return { reply: { kind: 'answer', id, value }, moved: [] }
+  return { reply: { kind: 'answer', id, value: await search(held, request) }, moved: [] }
 }
 
-type Search = Extract<GraphRequest, { kind: 'trust-path' | 'lost-paths' | 'accepted-by' }>
+type Held = { readonly views: GraphViews; readonly writer: DocumentWriter }
+type Search = Exclude<GraphRequest, { kind: 'build' | 'document' }>
 
-function search({ graph, index }: GraphViews, request: Search): unknown {
+async function search({ views, writer }: Held, request: Search): Promise<unknown> {
+  const { graph, index } = views
   switch (request.kind) {
+    case 'digest':
+      return writer.digest()
     case 'trust-path':
       return findTrustPath(index, request.from, request.to)
+    case 'trust-finding':
+      return { finding: findTrustIn(views, request), graph_digest: await writer.digest() }
     case 'lost-paths':
       return findLostPaths(graph.recognition_edges, request.treaty_id)
     case 'accepted-by':

@@ -1,5 +1,7 @@
 import type { Office } from '../../office.ts'
+import type { GroundedFinding } from './builder.ts'
 import type { LostPaths } from './lost-paths.ts'
+import type { AskedTrust } from './views.ts'
 
 export type { TreatySummary } from './treaty-table.ts'
 
@@ -11,4 +13,14 @@ export async function acceptedBy(office: Office, sovereign: string): Promise<rea
 /** What ending a treaty would cut off. */
 export async function foreseeTreatyLoss(office: Office, treaty_id: string): Promise<LostPaths> {
   return (await office.connectome.current(office)).lostPaths(treaty_id)
+}
+
+/** H(C(g)) of the recognition graph as it stands now (protocol/trust-operations 2.2). */
+export async function graphDigest(office: Office): Promise<string> {
+  return (await office.connectome.current(office)).digest()
+}
+
+/** What the recognition graph says about a sovereign now, and the digest of that very graph. */
+export async function findTrustNow(office: Office, asked: AskedTrust): Promise<GroundedFinding> {
+  return (await office.connectome.current(office)).trustFinding(asked)
 }

@@ -1,10 +1,11 @@
-import { buildGraph, indexEdges, nextBoundary, summarize } from '@chancery/protocol'
+import { buildGraph, findTrust, indexEdges, nextBoundary, summarize } from '@chancery/protocol'
 import type {
   ConnectomeSummary,
   ImportedRevocation,
   Instant,
   RecognitionGraph,
   TreatyFact,
+  TrustFinding,
   TrustIndex,
 } from '@chancery/protocol'
 import { buildTreatyTable } from './treaty-table.ts'
@@ -17,11 +18,20 @@ export interface GraphInput {
   readonly now: Instant
 }
 
+/** Who asks about whom, and when. */
+export interface AskedTrust {
+  readonly source: string
+  readonly target: string
+  readonly evaluated_at: string
+}
+
 /** The graph with ids where its documents have signed treaties, and what is derived from it. */
 export interface GraphViews {
   readonly graph: RecognitionGraph<string>
   readonly summary: ConnectomeSummary
   readonly index: TrustIndex
+  /** How many attestations of each issuer were withdrawn. */
+  readonly withdrawals: ReadonlyMap<string, number>
   readonly treatyTable: TreatyTable
   /** When a lifecycle state or risk next changes by itself. */
   readonly staleAt: Instant | undefined
@@ -34,9 +44,22 @@ export function buildViews(input: GraphInput): GraphViews {
     graph,
     summary: summarize(graph),
     index: indexEdges(graph.recognition_edges),
+    withdrawals: countWithdrawals(input.revocations),
     treatyTable: buildTreatyTable(input.treaties, input.now),
     staleAt: firstBoundary(input.treaties, input.now),
   }
+}
+
+function countWithdrawals(revocations: readonly ImportedRevocation[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>()
+  for (const { issuer_sovereign_id: issuer } of revocations) counts.set(issuer, (counts.get(issuer) ?? 0) + 1)
+  return counts
+}
+
+/** What the graph says about one sovereign in the eyes of another (protocol/trust-operations 2.5). */
+export function findTrustIn(views: Pick<GraphViews, 'index' | 'withdrawals'>, asked: AskedTrust): TrustFinding {
+  const withdrawals = (issuer: string): number => views.withdrawals.get(issuer) ?? 0
+  return findTrust({ index: views.index, withdrawals }, asked, asked.evaluated_at)
 }
 
 export function firstBoundary(treaties: readonly TreatyFact[], now: Instant): Instant | undefined {

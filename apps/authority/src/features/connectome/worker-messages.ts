@@ -1,6 +1,7 @@
 import type { ConnectomeSummary, Instant } from '@chancery/protocol'
 import type { DocumentName } from './documents.ts'
 import type { TreatyTable } from './treaty-table.ts'
+import type { AskedTrust } from './views.ts'
 
 /** What the main thread asks the graph thread … */
 export type GraphRequest =
@@ -8,6 +9,7 @@ export type GraphRequest =
   | { readonly kind: 'document'; readonly name: DocumentName }
   | { readonly kind: 'digest' }
   | { readonly kind: 'trust-path'; readonly from: string; readonly to: string }
+  | ({ readonly kind: 'trust-finding' } & AskedTrust)
   | { readonly kind: 'lost-paths'; readonly treaty_id: string }
   | { readonly kind: 'accepted-by'; readonly sovereign: string }
 

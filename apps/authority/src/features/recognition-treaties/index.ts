@@ -1,1 +1,2 @@
 export { judgeTreaty, pinnedKeys } from './judge.ts'
+export { vouchedKeys } from './vouch.ts'

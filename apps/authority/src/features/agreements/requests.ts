@@ -1,0 +1,67 @@
+import { Refusal } from '@chancery/contract'
+import type { ErrorCode } from '@chancery/contract'
+import { capabilityOfferForm, field, form, readInstant, readReceived, shape, writeInstant } from '@chancery/protocol'
+import type { CapabilityOffer, Instant, JsonObject, Received } from '@chancery/protocol'
+import { readOr, requirePresent } from '../../reading.ts'
+
+const names = form.listOf(field.label, { min: 1 }).read
+
+/** What a party asks for, before it becomes terms. */
+export interface AskedTerms {
+  readonly capabilities: readonly string[]
+  readonly scope: JsonObject
+  readonly valid_from: string
+  readonly valid_until: string
+}
+
+export interface OfferRequest {
+  readonly responder_sovereign_id: string
+  readonly terms: AskedTerms
+  readonly expires_at: string
+}
+
+/** protocol/trust-operations 3.6, checks in the order of its table. */
+export function readOfferRequest(body: JsonObject): OfferRequest {
+  const code = 'missing_offer_fields'
+  const responder_sovereign_id = readOr(code, () =>
+    field.identifier(body['responder_sovereign_id'] ?? null, 'responder_sovereign_id'),
+  )
+  const wanted = readWanted(body, code)
+  const times = ['valid_from', 'valid_until', 'expires_at'].map((name) => readTime(body, name))
+  const window = orderWindow(times)
+  return { responder_sovereign_id, terms: { ...wanted, ...window }, expires_at: writeInstant(times[2] ?? 0n) }
+}
+
+export interface CounterRequest {
+  readonly offer: Received<CapabilityOffer>
+  readonly terms: AskedTerms
+}
+
+/** protocol/trust-operations 3.7, checks in the order of its first table. */
+export function readCounterRequest(body: JsonObject): CounterRequest {
+  const given = requirePresent(body, 'offer', 'missing_counter_fields')
+  const wanted = readWanted(body, 'missing_counter_fields')
+  const offer = readOr('invalid_offer', () => readReceived(capabilityOfferForm, given))
+  const window = orderWindow(['valid_from', 'valid_until'].map((name) => readTime(body, name)))
+  return { offer, terms: { ...wanted, ...window } }
+}
+
+function readWanted(body: JsonObject, code: ErrorCode): Pick<AskedTerms, 'capabilities' | 'scope'> {
+  return readOr(code, () => ({
+    capabilities: names(body['capabilities'] ?? null, 'capabilities'),
+    scope: shape.object(body['scope'] ?? {}, 'scope'),
+  }))
+}
+
+/** With an offset it is converted, without one it is UTC: what is signed is always in one form. */
+function readTime(body: JsonObject, name: string): Instant {
+  const value = body[name]
+  const instant = typeof value === 'string' ? readInstant(value) : undefined
+  if (instant === undefined) throw new Refusal('invalid_timestamps', { field: name })
+  return instant
+}
+
+function orderWindow([from = 0n, until = 0n]: readonly Instant[]): { valid_from: string; valid_until: string } {
+  if (from >= until) throw new Refusal('invalid_timestamp_order')
+  return { valid_from: writeInstant(from), valid_until: writeInstant(until) }
+}

@@ -1,0 +1,78 @@
+import { Refusal } from '@chancery/contract'
+import { field, isJsonObject, shape, writeInstant } from '@chancery/protocol'
+import type { AgreementRecord, ContextRecord, Instant, JsonObject, JsonValue } from '@chancery/protocol'
+import { readOr } from '../../reading.ts'
+
+/** What a caller may say about a request; who the parties are and when it was made is not theirs to say. */
+export interface AskedContext {
+  readonly context_id: string | undefined
+  readonly parent_kind: 'agreement' | 'delegation' | 'direct' | undefined
+  readonly requester_sovereign_id: string | undefined
+  readonly provider_sovereign_id: string | undefined
+  readonly request_parameters: JsonObject
+  readonly context_freshness_seq: number
+  readonly attributes: JsonObject
+}
+
+const ABSENT: AskedContext = {
+  context_id: undefined,
+  parent_kind: undefined,
+  requester_sovereign_id: undefined,
+  provider_sovereign_id: undefined,
+  request_parameters: {},
+  context_freshness_seq: 0,
+  attributes: {},
+}
+
+/** The `context` of decide and evaluate (protocol/trust-operations 4.1); null and empty texts are absent. */
+export function readContext(given: JsonValue | undefined): AskedContext {
+  if (given === undefined || given === null) return ABSENT
+  if (!isJsonObject(given)) throw new Refusal('invalid_context')
+  const optional = <Value>(name: string, read: (value: JsonValue, at: string) => Value): Value | undefined => {
+    const value = given[name]
+    return value === undefined || value === null || value === '' ? undefined : read(value, name)
+  }
+  return readOr('invalid_context', () => ({
+    context_id: optional('context_id', field.identifier),
+    parent_kind: optional('parent_kind', shape.oneOf('agreement', 'delegation', 'direct')),
+    requester_sovereign_id: optional('requester_sovereign_id', field.label),
+    provider_sovereign_id: optional('provider_sovereign_id', field.label),
+    request_parameters: optional('request_parameters', shape.object) ?? {},
+    context_freshness_seq: optional('context_freshness_seq', shape.integer(0, Number.MAX_SAFE_INTEGER)) ?? 0,
+    attributes: optional('attributes', shape.object) ?? {},
+  }))
+}
+
+/** Refuses a context that names other parties than the agreement binds. */
+export function requireAgreedParties(asked: AskedContext, agreement: AgreementRecord): void {
+  requireParty(asked.requester_sovereign_id, agreement.responder_sovereign_id, 'requester_sovereign_id')
+  requireParty(asked.provider_sovereign_id, agreement.offerer_sovereign_id, 'provider_sovereign_id')
+}
+
+/** The context under the agreement basis: its parties are those of the agreement, whatever the caller says. */
+export function agreementContext(facts: {
+  readonly asked: AskedContext
+  readonly agreement: AgreementRecord
+  readonly requested_capability: string
+  readonly context_id: string
+  readonly now: Instant
+}): ContextRecord {
+  const { asked, agreement, requested_capability } = facts
+  return {
+    context_id: asked.context_id ?? facts.context_id,
+    agreement_id: agreement.agreement_id,
+    parent_kind: asked.parent_kind ?? 'direct',
+    requester_sovereign_id: agreement.responder_sovereign_id,
+    provider_sovereign_id: agreement.offerer_sovereign_id,
+    requested_capability,
+    request_parameters: asked.request_parameters,
+    requested_at: writeInstant(facts.now),
+    context_freshness_seq: asked.context_freshness_seq,
+    attributes: asked.attributes,
+  }
+}
+
+/** A party that is named must be the one the basis binds. */
+export function requireParty(named: string | undefined, bound: string, place: string): void {
+  if (named !== undefined && named !== bound) throw new Refusal('context_party_mismatch', { field: place })
+}

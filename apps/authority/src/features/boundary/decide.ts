@@ -1,0 +1,58 @@
+import { Refusal } from '@chancery/contract'
+import { boundaryDecisionForm, decideOnAgreement, draftBoundaryDecision, field, instantOf } from '@chancery/protocol'
+import type { JsonObject } from '@chancery/protocol'
+import type { Answer } from '@chancery/service-kit'
+import { causedBy, recordAudit } from '../../audit/record.ts'
+import type { OperatorCall } from '../../auth/operator.ts'
+import type { Office } from '../../office.ts'
+import { readOr, requirePresent } from '../../reading.ts'
+import { issueRecord } from '../../signing/issue.ts'
+import { sealOr } from '../../signing/seal.ts'
+import { loadTrustedAgreement } from '../agreements/index.ts'
+import { agreementContext, readContext, requireAgreedParties } from './context.ts'
+
+/**
+ * POST /admin/boundary/decide
+ * Decides on the agreement alone; boundary policies are never asked. A denial is an answer (201, signed).
+ */
+export async function decide(call: OperatorCall, office: Office): Promise<Answer> {
+  await refuseWhereEnforced(call, office)
+  const given = requirePresent(call.body, 'agreement', 'missing_boundary_fields')
+  const requested_capability = readCapability(call.body)
+  const agreement = (await loadTrustedAgreement(call, office, given)).record
+  const asked = { ...readContext(call.body['context']), attributes: {} }
+  requireAgreedParties(asked, agreement)
+  return issueRecord(call, office, async (_tx, now) => {
+    const context_id = office.ids.uuid()
+    const context = agreementContext({ asked, agreement, requested_capability, context_id, now })
+    const { agreed_terms } = agreement
+    const draft = draftBoundaryDecision({
+      decision_id: office.ids.uuid(),
+      context,
+      run: decideOnAgreement(context, agreed_terms),
+      operator_sovereign_id: office.genesis.network_name,
+      basisEnds: instantOf(agreed_terms.valid_until),
+    })
+    const record = await sealOr('boundary_eval_failed', office, boundaryDecisionForm, draft)
+    const { decision_id, agreement_id, authorized } = record
+    const details = { decision_id, context_id: context.context_id, agreement_id, requested_capability, authorized }
+    return { record, type: 'boundary_decision_made', details }
+  })
+}
+
+/** Where policies are enforced, a decision that asks none of them is refused, and the attempt is on record. */
+async function refuseWhereEnforced(call: OperatorCall, office: Office): Promise<void> {
+  if (office.settings.boundaryPolicyEnforcement !== 'required') return
+  const asked = call.body['requested_capability']
+  const named = typeof asked === 'string' ? { requested_capability: asked.slice(0, 256) } : {}
+  const details = { ...named, ...causedBy(call) }
+  await recordAudit(office.store.db, office, { type: 'boundary_legacy_decide_refused', details })
+  throw new Refusal('boundary_policy_required')
+}
+
+/** The capability that decide and evaluate are asked about. */
+export function readCapability(body: JsonObject): string {
+  return readOr('missing_boundary_fields', () =>
+    field.label(body['requested_capability'] ?? null, 'requested_capability'),
+  )
+}

@@ -1,0 +1,8 @@
+import { boundary } from '@chancery/contract'
+import type { Binding } from '@chancery/service-kit'
+import { bind } from '../../auth/access.ts'
+import type { Office } from '../../office.ts'
+import { decide } from './decide.ts'
+import { verify } from './verify.ts'
+
+export const boundaryRoutes: readonly Binding<Office>[] = [bind(boundary.decide, decide), bind(boundary.verify, verify)]

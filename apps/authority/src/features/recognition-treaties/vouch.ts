@@ -1,0 +1,29 @@
+import { instantOf, readJson, readRecognitionTreaty, verifyList } from '@chancery/protocol'
+import type { PartyKeys } from '@chancery/protocol'
+import type { Office } from '../../office.ts'
+import { listTreatiesFor } from './store.ts'
+
+/**
+ * The keys that may sign for a sovereign: K(s) and T(s) of protocol/trust-operations 3.5. A treaty vouches when it is
+ * in force, grants at least one role and carries our own signature, checked here and now: a row written behind our back
+ * must not make anybody a party. The own key never signs for another.
+ */
+export async function vouchedKeys(office: Office, sovereign_id: string): Promise<PartyKeys> {
+  const ownKey = office.signer.publicKey
+  const own = office.genesis.network_name
+  if (sovereign_id === own) return { keys: [ownKey], isVouched: true }
+  const now = office.clock.now()
+  const keys = new Set<string>()
+  let isVouched = false
+  for (const row of await listTreatiesFor(office.store.db, own, sovereign_id)) {
+    const treaty = readRecognitionTreaty(readJson(row.treaty_json))
+    const isInForce = instantOf(treaty.valid_from) <= now && now < instantOf(treaty.expires_at)
+    const isSubject = treaty.subject_sovereign_id === sovereign_id
+    if (!isInForce || !isSubject || treaty.status !== 'active' || treaty.scope.allowed_roles.length === 0) continue
+    if (!(await verifyList(treaty, [ownKey]))) continue
+    isVouched = true
+    for (const key of treaty.subject_public_keys) keys.add(key)
+  }
+  keys.delete(ownKey)
+  return { keys: [...keys], isVouched }
+}

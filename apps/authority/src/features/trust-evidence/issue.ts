@@ -1,0 +1,24 @@
+import type { Answer } from '@chancery/service-kit'
+import type { OperatorCall } from '../../auth/operator.ts'
+import type { Office } from '../../office.ts'
+import { issueRecord } from '../../signing/issue.ts'
+import { graphDigest } from '../connectome/index.ts'
+import { sealEvidence } from './evidence.ts'
+import { readIssueRequest } from './requests.ts'
+
+/**
+ * POST /admin/trust-evidence
+ * Signs what the operator found about a sovereign, with the graph it was found in.
+ */
+export async function issue(call: OperatorCall, office: Office): Promise<Answer> {
+  const { finding, ...given } = readIssueRequest(call.body)
+  const graph_digest = given.graph_digest ?? (await graphDigest(office))
+  const issuer_sovereign_id = office.genesis.network_name
+  return issueRecord(call, office, async (_tx, now) => {
+    const facts = { finding, graph_digest, issuer_sovereign_id, now }
+    const record = await sealEvidence(office, facts, 'evidence_build_failed')
+    const { evidence_id, source_sovereign_id, target_sovereign_id, verdict } = record
+    const details = { evidence_id, source_sovereign_id, target_sovereign_id, verdict }
+    return { record, type: 'trust_evidence_built', details }
+  })
+}
