@@ -5,8 +5,11 @@ import { attestationRoutes } from './features/attestations/routes.ts'
 import { boundaryPolicyRoutes } from './features/boundary-policies/routes.ts'
 import { boundaryRoutes } from './features/boundary/routes.ts'
 import { connectomeRoutes } from './features/connectome/routes.ts'
+import { consensusRoutes } from './features/consensus/routes.ts'
 import { crlRoutes } from './features/crl/routes.ts'
 import { dashboardRoutes } from './features/dashboard/routes.ts'
+import { dataUsageRoutes } from './features/data-usage/routes.ts'
+import { disclosureRoutes } from './features/disclosure/routes.ts'
 import { enrollmentRoutes } from './features/enrollment/routes.ts'
 import { healthRoutes } from './features/health/routes.ts'
 import { operatorKeyRoutes } from './features/operator-keys/routes.ts'
@@ -39,4 +42,7 @@ export const BINDINGS: readonly Binding<Office>[] = [
   ...agreementRoutes,
   ...boundaryRoutes,
   ...dashboardRoutes,
+  ...disclosureRoutes,
+  ...consensusRoutes,
+  ...dataUsageRoutes,
 ]

@@ -34,16 +34,6 @@ const NOT_BUILT_YET = [
   'POST /admin/evidence/executor-keys/{key_id}/retire',
   'POST /admin/evidence/retention/apply',
   'POST /admin/disclosure/commit',
-  'POST /admin/disclosure/nullifier',
-  'POST /disclosure/prove',
-  'POST /disclosure/verify',
-  'POST /admin/consensus/vote',
-  'POST /admin/consensus/proof',
-  'POST /consensus/verify',
-  'POST /admin/data-usage/policy',
-  'POST /admin/data-usage/intent',
-  'GET /data-usage/policy',
-  'POST /data-usage/verify',
 ]
 
 /**
@@ -122,6 +112,16 @@ const WHO_MAY_CALL: Readonly<Record<string, Access>> = {
   'POST /boundary/verify': 'public',
   'POST /admin/trust-evidence': 'operator:standard',
   'POST /trust-evidence/verify': 'public',
+  'POST /admin/disclosure/nullifier': 'operator:standard',
+  'POST /disclosure/prove': 'public',
+  'POST /disclosure/verify': 'public',
+  'POST /admin/consensus/vote': 'operator:standard',
+  'POST /admin/consensus/proof': 'operator:standard',
+  'POST /consensus/verify': 'public',
+  'POST /admin/data-usage/policy': 'operator:standard',
+  'POST /admin/data-usage/intent': 'operator:standard',
+  'GET /data-usage/policy': 'public',
+  'POST /data-usage/verify': 'public',
 }
 
 /** Audit events of the contract that nothing records yet; kept like NOT_BUILT_YET. */
@@ -139,11 +139,6 @@ const NOT_RECORDED_YET = [
   'evidence_anchor_refused',
   'evidence_anchor_failed',
   'capability_commitment_created',
-  'capability_nullifier_issued',
-  'validator_vote_cast',
-  'consensus_proof_assembled',
-  'data_license_policy_created',
-  'data_access_intent_created',
 ]
 
 interface Source {

@@ -23,6 +23,8 @@ export interface ForeignSovereign {
   readonly publicKey: string
   /** The record with a signature of this sovereign over everything but `signatures`. */
   sign(record: ForeignObject): ForeignObject
+  /** The same for records with a single `signature`; `label` where the record asks for another than the key id. */
+  signOnce(record: ForeignObject, label?: string): ForeignObject
 }
 
 /** The key is made from the name alone, so that it is the same in every run. */
@@ -32,14 +34,20 @@ export function foreignSovereign(sovereign_id: string, keyName = sovereign_id): 
   const privateKey = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' })
   const spki = createPublicKey(privateKey).export({ format: 'der', type: 'spki' })
   const key_id = `na-${keyName.toLowerCase().replaceAll(/[^a-z0-9-]/g, '-')}`.slice(0, 128)
+  const signatureOver = (rest: ForeignObject): string =>
+    sign(null, Buffer.from(canonicalText(rest), 'ascii'), privateKey).toString('base64')
   return {
     sovereign_id,
     key_id,
     publicKey: spki.subarray(-32).toString('base64'),
     sign(record) {
       const { signatures = [], ...rest } = record
-      const sig = sign(null, Buffer.from(canonicalText(rest), 'ascii'), privateKey).toString('base64')
-      return { ...rest, signatures: [...(signatures as readonly ForeignValue[]), { key_id, sig }] }
+      const signature = { key_id, sig: signatureOver(rest) }
+      return { ...rest, signatures: [...(signatures as readonly ForeignValue[]), signature] }
+    },
+    signOnce(record, label = key_id) {
+      const { signature: _replaced, ...rest } = record
+      return { ...rest, signature: { key_id: label, sig: signatureOver(rest) } }
     },
   }
 }

@@ -7,14 +7,16 @@ type Plain = null | boolean | number | string | readonly Plain[] | { readonly [n
  * and the platform's Ed25519. Good for records of ASCII text and small integers, which is what tests sign.
  */
 export function verifiesElsewhere(text: string, publicKey: string): boolean {
-  const { signatures, ...rest } = JSON.parse(text) as {
-    signatures: { sig: string }[]
-    [name: string]: Plain | { sig: string }[]
+  const { signatures, signature, ...rest } = JSON.parse(text) as {
+    signatures?: { sig: string }[]
+    signature?: { sig: string } | null
+    [name: string]: Plain | { sig: string }[] | undefined
   }
+  const carried = [...(signatures ?? []), ...(signature === undefined || signature === null ? [] : [signature])]
   const x = Buffer.from(publicKey, 'base64').toString('base64url')
   const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' })
   const bytes = Buffer.from(sorted(rest as Plain))
-  return signatures.some(({ sig }) => verify(null, bytes, key, Buffer.from(sig, 'base64')))
+  return carried.some(({ sig }) => verify(null, bytes, key, Buffer.from(sig, 'base64')))
 }
 
 function sorted(value: Plain): string {

@@ -15,6 +15,7 @@ export const HEADS = [
   'feed',
   'imports',
   'boundary-policies',
+  'data-usage',
 ] as const
 export type HeadName = (typeof HEADS)[number]
 

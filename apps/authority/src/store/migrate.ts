@@ -7,6 +7,7 @@ import { foundation } from './migrations/0001-foundation.ts'
 import { agents } from './migrations/0002-agents.ts'
 import { sovereignTrust } from './migrations/0003-sovereign-trust.ts'
 import { boundaryPolicies } from './migrations/0004-boundary-policies.ts'
+import { dataUsage } from './migrations/0005-data-usage.ts'
 
 /** Column types the engines spell differently. */
 export interface ColumnTypes {
@@ -21,7 +22,7 @@ export interface Migration {
 }
 
 /** Forward only; a released migration is never edited. */
-const MIGRATIONS: readonly Migration[] = [foundation, agents, sovereignTrust, boundaryPolicies]
+const MIGRATIONS: readonly Migration[] = [foundation, agents, sovereignTrust, boundaryPolicies, dataUsage]
 
 export const EXPECTED_SCHEMA_VERSION: number = MIGRATIONS.length
 

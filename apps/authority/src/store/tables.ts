@@ -84,6 +84,13 @@ export interface Tables {
     revoked_at: string | null
     revocation_reason: string | null
   }
+  data_license_policies: {
+    position: number
+    policy_id: string
+    policy_json: string
+    active: number
+    created_at: string
+  }
   own_revocation_feeds: { sequence: number; feed_json: string; issued_at: string }
   sovereign_revocation_feeds: {
     issuer_sovereign_id: string

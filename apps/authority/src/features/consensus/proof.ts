@@ -1,0 +1,81 @@
+import { Refusal } from '@chancery/contract'
+import {
+  consensusForm,
+  countingVotes,
+  digestOf,
+  draftCascadeAssessment,
+  draftConsensusProof,
+  reachesThreshold,
+  scoreCascade,
+  verifyVote,
+} from '@chancery/protocol'
+import type { CascadeScores, Received, ValidatorVote } from '@chancery/protocol'
+import type { Answer } from '@chancery/service-kit'
+import type { OperatorCall } from '../../auth/operator.ts'
+import type { Office } from '../../office.ts'
+import { issueRecord } from '../../signing/issue.ts'
+import { sealOr } from '../../signing/seal.ts'
+import { readAssemblyRequest } from './requests.ts'
+import type { AssemblyRequest } from './requests.ts'
+import { requireOwnJustification } from './vote.ts'
+
+/**
+ * POST /admin/consensus/proof
+ * Signs the collected votes when enough distinct validators approve. Whose votes they are is for the verifier, who
+ * knows the keys; only the own ones are checked here.
+ */
+export async function proof(call: OperatorCall, office: Office): Promise<Answer> {
+  const request = readAssemblyRequest(call.body)
+  await requireOwnJustification(office, request.justification)
+  await requireOwnVotes(office, request.votes)
+  const { counting, scores } = assess(request)
+  const { proof_id, decision_id } = request.justification.record
+  return issueRecord(call, office, async (_tx, now) => {
+    const consensus_id = office.ids.uuid()
+    const assessment = draftCascadeAssessment(scores, {
+      assessment_id: office.ids.uuid(),
+      consensus_id,
+      approve_vote_count: counting,
+      now,
+    })
+    const draft = draftConsensusProof({
+      consensus_id,
+      proof_id,
+      decision_id,
+      required_threshold: request.required_threshold,
+      validator_sovereign_ids: request.validator_sovereign_ids,
+      votes: request.votes.map(({ record }) => record),
+      cascade_assessment_digest: digestOf(assessment),
+      now,
+    })
+    const record = await sealOr('proof_assembly_failed', office, consensusForm, draft)
+    return { record, type: 'consensus_proof_assembled', details: { consensus_id, proof_id, decision_id } }
+  })
+}
+
+/** protocol/trust-operations 8.5, its last check. */
+function assess(request: AssemblyRequest): { counting: number; scores: CascadeScores } {
+  const { proof_id, decision_id } = request.justification.record
+  const votes = request.votes.map(({ record }) => record)
+  if (!votes.every((vote) => vote.proof_id === proof_id && vote.decision_id === decision_id))
+    throw new Refusal('proof_assembly_failed', { reason: 'proof_id_mismatch' })
+  const counting = countingVotes(votes, new Set(request.validator_sovereign_ids))
+  const signed = counting.filter((vote) => vote.signature !== null)
+  if (!reachesThreshold(signed, request.required_threshold))
+    throw new Refusal('proof_assembly_failed', { reason: 'threshold_not_met' })
+  const scores = scoreCascade(counting)
+  if (scores.isDetected) throw new Refusal('proof_assembly_failed', { reason: 'cascade_detected' })
+  return { counting: counting.length, scores }
+}
+
+/** Above so many votes their verification goes to other threads. */
+const FEW_VOTES = 64
+
+/** A vote in our own name that we did not cast must not get our signature around it. */
+async function requireOwnVotes(office: Office, votes: readonly Received<ValidatorVote>[]): Promise<void> {
+  const own = votes.filter(({ record }) => record.validator_sovereign_id === office.genesis.network_name)
+  const place = own.length > FEW_VOTES ? 'aside' : 'here'
+  for (const vote of own)
+    if (!(await verifyVote(vote, office.signer.publicKey, place)))
+      throw new Refusal('proof_assembly_failed', { reason: 'invalid_vote_signature' })
+}

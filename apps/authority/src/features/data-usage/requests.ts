@@ -1,0 +1,76 @@
+import { Refusal } from '@chancery/contract'
+import { declaredSource, field, form, readInstant, shape, volumeBytes } from '@chancery/protocol'
+import type { DataAccessIntent, DeclaredSource, Instant, JsonObject, JsonValue, LicenseTerms } from '@chancery/protocol'
+import { readOr } from '../../reading.ts'
+
+const labels = form.listOf(field.label).read
+
+/** protocol/trust-operations 9.1, checks in the order of its text. Members nobody knows are ignored. */
+export function readLicenseRequest(body: JsonObject): LicenseTerms {
+  const terms = readOr('missing_policy_fields', () => ({
+    licensee_sovereign_id: field.identifier(body['licensee_sovereign_id'] ?? null, 'licensee_sovereign_id'),
+    // An empty list is a choice here: it licenses nothing, or only reading.
+    allowed_source_ids: labels(body['allowed_source_ids'] ?? null, 'allowed_source_ids'),
+    allowed_access_types: labels(body['allowed_access_types'] ?? null, 'allowed_access_types'),
+    max_volume_bytes_per_session: readVolume(body, 'max_volume_bytes_per_session'),
+    prohibited_classification_tags: labels(
+      body['prohibited_classification_tags'] ?? [],
+      'prohibited_classification_tags',
+    ),
+  }))
+  const [validFrom, validUntil] = [readTime(body, 'valid_from'), readTime(body, 'valid_until')]
+  if (validFrom >= validUntil) throw new Refusal('invalid_timestamp_order', { field: 'valid_until' })
+  return { ...terms, validFrom, validUntil }
+}
+
+export type IntentRequest = Pick<
+  DataAccessIntent,
+  'declared_sources' | 'declared_access_types' | 'estimated_volume_bytes'
+> & {
+  /** Undefined when the authority shall choose one. */
+  readonly decision_id: string | undefined
+}
+
+/** protocol/trust-operations 9.2: lists, then sources, then everything else. */
+export function readIntentRequest(body: JsonObject): IntentRequest {
+  const [sources, types] = [readItems(body, 'sources'), readItems(body, 'access_types')]
+  const declared_sources = readOr('invalid_source', () =>
+    sources.map((source, index) => readSource(source, `sources[${index}]`)),
+  )
+  return readOr('intent_create_failed', () => ({
+    declared_sources,
+    declared_access_types: labels(types, 'access_types'),
+    estimated_volume_bytes: readVolume(body, 'estimated_volume_bytes'),
+    decision_id: readDecisionId(body['decision_id']),
+  }))
+}
+
+/** Null tags are absent ones; members nobody knows are dropped, so that what is signed is what was read. */
+function readSource(value: JsonValue, place: string): DeclaredSource {
+  const found = shape.object(value, place)
+  const { classification_tags: tags, ...rest } = found
+  return declaredSource.read(tags === undefined || tags === null ? rest : found, place)
+}
+
+function readItems(body: JsonObject, name: string): readonly JsonValue[] {
+  const value = body[name]
+  const isList = Array.isArray(value) && value.length > 0 && value.length <= form.MAX_ITEMS
+  if (!isList) throw new Refusal('missing_intent_fields', { field: name })
+  return value as readonly JsonValue[]
+}
+
+function readDecisionId(value: JsonValue | undefined): string | undefined {
+  if (value === undefined || value === null || value === '') return undefined
+  return field.identifier(value, 'decision_id')
+}
+
+function readVolume(body: JsonObject, name: string): number | null {
+  return shape.nullable(volumeBytes)(body[name] ?? null, name)
+}
+
+function readTime(body: JsonObject, name: string): Instant {
+  const value = body[name]
+  const instant = typeof value === 'string' ? readInstant(value) : undefined
+  if (instant === undefined) throw new Refusal('invalid_timestamps', { field: name })
+  return instant
+}
