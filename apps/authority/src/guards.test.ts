@@ -97,6 +97,7 @@ const WHO_MAY_CALL: Readonly<Record<string, Access>> = {
   'POST /admin/recognition-treaties/{treaty_id}/revoke': 'operator:privileged',
   'POST /admin/sovereign-revocation-feeds/import': 'operator:privileged',
   'POST /admin/boundary-policies/validate': 'operator:standard',
+  'POST /admin/boundary-policies/simulate': 'operator:standard',
   'POST /admin/boundary-policies': 'operator:privileged',
   'POST /admin/boundary-policies/{policy_id}/activate': 'operator:privileged',
   'POST /admin/boundary-policies/{policy_id}/deactivate': 'operator:privileged',

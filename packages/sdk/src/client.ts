@@ -4,6 +4,8 @@ import { agentsArea } from './areas/agents.ts'
 import type { AgentsArea } from './areas/agents.ts'
 import { attestationsArea } from './areas/attestations.ts'
 import type { AttestationsArea } from './areas/attestations.ts'
+import { boundaryPoliciesArea } from './areas/boundary-policies.ts'
+import type { BoundaryPoliciesArea } from './areas/boundary-policies.ts'
 import { connectomeArea } from './areas/connectome.ts'
 import type { ConnectomeArea } from './areas/connectome.ts'
 import { crlArea } from './areas/crl.ts'
@@ -66,6 +68,7 @@ export interface Client {
   readonly recognitionPolicy: RecognitionPolicyArea
   readonly recognitionTreaties: RecognitionTreatiesArea
   readonly revocationFeeds: RevocationFeedsArea
+  readonly boundaryPolicies: BoundaryPoliciesArea
   readonly connectome: ConnectomeArea
   readonly dashboard: DashboardArea
   readonly operatorKeys: OperatorKeysArea
@@ -107,6 +110,7 @@ function toAreas(connection: Connection): Client {
     recognitionPolicy: recognitionPolicyArea(connection),
     recognitionTreaties: recognitionTreatiesArea(connection),
     revocationFeeds: revocationFeedsArea(connection),
+    boundaryPolicies: boundaryPoliciesArea(connection),
     connectome: connectomeArea(connection),
     dashboard: dashboardArea(connection),
     operatorKeys: operatorKeysArea(connection),

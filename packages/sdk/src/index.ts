@@ -19,6 +19,19 @@ export type {
   AttestationsArea,
   TreatyAttestationVerdict,
 } from './areas/attestations.ts'
+export type {
+  ActiveBoundaryPolicies,
+  BoundaryPoliciesArea,
+  BoundaryPolicyHistory,
+  BoundaryPolicyIssue,
+  BoundaryPolicyPage,
+  BoundaryPolicyRow,
+  BoundaryPolicyValidation,
+  BoundaryPolicyVerdict,
+  BoundaryPolicyVersion,
+  PolicyActivation,
+  PolicySimulation,
+} from './areas/boundary-policies.ts'
 export type { Atlas, BlastRadius, Connectome, ConnectomeArea } from './areas/connectome.ts'
 export type { CrlArea, RevocationForecast, RevocationRequest, RevocationResult } from './areas/crl.ts'
 export type { DashboardArea, DashboardView } from './areas/dashboard.ts'

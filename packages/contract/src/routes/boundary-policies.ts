@@ -12,6 +12,17 @@ const facts = {
     purpose: 'Lists the problems of a policy intent; nothing is signed or stored.',
     gateway: { operation: 'boundary_policy-validate-policy', group: 'boundary_policy', since: 'v0.58' },
   },
+  simulate: {
+    id: 'POST /admin/boundary-policies/simulate',
+    access: 'operator:standard',
+    limit: 'admin',
+    stability: 'beta',
+    success: 200,
+    answer: 'json',
+    summary: 'Simulate a boundary policy',
+    purpose: 'Tells how requests would be decided with a policy in force; nothing is signed or stored.',
+    readLimit: 'large',
+  },
   publish: {
     id: 'POST /admin/boundary-policies',
     access: 'operator:privileged',

@@ -21,7 +21,17 @@ const ACTIONS: Readonly<Record<string, readonly string[]>> = {
   revocationFeeds: ['current', 'import'],
   agreements: ['offer', 'counter', 'accept', 'verify'],
   boundary: ['evaluate', 'decide', 'verify'],
-  boundaryPolicies: ['validate', 'publish', 'activate', 'deactivate', 'list', 'active', 'history', 'verify'],
+  boundaryPolicies: [
+    'validate',
+    'simulate',
+    'publish',
+    'activate',
+    'deactivate',
+    'list',
+    'active',
+    'history',
+    'verify',
+  ],
   evidence: [
     'execution',
     'search',
@@ -76,6 +86,7 @@ const VERIFY = [
 ]
 
 const BETA = [
+  'POST /admin/boundary-policies/simulate',
   'POST /admin/boundary/decide',
   'POST /admin/consensus/proof',
   'POST /admin/consensus/vote',
@@ -144,9 +155,9 @@ function idsWhere(kept: (route: Route) => boolean): string[] {
 }
 
 describe('the table of routes', () => {
-  it('has exactly 95 routes with different ids', () => {
-    expect(ALL_ROUTES).toHaveLength(95)
-    expect(new Set(ALL_ROUTES.map((route) => route.id)).size).toBe(95)
+  it('has exactly 96 routes with different ids', () => {
+    expect(ALL_ROUTES).toHaveLength(96)
+    expect(new Set(ALL_ROUTES.map((route) => route.id)).size).toBe(96)
   })
 
   it('names every action as its file is named', () => {
@@ -174,7 +185,7 @@ describe('the table of routes', () => {
 describe('who may call', () => {
   it('lets only operators into /admin, under the admin limit', () => {
     const admin = ALL_ROUTES.filter((route) => route.path.startsWith('/admin/'))
-    expect(admin).toHaveLength(42)
+    expect(admin).toHaveLength(43)
     for (const route of admin) {
       expect(route.access, route.id).toMatch(/^operator:(standard|privileged)$/)
       expect(route.limit, route.id).toBe('admin')
@@ -254,6 +265,7 @@ describe('limits', () => {
       'POST /renew',
     ])
     expect(idsWhere((route) => route.readLimit === 'large')).toEqual([
+      'POST /admin/boundary-policies/simulate',
       'POST /admin/recognition-policy',
       'POST /admin/sovereign-revocation-feeds/import',
     ])

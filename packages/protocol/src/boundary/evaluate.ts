@@ -10,11 +10,12 @@ import type { AgreedTerms } from './agreement-gates.ts'
 import type { AttestationBasis } from './attestation-basis.ts'
 import { runAttestationGates } from './attestation-gates.ts'
 import type { ContextFacts, Facts } from './facts.ts'
+import { concludeRun } from './gate-step.ts'
 import type { GateRun, GateStep } from './gate-step.ts'
 import { runPolicyGates } from './policy-gates.ts'
 import type { GateEvaluation } from './policy-gates.ts'
 import { resolvePolicies } from './policy-set.ts'
-import type { CheckedPolicy, ReadyPolicy, Resolution } from './policy-set.ts'
+import type { CheckedPolicy, ReadyPolicy, Resolution, ResolutionFailure } from './policy-set.ts'
 
 export type AgreementBasis = { readonly kind: 'agreement'; readonly terms: AgreedTerms }
 
@@ -33,6 +34,29 @@ export interface Evaluation extends GateRun {
   readonly policy_binding: PolicyBinding
 }
 
+/** What the policies alone make of a request. */
+export interface PolicyEvaluation {
+  readonly resolution: Resolution
+  readonly applied: readonly ReadyPolicy[]
+  readonly steps: readonly GateStep[]
+  readonly evaluations: readonly GateEvaluation[]
+}
+
+/** Resolution and, unless something denied before, every gate of every applied policy. */
+export function evaluatePolicies(
+  policies: readonly CheckedPolicy[],
+  facts: Facts,
+  now: Instant,
+  isDenied = false,
+): PolicyEvaluation {
+  const resolution = resolvePolicies(policies, facts, now)
+  if (resolution.status === 'failed')
+    return { resolution, applied: [], steps: [resolutionStep(resolution.failure, policies.length)], evaluations: [] }
+  const { applied } = resolution
+  const run = isDenied ? { steps: [], evaluations: [] } : runPolicyGates(applied, facts)
+  return { resolution, applied, ...run }
+}
+
 /**
  * Decides a request (protocol/trust-operations 4.6 step 6 and 5.7).
  * 1. Built-in gates of the basis, up to the first that denies: no policy can grant what the basis does not.
@@ -41,22 +65,28 @@ export interface Evaluation extends GateRun {
  * 4. The first step that denies names the reason; the binding shows under which rules, over which context.
  */
 export function evaluateBoundary({ basis, context, policies, now }: BoundaryQuestion): Evaluation {
-  const facts = factsOf(context, basis)
   const builtIn =
     basis.kind === 'agreement' ? runAgreementGates(context, basis.terms) : runAttestationGates(context, basis)
-  const resolution = resolvePolicies(policies, facts, now)
   const isDenied = builtIn.some((step) => step.denial !== undefined)
-  const applied = resolution.status === 'resolved' ? resolution.applied : []
-  const run = isDenied ? { steps: [], evaluations: [] } : runPolicyGates(applied, facts)
-  const steps = [...builtIn, ...resolutionStep(resolution, policies.length), ...run.steps]
-  const first = steps.find((step) => step.denial !== undefined)
+  const policy = evaluatePolicies(policies, factsOf(context, basis), now, isDenied)
   return {
-    authorized: first === undefined,
-    denial_reason: denialReason(first, run.steps),
-    short_circuited_at: first?.gate_name ?? null,
-    steps,
-    policy_binding: bind(resolution, applied, run.evaluations, digestOf(asJson(context))),
+    ...concludeSteps([...builtIn, ...policy.steps]),
+    policy_binding: bind(policy, digestOf(asJson(context))),
   }
+}
+
+/** The first step that denies gives the reason; of policy gates the others are counted. */
+export function concludeSteps(steps: readonly GateStep[]): GateRun {
+  const run = concludeRun(steps)
+  const others = steps.filter((step) => step.denial !== undefined && isPolicyGate(step)).length - 1
+  const first = steps.find((step) => step.denial !== undefined)
+  if (first === undefined || !isPolicyGate(first) || others === 0) return run
+  return { ...run, denial_reason: `${run.denial_reason} (+${others} more)` }
+}
+
+/** Built-in steps and the resolution have nothing to tell beside their inputs and failure. */
+function isPolicyGate({ metadata }: GateStep): boolean {
+  return metadata['gate_id'] !== undefined
 }
 
 /** Until when an authorized decision may last at most: no longer than what it stands on. */
@@ -71,36 +101,20 @@ function factsOf(context: ContextFacts, basis: AgreementBasis | AttestationBasis
   return { context, attestation }
 }
 
-function resolutionStep(resolution: Resolution, activePolicies: number): readonly GateStep[] {
-  if (resolution.status === 'resolved') return []
-  const { failure } = resolution
-  return [
-    {
-      gate_name: 'policy_resolution',
-      gate_type: 'PolicyResolution',
-      passed: false,
-      reason: `policy resolution failed: ${failure}`,
-      inputs: { active_policy_count: activePolicies },
-      metadata: { resolution_failure: failure },
-      denial: `policy resolution failed: ${failure}`,
-      isObserved: false,
-    },
-  ]
+function resolutionStep(failure: ResolutionFailure, activePolicies: number): GateStep {
+  return {
+    gate_name: 'policy_resolution',
+    gate_type: 'PolicyResolution',
+    passed: false,
+    reason: `policy resolution failed: ${failure}`,
+    inputs: { active_policy_count: activePolicies },
+    metadata: { resolution_failure: failure },
+    denial: `policy resolution failed: ${failure}`,
+    isObserved: false,
+  }
 }
 
-/** Of policy gates the first is named and the others are counted; before them the first says it all. */
-function denialReason(first: GateStep | undefined, policySteps: readonly GateStep[]): string | null {
-  if (first?.denial === undefined) return null
-  const denying = policySteps.filter((step) => step.denial !== undefined).length
-  return denying > 1 ? `${first.denial} (+${denying - 1} more)` : first.denial
-}
-
-function bind(
-  resolution: Resolution,
-  applied: readonly ReadyPolicy[],
-  gate_evaluations: readonly GateEvaluation[],
-  context_digest: string,
-): PolicyBinding {
+function bind({ resolution, applied, evaluations }: PolicyEvaluation, context_digest: string): PolicyBinding {
   const policies = applied.map(({ policy, policy_digest }) => ({
     policy_id: policy.policy_id,
     version: policy.version,
@@ -111,7 +125,7 @@ function bind(
   return {
     policies,
     policy_set_digest: policySetDigest(policies),
-    gate_evaluations,
+    gate_evaluations: evaluations,
     context_digest,
     registry_gate_types: sortCodePoints([...types]),
     resolution_status: resolution.status,

@@ -8,11 +8,13 @@ import { deactivate } from './deactivate.ts'
 import { history } from './history.ts'
 import { list } from './list.ts'
 import { publish } from './publish.ts'
+import { simulate } from './simulate.ts'
 import { validate } from './validate.ts'
 import { verify } from './verify.ts'
 
 export const boundaryPolicyRoutes: readonly Binding<Office>[] = [
   bind(boundaryPolicies.validate, validate),
+  bind(boundaryPolicies.simulate, simulate),
   bind(boundaryPolicies.publish, publish),
   bind(boundaryPolicies.activate, activate),
   bind(boundaryPolicies.deactivate, deactivate),

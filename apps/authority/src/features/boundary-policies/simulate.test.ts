@@ -1,0 +1,111 @@
+import type { JsonObject, JsonValue } from '@chancery/protocol'
+import { accepted, refused, startTestAuthority } from '@chancery/testkit'
+import type { TestAnswer, TestAuthority } from '@chancery/testkit'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { activatePolicy, gate, intent, publishPolicy } from './intents.suite.ts'
+
+let na: TestAuthority
+beforeAll(async () => {
+  na = await startTestAuthority()
+  await activatePolicy(na, await publishPolicy(na, { policy_id: 'spending' }))
+})
+afterAll(() => na.stop())
+
+const limit = (max: number, members: JsonObject = {}): JsonObject =>
+  intent({ policy_id: 'spending', gates: [gate({ config: { path: 'request_parameters.amount', max } })], ...members })
+const spend = (amount: JsonValue): JsonObject => ({
+  requested_capability: 'ledger.append',
+  request_parameters: { amount },
+})
+const simulate = (body: JsonObject): Promise<TestAnswer> =>
+  na.as('standard')('POST', '/admin/boundary-policies/simulate', body)
+
+describe('POST /admin/boundary-policies/simulate', () => {
+  it('200: counts what a lower limit would deny, and shows some of it without the amounts', async () => {
+    const contexts = [100, 700, 900, 4242, 'x'].map(spend)
+    const answer = await simulate({ intent: limit(800), contexts })
+    const denied = { authorized: false, denial_reason: "policy gate 'spending/limit' failed" }
+    expect(accepted(answer)).toEqual({
+      policy_id: 'spending',
+      version: 2,
+      active_set_healthy: true,
+      candidate_set_healthy: true,
+      total: 5,
+      unchanged: 4,
+      newly_allowed: 0,
+      newly_denied: 1,
+      sample: [
+        { index: 2, change: 'newly_denied', active: { authorized: true, denial_reason: null }, candidate: denied },
+      ],
+    })
+    expect(answer.text).not.toContain('4242')
+  })
+
+  it('200: counts what a higher limit would allow', async () => {
+    const contexts = [100, 1500, 2500].map(spend)
+    expect(accepted(await simulate({ intent: limit(2000), contexts }))).toMatchObject({
+      unchanged: 2,
+      newly_allowed: 1,
+      newly_denied: 0,
+    })
+  })
+
+  it('200: judges claims, time and kind as they are supposed', async () => {
+    const gates = [
+      gate({ gate_id: 'app', gate_type: 'attestation_claim.v1', config: { path: 'attributes.app', claim: 'apps' } }),
+      gate({ gate_id: 'day', gate_type: 'time_window.v1', order: 1, config: { weekdays: [1] } }),
+    ]
+    const selector = { parent_kinds: ['attestation'] }
+    const context = {
+      requested_capability: 'secret.rotate',
+      attributes: { app: 'billing' },
+      request_parameters: { amount: 1 },
+      requested_at: '2027-03-01T12:00:00Z',
+    }
+    const attestation = { subject_id: 'vendor-1', claims: { apps: ['billing'] } }
+    const contexts = [
+      { ...context, attestation },
+      { ...context, attestation: { ...attestation, claims: {} } },
+      { ...context, attestation, requested_at: '2027-03-02T12:00:00Z' },
+      context,
+    ]
+    const body = { intent: intent({ policy_id: 'vendors', gates, selector }), contexts }
+    const { sample } = accepted(await simulate(body))
+    expect((sample as JsonObject[]).map((each) => each['index'])).toEqual([1, 2])
+  })
+
+  it('200: takes 1000 requests, shows 20 changes, stores nothing and signs nothing', async () => {
+    const before = await na.auditEvents()
+    const contexts = Array.from({ length: 1000 }, (_, i) => spend(i))
+    const answer = accepted(await simulate({ intent: limit(499), contexts }))
+    expect(answer).toMatchObject({ total: 1000, newly_denied: 500 })
+    expect(answer['sample']).toHaveLength(20)
+    expect(await na.auditEvents()).toEqual(before)
+    const rows = await na.office.store.db.selectFrom('boundary_policies').select('version').execute()
+    expect(rows).toHaveLength(1)
+  })
+
+  it.each<[string, JsonObject, string]>([
+    ['no intent', { contexts: [spend(1)] }, 'missing_policy'],
+    ['no contexts', { intent: limit(1) }, 'invalid_input'],
+    ['an empty list', { intent: limit(1), contexts: [] }, 'invalid_input'],
+    ['1001 contexts', { intent: limit(1), contexts: Array.from({ length: 1001 }, () => spend(1)) }, 'invalid_input'],
+    ['an unknown member', { intent: limit(1), contexts: [spend(1)], other: 1 }, 'unexpected_field'],
+    ['a context without capability', { intent: limit(1), contexts: [{}] }, 'invalid_context'],
+    [
+      'a context with a mistyped member',
+      { intent: limit(1), contexts: [{ ...spend(1), params: {} }] },
+      'invalid_context',
+    ],
+    ['an unreadable time', { intent: limit(1), contexts: [{ ...spend(1), requested_at: 'x' }] }, 'invalid_context'],
+    ['a policy with issues', { intent: limit(1, { gates: [] }), contexts: [spend(1)] }, 'boundary_policy_invalid'],
+    ['a version of the caller', { intent: limit(1, { version: 5 }), contexts: [spend(1)] }, 'unexpected_field'],
+  ])('400: refuses %s', async (_title, body, code) => {
+    refused(await simulate(body), 400, code)
+  })
+
+  it('401: only for operators', async () => {
+    const body = { intent: limit(1), contexts: [spend(1)] }
+    refused(await na.request('POST', '/admin/boundary-policies/simulate', { body }), 401, 'admin_auth_failed')
+  })
+})

@@ -1,0 +1,52 @@
+import { boundaryPolicyDigest } from '../artifacts/boundary-policy.ts'
+import type { BoundaryPolicy } from '../artifacts/boundary-policy.ts'
+import type { Instant } from '../canonical/time.ts'
+import { concludeSteps, evaluatePolicies } from './evaluate.ts'
+import type { Facts } from './facts.ts'
+import { preparePolicy } from './policy-set.ts'
+import type { CheckedPolicy } from './policy-set.ts'
+
+/** What one set of policies makes of a request. */
+export type SimulatedVerdict = { readonly authorized: boolean; readonly denial_reason: string | null }
+
+export type SimulatedChange = 'unchanged' | 'newly_allowed' | 'newly_denied'
+
+/** One request under two sets of policies. */
+export interface SimulatedCase {
+  readonly change: SimulatedChange
+  readonly active: SimulatedVerdict
+  readonly candidate: SimulatedVerdict
+}
+
+/** The active set as it would be with this policy in force. The policy need not be signed: nothing is decided by it. */
+export function candidateSet(active: readonly CheckedPolicy[], policy: BoundaryPolicy): readonly CheckedPolicy[] {
+  const { policy_id, version } = policy
+  const candidate: CheckedPolicy = {
+    policy_id,
+    version,
+    policy_digest: boundaryPolicyDigest(policy),
+    policy,
+    problem: undefined,
+    ready: preparePolicy(policy),
+  }
+  return [...active.filter((each) => each.policy_id !== policy_id), candidate]
+}
+
+/**
+ * How a change of policies would change one answer. The built-in gates are left out: no policy can alter them, so a
+ * request that its basis does not allow is denied under both sets.
+ */
+export function simulateCase(
+  sets: { readonly active: readonly CheckedPolicy[]; readonly candidate: readonly CheckedPolicy[] },
+  facts: Facts,
+  now: Instant,
+): SimulatedCase {
+  const [active, candidate] = [judge(sets.active, facts, now), judge(sets.candidate, facts, now)]
+  const isSame = active.authorized === candidate.authorized
+  return { active, candidate, change: isSame ? 'unchanged' : candidate.authorized ? 'newly_allowed' : 'newly_denied' }
+}
+
+function judge(policies: readonly CheckedPolicy[], facts: Facts, now: Instant): SimulatedVerdict {
+  const { authorized, denial_reason } = concludeSteps(evaluatePolicies(policies, facts, now).steps)
+  return { authorized, denial_reason }
+}
