@@ -22,6 +22,7 @@ import { openActivePolicies } from './features/boundary-policies/active-set.ts'
 import { GraphKeeper } from './features/connectome/keeper.ts'
 import { CrlDesk } from './features/crl/desk.ts'
 import { openEnrollmentDesk } from './features/enrollment/desk.ts'
+import { EvidenceDesk } from './features/evidence/desk.ts'
 import { registerGauges } from './features/health/gauges.ts'
 import { checkReadiness } from './features/health/readiness.ts'
 import { RecognitionPolicyCache } from './features/recognition-policy/cache.ts'
@@ -84,6 +85,7 @@ export async function startAuthority(settings: AuthoritySettings, parts: AppPart
     crl: new CrlDesk(),
     agents: openAgentDesk(store, clock),
     connectome: new GraphKeeper(),
+    evidence: new EvidenceDesk(),
     recognitionPolicy: new RecognitionPolicyCache(),
     boundaryPolicies: openActivePolicies(() => office),
     clock,
@@ -119,6 +121,7 @@ export async function startAuthority(settings: AuthoritySettings, parts: AppPart
       await office.crl.close()
       await office.agents.close()
       await office.connectome.close()
+      await office.evidence.close()
       await office.nonces.close()
       await office.limiter.close()
       await store.close()

@@ -11,6 +11,7 @@ import { dashboardRoutes } from './features/dashboard/routes.ts'
 import { dataUsageRoutes } from './features/data-usage/routes.ts'
 import { disclosureRoutes } from './features/disclosure/routes.ts'
 import { enrollmentRoutes } from './features/enrollment/routes.ts'
+import { evidenceRoutes } from './features/evidence/routes.ts'
 import { healthRoutes } from './features/health/routes.ts'
 import { operatorKeyRoutes } from './features/operator-keys/routes.ts'
 import { policyRoutes } from './features/policy/routes.ts'
@@ -41,6 +42,7 @@ export const BINDINGS: readonly Binding<Office>[] = [
   ...trustEvidenceRoutes,
   ...agreementRoutes,
   ...boundaryRoutes,
+  ...evidenceRoutes,
   ...dashboardRoutes,
   ...disclosureRoutes,
   ...consensusRoutes,

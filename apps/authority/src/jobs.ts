@@ -2,6 +2,7 @@ import { writeSortable } from '@chancery/protocol'
 import type { Job } from '@chancery/service-kit'
 import { purgeNonces } from './auth/nonces.ts'
 import { purgeAgents } from './features/agents/purge.job.ts'
+import { sweepRemoved } from './features/evidence/sweep.job.ts'
 import { refreshList } from './features/crl/upkeep.ts'
 import type { Office } from './office.ts'
 import { purgeAnswers } from './store/idempotency.ts'
@@ -11,6 +12,8 @@ import { purgeLimiterWindows } from './store/shared-limiter.ts'
 export function authorityJobs(office: Office): readonly Job[] {
   return [
     { name: 'crl-upkeep', everySeconds: 60, run: () => refreshList(office) },
+    { name: 'evidence-anchor', everySeconds: 60, run: () => office.evidence.anchorNow(office) },
+    { name: 'evidence-sweep', everySeconds: 60, run: (signal) => sweepRemoved(office, signal) },
     { name: 'purge-agents', everySeconds: 30, run: (signal) => purgeAgents(office, signal) },
     { name: 'purge-nonces', everySeconds: 60, run: (signal) => purgeNonces(office.store, office.clock, signal) },
     {

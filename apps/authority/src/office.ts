@@ -7,6 +7,7 @@ import type { AgentDesk } from './features/agents/desk.ts'
 import type { ActivePolicies } from './features/boundary-policies/index.ts'
 import type { GraphKeeper } from './features/connectome/keeper.ts'
 import type { CrlDesk } from './features/crl/desk.ts'
+import type { EvidenceDesk } from './features/evidence/desk.ts'
 import type { EnrollmentDesk } from './features/enrollment/desk.ts'
 import type { RecognitionPolicyCache } from './features/recognition-policy/cache.ts'
 import type { Readiness } from './features/health/readiness.ts'
@@ -42,6 +43,8 @@ export interface Office {
   readonly crl: CrlDesk
   /** Announcements that wait share a transaction. */
   readonly agents: AgentDesk
+  /** Records that wait for the evidence chain share a transaction. */
+  readonly evidence: EvidenceDesk
   /** Whose attestations are accepted, parsed once per change. */
   readonly recognitionPolicy: RecognitionPolicyCache
   /** The recognition graph in memory. */

@@ -80,8 +80,8 @@ describe('mapSurfaces', () => {
   })
 
   it('counts what it lists', () => {
-    expect(map.counts).toEqual({ http: 96, cli: COMMANDS.length, browser_safe: group('safe').length })
-    // 96 routes without 43 operator, 5 node and 1 executor routes.
+    expect(map.counts).toEqual({ http: 98, cli: COMMANDS.length, browser_safe: group('safe').length })
+    // 98 routes without 45 operator, 5 node and 1 executor routes.
     expect(map.counts.browser_safe).toBe(47)
   })
 

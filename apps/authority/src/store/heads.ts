@@ -16,6 +16,7 @@ export const HEADS = [
   'imports',
   'boundary-policies',
   'data-usage',
+  'evidence-anchors',
 ] as const
 export type HeadName = (typeof HEADS)[number]
 

@@ -8,6 +8,7 @@ import { agents } from './migrations/0002-agents.ts'
 import { sovereignTrust } from './migrations/0003-sovereign-trust.ts'
 import { boundaryPolicies } from './migrations/0004-boundary-policies.ts'
 import { dataUsage } from './migrations/0005-data-usage.ts'
+import { evidence } from './migrations/0006-evidence.ts'
 
 /** Column types the engines spell differently. */
 export interface ColumnTypes {
@@ -22,7 +23,7 @@ export interface Migration {
 }
 
 /** Forward only; a released migration is never edited. */
-const MIGRATIONS: readonly Migration[] = [foundation, agents, sovereignTrust, boundaryPolicies, dataUsage]
+const MIGRATIONS: readonly Migration[] = [foundation, agents, sovereignTrust, boundaryPolicies, dataUsage, evidence]
 
 export const EXPECTED_SCHEMA_VERSION: number = MIGRATIONS.length
 

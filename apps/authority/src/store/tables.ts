@@ -118,6 +118,61 @@ export interface Tables {
     activated_at: string | null
     deactivated_at: string | null
   }
+  evidence_head: {
+    id: number
+    last_sequence: number
+    last_digest: string | null
+    last_recorded_at: string | null
+    /** Everything up to here is behind the latest checkpoint, deleted or about to be. */
+    removed_through: number
+    rejections: number
+  }
+  evidence_entries: {
+    store_sequence: number
+    entry_kind: string
+    recorded_at: string
+    entry_digest: string
+    decision_id: string | null
+    vendor_id: string | null
+    attestation_id: string | null
+    capability: string | null
+    outcome: string | null
+    evidence_id: string | null
+    exec_sequence_no: number | null
+    resource_id: string | null
+    resource_sequence: number | null
+    /** Of executions: the digest the next record of its chains must name. */
+    record_digest: string | null
+    /** The exported line, byte for byte. */
+    line: string
+  }
+  evidence_rejections: {
+    rejection_id: string
+    rejected_at: string
+    code: string
+    submitted_digest: string
+    evidence_id: string | null
+    decision_id: string | null
+    resource_id: string | null
+    executor_sovereign_id: string | null
+  }
+  executor_keys: {
+    key_id: string
+    public_key: string
+    executor_sovereign_id: string
+    registered_at: string
+    retired_at: string | null
+  }
+  evidence_checkpoints: {
+    removed_through_sequence: number
+    checkpoint_id: string
+    checkpoint_json: string
+    created_at: string
+  }
+  evidence_removed_heads: { resource_id: string; resource_sequence: number; record_digest: string }
+  evidence_anchors: { anchor_sequence: number; store_sequence: number; anchor_json: string; anchored_at: string }
+  evidence_log_tiles: { level: number; tile: number; hashes: Uint8Array }
+  evidence_log_checkpoints: { tree_size: number; note: string; signed_at: string }
   idempotency_keys: {
     scope: string
     idempotency_key: string

@@ -159,6 +159,28 @@ const facts = {
     purpose: 'Removes a verified prefix of old entries behind a signed checkpoint.',
     gateway: { operation: 'evidence_store-apply-retention', group: 'evidence_store', since: 'v0.59' },
   },
+  // Ours alone: peers do not know them, so the gateway does not forward them.
+  anchors: {
+    id: 'GET /admin/evidence/anchors',
+    access: 'operator:standard',
+    limit: 'admin',
+    stability: 'beta',
+    success: 200,
+    answer: 'json',
+    summary: 'Anchors of the evidence store',
+    purpose: 'Lists the signed heads of the store, to be kept elsewhere.',
+  },
+  // 200 when the head is already anchored, or the store is empty.
+  anchor: {
+    id: 'POST /admin/evidence/anchors',
+    access: 'operator:standard',
+    limit: 'admin',
+    stability: 'beta',
+    success: 201,
+    answer: 'json',
+    summary: 'Anchor the evidence store',
+    purpose: 'Signs the head of the store if everything since the last anchor is sound.',
+  },
 } as const
 
 /**

@@ -45,6 +45,8 @@ const ACTIONS: Readonly<Record<string, readonly string[]>> = {
     'registerKey',
     'retireKey',
     'retention',
+    'anchors',
+    'anchor',
   ],
   trustEvidence: ['issue', 'verify'],
   disclosure: ['commit', 'nullifier', 'prove', 'verify'],
@@ -92,6 +94,8 @@ const BETA = [
   'POST /admin/consensus/vote',
   'POST /admin/disclosure/commit',
   'POST /admin/disclosure/nullifier',
+  'GET /admin/evidence/anchors',
+  'POST /admin/evidence/anchors',
   'POST /admin/trust-evidence',
   'GET /agents',
   'POST /agents',
@@ -139,6 +143,7 @@ const CREATED = [
   'POST /admin/boundary-policies',
   'POST /evidence/execution',
   'POST /admin/evidence/executor-keys',
+  'POST /admin/evidence/anchors',
   'POST /admin/trust-evidence',
   'POST /admin/disclosure/commit',
   'POST /admin/disclosure/nullifier',
@@ -155,9 +160,9 @@ function idsWhere(kept: (route: Route) => boolean): string[] {
 }
 
 describe('the table of routes', () => {
-  it('has exactly 96 routes with different ids', () => {
-    expect(ALL_ROUTES).toHaveLength(96)
-    expect(new Set(ALL_ROUTES.map((route) => route.id)).size).toBe(96)
+  it('has exactly 98 routes with different ids', () => {
+    expect(ALL_ROUTES).toHaveLength(98)
+    expect(new Set(ALL_ROUTES.map((route) => route.id)).size).toBe(98)
   })
 
   it('names every action as its file is named', () => {
@@ -185,7 +190,7 @@ describe('the table of routes', () => {
 describe('who may call', () => {
   it('lets only operators into /admin, under the admin limit', () => {
     const admin = ALL_ROUTES.filter((route) => route.path.startsWith('/admin/'))
-    expect(admin).toHaveLength(43)
+    expect(admin).toHaveLength(45)
     for (const route of admin) {
       expect(route.access, route.id).toMatch(/^operator:(standard|privileged)$/)
       expect(route.limit, route.id).toBe('admin')

@@ -1,14 +1,24 @@
 import { Refusal } from '@chancery/contract'
-import { boundaryDecisionForm, decideOnAgreement, draftBoundaryDecision, field, instantOf } from '@chancery/protocol'
+import {
+  asJson,
+  boundaryDecisionForm,
+  decideOnAgreement,
+  draftBoundaryDecision,
+  field,
+  instantOf,
+  writeJson,
+} from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
+import { jsonText } from '@chancery/service-kit'
 import type { Answer } from '@chancery/service-kit'
 import { causedBy, recordAudit } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
 import type { Office } from '../../office.ts'
 import { readOr, requirePresent } from '../../reading.ts'
-import { issueRecord } from '../../signing/issue.ts'
-import { sealOr } from '../../signing/seal.ts'
+import { requireSigningWindow, sealOr } from '../../signing/seal.ts'
+import { readAttempt } from '../../store/idempotency.ts'
 import { loadTrustedAgreement } from '../agreements/index.ts'
+import { recordDecision } from '../evidence/index.ts'
 import { agreementContext, readContext, requireAgreedParties } from './context.ts'
 
 /**
@@ -22,22 +32,29 @@ export async function decide(call: OperatorCall, office: Office): Promise<Answer
   const agreement = (await loadTrustedAgreement(call, office, given)).record
   const asked = { ...readContext(call.body['context']), attributes: {} }
   requireAgreedParties(asked, agreement)
-  return issueRecord(call, office, async (_tx, now) => {
-    const context_id = office.ids.uuid()
-    const context = agreementContext({ asked, agreement, requested_capability, context_id, now })
-    const { agreed_terms } = agreement
-    const draft = draftBoundaryDecision({
-      decision_id: office.ids.uuid(),
-      context,
-      run: decideOnAgreement(context, agreed_terms),
-      operator_sovereign_id: office.genesis.network_name,
-      basisEnds: instantOf(agreed_terms.valid_until),
-    })
-    const record = await sealOr('boundary_eval_failed', office, boundaryDecisionForm, draft)
-    const { decision_id, agreement_id, authorized } = record
-    const details = { decision_id, context_id: context.context_id, agreement_id, requested_capability, authorized }
-    return { record, type: 'boundary_decision_made', details }
+  requireSigningWindow(office)
+  const now = office.clock.now()
+  const context = agreementContext({ asked, agreement, requested_capability, context_id: office.ids.uuid(), now })
+  const { agreed_terms } = agreement
+  const draft = draftBoundaryDecision({
+    decision_id: office.ids.uuid(),
+    context,
+    run: decideOnAgreement(context, agreed_terms),
+    operator_sovereign_id: office.genesis.network_name,
+    basisEnds: instantOf(agreed_terms.valid_until),
   })
+  const decision = await sealOr('boundary_eval_failed', office, boundaryDecisionForm, draft)
+  const { decision_id, context_id, agreement_id, authorized } = decision
+  const details = { decision_id, context_id, agreement_id, requested_capability, authorized, ...causedBy(call) }
+  // Kept before it is answered: a decision nobody can find later must never leave.
+  const { text, status } = await recordDecision(office, {
+    decision,
+    context,
+    events: [{ type: 'boundary_decision_made', details }],
+    attempt: readAttempt(call, now),
+    answer: { status: 201, text: writeJson(asJson(decision)) },
+  })
+  return jsonText(text, status)
 }
 
 /** Where policies are enforced, a decision that asks none of them is refused, and the attempt is on record. */

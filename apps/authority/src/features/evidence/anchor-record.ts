@@ -1,0 +1,8 @@
+import { readJson, readReceived, storeAnchorForm } from '@chancery/protocol'
+import type { StoreAnchor } from '@chancery/protocol'
+import type { AnchorRow } from './store.ts'
+
+/** The anchor as it was signed; its columns only find it. */
+export function readAnchor(row: Pick<AnchorRow, 'anchor_json'>): StoreAnchor {
+  return readReceived(storeAnchorForm, readJson(row.anchor_json)).record
+}

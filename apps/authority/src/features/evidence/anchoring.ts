@@ -1,0 +1,163 @@
+import {
+  CLOCK_TOLERANCE,
+  asJson,
+  asReceived,
+  draftStoreAnchor,
+  instantOf,
+  readEventLine,
+  retentionCheckpointForm,
+  storeAnchorForm,
+  verifyReceived,
+  writeInstant,
+  writeJson,
+  writeSortable,
+} from '@chancery/protocol'
+import type { JsonObject, StoreAnchor } from '@chancery/protocol'
+import { recordAudit } from '../../audit/record.ts'
+import { faultPoint } from '#faults'
+import type { Office } from '../../office.ts'
+import { sealForm } from '../../signing/seal.ts'
+import { readEvidenceHead } from '../../store/evidence-chain.ts'
+import type { EvidenceHeadRow } from '../../store/evidence-chain.ts'
+import { checkLease } from '../../store/leases.ts'
+import type { Lease } from '../../store/leases.ts'
+import { readAnchor } from './anchor-record.ts'
+import { readBoundary } from './inspection.ts'
+import { findLatestAnchor, insertAnchor, readLines } from './store.ts'
+import type { AnchorRow } from './store.ts'
+
+export type AnchorOutcome =
+  | { readonly status: 'anchored' | 'unchanged'; readonly text: string | null }
+  | { readonly status: 'refused'; readonly reason: string }
+
+/**
+ * Signs the head of the store (protocol/trust-operations 6.12). Everything since the last anchor is checked first,
+ * outside any lock: an anchor over a rewritten store would make the rewriting look approved.
+ */
+export async function makeAnchor(office: Office, cause: JsonObject, lease?: Lease): Promise<AnchorOutcome> {
+  for (;;) {
+    const head = await readEvidenceHead(office.store.db)
+    const row = await findLatestAnchor(office.store.db)
+    const last = row === undefined ? undefined : readAnchor(row)
+    const isAnchored = last?.store_sequence === head.last_sequence && last.entry_digest === head.last_digest
+    if (head.last_sequence === 0 || isAnchored) return { status: 'unchanged', text: row?.anchor_json ?? null }
+    const reason = checkTime(office, last) ?? (await findBreak(office, last, head))
+    // The boundary may have moved while the entries before it were read; then they are only gone.
+    const { removed_through } = await readEvidenceHead(office.store.db)
+    if (reason !== undefined && removed_through !== head.removed_through) continue
+    if (reason !== undefined) return refuse(office, last, head, reason, cause)
+    faultPoint('anchor-checked')
+    const outcome = await keepAnchor(office, row, await signAnchor(office, last, head), cause, lease)
+    if (outcome !== undefined) return outcome
+  }
+}
+
+/** An anchor dated far ahead of the clock was made by a broken one; nothing may be dated before it. */
+function checkTime(office: Office, last: StoreAnchor | undefined): string | undefined {
+  if (last === undefined) return undefined
+  return instantOf(last.anchored_at) > office.clock.now() + CLOCK_TOLERANCE ? 'anchor_in_the_future' : undefined
+}
+
+/** Why the store does not continue from the last anchor; undefined when it does. */
+async function findBreak(
+  office: Office,
+  last: StoreAnchor | undefined,
+  head: EvidenceHeadRow,
+): Promise<string | undefined> {
+  if (last !== undefined && head.last_sequence < last.store_sequence) return 'head_below_anchor'
+  let start = { after: 0, digest: null as string | null }
+  if (head.removed_through > 0) {
+    const boundary = await readBoundary(office.store.db)
+    const isGood =
+      boundary?.removed_through_sequence === head.removed_through &&
+      (await verifyReceived(asReceived(retentionCheckpointForm, boundary), [office.signer.publicKey])).ok
+    if (!isGood) return 'anchored_entry_missing'
+    start = { after: head.removed_through, digest: boundary.last_removed_entry_digest }
+  }
+  if (last !== undefined && last.store_sequence > start.after) {
+    const [row] = await readLines(office.store.db, {
+      after: last.store_sequence - 1,
+      through: last.store_sequence,
+      limit: 1,
+    })
+    if (row === undefined) return 'anchored_entry_missing'
+    const found = await office.evidence.inspector.links(office, {
+      after: last.store_sequence - 1,
+      // What the anchored entry says of its predecessor; whether that is true is not the anchor's matter.
+      digest: readEventLine(row.line)?.entry.prev_entry_digest ?? null,
+      through: last.store_sequence,
+    })
+    if (!('digest' in found) || found.digest !== last.entry_digest) return 'anchor_mismatch'
+    start = { after: last.store_sequence, digest: last.entry_digest }
+  }
+  const run = await office.evidence.inspector.links(office, { ...start, through: head.last_sequence })
+  if (!('digest' in run)) return 'entry_mismatch'
+  return run.digest === head.last_digest ? undefined : 'head_mismatch'
+}
+
+async function signAnchor(office: Office, last: StoreAnchor | undefined, head: EvidenceHeadRow): Promise<StoreAnchor> {
+  const now = office.clock.now()
+  const earliest = last === undefined ? now : instantOf(last.anchored_at)
+  const facts = {
+    sovereign_id: office.genesis.network_name,
+    store_sequence: head.last_sequence,
+    entry_digest: head.last_digest ?? '',
+    anchored_at: writeInstant(now < earliest ? earliest : now),
+    issued_by: office.signer.keyId,
+  }
+  const sealed = await sealForm(office, storeAnchorForm, draftStoreAnchor(facts, last))
+  faultPoint('anchor-signed')
+  return sealed
+}
+
+/** Undefined when another instance was faster and did not cover this head: then everything is asked anew. */
+async function keepAnchor(
+  office: Office,
+  previous: AnchorRow | undefined,
+  anchor: StoreAnchor,
+  cause: JsonObject,
+  lease: Lease | undefined,
+): Promise<AnchorOutcome | undefined> {
+  const { anchor_sequence, store_sequence, anchored_at } = anchor
+  const outcome = await office.store.transact(async (tx): Promise<AnchorOutcome | undefined> => {
+    if (lease !== undefined) await checkLease(tx, lease)
+    await office.store.lockHead(tx, 'evidence-anchors')
+    const latest = await findLatestAnchor(tx)
+    if (latest?.anchor_sequence !== previous?.anchor_sequence)
+      return latest !== undefined && latest.store_sequence >= store_sequence
+        ? { status: 'unchanged', text: latest.anchor_json }
+        : undefined
+    const text = writeJson(asJson(anchor))
+    await insertAnchor(tx, {
+      anchor_sequence,
+      store_sequence,
+      anchor_json: text,
+      anchored_at: writeSortable(instantOf(anchored_at)),
+    })
+    faultPoint('anchor-stored')
+    await recordAudit(tx, office, {
+      type: 'evidence_anchored',
+      details: { anchor_sequence, store_sequence, ...cause },
+    })
+    return { status: 'anchored', text }
+  })
+  faultPoint('anchor-committed')
+  return outcome
+}
+
+async function refuse(
+  office: Office,
+  last: StoreAnchor | undefined,
+  head: EvidenceHeadRow,
+  reason: string,
+  cause: JsonObject,
+): Promise<AnchorOutcome> {
+  const details = {
+    anchor_sequence: last?.anchor_sequence ?? null,
+    store_sequence: head.last_sequence,
+    reason,
+    ...cause,
+  }
+  await recordAudit(office.store.db, office, { type: 'evidence_anchor_refused', details })
+  return { status: 'refused', reason }
+}

@@ -1,0 +1,72 @@
+import { Refusal } from '@chancery/contract'
+import { Batcher } from '@chancery/service-kit'
+import type { Office } from '../../office.ts'
+import { UnknownOutcome } from '../../store/database.ts'
+import type { StoredAnswer } from '../../store/idempotency.ts'
+import { translateStoreError } from '../../store/open.ts'
+import { AnchorWatch } from './anchor.job.ts'
+import { appendTogether } from './append.ts'
+import type { AppendItem } from './append.ts'
+import { Inspector } from './inspector.ts'
+
+/** As many as share one transaction (reliability 6). */
+const MAX_ITEMS = 100
+const MAX_WAITING = 2000
+
+/** Where records wait for the chain: whatever arrives while a batch commits shares the next transaction. */
+export class EvidenceDesk {
+  readonly inspector = new Inspector()
+  readonly #anchors = new AnchorWatch()
+  #appends: Batcher<AppendItem, StoredAnswer> | undefined
+
+  /** Answers once the item's own batch is committed; throws its refusal, or 503 when the store could not take it. */
+  async append(office: Office, item: AppendItem): Promise<StoredAnswer> {
+    this.#appends ??= new Batcher((items) => this.#run(office, items), { maxItems: MAX_ITEMS, maxWaiting: MAX_WAITING })
+    try {
+      return await this.#appends.add(item)
+    } catch (error) {
+      if (error instanceof Refusal) throw error
+      const details = error instanceof UnknownOutcome ? { outcome: 'unknown' } : {}
+      throw new Refusal('evidence_store_unavailable', details, { cause: error })
+    }
+  }
+
+  /** For entries that were appended while no anchor could be made. */
+  async anchorNow(office: Office): Promise<void> {
+    if (office.settings.evidenceStore) await this.#anchors.runNow(office)
+  }
+
+  async close(): Promise<void> {
+    await this.#appends?.close()
+    await this.#anchors.close()
+    await this.inspector.close()
+  }
+
+  async #run(office: Office, items: readonly AppendItem[]): Promise<(StoredAnswer | Error)[]> {
+    const outcomes = await this.#runApart(office, items)
+    this.#anchors.wake(office)
+    return outcomes
+  }
+
+  /**
+   * A record the database itself will not have must not take the others with it: they are then tried one by one. Not
+   * so when the database is gone, nor when nobody knows what became of the batch.
+   */
+  async #runApart(office: Office, items: readonly AppendItem[]): Promise<(StoredAnswer | Error)[]> {
+    try {
+      return await appendTogether(office, items)
+    } catch (error) {
+      const isLost = error instanceof UnknownOutcome || translateStoreError(error) !== undefined
+      if (isLost || items.length === 1 || !(error instanceof Error)) throw error
+      office.log.warn('a batch of evidence was refused by the database', { items: items.length, error })
+      const outcomes: (StoredAnswer | Error)[] = []
+      for (const item of items)
+        outcomes.push(
+          ...(await appendTogether(office, [item]).catch((alone: unknown) => [
+            alone instanceof Error ? alone : new Error('not appended', { cause: alone }),
+          ])),
+        )
+      return outcomes
+    }
+  }
+}

@@ -1,0 +1,225 @@
+import { randomUUID } from 'node:crypto'
+import {
+  asJson,
+  boundaryDecisionForm,
+  canonicalJson,
+  contextDigest,
+  executionEvidenceForm,
+  isJsonObject,
+  justificationForm,
+  policySetDigest,
+  readJson,
+  seconds,
+  signForm,
+  writeInstant,
+} from '@chancery/protocol'
+import type {
+  BoundaryDecision,
+  ContextRecord,
+  ExecutionEvidence,
+  JsonObject,
+  JustificationProof,
+  Signer,
+} from '@chancery/protocol'
+import { ManualClock, accepted, startTestAuthority, testSigner } from '@chancery/testkit'
+import type { TestAnswer, TestAuthority, TestAuthorityOptions } from '@chancery/testkit'
+import { sql } from 'kysely'
+import { recordDecision } from './index.ts'
+
+export const START = '2026-01-02T03:04:05.678Z'
+export const CAPABILITY = 'secret.rotate'
+
+/** A signed decision as the deciding routes make them, and what the store keeps beside it. */
+export interface MadeForTest {
+  readonly decision: BoundaryDecision
+  readonly context: ContextRecord
+  readonly proof: JustificationProof
+}
+
+/** An authority with its store on, a clock by hand, and one executor whose key is registered. */
+export async function openStoreDesk(options: TestAuthorityOptions = {}) {
+  const clock = options.clock instanceof ManualClock ? options.clock : new ManualClock(START)
+  const settings = {
+    EVIDENCE_STORE: 'on',
+    NA_ANCHOR_INTERVAL_SECONDS: '0',
+    NA_CLOCK_CHECK: 'off',
+    NA_GENESIS_WINDOW: 'warn',
+    ...options.settings,
+  }
+  const na = await startTestAuthority({ ...options, clock, settings })
+  const executor = await testSigner('rotator-key-1', 'executor')
+  const register = (key: Signer, sovereign = 'rotator'): Promise<TestAnswer> =>
+    na.as('privileged')('POST', '/admin/evidence/executor-keys', {
+      key_id: key.keyId,
+      public_key: key.publicKey,
+      executor_sovereign_id: sovereign,
+    })
+  if (options.database === undefined) accepted(await register(executor), 201)
+  return {
+    na,
+    clock,
+    executor,
+    register,
+    get: (path: string) => na.as('standard')('GET', path),
+    post: (path: string, body: JsonObject, as = 'privileged') => na.as(as)('POST', path, body),
+    submit: (evidence: unknown) =>
+      na.request('POST', '/evidence/execution', {
+        body: evidence === undefined ? {} : { evidence: evidence as JsonObject },
+      }),
+    decide: (facts?: DecisionWishes) => decide(na, clock, facts),
+    /** Signed by the registered executor unless another key is given. */
+    evidence: (decision: BoundaryDecision, more: Partial<ExecutionEvidence> = {}, key: Signer = executor) =>
+      signEvidence(decision, more, key),
+    lines: async () => (await na.as('standard')('GET', '/admin/evidence/export')).text.split('\n').slice(0, -1),
+    report: async () => accepted(await na.as('standard')('GET', '/admin/evidence/verify')),
+    stop: () => na.stop(),
+  }
+}
+
+export interface DecisionWishes {
+  readonly vendor?: string
+  readonly capability?: string
+  readonly authorized?: boolean
+  readonly parameters?: JsonObject
+  readonly withProof?: boolean
+}
+
+/** Made by hand with the authority's own key, since the deciding routes are another feature's matter. */
+export async function makeDecision(
+  na: TestAuthority,
+  clock: ManualClock,
+  wishes: DecisionWishes,
+): Promise<MadeForTest> {
+  const { vendor = 'vendor-1', capability = CAPABILITY, authorized = true, parameters = {} } = wishes
+  const made = writeInstant(clock.now())
+  const attestation_id = randomUUID()
+  const context: ContextRecord = {
+    context_id: randomUUID(),
+    agreement_id: attestation_id,
+    parent_kind: 'attestation',
+    requester_sovereign_id: vendor,
+    provider_sovereign_id: na.genesis.network_name,
+    requested_capability: capability,
+    request_parameters: parameters,
+    requested_at: made,
+    context_freshness_seq: 0,
+    attributes: {},
+    attestation_id,
+  }
+  const decision: BoundaryDecision = {
+    decision_id: randomUUID(),
+    context_id: context.context_id,
+    agreement_id: attestation_id,
+    authorized,
+    denial_reason: authorized ? null : 'capability out of scope',
+    gate_results: [{ gate_name: 'capability_check', passed: authorized, detail: 'by hand' }],
+    decision_made_at: made,
+    decision_valid_until: writeInstant(clock.now() + seconds(300)),
+    operator_sovereign_id: na.genesis.network_name,
+    freshness_proof: null,
+    policy_binding: {
+      policies: [],
+      policy_set_digest: policySetDigest([]),
+      gate_evaluations: [],
+      context_digest: contextDigest(context),
+      registry_gate_types: [],
+      resolution_status: 'resolved',
+      resolution_failure: null,
+    },
+    attestation_binding: {
+      attestation_id,
+      subject_id: vendor,
+      issuer_sovereign_id: na.genesis.network_name,
+      attestation_digest: null,
+      revocation_seq_checked: 0,
+    },
+    signature: null,
+  }
+  const proof: JustificationProof = {
+    proof_id: randomUUID(),
+    decision_id: decision.decision_id,
+    trace: {
+      trace_id: randomUUID(),
+      decision_id: decision.decision_id,
+      agreement_id: attestation_id,
+      operator_sovereign_id: na.genesis.network_name,
+      traced_at: made,
+      entries: [],
+      short_circuited_at: authorized ? null : 'capability_check',
+      final_authorized: authorized,
+    },
+    proof_issued_at: made,
+    issuer_sovereign_id: na.genesis.network_name,
+    signature: null,
+  }
+  const { signer } = na.office
+  return {
+    context,
+    decision: await signForm(boundaryDecisionForm, decision, signer),
+    proof: await signForm(justificationForm, proof, signer),
+  }
+}
+
+async function decide(na: TestAuthority, clock: ManualClock, wishes: DecisionWishes = {}): Promise<MadeForTest> {
+  const made = await makeDecision(na, clock, wishes)
+  await recordDecision(na.office, {
+    decision: made.decision,
+    context: made.context,
+    ...(wishes.withProof === false ? {} : { proof: made.proof }),
+    events: [],
+    attempt: undefined,
+    answer: { status: 201, text: canonicalJson(asJson(made.decision)) },
+  })
+  return made
+}
+
+async function signEvidence(
+  decision: BoundaryDecision,
+  more: Partial<ExecutionEvidence>,
+  key: Signer,
+): Promise<ExecutionEvidence> {
+  const draft: ExecutionEvidence = {
+    evidence_id: randomUUID(),
+    sequence_no: 1,
+    decision_id: decision.decision_id,
+    context_id: decision.context_id,
+    agreement_id: decision.agreement_id,
+    executor_sovereign_id: 'rotator',
+    executed_capability: CAPABILITY,
+    execution_parameters: { secret_version: '7' },
+    executed_at: decision.decision_made_at,
+    outcome: 'success',
+    outcome_detail: null,
+    prev_evidence_digest: null,
+    signature: null,
+    ...more,
+  }
+  return signForm(executionEvidenceForm, draft, key)
+}
+
+/** The parsed lines of an export. */
+export function parseLines(lines: readonly string[]): readonly JsonObject[] {
+  return lines.map((line) => {
+    const event = readJson(line)
+    if (!isJsonObject(event)) throw new Error('a line is not an object')
+    return event
+  })
+}
+
+/** `3 payload_digest_mismatch` for every failure of a report. */
+export function failuresOf(report: JsonObject): readonly string[] {
+  const failures = report['failures'] as readonly { readonly store_sequence: number | null; readonly reason: string }[]
+  return failures.map(({ store_sequence, reason }) => `${store_sequence} ${reason}`)
+}
+
+/** Does what only the owner of the database can: takes the guard away and changes rows. */
+export async function forgeRows(na: TestAuthority, ...statements: readonly string[]): Promise<void> {
+  const { store } = na.office
+  await store.transact(async (tx) => {
+    const off =
+      store.backend === 'postgres'
+        ? ['alter table evidence_entries disable trigger user']
+        : ['drop trigger evidence_entries_fixed', 'drop trigger evidence_entries_kept']
+    for (const statement of [...off, ...statements]) await sql.raw(statement).execute(tx)
+  })
+}

@@ -1,0 +1,329 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { JsonFloat, canonicalJson, readReceived, recordDigest, writeInstant } from '@chancery/protocol'
+import { executionEvidenceForm, instantOf, seconds } from '@chancery/protocol'
+import type { BoundaryDecision, ExecutionEvidence, JsonObject } from '@chancery/protocol'
+import { accepted, detailsOf, eventsOf, refused, startTestAuthority, testSigner } from '@chancery/testkit'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { failuresOf, openStoreDesk, parseLines } from './evidence.suite.ts'
+
+let desk: Awaited<ReturnType<typeof openStoreDesk>>
+let open: BoundaryDecision
+beforeAll(async () => {
+  desk = await openStoreDesk()
+  open = (await desk.decide()).decision
+})
+afterAll(() => desk.stop())
+
+/** SHA-256 of sorted compact JSON, by other means than the product's; enough for ASCII records of whole numbers. */
+function digest(value: unknown): string {
+  const sorted = (part: unknown): unknown => {
+    if (Array.isArray(part)) return part.map(sorted)
+    if (typeof part !== 'object' || part === null) return part
+    const members = Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1))
+    return Object.fromEntries(members.map(([name, each]) => [name, sorted(each)]))
+  }
+  return createHash('sha256')
+    .update(JSON.stringify(sorted(value)))
+    .digest('hex')
+}
+const linkOf = (record: JsonObject): string => recordDigest(readReceived(executionEvidenceForm, record))
+const rejections = async (): Promise<number> => Number(accepted(await desk.get('/admin/evidence/status'))['rejections'])
+
+describe('POST /evidence/execution', () => {
+  describe('201', () => {
+    it('answers with the entry as stored, linked to the one before it, and audits it', async () => {
+      const { decision } = await desk.decide()
+      const record = await desk.evidence(decision, {
+        resource_id: 'kv/api {key}',
+        resource_action: 'create',
+        resource_sequence: 1,
+      })
+      const sent = await desk.submit(record)
+      const answer = accepted(sent, 201)
+      const lines = parseLines(await desk.lines())
+      const [before, last] = lines.slice(-2)
+      expect(answer).toEqual({ entry: last?.['entry'], entry_digest: last?.['entry_digest'], status: 'recorded' })
+      expect(answer['entry']).toEqual({
+        store_sequence: lines.length,
+        entry_kind: 'execution',
+        recorded_at: '2026-01-02T03:04:05.678000Z',
+        payload_digest: digest(record),
+        prev_entry_digest: before?.['entry_digest'],
+        decision_id: decision.decision_id,
+        context_id: decision.context_id,
+        vendor_id: 'vendor-1',
+        attestation_id: decision.agreement_id,
+        capability: 'secret.rotate',
+        outcome: 'success',
+        evidence_id: record.evidence_id,
+        executor_sovereign_id: 'rotator',
+        exec_sequence_no: 1,
+        resource_id: 'kv/api {key}',
+        resource_action: 'create',
+        resource_sequence: 1,
+      })
+      expect(answer['entry_digest']).toBe(digest(answer['entry']))
+      const events = await eventsOf(desk.na, sent)
+      expect(events.map((event) => event['event_type'])).toEqual(['evidence_recorded'])
+      expect(detailsOf(events[0])).toMatchObject({
+        evidence_id: record.evidence_id,
+        decision_id: decision.decision_id,
+        resource_id: 'kv/api {key}',
+        store_sequence: lines.length,
+      })
+    })
+
+    it('keeps the payload as received: null members, floats and umlauts included', async () => {
+      const { decision } = await desk.decide()
+      const record = await desk.evidence(decision, {
+        execution_parameters: { whole: 90, real: new JsonFloat(90), text: 'Zürich' },
+      })
+      const sent = { ...record, resource_id: null, resource_action: null, resource_sequence: null }
+      accepted(await desk.submit(sent), 201)
+      const payload = parseLines(await desk.lines()).at(-1)?.['payload']
+      expect(canonicalJson(payload ?? null)).toBe(canonicalJson(sent))
+    })
+
+    it('goes on in both chains, each by its own digest', async () => {
+      const resource = { resource_id: 'chain', resource_action: 'rotate' } as const
+      const { decision } = await desk.decide()
+      const first = await desk.evidence(decision, { ...resource, resource_sequence: 1 })
+      accepted(await desk.submit(first), 201)
+      const link = linkOf(first)
+      expect(link).toBe(digest(Object.fromEntries(Object.entries(first).filter(([name]) => name !== 'signature'))))
+      const second = await desk.evidence(decision, { sequence_no: 2, prev_evidence_digest: link })
+      accepted(await desk.submit(second), 201)
+      const other = (await desk.decide()).decision
+      const third = await desk.evidence(other, { ...resource, resource_sequence: 2, prev_resource_digest: link })
+      accepted(await desk.submit(third), 201)
+      expect(failuresOf(await desk.report())).toEqual([])
+    })
+
+    it('takes both ends of the decision window', async () => {
+      for (const end of ['decision_made_at', 'decision_valid_until'] as const) {
+        const { decision } = await desk.decide()
+        accepted(await desk.submit(await desk.evidence(decision, { executed_at: decision[end] })), 201)
+      }
+    })
+  })
+
+  describe('200', () => {
+    it('calls the identical record a duplicate, with the entry it has, and appends nothing', async () => {
+      const { decision } = await desk.decide()
+      const record = await desk.evidence(decision)
+      const first = accepted(await desk.submit(record), 201)
+      const count = (await desk.lines()).length
+      const repeated = await desk.submit({ ...record, resource_id: null, prev_resource_digest: null })
+      const again = accepted(repeated)
+      expect(again).toEqual({ ...first, status: 'duplicate' })
+      expect((await desk.lines()).length).toBe(count)
+      expect((await eventsOf(desk.na, repeated)).map((event) => event['event_type'])).toEqual(['evidence_duplicate'])
+    })
+  })
+
+  describe('400', () => {
+    it.each([undefined, null, [], 'x', 5])('refuses evidence that is no object: %j', async (evidence) => {
+      const before = await rejections()
+      refused(await desk.submit(evidence), 400, 'invalid_evidence')
+      expect(await rejections()).toBe(before)
+    })
+  })
+
+  describe('409', () => {
+    it('refuses another record under an id, or at a position, that is taken', async () => {
+      const { decision } = await desk.decide()
+      const record = await desk.evidence(decision, {
+        resource_id: 'taken',
+        resource_action: 'create',
+        resource_sequence: 1,
+      })
+      accepted(await desk.submit(record), 201)
+      const second = { sequence_no: 2, prev_evidence_digest: linkOf(record) }
+      const sameId = await desk.evidence(decision, { ...second, evidence_id: record.evidence_id })
+      refused(await desk.submit(sameId), 409, 'evidence_conflict')
+      refused(await desk.submit({ ...record, signature: null }), 409, 'evidence_conflict')
+      refused(await desk.submit(await desk.evidence(decision)), 409, 'evidence_conflict')
+      const place = { resource_id: 'taken', resource_action: 'update', resource_sequence: 1 } as const
+      refused(await desk.submit(await desk.evidence(decision, { ...second, ...place })), 409, 'evidence_conflict')
+    })
+  })
+
+  describe('422', () => {
+    const shift = (time: string, micros: bigint): string => writeInstant(instantOf(time) + micros)
+    const wrong: readonly [string, string, (d: BoundaryDecision) => Promise<JsonObject>][] = [
+      ['a missing member', 'evidence_malformed', async (d) => without(await desk.evidence(d), 'outcome_detail')],
+      ['no signature member', 'evidence_malformed', async (d) => without(await desk.evidence(d), 'signature')],
+      ['an unknown member', 'evidence_malformed', async (d) => ({ ...(await desk.evidence(d)), more: 1 })],
+      [
+        'a member in the signature',
+        'evidence_malformed',
+        async (d) => {
+          const record = await desk.evidence(d)
+          return { ...record, signature: { ...record.signature, more: 1 } as JsonObject }
+        },
+      ],
+      [
+        'sequence_no 1.0',
+        'evidence_malformed',
+        async (d) => ({ ...(await desk.evidence(d)), sequence_no: new JsonFloat(1) }),
+      ],
+      ['sequence_no 0', 'evidence_malformed', (d) => desk.evidence(d, { sequence_no: 0 })],
+      ['an unknown outcome', 'evidence_malformed', async (d) => ({ ...(await desk.evidence(d)), outcome: 'done' })],
+      ['a part of a resource', 'evidence_malformed', (d) => desk.evidence(d, { resource_id: 'r' })],
+      ['a link without a resource', 'evidence_malformed', (d) => desk.evidence(d, { prev_resource_digest: 'x' })],
+      ['a control character in an id', 'evidence_malformed', (d) => desk.evidence(d, { evidence_id: 'a\u0000b' })],
+      ['no signature', 'evidence_invalid_signature', async (d) => ({ ...(await desk.evidence(d)), signature: null })],
+      ['an unknown key', 'evidence_unknown_executor', async (d) => desk.evidence(d, {}, await testSigner('nobody'))],
+      [
+        'a key of another executor',
+        'evidence_unknown_executor',
+        (d) => desk.evidence(d, { executor_sovereign_id: 'x' }),
+      ],
+      [
+        'another key under the same id',
+        'evidence_invalid_signature',
+        async (d) => desk.evidence(d, {}, await testSigner('rotator-key-1', 'other')),
+      ],
+      [
+        'a change after signing',
+        'evidence_invalid_signature',
+        async (d) => ({ ...(await desk.evidence(d)), outcome: 'failure' }),
+      ],
+      ['an unknown decision', 'evidence_decision_not_found', (d) => desk.evidence(d, { decision_id: randomUUID() })],
+      ['another context', 'evidence_decision_mismatch', (d) => desk.evidence(d, { context_id: 'other' })],
+      ['another agreement', 'evidence_decision_mismatch', (d) => desk.evidence(d, { agreement_id: 'other' })],
+      [
+        'a time before',
+        'evidence_outside_decision_window',
+        (d) => desk.evidence(d, { executed_at: shift(d.decision_made_at, -1n) }),
+      ],
+      [
+        'a time behind',
+        'evidence_outside_decision_window',
+        (d) => desk.evidence(d, { executed_at: shift(d.decision_valid_until, 1n) }),
+      ],
+      ['another capability', 'evidence_capability_mismatch', (d) => desk.evidence(d, { executed_capability: 'x' })],
+      ['a skipped position', 'evidence_chain_gap', (d) => desk.evidence(d, { sequence_no: 2 })],
+      ['a false link', 'evidence_chain_mismatch', (d) => desk.evidence(d, { prev_evidence_digest: '0'.repeat(64) })],
+      [
+        'a skipped place of a resource',
+        'resource_chain_gap',
+        (d) => desk.evidence(d, { resource_id: 'n', resource_action: 'create', resource_sequence: 2 }),
+      ],
+      [
+        'a false link of a resource',
+        'resource_chain_mismatch',
+        (d) =>
+          desk.evidence(d, {
+            resource_id: 'n',
+            resource_action: 'create',
+            resource_sequence: 1,
+            prev_resource_digest: 'x',
+          }),
+      ],
+      [
+        'a secret',
+        'evidence_secret_material',
+        (d) => desk.evidence(d, { execution_parameters: { a: [{ 'Api-Key': 1 }] } }),
+      ],
+    ]
+
+    it.each(wrong)('refuses %s with %s, keeps no payload and audits it', async (_name, code, make) => {
+      const [before, count] = [await rejections(), (await desk.lines()).length]
+      const record = await make(open)
+      const answer = await desk.submit(record)
+      refused(answer, 422, code)
+      expect(await rejections()).toBe(before + 1)
+      expect((await desk.lines()).length).toBe(count)
+      const events = await eventsOf(desk.na, answer)
+      expect(events.map((each) => each['event_type'])).toEqual(['evidence_rejected'])
+      const event = detailsOf(events[0])
+      expect(event).toMatchObject({ code, executor_sovereign_id: record['executor_sovereign_id'] })
+      const row = await desk.na.office.store.db
+        .selectFrom('evidence_rejections')
+        .selectAll()
+        .where('rejection_id', '=', String(event['rejection_id']))
+        .executeTakeFirstOrThrow()
+      expect(Object.keys(row)).not.toContain('payload')
+      expect(row.submitted_digest).toMatch(/^[0-9a-f]{64}$/)
+      expect(JSON.stringify([row, event])).not.toContain('secret_version')
+    })
+
+    it('refuses what rests on a denied decision', async () => {
+      const { decision } = await desk.decide({ authorized: false })
+      refused(await desk.submit(await desk.evidence(decision)), 422, 'evidence_decision_denied')
+    })
+
+    it('refuses a retired key for new records and still knows its old ones', async () => {
+      const key = await testSigner('short-lived')
+      accepted(await desk.register(key), 201)
+      const { decision } = await desk.decide()
+      const record = await desk.evidence(decision, {}, key)
+      accepted(await desk.submit(record), 201)
+      accepted(await desk.post('/admin/evidence/executor-keys/short-lived/retire', {}))
+      expect(accepted(await desk.submit(record))['status']).toBe('duplicate')
+      const next = await desk.evidence(decision, { sequence_no: 2, prev_evidence_digest: linkOf(record) }, key)
+      refused(await desk.submit(next), 422, 'evidence_unknown_executor')
+      expect(failuresOf(await desk.report())).toEqual([])
+    })
+
+    const orders: readonly [string, string, Partial<ExecutionEvidence>][] = [
+      [
+        'mismatch before window',
+        'evidence_decision_mismatch',
+        { context_id: 'x', executed_at: '2020-01-01T00:00:00Z' },
+      ],
+      [
+        'window before capability',
+        'evidence_outside_decision_window',
+        { executed_capability: 'x', executed_at: '2020-01-01T00:00:00Z' },
+      ],
+      ['capability before gap', 'evidence_capability_mismatch', { executed_capability: 'x', sequence_no: 5 }],
+      [
+        'gap before resource gap',
+        'evidence_chain_gap',
+        { sequence_no: 5, resource_id: 'q', resource_action: 'create', resource_sequence: 5 },
+      ],
+      [
+        'resource gap before secrets',
+        'resource_chain_gap',
+        { execution_parameters: { pem: 1 }, resource_id: 'q', resource_action: 'create', resource_sequence: 5 },
+      ],
+    ]
+    it.each(orders)('decides %s', async (_name, code, more) => {
+      refused(await desk.submit(await desk.evidence(open, more)), 422, code)
+    })
+
+    it('shortens the names it keeps of a refused record', async () => {
+      const record = { ...(await desk.evidence(open)), evidence_id: 'e'.repeat(3000), more: 1 }
+      const answer = await desk.submit(record)
+      refused(answer, 422, 'evidence_malformed')
+      const event = detailsOf((await eventsOf(desk.na, answer))[0])
+      expect(event['evidence_id']).toBe('e'.repeat(256))
+    })
+  })
+
+  describe('404', () => {
+    it('knows nothing of a store that is off, whoever asks', async () => {
+      const off = await startTestAuthority()
+      try {
+        refused(await off.request('POST', '/evidence/execution', { body: {} }), 404, 'evidence_store_disabled')
+        refused(await off.request('GET', '/admin/evidence/status'), 404, 'evidence_store_disabled')
+        refused(await off.as('privileged')('GET', '/admin/evidence/status'), 404, 'evidence_store_disabled')
+      } finally {
+        await off.stop()
+      }
+    })
+  })
+})
+
+it('lets a decision be over while its evidence is still taken', async () => {
+  const { decision } = await desk.decide()
+  desk.clock.advance(3600)
+  const executed_at = writeInstant(instantOf(decision.decision_made_at) + seconds(299))
+  accepted(await desk.submit(await desk.evidence(decision, { executed_at })), 201)
+})
+
+function without(record: JsonObject, name: string): JsonObject {
+  return Object.fromEntries(Object.entries(record).filter(([each]) => each !== name))
+}

@@ -1,0 +1,70 @@
+import { Refusal } from '@chancery/contract'
+import {
+  FormError,
+  canonicalJson,
+  isJsonObject,
+  member,
+  readSubmittedEvidence,
+  receivedBytes,
+  sha256Hex,
+  submissionDigest,
+  verifySignature,
+} from '@chancery/protocol'
+import type { ExecutionEvidence, JsonObject, Received } from '@chancery/protocol'
+import { jsonText } from '@chancery/service-kit'
+import type { Answer, Call } from '@chancery/service-kit'
+import { causedBy } from '../../audit/record.ts'
+import type { Office } from '../../office.ts'
+import type { AppendItem, RejectedNames } from './append.ts'
+import { findExecutorKeys } from './lookups.ts'
+
+/**
+ * POST /evidence/execution
+ * What was done on the strength of a decision. The signature is verified before the chain is locked; everything that
+ * depends on the store is judged under the lock, in the order of protocol/trust-operations 6.5.
+ */
+export async function execution(call: Call, office: Office): Promise<Answer> {
+  const evidence = member(call.body, 'evidence')
+  if (!isJsonObject(evidence)) throw new Refusal('invalid_evidence')
+  const { status, text } = await office.evidence.append(office, await readSubmission(office, evidence, causedBy(call)))
+  return jsonText(text, status)
+}
+
+async function readSubmission(office: Office, evidence: JsonObject, cause: JsonObject): Promise<AppendItem> {
+  const payload = canonicalJson(evidence)
+  const names = namesOf(evidence, payload)
+  let received: Received<ExecutionEvidence>
+  try {
+    received = readSubmittedEvidence(evidence)
+  } catch (error) {
+    if (error instanceof FormError) return { kind: 'rejection', code: 'evidence_malformed', names, cause }
+    throw error
+  }
+  const verifiedUnder = await verifyBefore(office, received)
+  return { kind: 'execution', received, sameAs: submissionDigest(received), verifiedUnder, payload, names, cause }
+}
+
+/** Outside the lock, since it costs most of the work. Keys never change under their id, so the verdict stays true. */
+async function verifyBefore(office: Office, received: Received<ExecutionEvidence>): Promise<string | undefined> {
+  const { signature } = received.record
+  if (signature === null) return undefined
+  const [key] = await findExecutorKeys(office.store.db, [signature.key_id])
+  if (key === undefined) return undefined
+  return (await verifySignature(key.public_key, receivedBytes(received), signature.sig)) ? key.public_key : ''
+}
+
+/** As far as they can be read, whatever else is wrong; cut, since they are the caller's texts. */
+function namesOf(evidence: JsonObject, payload: string): RejectedNames {
+  const text = (name: string): string | null => {
+    const value = member(evidence, name)
+    // A column cannot hold a NUL, and half a character is none.
+    return typeof value === 'string' ? value.replaceAll('\u0000', '').slice(0, 256).toWellFormed() : null
+  }
+  return {
+    submitted_digest: sha256Hex(payload),
+    evidence_id: text('evidence_id'),
+    decision_id: text('decision_id'),
+    resource_id: text('resource_id'),
+    executor_sovereign_id: text('executor_sovereign_id'),
+  }
+}

@@ -1,0 +1,196 @@
+import {
+  AnchorChecker,
+  FormError,
+  StoreChecker,
+  readEventLine,
+  readInstant,
+  readJson,
+  readReceived,
+  reportJson,
+  retentionCheckpointForm,
+  storeAnchorForm,
+  writeSortable,
+} from '@chancery/protocol'
+import type {
+  CheckedLine,
+  JsonObject,
+  RetentionCheckpoint,
+  StoreAnchor,
+  StoreKeys,
+  StoreReport,
+} from '@chancery/protocol'
+import type { Tx } from '../../store/database.ts'
+import { readEvidenceHead } from '../../store/evidence-chain.ts'
+import type { EvidenceHeadRow } from '../../store/evidence-chain.ts'
+import { findLatestCheckpoint, listAnchors, listExecutorKeys } from './store.ts'
+import type { EntryRow } from './store.ts'
+
+/** Whose store is inspected; all an inspection may believe. */
+export interface StoreIdentity {
+  readonly publicKey: string
+  readonly sovereign: string
+}
+
+const PAGE = 500
+const MAX_ROUNDS = 3
+
+/**
+ * The whole store against protocol/trust-operations 6.9. Rows are read page by page and only their lines are believed;
+ * a column that says something else than its line is a failure of its own.
+ */
+export async function inspectStore(db: Tx, identity: StoreIdentity): Promise<JsonObject> {
+  for (let round = 1; ; round += 1) {
+    const head = await readEvidenceHead(db)
+    const { checker, anchors } = await openChecker(db, identity)
+    await feedRows(db, checker, { after: head.removed_through, through: head.last_sequence })
+    checkEnd(checker, head)
+    const report = await checker.finish()
+    const { removed_through } = await readEvidenceHead(db)
+    // Retention went on meanwhile: what was missing may only have been removed.
+    if (removed_through === head.removed_through || round === MAX_ROUNDS)
+      return reportJson(report, { anchors: anchors.report() })
+  }
+}
+
+/** The entries behind the boundary up to a place, digests and signatures included. */
+export async function inspectPrefix(db: Tx, identity: StoreIdentity, through: number): Promise<StoreReport> {
+  const head = await readEvidenceHead(db)
+  const keys = await readKeys(db, identity)
+  const checker = new StoreChecker({ keys, scope: 'store', boundary: await readBoundary(db) })
+  await feedRows(db, checker, { after: head.removed_through, through })
+  return checker.finish()
+}
+
+/** Some lines that were already read, as a view shows them. */
+export async function inspectView(
+  db: Tx,
+  identity: StoreIdentity,
+  lines: readonly string[],
+  resource: string | undefined,
+): Promise<StoreReport> {
+  const keys = await readKeys(db, identity)
+  const boundary = await readBoundary(db)
+  const asked = resource === undefined ? {} : { resource }
+  const checker = new StoreChecker({ keys, scope: 'view', boundary, ...asked })
+  for (const line of lines) await checker.add(line)
+  return checker.finish()
+}
+
+/** Links, digests and payload digests of a run; gives the first place that does not hold, or the digest at its end. */
+export async function inspectLinks(
+  db: Tx,
+  run: { readonly after: number; readonly digest: string | null; readonly through: number },
+): Promise<{ readonly broken: number } | { readonly digest: string | null }> {
+  let [sequence, digest] = [run.after, run.digest]
+  for await (const row of readRows(db, run)) {
+    const event = readEventLine(row.line)
+    const isNext =
+      event?.canonical === true &&
+      event.entry.store_sequence === sequence + 1 &&
+      event.entry.prev_entry_digest === digest &&
+      event.claimedDigest === event.entryDigest &&
+      event.payloadDigest === event.entry.payload_digest
+    if (!isNext) return { broken: sequence + 1 }
+    sequence += 1
+    digest = event.entryDigest
+  }
+  return sequence === run.through ? { digest } : { broken: sequence + 1 }
+}
+
+async function openChecker(
+  db: Tx,
+  identity: StoreIdentity,
+): Promise<{ readonly checker: StoreChecker; readonly anchors: AnchorChecker }> {
+  const keys = await readKeys(db, identity)
+  const anchors = await AnchorChecker.open(await readAnchors(db), keys.authority, identity.sovereign)
+  return { checker: new StoreChecker({ keys, scope: 'store', boundary: await readBoundary(db), anchors }), anchors }
+}
+
+export async function readKeys(db: Tx, { publicKey }: StoreIdentity): Promise<StoreKeys> {
+  const executors = new Map((await listExecutorKeys(db)).map((key) => [key.key_id, key]))
+  return { authority: [publicKey], executor: (key_id) => executors.get(key_id) }
+}
+
+/** The latest checkpoint. One that cannot be read covers nothing, and the store then does not begin where it should. */
+export async function readBoundary(db: Tx): Promise<RetentionCheckpoint | undefined> {
+  const row = await findLatestCheckpoint(db)
+  if (row === undefined) return undefined
+  try {
+    return readReceived(retentionCheckpointForm, readJson(row.checkpoint_json)).record
+  } catch (error) {
+    if (error instanceof FormError) return undefined
+    throw error
+  }
+}
+
+async function readAnchors(db: Tx): Promise<readonly StoreAnchor[]> {
+  const anchors: StoreAnchor[] = []
+  for (;;) {
+    const rows = await listAnchors(db, anchors.at(-1)?.anchor_sequence ?? 0, PAGE)
+    anchors.push(...rows.map((row) => readReceived(storeAnchorForm, readJson(row.anchor_json)).record))
+    if (rows.length < PAGE) return anchors
+  }
+}
+
+async function* readRows(
+  db: Tx,
+  { after, through }: { readonly after: number; readonly through: number },
+): AsyncGenerator<EntryRow> {
+  let last = after
+  for (;;) {
+    const rows = await db
+      .selectFrom('evidence_entries')
+      .selectAll()
+      .where('store_sequence', '>', last)
+      .where('store_sequence', '<=', through)
+      .orderBy('store_sequence')
+      .limit(PAGE)
+      .execute()
+    yield* rows
+    last = rows.at(-1)?.store_sequence ?? through
+    if (rows.length < PAGE) return
+  }
+}
+
+async function feedRows(
+  db: Tx,
+  checker: StoreChecker,
+  run: { readonly after: number; readonly through: number },
+): Promise<void> {
+  for await (const row of readRows(db, run)) {
+    const checked = await checker.add(row.line)
+    const column = checked === undefined ? undefined : findFalseColumn(row, checked)
+    if (column !== undefined) checker.blame(row.store_sequence, 'entry_digest_mismatch', `column ${column}`)
+  }
+}
+
+/** The store must end where its head row says: rows missing at the end leave no gap behind. */
+function checkEnd(checker: StoreChecker, head: EvidenceHeadRow): void {
+  if (checker.lastSequence !== head.last_sequence) checker.blame(checker.lastSequence + 1, 'store_sequence_gap', 'head')
+  else if (head.last_sequence > head.removed_through && checker.lastDigest !== head.last_digest)
+    checker.blame(head.last_sequence, 'store_chain_break', 'head')
+}
+
+const COPIED = [
+  'store_sequence',
+  'entry_kind',
+  'decision_id',
+  'vendor_id',
+  'attestation_id',
+  'capability',
+  'outcome',
+  'evidence_id',
+  'exec_sequence_no',
+  'resource_id',
+  'resource_sequence',
+] as const
+
+/** A false column would hide an entry from search, or let a position be taken twice. */
+function findFalseColumn(row: EntryRow, checked: CheckedLine): string | undefined {
+  const { entry } = checked
+  const copied = COPIED.find((name) => row[name] !== entry[name])
+  if (copied !== undefined) return copied
+  if (row.entry_digest !== checked.entryDigest) return 'entry_digest'
+  if (row.record_digest !== checked.recordDigest) return 'record_digest'
+  return row.recorded_at === writeSortable(readInstant(entry.recorded_at) ?? 0n) ? undefined : 'recorded_at'
+}

@@ -1,0 +1,160 @@
+import { Refusal } from '@chancery/contract'
+import {
+  asJson,
+  draftRetentionCheckpoint,
+  readEventLine,
+  retentionCheckpointForm,
+  writeInstant,
+  writeJson,
+  writeSortable,
+} from '@chancery/protocol'
+import type { Instant, JsonObject, ResourceHead, RetentionCheckpoint } from '@chancery/protocol'
+import { recordAudit } from '../../audit/record.ts'
+import { faultPoint } from '#faults'
+import type { Office } from '../../office.ts'
+import { sealForm } from '../../signing/seal.ts'
+import type { Tx } from '../../store/database.ts'
+import { lockEvidenceHead, readEvidenceHead } from '../../store/evidence-chain.ts'
+import type { EvidenceHeadRow } from '../../store/evidence-chain.ts'
+import { checkLease } from '../../store/leases.ts'
+import type { Lease } from '../../store/leases.ts'
+import { AppendBatch } from './append.ts'
+import { readBoundary } from './inspection.ts'
+import { findPrefix, isTouchedSince } from './prefix.ts'
+import type { Prefix } from './prefix.ts'
+import { insertCheckpoint, keepRemovedHeads, moveBoundary, readLines } from './store.ts'
+import { sweep } from './sweep.job.ts'
+
+export interface RetentionRun {
+  readonly lease: Lease
+  readonly now: Instant
+  readonly cutoff: Instant
+  readonly cause: JsonObject
+}
+
+/**
+ * Removes a verified prefix (protocol/trust-operations 6.11): found and verified outside any lock, then the signed
+ * boundary is kept and entered into the chain in one short transaction, which hides the prefix at once. Rows go
+ * afterwards, some at a time; a crash in between leaves nothing but work for the next sweep.
+ */
+export async function removePrefix(office: Office, run: RetentionRun): Promise<string> {
+  for (;;) {
+    const head = await readEvidenceHead(office.store.db)
+    const prefix = await findPrefix(office.store.db, head, run)
+    faultPoint('retention-found')
+    if (prefix.through <= head.removed_through) return removeNothing(office, run)
+    await verifyPrefix(office, prefix)
+    faultPoint('retention-verified')
+    const checkpoint = await keepBoundary(office, run, head, prefix)
+    if (checkpoint === undefined) continue
+    faultPoint('retention-committed')
+    await sweep(office, run.lease)
+    return `{"removed_count":${checkpoint.removed_count},"checkpoint":${writeJson(asJson(checkpoint))}}`
+  }
+}
+
+async function removeNothing(office: Office, run: RetentionRun): Promise<string> {
+  const details = { checkpoint_id: null, removed_count: 0, removed_through_sequence: null, ...run.cause }
+  await recordAudit(office.store.db, office, { type: 'evidence_retention_applied', details })
+  return '{"removed_count":0,"checkpoint":null}'
+}
+
+/** Nothing may vanish behind a signature that would not have verified before. */
+async function verifyPrefix(office: Office, prefix: Prefix): Promise<void> {
+  const { failures } = await office.evidence.inspector.prefix(office, prefix.through)
+  if (failures.length > 0) throw new Refusal('conflict', { reason: 'store_verification_failed' })
+}
+
+/** Undefined when a decision of the prefix got another entry meanwhile: then the prefix is looked for anew. */
+async function keepBoundary(
+  office: Office,
+  run: RetentionRun,
+  before: EvidenceHeadRow,
+  prefix: Prefix,
+): Promise<RetentionCheckpoint | undefined> {
+  const previous = await readBoundary(office.store.db)
+  const heads = await gatherHeads(office.store.db, previous, before.removed_through, prefix.through)
+  const checkpoint = await signCheckpoint(office, run, before, prefix.through, previous, heads.all)
+  faultPoint('retention-signed')
+  return office.store.transact(async (tx) => {
+    await checkLease(tx, run.lease)
+    const head = await lockEvidenceHead(office.store, tx)
+    if (head.removed_through !== before.removed_through) return undefined
+    if (await isTouchedSince(tx, prefix.readThrough, prefix.through)) return undefined
+    const text = writeJson(asJson(checkpoint))
+    await insertCheckpoint(tx, {
+      removed_through_sequence: prefix.through,
+      checkpoint_id: checkpoint.checkpoint_id,
+      checkpoint_json: text,
+      created_at: writeSortable(run.now),
+    })
+    await keepRemovedHeads(tx, heads.changed)
+    await moveBoundary(tx, prefix.through)
+    const batch = new AppendBatch(office, head)
+    batch.appendCheckpoint(checkpoint)
+    const { checkpoint_id, removed_count, removed_through_sequence } = checkpoint
+    const details = { checkpoint_id, removed_count, removed_through_sequence, ...run.cause }
+    batch.tell({ type: 'evidence_retention_applied', details })
+    await batch.keep(tx)
+    faultPoint('retention-stored')
+    return checkpoint
+  })
+}
+
+interface Heads {
+  readonly all: ReadonlyMap<string, ResourceHead>
+  readonly changed: readonly (ResourceHead & { readonly resource_id: string })[]
+}
+
+/** The heads of the previous checkpoint, overwritten by the last removed record of each resource. */
+async function gatherHeads(
+  db: Tx,
+  previous: RetentionCheckpoint | undefined,
+  after: number,
+  through: number,
+): Promise<Heads> {
+  const all = new Map(Object.entries(previous?.resource_heads ?? {}))
+  const changed = new Map<string, ResourceHead & { readonly resource_id: string }>()
+  for (let last = after; last < through;) {
+    const rows = await db
+      .selectFrom('evidence_entries')
+      .select(['store_sequence', 'resource_id', 'resource_sequence', 'record_digest'])
+      .where('store_sequence', '>', last)
+      .where('store_sequence', '<=', through)
+      .orderBy('store_sequence')
+      .limit(5000)
+      .execute()
+    for (const { resource_id, resource_sequence, record_digest } of rows) {
+      if (resource_id === null || resource_sequence === null || record_digest === null) continue
+      all.set(resource_id, { resource_sequence, record_digest })
+      changed.set(resource_id, { resource_id, resource_sequence, record_digest })
+    }
+    last = rows.at(-1)?.store_sequence ?? through
+  }
+  return { all, changed: [...changed.values()] }
+}
+
+async function signCheckpoint(
+  office: Office,
+  run: RetentionRun,
+  before: EvidenceHeadRow,
+  through: number,
+  previous: RetentionCheckpoint | undefined,
+  heads: ReadonlyMap<string, ResourceHead>,
+): Promise<RetentionCheckpoint> {
+  const [last] = await readLines(office.store.db, { after: through - 1, through, limit: 1 })
+  const digest = last === undefined ? undefined : readEventLine(last.line)?.entryDigest
+  if (digest === undefined) throw new Refusal('conflict', { reason: 'store_verification_failed' })
+  const draft = draftRetentionCheckpoint({
+    checkpoint_id: office.ids.uuid(),
+    created_at: writeInstant(run.now),
+    cutoff: writeInstant(run.cutoff),
+    removed_through_sequence: through,
+    last_removed_entry_digest: digest,
+    removed_count: through - before.removed_through,
+    heads,
+    previous_checkpoint_id: previous?.checkpoint_id ?? null,
+    issued_by: office.signer.keyId,
+  })
+  return sealForm(office, retentionCheckpointForm, draft)
+}

@@ -1,0 +1,61 @@
+import { Refusal } from '@chancery/contract'
+import { readInstant, writeSortable } from '@chancery/protocol'
+import type { Query } from '@chancery/service-kit'
+
+/** Largest page of every list here (protocol/trust-operations 6.8). */
+export const MAX_PAGE = 1000
+
+/** Filters that match an envelope field exactly. */
+export const FILTERS = [
+  'vendor_id',
+  'attestation_id',
+  'capability',
+  'resource_id',
+  'outcome',
+  'entry_kind',
+  'decision_id',
+] as const
+export type Filter = (typeof FILTERS)[number]
+
+export interface SearchRequest {
+  readonly filters: Partial<Readonly<Record<Filter, string>>>
+  readonly since: string | undefined
+  readonly until: string | undefined
+  readonly after: number
+  readonly limit: number
+}
+
+export function readSearch(query: Query): SearchRequest {
+  const given = FILTERS.map((name) => [name, query.first(name) ?? ''] as const)
+  return {
+    filters: Object.fromEntries(given.filter(([, value]) => value !== '')),
+    since: readTime(query.first('since')),
+    until: readTime(query.first('until')),
+    after: readWhole(query.first('after_sequence'), 0, Number.MAX_SAFE_INTEGER, 0),
+    limit: readWhole(query.first('limit'), 1, MAX_PAGE, 100),
+  }
+}
+
+/** One page of a list that is numbered without gaps. */
+export function readRun(query: Query, from: string, usual: number): { readonly after: number; readonly limit: number } {
+  return {
+    after: readWhole(query.first(from), 0, Number.MAX_SAFE_INTEGER, 0),
+    limit: readWhole(query.first('limit'), 1, MAX_PAGE, usual),
+  }
+}
+
+function readWhole(text: string | undefined, min: number, max: number, absent: number): number {
+  if (text === undefined) return absent
+  if (!/^(?:0|[1-9][0-9]{0,15})$/.test(text)) throw new Refusal('invalid_page')
+  const value = Number(text)
+  if (!Number.isSafeInteger(value) || value < min || value > max) throw new Refusal('invalid_page')
+  return value
+}
+
+/** In the form of stored columns. A plus that a form encoder turned into a blank is read as the plus it was. */
+function readTime(text: string | undefined): string | undefined {
+  if (text === undefined || text === '') return undefined
+  const instant = readInstant(text.replace(/ (?=\d\d:\d\d$)/, '+'))
+  if (instant === undefined) throw new Refusal('invalid_timestamps')
+  return writeSortable(instant)
+}

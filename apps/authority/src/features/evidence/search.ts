@@ -1,0 +1,21 @@
+import { jsonText } from '@chancery/service-kit'
+import type { Answer } from '@chancery/service-kit'
+import type { OperatorCall } from '../../auth/operator.ts'
+import type { Office } from '../../office.ts'
+import { readEvidenceHead } from '../../store/evidence-chain.ts'
+import { readSearch } from './requests.ts'
+import { searchEntries } from './search-store.ts'
+
+/**
+ * GET /admin/evidence
+ * Stored lines as they are: what was hashed is what is shown.
+ */
+export async function search(call: OperatorCall, office: Office): Promise<Answer> {
+  const request = readSearch(call.query)
+  const { db } = office.store
+  const { removed_through } = await readEvidenceHead(db)
+  const rows = await searchEntries(db, { ...request, after: Math.max(request.after, removed_through) })
+  const next = rows.length === request.limit ? (rows.at(-1)?.store_sequence ?? null) : null
+  const lines = rows.map((row) => row.line).join(',')
+  return jsonText(`{"count":${rows.length},"next_after_sequence":${next},"entries":[${lines}]}`)
+}

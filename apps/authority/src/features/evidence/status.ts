@@ -1,0 +1,35 @@
+import type { JsonObject } from '@chancery/protocol'
+import type { OperatorCall } from '../../auth/operator.ts'
+import type { Office } from '../../office.ts'
+import { readEvidenceHead } from '../../store/evidence-chain.ts'
+import { readAnchor } from './anchor-record.ts'
+import { countActiveExecutorKeys, findLatestAnchor } from './store.ts'
+
+/**
+ * GET /admin/evidence/status
+ * Counts come from the head row: sequences have no gaps, so nothing needs counting.
+ */
+export async function status(_call: OperatorCall, office: Office): Promise<JsonObject> {
+  const { db } = office.store
+  const head = await readEvidenceHead(db)
+  const latest = await findLatestAnchor(db)
+  const anchor = latest === undefined ? undefined : readAnchor(latest)
+  const anchoredThrough = Math.max(anchor?.store_sequence ?? 0, head.removed_through)
+  return {
+    evidence_store: 'on',
+    entries: head.last_sequence - head.removed_through,
+    last_store_sequence: head.last_sequence === 0 ? null : head.last_sequence,
+    rejections: head.rejections,
+    active_executor_keys: await countActiveExecutorKeys(db),
+    retention_checkpoint: head.removed_through === 0 ? null : head.removed_through,
+    latest_anchor:
+      anchor === undefined
+        ? null
+        : {
+            anchor_sequence: anchor.anchor_sequence,
+            store_sequence: anchor.store_sequence,
+            anchored_at: anchor.anchored_at,
+          },
+    unanchored_entries: Math.max(head.last_sequence - anchoredThrough, 0),
+  }
+}

@@ -1,0 +1,79 @@
+import type { JsonValue } from '../canonical/json-value.ts'
+import { closed, integer, nullable, readRecord, required, string } from '../reading/shape.ts'
+import { timestamp } from '../reading/text.ts'
+
+export const ENTRY_KINDS = ['decision', 'justification', 'execution', 'retention_checkpoint'] as const
+export type EntryKind = (typeof ENTRY_KINDS)[number]
+
+/**
+ * The envelope of one stored record (protocol/trust-operations 6.2). Its digest covers all seventeen members; what has
+ * no value is null, never left out.
+ */
+export type EvidenceStoreEntry = {
+  readonly store_sequence: number
+  readonly entry_kind: string
+  readonly recorded_at: string
+  readonly payload_digest: string
+  readonly prev_entry_digest: string | null
+  readonly decision_id: string | null
+  readonly context_id: string | null
+  readonly vendor_id: string | null
+  readonly attestation_id: string | null
+  readonly capability: string | null
+  readonly outcome: string | null
+  readonly evidence_id: string | null
+  readonly executor_sovereign_id: string | null
+  readonly exec_sequence_no: number | null
+  readonly resource_id: string | null
+  readonly resource_action: string | null
+  readonly resource_sequence: number | null
+}
+
+/** What an envelope says about its payload, without its place in the store. */
+export type EntrySubject = Omit<
+  EvidenceStoreEntry,
+  'store_sequence' | 'recorded_at' | 'payload_digest' | 'prev_entry_digest'
+>
+
+const text = required(nullable(string))
+const position = integer(1, Number.MAX_SAFE_INTEGER)
+
+const shape = closed({
+  store_sequence: required(position),
+  entry_kind: required(string),
+  recorded_at: required(timestamp),
+  payload_digest: required(string),
+  prev_entry_digest: text,
+  decision_id: text,
+  context_id: text,
+  vendor_id: text,
+  attestation_id: text,
+  capability: text,
+  outcome: text,
+  evidence_id: text,
+  executor_sovereign_id: text,
+  exec_sequence_no: required(nullable(position)),
+  resource_id: text,
+  resource_action: text,
+  resource_sequence: required(nullable(position)),
+})
+
+export function readEvidenceStoreEntry(value: JsonValue): EvidenceStoreEntry {
+  return readRecord(shape, value)
+}
+
+/** An envelope that names nothing; each kind fills in what its payload says. */
+export const NO_SUBJECT: Omit<EntrySubject, 'entry_kind'> = {
+  decision_id: null,
+  context_id: null,
+  vendor_id: null,
+  attestation_id: null,
+  capability: null,
+  outcome: null,
+  evidence_id: null,
+  executor_sovereign_id: null,
+  exec_sequence_no: null,
+  resource_id: null,
+  resource_action: null,
+  resource_sequence: null,
+}

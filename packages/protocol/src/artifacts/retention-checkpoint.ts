@@ -1,0 +1,59 @@
+import { compareCodePoints } from '../canonical/canonical-json.ts'
+import type { JsonObject } from '../canonical/json-value.ts'
+import { closed, integer, object, required, string } from '../reading/shape.ts'
+import type { Read } from '../reading/shape.ts'
+import { identifier, timestamp } from '../reading/text.ts'
+import { orNull, signedOnceForm, yes } from '../reading/trust-form.ts'
+import type { RecordForm } from '../reading/trust-form.ts'
+import type { Signature } from '../signing/forms.ts'
+
+/** The last removed record of a resource: where its chain goes on. */
+export type ResourceHead = { readonly resource_sequence: number; readonly record_digest: string }
+export type ResourceHeads = { readonly [resource_id: string]: ResourceHead }
+
+/** The signed boundary behind which entries were removed (protocol/trust-operations 6.11). */
+export type RetentionCheckpoint = {
+  readonly checkpoint_id: string
+  readonly created_at: string
+  readonly cutoff: string
+  readonly removed_through_sequence: number
+  readonly last_removed_entry_digest: string
+  readonly removed_count: number
+  readonly resource_heads: ResourceHeads
+  readonly previous_checkpoint_id: string | null
+  readonly issued_by: string
+  readonly signature: Signature | null
+}
+
+const position = integer(1, Number.MAX_SAFE_INTEGER)
+const head: Read<ResourceHead> = closed({ resource_sequence: required(position), record_digest: required(string) })
+
+/** Resource ids are names somebody chose; what stands under each is closed. */
+const heads: Read<ResourceHeads> = (value, field) => {
+  const found = object(value, field)
+  for (const [name, each] of Object.entries(found)) head(each, `${field}.${name}`)
+  return found as JsonObject & ResourceHeads
+}
+
+/** `observation_heads` is reserved: this release writes none, and one that is met is a member it does not know. */
+export const retentionCheckpointForm: RecordForm<RetentionCheckpoint> = signedOnceForm({
+  checkpoint_id: yes(identifier),
+  created_at: yes(timestamp),
+  cutoff: yes(timestamp),
+  removed_through_sequence: yes(position),
+  last_removed_entry_digest: yes(string),
+  removed_count: yes(position),
+  resource_heads: yes(heads),
+  previous_checkpoint_id: orNull(identifier),
+  issued_by: yes(identifier),
+})
+
+export function draftRetentionCheckpoint(
+  facts: Omit<RetentionCheckpoint, 'signature' | 'resource_heads'> & {
+    readonly heads: ReadonlyMap<string, ResourceHead>
+  },
+): RetentionCheckpoint {
+  const { heads: given, ...named } = facts
+  const sorted = [...given].sort(([a], [b]) => compareCodePoints(a, b))
+  return { ...named, resource_heads: Object.fromEntries(sorted), signature: null }
+}

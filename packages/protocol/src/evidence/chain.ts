@@ -1,0 +1,44 @@
+import { canonicalJson } from '../canonical/canonical-json.ts'
+import { sha256Hex } from '../canonical/digest.ts'
+import { asJson } from '../signing/forms.ts'
+import type { EntrySubject, EvidenceStoreEntry } from '../artifacts/evidence-store-entry.ts'
+
+export const EVENT_SCHEMA = 'gm.evidence.event'
+export const EVENT_SCHEMA_VERSION = 1
+
+/** Where the chain ends: the next entry names this digest. */
+export interface StoreHead {
+  readonly store_sequence: number
+  readonly entry_digest: string | null
+}
+
+export const EMPTY_STORE: StoreHead = { store_sequence: 0, entry_digest: null }
+
+/** One entry in its place, with the very line that is stored, exported and served. */
+export interface ChainedEntry {
+  readonly entry: EvidenceStoreEntry
+  readonly entry_digest: string
+  readonly line: string
+}
+
+/** Puts a record behind the head. `payload` is its canonical text, so that nothing is spelled twice. */
+export function chainEntry(head: StoreHead, subject: EntrySubject, payload: string, recorded_at: string): ChainedEntry {
+  const entry: EvidenceStoreEntry = {
+    ...subject,
+    store_sequence: head.store_sequence + 1,
+    recorded_at,
+    payload_digest: sha256Hex(payload),
+    prev_entry_digest: head.entry_digest,
+  }
+  const text = canonicalJson(asJson(entry))
+  const entry_digest = sha256Hex(text)
+  return { entry, entry_digest, line: eventLine(text, entry_digest, payload) }
+}
+
+/**
+ * C(event) from the canonical texts of its parts (protocol/trust-operations 6.7): the names stand in their order, so
+ * the whole is canonical when its parts are.
+ */
+export function eventLine(entry: string, entry_digest: string, payload: string): string {
+  return `{"entry":${entry},"entry_digest":${canonicalJson(entry_digest)},"payload":${payload},"schema":"${EVENT_SCHEMA}","schema_version":${EVENT_SCHEMA_VERSION}}`
+}

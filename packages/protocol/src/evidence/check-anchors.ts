@@ -1,0 +1,132 @@
+import { anchorDigest, storeAnchorForm } from '../artifacts/store-anchor.ts'
+import type { StoreAnchor } from '../artifacts/store-anchor.ts'
+import type { JsonObject } from '../canonical/json-value.ts'
+import { instantOf } from '../reading/text.ts'
+import { asReceived, verifyReceived } from '../signing/received.ts'
+import type { AnchorFailureReason, StoreFinding } from './report.ts'
+
+/** Where a run of entries begins and ends, and whether its beginning is accounted for. */
+export interface AnchoredRun {
+  readonly first: number
+  readonly last: number
+  readonly linked: boolean
+}
+
+export type AnchorFinding = {
+  readonly anchor_sequence: number
+  readonly reason: AnchorFailureReason
+  readonly detail: string
+}
+
+/**
+ * Holds anchors against a run of entries (protocol/trust-operations 6.12). Whoever kept old anchors catches a store
+ * that was rewritten, however well its chain hangs together.
+ */
+export class AnchorChecker {
+  readonly #anchors: readonly StoreAnchor[]
+  readonly #byPlace: ReadonlyMap<number, StoreAnchor>
+  readonly #chain: AnchorFinding[]
+  readonly #seen = new Map<number, boolean>()
+  #run: AnchoredRun = { first: 1, last: 0, linked: true }
+
+  private constructor(anchors: readonly StoreAnchor[], chain: AnchorFinding[]) {
+    this.#anchors = anchors
+    this.#byPlace = new Map(anchors.map((anchor) => [anchor.store_sequence, anchor]))
+    this.#chain = chain
+  }
+
+  /** Anchors in their order; their own chain is judged here. */
+  static async open(
+    anchors: readonly StoreAnchor[],
+    keys: readonly string[],
+    sovereign: string,
+  ): Promise<AnchorChecker> {
+    const found: AnchorFinding[] = []
+    for (const [index, anchor] of anchors.entries()) {
+      const add = (reason: AnchorFailureReason, detail: string): void => {
+        found.push({ anchor_sequence: anchor.anchor_sequence, reason, detail })
+      }
+      const verdict = await verifyReceived(asReceived(storeAnchorForm, anchor), keys)
+      if (!verdict.ok) add('anchor_invalid_signature', verdict.reason)
+      if (anchor.sovereign_id !== sovereign) add('anchor_sovereign_mismatch', 'sovereign_id')
+      checkLink(anchors[index - 1], anchor, add)
+    }
+    return new AnchorChecker(anchors, found)
+  }
+
+  /** An entry of the run and its digest as computed anew. */
+  see(store_sequence: number, digest: string): void {
+    const anchor = this.#byPlace.get(store_sequence)
+    if (anchor !== undefined) this.#seen.set(store_sequence, anchor.entry_digest === digest)
+  }
+
+  /** True when an anchor says that the entry at this place has this digest. */
+  holds(store_sequence: number, digest: string | null): boolean {
+    return digest !== null && this.#byPlace.get(store_sequence)?.entry_digest === digest
+  }
+
+  judge(run: AnchoredRun): StoreFinding[] {
+    this.#run = run
+    const found: StoreFinding[] = this.#chain.map(({ reason, detail, anchor_sequence }) => ({
+      store_sequence: this.#anchors.find((each) => each.anchor_sequence === anchor_sequence)?.store_sequence ?? null,
+      reason,
+      detail: `anchor ${anchor_sequence}: ${detail}`,
+    }))
+    for (const { store_sequence, anchor_sequence } of this.#anchors) {
+      const detail = `anchor ${anchor_sequence}`
+      if (store_sequence > run.last) found.push({ store_sequence, reason: 'export_ends_before_anchor', detail })
+      else if (store_sequence >= run.first && this.#seen.get(store_sequence) === undefined)
+        found.push({ store_sequence, reason: 'anchor_entry_missing', detail })
+      else if (this.#seen.get(store_sequence) === false)
+        found.push({ store_sequence, reason: 'anchor_mismatch', detail })
+    }
+    if (!run.linked && this.#before(run) > 0)
+      found.push({ store_sequence: run.first, reason: 'export_not_linked_to_anchors', detail: 'store_sequence' })
+    return found
+  }
+
+  #before(run: AnchoredRun): number {
+    return this.#anchors.filter((anchor) => anchor.store_sequence < run.first).length
+  }
+
+  /** The `anchors` member of the report; after {@link judge}. */
+  report(): JsonObject {
+    const run = this.#run
+    const matched = [...this.#seen].filter(([, isSame]) => isSame).map(([sequence]) => sequence)
+    const through = matched.length === 0 ? null : Math.max(...matched)
+    return {
+      anchors_checked: this.#anchors.length,
+      anchors_matched: matched.length,
+      anchors_before_export: this.#before(run),
+      anchors_after_export: this.#anchors.filter((anchor) => anchor.store_sequence > run.last).length,
+      linked_start: run.linked,
+      anchored_through_sequence: through,
+      unanchored_entries: run.last - Math.max(through ?? 0, run.first - 1),
+      chain: {
+        verified: this.#chain.length === 0,
+        checked_anchors: this.#anchors.length,
+        first_anchor_sequence: this.#anchors[0]?.anchor_sequence ?? null,
+        last_anchor_sequence: this.#anchors.at(-1)?.anchor_sequence ?? null,
+        anchored_through_sequence: this.#anchors.at(-1)?.store_sequence ?? null,
+        failures: this.#chain,
+      },
+    }
+  }
+}
+
+function checkLink(
+  previous: StoreAnchor | undefined,
+  anchor: StoreAnchor,
+  add: (reason: AnchorFailureReason, detail: string) => void,
+): void {
+  if (previous === undefined) {
+    // Anchors kept elsewhere may begin later than the first; only a first one that names a predecessor is wrong.
+    if (anchor.anchor_sequence === 1 && anchor.previous_anchor_digest !== undefined)
+      add('anchor_chain_break', 'previous_anchor_digest')
+    return
+  }
+  if (anchor.anchor_sequence !== previous.anchor_sequence + 1) add('anchor_sequence_gap', 'anchor_sequence')
+  else if (anchor.previous_anchor_digest !== anchorDigest(previous)) add('anchor_chain_break', 'previous_anchor_digest')
+  if (anchor.store_sequence <= previous.store_sequence) add('anchor_not_increasing', 'store_sequence')
+  if (instantOf(anchor.anchored_at) < instantOf(previous.anchored_at)) add('anchor_not_increasing', 'anchored_at')
+}
