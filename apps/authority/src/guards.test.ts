@@ -21,7 +21,6 @@ const NOT_BUILT_YET = [
   'GET /connectome',
   'GET /atlas',
   'POST /admin/boundary/evaluate',
-  'POST /admin/disclosure/commit',
 ]
 
 /**
@@ -115,6 +114,7 @@ const WHO_MAY_CALL: Readonly<Record<string, Access>> = {
   'POST /boundary/verify': 'public',
   'POST /admin/trust-evidence': 'operator:standard',
   'POST /trust-evidence/verify': 'public',
+  'POST /admin/disclosure/commit': 'operator:standard',
   'POST /admin/disclosure/nullifier': 'operator:standard',
   'POST /disclosure/prove': 'public',
   'POST /disclosure/verify': 'public',
@@ -128,11 +128,7 @@ const WHO_MAY_CALL: Readonly<Record<string, Access>> = {
 }
 
 /** Audit events of the contract that nothing records yet; kept like NOT_BUILT_YET. */
-const NOT_RECORDED_YET = [
-  'boundary_policy_decision_made',
-  'boundary_attestation_decision_made',
-  'capability_commitment_created',
-]
+const NOT_RECORDED_YET = ['boundary_policy_decision_made', 'boundary_attestation_decision_made']
 
 interface Source {
   readonly path: string

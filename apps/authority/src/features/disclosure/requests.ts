@@ -24,6 +24,17 @@ export function readProveRequest(body: JsonObject): ProveRequest {
   return { ...named, commitment: record }
 }
 
+/** protocol/trust-operations 7.2: only whether both are there; what they hold is read in its own order. */
+export function readCommitRequest(body: JsonObject): {
+  readonly items: readonly JsonValue[]
+  readonly presented: JsonValue
+} {
+  const items = body['capabilities']
+  const isList = Array.isArray(items) && items.length > 0 && items.length <= form.MAX_ITEMS
+  if (!isList) throw new Refusal('missing_commit_fields', { field: 'capabilities' })
+  return { items: items as readonly JsonValue[], presented: requirePresent(body, 'agreement', 'missing_commit_fields') }
+}
+
 /** Everything a commitment needs of a list: real names, each once, none that was not agreed (protocol/trust-operations 7.2). */
 export function readCommittable(items: readonly JsonValue[], agreed: readonly string[]): readonly string[] {
   const capabilities = readOr('commit_failed', () => names(items, 'capabilities'))
