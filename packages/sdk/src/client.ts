@@ -8,10 +8,16 @@ import { boundaryPoliciesArea } from './areas/boundary-policies.ts'
 import type { BoundaryPoliciesArea } from './areas/boundary-policies.ts'
 import { connectomeArea } from './areas/connectome.ts'
 import type { ConnectomeArea } from './areas/connectome.ts'
+import { consensusArea } from './areas/consensus.ts'
+import type { ConsensusArea } from './areas/consensus.ts'
 import { crlArea } from './areas/crl.ts'
 import type { CrlArea } from './areas/crl.ts'
 import { dashboardArea } from './areas/dashboard.ts'
 import type { DashboardArea } from './areas/dashboard.ts'
+import { dataUsageArea } from './areas/data-usage.ts'
+import type { DataUsageArea } from './areas/data-usage.ts'
+import { disclosureArea } from './areas/disclosure.ts'
+import type { DisclosureArea } from './areas/disclosure.ts'
 import { enrollmentArea } from './areas/enrollment.ts'
 import type { EnrollmentArea } from './areas/enrollment.ts'
 import { healthArea } from './areas/health.ts'
@@ -69,6 +75,9 @@ export interface Client {
   readonly recognitionTreaties: RecognitionTreatiesArea
   readonly revocationFeeds: RevocationFeedsArea
   readonly boundaryPolicies: BoundaryPoliciesArea
+  readonly disclosure: DisclosureArea
+  readonly consensus: ConsensusArea
+  readonly dataUsage: DataUsageArea
   readonly connectome: ConnectomeArea
   readonly dashboard: DashboardArea
   readonly operatorKeys: OperatorKeysArea
@@ -111,6 +120,9 @@ function toAreas(connection: Connection): Client {
     recognitionTreaties: recognitionTreatiesArea(connection),
     revocationFeeds: revocationFeedsArea(connection),
     boundaryPolicies: boundaryPoliciesArea(connection),
+    disclosure: disclosureArea(connection),
+    consensus: consensusArea(connection),
+    dataUsage: dataUsageArea(connection),
     connectome: connectomeArea(connection),
     dashboard: dashboardArea(connection),
     operatorKeys: operatorKeysArea(connection),

@@ -33,8 +33,11 @@ export type {
   PolicySimulation,
 } from './areas/boundary-policies.ts'
 export type { Atlas, BlastRadius, Connectome, ConnectomeArea } from './areas/connectome.ts'
+export type { AssemblyRequest, ConsensusArea, ConsensusVerdict } from './areas/consensus.ts'
 export type { CrlArea, RevocationForecast, RevocationRequest, RevocationResult } from './areas/crl.ts'
 export type { DashboardArea, DashboardView } from './areas/dashboard.ts'
+export type { DataUsageArea, IntentRequest, LicenseRequest, UsageVerdict, UsageViolation } from './areas/data-usage.ts'
+export type { DisclosureArea, DisclosureVerdict, ProveRequest } from './areas/disclosure.ts'
 export type { Counted, DryRun, RealRun } from './areas/dry-run.ts'
 export type {
   EnrollmentArea,
