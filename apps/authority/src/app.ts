@@ -12,7 +12,7 @@ import {
   systemIds,
   watchProcess,
 } from '@chancery/service-kit'
-import type { Clock, HttpServer, Ids, Limiter, Log, RunningService } from '@chancery/service-kit'
+import type { Clock, HttpServer, Ids, Log, RunningService } from '@chancery/service-kit'
 import { guardFor } from './auth/access.ts'
 import { openNonceBook } from './auth/nonces.ts'
 import { RevokedOperatorKeys } from './auth/operator-keys.ts'
@@ -29,6 +29,7 @@ import { RecognitionPolicyCache } from './features/recognition-policy/cache.ts'
 import { PublicMaterial } from './features/public-material.ts'
 import { StartRefused, loadGenesis } from './genesis.ts'
 import { authorityJobs } from './jobs.ts'
+import { chooseLimiter } from './limiter.ts'
 import { createMetrics } from './metrics.ts'
 import type { Office } from './office.ts'
 import type { AuthoritySettings } from './settings.ts'
@@ -40,7 +41,6 @@ import type { Store } from './store/database.ts'
 import { stampReader } from './store/heads.ts'
 import { migrate } from './store/migrate.ts'
 import { openStore, translateStoreError } from './store/open.ts'
-import { DatabaseLimiter } from './store/shared-limiter.ts'
 
 export interface RunningAuthority extends RunningService {
   readonly url: string
@@ -66,6 +66,7 @@ export async function startAuthority(settings: AuthoritySettings, parts: AppPart
   const store = await openMigrated(settings, genesis, signer, clock)
   let serving = true
   const routes = BINDINGS.map((binding) => binding.route)
+  const metrics = createMetrics(routes)
   const office: Office = {
     settings,
     routes,
@@ -78,7 +79,7 @@ export async function startAuthority(settings: AuthoritySettings, parts: AppPart
     nonces: openNonceBook(store),
     operators: settings.operators,
     revokedOperatorKeys: new RevokedOperatorKeys(),
-    limiter: chooseLimiter(settings, store, clock),
+    limiter: chooseLimiter(settings, { store, clock }),
     processLimiter: new MemoryLimiter(clock),
     publicMaterial: new PublicMaterial(),
     enrollment: openEnrollmentDesk(store, clock),
@@ -91,7 +92,7 @@ export async function startAuthority(settings: AuthoritySettings, parts: AppPart
     clock,
     ids,
     log,
-    metrics: createMetrics(routes),
+    metrics,
     readiness: new Coalesced(() => checkReadiness(office)),
     metricsText: new Coalesced(() => office.metrics.registry.render()),
     isServing: () => serving,
@@ -172,15 +173,4 @@ function translate(error: unknown): Refusal | undefined {
   const isBusy = error instanceof LimiterUnavailable || error instanceof BatchOverflow || error instanceof BatchClosed
   const cause = isBusy ? error : translateStoreError(error)
   return cause === undefined ? undefined : new Refusal('service_unavailable', {}, { cause })
-}
-
-function chooseLimiter(settings: AuthoritySettings, store: Store, clock: Clock): Limiter {
-  switch (settings.limiterStore) {
-    case 'memory':
-      return new MemoryLimiter(clock)
-    case 'database':
-      return new DatabaseLimiter(store, clock)
-    case 'redis':
-      throw new StartRefused('RATE_LIMIT_STORE: redis is not part of this release yet, use database')
-  }
 }

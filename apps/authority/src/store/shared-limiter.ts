@@ -1,24 +1,38 @@
 import { WINDOW_SECONDS } from '@chancery/contract'
 import { Batcher, LimiterUnavailable } from '@chancery/service-kit'
 import type { Clock, Limiter } from '@chancery/service-kit'
-import type { Store } from './database.ts'
+import type { Store, WindowHits } from './database.ts'
 
 const WINDOW_MICROS = BigInt(WINDOW_SECONDS) * 1_000_000n
 
+/** Where the hits of all instances are added up. Implementers MUST reject when they could not count. */
+export interface WindowCounts {
+  /** How the readiness document calls it; with something to fall back to, the one that counts now. */
+  readonly name: string
+  /** Adds hits to windows and gives the new totals, in the order of the rows. */
+  add(rows: readonly WindowHits[]): Promise<readonly number[]>
+  /** The total of one window, 0 for a window nobody counted in. */
+  read(bucket: string, windowStart: number): Promise<number>
+  close(): Promise<void>
+}
+
 /**
- * Counts in the database, so that all instances share one window. Hits that arrive while a statement is under way
- * share the next one. When the database cannot count, nobody is let through uncounted.
+ * Counts where all instances can see it, so that they share one window. Hits that arrive while a count is under way
+ * share the next one. When nothing can count, nobody is let through uncounted.
  */
-export class DatabaseLimiter implements Limiter {
-  readonly name = 'database'
-  readonly #store: Store
+export class SharedLimiter implements Limiter {
+  readonly #counts: WindowCounts
   readonly #clock: Clock
   readonly #hits: Batcher<string, number>
 
-  constructor(store: Store, clock: Clock) {
-    this.#store = store
+  constructor(counts: WindowCounts, clock: Clock) {
+    this.#counts = counts
     this.#clock = clock
     this.#hits = new Batcher((buckets) => this.#count(buckets), { maxItems: 200, maxWaiting: 10_000 })
+  }
+
+  get name(): string {
+    return this.#counts.name
   }
 
   async hit(bucket: string, limit: number): Promise<boolean> {
@@ -31,13 +45,7 @@ export class DatabaseLimiter implements Limiter {
 
   async isOver(bucket: string, limit: number): Promise<boolean> {
     try {
-      const row = await this.#store.db
-        .selectFrom('rate_limit_windows')
-        .select('hits')
-        .where('bucket', '=', bucket)
-        .where('window_start', '=', this.#windowStart())
-        .executeTakeFirst()
-      return (row?.hits ?? 0) >= limit
+      return (await this.#counts.read(bucket, this.#windowStart())) >= limit
     } catch (error) {
       throw new LimiterUnavailable(this.name, { cause: error })
     }
@@ -49,6 +57,7 @@ export class DatabaseLimiter implements Limiter {
 
   async close(): Promise<void> {
     await this.#hits.close()
+    await this.#counts.close()
   }
 
   /** One row per bucket; each caller learns which hit of the window it was. */
@@ -57,7 +66,7 @@ export class DatabaseLimiter implements Limiter {
     const sums = new Map<string, number>()
     for (const bucket of buckets) sums.set(bucket, (sums.get(bucket) ?? 0) + 1)
     const rows = [...sums].map(([bucket, hits]) => ({ bucket, windowStart, hits }))
-    const totals = await this.#store.countHits(rows)
+    const totals = await this.#counts.add(rows)
     const next = new Map(rows.map((row, i) => [row.bucket, (totals[i] ?? 0) - row.hits]))
     return buckets.map((bucket) => {
       const position = (next.get(bucket) ?? 0) + 1
@@ -68,6 +77,24 @@ export class DatabaseLimiter implements Limiter {
 
   #windowStart(): number {
     return Number(this.#clock.now() / WINDOW_MICROS) * WINDOW_SECONDS
+  }
+}
+
+/** Windows as rows of the authority's own database. */
+export function databaseCounts(store: Store): WindowCounts {
+  return {
+    name: 'database',
+    add: (rows) => store.countHits(rows),
+    async read(bucket, windowStart) {
+      const row = await store.db
+        .selectFrom('rate_limit_windows')
+        .select('hits')
+        .where('bucket', '=', bucket)
+        .where('window_start', '=', windowStart)
+        .executeTakeFirst()
+      return row?.hits ?? 0
+    },
+    close: async () => undefined,
   }
 }
 
