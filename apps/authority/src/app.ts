@@ -1,5 +1,4 @@
 import { Refusal } from '@chancery/contract'
-import type { GenesisBlock } from '@chancery/protocol'
 import {
   BatchClosed,
   BatchOverflow,
@@ -14,6 +13,7 @@ import {
 } from '@chancery/service-kit'
 import type { Clock, HttpServer, Ids, Log, RunningService } from '@chancery/service-kit'
 import { guardFor } from './auth/access.ts'
+import { KeyringWatch } from './auth/keyring-watch.ts'
 import { openNonceBook } from './auth/nonces.ts'
 import { RevokedOperatorKeys } from './auth/operator-keys.ts'
 import { BINDINGS } from './features.ts'
@@ -28,13 +28,14 @@ import { checkReadiness } from './features/health/readiness.ts'
 import { RecognitionPolicyCache } from './features/recognition-policy/cache.ts'
 import { PublicMaterial } from './features/public-material.ts'
 import { StartRefused, loadGenesis } from './genesis.ts'
+import { checkDurability, checkProcess } from './ha-checks.ts'
 import { authorityJobs } from './jobs.ts'
 import { chooseLimiter } from './limiter.ts'
 import { createMetrics } from './metrics.ts'
 import type { Office } from './office.ts'
 import type { AuthoritySettings } from './settings.ts'
+import { ClockWatch } from './signing/clock-watch.ts'
 import { openSigner } from './signing/key-providers.ts'
-import type { AuthoritySigner } from './signing/signer.ts'
 import { checkStart, claimIdentity } from './start-checks.ts'
 import { UnknownOutcome } from './store/database.ts'
 import type { Store } from './store/database.ts'
@@ -60,13 +61,16 @@ export async function startAuthority(settings: AuthoritySettings, parts: AppPart
   const { block: genesis, text: genesisText } = await loadGenesis(settings.genesisFile)
   const signer = await openSigner(settings.keySource, settings.keyId, log)
   await checkStart(settings, genesis, signer, clock.now(), log)
+  if (settings.haMode) await checkProcess()
   // Said before the database is touched.
   if (settings.limiterStore === 'redis')
     throw new StartRefused('RATE_LIMIT_STORE: redis comes with a later release, use database')
-  const store = await openMigrated(settings, genesis, signer, clock)
+  const store = await openMigrated(settings, { genesis, signer, clock, log })
   let serving = true
   const routes = BINDINGS.map((binding) => binding.route)
   const metrics = createMetrics(routes)
+  const clockWatch = new ClockWatch({ store, clock, log, offset: metrics.clockOffset, enabled: settings.clockCheck })
+  await clockWatch.check()
   const office: Office = {
     settings,
     routes,
@@ -93,6 +97,9 @@ export async function startAuthority(settings: AuthoritySettings, parts: AppPart
     ids,
     log,
     metrics,
+    halts: [clockWatch],
+    clockWatch,
+    keyringWatch: new KeyringWatch(metrics.keyringsDiffer),
     readiness: new Coalesced(() => checkReadiness(office)),
     metricsText: new Coalesced(() => office.metrics.registry.render()),
     isServing: () => serving,
@@ -133,15 +140,14 @@ export async function startAuthority(settings: AuthoritySettings, parts: AppPart
 /** The database, brought up to this release and claimed for this authority; a failure names the setting to look at. */
 async function openMigrated(
   settings: AuthoritySettings,
-  genesis: GenesisBlock,
-  signer: AuthoritySigner,
-  clock: Clock,
+  { genesis, signer, clock, log }: Pick<Office, 'genesis' | 'signer' | 'clock' | 'log'>,
 ): Promise<Store> {
   const { storePlace: place } = settings
   const setting = place.kind === 'sqlite' ? `DB_PATH: ${place.path}` : 'DATABASE_URL: the database'
   let store: Store | undefined
   try {
     store = openStore(place)
+    if (settings.haMode) await checkDurability(store, settings.requireSyncStandby, log)
     await migrate(store, () => clock.now())
     await claimIdentity(store, genesis, signer, clock.now())
     return store

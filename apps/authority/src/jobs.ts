@@ -14,6 +14,8 @@ export function authorityJobs(office: Office): readonly Job[] {
     { name: 'crl-upkeep', everySeconds: 60, run: () => refreshList(office) },
     { name: 'evidence-anchor', everySeconds: 60, run: () => office.evidence.anchorNow(office) },
     { name: 'evidence-sweep', everySeconds: 60, run: (signal) => sweepRemoved(office, signal) },
+    { name: 'clock-check', everySeconds: 30, run: () => office.clockWatch.check() },
+    { name: 'operator-settings', everySeconds: 60, run: () => office.keyringWatch.run(office) },
     { name: 'purge-agents', everySeconds: 30, run: (signal) => purgeAgents(office, signal) },
     { name: 'purge-nonces', everySeconds: 60, run: (signal) => purgeNonces(office.store, office.clock, signal) },
     {

@@ -1,6 +1,6 @@
 import type { Route } from '@chancery/contract'
 import { Metrics, createRequestMetrics } from '@chancery/service-kit'
-import type { Counter, Labelled, RequestMetrics } from '@chancery/service-kit'
+import type { Counter, Gauge, Labelled, RequestMetrics } from '@chancery/service-kit'
 
 /** Numbers the handlers raise; the gauges that are counted from the database belong to features/health/gauges.ts. */
 export interface AuthorityMetrics {
@@ -8,6 +8,8 @@ export interface AuthorityMetrics {
   readonly requests: RequestMetrics
   readonly auditWriteFailures: Counter
   readonly refusalsNotRecorded: Counter
+  readonly clockOffset: Gauge
+  readonly keyringsDiffer: Gauge
   /** What verify routes answered; they leave no row. */
   readonly verifications: Labelled<{ route: readonly string[]; accepted: readonly ['true', 'false'] }, Counter>
 }
@@ -24,6 +26,14 @@ export function createMetrics(routes: readonly Route[]): AuthorityMetrics {
       name: 'chancery_verifications_total',
       help: 'Answers of the verify routes.',
       labels: { route: routes.map((route) => route.id), accepted: ['true', 'false'] as const },
+    }),
+    clockOffset: registry.gauge({
+      name: 'chancery_clock_offset_seconds',
+      help: 'How far this clock is ahead of that of the database.',
+    }),
+    keyringsDiffer: registry.gauge({
+      name: 'chancery_instances_with_other_operators',
+      help: 'Running instances whose operator keys or tiers differ from those of this one.',
     }),
     refusalsNotRecorded: registry.counter({
       name: 'chancery_audit_refusals_not_recorded_total',

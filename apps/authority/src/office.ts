@@ -1,6 +1,7 @@
 import type { Route } from '@chancery/contract'
 import type { GenesisBlock } from '@chancery/protocol'
 import type { Clock, Coalesced, Ids, Limiter, Log } from '@chancery/service-kit'
+import type { KeyringWatch } from './auth/keyring-watch.ts'
 import type { NonceBook } from './auth/nonces.ts'
 import type { OperatorKeyring, RevokedOperatorKeys } from './auth/operator-keys.ts'
 import type { AgentDesk } from './features/agents/desk.ts'
@@ -14,6 +15,8 @@ import type { Readiness } from './features/health/readiness.ts'
 import type { PublicMaterial } from './features/public-material.ts'
 import type { AuthorityMetrics } from './metrics.ts'
 import type { AuthoritySettings } from './settings.ts'
+import type { ClockWatch } from './signing/clock-watch.ts'
+import type { SigningHalt } from './signing/halts.ts'
 import type { AuthoritySigner } from './signing/signer.ts'
 import type { Stamps, Store } from './store/database.ts'
 
@@ -57,6 +60,10 @@ export interface Office {
   readonly metrics: AuthorityMetrics
   /** Shared by all who ask at once: each answer costs a write. */
   readonly readiness: Coalesced<Readiness>
+  /** Why nothing may be signed now, besides the key window. */
+  readonly halts: readonly SigningHalt[]
+  readonly clockWatch: ClockWatch
+  readonly keyringWatch: KeyringWatch
   readonly metricsText: Coalesced<string>
   /** False from the moment the process begins to stop. */
   isServing(): boolean

@@ -92,6 +92,8 @@ export async function startTestAuthority(options: TestAuthorityOptions = {}): Pr
         PORT: '0',
         ...HIGH_LIMITS,
         ...database.settings,
+        // A clock that a test moves is not that of the database.
+        ...(options.clock === undefined ? {} : { NA_CLOCK_CHECK: 'off' }),
         ...options.settings,
       }),
     },

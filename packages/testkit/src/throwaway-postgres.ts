@@ -11,7 +11,8 @@ const run = promisify(execFile)
 export interface ThrowawayPostgres {
   readonly url: string
   readonly port: number
-  start(): Promise<void>
+  /** `more` are server settings for this run. */
+  start(more?: Readonly<Record<string, string>>): Promise<void>
   /** `immediate` is a crash: no checkpoint, recovery at the next start. */
   stop(mode?: 'fast' | 'immediate'): Promise<void>
   remove(): Promise<void>
@@ -33,8 +34,9 @@ export async function startThrowawayPostgres(): Promise<ThrowawayPostgres> {
   const server: ThrowawayPostgres = {
     port,
     url: `postgresql://postgres@127.0.0.1:${port}/postgres`,
-    start: async () => {
-      await asOwner('pg_ctl', ['-D', data, '-l', log, '-o', options, '-w', '-t', '30', 'start'])
+    start: async (more = {}) => {
+      const extra = Object.entries(more).map(([name, value]) => ` -c ${name}=${value}`)
+      await asOwner('pg_ctl', ['-D', data, '-l', log, '-o', options + extra.join(''), '-w', '-t', '30', 'start'])
     },
     stop: async (mode = 'fast') => {
       await asOwner('pg_ctl', ['-D', data, '-m', mode, '-w', 'stop'])

@@ -76,8 +76,8 @@ function refuseBadSignature(office: Office): never {
   throw new Refusal('service_unavailable')
 }
 
-/** After the window of the genesis block nothing new is signed; what is stored is still served (protocol/core 2). */
-export function requireSigningWindow(office: Pick<Office, 'genesis' | 'clock' | 'settings'>): void {
+/** Outside the window of the genesis block (protocol/core 2) and under a halt nothing is signed; what is stored is served. */
+export function requireSigningWindow(office: Pick<Office, 'genesis' | 'clock' | 'settings' | 'halts'>): void {
   if (!mayMakeSignatures(office)) throw new Refusal('service_unavailable')
 }
 
@@ -85,7 +85,9 @@ export function mayMakeSignatures({
   genesis,
   clock,
   settings,
-}: Pick<Office, 'genesis' | 'clock' | 'settings'>): boolean {
+  halts,
+}: Pick<Office, 'genesis' | 'clock' | 'settings' | 'halts'>): boolean {
+  if (halts.some((halt) => halt.isHalted())) return false
   return settings.genesisWindow === 'warn' || isInsideWindow(genesis, clock.now())
 }
 

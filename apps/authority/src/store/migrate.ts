@@ -9,6 +9,7 @@ import { sovereignTrust } from './migrations/0003-sovereign-trust.ts'
 import { boundaryPolicies } from './migrations/0004-boundary-policies.ts'
 import { dataUsage } from './migrations/0005-data-usage.ts'
 import { evidence } from './migrations/0006-evidence.ts'
+import { instances } from './migrations/0007-instances.ts'
 
 /** Column types the engines spell differently. */
 export interface ColumnTypes {
@@ -23,7 +24,15 @@ export interface Migration {
 }
 
 /** Forward only; a released migration is never edited. */
-const MIGRATIONS: readonly Migration[] = [foundation, agents, sovereignTrust, boundaryPolicies, dataUsage, evidence]
+const MIGRATIONS: readonly Migration[] = [
+  foundation,
+  agents,
+  sovereignTrust,
+  boundaryPolicies,
+  dataUsage,
+  evidence,
+  instances,
+]
 
 export const EXPECTED_SCHEMA_VERSION: number = MIGRATIONS.length
 

@@ -182,6 +182,8 @@ export interface Tables {
     status: number
     expires_at: string
   }
+  instances: { instance: string; operator_digest: string; seen_at: string }
+  recoveries: { position: number; recovered_at: string; replay_floor: string }
   rate_limit_windows: { bucket: string; window_start: number; hits: number }
   job_leases: { name: string; holder: string; token: number; acquired_at: string; expires_at: string }
 }

@@ -1,3 +1,4 @@
+import { countSyncStandbys } from '../../ha-checks.ts'
 import type { Office } from '../../office.ts'
 import { findActiveVersion } from '../crl/index.ts'
 
@@ -25,6 +26,12 @@ export function registerGauges(office: Office): void {
     help: 'Active CRL sequence, 0 without one.',
     collect: async () => (await findActiveVersion(db))?.sequence ?? 0,
   })
+  if (office.settings.haMode)
+    registry.gauge({
+      name: 'chancery_sync_standbys',
+      help: 'Standbys of the database that every commit waits for.',
+      collect: () => countSyncStandbys(office.store),
+    })
   registry.gauge({
     name: 'chancery_policy_versions_total',
     help: 'Stored policy versions.',

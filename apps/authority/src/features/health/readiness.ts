@@ -1,6 +1,7 @@
 import { fromBase64, sha256Hex } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import type { Office } from '../../office.ts'
+import { haltReasons } from '../../signing/halts.ts'
 import { mayMakeSignatures } from '../../signing/seal.ts'
 import { EXPECTED_SCHEMA_VERSION, readSchemaVersion } from '../../store/migrate.ts'
 
@@ -22,6 +23,7 @@ export async function checkReadiness(office: Office): Promise<Readiness> {
     mayMakeSignatures(office) &&
     limiterAnswers
   const { signer } = office
+  const halts = haltReasons(office.halts)
   const checks = {
     instance: office.instance,
     ha_mode: office.settings.haMode ? 'on' : 'off',
@@ -32,6 +34,8 @@ export async function checkReadiness(office: Office): Promise<Readiness> {
       fingerprint: sha256Hex(fromBase64(signer.publicKey) ?? new Uint8Array()),
     },
     rate_limiter: office.limiter.name,
+    // Only when there is one: the members of a ready document are fixed.
+    ...(halts.length > 0 ? { signing_halted: halts } : {}),
   }
   return { isReady, checks }
 }
