@@ -1,8 +1,8 @@
 import { member } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
 import type { RefusedError } from '@chancery/sdk'
-
-type Advice = (error: RefusedError) => string
+import { named } from './named-details.ts'
+import type { Advice } from './named-details.ts'
+import { TRUST_ADVICE } from './trust-advice.ts'
 
 /** What to do about a refusal, in one or two sentences; undefined for a code this program does not know. */
 export function adviceFor(error: RefusedError): string | undefined {
@@ -163,19 +163,9 @@ const ADVICE: Readonly<Record<string, Advice>> = {
   ...ENROLLMENT,
   ...AGENTS,
   ...RECOGNITION,
+  ...TRUST_ADVICE,
 }
 
 function wait({ retryAfterSeconds }: RefusedError): string {
   return retryAfterSeconds === undefined ? 'Wait a minute and try again.' : `Wait ${retryAfterSeconds} s and try again.`
 }
-
-function named(details: JsonObject, name: string, otherwise = 'named in the details'): string {
-  const value = member(details, name)
-  const words = Array.isArray(value) ? value : [value]
-  const texts = words.filter((word) => typeof word === 'string' && word !== '')
-  if (texts.length > SHOWN) return `${texts.slice(0, SHOWN).join(', ')} and ${texts.length - SHOWN} more`
-  return texts.length === 0 ? otherwise : texts.join(', ')
-}
-
-/** A thousand unknown ids are in the details of --json; on a screen they would hide the sentence. */
-const SHOWN = 5

@@ -45,5 +45,12 @@ export const IMPLEMENTATIONS: Readonly<Record<string, Load>> = {
   'sovereign inspect': () => import('./commands/federation/inspect.ts'),
   'trust path': () => import('./commands/connectome/trust-path.ts'),
   'federation bootstrap': () => import('./commands/federation/bootstrap.ts'),
+  'agreement offer': () => import('./commands/agreements/offer.ts'),
+  'agreement counter': () => import('./commands/agreements/counter.ts'),
+  'agreement accept': () => import('./commands/agreements/accept.ts'),
+  'agreement verify': () => import('./commands/agreements/verify.ts'),
+  decide: () => import('./commands/boundary/decide.ts'),
+  'trust-evidence build': () => import('./commands/trust-evidence/build.ts'),
+  'trust-evidence verify': () => import('./commands/trust-evidence/verify.ts'),
   completion: () => import('./commands/completion/completion.ts'),
 }

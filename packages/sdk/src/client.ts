@@ -2,8 +2,12 @@ import type { Instant } from '@chancery/protocol'
 import { readBaseUrl } from './address.ts'
 import { agentsArea } from './areas/agents.ts'
 import type { AgentsArea } from './areas/agents.ts'
+import { agreementsArea } from './areas/agreements.ts'
+import type { AgreementsArea } from './areas/agreements.ts'
 import { attestationsArea } from './areas/attestations.ts'
 import type { AttestationsArea } from './areas/attestations.ts'
+import { boundaryArea } from './areas/boundary.ts'
+import type { BoundaryArea } from './areas/boundary.ts'
 import { boundaryPoliciesArea } from './areas/boundary-policies.ts'
 import type { BoundaryPoliciesArea } from './areas/boundary-policies.ts'
 import { connectomeArea } from './areas/connectome.ts'
@@ -36,6 +40,8 @@ import { revocationFeedsArea } from './areas/revocation-feeds.ts'
 import type { RevocationFeedsArea } from './areas/revocation-feeds.ts'
 import { sovereignArea } from './areas/sovereign.ts'
 import type { SovereignArea } from './areas/sovereign.ts'
+import { trustEvidenceArea } from './areas/trust-evidence.ts'
+import type { TrustEvidenceArea } from './areas/trust-evidence.ts'
 import { makeCaller } from './call.ts'
 import type { CallerParts, Connection } from './call.ts'
 import { nodeIdentity } from './node.ts'
@@ -74,10 +80,13 @@ export interface Client {
   readonly recognitionPolicy: RecognitionPolicyArea
   readonly recognitionTreaties: RecognitionTreatiesArea
   readonly revocationFeeds: RevocationFeedsArea
+  readonly agreements: AgreementsArea
+  readonly boundary: BoundaryArea
   readonly boundaryPolicies: BoundaryPoliciesArea
   readonly disclosure: DisclosureArea
   readonly consensus: ConsensusArea
   readonly dataUsage: DataUsageArea
+  readonly trustEvidence: TrustEvidenceArea
   readonly connectome: ConnectomeArea
   readonly dashboard: DashboardArea
   readonly operatorKeys: OperatorKeysArea
@@ -119,10 +128,13 @@ function toAreas(connection: Connection): Client {
     recognitionPolicy: recognitionPolicyArea(connection),
     recognitionTreaties: recognitionTreatiesArea(connection),
     revocationFeeds: revocationFeedsArea(connection),
+    agreements: agreementsArea(connection),
+    boundary: boundaryArea(connection),
     boundaryPolicies: boundaryPoliciesArea(connection),
     disclosure: disclosureArea(connection),
     consensus: consensusArea(connection),
     dataUsage: dataUsageArea(connection),
+    trustEvidence: trustEvidenceArea(connection),
     connectome: connectomeArea(connection),
     dashboard: dashboardArea(connection),
     operatorKeys: operatorKeysArea(connection),

@@ -20,6 +20,22 @@ export type {
   TreatyAttestationVerdict,
 } from './areas/attestations.ts'
 export type {
+  AcceptRequest,
+  AgreementTermsRequest,
+  AgreementVerdict,
+  AgreementVerifyRequest,
+  AgreementsArea,
+  CounterRequest,
+  OfferRequest,
+} from './areas/agreements.ts'
+export type { BoundaryArea, BoundaryContext, BoundaryVerdict, DecideRequest } from './areas/boundary.ts'
+export type {
+  TrustDecision,
+  TrustEvidenceArea,
+  TrustEvidenceRequest,
+  TrustEvidenceVerdict,
+} from './areas/trust-evidence.ts'
+export type {
   ActiveBoundaryPolicies,
   BoundaryPoliciesArea,
   BoundaryPolicyHistory,

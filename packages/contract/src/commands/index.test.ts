@@ -44,6 +44,13 @@ const PATHS = [
   'sovereign inspect',
   'trust path',
   'federation bootstrap',
+  'agreement offer',
+  'agreement counter',
+  'agreement accept',
+  'agreement verify',
+  'decide',
+  'trust-evidence build',
+  'trust-evidence verify',
   'completion',
 ]
 
@@ -98,6 +105,11 @@ describe('commands', () => {
       'treaty revoke',
       'feed import',
       'federation bootstrap',
+      'agreement offer',
+      'agreement counter',
+      'agreement accept',
+      'decide',
+      'trust-evidence build',
     ])
     expect(named('authority start')?.needs).toBe('authority-host')
   })

@@ -1,6 +1,8 @@
 import { agentCommands } from './agents.ts'
+import { agreementCommands } from './agreements.ts'
 import { attestationCommands } from './attestations.ts'
 import { authorityCommands } from './authority.ts'
+import { boundaryCommands } from './boundary.ts'
 import type { Command } from './command.ts'
 import { completionCommands } from './completion.ts'
 import { enrollmentCommands } from './enrollment.ts'
@@ -12,6 +14,7 @@ import { networkPolicyCommands } from './network-policy.ts'
 import { operatorCommands } from './operator.ts'
 import { treatyCommands } from './recognition-treaties.ts'
 import { feedCommands } from './revocation-feeds.ts'
+import { trustEvidenceCommands } from './trust-evidence.ts'
 
 /** Every command, in the order help lists them: first steps first. */
 export const COMMANDS: readonly Command[] = [
@@ -27,5 +30,8 @@ export const COMMANDS: readonly Command[] = [
   ...treatyCommands,
   ...feedCommands,
   ...federationCommands,
+  ...agreementCommands,
+  ...boundaryCommands,
+  ...trustEvidenceCommands,
   ...completionCommands,
 ]

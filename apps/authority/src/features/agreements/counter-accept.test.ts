@@ -55,7 +55,7 @@ const TERMS = {
 const counter = (offer: JsonValue, changes: JsonObject = {}): Promise<TestAnswer> =>
   post('counter', { offer, ...TERMS, ...changes })
 const theirCounter = (offer: JsonObject, changes: ForeignObject = {}, by = bolt): JsonObject =>
-  read(foreignCounter(by, offer as ForeignObject, clock.now(), changes))
+  read(foreignCounter(by, offer, clock.now(), changes))
 
 /** What both routes refuse in an offer. */
 const BAD_OFFERS: readonly (readonly [string, () => JsonObject])[] = [

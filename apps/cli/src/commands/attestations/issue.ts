@@ -1,11 +1,10 @@
-import { resolve } from 'node:path'
-import { isPlainText, writeJson } from '@chancery/protocol'
+import { isPlainText } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import { connectAsOperator } from '../../connection.ts'
 import type { CommandContext, Result } from '../../context.ts'
 import { misuse } from '../../failure.ts'
-import { FOR_ALL, refuseExisting, typed, writeNewFile } from '../../files.ts'
 import { loadJsonObject } from '../../json-file.ts'
+import { keepRecord } from '../../kept-record.ts'
 import { loadPublicKey } from '../../keys.ts'
 import { wholeNumberOrDefault } from '../../numbers.ts'
 import type { Arguments, Options } from '../../options.ts'
@@ -25,15 +24,11 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
     claims: await readClaims(cwd, options),
     ...(key === undefined ? {} : { subject_public_key: await loadPublicKey(cwd, '--public-key', key) }),
   }
-  const out = options.text('out')
-  const file = out === undefined ? undefined : resolve(cwd, out)
-  // Before it is issued: a record nobody kept would still be valid.
-  if (file !== undefined) await refuseExisting([file])
   const connection = await connectAsOperator(context, options)
-  const attestation = await connection.ask((client) => client.attestations.issue(request))
-  if (file !== undefined) await writeNewFile(file, `${writeJson(attestation)}\n`, FOR_ALL)
-  const kept = file === undefined ? '' : `\nWritten to ${typed(cwd, file)}.`
-  return { data: attestation, text: `${style.good('Attested:')}\n${describeAttestation(attestation, style)}${kept}` }
+  const { record, kept } = await keepRecord(cwd, options, () =>
+    connection.ask((client) => client.attestations.issue(request)),
+  )
+  return { data: record, text: `${style.good('Attested:')}\n${describeAttestation(record, style)}${kept}` }
 }
 
 async function readClaims(cwd: string, options: Options): Promise<JsonObject> {

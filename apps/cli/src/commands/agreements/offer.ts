@@ -1,0 +1,32 @@
+import { hours, verdictOf, writeInstant } from '@chancery/protocol'
+import { connectAsOperator } from '../../connection.ts'
+import type { CommandContext, Result } from '../../context.ts'
+import { keepRecord } from '../../kept-record.ts'
+import { wholeNumberOrDefault } from '../../numbers.ts'
+import type { Arguments, Options } from '../../options.ts'
+import { describeTerms, readTerms } from './records.ts'
+
+/** agreement offer: what it prints with --json is the signed offer itself, ready for the other side. */
+export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+  const { style } = context
+  const openHours = wholeNumberOrDefault(options, 'open-hours', 1, 8760)
+  const request = {
+    ...(await readTerms(context, options)),
+    responder_sovereign_id: args.required('responder'),
+    expires_at: writeInstant(context.now() + hours(openHours)),
+  }
+  const connection = await connectAsOperator(context, options)
+  const { record, kept } = await keepRecord(context.cwd, options, () =>
+    connection.ask((client) => client.agreements.offer(request)),
+  )
+  const found = verdictOf(record.offerer_evidence)
+  const verdict = typeof found === 'string' ? found : '-'
+  if (verdict === 'block') context.note('no treaty in force leads to this sovereign: nobody can accept the offer')
+  const more = [
+    ['offer', record.offer_id],
+    ['open until', record.expires_at],
+    ['trust', verdict],
+  ] as const
+  const text = describeTerms(record, record.requested_terms, style, more)
+  return { data: record, text: `${style.good('Offered:')}\n${text}${kept}` }
+}

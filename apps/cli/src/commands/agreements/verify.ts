@@ -1,0 +1,38 @@
+import { connect } from '../../connection.ts'
+import type { CommandContext, Result } from '../../context.ts'
+import type { Arguments, Options } from '../../options.ts'
+import { visible } from '../../output/visible.ts'
+import { loadPublicKeys } from '../../public-keys.ts'
+import { describeTerms, loadAgreement } from './records.ts'
+
+const REASONS: Readonly<Record<string, string>> = {
+  accepted: 'both parties signed it.',
+  missing_offerer_signature: 'nobody signed it.',
+  invalid_offerer_signature: 'no signature is that of a key of the offerer.',
+  missing_responder_signature: 'the responder has not signed it.',
+  invalid_responder_signature: 'no signature is that of a key of the responder.',
+  graph_digest_mismatch: 'the recognition graph has changed since. Give --offerer-key to judge the signatures alone.',
+  unknown_field: 'it holds a signed member this release does not know. Update, or ask who made it.',
+  non_canonical_form: 'a member that must be signed is missing.',
+  terms_mismatch: 'it claims another end than the one that was signed. Do not use it.',
+}
+
+/** agreement verify: a verdict is a result, printed as one; the exit code is 1 when it is no. */
+export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+  const { cwd, style } = context
+  const agreement = await loadAgreement(cwd, args.required('file'))
+  const offerer = await loadPublicKeys(cwd, options, 'offerer-key')
+  const responder = await loadPublicKeys(cwd, options, 'responder-key')
+  const request = {
+    agreement,
+    ...(offerer === undefined ? {} : { offerer_public_keys: offerer }),
+    ...(responder === undefined ? {} : { responder_public_keys: responder }),
+  }
+  const connection = await connect(context, options)
+  const verdict = await connection.ask((client) => client.agreements.verify(request))
+  const title = verdict.accepted ? style.good('Holds:') : style.bad('Does not hold:')
+  const words = REASONS[verdict.reason]
+  const reason = words === undefined ? visible(verdict.reason) : `${words} (${visible(verdict.reason)})`
+  const text = `${title} ${reason}\n${describeTerms(agreement, agreement.agreed_terms, style)}`
+  return { data: verdict, text, exitCode: verdict.accepted ? 0 : 1 }
+}

@@ -1,0 +1,30 @@
+import { connectAsOperator } from '../../connection.ts'
+import type { CommandContext, Result } from '../../context.ts'
+import { loadJsonObject } from '../../json-file.ts'
+import { keepRecord } from '../../kept-record.ts'
+import type { Arguments, Options } from '../../options.ts'
+import { visible } from '../../output/visible.ts'
+import { loadAgreement } from '../agreements/records.ts'
+import { describeDecision } from './describe.ts'
+
+/** decide: a denial is a result, printed as one; the exit code is 1 then, so that a script stops. */
+export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+  const { cwd, style } = context
+  const agreement = await loadAgreement(cwd, args.required('agreement'))
+  const file = options.text('context')
+  const request = {
+    agreement,
+    requested_capability: args.required('capability'),
+    ...(file === undefined ? {} : { context: await loadJsonObject(cwd, file) }),
+  }
+  const connection = await connectAsOperator(context, options)
+  const { record, kept } = await keepRecord(cwd, options, () =>
+    connection.ask((client) => client.boundary.decide(request)),
+  )
+  const title = record.authorized ? style.good('Allowed.') : style.bad(`Denied: ${visible(record.denial_reason ?? '')}`)
+  return {
+    data: record,
+    text: `${title}\n${describeDecision(record, style)}${kept}`,
+    exitCode: record.authorized ? 0 : 1,
+  }
+}

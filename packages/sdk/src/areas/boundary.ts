@@ -1,0 +1,67 @@
+import { boundary } from '@chancery/contract'
+import { boundaryDecisionForm, shape } from '@chancery/protocol'
+import type { AgreementRecord, BoundaryDecision, JsonObject } from '@chancery/protocol'
+import { json, known } from '../answer.ts'
+import type { CallOptions, Connection, WriteOptions } from '../call.ts'
+import { given } from '../given.ts'
+import { signedRecord } from '../signed-record.ts'
+
+/** What may be said about a request (protocol/trust-operations 4.1); the rest the authority knows itself. */
+export interface BoundaryContext {
+  readonly context_id?: string
+  readonly parent_kind?: 'agreement' | 'delegation' | 'direct'
+  readonly requester_sovereign_id?: string
+  readonly provider_sovereign_id?: string
+  readonly request_parameters?: JsonObject
+  readonly context_freshness_seq?: number
+}
+
+export interface DecideRequest {
+  readonly agreement: AgreementRecord
+  readonly requested_capability: string
+  readonly context?: BoundaryContext
+}
+
+/** protocol/trust-operations 4.10. Accepted is not permitted: only `authorized` of an accepted decision is. */
+export type BoundaryVerdict = {
+  readonly accepted: boolean
+  readonly authorized: boolean
+  readonly reason: string
+  readonly decision_id: string
+}
+
+export interface BoundaryArea {
+  /** On the agreement alone, without policies. A denial is an answer, signed. */
+  decide(request: DecideRequest, options?: WriteOptions): Promise<BoundaryDecision>
+  /** Keys default to those of the authority asked. */
+  verify(
+    request: { readonly decision: BoundaryDecision; readonly operator_public_keys?: readonly string[] },
+    options?: CallOptions,
+  ): Promise<BoundaryVerdict>
+}
+
+const word = shape.required(shape.string)
+const flag = shape.required(shape.boolean)
+const readVerdict = known({ accepted: flag, authorized: flag, reason: word, decision_id: word })
+
+export function boundaryArea({ call }: Connection): BoundaryArea {
+  return {
+    decide: ({ context, ...request }, options) =>
+      call({
+        route: boundary.decide,
+        body: given({ ...request, context: context === undefined ? undefined : given({ ...context }) }),
+        idempotencyKey: options?.idempotencyKey,
+        repeatable: options?.idempotencyKey !== undefined,
+        read: json(signedRecord(boundaryDecisionForm)),
+        options,
+      }),
+    verify: (request, options) =>
+      call({
+        route: boundary.verify,
+        body: given({ ...request }),
+        repeatable: true,
+        read: json((value) => readVerdict(value, '')),
+        options,
+      }),
+  }
+}
