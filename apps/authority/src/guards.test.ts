@@ -20,7 +20,6 @@ const NOT_BUILT_YET = [
   'GET /operator-console-static/logo.svg',
   'GET /connectome',
   'GET /atlas',
-  'POST /admin/boundary/evaluate',
 ]
 
 /**
@@ -97,6 +96,7 @@ const WHO_MAY_CALL: Readonly<Record<string, Access>> = {
   'POST /admin/evidence/retention/apply': 'operator:privileged',
   'GET /admin/evidence/anchors': 'operator:standard',
   'POST /admin/evidence/anchors': 'operator:standard',
+  'POST /admin/boundary/evaluate': 'operator:standard',
   'POST /admin/boundary-policies/validate': 'operator:standard',
   'POST /admin/boundary-policies/simulate': 'operator:standard',
   'POST /admin/boundary-policies': 'operator:privileged',
@@ -128,7 +128,7 @@ const WHO_MAY_CALL: Readonly<Record<string, Access>> = {
 }
 
 /** Audit events of the contract that nothing records yet; kept like NOT_BUILT_YET. */
-const NOT_RECORDED_YET = ['boundary_policy_decision_made', 'boundary_attestation_decision_made']
+const NOT_RECORDED_YET: readonly string[] = []
 
 interface Source {
   readonly path: string

@@ -17,6 +17,7 @@ export type AttestationFailure =
 /** What the store holds about the attestation a request names. */
 export interface StoredAttestation {
   readonly attestation_json: string
+  readonly issuer_sovereign_id: string
   readonly status: string
   /** Withdrawn here, or listed in an imported feed of its issuer. */
   readonly isRevoked: boolean
@@ -45,7 +46,8 @@ const UNKNOWN = 'unknown'
 /**
  * The assessment of protocol/trust-operations 4.4. Never an error: an attestation that cannot be used is a reason to
  * deny, and the denial is signed.
- * 1. There is one. 2. It is this record, and we signed it: a row edited behind our back grants nothing.
+ * 1. There is one. 2. It is this record, and we signed it: a row edited behind our back grants nothing, and its columns
+ *    cannot hide a withdrawal by naming another issuer.
  * 3., 4. Nobody withdrew it. 5. The requester is its subject: a borrowed attestation grants nothing.
  */
 export async function assessAttestation(
@@ -56,7 +58,9 @@ export async function assessAttestation(
   const { attestation_id } = asked
   const value = stored === undefined ? undefined : tryJson(stored.attestation_json)
   const attestation = value === undefined ? undefined : tryAttestation(value)
-  const isVerified = attestation?.attestation_id === attestation_id && (await verifyList(attestation, keys))
+  const isThisRow =
+    attestation?.attestation_id === attestation_id && attestation.issuer_sovereign_id === stored?.issuer_sovereign_id
+  const isVerified = isThisRow && (await verifyList(attestation, keys))
   const requester = asked.requester ?? attestation?.subject_id ?? UNKNOWN
   return {
     kind: 'attestation',

@@ -5,7 +5,7 @@ import type { Attestation } from '../artifacts/attestation.ts'
 import { writeJson } from '../canonical/canonical-json.ts'
 import { signList } from '../signing/forms.ts'
 import { assessAttestation } from './attestation-basis.ts'
-import type { AttestationBasis } from './attestation-basis.ts'
+import type { AttestationBasis, StoredAttestation } from './attestation-basis.ts'
 import { gateResults } from './decide.ts'
 import { basisEnd, evaluateBoundary } from './evaluate.ts'
 import type { Evaluation } from './evaluate.ts'
@@ -156,11 +156,18 @@ describe('the attestation basis', () => {
   }
   const assess = async (
     members: Partial<Attestation> = {},
-    stored: { status?: string; isRevoked?: boolean } = {},
+    stored: Partial<StoredAttestation> = {},
     requester?: string,
   ): Promise<AttestationBasis> => {
     const attestation_json = writeJson(await signList({ ...record, ...members }, AUTHORITY))
-    const row = { attestation_json, status: 'active', isRevoked: false, revocationSequence: 7, ...stored }
+    const row = {
+      attestation_json,
+      issuer_sovereign_id: 'acme-net',
+      status: 'active',
+      isRevoked: false,
+      revocationSequence: 7,
+      ...stored,
+    }
     return assessAttestation({ attestation_id: 'att-1', requester }, row, [AUTHORITY.publicKey])
   }
   const decide = (basis: AttestationBasis, context: Partial<ContextFacts> = {}): Evaluation =>
@@ -182,6 +189,7 @@ describe('the attestation basis', () => {
 
   it.each([
     ['another id inside', () => assess({ attestation_id: 'att-2' }), 'attestation_invalid'],
+    ['another issuer in the row', () => assess({}, { issuer_sovereign_id: 'x' }), 'attestation_invalid'],
     ['a withdrawal', () => assess({}, { isRevoked: true }, 'other'), 'attestation_revoked'],
     ['a stored status', () => assess({}, { status: 'suspended' }), 'attestation_revoked'],
     ['a signed status', () => assess({ status: 'suspended' }), 'attestation_revoked'],
@@ -204,7 +212,14 @@ describe('the attestation basis', () => {
   it.each(['not json', '[]', '{}', '{"attestation_id":"att-1"}'])(
     'denies the stored text %s without an error',
     async (attestation_json) => {
-      const stored = { attestation_json, status: 'active', isRevoked: false, revocationSequence: 0 }
+      const issuer_sovereign_id = 'acme-net'
+      const stored = {
+        attestation_json,
+        issuer_sovereign_id,
+        status: 'active',
+        isRevoked: false,
+        revocationSequence: 0,
+      }
       const basis = await assessAttestation({ attestation_id: 'att-1', requester: undefined }, stored, [
         AUTHORITY.publicKey,
       ])

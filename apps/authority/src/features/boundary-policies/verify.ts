@@ -11,7 +11,7 @@ import {
 import type { JsonObject } from '@chancery/protocol'
 import type { Call } from '@chancery/service-kit'
 import type { Office } from '../../office.ts'
-import { readKeyList, readOr } from '../../reading.ts'
+import { readOr, readTrustKeys } from '../../reading.ts'
 import { noteVerdict } from '../verdicts.ts'
 
 /**
@@ -26,8 +26,8 @@ export async function verify(call: Call, office: Office): Promise<JsonObject> {
   const form = checkReceivedForm(received)
   // The type is closed: a member nobody knows is refused before anyone asks who signed it.
   if (!form.ok && form.reason === 'unknown_field') throw new Refusal('invalid_policy')
-  const named = readKeyList(call.body['issuer_public_keys'])
-  const verdict = await verifyReceivedPlainly(received, named.length === 0 ? [office.signer.publicKey] : named)
+  const keys = readTrustKeys(call.body, 'issuer_public_keys', [office.signer.publicKey])
+  const verdict = await verifyReceivedPlainly(received, keys)
   const reason = verdict.ok ? 'valid' : verdict.reason
   noteVerdict(call, office, verdict.ok, reason)
   const { policy_id, version } = received.record

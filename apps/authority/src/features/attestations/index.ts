@@ -1,0 +1,1 @@
+export { findStanding } from './standing.ts'

@@ -1,0 +1,103 @@
+import {
+  basisEnd,
+  boundaryDecisionForm,
+  draftBoundaryDecision,
+  draftJustification,
+  evaluateBoundary,
+  justificationForm,
+  writeJson,
+} from '@chancery/protocol'
+import type {
+  AttestationBasis,
+  AttestationBinding,
+  BoundaryDecision,
+  ContextRecord,
+  Evaluation,
+  JsonObject,
+} from '@chancery/protocol'
+import { jsonText } from '@chancery/service-kit'
+import type { Answer } from '@chancery/service-kit'
+import { causedBy } from '../../audit/record.ts'
+import type { AuditEvent } from '../../audit/record.ts'
+import type { OperatorCall } from '../../auth/operator.ts'
+import type { Office } from '../../office.ts'
+import { requireSigningWindow, sealForm } from '../../signing/seal.ts'
+import { readAttempt } from '../../store/idempotency.ts'
+import { recordDecision } from '../evidence/index.ts'
+import { resolveBasis } from './basis.ts'
+import { readEvaluateRequest } from './requests.ts'
+
+/**
+ * POST /admin/boundary/evaluate
+ * Decides under the active policies. A denial is an answer (201, signed); only a malformed request, or an agreement
+ * nobody can trust, is refused.
+ */
+export async function evaluate(call: OperatorCall, office: Office): Promise<Answer> {
+  const request = readEvaluateRequest(call.body)
+  requireSigningWindow(office)
+  const { basis, contextAt } = await resolveBasis(call, office, request)
+  const policies = await office.boundaryPolicies.read()
+  const now = office.clock.now()
+  const context = contextAt(now)
+  const evaluation = evaluateBoundary({ basis, context, policies, now })
+  const draft = draftBoundaryDecision({
+    decision_id: office.ids.uuid(),
+    context,
+    run: evaluation,
+    operator_sovereign_id: office.genesis.network_name,
+    basisEnds: basisEnd(basis),
+    policy_binding: evaluation.policy_binding,
+    ...(basis.kind === 'attestation' ? { attestation_binding: bindAttestation(basis) } : {}),
+  })
+  const decision = await sealForm(office, boundaryDecisionForm, draft)
+  const traced = { proof_id: office.ids.uuid(), trace_id: office.ids.uuid(), decision, run: evaluation }
+  const proof = await sealForm(office, justificationForm, draftJustification(traced))
+  const event = decisionMade(call, context, decision, evaluation)
+  const text = `{"decision":${writeJson(decision)},"justification_proof":${writeJson(proof)}}`
+  // Kept before it is answered: a decision nobody can find later must never leave.
+  const kept = await recordDecision(office, {
+    decision,
+    context,
+    proof,
+    events: [event],
+    attempt: readAttempt(call, now),
+    answer: { status: 201, text },
+  })
+  return jsonText(kept.text, kept.status)
+}
+
+/** What was looked at, also when it could not be used. */
+function bindAttestation(basis: AttestationBasis): AttestationBinding {
+  return {
+    attestation_id: basis.attestation_id,
+    subject_id: basis.attestation?.subject_id ?? null,
+    issuer_sovereign_id: basis.attestation?.issuer_sovereign_id ?? null,
+    attestation_digest: basis.attestation_digest,
+    revocation_seq_checked: basis.revocation_seq_checked,
+  }
+}
+
+/** Ids, names and codes; never a parameter, an attribute, a claim or another fact (protocol/trust-operations 11). */
+function decisionMade(
+  call: OperatorCall,
+  context: ContextRecord,
+  decision: BoundaryDecision,
+  { policy_binding, steps }: Evaluation,
+): AuditEvent {
+  const { decision_id, context_id, agreement_id, authorized, denial_reason, attestation_binding } = decision
+  const rules: JsonObject = {
+    applied_policies: policy_binding.policies.map((each) => `${each.policy_id}@${each.version}`),
+    failed_gates: steps.filter((step) => !step.passed).map((step) => step.gate_name),
+  }
+  const { requested_capability, requester_sovereign_id } = context
+  if (attestation_binding === undefined) {
+    const { resolution_status, resolution_failure } = policy_binding
+    const named = { decision_id, context_id, agreement_id, requested_capability, authorized }
+    const details = { ...named, ...rules, resolution_status, resolution_failure, ...causedBy(call) }
+    return { type: 'boundary_policy_decision_made', details }
+  }
+  const { attestation_id, subject_id, revocation_seq_checked } = attestation_binding
+  const named = { decision_id, context_id, attestation_id, subject_id, requester_sovereign_id, requested_capability }
+  const details = { ...named, authorized, denial_reason, revocation_seq_checked, ...rules, ...causedBy(call) }
+  return { type: 'boundary_attestation_decision_made', details }
+}
