@@ -2,40 +2,19 @@ import { Kysely, PostgresDialect, sql } from 'kysely'
 import pg from 'pg'
 import { LockTimeout, StoreUnavailable, UnknownOutcome } from './database.ts'
 import type { NonceClaim, RunStatement, Store, WindowHits } from './database.ts'
+import { BEGIN, HonestClient, isRefusedCommit, sqlState } from './honest-client.ts'
 import type { Tables } from './tables.ts'
 import { probeWrite } from './probe-write.ts'
 import { retrying, transactOn } from './transact.ts'
 import type { TransactOptions } from './transact.ts'
 
-const { Client, Pool, types } = pg
-
-/** Said each time: locks are taken before the statement that must see what they waited for, whatever the server's default. */
-const BEGIN = 'begin isolation level read committed'
+const { Pool, types } = pg
 
 /** Sequences and counters; one beyond 2^53 would be rounded in silence otherwise. */
 function readInt8(text: string): number {
   const value = Number(text)
   if (!Number.isSafeInteger(value)) throw new RangeError('an integer column beyond 2^53')
   return value
-}
-
-/**
- * A statement that failed and was caught leaves PostgreSQL's transaction aborted; COMMIT then undoes everything and the
- * driver reports success. Only the command tag tells, so it is looked at here: an undone change is never acknowledged.
- */
-class HonestClient extends Client {
-  // The driver's overloads cannot be written again; what goes in and out stays as it is.
-  override query = ((...args: unknown[]) => {
-    // oxlint-disable-next-line typescript/unbound-method -- applied to this connection in the next line
-    const send = Client.prototype.query as (...given: unknown[]) => unknown
-    const sent = send.apply(this, args)
-    return args[0] === 'commit' && sent instanceof Promise ? sent.then(requireCommitted) : sent
-  }) as pg.Client['query']
-}
-
-function requireCommitted(result: { readonly command: string }): typeof result {
-  if (result.command !== 'COMMIT') throw new StoreUnavailable('the transaction was undone')
-  return result
 }
 
 /** Opens a pool on one PostgreSQL database. Every wait is bounded: connection 1 s, lock 5 s, statement 10 s. */
@@ -166,24 +145,10 @@ function describeUrl(text: string): string {
   return `${url.protocol}//${user}${url.hostname}${port}${url.pathname}`
 }
 
-function sqlState(error: unknown): string | undefined {
-  return error instanceof pg.DatabaseError ? error.code : undefined
-}
-
 /** Serialisation failure and deadlock: the server undid everything. */
 function isRetryable(error: unknown): boolean {
   const state = sqlState(error)
   return state === '40001' || state === '40P01'
-}
-
-/** The server said no: certainly nothing was committed. */
-function isRefusedCommit(error: unknown): boolean {
-  return error instanceof StoreUnavailable || (sqlState(error) !== undefined && !isConnectionLoss(error))
-}
-
-function isConnectionLoss(error: unknown): boolean {
-  const state = sqlState(error) ?? ''
-  return state.startsWith('08') || state.startsWith('57P')
 }
 
 const NETWORK_CODES: ReadonlySet<string> = new Set([

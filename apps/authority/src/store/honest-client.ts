@@ -1,0 +1,91 @@
+import pg from 'pg'
+import { READ_SERVER_RUN, resolveCommit } from './commit-outcome.ts'
+import type { TransactionMark } from './commit-outcome.ts'
+import { StoreUnavailable } from './database.ts'
+
+/** Said each time: locks are taken before the statement that must see what they waited for, whatever the server's default. */
+export const BEGIN = 'begin isolation level read committed'
+
+const { Client } = pg
+
+interface Answer {
+  readonly command: string
+  readonly rows: readonly Record<string, unknown>[]
+}
+
+/**
+ * The driver's client, honest about COMMIT. A statement that failed and was caught leaves PostgreSQL's transaction
+ * aborted; COMMIT then undoes everything and the driver reports success: only the command tag tells. And when the
+ * connection dies during COMMIT, the server is asked what became of it: the caller hears success, a certain failure,
+ * or the error that stands for "unknown".
+ */
+export class HonestClient extends Client {
+  readonly #config: pg.ClientConfig
+  #mark: TransactionMark | undefined
+  #serverRun: string | null | undefined
+
+  constructor(config: pg.ClientConfig = {}) {
+    super(config)
+    this.#config = config
+  }
+
+  // The driver's overloads cannot be written again; what goes in and out stays as it is.
+  override query = ((...args: unknown[]) => {
+    if (args[0] === BEGIN) return this.#begin()
+    const sent = this.#send(...args)
+    return args[0] === 'commit' && sent instanceof Promise ? this.#commit(sent as Promise<Answer>) : sent
+  }) as pg.Client['query']
+
+  #send(...args: unknown[]): unknown {
+    // oxlint-disable-next-line typescript/unbound-method -- applied to this connection in the next line
+    const send = Client.prototype.query as (...given: unknown[]) => unknown
+    return send.apply(this, args)
+  }
+
+  /** One round trip begins the transaction and says its number. */
+  async #begin(): Promise<Answer | undefined> {
+    this.#mark = undefined
+    const run = this.#serverRun === undefined ? `, ${READ_SERVER_RUN} as run` : ''
+    try {
+      const answers = (await this.#send(`${BEGIN}; select pg_current_xact_id()::text as xid${run}`)) as Answer[]
+      const row = answers[1]?.rows[0] ?? {}
+      if (run !== '') this.#serverRun = typeof row['run'] === 'string' ? row['run'] : null
+      this.#mark = { xid: String(row['xid']), serverRun: this.#serverRun ?? null }
+      return answers[0]
+    } catch (error) {
+      // A standby gives no numbers. The block may be open: nobody else gets this connection with it.
+      await (this.#send('rollback') as Promise<unknown>).catch(() => undefined)
+      throw new StoreUnavailable('no transaction could be begun', { cause: error })
+    }
+  }
+
+  async #commit(sent: Promise<Answer>): Promise<Answer> {
+    const mark = this.#mark
+    this.#mark = undefined
+    try {
+      const answer = await sent
+      if (answer.command !== 'COMMIT') throw new StoreUnavailable('the transaction was undone')
+      return answer
+    } catch (error) {
+      if (isRefusedCommit(error) || mark === undefined) throw error
+      const outcome = await resolveCommit(this.#config, mark)
+      if (outcome === 'committed') return { command: 'COMMIT', rows: [] }
+      if (outcome === 'undone') throw new StoreUnavailable('the transaction was undone', { cause: error })
+      throw error
+    }
+  }
+}
+
+/** The server said no: certainly nothing was committed. */
+export function isRefusedCommit(error: unknown): boolean {
+  return error instanceof StoreUnavailable || (sqlState(error) !== undefined && !isConnectionLoss(error))
+}
+
+export function sqlState(error: unknown): string | undefined {
+  return error instanceof pg.DatabaseError ? error.code : undefined
+}
+
+function isConnectionLoss(error: unknown): boolean {
+  const state = sqlState(error) ?? ''
+  return state.startsWith('08') || state.startsWith('57P')
+}

@@ -1,0 +1,86 @@
+import { createServer, connect } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
+
+export type Direction = 'to-server' | 'to-client'
+
+/** What happens to a piece on its way: it goes on, it goes on and then both ends are cut, or they are cut before it. */
+export type Fate = 'pass' | 'pass-then-cut' | 'cut'
+
+/** A TCP relay that breaks connections where a test says. */
+export interface FaultProxy {
+  readonly port: number
+  /** Judges every piece; all pass until it is set. `link` numbers the connections. */
+  judge: (direction: Direction, piece: Buffer, link: number) => Fate
+  /** How long every piece waits. */
+  delayMs: number
+  /** Cuts what is open. */
+  cutAll(): void
+  /** Refuses new connections and cuts the open ones, as a network does that is split. */
+  isolate(isolated: boolean): void
+  close(): Promise<void>
+}
+
+export async function startFaultProxy(target: { readonly host: string; readonly port: number }): Promise<FaultProxy> {
+  const open = new Set<Socket>()
+  let links = 0
+  let isIsolated = false
+  const keep = (socket: Socket): void => {
+    open.add(socket)
+    socket.setNoDelay(true)
+    // A reset is what this proxy is for; the ends notice, nobody else has to.
+    socket.on('error', () => undefined)
+    socket.on('close', () => open.delete(socket))
+  }
+  const server = createServer((client) => {
+    const upstream = connect(target)
+    const link = (links += 1)
+    keep(client)
+    keep(upstream)
+    if (isIsolated) {
+      client.destroy()
+      upstream.destroy()
+      return
+    }
+    const cut = (): void => {
+      client.resetAndDestroy()
+      upstream.resetAndDestroy()
+    }
+    const relay = (from: Socket, to: Socket, direction: Direction): void => {
+      from.on('data', (piece: Buffer) => {
+        const fate = proxy.judge(direction, piece, link)
+        if (fate === 'cut') return cut()
+        const pass = (): void => {
+          // Cut only after the piece has left for the other end.
+          to.write(piece, () => {
+            if (fate === 'pass-then-cut') cut()
+          })
+        }
+        if (proxy.delayMs === 0) pass()
+        else setTimeout(pass, proxy.delayMs)
+      })
+      from.on('end', () => to.end())
+      from.on('close', () => to.destroy())
+    }
+    relay(client, upstream, 'to-server')
+    relay(upstream, client, 'to-client')
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const proxy: FaultProxy = {
+    port: (server.address() as AddressInfo).port,
+    judge: () => 'pass',
+    delayMs: 0,
+    cutAll: () => {
+      for (const socket of open) socket.resetAndDestroy()
+    },
+    isolate: (isolated) => {
+      isIsolated = isolated
+      if (isolated) proxy.cutAll()
+    },
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        proxy.cutAll()
+      }),
+  }
+  return proxy
+}
