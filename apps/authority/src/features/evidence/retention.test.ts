@@ -1,0 +1,205 @@
+import {
+  asReceived,
+  executionEvidenceForm,
+  readReceived,
+  recordDigest,
+  retentionCheckpointForm,
+  verifyReceived,
+} from '@chancery/protocol'
+import type { ExecutionEvidence, JsonObject, RetentionCheckpoint } from '@chancery/protocol'
+import { accepted, detailsOf, eventsOf, refused } from '@chancery/testkit'
+import { sql } from 'kysely'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { failuresOf, forgeRows, openStoreDesk, parseLines } from './evidence.suite.ts'
+import { sweepRemoved } from './sweep.job.ts'
+
+let desk: Awaited<ReturnType<typeof openStoreDesk>>
+beforeEach(async () => {
+  desk = await openStoreDesk()
+})
+afterEach(() => desk.stop())
+
+const DAY = 86_400
+const apply = (body: JsonObject = { older_than_days: 1 }) => desk.post('/admin/evidence/retention/apply', body)
+const linkOf = (record: ExecutionEvidence): string => recordDigest(asReceived(executionEvidenceForm, record))
+const checkpointOf = (answer: JsonObject): RetentionCheckpoint =>
+  readReceived(retentionCheckpointForm, answer['checkpoint'] ?? null).record
+const sequences = async (): Promise<readonly number[]> =>
+  parseLines(await desk.lines()).map((event) => (event['entry'] as { store_sequence: number }).store_sequence)
+const storedRows = async (): Promise<readonly number[]> =>
+  (
+    await desk.na.office.store.db
+      .selectFrom('evidence_entries')
+      .select('store_sequence')
+      .orderBy('store_sequence')
+      .execute()
+  ).map((row) => row.store_sequence)
+
+/** A decision, its justification and one execution of a resource. */
+async function step(resource_sequence: number, previous?: ExecutionEvidence): Promise<ExecutionEvidence> {
+  const { decision } = await desk.decide()
+  const link = previous === undefined ? {} : { prev_resource_digest: linkOf(previous) }
+  const record = await desk.evidence(decision, {
+    resource_id: 'r',
+    resource_action: 'rotate',
+    resource_sequence,
+    ...link,
+  })
+  accepted(await desk.submit(record), 201)
+  return record
+}
+
+describe('POST /admin/evidence/retention/apply', () => {
+  it('200: removes a prefix behind a signed checkpoint; heads and the chain go on', async () => {
+    const one = await step(1)
+    const two = await step(2, one)
+    const before = parseLines(await desk.lines())
+    desk.clock.advance(3 * DAY)
+    const answer = await apply()
+    const checkpoint = checkpointOf(accepted(answer))
+    expect(checkpoint).toMatchObject({
+      removed_through_sequence: 3,
+      removed_count: 3,
+      last_removed_entry_digest: before[2]?.['entry_digest'],
+      created_at: '2026-01-05T03:04:05.678000Z',
+      cutoff: '2026-01-04T03:04:05.678000Z',
+      previous_checkpoint_id: null,
+      resource_heads: { r: { resource_sequence: 1, record_digest: linkOf(one) } },
+      issued_by: 'na-test',
+    })
+    const keys = [desk.na.office.signer.publicKey]
+    expect(await verifyReceived(asReceived(retentionCheckpointForm, checkpoint), keys)).toEqual({ ok: true })
+    const [event] = await eventsOf(desk.na, answer)
+    expect(event?.['event_type']).toBe('evidence_retention_applied')
+    expect(detailsOf(event)).toMatchObject({ removed_count: 3, removed_through_sequence: 3 })
+    expect(await sequences()).toEqual([4, 5, 6, 7])
+    expect(parseLines(await desk.lines()).at(-1)?.['payload']).toEqual(checkpoint)
+    expect(failuresOf(await desk.report())).toEqual([])
+    expect(accepted(await desk.get('/admin/evidence/status'))).toMatchObject({ entries: 4, retention_checkpoint: 3 })
+
+    expect(accepted(await apply())).toEqual({ removed_count: 0, checkpoint: null })
+    await step(3, two)
+    desk.clock.advance(3 * DAY)
+    const second = checkpointOf(accepted(await apply()))
+    expect(second).toMatchObject({
+      removed_through_sequence: 7,
+      removed_count: 4,
+      previous_checkpoint_id: checkpoint.checkpoint_id,
+    })
+    expect(second.resource_heads).toEqual({ r: { resource_sequence: 2, record_digest: linkOf(two) } })
+    expect(failuresOf(await desk.report())).toEqual([])
+  })
+
+  it('200: continues a resource whose records are all removed', async () => {
+    const one = await step(1)
+    await step(2, one)
+    desk.clock.advance(3 * DAY)
+    accepted(await apply())
+    expect(accepted(await desk.get('/admin/evidence/resource-heads/r'))).toMatchObject({ resource_sequence: 2 })
+    const { decision } = await desk.decide()
+    const wrong = await desk.evidence(decision, { resource_id: 'r', resource_action: 'rotate', resource_sequence: 1 })
+    refused(await desk.submit(wrong), 409, 'evidence_conflict')
+  })
+
+  it('200: nothing old enough, and nothing that still authorizes, goes; that is on record, too', async () => {
+    await desk.decide()
+    const answer = await apply()
+    expect(accepted(answer)).toEqual({ removed_count: 0, checkpoint: null })
+    expect((await eventsOf(desk.na, answer)).map((event) => event['event_type'])).toEqual([
+      'evidence_retention_applied',
+    ])
+  })
+
+  it('200: a decision with entries on both sides stays whole', async () => {
+    await desk.decide()
+    const { decision } = await desk.decide()
+    await desk.decide()
+    desk.clock.advance(3 * DAY)
+    accepted(await desk.submit(await desk.evidence(decision)), 201)
+    expect(checkpointOf(accepted(await apply())).removed_through_sequence).toBe(2)
+    expect(failuresOf(await desk.report())).toEqual([])
+  })
+
+  it('200: an anchor over the removed part still counts', async () => {
+    await desk.decide()
+    accepted(await desk.post('/admin/evidence/anchors', {}), 201)
+    desk.clock.advance(3 * DAY)
+    await desk.decide()
+    expect(checkpointOf(accepted(await apply())).removed_through_sequence).toBe(2)
+    accepted(await desk.post('/admin/evidence/anchors', {}), 201)
+    const report = await desk.report()
+    expect(failuresOf(report)).toEqual([])
+    expect(report['anchors']).toMatchObject({
+      anchors_checked: 2,
+      anchors_matched: 1,
+      anchors_before_export: 1,
+      linked_start: true,
+    })
+  })
+
+  it('200: hides the prefix with the checkpoint; rows go afterwards, also after a crash in between', async () => {
+    await desk.decide()
+    await desk.decide()
+    desk.clock.advance(3 * DAY)
+    accepted(await apply())
+    expect(await storedRows()).toEqual([5])
+    // As a crash between checkpoint and deletion leaves it: a hidden row is still there.
+    await forgeRows(
+      desk.na,
+      "insert into evidence_entries (store_sequence, entry_kind, recorded_at, entry_digest, line) values (3, 'decision', '2026', 'x', '{}')",
+    )
+    expect(await sequences()).toEqual([5])
+    expect(accepted(await desk.get('/admin/evidence?entry_kind=decision'))['count']).toBe(0)
+    expect(failuresOf(await desk.report())).toEqual([])
+    await sweepRemoved(desk.na.office, new AbortController().signal)
+    expect(await storedRows()).toEqual([5])
+  })
+
+  it('200: a removed evidence_id may be used again, even before its row is gone', async () => {
+    const { decision } = await desk.decide()
+    const old = await desk.evidence(decision)
+    accepted(await desk.submit(old), 201)
+    desk.clock.advance(3 * DAY)
+    accepted(await apply())
+    await forgeRows(
+      desk.na,
+      `insert into evidence_entries (store_sequence, entry_kind, recorded_at, entry_digest, evidence_id, line) values (3, 'execution', '2026', 'x', '${old.evidence_id}', '{}')`,
+    )
+    const next = (await desk.decide()).decision
+    accepted(await desk.submit(await desk.evidence(next, { evidence_id: old.evidence_id })), 201)
+    expect(failuresOf(await desk.report())).toEqual([])
+  })
+
+  it.each<[string, JsonObject]>([
+    ['absent', {}],
+    ['zero', { older_than_days: 0 }],
+    ['a text', { older_than_days: '30' }],
+    ['too far', { older_than_days: 1_000_000 }],
+  ])('400: older_than_days %s', async (_name, body) => {
+    refused(await apply(body), 400, 'invalid_retention')
+  })
+
+  it('403: privileged operators only', async () => {
+    refused(
+      await desk.post('/admin/evidence/retention/apply', { older_than_days: 1 }, 'standard'),
+      403,
+      'insufficient_operator_tier',
+    )
+  })
+
+  it('409: another run holds the lease', async () => {
+    await sql`insert into job_leases (name, holder, token, acquired_at, expires_at) values ('evidence-retention', 'other', 1, '2026-01-01T00:00:00.000000Z', '2027-01-01T00:00:00.000000Z')`.execute(
+      desk.na.office.store.db,
+    )
+    refused(await apply(), 409, 'retention_in_progress')
+  })
+
+  it('409: a prefix that does not verify is not removed', async () => {
+    await desk.decide({ parameters: { note: 'marker-aaaa' } })
+    desk.clock.advance(3 * DAY)
+    await desk.decide()
+    await forgeRows(desk.na, "update evidence_entries set line = replace(line, 'marker-aaaa', 'marker-bbbb')")
+    expect(refused(await apply(), 409, 'conflict')['details']).toEqual({ reason: 'store_verification_failed' })
+    expect(await storedRows()).toEqual([1, 2, 3, 4])
+  })
+})

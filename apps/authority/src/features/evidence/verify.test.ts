@@ -1,0 +1,99 @@
+import { accepted } from '@chancery/testkit'
+import { sql } from 'kysely'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { failuresOf, forgeRows, openStoreDesk } from './evidence.suite.ts'
+
+let desk: Awaited<ReturnType<typeof openStoreDesk>>
+beforeEach(async () => {
+  desk = await openStoreDesk()
+  const { decision } = await desk.decide({ parameters: { note: 'marker-aaaa' } })
+  accepted(await desk.submit(await desk.evidence(decision, { outcome_detail: 'marker-cccc' })), 201)
+  await desk.decide()
+})
+afterEach(() => desk.stop())
+
+/** Digest and signature of the payload, and the column by which the next record would link to it. */
+const CHANGED_EXECUTION = ['3 payload_digest_mismatch', '3 invalid_signature', '3 entry_digest_mismatch']
+const replace = (from: string, to: string, where = 'true'): string =>
+  `update evidence_entries set line = replace(line, '${from}', '${to}') where ${where}`
+const digestAt = async (sequence: number): Promise<string> =>
+  (
+    await desk.na.office.store.db
+      .selectFrom('evidence_entries')
+      .select('entry_digest')
+      .where('store_sequence', '=', sequence)
+      .executeTakeFirstOrThrow()
+  ).entry_digest
+
+describe('GET /admin/evidence/verify', () => {
+  it('200: a sound store, with what was looked at', async () => {
+    const report = await desk.report()
+    expect(report).toMatchObject({ verified: true, checked_entries: 5, decisions: 2, executions: 1, failures: [] })
+    expect(report['warnings']).toBeUndefined()
+    expect(report['anchors']).toMatchObject({ anchors_checked: 0, unanchored_entries: 5, linked_start: true })
+  })
+
+  it('names a changed context at its entry', async () => {
+    await forgeRows(desk.na, replace('marker-aaaa', 'marker-bbbb'))
+    expect(failuresOf(await desk.report())).toEqual(['1 payload_digest_mismatch', '1 payload_invalid'])
+  })
+
+  it('names a changed execution by digest and signature', async () => {
+    await forgeRows(desk.na, replace('marker-cccc', 'marker-dddd'))
+    expect(failuresOf(await desk.report())).toEqual(CHANGED_EXECUTION)
+  })
+
+  it('names a changed envelope, and the entry that no longer follows it', async () => {
+    await forgeRows(
+      desk.na,
+      replace('"outcome":"authorized","payload_digest"', '"outcome":"denied","payload_digest"', 'store_sequence = 1'),
+    )
+    const found = failuresOf(await desk.report())
+    expect(found).toContain('1 entry_digest_mismatch')
+    expect(found).toContain('1 envelope_mismatch')
+    expect(found).toContain('2 store_chain_break')
+  })
+
+  it('names a digest that was exchanged', async () => {
+    await forgeRows(desk.na, replace(await digestAt(3), '0'.repeat(64), 'store_sequence = 3'))
+    expect(failuresOf(await desk.report())[0]).toBe('3 entry_digest_mismatch')
+  })
+
+  it('names an entry that is missing, in the middle and at the end', async () => {
+    await forgeRows(desk.na, 'delete from evidence_entries where store_sequence = 2')
+    expect(failuresOf(await desk.report())).toEqual(['3 store_sequence_gap', '3 store_chain_break'])
+    await forgeRowsAgain('delete from evidence_entries where store_sequence = 5')
+    expect(failuresOf(await desk.report())).toContain('5 store_sequence_gap')
+  })
+
+  it('names a first entry that is missing', async () => {
+    await forgeRows(desk.na, 'delete from evidence_entries where store_sequence = 1')
+    expect(failuresOf(await desk.report())).toContain('2 store_sequence_gap')
+  })
+
+  it('names a column that says something else than its line', async () => {
+    await forgeRows(desk.na, "update evidence_entries set vendor_id = 'somebody' where store_sequence = 4")
+    expect(failuresOf(await desk.report())).toEqual(['4 entry_digest_mismatch'])
+    const [failure] = (await desk.report())['failures'] as readonly { detail: string }[]
+    expect(failure?.detail).toBe('column vendor_id')
+  })
+
+  it('names a line that is spelled otherwise, or is no line at all', async () => {
+    await forgeRows(desk.na, replace('{"entry":', '{ "entry":', 'store_sequence = 4'))
+    expect(failuresOf(await desk.report())).toEqual(['4 entry_digest_mismatch'])
+    await forgeRowsAgain("update evidence_entries set line = 'gone' where store_sequence = 4")
+    expect(failuresOf(await desk.report())).toContain('4 entry_digest_mismatch')
+  })
+
+  it('reports the same from the thread that large stores get', async () => {
+    await Promise.all(Array.from({ length: 120 }, () => desk.decide()))
+    expect(failuresOf(await desk.report())).toEqual([])
+    await forgeRows(desk.na, replace('marker-cccc', 'marker-dddd'))
+    expect(failuresOf(await desk.report())).toEqual(CHANGED_EXECUTION)
+  })
+})
+
+/** The guard is already gone. */
+async function forgeRowsAgain(statement: string): Promise<void> {
+  await sql.raw(statement).execute(desk.na.office.store.db)
+}
