@@ -40,3 +40,5 @@ export type FaultPoint =
   | 'retention-stored'
   | 'retention-committed'
   | 'retention-swept'
+  | 'log-tiles-stored'
+  | 'log-checkpoint-stored'

@@ -11,6 +11,7 @@ import { dashboardRoutes } from './features/dashboard/routes.ts'
 import { dataUsageRoutes } from './features/data-usage/routes.ts'
 import { disclosureRoutes } from './features/disclosure/routes.ts'
 import { enrollmentRoutes } from './features/enrollment/routes.ts'
+import { evidenceLogRoutes } from './features/evidence-log/routes.ts'
 import { evidenceRoutes } from './features/evidence/routes.ts'
 import { healthRoutes } from './features/health/routes.ts'
 import { operatorKeyRoutes } from './features/operator-keys/routes.ts'
@@ -43,6 +44,7 @@ export const BINDINGS: readonly Binding<Office>[] = [
   ...agreementRoutes,
   ...boundaryRoutes,
   ...evidenceRoutes,
+  ...evidenceLogRoutes,
   ...dashboardRoutes,
   ...disclosureRoutes,
   ...consensusRoutes,

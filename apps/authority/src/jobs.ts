@@ -13,6 +13,7 @@ export function authorityJobs(office: Office): readonly Job[] {
   return [
     { name: 'crl-upkeep', everySeconds: 60, run: () => refreshList(office) },
     { name: 'evidence-anchor', everySeconds: 60, run: () => office.evidence.anchorNow(office) },
+    { name: 'evidence-log', everySeconds: 60, run: () => office.evidence.growLog(office) },
     { name: 'evidence-sweep', everySeconds: 60, run: (signal) => sweepRemoved(office, signal) },
     { name: 'clock-check', everySeconds: 30, run: () => office.clockWatch.check() },
     { name: 'operator-settings', everySeconds: 60, run: () => office.keyringWatch.run(office) },

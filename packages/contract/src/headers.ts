@@ -46,4 +46,6 @@ export const CONTENT_TYPES: Readonly<Record<Exclude<AnswerKind, 'static'>, strin
   html: 'text/html; charset=utf-8',
   prometheus: 'text/plain; version=0.0.4; charset=utf-8',
   'json-lines': 'application/x-ndjson',
+  note: 'text/plain; charset=utf-8',
+  tile: 'application/octet-stream',
 }

@@ -17,7 +17,7 @@ export type Limit = 'none' | 'admin' | 'verify' | 'evidence' | 'read' | 'join' |
 
 export type Stability = 'stable' | 'beta' | 'internal'
 
-export type AnswerKind = 'json' | 'html' | 'prometheus' | 'static' | 'json-lines'
+export type AnswerKind = 'json' | 'html' | 'prometheus' | 'static' | 'json-lines' | 'note' | 'tile'
 
 export type GatewayGroup =
   | 'administration'

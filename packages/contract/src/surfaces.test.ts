@@ -80,9 +80,9 @@ describe('mapSurfaces', () => {
   })
 
   it('counts what it lists', () => {
-    expect(map.counts).toEqual({ http: 98, cli: COMMANDS.length, browser_safe: group('safe').length })
-    // 98 routes without 45 operator, 5 node and 1 executor routes.
-    expect(map.counts.browser_safe).toBe(47)
+    expect(map.counts).toEqual({ http: 101, cli: COMMANDS.length, browser_safe: group('safe').length })
+    // 101 routes without 46 operator, 5 node and 1 executor routes.
+    expect(map.counts.browser_safe).toBe(49)
   })
 
   it('shows the settings in force', () => {

@@ -1,4 +1,4 @@
-import { Refusal, evidence, limiterOfRoute } from '@chancery/contract'
+import { Refusal, evidence, evidenceLog, limiterOfRoute } from '@chancery/contract'
 import type { Access, Route } from '@chancery/contract'
 import { LimiterUnavailable, limitAddress } from '@chancery/service-kit'
 import type { Binding, Call, Guard, HandlerAnswer, Soon } from '@chancery/service-kit'
@@ -61,7 +61,9 @@ async function judgeCount(
   }
 }
 
-const EVIDENCE_ROUTES: ReadonlySet<string> = new Set(Object.values(evidence).map((route) => route.id))
+const EVIDENCE_ROUTES: ReadonlySet<string> = new Set(
+  Object.values({ ...evidence, ...evidenceLog }).map((route) => route.id),
+)
 
 function authorize(call: Call, route: Route, office: Office): Soon<Call> {
   // Nobody needs to prove anything to learn that there is no store here (protocol/trust-operations 6.1).

@@ -134,6 +134,9 @@ const EXCLUDED = [
   'GET /surfaces',
   'GET /admin/evidence/anchors',
   'POST /admin/evidence/anchors',
+  'GET /evidence-log/checkpoint',
+  'GET /evidence-log/tile/{tile}',
+  'GET /admin/evidence-log/entries/{tile}',
 ]
 
 function signature(access: Access, signed: boolean): string {

@@ -48,6 +48,7 @@ const ACTIONS: Readonly<Record<string, readonly string[]>> = {
     'anchors',
     'anchor',
   ],
+  evidenceLog: ['checkpoint', 'tile', 'entries'],
   trustEvidence: ['issue', 'verify'],
   disclosure: ['commit', 'nullifier', 'prove', 'verify'],
   consensus: ['vote', 'proof', 'verify'],
@@ -96,6 +97,9 @@ const BETA = [
   'POST /admin/disclosure/nullifier',
   'GET /admin/evidence/anchors',
   'POST /admin/evidence/anchors',
+  'GET /evidence-log/checkpoint',
+  'GET /evidence-log/tile/{tile}',
+  'GET /admin/evidence-log/entries/{tile}',
   'POST /admin/trust-evidence',
   'GET /agents',
   'POST /agents',
@@ -160,9 +164,9 @@ function idsWhere(kept: (route: Route) => boolean): string[] {
 }
 
 describe('the table of routes', () => {
-  it('has exactly 98 routes with different ids', () => {
-    expect(ALL_ROUTES).toHaveLength(98)
-    expect(new Set(ALL_ROUTES.map((route) => route.id)).size).toBe(98)
+  it('has exactly 101 routes with different ids', () => {
+    expect(ALL_ROUTES).toHaveLength(101)
+    expect(new Set(ALL_ROUTES.map((route) => route.id)).size).toBe(101)
   })
 
   it('names every action as its file is named', () => {
@@ -190,7 +194,7 @@ describe('the table of routes', () => {
 describe('who may call', () => {
   it('lets only operators into /admin, under the admin limit', () => {
     const admin = ALL_ROUTES.filter((route) => route.path.startsWith('/admin/'))
-    expect(admin).toHaveLength(45)
+    expect(admin).toHaveLength(46)
     for (const route of admin) {
       expect(route.access, route.id).toMatch(/^operator:(standard|privileged)$/)
       expect(route.limit, route.id).toBe('admin')
@@ -325,12 +329,14 @@ describe('promises', () => {
 })
 
 describe('paths', () => {
-  it('takes the rest of the path only for keys and resource ids', () => {
+  it('takes the rest of the path only for keys, resource ids and tiles', () => {
     expect(idsWhere((route) => route.tail === true)).toEqual([
       'DELETE /agents/{node_public_key}',
+      'GET /admin/evidence-log/entries/{tile}',
       'GET /admin/evidence/resource-heads/{resource_id}',
       'GET /admin/evidence/resources/{resource_id}',
       'GET /agents/{node_public_key}',
+      'GET /evidence-log/tile/{tile}',
     ])
     for (const route of ALL_ROUTES.filter(({ tail }) => tail)) expect(route.path, route.id).toMatch(/\}$/)
   })

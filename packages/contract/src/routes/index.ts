@@ -12,6 +12,7 @@ import { dataUsage } from './data-usage.ts'
 import { disclosure } from './disclosure.ts'
 import { enrollment } from './enrollment.ts'
 import { evidence } from './evidence.ts'
+import { evidenceLog } from './evidence-log.ts'
 import { health } from './health.ts'
 import { operatorKeys } from './operator-keys.ts'
 import { policy } from './policy.ts'
@@ -42,6 +43,7 @@ export interface RouteTable {
   readonly boundary: typeof boundary
   readonly boundaryPolicies: typeof boundaryPolicies
   readonly evidence: typeof evidence
+  readonly evidenceLog: typeof evidenceLog
   readonly trustEvidence: typeof trustEvidence
   readonly disclosure: typeof disclosure
   readonly consensus: typeof consensus
@@ -67,6 +69,7 @@ export const ROUTES: RouteTable = {
   boundary,
   boundaryPolicies,
   evidence,
+  evidenceLog,
   trustEvidence,
   disclosure,
   consensus,

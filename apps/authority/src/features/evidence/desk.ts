@@ -4,6 +4,7 @@ import type { Office } from '../../office.ts'
 import { UnknownOutcome } from '../../store/database.ts'
 import type { StoredAnswer } from '../../store/idempotency.ts'
 import { translateStoreError } from '../../store/open.ts'
+import { LogKeeper, growLog } from '../evidence-log/index.ts'
 import { AnchorWatch } from './anchor.job.ts'
 import { appendTogether } from './append.ts'
 import type { AppendItem } from './append.ts'
@@ -17,6 +18,7 @@ const MAX_WAITING = 2000
 export class EvidenceDesk {
   readonly inspector = new Inspector()
   readonly #anchors = new AnchorWatch()
+  readonly #log = new LogKeeper()
   #appends: Batcher<AppendItem, StoredAnswer> | undefined
 
   /** Answers once the item's own batch is committed; throws its refusal, or 503 when the store could not take it. */
@@ -36,15 +38,22 @@ export class EvidenceDesk {
     if (office.settings.evidenceStore) await this.#anchors.runNow(office)
   }
 
+  /** For entries that came while the log could not grow. */
+  async growLog(office: Office): Promise<void> {
+    if (office.settings.evidenceStore) await growLog(office)
+  }
+
   async close(): Promise<void> {
     await this.#appends?.close()
     await this.#anchors.close()
+    await this.#log.close()
     await this.inspector.close()
   }
 
   async #run(office: Office, items: readonly AppendItem[]): Promise<(StoredAnswer | Error)[]> {
     const outcomes = await this.#runApart(office, items)
     this.#anchors.wake(office)
+    this.#log.wake(office)
     return outcomes
   }
 

@@ -18,6 +18,7 @@ import { lockEvidenceHead, readEvidenceHead } from '../../store/evidence-chain.t
 import type { EvidenceHeadRow } from '../../store/evidence-chain.ts'
 import { checkLease } from '../../store/leases.ts'
 import type { Lease } from '../../store/leases.ts'
+import { growLog } from '../evidence-log/index.ts'
 import { AppendBatch } from './append.ts'
 import { readBoundary } from './inspection.ts'
 import { findPrefix, isTouchedSince } from './prefix.ts'
@@ -44,6 +45,8 @@ export async function removePrefix(office: Office, run: RetentionRun): Promise<s
     faultPoint('retention-found')
     if (prefix.through <= head.removed_through) return removeNothing(office, run)
     await verifyPrefix(office, prefix)
+    // Hashes of removed entries stay in the log: they must be there before the entries go.
+    await growLog(office)
     faultPoint('retention-verified')
     const checkpoint = await keepBoundary(office, run, head, prefix)
     if (checkpoint === undefined) continue

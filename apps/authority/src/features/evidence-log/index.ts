@@ -1,0 +1,2 @@
+export { growLog } from './grow.ts'
+export { LogKeeper } from './keeper.ts'

@@ -1,0 +1,35 @@
+import type { Office } from '../../office.ts'
+import { growLog } from './grow.ts'
+
+/** How long entries are gathered before the log is signed anew. */
+const GATHER_MS = 1000
+
+/** Grows the log soon after entries came, without making any of them wait. */
+export class LogKeeper {
+  #timer: NodeJS.Timeout | undefined
+  #running: Promise<void> | undefined
+
+  wake(office: Office): void {
+    if (this.#timer !== undefined || !office.isServing()) return
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined
+      void this.#run(office)
+    }, GATHER_MS)
+    this.#timer.unref()
+  }
+
+  async close(): Promise<void> {
+    clearTimeout(this.#timer)
+    await this.#running
+  }
+
+  /** A failure is tried again with the next entry, and by the job within a minute. */
+  async #run(office: Office): Promise<void> {
+    this.#running ??= growLog(office)
+      .catch((error: unknown) => office.log.error('the evidence log could not grow', { error }))
+      .finally(() => {
+        this.#running = undefined
+      })
+    await this.#running
+  }
+}

@@ -1,0 +1,40 @@
+import { type Routes, routes } from '../route.ts'
+
+const facts = {
+  checkpoint: {
+    id: 'GET /evidence-log/checkpoint',
+    access: 'public',
+    limit: 'public',
+    stability: 'beta',
+    success: 200,
+    answer: 'note',
+    summary: 'Checkpoint of the evidence log',
+    purpose: 'Gives size and root of the log as a signed note, for anyone to keep.',
+  },
+  tile: {
+    id: 'GET /evidence-log/tile/{tile}',
+    access: 'public',
+    limit: 'public',
+    stability: 'beta',
+    success: 200,
+    answer: 'tile',
+    summary: 'Hash tile of the evidence log',
+    purpose: 'Gives hashes from which inclusion and consistency proofs are computed.',
+    tail: true,
+  },
+  // Envelopes name members, so they are for operators only; the hashes above tell nothing.
+  entries: {
+    id: 'GET /admin/evidence-log/entries/{tile}',
+    access: 'operator:standard',
+    limit: 'admin',
+    stability: 'beta',
+    success: 200,
+    answer: 'tile',
+    summary: 'Entry bundle of the evidence log',
+    purpose: 'Gives the envelopes behind the hashes of a tile while they are kept.',
+    tail: true,
+  },
+} as const
+
+/** The evidence store as a transparency log; ours alone, and off with the store (protocol/trust-operations 6.13). */
+export const evidenceLog: Routes<typeof facts> = routes(facts)

@@ -1,0 +1,68 @@
+import { sha256 } from '../canonical/digest.ts'
+import { hashChildren, sameBytes } from './tree.ts'
+
+/** True when the path leads from this leaf hash at this place to this root (RFC 9162, 2.1.3.2). */
+export function verifyInclusion(facts: {
+  readonly index: number
+  readonly size: number
+  readonly leafHash: Uint8Array
+  readonly root: Uint8Array
+  readonly proof: readonly Uint8Array[]
+}): boolean {
+  if (facts.index < 0 || facts.index >= facts.size) return false
+  let [place, last] = [facts.index, facts.size - 1]
+  let hash = facts.leafHash
+  for (const sibling of facts.proof) {
+    if (last === 0) return false
+    if (isOdd(place) || place === last) {
+      hash = hashChildren(sibling, hash)
+      while (!isOdd(place) && place !== 0) [place, last] = [half(place), half(last)]
+    } else hash = hashChildren(hash, sibling)
+    ;[place, last] = [half(place), half(last)]
+  }
+  return last === 0 && sameBytes(hash, facts.root)
+}
+
+/** True when the newer tree begins with every leaf of the older one (RFC 9162, 2.1.4.2). */
+export function verifyConsistency(facts: {
+  readonly older: number
+  readonly newer: number
+  readonly olderRoot: Uint8Array
+  readonly newerRoot: Uint8Array
+  readonly proof: readonly Uint8Array[]
+}): boolean {
+  const { older, newer, olderRoot, newerRoot, proof } = facts
+  if (older < 0 || older > newer) return false
+  if (older === newer) return proof.length === 0 && sameBytes(olderRoot, newerRoot)
+  // Every tree begins with the empty one; its root is known without a proof.
+  if (older === 0) return proof.length === 0 && sameBytes(olderRoot, sha256(new Uint8Array()))
+  const path = isPowerOfTwo(older) ? [olderRoot, ...proof] : [...proof]
+  const first = path.shift()
+  if (first === undefined) return false
+  let [place, last] = [older - 1, newer - 1]
+  while (isOdd(place)) [place, last] = [half(place), half(last)]
+  let [before, after] = [first, first]
+  for (const sibling of path) {
+    if (last === 0) return false
+    if (isOdd(place) || place === last) {
+      before = hashChildren(sibling, before)
+      after = hashChildren(sibling, after)
+      while (!isOdd(place) && place !== 0) [place, last] = [half(place), half(last)]
+    } else after = hashChildren(after, sibling)
+    ;[place, last] = [half(place), half(last)]
+  }
+  return last === 0 && sameBytes(before, olderRoot) && sameBytes(after, newerRoot)
+}
+
+// Sizes go beyond 32 bits, where bit operators would cut them.
+function isOdd(value: number): boolean {
+  return value % 2 === 1
+}
+
+function half(value: number): number {
+  return Math.floor(value / 2)
+}
+
+function isPowerOfTwo(value: number): boolean {
+  return Number.isInteger(Math.log2(value))
+}
