@@ -1,6 +1,7 @@
-import { generateKeyPairSync, randomBytes, sign, verify } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import pg from 'pg'
+import { ed25519 } from '../packages/protocol/src/signing/platform-node.ts'
 import type { BaselineTask } from './baseline-task.ts'
 
 /** As large as the product's. */
@@ -13,12 +14,12 @@ export async function openBareWork(
 ): Promise<(request: IncomingMessage) => Promise<void>> {
   const pool = new pg.Pool({ connectionString: work.databaseUrl, max: POOL_SIZE, keepAlive: true })
   await pool.query('create table nonces (claim bytea primary key, expires_at text not null)')
-  const { publicKey, privateKey } = generateKeyPairSync('ed25519')
+  const signer = await ed25519.signer(randomBytes(32))
   const message = randomBytes(work.messageBytes)
-  const signature = sign(null, message, privateKey)
+  const signature = await signer.sign(message)
   return async (request) => {
     await readBytes(request)
-    if (!verify(null, message, publicKey, signature)) throw new Error('the signature must verify')
+    if (ed25519.verify(signer.publicKey, message, signature) !== true) throw new Error('the signature must verify')
     const { rowCount } = await pool.query({
       name: 'insert-nonce',
       text: 'insert into nonces (claim, expires_at) values ($1, $2) on conflict do nothing',

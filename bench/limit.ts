@@ -1,5 +1,6 @@
-import { generateKeyPairSync, randomBytes, sign, verify } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { availableParallelism } from 'node:os'
+import { ed25519 } from '../packages/protocol/src/signing/platform-node.ts'
 
 /**
  * The limit formula of the performance guide: what a request must cost at least, from what the bare parts do in the
@@ -23,16 +24,16 @@ export function limitOf(rates: BareRates, verifications: number, signatures: num
 }
 
 /** Bare Ed25519 rates of the library in use, for messages of this size. */
-export function measureSignatures(
+export async function measureSignatures(
   messageBytes: number,
   milliseconds: number,
-): { readonly verify: number; readonly sign: number } {
-  const { publicKey, privateKey } = generateKeyPairSync('ed25519')
+): Promise<{ readonly verify: number; readonly sign: number }> {
+  const signer = await ed25519.signer(randomBytes(32))
   const message = randomBytes(messageBytes)
-  const signature = sign(null, message, privateKey)
+  const signature = await signer.sign(message)
   return {
-    verify: rateOf(() => verify(null, message, publicKey, signature), milliseconds),
-    sign: rateOf(() => sign(null, message, privateKey), milliseconds),
+    verify: rateOf(() => ed25519.verify(signer.publicKey, message, signature), milliseconds),
+    sign: rateOf(() => signer.sign(message), milliseconds),
   }
 }
 

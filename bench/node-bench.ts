@@ -86,7 +86,7 @@ export async function measureAgainstLimit(work: NodeWork, options: BenchOptions)
     const echo = await slice(echoes, options.seconds / 2)
     const bareRows = await rows.rate((options.seconds * 1000) / 4)
     const report = await slice(work.processes, options.seconds)
-    const { verify, sign } = measureSignatures(sampleBytes, 150)
+    const { verify, sign } = await measureSignatures(sampleBytes, 150)
     const bareRowsAfter = await rows.rate((options.seconds * 1000) / 4)
     const bare = { echo: echo.rate, verify, sign, rows: (bareRows + bareRowsAfter) / 2 }
     const figures = { report, bare, limit: limitOf(bare, work.verifications, work.signatures) }

@@ -1,4 +1,5 @@
 import { Refusal } from '@chancery/contract'
+import { signatureLibrary } from '@chancery/protocol'
 import {
   BatchClosed,
   BatchOverflow,
@@ -114,6 +115,7 @@ export async function startAuthority(settings: AuthoritySettings, parts: AppPart
     instance: office.instance,
     sovereign: genesis.network_name,
     backend: store.backend,
+    signatures: signatureLibrary,
   })
   return {
     url,

@@ -21,6 +21,9 @@ export interface KeySigner {
 /** Parsed keys are kept: importing one costs as much as verifying. Bounded, since callers choose public keys. */
 export const KEY_CACHE_SIZE = 10_000
 
+/** Above this size hashing the message dominates: it goes to the thread pool, so a long list holds up nobody. */
+export const LARGE_BYTES = 65_536
+
 const ED25519_OID = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00] as const
 const ED25519_PKCS8 = [
   0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20,

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { fromBase64, toBase64 } from '../canonical/base64.ts'
 import { toHex } from '../canonical/digest.ts'
-import { ed25519 as nodeBackend } from './platform-node.ts'
-import { ed25519 as webBackend } from './platform-web.ts'
+import { BACKENDS } from './backends.suite.ts'
 import { seedSigner } from './sign.ts'
 import { verifySignature } from './verify.ts'
 
@@ -35,7 +34,7 @@ function bytes(hex: string): Uint8Array {
   return Uint8Array.from(Buffer.from(hex, 'hex'))
 }
 
-describe.each([nodeBackend, webBackend])('seedSigner with $name', (backend) => {
+describe.each(BACKENDS)('seedSigner with $name', (backend) => {
   it.each(RFC)(
     'gives key and signature of RFC 8032 for seed $seed',
     async ({ seed, publicKey, message, signature }) => {

@@ -4,6 +4,9 @@ import { isAcceptablePoint, isScalarInRange } from './ed25519-rules.ts'
 import { readPublicKey } from './keys.ts'
 import type { Ed25519Backend } from './platform.ts'
 
+/** The library that does the arithmetic here, for logs and figures. */
+export const signatureLibrary: string = ed25519.name
+
 /**
  * The one verify function (protocol/core 1.5): key and R must be acceptable points, S in range, then the platform
  * decides. Text in, verdict out; nothing else in the product calls a backend's verify.

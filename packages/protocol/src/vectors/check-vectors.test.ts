@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import * as protocol from '../index.ts'
-import { ed25519 as nodeBackend } from '../signing/platform-node.ts'
-import { ed25519 as webBackend } from '../signing/platform-web.ts'
+import { BACKENDS } from '../signing/backends.suite.ts'
 import { sha256 as webSha256 } from '../signing/sha256.ts'
 import { checkCoreVectors } from './check-vectors.ts'
 import type { CoreVectors } from './core-vectors.ts'
@@ -10,7 +9,7 @@ import core from './core.json' with { type: 'json' }
 const vectors: CoreVectors = core
 
 describe('golden vectors of protocol/core', () => {
-  it.each([nodeBackend, webBackend])('all hold with $name', async (backend) => {
+  it.each(BACKENDS)('all hold with $name', async (backend) => {
     const { passed, failures } = await checkCoreVectors(vectors, protocol, { backend })
     expect(failures).toEqual([])
     // A vector that disappears must be noticed: the figure changes only together with core.json.
