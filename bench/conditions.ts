@@ -12,7 +12,7 @@
  *   of the product before the run, and its keep-alive time is the product's, so both send the same headers; that is
  *   checked. The request id is fresh in both. Its body is constant text, the quickest form the framework has.
  * - The baseline of a signed read also reads the body (there is none, so that costs the look at two headers), verifies
- *   one Ed25519 signature over a constant message of the signed size under a key imported once, and inserts one nonce
+ *   one Ed25519 signature over a constant message of the signed size with the library in use, and inserts one nonce
  *   row by its own named prepared statement, over a pool as large as the product's.
  * - Closed loop: CONNECTIONS kept connections, one request in flight on each, requests built before the clock starts.
  *   Signed requests have fresh nonces and are signed before the slice; both contenders get requests of the same bytes.

@@ -59,14 +59,19 @@ const liveness = (row: HeartbeatRow) =>
 const isSpent = async (row: HeartbeatRow): Promise<boolean> =>
   (await db().selectFrom('nonces').selectAll().where('claim', '=', row.claim).execute()).length > 0
 
+const stateOf = (outcome: HeartbeatOutcome | undefined): CertificateState | undefined =>
+  outcome?.recorded === false ? outcome.certificate : undefined
+const storedCertificate = (row: HeartbeatRow) =>
+  db().selectFrom('issued_certs').selectAll().where('cert_id', '=', row.cert_id).executeTakeFirstOrThrow()
+
 describe('recordHeartbeats', () => {
-  it('writes liveness, spends the nonce and tells what it saw', async () => {
+  it('writes liveness, spends the nonce and tells which lists are in force', async () => {
     const row = await newCertificate()
-    const [outcome] = await record(row)
-    expect(outcome).toMatchObject({
-      recorded: true,
-      certificate: { node_public_key: row.node_public_key, status: 'issued', revoke_after: null, compromised: false },
-    })
+    await db()
+      .insertInto('crl_versions')
+      .values({ sequence: 41, crl_json: '{}', issued_at: BEFORE, next_update: LATER, entries: 0 })
+      .execute()
+    expect(await record(row)).toEqual([{ recorded: true, notices: { crl_sequence: 41, policy_id: null } }])
     expect(await liveness(row)).toEqual({
       cert_id: row.cert_id,
       last_heartbeat: NOW,
@@ -88,8 +93,10 @@ describe('recordHeartbeats', () => {
     await newCertificate({ node_public_key: burnt, status: 'revoked', revocation_reason: 'key_compromise' })
     const row = await newCertificate(columns)
     const [outcome] = await record(row)
-    expect(outcome?.recorded).toBe(false)
-    expect(outcome?.certificate).toBeDefined()
+    expect(outcome).toMatchObject({ recorded: false, judgedAt: NOW })
+    const { node_public_key, status, issued_at, expires_at, revoke_after } = await storedCertificate(row)
+    const compromised = node_public_key === burnt
+    expect(stateOf(outcome)).toEqual({ node_public_key, status, issued_at, expires_at, revoke_after, compromised })
     expect(await liveness(row)).toMatchObject({ last_heartbeat: BEFORE, heartbeat_status: 'joined' })
     expect(await isSpent(row)).toBe(false)
   })
@@ -122,19 +129,19 @@ describe('recordHeartbeats', () => {
     const rows = good.flatMap((row, index) => (index === 20 ? [bad, newRow('unknown', 'key'), row] : [row]))
     const outcomes = await record(...rows)
     expect(outcomes.map((outcome) => outcome.recorded)).toEqual(rows.map((row) => good.includes(row)))
-    for (const [index, row] of rows.entries())
-      expect(outcomes[index]?.certificate?.node_public_key).toBe(
-        row.cert_id === 'unknown' ? undefined : row.node_public_key,
-      )
+    expect(stateOf(outcomes[20])).toMatchObject({ node_public_key: bad.node_public_key, status: 'revoked' })
+    expect(stateOf(outcomes[21])).toBeUndefined()
   })
 
   it('takes a nonce once: the first of equal ones in a batch, and none later', async () => {
     const row = await newCertificate()
-    expect((await record(row, row, row)).map((outcome) => outcome.recorded)).toEqual([true, false, false])
+    const outcomes = await record(row, row, row)
+    expect(outcomes.map((outcome) => outcome.recorded)).toEqual([true, false, false])
+    expect(stateOf(outcomes[2])).toMatchObject({ node_public_key: row.node_public_key, status: 'issued' })
     expect((await record(row)).map((outcome) => outcome.recorded)).toEqual([false])
     const raced = newRow(row.cert_id, row.node_public_key)
-    const outcomes = (await Promise.all(Array.from({ length: 8 }, () => record(raced)))).flat()
-    expect(outcomes.filter((outcome) => outcome.recorded)).toHaveLength(1)
+    const racers = (await Promise.all(Array.from({ length: 8 }, () => record(raced)))).flat()
+    expect(racers.filter((outcome) => outcome.recorded)).toHaveLength(1)
   })
 
   it('of several heartbeats of one certificate in a batch keeps the last', async () => {

@@ -17,12 +17,58 @@ function readInt8(text: string): number {
   return value
 }
 
-/** Opens a pool on one PostgreSQL database. Every wait is bounded: connection 1 s, lock 5 s, statement 10 s. */
+/** Connections of one process for transactions and questions. */
+const POOL_SIZE = 20
+
+/**
+ * And for named statements: few, each over a batch, so that hardly more than one of a kind is ever under way. Their
+ * plans are made once: the database would otherwise make a new one for every batch, which costs as much as running it.
+ */
+const NAMED_POOL_SIZE = 6
+
+/** Opens one PostgreSQL database. */
 export function openPostgres(url: string): Store {
+  const pool = openPool(url, { max: POOL_SIZE })
+  const named = openPool(url, { max: NAMED_POOL_SIZE, options: '-c plan_cache_mode=force_generic_plan' })
+  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
+  const options = { isRetryable, isRefusedCommit, begin: sql.raw(BEGIN) }
+
+  return {
+    backend: 'postgres',
+    place: describeUrl(url),
+    db,
+    transact: (work) => transactOn(db, work, options),
+    async lockHead(tx, name) {
+      await tx.selectFrom('heads').select('name').where('name', '=', name).forUpdate().executeTakeFirstOrThrow()
+    },
+    engine: {
+      kind: 'postgres',
+      run: (name, text, values) => retrying(options, () => runOn(named)(name, text, values)),
+      transact: (work) => retrying(options, () => transactNamed(named, work, options)),
+    },
+    async readStamps() {
+      const { rows } = await named.query<{ name: string; version: number; due: string | null }>({
+        name: 'read-stamps',
+        text: 'select name, version, (select min(list_after) from issued_certs where list_after is not null) as due from heads',
+      })
+      return { versions: new Map(rows.map((row) => [row.name, row.version])), nextListing: rows[0]?.due ?? null }
+    },
+    claimNonces: (rows) => claimAll(named, rows),
+    countHits: (rows) => countAll(named, rows),
+    checkWritable: () => probeWrite(db),
+    async close() {
+      await named.end()
+      await db.destroy()
+    },
+  }
+}
+
+/** Every wait is bounded: connection 1 s, lock 5 s, statement 10 s. */
+function openPool(url: string, own: Pick<pg.PoolConfig, 'max' | 'options'>): pg.Pool {
   const pool = new Pool({
     connectionString: url,
     Client: HonestClient,
-    max: 20,
+    ...own,
     connectionTimeoutMillis: 1000,
     statement_timeout: 10_000,
     lock_timeout: 5000,
@@ -37,36 +83,7 @@ export function openPostgres(url: string): Store {
   // listeners the driver's event would end the process instead.
   pool.on('error', () => undefined)
   pool.on('connect', (client) => client.on('error', () => undefined))
-  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
-  const options = { isRetryable, isRefusedCommit, begin: sql.raw(BEGIN) }
-
-  return {
-    backend: 'postgres',
-    place: describeUrl(url),
-    db,
-    transact: (work) => transactOn(db, work, options),
-    async lockHead(tx, name) {
-      await tx.selectFrom('heads').select('name').where('name', '=', name).forUpdate().executeTakeFirstOrThrow()
-    },
-    engine: {
-      kind: 'postgres',
-      run: (name, text, values) => retrying(options, () => runOn(pool)(name, text, values)),
-      transact: (work) => retrying(options, () => transactNamed(pool, work, options)),
-    },
-    async readStamps() {
-      const { rows } = await pool.query<{ name: string; version: number; due: string | null }>({
-        name: 'read-stamps',
-        text: 'select name, version, (select min(list_after) from issued_certs where list_after is not null) as due from heads',
-      })
-      return { versions: new Map(rows.map((row) => [row.name, row.version])), nextListing: rows[0]?.due ?? null }
-    },
-    claimNonces: (rows) => claimAll(pool, rows),
-    countHits: (rows) => countAll(pool, rows),
-    checkWritable: () => probeWrite(db),
-    async close() {
-      await db.destroy()
-    },
-  }
+  return pool
 }
 
 function runOn(target: pg.Pool | pg.PoolClient): RunStatement {

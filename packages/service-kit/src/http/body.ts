@@ -52,7 +52,9 @@ class BodyReading {
       else reject(refusal)
     }
     // The caller went away or broke the framing: nobody is left to answer, but nothing may go on either.
-    const onBroken = (cause?: Error): void => give(new Refusal('bad_request', {}, cause === undefined ? {} : { cause }))
+    const onBroken = (cause?: Error): void => {
+      if (!this.#isOver) give(new Refusal('bad_request', {}, cause === undefined ? {} : { cause }))
+    }
     this.#request
       .on('data', (chunk: Buffer) => {
         // What follows a refusal is read and dropped until the connection is closed.

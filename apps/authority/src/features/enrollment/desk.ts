@@ -1,5 +1,5 @@
 import { writeSortable } from '@chancery/protocol'
-import { Batcher, Coalesced } from '@chancery/service-kit'
+import { Batcher, endOfTurn } from '@chancery/service-kit'
 import type { Clock } from '@chancery/service-kit'
 import { AdaptiveCount } from '../../adaptive-count.ts'
 import type { Store } from '../../store/database.ts'
@@ -10,18 +10,14 @@ import type { FoundInvite, InviteQuestion } from '../../store/invites.ts'
 import { issueCertificates } from '../../store/joins.ts'
 import type { JoinOutcome, JoinRow } from '../../store/joins.ts'
 import { countActiveNodes, countCertificates } from './store.ts'
-import { readNotices } from './notices.ts'
-import type { Notices } from './notices.ts'
 
-const LIMITS = { maxItems: 200, maxWaiting: 5000 }
+const LIMITS = { maxItems: 200, maxWaiting: 5000, gather: endOfTurn }
 
 /** Where nodes wait: what arrives while a batch commits goes with the next, and each is answered after its own commit. */
 export interface EnrollmentDesk {
   readonly invites: Batcher<InviteQuestion, FoundInvite | undefined>
   readonly joins: Batcher<JoinRow, JoinOutcome>
   readonly heartbeats: Batcher<HeartbeatRow, HeartbeatOutcome>
-  /** What a heartbeat tells its node, never older than the heartbeat. */
-  readonly notices: Coalesced<Notices>
   /** How many nodes are active, for anyone who asks. */
   readonly count: AdaptiveCount
   /** How many certificates are not revoked. */
@@ -49,7 +45,6 @@ export function openEnrollmentDesk(store: Store, clock: Clock): EnrollmentDesk {
     invites,
     joins,
     heartbeats,
-    notices: new Coalesced(() => readNotices(store.db)),
     count: new AdaptiveCount(clock, () => countActiveNodes(store.db, clock.now())),
     tracked: new AdaptiveCount(clock, () => countCertificates(store.db, 'issued')),
     issued: new AdaptiveCount(clock, () => countCertificates(store.db)),

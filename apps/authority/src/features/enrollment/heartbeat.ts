@@ -25,14 +25,14 @@ export async function heartbeat(call: Call, office: Office): Promise<JsonObject>
     heartbeat_status: status,
     remote_addr: call.remoteAddress,
   }
-  const { certificate, recorded, judgedAt } = await office.enrollment.heartbeats.add(row)
+  const outcome = await office.enrollment.heartbeats.add(row)
   const now = office.clock.now()
-  if (!recorded) {
-    const reason = whyUnusable(certificate, node_public_key, judgedAt)
-    if (reason !== undefined) await rejectCertificate(call, office, 'heartbeat_rejected', cert_id, reason)
-    await refuseNode(call, office, 'heartbeat', 'nonce_replay', proof.nonce)
+  if (!outcome.recorded) {
+    const reason = whyUnusable(outcome.certificate, node_public_key, outcome.judgedAt)
+    if (reason !== undefined) return rejectCertificate(call, office, 'heartbeat_rejected', cert_id, reason)
+    return refuseNode(call, office, 'heartbeat', 'nonce_replay', proof.nonce)
   }
-  const { crl_sequence, policy_id } = await office.enrollment.notices.read()
+  const { crl_sequence, policy_id } = outcome.notices
   return {
     ack: true,
     server_time: writeInstant(now),
