@@ -52,7 +52,9 @@ export function routesPage(): string {
   })
   return page(
     'Routes',
-    `This release serves ${served.size} of ${ALL_ROUTES.length} routes. The others are agreed and come later: until then they answer 404.`,
+    served.size === ALL_ROUTES.length
+      ? `This release serves all ${served.size} routes of the contract.`
+      : `This release serves ${served.size} of ${ALL_ROUTES.length} routes. The others are agreed and come later: until then they answer 404.`,
     ...features,
     section(
       'Limits',

@@ -170,6 +170,7 @@ function buildServer(office: Office): HttpServer {
     proxyHops: office.settings.proxyHops,
     maxRequestBytes: office.settings.maxRequestBytes,
     translate,
+    missing: { prefix: '/operator-console-static/', code: 'asset_not_found' },
     observe: (route, status, seconds) => office.metrics.requests.observe(route?.id ?? 'none', status, seconds),
   })
 }

@@ -4,6 +4,7 @@ import { purgeNonces } from './auth/nonces.ts'
 import { purgeAgents } from './features/agents/purge.job.ts'
 import { sweepRemoved } from './features/evidence/sweep.job.ts'
 import { refreshList } from './features/crl/upkeep.ts'
+import { recordActivity } from './features/dashboard/activity.ts'
 import type { Office } from './office.ts'
 import { purgeAnswers } from './store/idempotency.ts'
 import { purgeLimiterWindows } from './store/shared-limiter.ts'
@@ -17,6 +18,8 @@ export function authorityJobs(office: Office): readonly Job[] {
     { name: 'evidence-sweep', everySeconds: 60, run: (signal) => sweepRemoved(office, signal) },
     { name: 'clock-check', everySeconds: 30, run: () => office.clockWatch.check() },
     { name: 'operator-settings', everySeconds: 60, run: () => office.keyringWatch.run(office) },
+    // Twice a minute, so that no minute is left out when a run comes late.
+    { name: 'record-activity', everySeconds: 30, run: () => recordActivity(office) },
     { name: 'purge-agents', everySeconds: 30, run: (signal) => purgeAgents(office, signal) },
     { name: 'purge-nonces', everySeconds: 60, run: (signal) => purgeNonces(office.store, office.clock, signal) },
     {

@@ -10,6 +10,7 @@ import { boundaryPolicies } from './migrations/0004-boundary-policies.ts'
 import { dataUsage } from './migrations/0005-data-usage.ts'
 import { evidence } from './migrations/0006-evidence.ts'
 import { instances } from './migrations/0007-instances.ts'
+import { activity } from './migrations/0008-activity.ts'
 
 /** Column types the engines spell differently. */
 export interface ColumnTypes {
@@ -32,6 +33,7 @@ const MIGRATIONS: readonly Migration[] = [
   dataUsage,
   evidence,
   instances,
+  activity,
 ]
 
 export const EXPECTED_SCHEMA_VERSION: number = MIGRATIONS.length

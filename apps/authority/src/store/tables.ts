@@ -173,6 +173,8 @@ export interface Tables {
   evidence_anchors: { anchor_sequence: number; store_sequence: number; anchor_json: string; anchored_at: string }
   evidence_log_tiles: { level: number; tile: number; hashes: Uint8Array }
   evidence_log_checkpoints: { tree_size: number; note: string; signed_at: string }
+  /** `expiring`: certificates in use that end within a day. */
+  activity_minutes: { minute: string; active: number; tracked: number; expiring: number }
   idempotency_keys: {
     scope: string
     idempotency_key: string

@@ -35,10 +35,6 @@ export function jsonText(text: string, status?: number): Answer {
   return new Answer(text, CONTENT_TYPES.json, status)
 }
 
-export function html(text: string): Answer {
-  return new Answer(text, CONTENT_TYPES.html)
-}
-
 /** Up to this size a document is kept as text, too, so that it leaves in one piece with its head. */
 const SHORT_BYTES = 16_384
 

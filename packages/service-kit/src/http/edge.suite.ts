@@ -9,8 +9,9 @@ import { expect } from 'vitest'
 import { systemIds } from '../ids.ts'
 import { createLog, silentLog } from '../log.ts'
 import type { Log } from '../log.ts'
-import { KeptDocument, html } from './answer.ts'
+import { KeptDocument } from './answer.ts'
 import type { Binding } from './bind.ts'
+import { html, markup } from './html.ts'
 import { createServer } from './server.ts'
 import type { HttpServer, ServerOptions } from './server.ts'
 
@@ -50,7 +51,7 @@ export const TABLE: readonly Binding<EdgeContext>[] = [
     handle: (call) => ({ key: call.params['key'] ?? null }),
   },
   { route: route('GET /nested/static', facts), handle: () => ({}) },
-  { route: route('GET /page', { ...facts, answer: 'html' }), handle: () => html('<p>page</p>') },
+  { route: route('GET /page', { ...facts, answer: 'html' }), handle: () => html(markup`<p>page</p>`) },
   {
     route: route('GET /kept', facts),
     handle: () => new KeptDocument(Buffer.from(KEPT_TEXT), 'public, max-age=30, must-revalidate'),

@@ -230,6 +230,16 @@ describe('the HTTP edge', () => {
       )
     })
 
+    it('of a path without a route has the code of the folder it lies in', async () => {
+      const own = await startEdge({ missing: { prefix: '/nested/', code: 'asset_not_found' } })
+      for (const path of ['/nested/other', '/nested/..%2fpackage.json', '/nested/'])
+        expectRefused(await once(own.port, request(`GET ${path}`)), 404, 'asset_not_found')
+      expectRefused(await once(own.port, request('GET /nested')), 404, 'not_found')
+      expectRefused(await once(own.port, request('GET /nested/%00')), 400, 'bad_request')
+      expectRefused(await once(own.port, request('PUT /nested/static')), 405, 'method_not_allowed')
+      await own.stop()
+    })
+
     it('is a 503 when the service knows the failure as its own', async () => {
       const own = await startEdge({ translate: () => new Refusal('service_unavailable') })
       const reply = await once(own.port, request('GET /broken'))

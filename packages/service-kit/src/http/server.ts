@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { CONTENT_TYPES, LIMITS, Refusal, SERVER_LIMITS } from '@chancery/contract'
-import type { Route } from '@chancery/contract'
+import type { ErrorCode, Route } from '@chancery/contract'
 import { fastify } from 'fastify'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Ids } from '../ids.ts'
@@ -21,6 +21,8 @@ import { readTarget } from './target.ts'
 export interface ServerOptions<Context> extends ExchangeOptions<Context> {
   readonly bindings: readonly Binding<Context>[]
   readonly ids: Ids
+  /** The code for paths below a prefix that no route serves; everywhere else it is `not_found`. */
+  readonly missing?: { readonly prefix: string; readonly code: ErrorCode }
 }
 
 export interface HttpServer {
@@ -96,7 +98,9 @@ export function createServer<Context>(options: ServerOptions<Context>): HttpServ
       handler: (request, reply) => openExchange(request, reply).serve(binding),
     })
   }
-  app.setNotFoundHandler((request, reply) => openExchange(request, reply).answer(() => answerUnrouted(request, served)))
+  app.setNotFoundHandler((request, reply) =>
+    openExchange(request, reply).answer(() => answerUnrouted(request, served, options.missing)),
+  )
 
   function openExchange(request: FastifyRequest, reply: FastifyReply): Exchange<Context> {
     reply.hijack()
@@ -113,12 +117,17 @@ export function createServer<Context>(options: ServerOptions<Context>): HttpServ
   return { app, listen: (host, port) => app.listen({ host, port }), stopAccepting: () => gate.drain(app) }
 }
 
-function answerUnrouted(request: FastifyRequest, served: readonly Route[]): HandlerAnswer {
+function answerUnrouted(
+  request: FastifyRequest,
+  served: readonly Route[],
+  missing: ServerOptions<unknown>['missing'],
+): HandlerAnswer {
   checkRawRequest(request.raw)
   const target = request.raw.url ?? ''
-  readTarget(target)
+  const { path } = readTarget(target)
   const methods = allowedMethods(served, target.split('?', 1)[0] ?? '')
-  if (methods.length === 0) throw new Refusal('not_found')
+  if (methods.length === 0)
+    throw new Refusal(missing !== undefined && path.startsWith(missing.prefix) ? missing.code : 'not_found')
   const allow = { Allow: methods.join(', ') }
   if (request.method === 'OPTIONS') return new Answer('', '', 204, allow)
   const refused = toErrorAnswer(new Refusal('method_not_allowed'), request.id)

@@ -1,10 +1,23 @@
 import { findSetProblems, isGlobal } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
 import { toDisplay } from '../../display.ts'
 import type { Office } from '../../office.ts'
 
+export type PolicySetView = {
+  readonly enforcement: string
+  readonly healthy: boolean
+  readonly status: 'healthy' | 'unhealthy'
+  readonly problem_count: number
+  readonly active: readonly {
+    readonly policy_id: string
+    readonly version: number
+    readonly valid_until_display: string | null
+    readonly gate_count: number | null
+    readonly scope: 'global' | 'selected'
+  }[]
+}
+
 /** The active set for public pages: ids, ends and counts; never selectors or limits, which tell how to get around them. */
-export async function describePolicySet(office: Office): Promise<JsonObject & { readonly healthy: boolean }> {
+export async function describePolicySet(office: Office): Promise<PolicySetView> {
   const set = await office.boundaryPolicies.read()
   const problems = findSetProblems(set, office.clock.now())
   const healthy = problems.length === 0

@@ -10,6 +10,8 @@ import type { DocumentName } from './documents.ts'
 import { readGraphInput } from './facts.ts'
 import { findLostPaths } from './lost-paths.ts'
 import type { LostPaths } from './lost-paths.ts'
+import { outlineGraph } from './outline.ts'
+import type { GraphOutline } from './outline.ts'
 import type { TreatyTable } from './treaty-table.ts'
 import { buildViews, findTrustIn } from './views.ts'
 import type { AskedTrust } from './views.ts'
@@ -31,6 +33,8 @@ export interface BuiltGraph {
   trustFinding(asked: AskedTrust): Promise<GroundedFinding>
   /** What ending one treaty would cut off. */
   lostPaths(treaty_id: string): Promise<LostPaths>
+  /** What a page shows of it, narrowed to sovereigns whose name contains the words. */
+  outline(words: string): Promise<GraphOutline>
   /** Who recognises this sovereign now. */
   acceptedBy(sovereign: string): Promise<readonly string[]>
 }
@@ -90,6 +94,7 @@ async function buildInline(office: Office): Promise<BuiltGraph> {
     trustPath: async (from, to) => findTrustPath(index, from, to),
     trustFinding: async (asked) => ({ finding: findTrustIn(views, asked), graph_digest: await writer.digest() }),
     lostPaths: async (treaty_id) => findLostPaths(graph.recognition_edges, treaty_id),
+    outline: keepingWhole(async (words) => outlineGraph(graph, words)),
     acceptedBy: async (sovereign) => acceptedBy(graph.recognition_edges, sovereign),
   }
 }
@@ -100,8 +105,8 @@ export function acceptedBy(edges: readonly RecognitionEdge[], sovereign: string)
 }
 
 /** One making for all who ask; one that failed is not kept. */
-function keeping(make: (name: DocumentName) => Promise<KeptDocument>): (name: DocumentName) => Promise<KeptDocument> {
-  const kept = new Map<DocumentName, Promise<KeptDocument>>()
+function keeping<Name extends string, Value>(make: (name: Name) => Promise<Value>): (name: Name) => Promise<Value> {
+  const kept = new Map<Name, Promise<Value>>()
   return (name) => {
     const present = kept.get(name)
     if (present !== undefined) return present
@@ -110,6 +115,12 @@ function keeping(make: (name: DocumentName) => Promise<KeptDocument>): (name: Do
     made.catch(() => kept.delete(name))
     return made
   }
+}
+
+/** The outline of the whole graph is what most readers ask for; searches are many and not kept. */
+function keepingWhole(make: (words: string) => Promise<GraphOutline>): (words: string) => Promise<GraphOutline> {
+  const whole = keeping<'', GraphOutline>(make)
+  return (words) => (words === '' ? whole('') : make(words))
 }
 
 /** Views derive from stored records and grant nothing: they carry an ETag and are not stored by caches. */
@@ -172,6 +183,7 @@ class GraphWorker {
       trustPath: (from, to) => ask({ kind: 'trust-path', from, to }),
       trustFinding: (asked) => ask({ kind: 'trust-finding', ...asked }),
       lostPaths: (treaty_id) => ask({ kind: 'lost-paths', treaty_id }),
+      outline: keepingWhole((words) => ask({ kind: 'outline', words })),
       acceptedBy: (sovereign) => ask({ kind: 'accepted-by', sovereign }),
     }
   }

@@ -7,6 +7,7 @@ import { acceptedBy } from './builder.ts'
 import { DocumentWriter } from './documents.ts'
 import { readGraphInput } from './facts.ts'
 import { findLostPaths } from './lost-paths.ts'
+import { outlineGraph } from './outline.ts'
 import { buildViews, findTrustIn } from './views.ts'
 import type { GraphViews } from './views.ts'
 import type { GraphReply, GraphRequest } from './worker-messages.ts'
@@ -47,6 +48,8 @@ async function search({ views, writer }: Held, request: Search): Promise<unknown
       return { finding: findTrustIn(views, request), graph_digest: await writer.digest() }
     case 'lost-paths':
       return findLostPaths(graph.recognition_edges, request.treaty_id)
+    case 'outline':
+      return outlineGraph(graph, request.words)
     case 'accepted-by':
       return acceptedBy(graph.recognition_edges, request.sovereign)
   }

@@ -3,7 +3,8 @@ import type { GroundedFinding } from './builder.ts'
 import type { LostPaths } from './lost-paths.ts'
 import type { AskedTrust } from './views.ts'
 
-export type { TreatySummary } from './treaty-table.ts'
+export { lifecycleTone } from './lifecycle-tone.ts'
+export type { TreatyRow, TreatySummary } from './treaty-table.ts'
 
 /** Who recognises this sovereign now, as far as this authority knows. */
 export async function acceptedBy(office: Office, sovereign: string): Promise<readonly string[]> {

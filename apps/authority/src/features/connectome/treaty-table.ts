@@ -1,5 +1,5 @@
 import { instantOf, treatyLifecycle } from '@chancery/protocol'
-import type { ExpiryRisk, Instant, JsonObject, TreatyFact, TreatyLifecycle } from '@chancery/protocol'
+import type { ExpiryRisk, Instant, LifecycleState, TreatyFact, TreatyLifecycle } from '@chancery/protocol'
 import { toDisplay } from '../../display.ts'
 
 export type TreatySummary = {
@@ -12,7 +12,22 @@ export type TreatySummary = {
   readonly warning_count: number
 }
 
-export type TreatyTable = { readonly summary: TreatySummary; readonly rows: readonly JsonObject[] }
+export type TreatyRow = {
+  readonly treaty_id: string
+  readonly issuer_sovereign_id: string
+  readonly subject_sovereign_id: string
+  readonly status: string
+  readonly lifecycle_state: LifecycleState
+  readonly expiry_risk: ExpiryRisk
+  readonly valid_from: string
+  readonly expires_at: string
+  readonly valid_from_display: string
+  readonly expires_at_display: string
+  readonly revoked_at: string | null
+  readonly revocation_reason: string | null
+}
+
+export type TreatyTable = { readonly summary: TreatySummary; readonly rows: readonly TreatyRow[] }
 
 /** More rows than a page can show; the rest is in /recognition-treaties. */
 const MAX_ROWS = 1000

@@ -11,6 +11,7 @@ export type GraphRequest =
   | { readonly kind: 'trust-path'; readonly from: string; readonly to: string }
   | ({ readonly kind: 'trust-finding' } & AskedTrust)
   | { readonly kind: 'lost-paths'; readonly treaty_id: string }
+  | { readonly kind: 'outline'; readonly words: string }
   | { readonly kind: 'accepted-by'; readonly sovereign: string }
 
 /** … and what it gets. All searches are answered from the newest graph, which is never older than the one asked of. */

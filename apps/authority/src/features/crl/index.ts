@@ -1,1 +1,2 @@
 export { findActiveVersion } from './store.ts'
+export type { CrlVersion } from './store.ts'

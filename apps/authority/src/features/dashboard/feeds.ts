@@ -1,5 +1,5 @@
 import { HOUR, readInstant } from '@chancery/protocol'
-import type { Instant, JsonObject } from '@chancery/protocol'
+import type { Instant } from '@chancery/protocol'
 import { toWireTime } from '../../paged-list.ts'
 import type { Tx } from '../../store/database.ts'
 import { listNewestFeeds } from '../revocation-feeds/index.ts'
@@ -13,13 +13,24 @@ export type FeedSummary = {
   readonly watch_count: number
 }
 
-type Freshness = 'fresh' | 'watch' | 'stale'
+export type Freshness = 'fresh' | 'watch' | 'stale'
+
+export type FeedRow = {
+  readonly feed_id: string
+  readonly issuer_sovereign_id: string
+  readonly sequence: number
+  readonly revoked_count: number
+  readonly imported_at: string
+  readonly imported_at_display: string
+  readonly age_hours: number
+  readonly freshness: Freshness
+}
 
 /** How long ago each recognised sovereign was last heard of withdrawing anything. */
 export async function describeFeeds(
   db: Tx,
   now: Instant,
-): Promise<{ readonly summary: FeedSummary; readonly rows: readonly JsonObject[] }> {
+): Promise<{ readonly summary: FeedSummary; readonly rows: readonly FeedRow[] }> {
   const rows = (await listNewestFeeds(db)).map((feed) => describe(feed, now))
   const [stale, watch] = [
     rows.filter((row) => row.freshness === 'stale').length,
@@ -29,7 +40,7 @@ export async function describeFeeds(
   return { summary: { count: rows.length, freshness, stale_count: stale, watch_count: watch }, rows }
 }
 
-function describe(feed: NewestFeed, now: Instant): JsonObject & { readonly freshness: Freshness } {
+function describe(feed: NewestFeed, now: Instant): FeedRow {
   const age = now - (readInstant(feed.imported_at) ?? now)
   const age_hours = Number(age / HOUR)
   const imported_at = toWireTime(feed.imported_at) ?? ''

@@ -6,6 +6,20 @@ import { toDisplay } from '../../display.ts'
 
 const NEWEST = 8
 
+export type ChangeState = 'accepted' | 'rejected' | 'revoked' | 'recorded'
+
+export type RecentChange = {
+  readonly event_type: string
+  readonly created_at: string
+  readonly created_at_display: string
+  readonly details: JsonObject
+  readonly summary: {
+    readonly title: string
+    readonly state: ChangeState
+    readonly fields: readonly { readonly label: string; readonly value: JsonValue }[]
+  }
+}
+
 /** What strangers may see of an event: what happened to which paper. Never who, from where, or about whom. */
 const SHOWN: Readonly<
   Partial<
@@ -13,7 +27,7 @@ const SHOWN: Readonly<
       AuditEventType,
       {
         readonly title: string
-        readonly state: 'accepted' | 'rejected' | 'revoked' | 'recorded'
+        readonly state: ChangeState
         readonly fields: readonly string[]
       }
     >
@@ -49,7 +63,7 @@ const SHOWN: Readonly<
 }
 
 /** With a confidential membership the ids of attestations are left out: each opens the record behind it. */
-export async function listRecentChanges(db: Tx, isMembershipPublic: boolean): Promise<readonly JsonObject[]> {
+export async function listRecentChanges(db: Tx, isMembershipPublic: boolean): Promise<readonly RecentChange[]> {
   const rows = await db
     .selectFrom('audit_events')
     .select('event_json')
@@ -60,7 +74,7 @@ export async function listRecentChanges(db: Tx, isMembershipPublic: boolean): Pr
   return rows.map((row) => describe(readJson(row.event_json), isMembershipPublic))
 }
 
-function describe(event: JsonValue, isMembershipPublic: boolean): JsonObject {
+function describe(event: JsonValue, isMembershipPublic: boolean): RecentChange {
   const record = isJsonObject(event) ? event : {}
   const event_type = textOf(record['event_type'])
   const created_at = textOf(record['created_at'])

@@ -44,6 +44,19 @@ describe('GET /dashboard.json', () => {
       sovereign: { id: 'TEST-NET', version: 'v0.1' },
       readiness: { status: 'ready', backend: currentBackend() === 'postgres' ? 'PostgreSQL' : 'SQLite' },
       nodes: { active: 0, tracked: 0 },
+      // The job that counts once a minute may have run already.
+      certificates: { issued: 0, revoked: 0, expiring: expect.toBeOneOf([null, 0]) },
+      activity: expect.objectContaining({ step_seconds: 60 }),
+      revocation_list: {
+        sequence: 0,
+        entries: 0,
+        issued_at: '2026-01-02T03:04:05.500000Z',
+        issued_at_display: '2026-01-02 03:04 UTC',
+        next_update: '2026-01-03T03:04:05.500000Z',
+        next_update_display: '2026-01-03 03:04 UTC',
+        age_minutes: 0,
+        overdue: false,
+      },
       connectome_summary: {
         sovereign_count: 0,
         recognition_edge_count: 0,
@@ -161,6 +174,8 @@ describe('GET /dashboard.json', () => {
       stale_count: 1,
       watch_count: 1,
     })
+    // Asking for the list signs it anew; three days old it would be worth a warning of its own.
+    accepted(await na.request('GET', '/crl'))
     expect(await member('warnings')).toEqual([expect.stringContaining('1 revocation feed')])
   })
 

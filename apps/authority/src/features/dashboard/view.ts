@@ -1,13 +1,52 @@
-import { isJsonObject } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { MINUTE, writeInstant } from '@chancery/protocol'
+import type { ConnectomeSummary, Instant } from '@chancery/protocol'
 import type { Call } from '@chancery/service-kit'
 import { baseUrl } from '../../base-url.ts'
+import { toDisplay } from '../../display.ts'
 import type { Office } from '../../office.ts'
 import { describePolicySet } from '../boundary-policies/index.ts'
-import type { TreatySummary } from '../connectome/index.ts'
+import type { PolicySetView } from '../boundary-policies/index.ts'
+import type { TreatyRow, TreatySummary } from '../connectome/index.ts'
+import { findActiveVersion } from '../crl/index.ts'
+import type { CrlVersion } from '../crl/index.ts'
+import { readActivity } from './activity.ts'
+import type { Activity } from './activity.ts'
 import { describeFeeds } from './feeds.ts'
-import type { FeedSummary } from './feeds.ts'
+import type { FeedRow, FeedSummary } from './feeds.ts'
 import { listRecentChanges } from './recent-changes.ts'
+import type { RecentChange } from './recent-changes.ts'
+import { findWarnings } from './warnings.ts'
+
+export type ListView = {
+  readonly sequence: number
+  readonly entries: number
+  readonly issued_at: string
+  readonly issued_at_display: string
+  readonly next_update: string
+  readonly next_update_display: string
+  readonly age_minutes: number
+  readonly overdue: boolean
+}
+
+/** One model: /dashboard.json writes it, the pages show it. */
+export type DashboardView = {
+  readonly sovereign: { readonly id: string; readonly version: string }
+  readonly readiness: { readonly status: 'ready' | 'not_ready'; readonly backend: 'PostgreSQL' | 'SQLite' }
+  readonly nodes: { readonly active: number; readonly tracked: number }
+  readonly certificates: { readonly issued: number; readonly revoked: number; readonly expiring: number | null }
+  /** Null before the first list was signed. */
+  readonly revocation_list: ListView | null
+  readonly connectome_summary: ConnectomeSummary
+  readonly treaty_summary: TreatySummary
+  readonly treaties: readonly TreatyRow[]
+  readonly revocation_feed_summary: FeedSummary
+  readonly revocation_feeds: readonly FeedRow[]
+  readonly boundary_policies: PolicySetView
+  readonly recent_changes: readonly RecentChange[]
+  readonly warnings: readonly string[]
+  readonly activity: Activity
+  readonly links: Readonly<Record<keyof typeof LINKS, string>>
+}
 
 const LINKS = {
   dashboard_json: '/dashboard.json',
@@ -23,49 +62,65 @@ const LINKS = {
  * GET /dashboard.json
  * The state of the network at a glance. Public, so it names papers and counts, never people, keys or addresses.
  */
-export async function view(call: Call, office: Office): Promise<JsonObject> {
+export async function view(call: Call, office: Office): Promise<DashboardView> {
   const { db, backend } = office.store
+  const { enrollment } = office
   const now = office.clock.now()
-  const [readiness, built, feeds, active, tracked, recent, policies] = await Promise.all([
-    office.readiness.read(),
-    office.connectome.current(office),
-    describeFeeds(db, now),
-    office.enrollment.count.read(),
-    office.enrollment.tracked.read(),
-    listRecentChanges(db, office.settings.publicAttestationList),
-    describePolicySet(office),
-  ])
-  const treaties = built.treatyTable
-  const base = baseUrl(call, office)
-  return {
-    sovereign: { id: office.genesis.network_name, version: office.genesis.network_version },
+  const [readiness, built, feeds, active, tracked, issued, revoked, list, recent, policies, history] =
+    await Promise.all([
+      office.readiness.read(),
+      office.connectome.current(office),
+      describeFeeds(db, now),
+      enrollment.count.read(),
+      enrollment.tracked.read(),
+      enrollment.issued.read(),
+      enrollment.revoked.read(),
+      findActiveVersion(db),
+      listRecentChanges(db, office.settings.publicAttestationList),
+      describePolicySet(office),
+      readActivity(office),
+    ])
+  const facts = {
     readiness: {
-      status: readiness.isReady ? 'ready' : 'not_ready',
-      backend: backend === 'postgres' ? 'PostgreSQL' : 'SQLite',
+      status: readiness.isReady ? ('ready' as const) : ('not_ready' as const),
+      backend: backend === 'postgres' ? ('PostgreSQL' as const) : ('SQLite' as const),
     },
-    nodes: { active, tracked },
-    connectome_summary: built.summary,
-    treaty_summary: treaties.summary,
-    treaties: treaties.rows,
+    revocation_list: list === undefined ? null : describeList(list, now),
+    treaty_summary: built.treatyTable.summary,
     revocation_feed_summary: feeds.summary,
-    revocation_feeds: feeds.rows,
     boundary_policies: policies,
     recent_changes: recent,
-    warnings: warnings(treaties.summary, feeds.summary, recent),
-    links: Object.fromEntries(Object.entries(LINKS).map(([name, path]) => [name, base + path])),
+  }
+  return {
+    sovereign: { id: office.genesis.network_name, version: office.genesis.network_version },
+    nodes: { active, tracked },
+    certificates: { issued, revoked, expiring: history.expiring },
+    connectome_summary: built.summary,
+    treaties: built.treatyTable.rows,
+    revocation_feeds: feeds.rows,
+    ...facts,
+    warnings: findWarnings(facts),
+    activity: history.activity,
+    links: linksFrom(baseUrl(call, office)),
   }
 }
 
-function warnings(treaties: TreatySummary, feeds: FeedSummary, recent: readonly JsonObject[]): string[] {
-  const out: string[] = []
-  if (treaties.warning_count > 0)
-    out.push(`${treaties.warning_count} treaties are expired or end within 72 hours: renew or replace them.`)
-  if (feeds.stale_count > 0)
-    out.push(`${feeds.stale_count} revocation feeds were not imported for over 72 hours: import them again.`)
-  const isDiffering = recent.some(
-    (change) => isJsonObject(change['details']) && change['details']['differs_from_pinned'] === true,
-  )
-  if (isDiffering)
-    out.push('A revocation feed was imported under other keys than a treaty pins: check who vouched for them.')
-  return out
+function describeList(list: CrlVersion, now: Instant): ListView {
+  const [issued_at, next_update] = [writeInstant(list.issuedAt), writeInstant(list.nextUpdate)]
+  return {
+    sequence: list.sequence,
+    entries: list.entries,
+    issued_at,
+    issued_at_display: toDisplay(issued_at),
+    next_update,
+    next_update_display: toDisplay(next_update),
+    age_minutes: Number((now - list.issuedAt) / MINUTE),
+    overdue: now >= list.nextUpdate,
+  }
+}
+
+function linksFrom(base: string): DashboardView['links'] {
+  const links = Object.entries(LINKS).map(([name, path]) => [name, base + path])
+  // Object.fromEntries forgets the names; they are those of LINKS.
+  return Object.fromEntries(links) as DashboardView['links']
 }

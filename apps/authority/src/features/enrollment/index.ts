@@ -1,6 +1,7 @@
 export {
   countActiveNodes,
   countCertificates,
+  countExpiring,
   listCertificates,
   listDueForListing,
   listOtherCertificates,

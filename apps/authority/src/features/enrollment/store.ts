@@ -20,6 +20,19 @@ export async function countActiveNodes(db: Tx, now: Instant): Promise<number> {
   return Number(row?.count ?? 0)
 }
 
+/** Certificates in use that end within a span; superseded ones do not count, their successors stand for them. */
+export async function countExpiring(db: Tx, after: Instant, until: Instant): Promise<number> {
+  const row = await db
+    .selectFrom('issued_certs')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where('status', '=', 'issued')
+    .where('revoke_after', 'is', null)
+    .where('expires_at', '>', writeSortable(after))
+    .where('expires_at', '<=', writeSortable(until))
+    .executeTakeFirst()
+  return Number(row?.count ?? 0)
+}
+
 export function activeSince(now: Instant): string {
   return writeSortable(now - seconds(LIMITS.activeNodeWindowSeconds))
 }

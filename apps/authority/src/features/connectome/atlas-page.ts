@@ -1,0 +1,40 @@
+import { markup } from '@chancery/service-kit'
+import type { Answer, Call } from '@chancery/service-kit'
+import type { Office } from '../../office.ts'
+import { page as frame } from '../../page-frame.ts'
+import { figure, identifier, plural, table } from '../../page-parts.ts'
+import { searchForm } from './edge-table.ts'
+import { drawMap } from './map.ts'
+
+/**
+ * GET /atlas
+ * The map of sovereigns with the digest of the graph it was drawn from, so that two readers can compare what they see.
+ */
+export async function atlasPage(call: Call, office: Office): Promise<Answer> {
+  const words = call.query.first('q') ?? ''
+  const built = await office.connectome.current(office)
+  const [outline, digest] = await Promise.all([built.outline(words), built.digest()])
+  const left = outline.sovereign_count - outline.sovereigns.length
+  return frame(office, {
+    path: '/atlas',
+    title: 'Atlas',
+    content: markup`<h1>Atlas</h1>
+<p class="lead">${plural(built.summary.sovereign_count, 'sovereign')}, ${plural(built.summary.recognition_edge_count, 'treaty', 'treaties')}.</p>
+<section class="card"><h2>Graph digest</h2><p data-live="digest">${identifier(digest)}</p><p class="quiet">SHA-256 of the canonical graph. Equal digests mean equal graphs.</p><p class="actions"><a href="/atlas.json" download="atlas.json">Export as JSON</a></p></section>
+<section class="card"><h2>Map</h2>${searchForm('/atlas', words)}${drawMap(outline)}</section>
+<section class="card"><h2>Sovereigns</h2><div data-live="sovereigns">${table(
+      'Sovereigns',
+      [
+        {
+          name: 'Sovereign',
+          cell: (row) =>
+            markup`<a href="/connectome?q=${encodeURIComponent(row.sovereign_id)}">${row.sovereign_id}</a>`,
+        },
+        { name: 'Recognises', cell: (row) => figure(row.recognises), isNumber: true },
+        { name: 'Recognised by', cell: (row) => figure(row.recognised_by), isNumber: true },
+      ],
+      outline.sovereigns,
+      'No sovereign fits.',
+    )}</div>${left > 0 && markup`<p class="quiet">${figure(left)} more: narrow the search, or read /atlas.json.</p>`}</section>`,
+  })
+}

@@ -1,0 +1,42 @@
+import { markup } from '@chancery/service-kit'
+import type { Markup } from '@chancery/service-kit'
+import { toDisplay } from '../../display.ts'
+import { badge, figure, identifier, table, when } from '../../page-parts.ts'
+import { lifecycleTone } from './lifecycle-tone.ts'
+import type { GraphOutline } from './outline.ts'
+
+/** Treaties as rows; what is not shown is counted. */
+export function edgeTable(edges: GraphOutline['edges'], total: number, empty: string): Markup {
+  const left = total - edges.length
+  return markup`${table(
+    'Treaties',
+    [
+      {
+        name: 'State',
+        cell: (edge) => badge(lifecycleTone(edge.lifecycle_state), edge.lifecycle_state.replaceAll('_', ' ')),
+      },
+      { name: 'From', cell: (edge) => edge.from },
+      { name: 'To', cell: (edge) => edge.to },
+      { name: 'Risk', cell: (edge) => edge.expiry_risk },
+      { name: 'Ends', cell: (edge) => when(toDisplay(edge.expires_at)) },
+      {
+        name: 'Paper',
+        cell: (edge) =>
+          markup`<a data-treaty href="/recognition-treaties/${encodeURIComponent(edge.treaty_id)}">${identifier(edge.treaty_id)}</a>`,
+      },
+    ],
+    edges,
+    empty,
+  )}${left > 0 && markup`<p class="quiet">${figure(left)} more: narrow the search, or read /connectome.json.</p>`}`
+}
+
+/** A search field that works without script. */
+export function searchForm(action: string, words: string, kept: Readonly<Record<string, string>> = {}): Markup {
+  return markup`<form class="search" action="${action}" method="get" role="search"><label for="q">Sovereign contains</label><input id="q" name="q" type="search" value="${words}" maxlength="200">${Object.entries(
+    kept,
+  )
+    .filter(([, value]) => value !== '')
+    .map(
+      ([name, value]) => markup`<input type="hidden" name="${name}" value="${value}">`,
+    )}<button>Search</button></form>`
+}

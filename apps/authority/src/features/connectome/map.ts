@@ -1,0 +1,69 @@
+import { markup } from '@chancery/service-kit'
+import type { Markup } from '@chancery/service-kit'
+import { figure } from '../../page-parts.ts'
+import { lifecycleTone } from './lifecycle-tone.ts'
+import type { GraphOutline } from './outline.ts'
+
+const WIDTH = 760
+const HEIGHT = 480
+const MAX_DRAWN = 36
+
+interface Place {
+  readonly x: number
+  readonly y: number
+}
+
+/**
+ * The network drawn by the server: the best connected sovereign in the middle, the others around it. It needs no
+ * script; the script puts a map to move in about its place.
+ */
+export function drawMap(outline: GraphOutline): Markup {
+  const busiest = [...outline.sovereigns].sort(
+    (a, b) => b.recognises + b.recognised_by - (a.recognises + a.recognised_by),
+  )
+  const drawn = busiest.slice(0, MAX_DRAWN)
+  if (drawn.length === 0) return markup`<p class="empty">No sovereign is connected yet.</p>`
+  const places = placeAround(drawn.map((row) => row.sovereign_id))
+  const edges = outline.edges.filter((edge) => places.has(edge.from) && places.has(edge.to))
+  const left = outline.sovereign_count - drawn.length
+  const label = `Map of ${drawn.length} sovereigns and ${edges.length} treaties; the tables below list them.`
+  return markup`<figure class="map" data-map><svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${label}">
+${edges.map((edge) => drawEdge(places, edge.from, edge.to, lifecycleTone(edge.lifecycle_state)))}
+${[...places].map(([id, { x, y }]) => markup`<g class="node"><circle cx="${x}" cy="${y}" r="9"/><text x="${x}" y="${y + 24}">${id.length > 22 ? `${id.slice(0, 21)}…` : id}</text></g>\n`)}
+</svg><figcaption class="legend"><span class="key key-good">in force</span><span class="key key-watch">ends within 72 h</span><span class="key key-bad">expired</span><span class="key key-ended">ended</span>${
+    left > 0 && markup`<span class="quiet">${figure(left)} more in the tables</span>`
+  }</figcaption></figure>`
+}
+
+function placeAround([centre = '', ...others]: readonly string[]): ReadonlyMap<string, Place> {
+  const places = new Map<string, Place>([[centre, { x: WIDTH / 2, y: HEIGHT / 2 }]])
+  for (const [i, id] of others.entries()) {
+    // Two rings when one would be crowded.
+    const isOuter = others.length > 14 && i % 2 === 1
+    const reach = others.length > 14 ? (isOuter ? 1 : 0.62) : 1
+    const angle = -Math.PI / 2 + (2 * Math.PI * i) / others.length
+    places.set(id, {
+      x: Math.round(WIDTH / 2 + Math.cos(angle) * (WIDTH / 2 - 70) * reach),
+      y: Math.round(HEIGHT / 2 + Math.sin(angle) * (HEIGHT / 2 - 40) * reach),
+    })
+  }
+  return places
+}
+
+/** Bent a little to its right, so that two sovereigns that recognise each other have two lines. */
+function drawEdge(places: ReadonlyMap<string, Place>, from: string, to: string, tone: string): Markup | undefined {
+  const [a, b] = [places.get(from), places.get(to)]
+  if (a === undefined || b === undefined) return undefined
+  const [dx, dy] = [b.x - a.x, b.y - a.y]
+  const length = Math.hypot(dx, dy) || 1
+  const [ux, uy] = [dx / length, dy / length]
+  const [endX, endY] = [b.x - ux * 13, b.y - uy * 13]
+  const [midX, midY] = [(a.x + endX) / 2 - uy * 14, (a.y + endY) / 2 + ux * 14]
+  const wing = (side: number): string =>
+    `${round(endX - ux * 8 - side * uy * 4)},${round(endY - uy * 8 + side * ux * 4)}`
+  return markup`<g class="edge edge-${tone}"><path d="M${a.x},${a.y} Q${round(midX)},${round(midY)} ${round(endX)},${round(endY)}"/><polygon points="${round(endX)},${round(endY)} ${wing(1)} ${wing(-1)}"/></g>\n`
+}
+
+function round(value: number): number {
+  return Math.round(value * 10) / 10
+}

@@ -1,0 +1,90 @@
+import { markup } from '@chancery/service-kit'
+import type { Answer, Call, Markup } from '@chancery/service-kit'
+import type { ConnectomeSummary, TrustPath } from '@chancery/protocol'
+import { toDisplay } from '../../display.ts'
+import type { Office } from '../../office.ts'
+import { page as frame } from '../../page-frame.ts'
+import { badge, figure, identifier, table, tile, when } from '../../page-parts.ts'
+import { edgeTable, searchForm } from './edge-table.ts'
+import { drawMap } from './map.ts'
+import type { GraphOutline } from './outline.ts'
+
+/**
+ * GET /connectome
+ * Who recognises whom, whom each imported revocation touches, and the path between two sovereigns.
+ */
+export async function page(call: Call, office: Office): Promise<Answer> {
+  const [words, from, to] = ['q', 'from', 'to'].map((name) => call.query.first(name) ?? '')
+  const built = await office.connectome.current(office)
+  const outline = await built.outline(words ?? '')
+  const isAsked = from !== undefined && from !== '' && to !== undefined && to !== ''
+  const path = isAsked ? await built.trustPath(from, to) : undefined
+  return frame(office, {
+    path: '/connectome',
+    title: 'Connectome',
+    content: markup`<h1>Connectome</h1>
+<p class="lead">Every treaty this authority knows, as an edge: who recognises whom, and how it stands.</p>
+<section class="tiles" aria-label="Figures" data-live="figures">${tiles(built.summary)}</section>
+<section class="card"><h2>Map</h2>${drawMap(outline)}</section>
+<section class="card" id="trust-path"><h2>Trust path</h2>${pathForm(from ?? '', to ?? '')}${path !== undefined && describePath(path)}</section>
+<section class="card"><h2>Treaties</h2>${searchForm('/connectome', words ?? '', { from: from ?? '', to: to ?? '' })}<div data-live="edges">${edgeTable(outline.edges, outline.edge_count, 'No treaty fits.')}</div></section>
+<section class="card"><h2>Revocation blast radius</h2><p class="quiet">Attestations other sovereigns withdrew, and who accepted their issuer.</p><div data-live="blast">${blasts(outline)}</div></section>`,
+  })
+}
+
+function tiles(summary: ConnectomeSummary): readonly Markup[] {
+  return [
+    tile({ name: 'Sovereigns', value: figure(summary.sovereign_count), note: 'issuers and subjects of treaties' }),
+    tile({
+      name: 'Treaties',
+      value: figure(summary.recognition_edge_count),
+      note: `${figure(summary.active_edge_count)} in force, ${figure(summary.revoked_edge_count)} ended`,
+    }),
+    tile({
+      name: 'Revoked material',
+      value: figure(summary.revoked_trust_material_count),
+      note: `${figure(summary.imported_revocation_count)} imported from others`,
+    }),
+  ]
+}
+
+function pathForm(from: string, to: string): Markup {
+  return markup`<form class="search" action="/connectome#trust-path" method="get"><label for="from">From</label><input id="from" name="from" value="${from}" required maxlength="500"><label for="to">To</label><input id="to" name="to" value="${to}" required maxlength="500"><button>Find path</button></form>`
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  active_treaty_path: 'Treaties in force lead there.',
+  direct_treaty_revoked: 'There was a treaty; it ended.',
+  no_active_treaty_path: 'No treaty in force leads there.',
+}
+
+/** Several hops explain the graph; verification accepts one direct treaty only. */
+function describePath({ from, to, trusted, reason, path, hop_count }: TrustPath): Markup {
+  const steps = path.map(
+    (edge) =>
+      markup`<li>${edge.from} <span aria-hidden="true">→</span><span class="unseen"> recognises </span> ${edge.to} <a data-treaty href="/recognition-treaties/${encodeURIComponent(edge.treaty_id)}">${identifier(edge.treaty_id)}</a></li>`,
+  )
+  return markup`<div class="answer" role="status" data-path><p>${badge(trusted ? 'good' : 'ended', trusted ? 'path found' : 'no path')} ${from} <span aria-hidden="true">→</span><span class="unseen"> to </span> ${to}: ${REASONS[reason] ?? reason} ${
+    hop_count > 1 && 'It explains the graph and makes no treaty transitive.'
+  }</p>${steps.length > 0 && markup`<ol>${steps}</ol>`}</div>`
+}
+
+function blasts(outline: GraphOutline): Markup {
+  const left = outline.blast_count - outline.blast_radius.length
+  return markup`${table(
+    'Imported revocations',
+    [
+      { name: 'Issuer', cell: (row) => row.issuer_sovereign_id },
+      { name: 'Attestation', cell: (row) => identifier(row.id) },
+      { name: 'Reason', cell: (row) => row.reason ?? 'not given' },
+      {
+        name: 'Accepted by',
+        cell: (row) =>
+          row.affected_accepting_sovereigns.length === 0 ? 'nobody now' : row.affected_accepting_sovereigns.join(', '),
+      },
+      { name: 'Imported', cell: (row) => when(toDisplay(row.revoked_at)) },
+    ],
+    outline.blast_radius,
+    'Nothing was withdrawn by others.',
+  )}${left > 0 && markup`<p class="quiet">${figure(left)} more in /connectome.json.</p>`}`
+}

@@ -1,0 +1,70 @@
+import { DAY, MINUTE, readInstant, writeInstant, writeSortable } from '@chancery/protocol'
+import type { Instant } from '@chancery/protocol'
+import type { Office } from '../../office.ts'
+import { countExpiring } from '../enrollment/index.ts'
+import { deleteMinutesBefore, insertMinute, listMinutes } from './store.ts'
+import type { ActivityMinute } from './store.ts'
+
+/** A minute nobody counted is null: an authority that was down must not look like a network without nodes. */
+export type Activity = {
+  /** The first minute; null before the first count. */
+  readonly since: string | null
+  readonly step_seconds: 60
+  readonly active: readonly (number | null)[]
+  readonly tracked: readonly (number | null)[]
+}
+
+export interface ActivityReading {
+  readonly activity: Activity
+  /** Certificates that ended within a day of the last count; null before the first. */
+  readonly expiring: number | null
+}
+
+/** Counts the network once a minute; several instances count into one row. Holds a day, never more. */
+export async function recordActivity(office: Office): Promise<void> {
+  const { db } = office.store
+  const now = office.clock.now()
+  const [active, tracked, expiring] = await Promise.all([
+    office.enrollment.count.read(),
+    office.enrollment.tracked.read(),
+    countExpiring(db, now, now + DAY),
+  ])
+  const minute = writeSortable(startOfMinute(now))
+  await insertMinute(db, { minute, active, tracked, expiring })
+  await deleteMinutesBefore(db, writeSortable(oldestShown(now)))
+}
+
+/** The last day, a place for every minute. */
+export async function readActivity(office: Office): Promise<ActivityReading> {
+  const now = office.clock.now()
+  const rows = await listMinutes(office.store.db, writeSortable(oldestShown(now)))
+  const [first, last] = [rows[0], rows.at(-1)]
+  if (first === undefined || last === undefined)
+    return { activity: { since: null, step_seconds: 60, active: [], tracked: [] }, expiring: null }
+  const since = readInstant(first.minute) ?? now
+  const places = placesOf(rows, since)
+  return {
+    activity: {
+      since: writeInstant(since),
+      step_seconds: 60,
+      active: places.map((row) => row?.active ?? null),
+      tracked: places.map((row) => row?.tracked ?? null),
+    },
+    expiring: last.expiring,
+  }
+}
+
+function placesOf(rows: readonly ActivityMinute[], since: Instant): readonly (ActivityMinute | undefined)[] {
+  const byPlace = new Map(rows.map((row) => [Number(((readInstant(row.minute) ?? since) - since) / MINUTE), row]))
+  const last = Math.max(...byPlace.keys())
+  return Array.from({ length: last + 1 }, (_, place) => byPlace.get(place))
+}
+
+function startOfMinute(now: Instant): Instant {
+  return now - (now % MINUTE)
+}
+
+/** 1440 minutes with the present one. */
+function oldestShown(now: Instant): Instant {
+  return startOfMinute(now) - DAY + MINUTE
+}

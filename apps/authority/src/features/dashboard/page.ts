@@ -1,0 +1,183 @@
+import { writeJson } from '@chancery/protocol'
+import { markup } from '@chancery/service-kit'
+import type { Answer, Call, Markup } from '@chancery/service-kit'
+import type { Office } from '../../office.ts'
+import { page as frame } from '../../page-frame.ts'
+import { badge, duration, figure, identifier, plural, table, tile, when } from '../../page-parts.ts'
+import type { Tone } from '../../page-parts.ts'
+import { lifecycleTone } from '../connectome/index.ts'
+import { activityChart } from './activity-chart.ts'
+import type { FeedRow, Freshness } from './feeds.ts'
+import type { ChangeState, RecentChange } from './recent-changes.ts'
+import { view } from './view.ts'
+import type { DashboardView } from './view.ts'
+
+/** More rows than somebody reads at three in the morning; the rest is one click away. */
+const TREATY_ROWS = 25
+
+/**
+ * GET /dashboard
+ * What /dashboard.json says, for people: first whether anything needs them, then the figures, then the papers.
+ */
+export async function page(call: Call, office: Office): Promise<Answer> {
+  const model = await view(call, office)
+  return frame(office, { path: '/', title: 'Overview', content: content(model) })
+}
+
+function content(model: DashboardView): Markup {
+  return markup`<div data-live="dashboard">
+${verdict(model)}
+<section class="tiles" aria-label="Figures">${tiles(model)}</section>
+<section class="card"><h2>Active nodes, last 24 hours</h2>${activityChart(model.activity)}</section>
+<div class="columns">
+<section class="card"><h2>Treaties by urgency</h2>${treaties(model)}</section>
+<section class="card"><h2>Recent changes</h2>${changes(model.recent_changes)}</section>
+</div>
+<div class="columns">
+<section class="card"><h2>Revocation feeds of others</h2>${feeds(model.revocation_feeds)}</section>
+<section class="card"><h2>Boundary policies</h2>${policies(model)}</section>
+</div>
+</div>`
+}
+
+/** The one sentence to read when there is time for one. */
+function verdict({ readiness, warnings }: DashboardView): Markup {
+  const tone = readiness.status === 'not_ready' ? 'bad' : warnings.length > 0 ? 'watch' : 'good'
+  const said = {
+    good: 'All quiet. Nothing needs you.',
+    watch: `${plural(warnings.length, 'thing')} to look at.`,
+    bad: 'Not ready: this instance should get no traffic.',
+  }[tone]
+  const list = warnings.map((warning) => markup`<li>${warning}</li>`)
+  return markup`<section class="verdict verdict-${tone}" aria-label="State of the network"><h1>${said}</h1>${
+    warnings.length > 0 && markup`<ul>${list}</ul>`
+  }<p class="quiet">Readiness: ${readiness.status === 'ready' ? 'ready' : 'not ready'}. Database: ${readiness.backend}.</p></section>`
+}
+
+function tiles(model: DashboardView): readonly Markup[] {
+  const { nodes, certificates, revocation_list: list, treaty_summary: treaty, boundary_policies: policy } = model
+  const { connectome_summary: graph, revocation_feed_summary: feed } = model
+  const expiring = certificates.expiring === null ? '' : `, ${figure(certificates.expiring)} ending within 24 h`
+  return [
+    tile({
+      name: 'Active nodes',
+      value: figure(nodes.active),
+      note: `of ${figure(nodes.tracked)} certificates in force`,
+    }),
+    tile({
+      name: 'Certificates issued',
+      value: figure(certificates.issued),
+      note: `${figure(certificates.revoked)} revoked${expiring}`,
+    }),
+    tile({
+      name: 'Revocation list',
+      href: '/crl',
+      value: list === null ? '–' : `#${figure(list.sequence)}`,
+      note:
+        list === null
+          ? 'not signed yet'
+          : `${plural(list.entries, 'entry', 'entries')}, signed ${duration(list.age_minutes)} ago, next by ${list.next_update_display}`,
+      tone: list?.overdue === true ? 'bad' : 'plain',
+    }),
+    tile({
+      name: 'Treaties in force',
+      href: '/connectome',
+      value: figure(treaty.active + treaty.expiring_soon),
+      note: `${figure(treaty.expiring_soon)} ending soon, ${figure(treaty.expired)} expired, ${figure(treaty.revoked + treaty.replaced)} ended`,
+      tone: treaty.warning_count > 0 ? 'watch' : 'plain',
+    }),
+    tile({
+      name: 'Sovereigns',
+      href: '/atlas',
+      value: figure(graph.sovereign_count),
+      note: `${plural(graph.recognition_edge_count, 'treaty', 'treaties')}, ${plural(graph.imported_revocation_count, 'imported revocation')}`,
+    }),
+    tile({
+      name: 'Feeds of others',
+      value: figure(feed.count),
+      note:
+        feed.count === 0
+          ? 'none imported'
+          : `${feed.freshness}: ${figure(feed.stale_count)} stale, ${figure(feed.watch_count)} to watch`,
+      tone: feed.stale_count > 0 ? 'watch' : 'plain',
+    }),
+    tile({
+      name: 'Boundary policies',
+      value: figure(policy.active.length),
+      note: `${policy.status}, enforcement ${policy.enforcement}`,
+      tone: policy.healthy ? 'plain' : 'bad',
+    }),
+  ]
+}
+
+function treaties({ treaties: rows, links }: DashboardView): Markup {
+  const shown = rows.slice(0, TREATY_ROWS)
+  const rest = rows.length - shown.length
+  return markup`${table(
+    'Treaties by urgency',
+    [
+      {
+        name: 'State',
+        cell: (row) => badge(lifecycleTone(row.lifecycle_state), row.lifecycle_state.replaceAll('_', ' ')),
+      },
+      { name: 'From', cell: (row) => row.issuer_sovereign_id },
+      { name: 'To', cell: (row) => row.subject_sovereign_id },
+      { name: 'Ends', cell: (row) => when(row.expires_at_display) },
+      {
+        name: 'Paper',
+        cell: (row) =>
+          markup`<a href="/recognition-treaties/${encodeURIComponent(row.treaty_id)}">${identifier(row.treaty_id)}</a>`,
+      },
+    ],
+    shown,
+    'No treaty yet. `chancery treaty issue` recognises another sovereign.',
+  )}${rest > 0 && markup`<p><a href="${links.recognition_treaties}">${figure(rest)} more</a></p>`}`
+}
+
+const FRESHNESS_TONES: Readonly<Record<Freshness, Tone>> = { fresh: 'good', watch: 'watch', stale: 'bad' }
+
+function feeds(rows: readonly FeedRow[]): Markup {
+  return table(
+    'Revocation feeds of others',
+    [
+      { name: 'Freshness', cell: (row) => badge(FRESHNESS_TONES[row.freshness], row.freshness) },
+      { name: 'Sovereign', cell: (row) => row.issuer_sovereign_id },
+      { name: 'Sequence', cell: (row) => figure(row.sequence), isNumber: true },
+      { name: 'Revoked', cell: (row) => figure(row.revoked_count), isNumber: true },
+      { name: 'Imported', cell: (row) => when(row.imported_at_display) },
+    ],
+    rows,
+    'No feed imported yet. `chancery feed import` brings what a recognised sovereign withdrew.',
+  )
+}
+
+function policies({ boundary_policies: set }: DashboardView): Markup {
+  return table(
+    'Boundary policies in force',
+    [
+      { name: 'Policy', cell: (row) => row.policy_id },
+      { name: 'Version', cell: (row) => figure(row.version), isNumber: true },
+      { name: 'Gates', cell: (row) => (row.gate_count === null ? '?' : figure(row.gate_count)), isNumber: true },
+      { name: 'Scope', cell: (row) => row.scope },
+      { name: 'Valid until', cell: (row) => when(row.valid_until_display ?? 'unknown') },
+    ],
+    set.active,
+    `No policy is active; enforcement is ${set.enforcement}.`,
+  )
+}
+
+const STATE_TONES: Readonly<Record<ChangeState, Tone>> = {
+  accepted: 'good',
+  rejected: 'bad',
+  revoked: 'ended',
+  recorded: 'plain',
+}
+
+function changes(recent: readonly RecentChange[]): Markup {
+  if (recent.length === 0) return markup`<p class="empty">Nothing happened yet.</p>`
+  const items = recent.map(
+    ({ summary, created_at_display }) =>
+      markup`<li><p>${badge(STATE_TONES[summary.state], summary.state)}<strong>${summary.title}</strong><time class="quiet">${created_at_display}</time></p><dl>${summary.fields.map(({ label, value }) => markup`<div><dt>${label}</dt><dd>${typeof value === 'string' ? value : writeJson(value)}</dd></div>`)}</dl></li>\n`,
+  )
+  return markup`<ol class="timeline">${items}</ol>`
+}

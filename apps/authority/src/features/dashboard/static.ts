@@ -1,0 +1,43 @@
+import { readFileSync } from 'node:fs'
+import { CACHE_CONTROL, Refusal } from '@chancery/contract'
+import { KeptDocument } from '@chancery/service-kit'
+import type { Call } from '@chancery/service-kit'
+import type { Office } from '../../office.ts'
+
+/** What `npm run build` makes of apps/console; the same folder for sources and for the built authority. */
+const FOLDER = new URL('../../../dist/console/', import.meta.url)
+
+/** The whole list: a path never becomes a file name. */
+const FILES: Readonly<Record<string, { readonly name: string; readonly contentType: string }>> = {
+  '/favicon.ico': { name: 'favicon.ico', contentType: 'image/x-icon' },
+  '/favicon.svg': { name: 'favicon.svg', contentType: 'image/svg+xml' },
+  '/operator-console-static/console.js': { name: 'console.js', contentType: 'text/javascript; charset=utf-8' },
+  '/operator-console-static/styles.css': { name: 'styles.css', contentType: 'text/css; charset=utf-8' },
+  '/operator-console-static/logo.svg': { name: 'logo.svg', contentType: 'image/svg+xml' },
+}
+
+const kept = new WeakMap<Office, Map<string, KeptDocument>>()
+
+/**
+ * GET /favicon.ico, /favicon.svg, /operator-console-static/…
+ * The fixed files of the pages, read once. One that was not built is missing like any other name.
+ */
+export function staticFile(call: Call, office: Office): KeptDocument {
+  const documents = kept.get(office) ?? new Map<string, KeptDocument>()
+  kept.set(office, documents)
+  const present = documents.get(call.path)
+  if (present !== undefined) return present
+  const file = FILES[call.path]
+  if (file === undefined) throw new Refusal('asset_not_found')
+  const document = new KeptDocument(readBuilt(file.name), CACHE_CONTROL.staticFile, file.contentType)
+  documents.set(call.path, document)
+  return document
+}
+
+function readBuilt(name: string): Uint8Array {
+  try {
+    return readFileSync(new URL(name, FOLDER))
+  } catch (error) {
+    throw new Refusal('asset_not_found', {}, { cause: error })
+  }
+}

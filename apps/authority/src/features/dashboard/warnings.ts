@@ -1,0 +1,39 @@
+import type { DashboardView } from './view.ts'
+
+/** What may need somebody. */
+export type Watched = Pick<
+  DashboardView,
+  | 'readiness'
+  | 'revocation_list'
+  | 'treaty_summary'
+  | 'revocation_feed_summary'
+  | 'boundary_policies'
+  | 'recent_changes'
+>
+
+/** Each says what is wrong and what to do about it, the most urgent first. */
+export function findWarnings(watched: Watched): string[] {
+  const { treaty_summary: treaties, revocation_feed_summary: feeds, boundary_policies: policies } = watched
+  const out: string[] = []
+  if (watched.readiness.status === 'not_ready')
+    out.push('This instance is not ready: /readyz says which check fails, the log says why.')
+  if (watched.revocation_list?.overdue === true)
+    out.push(
+      'The revocation list is past its next update: look at the crl-upkeep job in /metrics and at the key window.',
+    )
+  if (!policies.healthy)
+    out.push(
+      `${count(policies.problem_count, 'problem')} in the active boundary policies: decisions are denied until they are mended.`,
+    )
+  if (treaties.warning_count > 0)
+    out.push(`${treaties.warning_count} treaties are expired or end within 72 hours: renew or replace them.`)
+  if (feeds.stale_count > 0)
+    out.push(`${feeds.stale_count} revocation feeds were not imported for over 72 hours: import them again.`)
+  if (watched.recent_changes.some((change) => change.details['differs_from_pinned'] === true))
+    out.push('A revocation feed was imported under other keys than a treaty pins: check who vouched for them.')
+  return out
+}
+
+function count(number: number, word: string): string {
+  return `${number} ${word}${number === 1 ? '' : 's'}`
+}

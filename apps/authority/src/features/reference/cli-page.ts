@@ -1,0 +1,62 @@
+import { COMMANDS, GLOBAL_OPTIONS, PROGRAM_NAME } from '@chancery/contract'
+import type { Command, CommandOption } from '@chancery/contract'
+import { markup } from '@chancery/service-kit'
+import type { Answer, Call, Markup } from '@chancery/service-kit'
+import type { Office } from '../../office.ts'
+import { page } from '../../page-frame.ts'
+import { badge, plural } from '../../page-parts.ts'
+
+const NEEDS: Readonly<Record<Command['needs'], string | undefined>> = {
+  nothing: undefined,
+  operator: 'operator key',
+  node: 'node key',
+  'authority-host': 'on the host of the authority',
+}
+
+/**
+ * GET /cli-reference
+ * Every command, from the definitions the program itself runs on.
+ */
+export function cliPage(_call: Call, office: Office): Answer {
+  const words = [...new Set(COMMANDS.map((command) => command.path[0]))]
+  const sections = words.map((word) => {
+    const commands = COMMANDS.filter((command) => command.path[0] === word)
+    return markup`<section class="card"><h2 id="${word}">${word}</h2>${commands.map(describe)}</section>\n`
+  })
+  return page(office, {
+    path: '/cli-reference',
+    title: 'Command reference',
+    content: markup`<h1>Command reference</h1>
+<p class="lead">${plural(COMMANDS.length, 'command')} of <code>${PROGRAM_NAME}</code>.</p>
+<nav class="index" aria-label="Commands"><ul>${words.map((word) => markup`<li><a href="#${word}">${word}</a></li>`)}</ul></nav>
+${sections}
+<section class="card"><h2 id="global-options">With every command</h2>${options(GLOBAL_OPTIONS)}</section>`,
+  })
+}
+
+function describe(command: Command): Markup {
+  const needs = NEEDS[command.needs]
+  return markup`<details class="route"><summary><code>${PROGRAM_NAME} ${command.path.join(' ')}${command.arguments
+    .map(({ name, required, variadic }) =>
+      required ? ` <${name}${variadic ? '…' : ''}>` : ` [${name}${variadic ? '…' : ''}]`,
+    )
+    .join(
+      '',
+    )}</code> <span class="title">${command.summary}</span> ${needs !== undefined && badge('plain', needs)}</summary>
+<p>${command.description}</p>${
+    command.arguments.length > 0 &&
+    markup`<dl class="facts">${command.arguments.map(({ name, summary }) => markup`<div><dt>${name}</dt><dd>${summary}</dd></div>`)}</dl>`
+  }${command.options.length > 0 && options(command.options)}${command.examples.map(
+    ({ line, summary }) =>
+      markup`<figure class="example"><figcaption>${summary}</figcaption><pre tabindex="0"><code>${line}</code></pre></figure>`,
+  )}</details>\n`
+}
+
+function options(list: readonly CommandOption[]): Markup {
+  return markup`<dl class="facts">${list.map(
+    (option) =>
+      markup`<div><dt><code>${option.flags}</code></dt><dd>${option.summary}${option.required === true && ' Required.'}${option.repeatable === true && ' Repeatable.'}${
+        option.default !== undefined && ` Default: ${option.default}.`
+      }${option.choices !== undefined && ` One of: ${option.choices.join(', ')}.`}</dd></div>`,
+  )}</dl>`
+}

@@ -1,0 +1,77 @@
+import { markup } from '@chancery/service-kit'
+import type { Markup, MarkupValue } from '@chancery/service-kit'
+
+/** How something stands: said by a word and a shape, the colour only repeats it. */
+export type Tone = 'good' | 'watch' | 'bad' | 'ended' | 'plain'
+
+/** A word with its tone. */
+export function badge(tone: Tone, word: string): Markup {
+  return markup`<span class="badge badge-${tone}">${word}</span>`
+}
+
+export interface Column<Row> {
+  readonly name: string
+  readonly cell: (row: Row) => MarkupValue
+  readonly isNumber?: true
+}
+
+/** A table that becomes a list of cards on a narrow screen; `empty` is what to read when there is nothing. */
+export function table<Row>(
+  caption: string,
+  columns: readonly Column<Row>[],
+  rows: readonly Row[],
+  empty: string,
+): Markup {
+  if (rows.length === 0) return markup`<p class="empty">${empty}</p>`
+  const head = columns.map(({ name, isNumber }) => markup`<th scope="col"${number(isNumber)}>${name}</th>`)
+  const body = rows.map(
+    (row) =>
+      markup`<tr>${columns.map(({ name, cell, isNumber }) => markup`<td data-label="${name}"${number(isNumber)}>${cell(row)}</td>`)}</tr>\n`,
+  )
+  return markup`<div class="table" role="region" aria-label="${caption}" tabindex="0"><table><caption>${caption}</caption><thead><tr>${head}</tr></thead><tbody>
+${body}</tbody></table></div>`
+}
+
+function number(isNumber: true | undefined): Markup | undefined {
+  return isNumber === true ? markup` class="number"` : undefined
+}
+
+/** One figure with its name and what it means. */
+export function tile(facts: {
+  readonly name: string
+  readonly value: MarkupValue
+  readonly note: MarkupValue
+  readonly tone?: Tone
+  readonly href?: string
+}): Markup {
+  const { name, value, note, tone = 'plain', href } = facts
+  const title = href === undefined ? markup`${name}` : markup`<a href="${href}">${name}</a>`
+  return markup`<div class="tile tile-${tone}"><h2>${title}</h2><p class="figure">${value}</p><p class="note">${note}</p></div>\n`
+}
+
+/** A long identifier: whole for copying and machines, shortened by the style sheet where room is short. */
+export function identifier(text: string): Markup {
+  return markup`<code class="id" title="${text}">${text}</code>`
+}
+
+/** A time that stays on one line. */
+export function when(display: string): Markup {
+  return markup`<time class="when">${display}</time>`
+}
+
+/** Number with thousands apart. */
+export function figure(value: number): string {
+  return String(value).replaceAll(/\B(?=(\d{3})+$)/g, '\u202f')
+}
+
+export function plural(count: number, word: string, words: string = `${word}s`): string {
+  return `${figure(count)} ${count === 1 ? word : words}`
+}
+
+/** Minutes as people say them. */
+export function duration(minutes: number): string {
+  if (minutes < 1) return 'under a minute'
+  if (minutes < 60) return `${minutes} min`
+  const hours = Math.floor(minutes / 60)
+  return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} days`
+}

@@ -1,0 +1,2 @@
+/** Style sheets are bundled; they have no value. */
+declare module '*.css'

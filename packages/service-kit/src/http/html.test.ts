@@ -1,0 +1,45 @@
+import { describe, expect, it } from 'vitest'
+import { Answer } from './answer.ts'
+import { escapeText, html, markup } from './html.ts'
+import type { Markup } from './html.ts'
+
+describe('markup', () => {
+  it('escapes every value for text and for quoted attributes', () => {
+    const evil = `<img src=x onerror="alert('1')">&`
+    const shown = '&lt;img src=x onerror=&quot;alert(&#39;1&#39;)&quot;&gt;&amp;'
+    expect(markup`<p title="${evil}">${evil}</p>`.text).toBe(`<p title="${shown}">${shown}</p>`)
+  })
+
+  it('keeps markup that was made before, alone and in lists, and leaves nothing for undefined and false', () => {
+    const rows = ['a<', 'b'].map((name) => markup`<li>${name}</li>`)
+    expect(markup`<ul>${rows}</ul>${undefined}${false}${markup`<b>${0}</b>`}`.text).toBe(
+      '<ul><li>a&lt;</li><li>b</li></ul><b>0</b>',
+    )
+  })
+
+  it('refuses what only looks like markup, alone and in lists', () => {
+    const lookalike = { text: '<b>' } as unknown as Markup
+    expect(() => markup`${lookalike}`).toThrow('not a function')
+    expect(() => markup`${[lookalike]}`).toThrow('not a function')
+  })
+})
+
+describe('escapeText', () => {
+  it.each([
+    ['a right-to-left override', 'PAY\u202eEM', 'PAY[U+202E]EM'],
+    ['a zero-width space', 'A\u200bB', 'A[U+200B]B'],
+    ['a control', 'A\u0007B', 'A[U+0007]B'],
+    ['a lone surrogate', 'A\ud800B', 'A[U+D800]B'],
+    ['letters of any script', 'Zoë 東京 🜁', 'Zoë 東京 🜁'],
+  ])('shows %s', (_name, given, shown) => {
+    expect(escapeText(given)).toBe(shown)
+  })
+})
+
+describe('html', () => {
+  it('is a page in UTF-8', () => {
+    const answer = html(markup`<p>${'ü'}</p>`)
+    expect(answer).toBeInstanceOf(Answer)
+    expect([answer.body, answer.contentType]).toEqual(['<p>ü</p>', 'text/html; charset=utf-8'])
+  })
+})
