@@ -2,6 +2,7 @@ import { member } from '@chancery/protocol'
 import type { RefusedError } from '@chancery/sdk'
 import { named } from './named-details.ts'
 import type { Advice } from './named-details.ts'
+import { PROOF_ADVICE } from './proof-advice.ts'
 import { TRUST_ADVICE } from './trust-advice.ts'
 
 /** What to do about a refusal, in one or two sentences; undefined for a code this program does not know. */
@@ -164,6 +165,7 @@ const ADVICE: Readonly<Record<string, Advice>> = {
   ...AGENTS,
   ...RECOGNITION,
   ...TRUST_ADVICE,
+  ...PROOF_ADVICE,
 }
 
 function wait({ retryAfterSeconds }: RefusedError): string {

@@ -1,9 +1,8 @@
-import type { JsonObject } from '@chancery/protocol'
 import { misuse } from './failure.ts'
 import type { Options } from './options.ts'
 
 /** Texts given as `--flag name=value`, each name once. */
-export function readPairs(options: Options, flag: string): JsonObject {
+export function readPairs(options: Options, flag: string): Readonly<Record<string, string>> {
   // Without a prototype, so that no name means anything else than itself.
   const found: Record<string, string> = Object.create(null) as Record<string, string>
   for (const pair of options.list(flag)) {

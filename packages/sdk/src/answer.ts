@@ -1,15 +1,5 @@
-import {
-  FormError,
-  JsonError,
-  checkReceivedForm,
-  fromUtf8,
-  isJsonObject,
-  member,
-  readJsonBytes,
-  readReceived,
-  shape,
-} from '@chancery/protocol'
-import type { JsonObject, JsonValue, RecordForm } from '@chancery/protocol'
+import { FormError, JsonError, fromUtf8, isJsonObject, member, readJsonBytes, shape } from '@chancery/protocol'
+import type { JsonObject, JsonValue } from '@chancery/protocol'
 import { AnswerError, RefusedError } from './errors.ts'
 import type { Incoming } from './transport.ts'
 
@@ -33,16 +23,6 @@ export const text: ReadAnswer<string> = (incoming) => {
   const found = fromUtf8(incoming.body)
   if (found === undefined) throw toAnswerError(incoming, 'it is not UTF-8')
   return found
-}
-
-/** A trust record in exactly its form: a signed member that is dropped or filled in would make it worthless. */
-export function trustRecord<Value>(form: RecordForm<Value>): ReadAnswer<Value> {
-  return json((value) => {
-    const received = readReceived(form, value)
-    const verdict = checkReceivedForm(received)
-    if (!verdict.ok) throw new FormError('', verdict.reason)
-    return received.record
-  })
 }
 
 type Members = Parameters<typeof shape.closed>[0]

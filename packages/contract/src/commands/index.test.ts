@@ -51,6 +51,18 @@ const PATHS = [
   'decide',
   'trust-evidence build',
   'trust-evidence verify',
+  'disclose commit',
+  'disclose prove',
+  'disclose verify',
+  'disclose nullify',
+  'consensus vote',
+  'consensus assemble',
+  'consensus verify',
+  'data-usage show',
+  'data-usage policy',
+  'data-usage intent',
+  'data-usage verify',
+  'verify',
   'completion',
 ]
 
@@ -110,6 +122,12 @@ describe('commands', () => {
       'agreement accept',
       'decide',
       'trust-evidence build',
+      'disclose commit',
+      'disclose nullify',
+      'consensus vote',
+      'consensus assemble',
+      'data-usage policy',
+      'data-usage intent',
     ])
     expect(named('authority start')?.needs).toBe('authority-host')
   })

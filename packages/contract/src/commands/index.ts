@@ -5,6 +5,9 @@ import { authorityCommands } from './authority.ts'
 import { boundaryCommands } from './boundary.ts'
 import type { Command } from './command.ts'
 import { completionCommands } from './completion.ts'
+import { consensusCommands } from './consensus.ts'
+import { dataUsageCommands } from './data-usage.ts'
+import { disclosureCommands } from './disclosure.ts'
 import { enrollmentCommands } from './enrollment.ts'
 import { federationCommands } from './federation.ts'
 import { genesisCommands } from './genesis.ts'
@@ -15,6 +18,7 @@ import { operatorCommands } from './operator.ts'
 import { treatyCommands } from './recognition-treaties.ts'
 import { feedCommands } from './revocation-feeds.ts'
 import { trustEvidenceCommands } from './trust-evidence.ts'
+import { verifyCommands } from './verify.ts'
 
 /** Every command, in the order help lists them: first steps first. */
 export const COMMANDS: readonly Command[] = [
@@ -33,5 +37,9 @@ export const COMMANDS: readonly Command[] = [
   ...agreementCommands,
   ...boundaryCommands,
   ...trustEvidenceCommands,
+  ...disclosureCommands,
+  ...consensusCommands,
+  ...dataUsageCommands,
+  ...verifyCommands,
   ...completionCommands,
 ]

@@ -1,9 +1,10 @@
 import { consensus } from '@chancery/contract'
 import { consensusForm, shape, voteForm } from '@chancery/protocol'
 import type { ConsensusProof, JsonObject, JustificationProof, ValidatorVote } from '@chancery/protocol'
-import { json, known, trustRecord } from '../answer.ts'
+import { json, known } from '../answer.ts'
 import type { CallOptions, Connection, WriteOptions } from '../call.ts'
 import { given } from '../given.ts'
+import { signedRecord } from '../signed-record.ts'
 
 export interface AssemblyRequest {
   readonly justification_proof: JustificationProof | JsonObject
@@ -54,7 +55,7 @@ export function consensusArea({ call }: Connection): ConsensusArea {
         body: given({ ...request }),
         idempotencyKey: options?.idempotencyKey,
         repeatable: options?.idempotencyKey !== undefined,
-        read: trustRecord(voteForm),
+        read: json(signedRecord(voteForm)),
         options,
       }),
     assemble: (request, options) =>
@@ -63,7 +64,7 @@ export function consensusArea({ call }: Connection): ConsensusArea {
         body: given({ ...request }),
         idempotencyKey: options?.idempotencyKey,
         repeatable: options?.idempotencyKey !== undefined,
-        read: trustRecord(consensusForm),
+        read: json(signedRecord(consensusForm)),
         options,
       }),
     verify: (request, options) =>

@@ -1,9 +1,10 @@
 import { dataUsage } from '@chancery/contract'
 import { accessIntentForm, licensePolicyForm, shape } from '@chancery/protocol'
 import type { DataAccessIntent, DataLicensePolicy, DeclaredSource, JsonObject } from '@chancery/protocol'
-import { json, known, trustRecord } from '../answer.ts'
+import { json, known } from '../answer.ts'
 import type { CallOptions, Connection, WriteOptions } from '../call.ts'
 import { given } from '../given.ts'
+import { signedRecord } from '../signed-record.ts'
 
 /** protocol/trust-operations 9.1; absent members get the defaults of the authority. */
 export interface LicenseRequest {
@@ -87,17 +88,17 @@ export function dataUsageArea({ call }: Connection): DataUsageArea {
         body: given({ ...request }),
         idempotencyKey: options?.idempotencyKey,
         repeatable: options?.idempotencyKey !== undefined,
-        read: trustRecord(licensePolicyForm),
+        read: json(signedRecord(licensePolicyForm)),
         options,
       }),
-    current: (options) => call({ route: dataUsage.current, read: trustRecord(licensePolicyForm), options }),
+    current: (options) => call({ route: dataUsage.current, read: json(signedRecord(licensePolicyForm)), options }),
     declare: (request, options) =>
       call({
         route: dataUsage.intent,
         body: given({ ...request }),
         idempotencyKey: options?.idempotencyKey,
         repeatable: options?.idempotencyKey !== undefined,
-        read: trustRecord(accessIntentForm),
+        read: json(signedRecord(accessIntentForm)),
         options,
       }),
     verify: (request, options) =>

@@ -6,9 +6,10 @@ import type {
   CapabilityNullifier,
   JsonObject,
 } from '@chancery/protocol'
-import { json, known, trustRecord } from '../answer.ts'
+import { json, known } from '../answer.ts'
 import type { CallOptions, Connection, WriteOptions } from '../call.ts'
 import { given } from '../given.ts'
+import { signedRecord } from '../signed-record.ts'
 
 /** Records of others are passed on as they came: a member this release does not know may be signed. */
 export interface ProveRequest {
@@ -59,7 +60,7 @@ export function disclosureArea({ call }: Connection): DisclosureArea {
         body: given({ ...request }),
         idempotencyKey: options?.idempotencyKey,
         repeatable: options?.idempotencyKey !== undefined,
-        read: trustRecord(commitmentForm),
+        read: json(signedRecord(commitmentForm)),
         options,
       }),
     nullify: (request, options) =>
@@ -68,7 +69,7 @@ export function disclosureArea({ call }: Connection): DisclosureArea {
         body: given({ ...request }),
         idempotencyKey: options?.idempotencyKey,
         repeatable: options?.idempotencyKey !== undefined,
-        read: trustRecord(nullifierForm),
+        read: json(signedRecord(nullifierForm)),
         options,
       }),
     prove: (request, options) =>
@@ -76,7 +77,7 @@ export function disclosureArea({ call }: Connection): DisclosureArea {
         route: disclosure.prove,
         body: given({ ...request }),
         repeatable: true,
-        read: trustRecord(membershipProofForm),
+        read: json(signedRecord(membershipProofForm)),
         options,
       }),
     verify: (request, options) =>

@@ -1,0 +1,28 @@
+import { asJson } from '@chancery/protocol'
+import { connectAsOperator } from '../../connection.ts'
+import type { CommandContext, Result } from '../../context.ts'
+import { loadRecord } from '../../json-file.ts'
+import { wholeNumberOrDefault } from '../../numbers.ts'
+import { keepRecord } from '../../kept-record.ts'
+import type { Arguments, Options } from '../../options.ts'
+import { describeConsensus } from './describe.ts'
+import { JUSTIFICATION, VOTE } from './records.ts'
+
+/** consensus assemble: what it prints with --json is the signed proof itself. */
+export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+  const { cwd, style } = context
+  const { wire } = await loadRecord(cwd, args.required('justification'), JUSTIFICATION)
+  const votes = await Promise.all(args.list('votes').map((file) => loadRecord(cwd, file, VOTE)))
+  const request = {
+    justification_proof: wire,
+    votes: votes.map((vote) => vote.wire),
+    required_threshold: wholeNumberOrDefault(options, 'threshold', 1, 1024),
+    validator_sovereign_ids: options.list('validator'),
+  }
+  const connection = await connectAsOperator(context, options)
+  const { record: proof, kept } = await keepRecord(cwd, options, () =>
+    connection.ask((client) => client.consensus.assemble(request)),
+  )
+  const text = `${style.good('Assembled:')}\n${describeConsensus(proof, style)}${kept}`
+  return { data: asJson(proof), text }
+}

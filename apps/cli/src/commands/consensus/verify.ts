@@ -1,0 +1,25 @@
+import { connect } from '../../connection.ts'
+import type { CommandContext, Result } from '../../context.ts'
+import { loadRecord } from '../../json-file.ts'
+import type { Arguments, Options } from '../../options.ts'
+import { loadPublicKeys } from '../../public-keys.ts'
+import { loadValidatorKeys } from '../../validator-keys.ts'
+import { verdictText } from '../verify/verdict-text.ts'
+import { describeConsensus } from './describe.ts'
+import { CONSENSUS_REASONS } from './reasons.ts'
+import { CONSENSUS } from './records.ts'
+
+/** consensus verify: a verdict is a result, printed as one; the exit code is 1 when it is no. */
+export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+  const { cwd, style } = context
+  const { record, wire } = await loadRecord(cwd, args.required('proof'), CONSENSUS)
+  const validator_public_keys = await loadValidatorKeys(cwd, options)
+  const keys = await loadPublicKeys(cwd, options, 'assembler-key')
+  const assembled = keys === undefined ? {} : { assembler_public_keys: keys }
+  const connection = await connect(context, options)
+  const verdict = await connection.ask((client) =>
+    client.consensus.verify({ proof: wire, validator_public_keys, ...assembled }),
+  )
+  const text = `${verdictText(verdict, CONSENSUS_REASONS, style)}\n${describeConsensus(record, style)}`
+  return { data: verdict, text, exitCode: verdict.valid ? 0 : 1 }
+}

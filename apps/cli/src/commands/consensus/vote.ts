@@ -1,0 +1,24 @@
+import { connectAsOperator } from '../../connection.ts'
+import type { CommandContext, Result } from '../../context.ts'
+import { loadRecord } from '../../json-file.ts'
+import { keepRecord } from '../../kept-record.ts'
+import type { Arguments, Options } from '../../options.ts'
+import { describeVote } from './describe.ts'
+import { JUSTIFICATION } from './records.ts'
+
+/** consensus vote: what it prints with --json is the signed vote itself. */
+export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+  const { cwd, style } = context
+  const { wire } = await loadRecord(cwd, args.required('justification'), JUSTIFICATION)
+  const reason = options.text('reason')
+  const request = {
+    justification_proof: wire,
+    vote: args.required('vote') === 'approve',
+    ...(reason === undefined ? {} : { reason }),
+  }
+  const connection = await connectAsOperator(context, options)
+  const { record: vote, kept } = await keepRecord(cwd, options, () =>
+    connection.ask((client) => client.consensus.vote(request)),
+  )
+  return { data: vote, text: `${style.good('Voted:')}\n${describeVote(vote, style)}${kept}` }
+}

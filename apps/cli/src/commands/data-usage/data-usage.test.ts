@@ -1,0 +1,71 @@
+import { writeFile } from 'node:fs/promises'
+import { writeJson } from '@chancery/protocol'
+import type { JsonObject } from '@chancery/protocol'
+import { foreignIntent, foreignSovereign, wireText } from '@chancery/testkit'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openNetwork } from '../../real-authority.suite.ts'
+import type { RealNetwork } from '../../real-authority.suite.ts'
+
+const agent = foreignSovereign('AGENT-NET')
+let network = undefined as unknown as RealNetwork
+beforeAll(async () => {
+  network = await openNetwork()
+})
+afterAll(() => network.close())
+
+const file = (name: string, value: JsonObject): Promise<void> => writeFile(network.world.path(name), writeJson(value))
+
+const TERMS: JsonObject = {
+  licensee_sovereign_id: 'AGENT-NET',
+  allowed_source_ids: ['src-1'],
+  allowed_access_types: [],
+  valid_from: '2030-01-01T00:00:00Z',
+  valid_until: '2031-01-01T00:00:00Z',
+}
+
+describe('data-usage', () => {
+  it('says when there is no license', async () => {
+    const { code, stderr } = await network.asOperator('data-usage show')
+    expect([code, stderr.includes('(no_policy)')]).toEqual([1, true])
+  })
+
+  it('is licensed, shown, declared and verified', async () => {
+    await file('terms.json', TERMS)
+    const published = await network.asOperator('data-usage policy terms.json --out license.json')
+    expect([published.code, published.stdout.includes('Published and active')]).toEqual([0, true])
+    const shown = await network.asOperator('data-usage show')
+    expect([shown.code, shown.stdout.includes('read')]).toEqual([0, true])
+    const source = { source_id: 'src-1', source_type: 'public', owner_sovereign_id: 'TEST-NET' }
+    await file('use.json', { sources: [source], access_types: ['read'] })
+    const declared = await network.asOperator('data-usage intent use.json --out intent.json')
+    expect(declared.code).toBe(0)
+    const allowed = await network.asOperator('data-usage verify intent.json')
+    expect([allowed.code, allowed.stdout.includes('keeps to its license')]).toEqual([0, true])
+  })
+
+  it('lists what a declared use may not do', async () => {
+    const intent = foreignIntent(agent, network.clock.now(), { declared_access_types: ['train', 'read'] })
+    await writeFile(network.world.path('foreign.json'), wireText(intent))
+    const line = `data-usage verify foreign.json --policy license.json --agent-key ${agent.publicKey}`
+    const { code, stdout } = await network.asOperator(line)
+    expect(code).toBe(1)
+    expect(stdout).toContain('access type train is not permitted (access_type_not_permitted)')
+    const forged = await network.asOperator(`${line} --licensor-key ${agent.publicKey} --json`)
+    expect(forged.json()).toMatchObject({ valid: false, violation_reason: 'intent_exceeds_license' })
+  })
+
+  it('explains a license the authority does not take', async () => {
+    await file('bad.json', { ...TERMS, valid_until: '2029-01-01T00:00:00Z' })
+    const { code, stderr } = await network.asOperator('data-usage policy bad.json')
+    expect([code, stderr.includes('(invalid_timestamp_order)')]).toEqual([1, true])
+  })
+
+  it('does not show a license that another key signed', async () => {
+    const other = await openNetwork({}, 'OTHER-NET')
+    await writeFile(other.world.path('terms.json'), writeJson(TERMS))
+    expect((await other.asOperator('data-usage policy terms.json')).code).toBe(0)
+    const { code, stderr } = await network.asOperator(`data-usage show --url ${other.na.url}`)
+    expect([code, stderr.includes('not signed by the authority')]).toEqual([1, true])
+    await other.close()
+  })
+})

@@ -1,0 +1,74 @@
+import { writeFile } from 'node:fs/promises'
+import { writeJson } from '@chancery/protocol'
+import type { JsonObject } from '@chancery/protocol'
+import { foreignSovereign } from '@chancery/testkit'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openNetwork } from '../../real-authority.suite.ts'
+import type { RealNetwork } from '../../real-authority.suite.ts'
+
+const partner = foreignSovereign('PARTNER-NET')
+let network = undefined as unknown as RealNetwork
+beforeAll(async () => {
+  network = await openNetwork()
+  const operator = network.na.as('privileged')
+  const treaty = {
+    subject_sovereign_id: 'PARTNER-NET',
+    subject_public_keys: [partner.publicKey],
+    scope: { allowed_roles: ['role:client'] },
+  }
+  await operator('POST', '/admin/recognition-treaties', treaty)
+  const terms = {
+    responder_sovereign_id: 'PARTNER-NET',
+    capabilities: ['ledger.read', 'ledger.append', 'ledger.close'],
+    valid_from: '2030-01-01T00:00:00Z',
+    valid_until: '2031-01-01T00:00:00Z',
+    expires_at: '2030-02-01T00:00:00Z',
+  }
+  const offer = (await operator('POST', '/admin/agreements/offer', terms)).json as JsonObject
+  const { text } = await operator('POST', '/admin/agreements/accept', { offer })
+  await writeFile(network.world.path('agreement.json'), text)
+})
+afterAll(() => network.close())
+
+const ALL = '--capability ledger.read --capability ledger.append --capability ledger.close'
+
+describe('disclose', () => {
+  it('commits to everything agreed, proves one at home, and verifies it', async () => {
+    const committed = await network.asOperator('disclose commit agreement.json --out commitment.json')
+    expect([committed.code, committed.stdout.includes('3, none of them shown')]).toEqual([0, true])
+    const line = `disclose prove commitment.json --reveal ledger.read ${ALL} --prover PARTNER-NET`
+    const proved = await network.run(`${line} --out proof.json`)
+    expect([proved.code, proved.stdout.includes('ledger.read')]).toEqual([0, true])
+    const verified = await network.asOperator('disclose verify proof.json --commitment commitment.json --json')
+    expect([verified.code, verified.json()['reason']]).toEqual([0, 'valid'])
+    const foreign = await network.asOperator(
+      `disclose verify proof.json --commitment commitment.json --issuer-key ${partner.publicKey}`,
+    )
+    expect([foreign.code, foreign.stdout.includes('(commitment_invalid_signature)')]).toEqual([1, true])
+    const marked = await network.asOperator('disclose nullify proof.json --json')
+    expect([marked.code, marked.json()['expires_at']]).toEqual([0, '2030-01-02T03:01:00Z'])
+  })
+
+  it('commits to a part, and refuses what was not agreed', async () => {
+    const part = await network.asOperator('disclose commit agreement.json --capability ledger.read --json')
+    expect(part.json()['capability_count']).toBe(1)
+    const more = await network.asOperator('disclose commit agreement.json --capability vault.open')
+    expect([more.code, more.stderr.includes('(commit_failed)')]).toEqual([1, true])
+  })
+
+  it('proves nothing over another list', async () => {
+    const line = 'disclose prove commitment.json --reveal ledger.read --capability ledger.read --prover P'
+    const { code, stderr } = await network.run(line)
+    expect([code, stderr.includes('made over 3 capabilities')]).toEqual([1, true])
+  })
+
+  it('signs nothing when the file is in the way or is something else', async () => {
+    const before = (await network.na.auditEvents('capability_commitment_created')).length
+    expect((await network.asOperator('disclose commit agreement.json --out commitment.json')).stderr).toContain(
+      'exists already',
+    )
+    await writeFile(network.world.path('wrong.json'), writeJson({ agreement: {} }))
+    expect((await network.asOperator('disclose commit wrong.json')).stderr).toContain('is not an agreement record')
+    expect(await network.na.auditEvents('capability_commitment_created')).toHaveLength(before)
+  })
+})

@@ -1,0 +1,24 @@
+import { connect } from '../../connection.ts'
+import type { CommandContext, Result } from '../../context.ts'
+import { loadRecord } from '../../json-file.ts'
+import type { Arguments, Options } from '../../options.ts'
+import { loadPublicKeys } from '../../public-keys.ts'
+import { verdictText } from '../verify/verdict-text.ts'
+import { describeProof } from './describe.ts'
+import { DISCLOSURE_REASONS } from './reasons.ts'
+import { COMMITMENT, PROOF } from './records.ts'
+
+/** disclose verify: a verdict is a result, printed as one; the exit code is 1 when it is no. */
+export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+  const { cwd, style } = context
+  const proof = await loadRecord(cwd, args.required('proof'), PROOF)
+  const { wire: commitment } = await loadRecord(cwd, options.required('commitment'), COMMITMENT)
+  const keys = await loadPublicKeys(cwd, options, 'issuer-key')
+  const vouched = keys === undefined ? {} : { issuer_public_keys: keys }
+  const connection = await connect(context, options)
+  const verdict = await connection.ask((client) =>
+    client.disclosure.verify({ proof: proof.wire, commitment, ...vouched }),
+  )
+  const text = `${verdictText(verdict, DISCLOSURE_REASONS, style)}\n${describeProof(proof.record, style)}`
+  return { data: verdict, text, exitCode: verdict.valid ? 0 : 1 }
+}

@@ -1,0 +1,121 @@
+import type { RecordKindName } from '@chancery/protocol'
+
+interface KindWords {
+  readonly name: string
+  /** What a record that holds proves, and what it leaves open. */
+  readonly proves: string
+}
+
+const SINCE = 'What became of it since, nobody can tell offline.'
+
+/** Every kind in the words of the person who holds the file. */
+export const KIND_WORDS: Readonly<Record<RecordKindName, KindWords>> = {
+  'genesis-block': {
+    name: 'genesis block',
+    proves: 'Its root key signed it. Compare that key with the one you were given.',
+  },
+  'join-certificate': {
+    name: 'join certificate',
+    proves: 'The authority took this node key into its network. Whether it was revoked, the revocation list says.',
+  },
+  crl: {
+    name: 'certificate revocation list',
+    proves: 'The authority had revoked these certificates when it signed. A newer list may name more.',
+  },
+  'policy-manifest': {
+    name: 'policy manifest',
+    proves: 'The authority signed this policy. Whether it is the active one, GET /policy says.',
+  },
+  'agent-descriptor': {
+    name: 'agent descriptor',
+    proves: 'The node key signed where its agent is. That the node is a member is what its certificate says.',
+  },
+  'membership-attestation': {
+    name: 'membership attestation',
+    proves: 'The issuer vouched for this subject. Whether it was withdrawn, the revocation feed of the issuer says.',
+  },
+  'recognition-treaty': {
+    name: 'recognition treaty',
+    proves: `The issuer recognised the subject within this scope. ${SINCE}`,
+  },
+  'recognition-policy': {
+    name: 'recognition policy',
+    proves: 'Its form is right. It is a local document, and nobody signs it.',
+  },
+  'sovereign-revocation-feed': {
+    name: 'sovereign revocation feed',
+    proves: 'The issuer had withdrawn these attestations when it signed. A newer feed may name more.',
+  },
+  'trust-evidence': {
+    name: 'trust evidence',
+    proves: 'The issuer came to this verdict over the graph it names. It says nothing about today.',
+  },
+  'capability-offer': {
+    name: 'capability offer',
+    proves: 'The offerer offered these terms. Nobody has agreed to them yet.',
+  },
+  'capability-counter': {
+    name: 'capability counter',
+    proves: 'The responder proposed these terms. Nobody has agreed to them yet.',
+  },
+  'agreement-record': {
+    name: 'agreement record',
+    proves: 'The given keys signed these terms for both parties. Its id and its dates outside the terms are unsigned.',
+  },
+  'boundary-decision': {
+    name: 'boundary decision',
+    proves: 'The operator decided so. Only a decision with authorized true permits anything.',
+  },
+  'boundary-policy': {
+    name: 'boundary policy',
+    proves: 'The issuer signed this version. Whether it is active, its authority says.',
+  },
+  'freshness-proof': {
+    name: 'freshness proof',
+    proves: 'The issuer had seen the feed up to this sequence.',
+  },
+  'justification-proof': {
+    name: 'justification proof',
+    proves: 'The issuer gave these reasons. Hold them against the decision they name.',
+  },
+  'execution-evidence': {
+    name: 'execution evidence',
+    proves: 'The executor signed that it did this. That it was allowed to is what the decision says.',
+  },
+  'retention-checkpoint': {
+    name: 'retention checkpoint',
+    proves: 'The authority removed entries up to this sequence of its evidence store.',
+  },
+  'store-anchor': {
+    name: 'store anchor',
+    proves: 'The evidence store of the authority ended with this entry at that time.',
+  },
+  'capability-commitment': {
+    name: 'capability commitment',
+    proves: 'The issuer committed to this many capabilities without showing them.',
+  },
+  'capability-membership-proof': {
+    name: 'proof of a capability',
+    proves: 'The shown capability is one of the commitment, which a given key signed.',
+  },
+  'capability-nullifier': {
+    name: 'capability nullifier',
+    proves: 'The mark is fresh. Take the proof it names only when you have not seen this mark before.',
+  },
+  'validator-vote': {
+    name: 'validator vote',
+    proves: 'The validator voted so. One vote is not a consensus.',
+  },
+  'consensus-proof': {
+    name: 'consensus proof',
+    proves: 'Enough of the named validators approved, each under the key you gave.',
+  },
+  'data-license-policy': {
+    name: 'data license policy',
+    proves: `The licensor licensed this use. ${SINCE}`,
+  },
+  'data-access-intent': {
+    name: 'data access intent',
+    proves: 'The agent declared this use. Whether it is licensed: chancery data-usage verify.',
+  },
+}

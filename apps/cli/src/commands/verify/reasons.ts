@@ -1,0 +1,30 @@
+import { CONSENSUS_REASONS } from '../consensus/reasons.ts'
+import { DISCLOSURE_REASONS } from '../disclosure/reasons.ts'
+
+/** Reasons of the single kinds first, so that the general words win where both have one. */
+export const OFFLINE_REASONS: Readonly<Record<string, string>> = {
+  ...DISCLOSURE_REASONS,
+  ...CONSENSUS_REASONS,
+  unrecognized: 'it is not a record of this protocol, or it mixes the members of several.',
+  malformed: 'it does not have the form of such a record.',
+  keys_needed: 'no key to judge it by was given. Add --key or --genesis.',
+  validator_keys_needed: 'the keys of its validators are needed. Add --validator-key.',
+  commitment_needed: 'it proves nothing without its commitment. Add --commitment.',
+  missing_signature: 'nobody signed it.',
+  invalid_signature: 'no given key signed it, or it was changed since. Do not use it.',
+  unknown_field: 'it is signed with a member this release does not know: update, or ask its signer.',
+  non_canonical_form: 'it is signed without a member that must be there. Do not use it.',
+  wrong_issuer: 'it speaks in the name of another network than the genesis block.',
+  unknown_root_key: 'its root key is not the one you trust. Do not use it.',
+  root_key_reused: 'its root key is also the key of its authority.',
+  unknown_node_key: 'its node key is not one of the given ones.',
+  bad_status: 'its status is not active.',
+  not_yet_valid: 'its time has not begun.',
+  expired: 'its time is over.',
+  decision_expired: 'its time is over. Ask for a new decision.',
+  missing_offerer_signature: 'nobody signed it.',
+  invalid_offerer_signature: 'no given key signed it, or it was changed since. Do not use it.',
+  missing_responder_signature: 'only one party signed it.',
+  invalid_responder_signature: 'a second signature is not that of a given key.',
+  terms_mismatch: 'its expires_at differs from the signed terms. Do not use it.',
+}

@@ -1,0 +1,105 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { RECORD_KINDS, writeJson } from '@chancery/protocol'
+import type { JsonObject } from '@chancery/protocol'
+import {
+  foreignCommitment,
+  foreignConsensus,
+  foreignProof,
+  foreignSovereign,
+  foreignVote,
+  wireText,
+} from '@chancery/testkit'
+import type { ForeignObject } from '@chancery/testkit'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openNetwork } from '../../real-authority.suite.ts'
+import type { RealNetwork } from '../../real-authority.suite.ts'
+import { KIND_WORDS } from './kinds.ts'
+
+const partner = foreignSovereign('PARTNER-NET')
+let network = undefined as unknown as RealNetwork
+beforeAll(async () => {
+  network = await openNetwork()
+})
+afterAll(() => network.close())
+
+/** Puts a record into a file of the world, as somebody else would write it. */
+async function file(name: string, record: ForeignObject): Promise<void> {
+  await writeFile(network.world.path(name), wireText(record))
+}
+
+describe('verify', () => {
+  it('has words for every kind', () => {
+    expect(Object.keys(KIND_WORDS)).toEqual(RECORD_KINDS)
+  })
+
+  it('holds what the authority signed against its genesis block, without asking anybody', async () => {
+    await network.asOperator('attestation issue alice --role role:client --out alice.json')
+    await network.asOperator('feed export --out feed.json')
+    const policy = await network.asOperator('network-policy show --json')
+    await writeFile(network.world.path('policy.json'), policy.stdout)
+    for (const [name, kind] of [
+      ['alice.json', 'membership-attestation'],
+      ['feed.json', 'sovereign-revocation-feed'],
+      ['policy.json', 'policy-manifest'],
+      ['genesis.json', 'genesis-block'],
+    ]) {
+      const { code, json } = await network.run(`verify ${name} --genesis genesis.json --json`)
+      expect([code, json()]).toMatchObject([0, { valid: true, kind, reason: 'valid', problem: null }])
+    }
+    const { code, stdout } = await network.run('verify alice.json --genesis genesis.json')
+    expect(code).toBe(0)
+    expect(stdout).toContain('Holds: The issuer vouched for this subject.')
+    expect(stdout).toContain('na-test')
+  })
+
+  it('says what is wrong, in words and for programs, and exits with 1', async () => {
+    const alice = JSON.parse(await readFile(network.world.path('alice.json'), 'utf8')) as JsonObject
+    await writeFile(network.world.path('mallory.json'), writeJson({ ...alice, subject_id: 'mallory' }))
+    const changed = await network.run('verify mallory.json --genesis genesis.json')
+    expect([changed.code, changed.stdout]).toEqual([1, expect.stringContaining('(invalid_signature)')])
+    const foreign = await network.run(`verify alice.json --key ${partner.publicKey} --json`)
+    expect([foreign.code, foreign.json()]).toMatchObject([1, { valid: false, reason: 'invalid_signature' }])
+    const blind = await network.run('verify alice.json --json')
+    expect([blind.code, blind.json()['reason']]).toEqual([1, 'keys_needed'])
+    await writeFile(network.world.path('broken.json'), writeJson({ ...alice, roles: 'role:client' }))
+    const broken = await network.run('verify broken.json --genesis genesis.json')
+    expect([broken.code, broken.stdout.includes('roles: an array is needed')]).toEqual([1, true])
+    await writeFile(network.world.path('other.json'), '{"hello":1}')
+    const other = await network.run('verify other.json --genesis genesis.json --json')
+    expect([other.code, other.json()]).toMatchObject([1, { valid: false, kind: null, reason: 'unrecognized' }])
+  })
+
+  it('is called with one ground', async () => {
+    const both = await network.run(`verify alice.json --genesis genesis.json --key ${partner.publicKey}`)
+    expect([both.code, both.stderr.includes('not both')]).toEqual([2, true])
+    expect((await network.run('verify nothing.json --genesis genesis.json')).stderr).toContain('no such file')
+    await writeFile(network.world.path('text.json'), 'hello')
+    expect((await network.run('verify text.json')).stderr).toContain('is not JSON')
+  })
+
+  it('verifies the proof of a capability with its commitment', async () => {
+    const now = network.clock.now()
+    const commitment = foreignCommitment(partner, now, ['a', 'b', 'c'])
+    await file('commitment.json', commitment)
+    await file('proof.json', foreignProof(commitment, now, ['a', 'b', 'c'], 'b'))
+    const line = `verify proof.json --key ${partner.publicKey}`
+    expect((await network.run(`${line} --json`)).json()['reason']).toBe('commitment_needed')
+    expect((await network.run(`${line} --commitment commitment.json`)).code).toBe(0)
+    await file('forged.json', { ...foreignProof(commitment, now, ['a', 'b', 'c'], 'b'), revealed_capability: 'z' })
+    const forged = await network.run(`verify forged.json --key ${partner.publicKey} --commitment commitment.json`)
+    expect([forged.code, forged.stdout.includes('(leaf_hash_mismatch)')]).toEqual([1, true])
+  })
+
+  it('verifies a consensus proof with the keys of its validators', async () => {
+    const now = network.clock.now()
+    const about = { proof_id: 'p', decision_id: 'd' }
+    const validators = ['v1-net', 'v2-net'].map((name) => foreignSovereign(name))
+    const votes = validators.map((each, i) => foreignVote(each, about, now - BigInt(i) * 120_000_000n))
+    await file('consensus.json', foreignConsensus(partner, about, now, { votes }))
+    const line = `verify consensus.json --key ${partner.publicKey} --json`
+    expect((await network.run(line)).json()['reason']).toBe('validator_keys_needed')
+    const flags = validators.map((each) => `--validator-key ${each.sovereign_id}=${each.publicKey}`)
+    expect((await network.run(`${line} ${flags[0] ?? ''}`)).json()['reason']).toBe('unknown_validator_key')
+    expect((await network.run(`${line} ${flags.join(' ')}`)).json()['reason']).toBe('valid')
+  })
+})

@@ -1,0 +1,78 @@
+import { resolve } from 'node:path'
+import { isJsonObject, recogniseRecord, verifyRecord } from '@chancery/protocol'
+import type { JsonObject, JsonValue, OfflineGround, RecordKindName } from '@chancery/protocol'
+import type { CommandContext, Result } from '../../context.ts'
+import { misuse } from '../../failure.ts'
+import { loadVerifiedGenesis } from '../../genesis-file.ts'
+import { loadJsonObject, loadRecord } from '../../json-file.ts'
+import type { Arguments, Options } from '../../options.ts'
+import { fields } from '../../output/table.ts'
+import { visible } from '../../output/visible.ts'
+import { loadPublicKeys } from '../../public-keys.ts'
+import { loadValidatorKeys } from '../../validator-keys.ts'
+import { COMMITMENT } from '../disclosure/records.ts'
+import { KIND_WORDS } from './kinds.ts'
+import { OFFLINE_REASONS } from './reasons.ts'
+import { verdictText } from './verdict-text.ts'
+
+/** verify: nobody is asked. A verdict is a result, printed as one; the exit code is 0 only when the record holds. */
+export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+  const { cwd, style } = context
+  const value = await loadJsonObject(cwd, args.required('file'))
+  const ground = await loadGround(context, options)
+  const kind = recogniseRecord(value)
+  if (kind === undefined) {
+    const verdict = { valid: false, reason: 'unrecognized' }
+    const data = { ...verdict, kind: null, explanation: OFFLINE_REASONS['unrecognized'] ?? '' }
+    return { data, text: verdictText(verdict, OFFLINE_REASONS, style), exitCode: 1 }
+  }
+  const { name, proves } = KIND_WORDS[kind]
+  const judged = await verifyRecord(kind, value, ground)
+  const verdict = { valid: judged.ok, reason: judged.ok ? 'valid' : judged.reason }
+  const words = { ...OFFLINE_REASONS, valid: proves }
+  const problem = judged.problem === undefined ? '' : `\n  ${visible(judged.problem)}`
+  const text = `${verdictText(verdict, words, style)}${problem}\n${describe(kind, name, value, context)}`
+  const explanation = words[verdict.reason as keyof typeof words] ?? verdict.reason
+  const data = { ...verdict, kind, explanation, problem: judged.problem ?? null }
+  return { data, text, exitCode: judged.ok ? 0 : 1 }
+}
+
+async function loadGround({ cwd, now }: CommandContext, options: Options): Promise<OfflineGround> {
+  const keys = (await loadPublicKeys(cwd, options, 'key')) ?? []
+  const file = options.text('genesis')
+  // Whose word counts must not be left open.
+  if (file !== undefined && keys.length > 0) throw misuse('Give --key or --genesis, not both.')
+  const given = options.text('commitment')
+  return {
+    keys,
+    validatorKeys: new Map(Object.entries(await loadValidatorKeys(cwd, options))),
+    now: now(),
+    ...(file === undefined ? {} : { genesis: await loadVerifiedGenesis(resolve(cwd, file)) }),
+    ...(given === undefined ? {} : { commitment: await loadRecord(cwd, given, COMMITMENT) }),
+  }
+}
+
+/** What the file says of itself; nothing of it is proved unless the record holds. */
+function describe(kind: RecordKindName, name: string, value: JsonObject, { style }: CommandContext): string {
+  const id = Object.entries(value).find(([member, found]) => member.endsWith('_id') && typeof found === 'string')
+  const network = value['network_name']
+  const named = typeof id?.[1] === 'string' ? id[1] : typeof network === 'string' ? network : '-'
+  return fields(
+    [
+      ['record', name],
+      ['kind', kind],
+      ['names', named],
+      ['signed by', labelsOf(value).join(', ') || 'nobody'],
+    ],
+    style,
+  )
+}
+
+/** Labels of the signatures as the file gives them: a name, never a reason to trust. */
+function labelsOf(value: JsonObject): string[] {
+  const carried: JsonValue[] = [value['signature'] ?? [], value['signatures'] ?? []].flat()
+  return carried.flatMap((each) => {
+    const label = isJsonObject(each) ? each['key_id'] : undefined
+    return typeof label === 'string' ? [label] : []
+  })
+}
