@@ -34,6 +34,18 @@ export const TRUST_ADVICE: Readonly<Record<string, Advice>> = {
   context_party_mismatch: ({ details }) =>
     `Leave ${named(details, 'field')} out of the context file: the agreement says who the parties are.`,
   boundary_policy_required: () => 'This authority decides under policies only: use chancery evaluate.',
+  invalid_attestation_id: () => 'Give --attestation the id of an attestation: chancery attestation list',
+  missing_validity_window: () => 'Give the policy valid_from and valid_until, with Z or an offset.',
+  invalid_boundary_policy: () => 'Mend the members that the details name: see chancery boundary-policy new.',
+  boundary_policy_invalid: () => 'See what is wrong with: chancery boundary-policy validate <file>',
+  boundary_policy_not_found: () => 'Look for policy and version with: chancery boundary-policy list',
+  boundary_policy_not_active: () => 'It is not in force: chancery boundary-policy list shows which version is.',
+  boundary_policy_integrity_failed: () =>
+    'Its row was changed in the database since it was published. Find out by whom; then publish it again.',
+  boundary_policy_activation_refused: ({ details }) =>
+    `It would make the whole active set deny (${named(details, 'reason')}). Publish a version without that problem.`,
+  boundary_policy_activation_conflict: () => 'Nothing was changed. Look at the list, then run the same command again.',
+  boundary_policy_version_conflict: () => 'Others publish the same policy now. Run the same command again.',
   invalid_decision: ({ details }) => `Mend the member ${named(details, 'field')} of the file.`,
   invalid_evidence: () => AS_WRITTEN,
 }

@@ -81,6 +81,7 @@ export { basisEnd, concludeSteps, evaluateBoundary, evaluatePolicies } from './b
 export type { AgreementBasis, BoundaryQuestion, Evaluation, PolicyEvaluation } from './boundary/evaluate.ts'
 export * from './self-test.ts'
 export * from './boundary/simulate.ts'
+export * from './boundary/supposed-request.ts'
 export * from './artifacts/execution-evidence.ts'
 export * from './artifacts/evidence-store-entry.ts'
 export * from './artifacts/retention-checkpoint.ts'

@@ -28,7 +28,14 @@ export type {
   CounterRequest,
   OfferRequest,
 } from './areas/agreements.ts'
-export type { BoundaryArea, BoundaryContext, BoundaryVerdict, DecideRequest } from './areas/boundary.ts'
+export type {
+  BoundaryArea,
+  BoundaryContext,
+  BoundaryVerdict,
+  DecideRequest,
+  EvaluateRequest,
+  Evaluated,
+} from './areas/boundary.ts'
 export type {
   TrustDecision,
   TrustEvidenceArea,

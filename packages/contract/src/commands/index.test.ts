@@ -49,6 +49,17 @@ const PATHS = [
   'agreement accept',
   'agreement verify',
   'decide',
+  'evaluate',
+  'boundary-policy new',
+  'boundary-policy test',
+  'boundary-policy validate',
+  'boundary-policy simulate',
+  'boundary-policy publish',
+  'boundary-policy list',
+  'boundary-policy history',
+  'boundary-policy activate',
+  'boundary-policy deactivate',
+  'boundary-policy verify',
   'trust-evidence build',
   'trust-evidence verify',
   'disclose commit',
@@ -101,7 +112,7 @@ describe('commands', () => {
     expect(flagsOf(repeatable)).toEqual(['--operator-public-key', '--operator-key-tier'])
   })
 
-  it('ask for an operator key only where something is changed', () => {
+  it('ask for an operator key only where the authority does', () => {
     const signing = COMMANDS.filter((command) => command.needs === 'operator').map((command) => command.path.join(' '))
     expect(signing).toEqual([
       'invite',
@@ -121,6 +132,14 @@ describe('commands', () => {
       'agreement counter',
       'agreement accept',
       'decide',
+      'evaluate',
+      'boundary-policy validate',
+      'boundary-policy simulate',
+      'boundary-policy publish',
+      'boundary-policy list',
+      'boundary-policy history',
+      'boundary-policy activate',
+      'boundary-policy deactivate',
       'trust-evidence build',
       'disclose commit',
       'disclose nullify',

@@ -3,6 +3,7 @@ import { agreementCommands } from './agreements.ts'
 import { attestationCommands } from './attestations.ts'
 import { authorityCommands } from './authority.ts'
 import { boundaryCommands } from './boundary.ts'
+import { boundaryPolicyCommands } from './boundary-policies.ts'
 import type { Command } from './command.ts'
 import { completionCommands } from './completion.ts'
 import { consensusCommands } from './consensus.ts'
@@ -36,6 +37,7 @@ export const COMMANDS: readonly Command[] = [
   ...federationCommands,
   ...agreementCommands,
   ...boundaryCommands,
+  ...boundaryPolicyCommands,
   ...trustEvidenceCommands,
   ...disclosureCommands,
   ...consensusCommands,

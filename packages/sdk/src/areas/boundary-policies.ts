@@ -1,9 +1,10 @@
 import { LIMITS, boundaryPolicies } from '@chancery/contract'
-import { BOUNDARY_POLICY_FORM, readReceived, shape } from '@chancery/protocol'
+import { BOUNDARY_POLICY_FORM, shape } from '@chancery/protocol'
 import type { BoundaryPolicy, JsonObject, JsonValue } from '@chancery/protocol'
 import { json, known } from '../answer.ts'
 import type { CallOptions, Connection, WriteOptions } from '../call.ts'
 import { given } from '../given.ts'
+import { signedRecord } from '../signed-record.ts'
 import { paging } from './page.ts'
 import type { PageQuery, Paging } from './page.ts'
 
@@ -139,9 +140,7 @@ const whole = shape.required(shape.integer(0, Number.MAX_SAFE_INTEGER))
 const wordOrNull = shape.withDefault(shape.nullable(shape.string), null)
 const wholeOrNull = shape.withDefault(shape.nullable(shape.integer(0, Number.MAX_SAFE_INTEGER)), null)
 
-function readPolicy(value: JsonValue): BoundaryPolicy {
-  return readReceived(BOUNDARY_POLICY_FORM, value).record
-}
+const readPolicy = signedRecord(BOUNDARY_POLICY_FORM)
 
 const readIssue = known({ code: word, message: word, gate_id: wordOrNull })
 const readValidation = known({

@@ -1,6 +1,6 @@
 import { boundary } from '@chancery/contract'
-import { boundaryDecisionForm, shape } from '@chancery/protocol'
-import type { AgreementRecord, BoundaryDecision, JsonObject } from '@chancery/protocol'
+import { boundaryDecisionForm, justificationForm, shape } from '@chancery/protocol'
+import type { AgreementRecord, BoundaryDecision, JsonObject, JsonValue, JustificationProof } from '@chancery/protocol'
 import { json, known } from '../answer.ts'
 import type { CallOptions, Connection, WriteOptions } from '../call.ts'
 import { given } from '../given.ts'
@@ -30,7 +30,21 @@ export type BoundaryVerdict = {
   readonly decision_id: string
 }
 
+export interface EvaluateRequest {
+  /** Exactly one of agreement and attestation_id. */
+  readonly agreement?: AgreementRecord
+  readonly attestation_id?: string
+  readonly requested_capability: string
+  /** Attributes are normalised external facts, never secrets. */
+  readonly context?: BoundaryContext & { readonly attributes?: JsonObject }
+}
+
+/** A decision under the active policies, and the signed account of every gate. */
+export type Evaluated = { readonly decision: BoundaryDecision; readonly justification_proof: JustificationProof }
+
 export interface BoundaryArea {
+  /** Under the active policies, on an agreement or an attestation. A denial is an answer, signed. */
+  evaluate(request: EvaluateRequest, options?: WriteOptions): Promise<Evaluated>
   /** On the agreement alone, without policies. A denial is an answer, signed. */
   decide(request: DecideRequest, options?: WriteOptions): Promise<BoundaryDecision>
   /** Keys default to those of the authority asked. */
@@ -42,10 +56,23 @@ export interface BoundaryArea {
 
 const word = shape.required(shape.string)
 const flag = shape.required(shape.boolean)
+const readEvaluated = known({
+  decision: shape.required((value: JsonValue) => signedRecord(boundaryDecisionForm)(value)),
+  justification_proof: shape.required((value: JsonValue) => signedRecord(justificationForm)(value)),
+})
 const readVerdict = known({ accepted: flag, authorized: flag, reason: word, decision_id: word })
 
 export function boundaryArea({ call }: Connection): BoundaryArea {
   return {
+    evaluate: ({ context, ...request }, options) =>
+      call({
+        route: boundary.evaluate,
+        body: given({ ...request, context: context === undefined ? undefined : given({ ...context }) }),
+        idempotencyKey: options?.idempotencyKey,
+        repeatable: options?.idempotencyKey !== undefined,
+        read: json((value) => readEvaluated(value, '')),
+        options,
+      }),
     decide: ({ context, ...request }, options) =>
       call({
         route: boundary.decide,

@@ -1,15 +1,31 @@
 import { setImmediate } from 'node:timers/promises'
 import { Refusal } from '@chancery/contract'
-import { candidateSet, draftBoundaryPolicy, findSetProblems, isJsonObject, simulateCase } from '@chancery/protocol'
-import type { BoundaryPolicyIntent, CheckedPolicy, JsonObject, SimulatedCase } from '@chancery/protocol'
+import {
+  FormError,
+  candidateSet,
+  draftBoundaryPolicy,
+  findSetProblems,
+  isJsonObject,
+  readSupposedRequest,
+  simulateCase,
+} from '@chancery/protocol'
+import type {
+  BoundaryPolicyIntent,
+  CheckedPolicy,
+  Instant,
+  JsonObject,
+  JsonValue,
+  SimulatedCase,
+  SupposedRequest,
+} from '@chancery/protocol'
 import type { OperatorCall } from '../../auth/operator.ts'
 import type { Office } from '../../office.ts'
 import { refuseUnknownMembers } from '../../reading.ts'
 import { readGoodIntent } from './requests.ts'
-import { readContexts } from './simulated-contexts.ts'
-import type { SimulatedRequest } from './simulated-contexts.ts'
 import { lastVersion } from './store.ts'
 
+/** At most so many requests are simulated at once; each costs two evaluations. */
+const MAX_CONTEXTS = 1000
 /** Changed answers that are shown one by one; all are counted. */
 const SAMPLE = 20
 /** Requests judged before others get a turn. */
@@ -41,6 +57,19 @@ export async function simulate(call: OperatorCall, office: Office): Promise<Json
   }
 }
 
+function readContexts(value: JsonValue | undefined, provider: string, now: Instant): readonly SupposedRequest[] {
+  if (!Array.isArray(value) || value.length === 0 || value.length > MAX_CONTEXTS)
+    throw new Refusal('invalid_input', { field: 'contexts' })
+  return (value as readonly JsonValue[]).map((each, index) => {
+    try {
+      return readSupposedRequest(each, { provider, now })
+    } catch (error) {
+      if (!(error instanceof FormError)) throw error
+      throw new Refusal('invalid_context', { field: `contexts[${index}].${error.field}` }, { cause: error })
+    }
+  })
+}
+
 function draftCandidate(office: Office, intent: BoundaryPolicyIntent, version: number) {
   const { signer, genesis, clock } = office
   const facts = { version, issued_by: signer.keyId, issuer_sovereign_id: genesis.network_name, now: clock.now() }
@@ -49,7 +78,7 @@ function draftCandidate(office: Office, intent: BoundaryPolicyIntent, version: n
 
 async function countChanges(
   sets: { readonly active: readonly CheckedPolicy[]; readonly candidate: readonly CheckedPolicy[] },
-  requests: readonly SimulatedRequest[],
+  requests: readonly SupposedRequest[],
 ): Promise<JsonObject> {
   const counts = { unchanged: 0, newly_allowed: 0, newly_denied: 0 }
   const sample: JsonObject[] = []

@@ -1,0 +1,55 @@
+import { connectAsOperator } from '../../connection.ts'
+import type { Connection } from '../../connection.ts'
+import type { CommandContext, Result } from '../../context.ts'
+import { Failure } from '../../failure.ts'
+import { foreseeThenAsk } from '../../foresee.ts'
+import type { Forecast } from '../../foresee.ts'
+import type { Arguments, Options } from '../../options.ts'
+import { visible } from '../../output/visible.ts'
+import { describeSimulation } from './describe.ts'
+import { loadContexts, toIntent } from './policy-file.ts'
+import { readVersion } from './version.ts'
+
+/** boundary-policy activate: shows what would be decided differently, asks, then switches. */
+export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+  const [id, version] = [args.required('policy_id'), readVersion(args)]
+  const connection = await connectAsOperator(context, options)
+  const { forecast, only } = await foreseeThenAsk(context, options, {
+    foresee: () => foresee(context, connection, options, { id, version }),
+    question: `Put ${visible(id)} version ${version} in force at ${connection.url}?`,
+  })
+  if (only !== undefined) return only
+  const done = await connection.ask((client) => client.boundaryPolicies.activate(id, version))
+  const before = done.previous_version
+  const rest =
+    before === null ? '' : before === version ? ' It was in force already.' : ` Version ${before} is out of force.`
+  const text = `${context.style.good('In force:')} ${visible(id)} version ${version}.${rest}`
+  return { data: { ...done, simulation: forecast.data }, text }
+}
+
+/** The stored version is simulated as it is stored; without contexts there is nothing to compare. */
+async function foresee(
+  { cwd }: CommandContext,
+  connection: Connection,
+  options: Options,
+  { id, version }: { readonly id: string; readonly version: number },
+): Promise<Forecast> {
+  const { versions } = await connection.ask((client) => client.boundaryPolicies.history(id, { limit: 1000 }))
+  const found = versions.find((each) => each.version === version)
+  const inForce = versions.find((each) => each.active)?.version
+  const now = inForce === undefined ? 'None is in force now.' : `Version ${inForce} is in force now.`
+  const file = options.text('contexts')
+  if (file === undefined) {
+    const lines = [`${visible(id)} version ${version}: ${now}`, 'Not simulated: give requests with --contexts.']
+    return { data: {}, lines }
+  }
+  if (found?.policy === undefined || found.policy === null)
+    throw new Failure({
+      code: 'boundary_policy_not_found',
+      message: `There is no usable version ${version} of ${visible(id)}.`,
+    })
+  const contexts = await loadContexts(cwd, file)
+  const intent = toIntent(found.policy)
+  const simulation = await connection.ask((client) => client.boundaryPolicies.simulate({ intent, contexts }))
+  return { data: simulation, lines: [`${visible(id)} version ${version}: ${now}`, ...describeSimulation(simulation)] }
+}

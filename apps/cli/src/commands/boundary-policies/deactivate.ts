@@ -1,0 +1,15 @@
+import { requireConsent } from '../../confirm.ts'
+import { connectAsOperator } from '../../connection.ts'
+import type { CommandContext, Result } from '../../context.ts'
+import type { Arguments, Options } from '../../options.ts'
+import { visible } from '../../output/visible.ts'
+import { readVersion } from './version.ts'
+
+/** boundary-policy deactivate: fewer rules from now on, so it asks. */
+export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+  const [id, version] = [args.required('policy_id'), readVersion(args)]
+  const connection = await connectAsOperator(context, options)
+  await requireConsent(context, options, `Take ${visible(id)} version ${version} out of force at ${connection.url}?`)
+  const done = await connection.ask((client) => client.boundaryPolicies.deactivate(id, version))
+  return { data: done, text: `${context.style.good('Out of force:')} ${visible(id)} version ${version}.` }
+}

@@ -1,0 +1,13 @@
+import { connectAsOperator } from '../../connection.ts'
+import type { CommandContext, Result } from '../../context.ts'
+import type { Arguments, Options } from '../../options.ts'
+import { describeVersions } from './list.ts'
+
+/** boundary-policy history: with --json the signed bodies are part of it. */
+export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+  const connection = await connectAsOperator(context, options)
+  const { policy_id, versions } = await connection.ask((client) =>
+    client.boundaryPolicies.history(args.required('policy_id'), { limit: 1000 }),
+  )
+  return { data: { policy_id, versions }, text: describeVersions(versions, context) }
+}

@@ -1,0 +1,33 @@
+import type { BoundaryPolicyRow } from '@chancery/sdk'
+import { connectAsOperator } from '../../connection.ts'
+import type { CommandContext, Result } from '../../context.ts'
+import type { Arguments, Options } from '../../options.ts'
+import { table } from '../../output/table.ts'
+import { visible } from '../../output/visible.ts'
+
+/** boundary-policy list: what is stored, what is in force, and whether the set may decide. */
+export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+  const { style } = context
+  const connection = await connectAsOperator(context, options)
+  const { policies, next_cursor } = await connection.ask((client) => client.boundaryPolicies.list({ limit: 1000 }))
+  const active = await connection.ask((client) => client.boundaryPolicies.active())
+  const { enforcement, policy_set_healthy, problems } = active
+  const data = { enforcement, policy_set_healthy, problems, policies, is_cut: next_cursor !== null }
+  const health = policy_set_healthy
+    ? style.good('The active set is healthy.')
+    : style.bad('The active set is unhealthy: every evaluation is denied.')
+  const reasons = problems.map(({ policy, reason }) => `  ${visible(policy)}: ${visible(reason)}`)
+  const rows = policies.length === 0 ? 'No boundary policy.' : describeVersions(policies, context)
+  return { data, text: [rows, '', `${health} Enforcement: ${visible(enforcement)}.`, ...reasons].join('\n') }
+}
+
+export function describeVersions(rows: readonly BoundaryPolicyRow[], { style }: CommandContext): string {
+  const lines = rows.map((row) => [
+    row.policy_id,
+    String(row.version),
+    row.active ? 'active' : '-',
+    row.integrity_ok ? String(row.gate_count ?? '-') : 'changed in the store',
+    row.valid_until ?? '-',
+  ])
+  return table(['POLICY', 'VERSION', 'STATE', 'GATES', 'UNTIL'], lines, style)
+}

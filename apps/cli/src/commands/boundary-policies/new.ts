@@ -1,0 +1,21 @@
+import { resolve } from 'node:path'
+import { isPolicyId } from '@chancery/protocol'
+import type { CommandContext, Result } from '../../context.ts'
+import { misuse } from '../../failure.ts'
+import { FOR_ALL, refuseExisting, typed, writeNewFile } from '../../files.ts'
+import type { Arguments, Options } from '../../options.ts'
+import { exampleCases, examplePolicy } from './example.ts'
+
+/** boundary-policy new: two files to begin with, which pass their own test. */
+export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+  const { cwd, style } = context
+  const id = args.required('name')
+  if (!isPolicyId(id)) throw misuse('A policy id is 1 to 128 characters of A-Z a-z 0-9 . _ : -')
+  const folder = options.textOrDefault('dir')
+  const [policy, cases] = [resolve(cwd, folder, `${id}.policy.yaml`), resolve(cwd, folder, `${id}.cases.yaml`)]
+  await refuseExisting([policy, cases])
+  await writeNewFile(policy, examplePolicy(id), FOR_ALL)
+  await writeNewFile(cases, exampleCases(id), FOR_ALL)
+  const text = `${style.good('Written:')} ${typed(cwd, policy)} and ${typed(cwd, cases)}\nNext: chancery boundary-policy test ${folder}`
+  return { data: { policy_id: id, policy_file: policy, cases_file: cases }, text }
+}

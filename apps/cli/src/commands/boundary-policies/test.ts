@@ -1,0 +1,83 @@
+import { readdir } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import type { CommandContext, Result } from '../../context.ts'
+import { Failure } from '../../failure.ts'
+import { FOR_ALL, replaceFile, toFailure } from '../../files.ts'
+import type { Arguments, Options } from '../../options.ts'
+import type { Style } from '../../output/style.ts'
+import { visible } from '../../output/visible.ts'
+import { loadStructured } from '../../structured-file.ts'
+import { junitXml } from './junit.ts'
+import { runPolicyTests } from './policy-tests.ts'
+import type { CaseResult, SourceFile, TestReport } from './policy-tests.ts'
+
+const POLICY = /\.policy\.(?:json|ya?ml)$/i
+const CASES = /\.cases\.(?:json|ya?ml)$/i
+
+/** boundary-policy test: runs without an authority, so that a policy is known before anybody signs it. */
+export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+  const { cwd, style, now } = context
+  const folder = args.required('dir')
+  const names: readonly string[] = await readdir(resolve(cwd, folder)).catch((error: unknown) => {
+    throw toFailure(error, folder, 'read')
+  })
+  const load = (pattern: RegExp): Promise<SourceFile[]> =>
+    Promise.all(
+      names
+        .filter((name) => pattern.test(name))
+        .sort()
+        .map(async (name) => ({ name, content: await loadStructured(cwd, join(folder, name)) })),
+    )
+  const [policies, cases] = [await load(POLICY), await load(CASES)]
+  if (policies.length === 0 || cases.length === 0)
+    throw new Failure({
+      code: 'nothing_to_test',
+      message: `${folder} holds ${policies.length} policies and ${cases.length} files with cases.`,
+      hint: 'Policies end in .policy.yaml or .policy.json, cases in .cases.yaml or .cases.json: see chancery boundary-policy new.',
+    })
+  const report = runPolicyTests(policies, cases, now())
+  const junit = options.text('junit')
+  if (junit !== undefined) await replaceFile(resolve(cwd, junit), junitXml(report), FOR_ALL)
+  const failed = report.results.filter((each) => each.differences.length > 0).length
+  const isCovered = report.unreached.length === 0 || !options.isSet('require-coverage')
+  return {
+    data: toData(report, failed),
+    text: describe(report, failed, style),
+    exitCode: failed === 0 && isCovered ? 0 : 1,
+  }
+}
+
+function toData({ results, gates, unreached, neverFailed }: TestReport, failed: number): NonNullable<Result['data']> {
+  return {
+    passed: results.length - failed,
+    failed,
+    cases: results.map(({ file, name, differences }) => ({
+      file,
+      name,
+      passed: differences.length === 0,
+      differences: differences.map((each) => ({ ...each })),
+    })),
+    coverage: { gates: gates.length, unreached: [...unreached], never_failed: [...neverFailed] },
+  }
+}
+
+function describe({ results, gates, unreached, neverFailed }: TestReport, failed: number, style: Style): string {
+  const lines = results.map((each) => describeCase(each, style))
+  const sum = `${results.length - failed} passed, ${failed} failed`
+  lines.push('', failed === 0 ? style.good(sum) : style.bad(sum))
+  lines.push(`Gates reached by a case: ${gates.length - unreached.length} of ${gates.length}`)
+  for (const gate of unreached) lines.push(`  no case reaches ${visible(gate)}`)
+  for (const gate of neverFailed) lines.push(style.quiet(`  no case sees ${visible(gate)} fail`))
+  return lines.join('\n')
+}
+
+function describeCase({ file, name, differences }: CaseResult, style: Style): string {
+  const title = `${visible(file)}: ${visible(name)}`
+  if (differences.length === 0) return `${style.good('ok')}      ${title}`
+  const width = Math.max(...differences.map(({ subject }) => subject.length))
+  const diff = differences.map(
+    ({ subject, expected, actual }) =>
+      `          ${visible(subject).padEnd(width)}  expected ${visible(expected)}, got ${visible(actual)}`,
+  )
+  return [`${style.bad('FAILED')}  ${title}`, ...diff].join('\n')
+}

@@ -1,0 +1,22 @@
+import { connectAsOperator } from '../../connection.ts'
+import type { CommandContext, Result } from '../../context.ts'
+import type { Arguments, Options } from '../../options.ts'
+import { visible } from '../../output/visible.ts'
+import { loadIntent } from './policy-file.ts'
+
+/** boundary-policy validate: issues are a result; the exit code is 1 when there are any. */
+export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+  const { cwd, style } = context
+  const intent = await loadIntent(cwd, args.required('file'))
+  const connection = await connectAsOperator(context, options)
+  const found = await connection.ask((client) => client.boundaryPolicies.validate(intent))
+  if (found.valid) {
+    const text = `${style.good('Valid:')} ${visible(found.policy_id)} would become version ${found.next_version}.`
+    return { data: found, text }
+  }
+  const lines = found.issues.map(
+    ({ code, message, gate_id }) =>
+      `  ${gate_id === null ? '' : `${visible(gate_id)}: `}${visible(message)} (${visible(code)})`,
+  )
+  return { data: found, text: [style.bad('Not valid:'), ...lines].join('\n'), exitCode: 1 }
+}

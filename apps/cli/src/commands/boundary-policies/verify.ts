@@ -1,0 +1,28 @@
+import { BOUNDARY_POLICY_FORM, readReceived } from '@chancery/protocol'
+import type { JsonObject } from '@chancery/protocol'
+import { connect } from '../../connection.ts'
+import type { CommandContext, Result } from '../../context.ts'
+import { loadRecord } from '../../json-file.ts'
+import type { Arguments, Options } from '../../options.ts'
+import { visible } from '../../output/visible.ts'
+import { loadPublicKeys } from '../../public-keys.ts'
+
+const POLICY = {
+  name: 'a boundary policy',
+  member: 'policy',
+  // As it came: a member dropped here would be a change nobody made.
+  read: (value: Parameters<typeof readReceived>[1]): JsonObject => readReceived(BOUNDARY_POLICY_FORM, value).wire,
+} as const
+
+/** boundary-policy verify: a verdict is a result; the exit code is 1 when it is no. */
+export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+  const { cwd, style } = context
+  const policy = await loadRecord(cwd, args.required('file'), POLICY)
+  const keys = await loadPublicKeys(cwd, options, 'issuer-key')
+  const connection = await connect(context, options)
+  const named = keys === undefined ? {} : { issuer_public_keys: keys }
+  const verdict = await connection.ask((client) => client.boundaryPolicies.verify({ policy, ...named }))
+  const title = verdict.valid ? style.good('Valid:') : style.bad(`Not valid (${visible(verdict.reason)}):`)
+  const text = `${title} ${visible(verdict.policy_id)} version ${verdict.version}, digest ${visible(verdict.policy_digest)}`
+  return { data: verdict, text, exitCode: verdict.valid ? 0 : 1 }
+}

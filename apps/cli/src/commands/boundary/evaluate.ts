@@ -1,0 +1,40 @@
+import { connectAsOperator } from '../../connection.ts'
+import type { CommandContext, Result } from '../../context.ts'
+import { misuse } from '../../failure.ts'
+import { keepRecord } from '../../kept-record.ts'
+import type { Arguments, Options } from '../../options.ts'
+import { visible } from '../../output/visible.ts'
+import { loadStructured } from '../../structured-file.ts'
+import { loadAgreement } from '../agreements/records.ts'
+import { describeDecision } from './describe.ts'
+
+/** evaluate: a denial is a result, printed as one; the exit code is 1 then, so that a script stops. */
+export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+  const { cwd, style } = context
+  const [agreement, attestation, file] = [
+    options.text('agreement'),
+    options.text('attestation'),
+    options.text('context'),
+  ]
+  if ((agreement === undefined) === (attestation === undefined))
+    throw misuse('Give exactly one of --agreement and --attestation.')
+  const request = {
+    ...(agreement === undefined ? {} : { agreement: await loadAgreement(cwd, agreement) }),
+    ...(attestation === undefined ? {} : { attestation_id: attestation }),
+    requested_capability: args.required('capability'),
+    ...(file === undefined ? {} : { context: await loadStructured(cwd, file) }),
+  }
+  const connection = await connectAsOperator(context, options)
+  const { record, kept } = await keepRecord(cwd, options, () =>
+    connection.ask((client) => client.boundary.evaluate(request)),
+  )
+  const { decision } = record
+  const title = decision.authorized
+    ? style.good('Allowed.')
+    : style.bad(`Denied: ${visible(decision.denial_reason ?? '')}`)
+  return {
+    data: record,
+    text: `${title}\n${describeDecision(decision, style)}${kept}`,
+    exitCode: decision.authorized ? 0 : 1,
+  }
+}
