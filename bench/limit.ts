@@ -12,7 +12,7 @@ export interface BareRates {
   /** Verifications and signatures per second on one core. */
   readonly verify: number
   readonly sign: number
-  /** Rows per second of the same SQL in batches. */
+  /** Rows per second of the same SQL in batches; infinite where nothing is written. */
   readonly rows: number
 }
 

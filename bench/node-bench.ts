@@ -22,8 +22,9 @@ export interface NodeWork {
   readonly bodies: (count: number) => Promise<readonly string[]>
   readonly database: Database
   readonly processes: readonly Server[]
-  readonly statement: BatchStatement
-  readonly batch: number
+  /** Left out where nothing is written: then P does not limit. */
+  readonly statement?: BatchStatement
+  readonly batch?: number
   readonly verifications: number
   readonly signatures: number
   readonly perSecond: number
@@ -51,8 +52,7 @@ export async function measureAgainstLimit(work: NodeWork, options: BenchOptions)
   const generator = new LoadGenerator()
   options.cleanup.add(() => generator.close())
   const echoes = [await startEcho(options.cleanup), await startEcho(options.cleanup)]
-  const rows = await BareRows.open(work.database.url, work.batch, work.statement)
-  options.cleanup.add(() => rows.close())
+  const rowsRate = await openRows(work, options)
   const slice = async (servers: readonly Server[], seconds: number): Promise<LoadReport> => {
     const file = join(options.directory, 'bodies.txt')
     await writeFile(file, (await work.bodies(Math.ceil(work.perSecond * seconds))).join('\n'))
@@ -84,10 +84,10 @@ export async function measureAgainstLimit(work: NodeWork, options: BenchOptions)
     const foreign = new ForeignLoad(own)
     foreign.start()
     const echo = await slice(echoes, options.seconds / 2)
-    const bareRows = await rows.rate((options.seconds * 1000) / 4)
+    const bareRows = await rowsRate((options.seconds * 1000) / 4)
     const report = await slice(work.processes, options.seconds)
     const { verify, sign } = await measureSignatures(sampleBytes, 150)
-    const bareRowsAfter = await rows.rate((options.seconds * 1000) / 4)
+    const bareRowsAfter = await rowsRate((options.seconds * 1000) / 4)
     const bare = { echo: echo.rate, verify, sign, rows: (bareRows + bareRowsAfter) / 2 }
     const figures = { report, bare, limit: limitOf(bare, work.verifications, work.signatures) }
     const isCalm = foreign.cores() <= MAX_FOREIGN_CORES
@@ -99,6 +99,13 @@ export async function measureAgainstLimit(work: NodeWork, options: BenchOptions)
     await pause(20)
   }
   return summarize(kept.length * 2 >= options.rounds ? kept : [...kept, ...loud], loud.length)
+}
+
+async function openRows(work: NodeWork, options: BenchOptions): Promise<(milliseconds: number) => Promise<number>> {
+  if (work.statement === undefined) return async () => Infinity
+  const rows = await BareRows.open(work.database.url, work.batch ?? 1, work.statement)
+  options.cleanup.add(() => rows.close())
+  return (milliseconds) => rows.rate(milliseconds)
 }
 
 function summarize(rounds: readonly RoundFigures[], discarded: number): NodeFigures {

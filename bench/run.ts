@@ -11,8 +11,9 @@ import { Cleanup } from './cleanup.ts'
 import { DEFAULT_ROUNDS, DEFAULT_ROUND_SECONDS } from './conditions.ts'
 import { publicMaterial } from './public-material.ts'
 import { trustPath } from './trust-path.ts'
+import { verify } from './verify.ts'
 
-const BENCHES: readonly Bench[] = [publicMaterial, adminRead, heartbeat, joinBench, discovery, trustPath]
+const BENCHES: readonly Bench[] = [publicMaterial, adminRead, heartbeat, joinBench, discovery, trustPath, verify]
 
 const USAGE = `Usage: npm run --silent bench -- NAME [--rounds N] [--seconds S] [--wait S] [--profile DIRECTORY]
        npm run --silent bench -- --list

@@ -34,16 +34,8 @@ const CLOSE_ARRAY = 0x5d
 const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
 
-const SIMPLE_ESCAPES: ReadonlyMap<number, string> = new Map([
-  [0x22, '"'],
-  [0x5c, '\\'],
-  [0x2f, '/'],
-  [0x62, '\b'],
-  [0x66, '\f'],
-  [0x6e, '\n'],
-  [0x72, '\r'],
-  [0x74, '\t'],
-])
+/** Second character of the two-character escapes. */
+const SIMPLE_ESCAPES: ReadonlySet<number> = new Set([...'"\\/bfnrt'].map((letter) => letter.charCodeAt(0)))
 
 interface OpenArray {
   readonly kind: 'array'
@@ -172,18 +164,16 @@ class Reader {
   #string(): string {
     // The position is kept in a local while scanning: most of the work on a large body happens in this loop.
     const text = this.#text
-    let at = this.#at + 1
-    let start = at
-    let out = ''
+    const open = this.#at
+    let at = open + 1
+    let isEscaped = false
     for (;;) {
       const code = text.charCodeAt(at)
       if (code === QUOTE) break
       if (code === BACKSLASH) {
-        out += text.slice(start, at)
         this.#at = at
-        out += this.#escape()
-        at = this.#at
-        start = at
+        at += this.#escapeLength()
+        isEscaped = true
       } else if (code >= 0x20) {
         at += 1
       } else {
@@ -195,29 +185,24 @@ class Reader {
         throw this.#error('a string does not end')
       }
     }
-    const whole = out + text.slice(start, at)
     this.#at = at + 1
+    // Every escape has been looked at, so the platform reads this one token exactly as we would, and in a tenth of the
+    // time: a million escapes appended one by one held the event loop for 100 ms.
+    const whole = isEscaped ? (JSON.parse(text.slice(open, at + 1)) as string) : text.slice(open + 1, at)
     // Raw surrogates cannot occur in decoded UTF-8 bytes, but escapes and string input can make them.
     if (!whole.isWellFormed()) throw this.#error('an unpaired surrogate')
     return whole
   }
 
-  #escape(): string {
+  /** Of the escape at the current position, which must be one JSON knows. */
+  #escapeLength(): number {
     const code = this.#text.charCodeAt(this.#at + 1)
-    const simple = SIMPLE_ESCAPES.get(code)
-    if (simple !== undefined) {
-      this.#at += 2
-      return simple
-    }
+    if (SIMPLE_ESCAPES.has(code)) return 2
     if (code !== 0x75) throw this.#error('an unknown escape')
-    let unit = 0
     for (let i = 2; i < 6; i += 1) {
-      const digit = hexDigit(this.#text.charCodeAt(this.#at + i))
-      if (digit < 0) throw this.#error('an unknown escape')
-      unit = unit * 16 + digit
+      if (!isHexDigit(this.#text.charCodeAt(this.#at + i))) throw this.#error('an unknown escape')
     }
-    this.#at += 6
-    return String.fromCharCode(unit)
+    return 6
   }
 
   #number(): JsonValue {
@@ -295,8 +280,7 @@ function isDigit(code: number): boolean {
   return code >= 0x30 && code <= 0x39
 }
 
-function hexDigit(code: number): number {
-  if (isDigit(code)) return code - 0x30
+function isHexDigit(code: number): boolean {
   const lower = code | 0x20
-  return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : -1
+  return isDigit(code) || (lower >= 0x61 && lower <= 0x66)
 }

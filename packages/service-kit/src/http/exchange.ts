@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { LIMITS, Refusal, SERVER_LIMITS } from '@chancery/contract'
 import type { Route } from '@chancery/contract'
 import type { Log } from '../log.ts'
@@ -77,7 +78,9 @@ export class Exchange<Context> {
     this.#hasPlace = true
     this.#after(this.#options.guard.limit(call, route), () => {
       call.body = readBody(bytes, call.headers, route)
-      this.#after(this.#options.guard.authorize(call, route), (authorized) => this.#handle(binding, authorized))
+      this.#after(othersFirst(bytes), () =>
+        this.#after(this.#options.guard.authorize(call, route), (authorized) => this.#handle(binding, authorized)),
+      )
     })
   }
 
@@ -141,6 +144,14 @@ export class Exchange<Context> {
       this.#gate.closeAnswer()
     }
   }
+}
+
+/** From here on reading a body takes milliseconds. */
+const LONG_BODY_BYTES = 131_072
+
+/** Reading a long body was one piece of work and judging it will be another: others get a turn between the two. */
+function othersFirst(bytes: Uint8Array): Soon<void> {
+  return bytes.length < LONG_BODY_BYTES ? undefined : nextTurn()
 }
 
 /** A write may still be committed: the caller must look before repeating. */
