@@ -23,7 +23,12 @@ export default defineConfig({
         test: {
           ...base,
           name: 'packages',
-          include: ['packages/*/src/**/*.test.ts', 'apps/cli/src/**/*.test.ts', 'tools/**/*.test.ts'],
+          include: [
+            'packages/*/src/**/*.test.ts',
+            'apps/gateway/src/**/*.test.ts',
+            'apps/cli/src/**/*.test.ts',
+            'tools/**/*.test.ts',
+          ],
         },
       },
       {

@@ -1,4 +1,5 @@
 import { ALL_AUTHORITY_SETTINGS, BINDINGS } from '@chancery/authority'
+import { GATEWAY_SETTINGS } from '@chancery/gateway'
 import {
   ALL_ROUTES,
   ARTIFACTS,
@@ -6,6 +7,9 @@ import {
   COMMANDS,
   COMMON_AUDIT_DETAILS,
   ERRORS,
+  GATEWAY_AUDIT_EVENTS,
+  GATEWAY_ERRORS,
+  GATEWAY_ROUTES,
   GLOBAL_OPTIONS,
   LIMITERS,
   PROGRAM_NAME,
@@ -14,6 +18,7 @@ import {
 } from '@chancery/contract'
 import type { Artifact, AuditEvent, Command, CommandOption, Limiter, Route } from '@chancery/contract'
 import { describeSettings } from '@chancery/service-kit'
+import type { SettingDefinitions } from '@chancery/service-kit'
 import { code, page, section, sentenceCase, table } from './markdown.ts'
 
 /** The pages of docs/reference, as text. Everything they say comes from a table the product itself uses. */
@@ -61,6 +66,16 @@ export function routesPage(): string {
       `Calls per ${WINDOW_SECONDS} seconds. A counter that is not the limit of any route counts failures or keys.`,
       table(['Limit', 'Calls', 'Counted per', 'Counts', 'Kept', 'Setting'], limits),
     ),
+    section(
+      'Trust gateway',
+      'Served by the gateway, not by the authority.',
+      table(
+        ['Route', 'What it does', 'Credential'],
+        Object.values(GATEWAY_ROUTES).map(({ method, path, purpose, credential }) => {
+          return [code(`${method} ${path}`), purpose, credential]
+        }),
+      ),
+    ),
     section('Signed records', table(['Id', 'Name', 'Signature member', 'Stability'], artifacts)),
   )
 }
@@ -78,34 +93,58 @@ export function errorsPage(): string {
     'Errors',
     'Programs compare the code; texts may change. A route that answers a code with another status says so in routes.md.',
     table(['Code', 'Usual status', 'Message', 'Stability'], rows),
+    section(
+      'Trust gateway',
+      'The gateway answers flat bodies: `code` is the class, `reason` the stable specific word.',
+      table(
+        ['Status', 'Code', 'Reason', 'Message'],
+        Object.values(GATEWAY_ERRORS).map(({ status, code: name, reason, message }) => {
+          return [String(status), code(name), code(reason), message]
+        }),
+      ),
+    ),
   )
 }
 
 export function settingsPage(): string {
-  const rows = describeSettings(ALL_AUTHORITY_SETTINGS).map((row) => [
+  return page(
+    'Settings',
+    'A flag overrules its variable. With `--env-file` variables come from that file and from nowhere else. Misspelt names and half-configured security stop the start, with all problems at once.',
+    section('Authority', settingsTable(ALL_AUTHORITY_SETTINGS)),
+    section('Trust gateway', settingsTable(GATEWAY_SETTINGS)),
+  )
+}
+
+function settingsTable(definitions: SettingDefinitions): string {
+  const rows = describeSettings(definitions).map((row) => [
     code(row.name),
     row.flag === undefined ? '' : code(row.flag),
     row.required ? 'required' : (row.default ?? ''),
     row.secret ? `${row.help} Never shown in logs.` : row.help,
   ])
-  return page(
-    'Settings of the authority',
-    'A flag overrules its variable. With `--env-file` variables come from that file and from nowhere else. Misspelt names and half-configured security stop the start, with all problems at once.',
-    table(['Variable', 'Flag', 'Default', 'Meaning'], rows),
-  )
+  return table(['Variable', 'Flag', 'Default', 'Meaning'], rows)
 }
 
 export function auditEventsPage(): string {
-  const rows = Object.entries<AuditEvent>(AUDIT_EVENTS).map(([type, event]) => [
+  return page(
+    'Audit events',
+    `Stored in the transaction of the change they tell of. Every event also has ${COMMON_AUDIT_DETAILS.map(code).join(', ')} where they exist.`,
+    eventTable(AUDIT_EVENTS),
+    section(
+      'Trust gateway',
+      'Kept in the hash chain of its durable state and delivered from there.',
+      eventTable(GATEWAY_AUDIT_EVENTS),
+    ),
+  )
+}
+
+function eventTable(events: Readonly<Record<string, AuditEvent>>): string {
+  const rows = Object.entries(events).map(([type, event]) => [
     code(type),
     event.when,
     event.details.map(code).join(' '),
   ])
-  return page(
-    'Audit events',
-    `Stored in the transaction of the change they tell of. Every event also has ${COMMON_AUDIT_DETAILS.map(code).join(', ')} where they exist.`,
-    table(['Event', 'Written when', 'Details'], rows),
-  )
+  return table(['Event', 'Written when', 'Details'], rows)
 }
 
 export function commandsPage(): string {

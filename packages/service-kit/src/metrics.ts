@@ -30,6 +30,16 @@ export interface HistogramFacts extends MetricFacts {
   /** Upper bounds in rising order. */
   readonly buckets: readonly number[]
 }
+/** One series of a metric. */
+export interface MetricRow {
+  readonly labels: Readonly<Record<string, string>>
+  readonly value: number
+}
+export interface RowsFacts extends MetricFacts {
+  readonly kind: 'gauge' | 'counter'
+  readonly labels: readonly string[]
+  readonly collect: () => Iterable<MetricRow>
+}
 interface WithLabels<Sets extends LabelSets> {
   readonly labels: Sets
 }
@@ -91,6 +101,31 @@ export class Metrics {
     return labelled(facts.labels, (values) => {
       const one = metric.labels(values)
       return { observe: (value) => one.observe(value) }
+    })
+  }
+
+  /**
+   * Series that are asked for at each rendering, for labels that come and go with the configuration. The caller makes
+   * sure that no label value comes from a caller of the service.
+   */
+  rows(facts: RowsFacts): void {
+    const options = { ...this.#common(facts), labelNames: [...facts.labels] }
+    if (facts.kind === 'counter') {
+      const metric: PromCounter = new PromCounter({
+        ...options,
+        collect: () => {
+          metric.reset()
+          for (const { labels, value } of facts.collect()) metric.labels(labels).inc(value)
+        },
+      })
+      return
+    }
+    const metric: PromGauge = new PromGauge({
+      ...options,
+      collect: () => {
+        metric.reset()
+        for (const { labels, value } of facts.collect()) metric.labels(labels).set(value)
+      },
     })
   }
 

@@ -11,6 +11,7 @@ import { dataUsageCommands } from './data-usage.ts'
 import { disclosureCommands } from './disclosure.ts'
 import { enrollmentCommands } from './enrollment.ts'
 import { federationCommands } from './federation.ts'
+import { gatewayCommands } from './gateway.ts'
 import { genesisCommands } from './genesis.ts'
 import { initCommands } from './init.ts'
 import { keygenCommands } from './keygen.ts'
@@ -43,5 +44,6 @@ export const COMMANDS: readonly Command[] = [
   ...consensusCommands,
   ...dataUsageCommands,
   ...verifyCommands,
+  ...gatewayCommands,
   ...completionCommands,
 ]

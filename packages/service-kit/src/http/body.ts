@@ -96,7 +96,8 @@ export function readBody(bytes: Uint8Array, headers: RequestHeaders, route: Rout
   return readObject(bytes, route)
 }
 
-function checkCoding(headers: RequestHeaders): void {
+/** Only JSON, and only as it is (reliability 3). */
+export function checkCoding(headers: RequestHeaders): void {
   const type = headers.get('content-type')
   if (type !== undefined && !JSON_TYPE.test(type)) throw new Refusal('unsupported_media_type')
   // Coded bodies are refused, never decoded: a small one can unfold to gigabytes.

@@ -2,7 +2,17 @@ import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { REQUEST_ID_HEADER, Refusal, SECURITY_HEADERS } from '@chancery/contract'
 import type { ErrorCode } from '@chancery/contract'
+import { Answer } from './answer.ts'
 import { toErrorAnswer } from './error-envelope.ts'
+
+/** How a service answers a request that never became one; headers of every answer included. */
+export type ToBrokenAnswer = (refusal: Refusal) => Answer
+
+/** The envelope and headers of every other answer. */
+export function brokenAnswer(refusal: Refusal, requestId: string): Answer {
+  const { body, contentType, status } = toErrorAnswer(refusal, requestId)
+  return new Answer(body, contentType, status, { ...SECURITY_HEADERS, [REQUEST_ID_HEADER]: requestId })
+}
 
 const CODES: ReadonlyMap<string, ErrorCode> = new Map([
   ['HPE_HEADER_OVERFLOW', 'request_header_fields_too_large'],
@@ -17,7 +27,7 @@ const REASONS: ReadonlyMap<number, string> = new Map([
 ])
 
 /** Answers what the parser could not read, in the same envelope as everything else, and closes the connection. */
-export function answerBrokenRequest(error: Error & { code?: string }, socket: Socket, requestId: string): void {
+export function answerBrokenRequest(error: Error & { code?: string }, socket: Socket, toAnswer: ToBrokenAnswer): void {
   // Node takes its own listener off a socket it gives away (CONNECT): a reset would otherwise end the process.
   socket.on('error', () => socket.destroy())
   // An answer still on its way on this connection must not be overtaken by this one.
@@ -25,11 +35,10 @@ export function answerBrokenRequest(error: Error & { code?: string }, socket: So
     socket.destroy()
     return
   }
-  const answer = toErrorAnswer(new Refusal(CODES.get(error.code ?? '') ?? 'bad_request'), requestId)
+  const answer = toAnswer(new Refusal(CODES.get(error.code ?? '') ?? 'bad_request'))
   const body = Buffer.from(answer.body)
   const headers = {
-    ...SECURITY_HEADERS,
-    [REQUEST_ID_HEADER]: requestId,
+    ...answer.headers,
     'Content-Type': answer.contentType,
     'Content-Length': String(body.length),
     Connection: 'close',
@@ -54,13 +63,8 @@ interface PendingAnswer {
 }
 
 /** The same answer to a request whose expectation nobody can meet; here the platform has an answer object ready. */
-export function answerUnmetExpectation(response: ServerResponse, requestId: string): void {
-  const answer = toErrorAnswer(new Refusal('bad_request'), requestId)
-  const headers = {
-    ...SECURITY_HEADERS,
-    [REQUEST_ID_HEADER]: requestId,
-    'Content-Type': answer.contentType,
-    Connection: 'close',
-  }
+export function answerUnmetExpectation(response: ServerResponse, toAnswer: ToBrokenAnswer): void {
+  const answer = toAnswer(new Refusal('bad_request'))
+  const headers = { ...answer.headers, 'Content-Type': answer.contentType, Connection: 'close' }
   response.writeHead(answer.status ?? 400, headers).end(answer.body)
 }

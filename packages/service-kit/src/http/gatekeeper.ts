@@ -1,10 +1,16 @@
+import type { Server as HttpServer } from 'node:http'
 import { Server } from 'node:net'
 import type { Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { FastifyInstance } from 'fastify'
 
 const GRACE_MS = 300
 const STEP_MS = 50
+
+/** A listening server and what else ends with it. */
+export interface Drainable {
+  readonly server: Pick<HttpServer, 'closeIdleConnections' | 'closeAllConnections'>
+  close(): Promise<unknown>
+}
 
 export interface GateLimits {
   /** Handlers at work at once. */
@@ -97,7 +103,7 @@ export class Gatekeeper {
    * Stops listening without cutting kept connections: a caller may be sending on one right now. Every answer says
    * `Connection: close` from here on; connections that stay silent for the grace time are closed.
    */
-  async drain(app: FastifyInstance): Promise<void> {
+  async drain(app: Drainable): Promise<void> {
     this.#draining = true
     // net's close, not http's: the latter also closes idle connections at once, and with them requests on their way.
     Server.prototype.close.call(app.server)

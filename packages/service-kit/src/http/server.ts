@@ -8,7 +8,7 @@ import type { Ids } from '../ids.ts'
 import { allowedMethods } from './allow.ts'
 import { Answer } from './answer.ts'
 import type { Binding, HandlerAnswer } from './bind.ts'
-import { answerBrokenRequest, answerUnmetExpectation } from './broken-request.ts'
+import { answerBrokenRequest, answerUnmetExpectation, brokenAnswer } from './broken-request.ts'
 import { toErrorAnswer } from './error-envelope.ts'
 import { Exchange } from './exchange.ts'
 import type { ExchangeOptions } from './exchange.ts'
@@ -35,6 +35,7 @@ export interface HttpServer {
 /** The HTTP edge: strict reading, one pipeline for every route, one envelope for every failure. */
 export function createServer<Context>(options: ServerOptions<Context>): HttpServer {
   const { bindings, ids, log } = options
+  const toBroken = (refusal: Refusal): Answer => brokenAnswer(refusal, ids.uuid())
   const gate = new Gatekeeper({
     inFlight: SERVER_LIMITS.inFlightRequests,
     bodyBytes: SERVER_LIMITS.bufferedBodyBytes,
@@ -61,7 +62,7 @@ export function createServer<Context>(options: ServerOptions<Context>): HttpServ
     keepAliveTimeout: SERVER_LIMITS.keepAliveTimeoutSeconds * 1000,
     requestTimeout: SERVER_LIMITS.requestTimeoutSeconds * 1000,
     clientErrorHandler: (error: Error & { code?: string }, socket: Socket) =>
-      answerBrokenRequest(error, socket, ids.uuid()),
+      answerBrokenRequest(error, socket, toBroken),
     frameworkErrors: (_error, request, reply) => {
       answerAside(reply, toErrorAnswer(new Refusal('bad_request'), request.id), request.id)
     },
@@ -71,7 +72,7 @@ export function createServer<Context>(options: ServerOptions<Context>): HttpServ
   app.server.maxConnections = SERVER_LIMITS.connections
   app.server.on('connection', (socket: Socket) => gate.admit(socket))
   app.server.on('connect', (_request: IncomingMessage, socket: Socket) =>
-    answerBrokenRequest(new Error('CONNECT'), socket, ids.uuid()),
+    answerBrokenRequest(new Error('CONNECT'), socket, toBroken),
   )
   // Bodies are read by body.ts from the raw stream: the framework's parsers would accept what ours refuses.
   app.removeAllContentTypeParsers()
@@ -82,7 +83,7 @@ export function createServer<Context>(options: ServerOptions<Context>): HttpServ
     done()
   })
   app.server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) =>
-    answerUnmetExpectation(response, ids.uuid()),
+    answerUnmetExpectation(response, toBroken),
   )
   app.setErrorHandler((error, request, reply) => {
     log.error('request failed outside its handler', { request_id: request.id, error })

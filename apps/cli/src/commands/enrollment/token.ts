@@ -29,7 +29,8 @@ function checkToken(text: string, problem: string, hint?: string): string {
   return token
 }
 
-async function readAll(input: Input): Promise<string> {
+/** A short secret from standard input; more than that is a mistake. */
+export async function readAll(input: Input): Promise<string> {
   let text = ''
   for await (const chunk of input) {
     text += String(chunk)

@@ -1,0 +1,64 @@
+import {
+  CLOCK_TOLERANCE,
+  checkCertificate,
+  isAuthenticList,
+  markOfList,
+  presentedCertificate,
+  readPublicKey,
+  readRevocationList,
+  toTrustDecision,
+} from '@chancery/protocol'
+import type { BroughtTrust, RevocationList } from '@chancery/protocol'
+import type { CommandContext, Result } from '../../context.ts'
+import { misuse } from '../../failure.ts'
+import { loadRecord } from '../../json-file.ts'
+import type { Arguments, Options } from '../../options.ts'
+import { readPairs } from '../../pairs.ts'
+
+/** cert verify: the checks of a gateway with anchors given on the line; prints reasons, not identifiers. */
+export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+  const certificate = await loadRecord(context.cwd, args.required('file'), {
+    name: 'a join certificate',
+    member: 'certificate',
+    read: (value) => presentedCertificate(value, ''),
+  })
+  const anchors = readAnchors(options)
+  const listFile = options.text('crl')
+  const list = listFile === undefined ? undefined : await loadList(context, listFile)
+  const now = context.now()
+  const trust: BroughtTrust = { anchors, skew: CLOCK_TOLERANCE, now, list: await toBrought(list, anchors) }
+  const judgement = await checkCertificate(certificate, trust)
+  const decision = toTrustDecision(judgement, { network: certificate.network_name, policyRevision: null, now })
+  const data = { trusted: decision.trusted, reasons: decision.reasons }
+  const text = decision.trusted ? 'trusted' : ['not trusted:', ...decision.reasons].join('\n')
+  return { data, text, exitCode: decision.trusted ? 0 : 1 }
+}
+
+function readAnchors(options: Options): ReadonlyMap<string, Uint8Array> {
+  return new Map(
+    Object.entries(readPairs(options, 'anchor')).map(([id, text]) => {
+      const key = readPublicKey(text)
+      if (key === undefined) throw misuse(`--anchor ${id} needs an Ed25519 public key in base64.`)
+      return [id, key]
+    }),
+  )
+}
+
+function loadList({ cwd }: CommandContext, file: string): Promise<RevocationList> {
+  return loadRecord(cwd, file, { name: 'a revocation list', member: 'crl', read: readRevocationList })
+}
+
+async function toBrought(
+  list: RevocationList | undefined,
+  anchors: ReadonlyMap<string, Uint8Array>,
+): Promise<BroughtTrust['list']> {
+  if (list === undefined) return undefined
+  const entries = list.revoked_certificates.toReversed().map((entry) => [entry.certificate_id, entry] as const)
+  // Of two entries the first counts: it is put in last.
+  const first = new Map(entries)
+  const find = (id: string) => {
+    const entry = first.get(id)
+    return entry === undefined ? undefined : { reason: entry.reason, revoked_at: entry.revoked_at, withdrawn: false }
+  }
+  return { ...markOfList(list), authentic: await isAuthenticList(list, anchors), revocations: { find } }
+}

@@ -1,0 +1,16 @@
+import { once } from 'node:events'
+import type { CommandContext, Result } from '../../context.ts'
+import type { Arguments, Options } from '../../options.ts'
+import { withGateway } from './maintain.ts'
+
+/** gateway audit verify | export */
+export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+  const { stdout, command } = context
+  return withGateway(options, async ({ audit }, settings): Promise<Result> => {
+    if (command.path.at(-1) === 'verify') return audit.verify(settings)
+    return audit.export(settings, async (lines) => {
+      // A slow reader sets the pace: the events of a year do not fit into memory.
+      if (!stdout.write(lines)) await once(stdout, 'drain')
+    })
+  })
+}

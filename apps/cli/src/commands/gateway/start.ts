@@ -1,0 +1,30 @@
+import type { CommandContext, Result } from '../../context.ts'
+import { misuse } from '../../failure.ts'
+import type { Arguments, Options } from '../../options.ts'
+
+export interface GatewayStart {
+  readonly action: 'start' | 'check-config' | 'init-state'
+  readonly json: boolean
+  readonly online: boolean
+  readonly envFile?: string
+}
+
+/** gateway start: loads the service only now, and runs it, checks its configuration or creates its state. */
+export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+  const { commands } = await import('@chancery/gateway')
+  if (options.isSet('version')) return { text: commands.version(), data: { version: commands.version() } }
+  return { exitCode: await commands.start(toGatewayStart(context, options)) }
+}
+
+export function toGatewayStart({ json }: Pick<CommandContext, 'json'>, options: Options): GatewayStart {
+  const [isCheck, isInit, online] = [
+    options.isSet('check-config'),
+    options.isSet('init-state'),
+    options.isSet('online'),
+  ]
+  if (isCheck && isInit) throw misuse('Give --check-config or --init-state, not both.')
+  if (online && !isCheck) throw misuse('--online goes with --check-config.')
+  const envFile = options.text('env-file')
+  const action = isCheck ? 'check-config' : isInit ? 'init-state' : 'start'
+  return envFile === undefined ? { action, json, online } : { action, json, online, envFile }
+}

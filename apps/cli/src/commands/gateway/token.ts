@@ -1,0 +1,10 @@
+import type { CommandContext, Result } from '../../context.ts'
+import type { Arguments } from '../../options.ts'
+import { readAll } from '../enrollment/token.ts'
+
+/** gateway token new | digest */
+export async function run(context: CommandContext, _args: Arguments): Promise<Result> {
+  const { commands } = await import('@chancery/gateway')
+  if (context.command.path.at(-1) === 'new') return commands.newToken()
+  return commands.tokenDigest((await readAll(context.stdin)).trim())
+}

@@ -1,0 +1,173 @@
+import { createHash } from 'node:crypto'
+import { calculateJwkThumbprint, decodeProtectedHeader, importJWK, jwtVerify } from 'jose'
+import type { CryptoKey, JWK, JWTPayload, ProtectedHeaderParameters } from 'jose'
+import type { JsonObject } from '@chancery/protocol'
+import { SECOND } from '@chancery/protocol'
+import type { Clock } from '@chancery/service-kit'
+import type { OidcPolicy } from '../policy/oidc-file.ts'
+import type { KeySet } from './key-set.ts'
+
+/** Which client of the policy a token acts as. */
+export type OidcVerdict = { readonly clientId: string } | 'refused'
+
+const MAX_TOKEN_BYTES = 16_384
+const LEEWAY_SECONDS = 30
+const KEPT_SECONDS = 60
+const MAX_KEPT = 10_000
+const MIN_RSA_BITS = 2048
+/** Key types by algorithm; nothing else is ever tried, least of all what a token says about itself. */
+const KEY_TYPES: Readonly<Record<string, { readonly kty: string; readonly crv?: string }>> = {
+  RS256: { kty: 'RSA' },
+  ES256: { kty: 'EC', crv: 'P-256' },
+  EdDSA: { kty: 'OKP', crv: 'Ed25519' },
+}
+/** Headers by which a token would bring its own key, or demand what we do not know. */
+const REFUSED_HEADERS = ['crit', 'jwk', 'jku', 'x5u', 'x5c'] as const
+
+/** Judges tokens of the pinned issuer (protocol/gateway 3.10); signatures and claims are the library's work. */
+export class OidcAdapter {
+  readonly #policy: OidcPolicy
+  readonly #keySet: KeySet | undefined
+  readonly #clock: Clock
+  /** Verified tokens by digest, for a minute at most. */
+  readonly #verified = new Map<string, { readonly clientId: string; readonly untilSeconds: number }>()
+  readonly #imported = new WeakMap<JsonObject, Promise<CryptoKey | Uint8Array>>()
+
+  constructor(policy: OidcPolicy, keySet: KeySet | undefined, clock: Clock) {
+    this.#policy = policy
+    this.#keySet = keySet
+    this.#clock = clock
+  }
+
+  /** Whether a credential can only be meant as a token. */
+  static isToken(text: string): boolean {
+    return text.length <= MAX_TOKEN_BYTES && /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*$/.test(text)
+  }
+
+  async judge(token: string): Promise<OidcVerdict> {
+    const digest = createHash('sha256').update(token).digest('base64')
+    const known = this.#verified.get(digest)
+    if (known !== undefined && this.#nowSeconds() < known.untilSeconds) return { clientId: known.clientId }
+    this.#verified.delete(digest)
+    const claims = await this.#verify(token)
+    const clientId = claims === undefined ? undefined : this.#clientOf(claims)
+    if (claims === undefined || clientId === undefined) return 'refused'
+    this.#keep(digest, clientId, claims)
+    return { clientId }
+  }
+
+  async close(): Promise<void> {
+    await this.#keySet?.close()
+  }
+
+  async #verify(token: string): Promise<JWTPayload | undefined> {
+    const header = readHeader(token)
+    if (header === undefined) return undefined
+    try {
+      const key = await this.#findKey(header)
+      if (key === undefined) return undefined
+      const { payload } = await jwtVerify(token, await this.#import(key, header.alg), {
+        issuer: this.#policy.issuer,
+        audience: this.#policy.audience,
+        algorithms: [header.alg],
+        clockTolerance: LEEWAY_SECONDS,
+        requiredClaims: ['iss', 'aud', 'sub', 'exp', 'iat'],
+        currentDate: new Date(this.#nowSeconds() * 1000),
+      })
+      return payload
+    } catch {
+      // The library throws for every "no"; which one it was is nobody's business outside.
+      return undefined
+    }
+  }
+
+  /** Exactly one usable key of this id; an unknown id may cause one early look at the key set. */
+  async #findKey(header: { readonly alg: string; readonly kid: string }): Promise<JsonObject | undefined> {
+    let found = this.#keys().filter((key) => key['kid'] === header.kid)
+    if (found.length === 0 && this.#keySet !== undefined) {
+      await this.#keySet.lookAgain()
+      found = this.#keys().filter((key) => key['kid'] === header.kid)
+    }
+    const [key] = found
+    if (key === undefined || found.length > 1 || !isUsable(key, header.alg)) return undefined
+    return (await this.#isPinned(key)) ? key : undefined
+  }
+
+  #keys(): readonly JsonObject[] {
+    return this.#policy.keys ?? this.#keySet?.keys() ?? []
+  }
+
+  async #isPinned(key: JsonObject): Promise<boolean> {
+    const { thumbprints } = this.#policy
+    if (thumbprints === undefined) return true
+    return thumbprints.has(await calculateJwkThumbprint(toJwk(key)))
+  }
+
+  #import(key: JsonObject, alg: string): Promise<CryptoKey | Uint8Array> {
+    let imported = this.#imported.get(key)
+    if (imported === undefined) {
+      imported = importJWK(toJwk(key), alg)
+      this.#imported.set(key, imported)
+    }
+    return imported
+  }
+
+  #clientOf(claims: JWTPayload): string | undefined {
+    const { sub, iat, exp } = claims
+    if (typeof sub !== 'string' || typeof iat !== 'number' || typeof exp !== 'number') return undefined
+    if (exp - iat > this.#policy.maxLifetimeSeconds || iat > this.#nowSeconds() + LEEWAY_SECONDS) return undefined
+    const binding = this.#policy.bindings.get(sub)
+    if (binding === undefined) return undefined
+    const isMet = [...binding.requiredClaims].every(
+      ([name, text]) => Object.hasOwn(claims, name) && claims[name] === text,
+    )
+    return isMet ? binding.clientId : undefined
+  }
+
+  #keep(digest: string, clientId: string, { exp }: JWTPayload): void {
+    if (this.#verified.size >= MAX_KEPT) {
+      const oldest = this.#verified.keys().next()
+      if (oldest.done !== true) this.#verified.delete(oldest.value)
+    }
+    this.#verified.set(digest, { clientId, untilSeconds: Math.min(exp ?? 0, this.#nowSeconds() + KEPT_SECONDS) })
+  }
+
+  #nowSeconds(): number {
+    return Number(this.#clock.now() / SECOND)
+  }
+}
+
+function readHeader(token: string): { readonly alg: string; readonly kid: string } | undefined {
+  let header: ProtectedHeaderParameters & Record<string, unknown>
+  try {
+    header = decodeProtectedHeader(token)
+  } catch {
+    return undefined
+  }
+  const { alg, kid } = header
+  if (typeof alg !== 'string' || !Object.hasOwn(KEY_TYPES, alg)) return undefined
+  if (typeof kid !== 'string' || kid.length < 1 || kid.length > 256) return undefined
+  return REFUSED_HEADERS.some((name) => Object.hasOwn(header, name)) ? undefined : { alg, kid }
+}
+
+function isUsable(key: JsonObject, alg: string): boolean {
+  const type = KEY_TYPES[alg]
+  if (type === undefined || key['kty'] !== type.kty || (type.crv !== undefined && key['crv'] !== type.crv)) return false
+  if (key['use'] !== undefined && key['use'] !== 'sig') return false
+  if (key['key_ops'] !== undefined && !(Array.isArray(key['key_ops']) && key['key_ops'].includes('verify')))
+    return false
+  if (key['alg'] !== undefined && key['alg'] !== alg) return false
+  return type.kty !== 'RSA' || rsaBits(key) >= MIN_RSA_BITS
+}
+
+function rsaBits(key: JsonObject): number {
+  const modulus = typeof key['n'] === 'string' ? Buffer.from(key['n'], 'base64url') : Buffer.alloc(0)
+  const first = modulus.findIndex((byte) => byte !== 0)
+  return first < 0 ? 0 : (modulus.length - first) * 8 - Math.clz32(modulus[first] ?? 0) + 24
+}
+
+/** Public members only: a set that leaks private ones is not to spread them further. */
+function toJwk({ kty, crv, x, y, n, e }: JsonObject): JWK {
+  const members = { kty, crv, x, y, n, e }
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => typeof value === 'string'))
+}

@@ -1,0 +1,31 @@
+import type { GatewayRoute } from '@chancery/contract'
+import type { Answer, RequestHeaders } from '@chancery/service-kit'
+import type { AuditContext } from '../audit/audit-context.ts'
+import type { ClientPolicy } from '../policy/policy.ts'
+import type { TrustSnapshot } from '../trust/snapshot.ts'
+
+/** One request as a handler sees it. */
+export interface GatewayCall {
+  readonly requestId: string
+  readonly route: GatewayRoute
+  readonly headers: RequestHeaders
+  /** The policy and lists this request began with; it ends with the same ones. */
+  readonly trust: TrustSnapshot | undefined
+  /** Filled by handlers with what the audit may know. */
+  readonly context: AuditContext
+  /** The whole body, bounded while it is read; refuses other content types. */
+  readBody(): Promise<Uint8Array>
+}
+
+/** The same for routes that need a credential. */
+export interface ClientCall extends GatewayCall {
+  readonly client: ClientPolicy
+}
+
+export type PublicHandler<Context> = (call: GatewayCall, context: Context) => Promise<Answer> | Answer
+export type ClientHandler<Context> = (call: ClientCall, context: Context) => Promise<Answer> | Answer
+
+/** A route of the contract's table and the function that answers it: `open` for anyone, `client` for a credential. */
+export type GatewayBinding<Context> =
+  | { readonly route: GatewayRoute; readonly open: PublicHandler<Context> }
+  | { readonly route: GatewayRoute; readonly client: ClientHandler<Context> }

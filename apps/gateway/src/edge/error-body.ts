@@ -1,0 +1,46 @@
+import { GATEWAY_ERRORS, GatewayRefusal, Refusal } from '@chancery/contract'
+import type { ErrorCode, GatewayErrorName } from '@chancery/contract'
+import { Answer, json } from '@chancery/service-kit'
+import { QuotaUnavailable } from '../quota/quota.ts'
+import { StateUnavailable } from '../state/durable-state.ts'
+
+/** What the shared edge functions refuse, in the gateway's own words. */
+const SHARED: Partial<Readonly<Record<ErrorCode, GatewayErrorName>>> = {
+  bad_request: 'malformed_request',
+  request_header_fields_too_large: 'headers_too_large',
+  request_entity_too_large: 'body_too_large',
+  service_unavailable: 'overloaded',
+  unsupported_media_type: 'content_type',
+  request_timeout: 'deadline',
+}
+
+const RETRY_SECONDS = 60
+
+/** Anything that was thrown as a refusal; undefined for a bug. */
+export function toRefusal(error: unknown): GatewayRefusal | undefined {
+  if (error instanceof GatewayRefusal) return error
+  if (error instanceof Refusal) return new GatewayRefusal(SHARED[error.code] ?? 'internal', undefined, { cause: error })
+  if (error instanceof QuotaUnavailable) return new GatewayRefusal('quota_backend', undefined, { cause: error })
+  if (error instanceof StateUnavailable) return new GatewayRefusal('state_unavailable', undefined, { cause: error })
+  return undefined
+}
+
+/** The flat error body (protocol/gateway 6); the only place that knows a status. */
+export function errorAnswer(refusal: GatewayRefusal, requestId: string): Answer {
+  const { status, code, reason, message } = GATEWAY_ERRORS[refusal.error]
+  const body = json({
+    error: message,
+    code,
+    reason,
+    request_id: requestId,
+    ...(refusal.details === undefined ? {} : { details: refusal.details }),
+    ...(refusal.isOutcomeUncertain ? { outcome_uncertain: true } : {}),
+  })
+  return new Answer(body.body, body.contentType, status, { ...headersFor(status, refusal), ...refusal.headers })
+}
+
+function headersFor(status: number, refusal: GatewayRefusal): { readonly [name: string]: string } {
+  if (status === 401) return { 'www-authenticate': 'Bearer' }
+  if (status !== 429 && status !== 503) return {}
+  return { 'retry-after': String(refusal.retryAfterSeconds ?? RETRY_SECONDS) }
+}

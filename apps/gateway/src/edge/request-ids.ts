@@ -1,0 +1,16 @@
+import type { Ids } from '@chancery/service-kit'
+
+/** `<boot value>-<counter>`: always our own, unique across restarts, and sorted within one (protocol/gateway 5.4). */
+export class RequestIds {
+  readonly #instance: string
+  #count = 0
+
+  constructor(ids: Ids) {
+    this.#instance = ids.hex(32)
+  }
+
+  next(): string {
+    this.#count += 1
+    return `${this.#instance}-${this.#count.toString(16).padStart(16, '0')}`
+  }
+}

@@ -1,0 +1,184 @@
+import { HOUR, MINUTE } from '@chancery/protocol'
+import {
+  ManualClock,
+  startTestGateway,
+  testClient,
+  testIssuer,
+  testList,
+  testNetwork,
+  testPolicy,
+} from '@chancery/testkit'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { expectRefusal, startWorld } from '../../test-world.suite.ts'
+import type { World } from '../../test-world.suite.ts'
+
+let world: World
+const clock = new ManualClock('2026-03-02T12:00:00Z')
+beforeAll(async () => {
+  world = await startWorld({ clock })
+})
+afterAll(() => world.gateway.stop())
+
+describe('GET /health, /ready', () => {
+  it('200 for anyone, HEAD too', async () => {
+    expect((await world.gateway.request('GET', '/health')).body).toEqual({ status: 'ok' })
+    expect((await world.gateway.request('GET', '/ready')).body).toEqual({ status: 'ready' })
+    const head = await world.gateway.request('HEAD', '/ready')
+    expect([head.status, head.text]).toEqual([200, ''])
+  })
+
+  it('503 from the moment a list ends, without naming the network; others are still judged', async () => {
+    const time = new ManualClock('2026-03-02T12:00:00Z')
+    const [ending, lasting] = [await testIssuer('ending'), await testIssuer('lasting')]
+    const who = testClient('who', ['ending', 'lasting'])
+    const networks = {
+      ending: testNetwork(ending, await testList(ending, time.now(), { issuedAgo: 0n, lasts: MINUTE })),
+      lasting: testNetwork(lasting, await testList(lasting, time.now(), { lasts: 10n * HOUR })),
+    }
+    const gateway = await startTestGateway({ policy: testPolicy(networks, [who]), clock: time })
+    try {
+      expect((await gateway.request('GET', '/ready')).status).toBe(200)
+      time.advance(60)
+      const answer = await gateway.request('GET', '/ready')
+      expectRefusal(answer, 503, 'unavailable', 'not_ready')
+      expect(answer.body['details']).toEqual({
+        checks: { revocation: false, state: true, quota: true, audit_capacity: true },
+      })
+      expect(answer.text).not.toContain('ending')
+      const { body } = await gateway.request('GET', '/v1/networks', { token: who.token })
+      const networksShown = body['networks'] as unknown as { name: string; ready: boolean }[]
+      expect(networksShown.map(({ name, ready }) => [name, ready])).toEqual([
+        ['ending', false],
+        ['lasting', true],
+      ])
+    } finally {
+      await gateway.stop()
+    }
+  })
+})
+
+describe('GET /api', () => {
+  it('200: says what is switched on', async () => {
+    const { body } = await world.gateway.request('GET', '/api')
+    expect(body).toMatchObject({ service: 'chancery-gateway', mode: 'production' })
+    expect(body['security_capabilities']).toEqual({
+      durable_crl_state: false,
+      durable_audit: false,
+      oidc: false,
+      shared_quotas: false,
+      multi_issuer_crls: true,
+      mtls: false,
+      audit_delivery: false,
+      hot_reload: true,
+      sticky_revocation: true,
+    })
+  })
+})
+
+describe('GET /v1/networks', () => {
+  it('200: the caller’s own networks, never digests or addresses', async () => {
+    const answer = await world.gateway.request('GET', '/v1/networks', { token: world.caller.token })
+    const { networks, ...rest } = answer.body
+    expect(rest).toEqual({
+      policy_revision: 'test-1',
+      client_id: 'caller',
+      service_groups: [],
+      authority_admin: false,
+      credential_expires_at: null,
+    })
+    expect(networks).toEqual([
+      {
+        name: 'agency',
+        ready: true,
+        services_configured: false,
+        anchors: { 'na-main': world.by.signer.publicKey },
+        required_roles: [],
+        revocation: {
+          issuer: 'na-main',
+          sequence: 9,
+          issued_at: '2026-03-02T11:59:00Z',
+          next_update: '2026-03-03T11:59:00Z',
+          revoked_count: 0,
+        },
+        additional_issuers: [],
+        suspect: false,
+        last_refresh: null,
+        authority_public_key: world.by.signer.publicKey,
+        admin_signature_version: 2,
+      },
+    ])
+    expect(answer.text).not.toContain(String(world.caller.entry['token_sha256']))
+  })
+})
+
+describe('GET /metrics', () => {
+  it('200 for a metrics client, 403 for another', async () => {
+    const answer = await world.gateway.request('GET', '/metrics', { token: world.watcher.token })
+    expect(answer.headers['content-type']).toBe('text/plain; version=0.0.4; charset=utf-8')
+    expect(answer.text).toContain('gateway_crl_sequence{network="agency",issuer="na-main"} 9')
+    expect(answer.text).toContain('gateway_crl_expires_in_seconds{network="agency",issuer="na-main"} 86340')
+    expect(answer.text).not.toContain('caller')
+    const other = await world.gateway.request('GET', '/metrics', { token: world.caller.token })
+    expectRefusal(other, 403, 'forbidden', 'metrics_scope')
+  })
+})
+
+describe('paths and methods', () => {
+  it('404 for every path that is none of ours, key-making ones included', async () => {
+    for (const path of ['/no-such', '/issue', '/keygen', '/verify/', '/HEALTH', '/%76erify']) {
+      expectRefusal(await world.gateway.request('GET', path), 404, 'not_found', 'route')
+    }
+  })
+
+  it('405 with Allow', async () => {
+    const answer = await world.gateway.request('GET', '/verify')
+    expectRefusal(answer, 405, 'method_not_allowed', 'route')
+    expect(answer.headers['allow']).toBe('POST')
+    const open = await world.gateway.request('OPTIONS', '/health')
+    expect([open.status, open.headers['allow']]).toEqual([405, 'GET, HEAD'])
+    expect((await world.gateway.request('HEAD', '/v1/networks', { token: world.caller.token })).status).toBe(405)
+  })
+
+  it('every answer has the security headers and an id of our own', async () => {
+    const ids = new Set<string>()
+    for (const path of ['/health', '/no-such', '/v1/networks']) {
+      const { headers } = await world.gateway.request('GET', path, { headers: { 'x-request-id': 'mine' } })
+      expect(headers['content-security-policy']).toBe(
+        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; frame-ancestors 'none'; form-action 'none'",
+      )
+      expect(headers['x-content-type-options']).toBe('nosniff')
+      expect(headers['x-request-id']).toMatch(/^[0-9a-f]{32}-[0-9a-f]{16}$/)
+      ids.add(String(headers['x-request-id']))
+    }
+    expect(ids.size).toBe(3)
+  })
+
+  it('431 for a field nobody needs', async () => {
+    const answer = await world.gateway.request('GET', '/health', { headers: { 'x-large': 'y'.repeat(17_000) } })
+    expectRefusal(answer, 431, 'headers_too_large', 'headers_too_large')
+  })
+})
+
+it('408 when the body does not arrive within the deadline', async () => {
+  const slow = await startWorld({ settings: { GATEWAY_TIMEOUT_MS: '200' } })
+  try {
+    const { request } = await import('node:http')
+    const status = await new Promise((resolve, reject) => {
+      const sent = request(`${slow.gateway.url}/verify`, {
+        method: 'POST',
+        agent: false,
+        headers: {
+          authorization: `Bearer ${slow.caller.token}`,
+          'content-type': 'application/json',
+          'content-length': '50',
+        },
+      })
+      sent.on('response', (answer) => resolve(answer.statusCode))
+      sent.on('error', reject)
+      sent.write('{"certificate":')
+    })
+    expect(status).toBe(408)
+  } finally {
+    await slow.gateway.stop()
+  }
+})

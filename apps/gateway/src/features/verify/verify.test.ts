@@ -1,0 +1,168 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { testCertificate, testIssuer } from '@chancery/testkit'
+import { systemClock } from '@chancery/service-kit'
+import { expectRefusal, startWorld } from '../../test-world.suite.ts'
+import type { World } from '../../test-world.suite.ts'
+
+let world: World
+beforeAll(async () => {
+  world = await startWorld({ entries: [{ certificate_id: 'gone', reason: 'key_compromise' }] })
+})
+afterAll(() => world.gateway.stop())
+
+describe('POST /verify', () => {
+  describe('200', () => {
+    it('trusts a good certificate and says by which policy, issuer and list', async () => {
+      const { status, body, headers } = await world.verify(await world.certificate())
+      expect(status).toBe(200)
+      expect(body).toMatchObject({ trusted: true, reasons: [], findings: [] })
+      expect(body['evaluation']).toMatchObject({
+        policy_revision: 'test-1',
+        network: 'agency',
+        issuer: 'na-main',
+        crl_sequence: 9,
+      })
+      expect(headers['cache-control']).toBe('no-store')
+    })
+
+    it('refuses a revoked certificate with its reason', async () => {
+      const { body } = await world.verify(await world.certificate({ cert_id: 'gone' }))
+      expect(body).toMatchObject({ trusted: false, reasons: ['Revoked { reason: "key_compromise" }'] })
+    })
+
+    it('counts decisions', async () => {
+      const before = await world.metric('gateway_trust_decisions_total{result="trusted"}'.replace(/[{}]/g, '\\$&'))
+      await world.verify(await world.certificate())
+      const after = await world.metric('gateway_trust_decisions_total{result="trusted"}'.replace(/[{}]/g, '\\$&'))
+      expect(after).toBe(before + 1)
+    })
+  })
+
+  describe('400', () => {
+    it.each([
+      ['invalid_json', '{'],
+      ['invalid_json', ''],
+      ['invalid_json', '{"certificate":1,"certificate":2}'],
+    ])('%s: %s', async (reason, rawBody) => {
+      const answer = await world.gateway.request('POST', '/verify', { token: world.caller.token, rawBody })
+      expectRefusal(answer, 400, 'invalid_request', reason)
+    })
+
+    it('field limits come before trust material, trust material before scope', async () => {
+      const elsewhere = await testIssuer('elsewhere')
+      const foreign = await testCertificate(elsewhere, systemClock.now())
+      const anchors = { x: elsewhere.signer.publicKey }
+      expectRefusal(
+        await world.verify({ ...foreign, cert_id: '' }, { anchors }),
+        400,
+        'invalid_request',
+        'certificate_limits',
+      )
+      expectRefusal(await world.verify(foreign, { anchors }), 400, 'invalid_request', 'trust_material_not_accepted')
+      expectRefusal(await world.verify(foreign), 403, 'forbidden', 'network_scope')
+    })
+
+    it('tolerates empty trust material', async () => {
+      expect((await world.verify(await world.certificate(), { anchors: {}, crl: null })).body['trusted']).toBe(true)
+    })
+  })
+
+  describe('401', () => {
+    it('comes before the body is looked at', async () => {
+      expectRefusal(
+        await world.gateway.request('POST', '/verify', { rawBody: '{' }),
+        401,
+        'unauthorized',
+        'credential_missing',
+      )
+    })
+  })
+
+  describe('413', () => {
+    it('declared too large, before any credential', async () => {
+      const answer = await world.gateway.request('POST', '/verify', { rawBody: new Uint8Array(1_048_577) })
+      expectRefusal(answer, 413, 'payload_too_large', 'body')
+    })
+  })
+
+  describe('415', () => {
+    it('refuses other content types and codings', async () => {
+      for (const headers of [{ 'content-type': 'text/plain' }, { 'content-encoding': 'gzip' }]) {
+        const answer = await world.gateway.request('POST', '/verify', { token: world.caller.token, body: {}, headers })
+        expectRefusal(answer, 415, 'unsupported_media_type', 'content_type')
+      }
+    })
+  })
+
+  describe('422', () => {
+    it('names the member', async () => {
+      const answer = await world.verify({ ...(await world.certificate()), extra: 1 })
+      expectRefusal(answer, 422, 'invalid_schema', 'field')
+      expect(answer.body['details']).toEqual({ path: 'certificate.extra' })
+    })
+  })
+})
+
+describe('POST /verify/batch', () => {
+  it('200: keeps order, judges all at one instant', async () => {
+    const answer = await world.batch([await world.certificate(), await world.certificate({ cert_id: 'gone' })])
+    const results = answer.body['results'] as unknown as { trusted: boolean; evaluation: { evaluated_at: string } }[]
+    expect(results.map(({ trusted }) => trusted)).toEqual([true, false])
+    expect(new Set(results.map(({ evaluation }) => evaluation.evaluated_at)).size).toBe(1)
+  })
+
+  it('200: a body too large for the event loop gives the same answer', async () => {
+    const certificates = await Promise.all(
+      Array.from({ length: 120 }, () =>
+        world.certificate({ roles: ['role:client', 'r'.repeat(100), 'q'.repeat(120)] }),
+      ),
+    )
+    const padded = `${JSON.stringify({ certificates })}${' '.repeat(140_000)}`
+    const answer = await world.gateway.request('POST', '/verify/batch', { token: world.caller.token, rawBody: padded })
+    const results = answer.body['results'] as unknown as { trusted: boolean }[]
+    expect([results.length, results.every(({ trusted }) => trusted)]).toEqual([120, true])
+    const refused = await world.gateway.request('POST', '/verify/batch', {
+      token: world.caller.token,
+      rawBody: `{${' '.repeat(140_000)}`,
+    })
+    expectRefusal(refused, 400, 'invalid_request', 'invalid_json')
+  })
+
+  it('400: empty and too large', async () => {
+    expectRefusal(await world.batch([]), 400, 'invalid_request', 'batch_empty')
+    const one = await world.certificate()
+    expectRefusal(await world.batch(Array.from({ length: 129 }, () => one)), 400, 'invalid_request', 'batch_too_large')
+  })
+
+  it('403: one member of another network refuses all', async () => {
+    const foreign = await testCertificate(await testIssuer('elsewhere'), systemClock.now())
+    expectRefusal(await world.batch([await world.certificate(), foreign]), 403, 'forbidden', 'network_scope')
+  })
+
+  it('429: certificates are counted, and a refused request does not count', async () => {
+    const limited = await startWorld({ client: { certificates_per_minute: 3 } })
+    try {
+      const one = await limited.certificate()
+      expect((await limited.batch([one, one])).status).toBe(200)
+      expectRefusal(await limited.batch([one, one]), 429, 'rate_limited', 'certificate_quota')
+      expect((await limited.verify(one)).status).toBe(200)
+    } finally {
+      await limited.gateway.stop()
+    }
+  })
+
+  it('503: a second batch finds no permit while one runs, and the permit comes back', async () => {
+    const busy = await startWorld({ settings: { GATEWAY_MAX_BATCH: '4096', GATEWAY_MAX_BODY_BYTES: '16777216' } })
+    try {
+      const one = await busy.certificate()
+      const first = busy.batch(Array.from({ length: 4000 }, () => one))
+      while ((await busy.metric('gateway_crypto_active')) === 0) await new Promise((done) => setTimeout(done, 5))
+      expectRefusal(await busy.batch([one]), 503, 'unavailable', 'batch_capacity')
+      expect((await busy.verify(one)).body['trusted']).toBe(true)
+      expect((await first).status).toBe(200)
+      expect((await busy.batch([one])).status).toBe(200)
+    } finally {
+      await busy.gateway.stop()
+    }
+  })
+})

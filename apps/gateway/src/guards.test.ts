@@ -1,0 +1,91 @@
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { GATEWAY_AUDIT_EVENTS, GATEWAY_ERRORS, GATEWAY_ROUTES } from '@chancery/contract'
+import { describeSettings } from '@chancery/service-kit'
+import { expect, it } from 'vitest'
+import { BINDINGS } from './features.ts'
+import { GATEWAY_SETTINGS } from './settings.ts'
+
+const sources = globSync('**/*.ts', { cwd: import.meta.dirname, exclude: ['**/*.test.ts', '**/*.suite.ts'] })
+  .map((file) => readFileSync(join(import.meta.dirname, file), 'utf8'))
+  .join('\n')
+
+it('every route of the contract is bound exactly once, with the credential of protocol/gateway 5.2', () => {
+  const bound = BINDINGS.map(({ route }) => `${route.method} ${route.path} ${route.credential}`).sort()
+  expect(bound).toEqual([
+    'GET /api none',
+    'GET /health none',
+    'GET /metrics metrics',
+    'GET /ready none',
+    'GET /v1/networks client',
+    'POST /verify client',
+    'POST /verify/batch client',
+  ])
+  expect(bound).toHaveLength(Object.keys(GATEWAY_ROUTES).length)
+})
+
+/** Refusals of the proxy, which comes with part two. */
+const NOT_USED_YET = [
+  'query_not_allowed',
+  'query_too_large',
+  'duplicate_query',
+  'parameter_missing',
+  'parameter_invalid',
+  'body_not_allowed',
+  'body_object_required',
+  'operator_signature_required',
+  'service_scope',
+  'admin_scope',
+  'operation_not_found',
+  'operation_method',
+  'authority_unreachable',
+  'authority_timeout',
+  'authority_redirect',
+  'authority_error',
+  'authority_response_too_large',
+  'authority_invalid_response',
+  'authority_not_configured',
+]
+
+it('every refusal is used somewhere', () => {
+  const unused = Object.keys(GATEWAY_ERRORS).filter((name) => !sources.includes(`'${name}'`))
+  expect(unused).toEqual(NOT_USED_YET)
+})
+
+it('every audit event is written somewhere', () => {
+  const unwritten = Object.keys(GATEWAY_AUDIT_EVENTS).filter((name) => !sources.includes(`'${name}'`))
+  expect(unwritten).toEqual([])
+})
+
+it('the defaults are the published ones', () => {
+  const defaults = Object.fromEntries(describeSettings(GATEWAY_SETTINGS).map((row) => [row.name, row.default]))
+  expect(defaults).toEqual({
+    GATEWAY_POLICY_FILE: undefined,
+    GATEWAY_ADDR: '127.0.0.1:8080',
+    GATEWAY_TIMEOUT_MS: '15000',
+    GATEWAY_MAX_BODY_BYTES: '1048576',
+    GATEWAY_MAX_INFLIGHT: '32',
+    GATEWAY_MAX_BATCH: '128',
+    GATEWAY_CPU_WORKERS: '2',
+    GATEWAY_MAX_BATCH_JOBS: '1',
+    GATEWAY_STATE_FILE: undefined,
+    GATEWAY_OIDC_FILE: undefined,
+    GATEWAY_REDIS_URL_FILE: undefined,
+    GATEWAY_QUOTA_NAMESPACE: undefined,
+    GATEWAY_AUDIT_URL: undefined,
+    GATEWAY_AUDIT_TOKEN_FILE: undefined,
+    GATEWAY_TLS_CERT_FILE: undefined,
+    GATEWAY_TLS_KEY_FILE: undefined,
+    GATEWAY_TLS_CLIENT_CA_FILE: undefined,
+    GATEWAY_DEVELOPMENT: 'false',
+    GATEWAY_TOKEN: undefined,
+    GATEWAY_CA_FILE: undefined,
+    GATEWAY_LOG_LEVEL: 'info',
+    GATEWAY_SHUTDOWN_SECONDS: '30',
+    GATEWAY_AUTH_FAILURES_PER_MINUTE: '60',
+    GATEWAY_AUDIT_RETENTION_DAYS: '0',
+    GATEWAY_TLS_MIN: '1.3',
+    GATEWAY_REDIS_PLAINTEXT: 'refuse',
+    GATEWAY_STATE_MAX_BYTES: '1073741824',
+  })
+})

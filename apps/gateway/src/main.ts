@@ -1,0 +1,120 @@
+import { readFile } from 'node:fs/promises'
+import { readFileSync } from 'node:fs'
+import { SettingsError, createLog, runService, systemClock, systemIds } from '@chancery/service-kit'
+import type { SettingSources } from '@chancery/service-kit'
+import { startGateway } from './app.ts'
+import type { RunningGateway } from './app.ts'
+import { checkConfiguration } from './check-configuration.ts'
+import { initializeState } from './initialize-state.ts'
+import { ConfigurationRefused } from './policy/configuration-refused.ts'
+import { loadConfiguration } from './policy/load-configuration.ts'
+import type { Configuration } from './policy/load-configuration.ts'
+import { readGatewaySettings } from './settings.ts'
+import type { GatewaySettings } from './settings.ts'
+import { StateProblem } from './state/state-problem.ts'
+
+export interface StartArguments {
+  readonly action: 'start' | 'check-config' | 'init-state'
+  /** Of check-config: all problems as JSON. */
+  readonly json: boolean
+  /** Of check-config: also calls the configured addresses. */
+  readonly online: boolean
+  readonly envFile?: string
+}
+
+/** `chancery gateway start` in all its forms; gives the exit code. */
+export async function start(args: StartArguments): Promise<number> {
+  if (args.action === 'check-config') {
+    const report = await checkConfiguration(() => loadSettings(args.envFile), {
+      online: args.online,
+      clock: systemClock,
+    })
+    const { problems, warnings } = report
+    if (args.json) process.stdout.write(`${JSON.stringify({ ok: problems.length === 0, problems, warnings })}\n`)
+    else if (problems.length === 0) process.stdout.write('The configuration can be used.\n')
+    else explain(report.lines.slice(0, 1))
+    if (!args.json) for (const warning of warnings) process.stderr.write(`chancery: warning: ${warning}\n`)
+    return problems.length === 0 ? 0 : 1
+  }
+  return explained(async () => {
+    const settings = await loadSettings(args.envFile)
+    if (args.action === 'init-state') {
+      await initializeState(settings, { clock: systemClock, ids: systemIds })
+      process.stdout.write(`The state was created: ${settings.stateFile ?? ''}\n`)
+      return 0
+    }
+    return run(settings)
+  })
+}
+
+async function run(settings: GatewaySettings): Promise<number> {
+  const log = createLog({ level: settings.logLevel, format: 'json' })
+  const configuration = configurationOf(settings)
+  let running: RunningGateway | undefined
+  let last: Promise<void> = Promise.resolve()
+  process.on('SIGHUP', () => {
+    last = last.then(() => running?.reload())
+  })
+  return runService({
+    log,
+    // The balancer in front watches /ready; what is under way gets the configured time.
+    drainSeconds: 0,
+    finishSeconds: settings.shutdownSeconds,
+    start: async () => {
+      try {
+        running = await startGateway(settings, configuration, { log, version: packageVersion() })
+        return running
+      } catch (error) {
+        const lines = expectedLines(error)
+        if (lines !== undefined) explain(lines)
+        throw error
+      }
+    },
+  })
+}
+
+/** Undefined in development mode, where there is no policy. */
+function configurationOf(settings: GatewaySettings): Configuration | undefined {
+  if (settings.development) return undefined
+  const { configuration, problems, warnings } = loadConfiguration(settings, systemClock.now())
+  for (const warning of warnings) process.stderr.write(`chancery: warning: ${warning}\n`)
+  if (configuration === undefined) throw new ConfigurationRefused(problems)
+  return configuration
+}
+
+export async function loadSettings(envFile: string | undefined): Promise<GatewaySettings> {
+  const sources: SettingSources = { flags: {}, env: process.env }
+  if (envFile === undefined) return readGatewaySettings(sources)
+  return readGatewaySettings({ ...sources, envFile: { path: envFile, text: await readFile(envFile, 'utf8') } })
+}
+
+async function explained(work: () => Promise<number>): Promise<number> {
+  try {
+    return await work()
+  } catch (error) {
+    const lines = expectedLines(error)
+    if (lines === undefined) throw error
+    explain(lines)
+    return 1
+  }
+}
+
+/** What an operator can mend, line by line; undefined for a bug. */
+export function expectedLines(error: unknown): readonly string[] | undefined {
+  if (error instanceof SettingsError) return error.problems
+  if (error instanceof ConfigurationRefused) return error.message.split('\n')
+  if (error instanceof StateProblem) return [`GATEWAY_STATE_FILE: ${error.message}`]
+  if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') return ['GATEWAY_ADDR: is in use']
+  if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return ['--env-file: cannot be read']
+  return undefined
+}
+
+function explain(lines: readonly string[]): void {
+  for (const line of lines) process.stderr.write(`chancery: the gateway does not start: ${line}\n`)
+}
+
+/** All packages share one version; it stands beside both the sources and the build. */
+export function packageVersion(): string {
+  const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8')
+  return /"version": *"([^"]+)"/.exec(text)?.[1] ?? 'unknown'
+}

@@ -1,0 +1,39 @@
+import type { GatewaySettings } from '../settings.ts'
+import { auditRows, eventText, findBrokenLink } from '../state/audit-log.ts'
+import { readLedger } from '../state/ledger.ts'
+import { openStateFile } from '../state/state-file.ts'
+import { done, readState, stateFileOf } from './tool.ts'
+import type { ToolResult } from './tool.ts'
+
+/** `audit verify`: the chain from the oldest event kept to the head. */
+export async function verifyAudit(settings: GatewaySettings): Promise<ToolResult> {
+  return readState(stateFileOf(settings), settings, (db) => {
+    const ledger = readLedger(db)
+    const broken = findBrokenLink(db, ledger)
+    const { first_sequence, head_sequence, head_hash } = ledger
+    const data = { ok: broken === undefined, first_sequence, head_sequence, head_hash, broken_at: broken ?? null }
+    if (broken === undefined) return done(data, `The chain holds up to event ${head_sequence}.`)
+    return { data, text: `The chain breaks at event ${broken}.`, exitCode: 1 }
+  })
+}
+
+/** `audit export`: JSON Lines, oldest first; `write` resolves when the reader has taken the lines. */
+export async function exportAudit(
+  settings: GatewaySettings,
+  write: (lines: string) => Promise<void>,
+): Promise<{ readonly exitCode: 0 }> {
+  const db = openStateFile({ file: stateFileOf(settings), isReadOnly: true, maxBytes: settings.stateMaxBytes })
+  try {
+    let lines: string[] = []
+    for (const row of auditRows(db, readLedger(db).head_sequence)) {
+      lines.push(`${eventText(row)}\n`)
+      if (lines.length < 1000) continue
+      await write(lines.join(''))
+      lines = []
+    }
+    await write(lines.join(''))
+    return { exitCode: 0 }
+  } finally {
+    db.close()
+  }
+}

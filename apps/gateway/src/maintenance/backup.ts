@@ -1,0 +1,38 @@
+import { closeSync, openSync, rmSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { backup as copyDatabase } from 'node:sqlite'
+import type { GatewaySettings } from '../settings.ts'
+import { openStateFile, syncPath } from '../state/state-file.ts'
+import { StateProblem } from '../state/state-problem.ts'
+import { verifyState } from '../state/verify-state.ts'
+import { done, readState, stateFileOf } from './tool.ts'
+import type { ToolResult } from './tool.ts'
+
+/** `state backup`: a consistent copy while the gateway runs, checked before it counts. */
+export async function backup(settings: GatewaySettings, target: string): Promise<ToolResult> {
+  const source = openStateFile({ file: stateFileOf(settings), isReadOnly: true, maxBytes: settings.stateMaxBytes })
+  try {
+    reserve(target)
+    try {
+      await copyDatabase(source, target)
+      syncPath(target)
+      syncPath(dirname(target))
+      const { head_sequence } = readState(target, settings, (db) => verifyState(db))
+      return done({ file: target, audit_events: head_sequence }, `The state was copied to ${target}.`)
+    } catch (error) {
+      rmSync(target, { force: true })
+      throw error
+    }
+  } finally {
+    source.close()
+  }
+}
+
+/** Never over another file, and readable by its owner only. */
+function reserve(target: string): void {
+  try {
+    closeSync(openSync(target, 'wx', 0o600))
+  } catch (error) {
+    throw new StateProblem('the backup file exists already or cannot be written', { cause: error })
+  }
+}

@@ -1,0 +1,84 @@
+import { ALL_ROUTES } from '@chancery/contract'
+import { Metrics } from '@chancery/service-kit'
+import type { Counter, Histogram, Labelled } from '@chancery/service-kit'
+
+const BUCKETS = [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 1] as const
+const RESULTS = ['trusted', 'untrusted'] as const
+const RELOADS = ['applied', 'refused'] as const
+export const UPSTREAM_OUTCOMES = [
+  'answered',
+  'unreachable',
+  'timeout',
+  'redirect',
+  'error',
+  'too_large',
+  'invalid',
+] as const
+const GROUPS = [...new Set(ALL_ROUTES.flatMap(({ gateway }) => (gateway === undefined ? [] : [gateway.group])))]
+
+/** The counters of protocol/gateway 10. Labels come from configuration or fixed sets; client ids are never labels. */
+export interface GatewayMetrics {
+  readonly registry: Metrics
+  readonly requests: Counter
+  readonly failures: Counter
+  readonly denied: Counter
+  readonly throttled: Counter
+  readonly quotaDenied: Counter
+  readonly duration: Histogram
+  readonly decisions: Labelled<{ readonly result: typeof RESULTS }, Counter>
+  readonly reloads: Labelled<{ readonly outcome: typeof RELOADS }, Counter>
+  readonly upstreamRequests: Labelled<
+    { readonly group: readonly string[]; readonly outcome: typeof UPSTREAM_OUTCOMES },
+    Counter
+  >
+  readonly upstreamDuration: Histogram
+}
+
+export function createMetrics(version: string): GatewayMetrics {
+  const registry = new Metrics()
+  const counter = (name: string, help: string): Counter => registry.counter({ name, help })
+  const metrics: GatewayMetrics = {
+    registry,
+    requests: counter('gateway_requests_total', 'Requests of every kind.'),
+    failures: counter('gateway_failures_total', 'Answers with a 5xx status.'),
+    denied: counter('gateway_denied_total', 'Failed authentications.'),
+    throttled: counter('gateway_auth_throttled_total', 'Requests throttled after failed authentications.'),
+    quotaDenied: counter('gateway_quota_denied_total', 'Requests refused by a quota.'),
+    duration: registry.histogram({
+      name: 'gateway_request_duration_seconds',
+      help: 'Time from the head of a request to its answer.',
+      buckets: BUCKETS,
+    }),
+    decisions: registry.counter({
+      name: 'gateway_trust_decisions_total',
+      help: 'Judged certificates.',
+      labels: { result: RESULTS },
+    }),
+    reloads: registry.counter({
+      name: 'gateway_policy_reloads_total',
+      help: 'Reloads of the configuration.',
+      labels: { outcome: RELOADS },
+    }),
+    upstreamRequests: registry.counter({
+      name: 'gateway_upstream_requests_total',
+      help: 'Operations forwarded to authorities.',
+      labels: { group: GROUPS, outcome: UPSTREAM_OUTCOMES },
+    }),
+    upstreamDuration: registry.histogram({
+      name: 'gateway_upstream_duration_seconds',
+      help: 'Time authorities took to answer.',
+      buckets: BUCKETS,
+    }),
+  }
+  for (const result of RESULTS) metrics.decisions.with({ result })
+  for (const outcome of RELOADS) metrics.reloads.with({ outcome })
+  for (const group of GROUPS) metrics.upstreamRequests.with({ group, outcome: 'answered' })
+  registry.rows({
+    name: 'gateway_build_info',
+    help: 'The running release.',
+    kind: 'gauge',
+    labels: ['version'],
+    collect: () => [{ labels: { version }, value: 1 }],
+  })
+  return metrics
+}

@@ -1,0 +1,37 @@
+import type { Clock, Ids, Limiter, Log } from '@chancery/service-kit'
+import type { RequestAudit } from './audit/request-audit.ts'
+import type { Access } from './auth/access.ts'
+import type { FailureTally } from './auth/failure-tally.ts'
+import type { BatchPool } from './features/verify/batch-pool.ts'
+import type { Permits } from './features/verify/permits.ts'
+import type { GatewayMetrics } from './metrics.ts'
+import type { Quota } from './quota/quota.ts'
+import type { GatewaySettings } from './settings.ts'
+import type { DurableState } from './state/durable-state.ts'
+import type { RefreshRecord } from './trust/refresh-outcome.ts'
+import type { TrustBook } from './trust/trust-book.ts'
+
+/** Everything a handler may use. Access and trust are replaced by a reload; a request keeps what it began with. */
+export interface Office {
+  readonly settings: GatewaySettings
+  readonly version: string
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly log: Log
+  readonly metrics: GatewayMetrics
+  readonly access: () => Access
+  /** Absent in development mode: callers bring their own trust. */
+  readonly book: TrustBook | undefined
+  readonly record: RefreshRecord
+  readonly state: DurableState | undefined
+  readonly audit: RequestAudit
+  readonly quota: Quota
+  /** Failed authentications per address. */
+  readonly failures: Limiter
+  readonly failureTally: FailureTally
+  readonly permits: Permits
+  readonly batches: BatchPool
+  /** False once a stop was asked for. */
+  readonly isServing: () => boolean
+  readonly hasTls: boolean
+}

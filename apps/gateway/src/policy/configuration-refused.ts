@@ -1,0 +1,16 @@
+import type { ConfigurationProblem } from './load-configuration.ts'
+
+/** The configuration cannot be used. Every problem names its setting and place, never a value. */
+export class ConfigurationRefused extends Error {
+  override readonly name = 'ConfigurationRefused'
+  readonly problems: readonly ConfigurationProblem[]
+
+  constructor(problems: readonly ConfigurationProblem[]) {
+    super(problems.map(problemText).join('\n'))
+    this.problems = problems
+  }
+}
+
+export function problemText({ setting, path, message }: ConfigurationProblem): string {
+  return `${setting}: ${path === '' ? '' : `${path} `}${message}`
+}

@@ -1,0 +1,170 @@
+import type { Instant } from '@chancery/protocol'
+import type { GatewaySettings } from '../settings.ts'
+import { Problems } from './form.ts'
+import type { Problem } from './form.ts'
+import { readConfigFile, readTextFile } from './files.ts'
+import { readOidcFile } from './oidc-file.ts'
+import type { OidcPolicy } from './oidc-file.ts'
+import type { Policy } from './policy.ts'
+import { readPolicy } from './read-policy.ts'
+import { chainProblem, readTlsFiles } from './tls-files.ts'
+import type { TlsMaterial } from './tls-files.ts'
+
+/** Everything the files say, read together and used together. */
+export interface Configuration {
+  readonly policy: Policy
+  readonly oidc: OidcPolicy | undefined
+  readonly tls: TlsMaterial | undefined
+  readonly redisUrl: string | undefined
+  readonly auditToken: string | undefined
+  /** GATEWAY_CA_FILE as PEM. */
+  readonly extraRoots: readonly string[]
+}
+
+/** A problem with the setting whose file it stands in. */
+export interface ConfigurationProblem extends Problem {
+  readonly setting: string
+}
+
+export interface LoadedConfiguration {
+  readonly configuration: Configuration | undefined
+  readonly problems: readonly ConfigurationProblem[]
+  readonly warnings: readonly string[]
+}
+
+const POLICY_BYTES = 16_777_216
+const OIDC_BYTES = 1_048_576
+const SECRET_BYTES = 65_536
+
+/** Reads every file the settings name and collects all that is wrong with them (protocol/gateway 3, 18.2). */
+export function loadConfiguration(settings: GatewaySettings, now: Instant): LoadedConfiguration {
+  const loading = new Loading(settings, now)
+  const policy = loading.policy()
+  const oidc = loading.oidc(policy)
+  loading.checkReachable(policy, oidc)
+  const rest = {
+    tls: loading.tls(),
+    redisUrl: loading.redisUrl(),
+    auditToken: loading.secret('GATEWAY_AUDIT_TOKEN_FILE', settings.auditTokenFile),
+    extraRoots: loading.extraRoots(),
+  }
+  const { problems, warnings } = loading
+  const isWhole = problems.length === 0 && policy !== undefined
+  return { problems, warnings, configuration: isWhole ? { policy, oidc, ...rest } : undefined }
+}
+
+class Loading {
+  readonly problems: ConfigurationProblem[] = []
+  readonly warnings: string[] = []
+  readonly #settings: GatewaySettings
+  readonly #now: Instant
+
+  constructor(settings: GatewaySettings, now: Instant) {
+    this.#settings = settings
+    this.#now = now
+  }
+
+  policy(): Policy | undefined {
+    const bytes = this.#read('GATEWAY_POLICY_FILE', this.#settings.policyFile, POLICY_BYTES)
+    if (bytes === undefined) return undefined
+    return this.#collect('GATEWAY_POLICY_FILE', (problems) => {
+      const { policy, warnings } = readPolicy(bytes, problems, (file) => this.#readPem(file))
+      this.warnings.push(...warnings)
+      return policy
+    })
+  }
+
+  oidc(policy: Policy | undefined): OidcPolicy | undefined {
+    const bytes = this.#read('GATEWAY_OIDC_FILE', this.#settings.oidcFile, OIDC_BYTES)
+    if (bytes === undefined || policy === undefined) return undefined
+    const ids = new Set(policy.clients.map(({ id }) => id))
+    return this.#collect('GATEWAY_OIDC_FILE', (problems) => readOidcFile(bytes, problems, ids))
+  }
+
+  /** A client without a digest is there for OIDC alone; without a binding nobody could ever be it. */
+  checkReachable(policy: Policy | undefined, oidc: OidcPolicy | undefined): void {
+    const bound = new Set([...(oidc?.bindings.values() ?? [])].map(({ clientId }) => clientId))
+    for (const [index, client] of (policy?.clients ?? []).entries()) {
+      if (client.tokenDigests.length > 0 || bound.has(client.id)) continue
+      this.#add(
+        'GATEWAY_POLICY_FILE',
+        `clients[${index}].token_sha256`,
+        'is required for a client without OIDC binding',
+      )
+    }
+  }
+
+  tls(): TlsMaterial | undefined {
+    const found = readTlsFiles(this.#settings, this.#now)
+    if (!Array.isArray(found)) {
+      this.#warnIfOpen('GATEWAY_TLS_KEY_FILE', this.#settings.tlsKeyFile)
+      return found as TlsMaterial | undefined
+    }
+    for (const { setting, message } of found) this.#add(setting, '', message)
+    return undefined
+  }
+
+  redisUrl(): string | undefined {
+    const text = this.secret('GATEWAY_REDIS_URL_FILE', this.#settings.redisUrlFile)
+    if (text === undefined) return undefined
+    const url = URL.canParse(text) ? new URL(text) : undefined
+    if (url === undefined || !/^rediss?:$/.test(url.protocol)) {
+      this.#add('GATEWAY_REDIS_URL_FILE', '', 'must hold one redis:// or rediss:// URL')
+      return undefined
+    }
+    const isLocal = /^(?:localhost|127\.[0-9.]+|\[::1\])$/.test(url.hostname)
+    if (url.protocol === 'redis:' && !isLocal && this.#settings.redisPlaintext === 'refuse') {
+      this.#add('GATEWAY_REDIS_URL_FILE', '', 'must be rediss:// beyond this machine (or set GATEWAY_REDIS_PLAINTEXT)')
+    }
+    return text
+  }
+
+  extraRoots(): readonly string[] {
+    const { caFile } = this.#settings
+    if (caFile === undefined) return []
+    const pem = readTextFile(caFile, OIDC_BYTES)
+    const problem = pem === undefined ? 'cannot be read' : chainProblem(pem, this.#now)
+    if (problem !== undefined) this.#add('GATEWAY_CA_FILE', '', problem)
+    return pem === undefined ? [] : [pem]
+  }
+
+  /** The trimmed text of a secret file. */
+  secret(setting: string, file: string | undefined): string | undefined {
+    if (file === undefined) return undefined
+    const text = readTextFile(file, SECRET_BYTES)?.trim()
+    if (text === undefined || text === '' || /\s/.test(text))
+      this.#add(setting, '', 'cannot be read or is not one line')
+    this.#warnIfOpen(setting, file)
+    return text
+  }
+
+  #readPem(file: string): string | undefined {
+    const pem = readTextFile(file, OIDC_BYTES)
+    return pem !== undefined && chainProblem(pem, this.#now) === undefined ? pem : undefined
+  }
+
+  #read(setting: string, file: string | undefined, maxBytes: number): Uint8Array | undefined {
+    if (file === undefined) return undefined
+    const content = readConfigFile(file, { maxBytes, isWriteProtected: true })
+    if ('bytes' in content) return content.bytes
+    this.#add(setting, '', content.problem)
+    return undefined
+  }
+
+  #warnIfOpen(setting: string, file: string | undefined): void {
+    if (file === undefined) return
+    const content = readConfigFile(file, { maxBytes: OIDC_BYTES, isWriteProtected: false })
+    if ('bytes' in content && content.isOpenToReaders) this.warnings.push(`${setting}: others may read the file`)
+  }
+
+  #collect<Value>(setting: string, read: (problems: Problems) => Value): Value {
+    const problems = new Problems()
+    const value = read(problems)
+    for (const { path, message } of problems.list) this.#add(setting, path, message)
+    return value
+  }
+
+  #add(setting: string, path: string, message: string): void {
+    this.problems.push({ setting, path, message })
+  }
+}

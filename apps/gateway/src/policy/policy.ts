@@ -1,0 +1,63 @@
+import type { Freshness, Instant, RevocationList } from '@chancery/protocol'
+
+/** One authority whose lists are consulted: the primary issuer of a network or an additional one. */
+export interface IssuerPolicy {
+  readonly network: string
+  /** Key id of the signer of its lists. */
+  readonly issuer: string
+  /** Where it stands in the policy file, for messages. */
+  readonly path: string
+  readonly anchors: ReadonlyMap<string, Uint8Array>
+  /** The list of the policy file. */
+  readonly bootstrap: RevocationList
+  readonly floor: number
+  readonly listUrl: URL | undefined
+  readonly allowHttp: boolean
+  readonly freshness: Freshness
+  readonly refreshSeconds: number
+  /** Extra root for its URLs, as PEM. */
+  readonly extraRoot: string | undefined
+}
+
+export interface NetworkPolicy {
+  readonly name: string
+  /** As the file has them, for the caller's own view of its networks. */
+  readonly anchorTexts: Readonly<Record<string, string>>
+  readonly primary: IssuerPolicy
+  readonly additional: readonly IssuerPolicy[]
+  readonly authorityUrl: URL | undefined
+  readonly requiredRoles: readonly string[]
+  readonly publicMesh: boolean
+  readonly certificateSkew: Instant
+  readonly maxLifetime: Instant | undefined
+  readonly adminSignatureVersion: number
+}
+
+/** A caller: what it may ask for and how often. Its token is known by digest only. */
+export interface ClientPolicy {
+  readonly id: string
+  readonly tokenDigests: readonly string[]
+  readonly networks: readonly string[]
+  readonly requestsPerMinute: number
+  readonly certificatesPerMinute: number | undefined
+  readonly metrics: boolean
+  readonly serviceGroups: readonly string[]
+  readonly authorityAdmin: boolean
+  /** Narrows the groups to these operations. */
+  readonly operations: readonly string[] | undefined
+  readonly notBefore: Instant | undefined
+  readonly expiresAt: Instant | undefined
+  /** SHA-256 of the client certificates this credential is bound to. */
+  readonly clientCertificates: readonly string[] | undefined
+}
+
+export interface Policy {
+  readonly revision: string
+  readonly networks: ReadonlyMap<string, NetworkPolicy>
+  readonly clients: readonly ClientPolicy[]
+}
+
+/** Primary issuers first, network by network. */
+export function issuersOf(policy: Policy): readonly IssuerPolicy[] {
+  return [...policy.networks.values()].flatMap((network) => [network.primary, ...network.additional])
+}

@@ -1,0 +1,99 @@
+import { isJsonObject, hours, seconds } from '@chancery/protocol'
+import type { JsonValue } from '@chancery/protocol'
+import { Form, integerIn, placeOf, textUpTo, textsOf, truth } from './form.ts'
+import type { Problems } from './form.ts'
+import type { IssuerPolicy, NetworkPolicy } from './policy.ts'
+import { ISSUER_MEMBERS, readIssuer } from './read-issuer.ts'
+import { checkUrl } from './urls.ts'
+
+const NETWORK_MEMBERS = [
+  ...ISSUER_MEMBERS,
+  'authority_url',
+  'required_roles',
+  'public_mesh',
+  'additional_issuers',
+  'max_certificate_lifetime_hours',
+  'certificate_skew_seconds',
+  'admin_signature_version',
+  'tls_ca_file',
+] as const
+
+const MAX_ADDITIONAL = 8
+const DEFAULT_SKEW_SECONDS = 300
+const MAX_LIFETIME_HOURS = 876_000
+
+/** Reads a file named by the policy, or gives undefined; the caller says where it was named. */
+export type ReadNamedFile = (file: string) => string | undefined
+
+export function readNetwork(
+  name: string,
+  value: JsonValue,
+  problems: Problems,
+  readFile: ReadNamedFile,
+): NetworkPolicy | undefined {
+  const path = placeOf('networks', name)
+  const form = new Form(value, path, problems, NETWORK_MEMBERS)
+  const extraRoot = form.optional('tls_ca_file', (file, at) => {
+    const text = typeof file === 'string' ? readFile(file) : undefined
+    if (text === undefined) problems.add(at, 'must name a readable PEM file')
+    return text
+  })
+  const primary = readIssuer(form, name, extraRoot)
+  const allowHttp = form.withDefault('allow_http', (each) => (typeof each === 'boolean' ? each : undefined), false)
+  const rest = {
+    authorityUrl: form.optional('authority_url', (each, at) =>
+      checkUrl(each, at, problems, { allowHttp, origin: true }),
+    ),
+    requiredRoles: form.withDefault('required_roles', textsOf(textUpTo(128), 64), []),
+    publicMesh: form.withDefault('public_mesh', truth, false),
+    certificateSkew: seconds(form.withDefault('certificate_skew_seconds', integerIn(0, 300), DEFAULT_SKEW_SECONDS)),
+    adminSignatureVersion: form.withDefault('admin_signature_version', integerIn(1, 2), 2),
+  }
+  const lifetime = form.optional('max_certificate_lifetime_hours', integerIn(1, MAX_LIFETIME_HOURS))
+  const additional =
+    form.optional('additional_issuers', (each, at) =>
+      readAdditional(each, at, { name, problems, primary, extraRoot }),
+    ) ?? []
+  if (primary === undefined) return undefined
+  return {
+    ...rest,
+    name,
+    primary,
+    additional,
+    anchorTexts: anchorTextsOf(value),
+    maxLifetime: lifetime === undefined ? undefined : hours(lifetime),
+  }
+}
+
+interface Around {
+  readonly name: string
+  readonly problems: Problems
+  readonly primary: IssuerPolicy | undefined
+  readonly extraRoot: string | undefined
+}
+
+/** protocol/gateway 3.5: each on its own, none nested, none twice. Roles and origin belong to the network. */
+function readAdditional(value: JsonValue, path: string, around: Around): readonly IssuerPolicy[] {
+  const { name, problems, primary, extraRoot } = around
+  if (!isJsonObject(value)) {
+    problems.add(path, 'must be an object of issuers by their key id')
+    return []
+  }
+  const entries = Object.entries(value)
+  if (entries.length > MAX_ADDITIONAL) problems.add(path, `holds more than ${MAX_ADDITIONAL} issuers`)
+  return entries.flatMap(([id, each]) => {
+    const at = placeOf(path, id)
+    const issuer = readIssuer(new Form(each, at, problems, ISSUER_MEMBERS), name, extraRoot)
+    if (issuer === undefined) return []
+    if (issuer.issuer !== id) problems.add(at, 'differs from the issuer of its list')
+    if (id === primary?.issuer) problems.add(at, 'is the primary issuer already')
+    return [issuer]
+  })
+}
+
+function anchorTextsOf(value: JsonValue): Readonly<Record<string, string>> {
+  const anchors = isJsonObject(value) && isJsonObject(value['anchors']) ? value['anchors'] : {}
+  return Object.fromEntries(
+    Object.entries(anchors).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
+  )
+}

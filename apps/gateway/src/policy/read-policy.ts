@@ -1,0 +1,110 @@
+import { JsonError, isJsonObject, readJsonBytes, toUtf8 } from '@chancery/protocol'
+import type { JsonValue } from '@chancery/protocol'
+import { Form, textUpTo } from './form.ts'
+import type { Problems } from './form.ts'
+import type { ClientPolicy, NetworkPolicy, Policy } from './policy.ts'
+import { readClient } from './read-client.ts'
+import { readNetwork } from './read-network.ts'
+import type { ReadNamedFile } from './read-network.ts'
+
+const MAX_NETWORKS = 256
+const MAX_CLIENTS = 4096
+const MAX_NAME_BYTES = 256
+
+/** Bounded by the size of the file alone; lists of a hundred thousand revocations are normal in it. */
+const ANY_COUNT = { maxDepth: 64, maxValues: Number.MAX_SAFE_INTEGER, maxNames: Number.MAX_SAFE_INTEGER }
+
+export interface ReadPolicy {
+  readonly policy: Policy | undefined
+  readonly warnings: readonly string[]
+}
+
+/** The policy file, or all that is wrong with it (protocol/gateway 3.3). Form only: signatures are judged later. */
+export function readPolicy(bytes: Uint8Array, problems: Problems, readFile: ReadNamedFile): ReadPolicy {
+  const value = parse(bytes, problems)
+  if (value === undefined) return { policy: undefined, warnings: [] }
+  const form = new Form(value, '', problems, ['revision', 'networks', 'clients'])
+  const revision = form.required('revision', textUpTo(128))
+  const networks = form.required('networks', (each) => readNetworks(each, problems, readFile))
+  const names = new Set(networkNames(value))
+  const clients = form.required('clients', (each) => readClients(each, problems, names))
+  if (problems.list.length > 0 || revision === undefined || networks === undefined || clients === undefined) {
+    return { policy: undefined, warnings: [] }
+  }
+  return { policy: { revision, networks, clients }, warnings: clients.flatMap(warningsOf) }
+}
+
+/** The value of a configuration file, read by the strict reader. */
+export function parse(bytes: Uint8Array, problems: Problems): JsonValue | undefined {
+  try {
+    return readJsonBytes(bytes, ANY_COUNT)
+  } catch (error) {
+    if (!(error instanceof JsonError)) throw error
+    problems.add('', `is not valid JSON: ${error.message}`)
+    return undefined
+  }
+}
+
+function networkNames(value: JsonValue): readonly string[] {
+  const networks = isJsonObject(value) ? value['networks'] : undefined
+  return isJsonObject(networks) ? Object.keys(networks) : []
+}
+
+function readNetworks(
+  value: JsonValue,
+  problems: Problems,
+  readFile: ReadNamedFile,
+): ReadonlyMap<string, NetworkPolicy> | undefined {
+  const entries = isJsonObject(value) ? Object.entries(value) : []
+  if (entries.length === 0 || entries.length > MAX_NETWORKS) {
+    problems.add('networks', `must be an object of 1 to ${MAX_NETWORKS} networks by name`)
+    return undefined
+  }
+  const networks = new Map<string, NetworkPolicy>()
+  for (const [name, each] of entries) {
+    if (name === '' || toUtf8(name).length > MAX_NAME_BYTES) problems.add('networks', 'a name has 1 to 256 bytes')
+    const network = readNetwork(name, each, problems, readFile)
+    if (network !== undefined) networks.set(name, network)
+  }
+  return networks
+}
+
+function readClients(
+  value: JsonValue,
+  problems: Problems,
+  networks: ReadonlySet<string>,
+): readonly ClientPolicy[] | undefined {
+  if (!Array.isArray(value) || value.length === 0 || value.length > MAX_CLIENTS) {
+    problems.add('clients', `must be an array of 1 to ${MAX_CLIENTS} clients`)
+    return undefined
+  }
+  const ids = new Set<string>()
+  const digests = new Set<string>()
+  return (value as readonly JsonValue[]).flatMap((each, index) => {
+    const path = `clients[${index}]`
+    const client = readClient(each, path, problems, networks)
+    if (client === undefined) return []
+    if (ids.has(client.id)) problems.add(`${path}.id`, 'is the id of another client')
+    ids.add(client.id)
+    checkDigests(each, path, digests, problems)
+    return [client]
+  })
+}
+
+/** Two credentials with one digest could not be told apart. */
+function checkDigests(value: JsonValue, path: string, seen: Set<string>, problems: Problems): void {
+  for (const name of ['token_sha256', 'next_token_sha256']) {
+    const digest = isJsonObject(value) ? value[name] : undefined
+    if (typeof digest !== 'string') continue
+    if (seen.has(digest)) problems.add(`${path}.${name}`, 'is the digest of another credential')
+    seen.add(digest)
+  }
+}
+
+function warningsOf(client: ClientPolicy): string[] {
+  return [
+    ...(client.authorityAdmin && client.serviceGroups.length === 0 ? ['has authority_admin without groups'] : []),
+    ...(client.requestsPerMinute > 10_000 ? ['has a quota above 10000'] : []),
+    ...(client.expiresAt === undefined ? ['never expires'] : []),
+  ].map((remark) => `client ${client.id} ${remark}`)
+}

@@ -1,0 +1,68 @@
+import { X509Certificate } from 'node:crypto'
+import { createSecureContext } from 'node:tls'
+import type { Instant } from '@chancery/protocol'
+import type { GatewaySettings } from '../settings.ts'
+import { readTextFile } from './files.ts'
+
+/** What the mutual TLS listener is made of. */
+export interface TlsMaterial {
+  readonly cert: string
+  readonly key: string
+  readonly clientCa: string
+}
+
+export interface TlsProblem {
+  readonly setting: string
+  readonly message: string
+}
+
+const MAX_PEM_BYTES = 1_048_576
+const PEM = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
+
+/** Reads and checks the three files (protocol/gateway 3.11, 18.2): they parse, belong together and have not ended. */
+export function readTlsFiles(settings: GatewaySettings, now: Instant): TlsMaterial | readonly TlsProblem[] | undefined {
+  const { tlsCertFile, tlsKeyFile, tlsClientCaFile } = settings
+  if (tlsCertFile === undefined || tlsKeyFile === undefined || tlsClientCaFile === undefined) return undefined
+  const cert = readTextFile(tlsCertFile, MAX_PEM_BYTES)
+  const key = readTextFile(tlsKeyFile, MAX_PEM_BYTES)
+  const clientCa = readTextFile(tlsClientCaFile, MAX_PEM_BYTES)
+  const problems: TlsProblem[] = []
+  if (cert === undefined) problems.push({ setting: 'GATEWAY_TLS_CERT_FILE', message: 'cannot be read' })
+  if (key === undefined) problems.push({ setting: 'GATEWAY_TLS_KEY_FILE', message: 'cannot be read' })
+  if (clientCa === undefined) problems.push({ setting: 'GATEWAY_TLS_CLIENT_CA_FILE', message: 'cannot be read' })
+  if (cert === undefined || key === undefined || clientCa === undefined) return problems
+  const found = [
+    ['GATEWAY_TLS_CERT_FILE', chainProblem(cert, now)],
+    ['GATEWAY_TLS_CLIENT_CA_FILE', chainProblem(clientCa, now)],
+    ['GATEWAY_TLS_KEY_FILE', pairProblem(cert, key)],
+  ] as const
+  for (const [setting, message] of found) if (message !== undefined) problems.push({ setting, message })
+  return problems.length > 0 ? problems : { cert, key, clientCa }
+}
+
+/** Why a PEM chain cannot be used now, or undefined. */
+export function chainProblem(pem: string, now: Instant): string | undefined {
+  const blocks = pem.match(PEM) ?? []
+  if (blocks.length === 0) return 'holds no certificate'
+  try {
+    const ended = blocks
+      .map((block) => new X509Certificate(block))
+      .some(({ validToDate }) => toInstant(validToDate) < now)
+    return ended ? 'holds a certificate that has ended' : undefined
+  } catch {
+    return 'holds a certificate that cannot be read'
+  }
+}
+
+function toInstant(date: Date): Instant {
+  return BigInt(date.getTime()) * 1000n
+}
+
+function pairProblem(cert: string, key: string): string | undefined {
+  try {
+    createSecureContext({ cert, key })
+    return undefined
+  } catch {
+    return 'is not the key of the certificate'
+  }
+}

@@ -1,0 +1,166 @@
+import type { DatabaseSync } from 'node:sqlite'
+import { changeFacts, readLedger, writeLedger } from './ledger.ts'
+import type { FactRow } from './ledger.ts'
+
+/** A revocation an earlier list named and a later one left out. */
+export interface WithdrawnEntry {
+  readonly certificate_id: string
+  readonly reason: string
+  readonly revoked_at: string
+}
+
+/** The list of one issuer as it was last in force here, with all that stays refused. */
+export interface StoredCheckpoint {
+  readonly network: string
+  readonly issuer: string
+  readonly sequence: number
+  readonly issued_at: string
+  readonly suspect: boolean
+  /** The full signed list. */
+  readonly body: string
+  readonly withdrawn: readonly WithdrawnEntry[]
+}
+
+interface CheckpointRow {
+  readonly network: string
+  readonly issuer: string
+  readonly sequence: number
+  readonly issued_at: string
+  readonly suspect: number
+  readonly body: string
+}
+
+export interface CheckpointChange {
+  readonly network: string
+  readonly issuer: string
+  readonly sequence: number
+  readonly issued_at: string
+  readonly body: string
+  readonly gained: readonly WithdrawnEntry[]
+  readonly lost: readonly string[]
+}
+
+export function readCheckpoints(db: DatabaseSync): StoredCheckpoint[] {
+  const rows = db.prepare('select * from checkpoints order by network, issuer').all() as unknown as CheckpointRow[]
+  const entries = db.prepare(
+    'select certificate_id, reason, revoked_at from withdrawn where network = ? and issuer = ?',
+  )
+  return rows.map((row) => ({
+    ...row,
+    suspect: row.suspect === 1,
+    withdrawn: entries.all(row.network, row.issuer) as unknown as WithdrawnEntry[],
+  }))
+}
+
+/** Inside the caller's transaction: the list, the sticky set and their digests move together. */
+export function writeCheckpoint(db: DatabaseSync, change: CheckpointChange): void {
+  const { network, issuer } = change
+  const before = findCheckpoint(db, network, issuer)
+  const after: CheckpointRow = { ...pick(change), suspect: before?.suspect ?? 0 }
+  const removed: FactRow[] = before === undefined ? [] : [factOf(before)]
+  const added: FactRow[] = [factOf(after)]
+  putCheckpoint(db, after)
+  const forget = (certificateId: string): void => {
+    const row = takeWithdrawn(db, network, issuer, certificateId)
+    if (row !== undefined) removed.push(row)
+  }
+  const put = db.prepare(
+    'insert into withdrawn (network, issuer, certificate_id, reason, revoked_at) values (?, ?, ?, ?, ?)',
+  )
+  for (const certificateId of change.lost) forget(certificateId)
+  for (const entry of change.gained) {
+    forget(entry.certificate_id)
+    put.run(network, issuer, entry.certificate_id, entry.reason, entry.revoked_at)
+    added.push(factOfWithdrawn(network, issuer, entry))
+  }
+  writeLedger(db, changeFacts(readLedger(db), added, removed))
+}
+
+export interface Equivocation {
+  readonly network: string
+  readonly issuer: string
+  readonly sequence: number
+  readonly seen_at: string
+  readonly held: string
+  readonly offered: string
+}
+
+/** Keeps the proof that an authority signed two histories, and marks it until an operator clears it. */
+export function writeEquivocation(db: DatabaseSync, proof: Equivocation): void {
+  const { network, issuer, sequence, seen_at, held, offered } = proof
+  // The same proof again says nothing new, and a hostile server must not fill the disk with it.
+  const known = db
+    .prepare('select 1 from equivocations where network = ? and issuer = ? and sequence = ? and offered = ?')
+    .get(network, issuer, sequence, offered)
+  if (known === undefined) {
+    db.prepare(
+      'insert into equivocations (network, issuer, sequence, seen_at, held, offered) values (?, ?, ?, ?, ?, ?)',
+    ).run(network, issuer, sequence, seen_at, held, offered)
+    const fact: FactRow = ['equivocations', network, issuer, sequence, seen_at, held, offered]
+    writeLedger(db, changeFacts(readLedger(db), [fact], []))
+  }
+  setSuspect(db, network, issuer, true)
+}
+
+/** False when there is no such checkpoint. */
+export function setSuspect(db: DatabaseSync, network: string, issuer: string, isSuspect: boolean): boolean {
+  const before = findCheckpoint(db, network, issuer)
+  if (before === undefined) return false
+  const after = { ...before, suspect: isSuspect ? 1 : 0 }
+  putCheckpoint(db, after)
+  writeLedger(db, changeFacts(readLedger(db), [factOf(after)], [factOf(before)]))
+  return true
+}
+
+/** Inside the caller's transaction: takes one entry out of the sticky set; false when it is not in it. */
+export function releaseWithdrawn(db: DatabaseSync, network: string, issuer: string, certificateId: string): boolean {
+  const row = takeWithdrawn(db, network, issuer, certificateId)
+  if (row === undefined) return false
+  writeLedger(db, changeFacts(readLedger(db), [], [row]))
+  return true
+}
+
+function takeWithdrawn(db: DatabaseSync, network: string, issuer: string, certificateId: string): FactRow | undefined {
+  const row = db
+    .prepare(
+      'delete from withdrawn where network = ? and issuer = ? and certificate_id = ? returning reason, revoked_at',
+    )
+    .get(network, issuer, certificateId) as Omit<WithdrawnEntry, 'certificate_id'> | undefined
+  return row === undefined ? undefined : factOfWithdrawn(network, issuer, { certificate_id: certificateId, ...row })
+}
+
+/** Every fact row, for verifying the digest of the ledger. */
+export function* factRows(db: DatabaseSync): Generator<FactRow> {
+  for (const row of db.prepare('select * from checkpoints').iterate()) yield factOf(row as unknown as CheckpointRow)
+  for (const row of db.prepare('select * from withdrawn').iterate()) {
+    const { network, issuer, ...entry } = row as unknown as { network: string; issuer: string } & WithdrawnEntry
+    yield factOfWithdrawn(network, issuer, entry)
+  }
+  for (const row of db.prepare('select * from equivocations').iterate()) {
+    const { network, issuer, sequence, seen_at, held, offered } = row as unknown as Equivocation
+    yield ['equivocations', network, issuer, sequence, seen_at, held, offered]
+  }
+}
+
+function findCheckpoint(db: DatabaseSync, network: string, issuer: string): CheckpointRow | undefined {
+  const row = db.prepare('select * from checkpoints where network = ? and issuer = ?').get(network, issuer)
+  return row as unknown as CheckpointRow | undefined
+}
+
+function putCheckpoint(db: DatabaseSync, row: CheckpointRow): void {
+  db.prepare(
+    'insert or replace into checkpoints (network, issuer, sequence, issued_at, suspect, body) values (?, ?, ?, ?, ?, ?)',
+  ).run(row.network, row.issuer, row.sequence, row.issued_at, row.suspect, row.body)
+}
+
+function pick({ network, issuer, sequence, issued_at, body }: CheckpointChange): Omit<CheckpointRow, 'suspect'> {
+  return { network, issuer, sequence, issued_at, body }
+}
+
+function factOf(row: CheckpointRow): FactRow {
+  return ['checkpoints', row.network, row.issuer, row.sequence, row.issued_at, row.suspect, row.body]
+}
+
+function factOfWithdrawn(network: string, issuer: string, entry: WithdrawnEntry): FactRow {
+  return ['withdrawn', network, issuer, entry.certificate_id, entry.reason, entry.revoked_at]
+}

@@ -1,0 +1,37 @@
+import type { Instant, JsonObject } from '@chancery/protocol'
+import type { StoredCheckpoint } from './checkpoints.ts'
+
+export interface StateUsage {
+  /** Size of the file. */
+  readonly bytes: number
+  /** Without pages that wait to be used again. */
+  readonly usedBytes: number
+  /** Events the collector has not acknowledged. */
+  readonly pending: number
+  readonly oldestPendingAt: Instant | undefined
+}
+
+export interface OpenedState {
+  readonly checkpoints: readonly StoredCheckpoint[]
+  readonly usage: StateUsage
+}
+
+export interface CheckpointRequest {
+  readonly checkpoint: {
+    readonly network: string
+    readonly issuer: string
+    readonly sequence: number
+    readonly issued_at: string
+    readonly body: Uint8Array
+  }
+  /** See list-work.ts. */
+  readonly stickyChange: Uint8Array
+  readonly events: readonly JsonObject[]
+}
+
+export interface PendingEvent {
+  readonly sequence: number
+  readonly id: string
+  /** The event with its hash, as JSON. */
+  readonly text: string
+}

@@ -1,0 +1,129 @@
+import type { DatabaseSync } from 'node:sqlite'
+import { faultPoint } from '#faults'
+import { isJsonObject, readInstant, readJson, readJsonBytes } from '@chancery/protocol'
+import type { Instant, JsonObject } from '@chancery/protocol'
+import { answerCalls } from '../threads/answer-calls.ts'
+import { appendEvents, eventId, eventText, pendingRows, pruneEvents, settleDelivery } from './audit-log.ts'
+import { readCheckpoints, writeCheckpoint, writeEquivocation } from './checkpoints.ts'
+import type { Equivocation, StoredCheckpoint, WithdrawnEntry } from './checkpoints.ts'
+import { readLedger } from './ledger.ts'
+import { takeOwnership } from './ownership.ts'
+import type { Ownership } from './ownership.ts'
+import type { CheckpointRequest, OpenedState, PendingEvent, StateUsage } from './state-calls.ts'
+import { StateProblem } from './state-problem.ts'
+import { inTransaction, openStateFile, pragma } from './state-file.ts'
+import { verifyState } from './verify-state.ts'
+
+// The one writer of the state. A thread of its own: a synced commit takes milliseconds, which no request pays for others.
+
+const ANY_COUNT = { maxDepth: 64, maxValues: Number.MAX_SAFE_INTEGER, maxNames: Number.MAX_SAFE_INTEGER }
+/** An event the collector never takes is set aside after so many attempts (protocol/gateway 16.4). */
+const MAX_ATTEMPTS = 10
+const PRUNED_PER_RUN = 10_000
+
+let db: DatabaseSync | undefined
+let ownership: Ownership | undefined
+
+function opened(): DatabaseSync {
+  if (db === undefined) throw new StateProblem('the state is not open')
+  return db
+}
+
+function open({ file, maxBytes }: { file: string; maxBytes: number }): OpenedState {
+  ownership = takeOwnership(file)
+  db = openStateFile({ file, isReadOnly: false, maxBytes })
+  verifyState(db)
+  return { checkpoints: readCheckpoints(db), usage: usage() }
+}
+
+function usage(): StateUsage {
+  const state = opened()
+  const { pending_count } = readLedger(state)
+  const [oldest] = state.prepare('select body from audit join outbox using (sequence) order by sequence limit 1').all()
+  const bytes = pragma(state, 'page_count') * pragma(state, 'page_size')
+  const free = pragma(state, 'freelist_count') * pragma(state, 'page_size')
+  const event = typeof oldest?.['body'] === 'string' ? readJson(oldest['body']) : undefined
+  const at = isJsonObject(event) ? event['at'] : undefined
+  const oldestPendingAt = typeof at === 'string' ? readInstant(at) : undefined
+  return { bytes, usedBytes: bytes - free, pending: pending_count, oldestPendingAt }
+}
+
+function append(events: readonly JsonObject[]): void {
+  const state = opened()
+  faultPoint('event-begun')
+  inTransaction(
+    state,
+    () => appendEvents(state, events),
+    () => faultPoint('event-written'),
+  )
+  faultPoint('event-committed')
+}
+
+function keepCheckpoint({ checkpoint, stickyChange, events }: CheckpointRequest): void {
+  const state = opened()
+  faultPoint('checkpoint-begun')
+  const { gained, lost } = readStickyChange(stickyChange)
+  const body = Buffer.from(checkpoint.body).toString('utf8')
+  inTransaction(
+    state,
+    () => {
+      writeCheckpoint(state, { ...checkpoint, body, gained, lost })
+      if (events.length > 0) appendEvents(state, events)
+    },
+    () => faultPoint('checkpoint-written'),
+  )
+  faultPoint('checkpoint-committed')
+}
+
+/** Written by list-work.ts a moment ago; it only travelled as text. */
+function readStickyChange(bytes: Uint8Array): { gained: readonly WithdrawnEntry[]; lost: readonly string[] } {
+  return readJsonBytes(bytes, ANY_COUNT) as unknown as { gained: readonly WithdrawnEntry[]; lost: readonly string[] }
+}
+
+function keepEquivocation({ proof, event }: { proof: Equivocation; event: JsonObject }): void {
+  const state = opened()
+  inTransaction(state, () => {
+    writeEquivocation(state, proof)
+    appendEvents(state, [event])
+  })
+}
+
+function pending(limit: number): PendingEvent[] {
+  return pendingRows(opened(), limit, MAX_ATTEMPTS).map((row) => ({
+    sequence: row.sequence,
+    id: eventId(row),
+    text: eventText(row),
+  }))
+}
+
+function settle({ acknowledged, refused }: { acknowledged: readonly number[]; refused: readonly number[] }): number {
+  const state = opened()
+  faultPoint('acknowledged')
+  inTransaction(state, () => settleDelivery(state, acknowledged, refused))
+  faultPoint('acknowledgement-committed')
+  const row = state.prepare('select count(*) as count from outbox where attempts = ?').get(MAX_ATTEMPTS)
+  return Number(row?.['count'])
+}
+
+/** Removes a bounded number of acknowledged events, behind an event that says which. */
+function prune({ before, event }: { before: Instant; event: JsonObject }): number {
+  const state = opened()
+  return inTransaction(state, () => {
+    const pruned = pruneEvents(state, before, PRUNED_PER_RUN)
+    if (pruned === undefined) return 0
+    appendEvents(state, [{ ...event, ...pruned }])
+    return pruned.removed_count
+  })
+}
+
+function findStored({ network, issuer }: { network: string; issuer: string }): StoredCheckpoint | undefined {
+  return readCheckpoints(opened()).find((each) => each.network === network && each.issuer === issuer)
+}
+
+function close(): void {
+  db?.close()
+  ownership?.release()
+  db = undefined
+}
+
+answerCalls({ open, usage, append, keepCheckpoint, keepEquivocation, pending, settle, prune, findStored, close })

@@ -1,0 +1,273 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { DatabaseSync } from 'node:sqlite'
+import { canonicalJson, readInstant, sha256Hex } from '@chancery/protocol'
+import fc from 'fast-check'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { appendEvents, auditRows, eventId, eventText, pendingRows, pruneEvents, settleDelivery } from './audit-log.ts'
+import { readCheckpoints, releaseWithdrawn, setSuspect, writeCheckpoint, writeEquivocation } from './checkpoints.ts'
+import { readLedger } from './ledger.ts'
+import { takeOwnership } from './ownership.ts'
+import { createStateFile, inTransaction, openStateFile } from './state-file.ts'
+import { StateProblem } from './state-problem.ts'
+import { verifyState } from './verify-state.ts'
+
+const MAX_BYTES = 64 * 1024 * 1024
+let folder: string
+let file: string
+let open: DatabaseSync[] = []
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'chancery-state-'))
+  file = join(folder, 'gateway.state')
+})
+afterEach(() => {
+  for (const db of open) if (db.isOpen) db.close()
+  open = []
+  rmSync(folder, { recursive: true, force: true })
+})
+
+function opened(isReadOnly = false): DatabaseSync {
+  const db = openStateFile({ file, isReadOnly, maxBytes: MAX_BYTES })
+  open.push(db)
+  return db
+}
+
+const CHECKPOINT = { network: 'n', issuer: 'i', sequence: 7, issued_at: '2026-01-01T00:00:00Z', body: '{"list":7}' }
+const ENTRY = { certificate_id: 'cert-1', reason: 'key_compromise', revoked_at: '2026-01-01T00:00:00Z' }
+
+function fill(db: DatabaseSync, events = 3): void {
+  inTransaction(db, () => {
+    writeCheckpoint(db, { ...CHECKPOINT, gained: [ENTRY], lost: [] })
+    const at = '2026-01-01T00:00:00Z'
+    appendEvents(
+      db,
+      Array.from({ length: events }, (_, n) => ({ request_id: `r-${n}`, phase: 'started', at })),
+    )
+  })
+}
+
+describe('creating', () => {
+  it('makes whole state that only its owner may use', () => {
+    createStateFile(file, fill)
+    expect(verifyState(opened()).head_sequence).toBe(3)
+    expect(statSync(file).mode & 0o777).toBe(0o600)
+    expect(readdirSync(folder)).not.toContain(`gateway.state.new-${process.pid}`)
+  })
+
+  it('leaves nothing behind when filling fails', () => {
+    const failing = (): never => {
+      throw new Error('no')
+    }
+    expect(() => createStateFile(file, failing)).toThrow('no')
+    expect(readdirSync(folder)).toEqual([])
+  })
+
+  it('never replaces a file and makes no folder', () => {
+    writeFileSync(file, 'precious')
+    expect(() => createStateFile(file, fill)).toThrow(StateProblem)
+    expect(readFileSync(file, 'utf8')).toBe('precious')
+    expect(() => createStateFile(join(folder, 'none', 'state'), fill)).toThrow(StateProblem)
+    expect(existsSync(join(folder, 'none'))).toBe(false)
+  })
+})
+
+describe('opening', () => {
+  it.each([
+    ['missing', () => undefined],
+    ['no database', () => writeFileSync(file, 'not a state file', { mode: 0o600 })],
+    ['another database', () => createOther()],
+  ])('refuses state that is %s', (_name, prepare) => {
+    prepare()
+    const before = existsSync(file)
+    expect(() => opened()).toThrow(StateProblem)
+    expect(existsSync(file)).toBe(before)
+  })
+
+  function createOther(): void {
+    createStateFile(file, (db) => db.exec('pragma application_id = 1'))
+  }
+
+  it('refuses a newer schema', () => {
+    createStateFile(file, (db) => db.exec('pragma user_version = 2'))
+    expect(() => opened()).toThrow('schema version 2')
+  })
+})
+
+describe('checkpoints', () => {
+  it('keep list, sticky set and suspicion together', () => {
+    createStateFile(file, fill)
+    const db = opened()
+    inTransaction(db, () =>
+      writeCheckpoint(db, {
+        ...CHECKPOINT,
+        sequence: 8,
+        gained: [{ ...ENTRY, certificate_id: 'cert-2' }],
+        lost: ['cert-1'],
+      }),
+    )
+    inTransaction(db, () => setSuspect(db, 'n', 'i', true))
+    verifyState(db)
+    const [stored] = readCheckpoints(db)
+    expect(stored).toMatchObject({ sequence: 8, suspect: true, withdrawn: [{ certificate_id: 'cert-2' }] })
+  })
+
+  it('keep the same proof once', () => {
+    createStateFile(file, fill)
+    const db = opened()
+    const proof = { network: 'n', issuer: 'i', sequence: 7, seen_at: 't', held: 'a', offered: 'b' }
+    inTransaction(db, () => writeEquivocation(db, proof))
+    inTransaction(db, () => writeEquivocation(db, { ...proof, seen_at: 'later' }))
+    expect(db.prepare('select count(*) as count from equivocations').get()).toEqual({ count: 1 })
+    verifyState(db)
+  })
+
+  it('let go of a withdrawn revocation only', () => {
+    createStateFile(file, fill)
+    const db = opened()
+    expect(inTransaction(db, () => releaseWithdrawn(db, 'n', 'i', 'cert-9'))).toBe(false)
+    expect(inTransaction(db, () => releaseWithdrawn(db, 'n', 'i', 'cert-1'))).toBe(true)
+    expect(readCheckpoints(db)[0]?.withdrawn).toEqual([])
+    verifyState(db)
+  })
+})
+
+describe('audit', () => {
+  it('numbers from one, links every event and gives stable ids', () => {
+    createStateFile(file, fill)
+    const rows = [...auditRows(opened(), 99)]
+    expect(rows.map(({ sequence }) => sequence)).toEqual([1, 2, 3])
+    let previous: string | null = null
+    for (const row of rows) {
+      const { hash, ...event } = JSON.parse(eventText(row)) as { hash: string; prev_hash: string | null }
+      expect(event.prev_hash).toBe(previous)
+      // Recomputed from the delivered form, as a collector would.
+      expect(sha256Hex(canonicalJson(event as never))).toBe(hash)
+      previous = hash
+    }
+    expect(rows.map(eventId)).toEqual(['r-0:started', 'r-1:started', 'r-2:started'])
+  })
+
+  it('hands out the oldest first; what is refused ten times no longer blocks others', () => {
+    createStateFile(file, (db) => fill(db, 5))
+    const db = opened()
+    const waiting = (): number[] => pendingRows(db, 2, 10).map(({ sequence }) => sequence)
+    expect(waiting()).toEqual([1, 2])
+    inTransaction(db, () => settleDelivery(db, [2], [1]))
+    expect(waiting()).toEqual([1, 3])
+    for (let n = 0; n < 9; n += 1) inTransaction(db, () => settleDelivery(db, [], [1]))
+    expect(waiting()).toEqual([3, 4])
+    inTransaction(db, () => settleDelivery(db, [3, 4, 5], []))
+    expect(waiting()).toEqual([1])
+    verifyState(db)
+  })
+
+  it('removes acknowledged events only, and the chain still verifies', () => {
+    createStateFile(file, (db) => fill(db, 5))
+    const db = opened()
+    const later = readInstant('2026-02-01T00:00:00Z') ?? 0n
+    expect(inTransaction(db, () => pruneEvents(db, later, 100))).toBeUndefined()
+    inTransaction(db, () => settleDelivery(db, [1, 2, 4], []))
+    const pruned = inTransaction(db, () => pruneEvents(db, later, 100))
+    expect(pruned).toMatchObject({ removed_through: 2, removed_count: 2 })
+    expect(readLedger(db).first_prev_hash).toBe(pruned?.removed_hash)
+    verifyState(db)
+    const young = readInstant('2025-01-01T00:00:00Z') ?? 0n
+    inTransaction(db, () => settleDelivery(db, [3, 5], []))
+    expect(inTransaction(db, () => pruneEvents(db, young, 100))).toBeUndefined()
+  })
+
+  it('a write beyond the capacity fails and changes nothing', () => {
+    createStateFile(file, fill)
+    const db = openStateFile({ file, isReadOnly: false, maxBytes: statSync(file).size + 8192 })
+    open.push(db)
+    const long = { event_id: 'x', filler: 'y'.repeat(100_000) }
+    expect(() => inTransaction(db, () => appendEvents(db, [long]))).toThrow('full')
+    expect(verifyState(db).head_sequence).toBe(3)
+  })
+})
+
+describe('damage', () => {
+  const edits: readonly (readonly [string, string])[] = [
+    ['a changed revocation', "update withdrawn set certificate_id = 'cert-2'"],
+    ['a removed revocation', 'delete from withdrawn'],
+    ['a changed list', "update checkpoints set body = '{}'"],
+    ['a lowered sequence', 'update checkpoints set sequence = 6'],
+    ['a cleared suspicion', 'update checkpoints set suspect = 1'],
+    ['a changed event', "update audit set body = replace(body, 'r-1', 'r-9') where sequence = 2"],
+    ['a removed event', 'delete from audit where sequence = 2'],
+    ['a cut chain', 'delete from audit where sequence = 3'],
+    ['an event that will not be delivered', 'delete from outbox where sequence = 2'],
+    ['a changed ledger', 'update ledger set head_sequence = 2'],
+    ['no ledger', 'delete from ledger'],
+  ]
+  it.each(edits)('%s is noticed', (_name, sql) => {
+    createStateFile(file, fill)
+    const db = opened()
+    db.exec(sql)
+    expect(() => verifyState(db)).toThrow(StateProblem)
+  })
+
+  it('300 random flips and cuts: refused, or nothing that counts was touched', () => {
+    createStateFile(file, (db) => fill(db, 40))
+    const whole = readFileSync(file)
+    const facts = (): string => {
+      const db = opened(true)
+      try {
+        verifyState(db)
+        return JSON.stringify([readCheckpoints(db), [...auditRows(db, 99)], pendingRows(db, 99, 10)])
+      } finally {
+        db.close()
+      }
+    }
+    const expected = facts()
+    let refused = 0
+    fc.assert(
+      fc.property(fc.nat(whole.length - 1), fc.integer({ min: 1, max: 255 }), fc.boolean(), (at, bits, isCut) => {
+        const damaged = Buffer.from(isCut ? whole.subarray(0, at) : whole)
+        if (!isCut) damaged[at] = (damaged[at] ?? 0) ^ bits
+        writeFileSync(file, damaged, { mode: 0o600 })
+        try {
+          expect(facts()).toBe(expected)
+        } catch (error) {
+          if (!(error instanceof StateProblem)) throw error
+          refused += 1
+        }
+      }),
+      { numRuns: 300 },
+    )
+    expect(refused).toBeGreaterThan(150)
+  })
+})
+
+describe('ownership', () => {
+  it('is refused while another process holds it, and free when that process is killed', () => {
+    createStateFile(file, fill)
+    const holder = `
+      const { takeOwnership } = await import(${JSON.stringify(new URL('./ownership.ts', import.meta.url).href)})
+      takeOwnership(process.argv[1])
+      const second = (await import('node:child_process')).spawnSync(process.execPath, ['--conditions=development', '-e',
+        "import(" + ${JSON.stringify(JSON.stringify(new URL('./ownership.ts', import.meta.url).href))} + ").then(({ takeOwnership }) => { try { takeOwnership(process.argv[1]); process.exit(0) } catch (error) { process.exit(error.name === 'StateProblem' ? 7 : 8) } })", process.argv[1]])
+      console.log(second.status)
+      process.kill(process.pid, 'SIGKILL')
+    `
+    const run = spawnSync(process.execPath, ['--conditions=development', '--input-type=module', '-e', holder, file])
+    expect(run.stdout.toString().trim()).toBe('7')
+    expect(run.signal).toBe('SIGKILL')
+    takeOwnership(file).release()
+  })
+
+  it('leaves the state readable for a check beside it', () => {
+    createStateFile(file, fill)
+    const ownership = takeOwnership(file)
+    expect(verifyState(opened(true)).head_sequence).toBe(3)
+    ownership.release()
+  })
+
+  it('is not taken of state that is not there', () => {
+    expect(() => takeOwnership(file)).toThrow(StateProblem)
+    expect(readdirSync(folder)).toEqual([])
+  })
+})

@@ -1,0 +1,71 @@
+import { readInstant } from '@chancery/protocol'
+import type { JoinCertificate, JsonObject } from '@chancery/protocol'
+import {
+  startTestGateway,
+  testCertificate,
+  testClient,
+  testIssuer,
+  testList,
+  testNetwork,
+  testPolicy,
+} from '@chancery/testkit'
+import type { GatewayAnswer, TestClient, TestGateway, TestGatewayOptions, TestIssuer } from '@chancery/testkit'
+import { systemClock } from '@chancery/service-kit'
+import { expect } from 'vitest'
+
+/** One network, one client, one metrics client: what most tests of the gateway need. */
+export interface World {
+  readonly by: TestIssuer
+  readonly caller: TestClient
+  readonly watcher: TestClient
+  readonly gateway: TestGateway
+  verify(certificate: JsonObject, more?: JsonObject): Promise<GatewayAnswer>
+  batch(certificates: readonly JsonObject[], more?: JsonObject): Promise<GatewayAnswer>
+  certificate(over?: Partial<JoinCertificate>): Promise<JoinCertificate>
+  metric(name: string): Promise<number>
+}
+
+export interface WorldOptions extends Omit<TestGatewayOptions, 'policy'> {
+  readonly entries?: readonly { certificate_id: string; reason?: string }[]
+  readonly network?: JsonObject
+  readonly client?: JsonObject
+}
+
+export async function startWorld(options: WorldOptions = {}): Promise<World> {
+  const clock = options.clock ?? systemClock
+  const by = await testIssuer('agency')
+  const list = await testList(by, clock.now(), { entries: options.entries ?? [] })
+  const caller = testClient('caller', ['agency'], options.client)
+  const watcher = testClient('watcher', [], { metrics: true })
+  const policy = testPolicy({ agency: testNetwork(by, list, options.network) }, [caller, watcher])
+  const gateway = await startTestGateway({ ...options, policy })
+  const post = (path: string, body: JsonObject): Promise<GatewayAnswer> =>
+    gateway.request('POST', path, { token: caller.token, body })
+  return {
+    by,
+    caller,
+    watcher,
+    gateway,
+    verify: (certificate, more = {}) => post('/verify', { certificate, ...more }),
+    batch: (certificates, more = {}) => post('/verify/batch', { certificates, ...more }),
+    certificate: (over) => testCertificate(by, clock.now(), over),
+    metric: async (name) => {
+      const { text } = await gateway.request('GET', '/metrics', { token: watcher.token })
+      return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1])
+    },
+  }
+}
+
+/** A refusal has its flat body, the same request id twice, and nothing else (protocol/gateway 6). */
+export function expectRefusal(answer: GatewayAnswer, status: number, code: string, reason: string): void {
+  const { error, request_id, details: _details, outcome_uncertain: _uncertain, ...rest } = answer.body
+  expect([answer.status, rest]).toEqual([status, { code, reason }])
+  expect(typeof error).toBe('string')
+  expect(request_id).toBe(answer.headers['x-request-id'])
+}
+
+export function at(text: string): bigint {
+  const instant = readInstant(text)
+  if (instant === undefined) throw new Error('no instant')
+  return instant
+}

@@ -1,0 +1,86 @@
+import { Worker } from 'node:worker_threads'
+import type { Transferable } from 'node:worker_threads'
+
+/** A call to another thread, and what comes back. */
+export interface CallMessage {
+  readonly call: number
+  readonly operation: string
+  readonly argument: unknown
+}
+export type ReplyMessage =
+  | { readonly call: number; readonly value: unknown }
+  | { readonly call: number; readonly failure: { readonly name: string; readonly message: string } }
+
+/** The other thread ended, or never answered before it did. */
+export class ThreadEnded extends Error {
+  override readonly name = 'ThreadEnded'
+}
+
+/** A failure inside the other thread; `kind` is the class of the error there. */
+export class ThreadFailure extends Error {
+  override readonly name = 'ThreadFailure'
+  readonly kind: string
+
+  constructor(kind: string, message: string) {
+    super(message)
+    this.kind = kind
+  }
+}
+
+interface Waiting {
+  readonly resolve: (value: unknown) => void
+  readonly reject: (error: Error) => void
+}
+
+/** One thread that answers calls in the order they come. Its end fails every call under way, and every later one. */
+export class Thread {
+  readonly #worker: Worker
+  readonly #waiting = new Map<number, Waiting>()
+  #calls = 0
+  #ended = false
+
+  /** `name` is a file beside `from` without its extension, which differs between sources and build. */
+  constructor(name: string, from: string) {
+    const extension = from.endsWith('.ts') ? 'ts' : 'js'
+    this.#worker = new Worker(new URL(`${name}.${extension}`, from))
+    this.#worker.on('message', (reply: ReplyMessage) => this.#settle(reply))
+    this.#worker.on('error', () => this.#end())
+    this.#worker.on('exit', () => this.#end())
+    // A thread at rest must not keep a command from ending.
+    this.#worker.unref()
+  }
+
+  get hasEnded(): boolean {
+    return this.#ended
+  }
+
+  /** The caller knows what its operation gives: both sides are compiled from one interface. */
+  call<Value>(operation: string, argument: unknown, transfer: readonly Transferable[] = []): Promise<Value> {
+    if (this.#ended) return Promise.reject(new ThreadEnded('the thread has ended'))
+    this.#calls += 1
+    const call = this.#calls
+    return new Promise<Value>((resolve, reject) => {
+      this.#waiting.set(call, { resolve: resolve as (value: unknown) => void, reject })
+      this.#worker.ref()
+      this.#worker.postMessage({ call, operation, argument } satisfies CallMessage, [...transfer])
+    })
+  }
+
+  async close(): Promise<void> {
+    await this.#worker.terminate()
+  }
+
+  #settle(reply: ReplyMessage): void {
+    const waiting = this.#waiting.get(reply.call)
+    this.#waiting.delete(reply.call)
+    if (this.#waiting.size === 0) this.#worker.unref()
+    if ('failure' in reply) waiting?.reject(new ThreadFailure(reply.failure.name, reply.failure.message))
+    else waiting?.resolve(reply.value)
+  }
+
+  #end(): void {
+    this.#ended = true
+    for (const { reject } of this.#waiting.values()) reject(new ThreadEnded('the thread has ended'))
+    this.#waiting.clear()
+  }
+}

@@ -1,0 +1,36 @@
+import type { AuditEvent } from '../audit-events.ts'
+
+/** Events of the durable audit of a gateway (protocol/gateway 16.2). None holds a credential, a body or a node key. */
+const EVENTS = {
+  started: { when: 'A credentialed request was admitted, before its work began.', details: ['method', 'route'] },
+  completed: {
+    when: 'Its answer was decided, before it left.',
+    details: ['status', 'elapsed_us', 'context'],
+  },
+  state_opened: { when: 'A process took ownership of the state.', details: ['version'] },
+  policy_reloaded: { when: 'A new policy took effect.', details: ['policy_revision'] },
+  crl_installed: { when: 'A revocation list came into force.', details: ['network', 'issuer', 'list_sequence'] },
+  crl_rejected: { when: 'An offered list was refused.', details: ['network', 'issuer', 'outcome'] },
+  crl_equivocation: {
+    when: 'An authority signed two lists under one sequence; both are kept.',
+    details: ['network', 'issuer', 'list_sequence', 'held_sha256', 'offered_sha256'],
+  },
+  auth_failures: { when: 'Failed authentications of one minute and route.', details: ['route', 'count'] },
+  audit_pruned: {
+    when: 'Acknowledged events beyond the retention time were removed.',
+    details: ['removed_through', 'removed_hash', 'removed_count'],
+  },
+  issuer_rotated: {
+    when: 'An operator moved an issuer to a new key.',
+    details: ['network', 'issuer', 'list_sequence'],
+  },
+  suspect_cleared: { when: 'An operator cleared a suspect issuer.', details: ['network', 'issuer', 'reason'] },
+  revocation_released: {
+    when: 'An operator released a sticky revocation.',
+    details: ['network', 'issuer', 'certificate_digest', 'reason'],
+  },
+} as const
+
+export type GatewayAuditEventName = keyof typeof EVENTS
+
+export const GATEWAY_AUDIT_EVENTS: Readonly<Record<GatewayAuditEventName, AuditEvent>> = EVENTS

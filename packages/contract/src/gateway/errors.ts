@@ -1,0 +1,102 @@
+/** One known "no" of the gateway: its status, the coarse class and the stable specific reason (protocol/gateway 6). */
+export interface GatewayErrorEntry {
+  readonly status: number
+  readonly code: string
+  readonly reason: string
+  /** For people. Every 5xx says the same: what broke inside is nobody else's business. */
+  readonly message: string
+}
+
+/** The coarse class of each status; clients decide by the status class first. */
+const CLASSES: Readonly<Record<number, string>> = {
+  400: 'invalid_request',
+  401: 'unauthorized',
+  403: 'forbidden',
+  404: 'not_found',
+  405: 'method_not_allowed',
+  408: 'request_timeout',
+  413: 'payload_too_large',
+  415: 'unsupported_media_type',
+  422: 'invalid_schema',
+  431: 'headers_too_large',
+  429: 'rate_limited',
+  500: 'internal_error',
+  502: 'bad_gateway',
+  503: 'unavailable',
+}
+
+const NEUTRAL = 'The gateway cannot answer this at the moment.'
+
+// One line per refusal, by a name of its own: two classes share the reasons `route` and `operation`. The three refused
+// credentials share one text, so that a text tells nobody how close a guess was.
+const LINES = {
+  malformed_request: { status: 400, message: 'The request is malformed. Check target and headers.' },
+  invalid_json: { status: 400, message: 'The body is not valid JSON.' },
+  batch_empty: { status: 400, message: 'The batch holds no certificate.' },
+  batch_too_large: { status: 400, message: 'The batch holds more certificates than this gateway takes.' },
+  certificate_limits: { status: 400, message: 'A member of a certificate is empty or too long.' },
+  trust_material_not_accepted: {
+    status: 400,
+    message: 'Anchors and revocation lists come from the operator of this gateway, not from callers.',
+  },
+  anchors_required: { status: 400, message: 'In development mode the request brings its anchors.' },
+  query_not_allowed: { status: 400, message: 'This operation does not take that query parameter.' },
+  query_too_large: { status: 400, message: 'The query holds too many or too long parameters.' },
+  duplicate_query: { status: 400, message: 'A query parameter is repeated.' },
+  parameter_missing: { status: 400, message: 'A parameter of the operation is missing.' },
+  parameter_invalid: { status: 400, message: 'A parameter of the operation is not acceptable.' },
+  body_not_allowed: { status: 400, message: 'This operation takes no body.' },
+  body_object_required: { status: 400, message: 'This operation needs a JSON object as its body.' },
+  credential_missing: { status: 401, message: 'A valid credential is required.' },
+  credential_invalid: { status: 401, message: 'A valid credential is required.' },
+  credential_expired: { status: 401, message: 'A valid credential is required.' },
+  operator_signature_required: { status: 401, message: 'This operation needs the four operator headers, each once.' },
+  network_scope: { status: 403, message: 'This credential is not scoped to the network.' },
+  service_scope: { status: 403, message: 'This credential is not scoped to the operation.' },
+  admin_scope: { status: 403, message: 'This credential may not forward operator-signed operations.' },
+  metrics_scope: { status: 403, message: 'This credential may not read metrics.' },
+  client_certificate: { status: 403, message: 'This credential is bound to another certificate.' },
+  route_not_found: { status: 404, reason: 'route', message: 'There is nothing at this path.' },
+  operation_not_found: { status: 404, reason: 'operation', message: 'There is no such operation.' },
+  route_method: { status: 405, reason: 'route', message: 'This path does not take that method. See the Allow header.' },
+  operation_method: { status: 405, reason: 'operation', message: 'This operation does not take that method.' },
+  deadline: { status: 408, message: 'The request took longer than this gateway allows.' },
+  body_too_large: { status: 413, reason: 'body', message: 'The body is too large.' },
+  content_type: { status: 415, message: 'The body must be application/json without a content coding.' },
+  field: { status: 422, message: 'A member is missing, unknown or of the wrong type. See details.path.' },
+  headers_too_large: { status: 431, message: 'The header section is too large.' },
+  client_quota: { status: 429, message: 'The quota of this credential is used up for now.' },
+  certificate_quota: { status: 429, message: 'The certificate quota of this credential is used up.' },
+  auth_throttled: { status: 429, message: 'Too many failed authentications from this address.' },
+  internal: { status: 500 },
+  authority_unreachable: { status: 502 },
+  authority_timeout: { status: 502 },
+  authority_redirect: { status: 502 },
+  authority_error: { status: 502 },
+  authority_response_too_large: { status: 502 },
+  authority_invalid_response: { status: 502 },
+  overloaded: { status: 503 },
+  crypto_capacity: { status: 503 },
+  batch_capacity: { status: 503 },
+  state_unavailable: { status: 503 },
+  audit_unavailable: { status: 503 },
+  quota_backend: { status: 503 },
+  authority_not_configured: { status: 503 },
+  not_ready: { status: 503 },
+} as const
+
+export type GatewayErrorName = keyof typeof LINES
+
+interface Line {
+  readonly status: number
+  readonly reason?: string
+  readonly message?: string
+}
+
+/** Every refusal of the gateway. */
+export const GATEWAY_ERRORS: Readonly<Record<GatewayErrorName, GatewayErrorEntry>> = Object.fromEntries(
+  Object.entries<Line>(LINES).map(([name, { status, reason = name, message = NEUTRAL }]) => {
+    return [name, { status, code: CLASSES[status] ?? '', reason, message }]
+  }),
+  // Object.fromEntries forgets the names; they are those of LINES.
+) as Record<GatewayErrorName, GatewayErrorEntry>

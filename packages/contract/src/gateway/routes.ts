@@ -1,0 +1,73 @@
+/** Who may call a gateway route: anyone, a client of the policy, or one that may read metrics (protocol/gateway 5.2). */
+export type GatewayCredential = 'none' | 'client' | 'metrics'
+
+export interface GatewayRoute {
+  readonly method: 'GET' | 'POST' | 'DELETE'
+  readonly path: string
+  readonly credential: GatewayCredential
+  /** Answered even when the process is full: an overloaded replica must still say how it is. */
+  readonly admission: 'exempt' | 'counted'
+  /** One plain sentence for the reference pages. */
+  readonly purpose: string
+}
+
+/** Every route with a credential is audited; the others are not (protocol/gateway 5.2). */
+const ROUTES = {
+  health: {
+    method: 'GET',
+    path: '/health',
+    credential: 'none',
+    admission: 'exempt',
+    purpose: 'Says that the process lives.',
+  },
+  ready: {
+    method: 'GET',
+    path: '/ready',
+    credential: 'none',
+    admission: 'exempt',
+    purpose: 'Says whether this replica may be relied upon now.',
+  },
+  api: {
+    method: 'GET',
+    path: '/api',
+    credential: 'none',
+    admission: 'counted',
+    purpose: 'Describes the service and what is switched on.',
+  },
+  networks: {
+    method: 'GET',
+    path: '/v1/networks',
+    credential: 'client',
+    admission: 'counted',
+    purpose: 'Shows the caller its networks and their lists.',
+  },
+  metrics: {
+    method: 'GET',
+    path: '/metrics',
+    credential: 'metrics',
+    admission: 'counted',
+    purpose: 'Prometheus metrics.',
+  },
+  verify: {
+    method: 'POST',
+    path: '/verify',
+    credential: 'client',
+    admission: 'counted',
+    purpose: 'Judges one join certificate.',
+  },
+  verifyBatch: {
+    method: 'POST',
+    path: '/verify/batch',
+    credential: 'client',
+    admission: 'counted',
+    purpose: 'Judges several join certificates at one instant.',
+  },
+} as const
+
+export type GatewayRouteName = keyof typeof ROUTES
+
+export const GATEWAY_ROUTES: Readonly<Record<GatewayRouteName, GatewayRoute>> = ROUTES
+
+/** Where a catalogued operation of an authority is reached, and where the catalogue is read. */
+export const AUTHORITY_SERVICE_ROUTE = '/v1/networks/{network}/services/{operation}'
+export const SERVICE_CATALOG_ROUTE = '/v1/services'

@@ -1,0 +1,176 @@
+import { fromBase64 } from '../canonical/base64.ts'
+import { readInstant } from '../canonical/time.ts'
+import type { Instant } from '../canonical/time.ts'
+import type { JoinCertificate } from '../artifacts/join-certificate.ts'
+import { readPublicKey } from '../signing/keys.ts'
+import { verifySignature } from '../signing/verify.ts'
+import { expired, notYetValid } from './findings.ts'
+import type { Finding, PolicyCause } from './findings.ts'
+import { certificateBytes } from './presented-certificate.ts'
+import { listProblems } from './revocation-list.ts'
+import type { Freshness, ListMark } from './revocation-list.ts'
+
+/** A revocation a verifier knows of. Withdrawn: a later list left it out; it stays refused (protocol/gateway 9.3). */
+export interface KnownRevocation {
+  readonly reason: string
+  readonly revoked_at: string
+  readonly withdrawn: boolean
+}
+
+/** Prepared once per list, so that a look-up costs the same for ten and for a million revocations. */
+export interface RevocationIndex {
+  find(certificateId: string): KnownRevocation | undefined
+}
+
+/** One authority whose certificates are judged: its pinned keys and the list in force. Lists are never merged. */
+export interface IssuerTrust {
+  readonly issuer: string
+  readonly anchors: ReadonlyMap<string, Uint8Array>
+  readonly list: ListMark
+  readonly floor: number
+  readonly freshness: Freshness
+  readonly revocations: RevocationIndex
+}
+
+/** What the operator configured for one network, ready for use. */
+export interface NetworkTrust {
+  readonly name: string
+  /** Primary and additional issuers by key id. */
+  readonly issuers: ReadonlyMap<string, IssuerTrust>
+  readonly requiredRoles: readonly string[]
+  readonly certificateSkew: Instant
+  readonly maxLifetime: Instant | undefined
+}
+
+export interface Judgement {
+  /** Empty exactly when the certificate is trusted. */
+  readonly findings: readonly Finding[]
+  /** Whose keys and list were used; undefined when the policy admits no issuer. */
+  readonly issuer: IssuerTrust | undefined
+  readonly expiresAt: Instant | undefined
+}
+
+/** Judges one certificate under the operator's policy at one instant (protocol/gateway 8). Never throws on input. */
+export async function evaluateCertificate(
+  certificate: JoinCertificate,
+  network: NetworkTrust | undefined,
+  now: Instant,
+): Promise<Judgement> {
+  const window = windowOf(certificate)
+  const issuer = network?.issuers.get(certificate.issued_by)
+  if (window === undefined) return { findings: [malformed('timestamp')], issuer, expiresAt: undefined }
+  const judged = { issuer, expiresAt: window.expiresAt }
+  const causes = policyCauses(certificate, window, { network, issuer, now })
+  if (network === undefined || issuer === undefined || causes.length > 0) {
+    return { ...judged, findings: [{ code: 'network_policy_rejected', causes }] }
+  }
+  const findings = await runChecks(certificate, window, {
+    anchors: issuer.anchors,
+    skew: network.certificateSkew,
+    list: { ...issuer.list, authentic: true, revocations: issuer.revocations },
+    now,
+  })
+  return { ...judged, findings }
+}
+
+/** What a caller of a gateway in development mode brings along: no policy, keys of its own, perhaps a list. */
+export interface BroughtTrust {
+  readonly anchors: ReadonlyMap<string, Uint8Array>
+  readonly skew: Instant
+  readonly list:
+    | (Pick<ListMark, 'issuedAt' | 'nextUpdate'> & {
+        readonly authentic: boolean
+        readonly revocations: RevocationIndex
+      })
+    | undefined
+  readonly now: Instant
+}
+
+/** The checks alone, without a policy gate (protocol/gateway 3.8 and 8.2). */
+export async function checkCertificate(certificate: JoinCertificate, trust: BroughtTrust): Promise<Judgement> {
+  const window = windowOf(certificate)
+  if (window === undefined) return { findings: [malformed('timestamp')], issuer: undefined, expiresAt: undefined }
+  const judged = { issuer: undefined, expiresAt: window.expiresAt }
+  if (readPublicKey(certificate.node_public_key) === undefined) return { ...judged, findings: [malformed('encoding')] }
+  return { ...judged, findings: await runChecks(certificate, window, trust) }
+}
+
+interface Window {
+  readonly issuedAt: Instant
+  readonly expiresAt: Instant
+}
+
+function windowOf(certificate: JoinCertificate): Window | undefined {
+  const [issuedAt, expiresAt] = [readInstant(certificate.issued_at), readInstant(certificate.expires_at)]
+  return issuedAt === undefined || expiresAt === undefined ? undefined : { issuedAt, expiresAt }
+}
+
+interface Gate {
+  readonly network: NetworkTrust | undefined
+  readonly issuer: IssuerTrust | undefined
+  readonly now: Instant
+}
+
+/** protocol/gateway 8.1. Unknown networks and issuers end it: there is nothing to compare the rest with. */
+function policyCauses(certificate: JoinCertificate, window: Window, { network, issuer, now }: Gate): PolicyCause[] {
+  if (network === undefined) return ['unknown_network']
+  if (issuer === undefined) return ['unknown_issuer']
+  const causes: PolicyCause[] = [...listProblems(issuer.list, issuer.floor, issuer.freshness, now)]
+  const lifetime = window.expiresAt - window.issuedAt
+  if (lifetime <= 0n) causes.push('invalid_validity_window')
+  if (!issuer.anchors.has(certificate.issued_by)) causes.push('issuer_not_anchored')
+  if (readPublicKey(certificate.node_public_key) === undefined) causes.push('invalid_node_key')
+  if (!network.requiredRoles.every((role) => certificate.roles.includes(role))) causes.push('missing_role')
+  if (network.maxLifetime !== undefined && lifetime > network.maxLifetime) causes.push('lifetime_too_long')
+  return causes
+}
+
+async function runChecks(certificate: JoinCertificate, window: Window, trust: BroughtTrust): Promise<Finding[]> {
+  if (certificate.signatures.some(({ sig }) => fromBase64(sig)?.length !== 64)) return [malformed('encoding')]
+  const findings = await signatureFindings(certificate, trust.anchors)
+  const { now, skew } = trust
+  if (window.issuedAt >= window.expiresAt) findings.push({ code: 'invalid_validity_window' })
+  if (now < window.issuedAt - skew) findings.push(notYetValid(window.issuedAt))
+  if (now > window.expiresAt + skew) findings.push(expired(window.expiresAt))
+  findings.push(...listFindings(certificate, trust))
+  return findings
+}
+
+async function signatureFindings(
+  certificate: JoinCertificate,
+  anchors: ReadonlyMap<string, Uint8Array>,
+): Promise<Finding[]> {
+  const findings: Finding[] = []
+  const message = certificateBytes(certificate)
+  const verified = new Set<string>()
+  if (certificate.signatures.length === 0) findings.push({ code: 'no_signatures' })
+  for (const { key_id, sig } of certificate.signatures) {
+    const key = anchors.get(key_id)
+    if (key === undefined) findings.push({ code: 'unknown_issuer', key_id })
+    else if (await verifySignature(key, message, sig)) verified.add(key_id)
+    else findings.push({ code: 'bad_signature', key_id })
+  }
+  if (certificate.signatures.length > 0 && verified.size === 0) findings.push({ code: 'no_trusted_issuer' })
+  // Another anchored key cannot stand in for the one the certificate names.
+  if (!verified.has(certificate.issued_by)) findings.push({ code: 'issuer_signature_missing' })
+  return findings
+}
+
+function listFindings({ cert_id }: JoinCertificate, { list, now, skew }: BroughtTrust): Finding[] {
+  if (list === undefined) return []
+  const findings: Finding[] = []
+  if (now >= list.nextUpdate || list.issuedAt > now + skew) findings.push({ code: 'stale_revocation_list' })
+  // A list nobody vouches for revokes nothing.
+  if (!list.authentic) return [...findings, { code: 'untrusted_revocation_list' }]
+  const known = list.revocations.find(cert_id)
+  if (known !== undefined) findings.push({ code: 'revoked', ...pick(known) })
+  return findings
+}
+
+function pick({ reason, revoked_at, withdrawn }: KnownRevocation): KnownRevocation {
+  return { reason, revoked_at, withdrawn }
+}
+
+function malformed(cause: 'encoding' | 'timestamp'): Finding {
+  return { code: 'malformed_certificate', cause }
+}

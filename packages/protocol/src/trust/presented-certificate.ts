@@ -1,0 +1,56 @@
+import { canonicalBytes } from '../canonical/canonical-json.ts'
+import { toUtf8 } from '../canonical/utf8.ts'
+import { arrayOf, closed, required, string, withDefault } from '../reading/shape.ts'
+import type { Read } from '../reading/shape.ts'
+import type { JoinCertificate } from '../artifacts/join-certificate.ts'
+
+/**
+ * A join certificate as somebody presents it. The form only: whether keys, times and signatures mean anything is for
+ * the evaluation to say, with a reason, and how much of it a gateway admits is a bound of its own (protocol/gateway 2.5).
+ */
+export const presentedCertificate: Read<JoinCertificate> = closed({
+  cert_id: required(string),
+  node_public_key: required(string),
+  network_name: required(string),
+  roles: withDefault(arrayOf(string, { max: Number.MAX_SAFE_INTEGER }), []),
+  issued_at: required(string),
+  expires_at: required(string),
+  issued_by: required(string),
+  signatures: withDefault(
+    arrayOf(closed({ key_id: required(string), sig: required(string) }), { max: Number.MAX_SAFE_INTEGER }),
+    [],
+  ),
+})
+
+const NAME_BYTES = 256
+const ROLE_BYTES = 128
+const ROLES = 32
+const SIGNATURES = 8
+const SIGNATURE_CHARACTERS = 88
+/** No instant and no key is longer; more would only cost memory. */
+const FIELD_BYTES = 256
+
+/** True when the certificate is within what a gateway admits; the signed format itself has no such bounds. */
+export function isWithinLimits(certificate: JoinCertificate): boolean {
+  const { cert_id, network_name, issued_by, roles, signatures } = certificate
+  return (
+    [cert_id, network_name, issued_by].every((name) => name !== '' && fits(name, NAME_BYTES)) &&
+    [certificate.node_public_key, certificate.issued_at, certificate.expires_at].every((t) => fits(t, FIELD_BYTES)) &&
+    roles.length <= ROLES &&
+    roles.every((role) => fits(role, ROLE_BYTES)) &&
+    signatures.length <= SIGNATURES &&
+    signatures.every(({ key_id, sig }) => fits(key_id, NAME_BYTES) && sig.length === SIGNATURE_CHARACTERS)
+  )
+}
+
+function fits(text: string, maxBytes: number): boolean {
+  // One unit is one to three bytes: most texts are decided without encoding them.
+  if (text.length * 3 <= maxBytes) return true
+  return text.length <= maxBytes && toUtf8(text).length <= maxBytes
+}
+
+/** What every signature of the certificate covers; `roles` is present even when empty. */
+export function certificateBytes(certificate: JoinCertificate): Uint8Array {
+  const { signatures: _signatures, ...rest } = certificate
+  return canonicalBytes(rest)
+}
