@@ -8,7 +8,8 @@ import type { Tables } from './tables.ts'
 
 const NOW = '2026-01-02T03:04:05.000000Z'
 const BEFORE = '2026-01-02T03:04:04.999999Z'
-const LATER = '2026-01-03T03:04:05.000000Z'
+// Far away: the authority under test purges what its own clock calls expired.
+const LATER = '2099-01-03T03:04:05.000000Z'
 
 let na: TestAuthority
 beforeAll(async () => {

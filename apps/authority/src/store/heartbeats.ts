@@ -63,7 +63,8 @@ interface PostgresRow extends Notices {
   })[]
 }
 
-// Of equal claims in one batch the first is judged, the others are replays.
+// Of equal claims in one batch the first is judged, the others are replays. Memberships are asked in the select list,
+// where they are hashed: as joins of parts whose sizes nobody can foresee they become loops in loops.
 const STATEMENT = `
 with input as materialized (
   select * from unnest($1::text[], $2::text[], $3::bytea[], $4::text[], $5::text[], $6::text[])

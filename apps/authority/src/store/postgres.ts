@@ -20,16 +20,20 @@ function readInt8(text: string): number {
 /** Connections of one process for transactions and questions. */
 const POOL_SIZE = 20
 
-/**
- * And for named statements: few, each over a batch, so that hardly more than one of a kind is ever under way. Their
- * plans are made once: the database would otherwise make a new one for every batch, which costs as much as running it.
- */
+/** And for named statements: few, each over a batch, so that hardly more than one of a kind is ever under way. */
 const NAMED_POOL_SIZE = 6
+
+/**
+ * Their plans are made once: the database would otherwise make a new one for every batch, which costs as much as running
+ * it. A plan may be made while tables are still empty, so it must not read them from end to end, and nothing is compiled
+ * for it.
+ */
+const ONE_PLAN = '-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c jit=off'
 
 /** Opens one PostgreSQL database. */
 export function openPostgres(url: string): Store {
   const pool = openPool(url, { max: POOL_SIZE })
-  const named = openPool(url, { max: NAMED_POOL_SIZE, options: '-c plan_cache_mode=force_generic_plan' })
+  const named = openPool(url, { max: NAMED_POOL_SIZE, options: ONE_PLAN })
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
   const options = { isRetryable, isRefusedCommit, begin: sql.raw(BEGIN) }
 
