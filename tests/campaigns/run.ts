@@ -11,6 +11,9 @@ const CAMPAIGNS = new Map<string, () => Promise<Campaign>>([
   ['enrollment-races', () => import('./enrollment-races.ts')],
   ['feed-orders', () => import('./feed-orders.ts')],
   ['json-differential', () => import('./json-differential.ts')],
+  ['policy-differential', () => import('./policy-differential.ts')],
+  ['policy-races', () => import('./policy-races.ts')],
+  ['policy-tamper', () => import('./policy-tamper.ts')],
   ['sovereign-tamper', () => import('./sovereign-tamper.ts')],
   ['weak-keys', () => import('./weak-keys.ts')],
 ])

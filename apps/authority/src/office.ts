@@ -1,6 +1,6 @@
 import type { Route } from '@chancery/contract'
 import type { GenesisBlock } from '@chancery/protocol'
-import type { Clock, Coalesced, Ids, Limiter, Log } from '@chancery/service-kit'
+import type { Clock, Coalesced, Ids, Limiter, Log, Turns } from '@chancery/service-kit'
 import type { KeyringWatch } from './auth/keyring-watch.ts'
 import type { NonceBook } from './auth/nonces.ts'
 import type { OperatorKeyring, RevokedOperatorKeys } from './auth/operator-keys.ts'
@@ -54,6 +54,8 @@ export interface Office {
   readonly connectome: GraphKeeper
   /** The boundary policies in force, checked against their stored bytes at each question. */
   readonly boundaryPolicies: ActivePolicies
+  /** Changes of boundary policies, one after the other. */
+  readonly boundaryPolicyTurns: Turns
   readonly clock: Clock
   readonly ids: Ids
   readonly log: Log

@@ -6,6 +6,7 @@ import type { OperatorCall } from '../../auth/operator.ts'
 import type { Office } from '../../office.ts'
 import type { Tx } from '../../store/database.ts'
 import { isUniqueViolation } from '../../store/unique-violation.ts'
+import { changePolicies } from './change.ts'
 import { readVersion } from './requests.ts'
 import { findActiveVersion, findPolicyVersion, switchVersion } from './store.ts'
 import type { PolicyRow } from './store.ts'
@@ -19,8 +20,7 @@ export async function activate(call: OperatorCall, office: Office): Promise<Json
   const version = readVersion(call.body)
   const policy_id = call.params['policy_id'] ?? ''
   try {
-    return await office.store.transact(async (tx) => {
-      await office.store.lockHead(tx, 'boundary-policies')
+    return await changePolicies(office, async (tx) => {
       const row = await requireUsable(tx, office, policy_id, version)
       const previous_version = await findActiveVersion(tx, policy_id)
       if (previous_version !== version) {

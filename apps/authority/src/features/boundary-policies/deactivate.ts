@@ -4,6 +4,7 @@ import type { JsonObject } from '@chancery/protocol'
 import { causedBy, recordAudit } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
 import type { Office } from '../../office.ts'
+import { changePolicies } from './change.ts'
 import { readVersion } from './requests.ts'
 import { findPolicyVersion, withdrawVersion } from './store.ts'
 
@@ -14,8 +15,7 @@ import { findPolicyVersion, withdrawVersion } from './store.ts'
 export async function deactivate(call: OperatorCall, office: Office): Promise<JsonObject> {
   const version = readVersion(call.body)
   const policy_id = call.params['policy_id'] ?? ''
-  return office.store.transact(async (tx) => {
-    await office.store.lockHead(tx, 'boundary-policies')
+  return changePolicies(office, async (tx) => {
     const row = isPolicyId(policy_id) ? await findPolicyVersion(tx, policy_id, version) : undefined
     if (row === undefined) throw new Refusal('boundary_policy_not_found')
     if (!(await withdrawVersion(tx, policy_id, version, writeSortable(office.clock.now()))))

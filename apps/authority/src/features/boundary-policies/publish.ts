@@ -15,6 +15,7 @@ import type { Office } from '../../office.ts'
 import { requireSigningWindow, sealForm } from '../../signing/seal.ts'
 import type { Tx } from '../../store/database.ts'
 import { findAnswer, keepAnswer, readAttempt } from '../../store/idempotency.ts'
+import { changePolicies } from './change.ts'
 import { readGoodIntent } from './requests.ts'
 import { insertVersion, lastVersion } from './store.ts'
 
@@ -30,9 +31,8 @@ export async function publish(call: OperatorCall, office: Office): Promise<Answe
   requireSigningWindow(office)
   const now = office.clock.now()
   const attempt = readAttempt(call, now)
-  return office.store.transact(async (tx) => {
-    // Publishers of one network wait here for each other, so that versions have no gaps and nobody starts over.
-    await office.store.lockHead(tx, 'boundary-policies')
+  // Publishers of one network wait for each other, so that versions have no gaps and nobody starts over.
+  return changePolicies(office, async (tx) => {
     const earlier = attempt === undefined ? undefined : await findAnswer(tx, attempt, writeSortable(now))
     if (earlier !== undefined) return jsonText(earlier.text, earlier.status)
     const { text, version, policy_digest } = await storeNext(tx, office, intent, now)
