@@ -5,6 +5,7 @@ import { makeNodes, proof, seedCertificates, seedNonces } from './fleet.ts'
 import { createNetwork } from './network.ts'
 import { measureAgainstLimit } from './node-bench.ts'
 import { startAuthority } from './servers.ts'
+import { measureSingleHeartbeats } from './single-heartbeats.ts'
 
 const BAR = 0.55
 const CERTIFICATES = 100_000
@@ -45,12 +46,18 @@ async function run(options: BenchOptions): Promise<BenchResult> {
     perSecond: 12_000,
   }
   const fresh = await measureAgainstLimit(work, options)
+  const single = await measureSingleHeartbeats(database, nodes, options.seconds * 3)
   await seedNonces(database.url, LIVE_NONCES)
   const full = await measureAgainstLimit(work, { ...options, rounds: Math.max(3, Math.ceil(options.rounds / 2)) })
   return {
     bar: BAR,
     certificates: CERTIFICATES,
     ...fresh,
+    database_cpu: {
+      batched_us: fresh.database_cpu_us,
+      one_transaction_each_us: single,
+      ratio: Number((fresh.database_cpu_us / single).toFixed(3)),
+    },
     with_live_nonces: { nonces: LIVE_NONCES, ...full, to_fresh: Number((full.rate / fresh.rate).toFixed(3)) },
   }
 }

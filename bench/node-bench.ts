@@ -5,7 +5,7 @@ import { BareRows } from './bare-rows.ts'
 import type { BatchStatement } from './bare-rows.ts'
 import type { BenchOptions } from './bench.ts'
 import { CONNECTIONS, HOST, MAX_FOREIGN_CORES, MEASURE_SECONDS_MAX } from './conditions.ts'
-import { ForeignLoad, postgresPids } from './cpu.ts'
+import { ForeignLoad, postgresPids, processSeconds } from './cpu.ts'
 import type { Database } from './databases.ts'
 import { limitOf, measureSignatures } from './limit.ts'
 import type { BareRates } from './limit.ts'
@@ -13,7 +13,7 @@ import { LoadGenerator } from './load.ts'
 import type { LoadReport } from './load-task.ts'
 import type { Server } from './servers.ts'
 import { startEcho } from './servers.ts'
-import { median, round } from './statistics.ts'
+import { median, round, sum } from './statistics.ts'
 
 /** What a benchmark of a node route brings. */
 export interface NodeWork {
@@ -37,12 +37,20 @@ export interface NodeFigures {
   readonly limit: number
   readonly p50_ms: number
   readonly p99_ms: number
+  readonly server_cpu_us: number
+  readonly database_cpu_us: number
   readonly bare: BareRates
   readonly discarded: number
 }
 
+/** A slice with the processor time of both sides per request: less noisy than a rate, and blind to waiting. */
+interface CountedReport extends LoadReport {
+  readonly serverMicros: number
+  readonly databaseMicros: number
+}
+
 interface RoundFigures {
-  readonly report: LoadReport
+  readonly report: CountedReport
   readonly bare: BareRates
   readonly limit: number
 }
@@ -53,20 +61,21 @@ export async function measureAgainstLimit(work: NodeWork, options: BenchOptions)
   options.cleanup.add(() => generator.close())
   const echoes = [await startEcho(options.cleanup), await startEcho(options.cleanup)]
   const rowsRate = await openRows(work, options)
-  const slice = async (servers: readonly Server[], seconds: number): Promise<LoadReport> => {
+  const slice = async (servers: readonly Server[], seconds: number): Promise<CountedReport> => {
     const file = join(options.directory, 'bodies.txt')
     await writeFile(file, (await work.bodies(Math.ceil(work.perSecond * seconds))).join('\n'))
     const [first, ...more] = servers.map((server) => server.port)
     const plan = { kind: 'bodies' as const, path: work.path, file }
-    return generator.run({
-      plan,
-      host: HOST,
-      port: first ?? 0,
-      morePorts: more,
-      connections: CONNECTIONS,
-      seconds,
-      maxRequests: work.perSecond * 2,
-    })
+    const load = { plan, host: HOST, port: first ?? 0, morePorts: more, connections: CONNECTIONS }
+    const before = secondsOf(servers, work.database)
+    const report = await generator.run({ ...load, seconds, maxRequests: work.perSecond * 2 })
+    const after = secondsOf(servers, work.database)
+    const each = (used: number): number => (used * 1_000_000) / report.requests
+    return {
+      ...report,
+      serverMicros: each(after.server - before.server),
+      databaseMicros: each(after.database - before.database),
+    }
   }
   const sampleBytes = Buffer.byteLength((await work.bodies(1))[0] ?? '')
   await slice(work.processes, 1)
@@ -101,6 +110,16 @@ export async function measureAgainstLimit(work: NodeWork, options: BenchOptions)
   return summarize(kept.length * 2 >= options.rounds ? kept : [...kept, ...loud], loud.length)
 }
 
+function secondsOf(
+  servers: readonly Server[],
+  database: Database,
+): { readonly server: number; readonly database: number } {
+  return {
+    server: sum(servers.map(({ pid }) => processSeconds(pid))),
+    database: sum(postgresPids([database.name]).map(processSeconds)),
+  }
+}
+
 async function openRows(work: NodeWork, options: BenchOptions): Promise<(milliseconds: number) => Promise<number>> {
   if (work.statement === undefined) return async () => Infinity
   const rows = await BareRows.open(work.database.url, work.batch ?? 1, work.statement)
@@ -118,6 +137,8 @@ function summarize(rounds: readonly RoundFigures[], discarded: number): NodeFigu
     limit: over((f) => f.limit),
     p50_ms: over((f) => f.report.p50Ms, 2),
     p99_ms: over((f) => f.report.p99Ms, 2),
+    server_cpu_us: over((f) => f.report.serverMicros, 1),
+    database_cpu_us: over((f) => f.report.databaseMicros, 1),
     bare: {
       echo: over((f) => f.bare.echo),
       verify: over((f) => f.bare.verify),

@@ -5,7 +5,7 @@ export function quantile(sorted: ArrayLike<number>, share: number): number {
 }
 
 export function mean(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length
+  return sum(values) / values.length
 }
 
 export function median(values: readonly number[]): number {
@@ -17,4 +17,8 @@ export function median(values: readonly number[]): number {
 
 export function round(value: number, digits = 3): number {
   return Number(value.toFixed(digits))
+}
+
+export function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0)
 }
