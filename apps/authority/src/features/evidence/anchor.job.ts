@@ -17,14 +17,18 @@ const RETRY_SECONDS = 60
 export class AnchorWatch {
   #dueAt: Instant = 0n
   #running: Promise<void> | undefined
+  #isAskedAgain = false
 
   /** Not waited for by appends: whatever goes wrong here, the entry stands. */
   wake(office: Office): void {
     const { anchorIntervalSeconds: interval } = office.settings
-    if (interval === 0 || this.#running !== undefined || office.clock.now() < this.#dueAt) return
+    // An entry that came while the last anchor was made may not be under it.
+    this.#isAskedAgain = this.#running !== undefined
+    if (interval === 0 || this.#isAskedAgain || office.clock.now() < this.#dueAt) return
     if (!mayMakeSignatures(office) || !office.isServing()) return
     this.#running = this.#run(office, interval).finally(() => {
       this.#running = undefined
+      if (this.#isAskedAgain) this.wake(office)
     })
   }
 
@@ -50,7 +54,9 @@ export class AnchorWatch {
       }
       await withLease(office, 'evidence-anchor', LEASE_SECONDS, async (lease) => {
         const made = await makeAnchor(office, { job: 'evidence-anchor' }, lease)
-        if (made.status !== 'refused') this.#dueAt = office.clock.now() + seconds(interval)
+        if (made.status === 'refused') return
+        // An empty store has nothing to wait for: its first entry is anchored at once.
+        this.#dueAt = made.text === null ? 0n : office.clock.now() + seconds(interval)
       })
     } catch (error) {
       await this.#tell(office, error)
