@@ -24,6 +24,10 @@ import { disclosureArea } from './areas/disclosure.ts'
 import type { DisclosureArea } from './areas/disclosure.ts'
 import { enrollmentArea } from './areas/enrollment.ts'
 import type { EnrollmentArea } from './areas/enrollment.ts'
+import { evidenceLogArea } from './areas/evidence-log.ts'
+import type { EvidenceLogArea } from './areas/evidence-log.ts'
+import { evidenceArea } from './areas/evidence.ts'
+import type { EvidenceArea } from './areas/evidence.ts'
 import { healthArea } from './areas/health.ts'
 import type { HealthArea } from './areas/health.ts'
 import { operatorKeysArea } from './areas/operator-keys.ts'
@@ -83,6 +87,8 @@ export interface Client {
   readonly agreements: AgreementsArea
   readonly boundary: BoundaryArea
   readonly boundaryPolicies: BoundaryPoliciesArea
+  readonly evidence: EvidenceArea
+  readonly evidenceLog: EvidenceLogArea
   readonly disclosure: DisclosureArea
   readonly consensus: ConsensusArea
   readonly dataUsage: DataUsageArea
@@ -131,6 +137,8 @@ function toAreas(connection: Connection): Client {
     agreements: agreementsArea(connection),
     boundary: boundaryArea(connection),
     boundaryPolicies: boundaryPoliciesArea(connection),
+    evidence: evidenceArea(connection),
+    evidenceLog: evidenceLogArea(connection),
     disclosure: disclosureArea(connection),
     consensus: consensusArea(connection),
     dataUsage: dataUsageArea(connection),

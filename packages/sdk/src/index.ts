@@ -73,6 +73,18 @@ export type {
   Roster,
   RosterEntry,
 } from './areas/enrollment.ts'
+export type {
+  AnchorPage,
+  AnchorResult,
+  EvidenceArea,
+  EvidenceEvent,
+  EvidenceFilter,
+  EvidencePage,
+  ExecutorKey,
+  RecordedEvidence,
+  RetentionResult,
+} from './areas/evidence.ts'
+export type { EvidenceLogArea } from './areas/evidence-log.ts'
 export type { ClockReading, Health, HealthArea, Liveness, Readiness } from './areas/health.ts'
 export type { OperatorKeyForecast, OperatorKeyRevocation, OperatorKeysArea } from './areas/operator-keys.ts'
 export type { PageQuery, Paging } from './areas/page.ts'

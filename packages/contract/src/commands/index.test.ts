@@ -88,6 +88,17 @@ const PATHS = [
   'cert verify',
   'cert issue',
   'canonical',
+  'evidence status',
+  'evidence search',
+  'evidence export',
+  'evidence verify',
+  'evidence prove',
+  'evidence witness',
+  'evidence anchor',
+  'evidence retain',
+  'executor-key register',
+  'executor-key retire',
+  'executor-key list',
   'completion',
 ]
 
@@ -161,6 +172,16 @@ describe('commands', () => {
       'consensus assemble',
       'data-usage policy',
       'data-usage intent',
+      // Reading the store is an operator's matter, too: it names members.
+      'evidence status',
+      'evidence search',
+      'evidence export',
+      'evidence prove',
+      'evidence anchor',
+      'evidence retain',
+      'executor-key register',
+      'executor-key retire',
+      'executor-key list',
     ])
     expect(named('authority start')?.needs).toBe('authority-host')
   })

@@ -10,6 +10,7 @@ import { consensusCommands } from './consensus.ts'
 import { dataUsageCommands } from './data-usage.ts'
 import { disclosureCommands } from './disclosure.ts'
 import { enrollmentCommands } from './enrollment.ts'
+import { evidenceCommands } from './evidence.ts'
 import { federationCommands } from './federation.ts'
 import { gatewayCommands } from './gateway.ts'
 import { genesisCommands } from './genesis.ts'
@@ -45,5 +46,6 @@ export const COMMANDS: readonly Command[] = [
   ...dataUsageCommands,
   ...verifyCommands,
   ...gatewayCommands,
+  ...evidenceCommands,
   ...completionCommands,
 ]

@@ -15,6 +15,12 @@ export function digestOf(value: JsonValue): string {
   return sha256Hex(canonicalBytes(value))
 }
 
+/** The bytes of lowercase hex digits, or undefined. */
+export function fromHex(text: string): Uint8Array | undefined {
+  if (!/^(?:[0-9a-f]{2})*$/.test(text)) return undefined
+  return Uint8Array.from({ length: text.length / 2 }, (_, at) => Number.parseInt(text.slice(at * 2, at * 2 + 2), 16))
+}
+
 export function toHex(bytes: Uint8Array): string {
   let out = ''
   for (const byte of bytes) out += byte.toString(16).padStart(2, '0')

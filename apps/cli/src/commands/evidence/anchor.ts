@@ -1,0 +1,42 @@
+import { mkdir } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { asJson, writeJson } from '@chancery/protocol'
+import { connectAsOperator } from '../../connection.ts'
+import type { Connection } from '../../connection.ts'
+import type { CommandContext, Result } from '../../context.ts'
+import { FOR_ALL, replaceFile, toFailure, typed } from '../../files.ts'
+import type { Arguments, Options } from '../../options.ts'
+
+/** evidence anchor */
+export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+  const connection = await connectAsOperator(context, options)
+  const { anchor, status } = await connection.ask((client) => client.evidence.anchor())
+  const given = options.text('save')
+  const folder = given === undefined ? undefined : resolve(context.cwd, given)
+  const saved = folder === undefined ? 0 : await saveAnchors(connection, folder)
+  const kept =
+    folder === undefined ? '' : `\n${saved} anchors saved in ${typed(context.cwd, folder)}. Keep a copy elsewhere.`
+  const data = { anchor: anchor === null ? null : asJson(anchor), status, saved }
+  if (anchor === null) return { data, text: 'The store is empty; there is nothing to anchor.' }
+  const word = status === 'anchored' ? context.style.good('Anchored') : 'Anchored already'
+  return { data, text: `${word} through entry ${anchor.store_sequence} (anchor ${anchor.anchor_sequence}).${kept}` }
+}
+
+/** One file each, under the name of its place: a later run only adds. */
+async function saveAnchors(connection: Connection, folder: string): Promise<number> {
+  await mkdir(folder, { recursive: true }).catch((error: unknown) => {
+    throw toFailure(error, folder, 'made')
+  })
+  let count = 0
+  for (let after: number | null = 0; after !== null;) {
+    const from: number = after
+    const page = await connection.ask((client) => client.evidence.anchors({ after_anchor: from, limit: 1000 }))
+    for (const anchor of page.anchors) {
+      const name = `anchor-${String(anchor.anchor_sequence).padStart(8, '0')}.json`
+      await replaceFile(join(folder, name), `${writeJson(asJson(anchor))}\n`, FOR_ALL)
+      count += 1
+    }
+    after = page.next_after_anchor
+  }
+  return count
+}

@@ -1,0 +1,115 @@
+import { readdir } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import {
+  FormError,
+  isJsonObject,
+  readReceived,
+  readTrustedPublicKey,
+  retentionCheckpointForm,
+  shape,
+  storeAnchorForm,
+} from '@chancery/protocol'
+import type { JsonValue, RetentionCheckpoint, StoreAnchor, StoreKeys } from '@chancery/protocol'
+import { findConfig } from '../../connection.ts'
+import type { CommandContext } from '../../context.ts'
+import { Failure, misuse } from '../../failure.ts'
+import { toFailure } from '../../files.ts'
+import { loadVerifiedGenesis } from '../../genesis-file.ts'
+import { loadJsonObject, loadRecord } from '../../json-file.ts'
+import { loadPublicKey } from '../../keys.ts'
+import type { Options } from '../../options.ts'
+
+/** Whose store it is; everything else an auditor checks hangs on it. */
+export interface Trust {
+  readonly key: string
+  readonly network: string
+}
+
+/** Given by hand, or the pinned genesis block. Never asked from the authority that is being audited. */
+export async function loadTrust(context: CommandContext, options: Options): Promise<Trust> {
+  const [key, network] = [options.text('authority-key'), options.text('network')]
+  if (key !== undefined && network !== undefined)
+    return { key: await loadPublicKey(context.cwd, '--authority-key', key), network }
+  const { paths } = await findConfig(context, options)
+  if (paths.genesis === undefined)
+    throw misuse(
+      'Nobody says whose store this is.',
+      'Give --authority-key and --network, or a configuration with paths.genesis.',
+    )
+  const { network_name, network_authority } = await loadVerifiedGenesis(paths.genesis)
+  const given = key === undefined ? undefined : await loadPublicKey(context.cwd, '--authority-key', key)
+  return { key: given ?? network_authority.public_key, network: network ?? network_name }
+}
+
+export async function loadBoundary(
+  { cwd }: CommandContext,
+  options: Options,
+): Promise<RetentionCheckpoint | undefined> {
+  const file = options.text('checkpoint')
+  if (file === undefined) return undefined
+  return loadRecord(cwd, file, {
+    name: 'a retention checkpoint',
+    member: 'checkpoint',
+    read: (value) => readReceived(retentionCheckpointForm, value).record,
+  })
+}
+
+/** Every .json file of a folder: an anchor, an answer that holds one, or a page of them. Each sequence once. */
+export async function loadAnchors({ cwd }: CommandContext, options: Options): Promise<readonly StoreAnchor[]> {
+  const given = options.text('anchors')
+  if (given === undefined) return []
+  const folder = resolve(cwd, given)
+  const names = await readdir(folder).catch((error: unknown) => {
+    throw toFailure(error, folder, 'read')
+  })
+  const found = new Map<number, StoreAnchor>()
+  for (const name of names.filter((each) => each.endsWith('.json')).sort()) {
+    const file = join(folder, name)
+    const value = await loadJsonObject(cwd, file)
+    const page = Array.isArray(value['anchors']) ? (value['anchors'] as readonly JsonValue[]) : undefined
+    for (const each of page ?? [isJsonObject(value['anchor']) ? value['anchor'] : value]) {
+      const anchor = readAnchorFrom(file, each)
+      found.set(anchor.anchor_sequence, anchor)
+    }
+  }
+  return [...found.values()].sort((a, b) => a.anchor_sequence - b.anchor_sequence)
+}
+
+function readAnchorFrom(file: string, value: JsonValue): StoreAnchor {
+  try {
+    return readReceived(storeAnchorForm, value).record
+  } catch (error) {
+    if (!(error instanceof FormError)) throw error
+    throw new Failure(
+      { code: 'invalid_record', message: `${file} is not an anchor: ${error.message}.` },
+      { cause: error },
+    )
+  }
+}
+
+const readKeys = shape.arrayOf(
+  (value, field) => {
+    const key = shape.object(value, field)
+    const [key_id, public_key, executor] = ['key_id', 'public_key', 'executor_sovereign_id'].map((name) =>
+      shape.string(key[name] ?? null, `${field}.${name}`),
+    ) as [string, string, string]
+    if (readTrustedPublicKey(public_key) === undefined) throw new FormError(`${field}.public_key`, 'is no public key')
+    return { key_id, public_key, executor_sovereign_id: executor }
+  },
+  { max: 1_000_000 },
+)
+
+/** Without a file nobody is known, and every execution fails: silence is no proof. */
+export async function loadExecutorKeys({ cwd }: CommandContext, options: Options): Promise<StoreKeys['executor']> {
+  const file = options.text('executor-keys')
+  if (file === undefined) return () => undefined
+  const value = await loadJsonObject(cwd, file)
+  try {
+    const keys = new Map(readKeys(value['executor_keys'] ?? null, 'executor_keys').map((key) => [key.key_id, key]))
+    return (key_id) => keys.get(key_id)
+  } catch (error) {
+    if (!(error instanceof FormError)) throw error
+    const hint = 'Make the file with: chancery executor-key list --json'
+    throw new Failure({ code: 'invalid_record', message: `${file}: ${error.message}.`, hint }, { cause: error })
+  }
+}

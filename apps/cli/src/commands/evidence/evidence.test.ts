@@ -1,0 +1,268 @@
+import { readFile, readdir, writeFile } from 'node:fs/promises'
+import {
+  cosignedAt,
+  executionEvidenceForm,
+  fromBase64,
+  hashLeaf,
+  openCheckpoint,
+  readNote,
+  signForm,
+  verifyInclusion,
+  writePrivateKeyFile,
+  writePublicKeyFile,
+} from '@chancery/protocol'
+import type { BoundaryDecision, ExecutionEvidence } from '@chancery/protocol'
+import { accepted, testSeed, testSigner } from '@chancery/testkit'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openNetwork } from '../../real-authority.suite.ts'
+import type { RealNetwork } from '../../real-authority.suite.ts'
+
+const SETTINGS = { EVIDENCE_STORE: 'on', NA_ANCHOR_INTERVAL_SECONDS: '0' }
+let network = undefined as unknown as RealNetwork
+beforeAll(async () => {
+  network = await openNetwork(SETTINGS)
+  const executor = await testSigner('rotator-1')
+  await writeFile(network.world.path('rotator.pub'), writePublicKeyFile(executor.publicKey, 'rotator-1'))
+  await writeFile(network.world.path('witness.key'), writePrivateKeyFile(testSeed('witness'), 'witness.example'), {
+    mode: 0o600,
+  })
+  const line = 'executor-key register rotator-1 --public-key rotator.pub --executor rotator'
+  await succeed(line)
+  await execute(network, await decide(network))
+  await decide(network)
+  await network.na.office.evidence.growLog(network.na.office)
+})
+afterAll(() => network.close())
+
+/** A decision of the authority about a member who may rotate secrets. */
+async function decide({ na }: RealNetwork): Promise<BoundaryDecision> {
+  const request = { subject_id: 'vendor-1', roles: ['role:client'], claims: { capabilities: ['secret.rotate'] } }
+  const { attestation_id } = accepted(await na.as('privileged')('POST', '/admin/attestations', request), 201)
+  const asked = { attestation_id: attestation_id ?? null, requested_capability: 'secret.rotate' }
+  const answer = accepted(await na.as('standard')('POST', '/admin/boundary/evaluate', asked), 201)
+  return answer['decision'] as unknown as BoundaryDecision
+}
+
+async function execute({ na }: RealNetwork, decision: BoundaryDecision): Promise<ExecutionEvidence> {
+  const draft: ExecutionEvidence = {
+    evidence_id: `evidence-of-${decision.decision_id}`,
+    sequence_no: 1,
+    decision_id: decision.decision_id,
+    context_id: decision.context_id,
+    agreement_id: decision.agreement_id,
+    executor_sovereign_id: 'rotator',
+    executed_capability: 'secret.rotate',
+    execution_parameters: { secret_version: '7' },
+    executed_at: decision.decision_made_at,
+    outcome: 'success',
+    outcome_detail: null,
+    prev_evidence_digest: null,
+    resource_id: 'kv/api',
+    resource_action: 'rotate',
+    resource_sequence: 1,
+    signature: null,
+  }
+  const evidence = await signForm(executionEvidenceForm, draft, await testSigner('rotator-1'))
+  accepted(await na.request('POST', '/evidence/execution', { body: { evidence } }), 201)
+  return evidence
+}
+
+/** Runs a command that must succeed; gives what it printed. */
+async function succeed(line: string): Promise<string> {
+  const { code, stdout, stderr } = await network.asOperator(line)
+  if (code !== 0) throw new Error(stderr)
+  return stdout
+}
+
+const file = (name: string): Promise<string> => readFile(network.world.path(name), 'utf8')
+
+describe('evidence status and search', () => {
+  it('show what is stored', async () => {
+    const status = await network.asOperator('evidence status')
+    expect(status.code).toBe(0)
+    expect(status.stdout).toMatch(/entries +5/)
+    const found = await network.asOperator('evidence search --resource kv/api')
+    expect(found.stdout).toMatch(/3 .* execution .* success .* vendor-1 .* secret.rotate .* kv\/api/)
+    expect((await network.asOperator('evidence search --vendor nobody')).stdout).toContain('Nothing found.')
+    const page = await network.asOperator('evidence search --limit 2')
+    expect(page.stdout).toContain('More: add --after 2')
+  })
+})
+
+describe('evidence export and verify', () => {
+  let anchored = ''
+  let exported = ''
+  beforeAll(async () => {
+    anchored = await succeed('evidence anchor --save anchors')
+    exported = await succeed('evidence export --out all.jsonl')
+    const keys = await network.asOperator('executor-key list --json')
+    await writeFile(network.world.path('keys.json'), keys.stdout)
+  })
+
+  const FLAGS = '--config operator.toml --anchors anchors --executor-keys keys.json'
+
+  it('verify without the authority', async () => {
+    expect(anchored).toContain('Anchored through entry 5 (anchor 1).')
+    expect(exported).toContain('Exported 5 entries to ./all.jsonl.')
+    expect(await readdir(network.world.path('anchors'))).toEqual(['anchor-00000001.json'])
+    const { code, stdout } = await network.run(`evidence verify all.jsonl ${FLAGS} --url http://127.0.0.1:9`)
+    expect(stdout).toContain('Verified: all.jsonl holds 5 entries, 2 decisions, 1 executions, and every one is sound.')
+    expect(code).toBe(0)
+  })
+
+  it('take keys by hand, and know nobody without them', async () => {
+    const key = network.genesis.network_authority.public_key
+    const line = `evidence verify all.jsonl --authority-key ${key} --network TEST-NET`
+    const stranger = await network.run(line)
+    expect(stranger.stdout).toContain('the first problem is at entry 3 (invalid_signature)')
+    expect((await network.run(`${line} --executor-keys keys.json`)).code).toBe(0)
+    expect((await network.run('evidence verify all.jsonl')).stderr).toContain('Nobody says whose store this is.')
+  })
+
+  it.each<[string, (lines: readonly string[]) => readonly string[], string]>([
+    [
+      'a changed parameter',
+      (lines) => lines.map((line) => line.replace('"secret_version":"7"', '"secret_version":"8"')),
+      'entry 3 (payload_digest_mismatch)',
+    ],
+    [
+      'a changed envelope',
+      (lines) => lines.map((line) => line.replace('"vendor_id":"vendor-1"', '"vendor_id":"vendor-2"')),
+      'entry 1 (entry_digest_mismatch)',
+    ],
+    [
+      'another spelling',
+      (lines) => lines.map((line, at) => (at === 1 ? ` ${line}` : line)),
+      'entry 2 (entry_digest_mismatch)',
+    ],
+    ['a missing entry', (lines) => lines.filter((_, at) => at !== 2), 'entry 4 (store_sequence_gap)'],
+    [
+      'two entries exchanged',
+      ([a = '', b = '', c = '', ...rest]) => [a, c, b, ...rest],
+      'entry 3 (store_sequence_gap)',
+    ],
+    ['a missing beginning', (lines) => lines.slice(1), 'entry 2 (store_sequence_gap)'],
+    ['a missing end', (lines) => lines.slice(0, 4), 'entry 5 (export_ends_before_anchor)'],
+    ['no line at all', () => ['gone'], 'entry 1 (entry_digest_mismatch)'],
+  ])('name the first bad entry: %s', async (_name, edit, place) => {
+    const lines = (await file('all.jsonl')).split('\n').slice(0, -1)
+    await writeFile(network.world.path('forged.jsonl'), `${edit(lines).join('\n')}\n`)
+    const { code, stdout } = await network.run(`evidence verify forged.jsonl ${FLAGS}`)
+    expect(stdout).toContain(`the first problem is at ${place}`)
+    expect(code).toBe(1)
+  })
+
+  it('begin behind a retention checkpoint', async () => {
+    const old = await openNetwork(SETTINGS)
+    try {
+      await decide(old)
+      old.clock.advance(3 * 86_400)
+      await decide(old)
+      const asked = await old.asOperator('evidence retain --older-than-days 1')
+      expect([asked.code, asked.stderr]).toEqual([2, expect.stringContaining('Add --yes')])
+      const done = await old.asOperator('evidence retain --older-than-days 1 --yes --out boundary.json')
+      expect(done.stdout).toContain('Removed 2 entries, through 2.')
+      await old.asOperator('evidence export --out rest.jsonl')
+      const verified = await old.asOperator('evidence verify rest.jsonl --checkpoint boundary.json')
+      expect(verified.stdout).toContain('3 entries')
+      expect(verified.code).toBe(0)
+      expect((await old.asOperator('evidence retain --older-than-days 1 --yes')).stdout).toContain(
+        'Nothing was old enough',
+      )
+    } finally {
+      await old.close()
+    }
+  })
+})
+
+describe('evidence prove', () => {
+  it('gives a proof that verifies by itself', async () => {
+    const { code, stdout } = await network.asOperator('evidence prove 3 --out proof.json')
+    expect([code, stdout]).toEqual([0, expect.stringContaining('Proved: entry 3 is in the log of 5 entries.')])
+    const proof = JSON.parse(await file('proof.json')) as {
+      origin: string
+      entry_digest: string
+      proof: string[]
+      checkpoint: string
+    }
+    const opened = await openCheckpoint(proof.checkpoint, proof.origin, network.genesis.network_authority.public_key)
+    expect(
+      verifyInclusion({
+        index: 2,
+        size: opened?.size ?? 0,
+        leafHash: hashLeaf(Buffer.from(proof.entry_digest, 'hex')),
+        root: opened?.root ?? new Uint8Array(),
+        proof: proof.proof.map((hash) => fromBase64(hash) ?? new Uint8Array()),
+      }),
+    ).toBe(true)
+  })
+
+  it('does not prove what is not there', async () => {
+    const wrong = await network.asOperator(`evidence prove 3 --digest ${'0'.repeat(64)}`)
+    expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining('does not hold this entry at place 3')])
+    expect((await network.asOperator(`evidence prove 99 --digest ${'0'.repeat(64)}`)).stderr).toContain(
+      'is not covered yet',
+    )
+    expect((await network.asOperator('evidence prove 99')).stderr).toContain('holds no entry 99')
+    expect((await network.asOperator('evidence prove 0')).code).toBe(2)
+  })
+})
+
+describe('evidence witness', () => {
+  const line = 'evidence witness --state seen.log --key witness.key --out cosigned.txt'
+
+  it('keeps what it saw, follows the log and cosigns', async () => {
+    expect((await network.asOperator(line)).stdout).toContain('has 5 entries, first seen. Kept and cosigned.')
+    await decide(network)
+    await network.na.office.evidence.growLog(network.na.office)
+    expect((await network.asOperator(line)).stdout).toContain('has 7 entries, grown from 5.')
+    const witness = await testSigner('witness.example', 'witness')
+    const note = readNote(await file('cosigned.txt'))
+    if (note === undefined) throw new Error('a note')
+    expect(await cosignedAt(note, 'witness.example', witness.publicKey)).toBe(1_893_553_200)
+  })
+
+  it('shouts when history was rewritten, keeps both notes and does not cosign', async () => {
+    // The same authority, by name and key, with another past.
+    const other = await openNetwork(SETTINGS)
+    try {
+      for (let count = 0; count < 5; count += 1) await decide(other)
+      await other.na.office.evidence.growLog(other.na.office)
+      const before = [await file('seen.log'), await file('cosigned.txt')]
+      const caught = await network.asOperator(`${line} --url ${other.na.url}`)
+      expect(caught.code).toBe(1)
+      expect(caught.stderr).toContain('THE LOG WAS REWRITTEN')
+      expect([await file('seen.log'), await file('cosigned.txt')]).toEqual(before)
+      expect(await file('seen.log.fork-10')).toContain('\n10\n')
+    } finally {
+      await other.close()
+    }
+  })
+
+  it('refuses a log that shrank, and a state it cannot read', async () => {
+    const small = await openNetwork(SETTINGS)
+    try {
+      await decide(small)
+      await small.na.office.evidence.growLog(small.na.office)
+      const caught = await network.asOperator(`${line} --url ${small.na.url}`)
+      expect(caught.stderr).toContain('THE LOG WAS REWRITTEN')
+      await writeFile(network.world.path('broken.log'), '{}')
+      const broken = await network.asOperator('evidence witness --state broken.log')
+      expect(broken.stderr).toContain('is not the state of a witness')
+    } finally {
+      await small.close()
+    }
+  })
+})
+
+describe('executor-key', () => {
+  it('retires after a yes', async () => {
+    const key = (await testSigner('short')).publicKey
+    await network.asOperator(`executor-key register short --public-key ${key} --executor robot`)
+    expect((await network.asOperator('executor-key retire short')).code).toBe(2)
+    expect((await network.asOperator('executor-key retire short --yes')).stdout).toContain('Retired short.')
+    expect((await network.asOperator('executor-key list')).stdout).toMatch(/short +robot/)
+    const again = await network.asOperator('executor-key retire short --yes')
+    expect(again.stderr).toContain('executor_key_retired')
+  })
+})

@@ -1,0 +1,14 @@
+import { connectAsOperator } from '../../connection.ts'
+import type { CommandContext, Result } from '../../context.ts'
+import type { Arguments, Options } from '../../options.ts'
+import { table } from '../../output/table.ts'
+
+/** executor-key list: with --json in the form that evidence verify reads. */
+export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+  const connection = await connectAsOperator(context, options)
+  const keys = await connection.ask((client) => client.evidence.executorKeys())
+  const data = { executor_keys: keys.map((key) => ({ ...key })) }
+  if (keys.length === 0) return { data, text: 'No executor key.' }
+  const rows = keys.map((key) => [key.key_id, key.executor_sovereign_id, key.registered_at, key.retired_at ?? '-'])
+  return { data, text: table(['KEY', 'EXECUTOR', 'REGISTERED', 'RETIRED'], rows, context.style) }
+}

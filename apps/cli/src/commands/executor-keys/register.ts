@@ -1,0 +1,18 @@
+import { connectAsOperator } from '../../connection.ts'
+import type { CommandContext, Result } from '../../context.ts'
+import { loadPublicKey } from '../../keys.ts'
+import type { Arguments, Options } from '../../options.ts'
+import { visible } from '../../output/visible.ts'
+
+/** executor-key register */
+export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+  const key = {
+    key_id: args.required('id'),
+    public_key: await loadPublicKey(context.cwd, '--public-key', options.required('public-key')),
+    executor_sovereign_id: options.required('executor'),
+  }
+  const connection = await connectAsOperator(context, options)
+  const done = await connection.ask((client) => client.evidence.registerKey(key))
+  const text = `${context.style.good('Registered')} ${visible(done.key_id)} for ${visible(done.executor_sovereign_id)}.`
+  return { data: { ...done }, text }
+}

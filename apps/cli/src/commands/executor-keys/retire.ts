@@ -1,0 +1,21 @@
+import { requireConsent } from '../../confirm.ts'
+import { connectAsOperator } from '../../connection.ts'
+import type { CommandContext, Result } from '../../context.ts'
+import type { Arguments, Options } from '../../options.ts'
+import { visible } from '../../output/visible.ts'
+
+/** executor-key retire: final, so it asks first. */
+export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+  const id = args.required('id')
+  const connection = await connectAsOperator(context, options)
+  await requireConsent(
+    context,
+    options,
+    `Retire executor key ${visible(id)} at ${connection.url}? This cannot be undone.`,
+  )
+  const done = await connection.ask((client) => client.evidence.retireKey(id))
+  return {
+    data: { ...done },
+    text: `${context.style.good('Retired')} ${visible(done.key_id)}. What it signed stays verifiable.`,
+  }
+}
