@@ -1,0 +1,126 @@
+import { createHash } from 'node:crypto'
+import { DAY, writeInstant } from '@chancery/protocol'
+import {
+  ManualClock,
+  TestCa,
+  startTestGateway,
+  testClient,
+  testIssuer,
+  testList,
+  testNetwork,
+  testPolicy,
+} from '@chancery/testkit'
+import type { TestGateway } from '@chancery/testkit'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { expectRefusal, startWorld } from '../test-world.suite.ts'
+
+const NEXT_TOKEN = 'n'.repeat(40)
+const digest = (token: string): string => createHash('sha256').update(token).digest('hex')
+
+describe('bearer credentials', () => {
+  const clock = new ManualClock('2026-03-02T12:00:00Z')
+  const ending = testClient('ending', ['agency'], { expires_at: writeInstant(clock.now() + DAY) })
+  const early = testClient('early', ['agency'], { not_before: writeInstant(clock.now() + DAY) })
+  const rotating = testClient('rotating', ['agency'], { next_token_sha256: digest(NEXT_TOKEN) })
+  const short = testClient('short', ['agency'], { token_sha256: digest('x'.repeat(31)) })
+  let gateway: TestGateway
+  beforeAll(async () => {
+    const by = await testIssuer('agency')
+    const network = testNetwork(by, await testList(by, clock.now(), { lasts: 3n * DAY }))
+    gateway = await startTestGateway({
+      policy: testPolicy({ agency: network }, [ending, early, rotating, short]),
+      clock,
+    })
+  })
+  afterAll(() => gateway.stop())
+  const knock = (token?: string) => gateway.request('GET', '/v1/networks', token === undefined ? {} : { token })
+
+  it('401: one text for missing, wrong and expired', async () => {
+    const answers = [await knock(), await knock('y'.repeat(40)), await knock(early.token), await knock('x'.repeat(31))]
+    const reasons = ['credential_missing', 'credential_invalid', 'credential_expired', 'credential_invalid']
+    for (const [index, answer] of answers.entries()) expectRefusal(answer, 401, 'unauthorized', reasons[index] ?? '')
+    expect(new Set(answers.map(({ body }) => body['error'])).size).toBe(1)
+    expect(answers[0]?.headers['www-authenticate']).toBe('Bearer')
+  })
+
+  it('a digest, a second part and other schemes are no credentials', async () => {
+    for (const authorization of [
+      `Bearer ${digest(ending.token)}`,
+      `Bearer ${ending.token} x`,
+      `Basic ${ending.token}`,
+      ending.token,
+    ]) {
+      const answer = await gateway.request('GET', '/v1/networks', { headers: { authorization } })
+      expectRefusal(answer, 401, 'unauthorized', 'credential_invalid')
+    }
+  })
+
+  it('both tokens of a rotation are the same client; promotion ends the old one', async () => {
+    expect((await knock(rotating.token)).body['client_id']).toBe('rotating')
+    expect((await knock(NEXT_TOKEN)).body['client_id']).toBe('rotating')
+  })
+
+  it('ends on time without a restart', async () => {
+    expect((await knock(ending.token)).status).toBe(200)
+    clock.advance(86_400)
+    expectRefusal(await knock(ending.token), 401, 'unauthorized', 'credential_expired')
+  })
+})
+
+describe('failed authentications', () => {
+  it('are throttled per address; a good credential never is, and forwarding headers change nothing', async () => {
+    const world = await startWorld({ settings: { GATEWAY_AUTH_FAILURES_PER_MINUTE: '3' } })
+    try {
+      const fail = (from: string, headers = {}) =>
+        world.gateway.request('GET', '/v1/networks', { token: 'z'.repeat(40), from, headers })
+      const statuses = []
+      for (let n = 0; n < 5; n += 1) statuses.push((await fail('127.0.0.2')).status)
+      expect(statuses).toEqual([401, 401, 401, 429, 429])
+      expectRefusal(await fail('127.0.0.2', { 'x-forwarded-for': '10.1.2.3' }), 429, 'rate_limited', 'auth_throttled')
+      expect((await fail('127.0.0.3')).status).toBe(401)
+      const good = await world.gateway.request('GET', '/v1/networks', { token: world.caller.token, from: '127.0.0.2' })
+      expect(good.status).toBe(200)
+    } finally {
+      await world.gateway.stop()
+    }
+  })
+})
+
+describe('mutual TLS', () => {
+  it('is one more gate: a certificate of ours, a credential, and the one bound to the other', async () => {
+    const ca = new TestCa()
+    const [server, client, second] = [ca.issue('gateway'), ca.issue('caller'), ca.issue('second')]
+    const foreign = new TestCa('another').issue('caller')
+    const world = await startWorld({
+      client: { client_cert_sha256: [client.sha256] },
+      files: { 'cert.pem': server.cert, 'key.pem': server.key, 'ca.pem': ca.cert },
+      settings: {
+        GATEWAY_TLS_CERT_FILE: '{home}/cert.pem',
+        GATEWAY_TLS_KEY_FILE: '{home}/key.pem',
+        GATEWAY_TLS_CLIENT_CA_FILE: '{home}/ca.pem',
+      },
+    })
+    try {
+      const ask = (tls: { cert?: string; key?: string }, token?: string) =>
+        world.gateway.request('GET', '/v1/networks', {
+          tls: { ca: ca.cert, ...tls },
+          ...(token === undefined ? {} : { token }),
+        })
+      expect((await ask({ cert: client.cert, key: client.key }, world.caller.token)).status).toBe(200)
+      expectRefusal(await ask({ cert: client.cert, key: client.key }), 401, 'unauthorized', 'credential_missing')
+      expectRefusal(
+        await ask({ cert: second.cert, key: second.key }, world.caller.token),
+        403,
+        'forbidden',
+        'client_certificate',
+      )
+      await expect(ask({}, world.caller.token)).rejects.toThrow(/socket|certificate|ECONNRESET/i)
+      await expect(ask({ cert: foreign.cert, key: foreign.key }, world.caller.token)).rejects.toThrow(
+        /socket|certificate|ECONNRESET/i,
+      )
+    } finally {
+      await world.gateway.stop()
+      ca.remove()
+    }
+  })
+})

@@ -1,0 +1,174 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { createServer } from 'node:https'
+import type { Server } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { exportJWK, generateKeyPair } from 'jose'
+// @ts-expect-error -- the package carries no types, and the test needs one constructor of it
+import { Provider as UntypedProvider } from 'oidc-provider'
+import { TestCa, startTestGateway, testClient, testIssuer, testList, testNetwork, testPolicy } from '@chancery/testkit'
+import type { TestGateway } from '@chancery/testkit'
+import { systemClock } from '@chancery/service-kit'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { expectRefusal } from '../test-world.suite.ts'
+
+type Callback = (request: IncomingMessage, response: ServerResponse) => Promise<void>
+const Provider = UntypedProvider as new (issuer: string, options: object) => { callback(): Callback }
+
+/** A certified provider behind TLS, trusted through GATEWAY_CA_FILE: a counterpart we did not write. */
+const AUDIENCE = 'urn:chancery:gateway'
+const SECRET = 's'.repeat(40)
+const ca = new TestCa()
+let server: Server
+let issuer: string
+let gateway: TestGateway
+let fetches = 0
+
+beforeAll(async () => {
+  const leaf = ca.issue('provider')
+  server = createServer({ cert: leaf.cert, key: leaf.key })
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+  issuer = `https://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const { privateKey } = await generateKeyPair('EdDSA', { crv: 'Ed25519', extractable: true })
+  const key = { ...(await exportJWK(privateKey)), kid: 'ed1', use: 'sig', alg: 'EdDSA' }
+  const provider = new Provider(issuer, {
+    jwks: { keys: [key] },
+    clients: ['bound', 'unbound'].map((client_id) => ({
+      client_id,
+      client_secret: SECRET,
+      id_token_signed_response_alg: 'EdDSA',
+      grant_types: ['client_credentials'],
+      redirect_uris: [],
+      response_types: [],
+    })),
+    extraTokenClaims: () => ({ team: 'blue' }),
+    features: {
+      clientCredentials: { enabled: true },
+      devInteractions: { enabled: false },
+      resourceIndicators: {
+        enabled: true,
+        defaultResource: () => AUDIENCE,
+        getResourceServerInfo: () => ({
+          scope: 'verify',
+          audience: AUDIENCE,
+          accessTokenTTL: 300,
+          accessTokenFormat: 'jwt' as const,
+          jwt: { sign: { alg: 'EdDSA' as const } },
+        }),
+      },
+    },
+  })
+  const answer = provider.callback()
+  server.on('request', (request, response) => {
+    if (request.url === '/jwks') fetches += 1
+    void answer(request, response)
+  })
+  gateway = await startOidcGateway({ team: 'blue' })
+})
+afterAll(async () => {
+  await gateway.stop()
+  server.closeAllConnections()
+  await new Promise((done) => server.close(done))
+  ca.remove()
+})
+
+async function startOidcGateway(required_claims: Record<string, string>): Promise<TestGateway> {
+  const by = await testIssuer('agency')
+  const { token_sha256: _none, ...entry } = testClient('svc', ['agency']).entry
+  const policy = testPolicy({ agency: testNetwork(by, await testList(by, systemClock.now())) }, [{ token: '', entry }])
+  const oidc = {
+    issuer,
+    audience: AUDIENCE,
+    jwks_url: `${issuer}/jwks`,
+    bindings: [{ subject: 'bound', client_id: 'svc', required_claims }],
+  }
+  const files = { 'oidc.json': JSON.stringify(oidc), 'roots.pem': ca.cert }
+  const settings = { GATEWAY_OIDC_FILE: '{home}/oidc.json', GATEWAY_CA_FILE: '{home}/roots.pem' }
+  return startTestGateway({ policy, files, settings })
+}
+
+async function mint(client: string): Promise<string> {
+  const { request } = await import('node:https')
+  const body = new URLSearchParams({
+    grant_type: 'client_credentials',
+    client_id: client,
+    client_secret: SECRET,
+    scope: 'verify',
+  }).toString()
+  return new Promise((resolve, reject) => {
+    const sent = request(
+      `${issuer}/token`,
+      { method: 'POST', ca: ca.cert, headers: { 'content-type': 'application/x-www-form-urlencoded' } },
+      (answer) => {
+        let text = ''
+        answer.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
+        answer.on('end', () => {
+          resolve((JSON.parse(text) as { access_token: string }).access_token)
+        })
+      },
+    )
+    sent.on('error', reject)
+    sent.end(body)
+  })
+}
+
+async function untilFetched(): Promise<void> {
+  while (fetches === 0) await new Promise((done) => setTimeout(done, 20))
+  await new Promise((done) => setTimeout(done, 100))
+}
+
+describe('tokens of a real provider', () => {
+  it('200: a bound subject acts as its client', async () => {
+    await untilFetched()
+    const { status, body } = await gateway.request('GET', '/v1/networks', { token: await mint('bound') })
+    expect([status, body['client_id']]).toEqual([200, 'svc'])
+  })
+
+  it('401: an unbound subject, a changed token, a foreign key id', async () => {
+    const token = await mint('bound')
+    const [head = '', claims = '', signature = ''] = token.split('.')
+    const forged = Buffer.from(
+      JSON.stringify({
+        ...(JSON.parse(Buffer.from(claims, 'base64url').toString()) as object),
+        sub: 'bound',
+        aud: 'x',
+      }),
+    )
+    const foreign = Buffer.from(JSON.stringify({ alg: 'EdDSA', kid: 'other' })).toString('base64url')
+    for (const bad of [
+      await mint('unbound'),
+      `${head}.${forged.toString('base64url')}.${signature}`,
+      `${foreign}.${claims}.${signature}`,
+      `${head}.${claims}.`,
+    ]) {
+      expectRefusal(
+        await gateway.request('GET', '/v1/networks', { token: bad }),
+        401,
+        'unauthorized',
+        'credential_invalid',
+      )
+    }
+  })
+
+  it('401: a missing required claim', async () => {
+    const strict = await startOidcGateway({ team: 'blue', env: 'prod' })
+    try {
+      await new Promise((done) => setTimeout(done, 400))
+      const answer = await strict.request('GET', '/v1/networks', { token: await mint('bound') })
+      expectRefusal(answer, 401, 'unauthorized', 'credential_invalid')
+    } finally {
+      await strict.stop()
+    }
+  })
+
+  it('made-up key ids cause no flood of fetches', async () => {
+    const before = fetches
+    const claims = (await mint('bound')).split('.').slice(1).join('.')
+    const tokens = Array.from(
+      { length: 40 },
+      (_, n) => `${Buffer.from(JSON.stringify({ alg: 'EdDSA', kid: `bogus-${n}` })).toString('base64url')}.${claims}`,
+    )
+    const answers = await Promise.all(tokens.map((token) => gateway.request('GET', '/v1/networks', { token })))
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([401]))
+    expect(fetches - before).toBeLessThanOrEqual(1)
+  })
+})

@@ -1,0 +1,96 @@
+import { randomUUID } from 'node:crypto'
+import { silentLog } from '@chancery/service-kit'
+import { ManualClock } from '@chancery/testkit'
+import { Redis } from 'ioredis'
+import { afterAll, describe, expect, it } from 'vitest'
+import { LocalQuota } from './local-quota.ts'
+import { QuotaUnavailable } from './quota.ts'
+import type { Quota, QuotaClaim } from './quota.ts'
+import { RedisQuota, quotaKey } from './redis-quota.ts'
+
+const URL = 'redis://127.0.0.1:6379'
+const namespace = `test-${randomUUID()}`
+const redis = new Redis(URL)
+const opened: Quota[] = []
+afterAll(async () => {
+  for (const quota of opened) await quota.close()
+  redis.disconnect()
+})
+
+function claim(clientId: string, limit: number, cost = 1, kind: QuotaClaim['kind'] = 'requests'): QuotaClaim {
+  return { clientId, kind, limit, cost }
+}
+
+function shared(): RedisQuota {
+  const quota = new RedisQuota({ url: URL, namespace, extraRoots: [], log: silentLog })
+  opened.push(quota)
+  return quota
+}
+
+async function untilReady(quota: Quota): Promise<void> {
+  while (!(await quota.probe())) await new Promise((done) => setTimeout(done, 20))
+}
+
+describe('local quota', () => {
+  it('grants the limit and no more; the window opens with the first request and ends after 60 s', async () => {
+    const clock = new ManualClock()
+    const quota = new LocalQuota(clock)
+    expect(await quota.take(claim('a', 2))).toBeUndefined()
+    clock.advance(40)
+    expect(await quota.take(claim('a', 2))).toBeUndefined()
+    expect(await quota.take(claim('a', 2))).toEqual({ retryAfterMs: 20_000 })
+    clock.advance(19.999)
+    expect(await quota.take(claim('a', 2))).toEqual({ retryAfterMs: expect.closeTo(1, 3) as number })
+    clock.advance(0.001)
+    expect(await quota.take(claim('a', 2))).toBeUndefined()
+  })
+
+  it('counts clients and kinds apart, and a refused claim not at all', async () => {
+    const quota = new LocalQuota(new ManualClock())
+    expect(await quota.take(claim('a', 5, 4, 'certificates'))).toBeUndefined()
+    expect(await quota.take(claim('a', 5, 2, 'certificates'))).toBeDefined()
+    expect(await quota.take(claim('a', 5, 1, 'certificates'))).toBeUndefined()
+    expect(await quota.take(claim('a', 1))).toBeUndefined()
+    expect(await quota.take(claim('b', 1))).toBeUndefined()
+  })
+})
+
+describe('shared quota', () => {
+  it('has the published key', () => {
+    // protocol/gateway A.4
+    expect(quotaKey(['prod', 'svc-a'])).toBe(
+      'gateway:quota:c60cf967cd21a6d199c64e3a43123e3888c9e628ab9c8ff14d8be8a2a23eec37',
+    )
+  })
+
+  it('two replicas together grant exactly the limit, and the counter ends by itself', async () => {
+    const [one, two] = [shared(), shared()]
+    await Promise.all([untilReady(one), untilReady(two)])
+    const answers = await Promise.all(
+      Array.from({ length: 60 }, (_, n) => (n % 2 === 0 ? one : two).take(claim('ten', 10))),
+    )
+    expect(answers.filter((answer) => answer === undefined)).toHaveLength(10)
+    const key = quotaKey([namespace, 'ten'])
+    expect(await redis.get(key)).toBe('10')
+    const left = await redis.pttl(key)
+    expect(left).toBeGreaterThan(0)
+    expect(left).toBeLessThanOrEqual(60_000)
+    const refused = answers.find((answer) => answer !== undefined)
+    expect(refused?.retryAfterMs).toBeLessThanOrEqual(60_000)
+  })
+
+  it('gives a counter without an end one again', async () => {
+    const quota = shared()
+    await untilReady(quota)
+    await redis.set(quotaKey([namespace, 'endless']), '1')
+    expect(await quota.take(claim('endless', 5))).toBeUndefined()
+    expect(await redis.pttl(quotaKey([namespace, 'endless']))).toBeGreaterThan(0)
+  })
+
+  it('rejects when nobody counts, and never counts locally instead', async () => {
+    const quota = new RedisQuota({ url: 'redis://127.0.0.1:1', namespace, extraRoots: [], log: silentLog })
+    opened.push(quota)
+    await expect(quota.take(claim('a', 5))).rejects.toBeInstanceOf(QuotaUnavailable)
+    expect(await quota.probe()).toBe(false)
+  })
+})
