@@ -1,0 +1,79 @@
+import { readRevocationList } from '@chancery/protocol'
+import type { JoinCertificate, JsonObject } from '@chancery/protocol'
+import { systemClock } from '@chancery/service-kit'
+import {
+  accepted,
+  enroll,
+  nodeCaller,
+  startTestAuthority,
+  startTestGateway,
+  testClient,
+  testPolicy,
+  testSigner,
+} from '@chancery/testkit'
+import type { TestAuthority, TestGateway } from '@chancery/testkit'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+
+const REFRESH_SECONDS = 10
+const caller = testClient('relying-service', ['TEST-NET'])
+let na: TestAuthority
+let gateway: TestGateway
+let policy: JsonObject
+
+beforeAll(async () => {
+  na = await startTestAuthority({ network: 'TEST-NET' })
+  const crl = readRevocationList(accepted(await na.request('GET', '/crl')))
+  const network = {
+    anchors: { [crl.issuer]: na.genesis.network_authority.public_key },
+    crl: { ...crl },
+    minimum_crl_sequence: crl.sequence,
+    crl_url: `${na.url}/crl`,
+    allow_http: true,
+    refresh_seconds: REFRESH_SECONDS,
+    required_roles: ['role:client'],
+  }
+  policy = testPolicy({ 'TEST-NET': network }, [caller])
+  gateway = await startTestGateway({ policy, state: 'new' })
+})
+afterAll(async () => {
+  await gateway.stop()
+  await na.stop()
+})
+
+async function judge(certificate: JoinCertificate): Promise<{ trusted: boolean; reasons: string[] }> {
+  const { status, body } = await gateway.request('POST', '/verify', { token: caller.token, body: { certificate } })
+  expect(status).toBe(200)
+  return body as unknown as { trusted: boolean; reasons: string[] }
+}
+
+it('a certificate joins, is trusted, is revoked, and stays refused: live, after a restart, and with an old policy', async () => {
+  const node = nodeCaller(na.url, await testSigner('pair-node'), () => systemClock.now())
+  const certificate = await enroll(na, node, { roles: ['role:client'] })
+  expect(await judge(certificate)).toMatchObject({ trusted: true, reasons: [] })
+
+  accepted(
+    await na.as('privileged')('POST', '/admin/revoke', { cert_id: certificate.cert_id, reason: 'key_compromise' }),
+  )
+  const revokedMs = performance.now()
+  while ((await judge(certificate)).trusted) {
+    // One refresh interval, its jitter and the fetch.
+    expect(performance.now() - revokedMs).toBeLessThan(REFRESH_SECONDS * 1100 + 3000)
+    await new Promise((done) => setTimeout(done, 200))
+  }
+  expect((await judge(certificate)).reasons).toEqual(['Revoked { reason: "key_compromise" }'])
+
+  const { home } = gateway
+  await gateway.stop('keep')
+  gateway = await startTestGateway({ policy, state: 'kept', home })
+  expect((await judge(certificate)).reasons).toEqual(['Revoked { reason: "key_compromise" }'])
+
+  await gateway.stop('keep')
+  // The old file, and an authority nobody can reach: only what the gateway itself remembers is left.
+  const offline = { ...policy, networks: { 'TEST-NET': { ...networkOf(policy), crl_url: 'http://127.0.0.1:1/crl' } } }
+  gateway = await startTestGateway({ policy: offline, state: 'kept', home })
+  expect((await judge(certificate)).reasons).toEqual(['Revoked { reason: "key_compromise" }'])
+})
+
+function networkOf(given: JsonObject): JsonObject {
+  return (given['networks'] as unknown as Record<string, JsonObject>)['TEST-NET'] ?? {}
+}
