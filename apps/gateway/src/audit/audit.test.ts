@@ -18,6 +18,7 @@ const ca = new TestCa()
 const leaf = ca.issue('collector')
 let server: Server
 let batches: Delivered[][]
+const credentials = new Set<string | undefined>()
 let acknowledge: (batch: readonly Delivered[]) => readonly string[]
 let world: World
 afterAll(() => ca.remove())
@@ -29,7 +30,7 @@ beforeEach(async () => {
     let text = ''
     request.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
     request.on('end', () => {
-      expect(request.headers.authorization).toBe('Bearer collector-secret')
+      credentials.add(request.headers.authorization)
       const { events } = JSON.parse(text) as { events: Delivered[] }
       batches.push(events)
       response.writeHead(200).end(JSON.stringify({ acknowledged_ids: acknowledge(events) }))
@@ -90,6 +91,7 @@ describe('durable audit', () => {
         crl: { issuer: 'na-main', sequence: 9 },
       },
     })
+    expect(credentials).toEqual(new Set(['Bearer collector-secret']))
     const events = batches.flat().map(({ event }) => event)
     let previous: string | null = null
     for (const [index, { hash, ...event }] of events.entries()) {
