@@ -39,7 +39,7 @@ export function run({ count, seed, log }: CampaignOptions): Promise<CampaignResu
     }
     if (done % EVERY === 0) log(`${done} cases, ${violations} violations`)
   }
-  for (const [kind, times] of [...seen].sort()) log(`${kind}: ${times}`)
+  for (const [kind, times] of [...seen].sort(([a], [b]) => (a < b ? -1 : 1))) log(`${kind}: ${times}`)
   return Promise.resolve({ cases: count, violations })
 }
 

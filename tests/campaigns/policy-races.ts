@@ -34,7 +34,7 @@ export async function runPolicyRaces(options: CampaignOptions & { readonly calle
   } finally {
     await server.remove()
   }
-  for (const [answer, times] of [...notes.answers].sort()) log(`${answer}: ${times}`)
+  for (const [answer, times] of [...notes.answers].sort(([a], [b]) => (a < b ? -1 : 1))) log(`${answer}: ${times}`)
   for (const violation of notes.violations.slice(0, 20)) log(`violation: ${violation}`)
   return { cases: count, violations: notes.violations.length }
 }

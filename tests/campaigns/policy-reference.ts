@@ -82,7 +82,7 @@ type Step = [name: string, passed: boolean, reason: string]
 
 /** The gates before the policies; the window always holds here. */
 function builtInSteps({ context, attestation, terms }: ReferenceQuestion): Step[] {
-  const wanted = String(context['requested_capability'])
+  const wanted = textOf(context, 'requested_capability')
   const claims = attestation?.['claims']
   const claimed = isObject(claims) ? own(claims, 'capabilities') : undefined
   const isList = Array.isArray(claimed) && claimed.every((each) => typeof each === 'string')
@@ -143,10 +143,10 @@ function isApplied(policy: ReferencePolicy, question: ReferenceQuestion): boolea
   const { context } = question
   const named = (list: string, value: string): boolean => {
     const entries = policy.selector[list] as readonly string[]
-    return entries.length === 0 || entries.includes(String(context[value]))
+    return entries.length === 0 || entries.includes(textOf(context, value))
   }
   const capabilities = policy.selector['capabilities'] as readonly string[]
-  const wanted = String(context['requested_capability'])
+  const wanted = textOf(context, 'requested_capability')
   const covered =
     capabilities.length === 0 ||
     capabilities.some((entry) =>
@@ -178,6 +178,11 @@ function factAt(path: string, { context, attestation }: ReferenceQuestion): Fore
 
 function own(object: ForeignObject, name: string): ForeignValue | undefined {
   return Object.getOwnPropertyDescriptor(object, name)?.value as ForeignValue | undefined
+}
+
+function textOf(object: ForeignObject, name: string): string {
+  const value = object[name]
+  return typeof value === 'string' ? value : ''
 }
 
 function isObject(value: ForeignValue | undefined): value is ForeignObject {
@@ -215,7 +220,7 @@ function same(a: ForeignValue, b: ForeignValue): boolean {
 function runGate(gate: ReferenceGate, question: ReferenceQuestion): string {
   const { config } = gate
   if (gate.gate_type === 'time_window.v1') return timeWindow(config, question.now)
-  const path = String(config['path'])
+  const path = textOf(config, 'path')
   const fact = factAt(path, question)
   const single = fact !== undefined && isSingle(fact) && path !== 'requested_at'
   const absent = fact === undefined || fact === null
@@ -261,7 +266,7 @@ function attestationClaim(
   attestation: ForeignObject | undefined,
 ): string {
   const claims = attestation?.['claims']
-  const claim = isObject(claims) ? own(claims, String(config['claim'])) : undefined
+  const claim = isObject(claims) ? own(claims, textOf(config, 'claim')) : undefined
   if (claim === undefined) return 'missing_context'
   if (!Array.isArray(claim) || !(claim as ForeignValue[]).every(isSingle)) return 'invalid_context'
   if (fact === undefined || fact === null) return 'missing_context'
@@ -273,7 +278,7 @@ function attestationClaim(
 function timeWindow(config: ForeignObject, now: bigint): string {
   const date = new Date(Number(now / 1000n))
   const [weekday, hour] = [date.getUTCDay() === 0 ? 7 : date.getUTCDay(), date.getUTCHours()]
-  const micros = (name: string): bigint => BigInt(Date.parse(String(config[name]))) * 1000n
+  const micros = (name: string): bigint => BigInt(Date.parse(textOf(config, name))) * 1000n
   if (config['not_before'] !== undefined && now < micros('not_before')) return 'fail'
   if (config['not_after'] !== undefined && now > micros('not_after')) return 'fail'
   if (config['weekdays'] !== undefined && !(config['weekdays'] as number[]).includes(weekday)) return 'fail'

@@ -115,6 +115,7 @@ async function tryFlip(bench: Bench, flip: Flip, reasons: Map<string, number>, v
   const { na } = bench
   const complain = (what: string): void =>
     void violations.push(`${flip.policy_id} ${flip.column} byte ${flip.at}: ${what}`)
+  const count = (reason: string): void => void reasons.set(reason, (reasons.get(reason) ?? 0) + 1)
   await write(bench.rows, flip, flip.policy_id, flip.to)
   const id = flip.column === 'policy_id' ? flip.to : flip.policy_id
   try {
@@ -126,9 +127,10 @@ async function tryFlip(bench: Bench, flip: Flip, reasons: Map<string, number>, v
     if (isInForce) {
       const binding = decision['policy_binding'] as JsonObject
       const [problem] = active['problems'] as JsonObject[]
-      const reason = String(binding['resolution_failure'])
-      if (problem?.['reason'] !== reason) complain(`denied for ${reason}, health says ${String(problem?.['reason'])}`)
-      reasons.set(reason, (reasons.get(reason) ?? 0) + 1)
+      const reason = textOf(binding, 'resolution_failure')
+      const told = textOf(problem ?? {}, 'reason')
+      if (told !== reason) complain(`denied for ${reason}, health says ${told}`)
+      count(reason)
     }
     const version = flip.column === 'version' ? Number(flip.to) : 1
     const answer = await na.as('privileged')('POST', `/admin/boundary-policies/${encodeURIComponent(id)}/activate`, {
@@ -136,16 +138,20 @@ async function tryFlip(bench: Bench, flip: Flip, reasons: Map<string, number>, v
     })
     const error = isJsonObject(answer.json) && isJsonObject(answer.json['error']) ? answer.json['error'] : {}
     if (![400, 404, 409].includes(answer.status)) complain(`activation answered ${answer.status}`)
-    else if (!isInForce)
-      reasons.set(`refused ${String(error['code'])}`, (reasons.get(`refused ${String(error['code'])}`) ?? 0) + 1)
+    else if (!isInForce) count(`refused ${textOf(error, 'code')}`)
   } finally {
     await write(bench.rows, flip, id, flip.from)
   }
 }
 
+function textOf(object: JsonObject, name: string): string {
+  const value = object[name]
+  return typeof value === 'string' ? value : ''
+}
+
 /** Behind the authority's back: no version stamp moves. */
-async function write({ query }: Rows, { column }: Flip, policy_id: string, value: string): Promise<void> {
+async function write(rows: Rows, { column }: Flip, policy_id: string, value: string): Promise<void> {
   const text = (word: string): string => `'${word.replaceAll("'", "''")}'`
   const set = column === 'version' ? String(Number(value)) : text(value)
-  await query(`update boundary_policies set ${column} = ${set} where policy_id = ${text(policy_id)}`)
+  await rows.query(`update boundary_policies set ${column} = ${set} where policy_id = ${text(policy_id)}`)
 }
