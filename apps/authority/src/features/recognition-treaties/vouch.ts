@@ -1,7 +1,10 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { instantOf, readJson, readRecognitionTreaty, verifyList } from '@chancery/protocol'
 import type { PartyKeys } from '@chancery/protocol'
 import type { Office } from '../../office.ts'
 import { listTreatiesFor } from './store.ts'
+
+const TREATIES_PER_TURN = 32
 
 /**
  * The keys that may sign for a sovereign: K(s) and T(s) of protocol/trust-operations 3.5. A treaty vouches when it is
@@ -15,7 +18,10 @@ export async function vouchedKeys(office: Office, sovereign_id: string): Promise
   const now = office.clock.now()
   const keys = new Set<string>()
   let isVouched = false
-  for (const row of await listTreatiesFor(office.store.db, own, sovereign_id)) {
+  const rows = await listTreatiesFor(office.store.db, own, sovereign_id)
+  for (const [at, row] of rows.entries()) {
+    // A sovereign may hold any number of treaties with another; each costs a verification, so others get a turn.
+    if (at % TREATIES_PER_TURN === TREATIES_PER_TURN - 1) await nextTurn()
     const treaty = readRecognitionTreaty(readJson(row.treaty_json))
     const isInForce = instantOf(treaty.valid_from) <= now && now < instantOf(treaty.expires_at)
     const isSubject = treaty.subject_sovereign_id === sovereign_id
