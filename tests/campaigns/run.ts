@@ -4,6 +4,7 @@ import type { Campaign } from './campaign.ts'
 
 /** Loaded when asked for: a campaign may need a database or a browser that the others do not. */
 const CAMPAIGNS = new Map<string, () => Promise<Campaign>>([
+  ['consensus-model', () => import('./consensus-model.ts')],
   ['crl-large', () => import('./crl-large.ts')],
   ['discovery-model', () => import('./discovery-model.ts')],
   ['enrollment-kills', () => import('./enrollment-kills.ts')],
@@ -11,10 +12,12 @@ const CAMPAIGNS = new Map<string, () => Promise<Campaign>>([
   ['enrollment-races', () => import('./enrollment-races.ts')],
   ['feed-orders', () => import('./feed-orders.ts')],
   ['json-differential', () => import('./json-differential.ts')],
+  ['merkle', () => import('./merkle.ts')],
   ['policy-differential', () => import('./policy-differential.ts')],
   ['policy-races', () => import('./policy-races.ts')],
   ['policy-tamper', () => import('./policy-tamper.ts')],
   ['sovereign-tamper', () => import('./sovereign-tamper.ts')],
+  ['trust-mutation', () => import('./trust-mutation.ts')],
   ['weak-keys', () => import('./weak-keys.ts')],
 ])
 

@@ -11,10 +11,11 @@ import {
   startTestAuthority,
   wireText,
 } from '@chancery/testkit'
-import type { ForeignObject, ForeignValue, TestAnswer, TestAuthority } from '@chancery/testkit'
+import type { ForeignObject, TestAnswer, TestAuthority } from '@chancery/testkit'
 import type { CampaignOptions, CampaignResult } from './campaign.ts'
 import { seededRandom } from './random.ts'
 import type { Random } from './random.ts'
+import { changes, tamperSignatures } from './tampering.ts'
 
 export const summary = 'every field of attestation, treaty and feed changed, removed, added, retyped: none accepted'
 /** About forty times every field of the three records. */
@@ -190,98 +191,4 @@ function* tamper({ record, defaults }: Target, random: Random): Generator<Tamper
   for (const { what, value } of tamperSignatures(signatures as readonly ForeignObject[], random)) {
     yield { what, record: value === undefined ? content : { ...content, signatures: value } }
   }
-}
-
-/** The text of the signature; its label selects nothing and may be anything (protocol/core 1.6). */
-function* tamperSignatures(
-  signatures: readonly ForeignObject[],
-  random: Random,
-): Generator<{ what: string; value: ForeignValue | undefined }> {
-  const [signature = {}] = signatures
-  const sig = typeof signature['sig'] === 'string' ? signature['sig'] : ''
-  const bytes = Buffer.from(sig, 'base64')
-  const flipped = Buffer.from(bytes)
-  flipped[random.below(64)] = (flipped[0] ?? 0) ^ (1 << random.below(8))
-  const others = [flipped.equals(bytes) ? Buffer.alloc(64, 7) : flipped, Buffer.alloc(64), bytes.subarray(0, 63)]
-  yield { what: 'signatures removed', value: undefined }
-  for (const value of [null, [], {}, '', 0, true, sig, [sig], [null], [[]]]) yield { what: 'signatures retyped', value }
-  for (const other of others) yield { what: 'sig changed', value: [{ ...signature, sig: other.toString('base64') }] }
-  for (const text of [
-    '',
-    sig.slice(1),
-    `${sig} `,
-    sig.replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, ''),
-    'é',
-  ])
-    yield { what: 'sig changed', value: [{ ...signature, sig: text }] }
-  for (const value of [null, 0, [], {}, true]) yield { what: 'sig retyped', value: [{ ...signature, sig: value }] }
-  yield { what: 'sig removed', value: [{ key_id: signature['key_id'] ?? '' }] }
-  yield { what: 'member added to the signature', value: [{ ...signature, alg: 'none' }] }
-  yield { what: 'too many signatures', value: Array.from({ length: 9 }, () => signature) }
-}
-
-/** Copies of a value with one place changed, removed, added or retyped, however deep. */
-function* changes(
-  value: ForeignValue,
-  random: Random,
-  place: string,
-): Generator<{ what: string; value: ForeignValue }> {
-  if (place !== '') {
-    for (const other of retyped(value)) yield { what: `${place} retyped`, value: other }
-    for (const other of altered(value, random)) yield { what: `${place} changed`, value: other }
-  }
-  if (Array.isArray(value)) {
-    const items = value as readonly ForeignValue[]
-    for (const [i, item] of items.entries()) {
-      for (const { what, value: other } of changes(item, random, `${place}[${i}]`))
-        yield { what, value: items.with(i, other) }
-      yield { what: `${place}[${i}] removed`, value: items.toSpliced(i, 1) }
-    }
-    for (const added of ['added', null, items[0] ?? 0])
-      yield { what: `item added to ${place}`, value: [...items, added] }
-    yield { what: `${place} reversed`, value: items.toReversed() }
-  } else if (isObject(value)) {
-    for (const [name, member] of Object.entries(value)) {
-      const { [name]: _dropped, ...rest } = value
-      for (const { what, value: other } of changes(member, random, place === '' ? name : `${place}.${name}`))
-        yield { what, value: { ...rest, [name]: other } }
-      yield { what: `${place}.${name} removed`, value: rest }
-      yield { what: `${place}.${name} renamed`, value: { ...rest, [`${name}_`]: member } }
-    }
-    for (const name of ['added', 'signature', '__proto__', 'Status', ''])
-      yield { what: `member ${JSON.stringify(name)} added to ${place}`, value: { ...value, [name]: random.next() } }
-  }
-}
-
-function retyped(value: ForeignValue): ForeignValue[] {
-  const others: ForeignValue[] = [null, true, false, 0, 1, new Double(1), '', 'text', [], {}, [value], { value }]
-  if (typeof value === 'string') others.push([...value].slice(0, 3))
-  if (typeof value === 'number') others.push(String(value), new Double(value), BigInt(value) + 2n ** 60n)
-  if (value instanceof Double) others.push(Math.trunc(value.value), String(value.value))
-  return others
-}
-
-function altered(value: ForeignValue, random: Random): ForeignValue[] {
-  if (typeof value === 'boolean') return [!value]
-  if (typeof value === 'number') return [value + 1, value - 1, -value - 1, value * 1000 + 7]
-  if (value instanceof Double) return [new Double(value.value + 1), new Double(-value.value)]
-  if (typeof value !== 'string') return []
-  const at = random.below(Math.max(1, value.length))
-  const middle = `${value.slice(0, at)}${random.pick(['x', '0', 'Z', 'ë', '\u{1f600}', ' ', '\n', '\u0000'])}${value.slice(at + 1)}`
-  return [
-    middle,
-    `${value}x`,
-    value.slice(0, -1),
-    value.toUpperCase(),
-    value.toLowerCase(),
-    ` ${value}`,
-    value.normalize('NFD'),
-    '2030-01-01T00:00:00Z',
-    third.publicKey,
-    'x'.repeat(300),
-  ].filter((other) => other !== value && other.isWellFormed())
-}
-
-function isObject(value: ForeignValue): value is ForeignObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Double)
 }

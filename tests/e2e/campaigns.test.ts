@@ -94,6 +94,24 @@ describe('campaign discovery-model', () => {
   }, 180_000)
 })
 
+describe('campaigns of the trust operations', () => {
+  it.each([
+    ['trust-mutation', 12_000],
+    ['merkle', 2000],
+    ['consensus-model', 1000],
+  ])(
+    '%s finds nothing in %i cases',
+    async (name, count) => {
+      const outcome = await campaign([name, '--count', String(count)])
+      const { seed, ...result } = lastLine(outcome)
+      process.stdout.write(`${name} seed ${seed}\n`)
+      expect({ ...result, lines: outcome.lines }).toMatchObject({ name, cases: count, violations: 0 })
+      expect(outcome.code).toBe(0)
+    },
+    120_000,
+  )
+})
+
 describe('campaign runner', () => {
   it('lists the campaigns', async () => {
     const { code, lines } = await campaign(['--list'])
