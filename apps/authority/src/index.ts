@@ -1,11 +1,15 @@
-import { start } from './main.ts'
+import { recover, start } from './main.ts'
 import type { StartArguments } from './main.ts'
 
 /** What the command line loads by dynamic import to start and maintain an authority. */
-export const commands: { readonly start: (args: StartArguments) => Promise<number> } = { start }
+export const commands: {
+  readonly start: (args: StartArguments) => Promise<number>
+  readonly recover: (args: StartArguments) => Promise<number>
+} = { start, recover }
 
 export { startAuthority } from './app.ts'
-export type { AppParts, RunningAuthority } from './app.ts'
+export type { RunningAuthority } from './app.ts'
+export type { AppParts } from './open-office.ts'
 export type { Office } from './office.ts'
 export { ALL_AUTHORITY_SETTINGS, readAuthoritySettings } from './settings.ts'
 export type { AuthoritySettings } from './settings.ts'

@@ -1,8 +1,11 @@
 import { readFile } from 'node:fs/promises'
+import { writeInstant } from '@chancery/protocol'
 import { SettingsError, createLog, runService } from '@chancery/service-kit'
 import type { SettingSources } from '@chancery/service-kit'
 import { startAuthority } from './app.ts'
 import { StartRefused } from './genesis.ts'
+import { openOffice } from './open-office.ts'
+import { NothingToRecover, recoverState } from './recover.ts'
 import { readAuthoritySettings } from './settings.ts'
 import type { AuthoritySettings } from './settings.ts'
 import { KeyUnavailable } from './signing/key-providers.ts'
@@ -32,6 +35,33 @@ export async function start({ flags, envFile }: StartArguments): Promise<number>
       }
     },
   })
+}
+
+/** Brings a restored database past its high-water mark; no instance has to stop for it, none serves meanwhile. */
+export async function recover({ flags, envFile }: StartArguments): Promise<number> {
+  const settings = await readSettingsOrExplain(flags, envFile)
+  if (settings === undefined) return 1
+  const log = createLog({ level: 'error', format: 'text' })
+  try {
+    const opened = await openOffice(settings, { log, isRecovering: true })
+    try {
+      const { crlSequence, feedSequence, revocations, replayFloor } = await recoverState(opened.office)
+      const lines = [
+        `recovered: ${revocations} withdrawals came back`,
+        `revocation list ${crlSequence ?? 'none'}, feed ${feedSequence ?? 'none'}`,
+        `signed requests dated up to ${writeInstant(replayFloor)} are refused; unspent invites have ended`,
+        ...(opened.office.rollbackWatch.isEvidenceBehind ? ['evidence is missing: its store stays closed'] : []),
+      ]
+      process.stdout.write(`${lines.join('\n')}\n`)
+      return 0
+    } finally {
+      await opened.close()
+    }
+  } catch (error) {
+    if (!isExpected(error) && !(error instanceof NothingToRecover)) throw error
+    process.stderr.write(`chancery: nothing was recovered: ${error.message}\n`)
+    return 1
+  }
 }
 
 async function readSettingsOrExplain(

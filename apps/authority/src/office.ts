@@ -16,6 +16,7 @@ import type { PublicMaterial } from './features/public-material.ts'
 import type { AuthorityMetrics } from './metrics.ts'
 import type { AuthoritySettings } from './settings.ts'
 import type { ClockWatch } from './signing/clock-watch.ts'
+import type { RollbackWatch } from './signing/rollback-watch.ts'
 import type { SigningHalt } from './signing/halts.ts'
 import type { AuthoritySigner } from './signing/signer.ts'
 import type { Stamps, Store } from './store/database.ts'
@@ -65,6 +66,7 @@ export interface Office {
   /** Why nothing may be signed now, besides the key window. */
   readonly halts: readonly SigningHalt[]
   readonly clockWatch: ClockWatch
+  readonly rollbackWatch: RollbackWatch
   readonly keyringWatch: KeyringWatch
   readonly metricsText: Coalesced<string>
   /** False from the moment the process begins to stop. */

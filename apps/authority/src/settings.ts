@@ -56,6 +56,15 @@ const roleList: Reader<readonly string[]> = (value) => {
   return entries
 }
 
+const fileList: Reader<readonly string[]> = (value) => {
+  const files = value
+    .split(',')
+    .map((file) => file.trim())
+    .filter((file) => file !== '')
+  if (new Set(files).size !== files.length) throw new SettingProblem('must name each file once')
+  return files
+}
+
 const redisUrl: Reader<string> = (value) => {
   if (!/^rediss?:\/\//.test(value) || !URL.canParse(value)) throw new SettingProblem('must be redis://… or rediss://…')
   return value
@@ -223,6 +232,12 @@ const AUTHORITY_SETTINGS = {
     read: integer({ min: 0, max: 300 }),
     defaultText: '0, in HA mode 5',
   }),
+  highWaterFiles: setting({
+    name: 'NA_HIGH_WATER_FILES',
+    help: 'Comma list of files outside the database that keep how far it has come.',
+    read: fileList,
+    defaultText: 'with SQLite the database file with .mark appended, else none',
+  }),
   requireSyncStandby: setting({
     name: 'NA_REQUIRE_SYNC_STANDBY',
     help: 'on refuses the start in HA mode without a synchronous standby.',
@@ -272,7 +287,13 @@ export const ALL_AUTHORITY_SETTINGS: SettingDefinitions = { ...AUTHORITY_SETTING
 
 export interface AuthoritySettings extends Omit<
   RawSettings,
-  'operatorPublicKeys' | 'operatorKeyTiers' | 'databaseUrl' | 'dbPath' | 'rateLimitStore' | 'drainSeconds'
+  | 'operatorPublicKeys'
+  | 'operatorKeyTiers'
+  | 'databaseUrl'
+  | 'dbPath'
+  | 'rateLimitStore'
+  | 'drainSeconds'
+  | 'highWaterFiles'
 > {
   readonly limits: Readonly<Record<LimiterName, number>>
   readonly operators: OperatorKeyring
@@ -280,6 +301,7 @@ export interface AuthoritySettings extends Omit<
   readonly storePlace: StorePlace
   readonly limiterStore: 'memory' | 'redis' | 'database'
   readonly drainSeconds: number
+  readonly highWaterFiles: readonly string[]
 }
 
 /** Reads and cross-checks everything; every problem is reported at once, half-configured security stops the start. */
@@ -328,6 +350,7 @@ export function readAuthoritySettings(sources: SettingSources): AuthoritySetting
     keySource,
     storePlace,
     limiterStore: raw.rateLimitStore ?? defaultLimiterStore(raw, storePlace),
+    highWaterFiles: raw.highWaterFiles ?? (storePlace.kind === 'sqlite' ? [`${storePlace.path}.mark`] : []),
     drainSeconds: raw.drainSeconds ?? (raw.haMode ? 5 : 0),
   }
 }

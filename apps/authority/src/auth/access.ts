@@ -1,4 +1,4 @@
-import { Refusal, evidence, evidenceLog, limiterOfRoute } from '@chancery/contract'
+import { Refusal, evidence, evidenceLog, health, limiterOfRoute } from '@chancery/contract'
 import type { Access, Route } from '@chancery/contract'
 import { LimiterUnavailable, limitAddress } from '@chancery/service-kit'
 import type { Binding, Call, Guard, HandlerAnswer, Soon } from '@chancery/service-kit'
@@ -25,9 +25,24 @@ export function bind<R extends Route>(
 /** Who may call, and how often: both come from the route table only. */
 export function guardFor(office: Office): Guard {
   return {
-    limit: (call, route) => countCall(call, route, office),
+    limit: (call, route) => admit(call, route, office),
     authorize: (call, route) => authorize(call, route, office),
   }
+}
+
+/** What is answered whatever the state of the database. */
+const ALWAYS_SERVED: ReadonlySet<string> = new Set(Object.values(health).map((route) => route.id))
+
+/**
+ * Behind its own past an authority knows neither what it withdrew nor what was spent: it would grant both again, so it
+ * answers nothing until it was recovered (reliability 12).
+ */
+function admit(call: Omit<Call, 'body'>, route: Route, office: Office): Soon<void> {
+  const { rollbackWatch } = office
+  if (ALWAYS_SERVED.has(route.id)) return countCall(call, route, office)
+  if (rollbackWatch.isSuspect) return rollbackWatch.settle().then(() => admit(call, route, office))
+  if (rollbackWatch.isHalted()) throw new Refusal('service_unavailable')
+  return countCall(call, route, office)
 }
 
 function countCall(call: Omit<Call, 'body'>, route: Route, office: Office): Soon<void> {

@@ -16,7 +16,9 @@ export async function authenticateNode(call: Call, office: Office, action: NodeA
   const verdict = await verifyNodeProof(call.body, { action, audience, now: office.clock.now() })
   if (!verdict.ok) return refuseNode(call, office, action, verdict.reason)
   const { nonce, timestamp } = call.body as { nonce: string; timestamp: string }
-  return { nonce, signedAt: readInstant(timestamp) ?? 0n }
+  const signedAt = readInstant(timestamp) ?? 0n
+  if (signedAt <= office.rollbackWatch.replayFloor) return refuseNode(call, office, action, 'stale_timestamp')
+  return { nonce, signedAt }
 }
 
 /** Says nothing about the reason to the caller, and all of it to the auditor. */

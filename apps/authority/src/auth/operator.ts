@@ -89,7 +89,8 @@ async function checkTimestamp(call: Call, office: Office, { key_id, timestamp }:
   const signedAt = readInstant(timestamp)
   if (signedAt === undefined) return fail(call, office, key_id, 'invalid_timestamp')
   const age = office.clock.now() - signedAt
-  if (age > CLOCK_TOLERANCE || age < -CLOCK_TOLERANCE) return fail(call, office, key_id, 'stale_timestamp')
+  const isSpent = signedAt <= office.rollbackWatch.replayFloor
+  if (age > CLOCK_TOLERANCE || age < -CLOCK_TOLERANCE || isSpent) return fail(call, office, key_id, 'stale_timestamp')
   return signedAt
 }
 

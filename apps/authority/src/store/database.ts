@@ -29,6 +29,8 @@ export interface Store {
   claimNonces(rows: readonly NonceClaim[]): Promise<readonly boolean[]>
   /** Adds hits to limiter windows and gives the new totals, in the order of the rows. */
   countHits(rows: readonly WindowHits[]): Promise<readonly number[]>
+  /** Calls back each time a connection breaks: whoever answers next may be another server. */
+  onConnectionLost(listener: () => void): void
   /** Throws unless a write would succeed now; leaves nothing behind. */
   checkWritable(): Promise<void>
   close(): Promise<void>

@@ -11,6 +11,7 @@ import { dataUsage } from './migrations/0005-data-usage.ts'
 import { evidence } from './migrations/0006-evidence.ts'
 import { instances } from './migrations/0007-instances.ts'
 import { activity } from './migrations/0008-activity.ts'
+import { recoveredRevocations } from './migrations/0009-recovered-revocations.ts'
 
 /** Column types the engines spell differently. */
 export interface ColumnTypes {
@@ -34,6 +35,7 @@ const MIGRATIONS: readonly Migration[] = [
   evidence,
   instances,
   activity,
+  recoveredRevocations,
 ]
 
 export const EXPECTED_SCHEMA_VERSION: number = MIGRATIONS.length

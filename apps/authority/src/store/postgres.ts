@@ -32,8 +32,12 @@ const ONE_PLAN = '-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c
 
 /** Opens one PostgreSQL database. */
 export function openPostgres(url: string): Store {
-  const pool = openPool(url, { max: POOL_SIZE })
-  const named = openPool(url, { max: NAMED_POOL_SIZE, options: ONE_PLAN })
+  const lost: (() => void)[] = []
+  const onLost = (): void => {
+    for (const listener of lost) listener()
+  }
+  const pool = openPool(url, { max: POOL_SIZE }, onLost)
+  const named = openPool(url, { max: NAMED_POOL_SIZE, options: ONE_PLAN }, onLost)
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
   const options = { isRetryable, isRefusedCommit, begin: sql.raw(BEGIN) }
 
@@ -59,6 +63,7 @@ export function openPostgres(url: string): Store {
     },
     claimNonces: (rows) => claimAll(named, rows),
     countHits: (rows) => countAll(named, rows),
+    onConnectionLost: (listener) => void lost.push(listener),
     checkWritable: () => probeWrite(db),
     async close() {
       await named.end()
@@ -68,7 +73,7 @@ export function openPostgres(url: string): Store {
 }
 
 /** Every wait is bounded: connection 1 s, lock 5 s, statement 10 s. */
-function openPool(url: string, own: Pick<pg.PoolConfig, 'max' | 'options'>): pg.Pool {
+function openPool(url: string, own: Pick<pg.PoolConfig, 'max' | 'options'>, onLost: () => void): pg.Pool {
   const pool = new Pool({
     connectionString: url,
     Client: HonestClient,
@@ -86,7 +91,7 @@ function openPool(url: string, own: Pick<pg.PoolConfig, 'max' | 'options'>): pg.
   // A connection that breaks, idle or in use, fails the query it was for and is replaced by the pool. Without these
   // listeners the driver's event would end the process instead.
   pool.on('error', () => undefined)
-  pool.on('connect', (client) => client.on('error', () => undefined))
+  pool.on('connect', (client) => client.on('error', onLost))
   return pool
 }
 

@@ -46,6 +46,8 @@ export function openSqlite(path: string): Store {
     },
     claimNonces: (rows) => transact(async (tx) => claimEach(tx, statements, rows)),
     countHits: (rows) => transact(async (tx) => countEach(tx, statements, rows)),
+    // A file is not reached through a connection that could break.
+    onConnectionLost: () => undefined,
     checkWritable: () => probeWrite(db),
     async close() {
       await db.destroy()

@@ -186,6 +186,7 @@ export interface Tables {
   }
   instances: { instance: string; operator_digest: string; seen_at: string }
   recoveries: { position: number; recovered_at: string; replay_floor: string }
+  recovered_revocations: { attestation_id: string; revocation_reason: string | null }
   rate_limit_windows: { bucket: string; window_start: number; hits: number }
   job_leases: { name: string; holder: string; token: number; acquired_at: string; expires_at: string }
 }

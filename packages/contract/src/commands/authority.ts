@@ -1,5 +1,14 @@
 import type { Command } from './command.ts'
 
+/** What every command on the authority's own machine needs to find its key and its database. */
+const HOST_OPTIONS: Command['options'] = [
+  { flags: '--genesis <file>', summary: 'Signed genesis block (GENESIS_FILE).' },
+  { flags: '--na-private-key <file>', summary: 'Private key file of the authority (NA_PRIVATE_KEY_FILE).' },
+  { flags: '--key-id <id>', summary: 'Key id written into signatures (NA_KEY_ID).', default: 'na-2025-q1' },
+  { flags: '--db-path <file>', summary: 'SQLite file (DB_PATH).', default: 'chancery.db' },
+  { flags: '--env-file <file>', summary: 'Read all settings from this file and from nowhere else.' },
+]
+
 export const authorityCommands: readonly Command[] = [
   {
     path: ['authority', 'start'],
@@ -43,6 +52,18 @@ export const authorityCommands: readonly Command[] = [
         summary: 'With one operator, on this machine only.',
       },
       { line: 'chancery authority start --env-file /etc/chancery/authority.env', summary: 'As a service.' },
+    ],
+    needs: 'authority-host',
+  },
+  {
+    path: ['authority', 'recover'],
+    summary: 'Bring a restored database past what was already published',
+    description:
+      'For a database that lies behind its high-water mark, after a restore from an old backup. Withdrawals come back from the kept list and feed, their numbers jump by 100, unspent invites end, and requests signed up to five minutes from now are refused. Instances on the database serve again by themselves.',
+    arguments: [],
+    options: HOST_OPTIONS,
+    examples: [
+      { line: 'chancery authority recover --env-file /etc/chancery/authority.env', summary: 'With the same settings.' },
     ],
     needs: 'authority-host',
   },

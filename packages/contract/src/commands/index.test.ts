@@ -13,6 +13,7 @@ const PATHS = [
   'genesis sign',
   'genesis verify',
   'authority start',
+  'authority recover',
   'invite',
   'join',
   'status',

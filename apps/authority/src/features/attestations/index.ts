@@ -1,1 +1,2 @@
 export { findStanding } from './standing.ts'
+export { listRevokedAttestations } from './store.ts'

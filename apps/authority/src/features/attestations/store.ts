@@ -105,6 +105,7 @@ export async function listRevokedAttestations(
     .selectFrom('membership_attestations')
     .select(['attestation_id', 'revocation_reason'])
     .where('status', '=', 'revoked')
+    .union(tx.selectFrom('recovered_revocations').select(['attestation_id', 'revocation_reason']))
     .execute()
 }
 
@@ -115,5 +116,12 @@ export async function isOwnAttestationRevoked(db: Tx, attestation_id: string): P
     .select('status')
     .where('attestation_id', '=', attestation_id)
     .executeTakeFirst()
-  return row?.status === 'revoked'
+  if (row !== undefined) return row.status === 'revoked'
+  // Issued and withdrawn after the backup this database was restored from: only the withdrawal is known.
+  const recovered = await db
+    .selectFrom('recovered_revocations')
+    .select('attestation_id')
+    .where('attestation_id', '=', attestation_id)
+    .executeTakeFirst()
+  return recovered !== undefined
 }

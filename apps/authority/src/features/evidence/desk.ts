@@ -23,6 +23,7 @@ export class EvidenceDesk {
 
   /** Answers once the item's own batch is committed; throws its refusal, or 503 when the store could not take it. */
   async append(office: Office, item: AppendItem): Promise<StoredAnswer> {
+    if (office.rollbackWatch.isEvidenceBehind) throw new Refusal('evidence_store_unavailable')
     this.#appends ??= new Batcher((items) => this.#run(office, items), { maxItems: MAX_ITEMS, maxWaiting: MAX_WAITING })
     try {
       return await this.#appends.add(item)

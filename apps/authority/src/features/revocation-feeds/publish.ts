@@ -6,6 +6,7 @@ import {
   writeJson,
   writeSortable,
 } from '@chancery/protocol'
+import type { Instant } from '@chancery/protocol'
 import type { Office } from '../../office.ts'
 import { seal } from '../../signing/seal.ts'
 import type { Tx } from '../../store/database.ts'
@@ -21,6 +22,8 @@ export async function publishOwnFeed(
   tx: Tx,
   office: Office,
   revoked: readonly { readonly attestation_id: string; readonly revocation_reason: string | null }[],
+  /** After a recovery: what was already published under another history. */
+  least: { readonly sequence: number; readonly issuedAt: Instant } = { sequence: 0, issuedAt: 0n },
 ): Promise<OwnFeed> {
   const previous = await findOwnFeed(tx)
   if (revoked.length > MAX_FEED_IDS * 0.8) {
@@ -29,8 +32,10 @@ export async function publishOwnFeed(
   // A longer feed would be refused by every reader, ours included. The withdrawal itself holds all the same: this
   // authority refuses the attestation from now on, and the alarm says that others cannot be told (decision 0011).
   if (revoked.length > MAX_FEED_IDS && previous !== undefined) return previous
-  const sequence = previous === undefined ? revoked.length : previous.sequence + 1
-  const floor = readInstant(previous?.issued_at ?? '') ?? 0n
+  const next = previous === undefined ? revoked.length : previous.sequence + 1
+  const sequence = Math.max(next, least.sequence)
+  const before = readInstant(previous?.issued_at ?? '') ?? 0n
+  const floor = before > least.issuedAt ? before : least.issuedAt
   const now = office.clock.now()
   // Never dated before its predecessor, even when a clock was set back (reliability 8).
   const issuedAt = floor > now ? floor : now

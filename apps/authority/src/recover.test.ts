@@ -1,0 +1,234 @@
+import { randomBytes } from 'node:crypto'
+import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { JsonObject } from '@chancery/protocol'
+import { silentLog } from '@chancery/service-kit'
+import {
+  ManualClock,
+  accepted,
+  createInvite,
+  createTestDatabase,
+  currentBackend,
+  enroll,
+  nodeCaller,
+  refused,
+  startTestAuthority,
+  testSigner,
+} from '@chancery/testkit'
+import type { TestAuthority, TestDatabase } from '@chancery/testkit'
+import pg from 'pg'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { openOffice } from './open-office.ts'
+import { NothingToRecover, recoverState } from './recover.ts'
+import type { Recovery } from './recover.ts'
+
+const SERVER = process.env['CHANCERY_TEST_POSTGRES'] ?? 'postgresql://postgres@127.0.0.1:5432/postgres'
+
+/** A copy made while nobody is connected, and the way back to it. */
+async function backUp({ settings }: TestDatabase): Promise<() => Promise<void>> {
+  const path = settings['DB_PATH']
+  if (path !== undefined) {
+    // The last connection has closed: everything is in the one file.
+    await copyFile(path, `${path}.backup`)
+    return () => copyFile(`${path}.backup`, path)
+  }
+  const name = new URL(settings['DATABASE_URL'] ?? '').pathname.slice(1)
+  const copy = `test_${randomBytes(8).toString('hex')}`
+  await onServer(`create database ${copy} template ${name}`)
+  return () => onServer(`drop database ${name} with (force)`, `alter database ${copy} rename to ${name}`)
+}
+
+async function onServer(...statements: string[]): Promise<void> {
+  const client = new pg.Client({ connectionString: SERVER })
+  await client.connect()
+  for (const statement of statements) await client.query(statement)
+  await client.end()
+}
+
+/** Reliability 12.2 and 12.3. */
+describe('an authority whose database is older than what it has published', () => {
+  let folder: string
+  let database: TestDatabase
+  let clock: ManualClock
+  let na: TestAuthority
+  const operators = { privileged: 'privileged', standard: 'standard', gone: 'standard' } as const
+  const marks = (): string[] => [join(folder, 'one.mark'), join(folder, 'two.mark')]
+  const start = async (): Promise<TestAuthority> => {
+    na = await startTestAuthority({
+      clock,
+      database,
+      operators,
+      settings: { NA_HIGH_WATER_FILES: marks().join(',') },
+    })
+    return na
+  }
+  const node = async (name: string): Promise<ReturnType<typeof nodeCaller>> =>
+    nodeCaller(na.url, await testSigner(name, name), () => clock.now())
+  const attest = async (subject: string): Promise<string> =>
+    String(
+      accepted(
+        await na.as('privileged')('POST', '/admin/attestations', { subject_id: subject, roles: ['role:client'] }),
+        201,
+      )['attestation_id'],
+    )
+  const withdraw = async (id: string): Promise<void> => {
+    accepted(await na.as('privileged')('POST', `/admin/attestations/${id}/revoke`, { reason: 'left' }))
+  }
+  const revoke = async (cert_id: string): Promise<void> => {
+    accepted(await na.as('privileged')('POST', '/admin/revoke', { cert_id, reason: 'key_compromise' }))
+  }
+  const stop = async (): Promise<void> => {
+    await na.office.rollbackWatch.keep()
+    await na.stop()
+  }
+  const recover = async (): Promise<Recovery> => {
+    const opened = await openOffice(na.office.settings, { log: silentLog, clock, isRecovering: true })
+    try {
+      return await recoverState(opened.office)
+    } finally {
+      await opened.close()
+    }
+  }
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'chancery-marks-'))
+    clock = new ManualClock()
+    database = await createTestDatabase()
+  })
+  afterEach(async () => {
+    await na.stop().catch(() => undefined)
+    await database.drop()
+    await rm(folder, { recursive: true })
+  })
+
+  /** Before the backup one of everything, after it more: what must not be forgotten. */
+  async function liveOn(): Promise<{
+    readonly certs: readonly string[]
+    readonly attestations: readonly string[]
+    readonly invite: string
+    readonly captured: { readonly nonce: string; readonly timestamp: string }
+  }> {
+    await start()
+    const early = await enroll(na, await node('early'))
+    const late = await enroll(na, await node('late'))
+    await revoke(early.cert_id)
+    const [kept, known] = [await attest('kept'), await attest('known')]
+    await withdraw(kept)
+    const invite = await createInvite(na)
+    await stop()
+    const restore = await backUp(database)
+
+    await start()
+    clock.advance(10)
+    await revoke(late.cert_id)
+    const unknown = await attest('unknown')
+    await withdraw(unknown)
+    await withdraw(known)
+    accepted(await (await node('newcomer')).join(invite), 201)
+    accepted(await na.as('privileged')('POST', '/admin/operator-keys/op-gone/revoke', {}))
+    const captured = { nonce: 'captured', timestamp: '2026-01-02T03:04:15Z' }
+    accepted(await na.as('standard')('GET', '/admin/policy/history', undefined, captured))
+    await stop()
+    await restore()
+    await start()
+    return { certs: [early.cert_id, late.cert_id], attestations: [kept, known, unknown], invite, captured }
+  }
+
+  it('is not ready, signs nothing and serves nobody but probes', async () => {
+    await liveOn()
+    const details = refused(await na.request('GET', '/readyz'), 503, 'service_not_ready')['details'] as JsonObject
+    expect(details['signing_halted']).toEqual(['state_rollback'])
+    refused(await na.as('privileged')('POST', '/admin/policy', { policy_id: 'p' }), 503, 'service_unavailable')
+    for (const path of ['/crl', '/policy', '/sovereign-revocation-feed', '/nodes'])
+      refused(await na.request('GET', path), 503, 'service_unavailable')
+    refused(await (await node('other')).heartbeat('c'), 503, 'service_unavailable')
+    accepted(await na.request('GET', '/healthz'))
+    accepted(await na.request('GET', '/health'))
+    expect((await na.request('GET', '/metrics')).status).toBe(200)
+  })
+
+  it('forgets no withdrawal and reuses no number once it was recovered', async () => {
+    const { certs, attestations } = await liveOn()
+    // Two lists and three feeds had been published.
+    const recovery = await recover()
+    expect(recovery).toMatchObject({ crlSequence: 102, feedSequence: 103, revocations: 4 })
+    await na.office.rollbackWatch.settle()
+    accepted(await na.request('GET', '/readyz'))
+    const list = accepted(await na.request('GET', '/crl'))
+    expect(list['sequence']).toBe(102)
+    const listed = (list['revoked_certificates'] as JsonObject[]).map((entry) => entry['certificate_id'])
+    expect(listed.sort()).toEqual([...certs].sort())
+    const feed = accepted(await na.request('GET', '/sovereign-revocation-feed'))
+    expect(feed['sequence']).toBe(103)
+    expect(feed['revoked_attestation_ids']).toEqual([...attestations].sort())
+    const events = await na.auditEvents('state_recovered')
+    expect(events.map((event) => event['details'])).toEqual([
+      { crl_sequence: 102, feed_sequence: 103, revocations: 4, replay_floor: '2026-01-02T03:09:15Z' },
+    ])
+  })
+
+  it('accepts nothing again that was signed up to five minutes after, nor an invite from before', async () => {
+    const { captured, invite } = await liveOn()
+    await recover()
+    await na.office.rollbackWatch.settle()
+    const history = (options?: object): ReturnType<ReturnType<TestAuthority['as']>> =>
+      na.as('standard')('GET', '/admin/policy/history', undefined, options)
+    refused(await history(captured), 401, 'admin_auth_failed')
+    refused(await history(), 401, 'admin_auth_failed')
+    refused(await (await node('again')).join(invite), 401, 'node_auth_failed')
+    clock.advance(300)
+    refused(await history(), 401, 'admin_auth_failed')
+    clock.advance(1)
+    accepted(await history())
+    refused(await (await node('again')).join(invite), 403, 'invalid_invite_token')
+    expect(refused(await na.as('gone')('GET', '/admin/policy/history'), 401, 'admin_auth_failed')['message']).toBe(
+      'Unknown admin key',
+    )
+    // And the next number follows the jump.
+    accepted(await na.as('privileged')('POST', '/admin/policy', { policy_id: 'after' }), 201)
+    const fresh = await enroll(na, await node('fresh'))
+    await revoke(fresh.cert_id)
+    expect(accepted(await na.request('GET', '/crl'))['sequence']).toBe(103)
+  })
+
+  it('stays recovered over a restart, and says that there is nothing more to do', async () => {
+    await liveOn()
+    await recover()
+    await na.stop()
+    await start()
+    accepted(await na.request('GET', '/readyz'))
+    await expect(recover()).rejects.toThrow(NothingToRecover)
+  })
+
+  it('is noticed from either place, and also when the same number has another content', async () => {
+    await start()
+    await revoke((await enroll(na, await node('one'))).cert_id)
+    await stop()
+    await rm(marks()[0] ?? '')
+    await start()
+    accepted(await na.request('GET', '/readyz'))
+    const { db } = na.office.store
+    await db.updateTable('crl_versions').set({ crl_json: '{}' }).where('sequence', '=', 1).execute()
+    await na.office.rollbackWatch.settle()
+    refused(await na.request('GET', '/readyz'), 503, 'service_not_ready')
+  })
+
+  it.each([
+    ['cut', (text: string) => text.slice(0, 40)],
+    ['edited', (text: string) => text.replace('"policy_versions":0', '"policy_versions":1')],
+    ['emptied', () => ''],
+  ])('does not start with a mark that was %s', async (_how, edit) => {
+    await start()
+    await stop()
+    const [file = ''] = marks()
+    await writeFile(file, edit(await readFile(file, 'utf8')))
+    await expect(start()).rejects.toThrow(/^NA_HIGH_WATER_FILES: \S+one\.mark is not a mark of this authority$/)
+  })
+
+  it.runIf(currentBackend() === 'sqlite')('keeps its mark beside the SQLite file unless told otherwise', async () => {
+    na = await startTestAuthority({ clock, database })
+    await na.office.rollbackWatch.keep()
+    expect(await readFile(`${database.settings['DB_PATH']}.mark`, 'utf8')).toContain('"mark_version":1')
+  })
+})

@@ -1,0 +1,168 @@
+import {
+  READ_LIMITS,
+  instantOf,
+  readCrl,
+  readJson,
+  readRevocationFeed,
+  seconds,
+  writeInstant,
+  writeSortable,
+} from '@chancery/protocol'
+import type { Crl, Instant, RevocationFeed } from '@chancery/protocol'
+import { recordAudit } from './audit/record.ts'
+import { listRevokedAttestations } from './features/attestations/index.ts'
+import { relistEntries } from './features/crl/index.ts'
+import { publishOwnFeed } from './features/revocation-feeds/index.ts'
+import type { Office } from './office.ts'
+import type { HighWater } from './signing/high-water.ts'
+import type { Tx } from './store/database.ts'
+import { bumpHead } from './store/heads.ts'
+
+/** The one permitted jump: no number that was given out after the backup is given out again (reliability 12). */
+const JUMP = 100
+const TOLERANCE = seconds(300)
+/** A kept list is as long as a list may get. */
+const LIST_LIMITS = { ...READ_LIMITS, maxValues: 2_000_000, maxNames: 200_000 }
+
+export interface Recovery {
+  readonly crlSequence: number | undefined
+  readonly feedSequence: number | undefined
+  /** Withdrawals the restored database had forgotten. */
+  readonly revocations: number
+  readonly replayFloor: Instant
+}
+
+/** The database is at its mark, or there is none to compare it with. */
+export class NothingToRecover extends Error {
+  override readonly name = 'NothingToRecover'
+}
+
+/**
+ * Brings a restored database past everything this authority has already published, in one audited transaction:
+ * withdrawals come back from the kept list and feed, numbers jump, unspent invites end, and what was signed before the
+ * floor is refused. Evidence that is missing stays missing, and its store stays closed.
+ */
+export async function recoverState(office: Office): Promise<Recovery> {
+  const { rollbackWatch, store } = office
+  const { mark } = rollbackWatch
+  if (mark === undefined || !rollbackWatch.isHalted())
+    throw new NothingToRecover('the database is not behind its high-water mark')
+  const recovery = await store.transact(async (tx) => {
+    for (const head of ['operator-keys', 'crl', 'policy', 'feed']) await store.lockHead(tx, head)
+    const keys = await revokeKeysAgain(tx, mark)
+    const list = await relist(tx, office, mark)
+    await raisePolicyPosition(tx, mark)
+    const feed = await withdrawAgain(tx, office, mark)
+    const now = office.clock.now()
+    await endInvites(tx, now)
+    const replayFloor = now + TOLERANCE
+    await noteRecovery(tx, now, replayFloor)
+    const recovered = {
+      crlSequence: list?.sequence,
+      feedSequence: feed?.sequence,
+      revocations: keys + (list?.added ?? 0) + (feed?.added ?? 0),
+      replayFloor,
+    }
+    await audit(tx, office, recovered)
+    return recovered
+  })
+  await rollbackWatch.keep()
+  return recovery
+}
+
+async function revokeKeysAgain(tx: Tx, mark: HighWater): Promise<number> {
+  let added = 0
+  for (const key of mark.revoked_operator_keys) {
+    const row = { key_id: key.key_id, revoked_at: key.revoked_at, reason: key.reason, revoked_by: key.revoked_by }
+    const inserted = await tx
+      .insertInto('revoked_operator_keys')
+      .values(row)
+      .onConflict((conflict) => conflict.doNothing())
+      .returning('key_id')
+      .executeTakeFirst()
+    if (inserted !== undefined) added += 1
+  }
+  await bumpHead(tx, 'operator-keys')
+  return added
+}
+
+async function relist(
+  tx: Tx,
+  office: Office,
+  mark: HighWater,
+): Promise<{ readonly sequence: number; readonly added: number } | undefined> {
+  if (mark.crl === null || mark.last_crl === null) return undefined
+  const kept: Crl = readCrl(readJson(mark.last_crl, LIST_LIMITS))
+  const sequence = mark.crl.sequence + JUMP
+  return { sequence, added: await relistEntries(tx, office, kept, sequence) }
+}
+
+/** Positions are not signed, but history is read in their order. */
+async function raisePolicyPosition(tx: Tx, mark: HighWater): Promise<void> {
+  await tx
+    .updateTable('policy_versions')
+    .set({ position: mark.policy_versions + JUMP })
+    .where('active', '=', 1)
+    .where('position', '<', mark.policy_versions)
+    .execute()
+  await bumpHead(tx, 'policy')
+}
+
+async function withdrawAgain(
+  tx: Tx,
+  office: Office,
+  mark: HighWater,
+): Promise<{ readonly sequence: number; readonly added: number } | undefined> {
+  if (mark.feed === null || mark.last_feed === null) return undefined
+  const kept: RevocationFeed = readRevocationFeed(readJson(mark.last_feed, LIST_LIMITS))
+  const known = new Set((await listRevokedAttestations(tx)).map((row) => row.attestation_id))
+  const missing = kept.revoked_attestation_ids.filter((id) => !known.has(id))
+  const now = writeSortable(office.clock.now())
+  for (const attestation_id of missing) {
+    const revocation_reason = kept.revocation_reasons[attestation_id] ?? 'unspecified'
+    const held = await tx
+      .updateTable('membership_attestations')
+      .set({ status: 'revoked', revoked_at: now, revocation_reason })
+      .where('attestation_id', '=', attestation_id)
+      .returning('attestation_id')
+      .executeTakeFirst()
+    if (held === undefined)
+      await tx.insertInto('recovered_revocations').values({ attestation_id, revocation_reason }).execute()
+  }
+  const least = { sequence: mark.feed.sequence + JUMP, issuedAt: instantOf(kept.issued_at) }
+  const { sequence } = await publishOwnFeed(tx, office, await listRevokedAttestations(tx), least)
+  return { sequence, added: missing.length }
+}
+
+/** Which of them were spent after the backup nobody knows any more: none may be spent again. */
+async function endInvites(tx: Tx, now: Instant): Promise<void> {
+  const expires_at = writeSortable(now)
+  await tx
+    .updateTable('invite_tokens')
+    .set({ expires_at })
+    .where('used_at', 'is', null)
+    .where('expires_at', '>', expires_at)
+    .execute()
+}
+
+async function noteRecovery(tx: Tx, now: Instant, replayFloor: Instant): Promise<void> {
+  const last = await tx
+    .selectFrom('recoveries')
+    .select((eb) => eb.fn.max('position').as('position'))
+    .executeTakeFirst()
+  const position = Number(last?.position ?? 0) + 1
+  const row = { position, recovered_at: writeSortable(now), replay_floor: writeSortable(replayFloor) }
+  await tx.insertInto('recoveries').values(row).execute()
+}
+
+async function audit(tx: Tx, office: Office, recovery: Recovery): Promise<void> {
+  await recordAudit(tx, office, {
+    type: 'state_recovered',
+    details: {
+      revocations: recovery.revocations,
+      replay_floor: writeInstant(recovery.replayFloor),
+      ...(recovery.crlSequence === undefined ? {} : { crl_sequence: recovery.crlSequence }),
+      ...(recovery.feedSequence === undefined ? {} : { feed_sequence: recovery.feedSequence }),
+    },
+  })
+}

@@ -1,0 +1,105 @@
+import { sha256Hex, toUtf8 } from '@chancery/protocol'
+import type { Head, HighWater } from '../signing/high-water.ts'
+import type { Tx } from './database.ts'
+
+/** Everything a mark holds, besides who wrote it when. */
+export type Heads = Omit<HighWater, 'mark_version' | 'network_name' | 'written_at'>
+
+export function digestOf(text: string): string {
+  return sha256Hex(toUtf8(text))
+}
+
+/** How far this database has come. */
+export async function readHeads(db: Tx): Promise<Heads> {
+  const crl = await db
+    .selectFrom('crl_versions')
+    .select(['sequence', 'crl_json'])
+    .orderBy('sequence', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  const feed = await db
+    .selectFrom('own_revocation_feeds')
+    .select(['sequence', 'feed_json'])
+    .orderBy('sequence', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  const evidence = await db.selectFrom('evidence_head').select(['last_sequence', 'last_digest']).executeTakeFirst()
+  const policies = await db
+    .selectFrom('policy_versions')
+    .select((eb) => eb.fn.max('position').as('last'))
+    .executeTakeFirst()
+  const revoked = await db
+    .selectFrom('issued_certs')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where('status', '=', 'revoked')
+    .executeTakeFirst()
+  const keys = await db
+    .selectFrom('revoked_operator_keys')
+    .select(['key_id', 'revoked_at', 'reason', 'revoked_by'])
+    .orderBy('key_id')
+    .execute()
+  return {
+    crl: crl === undefined ? null : { sequence: crl.sequence, digest: digestOf(crl.crl_json) },
+    feed: feed === undefined ? null : { sequence: feed.sequence, digest: digestOf(feed.feed_json) },
+    evidence:
+      evidence === undefined || evidence.last_digest === null
+        ? null
+        : { sequence: evidence.last_sequence, digest: evidence.last_digest },
+    policy_versions: Number(policies?.last ?? 0),
+    revoked_certificates: Number(revoked?.count ?? 0),
+    revoked_operator_keys: keys,
+    last_crl: crl?.crl_json ?? null,
+    last_feed: feed?.feed_json ?? null,
+  }
+}
+
+/**
+ * What of the mark this database has not reached, or has otherwise: a number that was reached must still have the same
+ * content, or the history was written twice. Empty when the database is at the mark or beyond it.
+ */
+export async function findRollback(db: Tx, heads: Heads, mark: HighWater): Promise<string[]> {
+  const below: string[] = []
+  if (isBelow(heads.crl, mark.crl) || (await isOther(mark.crl, (n) => findList(db, n)))) below.push('crl')
+  if (isBelow(heads.feed, mark.feed) || (await isOther(mark.feed, (n) => findFeed(db, n)))) below.push('feed')
+  if (isBelow(heads.evidence, mark.evidence) || (await isOther(mark.evidence, (n) => findEntry(db, n))))
+    below.push('evidence')
+  if (heads.policy_versions < mark.policy_versions) below.push('policy')
+  if (heads.revoked_certificates < mark.revoked_certificates) below.push('revoked_certificates')
+  const held = new Set(heads.revoked_operator_keys.map((key) => key.key_id))
+  if (mark.revoked_operator_keys.some((key) => !held.has(key.key_id))) below.push('revoked_operator_keys')
+  return below
+}
+
+function isBelow(head: Head | null, mark: Head | null): boolean {
+  return mark !== null && (head === null || head.sequence < mark.sequence)
+}
+
+/** False also where the row is gone: retention removes old ones, and what is missing at the end is below. */
+async function isOther(mark: Head | null, find: (sequence: number) => Promise<string | undefined>): Promise<boolean> {
+  if (mark === null) return false
+  const digest = await find(mark.sequence)
+  return digest !== undefined && digest !== mark.digest
+}
+
+async function findList(db: Tx, sequence: number): Promise<string | undefined> {
+  const row = await db.selectFrom('crl_versions').select('crl_json').where('sequence', '=', sequence).executeTakeFirst()
+  return row === undefined ? undefined : digestOf(row.crl_json)
+}
+
+async function findFeed(db: Tx, sequence: number): Promise<string | undefined> {
+  const row = await db
+    .selectFrom('own_revocation_feeds')
+    .select('feed_json')
+    .where('sequence', '=', sequence)
+    .executeTakeFirst()
+  return row === undefined ? undefined : digestOf(row.feed_json)
+}
+
+async function findEntry(db: Tx, sequence: number): Promise<string | undefined> {
+  const row = await db
+    .selectFrom('evidence_entries')
+    .select('entry_digest')
+    .where('store_sequence', '=', sequence)
+    .executeTakeFirst()
+  return row?.entry_digest
+}
