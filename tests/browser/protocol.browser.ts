@@ -1,7 +1,9 @@
 import * as protocol from '@chancery/protocol'
 import { checkCoreVectors } from '../../packages/protocol/src/vectors/check-vectors.ts'
+import { checkEvidenceVectors } from '../../packages/protocol/src/vectors/check-evidence-vectors.ts'
 import { checkTrustVectors } from '../../packages/protocol/src/vectors/check-trust-vectors.ts'
 import core from '../../packages/protocol/src/vectors/core.json' with { type: 'json' }
+import evidence from '../../packages/protocol/src/vectors/evidence.json' with { type: 'json' }
 import trust from '../../packages/protocol/src/vectors/trust.json' with { type: 'json' }
 import { checkWeakKeys } from '../../packages/protocol/src/vectors/weak-keys.ts'
 import { equal } from './page-test.ts'
@@ -22,6 +24,14 @@ export const tests: readonly PageTest[] = [
       const { passed, failures } = await checkTrustVectors(trust, protocol)
       equal(failures, [])
       equal(passed, 104)
+    },
+  },
+  {
+    name: 'every worked example of the evidence store holds',
+    run: async () => {
+      const { passed, failures } = await checkEvidenceVectors(evidence, protocol)
+      equal(failures, [])
+      equal(passed, 54)
     },
   },
   {
