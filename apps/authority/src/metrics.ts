@@ -7,6 +7,8 @@ export interface AuthorityMetrics {
   readonly registry: Metrics
   readonly requests: RequestMetrics
   readonly auditWriteFailures: Counter
+  /** Counts the database had to take for Redis. */
+  readonly limiterFallbacks: Counter
   readonly refusalsNotRecorded: Counter
   readonly clockOffset: Gauge
   readonly keyringsDiffer: Gauge
@@ -38,6 +40,10 @@ export function createMetrics(routes: readonly Route[]): AuthorityMetrics {
     refusalsNotRecorded: registry.counter({
       name: 'chancery_audit_refusals_not_recorded_total',
       help: 'Refused callers beyond the audit rows a minute may take.',
+    }),
+    limiterFallbacks: registry.counter({
+      name: 'chancery_limiter_fallbacks_total',
+      help: 'Counts the database took because Redis did not answer.',
     }),
     auditWriteFailures: registry.counter({
       name: 'chancery_audit_write_failures_total',

@@ -55,9 +55,6 @@ export async function openOffice(settings: AuthoritySettings, parts: OfficeParts
   const signer = await openSigner(settings.keySource, settings.keyId, log)
   await checkStart(settings, genesis, signer, clock.now(), log)
   if (settings.haMode) await checkProcess()
-  // Said before the database is touched.
-  if (settings.limiterStore === 'redis')
-    throw new StartRefused('RATE_LIMIT_STORE: redis comes with a later release, use database')
   const store = await openMigrated(settings, { genesis, signer, clock, log })
   const routes = BINDINGS.map((binding) => binding.route)
   const metrics = createMetrics(routes)
@@ -76,7 +73,7 @@ export async function openOffice(settings: AuthoritySettings, parts: OfficeParts
     nonces: openNonceBook(store),
     operators: settings.operators,
     revokedOperatorKeys: new RevokedOperatorKeys(),
-    limiter: chooseLimiter(settings, { store, clock }),
+    limiter: await chooseLimiter(settings, { store, signer, clock, log, metrics }),
     processLimiter: new MemoryLimiter(clock),
     publicMaterial: new PublicMaterial(),
     enrollment: openEnrollmentDesk(store, clock),
