@@ -84,8 +84,8 @@ const layers = Object.entries(boundaries.belowFeatures).flatMap(([app, below]) =
     ),
     forbid(
       `layers-${app}`,
-      'only main and index import app; only index imports main; only app and index import the lists',
-      { path: at, pathNot: [`${at}(main|app|index)[.]ts$`] },
+      'only main and index import app; only index imports main; only app, open-office and index import the lists',
+      { path: at, pathNot: [`${at}(main|app|open-office|index)[.]ts$`] },
       { path: `${at}(main|app|features|jobs|index)[.]ts$` },
     ),
     forbid(
@@ -97,7 +97,10 @@ const layers = Object.entries(boundaries.belowFeatures).flatMap(([app, below]) =
     forbid(
       `helpers-below-features-${app}`,
       'helpers beside features never import a feature',
-      { path: `${at}([^/]+|features/[^/]+)[.]ts$`, pathNot: [`${at}(main|app|features|jobs|index|office)[.]ts$`] },
+      {
+        path: `${at}([^/]+|features/[^/]+)[.]ts$`,
+        pathNot: [`${at}(main|app|open-office|features|jobs|index|office)[.]ts$`],
+      },
       { path: `${at}features/[^/]+/` },
     ),
     forbid(

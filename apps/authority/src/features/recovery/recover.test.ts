@@ -19,7 +19,7 @@ import {
 import type { TestAuthority, TestDatabase } from '@chancery/testkit'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { openOffice } from './open-office.ts'
+import { openOffice } from '../../open-office.ts'
 import { NothingToRecover, recoverState } from './recover.ts'
 import type { Recovery } from './recover.ts'
 

@@ -9,14 +9,14 @@ import {
   writeSortable,
 } from '@chancery/protocol'
 import type { Crl, Instant, RevocationFeed } from '@chancery/protocol'
-import { recordAudit } from './audit/record.ts'
-import { listRevokedAttestations } from './features/attestations/index.ts'
-import { relistEntries } from './features/crl/index.ts'
-import { publishOwnFeed } from './features/revocation-feeds/index.ts'
-import type { Office } from './office.ts'
-import type { HighWater } from './signing/high-water.ts'
-import type { Tx } from './store/database.ts'
-import { bumpHead } from './store/heads.ts'
+import { recordAudit } from '../../audit/record.ts'
+import { listRevokedAttestations } from '../attestations/index.ts'
+import { relistEntries } from '../crl/index.ts'
+import { publishOwnFeed } from '../revocation-feeds/index.ts'
+import type { Office } from '../../office.ts'
+import type { HighWater } from '../../signing/high-water.ts'
+import type { Tx } from '../../store/database.ts'
+import { bumpHead } from '../../store/heads.ts'
 
 /** The one permitted jump: no number that was given out after the backup is given out again (reliability 12). */
 const JUMP = 100
