@@ -127,8 +127,10 @@ async function holds({ kind, ground }: Target, value: JsonObject): Promise<boole
 }
 
 function present(na: TestAuthority, target: Target, text: string): Promise<TestAnswer> {
-  const { path = '', bodyOf = () => '' } = target.route ?? {}
-  return na.request('POST', path, { rawBody: bodyOf(text), headers: { 'content-type': 'application/json' } })
+  const { route } = target
+  if (route === undefined) throw new TypeError(`${target.kind} is verified nowhere`)
+  const headers = { 'content-type': 'application/json' }
+  return na.request('POST', route.path, { rawBody: route.bodyOf(text), headers })
 }
 
 function isAccepted({ status, json }: TestAnswer): boolean {
@@ -161,14 +163,15 @@ function* fieldChanges(target: Target, random: Random): Generator<Mutant> {
 function toForeign(value: JsonValue): ForeignValue {
   if (value instanceof JsonFloat) return new Double(value.value)
   if (Array.isArray(value)) return (value as readonly JsonValue[]).map(toForeign)
-  if (!isJsonObject(value)) return value as ForeignValue
+  if (!isJsonObject(value)) return value
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, toForeign(member)]))
 }
 
 /** One to three characters of the text replaced, removed, put in or doubled. */
 function textEdit(targets: readonly Target[], random: Random): Mutant {
   for (;;) {
-    const target = targets[random.below(targets.length)] ?? (targets[0] as Target)
+    const target = targets[random.below(targets.length)]
+    if (target === undefined) throw new RangeError('there is nothing to edit')
     let text = writeJson(target.record)
     const end = provedEnd(text)
     for (let edits = 1 + random.below(3); edits > 0; edits -= 1) text = edit(text, random.below(end), random)
