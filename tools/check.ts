@@ -42,6 +42,11 @@ const STEPS: readonly Step[] = [
     repeat: 'npx oxlint --type-aware   (mend: add --fix)',
   },
   { name: 'types', command: ['tsc', '-b'], repeat: 'npx tsc -b' },
+  {
+    name: 'console',
+    command: ['tsc', '-p', 'apps/console'],
+    repeat: 'npx tsc -p apps/console',
+  },
   { name: 'imports', command: ['node', 'tools/check-imports.ts'], repeat: 'npx node tools/check-imports.ts' },
   {
     name: 'generated',

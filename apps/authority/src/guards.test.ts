@@ -25,6 +25,7 @@ const WHO_MAY_CALL: Readonly<Record<string, Access>> = {
   'GET /cli-reference': 'public',
   'GET /': 'public',
   'GET /dashboard': 'public',
+  'GET /operator': 'public',
   'GET /dashboard.json': 'public',
   'GET /favicon.ico': 'public',
   'GET /favicon.svg': 'public',

@@ -11,6 +11,7 @@ const MENU = [
   { path: '/atlas', name: 'Atlas' },
   { path: '/api-reference', name: 'API' },
   { path: '/cli-reference', name: 'Commands' },
+  { path: '/operator', name: 'Operator' },
 ] as const
 
 export interface Page {

@@ -32,6 +32,16 @@ const facts = {
     purpose: 'Gives the content of the dashboard without subject ids, keys or addresses.',
     gateway: { operation: 'public-dashboard-json', group: 'network' },
   },
+  operator: {
+    id: 'GET /operator',
+    access: 'public',
+    limit: 'public',
+    stability: 'internal',
+    success: 200,
+    answer: 'html',
+    summary: 'Operator page',
+    purpose: 'Gives the page where an operator works with a key held only in that page.',
+  },
   faviconIco: {
     id: 'GET /favicon.ico',
     access: 'public',

@@ -119,6 +119,7 @@ const EXCLUDED = [
   'POST /admin/boundary-policies/simulate',
   'GET /',
   'GET /dashboard',
+  'GET /operator',
   'GET /connectome',
   'GET /atlas',
   'GET /api-reference',

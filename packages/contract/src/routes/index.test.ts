@@ -7,7 +7,17 @@ import { ALL_ROUTES, featureOf, findRoute, ROUTES } from './index.ts'
 const ACTIONS: Readonly<Record<string, readonly string[]>> = {
   health: ['healthz', 'readyz', 'health', 'metrics'],
   reference: ['swagger', 'surfaces', 'apiPage', 'cliPage'],
-  dashboard: ['home', 'page', 'view', 'faviconIco', 'faviconSvg', 'consoleStyles', 'consoleScript', 'consoleLogo'],
+  dashboard: [
+    'home',
+    'page',
+    'view',
+    'operator',
+    'faviconIco',
+    'faviconSvg',
+    'consoleStyles',
+    'consoleScript',
+    'consoleLogo',
+  ],
   connectome: ['graph', 'page', 'summary', 'trustPath', 'atlasPage', 'atlas'],
   sovereign: ['genesis', 'metadata'],
   enrollment: ['invite', 'join', 'heartbeat', 'renew', 'nodes'],
@@ -122,6 +132,7 @@ const INTERNAL = [
   'GET /cli-reference',
   'GET /connectome',
   'GET /dashboard',
+  'GET /operator',
   'GET /dashboard.json',
   'GET /favicon.ico',
   'GET /favicon.svg',
@@ -164,9 +175,9 @@ function idsWhere(kept: (route: Route) => boolean): string[] {
 }
 
 describe('the table of routes', () => {
-  it('has exactly 101 routes with different ids', () => {
-    expect(ALL_ROUTES).toHaveLength(101)
-    expect(new Set(ALL_ROUTES.map((route) => route.id)).size).toBe(101)
+  it('has exactly 102 routes with different ids', () => {
+    expect(ALL_ROUTES).toHaveLength(102)
+    expect(new Set(ALL_ROUTES.map((route) => route.id)).size).toBe(102)
   })
 
   it('names every action as its file is named', () => {
@@ -303,6 +314,7 @@ describe('promises', () => {
       'GET /cli-reference',
       'GET /connectome',
       'GET /dashboard',
+      'GET /operator',
     ])
     expect(idsWhere((route) => route.answer === 'prometheus')).toEqual(['GET /metrics'])
     expect(idsWhere((route) => route.answer === 'static')).toEqual([

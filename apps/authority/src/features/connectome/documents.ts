@@ -2,11 +2,12 @@ import { createHash } from 'node:crypto'
 import { buildConnectome, canonicalJson, readJson, sortCodePoints, writeJson } from '@chancery/protocol'
 import type { JsonObject, JsonValue, RecognitionGraph } from '@chancery/protocol'
 import type { Tx } from '../../store/database.ts'
+import { listEdgeColumns } from './edge-columns.ts'
 import { pageTreatyTexts } from './store.ts'
 import type { TextPlace } from './store.ts'
 
 /** The documents that are made of the graph when somebody asks for them. */
-export type DocumentName = 'graph' | 'connectome' | 'atlas'
+export type DocumentName = 'graph' | 'connectome' | 'edges' | 'atlas'
 
 type Outline = RecognitionGraph<string>
 
@@ -26,6 +27,7 @@ export class DocumentWriter {
 
   async write(name: DocumentName): Promise<Uint8Array<ArrayBuffer>> {
     if (name === 'atlas') return join([Buffer.from(writeJson(await this.#atlas()))])
+    if (name === 'edges') return join([Buffer.from(writeJson(listEdgeColumns(this.#graph)))])
     const outline = name === 'graph' ? this.#graph : buildConnectome(this.#graph)
     const chunks: Buffer[] = []
     for await (const text of this.#fill(outline, Object.keys(outline), writeJson, asStored))

@@ -3,8 +3,11 @@ import type { Office } from '../../office.ts'
 
 /**
  * GET /connectome.json
- * The graph in reading order, counted, with what each imported revocation touches.
+ * The graph in reading order, counted, with what each imported revocation touches; `view=edges` gives its edges only,
+ * as columns, for maps of large graphs.
  */
-export async function summary(_call: Call, office: Office): Promise<KeptDocument> {
-  return (await office.connectome.current(office)).document('connectome')
+export async function summary(call: Call, office: Office): Promise<KeptDocument> {
+  return (await office.connectome.current(office)).document(
+    call.query.first('view') === 'edges' ? 'edges' : 'connectome',
+  )
 }

@@ -197,6 +197,21 @@ describe('GET /atlas.json', () => {
   })
 })
 
+describe('GET /connectome.json?view=edges', () => {
+  it('has the edges of the whole document as columns, in the same order', async () => {
+    const [whole, columns] = [await get('/connectome.json'), await get('/connectome.json?view=edges')]
+    const of = (name: string): number[] => columns[name] as number[]
+    const ids = columns['sovereigns'] as string[]
+    const states = columns['lifecycle_states'] as string[]
+    expect(ids).toEqual((whole['sovereigns'] as JsonObject[]).map((row) => row['sovereign_id']))
+    const edges = whole['recognition_edges'] as JsonObject[]
+    expect(edges.length).toBeGreaterThan(0)
+    expect(of('from').map((from, i) => [ids[from], ids[of('to')[i] ?? -1], states[of('state')[i] ?? -1]])).toEqual(
+      edges.map((edge) => [edge['from'], edge['to'], edge['lifecycle_state']]),
+    )
+  })
+})
+
 describe.each(['/recognition-graph', '/connectome.json', '/atlas.json'])('GET %s', (path) => {
   it('carries a strong ETag, answers 304 to whoever has it, and is stored by no cache', async () => {
     const first = await na.request('GET', path)

@@ -43,7 +43,10 @@ const documentText = async (built: BuiltGraph, name: DocumentName): Promise<stri
   Buffer.from((await built.document(name)).bytes).toString()
 
 /** The documents made the plain way: the whole graph as objects, with every signed treaty in it. */
-async function plainDocuments({ office }: TestAuthority, now: bigint): Promise<Record<DocumentName, string>> {
+async function plainDocuments(
+  { office }: TestAuthority,
+  now: bigint,
+): Promise<Record<Exclude<DocumentName, 'edges'>, string>> {
   const rows = await office.store.db.selectFrom('recognition_treaties').select(['treaty_id', 'treaty_json']).execute()
   const texts = new Map(rows.map((row) => [row.treaty_id, readJson(row.treaty_json)]))
   const input = await readGraphInput(office.store.db, now)

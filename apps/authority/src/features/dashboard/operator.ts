@@ -1,0 +1,31 @@
+import { COMMANDS, PROGRAM_NAME } from '@chancery/contract'
+import { markup } from '@chancery/service-kit'
+import type { Answer, Call } from '@chancery/service-kit'
+import type { Office } from '../../office.ts'
+import { page } from '../../page-frame.ts'
+import { table } from '../../page-parts.ts'
+
+/**
+ * GET /operator
+ * The place of the operator's desk. The authority only gives the page: key and signatures stay in the browser, and
+ * without script the command line does the same work.
+ */
+export function operator(_call: Call, office: Office): Answer {
+  const commands = COMMANDS.filter((command) => command.needs === 'operator')
+  return page(office, {
+    path: '/operator',
+    title: 'Operator',
+    content: markup`<h1>Operator</h1>
+<p class="lead">Work that changes this network, signed with your key. The key never leaves this page and is gone when you close it; every request is shown before it is signed.</p>
+<div id="desk"></div>
+<section class="card"><h2>The same on the command line</h2>${table(
+      'Commands that need an operator key',
+      [
+        { name: 'Command', cell: (command) => markup`<code>${PROGRAM_NAME} ${command.path.join(' ')}</code>` },
+        { name: 'Does', cell: (command) => command.summary },
+      ],
+      commands,
+      'There is none.',
+    )}</section>`,
+  })
+}

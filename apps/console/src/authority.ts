@@ -1,0 +1,15 @@
+import { createClient } from '@chancery/sdk'
+import type { Client } from '@chancery/sdk'
+
+let shared: Client | undefined
+
+/** The authority that served this page. Public calls only; the operator page makes a client of its own. */
+export function authority(): Client {
+  shared ??= createClient({ url: location.origin })
+  return shared
+}
+
+/** What to show of a failure: the library's errors say what happened in a sentence. */
+export function explain(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

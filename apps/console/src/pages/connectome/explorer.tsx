@@ -1,0 +1,209 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type { JSX } from 'preact'
+import { authority, explain } from '../../authority.ts'
+import { Badge } from '../../components/badge.tsx'
+import { Paper } from '../../components/paper.tsx'
+import type { Graph } from './graph.ts'
+import { MapView } from './map-view.ts'
+import type { Picked } from './map-view.ts'
+import { findTreaties } from './find-treaties.ts'
+
+/** What the panel beside the map shows. */
+export type Shown =
+  | { readonly kind: 'hint' }
+  | { readonly kind: 'sovereign'; readonly node: number }
+  | { readonly kind: 'paper'; readonly id: string }
+
+interface Path {
+  readonly text: string
+  readonly edges: readonly number[]
+}
+
+/** The map to move in, with a panel that shows what was picked. */
+export function Explorer({ graph, opened }: { readonly graph: Graph; readonly opened: OpenedPapers }): JSX.Element {
+  const canvas = useRef<HTMLCanvasElement>(null)
+  const view = useRef<MapView>(undefined)
+  const [shown, setShown] = useState<Shown>({ kind: 'hint' })
+  const [path, setPath] = useState<Path>({ text: '', edges: [] })
+  const [problem, setProblem] = useState('')
+
+  const pick = (picked: Picked): void => {
+    setProblem('')
+    if (picked === undefined) setShown({ kind: 'hint' })
+    else if ('node' in picked) setShown({ kind: 'sovereign', node: picked.node })
+    else
+      openEdge(graph, picked.edge).then(
+        (id) => setShown({ kind: 'paper', id }),
+        (error: unknown) => setProblem(explain(error)),
+      )
+  }
+  useEffect(() => {
+    if (canvas.current === null) return
+    const made = new MapView(canvas.current, graph, pick)
+    view.current = made
+    return () => made.close()
+  }, [graph])
+  useEffect(() => opened.listen((id) => setShown({ kind: 'paper', id })), [opened])
+  useEffect(() => {
+    view.current?.show({ node: shown.kind === 'sovereign' ? shown.node : undefined, path: path.edges })
+  }, [shown, path])
+
+  return (
+    <div class="explorer">
+      <div class="stage">
+        <canvas
+          ref={canvas}
+          tabIndex={0}
+          role="application"
+          aria-label={`Map of ${graph.ids.length} sovereigns and ${graph.from.length} treaties. Arrow keys move, plus and minus zoom, zero shows all. The tables list the same.`}
+        />
+        <div class="tools">
+          <button type="button" onClick={() => view.current?.zoom(1.4)} aria-label="Zoom in">
+            +
+          </button>
+          <button type="button" onClick={() => view.current?.zoom(1 / 1.4)} aria-label="Zoom out">
+            −
+          </button>
+          <button type="button" onClick={() => view.current?.fit()}>
+            All
+          </button>
+        </div>
+      </div>
+      <aside class="inspector" aria-live="polite">
+        <GoTo
+          graph={graph}
+          go={(node) => {
+            view.current?.centre(node)
+            setShown({ kind: 'sovereign', node })
+          }}
+        />
+        {problem === '' ? null : <p role="alert">{problem}</p>}
+        {path.text === '' ? null : (
+          <p class="answer" data-drawn-path={path.edges.length}>
+            {path.text}
+          </p>
+        )}
+        <Inspected graph={graph} shown={shown} show={setShown} draw={setPath} />
+      </aside>
+    </div>
+  )
+}
+
+function Inspected(props: {
+  readonly graph: Graph
+  readonly shown: Shown
+  readonly show: (shown: Shown) => void
+  readonly draw: (path: Path) => void
+}): JSX.Element {
+  const { graph, shown, show, draw } = props
+  if (shown.kind === 'paper')
+    return (
+      <>
+        <h3>Treaty</h3>
+        <Paper id={shown.id} />
+      </>
+    )
+  if (shown.kind === 'sovereign') return <Sovereign graph={graph} node={shown.node} show={show} draw={draw} />
+  return <p class="quiet">Pick a sovereign or a treaty on the map. Drag to move, Ctrl and wheel to zoom.</p>
+}
+
+function Sovereign(props: {
+  readonly graph: Graph
+  readonly node: number
+  readonly show: (shown: Shown) => void
+  readonly draw: (path: Path) => void
+}): JSX.Element {
+  const { graph, node, show, draw } = props
+  const [target, setTarget] = useState('')
+  const [treaties, setTreaties] = useState<readonly { id: string; label: string; tone: string; state: string }[]>([])
+  const id = graph.ids[node] ?? ''
+  useEffect(() => {
+    let isCurrent = true
+    findTreaties(id).then(
+      (found) => isCurrent && setTreaties(found),
+      () => isCurrent && setTreaties([]),
+    )
+    return () => {
+      isCurrent = false
+    }
+  }, [id])
+  const find = async (event: Event): Promise<void> => {
+    event.preventDefault()
+    draw(await findPath(graph, id, target))
+  }
+  return (
+    <>
+      <h3>{id}</h3>
+      <form class="search" onSubmit={(event) => void find(event)}>
+        <label for="path-target">Trust path to</label>
+        <input
+          id="path-target"
+          list="sovereigns"
+          value={target}
+          required
+          onInput={(event) => setTarget(event.currentTarget.value)}
+        />
+        <button>Draw</button>
+      </form>
+      <ul class="plain">
+        {treaties.map((treaty) => (
+          <li key={treaty.id}>
+            <button type="button" class="link" onClick={() => show({ kind: 'paper', id: treaty.id })}>
+              {treaty.label}
+            </button>{' '}
+            <Badge tone={treaty.tone} word={treaty.state} />
+          </li>
+        ))}
+      </ul>
+    </>
+  )
+}
+
+const MAX_OFFERED = 500
+
+function GoTo({ graph, go }: { readonly graph: Graph; readonly go: (node: number) => void }): JSX.Element {
+  const onChange = (event: { readonly currentTarget: HTMLInputElement }): void => {
+    const node = graph.placeOf.get(event.currentTarget.value)
+    if (node !== undefined) go(node)
+  }
+  return (
+    <p class="search">
+      <label for="go-to">Go to</label>
+      <input id="go-to" list="sovereigns" onChange={onChange} />
+      <datalist id="sovereigns">
+        {graph.ids.slice(0, MAX_OFFERED).map((id) => (
+          <option key={id} value={id} />
+        ))}
+      </datalist>
+    </p>
+  )
+}
+
+/** Papers opened from elsewhere in the page, for example from a table. */
+export interface OpenedPapers {
+  listen(open: (id: string) => void): () => void
+}
+
+async function openEdge(graph: Graph, edge: number): Promise<string> {
+  const [from, to] = [graph.ids[graph.from[edge] ?? 0] ?? '', graph.ids[graph.to[edge] ?? 0] ?? '']
+  const page = await authority().recognitionTreaties.page({ issuer_sovereign_id: from, subject_sovereign_id: to })
+  const newest = page.recognition_treaties.at(-1)
+  if (newest === undefined) throw new Error('That treaty is not stored any more.')
+  return newest.treaty.treaty_id
+}
+
+async function findPath(graph: Graph, from: string, to: string): Promise<Path> {
+  try {
+    const found = await authority().connectome.trustPath(from, to)
+    const edges = found.path.map((edge) => placeOfEdge(graph, edge.from, edge.to)).filter((edge) => edge >= 0)
+    const names = [from, ...found.path.map((edge) => edge.to)].join(' → ')
+    return { edges, text: found.trusted ? names : `No treaty in force leads from ${from} to ${to}.` }
+  } catch (error) {
+    return { edges: [], text: explain(error) }
+  }
+}
+
+function placeOfEdge(graph: Graph, from: string, to: string): number {
+  const [a, b] = [graph.placeOf.get(from), graph.placeOf.get(to)]
+  return graph.from.findIndex((node, edge) => node === a && graph.to[edge] === b && graph.tone[edge] !== 'ended')
+}

@@ -1,0 +1,56 @@
+/** The graph as columns, see /connectome.json?view=edges. */
+export interface Graph {
+  readonly ids: readonly string[]
+  readonly from: Uint32Array
+  readonly to: Uint32Array
+  readonly tone: readonly Tone[]
+  /** Edges of each sovereign. */
+  readonly degree: Uint32Array
+  readonly placeOf: ReadonlyMap<string, number>
+}
+
+export const TONES = ['good', 'watch', 'bad', 'ended'] as const
+export type Tone = (typeof TONES)[number]
+
+const TONE_OF: Readonly<Record<string, Tone>> = {
+  active: 'good',
+  expiring_soon: 'watch',
+  expired: 'bad',
+  revoked: 'ended',
+  replaced: 'ended',
+}
+
+interface Columns {
+  readonly sovereigns: readonly string[]
+  readonly lifecycle_states: readonly string[]
+  readonly from: readonly number[]
+  readonly to: readonly number[]
+  readonly state: readonly number[]
+}
+
+export async function loadGraph(): Promise<Graph> {
+  const answer = await fetch('/connectome.json?view=edges')
+  if (!answer.ok) throw new Error(`The graph was refused with status ${answer.status}.`)
+  return readColumns((await answer.json()) as Columns)
+}
+
+/** The view comes from our own authority and grants nothing: it is drawn, not believed. */
+export function readColumns(columns: Columns): Graph {
+  const ids = columns.sovereigns
+  const [from, to] = [Uint32Array.from(columns.from), Uint32Array.from(columns.to)]
+  const degree = new Uint32Array(ids.length)
+  for (let i = 0; i < from.length; i += 1) {
+    const [a, b] = [from[i] ?? 0, to[i] ?? 0]
+    degree[a] = (degree[a] ?? 0) + 1
+    degree[b] = (degree[b] ?? 0) + 1
+  }
+  const tones = columns.lifecycle_states.map((state) => TONE_OF[state] ?? 'ended')
+  return {
+    ids,
+    from,
+    to,
+    tone: columns.state.map((state) => tones[state] ?? 'ended'),
+    degree,
+    placeOf: new Map(ids.map((id, place) => [id, place])),
+  }
+}

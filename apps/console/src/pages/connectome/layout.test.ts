@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest'
+import { readColumns } from './graph.ts'
+import { firstPlaces, openLayout } from './layout.ts'
+
+const STAR = readColumns({
+  sovereigns: ['A', 'B', 'C', 'D'],
+  lifecycle_states: ['active', 'expiring_soon', 'expired', 'revoked', 'replaced'],
+  from: [0, 0, 0, 3],
+  to: [1, 2, 3, 0],
+  state: [0, 1, 2, 4],
+})
+const request = { count: 4, from: STAR.from, to: STAR.to, degree: STAR.degree }
+
+describe('readColumns', () => {
+  it('gives tones by lifecycle, degrees by edges and places by name', () => {
+    expect(STAR.tone).toEqual(['good', 'watch', 'bad', 'ended'])
+    expect([...STAR.degree]).toEqual([4, 1, 1, 2])
+    expect(STAR.placeOf.get('C')).toBe(2)
+  })
+})
+
+describe('firstPlaces', () => {
+  it('puts the best connected in the middle and nobody on another', () => {
+    const places = firstPlaces(request)
+    expect([places[0], places[1]]).toEqual([0, 0])
+    const seen = new Set(Array.from({ length: 4 }, (_, i) => `${places[i * 2]}/${places[i * 2 + 1]}`))
+    expect(seen.size).toBe(4)
+  })
+})
+
+describe('openLayout', () => {
+  it('comes to rest, the same way each time, with neighbours at arm’s length', () => {
+    const run = (): Float32Array => {
+      const layout = openLayout(request)
+      let steps = 0
+      while (layout.step()) steps += 1
+      expect(steps).toBeLessThan(500)
+      return layout.places
+    }
+    const places = run()
+    expect(run()).toEqual(places)
+    const distance = Math.hypot((places[0] ?? 0) - (places[2] ?? 0), (places[1] ?? 0) - (places[3] ?? 0))
+    expect(distance).toBeGreaterThan(40)
+    expect(distance).toBeLessThan(300)
+  })
+})

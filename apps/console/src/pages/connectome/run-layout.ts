@@ -1,0 +1,46 @@
+import { INLINE_NODES, firstPlaces, openLayout } from './layout.ts'
+import type { LayoutRequest, Places } from './layout.ts'
+
+/** The content policy lets a thread load only files of this origin: it is this very script. */
+const SCRIPT = '/operator-console-static/console.js'
+
+/** Lays the graph out and reports every few steps; the first report comes at once. Gives what ends it. */
+export function runLayout(request: LayoutRequest, report: (places: Places) => void): () => void {
+  if (request.count <= INLINE_NODES) return runHere(request, report)
+  report(firstPlaces(request))
+  const worker = new Worker(SCRIPT, { type: 'module' })
+  worker.addEventListener('message', (event: MessageEvent<Places>) => report(event.data))
+  worker.postMessage(request)
+  return () => worker.terminate()
+}
+
+/** A small graph comes to rest in a few frames; whoever asked for less motion sees only the end. */
+function runHere(request: LayoutRequest, report: (places: Places) => void): () => void {
+  const layout = openLayout(request)
+  if (matchMedia('(prefers-reduced-motion: reduce)').matches) {
+    while (layout.step());
+    report(layout.places)
+    return () => undefined
+  }
+  let frame = 0
+  const advance = (): void => {
+    const isMoving = layout.step()
+    report(layout.places)
+    if (isMoving) frame = requestAnimationFrame(advance)
+  }
+  advance()
+  return () => cancelAnimationFrame(frame)
+}
+
+/** What this script is in a thread. */
+export function serveLayouts(): void {
+  addEventListener('message', (event: MessageEvent<LayoutRequest>) => {
+    const layout = openLayout(event.data)
+    const advance = (): void => {
+      const isMoving = layout.step()
+      postMessage(layout.places)
+      if (isMoving) setTimeout(advance, 0)
+    }
+    advance()
+  })
+}

@@ -1,0 +1,217 @@
+import { TONES } from './graph.ts'
+import type { Graph, Tone } from './graph.ts'
+import type { Places } from './layout.ts'
+
+/** Screen = world × scale + (x, y). */
+export interface Camera {
+  readonly x: number
+  readonly y: number
+  readonly scale: number
+}
+
+export interface Highlight {
+  readonly node: number | undefined
+  /** Edges of a path, drawn above everything. */
+  readonly path: readonly number[]
+}
+
+type Palette = Readonly<Record<Tone | 'ink' | 'card' | 'accent' | 'quiet', string>>
+
+const DASHES: Readonly<Record<Tone, readonly number[]>> = { good: [], watch: [], bad: [7, 4], ended: [2, 5] }
+const MANY_EDGES = 4000
+const MAX_LABELS = 120
+
+/** Colours of the style sheet, so that dark and light need nothing here. */
+export function readPalette(): Palette {
+  const style = getComputedStyle(document.documentElement)
+  const of = (name: string): string => style.getPropertyValue(`--${name}`).trim()
+  return {
+    good: of('good'),
+    watch: of('watch'),
+    bad: of('bad'),
+    ended: of('ended'),
+    ink: of('ink'),
+    card: of('card'),
+    accent: of('accent'),
+    quiet: of('quiet'),
+  }
+}
+
+export function nodeRadius(graph: Graph, node: number): number {
+  return 5 + Math.min(9, Math.sqrt(graph.degree[node] ?? 0))
+}
+
+/** One picture. Lines of one tone are one stroke: two hundred thousand strokes would take seconds. */
+export function drawScene(
+  context: CanvasRenderingContext2D,
+  graph: Graph,
+  places: Places,
+  camera: Camera,
+  highlight: Highlight,
+): void {
+  const { canvas } = context
+  const ratio = devicePixelRatio
+  const palette = readPalette()
+  context.setTransform(1, 0, 0, 1, 0, 0)
+  context.clearRect(0, 0, canvas.width, canvas.height)
+  context.setTransform(ratio * camera.scale, 0, 0, ratio * camera.scale, ratio * camera.x, ratio * camera.y)
+  const isCrowded = graph.from.length > MANY_EDGES
+  for (const tone of TONES) {
+    context.beginPath()
+    for (let edge = 0; edge < graph.from.length; edge += 1) {
+      if (graph.tone[edge] === tone) traceEdge(context, graph, places, edge, isCrowded)
+    }
+    context.strokeStyle = palette[tone]
+    context.globalAlpha = isCrowded ? 0.16 : 0.9
+    context.lineWidth = (isCrowded ? 0.7 : 1.6) / camera.scale
+    context.setLineDash(isCrowded ? [] : DASHES[tone].map((length) => length / camera.scale))
+    context.stroke()
+  }
+  context.globalAlpha = 1
+  context.setLineDash([])
+  if (!isCrowded) drawArrows(context, graph, places, palette)
+  drawPath(context, graph, places, highlight.path, palette, camera)
+  drawNodes(context, graph, places, camera, highlight, palette)
+}
+
+/** Bent a little, so that two sovereigns that recognise each other have two lines. */
+function traceEdge(
+  context: CanvasRenderingContext2D,
+  graph: Graph,
+  places: Places,
+  edge: number,
+  isStraight: boolean,
+): void {
+  const [a, b] = [(graph.from[edge] ?? 0) * 2, (graph.to[edge] ?? 0) * 2]
+  const [ax, ay, bx, by] = [places[a] ?? 0, places[a + 1] ?? 0, places[b] ?? 0, places[b + 1] ?? 0]
+  context.moveTo(ax, ay)
+  if (isStraight) context.lineTo(bx, by)
+  else context.quadraticCurveTo((ax + bx) / 2 - (by - ay) * 0.08, (ay + by) / 2 + (bx - ax) * 0.08, bx, by)
+}
+
+function drawArrows(context: CanvasRenderingContext2D, graph: Graph, places: Places, palette: Palette): void {
+  for (let edge = 0; edge < graph.from.length; edge += 1) {
+    const [a, b] = [graph.from[edge] ?? 0, graph.to[edge] ?? 0]
+    const [ax, ay] = [places[a * 2] ?? 0, places[a * 2 + 1] ?? 0]
+    const [bx, by] = [places[b * 2] ?? 0, places[b * 2 + 1] ?? 0]
+    // The curve arrives from its bend, not from the other end.
+    const [cx, cy] = [(ax + bx) / 2 - (by - ay) * 0.08, (ay + by) / 2 + (bx - ax) * 0.08]
+    const angle = Math.atan2(by - cy, bx - cx)
+    const gap = nodeRadius(graph, b) + 2
+    const [tipX, tipY] = [bx - Math.cos(angle) * gap, by - Math.sin(angle) * gap]
+    context.beginPath()
+    context.moveTo(tipX, tipY)
+    for (const side of [0.4, -0.4]) context.lineTo(tipX - Math.cos(angle + side) * 9, tipY - Math.sin(angle + side) * 9)
+    context.fillStyle = palette[graph.tone[edge] ?? 'ended']
+    context.fill()
+  }
+}
+
+function drawPath(
+  context: CanvasRenderingContext2D,
+  graph: Graph,
+  places: Places,
+  path: readonly number[],
+  palette: Palette,
+  camera: Camera,
+): void {
+  if (path.length === 0) return
+  context.beginPath()
+  for (const edge of path) traceEdge(context, graph, places, edge, graph.from.length > MANY_EDGES)
+  context.strokeStyle = palette.accent
+  context.lineWidth = 5 / camera.scale
+  context.globalAlpha = 0.75
+  context.stroke()
+  context.globalAlpha = 1
+}
+
+function drawNodes(
+  context: CanvasRenderingContext2D,
+  graph: Graph,
+  places: Places,
+  camera: Camera,
+  highlight: Highlight,
+  palette: Palette,
+): void {
+  const marked = new Set(highlight.path.flatMap((edge) => [graph.from[edge] ?? 0, graph.to[edge] ?? 0]))
+  context.lineWidth = 2 / camera.scale
+  context.strokeStyle = palette.card
+  for (let node = 0; node < graph.ids.length; node += 1) {
+    const isMarked = marked.has(node) || highlight.node === node
+    context.beginPath()
+    context.arc(places[node * 2] ?? 0, places[node * 2 + 1] ?? 0, nodeRadius(graph, node) + (isMarked ? 3 : 0), 0, 7)
+    context.fillStyle = highlight.node === node ? palette.ink : palette.accent
+    context.fill()
+    context.stroke()
+  }
+  context.font = `${13 / camera.scale}px system-ui, sans-serif`
+  context.textAlign = 'center'
+  context.lineJoin = 'round'
+  context.lineWidth = 4 / camera.scale
+  context.fillStyle = palette.ink
+  for (const node of labelled(graph, marked, highlight.node)) {
+    const [x, y] = [places[node * 2] ?? 0, (places[node * 2 + 1] ?? 0) + nodeRadius(graph, node) + 15 / camera.scale]
+    const name = graph.ids[node] ?? ''
+    const text = name.length > 24 ? `${name.slice(0, 23)}…` : name
+    context.strokeText(text, x, y)
+    context.fillText(text, x, y)
+  }
+}
+
+/** All names of a small graph; of a large one those that were asked for and the best connected. */
+function labelled(graph: Graph, marked: ReadonlySet<number>, chosen: number | undefined): readonly number[] {
+  const all = graph.ids.map((_, node) => node)
+  if (all.length <= MAX_LABELS) return all
+  const busiest = all.sort((a, b) => (graph.degree[b] ?? 0) - (graph.degree[a] ?? 0)).slice(0, 12)
+  return [...new Set([...busiest, ...marked, ...(chosen === undefined ? [] : [chosen])])]
+}
+
+/** The sovereign or edge under a point of the screen; sovereigns first. */
+export function findUnder(
+  graph: Graph,
+  places: Places,
+  camera: Camera,
+  x: number,
+  y: number,
+): { readonly node: number } | { readonly edge: number } | undefined {
+  const [wx, wy] = [(x - camera.x) / camera.scale, (y - camera.y) / camera.scale]
+  let best: { readonly node: number } | { readonly edge: number } | undefined
+  let nearest = 10 / camera.scale
+  for (let node = 0; node < graph.ids.length; node += 1) {
+    const distance =
+      Math.hypot((places[node * 2] ?? 0) - wx, (places[node * 2 + 1] ?? 0) - wy) - nodeRadius(graph, node)
+    if (distance < nearest) [best, nearest] = [{ node }, Math.max(0, distance)]
+  }
+  if (best !== undefined || graph.from.length > MANY_EDGES) return best
+  nearest = 7 / camera.scale
+  for (let edge = 0; edge < graph.from.length; edge += 1) {
+    const distance = distanceToEdge(graph, places, edge, wx, wy)
+    if (distance < nearest) [best, nearest] = [{ edge }, distance]
+  }
+  return best
+}
+
+function distanceToEdge(graph: Graph, places: Places, edge: number, x: number, y: number): number {
+  const [a, b] = [(graph.from[edge] ?? 0) * 2, (graph.to[edge] ?? 0) * 2]
+  const [ax, ay, bx, by] = [places[a] ?? 0, places[a + 1] ?? 0, places[b] ?? 0, places[b + 1] ?? 0]
+  const [cx, cy] = [(ax + bx) / 2 - (by - ay) * 0.08, (ay + by) / 2 + (bx - ax) * 0.08]
+  let nearest = Infinity
+  for (let step = 0; step <= 20; step += 1) {
+    const t = step / 20
+    const [u, v, w] = [(1 - t) * (1 - t), 2 * (1 - t) * t, t * t]
+    nearest = Math.min(nearest, Math.hypot(u * ax + v * cx + w * bx - x, u * ay + v * cy + w * by - y))
+  }
+  return nearest
+}
+
+/** Everything in view with some room around it. */
+export function fitCamera(places: Places, width: number, height: number): Camera {
+  let [left, right, top, bottom] = [Infinity, -Infinity, Infinity, -Infinity]
+  for (let i = 0; i < places.length; i += 2) {
+    const [x, y] = [places[i] ?? 0, places[i + 1] ?? 0]
+    ;[left, right, top, bottom] = [Math.min(left, x), Math.max(right, x), Math.min(top, y), Math.max(bottom, y)]
+  }
+  if (left > right) return { x: width / 2, y: height / 2, scale: 1 }
+  const scale = Math.min(1.6, (width - 90) / Math.max(1, right - left), (height - 80) / Math.max(1, bottom - top))
+  return { x: width / 2 - ((left + right) / 2) * scale, y: height / 2 - ((top + bottom) / 2) * scale, scale }
+}

@@ -1,0 +1,27 @@
+import { describe, expect, it } from 'vitest'
+import { jsonObject, optionalNumber, optionalText, text, words } from './action.ts'
+
+describe('words of a form', () => {
+  it('are apart by spaces, commas and lines', () => {
+    expect(words({ roles: ' role:a, role:b\nrole:c ' }, 'roles')).toEqual(['role:a', 'role:b', 'role:c'])
+    expect(words({}, 'roles')).toEqual([])
+    expect(text({ id: '  x ' }, 'id')).toBe('x')
+  })
+
+  it('are left out when empty, so that defaults apply', () => {
+    expect(optionalNumber({ hours: ' ' }, 'hours')).toEqual({})
+    expect(optionalText({ reason: '' }, 'reason')).toEqual({})
+    expect(optionalNumber({ hours: '168' }, 'hours')).toEqual({ hours: 168 })
+  })
+
+  it.each(['1.5', '-1', '1e3', 'many', '9999999999'])('refuse %s as a number', (given) => {
+    expect(() => optionalNumber({ hours: given }, 'hours')).toThrow('hours is a whole number.')
+  })
+
+  it('are JSON read as strictly as the authority reads', () => {
+    expect(jsonObject({ intent: '{"a":1}' }, 'intent')).toEqual({ a: 1 })
+    expect(() => jsonObject({ intent: '[1]' }, 'intent')).toThrow('intent is a JSON object.')
+    // A name given twice could mean one thing to the reader and another to the signature.
+    expect(() => jsonObject({ intent: '{"a":1,"a":2}' }, 'intent')).toThrow(/./)
+  })
+})

@@ -1,0 +1,59 @@
+import type { JsonObject, JsonValue } from '@chancery/protocol'
+import { isJsonObject, readJson } from '@chancery/protocol'
+import type { Client } from '@chancery/sdk'
+
+export interface Field {
+  readonly name: string
+  readonly label: string
+  readonly kind: 'text' | 'number' | 'words' | 'choice' | 'json'
+  readonly required?: true
+  readonly help?: string
+  readonly initial?: string
+  readonly choices?: readonly string[]
+}
+
+export type Values = Readonly<Record<string, string>>
+
+/** Something an operator can do. It is written, shown with what it will do, confirmed, and only then signed. */
+export interface Action {
+  readonly id: string
+  readonly title: string
+  readonly purpose: string
+  readonly fields: readonly Field[]
+  /** Takes something away: asked for twice. */
+  readonly isFinal?: true
+  /** Method and path it will send, for the reader. */
+  readonly target: (values: Values) => string
+  /** What would happen, in sentences; asked of the authority where it can tell. */
+  readonly foresee?: (client: Client, values: Values) => Promise<readonly string[]>
+  readonly carryOut: (client: Client, values: Values) => Promise<JsonValue>
+}
+
+/** Words apart by spaces, commas or lines. */
+export function words(values: Values, name: string): readonly string[] {
+  return (values[name] ?? '').split(/[\s,]+/).filter((word) => word !== '')
+}
+
+export function text(values: Values, name: string): string {
+  return (values[name] ?? '').trim()
+}
+
+/** Left out when empty, so that the authority's default applies. */
+export function optionalNumber<Name extends string>(values: Values, name: Name): { [Key in Name]?: number } {
+  const given = text(values, name)
+  if (given === '') return {}
+  if (!/^[0-9]{1,9}$/.test(given)) throw new Error(`${name.replaceAll('_', ' ')} is a whole number.`)
+  return { [name]: Number(given) } as { [Key in Name]?: number }
+}
+
+export function optionalText<Name extends string>(values: Values, name: Name): { [Key in Name]?: string } {
+  const given = text(values, name)
+  return given === '' ? {} : ({ [name]: given } as { [Key in Name]?: string })
+}
+
+/** Read as strictly as the authority will: what is signed is what was meant. */
+export function jsonObject(values: Values, name: string): JsonObject {
+  const value = readJson(text(values, name))
+  if (!isJsonObject(value)) throw new Error(`${name} is a JSON object.`)
+  return value
+}

@@ -1,0 +1,100 @@
+import { render } from 'preact'
+import { useState } from 'preact/hooks'
+import type { JSX } from 'preact'
+import { explain } from '../../authority.ts'
+
+/** Lets a reader call public reads and verify routes from the reference page. Nothing that changes state is offered. */
+export function mountReference(root: Document): void {
+  for (const entry of root.querySelectorAll('details[data-route]')) {
+    const [method = '', path = ''] = (entry.getAttribute('data-route') ?? '').split(' ')
+    if (!mayTry(entry.closest('section')?.querySelector('h2')?.id, method, path)) continue
+    // Made when opened: a hundred forms at once would slow the page down for nothing.
+    entry.addEventListener(
+      'toggle',
+      () => {
+        const place = root.createElement('div')
+        entry.append(place)
+        render(<TryIt method={method} path={path} />, place)
+      },
+      { once: true },
+    )
+  }
+}
+
+export function mayTry(group: string | undefined, method: string, path: string): boolean {
+  return group === 'safe' && (method === 'GET' || /\/verify(-with-treaty)?$/.test(path))
+}
+
+const SHOWN_CHARACTERS = 20_000
+
+function TryIt({ method, path }: { readonly method: string; readonly path: string }): JSX.Element {
+  const names = [...path.matchAll(/\{([a-z_]+)\}/g)].map((match) => match[1] ?? '')
+  const [values, setValues] = useState<Readonly<Record<string, string>>>({})
+  const [query, setQuery] = useState('')
+  const [body, setBody] = useState('{}')
+  const [answer, setAnswer] = useState<{ readonly status: string; readonly text: string }>()
+  const set = (name: string, value: string): void => setValues({ ...values, [name]: value })
+  const send = async (event: Event): Promise<void> => {
+    event.preventDefault()
+    const filled = path.replaceAll(/\{([a-z_]+)\}/g, (_, name: string) => encodeURIComponent(values[name] ?? ''))
+    setAnswer(await call(method, filled + (query === '' ? '' : `?${query}`), body))
+  }
+  return (
+    <form class="try" onSubmit={(event) => void send(event)}>
+      <h3>Try it</h3>
+      {names.map((name) => (
+        <label key={name}>
+          {name} <input required value={values[name] ?? ''} onInput={(event) => set(name, event.currentTarget.value)} />
+        </label>
+      ))}
+      {method === 'GET' ? (
+        <label>
+          Query{' '}
+          <input
+            placeholder="name=value&other=value"
+            value={query}
+            onInput={(event) => setQuery(event.currentTarget.value)}
+          />
+        </label>
+      ) : (
+        <label>
+          Body <textarea rows={5} value={body} onInput={(event) => setBody(event.currentTarget.value)} />
+        </label>
+      )}
+      <button>Send {method}</button>
+      {answer === undefined ? null : (
+        <div class="answer" role="status">
+          <p>{answer.status}</p>
+          <pre tabIndex={0}>{answer.text}</pre>
+        </div>
+      )}
+    </form>
+  )
+}
+
+async function call(method: string, target: string, body: string): Promise<{ status: string; text: string }> {
+  try {
+    const started = performance.now()
+    const answer = await fetch(target, {
+      method,
+      credentials: 'omit',
+      ...(method === 'GET' ? {} : { body, headers: { 'Content-Type': 'application/json' } }),
+    })
+    const text = await answer.text()
+    return {
+      status: `${answer.status} in ${Math.round(performance.now() - started)} ms`,
+      text: tidy(text).slice(0, SHOWN_CHARACTERS),
+    }
+  } catch (error) {
+    return { status: 'No answer', text: explain(error) }
+  }
+}
+
+/** JSON in lines; everything else as it came. */
+function tidy(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2)
+  } catch {
+    return text
+  }
+}

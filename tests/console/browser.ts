@@ -1,0 +1,87 @@
+import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { chromium } from 'playwright-core'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+
+const CHROMIUM = '/usr/bin/chromium'
+const ARGS = [
+  '--no-sandbox',
+  '--disable-dev-shm-usage',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+]
+const OUTPUT = join(import.meta.dirname, '..', '..', 'test-output', 'console')
+
+export function openBrowser(): Promise<Browser> {
+  // Never skipped: a check that could not run has failed.
+  if (!existsSync(CHROMIUM))
+    throw new Error(`${CHROMIUM} is missing: apt-get install -y --no-install-recommends chromium`)
+  return chromium.launch({ executablePath: CHROMIUM, args: ARGS })
+}
+
+export interface WatchedPage {
+  readonly page: Page
+  /** Errors, warnings of the content policy, dialogs, requests to other origins. */
+  readonly trouble: string[]
+  close(): Promise<void>
+}
+
+/** A page whose every misbehaviour is written down. */
+export async function openPage(
+  browser: Browser,
+  url: string,
+  options: BrowserContextOptions = {},
+): Promise<WatchedPage> {
+  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options })
+  const page = await context.newPage()
+  const trouble: string[] = []
+  page.on('pageerror', (error) => trouble.push(`error: ${error.message}`))
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.text().includes('Content Security Policy'))
+      trouble.push(`console: ${message.text()}`)
+  })
+  page.on('dialog', (dialog) => {
+    trouble.push(`dialog: ${dialog.message()}`)
+    void dialog.dismiss()
+  })
+  page.on('request', (request) => {
+    if (!request.url().startsWith(url) && !request.url().startsWith('blob:')) trouble.push(`request: ${request.url()}`)
+  })
+  return { page, trouble, close: () => context.close() }
+}
+
+/** Goes to a page and waits until the script has done its part. */
+export async function visit({ page }: WatchedPage, address: string): Promise<void> {
+  await page.goto(address)
+  await page.waitForFunction('document.body.dataset.enriched !== undefined')
+}
+
+export async function screenshot(page: Page, name: string): Promise<void> {
+  mkdirSync(OUTPUT, { recursive: true })
+  await page.screenshot({ path: join(OUTPUT, `${name}.png`), fullPage: true })
+}
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+interface Finding {
+  readonly id: string
+  readonly impact: string | null
+  readonly nodes: readonly { readonly html: string }[]
+}
+
+/** Serious and critical findings, each with the first place. Evaluated by the driver, so the content policy stays as it is. */
+export async function axeFindings(page: Page): Promise<readonly string[]> {
+  await page.evaluate(AXE)
+  const { violations, passes } = await page.evaluate<{
+    violations: readonly Finding[]
+    passes: readonly unknown[]
+  }>('axe.run()')
+  if (passes.length === 0) throw new Error('axe looked at nothing')
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(({ id, nodes }) => `${id}: ${nodes[0]?.html.slice(0, 200) ?? ''}`)
+}

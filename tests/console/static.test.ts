@@ -1,0 +1,37 @@
+import { gzipSync } from 'node:zlib'
+import { startTestAuthority } from '@chancery/testkit'
+import type { TestAuthority } from '@chancery/testkit'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+
+let na: TestAuthority
+beforeAll(async () => {
+  na = await startTestAuthority()
+})
+afterAll(() => na.stop())
+
+describe('static files', () => {
+  it.each([
+    ['/favicon.ico', 'image/x-icon', 'image'],
+    ['/favicon.svg', 'image/svg+xml', '<svg'],
+    ['/operator-console-static/logo.svg', 'image/svg+xml', '<svg'],
+    ['/operator-console-static/styles.css', 'text/css; charset=utf-8', ':root'],
+    ['/operator-console-static/console.js', 'text/javascript; charset=utf-8', 'data-live'],
+  ])('%s is there with an ETag', async (path, type, holds) => {
+    const answer = await na.request('GET', path)
+    expect([answer.status, answer.headers['content-type'], answer.headers['cache-control']]).toEqual([
+      200,
+      type,
+      'max-age=300',
+    ])
+    if (holds !== 'image') expect(answer.text).toContain(holds)
+    const again = await na.request('GET', path, { headers: { 'If-None-Match': String(answer.headers['etag']) } })
+    expect(again.status).toBe(304)
+  })
+
+  it('are together at most 300 KiB on the wire, compressed by a proxy', async () => {
+    const paths = ['/', '/operator-console-static/console.js', '/operator-console-static/styles.css', '/favicon.svg']
+    const answers = await Promise.all(paths.map((path) => na.request('GET', path)))
+    const size = answers.reduce((sum, answer) => sum + gzipSync(answer.text).length, 0)
+    expect(size).toBeLessThan(300 * 1024)
+  })
+})
