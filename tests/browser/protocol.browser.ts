@@ -1,4 +1,5 @@
 import * as protocol from '@chancery/protocol'
+import { EXAMPLES } from '../../packages/protocol/src/offline/examples.suite.ts'
 import { checkCoreVectors } from '../../packages/protocol/src/vectors/check-vectors.ts'
 import { checkEvidenceVectors } from '../../packages/protocol/src/vectors/check-evidence-vectors.ts'
 import { checkTrustVectors } from '../../packages/protocol/src/vectors/check-trust-vectors.ts'
@@ -32,6 +33,18 @@ export const tests: readonly PageTest[] = [
       const { passed, failures } = await checkEvidenceVectors(evidence, protocol)
       equal(failures, [])
       equal(passed, 54)
+    },
+  },
+  {
+    name: 'a record of every kind is recognised and holds offline',
+    run: async () => {
+      const failing: string[] = []
+      for (const { kind, record, ground } of EXAMPLES) {
+        const verdict = await protocol.verifyRecord(kind, record, ground)
+        if (protocol.recogniseRecord(record) !== kind || !verdict.ok) failing.push(kind)
+      }
+      equal(failing, [])
+      equal(EXAMPLES.length, 27)
     },
   },
   {

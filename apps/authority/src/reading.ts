@@ -7,11 +7,12 @@ import {
   grantedRoles,
   isPlainText,
   isRoleAllowed,
+  readInstant,
   readPublicKey,
   readTrustedPublicKey,
   shape,
 } from '@chancery/protocol'
-import type { JsonObject, JsonValue } from '@chancery/protocol'
+import type { Instant, JsonObject, JsonValue } from '@chancery/protocol'
 
 /** A mistyped bound must not silently become the default (protocol/core 11.3). */
 export function refuseUnknownMembers(body: JsonObject, known: readonly string[]): void {
@@ -88,6 +89,14 @@ export function requirePresent(body: JsonObject, name: string, code: ErrorCode):
   const value = body[name]
   if (value === undefined || value === null) throw new Refusal(code, { field: name })
   return value
+}
+
+/** With an offset it is converted, without one it is UTC: what is signed is always in one form. */
+export function readTime(body: JsonObject, name: string): Instant {
+  const value = body[name]
+  const instant = typeof value === 'string' ? readInstant(value) : undefined
+  if (instant === undefined) throw new Refusal('invalid_timestamps', { field: name })
+  return instant
 }
 
 /** Up to 64 keys to judge a trust record by; absent, null and empty mean the default of the route. */

@@ -1,8 +1,8 @@
 import { Refusal } from '@chancery/contract'
 import type { ErrorCode } from '@chancery/contract'
-import { capabilityOfferForm, field, form, readInstant, readReceived, shape, writeInstant } from '@chancery/protocol'
+import { capabilityOfferForm, field, form, readReceived, shape, writeInstant } from '@chancery/protocol'
 import type { CapabilityOffer, Instant, JsonObject, Received } from '@chancery/protocol'
-import { readOr, requirePresent } from '../../reading.ts'
+import { readOr, readTime, requirePresent } from '../../reading.ts'
 
 const names = form.listOf(field.label, { min: 1 }).read
 
@@ -51,14 +51,6 @@ function readWanted(body: JsonObject, code: ErrorCode): Pick<AskedTerms, 'capabi
     capabilities: names(body['capabilities'] ?? null, 'capabilities'),
     scope: shape.object(body['scope'] ?? {}, 'scope'),
   }))
-}
-
-/** With an offset it is converted, without one it is UTC: what is signed is always in one form. */
-function readTime(body: JsonObject, name: string): Instant {
-  const value = body[name]
-  const instant = typeof value === 'string' ? readInstant(value) : undefined
-  if (instant === undefined) throw new Refusal('invalid_timestamps', { field: name })
-  return instant
 }
 
 function orderWindow([from = 0n, until = 0n]: readonly Instant[]): { valid_from: string; valid_until: string } {

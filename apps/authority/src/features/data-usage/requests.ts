@@ -1,7 +1,7 @@
 import { Refusal } from '@chancery/contract'
-import { declaredSource, field, form, readInstant, shape, volumeBytes } from '@chancery/protocol'
-import type { DataAccessIntent, DeclaredSource, Instant, JsonObject, JsonValue, LicenseTerms } from '@chancery/protocol'
-import { readOr } from '../../reading.ts'
+import { declaredSource, field, form, shape, volumeBytes } from '@chancery/protocol'
+import type { DataAccessIntent, DeclaredSource, JsonObject, JsonValue, LicenseTerms } from '@chancery/protocol'
+import { readOr, readTime } from '../../reading.ts'
 
 const labels = form.listOf(field.label).read
 
@@ -66,11 +66,4 @@ function readDecisionId(value: JsonValue | undefined): string | undefined {
 
 function readVolume(body: JsonObject, name: string): number | null {
   return shape.nullable(volumeBytes)(body[name] ?? null, name)
-}
-
-function readTime(body: JsonObject, name: string): Instant {
-  const value = body[name]
-  const instant = typeof value === 'string' ? readInstant(value) : undefined
-  if (instant === undefined) throw new Refusal('invalid_timestamps', { field: name })
-  return instant
 }
