@@ -10,6 +10,8 @@ export type RequestPlan =
     }
   /** One request per line of a file that was written, and signed, before the slice. */
   | { readonly kind: 'bodies'; readonly path: string; readonly file: string }
+  /** The same with headers before the body: lines of JSON with `headers` and `body`. */
+  | { readonly kind: 'signed-bodies'; readonly path: string; readonly file: string }
 
 export interface LoadTask {
   readonly plan: RequestPlan

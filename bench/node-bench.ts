@@ -28,6 +28,8 @@ export interface NodeWork {
   readonly verifications: number
   readonly signatures: number
   readonly perSecond: number
+  /** Bodies come with headers; see load-task.ts. */
+  readonly isSigned?: true
 }
 
 export interface NodeFigures {
@@ -65,7 +67,11 @@ export async function measureAgainstLimit(work: NodeWork, options: BenchOptions)
     const file = join(options.directory, 'bodies.txt')
     await writeFile(file, (await work.bodies(Math.ceil(work.perSecond * seconds))).join('\n'))
     const [first, ...more] = servers.map((server) => server.port)
-    const plan = { kind: 'bodies' as const, path: work.path, file }
+    const plan = {
+      kind: work.isSigned === true ? ('signed-bodies' as const) : ('bodies' as const),
+      path: work.path,
+      file,
+    }
     const load = { plan, host: HOST, port: first ?? 0, morePorts: more, connections: CONNECTIONS }
     const before = secondsOf(servers, work.database)
     const report = await generator.run({ ...load, seconds, maxRequests: work.perSecond * 2 })

@@ -11,7 +11,7 @@ export type OperatorPlan = Extract<RequestPlan, { readonly kind: 'operator' }>
 
 /** Builds what a slice sends. Everything that costs happens here, before the clock starts. */
 export async function buildRequests({ plan, host, port, maxRequests }: LoadTask): Promise<RequestSource> {
-  if (plan.kind === 'bodies') return readBodies(plan, `${host}:${port}`)
+  if (plan.kind === 'bodies' || plan.kind === 'signed-bodies') return readBodies(plan, `${host}:${port}`)
   const lines = [
     `GET ${plan.path} HTTP/1.1`,
     `Host: ${host}:${port}`,
@@ -31,10 +31,7 @@ export async function buildRequests({ plan, host, port, maxRequests }: LoadTask)
   return (index) => pool[index]
 }
 
-async function readBodies(
-  plan: Extract<RequestPlan, { readonly kind: 'bodies' }>,
-  host: string,
-): Promise<RequestSource> {
+async function readBodies(plan: Extract<RequestPlan, { readonly file: string }>, host: string): Promise<RequestSource> {
   const lines = (await readFile(plan.file, 'utf8')).split('\n').filter((line) => line !== '')
   const head = [
     `POST ${plan.path} HTTP/1.1`,
@@ -42,10 +39,17 @@ async function readBodies(
     'User-Agent: chancery-bench',
     'Content-Type: application/json',
   ]
-  const pool = lines.map((body) =>
-    Buffer.from(`${[...head, `Content-Length: ${Buffer.byteLength(body)}`].join('\r\n')}\r\n\r\n${body}`),
-  )
+  const pool = lines.map((line) => {
+    const { headers, body } = plan.kind === 'bodies' ? { headers: {}, body: line } : readSigned(line)
+    const more = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
+    const all = [...head, ...more, `Content-Length: ${Buffer.byteLength(body)}`]
+    return Buffer.from(`${all.join('\r\n')}\r\n\r\n${body}`)
+  })
   return (index) => pool[index]
+}
+
+function readSigned(line: string): { headers: Readonly<Record<string, string>>; body: string } {
+  return JSON.parse(line) as ReturnType<typeof readSigned>
 }
 
 /** Signs the plan's request, with a fresh nonce each time. */

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { adminRead } from './admin-read.ts'
 import { discovery } from './discovery.ts'
+import { evaluate } from './evaluate.ts'
 import { heartbeat } from './heartbeat.ts'
 import { join as joinBench } from './join.ts'
 import type { Bench, BenchOptions } from './bench.ts'
@@ -13,7 +14,16 @@ import { publicMaterial } from './public-material.ts'
 import { trustPath } from './trust-path.ts'
 import { verify } from './verify.ts'
 
-const BENCHES: readonly Bench[] = [publicMaterial, adminRead, heartbeat, joinBench, discovery, trustPath, verify]
+const BENCHES: readonly Bench[] = [
+  publicMaterial,
+  adminRead,
+  heartbeat,
+  joinBench,
+  discovery,
+  trustPath,
+  verify,
+  evaluate,
+]
 
 const USAGE = `Usage: npm run --silent bench -- NAME [--rounds N] [--seconds S] [--wait S] [--profile DIRECTORY]
        npm run --silent bench -- --list

@@ -2,6 +2,7 @@ import type { Route } from '@chancery/contract'
 import type { GenesisBlock } from '@chancery/protocol'
 import type { Clock, Coalesced, Ids, Limiter, Log, Turns } from '@chancery/service-kit'
 import type { KeyringWatch } from './auth/keyring-watch.ts'
+import type { AuditDesk } from './audit/desk.ts'
 import type { NonceBook } from './auth/nonces.ts'
 import type { OperatorKeyring, RevokedOperatorKeys } from './auth/operator-keys.ts'
 import type { AgentDesk } from './features/agents/desk.ts'
@@ -57,6 +58,8 @@ export interface Office {
   readonly boundaryPolicies: ActivePolicies
   /** Changes of boundary policies, one after the other. */
   readonly boundaryPolicyTurns: Turns
+  /** Events of requests that keep nothing else. */
+  readonly auditDesk: AuditDesk
   readonly clock: Clock
   readonly ids: Ids
   readonly log: Log

@@ -1,6 +1,7 @@
 import { Coalesced, MemoryLimiter, Turns, systemClock, systemIds } from '@chancery/service-kit'
 import type { Clock, Ids, Log } from '@chancery/service-kit'
 import { KeyringWatch } from './auth/keyring-watch.ts'
+import { openAuditDesk } from './audit/desk.ts'
 import { openNonceBook } from './auth/nonces.ts'
 import { RevokedOperatorKeys } from './auth/operator-keys.ts'
 import { BINDINGS } from './features.ts'
@@ -84,6 +85,7 @@ export async function openOffice(settings: AuthoritySettings, parts: OfficeParts
     recognitionPolicy: new RecognitionPolicyCache(),
     boundaryPolicies: openActivePolicies(() => office),
     boundaryPolicyTurns: new Turns(),
+    auditDesk: openAuditDesk(() => office),
     clock,
     ids,
     log,
@@ -105,6 +107,7 @@ async function closeOffice(office: Office): Promise<void> {
   await office.agents.close()
   await office.connectome.close()
   await office.evidence.close()
+  await office.auditDesk.close()
   await office.nonces.close()
   await office.limiter.close()
   await office.store.close()

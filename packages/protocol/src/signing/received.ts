@@ -150,8 +150,12 @@ export async function signForm<Value extends object>(
   signer: Signer,
   keyId: string = signer.keyId,
 ): Promise<Value> {
-  const received = asReceived(form, draft)
-  const signature: Signature = { key_id: keyId, sig: toBase64(await signer.sign(receivedBytes(received))) }
+  const sig = toBase64(await signer.sign(receivedBytes(asReceived(form, draft))))
+  return addSignature(form, draft, { key_id: keyId, sig })
+}
+
+/** Puts a signature where the record carries it; the signed bytes stay the same. */
+export function addSignature<Value extends object>(form: RecordForm<Value>, draft: Value, signature: Signature): Value {
   if (form.signature === 'signature') return { ...draft, signature }
-  return { ...draft, signatures: [...signaturesOf(received), signature] }
+  return { ...draft, signatures: [...signaturesOf(asReceived(form, draft)), signature] }
 }

@@ -22,15 +22,18 @@ export interface MadeDecision {
  * the chain, together with the audit events and the idempotency record; with the store off only these two are kept.
  * When the store cannot take it the decision never leaves: 503 evidence_store_unavailable.
  */
-export function recordDecision(office: Office, made: MadeDecision): Promise<StoredAnswer> {
+export async function recordDecision(office: Office, made: MadeDecision): Promise<StoredAnswer> {
   if (office.settings.evidenceStore)
     return office.evidence.append(office, { kind: 'decision', ...made, proof: made.proof })
+  const { attempt } = made
+  if (attempt === undefined) {
+    await office.auditDesk.add(made.events)
+    return made.answer
+  }
   return office.store.transact(async (tx) => {
-    if (made.attempt !== undefined) {
-      const earlier = await findAnswer(tx, made.attempt, writeSortable(office.clock.now()))
-      if (earlier !== undefined) return earlier
-      await keepAnswer(tx, made.attempt, made.answer)
-    }
+    const earlier = await findAnswer(tx, attempt, writeSortable(office.clock.now()))
+    if (earlier !== undefined) return earlier
+    await keepAnswer(tx, attempt, made.answer)
     await recordAudits(tx, office, made.events)
     return made.answer
   })

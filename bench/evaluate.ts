@@ -1,0 +1,129 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { seedSigner, signOperatorRequest, writeInstant, writeJson } from '@chancery/protocol'
+import type { JsonObject, Signer } from '@chancery/protocol'
+import type { BatchStatement } from './bare-rows.ts'
+import type { Bench, BenchOptions, BenchResult } from './bench.ts'
+import { HOST } from './conditions.ts'
+import { createPostgres } from './databases.ts'
+import { createNetwork } from './network.ts'
+import type { BenchNetwork } from './network.ts'
+import { measureAgainstLimit } from './node-bench.ts'
+import { startAuthority } from './servers.ts'
+
+const BAR = 0.45
+const POLICIES = 20
+const GATES = 5
+const PATH = '/admin/boundary/evaluate'
+
+/** Two authority processes on one database, evidence store off, every answer after its durable audit event. */
+export const evaluate: Bench = {
+  name: 'evaluate',
+  says: `POST ${PATH} with ${POLICIES} active policies of ${GATES} gates against the limit formula`,
+  run,
+}
+
+async function run(options: BenchOptions): Promise<BenchResult> {
+  const { cleanup, directory, profileDirectory } = options
+  const network = await createNetwork(directory)
+  const database = await createPostgres(cleanup)
+  const processes = [
+    await startAuthority({ network, database, profileDirectory }, cleanup),
+    await startAuthority({ network, database, profileDirectory }, cleanup),
+  ]
+  const signer = await seedSigner(network.operator.keyId, network.operator.seed)
+  const send = (path: string, body: JsonObject): Promise<JsonObject> =>
+    post(processes[0]?.port ?? 0, path, body, network, signer)
+  for (let index = 0; index < POLICIES; index += 1) await putInForce(send, index)
+  const claims = { capabilities: ['pay.send'] }
+  const member = { subject_id: 'vendor', roles: ['role:client'], claims }
+  const { attestation_id = null } = await send('/admin/attestations', member)
+  const request = {
+    attestation_id,
+    requested_capability: 'pay.send',
+    context: { request_parameters: { amount: 5, currency: 'EUR', approved: true, scopes: ['a'] } },
+  }
+  const figures = await measureAgainstLimit(
+    {
+      path: PATH,
+      bodies: (count) => signAll(count, request, network, signer),
+      database,
+      processes,
+      statement: evaluateRows(),
+      batch: 50,
+      // Operator, attestation and the two signatures checked before they leave.
+      verifications: 4,
+      signatures: 2,
+      perSecond: 3000,
+      isSigned: true,
+    },
+    options,
+  )
+  return { bar: BAR, policies: POLICIES, gates: GATES, ...figures }
+}
+
+async function putInForce(send: (path: string, body: JsonObject) => Promise<JsonObject>, index: number): Promise<void> {
+  const policy_id = `policy-${index}`
+  const path = (name: string): string => `request_parameters.${name}`
+  const gates = [
+    { gate_id: 'amount', gate_type: 'max_value.v1', config: { path: path('amount'), max: 1000 } },
+    { gate_id: 'floor', gate_type: 'min_value.v1', config: { path: path('amount'), min: 1 } },
+    { gate_id: 'currency', gate_type: 'allowlist.v1', config: { path: path('currency'), values: ['EUR', 'CHF'] } },
+    { gate_id: 'approved', gate_type: 'boolean_required.v1', config: { path: path('approved') } },
+    { gate_id: 'scopes', gate_type: 'scope_membership.v1', config: { path: path('scopes'), allowed: ['a', 'b'] } },
+  ].map((gate, order) => ({ ...gate, order }))
+  const window = { valid_from: '2020-01-01T00:00:00Z', valid_until: '2090-01-01T00:00:00Z' }
+  await send('/admin/boundary-policies', { policy_id, ...window, gates, selector: { capabilities: ['pay.*'] } })
+  await send(`/admin/boundary-policies/${policy_id}/activate`, { version: 1 })
+}
+
+async function signAll(
+  count: number,
+  body: JsonObject,
+  network: BenchNetwork,
+  signer: Signer,
+): Promise<readonly string[]> {
+  const text = writeJson(body)
+  const lines: string[] = []
+  for (let index = 0; index < count; index += 1)
+    lines.push(JSON.stringify({ headers: await headers(PATH, body, network, signer), body: text }))
+  return lines
+}
+
+function headers(path: string, body: JsonObject, { audience }: BenchNetwork, signer: Signer) {
+  const timestamp = writeInstant(BigInt(Date.now()) * 1000n)
+  return signOperatorRequest(
+    { method: 'POST', path, query: {}, audience, body, timestamp, nonce: randomUUID() },
+    signer,
+  )
+}
+
+async function post(
+  port: number,
+  path: string,
+  body: JsonObject,
+  network: BenchNetwork,
+  signer: Signer,
+): Promise<JsonObject> {
+  const answer = await fetch(`http://${HOST}:${port}${path}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...(await headers(path, body, network, signer)) },
+    body: writeJson(body),
+  })
+  if (!answer.ok) throw new Error(`${path} was answered with ${answer.status}: ${await answer.text()}`)
+  return (await answer.json()) as JsonObject
+}
+
+/** Nonce claim and audit event of an evaluation. */
+function evaluateRows(): BatchStatement {
+  return (rows) => {
+    const ids = Array.from({ length: rows }, () => randomUUID())
+    return {
+      name: 'bare-evaluate',
+      text:
+        'with i as (select * from unnest($1::text[], $2::bytea[]) as t(id, claim)), ' +
+        'n as (insert into nonces (claim, expires_at) select claim, $3 from i) ' +
+        "insert into audit_events (event_id, event_type, event_json, created_at) select id, 'boundary_attestation_decision_made', repeat('x', 900), $3 from i",
+      values: [ids, ids.map(() => randomBytes(16)), '2099-01-01T00:00:00.000000Z'],
+    }
+  }
+}
