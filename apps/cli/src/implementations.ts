@@ -87,6 +87,7 @@ export const IMPLEMENTATIONS: Readonly<Record<string, Load>> = {
   'gateway state release-revocation': () => import('./commands/gateway/state.ts'),
   'gateway audit verify': () => import('./commands/gateway/audit.ts'),
   'gateway audit export': () => import('./commands/gateway/audit.ts'),
+  'gateway preflight': () => import('./commands/gateway/preflight.ts'),
   'cert verify': () => import('./commands/cert/verify.ts'),
   'cert issue': () => import('./commands/cert/issue.ts'),
   canonical: () => import('./commands/canonical/canonical.ts'),

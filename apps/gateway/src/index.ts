@@ -6,6 +6,7 @@ import { clearSuspect, releaseRevocation } from './maintenance/overrides.ts'
 import { rotateIssuer } from './maintenance/rotate-issuer.ts'
 import { newToken, tokenDigest } from './maintenance/token.ts'
 import { verify } from './maintenance/verify.ts'
+import { preflight } from './preflight/preflight.ts'
 
 /** What the command line loads by dynamic import to start and maintain a gateway. */
 export const commands = {
@@ -17,6 +18,7 @@ export const commands = {
   /** What an operator can mend about a failure of these commands; undefined for a bug. */
   expectedLines,
   state: { floors, verify, backup, rotateIssuer, clearSuspect, releaseRevocation },
+  preflight,
   audit: { verify: verifyAudit, export: exportAudit },
 } as const
 

@@ -11,6 +11,7 @@ import { loadConfiguration } from './policy/load-configuration.ts'
 import type { Configuration } from './policy/load-configuration.ts'
 import { readGatewaySettings } from './settings.ts'
 import type { GatewaySettings } from './settings.ts'
+import { ToolProblem } from './maintenance/tool.ts'
 import { StateProblem } from './state/state-problem.ts'
 
 export interface StartArguments {
@@ -103,6 +104,7 @@ async function explained(work: () => Promise<number>): Promise<number> {
 export function expectedLines(error: unknown): readonly string[] | undefined {
   if (error instanceof SettingsError) return error.problems
   if (error instanceof ConfigurationRefused) return error.message.split('\n')
+  if (error instanceof ToolProblem) return [error.message]
   if (error instanceof StateProblem) return [`GATEWAY_STATE_FILE: ${error.message}`]
   if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') return ['GATEWAY_ADDR: is in use']
   if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return ['--env-file: cannot be read']

@@ -17,6 +17,11 @@ export interface ToolResult {
   readonly exitCode: 0 | 1
 }
 
+/** A tool was given something it cannot work with. */
+export class ToolProblem extends Error {
+  override readonly name = 'ToolProblem'
+}
+
 /** Names of events and their times; as in the running gateway. */
 export const TOOLS = { clock: systemClock, ids: systemIds }
 

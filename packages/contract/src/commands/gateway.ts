@@ -152,6 +152,37 @@ const state: readonly Command[] = [
   },
 ]
 
+const preflight: readonly Command[] = [
+  {
+    path: ['gateway', 'preflight'],
+    summary: 'Check what an authority publishes before trusting it',
+    description:
+      'Reads public material of an authority, compares it with what you were told out of band, and writes a fragment for the policy only when every check passes. It needs no key and changes nothing.',
+    arguments: [],
+    options: [
+      { flags: '--origin <url>', summary: 'Scheme, host and port of the authority.', required: true },
+      { flags: '--network <name>', summary: 'Its network name, as you were told.', required: true },
+      { flags: '--authority-key <key>', summary: 'Its public key, as you were told.', required: true },
+      { flags: '--root-key <key>', summary: 'The root public key, as you were told.' },
+      {
+        flags: '--accept-self-declared-root',
+        summary: 'Take the root key from the authority itself; it proves consistency, not ownership.',
+      },
+      { flags: '--allow-http', summary: 'Permit http inside your own networks.' },
+      { flags: '--report <file>', summary: 'Write the report to a new file.' },
+      { flags: '--policy-fragment <file>', summary: 'Write the network for the policy to a new file.' },
+      { flags: '--previous <file>', summary: 'An earlier fragment: nothing may have gone back.' },
+    ],
+    examples: [
+      {
+        line: 'chancery gateway preflight --origin https://na.example.org --network agency --authority-key 0EqyMnQrtKs6E2i9RhXk5tAiSrcaAWuvhSCjMsl3hzc= --root-key F8t5+ytBIPKx7GXkGY1uCLKOgT/rAeSkAIObheGAgM4= --policy-fragment agency.json',
+        summary: 'Review and merge the fragment, then --check-config and reload.',
+      },
+    ],
+    needs: 'nothing',
+  },
+]
+
 const local: readonly Command[] = [
   {
     path: ['cert', 'verify'],
@@ -203,4 +234,4 @@ const local: readonly Command[] = [
   },
 ]
 
-export const gatewayCommands: readonly Command[] = [...running, ...state, ...local]
+export const gatewayCommands: readonly Command[] = [...running, ...state, ...preflight, ...local]

@@ -86,6 +86,7 @@ const PATHS = [
   'gateway state release-revocation',
   'gateway audit verify',
   'gateway audit export',
+  'gateway preflight',
   'cert verify',
   'cert issue',
   'canonical',

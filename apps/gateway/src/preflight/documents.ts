@@ -1,0 +1,60 @@
+import { JsonError, isJsonObject, readJsonBytes } from '@chancery/protocol'
+import type { Instant, JsonObject } from '@chancery/protocol'
+import { OutboundFailure, callUrl } from '../outbound/call-url.ts'
+
+/** What an authority publishes about itself, as far as it could be fetched. */
+export interface Published {
+  readonly genesis: JsonObject | undefined
+  readonly crl: JsonObject | undefined
+  readonly feed: JsonObject | undefined
+  readonly treaties: JsonObject | undefined
+  readonly metadata: JsonObject | undefined
+  /** The authority's own clock, from the answer to the first request. */
+  readonly theirClock: Instant | undefined
+}
+
+const CALL_MS = 8000
+const MAX_BYTES = 2 * 1024 * 1024
+const LIMITS = { maxDepth: 64, maxValues: 500_000, maxNames: 100_000 }
+
+/** Plain GETs without credentials; whatever is no JSON object counts as not published. */
+export async function fetchPublished(origin: URL): Promise<Published> {
+  const get = (path: string): Promise<Fetched> => fetchObject(new URL(path, origin))
+  const genesis = await get('/genesis')
+  const [crl, feed, treaties, metadata] = await Promise.all(
+    ['/crl', '/sovereign-revocation-feed', '/recognition-treaties', '/sovereign.json'].map(get),
+  )
+  return {
+    genesis: genesis.value,
+    crl: crl?.value,
+    feed: feed?.value,
+    treaties: treaties?.value,
+    metadata: metadata?.value,
+    theirClock: genesis.date,
+  }
+}
+
+interface Fetched {
+  readonly value: JsonObject | undefined
+  readonly date: Instant | undefined
+}
+
+async function fetchObject(url: URL): Promise<Fetched> {
+  try {
+    const call = { url, timeoutMs: CALL_MS, maxBytes: MAX_BYTES, allowPrivate: url.protocol === 'http:' }
+    const { status, body, headers } = await callUrl({ ...call, headers: { accept: 'application/json' } })
+    const value = status === 200 ? readJsonBytes(body, LIMITS) : undefined
+    return { value: isJsonObject(value) ? value : undefined, date: readHttpDate(headers['date']) }
+  } catch (error) {
+    if (error instanceof OutboundFailure || error instanceof JsonError) return { value: undefined, date: undefined }
+    throw error
+  }
+}
+
+/** RFC 9110 dates only; they have whole seconds. */
+function readHttpDate(text: string | string[] | undefined): Instant | undefined {
+  if (typeof text !== 'string' || !/^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$/.test(text))
+    return undefined
+  const ms = Date.parse(text)
+  return Number.isNaN(ms) ? undefined : BigInt(ms) * 1000n
+}
