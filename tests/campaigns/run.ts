@@ -11,6 +11,7 @@ const CAMPAIGNS = new Map<string, () => Promise<Campaign>>([
   ['enrollment-mass', () => import('./enrollment-mass.ts')],
   ['enrollment-races', () => import('./enrollment-races.ts')],
   ['feed-orders', () => import('./feed-orders.ts')],
+  ['gateway-kills', () => import('./gateway-kills.ts')],
   ['json-differential', () => import('./json-differential.ts')],
   ['merkle', () => import('./merkle.ts')],
   ['policy-differential', () => import('./policy-differential.ts')],

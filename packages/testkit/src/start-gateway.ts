@@ -70,7 +70,7 @@ export async function startTestGateway(options: TestGatewayOptions): Promise<Tes
     url,
     gateway,
     settings,
-    request: (method, path, request = {}) => sendRequest(url, method, path, request),
+    request: (method, path, request = {}) => sendGatewayRequest(url, method, path, request),
     async reload(policy) {
       await writePrivate(join(home, 'policy.json'), writeJson(policy))
       await gateway.reload()
@@ -104,7 +104,12 @@ async function writePrivate(file: string, text: string): Promise<void> {
   await writeFile(file, text, { mode: 0o600 })
 }
 
-function sendRequest(url: string, method: string, path: string, options: GatewayRequest): Promise<GatewayAnswer> {
+export function sendGatewayRequest(
+  url: string,
+  method: string,
+  path: string,
+  options: GatewayRequest,
+): Promise<GatewayAnswer> {
   const { token, body, rawBody, headers, from, tls } = options
   const data = rawBody ?? (body === undefined ? undefined : JSON.stringify(body))
   const { hostname, port, protocol } = new URL(url)

@@ -1,0 +1,45 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { setTimeout as pause } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { sendGatewayRequest } from './start-gateway.ts'
+import type { GatewayAnswer, GatewayRequest } from './start-gateway.ts'
+import { freePort } from './throwaway-postgres.ts'
+
+/** A gateway from sources in a process of its own, to be killed without hurting anyone. */
+export interface GatewayProcess {
+  readonly url: string
+  /** Resolves with the signal or exit code. */
+  readonly exited: Promise<string | number>
+  request(method: string, path: string, options?: GatewayRequest): Promise<GatewayAnswer>
+  stop(): Promise<void>
+}
+
+/** Undefined when it ended before it served; a fault may lie that early. */
+export async function startGatewayProcess(env: Readonly<Record<string, string>>): Promise<GatewayProcess | undefined> {
+  const port = await freePort()
+  const url = `http://127.0.0.1:${port}`
+  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
+  const child = fork(fileURLToPath(new URL(`gateway-process-main.${extension}`, import.meta.url)), [], {
+    env: { ...env, GATEWAY_ADDR: `127.0.0.1:${port}` },
+    execArgv: ['--conditions=development'],
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+  })
+  const exited = once(child, 'exit').then(([code, signal]) => (signal as string | null) ?? (code as number))
+  for (let tries = 0; ; tries += 1) {
+    if (child.exitCode !== null || child.signalCode !== null) return undefined
+    const answer = await sendGatewayRequest(url, 'GET', '/health', {}).catch(() => undefined)
+    if (answer?.status === 200) break
+    if (tries > 1200) throw new Error('the gateway did not start')
+    await pause(25)
+  }
+  return {
+    url,
+    exited,
+    request: (method, path, options = {}) => sendGatewayRequest(url, method, path, options),
+    async stop() {
+      child.kill('SIGTERM')
+      await exited
+    },
+  }
+}
