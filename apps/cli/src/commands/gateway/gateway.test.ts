@@ -108,8 +108,20 @@ describe('gateway preflight', () => {
   afterAll(() => na.stop())
 
   const line = (key: string, root: string): string[] => [
-    ...['gateway', 'preflight', '--origin', na.url, '--network', 'PRE-NET', '--allow-http'],
-    ...['--authority-key', key, '--root-key', root, '--policy-fragment', 'fragment.json', '--json'],
+    'gateway',
+    'preflight',
+    '--origin',
+    na.url,
+    '--network',
+    'PRE-NET',
+    '--allow-http',
+    '--authority-key',
+    key,
+    '--root-key',
+    root,
+    '--policy-fragment',
+    'fragment.json',
+    '--json',
   ]
 
   it('passes every check and writes a fragment a policy can hold; a second run finds nothing gone back', async () => {
