@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util'
 import { adminRead } from './admin-read.ts'
 import { discovery } from './discovery.ts'
 import { evaluate } from './evaluate.ts'
+import { evidenceAppend } from './evidence-append.ts'
 import { heartbeat } from './heartbeat.ts'
 import { join as joinBench } from './join.ts'
 import type { Bench, BenchOptions } from './bench.ts'
@@ -23,6 +24,7 @@ const BENCHES: readonly Bench[] = [
   trustPath,
   verify,
   evaluate,
+  evidenceAppend,
 ]
 
 const USAGE = `Usage: npm run --silent bench -- NAME [--rounds N] [--seconds S] [--wait S] [--profile DIRECTORY]

@@ -10,6 +10,8 @@ const CAMPAIGNS = new Map<string, () => Promise<Campaign>>([
   ['enrollment-kills', () => import('./enrollment-kills.ts')],
   ['enrollment-mass', () => import('./enrollment-mass.ts')],
   ['enrollment-races', () => import('./enrollment-races.ts')],
+  ['evidence-kills', () => import('./evidence-kills.ts')],
+  ['evidence-tamper', () => import('./evidence-tamper.ts')],
   ['feed-orders', () => import('./feed-orders.ts')],
   ['gateway-kills', () => import('./gateway-kills.ts')],
   ['json-differential', () => import('./json-differential.ts')],

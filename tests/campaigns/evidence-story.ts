@@ -1,0 +1,84 @@
+import { randomUUID } from 'node:crypto'
+import { executionEvidenceForm, isJsonObject, signForm } from '@chancery/protocol'
+import type { BoundaryDecision, ExecutionEvidence, JsonObject, Signer } from '@chancery/protocol'
+import { testSigner } from '@chancery/testkit'
+import type { SendOptions, TestAnswer } from '@chancery/testkit'
+
+const CAPABILITY = 'secret.rotate'
+
+/** Whoever serves the routes: an authority in this process, or one of its own. */
+export interface Served {
+  request(method: string, target: string, options?: SendOptions): Promise<TestAnswer>
+  operator(method: string, target: string, body?: JsonObject): Promise<TestAnswer>
+}
+
+/** What happens around an evidence store: a member, an executor, decisions, and what is done on them. */
+export class EvidenceStory {
+  readonly #served: Served
+  readonly #executor: Signer
+  #attestation = ''
+
+  private constructor(served: Served, executor: Signer) {
+    this.#served = served
+    this.#executor = executor
+  }
+
+  static async open(served: Served): Promise<EvidenceStory> {
+    const story = new EvidenceStory(served, await testSigner('rotator-key'))
+    const { keyId, publicKey } = story.#executor
+    const key = { key_id: keyId, public_key: publicKey, executor_sovereign_id: 'rotator' }
+    // Registered once for a database, however often a story is opened on it.
+    await served.operator('POST', '/admin/evidence/executor-keys', key)
+    const member = { subject_id: 'vendor-1', roles: ['role:client'], claims: { capabilities: [CAPABILITY] } }
+    const answer = await served.operator('POST', '/admin/attestations', member)
+    story.#attestation = objectOf(answer)['attestation_id'] as string
+    return story
+  }
+
+  decide(): Promise<TestAnswer> {
+    const asked = { attestation_id: this.#attestation, requested_capability: CAPABILITY }
+    return this.#served.operator('POST', '/admin/boundary/evaluate', asked)
+  }
+
+  async execute(decision: BoundaryDecision): Promise<TestAnswer> {
+    const draft: ExecutionEvidence = {
+      evidence_id: randomUUID(),
+      sequence_no: 1,
+      decision_id: decision.decision_id,
+      context_id: decision.context_id,
+      agreement_id: decision.agreement_id,
+      executor_sovereign_id: 'rotator',
+      executed_capability: CAPABILITY,
+      execution_parameters: { secret_version: '7' },
+      executed_at: decision.decision_made_at,
+      outcome: 'success',
+      outcome_detail: null,
+      prev_evidence_digest: null,
+      signature: null,
+    }
+    const evidence = await signForm(executionEvidenceForm, draft, this.#executor)
+    return this.#served.request('POST', '/evidence/execution', { body: { evidence } })
+  }
+
+  anchor(): Promise<TestAnswer> {
+    return this.#served.operator('POST', '/admin/evidence/anchors', {})
+  }
+
+  retain(): Promise<TestAnswer> {
+    return this.#served.operator('POST', '/admin/evidence/retention/apply', { older_than_days: 1 })
+  }
+
+  get executorKey(): Signer {
+    return this.#executor
+  }
+}
+
+export function objectOf(answer: TestAnswer): JsonObject {
+  if (!isJsonObject(answer.json))
+    throw new Error(`an object was expected: ${answer.status} ${answer.text.slice(0, 200)}`)
+  return answer.json
+}
+
+export function decisionOf(answer: TestAnswer): BoundaryDecision {
+  return objectOf(answer)['decision'] as unknown as BoundaryDecision
+}
