@@ -246,7 +246,9 @@ describe('GET /dashboard.json', () => {
         issuer_public_keys: [foreignSovereign('P').publicKey],
       })
       const changes = (await member('recent_changes')) as { event_type: string; summary: { state: string } }[]
-      expect(changes.slice(0, 4).map(({ event_type, summary }) => [event_type, summary.state])).toEqual([
+      // The first list is published by a job, whenever it comes to it.
+      const own = changes.filter(({ event_type }) => event_type !== 'crl_published')
+      expect(own.slice(0, 4).map(({ event_type, summary }) => [event_type, summary.state])).toEqual([
         ['sovereign_revocation_feed_rejected', 'rejected'],
         ['sovereign_revocation_feed_imported', 'accepted'],
         ['membership_attestation_revoked', 'revoked'],
