@@ -1,0 +1,134 @@
+import { fork } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { freePort, send } from '@chancery/testkit'
+import { startBalancer } from './balancer.ts'
+
+export type Settings = Readonly<Record<string, string>>
+
+/** An instance ended before it was ready. */
+export class InstanceEnded extends Error {
+  override readonly name = 'InstanceEnded'
+  readonly code: number
+
+  constructor(code: number) {
+    super(`an instance ended at its start with ${code}`)
+    this.code = code
+  }
+}
+
+export interface BalancedInstances {
+  readonly url: string
+  /** Past the balancer, to the one or the other. */
+  readonly instanceUrls: readonly string[]
+  /** SIGTERM, then the same again on the same port; ready when it resolves. Gives the exit code. */
+  restart(index: number): Promise<number>
+  /** Resolves with the exit code of the first that ended badly, or 0. */
+  stop(): Promise<number>
+}
+
+const READY_ATTEMPTS = 1200
+
+/** Several instances of one authority on PostgreSQL and Redis behind a real balancer on HOST and PORT. */
+export async function startBalancedInstances(settings: Settings, count = 3): Promise<BalancedInstances> {
+  const folder = await mkdtemp(join(tmpdir(), 'chancery-instances-'))
+  const host = settings['HOST'] ?? '127.0.0.1'
+  const port = Number(settings['PORT'] ?? (await freePort()))
+  const ports: number[] = []
+  for (let index = 0; index < count; index += 1) ports.push(await freePort())
+  const urls = ports.map((each) => `http://127.0.0.1:${each}`)
+  const start = async (index: number): Promise<ChildProcess> => {
+    const file = join(folder, `na${index + 1}.env`)
+    await writeFile(file, writeEnv(instanceSettings(settings, folder, index, ports[index] ?? 0)), { mode: 0o600 })
+    return startInstance(file, urls[index] ?? '')
+  }
+  const children: ChildProcess[] = []
+  const stopAll = async (): Promise<number> => {
+    const codes = await Promise.all(children.map((child) => stopInstance(child)))
+    await rm(folder, { recursive: true, force: true })
+    return codes.find((code) => code !== 0) ?? 0
+  }
+  try {
+    // All at once: whoever comes first migrates, under a lock, and the others wait for it.
+    const started = await Promise.allSettled(ports.map((_, index) => start(index)))
+    for (const outcome of started) if (outcome.status === 'fulfilled') children.push(outcome.value)
+    for (const outcome of started) if (outcome.status === 'rejected') throw outcome.reason
+    const balancer = await startBalancer({ folder, host, port, upstream: ports })
+    const url = `http://${host}:${port}`
+    await answering(url, '/readyz', () => undefined)
+    return {
+      url,
+      instanceUrls: urls,
+      async restart(index) {
+        const child = children[index]
+        const code = child === undefined ? 0 : await stopInstance(child)
+        children[index] = await start(index)
+        return code
+      },
+      async stop() {
+        const code = await stopAll()
+        await balancer.stop()
+        return code
+      },
+    }
+  } catch (error) {
+    await stopAll()
+    throw error
+  }
+}
+
+/** What the file says, with what several instances need; their own names, ports and marks. */
+function instanceSettings(settings: Settings, folder: string, index: number, port: number): Settings {
+  return {
+    NA_DRAIN_SECONDS: '1',
+    REDIS_URL: process.env['CHANCERY_TEST_REDIS'] ?? 'redis://127.0.0.1:6379',
+    NA_HIGH_WATER_FILES: [1, 2].map((place) => join(folder, `na${index + 1}-${place}.mark`)).join(','),
+    ...settings,
+    NA_HA_MODE: 'on',
+    NA_PROXY_HOPS: '1',
+    NA_INSTANCE_ID: `na${index + 1}`,
+    HOST: '127.0.0.1',
+    PORT: String(port),
+  }
+}
+
+function writeEnv(settings: Settings): string {
+  return Object.entries(settings)
+    .map(([name, value]) => `${name}=${value}\n`)
+    .join('')
+}
+
+/** In a group of its own: a signal to whoever started us is passed on once, not heard twice. From sources as we are, or built. */
+async function startInstance(file: string, url: string): Promise<ChildProcess> {
+  const child = fork(join(import.meta.dirname, 'instance.ts'), [file], {
+    detached: true,
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  })
+  await answering(url, '/healthz', () => {
+    if (child.exitCode !== null || child.signalCode !== null) throw new InstanceEnded(child.exitCode ?? 1)
+  })
+  return child
+}
+
+/** Resolves when the path is answered with 200; `check` may end the waiting by throwing. */
+async function answering(url: string, path: string, check: () => void): Promise<void> {
+  for (let attempt = 0; attempt < READY_ATTEMPTS; attempt += 1) {
+    check()
+    const answer = await send(url, 'GET', path).catch(() => undefined)
+    if (answer?.status === 200) return
+    await pause(25)
+  }
+  throw new InstanceEnded(1)
+}
+
+async function stopInstance(child: ChildProcess): Promise<number> {
+  if (child.exitCode !== null || child.signalCode !== null) return child.exitCode ?? 1
+  const ended = once(child, 'exit')
+  child.kill('SIGTERM')
+  const [code] = await ended
+  return typeof code === 'number' ? code : 1
+}
