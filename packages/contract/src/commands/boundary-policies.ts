@@ -53,11 +53,8 @@ export const boundaryPolicyCommands: readonly Command[] = [
     description: 'Asks the authority how requests would be decided with a policy in force, against how they are now.',
     arguments: [POLICY_FILE],
     options: [
-      {
-        flags: '--contexts <file>',
-        summary: 'JSON or YAML file with contexts, or a file with cases.',
-        required: true,
-      },
+      { flags: '--contexts <file>', summary: 'JSON or YAML file with contexts, or a file with cases.' },
+      { flags: '--decisions', summary: 'Use the first 1000 decisions of the evidence store instead.' },
     ],
     examples: [
       {
@@ -103,6 +100,7 @@ export const boundaryPolicyCommands: readonly Command[] = [
     arguments: [POLICY_ID, VERSION],
     options: [
       { flags: '--contexts <file>', summary: 'JSON or YAML file with contexts or cases to simulate first.' },
+      { flags: '--decisions', summary: 'Simulate with the first 1000 decisions of the evidence store.' },
       { flags: '--dry-run', summary: 'Only show what would change.' },
       { flags: '--yes', summary: 'Do not ask before acting.' },
     ],

@@ -90,9 +90,12 @@ export type PolicySimulation = {
   readonly unchanged: number
   readonly newly_allowed: number
   readonly newly_denied: number
+  /** Where a range of stored decisions ended; go on from here. */
+  readonly last_sequence: number | null
   /** Some of the changes, by the place of the request. */
   readonly sample: readonly {
     readonly index: number
+    readonly store_sequence: number | null
     readonly change: string
     readonly active: SimulatedVerdict
     readonly candidate: SimulatedVerdict
@@ -112,9 +115,12 @@ export interface BoundaryPoliciesArea {
   validate(intent: JsonObject, options?: CallOptions): Promise<BoundaryPolicyValidation>
   /** Signs the next version, inactive. Repeated after an unknown outcome only with an idempotency key. */
   publish(intent: JsonObject, options?: WriteOptions): Promise<BoundaryPolicy>
-  /** Beta. Up to 1000 requests under the active set and under the set with this policy in force. */
+  /** Beta. Up to 1000 requests, supposed or of stored decisions, under the active set and under the set with this policy in force. */
   simulate(
-    request: { readonly intent: JsonObject; readonly contexts: readonly JsonObject[] },
+    request: { readonly intent: JsonObject } & (
+      | { readonly contexts: readonly JsonObject[] }
+      | { readonly decisions: { readonly after_sequence?: number; readonly limit?: number } }
+    ),
     options?: CallOptions,
   ): Promise<PolicySimulation>
   list(page?: PageQuery, options?: CallOptions): Promise<BoundaryPolicyPage>
@@ -201,10 +207,12 @@ const readSimulation = known({
   unchanged: whole,
   newly_allowed: whole,
   newly_denied: whole,
+  last_sequence: wholeOrNull,
   sample: shape.required(
     shape.arrayOf(
       known({
         index: whole,
+        store_sequence: wholeOrNull,
         change: word,
         active: shape.required(readSimulated),
         candidate: shape.required(readSimulated),
@@ -231,7 +239,7 @@ export function boundaryPoliciesArea({ call }: Connection): BoundaryPoliciesArea
     simulate: (request, options) =>
       call({
         route: r.simulate,
-        body: { ...request },
+        body: given({ ...request }),
         repeatable: true,
         read: json((v) => readSimulation(v, '')),
         options,

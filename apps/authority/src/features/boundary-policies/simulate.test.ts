@@ -85,7 +85,45 @@ describe('POST /admin/boundary-policies/simulate', () => {
     expect(rows).toHaveLength(1)
   })
 
+  it('200: judges what was really asked, from the evidence store', async () => {
+    const other = await startTestAuthority({ settings: { EVIDENCE_STORE: 'on' } })
+    try {
+      const claims = { capabilities: ['pay'], apps: ['billing'] }
+      const member = { subject_id: 'vendor', roles: ['role:client'], claims }
+      const { attestation_id = null } = accepted(
+        await other.as('privileged')('POST', '/admin/attestations', member),
+        201,
+      )
+      for (const app of ['billing', 'payroll', 'billing'])
+        accepted(
+          await other.as('standard')('POST', '/admin/boundary/evaluate', {
+            attestation_id,
+            requested_capability: 'pay',
+            context: { attributes: { app } },
+          }),
+          201,
+        )
+      const config = { path: 'attributes.app', claim: 'apps' }
+      const candidate = intent({ gates: [gate({ gate_type: 'attestation_claim.v1', config })] })
+      const ask = (decisions: JsonObject): Promise<TestAnswer> =>
+        other.as('standard')('POST', '/admin/boundary-policies/simulate', { intent: candidate, decisions })
+      const all = accepted(await ask({}))
+      expect(all).toMatchObject({ total: 3, newly_denied: 1, unchanged: 2 })
+      const [changed] = all['sample'] as JsonObject[]
+      expect(changed).toMatchObject({ index: 1, change: 'newly_denied', store_sequence: 3 })
+      expect(accepted(await ask({ after_sequence: 3 }))).toMatchObject({ total: 1, last_sequence: 5, newly_denied: 0 })
+      refused(await ask({ limit: 1001 }), 400, 'invalid_page')
+    } finally {
+      await other.stop()
+    }
+  })
+
+  it('404: has no decisions to look at while the evidence store is off', async () => {
+    refused(await simulate({ intent: limit(1), decisions: {} }), 404, 'evidence_store_disabled')
+  })
+
   it.each<[string, JsonObject, string]>([
+    ['contexts and decisions', { intent: limit(1), contexts: [spend(1)], decisions: {} }, 'invalid_input'],
     ['no intent', { contexts: [spend(1)] }, 'missing_policy'],
     ['no contexts', { intent: limit(1) }, 'invalid_input'],
     ['an empty list', { intent: limit(1), contexts: [] }, 'invalid_input'],

@@ -6,6 +6,8 @@ import type { Office } from '../../office.ts'
 import { findAnswer, keepAnswer } from '../../store/idempotency.ts'
 import type { Attempt, StoredAnswer } from '../../store/idempotency.ts'
 
+export { listDecidedContexts } from './decided-contexts.ts'
+
 /** A signed decision on its way out, with everything that must be kept before it leaves. */
 export interface MadeDecision {
   readonly decision: BoundaryDecision

@@ -7,7 +7,7 @@ import type { Forecast } from '../../foresee.ts'
 import type { Arguments, Options } from '../../options.ts'
 import { visible } from '../../output/visible.ts'
 import { describeSimulation } from './describe.ts'
-import { loadContexts, toIntent } from './policy-file.ts'
+import { chooseRequests, toIntent } from './policy-file.ts'
 import { readVersion } from './version.ts'
 
 /** boundary-policy activate: shows what would be decided differently, asks, then switches. */
@@ -38,9 +38,12 @@ async function foresee(
   const found = versions.find((each) => each.version === version)
   const inForce = versions.find((each) => each.active)?.version
   const now = inForce === undefined ? 'None is in force now.' : `Version ${inForce} is in force now.`
-  const file = options.text('contexts')
-  if (file === undefined) {
-    const lines = [`${visible(id)} version ${version}: ${now}`, 'Not simulated: give requests with --contexts.']
+  const requests = await chooseRequests(cwd, options)
+  if (requests === undefined) {
+    const lines = [
+      `${visible(id)} version ${version}: ${now}`,
+      'Not simulated: give requests with --contexts or --decisions.',
+    ]
     return { data: {}, lines }
   }
   if (found?.policy === undefined || found.policy === null)
@@ -48,8 +51,7 @@ async function foresee(
       code: 'boundary_policy_not_found',
       message: `There is no usable version ${version} of ${visible(id)}.`,
     })
-  const contexts = await loadContexts(cwd, file)
   const intent = toIntent(found.policy)
-  const simulation = await connection.ask((client) => client.boundaryPolicies.simulate({ intent, contexts }))
+  const simulation = await connection.ask((client) => client.boundaryPolicies.simulate({ intent, ...requests }))
   return { data: simulation, lines: [`${visible(id)} version ${version}: ${now}`, ...describeSimulation(simulation)] }
 }

@@ -1,6 +1,7 @@
 import { isJsonObject } from '@chancery/protocol'
 import type { BoundaryPolicy, JsonObject, JsonValue } from '@chancery/protocol'
-import { Failure } from '../../failure.ts'
+import { Failure, misuse } from '../../failure.ts'
+import type { Options } from '../../options.ts'
 import { loadStructured } from '../../structured-file.ts'
 
 /** What the authority assigns; a signed policy given as a file is published again without it. */
@@ -29,6 +30,16 @@ export async function loadContexts(cwd: string, file: string): Promise<readonly 
     throw new Failure({ code: 'invalid_contexts', message: `${file} has neither contexts nor cases.` })
   return list
 }
+
+/** The requests a simulation is asked about; undefined when none were named. */
+export async function chooseRequests(cwd: string, options: Options): Promise<SimulatedRequests | undefined> {
+  const file = options.text('contexts')
+  if (file !== undefined && options.isSet('decisions')) throw misuse('Give --contexts or --decisions, not both.')
+  if (file !== undefined) return { contexts: await loadContexts(cwd, file) }
+  return options.isSet('decisions') ? { decisions: {} } : undefined
+}
+
+type SimulatedRequests = { readonly contexts: readonly JsonObject[] } | { readonly decisions: JsonObject }
 
 /** The request of a test case, in the form a simulation takes. */
 export function toContext(testCase: JsonValue): JsonValue {
