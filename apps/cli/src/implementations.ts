@@ -6,6 +6,7 @@ export type Load = () => Promise<{ readonly run: Run }>
 /** By the words of the command. A test holds this list and contract's COMMANDS together. */
 export const IMPLEMENTATIONS: Readonly<Record<string, Load>> = {
   init: () => import('./commands/init/init.ts'),
+  demo: () => import('./commands/demo/demo.ts'),
   'keygen root': () => import('./commands/keygen/keygen.ts'),
   'keygen network-authority': () => import('./commands/keygen/keygen.ts'),
   'keygen operator': () => import('./commands/keygen/keygen.ts'),

@@ -5,6 +5,7 @@ import { COMMANDS } from './index.ts'
 
 const PATHS = [
   'init',
+  'demo',
   'keygen root',
   'keygen network-authority',
   'keygen operator',

@@ -9,6 +9,7 @@ import { completionCommands } from './completion.ts'
 import { consensusCommands } from './consensus.ts'
 import { dataUsageCommands } from './data-usage.ts'
 import { disclosureCommands } from './disclosure.ts'
+import { demoCommands } from './demo.ts'
 import { enrollmentCommands } from './enrollment.ts'
 import { evidenceCommands } from './evidence.ts'
 import { federationCommands } from './federation.ts'
@@ -26,6 +27,7 @@ import { verifyCommands } from './verify.ts'
 /** Every command, in the order help lists them: first steps first. */
 export const COMMANDS: readonly Command[] = [
   ...initCommands,
+  ...demoCommands,
   ...keygenCommands,
   ...genesisCommands,
   ...authorityCommands,

@@ -7,6 +7,7 @@ import type { Graph } from './graph.ts'
 import { MapView } from './map-view.ts'
 import type { Picked } from './map-view.ts'
 import { findTreaties } from './find-treaties.ts'
+import { DRAWN_EDGES, strideOf } from './scene.ts'
 
 /** What the panel beside the map shows. */
 export type Shown =
@@ -70,6 +71,9 @@ export function Explorer({ graph, opened }: { readonly graph: Graph; readonly op
         </div>
       </div>
       <aside class="inspector" aria-live="polite">
+        {strideOf(graph, DRAWN_EDGES.still) === 1 ? null : (
+          <p class="quiet">Of very many treaties one in {strideOf(graph, DRAWN_EDGES.still)} is drawn; all count.</p>
+        )}
         <GoTo
           graph={graph}
           go={(node) => {

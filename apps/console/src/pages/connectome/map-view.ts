@@ -1,12 +1,13 @@
 import type { Graph } from './graph.ts'
 import type { Places } from './layout.ts'
 import { runLayout } from './run-layout.ts'
-import { drawScene, findUnder, fitCamera } from './scene.ts'
+import { DRAWN_EDGES, drawScene, findUnder, fitCamera } from './scene.ts'
 import type { Camera, Highlight } from './scene.ts'
 
 export type Picked = { readonly node: number } | { readonly edge: number } | undefined
 
 const SETTLE_MS = 90
+const REST_MS = 400
 /** Up to here every frame is drawn anew; above, a gesture moves the last picture and the next one follows it. */
 const REDRAW_EDGES = 5000
 
@@ -38,16 +39,23 @@ export class MapView {
       runLayout({ count: ids.length, from, to, degree }, (places) => {
         this.#places = places
         this.#still = undefined
-        if (this.#isMovedByHand) this.#redraw()
-        else this.fit()
+        if (this.#isMovedByHand) this.#redraw(DRAWN_EDGES.moving)
+        else this.#fit(DRAWN_EDGES.moving)
+        // The whole picture follows when no further report comes.
+        clearTimeout(this.#settle)
+        this.#settle = setTimeout(() => this.#redraw(), REST_MS)
       }),
     )
   }
 
   fit(): void {
+    this.#fit(DRAWN_EDGES.still)
+  }
+
+  #fit(mostEdges: number): void {
     this.#camera = fitCamera(this.#places, this.#canvas.clientWidth, this.#canvas.clientHeight)
     this.#still = undefined
-    this.#redraw()
+    this.#redraw(mostEdges)
   }
 
   show(highlight: Highlight): void {
@@ -127,14 +135,14 @@ export class MapView {
     this.#context.drawImage(picture, 0, 0)
   }
 
-  #redraw(): void {
+  #redraw(mostEdges: number = DRAWN_EDGES.still): void {
     cancelAnimationFrame(this.#frame)
     this.#frame = requestAnimationFrame(() => {
       const { clientWidth, clientHeight } = this.#canvas
       const [width, height] = [clientWidth * devicePixelRatio, clientHeight * devicePixelRatio].map(Math.round)
       if (this.#canvas.width !== width || this.#canvas.height !== height)
         [this.#canvas.width, this.#canvas.height] = [width ?? 0, height ?? 0]
-      drawScene(this.#context, this.#graph, this.#places, this.#camera, this.#highlight)
+      drawScene(this.#context, this.#graph, this.#places, this.#camera, this.#highlight, mostEdges)
       this.#drawn = this.#camera
     })
   }

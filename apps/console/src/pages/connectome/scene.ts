@@ -15,6 +15,13 @@ export interface Highlight {
   readonly path: readonly number[]
 }
 
+/** Of very many treaties every n-th is drawn: more lines only make the same grey, and take seconds. */
+export const DRAWN_EDGES = { moving: 6000, still: 50_000 } as const
+
+export function strideOf(graph: Graph, most: number): number {
+  return Math.max(1, Math.ceil(graph.from.length / most))
+}
+
 type Palette = Readonly<Record<Tone | 'ink' | 'card' | 'accent' | 'quiet', string>>
 
 const DASHES: Readonly<Record<Tone, readonly number[]>> = { good: [], watch: [], bad: [7, 4], ended: [2, 5] }
@@ -48,8 +55,10 @@ export function drawScene(
   places: Places,
   camera: Camera,
   highlight: Highlight,
+  mostEdges: number = DRAWN_EDGES.still,
 ): void {
   const { canvas } = context
+  const stride = strideOf(graph, mostEdges)
   const ratio = devicePixelRatio
   const palette = readPalette()
   context.setTransform(1, 0, 0, 1, 0, 0)
@@ -58,7 +67,7 @@ export function drawScene(
   const isCrowded = graph.from.length > MANY_EDGES
   for (const tone of TONES) {
     context.beginPath()
-    for (let edge = 0; edge < graph.from.length; edge += 1) {
+    for (let edge = 0; edge < graph.from.length; edge += stride) {
       if (graph.tone[edge] === tone) traceEdge(context, graph, places, edge, isCrowded)
     }
     context.strokeStyle = palette[tone]
@@ -134,15 +143,20 @@ function drawNodes(
   palette: Palette,
 ): void {
   const marked = new Set(highlight.path.flatMap((edge) => [graph.from[edge] ?? 0, graph.to[edge] ?? 0]))
+  // Far away a rim would hide what it surrounds.
+  const hasRim = camera.scale > 0.35
   context.lineWidth = 2 / camera.scale
   context.strokeStyle = palette.card
+  context.fillStyle = palette.accent
   for (let node = 0; node < graph.ids.length; node += 1) {
     const isMarked = marked.has(node) || highlight.node === node
+    const radius = Math.max(nodeRadius(graph, node), 1.5 / camera.scale) + (isMarked ? 3 / camera.scale : 0)
     context.beginPath()
-    context.arc(places[node * 2] ?? 0, places[node * 2 + 1] ?? 0, nodeRadius(graph, node) + (isMarked ? 3 : 0), 0, 7)
-    context.fillStyle = highlight.node === node ? palette.ink : palette.accent
+    context.arc(places[node * 2] ?? 0, places[node * 2 + 1] ?? 0, radius, 0, 7)
+    if (highlight.node === node) context.fillStyle = palette.ink
     context.fill()
-    context.stroke()
+    if (highlight.node === node) context.fillStyle = palette.accent
+    if (hasRim || isMarked) context.stroke()
   }
   context.font = `${13 / camera.scale}px system-ui, sans-serif`
   context.textAlign = 'center'

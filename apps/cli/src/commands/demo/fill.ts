@@ -1,0 +1,105 @@
+import { DAY, draftRevocationFeed, signList, writeInstant } from '@chancery/protocol'
+import type { Instant, JsonObject } from '@chancery/protocol'
+import { createClient } from '@chancery/sdk'
+import type { Client } from '@chancery/sdk'
+import { CAPABILITIES, NETWORK, NODE_ROLES, PARTNERS, demoSigner, spendingPolicy } from './cast.ts'
+import type { Partner } from './cast.ts'
+import type { DemoKeys } from './home-of-demo.ts'
+
+export interface Stage {
+  readonly url: string
+  readonly keys: DemoKeys
+  readonly nodes: number
+  readonly now: () => Instant
+}
+
+/** So many nodes are under way at once. */
+const TOGETHER = 16
+/** Every so-manieth node has an agent, and every so-manieth of them is revoked. */
+const AGENT_EVERY = 5
+const REVOKED_EVERY = 40
+
+/** Fills a new authority through its own routes: nothing is there that an operator could not have done. */
+export async function fill(stage: Stage): Promise<void> {
+  const { url, keys } = stage
+  const operator = createClient({ url, operator: { signer: keys.operator, audience: keys.authority.publicKey } })
+  await operator.policy.publish({})
+  const certificates = await joinNodes(stage, operator)
+  const revoked = certificates.filter((_, i) => i % REVOKED_EVERY === REVOKED_EVERY - 1)
+  for (const cert_id of revoked) await operator.crl.revoke({ cert_ids: [cert_id], reason: 'key_compromise' })
+  for (const partner of PARTNERS) await meet(operator, partner, stage.now())
+  await decide(operator, stage.now())
+}
+
+async function joinNodes(stage: Stage, operator: Client): Promise<readonly string[]> {
+  const certificates: string[] = []
+  for (let at = 0; at < stage.nodes; at += TOGETHER) {
+    const batch = Array.from({ length: Math.min(TOGETHER, stage.nodes - at) }, (_, i) =>
+      joinNode(stage, operator, at + i),
+    )
+    certificates.push(...(await Promise.all(batch)))
+  }
+  return certificates
+}
+
+async function joinNode({ url, keys }: Stage, operator: Client, i: number): Promise<string> {
+  const name = `berth-${String(i + 1).padStart(4, '0')}`
+  const { token_id } = await operator.enrollment.invite({ roles: NODE_ROLES[i % NODE_ROLES.length] ?? [] })
+  const node = createClient({ url, node: { signer: await demoSigner(name), audience: keys.authority.publicKey } })
+  const { cert_id } = await node.enrollment.join({ invite_token: token_id })
+  if (i % AGENT_EVERY === 0)
+    await node.agents.register({
+      agent_id: `agent-${name}`,
+      network_name: NETWORK,
+      capabilities: [CAPABILITIES[(i / AGENT_EVERY) % CAPABILITIES.length] ?? 'read.manifest'],
+      endpoint: { host: `${name}.demo.example`, port: 443, scheme: 'https' },
+      lifetimeSeconds: 86_400,
+    })
+  return cert_id
+}
+
+/** A treaty, its end where the story has one, and what the other side withdrew. */
+async function meet(operator: Client, partner: Partner, now: Instant): Promise<void> {
+  const signer = await demoSigner(`na-${partner.name.toLowerCase()}`, partner.name)
+  const treaty = await operator.recognitionTreaties.issue({
+    subject_sovereign_id: partner.name,
+    subject_public_keys: [signer.publicKey],
+    scope: { allowed_roles: partner.roles },
+    validity_hours: partner.validityHours,
+  })
+  if (partner.endedBecause !== undefined)
+    await operator.recognitionTreaties.revoke(treaty.treaty_id, { reason: partner.endedBecause })
+  if (partner.withdrew === undefined) return
+  const draft = draftRevocationFeed({
+    feed_id: `feed-${partner.name.toLowerCase()}-1`,
+    issuer_sovereign_id: partner.name,
+    sequence: 1,
+    issued_at: writeInstant(now),
+    reasons: new Map(partner.withdrew.map((id) => [id, 'member_left'])),
+    issued_by: signer.keyId,
+  })
+  await operator.revocationFeeds.import({ feed: await signList(draft, signer) })
+}
+
+/** A policy in two versions, and decisions under it: some allowed, some not. */
+async function decide(operator: Client, now: Instant): Promise<void> {
+  const [from, until] = [writeInstant(now - DAY), writeInstant(now + 60n * DAY)]
+  for (const max of [500, 1000]) {
+    // Plain JSON, made here; the authority reads it strictly.
+    const policy = await operator.boundaryPolicies.publish(spendingPolicy(from, until, max) as JsonObject)
+    await operator.boundaryPolicies.activate(policy.policy_id, policy.version)
+  }
+  for (const [i, amount] of [120, 480, 990, 1500, 75, 4000].entries()) {
+    const attestation = await operator.attestations.issue({
+      subject_id: `captain-${i + 1}`,
+      roles: ['role:client'],
+      validity_hours: 720,
+    })
+    await operator.boundary.evaluate({
+      attestation_id: attestation.attestation_id,
+      requested_capability: 'pay.invoice',
+      context: { request_parameters: { amount } },
+    })
+    if (i === 5) await operator.attestations.revoke(attestation.attestation_id, { reason: 'member_left' })
+  }
+}

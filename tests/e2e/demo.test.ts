@@ -1,0 +1,78 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { accepted, freePort, send } from '@chancery/testkit'
+import type { JsonObject } from '@chancery/protocol'
+import { describe, expect, it } from 'vitest'
+
+const PROGRAM = join(import.meta.dirname, '..', '..', 'apps', 'cli', 'src', 'main.ts')
+
+interface Demo {
+  readonly url: string
+  readonly notes: () => string
+  stop(): Promise<number>
+}
+
+async function startDemo(home: string, nodes: number): Promise<Demo> {
+  const port = await freePort()
+  const child = spawn(
+    process.execPath,
+    ['--conditions=development', PROGRAM, 'demo', '--home', home, '--port', String(port), '--nodes', String(nodes)],
+    { stdio: ['ignore', 'ignore', 'pipe'] },
+  )
+  const exited = once(child, 'exit')
+  let notes = ''
+  const filled = new Promise<void>((resolve, reject) => {
+    child.stderr.on('data', (chunk: Buffer) => {
+      notes += chunk.toString('utf8')
+      if (notes.includes('Ctrl-C stops it')) resolve()
+    })
+    child.on('exit', () => reject(new Error(`the demo ended: ${notes}`)))
+  })
+  await filled
+  return {
+    url: `http://127.0.0.1:${port}`,
+    notes: () => notes,
+    async stop() {
+      child.kill('SIGTERM')
+      return Number((await exited)[0])
+    },
+  }
+}
+
+describe('chancery demo', () => {
+  it('makes the same believable network each time, says that its keys are known, and stops when told', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'chancery-demo-'))
+    try {
+      const seen: JsonObject[] = []
+      for (const name of ['one', 'two']) {
+        const demo = await startDemo(join(folder, name), 41)
+        const { url } = demo
+        const [view, genesis] = [
+          accepted(await send(url, 'GET', '/dashboard.json')),
+          accepted(await send(url, 'GET', '/genesis')),
+        ]
+        expect(view['nodes']).toEqual({ active: 40, tracked: 40 })
+        expect(view['treaty_summary']).toMatchObject({ total: 5, active: 2, expiring_soon: 2, revoked: 1 })
+        expect(view['revocation_feed_summary']).toMatchObject({ count: 2, freshness: 'fresh' })
+        expect(view['boundary_policies']).toMatchObject({
+          healthy: true,
+          active: [{ policy_id: 'spending', version: 2 }],
+        })
+        expect(accepted(await send(url, 'GET', '/health'))['evidence_store']).toBe('on')
+        expect(accepted(await send(url, 'GET', '/agents'))['count']).toBe(9)
+        expect(demo.notes()).toContain('everybody knows these keys')
+        seen.push({
+          authority: (genesis['network_authority'] as JsonObject)['public_key'] ?? null,
+          root: genesis['root_public_key'] ?? null,
+        })
+        expect(await demo.stop()).toBe(0)
+      }
+      expect(seen[0]).toEqual(seen[1])
+    } finally {
+      await rm(folder, { recursive: true, force: true })
+    }
+  })
+})
