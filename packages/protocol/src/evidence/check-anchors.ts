@@ -67,8 +67,9 @@ export class AnchorChecker {
 
   judge(run: AnchoredRun): StoreFinding[] {
     this.#run = run
+    const places = new Map(this.#anchors.map((each) => [each.anchor_sequence, each.store_sequence]))
     const found: StoreFinding[] = this.#chain.map(({ reason, detail, anchor_sequence }) => ({
-      store_sequence: this.#anchors.find((each) => each.anchor_sequence === anchor_sequence)?.store_sequence ?? null,
+      store_sequence: places.get(anchor_sequence) ?? null,
       reason,
       detail: `anchor ${anchor_sequence}: ${detail}`,
     }))
@@ -93,7 +94,8 @@ export class AnchorChecker {
   report(): JsonObject {
     const run = this.#run
     const matched = [...this.#seen].filter(([, isSame]) => isSame).map(([sequence]) => sequence)
-    const through = matched.length === 0 ? null : Math.max(...matched)
+    // Not spread into a call: a store may have more anchors than a call may have arguments.
+    const through = matched.reduce<number | null>((most, each) => Math.max(most ?? each, each), null)
     return {
       anchors_checked: this.#anchors.length,
       anchors_matched: matched.length,

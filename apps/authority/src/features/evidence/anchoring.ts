@@ -39,6 +39,8 @@ export async function makeAnchor(office: Office, cause: JsonObject, lease?: Leas
     const head = await readEvidenceHead(office.store.db)
     const row = await findLatestAnchor(office.store.db)
     const last = row === undefined ? undefined : readAnchor(row)
+    if (last !== undefined && !(await isOwnAnchor(office, last)))
+      return refuse(office, last, head, 'anchor_invalid_signature', cause)
     const isAnchored = last?.store_sequence === head.last_sequence && last.entry_digest === head.last_digest
     if (head.last_sequence === 0 || isAnchored) return { status: 'unchanged', text: row?.anchor_json ?? null }
     const reason = checkTime(office, last) ?? (await findBreak(office, last, head))
@@ -50,6 +52,11 @@ export async function makeAnchor(office: Office, cause: JsonObject, lease?: Leas
     const outcome = await keepAnchor(office, row, await signAnchor(office, last, head), cause, lease)
     if (outcome !== undefined) return outcome
   }
+}
+
+/** A row written behind our back would stand for a store that was rewritten together with it. */
+async function isOwnAnchor(office: Office, anchor: StoreAnchor): Promise<boolean> {
+  return (await verifyReceived(asReceived(storeAnchorForm, anchor), [office.signer.publicKey])).ok
 }
 
 /** An anchor dated far ahead of the clock was made by a broken one; nothing may be dated before it. */

@@ -78,6 +78,10 @@ describe('POST /admin/evidence/anchors', () => {
     ['anchored_entry_missing', ['delete from evidence_entries where store_sequence = 2']],
     ['head_below_anchor', ['delete from evidence_entries', 'update evidence_head set last_sequence = 1']],
     ['head_mismatch', ["update evidence_head set last_digest = 'x'"]],
+    [
+      'anchor_invalid_signature',
+      ["update evidence_anchors set anchor_json = replace(anchor_json, '01-02T', '01-01T')"],
+    ],
   ])('409: %s', async (reason, statements) => {
     await desk.decide()
     accepted(await post(), 201)

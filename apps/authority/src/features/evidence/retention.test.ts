@@ -1,16 +1,20 @@
 import {
+  asJson,
   asReceived,
+  draftRetentionCheckpoint,
   executionEvidenceForm,
   readReceived,
   recordDigest,
   retentionCheckpointForm,
   verifyReceived,
+  writeJson,
 } from '@chancery/protocol'
 import type { ExecutionEvidence, JsonObject, RetentionCheckpoint } from '@chancery/protocol'
 import { accepted, detailsOf, eventsOf, refused } from '@chancery/testkit'
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { failuresOf, forgeRows, openStoreDesk, parseLines } from './evidence.suite.ts'
+import { readBoundary } from './inspection.ts'
 import { sweepRemoved } from './sweep.job.ts'
 
 let desk: Awaited<ReturnType<typeof openStoreDesk>>
@@ -168,6 +172,30 @@ describe('POST /admin/evidence/retention/apply', () => {
     const next = (await desk.decide()).decision
     accepted(await desk.submit(await desk.evidence(next, { evidence_id: old.evidence_id })), 201)
     expect(failuresOf(await desk.report())).toEqual([])
+  })
+
+  it('a checkpoint is read however many resources it names, and an unreadable one covers nothing', async () => {
+    const { db } = desk.na.office.store
+    const head = { resource_sequence: 1, record_digest: 'd' }
+    const checkpoint = draftRetentionCheckpoint({
+      checkpoint_id: 'c-1',
+      created_at: '2026-01-02T00:00:00Z',
+      cutoff: '2026-01-01T00:00:00Z',
+      removed_through_sequence: 1,
+      last_removed_entry_digest: 'd',
+      removed_count: 1,
+      heads: new Map(Array.from({ length: 20_000 }, (_, at) => [`r-${at}`, head])),
+      previous_checkpoint_id: null,
+      issued_by: 'na-test',
+    })
+    const insert = (through: number, text: string) =>
+      sql`insert into evidence_checkpoints (removed_through_sequence, checkpoint_id, checkpoint_json, created_at) values (${through}, ${`c-${through}`}, ${text}, '2026')`.execute(
+        db,
+      )
+    await insert(1, writeJson(asJson(checkpoint)))
+    expect(Object.keys((await readBoundary(db))?.resource_heads ?? {})).toHaveLength(20_000)
+    await insert(2, '{"cut')
+    expect(await readBoundary(db)).toBeUndefined()
   })
 
   it.each<[string, JsonObject]>([
