@@ -11,6 +11,7 @@ const NEGOTIATION: Readonly<Record<string, string>> = {
   offer_signature_invalid: 'No treaty in force pins the key that signed the offer. See: chancery treaty list',
   offer_expired: 'The offer is no longer open. Ask for a new one.',
   offer_mismatch: 'The counter answers another offer. Give the offer it was made from.',
+  too_many_signatures: 'Take signatures that prove nothing out of the counter: seven leave room for this one.',
   counter_signature_invalid: 'No treaty in force pins the key that signed the counter. See: chancery treaty list',
 }
 

@@ -145,6 +145,19 @@ describe('a counter to our offer', () => {
     expect(await reason(await countered(base, {}, na), base)).toBe('good')
   })
 
+  it('is refused when it leaves no room for our signature', async () => {
+    const base = await ownOffer()
+    const junk = (count: number): CapabilityCounter['signatures'] =>
+      Array.from({ length: count }, (_, at) => ({ key_id: `k-${at}`, sig: 'x' }))
+    const signed = await countered(base, { signatures: junk(6) })
+    expect(await reason(signed, base)).toBe('good')
+    const counter = readReceived(capabilityCounterForm, signed).record
+    const record = draftAgreementFromCounter({ agreement_id: 'a-1', counter, now })
+    const agreed = await signForm(agreementRecordForm, record, na)
+    expect(readReceived(agreementRecordForm, asJson(agreed)).record.signatures).toHaveLength(8)
+    expect(await reason(await countered(base, { signatures: junk(7) }), base)).toBe('too_many_signatures')
+  })
+
   it.each<[string, Partial<CapabilityCounter>, string]>([
     ['another offer', { offer_id: 'o-2' }, 'offer_mismatch'],
     ['another responder', { responder_sovereign_id: 'cedar-net' }, 'offer_mismatch'],

@@ -8,6 +8,7 @@ import type { JsonValue } from '../canonical/json-value.ts'
 import { member } from '../canonical/json-value.ts'
 import type { Instant } from '../canonical/time.ts'
 import { instantOf } from '../reading/text.ts'
+import { MAX_SIGNATURES } from '../reading/trust-form.ts'
 import { verifyReceived } from '../signing/received.ts'
 import type { Received } from '../signing/received.ts'
 
@@ -19,6 +20,7 @@ export type NegotiationReason =
   | 'offer_expired'
   | 'offer_mismatch'
   | 'counter_signature_invalid'
+  | 'too_many_signatures'
 
 interface Bystander {
   readonly own_sovereign_id: string
@@ -56,6 +58,7 @@ export async function checkAcceptableOffer(
 
 /**
  * Whether a counter to our own offer may be accepted (protocol/trust-operations 3.8, form "counter"):
+ * 0. there is room for our signature: a record with more than a reader takes would be signed and of no use;
  * 1. we made the offer; 2. 3. the counter answers this very offer: a counter to another one would carry its terms over;
  * 4. it asks for nothing more; 5. the offer is really ours; 6. the responder, or we in its place, signed the counter;
  * 7. the offer still stands; 8. and was no block.
@@ -66,6 +69,7 @@ export async function checkAcceptableCounter(
   against: Bystander & { readonly ownKey: string; readonly responderKeys: readonly string[] },
 ): Promise<Verdict<NegotiationReason>> {
   const { record } = offer
+  if (counter.record.signatures.length >= MAX_SIGNATURES) return fails('too_many_signatures')
   if (record.offerer_sovereign_id !== against.own_sovereign_id) return fails('not_a_party')
   if (!isAnswerTo(counter, offer)) return fails('offer_mismatch')
   if (!isWithin(counter.record.agreed_terms.capabilities, record)) return fails('capability_not_offered')

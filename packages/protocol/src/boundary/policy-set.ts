@@ -131,11 +131,12 @@ export function findSetProblems(set: readonly CheckedPolicy[], now: Instant): re
     policy: `${each.policy_id}@${each.version}`,
     reason,
   })
-  const ids = ordered.map((each) => each.policy_id)
+  const isSame = (a: CheckedPolicy, b: CheckedPolicy | undefined): boolean => a.policy_id === b?.policy_id
   return [
     ...ordered.filter(hasLostIntegrity).map((each) => tell(each, 'policy_store_integrity_failed')),
     ...ordered
-      .filter((each) => ids.indexOf(each.policy_id) !== ids.lastIndexOf(each.policy_id))
+      // In order, so versions of one policy are neighbours; every request asks this of the whole set.
+      .filter((each, at) => isSame(each, ordered[at - 1]) || isSame(each, ordered[at + 1]))
       .map((each) => tell(each, 'ambiguous_resolution')),
     ...ordered.flatMap((each) =>
       each.problem === undefined || hasLostIntegrity(each) ? [] : [tell(each, each.problem)],

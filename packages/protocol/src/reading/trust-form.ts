@@ -8,7 +8,8 @@ import { identifier } from './text.ts'
 
 /** Longest list inside a trust record, signatures apart (protocol/trust-operations 1.5). */
 export const MAX_ITEMS = 1024
-const MAX_SIGNATURES = 8
+/** More would make one record cost many verifications. */
+export const MAX_SIGNATURES = 8
 
 /** How a member stands in the signed body (protocol/trust-operations 1.1). */
 export type SignedClass = 'yes' | 'null' | 'omit' | 'no' | 'sig'

@@ -30,13 +30,14 @@ export function readContext(given: JsonValue | undefined): AskedContext {
   if (!isJsonObject(given)) throw new Refusal('invalid_context')
   const optional = <Value>(name: string, read: (value: JsonValue, at: string) => Value): Value | undefined => {
     const value = given[name]
-    return value === undefined || value === null || value === '' ? undefined : read(value, name)
+    return value === undefined || value === null ? undefined : read(value, name)
   }
+  const text: typeof optional = (name, read) => (given[name] === '' ? undefined : optional(name, read))
   return readOr('invalid_context', () => ({
-    context_id: optional('context_id', field.identifier),
-    parent_kind: optional('parent_kind', shape.oneOf('agreement', 'delegation', 'direct')),
-    requester_sovereign_id: optional('requester_sovereign_id', field.label),
-    provider_sovereign_id: optional('provider_sovereign_id', field.label),
+    context_id: text('context_id', field.identifier),
+    parent_kind: text('parent_kind', shape.oneOf('agreement', 'delegation', 'direct')),
+    requester_sovereign_id: text('requester_sovereign_id', field.label),
+    provider_sovereign_id: text('provider_sovereign_id', field.label),
     request_parameters: optional('request_parameters', shape.object) ?? {},
     context_freshness_seq: optional('context_freshness_seq', shape.integer(0, Number.MAX_SAFE_INTEGER)) ?? 0,
     attributes: optional('attributes', shape.object) ?? {},

@@ -129,6 +129,8 @@ describe('POST /admin/boundary/decide', () => {
       ['an agreement that is a text', { agreement: 'x' }, 'invalid_agreement'],
       ['a context that is a list', { context: [] }, 'invalid_context'],
       ['parameters that are a list', { context: { request_parameters: [] } }, 'invalid_context'],
+      ['a text for parameters', { context: { request_parameters: '' } }, 'invalid_context'],
+      ['a text for the sequence', { context: { context_freshness_seq: '' } }, 'invalid_context'],
       ['a negative sequence', { context: { context_freshness_seq: -1 } }, 'invalid_context'],
       ['a parent kind of the other basis', { context: { parent_kind: 'attestation' } }, 'invalid_context'],
       ['another requester', { context: { requester_sovereign_id: 'x' } }, 'context_party_mismatch'],
@@ -151,6 +153,9 @@ describe('POST /admin/boundary/decide', () => {
       const events = await eventsOf(strict, answer)
       expect(events.map((event) => event['event_type'])).toEqual(['boundary_legacy_decide_refused'])
       expect(detailsOf(events[0])).toMatchObject({ requested_capability: 'ledger.read' })
+      // Cut in the middle of its last character.
+      const requested_capability = `${'a'.repeat(255)}\u{1f511}`
+      refused(await decide('x', { requested_capability }, strict), 409, 'boundary_policy_required')
     } finally {
       await strict.stop()
     }

@@ -61,7 +61,8 @@ export async function decide(call: OperatorCall, office: Office): Promise<Answer
 async function refuseWhereEnforced(call: OperatorCall, office: Office): Promise<void> {
   if (office.settings.boundaryPolicyEnforcement !== 'required') return
   const asked = call.body['requested_capability']
-  const named = typeof asked === 'string' ? { requested_capability: asked.slice(0, 256) } : {}
+  // Cutting may leave half a character, which nothing can store.
+  const named = typeof asked === 'string' ? { requested_capability: asked.slice(0, 256).toWellFormed() } : {}
   const details = { ...named, ...causedBy(call) }
   await recordAudit(office.store.db, office, { type: 'boundary_legacy_decide_refused', details })
   throw new Refusal('boundary_policy_required')
