@@ -12,7 +12,7 @@ import { HOST, RAISED_LIMIT } from './conditions.ts'
 import type { Database } from './databases.ts'
 import type { BenchNetwork } from './network.ts'
 
-const START_SECONDS = 20
+const START_SECONDS = 60
 const STOP_SECONDS = 10
 
 export interface Server {
@@ -72,30 +72,45 @@ export async function startEcho(cleanup: Cleanup): Promise<Server> {
   )
 }
 
-async function startProcess(
-  file: string,
-  options: { readonly args: string[]; readonly env: NodeJS.ProcessEnv; readonly execArgv: string[] },
-  port: number,
-  cleanup: Cleanup,
-): Promise<Server> {
-  const { args, env, execArgv } = options
+/** A production gateway in its own process. Its audit lines go nowhere: a terminal would be measured instead. */
+export async function startGateway(settings: NodeJS.ProcessEnv, cleanup: Cleanup): Promise<Server> {
+  const port = await freePort()
+  const env = { ...settings, GATEWAY_ADDR: `${HOST}:${port}` }
+  const options = { args: [], env, execArgv: process.execArgv, isSilent: true, health: '/health' }
+  return startProcess('start-gateway.ts', options, port, cleanup)
+}
+
+interface ProcessOptions {
+  readonly args: string[]
+  readonly env: NodeJS.ProcessEnv
+  readonly execArgv: string[]
+  readonly isSilent?: boolean
+  readonly health?: string
+}
+
+async function startProcess(file: string, options: ProcessOptions, port: number, cleanup: Cleanup): Promise<Server> {
+  const { args, env, execArgv, isSilent = false, health = '/healthz' } = options
   // What the child says goes to stderr: the last line of stdout is the result.
   const child = fork(fileURLToPath(new URL(file, import.meta.url)), args, {
     env,
     execArgv,
-    stdio: ['ignore', process.stderr, process.stderr, 'ipc'],
+    stdio: ['ignore', isSilent ? 'ignore' : process.stderr, process.stderr, 'ipc'],
   })
   cleanup.add(() => stop(child))
-  await awaitHealthy(child, port, file)
+  await awaitHealthy(child, port, { file, health })
   return { pid: child.pid ?? 0, port }
 }
 
-async function awaitHealthy(child: ChildProcess, port: number, file: string): Promise<void> {
+async function awaitHealthy(
+  child: ChildProcess,
+  port: number,
+  { file, health }: { readonly file: string; readonly health: string },
+): Promise<void> {
   const deadline = performance.now() + START_SECONDS * 1000
   while (performance.now() < deadline) {
     if (child.exitCode !== null) throw new Error(`${file} ended with ${child.exitCode}`)
     try {
-      const answer = await fetch(`http://${HOST}:${port}/healthz`)
+      const answer = await fetch(`http://${HOST}:${port}${health}`)
       await answer.arrayBuffer()
       if (answer.ok) return
     } catch {

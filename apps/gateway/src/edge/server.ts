@@ -171,26 +171,26 @@ function send(
   { requestId, closing }: { readonly requestId: string; readonly closing: boolean },
 ): void {
   if (response.destroyed) return
-  const bytes = typeof body === 'string' ? Buffer.from(body) : body
   // Without a body a request is whole before the parser says so.
   const isUnread = hasBody(request) && !request.complete
   response.writeHead(status, {
     ...GATEWAY_HEADERS,
     ...headers,
     'content-type': contentType,
-    'content-length': bytes.length,
+    'content-length': typeof body === 'string' ? Buffer.byteLength(body) : body.length,
     'x-request-id': requestId,
     // What was not read must not be taken for the next request on this connection.
     ...(closing || isUnread ? { connection: 'close' } : {}),
   })
   if (request.method === 'HEAD') response.end()
-  else if (isUnread) sendAndLinger(request, response, bytes)
-  else response.end(bytes)
+  else if (isUnread) sendAndLinger(request, response, body)
+  // A text leaves in one piece with its head; bytes would be a second one.
+  else response.end(body)
 }
 
 /** Closing at once would reset the connection, and a caller that is still sending would never see the refusal. */
-function sendAndLinger(request: IncomingMessage, response: ServerResponse, bytes: Uint8Array): void {
-  response.write(bytes)
+function sendAndLinger(request: IncomingMessage, response: ServerResponse, body: string | Uint8Array): void {
+  response.write(body)
   const timer = setTimeout(() => response.end(), LINGER_MS)
   const end = (): void => {
     clearTimeout(timer)

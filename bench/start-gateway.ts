@@ -1,0 +1,6 @@
+import { commands } from '@chancery/gateway'
+
+// The runner is gone, however it ended: a benchmark must leave no server behind.
+process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'))
+
+process.exitCode = await commands.start({ action: 'start', json: false, online: false })
