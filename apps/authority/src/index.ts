@@ -1,11 +1,12 @@
-import { recover, start } from './main.ts'
+import { recover, verifyDatabase, start } from './main.ts'
 import type { StartArguments } from './main.ts'
 
 /** What the command line loads by dynamic import to start and maintain an authority. */
 export const commands: {
   readonly start: (args: StartArguments) => Promise<number>
   readonly recover: (args: StartArguments) => Promise<number>
-} = { start, recover }
+  readonly verifyDatabase: (args: StartArguments) => Promise<number>
+} = { start, recover, verifyDatabase }
 
 export { startAuthority } from './app.ts'
 export type { RunningAuthority } from './app.ts'

@@ -3,13 +3,15 @@ import { writeInstant } from '@chancery/protocol'
 import { SettingsError, createLog, runService } from '@chancery/service-kit'
 import type { SettingSources } from '@chancery/service-kit'
 import { startAuthority } from './app.ts'
-import { StartRefused } from './genesis.ts'
+import { StartRefused, loadGenesis } from './genesis.ts'
 import { openOffice } from './open-office.ts'
+import { inspectDatabase } from './features/recovery/inspect.ts'
 import { NothingToRecover, recoverState } from './features/recovery/recover.ts'
 import { readAuthoritySettings } from './settings.ts'
 import type { AuthoritySettings } from './settings.ts'
 import { KeyUnavailable } from './signing/key-providers.ts'
 import { NewerSchema } from './store/migrate.ts'
+import { openStore, translateStoreError } from './store/open.ts'
 
 export interface StartArguments {
   /** Command-line flags with their dashes. */
@@ -61,6 +63,27 @@ export async function recover({ flags, envFile }: StartArguments): Promise<numbe
     if (!isExpected(error) && !(error instanceof NothingToRecover)) throw error
     process.stderr.write(`chancery: nothing was recovered: ${error.message}\n`)
     return 1
+  }
+}
+
+/** Looks at everything the database holds and changes nothing: 0 when all is in order, 1 when something is not. */
+export async function verifyDatabase({ flags, envFile }: StartArguments): Promise<number> {
+  const settings = await readSettingsOrExplain(flags, envFile)
+  if (settings === undefined) return 1
+  const { block: genesis } = await loadGenesis(settings.genesisFile)
+  const store = openStore(settings.storePlace)
+  try {
+    const { counts, problems } = await inspectDatabase(store.db, genesis.network_authority.public_key)
+    for (const problem of problems) process.stderr.write(`${problem}\n`)
+    const looked = Object.entries(counts).map(([kind, count]) => `${kind} ${count}`)
+    process.stdout.write(`looked at ${looked.join(', ')}: ${problems.length} problems\n`)
+    return problems.length > 0 ? 1 : 0
+  } catch (error) {
+    if (translateStoreError(error) === undefined) throw error
+    process.stderr.write('chancery: the database cannot be read\n')
+    return 1
+  } finally {
+    await store.close()
   }
 }
 

@@ -15,6 +15,7 @@ export const IMPLEMENTATIONS: Readonly<Record<string, Load>> = {
   'genesis sign': () => import('./commands/genesis/sign.ts'),
   'genesis verify': () => import('./commands/genesis/verify.ts'),
   'authority start': () => import('./commands/authority/start.ts'),
+  'authority verify-db': () => import('./commands/authority/verify-db.ts'),
   'authority recover': () => import('./commands/authority/recover.ts'),
   invite: () => import('./commands/enrollment/invite.ts'),
   join: () => import('./commands/enrollment/join.ts'),

@@ -56,6 +56,18 @@ export const authorityCommands: readonly Command[] = [
     needs: 'authority-host',
   },
   {
+    path: ['authority', 'verify-db'],
+    summary: 'Check every record of the database',
+    description:
+      'Verifies signatures of lists, feeds, certificates and policies, that lists and feeds follow each other without a gap, that one policy is active, and audit events. Changes nothing; ends with 1 when something is wrong. Evidence has its own check: GET /admin/evidence/verify.',
+    arguments: [],
+    options: HOST_OPTIONS,
+    examples: [
+      { line: 'chancery authority verify-db --env-file /etc/chancery/authority.env', summary: 'After a restore.' },
+    ],
+    needs: 'authority-host',
+  },
+  {
     path: ['authority', 'recover'],
     summary: 'Bring a restored database past what was already published',
     description:

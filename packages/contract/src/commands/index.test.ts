@@ -14,6 +14,7 @@ const PATHS = [
   'genesis sign',
   'genesis verify',
   'authority start',
+  'authority verify-db',
   'authority recover',
   'invite',
   'join',
