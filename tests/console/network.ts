@@ -17,7 +17,7 @@ export const NETWORK = 'AURORA-NET'
 
 /** A small network in which everything a page can show is there: real papers, papers of others, ended and forged ones. */
 export async function startNetwork(): Promise<TestAuthority> {
-  const na = await startTestAuthority({ network: NETWORK })
+  const na = await startTestAuthority({ network: NETWORK, settings: { EVIDENCE_STORE: 'on' } })
   await plantForeign(na)
   for (const name of ['MERIDIAN', 'NIMBUS', 'OSPREY']) await issueTreaty(na, name)
   for (let i = 0; i < 6; i += 1)

@@ -186,4 +186,32 @@ describe('signed work', () => {
     const shown = (await get('/dashboard.json'))['boundary_policies'] as { active: JsonObject[] }
     expect(shown.active).toMatchObject([{ policy_id: 'spending', version: 1 }])
   })
+
+  it('finds decisions and checks their chain in the browser, where a changed line shows', async () => {
+    for (const amount of [10, 20, 30]) {
+      const { attestation_id } = accepted(
+        await na.as('privileged')('POST', '/admin/attestations', { subject_id: `m-${amount}`, roles: ['role:client'] }),
+        201,
+      )
+      const request = {
+        attestation_id: attestation_id ?? '',
+        requested_capability: 'pay.invoice',
+        context: { request_parameters: { amount } },
+      }
+      accepted(await na.as('privileged')('POST', '/admin/boundary/evaluate', request), 201)
+    }
+    await page.fill('#evidence-capability', 'pay.invoice')
+    await page.click('[data-evidence] >> text=Search')
+    await page.waitForSelector('[data-evidence] li:has-text("pay.invoice")')
+    await page.click('text=Verify the chain here')
+    await page.waitForSelector('[data-chain="holds"]')
+    expect(await page.textContent('[data-chain]')).toContain('3 decisions')
+    await screenshot(page, 'operator-evidence-1440-light')
+    await page.route('**/admin/evidence/export*', async (route) => {
+      const answer = await route.fetch()
+      await route.fulfill({ response: answer, body: (await answer.text()).replace('pay.invoice', 'pay.invoicE') })
+    })
+    await page.click('text=Verify the chain here')
+    await page.waitForSelector('[data-chain="broken"]')
+  })
 })

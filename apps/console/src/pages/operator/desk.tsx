@@ -8,10 +8,17 @@ import { openKey } from '../../session-keys.ts'
 import { ActionCard } from './action-card.tsx'
 import type { Values } from './action.ts'
 import { ACTIONS } from './actions.ts'
+import { Evidence } from './evidence.tsx'
+
+interface Session {
+  readonly signer: Signer
+  readonly client: Client
+  readonly authorityKey: string
+}
 
 /** The desk: first the key, then the work. */
 export function Desk(): JSX.Element {
-  const [session, setSession] = useState<{ readonly signer: Signer; readonly client: Client }>()
+  const [session, setSession] = useState<Session>()
   const [brought, setBrought] = useState<{ readonly id: string; readonly values: Values }>()
   if (session === undefined) return <KeyForm open={setSession} />
   return (
@@ -40,13 +47,12 @@ export function Desk(): JSX.Element {
         ))}
       </section>
       <Nodes client={session.client} revoke={(cert_id) => setBrought({ id: 'revoke', values: { cert_id } })} />
+      <Evidence client={session.client} authorityKey={session.authorityKey} />
     </>
   )
 }
 
-function KeyForm(props: {
-  readonly open: (session: { readonly signer: Signer; readonly client: Client }) => void
-}): JSX.Element {
+function KeyForm(props: { readonly open: (session: Session) => void }): JSX.Element {
   const [keyId, setKeyId] = useState('')
   const [problem, setProblem] = useState('')
   const [isBusy, setBusy] = useState(false)
@@ -60,7 +66,7 @@ function KeyForm(props: {
       const signer = await openKey(await file.text(), keyId)
       // The page forgets the file as soon as the key is imported.
       form.reset()
-      props.open({ signer, client: await enter(signer) })
+      props.open(await enter(signer))
     } catch (error) {
       setProblem(explain(error))
       setBusy(false)
@@ -92,11 +98,11 @@ function KeyForm(props: {
 }
 
 /** A key the authority does not know is told so at once, not at the first piece of work. */
-async function enter(signer: Signer): Promise<Client> {
+async function enter(signer: Signer): Promise<Session> {
   const { network_authority } = await authority().sovereign.genesis()
   const client = createClient({ url: location.origin, operator: { signer, audience: network_authority.public_key } })
   await client.enrollment.roster()
-  return client
+  return { signer, client, authorityKey: network_authority.public_key }
 }
 
 const SHOWN = 200
