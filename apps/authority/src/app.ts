@@ -41,7 +41,7 @@ export async function startAuthority(settings: AuthoritySettings, parts: AppPart
     instance: office.instance,
     sovereign: office.genesis.network_name,
     backend: office.store.backend,
-    signatures: signatureLibrary,
+    ed25519: signatureLibrary,
   })
   return {
     url,
