@@ -30,6 +30,23 @@ function onAgreement(
   return evaluateBoundary({ basis, context: { ...CONTEXT, ...context }, policies, now: NOW })
 }
 
+describe('more gates than a decision can list', () => {
+  it('are denied by a signed answer instead of one that nobody can read', async () => {
+    const gates = Array.from({ length: 60 }, (_, order) => gate({ gate_id: `g-${order}`, order, mode: 'observe' }))
+    const full = await Promise.all(
+      Array.from({ length: 17 }, (_, at) => checkedPolicy({ policy_id: `p-${at}`, gates })),
+    )
+    // 17 times 60, with four built-in gates the 1024 of a list.
+    expect(onAgreement(full)).toMatchObject({ authorized: true, policy_binding: { resolution_status: 'resolved' } })
+    const one = await checkedPolicy({ policy_id: 'q', gates: [gate({ mode: 'observe' })] })
+    expect(onAgreement([...full, one])).toMatchObject({
+      authorized: false,
+      denial_reason: 'policy resolution failed: policy_invalid',
+      policy_binding: { policies: [], gate_evaluations: [] },
+    })
+  })
+})
+
 const namesOf = ({ steps }: Evaluation): string[] => steps.map((step) => `${step.gate_name} ${step.passed}`)
 
 describe('the agreement basis', () => {

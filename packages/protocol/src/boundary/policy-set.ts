@@ -5,6 +5,7 @@ import { JsonError, readJson } from '../canonical/read-json.ts'
 import type { Instant } from '../canonical/time.ts'
 import { FormError } from '../reading/form-error.ts'
 import { instantOf } from '../reading/text.ts'
+import { MAX_ITEMS } from '../reading/trust-form.ts'
 import { readReceived, verifyReceivedPlainly } from '../signing/received.ts'
 import type { Facts } from './facts.ts'
 import type { ReadyGate } from './gates/gate.ts'
@@ -154,6 +155,9 @@ function isExpired({ policy, ready }: CheckedPolicy, now: Instant): boolean {
   return policy !== undefined && now > instantOf(policy.valid_until)
 }
 
+/** Policy gates of one decision: what a list of a record holds, less the built-in gates before them (1.5, 5.7). */
+const MAX_APPLIED_GATES = MAX_ITEMS - 4
+
 /** Which policies apply to a request, or why none may be asked. */
 export type Resolution =
   | { readonly status: 'resolved'; readonly applied: readonly ReadyPolicy[] }
@@ -170,5 +174,7 @@ export function resolvePolicies(set: readonly CheckedPolicy[], facts: Facts, now
   const applied = inResolutionOrder(set).flatMap(({ ready }) =>
     ready !== undefined && ready.validFrom <= now && ready.applies(facts) ? [ready] : [],
   )
-  return { status: 'resolved', applied }
+  // A decision with more gates than a record may list would be signed, and then refused by everybody who reads it.
+  const gates = applied.reduce((sum, each) => sum + each.gates.length, 0)
+  return gates > MAX_APPLIED_GATES ? { status: 'failed', failure: 'policy_invalid' } : { status: 'resolved', applied }
 }
