@@ -1,14 +1,14 @@
 import { resolve } from 'node:path'
 import { FormError, JsonError, isJsonObject, readJson } from '@chancery/protocol'
-import type { JsonObject, JsonValue } from '@chancery/protocol'
+import type { JsonObject, JsonValue, ReadLimits } from '@chancery/protocol'
 import { Failure } from './failure.ts'
 import { readText } from './files.ts'
 
 /** Read by the strict reader: what is signed is exactly what the authority will read. */
-export async function loadJsonObject(cwd: string, file: string): Promise<JsonObject> {
+export async function loadJsonObject(cwd: string, file: string, limits?: ReadLimits): Promise<JsonObject> {
   const text = await readText(resolve(cwd, file))
   try {
-    const value = readJson(text)
+    const value = readJson(text, limits)
     if (isJsonObject(value)) return value
   } catch (error) {
     if (!(error instanceof JsonError)) throw error
@@ -25,9 +25,14 @@ export interface RecordKind<Value> {
   readonly read: (value: JsonValue) => Value
 }
 
-/** A record of the protocol from a file; form only. */
-export async function loadRecord<Value>(cwd: string, file: string, kind: RecordKind<Value>): Promise<Value> {
-  const value = await loadJsonObject(cwd, file)
+/** A record of the protocol from a file; form only. `limits` for records longer than any request. */
+export async function loadRecord<Value>(
+  cwd: string,
+  file: string,
+  kind: RecordKind<Value>,
+  limits?: ReadLimits,
+): Promise<Value> {
+  const value = await loadJsonObject(cwd, file, limits)
   const inner = Object.hasOwn(value, kind.member) ? value[kind.member] : undefined
   try {
     return kind.read(isJsonObject(inner) ? inner : value)

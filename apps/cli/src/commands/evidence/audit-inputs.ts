@@ -41,17 +41,21 @@ export async function loadTrust(context: CommandContext, options: Options): Prom
   return { key: given ?? network_authority.public_key, network: network ?? network_name }
 }
 
+/** A checkpoint names as many resources as were ever removed. */
+const CHECKPOINT_LIMITS = { maxDepth: 8, maxValues: Number.MAX_SAFE_INTEGER, maxNames: Number.MAX_SAFE_INTEGER }
+
 export async function loadBoundary(
   { cwd }: CommandContext,
   options: Options,
 ): Promise<RetentionCheckpoint | undefined> {
   const file = options.text('checkpoint')
   if (file === undefined) return undefined
-  return loadRecord(cwd, file, {
+  const kind = {
     name: 'a retention checkpoint',
     member: 'checkpoint',
-    read: (value) => readReceived(retentionCheckpointForm, value).record,
-  })
+    read: (value: JsonValue) => readReceived(retentionCheckpointForm, value).record,
+  }
+  return loadRecord(cwd, file, kind, CHECKPOINT_LIMITS)
 }
 
 /** Every .json file of a folder: an anchor, an answer that holds one, or a page of them. Each sequence once. */
