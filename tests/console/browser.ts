@@ -57,7 +57,8 @@ export async function openPage(
 /** Goes to a page and waits until the script has done its part. */
 export async function visit({ page }: WatchedPage, address: string): Promise<void> {
   await page.goto(address)
-  await page.waitForFunction('document.body.dataset.enriched !== undefined')
+  // By selector: a polled expression would be evaluated in the page, which the content policy forbids.
+  await page.waitForSelector('body[data-enriched]', { state: 'attached' })
 }
 
 export async function screenshot(page: Page, name: string): Promise<void> {
