@@ -15,6 +15,7 @@ import {
   signedListForm,
   signedOnceForm,
   unsigned,
+  unsignedForm,
   yes,
 } from '../reading/trust-form.ts'
 import type { RecordForm } from '../reading/trust-form.ts'
@@ -241,5 +242,15 @@ describe('F3 to F5', () => {
     expect(await verifyReceived(received, keys)).toEqual({ ok: false, reason: 'invalid_signature' })
     expect(turns).toBe(10)
     expect(await verifyReceived(received, [...keys.slice(1), key.publicKey])).toEqual({ ok: true })
+  })
+})
+
+describe('a record without a signature', () => {
+  it('digests every member, whatever its name', () => {
+    const form = unsignedForm({ note_id: yes(identifier) })
+    const [plain, more] = [{ note_id: 'a' }, { note_id: 'a', none: 1 }].map((wire) => readReceived(form, wire))
+    if (plain === undefined || more === undefined) throw new Error('two records')
+    expect(signedProjection(more)).toEqual({ note_id: 'a', none: 1 })
+    expect(receivedDigest(more)).not.toBe(receivedDigest(plain))
   })
 })

@@ -34,11 +34,13 @@ export function asReceived<Value extends object>(form: RecordForm<Value>, record
 
 /** Step F2: the signed projection as received, without members of class "omit" that are null. */
 export function signedProjection({ form, wire }: Received<unknown>): JsonObject {
-  if (form.only === undefined) return project(form.inside, wire, form.signature)
+  // A record without a signature loses nothing, not even a member that is called "none".
+  const dropped = form.signature === 'none' ? undefined : form.signature
+  if (form.only === undefined) return project(form.inside, wire, dropped)
   // No prototype: a received member named __proto__ stays an ordinary, signed member.
   const picked = emptyObject()
   for (const name of form.only) picked[name] = member(wire, name) ?? null
-  return project(form.inside, picked, form.signature)
+  return project(form.inside, picked, dropped)
 }
 
 function project(members: FormMembers, wire: JsonObject, dropped?: string): JsonObject {
