@@ -122,6 +122,7 @@ describe('signed work', () => {
   it('revokes a certificate picked from the roster, after showing what that does and being told so', async () => {
     const [id = ''] = await roster()
     await page.click(`button[aria-label="Revoke ${id}"]`)
+    await page.waitForSelector(`${card('revoke')} form > button:focus`)
     await page.keyboard.press('Enter')
     await page.waitForSelector(`${card('revoke')} [data-forecast]`)
     expect(await page.textContent(`${card('revoke')} [data-forecast]`)).toContain(`1 certificate (${id})`)
