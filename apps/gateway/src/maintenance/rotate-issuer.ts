@@ -10,6 +10,8 @@ import { inTransaction } from '../state/state-file.ts'
 import { StateProblem } from '../state/state-problem.ts'
 import { judgeList } from '../trust/list-work.ts'
 import type { AcceptedList, ListTask } from '../trust/list-work.ts'
+import { indexEntries, readIndex } from '../trust/revocation-index.ts'
+import type { SharedIndex } from '../trust/revocation-index.ts'
 import { operatorEvent } from '../trust/trust-book.ts'
 import { TOOLS, changeState, done, policyOf } from './tool.ts'
 import type { ToolResult } from './tool.ts'
@@ -73,7 +75,17 @@ async function judgeRotation(
   const offered = await judgeList({ ...task, bytes: newList, anchors: policy.anchors, held })
   if (!('mark' in offered)) throw new StateProblem(`the new list is refused (${offered.outcome})`)
   if (offered.mark.sequence <= held.mark.sequence) throw new StateProblem('the new list needs a higher sequence')
-  const missing = offered.index.count - offered.index.listed > held.index.count - held.index.listed
-  if (missing) throw new StateProblem('the new list leaves out revocations of the stored one')
+  if (!namesAll(offered.index, held.index)) {
+    throw new StateProblem('the new list leaves out revocations of the stored one')
+  }
   return offered
+}
+
+/** Looked up one by one: a list that takes up an old withdrawn entry and drops another has the same counts. */
+function namesAll(offered: SharedIndex, held: SharedIndex): boolean {
+  const known = readIndex(offered)
+  for (const { certificate_id, withdrawn } of indexEntries(held)) {
+    if (!withdrawn && known.find(certificate_id)?.withdrawn !== false) return false
+  }
+  return true
 }
