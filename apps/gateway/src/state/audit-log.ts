@@ -79,14 +79,30 @@ export function findBrokenLink(db: DatabaseSync, ledger: Ledger): number | undef
   return expected - 1 === ledger.head_sequence && previous === ledger.head_hash ? undefined : expected
 }
 
+/** Of one delivery, in characters: a hundred large batches in one body would neither fit memory nor arrive in time. */
+const DELIVERY_CHARACTERS = 1_048_576
+
 /** Oldest first; those tried often enough come after all others, so that one refused event blocks nobody. */
 export function pendingRows(db: DatabaseSync, limit: number, maxAttempts: number): AuditRow[] {
   const select = db.prepare(
     `select audit.sequence, body, hash from outbox join audit using (sequence)
      where (attempts < ?) = ? order by sequence limit ?`,
   )
-  const waiting = select.all(maxAttempts, 1, limit)
-  return (waiting.length > 0 ? waiting : select.all(maxAttempts, 0, limit)) as unknown as AuditRow[]
+  const waiting = upToOneDelivery(select.iterate(maxAttempts, 1, limit))
+  return waiting.length > 0 ? waiting : upToOneDelivery(select.iterate(maxAttempts, 0, limit))
+}
+
+/** At least one, however large: it would otherwise never leave. */
+function upToOneDelivery(found: Iterable<unknown>): AuditRow[] {
+  const rows: AuditRow[] = []
+  let size = 0
+  for (const each of found) {
+    const row = each as AuditRow
+    size += row.body.length
+    if (rows.length > 0 && size > DELIVERY_CHARACTERS) break
+    rows.push(row)
+  }
+  return rows
 }
 
 /** Inside the caller's transaction: what the collector confirmed leaves the outbox; the rest was tried once more. */

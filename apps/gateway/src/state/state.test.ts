@@ -164,6 +164,22 @@ describe('audit', () => {
     verifyState(db)
   })
 
+  it('hands out no more than a mebibyte at once, and a larger event alone', () => {
+    createStateFile(file, () => undefined)
+    const db = opened()
+    const sizes = [600_000, 400_000, 100_000, 2_000_000, 1]
+    const events = sizes.map((size, n) => ({ request_id: `r-${n}`, phase: 'completed', filler: 'x'.repeat(size) }))
+    inTransaction(db, () => appendEvents(db, events))
+    const handed: number[][] = []
+    for (;;) {
+      const sequences = pendingRows(db, 100, 10).map(({ sequence }) => sequence)
+      if (sequences.length === 0) break
+      handed.push(sequences)
+      inTransaction(db, () => settleDelivery(db, sequences, []))
+    }
+    expect(handed).toEqual([[1, 2], [3], [4], [5]])
+  })
+
   it('removes acknowledged events only, and the chain still verifies', () => {
     createStateFile(file, (db) => fill(db, 5))
     const db = opened()
