@@ -33,9 +33,10 @@ export async function establishLists(policy: Policy, known: KnownLists, tools: T
   const changes: { standing: IssuerStanding; stickyChange: Uint8Array }[] = []
   for (const issuer of issuersOf(policy)) {
     const before = tools.problems.list.length
-    const held = await loadHeld(issuer, await known(issuer), tools)
+    const last = await known(issuer)
+    const held = await loadHeld(issuer, last, tools)
     if (tools.problems.list.length > before) continue
-    const chosen = await choose(issuer, held, tools)
+    const chosen = await choose(issuer, held, { ...tools, takesResigned: last !== undefined && 'index' in last })
     if (chosen === undefined || !checkChosen(chosen.standing, tools)) continue
     standings.set(standingKey(issuer.network, issuer.issuer), chosen.standing)
     if (chosen.stickyChange !== undefined)
@@ -75,14 +76,17 @@ async function loadHeld(
 async function choose(
   policy: IssuerPolicy,
   held: IssuerStanding | undefined,
-  { desk, now, problems }: Tools,
+  { desk, now, problems, takesResigned }: Tools & { readonly takesResigned: boolean },
 ): Promise<{ standing: IssuerStanding; stickyChange: Uint8Array | undefined } | undefined> {
   const task = taskFor(policy, toUtf8(writeJson(policy.bootstrap)), now)
   const outcome = await desk.judge(
     held === undefined ? task : { ...task, held: { mark: held.mark, index: held.index } },
   )
   const isHigher = held === undefined || policy.bootstrap.sequence > held.mark.sequence
-  if (isAccepted(outcome) && isHigher) {
+  // A reload takes the newer of file and memory (protocol/gateway 3.9): without a crl_url, the same list signed again is
+  // the only way to keep it fresh. A start keeps the stored one at an equal sequence (9.4).
+  const isResigned = takesResigned && outcome.outcome === 'installed'
+  if (isAccepted(outcome) && (isHigher || isResigned)) {
     const standing = standingOf(policy, outcome, held?.isSuspect ?? false)
     return { standing, stickyChange: outcome.stickyChange }
   }

@@ -188,6 +188,18 @@ describe('reload', () => {
     expect(await reasonsFor(gateway, 'gone')).toEqual(REVOKED)
   })
 
+  it('takes the same list signed again later, and never the earlier signing', async () => {
+    const signed = (issuedAgo: bigint): Promise<RevocationList> =>
+      testList(by, systemClock.now(), { sequence: 9, issuedAgo, entries: [{ certificate_id: 'gone' }] })
+    const [earlier, later] = [await signed(seconds(600)), await signed(seconds(60))]
+    const gateway = await start(policy(earlier))
+    await gateway.reload(policy(later, {}, 'signed-again'))
+    expect((await shown(gateway)).revocation).toMatchObject({ sequence: 9, next_update: later.next_update })
+    await gateway.reload(policy(earlier, {}, 'old-file'))
+    expect((await shown(gateway)).revocation).toMatchObject({ sequence: 9, next_update: later.next_update })
+    expect(await reasonsFor(gateway, 'gone')).toEqual(REVOKED)
+  })
+
   it('a removed client is refused on its next request; a bad file changes nothing', async () => {
     const first = policy(await list(9))
     const gateway = await start(first)
