@@ -104,6 +104,12 @@ describe('the policy gate', () => {
     },
   )
 
+  it('lets the clock of a list be ahead by its own skew, whatever certificates are allowed', async () => {
+    const strict = trustIn({}, { certificateSkew: 0n })
+    expect(await reasons(CERTIFICATE, strict, instantOf('2026-03-01T23:59:30Z'))).toEqual([])
+    expect(await causes(CERTIFICATE, strict, instantOf('2026-03-01T23:59:29.999999Z'))).toEqual(['crl_stale'])
+  })
+
   it('denies at exactly next_update, and not a microsecond earlier', async () => {
     expect(await reasons(CERTIFICATE, trustIn(), instantOf('2026-03-02T23:59:59.999999Z'))).toEqual([])
     expect(await causes(CERTIFICATE, trustIn(), instantOf('2026-03-03T00:00:00Z'))).toEqual(['crl_stale'])

@@ -67,7 +67,13 @@ export async function evaluateCertificate(
   const findings = await runChecks(certificate, window, {
     anchors: issuer.anchors,
     skew: network.certificateSkew,
-    list: { ...issuer.list, authentic: true, revocations: issuer.revocations },
+    // How far ahead an issuer's clock may be is the list's own rule; a lower skew for certificates does not touch it.
+    list: {
+      ...issuer.list,
+      clockSkew: issuer.freshness.clockSkew,
+      authentic: true,
+      revocations: issuer.revocations,
+    },
     now,
   })
   return { ...judged, findings }
@@ -79,6 +85,8 @@ export interface BroughtTrust {
   readonly skew: Instant
   readonly list:
     | (Pick<ListMark, 'issuedAt' | 'nextUpdate'> & {
+        /** How far ahead the list may be issued; as far as certificates when absent. */
+        readonly clockSkew?: Instant
         readonly authentic: boolean
         readonly revocations: RevocationIndex
       })
@@ -159,7 +167,8 @@ async function signatureFindings(
 function listFindings({ cert_id }: JoinCertificate, { list, now, skew }: BroughtTrust): Finding[] {
   if (list === undefined) return []
   const findings: Finding[] = []
-  if (now >= list.nextUpdate || list.issuedAt > now + skew) findings.push({ code: 'stale_revocation_list' })
+  if (now >= list.nextUpdate || list.issuedAt > now + (list.clockSkew ?? skew))
+    findings.push({ code: 'stale_revocation_list' })
   // A list nobody vouches for revokes nothing.
   if (!list.authentic) return [...findings, { code: 'untrusted_revocation_list' }]
   const known = list.revocations.find(cert_id)
