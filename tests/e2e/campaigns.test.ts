@@ -3,6 +3,7 @@ import { chmod, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os'
 import { basename, delimiter, dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { findSodium } from '../../packages/protocol/src/signing/sodium.ts'
 
 const RUN = join(import.meta.dirname, '..', 'campaigns', 'run.ts')
 
@@ -80,7 +81,9 @@ describe('campaign json-differential', () => {
 describe('campaign weak-keys', () => {
   it('finds no forgery that either backend accepts', async () => {
     const outcome = await campaign(['weak-keys', '--seed', '0'])
-    expect(lastLine(outcome)).toEqual({ name: 'weak-keys', cases: 25_088, violations: 0, seed: 0 })
+    // 14 keys, 14 points and 64 messages under node:crypto and WebCrypto, and under libsodium where it is installed.
+    const backends = findSodium() === undefined ? 2 : 3
+    expect(lastLine(outcome)).toEqual({ name: 'weak-keys', cases: backends * 12_544, violations: 0, seed: 0 })
   })
 })
 

@@ -1,4 +1,14 @@
-import { Refusal, evidence, evidenceLog, health, limiterOfRoute } from '@chancery/contract'
+import {
+  Refusal,
+  crl,
+  evidence,
+  evidenceLog,
+  health,
+  limiterOfRoute,
+  policy,
+  revocationFeeds,
+  sovereign,
+} from '@chancery/contract'
 import type { Access, Route } from '@chancery/contract'
 import { LimiterUnavailable, limitAddress } from '@chancery/service-kit'
 import type { Binding, Call, Guard, HandlerAnswer, Soon } from '@chancery/service-kit'
@@ -30,8 +40,15 @@ export function guardFor(office: Office): Guard {
   }
 }
 
-/** What is answered whatever the state of the database. */
-const ALWAYS_SERVED: ReadonlySet<string> = new Set(Object.values(health).map((route) => route.id))
+/**
+ * What is answered whatever the state of the database: health, and what was published and is still held in memory
+ * (reliability 2). features/public-material.ts believes no database that is behind its past.
+ */
+const ALWAYS_SERVED: ReadonlySet<string> = new Set(
+  [...Object.values({ ...health, ...sovereign }), crl.current, policy.current, revocationFeeds.current].map(
+    (route) => route.id,
+  ),
+)
 
 /**
  * Behind its own past an authority knows neither what it withdrew nor what was spent: it would grant both again, so it

@@ -17,18 +17,21 @@ describe('public material', () => {
     office: Office
     versions: Map<string, number>
     away: { error: Error | undefined }
+    behind: { past: boolean }
     reads: { count: number }
   } {
     const versions = new Map([['crl', 1]])
     const away: { error: Error | undefined } = { error: undefined }
+    const behind = { past: false }
     const reads = { count: 0 }
     const read = (): Promise<Stamps> => {
       reads.count += 1
       if (away.error !== undefined) return Promise.reject(away.error)
       return Promise.resolve({ versions } as unknown as Stamps)
     }
-    // Only the two members that are used; everything else of an office has no part in this.
-    return { office: { clock, stamps: { read } } as unknown as Office, versions, away, reads }
+    const rollbackWatch = { isSuspect: false, isHalted: () => behind.past, settle: () => Promise.resolve() }
+    // Only the members that are used; everything else of an office has no part in this.
+    return { office: { clock, stamps: { read }, rollbackWatch } as unknown as Office, versions, away, behind, reads }
   }
   const source = (text: string, goodUntil?: Instant) => ({
     load: () =>
@@ -37,6 +40,21 @@ describe('public material', () => {
       ),
   })
   const textOf = (document: KeptDocument): string => Buffer.from(document.bytes).toString()
+
+  it('believes no database that is behind its past: what is held goes on, nothing is read', async () => {
+    const { office, versions, behind, reads } = desk()
+    const material = new PublicMaterial()
+    behind.past = true
+    await expect(material.serve(office, 'crl', source('old'))).rejects.toMatchObject({ code: 'service_unavailable' })
+    behind.past = false
+    await material.serve(office, 'crl', source('new', clock.now() + 1n))
+    behind.past = true
+    versions.set('crl', 0)
+    expect(textOf(await material.serve(office, 'crl', source('old')))).toBe('new')
+    expect(reads.count).toBe(1)
+    clock.advance(1)
+    await expect(material.serve(office, 'crl', source('old'))).rejects.toMatchObject({ code: 'service_unavailable' })
+  })
 
   it('asks for the stamp on every request and reads the record again only when it changed', async () => {
     const { office, versions, reads } = desk()

@@ -1,3 +1,4 @@
+import { Refusal } from '@chancery/contract'
 import type { Instant } from '@chancery/protocol'
 import { Coalesced } from '@chancery/service-kit'
 import type { KeptDocument } from '@chancery/service-kit'
@@ -44,6 +45,7 @@ export class PublicMaterial {
     const held = this.#held.get(head)
     const now = office.clock.now()
     try {
+      await requireSettled(office)
       const stamps = await office.stamps.read()
       const stamp = stamps.versions.get(head) ?? -1
       if (held?.stamp === stamp && source.isDue?.(held, stamps, now) !== true) return held.document
@@ -53,8 +55,9 @@ export class PublicMaterial {
       return fresh.document
     } catch (error) {
       // Published and still valid: serving it grants nothing that its signature does not say (reliability 2).
-      if (held !== undefined && translateStoreError(error) !== undefined && !isOver(held, now)) return held.document
-      throw error
+      const isAway = error instanceof BehindItsPast || translateStoreError(error) !== undefined
+      if (isAway && held !== undefined && !isOver(held, now)) return held.document
+      throw error instanceof BehindItsPast ? new Refusal('service_unavailable', {}, { cause: error }) : error
     }
   }
 
@@ -65,6 +68,17 @@ export class PublicMaterial {
     this.#loads.set(head, entry)
     return entry.load.read()
   }
+}
+
+/** The database lies behind what was published: nothing it says may be published again. */
+class BehindItsPast extends Error {
+  override readonly name = 'BehindItsPast'
+}
+
+/** After a lost connection another server may answer, with an older past: compared before it is believed. */
+async function requireSettled({ rollbackWatch }: Office): Promise<void> {
+  while (rollbackWatch.isSuspect) await rollbackWatch.settle()
+  if (rollbackWatch.isHalted()) throw new BehindItsPast('the database is behind what was already published')
 }
 
 function isOver(held: Held, now: Instant): boolean {
