@@ -1,7 +1,6 @@
 import type { Instant, JsonObject } from '@chancery/protocol'
-import { Batcher, toError } from '@chancery/service-kit'
+import { Batcher, Thread, ThreadFailure, toError } from '@chancery/service-kit'
 import type { Log } from '@chancery/service-kit'
-import { Thread, ThreadFailure } from '../threads/thread.ts'
 import type { Equivocation, StoredCheckpoint } from './checkpoints.ts'
 import type { CheckpointRequest, OpenedState, PendingEvent, StateUsage } from './state-calls.ts'
 import { StateProblem } from './state-problem.ts'

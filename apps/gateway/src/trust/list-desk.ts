@@ -1,4 +1,4 @@
-import { Thread } from '../threads/thread.ts'
+import { Thread } from '@chancery/service-kit'
 import type { ListOutcome, ListTask } from './list-work.ts'
 
 /** Judges lists beside the event loop. A thread that ended is replaced at the next list. */

@@ -1,4 +1,4 @@
-import { answerCalls } from '../threads/answer-calls.ts'
+import { answerCalls } from '@chancery/service-kit'
 import { judgeList } from './list-work.ts'
 import type { ListTask } from './list-work.ts'
 

@@ -1,21 +1,10 @@
+import type { GateEvaluation } from '../artifacts/decision-bindings.ts'
 import type { JsonObject } from '../canonical/json-value.ts'
 import type { Facts } from './facts.ts'
 import type { GateStep } from './gate-step.ts'
 import { GATE_OUTCOMES } from './gates/gate.ts'
-import type { GateOutcome, GateReading, ReadyGate } from './gates/gate.ts'
+import type { GateReading, ReadyGate } from './gates/gate.ts'
 import type { ReadyPolicy } from './policy-set.ts'
-
-/** How a policy gate stands in the binding of a decision. */
-export type GateEvaluation = {
-  readonly policy_id: string
-  readonly policy_version: number
-  readonly gate_id: string
-  readonly gate_type: string
-  readonly order: number
-  readonly mode: string
-  readonly passed: boolean
-  readonly outcome: GateOutcome
-}
 
 export interface PolicyRun {
   readonly steps: readonly GateStep[]

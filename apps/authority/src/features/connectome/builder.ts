@@ -1,13 +1,13 @@
-import { Worker } from 'node:worker_threads'
 import { SECURITY_HEADERS } from '@chancery/contract'
 import { compareCodePoints, findTrustPath, isActiveEdge } from '@chancery/protocol'
 import type { ConnectomeSummary, Instant, RecognitionEdge, TrustFinding, TrustPath } from '@chancery/protocol'
 import { KeptDocument } from '@chancery/service-kit'
 import type { Office } from '../../office.ts'
-import { StoreUnavailable } from '../../store/database.ts'
+import { StoreThread } from '../../store/store-thread.ts'
 import { DocumentWriter } from './documents.ts'
 import type { DocumentName } from './documents.ts'
 import { readGraphInput } from './facts.ts'
+import type { GraphAnswers } from './graph-worker.ts'
 import { findLostPaths } from './lost-paths.ts'
 import type { LostPaths } from './lost-paths.ts'
 import { outlineGraph } from './outline.ts'
@@ -15,7 +15,6 @@ import type { GraphOutline } from './outline.ts'
 import type { TreatyTable } from './treaty-table.ts'
 import { buildViews, findTrustIn } from './views.ts'
 import type { AskedTrust } from './views.ts'
-import type { BuiltReply, GraphReply, GraphRequest, WrittenDocument } from './worker-messages.ts'
 
 /** One version of the graph, wherever its index lives. */
 export interface BuiltGraph {
@@ -49,17 +48,18 @@ export interface GroundedFinding {
 const INLINE_FACTS = 1000
 
 export class GraphBuilder {
-  #worker: GraphWorker | undefined
+  #thread: StoreThread | undefined
 
   async build(office: Office): Promise<BuiltGraph> {
     if ((await countFacts(office)) <= INLINE_FACTS) return buildInline(office)
     // A thread that died is replaced; those who waited for it were refused.
-    if (this.#worker === undefined || this.#worker.isDead) this.#worker = new GraphWorker(office)
-    return this.#worker.build(office.clock.now())
+    if (this.#thread === undefined || this.#thread.hasEnded)
+      this.#thread = new StoreThread('./graph-worker', import.meta.url, { place: office.settings.storePlace })
+    return buildAside(this.#thread, office.clock.now())
   }
 
   async close(): Promise<void> {
-    await this.#worker?.close()
+    await this.#thread?.close()
   }
 }
 
@@ -128,77 +128,24 @@ function toDocument(bytes: Uint8Array, etag?: string): KeptDocument {
   return new KeptDocument(bytes, SECURITY_HEADERS['Cache-Control'], undefined, etag)
 }
 
-/** The thread with its own connection; it answers in order of asking. */
-class GraphWorker {
-  readonly #worker: Worker
-  readonly #waiting = new Map<number, { resolve: (reply: GraphReply) => void; reject: (error: Error) => void }>()
-  #count = 0
-  #dead = false
-
-  get isDead(): boolean {
-    return this.#dead
-  }
-
-  constructor(office: Office) {
-    const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
-    this.#worker = new Worker(new URL(`./graph-worker.${extension}`, import.meta.url), {
-      workerData: { place: office.settings.storePlace },
-      // The environment may hold the signing seed.
-      env: {},
-    })
-    this.#worker.on('message', (reply: GraphReply) => {
-      const waiting = this.#waiting.get(reply.id)
-      this.#waiting.delete(reply.id)
-      if (reply.kind === 'failed')
-        waiting?.reject(reply.isStore ? new StoreUnavailable(reply.message) : new Error(reply.message))
-      else waiting?.resolve(reply)
-    })
-    const fail = (error: Error): void => {
-      this.#dead = true
-      for (const waiting of this.#waiting.values()) waiting.reject(error)
-      this.#waiting.clear()
-    }
-    this.#worker.on('error', fail)
-    this.#worker.on('exit', () => fail(new StoreUnavailable('the graph thread ended')))
-  }
-
-  async build(now: Instant): Promise<BuiltGraph> {
-    const built = (await this.#ask({ kind: 'build', now })) as BuiltReply
-    const ask = async <Value>(request: GraphRequest): Promise<Value> => {
-      const reply = await this.#ask(request)
-      if (reply.kind !== 'answer') throw new Error('the graph thread gave another answer')
-      return reply.value as Value
-    }
-    const { summary, treatyTable, staleAt } = built
-    return {
-      summary,
-      treatyTable,
-      staleAt,
-      document: keeping(async (name) => {
-        const { bytes, etag } = await ask<WrittenDocument>({ kind: 'document', name })
-        return toDocument(bytes, etag)
-      }),
-      digest: () => ask({ kind: 'digest' }),
-      isAlive: () => !this.#dead,
-      trustPath: (from, to) => ask({ kind: 'trust-path', from, to }),
-      trustFinding: (asked) => ask({ kind: 'trust-finding', ...asked }),
-      lostPaths: (treaty_id) => ask({ kind: 'lost-paths', treaty_id }),
-      outline: keepingWhole((words) => ask({ kind: 'outline', words })),
-      acceptedBy: (sovereign) => ask({ kind: 'accepted-by', sovereign }),
-    }
-  }
-
-  #ask(request: GraphRequest): Promise<GraphReply> {
-    if (this.#dead) return Promise.reject(new StoreUnavailable('the graph thread ended'))
-    this.#count += 1
-    const id = this.#count
-    return new Promise((resolve, reject) => {
-      this.#waiting.set(id, { resolve, reject })
-      this.#worker.postMessage({ id, ...request })
-    })
-  }
-
-  async close(): Promise<void> {
-    await this.#worker.terminate()
+/** A graph whose index lives in a thread. */
+async function buildAside(thread: StoreThread, now: Instant): Promise<BuiltGraph> {
+  const ask = <Name extends keyof GraphAnswers>(
+    name: Name,
+    argument: GraphAnswers[Name]['argument'],
+  ): Promise<GraphAnswers[Name]['answer']> => thread.call(name, argument)
+  return {
+    ...(await ask('build', now)),
+    document: keeping(async (name) => {
+      const { bytes, etag } = await ask('document', name)
+      return toDocument(bytes, etag)
+    }),
+    digest: () => ask('digest', undefined),
+    isAlive: () => !thread.hasEnded,
+    trustPath: (from, to) => ask('trustPath', { from, to }),
+    trustFinding: (asked) => ask('trustFinding', asked),
+    lostPaths: (treaty_id) => ask('lostPaths', treaty_id),
+    outline: keepingWhole((words) => ask('outline', words)),
+    acceptedBy: (sovereign) => ask('acceptedBy', sovereign),
   }
 }

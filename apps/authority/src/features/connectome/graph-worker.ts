@@ -1,72 +1,85 @@
-import { parentPort, workerData } from 'node:worker_threads'
 import { findTrustPath } from '@chancery/protocol'
-import { etagOf } from '@chancery/service-kit'
-import { openStore, translateStoreError } from '../../store/open.ts'
-import type { StorePlace } from '../../store/open.ts'
+import type { ConnectomeSummary, Instant, TrustPath } from '@chancery/protocol'
+import { Moved, etagOf } from '@chancery/service-kit'
+import { answerStoreCalls } from '../../store/answer-store-calls.ts'
+import type { Store } from '../../store/database.ts'
 import { acceptedBy } from './builder.ts'
+import type { GroundedFinding } from './builder.ts'
 import { DocumentWriter } from './documents.ts'
+import type { DocumentName } from './documents.ts'
 import { readGraphInput } from './facts.ts'
 import { findLostPaths } from './lost-paths.ts'
+import type { LostPaths } from './lost-paths.ts'
 import { outlineGraph } from './outline.ts'
+import type { GraphOutline } from './outline.ts'
+import type { TreatyTable } from './treaty-table.ts'
 import { buildViews, findTrustIn } from './views.ts'
-import type { GraphViews } from './views.ts'
-import type { GraphReply, GraphRequest } from './worker-messages.ts'
+import type { AskedTrust, GraphViews } from './views.ts'
+
+/** What a version of the graph tells without being searched. */
+export interface BuiltFacts {
+  readonly summary: ConnectomeSummary
+  readonly treatyTable: TreatyTable
+  readonly staleAt: Instant | undefined
+}
+
+/** A body is handed over, not copied, with its ETag: hashing it would hold up the event loop. */
+export interface WrittenDocument {
+  readonly bytes: Uint8Array<ArrayBuffer>
+  readonly etag: string
+}
+
+/**
+ * What may be asked of the graph thread, and what it gives. All searches are answered from the newest graph, which is
+ * never older than the one asked of.
+ */
+export interface GraphAnswers {
+  readonly build: { readonly argument: Instant; readonly answer: BuiltFacts }
+  readonly document: { readonly argument: DocumentName; readonly answer: WrittenDocument }
+  readonly digest: { readonly argument: undefined; readonly answer: string }
+  readonly trustPath: { readonly argument: { readonly from: string; readonly to: string }; readonly answer: TrustPath }
+  readonly trustFinding: { readonly argument: AskedTrust; readonly answer: GroundedFinding }
+  readonly lostPaths: { readonly argument: string; readonly answer: LostPaths }
+  readonly outline: { readonly argument: string; readonly answer: GraphOutline }
+  readonly acceptedBy: { readonly argument: string; readonly answer: readonly string[] }
+}
+
+type Answered<Name extends keyof GraphAnswers> =
+  | GraphAnswers[Name]['answer']
+  | Promise<GraphAnswers[Name]['answer'] | Moved>
+type GraphOperations = {
+  [Name in keyof GraphAnswers]: (argument: GraphAnswers[Name]['argument']) => Answered<Name>
+}
 
 /** Builds and searches large graphs beside the event loop, on a connection of its own; it only reads. */
-const { place } = workerData as { place: StorePlace }
-const store = openStore(place)
-let held: Held | undefined
+answerStoreCalls(({ db }) => operationsOn(db))
 
-type Reply = { readonly reply: GraphReply; readonly moved: ArrayBuffer[] }
-
-async function answer(id: number, request: GraphRequest): Promise<Reply> {
-  if (request.kind === 'build') {
-    const views = buildViews(await readGraphInput(store.db, request.now))
-    held = { views, writer: new DocumentWriter(store.db, views.graph) }
-    const { summary, treatyTable, staleAt } = views
-    return { reply: { kind: 'built', id, summary, treatyTable, staleAt }, moved: [] }
+function operationsOn(db: Store['db']): GraphOperations {
+  let held: { readonly views: GraphViews; readonly writer: DocumentWriter } | undefined
+  const newest = (): NonNullable<typeof held> => {
+    if (held === undefined) throw new Error('no graph was built yet')
+    return held
   }
-  if (held === undefined) throw new Error('no graph was built yet')
-  if (request.kind === 'document') {
-    const bytes = await held.writer.write(request.name)
-    return { reply: { kind: 'answer', id, value: { bytes, etag: etagOf(bytes) } }, moved: [bytes.buffer] }
-  }
-  return { reply: { kind: 'answer', id, value: await search(held, request) }, moved: [] }
-}
-
-type Held = { readonly views: GraphViews; readonly writer: DocumentWriter }
-type Search = Exclude<GraphRequest, { kind: 'build' | 'document' }>
-
-async function search({ views, writer }: Held, request: Search): Promise<unknown> {
-  const { graph, index } = views
-  switch (request.kind) {
-    case 'digest':
-      return writer.digest()
-    case 'trust-path':
-      return findTrustPath(index, request.from, request.to)
-    case 'trust-finding':
-      return { finding: findTrustIn(views, request), graph_digest: await writer.digest() }
-    case 'lost-paths':
-      return findLostPaths(graph.recognition_edges, request.treaty_id)
-    case 'outline':
-      return outlineGraph(graph, request.words)
-    case 'accepted-by':
-      return acceptedBy(graph.recognition_edges, request.sovereign)
-  }
-}
-
-parentPort?.on('message', (message: GraphRequest & { id: number }) => {
-  answer(message.id, message)
-    .then(({ reply, moved }) => parentPort?.postMessage(reply, moved))
-    .catch((error: unknown) => parentPort?.postMessage(toFailure(message.id, error)))
-})
-
-/** Errors lose their class on the way; what matters is whether the database could not answer. */
-function toFailure(id: number, error: unknown): GraphReply {
+  const edges = (): GraphViews['graph']['recognition_edges'] => newest().views.graph.recognition_edges
   return {
-    kind: 'failed',
-    id,
-    message: error instanceof Error ? error.name : 'Error',
-    isStore: translateStoreError(error) !== undefined,
+    async build(now) {
+      const views = buildViews(await readGraphInput(db, now))
+      held = { views, writer: new DocumentWriter(db, views.graph) }
+      const { summary, treatyTable, staleAt } = views
+      return { summary, treatyTable, staleAt }
+    },
+    async document(name) {
+      const bytes = await newest().writer.write(name)
+      return new Moved({ bytes, etag: etagOf(bytes) } satisfies WrittenDocument, [bytes.buffer])
+    },
+    digest: () => newest().writer.digest(),
+    trustPath: ({ from, to }) => findTrustPath(newest().views.index, from, to),
+    async trustFinding(asked) {
+      const { views, writer } = newest()
+      return { finding: findTrustIn(views, asked), graph_digest: await writer.digest() }
+    },
+    lostPaths: (treaty_id) => findLostPaths(edges(), treaty_id),
+    outline: (words) => outlineGraph(newest().views.graph, words),
+    acceptedBy: (sovereign) => acceptedBy(edges(), sovereign),
   }
 }

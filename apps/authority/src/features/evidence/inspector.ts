@@ -1,12 +1,11 @@
-import { Worker } from 'node:worker_threads'
 import { Coalesced } from '@chancery/service-kit'
 import type { JsonObject, StoreReport } from '@chancery/protocol'
 import type { Office } from '../../office.ts'
-import { StoreUnavailable } from '../../store/database.ts'
 import { readEvidenceHead } from '../../store/evidence-chain.ts'
+import { StoreThread } from '../../store/store-thread.ts'
 import { inspectLinks, inspectPrefix, inspectStore, inspectView } from './inspection.ts'
 import type { StoreIdentity } from './inspection.ts'
-import type { InspectionReply, InspectionRequest } from './inspection-messages.ts'
+import type { InspectionCalls, InspectionData } from './inspection-worker.ts'
 
 /** Up to so many entries are inspected in milliseconds; more get a thread of their own. */
 const INLINE_ENTRIES = 200
@@ -22,7 +21,7 @@ type LinkResult = Awaited<ReturnType<typeof inspectLinks>>
  * own. Reports are shared by all who ask at once; one that outlasts its caller goes on, and the next caller finds it.
  */
 export class Inspector {
-  #thread: InspectionThread | undefined
+  #thread: StoreThread | undefined
   #report: Coalesced<JsonObject> | undefined
   #running: { readonly since: number; readonly result: Promise<JsonObject> } | undefined
   #long: { readonly until: number; readonly report: JsonObject } | undefined
@@ -38,17 +37,17 @@ export class Inspector {
   async prefix(office: Office, through: number): Promise<StoreReport> {
     const { removed_through } = await readEvidenceHead(office.store.db)
     if (through - removed_through <= INLINE_ENTRIES) return inspectPrefix(office.store.db, identityOf(office), through)
-    return this.#ask(office, { kind: 'prefix', through }) as Promise<StoreReport>
+    return this.#ask(office, 'prefix', through)
   }
 
   async view(office: Office, lines: readonly string[], resource: string | undefined): Promise<StoreReport> {
     if (lines.length <= INLINE_ENTRIES) return inspectView(office.store.db, identityOf(office), lines, resource)
-    return this.#ask(office, { kind: 'view', lines, resource }) as Promise<StoreReport>
+    return this.#ask(office, 'view', { lines, resource })
   }
 
   async links(office: Office, run: LinkRun): Promise<LinkResult> {
     if (run.through - run.after <= INLINE_ENTRIES) return inspectLinks(office.store.db, run)
-    return this.#ask(office, { kind: 'links', run }) as Promise<LinkResult>
+    return this.#ask(office, 'links', run)
   }
 
   async close(): Promise<void> {
@@ -72,64 +71,24 @@ export class Inspector {
   async #runStore(office: Office): Promise<JsonObject> {
     const { last_sequence, removed_through } = await readEvidenceHead(office.store.db)
     if (last_sequence - removed_through <= INLINE_ENTRIES) return inspectStore(office.store.db, identityOf(office))
-    return this.#ask(office, { kind: 'store' }) as Promise<JsonObject>
+    return this.#ask(office, 'store', undefined)
   }
 
   /** A thread that died is replaced; those who waited for it were refused. */
-  #ask(office: Office, request: InspectionRequest): Promise<unknown> {
-    if (this.#thread === undefined || this.#thread.isDead) this.#thread = new InspectionThread(office)
-    return this.#thread.ask(request)
+  #ask<Name extends keyof InspectionCalls>(
+    office: Office,
+    name: Name,
+    argument: Parameters<InspectionCalls[Name]>[0],
+  ): ReturnType<InspectionCalls[Name]> {
+    if (this.#thread === undefined || this.#thread.hasEnded) {
+      const data: InspectionData = { place: office.settings.storePlace, identity: identityOf(office) }
+      this.#thread = new StoreThread('./inspection-worker', import.meta.url, data)
+    }
+    // The thread runs exactly this operation: both sides are compiled from InspectionCalls.
+    return this.#thread.call(name, argument) as ReturnType<InspectionCalls[Name]>
   }
 }
 
 function identityOf(office: Office): StoreIdentity {
   return { publicKey: office.signer.publicKey, sovereign: office.genesis.network_name }
-}
-
-class InspectionThread {
-  readonly #worker: Worker
-  readonly #waiting = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>()
-  #count = 0
-  #dead = false
-
-  get isDead(): boolean {
-    return this.#dead
-  }
-
-  constructor(office: Office) {
-    const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
-    this.#worker = new Worker(new URL(`./inspection-worker.${extension}`, import.meta.url), {
-      workerData: { place: office.settings.storePlace, identity: identityOf(office) },
-      // The environment may hold the signing seed.
-      env: {},
-    })
-    this.#worker.unref()
-    this.#worker.on('message', (reply: InspectionReply) => {
-      const waiting = this.#waiting.get(reply.id)
-      this.#waiting.delete(reply.id)
-      if (reply.kind === 'done') waiting?.resolve(reply.value)
-      else waiting?.reject(reply.isStore ? new StoreUnavailable(reply.message) : new Error(reply.message))
-    })
-    const fail = (error: Error): void => {
-      this.#dead = true
-      for (const waiting of this.#waiting.values()) waiting.reject(error)
-      this.#waiting.clear()
-    }
-    this.#worker.on('error', fail)
-    this.#worker.on('exit', () => fail(new StoreUnavailable('the inspection thread ended')))
-  }
-
-  ask(request: InspectionRequest): Promise<unknown> {
-    if (this.#dead) return Promise.reject(new StoreUnavailable('the inspection thread ended'))
-    this.#count += 1
-    const id = this.#count
-    return new Promise((resolve, reject) => {
-      this.#waiting.set(id, { resolve, reject })
-      this.#worker.postMessage({ id, ...request })
-    })
-  }
-
-  async close(): Promise<void> {
-    await this.#worker.terminate()
-  }
 }

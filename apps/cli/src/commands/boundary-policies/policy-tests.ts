@@ -107,7 +107,7 @@ function runCase(file: string, value: JsonValue, index: number, { set, gates, ou
   const { name, outcome, expected } = readCase(place, value, gates)
   const { facts, at } = readRequest(place, toContext(value), now)
   const { steps, evaluations } = evaluatePolicies(set, facts, at)
-  const seen = new Map(evaluations.map((each) => [`${each.policy_id}/${each.gate_id}`, each.outcome as string]))
+  const seen = new Map(evaluations.map((each) => [`${each.policy_id}/${each.gate_id}`, each.outcome]))
   for (const [gate, result] of seen) outcomes.set(gate, (outcomes.get(gate) ?? new Set()).add(result))
   const { authorized, denial_reason } = concludeSteps(steps)
   const actual = authorized ? 'allow' : 'deny'

@@ -1,6 +1,6 @@
 import { GatewayRefusal } from '@chancery/contract'
 import type { Instant } from '@chancery/protocol'
-import { Thread } from '../../threads/thread.ts'
+import { Thread } from '@chancery/service-kit'
 import type { TrustSnapshot } from '../../trust/snapshot.ts'
 import type { BatchResult, PrepareRequest, Prepared, RunRequest } from './batch-calls.ts'
 

@@ -1,6 +1,6 @@
 import { GatewayRefusal } from '@chancery/contract'
 import type { JoinCertificate, NetworkTrust } from '@chancery/protocol'
-import { Moved, answerCalls } from '../../threads/answer-calls.ts'
+import { Moved, answerCalls } from '@chancery/service-kit'
 import { toNetworkTrusts } from '../../trust/snapshot.ts'
 import type { BatchResult, PrepareRequest, Prepared, RunRequest } from './batch-calls.ts'
 import { digestOfCertificate, judge, toAudited } from './judge.ts'

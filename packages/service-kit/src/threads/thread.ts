@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import type { Transferable } from 'node:worker_threads'
+import type { Transferable, WorkerOptions } from 'node:worker_threads'
 
 /** A call to another thread, and what comes back. */
 export interface CallMessage {
@@ -32,7 +32,7 @@ interface Waiting {
   readonly reject: (error: Error) => void
 }
 
-/** One thread that answers calls in the order they come. Its end fails every call under way, and every later one. */
+/** One thread that answers calls. Its end fails every call under way, and every later one. */
 export class Thread {
   readonly #worker: Worker
   readonly #waiting = new Map<number, Waiting>()
@@ -40,11 +40,11 @@ export class Thread {
   #ended = false
 
   /** `name` is a file beside `from` without its extension, which differs between sources and build. */
-  constructor(name: string, from: string) {
+  constructor(name: string, from: string, options: Pick<WorkerOptions, 'workerData' | 'env'> = {}) {
     const extension = from.endsWith('.ts') ? 'ts' : 'js'
-    this.#worker = new Worker(new URL(`${name}.${extension}`, from))
+    this.#worker = new Worker(new URL(`${name}.${extension}`, from), options)
     this.#worker.on('message', (reply: ReplyMessage) => this.#settle(reply))
-    this.#worker.on('error', () => this.#end())
+    this.#worker.on('error', (cause) => this.#end(cause))
     this.#worker.on('exit', () => this.#end())
     // A thread at rest must not keep a command from ending.
     this.#worker.unref()
@@ -78,9 +78,9 @@ export class Thread {
     else waiting?.resolve(reply.value)
   }
 
-  #end(): void {
+  #end(cause?: unknown): void {
     this.#ended = true
-    for (const { reject } of this.#waiting.values()) reject(new ThreadEnded('the thread has ended'))
+    for (const { reject } of this.#waiting.values()) reject(new ThreadEnded('the thread has ended', { cause }))
     this.#waiting.clear()
   }
 }

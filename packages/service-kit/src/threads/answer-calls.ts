@@ -13,15 +13,19 @@ export class Moved {
   }
 }
 
-type Operation = (argument: never) => unknown
+export type Operations = Readonly<Record<string, (argument: never) => unknown>>
 
-/** The far side of a {@link Thread}: runs named operations one after another, so that none sees another half done. */
-export function answerCalls(operations: Readonly<Record<string, Operation>>): void {
+/**
+ * The far side of a {@link Thread}. `in turn` runs one operation after another, so that none sees another half done;
+ * `at once` lets a short question pass a long one, for operations that only read.
+ */
+export function answerCalls(operations: Operations, order: 'in turn' | 'at once' = 'in turn'): void {
   const port = parentPort
   if (port === null) throw new Error('this file runs in a thread of its own')
   let last = Promise.resolve()
   port.on('message', (message: CallMessage) => {
-    last = last.then(async () => {
+    const before = order === 'in turn' ? last : Promise.resolve()
+    last = before.then(async () => {
       const { reply, buffers } = await run(message, operations)
       port.postMessage(reply, [...buffers])
     })
@@ -30,7 +34,7 @@ export function answerCalls(operations: Readonly<Record<string, Operation>>): vo
 
 async function run(
   { call, operation, argument }: CallMessage,
-  operations: Readonly<Record<string, Operation>>,
+  operations: Operations,
 ): Promise<{ reply: ReplyMessage; buffers: readonly Transferable[] }> {
   try {
     const found = Object.hasOwn(operations, operation) ? operations[operation] : undefined
