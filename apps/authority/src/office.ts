@@ -6,6 +6,7 @@ import type { AuditDesk } from './audit/desk.ts'
 import type { NonceBook } from './auth/nonces.ts'
 import type { OperatorKeyring, RevokedOperatorKeys } from './auth/operator-keys.ts'
 import type { AgentDesk } from './features/agents/desk.ts'
+import type { StandingDesk } from './features/attestations/index.ts'
 import type { ActivePolicies } from './features/boundary-policies/index.ts'
 import type { GraphKeeper } from './features/connectome/keeper.ts'
 import type { CrlDesk } from './features/crl/desk.ts'
@@ -54,6 +55,8 @@ export interface Office {
   readonly recognitionPolicy: RecognitionPolicyCache
   /** The recognition graph in memory. */
   readonly connectome: GraphKeeper
+  /** Attestations that decisions rest on, read for each of them. */
+  readonly standings: StandingDesk
   /** The boundary policies in force, checked against their stored bytes at each question. */
   readonly boundaryPolicies: ActivePolicies
   /** Changes of boundary policies, one after the other. */

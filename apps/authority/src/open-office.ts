@@ -6,6 +6,7 @@ import { openNonceBook } from './auth/nonces.ts'
 import { RevokedOperatorKeys } from './auth/operator-keys.ts'
 import { BINDINGS } from './features.ts'
 import { openAgentDesk } from './features/agents/desk.ts'
+import { StandingDesk } from './features/attestations/index.ts'
 import { openActivePolicies } from './features/boundary-policies/active-set.ts'
 import { GraphKeeper } from './features/connectome/keeper.ts'
 import { CrlDesk } from './features/crl/desk.ts'
@@ -83,6 +84,7 @@ export async function openOffice(settings: AuthoritySettings, parts: OfficeParts
     connectome: new GraphKeeper(),
     evidence: new EvidenceDesk(),
     recognitionPolicy: new RecognitionPolicyCache(),
+    standings: new StandingDesk(() => office),
     boundaryPolicies: openActivePolicies(() => office),
     boundaryPolicyTurns: new Turns(),
     auditDesk: openAuditDesk(() => office),
@@ -107,6 +109,7 @@ async function closeOffice(office: Office): Promise<void> {
   await office.agents.close()
   await office.connectome.close()
   await office.evidence.close()
+  await office.standings.close()
   await office.auditDesk.close()
   await office.nonces.close()
   await office.limiter.close()

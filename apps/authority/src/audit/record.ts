@@ -24,8 +24,24 @@ export async function recordAudit(tx: Tx, office: Office, event: AuditEvent): Pr
 
 /** The same for many events, in statements of a bounded size. */
 export async function recordAudits(tx: Tx, office: Office, events: readonly AuditEvent[]): Promise<void> {
+  const rows = auditRows(office, events)
+  for (let at = 0; at < rows.length; at += 500)
+    await tx
+      .insertInto('audit_events')
+      .values(rows.slice(at, at + 500))
+      .execute()
+}
+
+export interface AuditRow {
+  readonly event_id: string
+  readonly event_type: string
+  readonly event_json: string
+  readonly created_at: string
+}
+
+export function auditRows(office: Pick<Office, 'clock' | 'ids'>, events: readonly AuditEvent[]): readonly AuditRow[] {
   const now = office.clock.now()
-  const rows = events.map(({ type, details }) => {
+  return events.map(({ type, details }) => {
     const record = { event_id: office.ids.uuid(), event_type: type, details, created_at: writeInstant(now) }
     return {
       event_id: record.event_id,
@@ -34,11 +50,6 @@ export async function recordAudits(tx: Tx, office: Office, events: readonly Audi
       created_at: writeSortable(now),
     }
   })
-  for (let at = 0; at < rows.length; at += 500)
-    await tx
-      .insertInto('audit_events')
-      .values(rows.slice(at, at + 500))
-      .execute()
 }
 
 /** Rows per minute, event type and instance: enough to see an attack, too few to fill a disk with. */

@@ -3,10 +3,12 @@ import type { ErrorCode } from '@chancery/contract'
 import {
   addSignature,
   asReceived,
+  canonicalJson,
   checkReceivedForm,
   instantOf,
   receivedBytes,
   signList,
+  signedProjection,
   toBase64,
   toUtf8,
   verifyList,
@@ -40,12 +42,37 @@ export async function sealForm<Value extends object>(
   draft: Value,
   keyId?: string,
 ): Promise<Value> {
-  requireSigningWindow(office)
   // Built once: the bytes that were signed are the bytes that are verified.
   const message = receivedBytes(asReceived(form, draft))
+  const signature = { key_id: keyId ?? office.signer.keyId, sig: await signVerified(office, message) }
+  return checkSealed(office, form, addSignature(form, draft, signature))
+}
+
+/** A sealed record with its JSON text, for answers: a long record is spelt once, as its signature covers it. */
+export interface SealedText<Value> {
+  readonly record: Value
+  readonly text: string
+}
+
+/** As {@link sealForm}. In the text a member of class "omit" that is null is absent, which means the same. */
+export async function sealFormText<Value extends { readonly signature: Signature | null }>(
+  office: Office,
+  form: RecordForm<Value>,
+  draft: Value,
+): Promise<SealedText<Value>> {
+  const canonical = canonicalJson(signedProjection(asReceived(form, draft)))
+  const signature = { key_id: office.signer.keyId, sig: await signVerified(office, toUtf8(canonical)) }
+  const record = checkSealed(office, form, addSignature(form, draft, signature))
+  return { record, text: `${canonical.slice(0, -1)},"signature":${writeJson(signature)}}` }
+}
+
+async function signVerified(office: Office, message: Uint8Array): Promise<string> {
+  requireSigningWindow(office)
   const sig = toBase64(await office.signer.sign(message))
-  if (!(await verifySignature(office.signer.publicKey, message, sig))) return refuseBadSignature(office)
-  const sealed = addSignature(form, draft, { key_id: keyId ?? office.signer.keyId, sig })
+  return (await verifySignature(office.signer.publicKey, message, sig)) ? sig : refuseBadSignature(office)
+}
+
+function checkSealed<Value extends object>(office: Office, form: RecordForm<Value>, sealed: Value): Value {
   return checkReceivedForm(asReceived(form, sealed)).ok ? sealed : refuseBadSignature(office)
 }
 
@@ -68,10 +95,7 @@ export async function sealOr<Value extends object>(
 
 /** Seals a text that is canonical already, too long to be built twice; gives the signature object as JSON text. */
 export async function sealText(office: Office, canonical: string): Promise<string> {
-  requireSigningWindow(office)
-  const message = toUtf8(canonical)
-  const sig = toBase64(await office.signer.sign(message))
-  if (!(await verifySignature(office.signer.publicKey, message, sig))) return refuseBadSignature(office)
+  const sig = await signVerified(office, toUtf8(canonical))
   return writeJson({ key_id: office.signer.keyId, sig })
 }
 

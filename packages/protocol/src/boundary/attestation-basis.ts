@@ -40,6 +40,25 @@ export interface AttestationBasis {
   readonly revocation_seq_checked: number
 }
 
+/** What the stored text alone says, under the keys it was checked with. */
+export interface CheckedAttestation {
+  /** The text as an attestation, when it is one. */
+  readonly attestation: Attestation | undefined
+  readonly isSigned: boolean
+  readonly attestation_digest: string | null
+}
+
+/** The part of the assessment that depends on the stored text and our keys only, and so may be kept for equal texts. */
+export async function checkAttestationText(text: string, keys: readonly string[]): Promise<CheckedAttestation> {
+  const value = tryJson(text)
+  const attestation = value === undefined ? undefined : tryAttestation(value)
+  return {
+    attestation,
+    isSigned: attestation !== undefined && (await verifyList(attestation, keys)),
+    attestation_digest: value === undefined ? null : attestationDigest(value),
+  }
+}
+
 /** The label of a requester nobody named, for an attestation nobody knows. */
 const UNKNOWN = 'unknown'
 
@@ -50,17 +69,16 @@ const UNKNOWN = 'unknown'
  *    cannot hide a withdrawal by naming another issuer.
  * 3., 4. Nobody withdrew it. 5. The requester is its subject: a borrowed attestation grants nothing.
  */
-export async function assessAttestation(
+export function assessAttestation(
   asked: { readonly attestation_id: string; readonly requester: string | undefined },
   stored: StoredAttestation | undefined,
-  keys: readonly string[],
-): Promise<AttestationBasis> {
+  checked: CheckedAttestation | undefined,
+): AttestationBasis {
   const { attestation_id } = asked
-  const value = stored === undefined ? undefined : tryJson(stored.attestation_json)
-  const attestation = value === undefined ? undefined : tryAttestation(value)
+  const attestation = checked?.attestation
   const isThisRow =
     attestation?.attestation_id === attestation_id && attestation.issuer_sovereign_id === stored?.issuer_sovereign_id
-  const isVerified = isThisRow && (await verifyList(attestation, keys))
+  const isVerified = isThisRow && checked?.isSigned === true
   const requester = asked.requester ?? attestation?.subject_id ?? UNKNOWN
   return {
     kind: 'attestation',
@@ -70,7 +88,7 @@ export async function assessAttestation(
     attestation,
     isVerified,
     requester,
-    attestation_digest: value === undefined ? null : attestationDigest(value),
+    attestation_digest: checked?.attestation_digest ?? null,
     revocation_seq_checked: stored?.revocationSequence ?? 0,
   }
 }

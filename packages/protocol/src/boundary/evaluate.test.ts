@@ -4,7 +4,7 @@ import { EMPTY_SELECTOR } from '../artifacts/boundary-policy.ts'
 import type { Attestation } from '../artifacts/attestation.ts'
 import { writeJson } from '../canonical/canonical-json.ts'
 import { signList } from '../signing/forms.ts'
-import { assessAttestation } from './attestation-basis.ts'
+import { assessAttestation, checkAttestationText } from './attestation-basis.ts'
 import type { AttestationBasis, StoredAttestation } from './attestation-basis.ts'
 import { gateResults } from './decide.ts'
 import { basisEnd, evaluateBoundary } from './evaluate.ts'
@@ -185,7 +185,8 @@ describe('the attestation basis', () => {
       revocationSequence: 7,
       ...stored,
     }
-    return assessAttestation({ attestation_id: 'att-1', requester }, row, [AUTHORITY.publicKey])
+    const checked = await checkAttestationText(row.attestation_json, [AUTHORITY.publicKey])
+    return assessAttestation({ attestation_id: 'att-1', requester }, row, checked)
   }
   const decide = (basis: AttestationBasis, context: Partial<ContextFacts> = {}): Evaluation =>
     evaluateBoundary({ basis, context: { ...CONTEXT, ...context }, policies: [], now: NOW })
@@ -217,10 +218,8 @@ describe('the attestation basis', () => {
     expect(evaluation.steps[0]?.reason.startsWith(`${code}: `)).toBe(true)
   })
 
-  it('denies what nobody stored, for a requester called unknown', async () => {
-    const basis = await assessAttestation({ attestation_id: 'x', requester: undefined }, undefined, [
-      AUTHORITY.publicKey,
-    ])
+  it('denies what nobody stored, for a requester called unknown', () => {
+    const basis = assessAttestation({ attestation_id: 'x', requester: undefined }, undefined, undefined)
     expect(basis).toMatchObject({ requester: 'unknown', attestation_digest: null, revocation_seq_checked: 0 })
     expect(decide(basis).denial_reason).toBe('attestation_not_found')
     expect(basisEnd(basis)).toBeUndefined()
@@ -237,9 +236,8 @@ describe('the attestation basis', () => {
         isRevoked: false,
         revocationSequence: 0,
       }
-      const basis = await assessAttestation({ attestation_id: 'att-1', requester: undefined }, stored, [
-        AUTHORITY.publicKey,
-      ])
+      const checked = await checkAttestationText(stored.attestation_json, [AUTHORITY.publicKey])
+      const basis = assessAttestation({ attestation_id: 'att-1', requester: undefined }, stored, checked)
       expect(decide(basis).denial_reason).toBe('attestation_invalid')
     },
   )

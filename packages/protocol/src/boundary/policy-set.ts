@@ -118,9 +118,14 @@ export function preparePolicy(policy: BoundaryPolicy, registry: GateRegistry = G
   }
 }
 
-/** Resolution order: policy_id by code point, then version. */
+/** Resolution order: policy_id by code point, then version. A set that is in order is only looked at. */
 export function inResolutionOrder(set: readonly CheckedPolicy[]): readonly CheckedPolicy[] {
-  return set.toSorted((a, b) => compareCodePoints(a.policy_id, b.policy_id) || a.version - b.version)
+  const isInOrder = set.every((each, at) => at === 0 || compareResolution(set[at - 1] as CheckedPolicy, each) <= 0)
+  return isInOrder ? set : set.toSorted(compareResolution)
+}
+
+function compareResolution(a: CheckedPolicy, b: CheckedPolicy): number {
+  return compareCodePoints(a.policy_id, b.policy_id) || a.version - b.version
 }
 
 export type PolicyProblem = { readonly policy: string; readonly reason: ResolutionFailure }

@@ -62,7 +62,7 @@ function writeObject(object: JsonObject, depth: number, sorted: boolean): string
   const prototype: unknown = Object.getPrototypeOf(object)
   if (prototype !== null && prototype !== Object.prototype) throw new TypeError('not a plain object')
   const names = Object.keys(object)
-  if (sorted) names.sort(compareCodePoints)
+  if (sorted) sortNames(names)
   let out = '{'
   for (let i = 0; i < names.length; i += 1) {
     const name = names[i] as string
@@ -70,6 +70,23 @@ function writeObject(object: JsonObject, depth: number, sorted: boolean): string
     out += `${writeString(name)}:${write(object[name] as JsonValue, depth + 1, sorted)}`
   }
   return `${out}}`
+}
+
+/** Above this the platform's sort wins, and insertion would let a stranger's object cost the square of its size. */
+const FEW_NAMES = 16
+
+/** Code point order, in place. Members of records are few and nearly in order: insertion takes a third of the time. */
+function sortNames(names: string[]): void {
+  if (names.length > FEW_NAMES || names.some(hasSurrogate)) {
+    names.sort(compareCodePoints)
+    return
+  }
+  for (let i = 1; i < names.length; i += 1) {
+    const name = names[i] as string
+    let at = i
+    for (; at > 0 && (names[at - 1] as string) > name; at -= 1) names[at] = names[at - 1] as string
+    names[at] = name
+  }
 }
 
 function writeNumber(value: number): string {
@@ -151,10 +168,15 @@ export function compareCodePoints(a: string, b: string): number {
 
 const SURROGATE = /[\ud800-\udfff]/
 
-/** A sorted copy in code point order. Without surrogates the platform's own order is the same, and much quicker. */
+/** Only then the platform's own order of texts differs from that of their code points. */
+function hasSurrogate(text: string): boolean {
+  return SURROGATE.test(text)
+}
+
+/** A sorted copy in code point order; the platform's own order, where it is the same, is much quicker. */
 export function sortCodePoints(texts: readonly string[]): string[] {
   const copy = [...texts]
-  return copy.some((text) => SURROGATE.test(text)) ? copy.sort(compareCodePoints) : copy.sort()
+  return copy.some(hasSurrogate) ? copy.sort(compareCodePoints) : copy.sort()
 }
 
 function rank(unit: number): number {

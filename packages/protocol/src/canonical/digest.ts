@@ -21,8 +21,10 @@ export function fromHex(text: string): Uint8Array | undefined {
   return Uint8Array.from({ length: text.length / 2 }, (_, at) => Number.parseInt(text.slice(at * 2, at * 2 + 2), 16))
 }
 
+const HEX_OF_BYTE: readonly string[] = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
+
 export function toHex(bytes: Uint8Array): string {
   let out = ''
-  for (const byte of bytes) out += byte.toString(16).padStart(2, '0')
+  for (let i = 0; i < bytes.length; i += 1) out += HEX_OF_BYTE[bytes[i] as number] as string
   return out
 }

@@ -37,26 +37,38 @@ export function signedProjection({ form, wire }: Received<unknown>): JsonObject 
   // A record without a signature loses nothing, not even a member that is called "none".
   const dropped = form.signature === 'none' ? undefined : form.signature
   if (form.only === undefined) return project(form.inside, wire, dropped)
-  // No prototype: a received member named __proto__ stays an ordinary, signed member.
   const picked = emptyObject()
   for (const name of form.only) picked[name] = member(wire, name) ?? null
   return project(form.inside, picked, dropped)
 }
 
+/** The object itself where nothing is left out anywhere in it, as in nearly every record; otherwise a copy without. */
 function project(members: FormMembers, wire: JsonObject, dropped?: string): JsonObject {
-  const out = emptyObject()
-  for (const [name, value] of Object.entries(wire)) {
-    if (name === dropped) continue
+  let copy: { [name: string]: JsonValue } | undefined
+  const names = Object.keys(wire)
+  for (const [at, name] of names.entries()) {
+    const value = wire[name] as JsonValue
     const described = Object.hasOwn(members, name) ? members[name] : undefined
-    if (described?.signed === 'omit' && value === null) continue
-    out[name] = described?.inside === undefined ? value : eachPart(described.inside, value)
+    const isLeftOut = name === dropped || (described?.signed === 'omit' && value === null)
+    const inner = isLeftOut || described?.inside === undefined ? value : eachPart(described.inside, value)
+    if (copy === undefined && (isLeftOut || inner !== value)) copy = copyOf(wire, names.slice(0, at))
+    if (copy !== undefined && !isLeftOut) copy[name] = inner
   }
-  return out
+  return copy ?? wire
+}
+
+/** No prototype: a received member named __proto__ stays an ordinary, signed member. */
+function copyOf(wire: JsonObject, names: readonly string[]): { [name: string]: JsonValue } {
+  const copy = emptyObject()
+  for (const name of names) copy[name] = wire[name] as JsonValue
+  return copy
 }
 
 function eachPart(members: FormMembers, value: JsonValue): JsonValue {
-  if (Array.isArray(value)) return (value as readonly JsonValue[]).map((item) => eachPart(members, item))
-  return isJsonObject(value) ? project(members, value) : value
+  if (!Array.isArray(value)) return isJsonObject(value) ? project(members, value) : value
+  const items = value as readonly JsonValue[]
+  const parts = items.map((item) => eachPart(members, item))
+  return parts.some((part, at) => part !== items[at]) ? parts : items
 }
 
 /** The bytes the signatures cover. */
@@ -102,23 +114,41 @@ function pick<Value>(from: { readonly [name: string]: Value }, names: readonly s
 
 type PartCheck = (members: FormMembers, wire: JsonObject) => boolean
 
+/** Lists of a description that every check of a record walks; made once for each. */
+interface MemberLists {
+  readonly inner: readonly (readonly [name: string, inside: FormMembers])[]
+  readonly signed: readonly string[]
+}
+
+const memberLists = new WeakMap<FormMembers, MemberLists>()
+
+function listsOf(members: FormMembers): MemberLists {
+  let lists = memberLists.get(members)
+  if (lists === undefined) {
+    const all = Object.entries(members)
+    lists = {
+      inner: all.flatMap(([name, { inside }]) => (inside === undefined ? [] : [[name, inside] as const])),
+      signed: all.flatMap(([name, { signed }]) => (signed === 'yes' || signed === 'null' ? [name] : [])),
+    }
+    memberLists.set(members, lists)
+  }
+  return lists
+}
+
 /** True when the check holds for a closed object of the record, at any depth outside open objects. */
 function anyPart(members: FormMembers, value: JsonValue, check: PartCheck): boolean {
   if (Array.isArray(value)) return (value as readonly JsonValue[]).some((item) => anyPart(members, item, check))
   if (!isJsonObject(value)) return false
   if (check(members, value)) return true
-  return Object.entries(members).some(([name, { inside }]) => {
-    const found = inside === undefined ? undefined : member(value, name)
-    return inside !== undefined && found !== undefined && anyPart(inside, found, check)
+  return listsOf(members).inner.some(([name, inside]) => {
+    const found = member(value, name)
+    return found !== undefined && anyPart(inside, found, check)
   })
 }
 
 const hasUnknown: PartCheck = (members, wire) => Object.keys(wire).some((name) => !Object.hasOwn(members, name))
 
-const lacksSigned: PartCheck = (members, wire) =>
-  Object.entries(members).some(
-    ([name, { signed }]) => (signed === 'yes' || signed === 'null') && !Object.hasOwn(wire, name),
-  )
+const lacksSigned: PartCheck = (members, wire) => listsOf(members).signed.some((name) => !Object.hasOwn(wire, name))
 
 export type FormReason = 'missing_signature' | 'invalid_signature' | 'unknown_field' | 'non_canonical_form'
 

@@ -1,2 +1,2 @@
-export { findStanding } from './standing.ts'
+export { StandingDesk } from './standing.ts'
 export { listRevokedAttestations } from './store.ts'

@@ -1,18 +1,74 @@
-import type { StoredAttestation } from '@chancery/protocol'
-import type { Tx } from '../../store/database.ts'
-import { readFeedStanding } from '../revocation-feeds/index.ts'
-import { findAttestation } from './store.ts'
+import { checkAttestationText } from '@chancery/protocol'
+import type { CheckedAttestation, StoredAttestation } from '@chancery/protocol'
+import { Batcher, endOfTurn } from '@chancery/service-kit'
+import type { Office } from '../../office.ts'
+import { readStandings } from '../../store/standings.ts'
+import type { StandingRow } from '../../store/standings.ts'
 
-/** An attestation this authority issued, with everything that could have withdrawn it; undefined when there is none. */
-export async function findStanding(db: Tx, attestation_id: string): Promise<StoredAttestation | undefined> {
-  const row = await findAttestation(db, attestation_id)
-  if (row === undefined) return undefined
-  const feed = await readFeedStanding(db, row.issuer_sovereign_id, attestation_id)
-  return {
-    attestation_json: row.attestation_json,
-    issuer_sovereign_id: row.issuer_sovereign_id,
-    status: row.status,
-    isRevoked: row.revoked_at !== null || row.status === 'revoked' || feed.isListed,
-    revocationSequence: feed.sequence,
+/** Texts whose signature was checked, at most so many characters of them: about as many bytes. */
+const MAX_KEPT_CHARACTERS = 8_000_000
+
+/** A stored attestation and what its text alone says. */
+export interface Standing {
+  readonly stored: StoredAttestation
+  readonly checked: CheckedAttestation
+}
+
+/**
+ * What decisions rest on. The row and its withdrawals are read for every question, and those that wait share one
+ * statement; what follows from the text alone is kept for equal texts: an edited row has another text, and is checked.
+ */
+export class StandingDesk {
+  readonly #office: () => Pick<Office, 'store' | 'signer'>
+  readonly #reads: Batcher<string, StandingRow | undefined>
+  readonly #checked = new Map<string, CheckedAttestation>()
+  #keptCharacters = 0
+
+  constructor(office: () => Pick<Office, 'store' | 'signer'>) {
+    this.#office = office
+    this.#reads = new Batcher(
+      async (ids) => {
+        const rows = await readStandings(office().store, [...new Set(ids)])
+        const byId = new Map(rows.map((row) => [row.attestation_id, row]))
+        return ids.map((id) => byId.get(id))
+      },
+      { maxItems: 200, maxWaiting: 5000, gather: endOfTurn },
+    )
+  }
+
+  /** An attestation this authority issued, with everything that could have withdrawn it; undefined when there is none. */
+  async find(attestation_id: string): Promise<Standing | undefined> {
+    const row = await this.#reads.add(attestation_id)
+    if (row === undefined) return undefined
+    const { attestation_json, issuer_sovereign_id, status, revoked_at } = row
+    const isRevoked = revoked_at !== null || status === 'revoked' || Number(row.listed) > 0
+    const revocationSequence = Number(row.sequence ?? 0)
+    return {
+      stored: { attestation_json, issuer_sovereign_id, status, isRevoked, revocationSequence },
+      checked: await this.#check(attestation_json),
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#reads.close()
+  }
+
+  async #check(text: string): Promise<CheckedAttestation> {
+    const known = this.#checked.get(text)
+    if (known !== undefined) return known
+    const checked = await checkAttestationText(text, [this.#office().signer.publicKey])
+    if (!this.#checked.has(text)) this.#keep(text, checked)
+    return checked
+  }
+
+  /** The oldest go first. */
+  #keep(text: string, checked: CheckedAttestation): void {
+    this.#checked.set(text, checked)
+    this.#keptCharacters += text.length
+    for (const oldest of this.#checked.keys()) {
+      if (this.#keptCharacters <= MAX_KEPT_CHARACTERS) break
+      this.#checked.delete(oldest)
+      this.#keptCharacters -= oldest.length
+    }
   }
 }

@@ -1,6 +1,6 @@
 import { checkStoredPolicy, inResolutionOrder } from '@chancery/protocol'
 import type { CheckedPolicy } from '@chancery/protocol'
-import { Coalesced } from '@chancery/service-kit'
+import { Coalesced, endOfTurn } from '@chancery/service-kit'
 import type { Office } from '../../office.ts'
 import { listActiveRows } from './store.ts'
 import type { ActiveRow } from './store.ts'
@@ -17,7 +17,7 @@ export function openActivePolicies(office: () => Pick<Office, 'store' | 'signer'
   let held: readonly Held[] = []
   return new Coalesced(async () => {
     const { store, signer } = office()
-    const rows = await listActiveRows(store.db)
+    const rows = await listActiveRows(store)
     const known = new Map(held.map((each) => [keyOf(each.row), each]))
     const checked: Held[] = []
     for (const row of rows) {
@@ -27,7 +27,7 @@ export function openActivePolicies(office: () => Pick<Office, 'store' | 'signer'
     }
     held = checked
     return inResolutionOrder(checked.map((each) => each.checked))
-  })
+  }, endOfTurn)
 }
 
 interface Held {

@@ -3,7 +3,6 @@ import { FormError, assessAttestation, isJsonObject, readSupposedRequest, shape 
 import type { AttestationFacts, Facts, Instant, JsonObject, JsonValue } from '@chancery/protocol'
 import type { Office } from '../../office.ts'
 import { readMember } from '../../reading.ts'
-import { findStanding } from '../attestations/index.ts'
 import { listDecidedContexts } from '../evidence/index.ts'
 
 /** At most so many requests are simulated at once; each costs two evaluations. */
@@ -57,8 +56,8 @@ async function readDecisions(range: JsonObject, office: Office): Promise<readonl
 }
 
 async function attestationFacts(office: Office, attestation_id: string): Promise<AttestationFacts | undefined> {
-  const stored = await findStanding(office.store.db, attestation_id)
+  const standing = await office.standings.find(attestation_id)
   const asked = { attestation_id, requester: undefined }
-  const { isVerified, attestation } = await assessAttestation(asked, stored, [office.signer.publicKey])
+  const { isVerified, attestation } = assessAttestation(asked, standing?.stored, standing?.checked)
   return isVerified ? attestation : undefined
 }

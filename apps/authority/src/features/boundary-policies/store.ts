@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Tx } from '../../store/database.ts'
+import type { Store, Tx } from '../../store/database.ts'
 import { assertKept } from '../../store/kept.ts'
 
 export interface PolicyRow {
@@ -16,12 +16,11 @@ export interface PolicyRow {
 /** What a decision needs of the active rows: their bytes, every time. */
 export type ActiveRow = Pick<PolicyRow, 'policy_id' | 'version' | 'policy_json' | 'policy_digest'>
 
-export function listActiveRows(db: Tx): Promise<readonly ActiveRow[]> {
-  return db
-    .selectFrom('boundary_policies')
-    .select(['policy_id', 'version', 'policy_json', 'policy_digest'])
-    .where('active', '=', 1)
-    .execute()
+/** Read for every decision, so prepared once where the engine can. */
+export async function listActiveRows({ engine, db }: Pick<Store, 'engine' | 'db'>): Promise<readonly ActiveRow[]> {
+  const text = 'select policy_id, version, policy_json, policy_digest from boundary_policies where active = 1'
+  if (engine.kind === 'postgres') return engine.run<ActiveRow>('active-policies', text, [])
+  return (await sql.raw<ActiveRow>(text).execute(db)).rows
 }
 
 export function findPolicyVersion(db: Tx, policy_id: string, version: number): Promise<PolicyRow | undefined> {

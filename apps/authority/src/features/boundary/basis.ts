@@ -3,7 +3,6 @@ import type { AgreementBasis, AttestationBasis, ContextRecord, Instant, JsonValu
 import type { OperatorCall } from '../../auth/operator.ts'
 import type { Office } from '../../office.ts'
 import { loadTrustedAgreement } from '../agreements/index.ts'
-import { findStanding } from '../attestations/index.ts'
 import { agreementContext, readContext, requireAgreedParties, requireParty } from './context.ts'
 import type { EvaluateRequest } from './requests.ts'
 
@@ -47,9 +46,9 @@ async function onAttestation(
   const own = office.genesis.network_name
   const asked = readContext(call.body['context'])
   requireParty(asked.provider_sovereign_id, own, 'provider_sovereign_id')
-  const stored = await findStanding(office.store.db, attestation_id)
+  const standing = await office.standings.find(attestation_id)
   const { requester_sovereign_id: requester } = asked
-  const basis = await assessAttestation({ attestation_id, requester }, stored, [office.signer.publicKey])
+  const basis = assessAttestation({ attestation_id, requester }, standing?.stored, standing?.checked)
   const context_id = asked.context_id ?? office.ids.uuid()
   return {
     basis,

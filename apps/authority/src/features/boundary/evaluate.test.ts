@@ -191,6 +191,36 @@ describe('POST /admin/boundary/evaluate', () => {
       expect(await verifyReceived(readReceived(boundaryDecisionForm, decision), keys)).toEqual({ ok: true })
     })
 
+    it('sees an edit and a withdrawal of an attestation it has decided on before', async () => {
+      const attestation = await attest()
+      const id = String(attestation['attestation_id'])
+      const { db } = na.office.store
+      const set = (members: { attestation_json?: string; status?: string }): Promise<unknown> =>
+        db.updateTable('membership_attestations').set(members).where('attestation_id', '=', id).execute()
+      const { attestation_json } = await db
+        .selectFrom('membership_attestations')
+        .select('attestation_json')
+        .where('attestation_id', '=', id)
+        .executeTakeFirstOrThrow()
+      const reason = async (): Promise<unknown> => (await decisionOf(ask(attestation)))['denial_reason']
+      expect(await reason()).toBeNull()
+      await set({ attestation_json: attestation_json.replace('vendor-1', 'vendor-2') })
+      expect(await reason()).toBe('attestation_invalid')
+      await set({ attestation_json })
+      expect(await reason()).toBeNull()
+      await set({ status: 'revoked' })
+      expect(await reason()).toBe('attestation_revoked')
+    })
+
+    it('gives each of many who ask at once the answer to their own attestation', async () => {
+      const subjects = Array.from({ length: 20 }, (_, index) => `vendor-${100 + index}`)
+      const attested = await Promise.all(subjects.map((subject) => attest(undefined, subject)))
+      const unknown = { ...attested[0], attestation_id: 'nobody' }
+      const decisions = await Promise.all([...attested, unknown].map((each) => decisionOf(ask(each))))
+      const bound = decisions.map((each) => (each['attestation_binding'] as JsonObject)['subject_id'])
+      expect(bound).toEqual([...subjects, null])
+    })
+
     it('denies a requester who is not the subject, and the end of its time', async () => {
       const attestation = await attest()
       const borrowed = ask(attestation, { context: { requester_sovereign_id: 'vendor-2' } })

@@ -5,7 +5,6 @@ import {
   draftJustification,
   evaluateBoundary,
   justificationForm,
-  writeJson,
 } from '@chancery/protocol'
 import type {
   AttestationBasis,
@@ -21,7 +20,7 @@ import { causedBy } from '../../audit/record.ts'
 import type { AuditEvent } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
 import type { Office } from '../../office.ts'
-import { requireSigningWindow, sealForm } from '../../signing/seal.ts'
+import { requireSigningWindow, sealFormText } from '../../signing/seal.ts'
 import { readAttempt } from '../../store/idempotency.ts'
 import { recordDecision } from '../evidence/index.ts'
 import { resolveBasis } from './basis.ts'
@@ -49,11 +48,11 @@ export async function evaluate(call: OperatorCall, office: Office): Promise<Answ
     policy_binding: evaluation.policy_binding,
     ...(basis.kind === 'attestation' ? { attestation_binding: bindAttestation(basis) } : {}),
   })
-  const decision = await sealForm(office, boundaryDecisionForm, draft)
+  const { record: decision, text: decisionText } = await sealFormText(office, boundaryDecisionForm, draft)
   const traced = { proof_id: office.ids.uuid(), trace_id: office.ids.uuid(), decision, run: evaluation }
-  const proof = await sealForm(office, justificationForm, draftJustification(traced))
+  const { record: proof, text: proofText } = await sealFormText(office, justificationForm, draftJustification(traced))
   const event = decisionMade(call, context, decision, evaluation)
-  const text = `{"decision":${writeJson(decision)},"justification_proof":${writeJson(proof)}}`
+  const text = `{"decision":${decisionText},"justification_proof":${proofText}}`
   // Kept before it is answered: a decision nobody can find later must never leave.
   const kept = await recordDecision(office, {
     decision,

@@ -1,3 +1,3 @@
 export { publishOwnFeed } from './publish.ts'
-export { isImportedRevocation, listNewestFeeds, readFeedStanding } from './store.ts'
+export { isImportedRevocation, listNewestFeeds } from './store.ts'
 export type { NewestFeed } from './store.ts'

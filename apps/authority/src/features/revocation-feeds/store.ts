@@ -66,28 +66,6 @@ export async function isImportedRevocation(
   return row !== undefined
 }
 
-/** How far the feeds of an issuer were imported (0 when none was), and whether one of them lists this attestation. */
-export async function readFeedStanding(
-  db: Tx,
-  issuer_sovereign_id: string,
-  attestation_id: string,
-): Promise<{ readonly sequence: number; readonly isListed: boolean }> {
-  const row = await db
-    .selectFrom('sovereign_revocation_feeds')
-    .select((eb) => [
-      eb.fn.max('sequence').as('sequence'),
-      eb
-        .selectFrom('imported_sovereign_revocations')
-        .select((inner) => inner.fn.countAll<number>().as('listed'))
-        .where('issuer_sovereign_id', '=', issuer_sovereign_id)
-        .where('attestation_id', '=', attestation_id)
-        .as('listed'),
-    ])
-    .where('issuer_sovereign_id', '=', issuer_sovereign_id)
-    .executeTakeFirst()
-  return { sequence: Number(row?.sequence ?? 0), isListed: Number(row?.listed ?? 0) > 0 }
-}
-
 export interface NewestFeed {
   readonly issuer_sovereign_id: string
   readonly sequence: number

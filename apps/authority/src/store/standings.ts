@@ -1,0 +1,31 @@
+import { sql } from 'kysely'
+import type { Store } from './database.ts'
+
+/** An attestation as it is stored, with everything in the database that could have withdrawn it. */
+export interface StandingRow {
+  readonly attestation_id: string
+  readonly attestation_json: string
+  readonly issuer_sovereign_id: string
+  readonly status: string
+  readonly revoked_at: string | null
+  /** Highest sequence of imported feeds of its issuer, null when none was imported. */
+  readonly sequence: number | null
+  /** How often imported feeds of its issuer list it. */
+  readonly listed: number
+}
+
+/** One statement, so that a withdrawal cannot fall between the row and the feeds. */
+const SELECT =
+  'select a.attestation_id, a.attestation_json, a.issuer_sovereign_id, a.status, a.revoked_at, ' +
+  '(select max(f.sequence) from sovereign_revocation_feeds f where f.issuer_sovereign_id = a.issuer_sovereign_id) as sequence, ' +
+  '(select count(*) from imported_sovereign_revocations r ' +
+  'where r.issuer_sovereign_id = a.issuer_sovereign_id and r.attestation_id = a.attestation_id) as listed ' +
+  'from membership_attestations a where a.attestation_id'
+
+/** The standings of these attestations, in no order; unknown ids have none. */
+export async function readStandings(store: Store, ids: readonly string[]): Promise<readonly StandingRow[]> {
+  if (store.engine.kind === 'postgres')
+    return store.engine.run<StandingRow>('read-standings', `${SELECT} = any($1::text[])`, [ids])
+  const listed = sql<StandingRow>`${sql.raw(SELECT)} in (select value from json_each(${JSON.stringify(ids)}))`
+  return (await listed.execute(store.db)).rows
+}
