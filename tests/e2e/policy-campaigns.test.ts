@@ -19,9 +19,9 @@ async function clean(
 }
 
 describe('campaigns of boundary policies', () => {
-  it('engine and second evaluator agree on 20000 cases', async () => {
-    const result = await clean('policy-differential', (seed, log) => runDifferential({ count: 20_000, seed, log }))
-    expect(result).toEqual({ cases: 20_000, violations: 0 })
+  it('engine and second evaluator agree on 100000 cases', async () => {
+    const result = await clean('policy-differential', (seed, log) => runDifferential({ count: 100_000, seed, log }))
+    expect(result).toEqual({ cases: 100_000, violations: 0 })
   }, 240_000)
 
   it.each(['sqlite', 'postgres'] as const)(
