@@ -86,6 +86,10 @@ export function checkKeyId(keyId: string): string {
   return keyId
 }
 
+function isPrivateKeyFile(path: string, text: string): boolean {
+  return path.endsWith('.key') || /^\s*#.*private key/im.test(text)
+}
+
 /** A public key given as base64 or as a .pub file. Checked in full: it is about to be trusted. */
 export async function loadPublicKey(cwd: string, flag: string, given: string): Promise<string> {
   if (readTrustedPublicKey(given) !== undefined) return given
@@ -94,7 +98,9 @@ export async function loadPublicKey(cwd: string, flag: string, given: string): P
     (found) => found.isFile(),
     () => false,
   )
-  const value = isFile ? readPublicKeyFile(await readText(path))?.value : undefined
+  const text = isFile ? await readText(path) : ''
+  // One seed in sixteen is a good public key as well: published in a genesis block, it would give the key away.
+  const value = isPrivateKeyFile(path, text) ? undefined : readPublicKeyFile(text)?.value
   if (value !== undefined && readTrustedPublicKey(value) !== undefined) return value
   // A private key pasted here by mistake must not be repeated on the screen.
   throw misuse(

@@ -75,12 +75,15 @@ describe('POST /admin/boundary-policies/simulate', () => {
   })
 
   it('200: takes 1000 requests, shows 20 changes, stores nothing and signs nothing', async () => {
-    const before = await na.auditEvents()
+    // The upkeep of the revocation list is nobody's request and may fall in between.
+    const events = async (): Promise<JsonObject[]> =>
+      (await na.auditEvents()).filter((event) => event['event_type'] !== 'crl_published')
+    const before = await events()
     const contexts = Array.from({ length: 1000 }, (_, i) => spend(i))
     const answer = accepted(await simulate({ intent: limit(499), contexts }))
     expect(answer).toMatchObject({ total: 1000, newly_denied: 500 })
     expect(answer['sample']).toHaveLength(20)
-    expect(await na.auditEvents()).toEqual(before)
+    expect(await events()).toEqual(before)
     const rows = await na.office.store.db.selectFrom('boundary_policies').select('version').execute()
     expect(rows).toHaveLength(1)
   })

@@ -51,6 +51,14 @@ describe('genesis create', () => {
     })
   })
 
+  it('refuses a private key file under another name, also when its seed happens to be a public key', async () => {
+    const { root_public_key } = (await world.run(CREATE), await block())
+    await writeFile(world.path('kept.txt'), `# Ed25519 Private Key\n${root_public_key}\n`)
+    const { code, stderr } = await world.run(CREATE.replace('root.pub', 'kept.txt').replace('g.json', 'h.json'))
+    expect(code).toBe(2)
+    expect(stderr).toContain('--root-public-key is neither')
+  })
+
   it.each([
     ['one key for both', CREATE.replace('na.pub', 'root.pub'), 'must differ'],
     ['a private key', CREATE.replace('root.pub', 'root.key'), '--root-public-key is neither'],
