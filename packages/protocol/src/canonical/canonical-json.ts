@@ -1,6 +1,6 @@
 import { JsonFloat, MAX_INTEGER, MIN_INTEGER } from './json-value.ts'
 import type { JsonObject, JsonValue } from './json-value.ts'
-import { fromUtf8, toUtf8 } from './utf8.ts'
+import { fromUtf8, isAscii, toUtf8 } from './utf8.ts'
 
 /**
  * Deeper values cannot have come from the reader, which stops at 64; an operator's payload wraps a body once more. The
@@ -10,7 +10,61 @@ const MAX_DEPTH = 66
 
 /** C(v) of protocol/core 1.2: the ASCII text whose bytes are signed and hashed. */
 export function canonicalJson(value: JsonValue): string {
-  return write(value, 0, true)
+  return writeOrdered(value) ?? write(value, 0, true)
+}
+
+/**
+ * True for what the platform's own writer spells as C does: it leaves DEL and everything beyond ASCII as it is, and
+ * writes half a surrogate pair as an escape, where C refuses it.
+ */
+export function isPlainlySpelled(text: string): boolean {
+  return isAscii(text) && !text.includes('\u007f') && !text.includes(String.raw`\ud`)
+}
+
+/**
+ * C(v) by the platform's own writer, several times quicker, or undefined where the two might differ: what came out of a
+ * canonical text is in order already, and most of what is verified came out of one.
+ */
+function writeOrdered(value: JsonValue): string | undefined {
+  if (!isOrdered(value, 0)) return undefined
+  const text = JSON.stringify(value)
+  return isPlainlySpelled(text) ? text : undefined
+}
+
+/**
+ * True when all names stand in their order, every number is an exact integer, and nothing but plain objects and lists
+ * is in it. Names compare by code units, which is right for all text that {@link isPlainlySpelled} lets pass.
+ */
+export function isOrdered(value: unknown, depth: number): boolean {
+  switch (typeof value) {
+    case 'string':
+    case 'boolean':
+      return true
+    case 'number':
+      return Number.isSafeInteger(value)
+    case 'object':
+      if (value === null) return true
+      break
+    default:
+      return false
+  }
+  if (depth >= MAX_DEPTH) return false
+  if (Array.isArray(value)) return isOrderedArray(value, depth)
+  const prototype: unknown = Object.getPrototypeOf(value)
+  if (prototype !== null && prototype !== Object.prototype) return false
+  let last: string | undefined
+  // Nothing plain inherits an enumerable member; this is twice as quick as asking for the list of names.
+  for (const name in value) {
+    if (last !== undefined && last >= name) return false
+    last = name
+    if (!isOrdered((value as JsonObject)[name], depth + 1)) return false
+  }
+  return true
+}
+
+function isOrderedArray(items: readonly unknown[], depth: number): boolean {
+  for (let i = 0; i < items.length; i += 1) if (!isOrdered(items[i], depth + 1)) return false
+  return true
 }
 
 /** The same spelling of values with members in the order they were put in; for answers that are not signed. */

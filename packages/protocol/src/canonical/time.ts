@@ -26,6 +26,14 @@ const MONTH_DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] as const
  * round fractions and differ between engines. Digits beyond microseconds are cut off.
  */
 export function readInstant(text: string): Instant | undefined {
+  if (text !== lastRead.text) lastRead = { text, instant: parseInstant(text) }
+  return lastRead.instant
+}
+
+/** The texts of one record are mostly one and the same, and a justification repeats its own for every gate. */
+let lastRead: { readonly text: string; readonly instant: Instant | undefined } = { text: '', instant: undefined }
+
+function parseInstant(text: string): Instant | undefined {
   if (text.length > 40) return undefined
   const match = SHAPE.exec(text)
   if (match === null) return undefined

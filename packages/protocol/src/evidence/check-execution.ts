@@ -1,5 +1,5 @@
-import type { ExecutionEvidence } from '../artifacts/execution-evidence.ts'
 import { instantOf } from '../reading/text.ts'
+import type { JudgedExecution } from './check-payload.ts'
 import type { ChainPosition, StoredDecision } from './ledgers.ts'
 import type { StoreFailureReason } from './report.ts'
 
@@ -18,19 +18,19 @@ export function isInsideDecisionWindow(
 }
 
 /** What an execution may do is what its decision allowed, at that time. */
-export function checkDecisionRules(record: ExecutionEvidence, decision: StoredDecision): Broken[] {
+export function checkDecisionRules(record: JudgedExecution, decision: StoredDecision): Broken[] {
   const broken: Broken[] = []
   if (!decision.authorized) broken.push({ reason: 'evidence_decision_denied', detail: 'decision_id' })
   if (!isInsideDecisionWindow(record.executed_at, decision))
     broken.push({ reason: 'evidence_outside_decision_window', detail: 'executed_at' })
-  if (record.executed_capability !== decision.subject.capability)
+  if (record.executed_capability !== decision.capability)
     broken.push({ reason: 'evidence_capability_mismatch', detail: 'executed_capability' })
   return broken
 }
 
 /** The chain of one decision: 1, 2, 3, each naming the record before it. */
 export function checkDecisionChain(
-  record: ExecutionEvidence,
+  record: JudgedExecution,
   last: ChainPosition | undefined,
   isWhole: boolean,
 ): Broken[] {
@@ -45,7 +45,7 @@ export function checkDecisionChain(
 
 /** The chain of one resource over all decisions. */
 export function checkResourceChain(
-  record: ExecutionEvidence,
+  record: JudgedExecution,
   last: ChainPosition | undefined,
   isWhole: boolean,
 ): Broken[] {

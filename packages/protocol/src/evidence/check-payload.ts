@@ -1,19 +1,21 @@
 import { boundaryDecisionForm } from '../artifacts/boundary-decision.ts'
 import { contextRecordForm } from '../artifacts/context-record.ts'
-import { checkResourceMembers, executionEvidenceForm, recordDigest } from '../artifacts/execution-evidence.ts'
+import { checkResourceMembers, executionEvidenceForm } from '../artifacts/execution-evidence.ts'
 import type { ExecutionEvidence } from '../artifacts/execution-evidence.ts'
 import { NO_SUBJECT } from '../artifacts/evidence-store-entry.ts'
 import type { EntrySubject, EvidenceStoreEntry } from '../artifacts/evidence-store-entry.ts'
 import { justificationForm } from '../artifacts/justification-proof.ts'
 import { retentionCheckpointForm } from '../artifacts/retention-checkpoint.ts'
 import type { RetentionCheckpoint } from '../artifacts/retention-checkpoint.ts'
+import { sha256Hex } from '../canonical/digest.ts'
 import { isJsonObject, member } from '../canonical/json-value.ts'
 import type { JsonObject, JsonValue } from '../canonical/json-value.ts'
 import { FormError } from '../reading/form-error.ts'
 import type { RecordForm } from '../reading/trust-form.ts'
-import { readReceived, receivedDigest } from '../signing/received.ts'
+import { readReceived, receivedDigest, signedText } from '../signing/received.ts'
 import type { Received } from '../signing/received.ts'
 import type { StoredDecision } from './ledgers.ts'
+import type { ReadEvent } from './read-event.ts'
 import type { StoreFinding } from './report.ts'
 import { CHECKPOINT_SUBJECT, decisionSubject, executionSubject } from './subjects.ts'
 
@@ -23,46 +25,71 @@ export interface StoreKeys {
   executor(key_id: string): { readonly public_key: string; readonly executor_sovereign_id: string } | undefined
 }
 
-/** What a payload turned out to be; each problem is named, none stops the others. */
-export interface JudgedPayload {
-  readonly problems: readonly Omit<StoreFinding, 'store_sequence'>[]
-  readonly warnings: readonly string[]
-  /** The signature to verify and the keys that may have made it; absent where the form is already broken. */
-  readonly signed?: { readonly received: Received<unknown>; readonly keys: readonly string[] }
-  readonly decision?: StoredDecision
-  readonly execution?: { readonly record: ExecutionEvidence; readonly digest: string }
-  readonly checkpoint?: RetentionCheckpoint
+export type Problem = Omit<StoreFinding, 'store_sequence'>
+
+/** A signed record, the text its signatures cover, and the keys that may have made them. */
+export interface SignedPart {
+  readonly received: Received<unknown>
+  readonly text: string
+  readonly keys: readonly string[]
 }
 
-type Problem = Omit<StoreFinding, 'store_sequence'>
-type Known = (decision_id: string) => StoredDecision | undefined
+/** What a payload turned out to be; each problem is named, none stops the others. */
+export interface JudgedPayload {
+  readonly problems: readonly Problem[]
+  readonly warnings: readonly string[]
+  /** Absent where the form is already broken. */
+  readonly signed?: SignedPart
+  readonly decision?: StoredDecision
+  /** The decision a justification explains; its envelope must repeat that decision's. */
+  readonly explains?: string
+  readonly execution?: JudgedExecution
+  readonly checkpoint?: RemovedPart
+}
 
-/** Everything about one payload that needs no other entry but the decision it belongs to. */
-export function judgePayload(
-  entry: EvidenceStoreEntry,
-  payload: JsonValue,
-  keys: StoreKeys,
-  known: Known,
-): JudgedPayload {
+/** Of an execution, what other entries are held against; `digest` is how the next one names it. */
+export interface JudgedExecution extends Pick<
+  ExecutionEvidence,
+  | 'decision_id'
+  | 'sequence_no'
+  | 'prev_evidence_digest'
+  | 'executed_at'
+  | 'executed_capability'
+  | 'resource_id'
+  | 'resource_sequence'
+  | 'prev_resource_digest'
+> {
+  readonly digest: string
+}
+
+export type RemovedPart = Pick<RetentionCheckpoint, 'removed_through_sequence' | 'last_removed_entry_digest'>
+
+/** Everything about one payload that needs no other entry. */
+export function judgePayload({ entry, payload, isPlain }: ReadEvent, keys: StoreKeys): JudgedPayload {
   switch (entry.entry_kind) {
     case 'decision':
-      return judgeDecision(entry, payload, keys)
+      return judgeDecision(entry, payload, keys, isPlain)
     case 'justification':
-      return judgeJustification(entry, payload, keys, known)
+      return judgeJustification(entry, payload, keys, isPlain)
     case 'execution':
-      return judgeExecution(entry, payload, keys, known)
+      return judgeExecution(entry, payload, keys, isPlain)
     case 'retention_checkpoint':
-      return judgeCheckpoint(entry, payload, keys)
+      return judgeCheckpoint(entry, payload, keys, isPlain)
     default:
       return { problems: [{ reason: 'unknown_entry_kind', detail: 'entry_kind' }], warnings: [] }
   }
 }
 
-function judgeDecision(entry: EvidenceStoreEntry, payload: JsonValue, keys: StoreKeys): JudgedPayload {
+function judgeDecision(
+  entry: EvidenceStoreEntry,
+  payload: JsonValue,
+  keys: StoreKeys,
+  isPlain: boolean,
+): JudgedPayload {
   if (!isJsonObject(payload)) return invalid('payload')
-  const decision = read(boundaryDecisionForm, member(payload, 'decision'))
+  const decision = read(boundaryDecisionForm, member(payload, 'decision'), isPlain)
   if (decision === undefined) return invalid('decision')
-  const context = read(contextRecordForm, member(payload, 'context'))
+  const context = read(contextRecordForm, member(payload, 'context'), isPlain)
   if (context === undefined) return invalid('context')
   const subject = decisionSubject({ decision: decision.record, context: context.record })
   const problems = compareEnvelope(entry, subject)
@@ -73,12 +100,22 @@ function judgeDecision(entry: EvidenceStoreEntry, payload: JsonValue, keys: Stor
     ...unknownNames(payload, { decision: true, context: true }),
     ...unknownNames(context.wire, contextRecordForm.inside),
   ]
-  const { authorized, agreement_id, decision_made_at, decision_valid_until } = decision.record
+  const { decision_id, context_id, authorized, decision_made_at, decision_valid_until } = decision.record
+  const { vendor_id, attestation_id, capability } = subject
   return {
     problems,
     warnings: [...strays, ...unsignedNames(decision.wire)],
-    signed: { received: decision, keys: keys.authority },
-    decision: { authorized, agreement_id, decision_made_at, decision_valid_until, subject },
+    signed: { received: decision, text: signedText(decision), keys: keys.authority },
+    decision: {
+      decision_id,
+      authorized,
+      decision_made_at,
+      decision_valid_until,
+      context_id,
+      vendor_id,
+      attestation_id,
+      capability,
+    },
   }
 }
 
@@ -86,49 +123,76 @@ function judgeJustification(
   entry: EvidenceStoreEntry,
   payload: JsonValue,
   keys: StoreKeys,
-  known: Known,
+  isPlain: boolean,
 ): JudgedPayload {
-  const proof = read(justificationForm, payload)
+  const proof = read(justificationForm, payload, isPlain)
   if (proof === undefined) return invalid('justification')
   const { decision_id, trace } = proof.record
-  const facts = known(decision_id)
-  const outcome = trace.final_authorized ? 'authorized' : 'denied'
+  const { context_id, vendor_id, attestation_id, capability } = entry
   const subject = {
-    ...(facts?.subject ?? { ...pickSubject(entry), decision_id }),
-    outcome,
+    ...NO_SUBJECT,
     entry_kind: 'justification',
+    decision_id,
+    context_id,
+    vendor_id,
+    attestation_id,
+    capability,
+    outcome: trace.final_authorized ? 'authorized' : 'denied',
   }
   return {
     problems: compareEnvelope(entry, subject),
     warnings: unsignedNames(proof.wire),
-    signed: { received: proof, keys: keys.authority },
+    signed: { received: proof, text: signedText(proof), keys: keys.authority },
+    explains: decision_id,
   }
 }
 
-function judgeExecution(entry: EvidenceStoreEntry, payload: JsonValue, keys: StoreKeys, known: Known): JudgedPayload {
-  const received = read(executionEvidenceForm, payload, checkResourceMembers)
+function judgeExecution(
+  entry: EvidenceStoreEntry,
+  payload: JsonValue,
+  keys: StoreKeys,
+  isPlain: boolean,
+): JudgedPayload {
+  const received = read(executionEvidenceForm, payload, isPlain, checkResourceMembers)
   if (received === undefined) return invalid('execution')
   const { record } = received
-  const facts = known(record.decision_id)
-  const problems = compareEnvelope(entry, executionSubject(record, facts?.subject ?? entry))
+  const problems = compareEnvelope(entry, executionSubject(record, entry))
   const key = record.signature === null ? undefined : keys.executor(record.signature.key_id)
   const isOwn = key?.executor_sovereign_id === record.executor_sovereign_id
+  const text = signedText(received)
+  const { resource_id, resource_sequence, prev_resource_digest } = record
   return {
     problems,
     warnings: unsignedNames(received.wire),
-    signed: { received, keys: key !== undefined && isOwn ? [key.public_key] : [] },
-    execution: { record, digest: recordDigest(received) },
+    signed: { received, text, keys: key !== undefined && isOwn ? [key.public_key] : [] },
+    execution: {
+      decision_id: record.decision_id,
+      sequence_no: record.sequence_no,
+      prev_evidence_digest: record.prev_evidence_digest,
+      executed_at: record.executed_at,
+      executed_capability: record.executed_capability,
+      ...(resource_id === undefined ? {} : { resource_id }),
+      ...(resource_sequence === undefined ? {} : { resource_sequence }),
+      ...(prev_resource_digest === undefined ? {} : { prev_resource_digest }),
+      digest: sha256Hex(text),
+    },
   }
 }
 
-function judgeCheckpoint(entry: EvidenceStoreEntry, payload: JsonValue, keys: StoreKeys): JudgedPayload {
-  const received = read(retentionCheckpointForm, payload)
+function judgeCheckpoint(
+  entry: EvidenceStoreEntry,
+  payload: JsonValue,
+  keys: StoreKeys,
+  isPlain: boolean,
+): JudgedPayload {
+  const received = read(retentionCheckpointForm, payload, isPlain)
   if (received === undefined) return invalid('retention_checkpoint')
+  const { removed_through_sequence, last_removed_entry_digest } = received.record
   return {
     problems: compareEnvelope(entry, CHECKPOINT_SUBJECT),
     warnings: unsignedNames(received.wire),
-    signed: { received, keys: keys.authority },
-    checkpoint: received.record,
+    signed: { received, text: signedText(received), keys: keys.authority },
+    checkpoint: { removed_through_sequence, last_removed_entry_digest },
   }
 }
 
@@ -139,11 +203,12 @@ function invalid(detail: string): JudgedPayload {
 function read<Value>(
   form: RecordForm<Value>,
   value: JsonValue | undefined,
+  isPlain: boolean,
   rule?: (record: Value) => void,
 ): Received<Value> | undefined {
   if (value === undefined) return undefined
   try {
-    const received = readReceived(form, value)
+    const received = readReceived(form, value, isPlain)
     rule?.(received.record)
     return received
   } catch (error) {
@@ -160,11 +225,6 @@ function compareEnvelope(entry: EvidenceStoreEntry, subject: EntrySubject): Prob
     reason: 'envelope_mismatch',
     detail,
   }))
-}
-
-function pickSubject(entry: EvidenceStoreEntry): EntrySubject {
-  const { store_sequence: _s, recorded_at: _r, payload_digest: _p, prev_entry_digest: _e, ...subject } = entry
-  return subject
 }
 
 function unknownNames(wire: JsonObject, known: object): string[] {

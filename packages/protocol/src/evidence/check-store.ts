@@ -1,15 +1,12 @@
 import type { RetentionCheckpoint } from '../artifacts/retention-checkpoint.ts'
 import { retentionCheckpointForm } from '../artifacts/retention-checkpoint.ts'
-import type { EvidenceStoreEntry } from '../artifacts/evidence-store-entry.ts'
-import { asReceived, checkReceivedForm, receivedBytes, signaturesOf } from '../signing/received.ts'
-import type { Received } from '../signing/received.ts'
-import { verifySignature } from '../signing/verify.ts'
+import { asReceived, signedText } from '../signing/received.ts'
 import type { AnchorChecker } from './check-anchors.ts'
 import { checkDecisionChain, checkDecisionRules, checkResourceChain } from './check-execution.ts'
-import { judgePayload } from './check-payload.ts'
-import type { JudgedPayload, StoreKeys } from './check-payload.ts'
+import type { JudgedExecution, RemovedPart, SignedPart, StoreKeys } from './check-payload.ts'
+import { checkSignature, openLine } from './examine-line.ts'
+import type { ExaminedLine } from './examine-line.ts'
 import { DecisionLedger, ResourceLedger } from './ledgers.ts'
-import { readEventLine } from './read-event.ts'
 import type { ReadEvent } from './read-event.ts'
 import { Findings } from './report.ts'
 import type { StoreFailureReason, StoreReport } from './report.ts'
@@ -30,6 +27,8 @@ export interface CheckedLine extends ReadEvent {
   readonly recordDigest: string | null
 }
 
+type SubjectName = 'context_id' | 'vendor_id' | 'attestation_id' | 'capability'
+
 /** Signatures under way at once: enough for every core, few enough to keep memory flat. */
 const MAX_PENDING = 64
 
@@ -47,7 +46,7 @@ export class StoreChecker {
   #count = 0
   #decisionCount = 0
   #executionCount = 0
-  #first: EvidenceStoreEntry | undefined
+  #first: ExaminedLine['entry'] | undefined
   #last: { readonly sequence: number; readonly digest: string | undefined } | undefined
   #linkedStart = false
 
@@ -56,7 +55,8 @@ export class StoreChecker {
     this.#resources = new ResourceLedger(options.boundary?.resource_heads)
     if (options.boundary !== undefined) {
       const received = asReceived(retentionCheckpointForm, options.boundary)
-      this.#verify(-1, null, 'retention_checkpoint', received, options.keys.authority)
+      const signed = { received, text: signedText(received), keys: options.keys.authority }
+      this.#verify(-1, null, 'retention_checkpoint', signed)
     }
   }
 
@@ -72,22 +72,33 @@ export class StoreChecker {
   /** The next line of the run, and what it was read as. Waits only while many signatures are under way. */
   async add(line: string): Promise<CheckedLine | undefined> {
     const at = this.#count
+    const opened = openLine(line, this.#options.keys)
+    this.take(opened?.examined)
+    if (opened === undefined) return undefined
+    const { event, examined, signed } = opened
+    const { store_sequence, entry_kind } = event.entry
+    if (signed !== undefined) this.#verify(at, store_sequence, entry_kind, signed)
+    if (this.#pending.size >= MAX_PENDING) await Promise.race(this.#pending)
+    return { ...event, recordDigest: examined.execution?.digest ?? null }
+  }
+
+  /** The next line of the run, already examined by itself; undefined for one that is no evidence event. */
+  take(line: ExaminedLine | undefined): void {
+    const at = this.#count
     this.#count += 1
-    const event = readEventLine(line)
-    let execution: JudgedPayload['execution']
-    if (event === undefined) {
+    if (line === undefined) {
       const sequence = (this.#last?.sequence ?? this.#options.boundary?.removed_through_sequence ?? 0) + 1
       this.#fail(at, sequence, 'entry_digest_mismatch', 'line')
       this.#last = { sequence, digest: undefined }
-    } else {
-      this.#checkDigests(at, event)
-      this.#checkPlace(at, event)
-      execution = this.#checkPayload(at, event)
-      this.#options.anchors?.see(event.entry.store_sequence, event.entryDigest)
-      this.#last = { sequence: event.entry.store_sequence, digest: event.entryDigest }
+      return
     }
-    if (this.#pending.size >= MAX_PENDING) await Promise.race(this.#pending)
-    return event === undefined ? undefined : { ...event, recordDigest: execution?.digest ?? null }
+    const { store_sequence } = line.entry
+    this.#checkPlace(at, line)
+    for (const { reason, detail } of line.problems) this.#failures.add(at, { store_sequence, reason, detail })
+    for (const detail of line.warnings) this.#warnings.add(at, { store_sequence, reason: 'unsigned_field', detail })
+    this.#checkNeighbours(at, line)
+    this.#options.anchors?.see(store_sequence, line.digest)
+    this.#last = { sequence: store_sequence, digest: line.digest }
   }
 
   /** A finding of whoever brought the lines: about the last one added, or about what should have come after it. */
@@ -126,15 +137,7 @@ export class StoreChecker {
     return this.#first?.store_sequence
   }
 
-  #checkDigests(at: number, event: ReadEvent): void {
-    const { entry, canonical, claimedDigest, entryDigest, payloadDigest } = event
-    const sequence = entry.store_sequence
-    if (claimedDigest !== entryDigest) this.#fail(at, sequence, 'entry_digest_mismatch', 'entry_digest')
-    else if (!canonical) this.#fail(at, sequence, 'entry_digest_mismatch', 'line')
-    if (payloadDigest !== entry.payload_digest) this.#fail(at, sequence, 'payload_digest_mismatch', 'payload_digest')
-  }
-
-  #checkPlace(at: number, { entry }: ReadEvent): void {
+  #checkPlace(at: number, { entry }: ExaminedLine): void {
     const { store_sequence: sequence, prev_entry_digest: link } = entry
     if (this.#first === undefined) {
       this.#first = entry
@@ -151,7 +154,7 @@ export class StoreChecker {
   }
 
   /** A run begins with entry 1, or right behind what a checkpoint says was removed. */
-  #isLinked(first: EvidenceStoreEntry, checkpoint: RetentionCheckpoint | undefined): boolean {
+  #isLinked(first: ExaminedLine['entry'], checkpoint: RemovedPart | undefined): boolean {
     if (checkpoint === undefined) return first.store_sequence === 1 && first.prev_entry_digest === null
     const { removed_through_sequence, last_removed_entry_digest } = checkpoint
     return (
@@ -185,28 +188,34 @@ export class StoreChecker {
     for (const finding of anchors.judge(run)) this.#failures.add(this.#count, finding)
   }
 
-  #checkPayload(at: number, { entry, payload }: ReadEvent): JudgedPayload['execution'] {
-    const sequence = entry.store_sequence
-    const judged = judgePayload(entry, payload, this.#options.keys, (id) => this.#decisions.find(id))
-    for (const { reason, detail } of judged.problems)
-      this.#failures.add(at, { store_sequence: sequence, reason, detail })
-    for (const detail of judged.warnings)
-      this.#warnings.add(at, { store_sequence: sequence, reason: 'unsigned_field', detail })
-    if (judged.signed !== undefined)
-      this.#verify(at, sequence, entry.entry_kind, judged.signed.received, judged.signed.keys)
-    if (judged.decision !== undefined) {
+  /** What a line says about entries before it. */
+  #checkNeighbours(at: number, line: ExaminedLine): void {
+    const { entry, decision, explains, execution, checkpoint } = line
+    if (decision !== undefined) {
       this.#decisionCount += 1
-      this.#decisions.remember(judged.decision)
+      this.#decisions.remember(decision)
     }
-    if (judged.execution !== undefined) this.#checkExecution(at, sequence, judged.execution)
+    if (explains !== undefined)
+      this.#compareSubject(at, entry, explains, ['context_id', 'vendor_id', 'attestation_id', 'capability'])
+    if (execution !== undefined) {
+      this.#compareSubject(at, entry, execution.decision_id, ['vendor_id', 'attestation_id'])
+      this.#checkExecution(at, entry.store_sequence, execution)
+    }
     // Later in the run stands what was removed before it.
-    if (judged.checkpoint !== undefined && this.#first !== undefined)
-      this.#linkedStart ||= this.#isLinked(this.#first, judged.checkpoint)
-    return judged.execution
+    if (checkpoint !== undefined && this.#first !== undefined)
+      this.#linkedStart ||= this.#isLinked(this.#first, checkpoint)
   }
 
-  #checkExecution(at: number, sequence: number, execution: NonNullable<JudgedPayload['execution']>): void {
-    const { record, digest } = execution
+  /** An envelope names what the decision it belongs to named. */
+  #compareSubject(at: number, entry: ExaminedLine['entry'], decision_id: string, names: readonly SubjectName[]): void {
+    const decision = this.#decisions.find(decision_id)
+    if (decision === undefined) return
+    for (const name of names)
+      if (entry[name] !== decision[name]) this.#fail(at, entry.store_sequence, 'envelope_mismatch', name)
+  }
+
+  #checkExecution(at: number, sequence: number, record: JudgedExecution): void {
+    const { digest } = record
     this.#executionCount += 1
     const decision = this.#decisions.find(record.decision_id)
     const position = this.#decisions.position(record.decision_id)
@@ -224,18 +233,9 @@ export class StoreChecker {
   }
 
   /** Judged beside the reading of later lines; the finding still stands at its place. */
-  #verify(
-    at: number,
-    sequence: number | null,
-    detail: string,
-    received: Received<unknown>,
-    keys: readonly string[],
-  ): void {
-    const work = verifyAside(received, keys).then((isGood) => {
-      const form = checkReceivedForm(received)
-      if (!isGood) this.#fail(at, sequence, 'invalid_signature', detail)
-      else if (!form.ok)
-        this.#fail(at, sequence, form.reason === 'unknown_field' ? 'unknown_field' : 'payload_invalid', detail)
+  #verify(at: number, store_sequence: number | null, detail: string, signed: SignedPart): void {
+    const work = checkSignature(signed, detail, 'aside').then((problem) => {
+      if (problem !== undefined) this.#failures.add(at, { store_sequence, ...problem })
     })
     const settled = work.finally(() => this.#pending.delete(settled))
     this.#pending.add(settled)
@@ -244,12 +244,4 @@ export class StoreChecker {
   #fail(at: number, store_sequence: number | null, reason: StoreFailureReason, detail: string): void {
     this.#failures.add(at, { store_sequence, reason, detail })
   }
-}
-
-async function verifyAside(received: Received<unknown>, keys: readonly string[]): Promise<boolean> {
-  const message = receivedBytes(received)
-  for (const { sig } of signaturesOf(received)) {
-    for (const key of keys) if (await verifySignature(key, message, sig, undefined, 'aside')) return true
-  }
-  return false
 }

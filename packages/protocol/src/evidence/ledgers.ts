@@ -1,13 +1,17 @@
-import type { EntrySubject } from '../artifacts/evidence-store-entry.ts'
 import type { ResourceHead } from '../artifacts/retention-checkpoint.ts'
+import { fromHex, toHex } from '../canonical/hex.ts'
+import { PackedTexts } from './packed-texts.ts'
 
-/** What executions are measured against. */
+/** Of a decision, what its justification and its executions are measured against. */
 export interface StoredDecision {
+  readonly decision_id: string
   readonly authorized: boolean
-  readonly agreement_id: string
   readonly decision_made_at: string
   readonly decision_valid_until: string
-  readonly subject: EntrySubject
+  readonly context_id: string
+  readonly vendor_id: string | null
+  readonly attestation_id: string | null
+  readonly capability: string | null
 }
 
 export interface ChainPosition {
@@ -15,41 +19,77 @@ export interface ChainPosition {
   readonly digest: string | null
 }
 
+type Parties = [vendor_id: string | null, attestation_id: string | null, capability: string | null]
+
 /**
  * Every decision of a run, packed: a run may hold millions, and a text cut out of a line would keep the whole line in
  * memory.
  */
 export class DecisionLedger {
-  readonly #facts = new Map<string, string>()
-  readonly #positions = new Map<string, string>()
+  readonly #numbers = new Map<string, number>()
+  /** Who and what it was about, which thousands of decisions have in common, kept once. */
+  readonly #parties = new Map<string, number>()
+  readonly #partyTexts: string[] = []
+  readonly #facts = new PackedTexts()
+  readonly #digests = new PackedTexts()
+  /** By number: the place of the facts, of the last digest, and the last sequence; 0 where there is none. */
+  #places = new Float64Array(3 * 1024)
 
   remember(facts: StoredDecision): void {
-    const { subject } = facts
-    const packed = JSON.stringify([
-      facts.authorized,
-      facts.agreement_id,
-      facts.decision_made_at,
-      facts.decision_valid_until,
-      subject.context_id,
-      subject.vendor_id,
-      subject.attestation_id,
-      subject.capability,
-    ])
-    this.#facts.set(copyText(subject.decision_id ?? ''), packed)
+    const { authorized, decision_made_at, decision_valid_until, context_id } = facts
+    const parties = JSON.stringify([facts.vendor_id, facts.attestation_id, facts.capability])
+    const about = this.#parties.get(parties) ?? this.#addParties(parties)
+    const packed = JSON.stringify([about, authorized, decision_made_at, decision_valid_until, context_id])
+    // First the row: making one may put the places into a larger list.
+    const row = this.#row(facts.decision_id)
+    this.#places[row] = this.#facts.add(packed) + 1
   }
 
   find(decision_id: string): StoredDecision | undefined {
-    const packed = this.#facts.get(decision_id)
-    return packed === undefined ? undefined : unpack(decision_id, packed)
+    const number = this.#numbers.get(decision_id)
+    const place = number === undefined ? 0 : (this.#places[number * 3] ?? 0)
+    if (place === 0) return undefined
+    const [about, authorized, decision_made_at, decision_valid_until, context_id] = JSON.parse(
+      this.#facts.read(place - 1),
+    ) as [number, boolean, string, string, string]
+    const [vendor_id, attestation_id, capability] = JSON.parse(this.#partyTexts[about] ?? '[]') as Parties
+    const parties = { vendor_id, attestation_id, capability }
+    return { decision_id, authorized, decision_made_at, decision_valid_until, context_id, ...parties }
   }
 
   /** The last execution of a decision in this run. */
   position(decision_id: string): ChainPosition | undefined {
-    return readPosition(this.#positions.get(decision_id))
+    const row = (this.#numbers.get(decision_id) ?? -1) * 3
+    const place = this.#places[row + 1] ?? 0
+    if (place === 0) return undefined
+    return { sequence: this.#places[row + 2] ?? 0, digest: toHex(this.#digests.readBytes(place - 1)) }
   }
 
+  /** `digest` is 64 hexadecimal digits. */
   advance(decision_id: string, sequence: number, digest: string): void {
-    this.#positions.set(copyText(decision_id), JSON.stringify([sequence, digest]))
+    const row = this.#row(decision_id)
+    const bytes = fromHex(digest) ?? new Uint8Array()
+    const place = this.#places[row + 1] ?? 0
+    this.#places[row + 1] = (place === 0 ? this.#digests.addBytes(bytes) : this.#digests.replace(place - 1, bytes)) + 1
+    this.#places[row + 2] = sequence
+  }
+
+  #addParties(parties: string): number {
+    this.#parties.set(parties, this.#partyTexts.length)
+    return this.#partyTexts.push(parties) - 1
+  }
+
+  #row(decision_id: string): number {
+    const known = this.#numbers.get(decision_id)
+    if (known !== undefined) return known * 3
+    const row = this.#numbers.size * 3
+    this.#numbers.set(copyText(decision_id), this.#numbers.size)
+    if (row >= this.#places.length) {
+      const larger = new Float64Array(this.#places.length * 2)
+      larger.set(this.#places)
+      this.#places = larger
+    }
+    return row
   }
 }
 
@@ -63,45 +103,15 @@ export class ResourceLedger {
   }
 
   position(resource_id: string): ChainPosition | undefined {
-    return readPosition(this.#heads.get(resource_id))
+    const packed = this.#heads.get(resource_id)
+    if (packed === undefined) return undefined
+    const [sequence, digest] = JSON.parse(packed) as [number, string]
+    return { sequence, digest }
   }
 
   advance(resource_id: string, sequence: number, digest: string): void {
     this.#heads.set(copyText(resource_id), JSON.stringify([sequence, digest]))
   }
-}
-
-function unpack(decision_id: string, packed: string): StoredDecision {
-  const [authorized, agreement_id, made, until, context_id, vendor_id, attestation_id, capability] = JSON.parse(
-    packed,
-  ) as [boolean, string, string, string, string | null, string | null, string | null, string | null]
-  return {
-    authorized,
-    agreement_id,
-    decision_made_at: made,
-    decision_valid_until: until,
-    subject: {
-      entry_kind: 'decision',
-      decision_id,
-      context_id,
-      vendor_id,
-      attestation_id,
-      capability,
-      outcome: authorized ? 'authorized' : 'denied',
-      evidence_id: null,
-      executor_sovereign_id: null,
-      exec_sequence_no: null,
-      resource_id: null,
-      resource_action: null,
-      resource_sequence: null,
-    },
-  }
-}
-
-function readPosition(packed: string | undefined): ChainPosition | undefined {
-  if (packed === undefined) return undefined
-  const [sequence, digest] = JSON.parse(packed) as [number, string]
-  return { sequence, digest }
 }
 
 /** A text of its own, whatever larger one it was cut from. */

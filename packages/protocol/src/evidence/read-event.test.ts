@@ -1,6 +1,9 @@
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { NO_SUBJECT } from '../artifacts/evidence-store-entry.ts'
+import { jsonValue } from '../canonical/arbitrary.suite.ts'
 import { canonicalJson } from '../canonical/canonical-json.ts'
+import { sha256Hex } from '../canonical/digest.ts'
 import type { JsonObject, JsonValue } from '../canonical/json-value.ts'
 import { EMPTY_STORE, chainEntry } from './chain.ts'
 import { readEventLine } from './read-event.ts'
@@ -37,6 +40,51 @@ describe('readEventLine', () => {
     const event = readEventLine(lineOf(kind, payload()))
     expect(event?.canonical).toBe(true)
     expect(event?.payloadDigest).toBe(event?.entry.payload_digest)
+  })
+
+  it('reads any payload as it was stored, whichever reader it goes through', () => {
+    fc.assert(
+      fc.property(jsonValue, (value) => {
+        const event = readEventLine(lineOf('decision', { value }))
+        expect(event?.canonical).toBe(true)
+        expect(canonicalJson(event?.payload ?? null)).toBe(canonicalJson({ value }))
+        expect(event?.payloadDigest).toBe(sha256Hex(canonicalJson({ value })))
+        expect(event?.claimedDigest).toBe(event?.entryDigest)
+      }),
+      { numRuns: 1000 },
+    )
+  })
+
+  // Each says the same as a stored line, to some reader at least.
+  it.each<[string, string, string]>([
+    ['a space', '"n":1', '"n": 1'],
+    ['an exponent', '"n":1', '"n":1e0'],
+    ['minus nothing', '"z":0', '"z":-0'],
+    ['members in another order', '"t":"x","z":0', '"z":0,"t":"x"'],
+    ['numbers as names, in the order of numbers', '"10":1,"9":1', '"9":1,"10":1'],
+    ['a needless escape', '"t":"x"', String.raw`"t":"\u0078"`],
+    ['an escape in capitals', String.raw`\u00e9`, String.raw`\u00E9`],
+    ['a character that is not ASCII', String.raw`\u00e9`, 'é'],
+    ['a bare DEL', String.raw`\u007f`, '\u007f'],
+    ['a needless backslash', '"t":"x"', String.raw`"t":"x","u":"\/"`],
+    ['another schema version', '"schema_version":1}', '"schema_version":1.0}'],
+    ['a member more', '"schema":', '"more":1,"schema":'],
+    ['a text for the digest', '"entry_digest":"', '"entry_digest": "'],
+  ])('never calls canonical what is not: %s', (_name, from, to) => {
+    const line = lineOf('decision', { n: 1, t: 'x', z: 0, s: { '10': 1, '9': 1 }, e: 'é\u007f' })
+    expect(line).toContain(from)
+    expect(readEventLine(line)?.canonical).toBe(true)
+    expect(readEventLine(line.replace(from, to))?.canonical).toBe(false)
+  })
+
+  it.each<[string, string, string]>([
+    ['a name twice', '"n":1', '"n":1,"n":1'],
+    ['half a surrogate pair', '"t":"x"', String.raw`"t":"\ud800"`],
+    ['an integer nobody can hold', '"n":1', `"n":${'9'.repeat(30)}`],
+    ['a tail', '"schema_version":1}', '"schema_version":1}}'],
+  ])('does not read %s', (_name, from, to) => {
+    const line = lineOf('decision', { n: 1, t: 'x' })
+    expect(readEventLine(line.replace(from, to))).toBeUndefined()
   })
 
   it.each(['', '[]', '{}', '{"entry":{},"entry_digest":"d","payload":{}}', '{"entry":'])(

@@ -15,6 +15,7 @@ interface NodeCrypto {
   sign(algorithm: null, data: Uint8Array, key: NodeKey): Uint8Array
   sign(algorithm: null, data: Uint8Array, key: NodeKey, done: Done<Uint8Array>): void
   hash(algorithm: 'sha256', data: Uint8Array, encoding: 'buffer'): Uint8Array
+  hash(algorithm: 'sha256', data: string, encoding: 'hex'): string
 }
 interface NodeGlobal {
   readonly process: { getBuiltinModule(name: 'node:crypto'): NodeCrypto }
@@ -24,6 +25,11 @@ const crypto = (globalThis as unknown as NodeGlobal).process.getBuiltinModule('n
 
 export function sha256(bytes: Uint8Array): Uint8Array {
   return crypto.hash('sha256', bytes, 'buffer')
+}
+
+/** Lowercase hex over the UTF-8 form of a text, which is never spelled out on this side. */
+export function sha256Text(text: string): string {
+  return crypto.hash('sha256', text, 'hex')
 }
 
 const publicKeys = new BoundedCache<NodeKey>(KEY_CACHE_SIZE)

@@ -2,7 +2,7 @@ import { nodeCrypto } from './node-crypto.ts'
 import type { Ed25519Backend } from './platform.ts'
 import { findSodium, withSodium } from './sodium.ts'
 
-export { sha256 } from './node-crypto.ts'
+export { sha256, sha256Text } from './node-crypto.ts'
 
 const sodium = findSodium()
 

@@ -1,7 +1,7 @@
 import { BoundedCache, KEY_CACHE_SIZE, cacheName, toPkcs8 } from './platform.ts'
 import type { Ed25519Backend, KeySigner } from './platform.ts'
 
-export { sha256 } from './sha256.ts'
+export { sha256, sha256Text } from './sha256.ts'
 
 /** The part of WebCrypto used here; this package compiles without a browser's types. */
 type WebKey = object

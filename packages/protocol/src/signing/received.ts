@@ -1,8 +1,9 @@
 import { toBase64 } from '../canonical/base64.ts'
-import { canonicalBytes } from '../canonical/canonical-json.ts'
+import { canonicalJson } from '../canonical/canonical-json.ts'
 import { sha256Hex } from '../canonical/digest.ts'
 import { emptyObject, isJsonObject, member } from '../canonical/json-value.ts'
 import type { JsonObject, JsonValue } from '../canonical/json-value.ts'
+import { toUtf8 } from '../canonical/utf8.ts'
 import { FormError } from '../reading/form-error.ts'
 import type { FormMembers, RecordForm } from '../reading/trust-form.ts'
 import { HOLDS, fails } from '../artifacts/verdict.ts'
@@ -19,12 +20,14 @@ export interface Received<Value> {
   readonly form: RecordForm<Value>
   readonly record: Value
   readonly wire: JsonObject
+  /** It came out of a text in canonical form, plainly spelled: the platform's own writer gives that text back. */
+  readonly isPlain?: boolean
 }
 
 /** Step F1 (protocol/trust-operations 1.4). Throws {@link FormError}. */
-export function readReceived<Value>(form: RecordForm<Value>, value: JsonValue): Received<Value> {
+export function readReceived<Value>(form: RecordForm<Value>, value: JsonValue, isPlain = false): Received<Value> {
   if (!isJsonObject(value)) throw new FormError('', 'an object is needed')
-  return { form, record: form.read(value, ''), wire: value }
+  return { form, record: form.read(value, ''), wire: value, isPlain }
 }
 
 /** A record this product made itself, seen the same way. */
@@ -50,7 +53,8 @@ function project(members: FormMembers, wire: JsonObject, dropped?: string): Json
     const value = wire[name] as JsonValue
     const described = Object.hasOwn(members, name) ? members[name] : undefined
     const isLeftOut = name === dropped || (described?.signed === 'omit' && value === null)
-    const inner = isLeftOut || described?.inside === undefined ? value : eachPart(described.inside, value)
+    const { inside } = described ?? {}
+    const inner = isLeftOut || inside === undefined || !mayOmit(inside) ? value : eachPart(inside, value)
     if (copy === undefined && (isLeftOut || inner !== value)) copy = copyOf(wire, names.slice(0, at))
     if (copy !== undefined && !isLeftOut) copy[name] = inner
   }
@@ -64,6 +68,19 @@ function copyOf(wire: JsonObject, names: readonly string[]): { [name: string]: J
   return copy
 }
 
+const omitting = new WeakMap<FormMembers, boolean>()
+
+/** Whether anything can be left out at any depth; most parts are signed as they are and need no copy. */
+function mayOmit(members: FormMembers): boolean {
+  const known = omitting.get(members)
+  if (known !== undefined) return known
+  const found = Object.values(members).some(
+    ({ signed, inside }) => signed === 'omit' || (inside !== undefined && mayOmit(inside)),
+  )
+  omitting.set(members, found)
+  return found
+}
+
 function eachPart(members: FormMembers, value: JsonValue): JsonValue {
   if (!Array.isArray(value)) return isJsonObject(value) ? project(members, value) : value
   const items = value as readonly JsonValue[]
@@ -73,12 +90,20 @@ function eachPart(members: FormMembers, value: JsonValue): JsonValue {
 
 /** The bytes the signatures cover. */
 export function receivedBytes(received: Received<unknown>): Uint8Array {
-  return canonicalBytes(signedProjection(received))
+  return toUtf8(signedText(received))
 }
 
 /** H(C(record without its signature)): how one record names another. */
 export function receivedDigest(received: Received<unknown>): string {
-  return sha256Hex(receivedBytes(received))
+  return sha256Hex(signedText(received))
+}
+
+/** The canonical text whose bytes the signatures cover. */
+export function signedText(received: Received<unknown>): string {
+  const projection = signedProjection(received)
+  // A fixed list of members stands in the order of the list, not of the text it was picked from.
+  const isInOrder = received.isPlain === true && received.form.only === undefined
+  return isInOrder ? JSON.stringify(projection) : canonicalJson(projection)
 }
 
 /** The signatures the record carries, whichever member holds them. */

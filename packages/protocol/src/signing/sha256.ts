@@ -1,3 +1,6 @@
+import { toHex } from '../canonical/hex.ts'
+import { toUtf8 } from '../canonical/utf8.ts'
+
 /**
  * SHA-256 (FIPS 180-4) for browsers. WebCrypto's digest is asynchronous, and digests stand inside pure, synchronous
  * rules (chains, trees, record digests); Node uses its own.
@@ -12,6 +15,11 @@ export function sha256(bytes: Uint8Array): Uint8Array {
   const outView = new DataView(out.buffer)
   state.forEach((word, index) => outView.setUint32(index * 4, word))
   return out
+}
+
+/** Lowercase hex over the UTF-8 form of a text. */
+export function sha256Text(text: string): string {
+  return toHex(sha256(toUtf8(text)))
 }
 
 function pad(bytes: Uint8Array): Uint8Array<ArrayBuffer> {

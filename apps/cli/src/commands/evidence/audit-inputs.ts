@@ -9,7 +9,7 @@ import {
   shape,
   storeAnchorForm,
 } from '@chancery/protocol'
-import type { JsonValue, RetentionCheckpoint, StoreAnchor, StoreKeys } from '@chancery/protocol'
+import type { JsonValue, RetentionCheckpoint, StoreAnchor } from '@chancery/protocol'
 import { findConfig } from '../../connection.ts'
 import type { CommandContext } from '../../context.ts'
 import { Failure, misuse } from '../../failure.ts'
@@ -18,6 +18,7 @@ import { loadVerifiedGenesis } from '../../genesis-file.ts'
 import { loadJsonObject, loadRecord } from '../../json-file.ts'
 import { loadPublicKey } from '../../keys.ts'
 import type { Options } from '../../options.ts'
+import type { ExecutorKey } from './audit-keys.ts'
 
 /** Whose store it is; everything else an auditor checks hangs on it. */
 export interface Trust {
@@ -104,13 +105,12 @@ const readKeys = shape.arrayOf(
 )
 
 /** Without a file nobody is known, and every execution fails: silence is no proof. */
-export async function loadExecutorKeys({ cwd }: CommandContext, options: Options): Promise<StoreKeys['executor']> {
+export async function loadExecutorKeys({ cwd }: CommandContext, options: Options): Promise<readonly ExecutorKey[]> {
   const file = options.text('executor-keys')
-  if (file === undefined) return () => undefined
+  if (file === undefined) return []
   const value = await loadJsonObject(cwd, file)
   try {
-    const keys = new Map(readKeys(value['executor_keys'] ?? null, 'executor_keys').map((key) => [key.key_id, key]))
-    return (key_id) => keys.get(key_id)
+    return readKeys(value['executor_keys'] ?? null, 'executor_keys')
   } catch (error) {
     if (!(error instanceof FormError)) throw error
     const hint = 'Make the file with: chancery executor-key list --json'

@@ -1,0 +1,77 @@
+import { open } from 'node:fs/promises'
+import type { FileHandle } from 'node:fs/promises'
+import type { StoreChecker } from '@chancery/protocol'
+import { toFailure } from '../../files.ts'
+import type { AuditKeys } from './audit-keys.ts'
+import type { ExaminedLines } from './audit-thread.ts'
+import { AuditThreads } from './audit-threads.ts'
+
+const BLOCK_BYTES = 128 * 1024
+const LINE_FEED = 10
+/** Blocks under way for each thread: one at work, one waiting. */
+const AHEAD = 2
+
+/**
+ * Feeds a file to a checker: every line is examined on a thread of its own core, and held against its neighbours here,
+ * in order. Only a few blocks are in memory at once, however large the file is.
+ */
+export async function auditFile(
+  path: string,
+  checker: StoreChecker,
+  keys: AuditKeys,
+  say: (share: number) => void,
+): Promise<void> {
+  const handle = await open(path).catch((error: unknown) => {
+    throw toFailure(error, path, 'read')
+  })
+  const threads = new AuditThreads(keys)
+  try {
+    const { size } = await handle.stat()
+    const pending: Promise<ExaminedLines>[] = []
+    const takeNext = async (): Promise<void> => {
+      for (const line of (await pending.shift()) ?? []) checker.take(line ?? undefined)
+    }
+    let read = 0
+    for await (const block of readBlocks(handle)) {
+      read += block.length
+      const examined = threads.examine(block)
+      // It may fail while an earlier one is awaited; whoever takes it hears of it.
+      examined.catch(() => undefined)
+      pending.push(examined)
+      if (pending.length >= threads.size * AHEAD) await takeNext()
+      say(read / Math.max(size, 1))
+    }
+    while (pending.length > 0) await takeNext()
+  } finally {
+    await threads.close()
+    await handle.close()
+  }
+}
+
+/** Whole lines, about a block of them at a time; a longer line is a block of its own. */
+async function* readBlocks(handle: FileHandle): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  let kept: Uint8Array[] = []
+  for (;;) {
+    const { bytesRead, buffer } = await handle.read({ buffer: new Uint8Array(BLOCK_BYTES), position: null })
+    const bytes = buffer.subarray(0, bytesRead)
+    const end = bytes.lastIndexOf(LINE_FEED) + 1
+    if (end > 0) {
+      yield join([...kept, bytes.subarray(0, end)])
+      kept = []
+    }
+    if (end < bytes.length) kept.push(bytes.subarray(end))
+    if (bytesRead === 0) break
+  }
+  if (kept.length > 0) yield join(kept)
+}
+
+/** Bytes of their own: they go to another thread, and nobody may hold on to them here. */
+function join(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const out = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0))
+  let at = 0
+  for (const part of parts) {
+    out.set(part, at)
+    at += part.length
+  }
+  return out
+}

@@ -1,0 +1,18 @@
+import type { StoreKeys } from '@chancery/protocol'
+
+export interface ExecutorKey {
+  readonly key_id: string
+  readonly public_key: string
+  readonly executor_sovereign_id: string
+}
+
+/** Whom an audit believes, as data that every thread can be given. */
+export interface AuditKeys {
+  readonly authority: readonly string[]
+  readonly executors: readonly ExecutorKey[]
+}
+
+export function keysOf({ authority, executors }: AuditKeys): StoreKeys {
+  const byId = new Map(executors.map((key) => [key.key_id, key]))
+  return { authority, executor: (key_id) => byId.get(key_id) }
+}
