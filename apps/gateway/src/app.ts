@@ -11,9 +11,11 @@ import { BINDINGS } from './features.ts'
 import { registerGauges } from './features/operations/gauges.ts'
 import { BatchPool } from './features/verify/batch-pool.ts'
 import { Permits } from './features/verify/permits.ts'
+import { MeshView } from './features/mesh/mesh-view.ts'
 import { gatewayJobs } from './jobs.ts'
 import { createMetrics } from './metrics.ts'
 import type { Office } from './office.ts'
+import { AuthorityPools } from './outbound/authority-pools.ts'
 import type { Configuration } from './policy/load-configuration.ts'
 import { LocalQuota } from './quota/local-quota.ts'
 import type { Quota } from './quota/quota.ts'
@@ -90,6 +92,8 @@ export async function startGateway(
     async close() {
       await background.stop()
       await office.batches.close()
+      await office.mesh.close()
+      await office.authorities.close()
       await office.quota.close()
       await held.close()
       await trust?.desk.close()
@@ -112,6 +116,7 @@ interface OfficeParts {
 function buildOffice({ settings, version, lines, tools, configuration, trust, held, isServing }: OfficeParts): Office {
   const { clock } = tools
   const state = trust?.state
+  const authorities = new AuthorityPools()
   return {
     ...tools,
     settings,
@@ -127,6 +132,8 @@ function buildOffice({ settings, version, lines, tools, configuration, trust, he
     failureTally: new FailureTally(),
     permits: new Permits(settings.cpuWorkers, settings.maxBatchJobs),
     batches: new BatchPool(),
+    authorities,
+    mesh: new MeshView(authorities, clock),
     isServing,
     hasTls: configuration?.tls !== undefined,
   }

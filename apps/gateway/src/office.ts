@@ -4,7 +4,9 @@ import type { Access } from './auth/access.ts'
 import type { FailureTally } from './auth/failure-tally.ts'
 import type { BatchPool } from './features/verify/batch-pool.ts'
 import type { Permits } from './features/verify/permits.ts'
+import type { MeshView } from './features/mesh/mesh-view.ts'
 import type { GatewayMetrics } from './metrics.ts'
+import type { AuthorityPools } from './outbound/authority-pools.ts'
 import type { Quota } from './quota/quota.ts'
 import type { GatewaySettings } from './settings.ts'
 import type { DurableState } from './state/durable-state.ts'
@@ -31,6 +33,8 @@ export interface Office {
   readonly failureTally: FailureTally
   readonly permits: Permits
   readonly batches: BatchPool
+  readonly authorities: AuthorityPools
+  readonly mesh: MeshView
   /** False once a stop was asked for. */
   readonly isServing: () => boolean
   readonly hasTls: boolean

@@ -54,6 +54,7 @@ async function apply(
     ),
   )
   held.replace(configuration)
+  office.authorities.follow(policy)
   if (configuration.tls !== undefined) edge.replaceTls(configuration.tls)
   refresher.follow()
 }

@@ -8,6 +8,12 @@ export interface AuditContext {
   client_id?: string
   policy_revision?: string
   network?: string
+  /** Id of a catalogued operation. */
+  operation?: string
+  /** Whose signature an operator-signed operation carried; the authority judges it. */
+  admin_key_id?: string
+  upstream_status?: number
+  upstream_request_id?: string
   auth_method?: 'bearer' | 'oidc' | 'development'
   client_request_id?: string
   peer_certificate_sha256?: string

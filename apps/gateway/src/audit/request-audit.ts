@@ -53,6 +53,9 @@ export class RequestAudit {
       auth_method: context.auth_method,
       policy_revision: context.policy_revision,
       network: context.network,
+      operation: context.operation,
+      upstream_status: context.upstream_status,
+      upstream_request_id: context.upstream_request_id,
       trusted: context.trust_decision?.trusted,
       client_request_id: context.client_request_id,
     })

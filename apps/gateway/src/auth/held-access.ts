@@ -86,6 +86,7 @@ const DEVELOPER: ClientPolicy = {
   metrics: true,
   serviceGroups: [],
   authorityAdmin: false,
+  isDemo: false,
   operations: undefined,
   notBefore: undefined,
   expiresAt: undefined,

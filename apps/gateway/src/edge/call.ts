@@ -9,12 +9,20 @@ export interface GatewayCall {
   readonly requestId: string
   readonly route: GatewayRoute
   readonly headers: RequestHeaders
+  /** The segments its path names, as sent: nothing has been decoded. */
+  readonly params: Readonly<Record<string, string>>
+  /** What follows the question mark, as sent. */
+  readonly query: string
   /** The policy and lists this request began with; it ends with the same ones. */
   readonly trust: TrustSnapshot | undefined
   /** Filled by handlers with what the audit may know. */
   readonly context: AuditContext
-  /** The whole body, bounded while it is read; refuses other content types. */
+  /** The whole body, bounded while it is read. */
+  readBytes(): Promise<Uint8Array>
+  /** The same, for JSON only: refuses other content types. */
   readBody(): Promise<Uint8Array>
+  /** What is left of the time this request may take. */
+  remainingMs(): number
 }
 
 /** The same for routes that need a credential. */

@@ -4,8 +4,10 @@ import { GatewayRefusal } from '@chancery/contract'
 export class Deadline {
   readonly #expired = Promise.withResolvers<never>()
   readonly #timer: NodeJS.Timeout
+  readonly #endMs: number
 
   constructor(ms: number) {
+    this.#endMs = performance.now() + ms
     // Nobody may be listening when it passes.
     this.#expired.promise.catch(() => undefined)
     this.#timer = setTimeout(() => this.#expired.reject(new GatewayRefusal('deadline')), ms)
@@ -15,6 +17,10 @@ export class Deadline {
     // A late failure of abandoned work has nobody left to hear it.
     work.catch(() => undefined)
     return Promise.race([work, this.#expired.promise])
+  }
+
+  get remainingMs(): number {
+    return Math.max(0, this.#endMs - performance.now())
   }
 
   clear(): void {

@@ -10,31 +10,38 @@ import type { Office } from '../office.ts'
 import type { ClientCall, GatewayBinding, GatewayCall } from './call.ts'
 import type { Deadline } from './deadline.ts'
 import { errorAnswer, toRefusal } from './error-body.ts'
+import type { RouteMatch } from './route-table.ts'
 
 export interface Exchange {
   readonly request: IncomingMessage
   readonly requestId: string
   readonly startedMs: number
-  readonly binding: GatewayBinding<Office>
+  readonly match: RouteMatch
   readonly deadline: Deadline
 }
 
 /** Steps 6 to 12 of protocol/gateway 5.1. The first failing one decides the answer. */
 export async function answerExchange(exchange: Exchange, office: Office, gate: Gatekeeper): Promise<Answer> {
-  const { binding, deadline } = exchange
+  const { match, deadline } = exchange
+  const { binding } = match
   const headers = new RawHeaders(exchange.request.rawHeaders)
   const context: AuditContext = {}
+  const readBytes = async (): Promise<Uint8Array> => readBodyBytes(exchange.request, office.settings.maxBodyBytes, gate)
   const call: GatewayCall = {
     requestId: exchange.requestId,
     route: binding.route,
     headers,
+    params: match.params,
+    query: match.query,
     trust: office.book?.current,
     context,
+    readBytes,
     readBody: async () => {
-      const bytes = await readBodyBytes(exchange.request, office.settings.maxBodyBytes, gate)
+      const bytes = await readBytes()
       checkCoding(headers)
       return bytes
     },
+    remainingMs: () => deadline.remainingMs,
   }
   if ('open' in binding) return deadline.within(Promise.resolve(binding.open(call, office)))
   const caller = await deadline.within(admitCaller(exchange, headers, office))
@@ -80,7 +87,7 @@ async function runAudited(run: () => Promise<Answer>, { requestId }: GatewayCall
 async function admitCaller(exchange: Exchange, headers: RequestHeaders, office: Office): Promise<Caller> {
   if (office.state?.isHealthy === false) throw new GatewayRefusal('state_unavailable')
   const { metrics, failures, failureTally, settings, clock } = office
-  const route = exchange.binding.route.path
+  const route = exchange.match.binding.route.path
   const presented = {
     authorization: headers.all('authorization'),
     address: exchange.request.socket.remoteAddress ?? '',

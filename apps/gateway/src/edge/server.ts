@@ -132,15 +132,15 @@ export class Edge {
   async #answer(request: IncomingMessage, requestId: string, startedMs: number): Promise<Answer> {
     checkRawRequest(request)
     checkFieldSizes(request)
-    const binding = this.#routes.match(request)
+    const match = this.#routes.match(request)
     const { settings } = this.#office
     if (Number(request.headers['content-length'] ?? 0) > settings.maxBodyBytes)
       throw new GatewayRefusal('body_too_large')
-    const isExempt = binding.route.admission === 'exempt'
+    const isExempt = match.binding.route.admission === 'exempt'
     if (!this.#gate.enter(isExempt)) throw new GatewayRefusal('overloaded')
     const deadline = new Deadline(settings.timeoutMs)
     try {
-      return await answerExchange({ request, requestId, startedMs, binding, deadline }, this.#office, this.#gate)
+      return await answerExchange({ request, requestId, startedMs, match, deadline }, this.#office, this.#gate)
     } finally {
       deadline.clear()
       this.#gate.leave(isExempt)

@@ -43,6 +43,8 @@ export interface ClientPolicy {
   readonly metrics: boolean
   readonly serviceGroups: readonly string[]
   readonly authorityAdmin: boolean
+  /** Its token is public. */
+  readonly isDemo: boolean
   /** Narrows the groups to these operations. */
   readonly operations: readonly string[] | undefined
   readonly notBefore: Instant | undefined

@@ -83,15 +83,15 @@ export function readClient(
     clientCertificates: form.optional('client_cert_sha256', textsOf(digest, 64)),
   }
   if (id === undefined || scope === undefined || requestsPerMinute === undefined) return undefined
-  const read = { ...client, id, networks: scope, requestsPerMinute }
+  const isDemo = form.withDefault('demo', truth, false)
+  const read = { ...client, id, networks: scope, requestsPerMinute, isDemo }
   checkDemo(form, read)
   return read
 }
 
 function checkDemo(form: Form, client: ClientPolicy): void {
-  const isDemo = form.withDefault('demo', truth, false)
   const token = form.optional('demo_token', textUpTo(1024))
-  if (!isDemo) {
+  if (!client.isDemo) {
     if (token !== undefined) form.problem('demo_token', 'goes with demo: true only')
     return
   }

@@ -11,8 +11,19 @@ export interface GatewayRoute {
   readonly purpose: string
 }
 
+/** Where a catalogued operation of an authority is reached, and where the catalogue is read. */
+export const AUTHORITY_SERVICE_ROUTE = '/v1/networks/{network}/services/{operation}'
+export const SERVICE_CATALOG_ROUTE = '/v1/services'
+
 /** Every route with a credential is audited; the others are not (protocol/gateway 5.2). */
 const ROUTES = {
+  home: {
+    method: 'GET',
+    path: '/',
+    credential: 'none',
+    admission: 'counted',
+    purpose: 'Gives the page for people.',
+  },
   health: {
     method: 'GET',
     path: '/health',
@@ -33,6 +44,27 @@ const ROUTES = {
     credential: 'none',
     admission: 'counted',
     purpose: 'Describes the service and what is switched on.',
+  },
+  openapi: {
+    method: 'GET',
+    path: '/openapi.json',
+    credential: 'none',
+    admission: 'counted',
+    purpose: 'Describes every route and operation as OpenAPI 3.1.',
+  },
+  services: {
+    method: 'GET',
+    path: '/v1/services',
+    credential: 'none',
+    admission: 'counted',
+    purpose: 'Lists the authority operations that can be forwarded.',
+  },
+  mesh: {
+    method: 'GET',
+    path: '/v1/mesh',
+    credential: 'none',
+    admission: 'counted',
+    purpose: 'Shows published networks, treaties and members.',
   },
   networks: {
     method: 'GET',
@@ -62,12 +94,29 @@ const ROUTES = {
     admission: 'counted',
     purpose: 'Judges several join certificates at one instant.',
   },
+  forwardRead: {
+    method: 'GET',
+    path: '/v1/networks/{network}/services/{operation}',
+    credential: 'client',
+    admission: 'counted',
+    purpose: 'Forwards a catalogued read to an authority.',
+  },
+  forwardWrite: {
+    method: 'POST',
+    path: '/v1/networks/{network}/services/{operation}',
+    credential: 'client',
+    admission: 'counted',
+    purpose: 'Forwards a catalogued operation with a body.',
+  },
+  forwardDelete: {
+    method: 'DELETE',
+    path: '/v1/networks/{network}/services/{operation}',
+    credential: 'client',
+    admission: 'counted',
+    purpose: 'Forwards a catalogued deletion.',
+  },
 } as const
 
 export type GatewayRouteName = keyof typeof ROUTES
 
 export const GATEWAY_ROUTES: Readonly<Record<GatewayRouteName, GatewayRoute>> = ROUTES
-
-/** Where a catalogued operation of an authority is reached, and where the catalogue is read. */
-export const AUTHORITY_SERVICE_ROUTE = '/v1/networks/{network}/services/{operation}'
-export const SERVICE_CATALOG_ROUTE = '/v1/services'

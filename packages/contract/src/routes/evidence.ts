@@ -159,7 +159,6 @@ const facts = {
     purpose: 'Removes a verified prefix of old entries behind a signed checkpoint.',
     gateway: { operation: 'evidence_store-apply-retention', group: 'evidence_store', since: 'v0.59' },
   },
-  // Ours alone: peers do not know them, so the gateway does not forward them.
   anchors: {
     id: 'GET /admin/evidence/anchors',
     access: 'operator:standard',
@@ -169,6 +168,12 @@ const facts = {
     answer: 'json',
     summary: 'Anchors of the evidence store',
     purpose: 'Lists the signed heads of the store, to be kept elsewhere.',
+    gateway: {
+      operation: 'evidence_store-list-anchors',
+      group: 'evidence_store',
+      query: ['after_anchor', 'limit'],
+      since: 'v0.60',
+    },
   },
   // 200 when the head is already anchored, or the store is empty.
   anchor: {
@@ -180,6 +185,7 @@ const facts = {
     answer: 'json',
     summary: 'Anchor the evidence store',
     purpose: 'Signs the head of the store if everything since the last anchor is sound.',
+    gateway: { operation: 'evidence_store-create-anchor', group: 'evidence_store', since: 'v0.60' },
   },
 } as const
 

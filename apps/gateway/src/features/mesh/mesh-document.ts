@@ -1,0 +1,114 @@
+import { writeInstant, writeJson } from '@chancery/protocol'
+import type { Instant, JsonObject } from '@chancery/protocol'
+
+/** An active treaty: `from` recognises members of `to`. Members keep their wire names (protocol/gateway 14.1). */
+export type MeshLink = {
+  readonly id: string
+  readonly from: string
+  readonly to: string
+  readonly roles: readonly string[]
+  readonly issued_at: string
+  readonly expires_at: string
+}
+
+export type MeshMember = {
+  readonly id: string
+  readonly network: string
+  readonly subject: string
+  readonly roles: readonly string[]
+  readonly issued_at: string
+  readonly expires_at: string
+  readonly demo: boolean
+}
+
+export type MeshFeed = { readonly sequence: number; readonly issued_at: string; readonly signature_verified: true }
+
+export type MeshImport = { readonly issuer: string; readonly sequence: number; readonly imported_at: string }
+
+/** What may be shown of one authority's answers. */
+export interface Projection {
+  readonly isAvailable: boolean
+  readonly links: readonly MeshLink[]
+  readonly members: readonly MeshMember[]
+  readonly feed: MeshFeed | null
+  /** Undefined when they could not be read. */
+  readonly imports: readonly MeshImport[] | undefined
+}
+
+/** One published network: what its authority showed, and how this gateway stands to it. */
+export interface ObservedNetwork {
+  readonly id: string
+  readonly isTrustReady: boolean
+  readonly listSequence: number
+  readonly projection: Projection
+}
+
+export const NETWORK_LIMIT = 16
+export const MEMBER_LIMIT = 64
+export const LINK_LIMIT = 256
+export const REFRESH_SECONDS = 20
+
+/** The document of protocol/gateway 14.1, everything in its order. */
+export function writeMesh(networks: readonly ObservedNetwork[], now: Instant, isStale: boolean): string {
+  const links = networks.flatMap(({ projection }) => projection.links)
+  const members = networks.flatMap(({ projection }) => projection.members)
+  return writeJson({
+    observed_at: writeInstant(now),
+    refresh_seconds: REFRESH_SECONDS,
+    ...(isStale ? { stale: true } : {}),
+    networks: networks.map(toNetwork),
+    links: links.toSorted((a, b) => compare(a.id, b.id)),
+    members: members.toSorted((a, b) => compare(`${a.subject}\0${a.network}`, `${b.subject}\0${b.network}`)),
+    synchronization: synchronize(networks, links),
+    network_limit: NETWORK_LIMIT,
+    member_limit_per_network: MEMBER_LIMIT,
+    link_limit_per_network: LINK_LIMIT,
+  })
+}
+
+function toNetwork({ id, isTrustReady, listSequence, projection }: ObservedNetwork): JsonObject {
+  const { isAvailable, feed, imports } = projection
+  return {
+    id,
+    available: isAvailable,
+    trust_ready: isTrustReady,
+    crl_sequence: listSequence,
+    source_feed: feed,
+    imports_available: imports !== undefined,
+    imports: imports ?? [],
+  }
+}
+
+/** One row per linked pair: whoever recognises a network should have imported its feed. */
+function synchronize(networks: readonly ObservedNetwork[], links: readonly MeshLink[]): readonly JsonObject[] {
+  const byId = new Map(networks.map((network) => [network.id, network.projection]))
+  const pairs = new Map(links.map(({ from, to }) => [`${from}\0${to}`, { from, to }]))
+  return [...pairs]
+    .toSorted(([a], [b]) => compare(a, b))
+    .map(([, { from, to }]) => {
+      const imports = byId.get(from)?.imports
+      const published = byId.get(to)?.feed?.sequence ?? null
+      const imported = imports?.find(({ issuer }) => issuer === to)
+      return {
+        consumer: from,
+        publisher: to,
+        status: statusOf(imports !== undefined, published, imported?.sequence ?? null),
+        published_sequence: published,
+        imported_sequence: imported?.sequence ?? null,
+        last_imported_at: imported?.imported_at ?? null,
+      }
+    })
+}
+
+/** Compares two numbers; it proves nothing about what the consumer enforces. */
+function statusOf(hasConsumer: boolean, published: number | null, imported: number | null): string {
+  if (!hasConsumer) return 'consumer_unavailable'
+  if (published === null) return 'source_unverified'
+  if (imported === null) return 'not_imported'
+  if (imported > published) return 'source_rollback'
+  return imported === published ? 'current' : 'behind'
+}
+
+export function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}

@@ -1,0 +1,6 @@
+import { answerCalls } from '@chancery/service-kit'
+import { project } from './project.ts'
+import type { ProjectionTask } from './project.ts'
+
+// Megabytes of records of others are read and verified here, so that no request waits for it.
+answerCalls({ project: (task: ProjectionTask) => project(task) })

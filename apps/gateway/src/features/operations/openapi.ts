@@ -1,0 +1,132 @@
+import { AUTHORITY_SERVICE_ROUTE, GATEWAY_OPERATIONS, GATEWAY_ROUTES, OPERATOR_HEADERS } from '@chancery/contract'
+import type { GatewayOperation, GatewayRoute } from '@chancery/contract'
+import { writeJson } from '@chancery/protocol'
+import type { JsonObject } from '@chancery/protocol'
+import { jsonText } from '@chancery/service-kit'
+import type { Answer } from '@chancery/service-kit'
+import type { GatewayCall } from '../../edge/call.ts'
+import type { Office } from '../../office.ts'
+import { BATCH_BODY, SCHEMAS, VERIFY_BODY, ref } from './openapi-schemas.ts'
+
+const BEARER: readonly JsonObject[] = [{ bearer: [] }]
+
+/**
+ * GET /openapi.json
+ * OpenAPI 3.1 of the routes and the catalogue, made from the same tables the server binds (protocol/gateway 11).
+ */
+export function openapi(_call: GatewayCall, { version }: Office): Answer {
+  return jsonText(describe(version))
+}
+
+// Written once per release: it depends on nothing else.
+let written: { readonly version: string; readonly text: string } | undefined
+
+function describe(version: string): string {
+  if (written?.version !== version) written = { version, text: writeJson(toDocument(version)) }
+  return written.text
+}
+
+function toDocument(version: string): JsonObject {
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Chancery trust gateway', version, license: { name: 'Apache-2.0', identifier: 'Apache-2.0' } },
+    paths: { ...gatewayPaths(), ...operationPaths() },
+    components: {
+      schemas: SCHEMAS,
+      securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } },
+    },
+  }
+}
+
+/** Every route of the gateway but the proxied one, which stands there once per operation. */
+function gatewayPaths(): JsonObject {
+  const routes = Object.entries<GatewayRoute>(GATEWAY_ROUTES).filter(([, { path }]) => path !== AUTHORITY_SERVICE_ROUTE)
+  return Object.fromEntries(
+    routes.map(([name, route]) => [route.path, { [route.method.toLowerCase()]: toGatewayRoute(name, route) }]),
+  )
+}
+
+const BODIES: Readonly<Record<string, JsonObject>> = { verify: VERIFY_BODY, verifyBatch: BATCH_BODY }
+const ANSWERS: Readonly<Record<string, JsonObject>> = {
+  verify: { 'application/json': { schema: ref('Decision') } },
+  verifyBatch: {
+    'application/json': {
+      schema: {
+        type: 'object',
+        required: ['results'],
+        properties: { results: { type: 'array', items: ref('Decision') } },
+      },
+    },
+  },
+  metrics: { 'text/plain': { schema: { type: 'string' } } },
+  home: { 'text/html': { schema: { type: 'string' } } },
+}
+const ANY_OBJECT: JsonObject = { 'application/json': { schema: { type: 'object' } } }
+
+function toGatewayRoute(name: string, route: GatewayRoute): JsonObject {
+  const body = BODIES[name]
+  return {
+    operationId: `gateway-${name}`,
+    summary: route.purpose,
+    tags: ['gateway'],
+    security: route.credential === 'none' ? [] : BEARER,
+    ...(body === undefined ? {} : { requestBody: { required: true, content: { 'application/json': body } } }),
+    responses: toResponses(ANSWERS[name] ?? ANY_OBJECT),
+  }
+}
+
+function operationPaths(): JsonObject {
+  return Object.fromEntries(
+    GATEWAY_OPERATIONS.map((operation) => [
+      AUTHORITY_SERVICE_ROUTE.replace('{operation}', operation.id),
+      { [operation.method.toLowerCase()]: toProxied(operation) },
+    ]),
+  )
+}
+
+function toProxied(operation: GatewayOperation): JsonObject {
+  const { id, group, name, description, admin, tier, body, response, upstream_path, method } = operation
+  const type = response === 'ndjson' ? 'application/x-ndjson' : 'application/json'
+  return {
+    operationId: id,
+    summary: name,
+    description: `${description} Forwarded to ${method} ${upstream_path} of the authority.`,
+    tags: [group],
+    security: BEARER,
+    parameters: toParameters(operation),
+    ...(body === null
+      ? {}
+      : {
+          requestBody: {
+            required: true,
+            content: { 'application/json': { schema: { type: 'object' }, example: body } },
+          },
+        }),
+    responses: toResponses({ [type]: { schema: response === 'ndjson' ? { type: 'string' } : { type: 'object' } } }),
+    'x-chancery-admin': admin,
+    'x-chancery-tier': tier,
+  }
+}
+
+/** Path parameters of the authority stand in the query here; the gateway puts them where they belong. */
+function toParameters({ parameters, query, admin }: GatewayOperation): readonly JsonObject[] {
+  const schema = { type: 'string', maxLength: 2048 }
+  return [
+    { name: 'network', in: 'path', required: true, schema: { type: 'string' } },
+    ...parameters.map((name) => ({ name, in: 'query', required: true, schema })),
+    ...query.map((name) => ({ name, in: 'query', required: false, schema })),
+    ...(admin ? Object.values(OPERATOR_HEADERS) : []).map((name) => ({
+      name,
+      in: 'header',
+      required: true,
+      schema: { type: 'string', maxLength: 512 },
+    })),
+  ]
+}
+
+function toResponses(content: JsonObject): JsonObject {
+  return {
+    '2XX': { description: 'Success.', content },
+    default: { description: 'Refused.', content: { 'application/json': { schema: ref('Error') } } },
+  }
+}

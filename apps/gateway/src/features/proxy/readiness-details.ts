@@ -1,0 +1,46 @@
+import { isJsonObject } from '@chancery/protocol'
+import type { JsonObject, JsonValue } from '@chancery/protocol'
+
+/** Words, numbers and digests; a path or an address has other characters. */
+const PLAIN = /^[A-Za-z0-9_-]{1,64}$/
+
+/**
+ * Of an authority that says it is not ready, the part an operator of the gateway may read (protocol/gateway 13.1):
+ * named members with plain values, never where its database lies.
+ */
+export function readinessOf(body: Buffer | undefined): JsonObject | undefined {
+  const details = detailsOf(body)
+  if (details === undefined) return undefined
+  const { status, database, signing_key, rate_limiter } = details
+  const fingerprint = isJsonObject(signing_key) ? signing_key['fingerprint'] : undefined
+  return {
+    status: isPlain(status) ? status : 'not_ready',
+    ...(isJsonObject(database) ? { database: plainMembers(database) } : {}),
+    ...(isPlain(fingerprint) ? { signing_key: { fingerprint } } : {}),
+    ...(isPlain(rate_limiter) ? { rate_limiter } : {}),
+  }
+}
+
+function detailsOf(body: Buffer | undefined): JsonObject | undefined {
+  try {
+    const value = JSON.parse(body?.toString('utf8') ?? '') as JsonValue
+    const error = isJsonObject(value) ? value['error'] : undefined
+    const details = isJsonObject(error) ? error['details'] : undefined
+    return isJsonObject(details) ? details : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const DATABASE_MEMBERS = ['backend', 'writable', 'schema_version', 'expected_schema_version', 'error']
+
+function plainMembers(database: JsonObject): JsonObject {
+  return Object.fromEntries(
+    Object.entries(database).filter(([name, value]) => DATABASE_MEMBERS.includes(name) && isPlain(value)),
+  )
+}
+
+function isPlain(value: JsonValue | undefined): value is string | number | boolean | null {
+  if (typeof value === 'string') return PLAIN.test(value)
+  return value === null || typeof value === 'boolean' || (typeof value === 'number' && Number.isSafeInteger(value))
+}

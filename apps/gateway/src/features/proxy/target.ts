@@ -1,0 +1,79 @@
+import { GatewayRefusal } from '@chancery/contract'
+import type { GatewayOperation } from '@chancery/contract'
+import { readPublicKey, toUtf8 } from '@chancery/protocol'
+
+const MAX_PARAMETERS = 24
+const MAX_VALUE_BYTES = 2048
+
+/**
+ * The target at the authority (protocol/gateway 12.1 checks 6 and 7, 12.2), built from the catalogue's template segment
+ * by segment. Every value is encoded exactly once, as data.
+ */
+export function toTarget(operation: GatewayOperation, sent: string): string {
+  const values = readQuery(operation, sent)
+  const path = operation.upstream_path
+    .split('/')
+    .map((segment) => (segment.startsWith('{') ? encodeParameter(segment.slice(1, -1), values) : segment))
+    .join('/')
+  const query = new URLSearchParams()
+  for (const name of operation.query) {
+    const value = values.get(name)
+    if (value !== undefined) query.append(name, value)
+  }
+  return query.size === 0 ? path : `${path}?${query.toString()}`
+}
+
+/** Bounds first, then names, then repetitions: a repeated name would change what an operator signed. */
+function readQuery({ parameters, query }: GatewayOperation, sent: string): ReadonlyMap<string, string> {
+  const pairs = sent.split('&').filter((part) => part !== '')
+  if (pairs.length > MAX_PARAMETERS) throw new GatewayRefusal('query_too_large')
+  const decoded = pairs.map(readPair)
+  if (decoded.some(([, value]) => toUtf8(value).length > MAX_VALUE_BYTES)) throw new GatewayRefusal('query_too_large')
+  const isListed = (name: string): boolean => parameters.includes(name) || query.includes(name)
+  if (decoded.some(([name]) => !isListed(name))) throw new GatewayRefusal('query_not_allowed')
+  const values = new Map(decoded)
+  if (values.size !== decoded.length) throw new GatewayRefusal('duplicate_query')
+  return values
+}
+
+function readPair(text: string): readonly [string, string] {
+  const cut = text.indexOf('=')
+  return [decode(cut < 0 ? text : text.slice(0, cut)), cut < 0 ? '' : decode(text.slice(cut + 1))]
+}
+
+/** Form decoding, once. Bytes that are no UTF-8, raw or encoded, have no meaning both sides could agree on. */
+function decode(text: string): string {
+  if (/[^!-~]/.test(text)) throw new GatewayRefusal('parameter_invalid')
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '))
+  } catch (error) {
+    throw new GatewayRefusal('parameter_invalid', undefined, { cause: error })
+  }
+}
+
+/** Letters and digits, and what identifiers are made of. Marks belong to letters that have no single code point. */
+const ASCII_NAME = /^[A-Za-z0-9_.:@-]+$/
+const UNICODE_NAME = /^[\p{L}\p{M}\p{N}_.:@-]+$/u
+
+function encodeParameter(name: string, values: ReadonlyMap<string, string>): string {
+  const value = values.get(name)
+  if (value === undefined) throw new GatewayRefusal('parameter_missing', { parameter: name })
+  if (name === 'node_public_key') return encodeIf(readPublicKey(value) !== undefined, value, name)
+  if (name === 'resource_id') {
+    return value
+      .split('/')
+      .map((segment) => encodeIf(isName(segment, UNICODE_NAME), segment, name))
+      .join('/')
+  }
+  return encodeIf(isName(value, name === 'vendor_id' ? UNICODE_NAME : ASCII_NAME), value, name)
+}
+
+/** A dot segment is made of allowed characters and still climbs the path. */
+function isName(text: string, pattern: RegExp): boolean {
+  return pattern.test(text) && text !== '.' && text !== '..'
+}
+
+function encodeIf(isValid: boolean, value: string, name: string): string {
+  if (!isValid) throw new GatewayRefusal('parameter_invalid', { parameter: name })
+  return encodeURIComponent(value)
+}

@@ -1,0 +1,73 @@
+import { isIP } from 'node:net'
+import { getCACertificates } from 'node:tls'
+import { Pool } from 'undici'
+import type { NetworkPolicy, Policy } from '../policy/policy.ts'
+import { guardedLookup, isCallable } from './address-rules.ts'
+import { OutboundFailure } from './call-url.ts'
+import { UpstreamExchange } from './upstream-exchange.ts'
+import type { UpstreamAnswer, UpstreamCall } from './upstream-exchange.ts'
+
+const CONNECT_MS = 3000
+const CONNECTIONS = 16
+
+/**
+ * Connections to the authorities of the policy, kept per origin (protocol/gateway 12.4): no redirects, no proxies of
+ * the environment, no repetition, TLS verified, and only to addresses that were compared first.
+ */
+export class AuthorityPools {
+  readonly #pools = new Map<string, Pool>()
+
+  async send(network: NetworkPolicy, call: UpstreamCall): Promise<UpstreamAnswer> {
+    const { authorityUrl } = network
+    if (authorityUrl === undefined) throw new OutboundFailure('unreachable')
+    const host = authorityUrl.hostname.replace(/^\[(.*)\]$/, '$1')
+    // A literal is never looked up, so the lookup cannot refuse it.
+    if (isIP(host) !== 0 && !isCallable(host, true)) throw new OutboundFailure('unreachable')
+    return new UpstreamExchange(call).run(this.#poolOf(network, authorityUrl))
+  }
+
+  /** Lets go of what a new policy no longer names; calls under way end as they began. */
+  follow(policy: Policy): void {
+    const named = new Set([...policy.networks.values()].map(poolKey))
+    for (const [key, pool] of this.#pools) {
+      if (named.has(key)) continue
+      this.#pools.delete(key)
+      pool.close().catch(() => undefined)
+    }
+  }
+
+  async close(): Promise<void> {
+    const pools = [...this.#pools.values()]
+    this.#pools.clear()
+    await Promise.all(pools.map((pool) => pool.destroy()))
+  }
+
+  #poolOf(network: NetworkPolicy, url: URL): Pool {
+    const key = poolKey(network)
+    const held = this.#pools.get(key)
+    if (held !== undefined) return held
+    const { extraRoot, allowHttp } = network.primary
+    const pool = new Pool(url.origin, {
+      connections: CONNECTIONS,
+      pipelining: 1,
+      allowH2: false,
+      // Bounded as a whole by the exchange; two clocks would only disagree.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      connect: {
+        timeout: CONNECT_MS,
+        lookup: guardedLookup(allowHttp),
+        // Said although it is the default: a variable of the environment could turn it off.
+        rejectUnauthorized: true,
+        ...(extraRoot === undefined ? {} : { ca: [...getCACertificates('default'), extraRoot] }),
+      },
+    })
+    this.#pools.set(key, pool)
+    return pool
+  }
+}
+
+/** Everything a connection depends on: two networks share one only when all of it is the same. */
+function poolKey({ authorityUrl, primary }: NetworkPolicy): string {
+  return [authorityUrl?.origin, String(primary.allowHttp), primary.extraRoot ?? ''].join('\0')
+}

@@ -1,0 +1,104 @@
+import type { Dispatcher } from 'undici'
+import { OutboundFailure } from './call-url.ts'
+
+export interface UpstreamCall {
+  readonly method: 'GET' | 'POST' | 'DELETE'
+  /** Path and query, encoded. */
+  readonly target: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: Uint8Array
+  /** From the first step to the last byte. */
+  readonly timeoutMs: number
+  readonly maxBytes: number
+}
+
+export interface UpstreamAnswer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  /** Undefined when there was more than may be read. */
+  readonly body: Buffer | undefined
+}
+
+/**
+ * One request and its whole answer. Sent once: when it fails, nobody knows whether the authority acted, so nothing here
+ * tries again.
+ */
+export class UpstreamExchange implements Dispatcher.DispatchHandler {
+  readonly #call: UpstreamCall
+  readonly #done = Promise.withResolvers<UpstreamAnswer>()
+  readonly #chunks: Buffer[] = []
+  #size = 0
+  #status = 0
+  #headers: UpstreamAnswer['headers'] = {}
+  #controller: Dispatcher.DispatchController | undefined
+  #isOver = false
+
+  constructor(call: UpstreamCall) {
+    this.#call = call
+  }
+
+  async run(dispatcher: Dispatcher): Promise<UpstreamAnswer> {
+    const { method, target, headers, body, timeoutMs } = this.#call
+    const timer = setTimeout(() => this.#fail(new OutboundFailure('timeout')), timeoutMs)
+    try {
+      dispatcher.dispatch({ method, path: target, headers: { ...headers }, body: body ?? null }, this)
+      return await this.#done.promise
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller
+    // Its time passed while it waited for a connection: it must not be sent any more.
+    if (this.#isOver) controller.abort(new OutboundFailure('timeout'))
+  }
+
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: UpstreamAnswer['headers'],
+  ): void {
+    // An interim answer announces the real one.
+    if (status < 200) return
+    this.#status = status
+    this.#headers = headers
+    if (Number(headers['content-length'] ?? 0) > this.#call.maxBytes) this.#cutOff()
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#isOver) return
+    this.#size += chunk.length
+    if (this.#size > this.#call.maxBytes) this.#cutOff()
+    else this.#chunks.push(chunk)
+  }
+
+  onResponseEnd(): void {
+    const [only] = this.#chunks
+    const body = this.#chunks.length === 1 && only !== undefined ? only : Buffer.concat(this.#chunks, this.#size)
+    this.#settle({ status: this.#status, headers: this.#headers, body })
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, cause: Error): void {
+    this.#fail(new OutboundFailure('unreachable', { cause }))
+  }
+
+  /** More than may be read: the status is known, the rest is not worth reading. */
+  #cutOff(): void {
+    this.#settle({ status: this.#status, headers: this.#headers, body: undefined })
+    this.#controller?.abort(new OutboundFailure('too_large'))
+  }
+
+  #settle(answer: UpstreamAnswer): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#done.resolve(answer)
+  }
+
+  #fail(failure: OutboundFailure): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#done.reject(failure)
+    this.#controller?.abort(failure)
+  }
+}

@@ -1,0 +1,33 @@
+import type { RouteId } from '../route.ts'
+
+const PAGE = 'A page for people; the gateway has its own.'
+const FILE = 'A file of the pages.'
+const PROCESS = 'Describes one process of the authority, not the network.'
+const LOG = 'A transparency log is read by its own clients, straight from its public address, and is not JSON.'
+
+/**
+ * Authority routes nobody reaches through the gateway, each with its reason (protocol/gateway 13). A route that is
+ * neither here nor catalogued fails the build: forwarding is decided, never forgotten.
+ */
+export const EXCLUDED_ROUTES: Readonly<Partial<Record<RouteId, string>>> = {
+  'GET /': PAGE,
+  'GET /dashboard': PAGE,
+  'GET /operator': PAGE,
+  'GET /connectome': PAGE,
+  'GET /atlas': PAGE,
+  'GET /api-reference': PAGE,
+  'GET /cli-reference': PAGE,
+  'GET /favicon.ico': FILE,
+  'GET /favicon.svg': FILE,
+  'GET /operator-console-static/styles.css': FILE,
+  'GET /operator-console-static/console.js': FILE,
+  'GET /operator-console-static/logo.svg': FILE,
+  'GET /metrics': PROCESS,
+  'GET /healthz': PROCESS,
+  'GET /swagger.json': PROCESS,
+  'GET /surfaces': PROCESS,
+  'POST /admin/boundary-policies/simulate': 'Ours alone and beta; operation ids are forever, so it waits until stable.',
+  'GET /evidence-log/checkpoint': LOG,
+  'GET /evidence-log/tile/{tile}': LOG,
+  'GET /admin/evidence-log/entries/{tile}': LOG,
+}
