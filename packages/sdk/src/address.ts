@@ -27,7 +27,11 @@ export function readBaseUrl(text: string): string {
 }
 
 /** Fills the path of a route and adds the query. */
-export function toTarget(route: Route, params: Readonly<Record<string, string>> = {}, query: Query = {}): Target {
+export function toTarget(
+  route: Pick<Route, 'path' | 'params'>,
+  params: Readonly<Record<string, string>> = {},
+  query: Query = {},
+): Target {
   let [path, encodedPath] = [route.path, route.path]
   for (const name of route.params) {
     const value = readParam(name, Object.hasOwn(params, name) ? params[name] : undefined)

@@ -25,6 +25,9 @@ export const text: ReadAnswer<string> = (incoming) => {
   return found
 }
 
+/** A file as it is: an icon, a script. */
+export const bytes: ReadAnswer<Uint8Array> = (incoming) => incoming.body
+
 type Members = Parameters<typeof shape.closed>[0]
 
 /**
@@ -61,19 +64,34 @@ export function refusalOf(incoming: Incoming, context: RefusalContext): RefusedE
   return new RefusedError({ status, retryAfterSeconds, clockSkewSeconds, ...envelope })
 }
 
-type Envelope = Pick<RefusedError, 'code' | 'message' | 'details' | 'requestId'>
+type Envelope = Pick<RefusedError, 'code' | 'message' | 'details' | 'requestId' | 'origin' | 'reason'>
+
+const CODE = /^[a-z0-9_]{1,64}$/
 
 function findEnvelope(incoming: Incoming): Envelope | undefined {
   const body = tryParse(incoming)
-  const error = isJsonObject(body) ? member(body, 'error') : undefined
-  if (!isJsonObject(error)) return undefined
-  const [code, message, details] = [member(error, 'code'), member(error, 'message'), member(error, 'details')]
-  if (typeof code !== 'string' || !/^[a-z0-9_]{1,64}$/.test(code) || typeof message !== 'string') return undefined
+  if (!isJsonObject(body)) return undefined
+  const error = member(body, 'error')
+  // The type of `error` tells who answered: an authority nests, a gateway is flat (protocol/gateway 6).
+  if (isJsonObject(error)) return toEnvelope(incoming, error, { message: 'message', origin: 'authority' })
+  return toEnvelope(incoming, body, { message: 'error', origin: 'gateway' })
+}
+
+function toEnvelope(
+  incoming: Incoming,
+  from: JsonObject,
+  { message: place, origin }: { readonly message: string; readonly origin: 'authority' | 'gateway' },
+): Envelope | undefined {
+  const [code, message, details] = [member(from, 'code'), member(from, place), member(from, 'details')]
+  if (typeof code !== 'string' || !CODE.test(code) || typeof message !== 'string') return undefined
+  const reason = origin === 'gateway' ? textOf(member(from, 'reason')) : undefined
   return {
     code,
     message: message.slice(0, 1024),
     details: isJsonObject(details) ? details : ({} satisfies JsonObject),
-    requestId: incoming.requestId ?? textOf(member(error, 'request_id')),
+    requestId: incoming.requestId ?? textOf(member(from, 'request_id')),
+    origin,
+    reason: reason !== undefined && CODE.test(reason) ? reason : undefined,
   }
 }
 

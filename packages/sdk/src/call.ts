@@ -1,9 +1,10 @@
 import { REQUEST_ID_HEADER } from '@chancery/contract'
-import type { Route } from '@chancery/contract'
+import type { AnswerKind, Route } from '@chancery/contract'
 import { toUtf8, writeJson } from '@chancery/protocol'
 import type { Instant, JsonObject } from '@chancery/protocol'
 import { toTarget } from './address.ts'
 import type { Query } from './address.ts'
+import { Addresses } from './addresses.ts'
 import { refusalOf } from './answer.ts'
 import type { ReadAnswer } from './answer.ts'
 import { RequestError } from './errors.ts'
@@ -17,6 +18,8 @@ import type { TransportOptions } from './transport.ts'
 /** Given with every method of every area. */
 export interface CallOptions {
   readonly signal?: AbortSignal
+  /** For this call in all, attempts and pauses together; otherwise that of the client. */
+  readonly budgetMs?: number
 }
 
 /** Given with calls that create something. */
@@ -28,8 +31,11 @@ export interface WriteOptions extends CallOptions {
   readonly idempotencyKey?: string
 }
 
+/** What a call needs to know of its route; those of a gateway have no more. */
+export type CallRoute = Pick<Route, 'id' | 'method' | 'path' | 'params' | 'access' | 'answer'>
+
 export interface Call<Answer> {
-  readonly route: Route
+  readonly route: CallRoute
   readonly params?: Readonly<Record<string, string>>
   readonly query?: Query
   /** A function when the body itself is signed: it is called for every attempt, so that each has its own proof. */
@@ -42,6 +48,8 @@ export interface Call<Answer> {
   readonly repeatable?: boolean
   /** Off where a refusal is itself the answer, as for readiness. */
   readonly retry?: 'never'
+  /** Asks this instance and no other. */
+  readonly at?: string
   readonly options?: CallOptions | undefined
 }
 
@@ -54,27 +62,49 @@ export interface Connection {
   readonly clock: () => Instant
   /** Makes the proofs of a node; present when the client was given a node key. */
   readonly node: NodeIdentity | undefined
+  /** The instances of the authority, as given. */
+  readonly addresses: readonly string[]
 }
 
 export interface CallerParts {
+  readonly addresses: Addresses
   readonly transport: TransportOptions
   readonly clock: () => Instant
   readonly retry: RetryOptions
+  readonly budgetMs: number
   readonly sign: OperatorSign | undefined
+  /** Sent with every call: a gateway's bearer credential. Asked for each attempt, since credentials are renewed. */
+  readonly headers?: () => Promise<Readonly<Record<string, string>>>
 }
 
 /** A caller that signs where the route asks for an operator, retries within the rules and reads the answer. */
 export function makeCaller(parts: CallerParts): Caller {
   return async (call) => {
     const requestId = crypto.randomUUID()
-    const options = call.retry === 'never' ? { attempts: 1 } : parts.retry
-    const repeatable = call.route.method === 'GET' || call.repeatable === true
-    const signal = call.options?.signal
-    return withRetry(() => attempt(parts, call, requestId), { options, repeatable, signal })
+    const isOnce = call.retry === 'never'
+    return withRetry((address, leftMs) => attempt(parts, call, { requestId, address, leftMs }), {
+      options: isOnce ? { attempts: 1 } : parts.retry,
+      repeatable: call.route.method === 'GET' || call.repeatable === true,
+      addresses: isOnce ? new Addresses(call.at ?? parts.addresses.current) : parts.addresses,
+      budgetMs: call.options?.budgetMs ?? parts.budgetMs,
+      signal: call.options?.signal,
+    })
   }
 }
 
-async function attempt<Answer>(parts: CallerParts, call: Call<Answer>, requestId: string): Promise<Answer> {
+const ACCEPTED: Partial<Readonly<Record<AnswerKind, string>>> = {
+  json: 'application/json',
+  html: 'text/html',
+  static: '*/*',
+}
+
+interface Try {
+  readonly requestId: string
+  readonly address: string
+  readonly leftMs: number
+}
+
+async function attempt<Answer>(parts: CallerParts, call: Call<Answer>, at: Try): Promise<Answer> {
   const { route } = call
   const target = toTarget(route, call.params, call.query)
   const isOperatorCall =
@@ -82,13 +112,16 @@ async function attempt<Answer>(parts: CallerParts, call: Call<Answer>, requestId
   const body = typeof call.body === 'function' ? await call.body(parts.clock()) : call.body
   const signed = isOperatorCall ? await signerOf(parts, route)(route.method, target, body ?? {}, parts.clock()) : {}
   const incoming = await send(parts.transport, {
+    baseUrl: at.address,
+    leftMs: at.leftMs,
     method: route.method,
     target: target.encoded,
     headers: {
-      Accept: route.answer === 'json' ? 'application/json' : 'text/plain',
+      Accept: ACCEPTED[route.answer] ?? 'text/plain',
       ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
       ...(call.idempotencyKey === undefined ? {} : { 'Idempotency-Key': readIdempotencyKey(call.idempotencyKey) }),
-      [REQUEST_ID_HEADER]: requestId,
+      [REQUEST_ID_HEADER]: at.requestId,
+      ...(await parts.headers?.()),
       ...signed,
     },
     ...(body === undefined ? {} : { body: toUtf8(writeJson(body)) }),
@@ -99,7 +132,7 @@ async function attempt<Answer>(parts: CallerParts, call: Call<Answer>, requestId
   throw refusalOf(incoming, { nowMs: Number(parts.clock() / 1000n), signed: isSigned })
 }
 
-function signerOf(parts: CallerParts, route: Route): OperatorSign {
+function signerOf(parts: CallerParts, route: CallRoute): OperatorSign {
   if (parts.sign === undefined) throw new RequestError(`${route.id} needs an operator: createClient({ operator })`)
   return parts.sign
 }

@@ -1,5 +1,5 @@
 import type { Instant } from '@chancery/protocol'
-import { readBaseUrl } from './address.ts'
+import { Addresses } from './addresses.ts'
 import { agentsArea } from './areas/agents.ts'
 import type { AgentsArea } from './areas/agents.ts'
 import { agreementsArea } from './areas/agreements.ts'
@@ -49,24 +49,29 @@ import type { TrustEvidenceArea } from './areas/trust-evidence.ts'
 import { makeCaller } from './call.ts'
 import type { CallerParts, Connection } from './call.ts'
 import { nodeIdentity } from './node.ts'
-import type { Node } from './node.ts'
+import type { NodeKey } from './node.ts'
 import { operatorSigning } from './operator.ts'
 import type { Operator } from './operator.ts'
 import type { RetryOptions } from './retry.ts'
 import type { Fetch } from './transport.ts'
 
 export interface ClientOptions {
-  /** Base address of one authority, for example https://na.example.org. */
-  readonly url: string
+  /**
+   * Base address of the authority, for example https://na.example.org, or those of its instances: one is in use at a
+   * time, and an instance that fails is left for the next.
+   */
+  readonly url: string | readonly string[]
   /** Signs admin calls. Without it only public calls work. */
   readonly operator?: Operator
   /** Proves possession of a node key: join, heartbeat, renew, and the announcements of an agent. */
-  readonly node?: Node
+  readonly node?: NodeKey
   readonly fetch?: Fetch
   /** Wall time for signed timestamps. */
   readonly clock?: () => Instant
   /** For each attempt, from connecting to the last byte; 15 s when not given. */
   readonly timeoutMs?: number
+  /** For a whole call with its attempts and pauses; two minutes when not given. */
+  readonly budgetMs?: number
   /** 16 MiB when not given: the largest revocation list a reader must take. */
   readonly maxAnswerBytes?: number
   readonly retry?: RetryOptions | false
@@ -99,14 +104,17 @@ export interface Client {
   readonly reference: ReferenceArea
 }
 
-const DEFAULTS = { timeoutMs: 15_000, maxAnswerBytes: 16 * 1024 * 1024 } as const
+/** Bounds of a client that is given none. */
+export const DEFAULTS = { timeoutMs: 15_000, budgetMs: 120_000, maxAnswerBytes: 16_777_216 } as const
 
 /** A client of one authority. It opens nothing and calls nobody until a method is used. */
 export function createClient(options: ClientOptions): Client {
   const { operator, clock = systemClock } = options
+  const addresses = new Addresses(options.url)
   const parts: Omit<CallerParts, 'sign'> = {
+    addresses,
+    budgetMs: options.budgetMs ?? DEFAULTS.budgetMs,
     transport: {
-      baseUrl: readBaseUrl(options.url),
       // Looked up at the call: browsers refuse a fetch that lost its window.
       fetch: options.fetch ?? ((url, init) => globalThis.fetch(url, init)),
       timeoutMs: options.timeoutMs ?? DEFAULTS.timeoutMs,
@@ -115,11 +123,16 @@ export function createClient(options: ClientOptions): Client {
     clock,
     retry: options.retry === false ? { attempts: 1 } : (options.retry ?? {}),
   }
-  const open = sovereignArea({ call: makeCaller({ ...parts, sign: undefined }), clock, node: undefined })
+  const open = sovereignArea({
+    call: makeCaller({ ...parts, sign: undefined }),
+    clock,
+    node: undefined,
+    addresses: addresses.all,
+  })
   const fetchAudience = async (): Promise<string> => (await open.metadata()).network_authority.public_key
   const sign = operator === undefined ? undefined : operatorSigning(operator, fetchAudience)
   const node = options.node === undefined ? undefined : nodeIdentity(options.node, fetchAudience)
-  return toAreas({ call: makeCaller({ ...parts, sign }), clock, node })
+  return toAreas({ call: makeCaller({ ...parts, sign }), clock, node, addresses: addresses.all })
 }
 
 function toAreas(connection: Connection): Client {
@@ -151,6 +164,6 @@ function toAreas(connection: Connection): Client {
 }
 
 /** Milliseconds are all the platform has; an instant counts microseconds. */
-function systemClock(): Instant {
+export function systemClock(): Instant {
   return BigInt(Math.floor(Date.now())) * 1000n
 }

@@ -11,17 +11,24 @@ export interface RefusedFacts {
   readonly code: string
   readonly message: string
   readonly details: JsonObject
+  /** Absent: the authority. */
+  readonly origin?: 'authority' | 'gateway'
+  readonly reason?: string | undefined
   readonly requestId: string | undefined
   readonly retryAfterSeconds: number | undefined
   readonly clockSkewSeconds: number | undefined
 }
 
-/** The authority said no. `code` is what a program should look at; `message` is for people. */
+/** The authority or gateway said no. `code` is what a program should look at; `message` is for people. */
 export class RefusedError extends ChanceryError {
   override readonly name: string = 'RefusedError'
   readonly status: number
   readonly code: string
   readonly details: JsonObject
+  /** Who refused: a gateway in front may, before the authority has seen the call. */
+  readonly origin: 'authority' | 'gateway'
+  /** The specific word of a gateway (contract's GATEWAY_ERRORS), whose `code` is only the class of the status. */
+  readonly reason: string | undefined
   /** Finds the call in the log of the authority. */
   readonly requestId: string | undefined
   readonly retryAfterSeconds: number | undefined
@@ -33,6 +40,8 @@ export class RefusedError extends ChanceryError {
     this.status = facts.status
     this.code = facts.code
     this.details = facts.details
+    this.origin = facts.origin ?? 'authority'
+    this.reason = facts.reason
     this.requestId = facts.requestId
     this.retryAfterSeconds = facts.retryAfterSeconds
     this.clockSkewSeconds = facts.clockSkewSeconds

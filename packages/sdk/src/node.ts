@@ -5,7 +5,7 @@ import type { Audience } from './audience.ts'
 import { RequestError } from './errors.ts'
 
 /** Who proves possession of a node key, and to which authority. The key id of the signer plays no part. */
-export type Node = Audience & { readonly signer: Signer }
+export type NodeKey = Audience & { readonly signer: Signer }
 
 /** A node as the areas use it. */
 export interface NodeIdentity {
@@ -17,7 +17,7 @@ export interface NodeIdentity {
   prove(action: NodeAction, members: JsonObject, now: Instant): Promise<JsonObject>
 }
 
-export function nodeIdentity({ signer, ...rest }: Node, fetchAudience: () => Promise<string>): NodeIdentity {
+export function nodeIdentity({ signer, ...rest }: NodeKey, fetchAudience: () => Promise<string>): NodeIdentity {
   const audience = audienceOf(rest, 'node', fetchAudience)
   return {
     signer,

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { Addresses } from './addresses.ts'
 import { AnswerError, RefusedError, UnreachableError } from './errors.ts'
 import { mayRepeat, withRetry } from './retry.ts'
 import type { Pause, RetryOptions } from './retry.ts'
@@ -62,10 +63,17 @@ async function run(
       slept.push(ms)
       return Promise.resolve()
     },
+    elapsedMs: () => 0,
   }
   await withRetry(
     attempt,
-    { options: { ...options, onPause: (pause) => pauses.push(pause) }, repeatable: false, signal: undefined },
+    {
+      options: { ...options, onPause: (pause) => pauses.push(pause) },
+      repeatable: false,
+      addresses: new Addresses('http://na'),
+      budgetMs: 1_000_000,
+      signal: undefined,
+    },
     parts,
   ).catch(() => undefined)
   return { pauses, attempts, slept }
@@ -108,6 +116,8 @@ describe('withRetry', () => {
     const work = withRetry(() => Promise.reject(refused(429, 'x', { retryAfterSeconds: 60 })), {
       options: {},
       repeatable: true,
+      addresses: new Addresses('http://na'),
+      budgetMs: 1_000_000,
       signal: controller.signal,
     })
     setTimeout(() => controller.abort(new Error('enough')), 20)

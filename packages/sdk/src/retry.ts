@@ -1,4 +1,5 @@
 import { member } from '@chancery/protocol'
+import type { Addresses } from './addresses.ts'
 import { AnswerError, RefusedError, UnreachableError } from './errors.ts'
 
 /** Told before each pause, for a program that wants to show why it waits. */
@@ -10,7 +11,7 @@ export interface Pause {
 }
 
 export interface RetryOptions {
-  /** Attempts in all, the first included. */
+  /** Attempts in all, the first included. Where there are more addresses than this, each is tried once. */
   readonly attempts?: number
   /** Upper end of the first random pause; it doubles each time. */
   readonly firstDelayMs?: number
@@ -23,6 +24,8 @@ export interface RetryOptions {
 export interface RetryParts {
   readonly random: () => number
   readonly sleep: (ms: number, signal: AbortSignal | undefined) => Promise<void>
+  /** Milliseconds that never go backwards. */
+  readonly elapsedMs: () => number
 }
 
 export const RETRY_DEFAULTS = { attempts: 5, firstDelayMs: 200, maxWaitMs: 120_000 } as const
@@ -38,31 +41,56 @@ const CONTENTION: ReadonlySet<string> = new Set([
 // The connection broke on the way. A wrong certificate or a redirect has other codes and would fail again.
 const BROKEN: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'UND_ERR_SOCKET'])
 
+// What a balancer or an instance on its way out says; the next instance may well do it.
+const ELSEWHERE: ReadonlySet<number> = new Set([502, 503, 504])
+
 export interface RetryCase {
   readonly options: RetryOptions
   /** Doing it twice ends in the same state, so an attempt whose fate is unknown may be made again. */
   readonly repeatable: boolean
+  readonly addresses: Addresses
+  /** For everything together: attempts, moves and pauses. */
+  readonly budgetMs: number
   readonly signal: AbortSignal | undefined
 }
 
-/** Runs attempts until one succeeds or no further one is allowed; each attempt signs anew. */
+/** Makes one attempt at one instance within the time that is left; each attempt signs anew. */
+export type Attempt<Answer> = (address: string, leftMs: number) => Promise<Answer>
+
+/**
+ * Runs attempts until one succeeds or no further one is allowed. An instance that cannot serve is left for the next
+ * one at once; a pause is made only after every instance had its turn.
+ */
 export async function withRetry<Answer>(
-  attempt: () => Promise<Answer>,
-  { options, repeatable, signal }: RetryCase,
+  attempt: Attempt<Answer>,
+  { options, repeatable, addresses, budgetMs, signal }: RetryCase,
   parts: RetryParts = PLATFORM,
 ): Promise<Answer> {
   const { attempts, firstDelayMs, maxWaitMs } = { ...RETRY_DEFAULTS, ...options }
-  let waited = 0
+  const end = parts.elapsedMs() + budgetMs
+  const limit = Math.max(attempts, addresses.all.length)
+  let [waited, pauses] = [0, 0]
+  let tried = new Set<string>()
   for (let count = 1; ; count += 1) {
+    const address = addresses.current
+    tried.add(address)
     try {
-      return await attempt()
+      return await attempt(address, Math.max(1, end - parts.elapsedMs()))
     } catch (error) {
-      if (count >= attempts || !(error instanceof Error) || !mayRepeat(error, repeatable)) throw error
+      if (!(error instanceof Error)) throw error
+      const leftMs = end - parts.elapsedMs()
+      if (mayMove(error, repeatable)) {
+        addresses.leave(address)
+        if (count < limit && leftMs > 0 && !tried.has(addresses.current)) continue
+      }
+      if (count >= attempts || !mayRepeat(error, repeatable)) throw error
       // Full jitter: callers refused together must not come back together.
-      const pause = parts.random() * firstDelayMs * 2 ** (count - 1)
+      const pause = parts.random() * firstDelayMs * 2 ** pauses
       const waitMs = Math.max(pause, askedSeconds(error) * 1000)
-      if (waited + waitMs > maxWaitMs) throw error
+      if (waited + waitMs > maxWaitMs || waitMs >= leftMs) throw error
       waited += waitMs
+      pauses += 1
+      tried = new Set()
       options.onPause?.({ waitMs, attempt: count, error })
       await parts.sleep(waitMs, signal)
     }
@@ -82,13 +110,20 @@ export function mayRepeat(error: Error, repeatable: boolean): boolean {
   return error instanceof AnswerError && repeatable && (error.status === 429 || error.status === 503)
 }
 
+/** Whether the next instance may be asked instead: what may be repeated may, the rest only if nothing was sent. */
+export function mayMove(error: Error, repeatable: boolean): boolean {
+  if (error instanceof UnreachableError) return error.sent === 'never' || repeatable
+  return repeatable && (error instanceof RefusedError || error instanceof AnswerError) && ELSEWHERE.has(error.status)
+}
+
 function askedSeconds(error: Error): number {
   return error instanceof RefusedError ? (error.retryAfterSeconds ?? 0) : 0
 }
 
-const PLATFORM: RetryParts = { random: () => Math.random(), sleep }
+const PLATFORM: RetryParts = { random: () => Math.random(), sleep, elapsedMs: () => performance.now() }
 
-function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
+/** A pause that ends early, with the reason, when the caller aborts. */
+export function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted === true) return reject(signal.reason)
     const stop = (): void => {

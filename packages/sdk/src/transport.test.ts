@@ -15,8 +15,8 @@ async function sendTo(
 ): Promise<Incoming> {
   server = await listen(() => reply)
   return send(
-    { baseUrl: server.url, fetch: (url, init) => fetch(url, init), timeoutMs: 5000, maxAnswerBytes: 1000, ...options },
-    { method: 'GET', target: '/x', headers: {}, ...outgoing },
+    { fetch: (url, init) => fetch(url, init), timeoutMs: 5000, maxAnswerBytes: 1000, ...options },
+    { baseUrl: server.url, method: 'GET', target: '/x', headers: {}, ...outgoing },
   )
 }
 
@@ -61,8 +61,8 @@ describe('send', () => {
     await closed.close()
     const error = await failure(
       send(
-        { baseUrl: closed.url, fetch: (url, init) => fetch(url, init), timeoutMs: 5000, maxAnswerBytes: 1000 },
-        { method: 'POST', target: '/x', headers: {} },
+        { fetch: (url, init) => fetch(url, init), timeoutMs: 5000, maxAnswerBytes: 1000 },
+        { baseUrl: closed.url, method: 'POST', target: '/x', headers: {} },
       ),
     )
     expect(error).toMatchObject({ name: 'UnreachableError', sent: 'never', systemCode: 'ECONNREFUSED' })

@@ -5,8 +5,6 @@ import { AnswerError, UnreachableError } from './errors.ts'
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>
 
 export interface TransportOptions {
-  /** As {@link readBaseUrl} gives it. */
-  readonly baseUrl: string
   readonly fetch: Fetch
   /** For one attempt, from connecting to the last byte of the answer. */
   readonly timeoutMs: number
@@ -14,12 +12,16 @@ export interface TransportOptions {
 }
 
 export interface Outgoing {
+  /** As {@link readBaseUrl} gives it. */
+  readonly baseUrl: string
   readonly method: string
   /** Path and query, encoded. */
   readonly target: string
   readonly headers: Readonly<Record<string, string>>
   readonly body?: Uint8Array<ArrayBuffer>
   readonly signal?: AbortSignal | undefined
+  /** What is left for the whole call, when that is less than one attempt may take. */
+  readonly leftMs?: number
 }
 
 export interface Incoming {
@@ -44,10 +46,10 @@ const NEVER_SENT: ReadonlySet<string> = new Set([
 
 /** One attempt: exactly one request, a bounded answer, no redirect followed, no cookie sent, nothing cached. */
 export async function send(options: TransportOptions, outgoing: Outgoing): Promise<Incoming> {
-  const timeout = AbortSignal.timeout(options.timeoutMs)
+  const timeout = AbortSignal.timeout(Math.ceil(Math.min(options.timeoutMs, outgoing.leftMs ?? Infinity)))
   const signal = outgoing.signal === undefined ? timeout : AbortSignal.any([timeout, outgoing.signal])
   try {
-    const response = await options.fetch(options.baseUrl + outgoing.target, {
+    const response = await options.fetch(outgoing.baseUrl + outgoing.target, {
       method: outgoing.method,
       headers: outgoing.headers,
       ...(outgoing.body === undefined ? {} : { body: outgoing.body }),
@@ -64,7 +66,7 @@ export async function send(options: TransportOptions, outgoing: Outgoing): Promi
     if (outgoing.signal?.aborted === true) throw outgoing.signal.reason
     const systemCode = timeout.aborted ? 'TIMEOUT' : systemCodeOf(error)
     const sent = systemCode !== undefined && NEVER_SENT.has(systemCode) ? 'never' : 'perhaps'
-    throw new UnreachableError({ url: options.baseUrl, sent, systemCode })
+    throw new UnreachableError({ url: outgoing.baseUrl, sent, systemCode })
   }
 }
 

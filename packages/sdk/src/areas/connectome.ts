@@ -10,7 +10,7 @@ import type {
   TrustPath,
   WithdrawnAttestation,
 } from '@chancery/protocol'
-import { json, known } from '../answer.ts'
+import { json, known, text } from '../answer.ts'
 import type { CallOptions, Connection } from '../call.ts'
 
 /** An attestation its issuer withdrew, and who accepts members of that issuer. */
@@ -35,6 +35,8 @@ export interface ConnectomeArea {
   /** How one sovereign comes to know of another. It makes no treaty transitive. */
   trustPath(from: string, to: string, options?: CallOptions): Promise<TrustPath>
   atlas(options?: CallOptions): Promise<Atlas>
+  page(options?: CallOptions): Promise<string>
+  atlasPage(options?: CallOptions): Promise<string>
 }
 
 /** The size of an answer is bounded elsewhere; this only keeps the reader total. */
@@ -143,5 +145,7 @@ export function connectomeArea({ call }: Connection): ConnectomeArea {
         options,
       }),
     atlas: (options) => call({ route: connectome.atlas, read: json((value) => readAtlas(value, '')), options }),
+    page: (options) => call({ route: connectome.page, read: text, options }),
+    atlasPage: (options) => call({ route: connectome.atlasPage, read: text, options }),
   }
 }

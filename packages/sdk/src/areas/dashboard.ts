@@ -1,7 +1,7 @@
 import { dashboard } from '@chancery/contract'
 import { shape } from '@chancery/protocol'
 import type { ConnectomeSummary, JsonObject, JsonValue } from '@chancery/protocol'
-import { json, known } from '../answer.ts'
+import { bytes, json, known, text } from '../answer.ts'
 import type { CallOptions, Connection } from '../call.ts'
 
 /** GET /dashboard.json (protocol/core 20.5). The rows are for display; their members may change. */
@@ -36,6 +36,16 @@ export type DashboardView = {
 export interface DashboardArea {
   /** The state of the network at a glance, as anybody may see it. */
   view(options?: CallOptions): Promise<DashboardView>
+  /** The page at the root, as a browser gets it. */
+  home(options?: CallOptions): Promise<string>
+  page(options?: CallOptions): Promise<string>
+  /** The page where an operator works with a key held only in that page. */
+  operator(options?: CallOptions): Promise<string>
+  faviconIco(options?: CallOptions): Promise<Uint8Array>
+  faviconSvg(options?: CallOptions): Promise<Uint8Array>
+  consoleStyles(options?: CallOptions): Promise<Uint8Array>
+  consoleScript(options?: CallOptions): Promise<Uint8Array>
+  consoleLogo(options?: CallOptions): Promise<Uint8Array>
 }
 
 const word = shape.required(shape.string)
@@ -83,5 +93,13 @@ const readView = known({
 export function dashboardArea({ call }: Connection): DashboardArea {
   return {
     view: (options) => call({ route: dashboard.view, read: json((value) => readView(value, '')), options }),
+    home: (options) => call({ route: dashboard.home, read: text, options }),
+    page: (options) => call({ route: dashboard.page, read: text, options }),
+    operator: (options) => call({ route: dashboard.operator, read: text, options }),
+    faviconIco: (options) => call({ route: dashboard.faviconIco, read: bytes, options }),
+    faviconSvg: (options) => call({ route: dashboard.faviconSvg, read: bytes, options }),
+    consoleStyles: (options) => call({ route: dashboard.consoleStyles, read: bytes, options }),
+    consoleScript: (options) => call({ route: dashboard.consoleScript, read: bytes, options }),
+    consoleLogo: (options) => call({ route: dashboard.consoleLogo, read: bytes, options }),
   }
 }

@@ -1,9 +1,10 @@
 import { evidenceLog } from '@chancery/contract'
-import { HASH_BYTES, tilePath } from '@chancery/protocol'
+import { HASH_BYTES, fromUtf8, tilePath } from '@chancery/protocol'
 import type { TileName } from '@chancery/protocol'
 import { text } from '../answer.ts'
 import type { CallOptions, Connection } from '../call.ts'
 import { AnswerError } from '../errors.ts'
+import type { Incoming } from '../transport.ts'
 
 /** The public log beside the evidence store (protocol/trust-operations 6.13). */
 export interface EvidenceLogArea {
@@ -11,6 +12,8 @@ export interface EvidenceLogArea {
   checkpoint(options?: CallOptions): Promise<string>
   /** Hashes of one tile; pass it to `nodesFromTiles` for proofs. */
   tile(name: TileName, options?: CallOptions): Promise<Uint8Array>
+  /** As operator: the canonical envelopes behind a tile of level 0. The digest of each is its leaf. */
+  entries(name: Omit<TileName, 'level'>, options?: CallOptions): Promise<readonly string[]>
 }
 
 export function evidenceLogArea({ call }: Connection): EvidenceLogArea {
@@ -26,5 +29,25 @@ export function evidenceLogArea({ call }: Connection): EvidenceLogArea {
         },
         options,
       }),
+    entries: (name, options) =>
+      call({
+        route: evidenceLog.entries,
+        params: { tile: tilePath({ level: 0, ...name }).slice('0/'.length) },
+        read: readBundle,
+        options,
+      }),
   }
+}
+
+/** Each envelope has its length in two bytes before it (C2SP tlog-tiles). */
+function readBundle({ body, status, requestId }: Incoming): readonly string[] {
+  const entries: string[] = []
+  for (let at = 0; at < body.length;) {
+    const end = at + 2 + ((body[at] ?? 0) << 8) + (body[at + 1] ?? 0)
+    const entry = end > body.length ? undefined : fromUtf8(body.subarray(at + 2, end))
+    if (entry === undefined) throw new AnswerError({ status, requestId, problem: 'an entry bundle is cut off' })
+    entries.push(entry)
+    at = end
+  }
+  return entries
 }

@@ -2,6 +2,7 @@ import { health } from '@chancery/contract'
 import { shape } from '@chancery/protocol'
 import { json, known, text } from '../answer.ts'
 import type { CallOptions, Connection } from '../call.ts'
+import { AnswerError, RefusedError, UnreachableError } from '../errors.ts'
 
 export interface Liveness {
   readonly status: string
@@ -38,6 +39,13 @@ export interface ClockReading {
   readonly precisionSeconds: number
 }
 
+export interface EndpointState {
+  readonly url: string
+  readonly ready: boolean
+  /** Why not: a code of the authority, or a code of the platform such as ECONNREFUSED. */
+  readonly problem: string | undefined
+}
+
 export interface HealthArea {
   /** The process answers. */
   healthz(options?: CallOptions): Promise<Liveness>
@@ -46,6 +54,8 @@ export interface HealthArea {
   /** Ready, or RefusedError service_not_ready with the checks as details; asked once, since "no" is an answer. */
   readyz(options?: CallOptions): Promise<Readiness>
   health(options?: CallOptions): Promise<Health>
+  /** Asks every instance once whether it is ready; never throws for an instance that is not. */
+  endpoints(options?: CallOptions): Promise<readonly EndpointState[]>
   /** Prometheus text; deployments keep the route on a management interface. */
   metrics(options?: CallOptions): Promise<string>
 }
@@ -81,7 +91,19 @@ const readReadiness = known({
   db_path: word,
 })
 
-export function healthArea({ call, clock }: Connection): HealthArea {
+export function healthArea({ call, clock, addresses }: Connection): HealthArea {
+  const endpoint = async (at: string, options: CallOptions | undefined): Promise<EndpointState> => {
+    try {
+      await call({ route: health.readyz, read: json((value) => readReadiness(value, '')), retry: 'never', at, options })
+      return { url: at, ready: true, problem: undefined }
+    } catch (error) {
+      if (error instanceof RefusedError) return { url: at, ready: false, problem: error.code }
+      if (error instanceof UnreachableError)
+        return { url: at, ready: false, problem: error.systemCode ?? 'unreachable' }
+      if (error instanceof AnswerError) return { url: at, ready: false, problem: `status ${error.status}` }
+      throw error
+    }
+  }
   return {
     clock: async (options) => {
       const before = clock()
@@ -96,6 +118,7 @@ export function healthArea({ call, clock }: Connection): HealthArea {
     readyz: (options) =>
       call({ route: health.readyz, read: json((value) => readReadiness(value, '')), retry: 'never', options }),
     health: (options) => call({ route: health.health, read: json((value) => readHealth(value, '')), options }),
+    endpoints: (options) => Promise.all(addresses.map((at) => endpoint(at, options))),
     metrics: (options) => call({ route: health.metrics, read: text, options }),
   }
 }

@@ -2,7 +2,7 @@ import { reference } from '@chancery/contract'
 import type { SurfaceMap } from '@chancery/contract'
 import { shape } from '@chancery/protocol'
 import type { JsonObject, JsonValue } from '@chancery/protocol'
-import { json, known } from '../answer.ts'
+import { json, known, text } from '../answer.ts'
 import type { CallOptions, Connection } from '../call.ts'
 
 /** GET /surfaces (protocol/core 22.3). */
@@ -12,6 +12,9 @@ export interface ReferenceArea {
   /** The OpenAPI 3.0.3 document. */
   swagger(options?: CallOptions): Promise<JsonObject>
   surfaces(options?: CallOptions): Promise<Surfaces>
+  /** The reference of routes as a page. */
+  apiPage(options?: CallOptions): Promise<string>
+  cliPage(options?: CallOptions): Promise<string>
 }
 
 const word = shape.required(shape.string)
@@ -47,5 +50,7 @@ export function referenceArea({ call }: Connection): ReferenceArea {
   return {
     swagger: (options) => call({ route: reference.swagger, read: json((value) => shape.object(value, '')), options }),
     surfaces: (options) => call({ route: reference.surfaces, read: json(readSurfaces), options }),
+    apiPage: (options) => call({ route: reference.apiPage, read: text, options }),
+    cliPage: (options) => call({ route: reference.cliPage, read: text, options }),
   }
 }

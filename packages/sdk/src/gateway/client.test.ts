@@ -1,0 +1,97 @@
+import { inspect } from 'node:util'
+import { afterEach, describe, expect, it } from 'vitest'
+import type { JoinCertificate } from '@chancery/protocol'
+import { listen } from '../http-server.suite.ts'
+import type { Reply, TestServer } from '../http-server.suite.ts'
+import { createGatewayClient } from './client.ts'
+import type { GatewayClient, GatewayOptions } from './client.ts'
+
+let server: TestServer | undefined
+afterEach(() => server?.close())
+
+async function connect(
+  reply: (body: string) => Reply,
+  options: Partial<GatewayOptions> = {},
+): Promise<{ client: GatewayClient; server: TestServer }> {
+  server = await listen((request) => reply(Buffer.from(request.body).toString()))
+  return { client: createGatewayClient({ url: server.url, token: 'secret-token', retry: false, ...options }), server }
+}
+
+const certificate = (id: string): JoinCertificate => ({ cert_id: id }) as unknown as JoinCertificate
+
+const decision = (reasons: readonly string[], network = 'n') => ({
+  trusted: reasons.length === 0,
+  reasons,
+  findings: reasons.map(() => ({ code: 'no_signatures' })),
+  evaluation: {
+    evaluated_at: '2030-01-01T00:00:00Z',
+    policy_revision: null,
+    network,
+    issuer: null,
+    crl_sequence: 1,
+    crl_next_update: null,
+    recheck_after: null,
+  },
+})
+
+describe('verify', () => {
+  it('sends the credential and gives a verdict that cannot be overlooked', async () => {
+    const { client, server } = await connect(() => ({ json: decision(['NoSignatures']) }))
+    const verdict = await client.verify(certificate('c'))
+    expect(verdict.trusted).toBe(false)
+    expect(() => verdict.assertTrusted()).toThrow('NoSignatures')
+    expect(server.received[0]?.headers.authorization).toBe('Bearer secret-token')
+  })
+
+  it('a trusted verdict asserts in silence', async () => {
+    const { client } = await connect(() => ({ json: decision([]) }))
+    expect((await client.verify(certificate('c'))).assertTrusted()).toBeUndefined()
+  })
+
+  it('refuses an answer that trusts and gives reasons', async () => {
+    const { client } = await connect(() => ({ json: { ...decision(['Expired']), trusted: true } }))
+    await expect(client.verify(certificate('c'))).rejects.toMatchObject({ name: 'AnswerError' })
+  })
+})
+
+describe('verifyBatch', () => {
+  it('splits above the bound and keeps the order', async () => {
+    const reply = (body: string): Reply => {
+      const { certificates } = JSON.parse(body) as { certificates: { cert_id: string }[] }
+      return { json: { results: certificates.map(({ cert_id }) => decision([], cert_id)) } }
+    }
+    const { client, server } = await connect(reply, { maxBatch: 2 })
+    const verdicts = await client.verifyBatch(['a', 'b', 'c', 'd', 'e'].map(certificate))
+    expect(verdicts.map(({ evaluation }) => evaluation.network)).toEqual(['a', 'b', 'c', 'd', 'e'])
+    expect(server.received).toHaveLength(3)
+  })
+
+  it('refuses an answer with too few results', async () => {
+    const { client } = await connect(() => ({ json: { results: [] } }))
+    await expect(client.verifyBatch([certificate('a')])).rejects.toMatchObject({ name: 'AnswerError' })
+  })
+})
+
+describe('a refusal', () => {
+  it('names the gateway, its class and its reason', async () => {
+    const body = { error: 'Not yours.', code: 'forbidden', reason: 'network_scope', request_id: 'r' }
+    const { client } = await connect(() => ({ status: 403, json: body }))
+    await expect(client.verify(certificate('c'))).rejects.toMatchObject({
+      name: 'RefusedError',
+      origin: 'gateway',
+      code: 'forbidden',
+      reason: 'network_scope',
+      message: 'Not yours.',
+    })
+  })
+
+  it('never shows the credential', async () => {
+    const { client } = await connect(() => ({ status: 500, raw: 'no' }))
+    const error = await client.networks().catch((found: unknown) => found)
+    expect(inspect([error, client], { depth: 9, showHidden: true })).not.toContain('secret-token')
+    const broken = createGatewayClient({ url: 'http://127.0.0.1:1', token: 'secret\ntoken' })
+    const refused = await broken.networks().catch((found: unknown) => found)
+    expect(inspect(refused)).not.toContain('secret\ntoken')
+    expect(refused).toMatchObject({ name: 'RequestError' })
+  })
+})

@@ -1,0 +1,192 @@
+import { GATEWAY_ROUTES } from '@chancery/contract'
+import type { GatewayRouteName } from '@chancery/contract'
+import { FormError, shape } from '@chancery/protocol'
+import type { Instant, JoinCertificate, JsonObject, JsonValue, TrustDecision } from '@chancery/protocol'
+import { Addresses } from '../addresses.ts'
+import { json, known, text } from '../answer.ts'
+import { makeCaller } from '../call.ts'
+import type { CallOptions, CallRoute } from '../call.ts'
+import { DEFAULTS, systemClock } from '../client.ts'
+import { RequestError } from '../errors.ts'
+import type { RetryOptions } from '../retry.ts'
+import type { Fetch } from '../transport.ts'
+import { toVerdict } from './verdict.ts'
+import type { TrustVerdict } from './verdict.ts'
+
+export interface GatewayOptions {
+  /** Base address of the gateway, or those of its replicas. */
+  readonly url: string | readonly string[]
+  /** The bearer credential, or where to get the current one. Public routes work without it. */
+  readonly token?: string | (() => string | Promise<string>)
+  readonly fetch?: Fetch
+  readonly clock?: () => Instant
+  readonly timeoutMs?: number
+  readonly budgetMs?: number
+  readonly maxAnswerBytes?: number
+  readonly retry?: RetryOptions | false
+  /** How many certificates this gateway takes at once; 128 when not given. */
+  readonly maxBatch?: number
+}
+
+/** GET /api (protocol/gateway 11). */
+export type GatewayDescription = {
+  readonly service: string
+  readonly version: string
+  readonly mode: string
+  readonly security_capabilities: Readonly<Record<string, boolean>>
+  readonly endpoints: readonly string[]
+  readonly authority_service_route: string
+  readonly service_catalog: string
+}
+
+/** GET /v1/networks: what the caller may see. Members of a network may be added within a version. */
+export type GatewayNetworks = {
+  readonly policy_revision: string | undefined
+  readonly client_id: string | undefined
+  readonly networks: readonly (JsonObject & { readonly name: string; readonly ready: boolean })[]
+}
+
+/** One method for each route of a gateway. */
+export interface GatewayClient {
+  health(options?: CallOptions): Promise<{ readonly status: string }>
+  /** Ready, or RefusedError with the checks as details; asked once, since "no" is an answer. */
+  ready(options?: CallOptions): Promise<{ readonly status: string }>
+  api(options?: CallOptions): Promise<GatewayDescription>
+  networks(options?: CallOptions): Promise<GatewayNetworks>
+  metrics(options?: CallOptions): Promise<string>
+  /** Judges one certificate. Look at `trusted`, or call `assertTrusted()`. */
+  verify(certificate: JoinCertificate, options?: CallOptions): Promise<TrustVerdict>
+  /** Judges many, in as many requests as the gateway needs; answers in the order of the certificates. */
+  verifyBatch(certificates: readonly JoinCertificate[], options?: CallOptions): Promise<readonly TrustVerdict[]>
+}
+
+const USUAL_BATCH = 128
+
+const word = shape.required(shape.string)
+const flag = shape.required(shape.boolean)
+const orNull = shape.required(shape.nullable(shape.string))
+const words = shape.required(shape.arrayOf(shape.string, { max: 10_000 }))
+
+const readStatus = known({ status: word })
+const readDescription = known({
+  service: word,
+  version: word,
+  mode: word,
+  security_capabilities: shape.required(readFlags),
+  endpoints: words,
+  authority_service_route: word,
+  service_catalog: word,
+})
+const optionalWord = shape.withDefault<string | undefined>(shape.string, undefined)
+const readNetworks = known({
+  policy_revision: optionalWord,
+  client_id: optionalWord,
+  networks: shape.required(shape.arrayOf(readNetwork, { max: 10_000 })),
+})
+const readDecision = known({
+  trusted: flag,
+  reasons: words,
+  findings: shape.required(
+    shape.arrayOf((value: JsonValue, place: string) => shape.object(value, place), { max: 100 }),
+  ),
+  evaluation: shape.required(
+    known({
+      evaluated_at: word,
+      policy_revision: orNull,
+      network: word,
+      issuer: orNull,
+      crl_sequence: shape.required(shape.nullable(shape.integer(0, Number.MAX_SAFE_INTEGER))),
+      crl_next_update: orNull,
+      recheck_after: orNull,
+    }),
+  ),
+})
+
+/** A client of one gateway. It opens nothing and calls nobody until a method is used. */
+export function createGatewayClient(options: GatewayOptions): GatewayClient {
+  const { token, maxBatch = USUAL_BATCH } = options
+  const call = makeCaller({
+    addresses: new Addresses(options.url),
+    budgetMs: options.budgetMs ?? DEFAULTS.budgetMs,
+    transport: {
+      fetch: options.fetch ?? ((url, init) => globalThis.fetch(url, init)),
+      timeoutMs: options.timeoutMs ?? DEFAULTS.timeoutMs,
+      maxAnswerBytes: options.maxAnswerBytes ?? DEFAULTS.maxAnswerBytes,
+    },
+    clock: options.clock ?? systemClock,
+    retry: options.retry === false ? { attempts: 1 } : (options.retry ?? {}),
+    sign: undefined,
+    headers: async () => (token === undefined ? {} : { Authorization: `Bearer ${readToken(await current(token))}` }),
+  })
+  const batch = (certificates: readonly JoinCertificate[], more?: CallOptions): Promise<readonly TrustVerdict[]> =>
+    call({
+      route: gatewayRoute('verifyBatch'),
+      body: { certificates: certificates as unknown as JsonValue },
+      repeatable: true,
+      read: json((value) => readBatch(value, certificates.length)),
+      options: more,
+    })
+  return {
+    health: (more) => call({ route: gatewayRoute('health'), read: json((v) => readStatus(v, '')), options: more }),
+    ready: (more) =>
+      call({ route: gatewayRoute('ready'), read: json((v) => readStatus(v, '')), retry: 'never', options: more }),
+    api: (more) => call({ route: gatewayRoute('api'), read: json((v) => readDescription(v, '')), options: more }),
+    networks: (more) =>
+      call({ route: gatewayRoute('networks'), read: json((v) => readNetworks(v, '')), options: more }),
+    metrics: (more) => call({ route: gatewayRoute('metrics', 'prometheus'), read: text, options: more }),
+    verify: (certificate, more) =>
+      call({
+        route: gatewayRoute('verify'),
+        body: { certificate: certificate as unknown as JsonValue },
+        repeatable: true,
+        read: json((value) => readVerdict(value, '')),
+        options: more,
+      }),
+    verifyBatch: async (certificates, more) => {
+      const verdicts: TrustVerdict[] = []
+      for (let at = 0; at < certificates.length; at += maxBatch)
+        verdicts.push(...(await batch(certificates.slice(at, at + maxBatch), more)))
+      return verdicts
+    },
+  }
+}
+
+function gatewayRoute(name: GatewayRouteName, answer: CallRoute['answer'] = 'json'): CallRoute {
+  const { method, path } = GATEWAY_ROUTES[name]
+  return { id: `${method} ${path}` as CallRoute['id'], method, path, params: [], access: 'public', answer }
+}
+
+function readVerdict(value: JsonValue, place: string): TrustVerdict {
+  // Codes of findings stay open: a newer gateway may know more, and `trusted` is what decides.
+  const decision = readDecision(value, place) as unknown as TrustDecision
+  if (decision.trusted !== (decision.reasons.length === 0)) throw new FormError(place, 'trust and reasons disagree')
+  return toVerdict(decision)
+}
+
+function readBatch(value: JsonValue, count: number): readonly TrustVerdict[] {
+  const { results } = known({
+    results: shape.required(shape.arrayOf(readVerdict, { max: count })),
+  })(value, '')
+  if (results.length !== count) throw new FormError('results', 'one for each certificate is needed')
+  return results
+}
+
+function readNetwork(value: JsonValue, place: string): JsonObject & { readonly name: string; readonly ready: boolean } {
+  const facts = known({ name: word, ready: flag })(value, place)
+  return { ...shape.object(value, place), ...facts }
+}
+
+function readFlags(value: JsonValue, place: string): Readonly<Record<string, boolean>> {
+  const entries = Object.entries(shape.object(value, place))
+  return Object.fromEntries(entries.map(([name, each]) => [name, shape.boolean(each, `${place}.${name}`)]))
+}
+
+function current(token: string | (() => string | Promise<string>)): string | Promise<string> {
+  return typeof token === 'string' ? token : token()
+}
+
+/** A credential with a line break would become two headers; its text is never repeated in an error. */
+function readToken(token: string): string {
+  if (/^[\x21-\x7e]{1,4096}$/.test(token)) return token
+  throw new RequestError('the bearer credential is not one word of visible characters')
+}

@@ -1,0 +1,114 @@
+import { ALL_ROUTES, GATEWAY_ROUTES, ROUTES } from '@chancery/contract'
+import type { GatewayRouteName, Route } from '@chancery/contract'
+import { seedSigner } from '@chancery/protocol'
+import { describe, expect, it } from 'vitest'
+import { createClient } from './client.ts'
+import { createGatewayClient } from './gateway/client.ts'
+import { GATEWAY_METHODS, ROUTE_METHODS } from './route-methods.ts'
+import type { GatewayMethods, RouteMethods } from './route-methods.ts'
+import { NA_PUBLIC_KEY, OPERATOR_SEED } from './records.suite.ts'
+
+// The compiler is the test here: `npm run check` fails as soon as one of these lines is no error any more.
+const removed: RouteMethods = {
+  ...ROUTE_METHODS,
+  // @ts-expect-error a line of a route that the contract does not have
+  crl: { current: 'current', revoke: 'revoke', gone: 'current' },
+}
+const missing: RouteMethods = {
+  ...ROUTE_METHODS,
+  // @ts-expect-error a route without a method
+  crl: { current: 'current' },
+}
+const misspelt: RouteMethods = {
+  ...ROUTE_METHODS,
+  // @ts-expect-error a method that the area does not have
+  crl: { current: 'current', revoke: 'withdraw' },
+}
+// @ts-expect-error a route of the gateway without a method
+const incomplete: GatewayMethods = { health: 'health' }
+void [removed, missing, misspelt, incomplete]
+
+/** What a method needs beside `{}` to make its request. */
+const ARGUMENTS: Readonly<Record<string, readonly unknown[]>> = {
+  'GET /agents': ['tag'],
+  'GET /agents/{node_public_key}': ['x'],
+  'GET /attestations/{attestation_id}': ['x'],
+  'POST /admin/attestations/{attestation_id}/revoke': ['x'],
+  'GET /recognition-treaties/{treaty_id}': ['x'],
+  'POST /admin/recognition-treaties/{treaty_id}/revoke': ['x'],
+  'POST /admin/operator-keys/{key_id}/revoke': ['x'],
+  'GET /connectome/trust-path': ['a', 'b'],
+  'POST /admin/revoke': [{ cert_ids: ['x'] }],
+  'POST /admin/policy/rollback': ['x'],
+  'GET /admin/boundary-policies/{policy_id}/history': ['x'],
+  'POST /admin/boundary-policies/{policy_id}/activate': ['x', 1],
+  'POST /admin/boundary-policies/{policy_id}/deactivate': ['x', 1],
+  'GET /admin/evidence/resources/{resource_id}': ['x'],
+  'GET /admin/evidence/resource-heads/{resource_id}': ['x'],
+  'GET /admin/evidence/vendors/{vendor_id}': ['x'],
+  'GET /admin/evidence/export': [0],
+  'POST /admin/evidence/executor-keys/{key_id}/retire': ['x'],
+  'POST /admin/evidence/retention/apply': [1],
+  'GET /evidence-log/tile/{tile}': [{ level: 0, tile: 0, width: 1 }],
+  'GET /admin/evidence-log/entries/{tile}': [{ tile: 0, width: 1 }],
+  'POST /verify/batch': [[{}]],
+  'POST /agents': [{ agent_id: 'a', network_name: 'n', capabilities: ['c'], endpoint: { host: 'h', port: 1 } }],
+}
+const ROUTES_WITH_OPTIONS_FIRST = (route: { readonly method: string }): readonly unknown[] =>
+  route.method === 'GET' ? [] : [{}]
+
+type Methods = Readonly<Record<string, (...args: readonly unknown[]) => Promise<unknown>>>
+
+async function requestOf(id: string, method: string, area: Methods, seen: string[]): Promise<string | undefined> {
+  seen.length = 0
+  const call = area[method]
+  if (call === undefined) throw new Error(`no method ${method}`)
+  const fallback = ROUTES_WITH_OPTIONS_FIRST({ method: id.split(' ')[0] ?? '' })
+  await call(...(ARGUMENTS[id] ?? fallback)).catch(() => undefined)
+  return seen[0]
+}
+
+/** The path of a request with its parameters as the contract writes them. */
+function matches(route: Pick<Route, 'method' | 'path'>, request: string | undefined): boolean {
+  const pattern = route.path.replaceAll(/[.]/g, '\\.').replaceAll(/\{[a-z_]+\}/g, '[^?]+')
+  return new RegExp(`^${route.method} ${pattern}(\\?.*)?$`).test(request ?? '')
+}
+
+describe('the methods of the library', () => {
+  const seen: string[] = []
+  const fetch = (url: string, init: RequestInit): Promise<Response> => {
+    seen.push(`${init.method} ${url.slice('http://na'.length)}`)
+    return Promise.resolve(new Response('no', { status: 400 }))
+  }
+
+  it('call every route of an authority, each its own', async () => {
+    const signer = await seedSigner('ops', OPERATOR_SEED)
+    const identity = { signer, audience: NA_PUBLIC_KEY }
+    const client = createClient({ url: 'http://na', fetch, operator: identity, node: identity })
+    const wrong: string[] = []
+    let called = 0
+    for (const [feature, names] of Object.entries(ROUTE_METHODS)) {
+      const routes: Readonly<Record<string, Route>> = { ...ROUTES[feature as keyof typeof ROUTES] }
+      const area = client[feature as keyof typeof client] as unknown as Methods
+      for (const [name, method] of Object.entries<string>(names)) {
+        const route = routes[name]
+        if (route === undefined) throw new Error(`no route ${feature}.${name}`)
+        const request = await requestOf(route.id, method, area, seen)
+        called += 1
+        if (!matches(route, request)) wrong.push(`${feature}.${method} made ${request} instead of ${route.id}`)
+      }
+    }
+    expect(wrong).toEqual([])
+    expect(called).toBe(ALL_ROUTES.length)
+  })
+
+  it('call every route of a gateway', async () => {
+    const client = createGatewayClient({ url: 'http://na', fetch, token: 't' })
+    for (const name of Object.keys(GATEWAY_ROUTES) as GatewayRouteName[]) {
+      const route = GATEWAY_ROUTES[name]
+      const id = `${route.method} ${route.path}`
+      const request = await requestOf(id, GATEWAY_METHODS[name], client as unknown as Methods, seen)
+      expect([id, matches(route, request)]).toEqual([id, true])
+    }
+  })
+})

@@ -1,0 +1,102 @@
+import type { GatewayRouteName, RouteTable } from '@chancery/contract'
+import type { Client } from './client.ts'
+import type { GatewayClient } from './gateway/client.ts'
+
+/** For every route of the contract the method that calls it: a route without a method does not compile. */
+export type RouteMethods = {
+  readonly [Feature in keyof RouteTable]: {
+    readonly [Name in keyof RouteTable[Feature]]: Feature extends keyof Client ? keyof Client[Feature] : never
+  }
+}
+
+export type GatewayMethods = { readonly [Name in GatewayRouteName]: keyof GatewayClient }
+
+/**
+ * One method for each route of an authority. The compiler compares this table with the contract in both directions: a
+ * new route asks for a line here and a method in its area, and the line of a removed route is refused. A test calls
+ * every method and looks at the request it makes.
+ */
+export const ROUTE_METHODS: RouteMethods = {
+  health: { healthz: 'healthz', readyz: 'readyz', health: 'health', metrics: 'metrics' },
+  reference: { swagger: 'swagger', surfaces: 'surfaces', apiPage: 'apiPage', cliPage: 'cliPage' },
+  dashboard: {
+    home: 'home',
+    page: 'page',
+    view: 'view',
+    operator: 'operator',
+    faviconIco: 'faviconIco',
+    faviconSvg: 'faviconSvg',
+    consoleStyles: 'consoleStyles',
+    consoleScript: 'consoleScript',
+    consoleLogo: 'consoleLogo',
+  },
+  connectome: {
+    graph: 'graph',
+    page: 'page',
+    summary: 'summary',
+    trustPath: 'trustPath',
+    atlasPage: 'atlasPage',
+    atlas: 'atlas',
+  },
+  sovereign: { genesis: 'genesis', metadata: 'metadata' },
+  enrollment: { invite: 'invite', join: 'join', heartbeat: 'heartbeat', renew: 'renew', nodes: 'nodes' },
+  crl: { current: 'current', revoke: 'revoke' },
+  policy: { current: 'current', history: 'history', publish: 'publish', rollback: 'rollback' },
+  operatorKeys: { revoke: 'revoke' },
+  agents: { register: 'register', search: 'search', find: 'find', remove: 'remove' },
+  attestations: {
+    list: 'page',
+    find: 'find',
+    issue: 'issue',
+    revoke: 'revoke',
+    verify: 'verify',
+    verifyWithTreaty: 'verifyWithTreaty',
+  },
+  recognitionPolicy: { current: 'current', publish: 'publish' },
+  recognitionTreaties: { list: 'page', find: 'find', issue: 'issue', revoke: 'revoke', verify: 'verify' },
+  revocationFeeds: { current: 'current', import: 'import' },
+  agreements: { offer: 'offer', counter: 'counter', accept: 'accept', verify: 'verify' },
+  boundary: { evaluate: 'evaluate', decide: 'decide', verify: 'verify' },
+  boundaryPolicies: {
+    validate: 'validate',
+    simulate: 'simulate',
+    publish: 'publish',
+    activate: 'activate',
+    deactivate: 'deactivate',
+    list: 'list',
+    active: 'active',
+    history: 'history',
+    verify: 'verify',
+  },
+  evidence: {
+    execution: 'submit',
+    search: 'page',
+    resources: 'resource',
+    resourceHeads: 'resourceHead',
+    vendors: 'vendor',
+    export: 'lines',
+    verify: 'verify',
+    status: 'status',
+    executorKeys: 'executorKeys',
+    registerKey: 'registerKey',
+    retireKey: 'retireKey',
+    retention: 'applyRetention',
+    anchors: 'anchors',
+    anchor: 'anchor',
+  },
+  evidenceLog: { checkpoint: 'checkpoint', tile: 'tile', entries: 'entries' },
+  trustEvidence: { issue: 'issue', verify: 'verify' },
+  disclosure: { commit: 'commit', nullifier: 'nullify', prove: 'prove', verify: 'verify' },
+  consensus: { vote: 'vote', proof: 'assemble', verify: 'verify' },
+  dataUsage: { publish: 'publish', intent: 'declare', current: 'current', verify: 'verify' },
+}
+
+export const GATEWAY_METHODS: GatewayMethods = {
+  health: 'health',
+  ready: 'ready',
+  api: 'api',
+  networks: 'networks',
+  metrics: 'metrics',
+  verify: 'verify',
+  verifyBatch: 'verifyBatch',
+}
