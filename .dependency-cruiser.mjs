@@ -137,7 +137,15 @@ export default {
       'package-door',
       'other packages are imported by their name, which leads to their index',
       { path: '^(packages|apps)/([^/]+)/' },
-      { path: '^(packages|apps)/', pathNot: ['^$1/$2/', '/src/(index|main)[.]ts$', '/src/vectors/'] },
+      {
+        path: '^(packages|apps)/',
+        pathNot: [
+          '^$1/$2/',
+          '/src/(index|main)[.]ts$',
+          '^packages/sdk/src/(on-node|verify)/index[.]ts$',
+          '/src/vectors/',
+        ],
+      },
     ),
     forbid(
       'tests-only',
@@ -149,6 +157,12 @@ export default {
       'pure',
       'protocol and contract run in a browser: no node: module',
       { path: '^packages/(protocol|contract)/' },
+      { dependencyTypes: ['core'] },
+    ),
+    forbid(
+      'browser',
+      'only on-node/ of the library uses Node: the rest runs in browsers',
+      { path: '^packages/sdk/', pathNot: ['^packages/sdk/src/on-node/'] },
       { dependencyTypes: ['core'] },
     ),
     forbid(

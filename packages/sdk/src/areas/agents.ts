@@ -13,7 +13,7 @@ import type { AgentDescriptor, Instant, JsonObject, Signer } from '@chancery/pro
 import { json, known } from '../answer.ts'
 import type { CallOptions, Connection } from '../call.ts'
 import { RequestError } from '../errors.ts'
-import { requireNode } from '../node.ts'
+import { requireNode } from '../node-key.ts'
 import { paging } from './page.ts'
 import type { PageQuery, Paging } from './page.ts'
 import { allRows } from './pages.ts'

@@ -4,7 +4,7 @@ import type { JoinCertificate, JsonValue } from '@chancery/protocol'
 import { json, known } from '../answer.ts'
 import type { CallOptions, Connection, WriteOptions } from '../call.ts'
 import { given } from '../given.ts'
-import { requireNode } from '../node.ts'
+import { requireNode } from '../node-key.ts'
 
 /** protocol/core 8; absent members get the defaults of the authority. */
 export interface InviteRequest {

@@ -1,10 +1,11 @@
 import type { Instant } from '@chancery/protocol'
-import { RefusedError, RequestError } from '@chancery/sdk'
+import { RefusedError, RequestError, schedule } from '@chancery/sdk'
 import type { AgentFacts, Client } from '@chancery/sdk'
 import type { CommandContext } from '../../context.ts'
 import { explain } from '../../explain.ts'
 import type { Report } from '../../output/events.ts'
-import { after, isDue, refreshSeconds, retrySeconds, sleepMs } from '../enrollment/schedule.ts'
+
+const { after, isDue, refreshSeconds, retrySeconds, sleepMs } = schedule
 
 export interface AnnouncementParts {
   readonly context: Pick<CommandContext, 'now' | 'random'>

@@ -1,6 +1,6 @@
 import { instantOf, readInstant } from '@chancery/protocol'
 import type { Instant, JoinCertificate } from '@chancery/protocol'
-import { RefusedError } from '@chancery/sdk'
+import { RefusedError, schedule } from '@chancery/sdk'
 import type { Client } from '@chancery/sdk'
 import type { CommandContext } from '../../context.ts'
 import { describeSpan } from '../../durations.ts'
@@ -11,7 +11,8 @@ import type { NodeConnection } from '../../node-home.ts'
 import type { Report } from '../../output/events.ts'
 import type { FollowedLists } from './follow-lists.ts'
 import { lifeHours } from './renew.ts'
-import { after, isDue, paceSeconds, renewalTime, retrySeconds, sleepMs } from './schedule.ts'
+
+const { after, isDue, paceSeconds, renewalTime, retrySeconds, sleepMs } = schedule
 
 export interface NodeLifeParts {
   readonly context: Pick<CommandContext, 'now' | 'random'>

@@ -1,7 +1,7 @@
 import { CLOCK_TOLERANCE, SECOND, instantOf } from '@chancery/protocol'
 import type { Instant, JoinCertificate } from '@chancery/protocol'
+import { schedule } from '@chancery/sdk'
 import { describeSpan } from '../../durations.ts'
-import { renewalDue } from './schedule.ts'
 
 /** Everything a look at a node found out. */
 export interface Findings {
@@ -36,7 +36,7 @@ export function stateOf({ now, certificate, notOurs, revocation }: Findings): St
   if (now < life.issuedAt - CLOCK_TOLERANCE) return 'not_yet_valid'
   if (notOurs !== undefined) return 'not_ours'
   if (revocation.checked && revocation.entry !== undefined) return 'revoked'
-  return now >= renewalDue(life) ? 'expiring' : 'valid'
+  return now >= schedule.renewalDue(life) ? 'expiring' : 'valid'
 }
 
 /** Beyond this the authority refuses every proof. */

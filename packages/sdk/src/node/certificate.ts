@@ -1,0 +1,45 @@
+import { HOUR, instantOf, readJoinCertificate, readJson, verifyJoinCertificate } from '@chancery/protocol'
+import type { GenesisBlock, Instant, JoinCertificate } from '@chancery/protocol'
+import { ChanceryError } from '../errors.ts'
+
+/** A certificate that is not this node's, whoever gave it: an authority can err, and so can a proxy. */
+export class CertificateError extends ChanceryError {
+  override readonly name: string = 'CertificateError'
+}
+
+export interface Expected {
+  readonly genesis: GenesisBlock
+  readonly publicKey: string
+  readonly now: Instant
+}
+
+/** Checks a certificate before anything relies on it. */
+export async function requireOurs(certificate: JoinCertificate, expected: Expected): Promise<void> {
+  const { genesis, publicKey, now } = expected
+  if (certificate.node_public_key !== publicKey) throw new CertificateError('the certificate is of another node key')
+  const verdict = await verifyJoinCertificate(certificate, {
+    network_name: genesis.network_name,
+    authorityKey: genesis.network_authority.public_key,
+    now,
+  })
+  if (!verdict.ok) throw new CertificateError(`the certificate ${certificate.cert_id} is not usable: ${verdict.reason}`)
+}
+
+/** The certificate of an earlier run when it is still good; otherwise the node has to join. */
+export async function readKept(text: string | undefined, expected: Expected): Promise<JoinCertificate | undefined> {
+  if (text === undefined) return undefined
+  try {
+    const certificate = readJoinCertificate(readJson(text))
+    await requireOurs(certificate, expected)
+    // The tolerance of verifiers is not ours to use up: the authority renews nothing that has expired.
+    return expected.now < instantOf(certificate.expires_at) ? certificate : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** For how long a certificate was made, in whole hours: a renewal asks for the same again. */
+export function lifeHours({ issued_at, expires_at }: Pick<JoinCertificate, 'issued_at' | 'expires_at'>): number {
+  const life = instantOf(expires_at) - instantOf(issued_at)
+  return Math.max(1, Number((life + HOUR / 2n) / HOUR))
+}

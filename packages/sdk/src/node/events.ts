@@ -1,0 +1,48 @@
+import type { AgentDescriptor, Crl, JoinCertificate, PolicyManifest } from '@chancery/protocol'
+import type { HeartbeatAnswer } from '../areas/enrollment.ts'
+
+/** What a running node tells. */
+export interface NodeEvents {
+  /** A certificate is in use: the first one, or that of an earlier run. */
+  readonly started: { readonly certificate: JoinCertificate; readonly resumed: boolean }
+  readonly heartbeat: { readonly answer: HeartbeatAnswer; readonly nextSeconds: number }
+  readonly renewed: { readonly certificate: JoinCertificate; readonly replaces: string }
+  readonly announced: { readonly descriptor: AgentDescriptor; readonly expires_at: string }
+  readonly crl: { readonly crl: Crl }
+  readonly policy: { readonly policy: PolicyManifest }
+  /** A list the authority offers but that is not taken: wrongly signed, or a step back. */
+  readonly refused: { readonly list: 'crl' | 'policy'; readonly problem: string }
+  /** Tried again by itself after this time. */
+  readonly failed: { readonly action: NodeAction; readonly error: Error; readonly retryInSeconds: number }
+  /** Local clock minus that of the authority, when it is more than a minute. */
+  readonly clock: { readonly offsetSeconds: number }
+  /** The node does nothing any more. With an error when nothing it could do later would help. */
+  readonly stopped: { readonly error: Error | undefined }
+}
+
+export type NodeAction = 'heartbeat' | 'renew' | 'announce' | 'save' | 'crl' | 'policy' | 'withdraw'
+
+type Listener<Name extends keyof NodeEvents> = (event: NodeEvents[Name]) => void
+
+/** Listeners by name. One that throws must not take the node with it: its error is thrown outside. */
+export class NodeEmitter {
+  readonly #listeners = new Map<keyof NodeEvents, Set<(event: never) => void>>()
+
+  on<Name extends keyof NodeEvents>(name: Name, listener: Listener<Name>): () => void {
+    const all = this.#listeners.get(name) ?? new Set()
+    this.#listeners.set(name, all.add(listener))
+    return () => void all.delete(listener)
+  }
+
+  emit<Name extends keyof NodeEvents>(name: Name, event: NodeEvents[Name]): void {
+    for (const listener of this.#listeners.get(name) ?? []) {
+      try {
+        ;(listener as Listener<Name>)(event)
+      } catch (error) {
+        queueMicrotask(() => {
+          throw error
+        })
+      }
+    }
+  }
+}

@@ -1,0 +1,103 @@
+import {
+  checkListAdvance,
+  markOfList,
+  readCrl,
+  readInstant,
+  readJson,
+  readPolicyManifest,
+  verifyList,
+  writeJson,
+} from '@chancery/protocol'
+import type { Crl, CrlEntry, Instant, JsonValue, PolicyManifest } from '@chancery/protocol'
+import type { HeartbeatAnswer } from '../areas/enrollment.ts'
+import type { Client } from '../client.ts'
+import type { NodeEmitter } from './events.ts'
+import type { NodeDocument, NodeStore } from './store.ts'
+
+export interface ListParts {
+  readonly client: Client
+  readonly store: NodeStore
+  readonly authorityKey: string
+  readonly events: NodeEmitter
+  readonly clock: () => Instant
+  readonly signal: AbortSignal
+}
+
+/** Revocation list and policy as the authority has them, fetched only when a heartbeat says that they changed. */
+export class NodeLists {
+  readonly #parts: ListParts
+  #crl: Crl | undefined
+  #policy: PolicyManifest | undefined
+
+  private constructor(parts: ListParts) {
+    this.#parts = parts
+  }
+
+  /** Goes on where an earlier run ended: a list of then still guards against an older one. */
+  static async open(parts: ListParts): Promise<NodeLists> {
+    const lists = new NodeLists(parts)
+    lists.#crl = await lists.#kept('crl', readCrl)
+    lists.#policy = await lists.#kept('policy', readPolicyManifest)
+    return lists
+  }
+
+  get crl(): Crl | undefined {
+    return this.#crl
+  }
+
+  get policy(): PolicyManifest | undefined {
+    return this.#policy
+  }
+
+  entryOf(certId: string): CrlEntry | undefined {
+    return this.#crl?.revoked_certificates.find(({ certificate_id }) => certificate_id === certId)
+  }
+
+  async followCrl({ crl_sequence: told }: HeartbeatAnswer): Promise<void> {
+    const { client, clock, events, signal, store } = this.#parts
+    const held = this.#crl
+    // A list at its end is asked for even when its number is the same: the authority signs it anew.
+    const isFresh = held !== undefined && clock() < (readInstant(held.next_update) ?? 0n)
+    if (held !== undefined && isFresh && (told === undefined || told === held.sequence)) return
+    const crl = await client.crl.current({ signal })
+    const problem = await this.#whyNot(crl)
+    if (problem !== undefined) return events.emit('refused', { list: 'crl', problem })
+    await store.write('crl', writeJson(crl))
+    this.#crl = crl
+    events.emit('crl', { crl })
+  }
+
+  async followPolicy({ policy_id: told }: HeartbeatAnswer): Promise<void> {
+    const { authorityKey, client, events, signal, store } = this.#parts
+    if (told === undefined || told === null || told === this.#policy?.policy_id) return
+    const policy = await client.policy.current({ signal })
+    if (!(await verifyList(policy, [authorityKey])))
+      return events.emit('refused', { list: 'policy', problem: 'the authority of the network did not sign it' })
+    await store.write('policy', writeJson(policy))
+    this.#policy = policy
+    events.emit('policy', { policy })
+  }
+
+  /** protocol/gateway 9.2: never backwards, and never two contents under one number. */
+  async #whyNot(crl: Crl): Promise<string | undefined> {
+    if (!(await verifyList(crl, [this.#parts.authorityKey]))) return 'the authority of the network did not sign it'
+    if (this.#crl === undefined) return undefined
+    const verdict = checkListAdvance(markOfList(this.#crl), markOfList(crl))
+    return verdict.ok ? undefined : verdict.reason
+  }
+
+  /** A damaged copy is as good as none: the authority has the original. */
+  async #kept<Kept extends Crl | PolicyManifest>(
+    document: NodeDocument,
+    read: (value: JsonValue) => Kept,
+  ): Promise<Kept | undefined> {
+    const text = await this.#parts.store.read(document)
+    if (text === undefined) return undefined
+    try {
+      const kept = read(readJson(text))
+      return (await verifyList(kept, [this.#parts.authorityKey])) ? kept : undefined
+    } catch {
+      return undefined
+    }
+  }
+}

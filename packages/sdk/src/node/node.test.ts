@@ -1,0 +1,213 @@
+import { mkdtemp, rm, stat, chmod, readdir } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { inspect } from 'node:util'
+import { ManualClock, createInvite, startTestAuthority } from '@chancery/testkit'
+import type { TestAuthority } from '@chancery/testkit'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { instantOf } from '@chancery/protocol'
+import { createClient } from '../client.ts'
+import { FileNodeStore } from '../on-node/index.ts'
+import { Node } from './node.ts'
+import type { NodeOptions } from './node.ts'
+import { MemoryNodeStore } from './store.ts'
+import type { NodeStore } from './store.ts'
+
+let clock: ManualClock
+let na: TestAuthority
+beforeEach(async () => {
+  clock = new ManualClock('2026-03-01T00:00:00Z')
+  na = await startTestAuthority({ clock, backend: 'sqlite', settings: { NA_HEARTBEAT_SECONDS: '900' } })
+})
+afterEach(() => na.stop())
+
+/** Time passes only while a node rests, so a week takes as long as its calls do. */
+function options(store: NodeStore, more: Partial<NodeOptions> = {}): NodeOptions {
+  return {
+    url: na.url,
+    genesis: na.genesis,
+    store,
+    invite: () => createInvite(na, { max_validity_hours: 24 }),
+    clock: () => clock.now(),
+    sleep: (ms) => {
+      clock.advance(ms / 1000)
+      return new Promise((resolve) => setImmediate(resolve))
+    },
+    random: () => 0.5,
+    ...more,
+  }
+}
+
+/** Runs until the condition holds, and stops. */
+async function runUntil(node: Node, isDone: () => boolean): Promise<void> {
+  for (let turn = 0; turn < 20_000 && !isDone(); turn += 1) await new Promise((resolve) => setImmediate(resolve))
+  await node.stop()
+  expect(isDone()).toBe(true)
+}
+
+function record(node: Node): { readonly name: string; readonly at: bigint }[] {
+  const told: { name: string; at: bigint }[] = []
+  for (const name of ['started', 'heartbeat', 'renewed', 'announced', 'crl', 'policy', 'failed', 'stopped'] as const)
+    node.on(name, () => told.push({ name, at: clock.now() }))
+  return told
+}
+
+describe('a node', () => {
+  it('beats at the pace asked for and renews long before its certificate ends', async () => {
+    const node = await Node.join(options(new MemoryNodeStore()))
+    const first = node.certificate
+    const told = record(node)
+    const renewed: bigint[] = []
+    node.on('renewed', ({ replaces }) => {
+      expect(renewed.length > 0 || replaces === first.cert_id).toBe(true)
+      renewed.push(clock.now())
+    })
+    await runUntil(node, () => renewed.length === 3)
+    const beats = told.filter(({ name }) => name === 'heartbeat').map(({ at }) => Number(at / 1_000_000n))
+    const gaps = beats.slice(1).map((at, index) => at - (beats[index] ?? 0))
+    expect(Math.max(...gaps)).toBeLessThanOrEqual(991)
+    expect(Math.min(...gaps)).toBeGreaterThanOrEqual(809)
+    // Two thirds of 24 h at the earliest, with a tenth of spread, of which this chance takes half.
+    const hours = Number(((renewed[0] ?? 0n) - instantOf(first.issued_at)) / 3_600_000_000n)
+    expect(hours).toBeGreaterThanOrEqual(16)
+    expect(hours).toBeLessThan(19)
+    expect(told.filter(({ name }) => name === 'failed')).toEqual([])
+    expect(told.at(-1)?.name).toBe('stopped')
+  })
+
+  it('is the same node after a restart, and needs no second invite', async () => {
+    const store = new MemoryNodeStore()
+    const first = await Node.join(options(store))
+    await first.stop()
+    const second = await Node.join(options(store, { invite: 'spent' }))
+    const resumed: boolean[] = []
+    second.on('started', (event) => resumed.push(event.resumed))
+    await runUntil(second, () => resumed.length === 1)
+    expect([second.publicKey, second.certificate]).toEqual([first.publicKey, first.certificate])
+    expect(resumed).toEqual([true])
+  })
+
+  it('keeps its agent announced and takes it away when it stops', async () => {
+    const agent = { agent_id: 'a', capabilities: ['print'], endpoint: { host: 'h.example', port: 443 } }
+    const node = await Node.join(options(new MemoryNodeStore(), { agent }))
+    const told = record(node)
+    const reader = createClient({ url: na.url })
+    let missing = 0
+    node.on('heartbeat', () => {
+      void reader.agents.count().then((count) => (missing += count === 1 ? 0 : 1))
+    })
+    await runUntil(node, () => told.filter(({ name }) => name === 'announced').length === 8)
+    expect(missing).toBeLessThanOrEqual(1)
+    expect(await reader.agents.count()).toBe(0)
+  })
+
+  it('follows the revocation list and the policy, and fetches neither while it is told of no change', async () => {
+    const node = await Node.join(options(new MemoryNodeStore()))
+    const told = record(node)
+    const count = (name: string): number => told.filter((each) => each.name === name).length
+    let isChanged = false
+    const other = await Node.join(options(new MemoryNodeStore()))
+    await other.stop()
+    node.on('heartbeat', () => {
+      if (isChanged || count('heartbeat') < 4) return
+      isChanged = true
+      void na.as('privileged')('POST', '/admin/revoke', { cert_id: other.certificate.cert_id })
+      void na.as('privileged')('POST', '/admin/policy', { allowed_ports: [8443] })
+    })
+    const listed = (): number => node.crl?.revoked_certificates.length ?? 0
+    await runUntil(node, () => listed() === 1 && node.policy?.allowed_ports.length === 1)
+    // The list it began with, the one of the change, and at most one that was signed anew meanwhile.
+    expect(count('crl')).toBeLessThanOrEqual(3)
+    expect(node.crl?.revoked_certificates.map(({ certificate_id }) => certificate_id)).toEqual([
+      other.certificate.cert_id,
+    ])
+    expect(node.policy?.allowed_ports).toEqual([8443])
+  })
+
+  it('ends when its certificate is revoked, and says why', async () => {
+    const node = await Node.join(options(new MemoryNodeStore()))
+    const stopped: (Error | undefined)[] = []
+    node.on('stopped', ({ error }) => stopped.push(error))
+    node.on('crl', () => void na.as('privileged')('POST', '/admin/revoke', { cert_id: node.certificate.cert_id }))
+    const error = await node.ended
+    expect(error).toMatchObject({ code: 'certificate_revoked' })
+    expect(stopped).toEqual([error])
+  })
+
+  it('goes on trying while the authority is away', async () => {
+    let isAway = false
+    const fetch = (url: string, init: RequestInit): Promise<Response> =>
+      isAway ? Promise.reject(new TypeError('fetch failed')) : globalThis.fetch(url, init)
+    const node = await Node.join(options(new MemoryNodeStore(), { fetch, retry: false }))
+    const told = record(node)
+    const count = (name: string): number => told.filter((each) => each.name === name).length
+    node.on('heartbeat', () => (isAway = count('heartbeat') === 2))
+    node.on('failed', () => (isAway = count('failed') < 5))
+    await runUntil(node, () => count('heartbeat') >= 4)
+    expect(count('failed')).toBe(5)
+  })
+
+  it('holds on to a renewed certificate while the store refuses it', async () => {
+    let isFull = false
+    const kept = new MemoryNodeStore()
+    const store: NodeStore = {
+      signer: () => kept.signer(),
+      read: (name) => kept.read(name),
+      write: (name, text) =>
+        isFull && name === 'certificate' ? Promise.reject(new Error('full')) : kept.write(name, text),
+    }
+    const node = await Node.join(options(store))
+    const [failures, renewed]: [string[], string[]] = [[], []]
+    isFull = true
+    node.on('failed', ({ action }) => {
+      failures.push(action)
+      isFull = failures.length < 3
+    })
+    node.on('renewed', ({ certificate }) => renewed.push(certificate.cert_id))
+    await runUntil(node, () => renewed.length === 1 && failures.length === 3 && !isFull)
+    expect(await kept.read('certificate')).toContain(renewed[0])
+    expect(new Set(failures)).toEqual(new Set(['save']))
+  })
+
+  it('refuses a genesis block that does not hold, and a store without a certificate or an invite', async () => {
+    const broken = { ...na.genesis, network_name: 'OTHER' }
+    await expect(Node.join(options(new MemoryNodeStore(), { genesis: broken }))).rejects.toThrow('genesis block')
+    const { invite: _none, ...without } = options(new MemoryNodeStore())
+    await expect(Node.join(without)).rejects.toThrow('no invite')
+  })
+})
+
+describe('FileNodeStore', () => {
+  let folder: string
+  beforeEach(async () => {
+    folder = join(await mkdtemp(join(tmpdir(), 'chancery-sdk-')), 'node')
+  })
+  afterEach(() => rm(folder, { recursive: true, force: true }))
+
+  it('keeps key and certificate for a later process, readable by the owner only', async () => {
+    const first = await Node.join(options(new FileNodeStore(folder)))
+    await first.stop()
+    expect((await stat(join(folder, 'node.key'))).mode & 0o777).toBe(0o600)
+    expect((await stat(folder)).mode & 0o777).toBe(0o700)
+    const { invite: _none, ...without } = options(new FileNodeStore(folder))
+    const second = await Node.join(without)
+    await second.stop()
+    expect(second.certificate).toEqual(first.certificate)
+    expect((await readdir(folder)).filter((name) => name.endsWith('.tmp'))).toEqual([])
+  })
+
+  it('refuses a key that others can read', async () => {
+    await new FileNodeStore(folder).signer()
+    await chmod(join(folder, 'node.key'), 0o644)
+    await expect(new FileNodeStore(folder).signer()).rejects.toThrow('0600')
+  })
+
+  it('shows no key when it is looked at', async () => {
+    const store = new FileNodeStore(folder)
+    const node = await Node.join(options(store))
+    await node.stop()
+    const seed = (await import('node:fs')).readFileSync(join(folder, 'node.key'), 'utf8').split('\n').at(-2) ?? ''
+    expect(seed).toHaveLength(44)
+    expect(inspect([node, store, await store.signer()], { depth: 9, showHidden: true })).not.toContain(seed)
+  })
+})

@@ -1,0 +1,2 @@
+/** What needs files: import it as `@chancery/sdk/node`. The rest of the library also runs in browsers. */
+export { FileNodeStore } from './file-node-store.ts'
