@@ -22,6 +22,7 @@ const CAMPAIGNS = new Map<string, () => Promise<Campaign>>([
   ['redis', () => import('./redis.ts')],
   ['replay', () => import('./replay.ts')],
   ['rolling', () => import('./rolling.ts')],
+  ['sdk-outbox', () => import('./sdk-outbox.ts')],
   ['sovereign-tamper', () => import('./sovereign-tamper.ts')],
   ['trust-mutation', () => import('./trust-mutation.ts')],
   ['weak-keys', () => import('./weak-keys.ts')],

@@ -115,6 +115,21 @@ export type {
 export type { ReferenceArea, Surfaces } from './areas/reference.ts'
 export type { FeedImport, FeedImportRequest, RevocationFeedsArea } from './areas/revocation-feeds.ts'
 export type { SovereignArea, SovereignMetadata } from './areas/sovereign.ts'
+export { Governor } from './governed/governor.ts'
+export type {
+  ActionReport,
+  GovernedAction,
+  GovernedResult,
+  GovernedStep,
+  GovernorOptions,
+} from './governed/governor.ts'
+export { summarizeDecision } from './governed/decision.ts'
+export type { Expectations } from './governed/decision.ts'
+export { DecisionVerificationError, EvidenceNotKeptError, MetadataRefusedError } from './governed/errors.ts'
+export { EvidenceKeeper } from './governed/evidence-keeper.ts'
+export type { Executor, FlushReport, KeeperParts, KeeperStep, Outcome } from './governed/evidence-keeper.ts'
+export { MemoryOutbox } from './governed/outbox.ts'
+export type { ChainHead, Intent, Outbox, OutboxContent, OutboxEntry, ResourceStep } from './governed/outbox.ts'
 // For callers that sign by hand: the helpers of the protocol under the library's roof.
 export { readPrivateKeyFile, seedSigner, signAgentDelete, signNodeProof, signOperatorRequest } from '@chancery/protocol'
 export type { Signer } from '@chancery/protocol'

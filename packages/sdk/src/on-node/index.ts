@@ -1,2 +1,4 @@
 /** What needs files: import it as `@chancery/sdk/node`. The rest of the library also runs in browsers. */
 export { FileNodeStore } from './file-node-store.ts'
+export { FileOutbox } from './file-outbox.ts'
+export { InUseError } from './ownership.ts'

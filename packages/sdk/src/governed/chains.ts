@@ -1,0 +1,81 @@
+import { asReceived, executionEvidenceForm, isJsonObject, readReceived, recordDigest } from '@chancery/protocol'
+import type { ExecutionEvidence } from '@chancery/protocol'
+import type { Client } from '../client.ts'
+import { RefusedError } from '../errors.ts'
+import { EMPTY_CHAIN } from './outbox.ts'
+import type { ChainHead, OutboxEntry } from './outbox.ts'
+
+/** Both chains a record continues: that of its decision and, where it changes one, that of its resource. */
+export interface Heads {
+  readonly decision: ChainHead
+  readonly resource: ChainHead
+}
+
+export function digestOfRecord(record: ExecutionEvidence): string {
+  return recordDigest(asReceived(executionEvidenceForm, record))
+}
+
+/** The end of a decision's chain among records that wait; undefined when none does. */
+export function pendingDecisionHead(entries: readonly OutboxEntry[], decisionId: string): ChainHead | undefined {
+  return lastHead(entries, (record) =>
+    record.decision_id === decisionId ? { sequence: record.sequence_no, digest: digestOfRecord(record) } : undefined,
+  )
+}
+
+/** The end of a resource's chain among records that wait; undefined when none does. */
+export function pendingResourceHead(entries: readonly OutboxEntry[], resourceId: string): ChainHead | undefined {
+  return lastHead(entries, (record) =>
+    record.resource_id === resourceId && record.resource_sequence !== undefined
+      ? { sequence: record.resource_sequence, digest: digestOfRecord(record) }
+      : undefined,
+  )
+}
+
+/** Dead letters are no predecessors: the authority will never store them as they are. */
+function lastHead(
+  entries: readonly OutboxEntry[],
+  headOf: (record: ExecutionEvidence) => ChainHead | undefined,
+): ChainHead | undefined {
+  let last: ChainHead | undefined
+  for (const entry of entries) {
+    const head = entry.state === 'pending' ? headOf(entry.record) : undefined
+    if (head !== undefined && head.sequence > (last?.sequence ?? 0)) last = head
+  }
+  return last
+}
+
+/** The further of two ends of one chain. */
+export function laterHead(first: ChainHead, second: ChainHead | undefined): ChainHead {
+  return second !== undefined && second.sequence > first.sequence ? second : first
+}
+
+/** The head of a resource as the authority has it. */
+export async function storedResourceHead(client: Client, resourceId: string): Promise<ChainHead> {
+  try {
+    const { resource_sequence, record_digest } = await client.evidence.resourceHead(resourceId)
+    return { sequence: resource_sequence, digest: record_digest }
+  } catch (error) {
+    if (error instanceof RefusedError && error.code === 'resource_not_found') return EMPTY_CHAIN
+    throw error
+  }
+}
+
+/** The last record of a decision that the authority has. */
+export async function storedDecisionHead(client: Client, decisionId: string): Promise<ChainHead> {
+  let head = EMPTY_CHAIN
+  for (let after = 0; ;) {
+    const page = await client.evidence.page({
+      decision_id: decisionId,
+      entry_kind: 'execution',
+      after_sequence: after,
+      limit: 1000,
+    })
+    for (const { payload } of page.entries) {
+      if (!isJsonObject(payload)) continue
+      const received = readReceived(executionEvidenceForm, payload)
+      head = laterHead(head, { sequence: received.record.sequence_no, digest: recordDigest(received) })
+    }
+    if (page.next_after_sequence === null) return head
+    after = page.next_after_sequence
+  }
+}

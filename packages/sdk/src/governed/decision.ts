@@ -1,0 +1,59 @@
+import { boundaryDecisionForm, meaningOf, readReceived, verifyBoundaryDecision } from '@chancery/protocol'
+import type {
+  AppliedPolicy,
+  AttestationBinding,
+  BoundaryDecision,
+  DecisionExpectations,
+  Instant,
+  JsonObject,
+} from '@chancery/protocol'
+import type { EvaluateRequest } from '../areas/boundary.ts'
+import { DecisionVerificationError } from './errors.ts'
+
+/** What a caller insists on before it acts on a decision. */
+export interface Expectations {
+  /** Public keys of the authority, pinned. */
+  readonly authorityKeys: readonly string[]
+  /** The policies it must rest on, in their order; `none` where the network has no boundary policies. */
+  readonly expectedPolicies: readonly Omit<AppliedPolicy, 'signed_by'>[] | 'none'
+  /** Needed when the decision rests on an attestation. */
+  readonly expectedAttestation?: Omit<AttestationBinding, 'revocation_seq_checked'>
+}
+
+/** Judges a decision offline: genuine, in its time, about this very request, on the expected basis. */
+export async function requireDecision(
+  decision: BoundaryDecision,
+  asked: { readonly request: EvaluateRequest; readonly contextId: string; readonly now: Instant },
+  expectations: Expectations,
+): Promise<void> {
+  const refuse = (reason: string): never => {
+    throw new DecisionVerificationError(reason, decision.decision_id)
+  }
+  const { request, contextId, now } = asked
+  const { expectedPolicies, expectedAttestation, authorityKeys } = expectations
+  // A denial permits nothing, so its basis need not be the expected one; it must be genuine all the same.
+  const wanted: Pick<DecisionExpectations, 'policies' | 'attestation'> = decision.authorized
+    ? {
+        ...(expectedPolicies === 'none' ? {} : { policies: expectedPolicies }),
+        ...(expectedAttestation === undefined ? {} : { attestation: expectedAttestation }),
+      }
+    : {}
+  const received = readReceived(boundaryDecisionForm, decision as unknown as JsonObject)
+  const verdict = await verifyBoundaryDecision(received, { keys: authorityKeys, now, ...wanted })
+  if (!verdict.accepted) refuse(verdict.reason)
+  // Another decision of this authority, however genuine, is about somebody else's request.
+  if (decision.context_id !== contextId) refuse('context_mismatch')
+  if (decision.agreement_id !== (request.attestation_id ?? request.agreement?.agreement_id)) refuse('basis_mismatch')
+  if (!decision.authorized) return
+  if (request.attestation_id !== undefined && expectedAttestation === undefined) refuse('attestation_not_pinned')
+  if (expectedPolicies === 'none' && (decision.policy_binding?.policies.length ?? 0) > 0)
+    refuse('policy_binding_mismatch')
+}
+
+/** One line for people: what was decided, and by which gates. */
+export function summarizeDecision(decision: BoundaryDecision): string {
+  const failed = decision.gate_results.filter(({ passed }) => !passed)
+  const gates = failed.map(({ gate_name, detail }) => `${gate_name} (${detail})`).join(', ')
+  if (decision.authorized) return `ALLOW ${decision.decision_id} until ${decision.decision_valid_until}`
+  return `DENY ${decision.decision_id}: ${meaningOf(decision)}${gates === '' ? '' : `, failed: ${gates}`}`
+}

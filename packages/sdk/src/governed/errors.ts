@@ -1,0 +1,44 @@
+import { ChanceryError } from '../errors.ts'
+
+/** A decision that does not hold what was asked for; nothing was done on it. `reason` is a word for programs. */
+export class DecisionVerificationError extends ChanceryError {
+  override readonly name: string = 'DecisionVerificationError'
+  readonly reason: string
+  readonly decisionId: string
+
+  constructor(reason: string, decisionId: string) {
+    super(`The decision ${decisionId} is not relied upon: ${reason}`)
+    this.reason = reason
+    this.decisionId = decisionId
+  }
+}
+
+/** Parameters that look like a secret, or are too long. The store is exported and never forgets; nothing was done. */
+export class MetadataRefusedError extends ChanceryError {
+  override readonly name: string = 'MetadataRefusedError'
+
+  constructor() {
+    super('The parameters of the action look like a secret or are longer than 16 KiB: evidence holds metadata only')
+  }
+}
+
+/**
+ * The outbox would not keep the evidence. Before the action (`executed` is false) nothing was done; after it the signed
+ * record or what is known of it is in `record`, for the caller to keep.
+ */
+export class EvidenceNotKeptError extends ChanceryError {
+  override readonly name: string = 'EvidenceNotKeptError'
+  readonly executed: boolean
+  readonly record: unknown
+
+  constructor(executed: boolean, record: unknown, options?: ErrorOptions) {
+    super(
+      executed
+        ? 'The action was done, but its evidence could not be kept'
+        : 'Nothing was done: no evidence could be kept',
+      options,
+    )
+    this.executed = executed
+    this.record = record
+  }
+}

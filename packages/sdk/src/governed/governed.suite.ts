@@ -1,0 +1,80 @@
+import { sha256Hex, signedBytes } from '@chancery/protocol'
+import type { Attestation, ExecutionEvidence, JsonObject } from '@chancery/protocol'
+import { ManualClock, startTestAuthority, testSigner } from '@chancery/testkit'
+import type { TestAuthority } from '@chancery/testkit'
+import { createClient } from '../client.ts'
+import type { Client } from '../client.ts'
+import { Governor } from './governor.ts'
+import type { GovernedAction, GovernedStep } from './governor.ts'
+import { MemoryOutbox } from './outbox.ts'
+import type { Outbox } from './outbox.ts'
+
+/** A network with an evidence store, a member that may rotate, and an executor. */
+export interface GovernedWorld {
+  readonly na: TestAuthority
+  readonly clock: ManualClock
+  readonly client: Client
+  readonly attestation: Attestation
+  /** Whether submissions reach the authority; `lost` means that only their answers are lost. */
+  submissions: 'arrive' | 'fail' | 'lost'
+  readonly steps: GovernedStep[]
+  open(outbox?: Outbox, executor?: string): Promise<Governor>
+  action<Value>(run: () => Promise<Value>, more?: Partial<GovernedAction<Value>>): GovernedAction<Value>
+  executions(filter?: JsonObject): Promise<readonly ExecutionEvidence[]>
+  close(): Promise<void>
+}
+
+export async function openWorld(): Promise<GovernedWorld> {
+  const clock = new ManualClock('2030-01-02T03:00:00Z')
+  const na = await startTestAuthority({ clock, backend: 'sqlite', settings: { EVIDENCE_STORE: 'on' } })
+  const operator = { signer: await testSigner('op-privileged'), audience: na.genesis.network_authority.public_key }
+  const fetch = async (url: string, init: RequestInit): Promise<Response> => {
+    if (!url.endsWith('/evidence/execution') || world.submissions === 'arrive') return globalThis.fetch(url, init)
+    if (world.submissions === 'lost') await globalThis.fetch(url, init)
+    throw new TypeError('fetch failed')
+  }
+  const client = createClient({ url: na.url, operator, fetch, clock: () => clock.now(), retry: false })
+  const claims = { capabilities: ['secret.rotate'] }
+  const attestation = await client.attestations.issue({ subject_id: 'vendor-1', roles: ['role:client'], claims })
+  for (const name of ['rotator-1', 'rotator-2']) {
+    const { publicKey } = await testSigner(name)
+    await client.evidence.registerKey({ key_id: name, public_key: publicKey, executor_sovereign_id: 'rotator' })
+  }
+  const world: GovernedWorld = {
+    na,
+    clock,
+    client,
+    attestation,
+    submissions: 'arrive',
+    steps: [],
+    open: async (outbox = new MemoryOutbox(), executor = 'rotator-1') =>
+      Governor.open({
+        client,
+        outbox,
+        executor: { signer: await testSigner(executor), sovereignId: 'rotator' },
+        clock: () => clock.now(),
+        observe: (step) => world.steps.push(step),
+      }),
+    action: (run, more = {}) => ({
+      request: { attestation_id: attestation.attestation_id, requested_capability: 'secret.rotate' },
+      authorityKeys: [na.genesis.network_authority.public_key],
+      expectedPolicies: 'none',
+      expectedAttestation: bindingOf(attestation),
+      parameters: { secret_version: '7' },
+      run,
+      ...more,
+    }),
+    executions: async (filter = {}) => {
+      const page = await client.evidence.page({ entry_kind: 'execution', ...filter })
+      return page.entries.map(({ payload }) => payload as unknown as ExecutionEvidence)
+    },
+    close: () => na.stop(),
+  }
+  return world
+}
+
+export function bindingOf(attestation: Attestation): NonNullable<GovernedAction<unknown>['expectedAttestation']> {
+  const { attestation_id, subject_id, issuer_sovereign_id } = attestation
+  const attestation_digest = sha256Hex(signedBytes(attestation, 'signatures'))
+  return { attestation_id, subject_id, issuer_sovereign_id, attestation_digest }
+}

@@ -1,0 +1,90 @@
+import type { ExecutionEvidence, JsonObject } from '@chancery/protocol'
+
+/** Kept before an action begins: enough to write its evidence when the process does not live to see the end. */
+export type Intent = {
+  readonly evidence_id: string
+  readonly decision_id: string
+  readonly context_id: string
+  readonly agreement_id: string
+  readonly executor_sovereign_id: string
+  readonly executed_capability: string
+  readonly execution_parameters: JsonObject
+  /** When the action began: that instant is inside the window of its decision. */
+  readonly executed_at: string
+  readonly resource: ResourceStep | null
+}
+
+export type ResourceStep = {
+  readonly resource_id: string
+  readonly resource_action: 'create' | 'rotate' | 'revoke' | 'update' | 'delete'
+  /** The head of the resource as the authority had it before the action. */
+  readonly head: ChainHead
+}
+
+/** Where a chain ends; sequence 0 and null when there is nothing yet. */
+export type ChainHead = { readonly sequence: number; readonly digest: string | null }
+
+export const EMPTY_CHAIN: ChainHead = { sequence: 0, digest: null }
+
+/**
+ * started: the action may be under way or cut off. pending: signed, waits for the authority. dead_letter: the authority
+ * refuses it for good; a person has to look.
+ */
+export type OutboxContent =
+  | { readonly state: 'started'; readonly intent: Intent }
+  | {
+      readonly state: 'pending' | 'dead_letter'
+      readonly record: ExecutionEvidence
+      readonly attempts: number
+      /** Not before; null: at once. */
+      readonly next_attempt_at: string | null
+      /** Why the last attempt failed: a code of the authority, or local_error. */
+      readonly code: string | null
+    }
+
+export type OutboxEntry = OutboxContent & {
+  /** Given by the outbox, in ascending order. */
+  readonly id: string
+}
+
+/** Where evidence waits until the authority has it. Each method is done, durably, when it resolves. */
+export interface Outbox {
+  add(content: OutboxContent): Promise<OutboxEntry>
+  /** Replaces the content under the same id, whole or not at all. */
+  update(entry: OutboxEntry): Promise<void>
+  remove(id: string): Promise<void>
+  /** Everything, oldest first. */
+  list(): Promise<readonly OutboxEntry[]>
+}
+
+/** For tests and for actions whose evidence may end with the process. */
+export class MemoryOutbox implements Outbox {
+  readonly #entries = new Map<string, OutboxEntry>()
+  #last = 0
+
+  add(content: OutboxContent): Promise<OutboxEntry> {
+    this.#last += 1
+    const entry = { ...content, id: outboxId(this.#last) }
+    this.#entries.set(entry.id, entry)
+    return Promise.resolve(entry)
+  }
+
+  update(entry: OutboxEntry): Promise<void> {
+    this.#entries.set(entry.id, entry)
+    return Promise.resolve()
+  }
+
+  remove(id: string): Promise<void> {
+    this.#entries.delete(id)
+    return Promise.resolve()
+  }
+
+  list(): Promise<readonly OutboxEntry[]> {
+    return Promise.resolve([...this.#entries.values()])
+  }
+}
+
+/** Twelve digits, so that names sort as numbers do. */
+export function outboxId(sequence: number): string {
+  return String(sequence).padStart(12, '0')
+}
