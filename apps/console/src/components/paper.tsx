@@ -1,10 +1,11 @@
-import { verifyTreaty, writeJson } from '@chancery/protocol'
+import { isActiveState, verifyTreaty, writeJson } from '@chancery/protocol'
 import type { GenesisBlock, Instant, JsonValue } from '@chancery/protocol'
 import type { TreatyRow } from '@chancery/sdk'
 import { useEffect, useState } from 'preact/hooks'
 import type { JSX } from 'preact'
 import { authority, explain } from '../authority.ts'
 import { Badge } from './badge.tsx'
+import { Fact } from './fact.tsx'
 
 type Judged =
   | { readonly kind: 'reading' }
@@ -26,7 +27,12 @@ const REASONS: Readonly<Record<string, string>> = {
 }
 
 /** A treaty as it was signed, with a verdict reached in this browser: the authority's word is not taken for it. */
-export function Paper({ id }: { readonly id: string }): JSX.Element {
+export function Paper(props: {
+  readonly id: string
+  /** Draws what ending it would cut off. */
+  readonly foresee: (from: string, to: string) => void
+}): JSX.Element {
+  const { id, foresee } = props
   const [judged, setJudged] = useState<Judged>({ kind: 'reading' })
   useEffect(() => {
     let isCurrent = true
@@ -55,20 +61,22 @@ export function Paper({ id }: { readonly id: string }): JSX.Element {
         <Fact name="Valid" value={`${treaty.valid_from} to ${treaty.expires_at}`} />
         {row.revocation_reason === null ? null : <Fact name="Ended" value={row.revocation_reason} />}
       </dl>
+      {isActiveState(row.lifecycle.state) ? (
+        <p>
+          <button
+            type="button"
+            class="quiet-button"
+            onClick={() => foresee(treaty.issuer_sovereign_id, treaty.subject_sovereign_id)}
+          >
+            Draw what would end with it
+          </button>
+        </p>
+      ) : null}
       <details>
         <summary>Signed paper</summary>
         <pre tabIndex={0}>{pretty(treaty)}</pre>
       </details>
     </article>
-  )
-}
-
-function Fact({ name, value }: { readonly name: string; readonly value: string }): JSX.Element {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{value}</dd>
-    </div>
   )
 }
 

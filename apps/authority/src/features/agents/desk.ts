@@ -3,6 +3,7 @@ import { Batcher } from '@chancery/service-kit'
 import type { Clock } from '@chancery/service-kit'
 import { AdaptiveCount } from '../../adaptive-count.ts'
 import type { Store } from '../../store/database.ts'
+import { isLargeTable } from '../../store/large-table.ts'
 import { registerAgents } from '../../store/registrations.ts'
 import type { RegistrationOutcome, RegistrationRow } from '../../store/registrations.ts'
 import { countAgents } from './store.ts'
@@ -22,7 +23,11 @@ export function openAgentDesk(store: Store, clock: Clock): AgentDesk {
   )
   return {
     registrations,
-    count: new AdaptiveCount(clock, () => countAgents(store.db, now())),
+    count: new AdaptiveCount(
+      clock,
+      () => countAgents(store.db, now()),
+      () => isLargeTable(store.db, 'agent_registrations'),
+    ),
     close: () => registrations.close(),
   }
 }

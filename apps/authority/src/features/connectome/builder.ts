@@ -1,6 +1,13 @@
 import { SECURITY_HEADERS } from '@chancery/contract'
-import { compareCodePoints, findTrustPath, isActiveEdge } from '@chancery/protocol'
-import type { ConnectomeSummary, Instant, RecognitionEdge, TrustFinding, TrustPath } from '@chancery/protocol'
+import { compareCodePoints, findLostPaths, findTrustPath, isActiveEdge } from '@chancery/protocol'
+import type {
+  ConnectomeSummary,
+  Instant,
+  LostPaths,
+  RecognitionEdge,
+  TrustFinding,
+  TrustPath,
+} from '@chancery/protocol'
 import { KeptDocument } from '@chancery/service-kit'
 import type { Office } from '../../office.ts'
 import { StoreThread } from '../../store/store-thread.ts'
@@ -8,8 +15,6 @@ import { DocumentWriter } from './documents.ts'
 import type { DocumentName } from './documents.ts'
 import { readGraphInput } from './facts.ts'
 import type { GraphAnswers } from './graph-worker.ts'
-import { findLostPaths } from './lost-paths.ts'
-import type { LostPaths } from './lost-paths.ts'
 import { outlineGraph } from './outline.ts'
 import type { GraphOutline } from './outline.ts'
 import type { TreatyTable } from './treaty-table.ts'

@@ -1,15 +1,21 @@
 import { compareEdges } from '@chancery/protocol'
-import type { LifecycleState, RecognitionGraph } from '@chancery/protocol'
+import type { ExpiryRisk, LifecycleState, RecognitionGraph } from '@chancery/protocol'
 
 const STATES: readonly LifecycleState[] = ['active', 'expiring_soon', 'expired', 'revoked', 'replaced']
+const RISKS: readonly ExpiryRisk[] = ['none', 'low', 'medium', 'high', 'expired']
 
-/** Edges as columns of numbers; `from` and `to` are places in `sovereigns`, `state` one in `lifecycle_states`. */
+/**
+ * Edges as columns of numbers: `from` and `to` are places in `sovereigns`, `state` one in `lifecycle_states`, `risk` one in
+ * `expiry_risks`.
+ */
 export type EdgeColumns = {
   readonly sovereigns: readonly string[]
   readonly lifecycle_states: readonly LifecycleState[]
   readonly from: readonly number[]
   readonly to: readonly number[]
   readonly state: readonly number[]
+  readonly expiry_risks: readonly ExpiryRisk[]
+  readonly risk: readonly number[]
 }
 
 /** What a map needs of the graph and nothing else: a tenth of the size, since no name is repeated. */
@@ -23,5 +29,7 @@ export function listEdgeColumns(graph: RecognitionGraph<string>): EdgeColumns {
     from: edges.map((edge) => places.get(edge.from) ?? -1),
     to: edges.map((edge) => places.get(edge.to) ?? -1),
     state: edges.map((edge) => STATES.indexOf(edge.lifecycle_state)),
+    expiry_risks: RISKS,
+    risk: edges.map((edge) => RISKS.indexOf(edge.expiry_risk)),
   }
 }

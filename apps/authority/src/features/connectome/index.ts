@@ -1,6 +1,6 @@
 import type { Office } from '../../office.ts'
 import type { GroundedFinding } from './builder.ts'
-import type { LostPaths } from './lost-paths.ts'
+import type { LostPaths } from '@chancery/protocol'
 import type { AskedTrust } from './views.ts'
 
 export { lifecycleTone } from './lifecycle-tone.ts'

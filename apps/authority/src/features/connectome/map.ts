@@ -1,7 +1,7 @@
 import { markup } from '@chancery/service-kit'
 import type { Markup } from '@chancery/service-kit'
 import { figure } from '../../page-parts.ts'
-import { lifecycleTone } from './lifecycle-tone.ts'
+import { edgeTone } from './lifecycle-tone.ts'
 import type { GraphOutline } from './outline.ts'
 
 const WIDTH = 760
@@ -28,9 +28,9 @@ export function drawMap(outline: GraphOutline): Markup {
   const left = outline.sovereign_count - drawn.length
   const label = `Map of ${drawn.length} sovereigns and ${edges.length} treaties; the tables below list them.`
   return markup`<figure class="map" data-map><svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${label}">
-${edges.map((edge) => drawEdge(places, edge.from, edge.to, lifecycleTone(edge.lifecycle_state)))}
+${edges.map((edge) => drawEdge(places, edge.from, edge.to, edgeTone(edge)))}
 ${[...places].map(([id, { x, y }]) => markup`<g class="node"><circle cx="${x}" cy="${y}" r="9"/><text x="${x}" y="${y + 24}">${id.length > 22 ? `${id.slice(0, 21)}…` : id}</text></g>\n`)}
-</svg><figcaption class="legend"><span class="key key-good">in force</span><span class="key key-watch">ends within 72 h</span><span class="key key-bad">expired</span><span class="key key-ended">ended</span>${
+</svg><figcaption class="legend"><span class="key key-good">in force</span><span class="key key-watch">ends within 72 h</span><span class="key key-urgent">ends within 24 h</span><span class="key key-bad">expired</span><span class="key key-ended">ended</span>${
     left > 0 && markup`<span class="quiet">${figure(left)} more in the tables</span>`
   }</figcaption></figure>`
 }

@@ -75,7 +75,11 @@ function blasts(outline: GraphOutline): Markup {
     'Imported revocations',
     [
       { name: 'Issuer', cell: (row) => row.issuer_sovereign_id },
-      { name: 'Attestation', cell: (row) => identifier(row.id) },
+      {
+        name: 'Attestation',
+        cell: (row) =>
+          markup`<a data-blast="${row.issuer_sovereign_id}" href="/connectome?q=${encodeURIComponent(row.issuer_sovereign_id)}">${identifier(row.id)}</a>`,
+      },
       { name: 'Reason', cell: (row) => row.reason ?? 'not given' },
       {
         name: 'Accepted by',

@@ -202,13 +202,15 @@ describe('GET /connectome.json?view=edges', () => {
     const [whole, columns] = [await get('/connectome.json'), await get('/connectome.json?view=edges')]
     const of = (name: string): number[] => columns[name] as number[]
     const ids = columns['sovereigns'] as string[]
-    const states = columns['lifecycle_states'] as string[]
+    const [states, risks] = [columns['lifecycle_states'] as string[], columns['expiry_risks'] as string[]]
     expect(ids).toEqual((whole['sovereigns'] as JsonObject[]).map((row) => row['sovereign_id']))
     const edges = whole['recognition_edges'] as JsonObject[]
     expect(edges.length).toBeGreaterThan(0)
-    expect(of('from').map((from, i) => [ids[from], ids[of('to')[i] ?? -1], states[of('state')[i] ?? -1]])).toEqual(
-      edges.map((edge) => [edge['from'], edge['to'], edge['lifecycle_state']]),
-    )
+    const rows = of('from').map((from, i) => {
+      const [to, state, risk] = ['to', 'state', 'risk'].map((name) => of(name)[i] ?? -1)
+      return [ids[from], ids[to ?? -1], states[state ?? -1], risks[risk ?? -1]]
+    })
+    expect(rows).toEqual(edges.map((edge) => [edge['from'], edge['to'], edge['lifecycle_state'], edge['expiry_risk']]))
   })
 })
 

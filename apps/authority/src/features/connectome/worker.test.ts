@@ -14,7 +14,7 @@ import { acceptedBy } from './builder.ts'
 import type { BuiltGraph } from './builder.ts'
 import type { DocumentName } from './documents.ts'
 import { readGraphInput } from './facts.ts'
-import { findLostPaths } from './lost-paths.ts'
+import { findLostPaths } from '@chancery/protocol'
 import { buildViews } from './views.ts'
 import type { GraphViews } from './views.ts'
 

@@ -9,6 +9,7 @@ import { findInvites } from '../../store/invites.ts'
 import type { FoundInvite, InviteQuestion } from '../../store/invites.ts'
 import { issueCertificates } from '../../store/joins.ts'
 import type { JoinOutcome, JoinRow } from '../../store/joins.ts'
+import { isLargeTable } from '../../store/large-table.ts'
 import { countActiveNodes, countCertificates } from './store.ts'
 
 const LIMITS = { maxItems: 200, maxWaiting: 5000, gather: endOfTurn }
@@ -41,14 +42,24 @@ export function openEnrollmentDesk(store: Store, clock: Clock): EnrollmentDesk {
     async (rows) => [...(await recordHeartbeats(store.engine, rows, now()))],
     LIMITS,
   )
+  const certificates = (status?: 'issued' | 'revoked'): AdaptiveCount =>
+    new AdaptiveCount(
+      clock,
+      () => countCertificates(store.db, status),
+      () => isLargeTable(store.db, 'issued_certs'),
+    )
   return {
     invites,
     joins,
     heartbeats,
-    count: new AdaptiveCount(clock, () => countActiveNodes(store.db, clock.now())),
-    tracked: new AdaptiveCount(clock, () => countCertificates(store.db, 'issued')),
-    issued: new AdaptiveCount(clock, () => countCertificates(store.db)),
-    revoked: new AdaptiveCount(clock, () => countCertificates(store.db, 'revoked')),
+    count: new AdaptiveCount(
+      clock,
+      () => countActiveNodes(store.db, clock.now()),
+      () => isLargeTable(store.db, 'node_liveness'),
+    ),
+    tracked: certificates('issued'),
+    issued: certificates(),
+    revoked: certificates('revoked'),
     async close() {
       await Promise.all([invites.close(), joins.close(), heartbeats.close()])
     },

@@ -8,6 +8,8 @@ import { MapView } from './map-view.ts'
 import type { Picked } from './map-view.ts'
 import { findTreaties } from './find-treaties.ts'
 import { DRAWN_EDGES, strideOf } from './scene.ts'
+import { blastOf, placeInForce, whatEnds } from './what-ends.ts'
+import type { Drawn } from './what-ends.ts'
 
 /** What the panel beside the map shows. */
 export type Shown =
@@ -20,16 +22,27 @@ interface Path {
   readonly edges: readonly number[]
 }
 
+const NO_PATH: Path = { text: '', edges: [] }
+const NOTHING_DRAWN: Drawn = { cut: [], touched: [], text: '' }
+
 /** The map to move in, with a panel that shows what was picked. */
-export function Explorer({ graph, opened }: { readonly graph: Graph; readonly opened: OpenedPapers }): JSX.Element {
+export function Explorer(props: {
+  readonly graph: Graph
+  readonly opened: Opened
+  /** The path the page was asked for. */
+  readonly asked: { readonly from: string; readonly to: string } | undefined
+}): JSX.Element {
+  const { graph, opened, asked } = props
   const canvas = useRef<HTMLCanvasElement>(null)
   const view = useRef<MapView>(undefined)
   const [shown, setShown] = useState<Shown>({ kind: 'hint' })
-  const [path, setPath] = useState<Path>({ text: '', edges: [] })
+  const [path, setPath] = useState<Path>(NO_PATH)
+  const [drawn, setDrawn] = useState<Drawn>(NOTHING_DRAWN)
   const [problem, setProblem] = useState('')
 
   const pick = (picked: Picked): void => {
     setProblem('')
+    setDrawn(NOTHING_DRAWN)
     if (picked === undefined) setShown({ kind: 'hint' })
     else if ('node' in picked) setShown({ kind: 'sovereign', node: picked.node })
     else
@@ -44,10 +57,21 @@ export function Explorer({ graph, opened }: { readonly graph: Graph; readonly op
     view.current = made
     return () => made.close()
   }, [graph])
-  useEffect(() => opened.listen((id) => setShown({ kind: 'paper', id })), [opened])
+  useEffect(
+    () =>
+      opened.listen({
+        paper: (id) => setShown({ kind: 'paper', id }),
+        blast: (issuer) => setDrawn(blastOf(graph, issuer)),
+      }),
+    [opened, graph],
+  )
   useEffect(() => {
-    view.current?.show({ node: shown.kind === 'sovereign' ? shown.node : undefined, path: path.edges })
-  }, [shown, path])
+    if (asked !== undefined) void findPath(graph, asked.from, asked.to).then(setPath)
+  }, [graph, asked])
+  useEffect(() => {
+    const node = shown.kind === 'sovereign' ? shown.node : undefined
+    view.current?.show({ node, path: path.edges, cut: drawn.cut, touched: drawn.touched })
+  }, [shown, path, drawn])
 
   return (
     <div class="explorer">
@@ -87,7 +111,12 @@ export function Explorer({ graph, opened }: { readonly graph: Graph; readonly op
             {path.text}
           </p>
         )}
-        <Inspected graph={graph} shown={shown} show={setShown} draw={setPath} />
+        {drawn.text === '' ? null : (
+          <p class="answer" data-drawn-cut={drawn.cut.length} data-touched={drawn.touched.length}>
+            {drawn.text}
+          </p>
+        )}
+        <Inspected graph={graph} shown={shown} show={setShown} draw={setPath} mark={setDrawn} />
       </aside>
     </div>
   )
@@ -98,13 +127,14 @@ function Inspected(props: {
   readonly shown: Shown
   readonly show: (shown: Shown) => void
   readonly draw: (path: Path) => void
+  readonly mark: (drawn: Drawn) => void
 }): JSX.Element {
-  const { graph, shown, show, draw } = props
+  const { graph, shown, show, draw, mark } = props
   if (shown.kind === 'paper')
     return (
       <>
         <h3>Treaty</h3>
-        <Paper id={shown.id} />
+        <Paper id={shown.id} foresee={(from, to) => mark(whatEnds(graph, from, to))} />
       </>
     )
   if (shown.kind === 'sovereign') return <Sovereign graph={graph} node={shown.node} show={show} draw={draw} />
@@ -183,9 +213,9 @@ function GoTo({ graph, go }: { readonly graph: Graph; readonly go: (node: number
   )
 }
 
-/** Papers opened from elsewhere in the page, for example from a table. */
-export interface OpenedPapers {
-  listen(open: (id: string) => void): () => void
+/** What is opened from elsewhere in the page, for example from a table. */
+export interface Opened {
+  listen(open: { readonly paper: (id: string) => void; readonly blast: (issuer: string) => void }): () => void
 }
 
 async function openEdge(graph: Graph, edge: number): Promise<string> {
@@ -199,15 +229,10 @@ async function openEdge(graph: Graph, edge: number): Promise<string> {
 async function findPath(graph: Graph, from: string, to: string): Promise<Path> {
   try {
     const found = await authority().connectome.trustPath(from, to)
-    const edges = found.path.map((edge) => placeOfEdge(graph, edge.from, edge.to)).filter((edge) => edge >= 0)
+    const edges = found.path.flatMap((edge) => placeInForce(graph, edge.from, edge.to) ?? [])
     const names = [from, ...found.path.map((edge) => edge.to)].join(' → ')
     return { edges, text: found.trusted ? names : `No treaty in force leads from ${from} to ${to}.` }
   } catch (error) {
     return { edges: [], text: explain(error) }
   }
-}
-
-function placeOfEdge(graph: Graph, from: string, to: string): number {
-  const [a, b] = [graph.placeOf.get(from), graph.placeOf.get(to)]
-  return graph.from.findIndex((node, edge) => node === a && graph.to[edge] === b && graph.tone[edge] !== 'ended')
 }

@@ -9,7 +9,7 @@ export interface Graph {
   readonly placeOf: ReadonlyMap<string, number>
 }
 
-export const TONES = ['good', 'watch', 'bad', 'ended'] as const
+export const TONES = ['good', 'watch', 'urgent', 'bad', 'ended'] as const
 export type Tone = (typeof TONES)[number]
 
 const TONE_OF: Readonly<Record<string, Tone>> = {
@@ -26,6 +26,8 @@ interface Columns {
   readonly from: readonly number[]
   readonly to: readonly number[]
   readonly state: readonly number[]
+  readonly expiry_risks: readonly string[]
+  readonly risk: readonly number[]
 }
 
 export async function loadGraph(): Promise<Graph> {
@@ -49,8 +51,18 @@ export function readColumns(columns: Columns): Graph {
     ids,
     from,
     to,
-    tone: columns.state.map((state) => tones[state] ?? 'ended'),
+    tone: columns.state.map((state, edge) => (isUrgent(columns, edge) ? 'urgent' : (tones[state] ?? 'ended'))),
     degree,
     placeOf: new Map(ids.map((id, place) => [id, place])),
   }
+}
+
+/** Ends within a day and was not ended before. */
+function isUrgent({ lifecycle_states, state, expiry_risks, risk }: Columns, edge: number): boolean {
+  return lifecycle_states[state[edge] ?? -1] === 'expiring_soon' && expiry_risks[risk[edge] ?? -1] === 'high'
+}
+
+/** What trust can rest on (protocol/core 20.2). */
+export function isInForce(tone: Tone | undefined): boolean {
+  return tone === 'good' || tone === 'watch' || tone === 'urgent'
 }

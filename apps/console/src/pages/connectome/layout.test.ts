@@ -8,6 +8,8 @@ const STAR = readColumns({
   from: [0, 0, 0, 3],
   to: [1, 2, 3, 0],
   state: [0, 1, 2, 4],
+  expiry_risks: ['none', 'low', 'medium', 'high', 'expired'],
+  risk: [1, 2, 4, 0],
 })
 const request = { count: 4, from: STAR.from, to: STAR.to, degree: STAR.degree }
 
@@ -16,6 +18,21 @@ describe('readColumns', () => {
     expect(STAR.tone).toEqual(['good', 'watch', 'bad', 'ended'])
     expect([...STAR.degree]).toEqual([4, 1, 1, 2])
     expect(STAR.placeOf.get('C')).toBe(2)
+  })
+})
+
+describe('a treaty that ends within a day', () => {
+  it('has a tone of its own, and none once it ended', () => {
+    const { tone } = readColumns({
+      sovereigns: ['A', 'B'],
+      lifecycle_states: ['expiring_soon', 'revoked'],
+      from: [0, 0],
+      to: [1, 1],
+      state: [0, 1],
+      expiry_risks: ['none', 'high'],
+      risk: [1, 1],
+    })
+    expect(tone).toEqual(['urgent', 'ended'])
   })
 })
 

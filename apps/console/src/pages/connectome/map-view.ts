@@ -1,7 +1,7 @@
 import type { Graph } from './graph.ts'
 import type { Places } from './layout.ts'
 import { runLayout } from './run-layout.ts'
-import { DRAWN_EDGES, drawScene, findUnder, fitCamera } from './scene.ts'
+import { DRAWN_EDGES, NOTHING_MARKED, drawScene, findUnder, fitCamera } from './scene.ts'
 import type { Camera, Highlight } from './scene.ts'
 
 export type Picked = { readonly node: number } | { readonly edge: number } | undefined
@@ -20,7 +20,7 @@ export class MapView {
   readonly #ends: (() => void)[] = []
   #places: Places = new Float32Array()
   #camera: Camera = { x: 0, y: 0, scale: 1 }
-  #highlight: Highlight = { node: undefined, path: [] }
+  #highlight: Highlight = NOTHING_MARKED
   #isMovedByHand = false
   #frame = 0
   #settle: ReturnType<typeof setTimeout> | undefined

@@ -1,5 +1,6 @@
 import { render } from 'preact'
 import { Explorer } from './explorer.tsx'
+import type { Opened } from './explorer.tsx'
 import { loadGraph } from './graph.ts'
 
 /** Puts the map to move in about the place of the drawn one; when that fails, the drawn one stays. */
@@ -10,18 +11,26 @@ export async function mountConnectome(root: Document): Promise<void> {
   const graph = await loadGraph()
   const place = root.createElement('div')
   drawing.replaceWith(place)
-  render(<Explorer graph={graph} opened={papersOf(root)} />, place)
+  render(<Explorer graph={graph} opened={openedFrom(root)} asked={askedPath(root)} />, place)
 }
 
-/** Links to papers open them beside the map; with a key held, or without script, they lead to the JSON. */
-function papersOf(root: Document): { listen(open: (id: string) => void): () => void } {
+/** The form of the page holds what was asked: with both ends given, the map draws the path, too. */
+function askedPath(root: Document): { readonly from: string; readonly to: string } | undefined {
+  const [from = '', to = ''] = ['#from', '#to'].map((id) => root.querySelector<HTMLInputElement>(id)?.defaultValue)
+  return from === '' || to === '' ? undefined : { from, to }
+}
+
+/** Links to papers and withdrawals show beside the map; with a key held, or without script, they lead elsewhere. */
+function openedFrom(root: Document): Opened {
   return {
     listen(open) {
       const onClick = (event: MouseEvent): void => {
-        const link = event.target instanceof Element ? event.target.closest('a[data-treaty]') : null
+        const link = event.target instanceof Element ? event.target.closest('a[data-treaty], a[data-blast]') : null
         if (link === null || event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return
         event.preventDefault()
-        open(decodeURIComponent(link.getAttribute('href')?.split('/').at(-1) ?? ''))
+        const issuer = link.getAttribute('data-blast')
+        if (issuer === null) open.paper(decodeURIComponent(link.getAttribute('href')?.split('/').at(-1) ?? ''))
+        else open.blast(issuer)
         root.querySelector('.inspector')?.scrollIntoView({ block: 'nearest' })
       }
       root.addEventListener('click', onClick)

@@ -13,7 +13,13 @@ export interface Highlight {
   readonly node: number | undefined
   /** Edges of a path, drawn above everything. */
   readonly path: readonly number[]
+  /** Edges that would end, or ended: crossed out. */
+  readonly cut: readonly number[]
+  /** Sovereigns that lose something by it. */
+  readonly touched: readonly number[]
 }
+
+export const NOTHING_MARKED: Highlight = { node: undefined, path: [], cut: [], touched: [] }
 
 /** Of very many treaties every n-th is drawn: more lines only make the same grey, and take seconds. */
 export const DRAWN_EDGES = { moving: 6000, still: 50_000 } as const
@@ -24,7 +30,13 @@ export function strideOf(graph: Graph, most: number): number {
 
 type Palette = Readonly<Record<Tone | 'ink' | 'card' | 'accent' | 'quiet', string>>
 
-const DASHES: Readonly<Record<Tone, readonly number[]>> = { good: [], watch: [], bad: [7, 4], ended: [2, 5] }
+const DASHES: Readonly<Record<Tone, readonly number[]>> = {
+  good: [],
+  watch: [],
+  urgent: [14, 3],
+  bad: [7, 4],
+  ended: [2, 5],
+}
 const MANY_EDGES = 4000
 const MAX_LABELS = 120
 
@@ -35,6 +47,7 @@ export function readPalette(): Palette {
   return {
     good: of('good'),
     watch: of('watch'),
+    urgent: of('urgent'),
     bad: of('bad'),
     ended: of('ended'),
     ink: of('ink'),
@@ -79,7 +92,8 @@ export function drawScene(
   context.globalAlpha = 1
   context.setLineDash([])
   if (!isCrowded) drawArrows(context, graph, places, palette)
-  drawPath(context, graph, places, highlight.path, palette, camera)
+  drawLine(context, graph, places, highlight.path, { color: palette.accent, dash: [] }, camera)
+  drawLine(context, graph, places, highlight.cut, { color: palette.bad, dash: [3, 3] }, camera)
   drawNodes(context, graph, places, camera, highlight, palette)
 }
 
@@ -116,22 +130,25 @@ function drawArrows(context: CanvasRenderingContext2D, graph: Graph, places: Pla
   }
 }
 
-function drawPath(
+/** Edges above all others. */
+function drawLine(
   context: CanvasRenderingContext2D,
   graph: Graph,
   places: Places,
-  path: readonly number[],
-  palette: Palette,
+  edges: readonly number[],
+  pen: { readonly color: string; readonly dash: readonly number[] },
   camera: Camera,
 ): void {
-  if (path.length === 0) return
+  if (edges.length === 0) return
   context.beginPath()
-  for (const edge of path) traceEdge(context, graph, places, edge, graph.from.length > MANY_EDGES)
-  context.strokeStyle = palette.accent
+  for (const edge of edges) traceEdge(context, graph, places, edge, graph.from.length > MANY_EDGES)
+  context.strokeStyle = pen.color
   context.lineWidth = 5 / camera.scale
+  context.setLineDash(pen.dash.map((length) => length / camera.scale))
   context.globalAlpha = 0.75
   context.stroke()
   context.globalAlpha = 1
+  context.setLineDash([])
 }
 
 function drawNodes(
@@ -142,20 +159,20 @@ function drawNodes(
   highlight: Highlight,
   palette: Palette,
 ): void {
-  const marked = new Set(highlight.path.flatMap((edge) => [graph.from[edge] ?? 0, graph.to[edge] ?? 0]))
+  const touched = new Set(highlight.touched)
+  const ends = [...highlight.path, ...highlight.cut].flatMap((edge) => [graph.from[edge] ?? 0, graph.to[edge] ?? 0])
+  const marked = new Set([...ends, ...touched])
   // Far away a rim would hide what it surrounds.
   const hasRim = camera.scale > 0.35
   context.lineWidth = 2 / camera.scale
   context.strokeStyle = palette.card
-  context.fillStyle = palette.accent
   for (let node = 0; node < graph.ids.length; node += 1) {
     const isMarked = marked.has(node) || highlight.node === node
     const radius = Math.max(nodeRadius(graph, node), 1.5 / camera.scale) + (isMarked ? 3 / camera.scale : 0)
     context.beginPath()
     context.arc(places[node * 2] ?? 0, places[node * 2 + 1] ?? 0, radius, 0, 7)
-    if (highlight.node === node) context.fillStyle = palette.ink
+    context.fillStyle = highlight.node === node ? palette.ink : touched.has(node) ? palette.bad : palette.accent
     context.fill()
-    if (highlight.node === node) context.fillStyle = palette.accent
     if (hasRim || isMarked) context.stroke()
   }
   context.font = `${13 / camera.scale}px system-ui, sans-serif`
@@ -177,7 +194,7 @@ function labelled(graph: Graph, marked: ReadonlySet<number>, chosen: number | un
   const all = graph.ids.map((_, node) => node)
   if (all.length <= MAX_LABELS) return all
   const busiest = all.sort((a, b) => (graph.degree[b] ?? 0) - (graph.degree[a] ?? 0)).slice(0, 12)
-  return [...new Set([...busiest, ...marked, ...(chosen === undefined ? [] : [chosen])])]
+  return [...new Set([...busiest, ...[...marked].slice(0, MAX_LABELS), ...(chosen === undefined ? [] : [chosen])])]
 }
 
 /** The sovereign or edge under a point of the screen; sovereigns first. */

@@ -4,12 +4,14 @@ import type { JSX } from 'preact'
 import { explain } from '../../authority.ts'
 import { pretty } from '../../components/paper.tsx'
 import type { Action, Field, Values } from './action.ts'
+import type { Forecast } from './forecast.ts'
+import { ForecastView } from './forecast-view.tsx'
 
 type Stage =
   | { readonly kind: 'writing'; readonly problem?: string }
   | { readonly kind: 'asking' }
-  | { readonly kind: 'shown'; readonly forecast: readonly string[] }
-  | { readonly kind: 'sending' }
+  | { readonly kind: 'shown'; readonly forecast: Forecast }
+  | { readonly kind: 'sending'; readonly forecast: Forecast }
   | { readonly kind: 'done'; readonly answer: string }
 
 /** One action through its stages: written, shown, confirmed, signed, answered. */
@@ -45,10 +47,10 @@ export function ActionCard(props: {
     event.preventDefault()
     setSure(false)
     setStage({ kind: 'asking' })
-    void attempt(async () => ({ kind: 'shown', forecast: (await action.foresee?.(client, values)) ?? [] }))
+    void attempt(async () => ({ kind: 'shown', forecast: (await action.foresee?.(client, values)) ?? { lines: [] } }))
   }
-  const send = (): void => {
-    setStage({ kind: 'sending' })
+  const send = (forecast: Forecast): void => {
+    setStage({ kind: 'sending', forecast })
     void attempt(async () => ({ kind: 'done', answer: pretty(await action.carryOut(client, values)) }))
   }
   const isWriting = stage.kind === 'writing' || stage.kind === 'done'
@@ -78,11 +80,11 @@ export function ActionCard(props: {
           <Review
             action={action}
             values={values}
-            forecast={stage.kind === 'shown' ? stage.forecast : []}
+            forecast={stage.forecast}
             isSending={stage.kind === 'sending'}
             isSure={isSure}
             setSure={setSure}
-            send={send}
+            send={() => send(stage.forecast)}
             back={() => setStage({ kind: 'writing' })}
           />
         ) : null}
@@ -100,7 +102,7 @@ export function ActionCard(props: {
 function Review(props: {
   readonly action: Action
   readonly values: Values
-  readonly forecast: readonly string[]
+  readonly forecast: Forecast
   readonly isSending: boolean
   readonly isSure: boolean
   readonly setSure: (isSure: boolean) => void
@@ -121,13 +123,7 @@ function Review(props: {
           </div>
         ))}
       </dl>
-      {forecast.length === 0 ? null : (
-        <ul data-forecast>
-          {forecast.map((line) => (
-            <li key={line}>{line}</li>
-          ))}
-        </ul>
-      )}
+      <ForecastView forecast={forecast} />
       {action.isFinal ? (
         <label class="sure">
           <input type="checkbox" checked={isSure} onChange={(event) => props.setSure(event.currentTarget.checked)} /> I
@@ -169,7 +165,12 @@ function Entry(props: {
           ))}
         </select>
       ) : field.kind === 'json' ? (
-        <textarea {...shared} rows={8} spellcheck={false} onInput={(event) => set(event.currentTarget.value)} />
+        <textarea
+          {...shared}
+          rows={field.rows ?? 8}
+          spellcheck={false}
+          onInput={(event) => set(event.currentTarget.value)}
+        />
       ) : (
         <input
           {...shared}

@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue } from '@chancery/protocol'
 import { isJsonObject, readJson } from '@chancery/protocol'
 import type { Client } from '@chancery/sdk'
+import type { Forecast } from './forecast.ts'
 
 export interface Field {
   readonly name: string
@@ -10,6 +11,8 @@ export interface Field {
   readonly help?: string
   readonly initial?: string
   readonly choices?: readonly string[]
+  /** Height of a JSON field. */
+  readonly rows?: number
 }
 
 export type Values = Readonly<Record<string, string>>
@@ -24,8 +27,8 @@ export interface Action {
   readonly isFinal?: true
   /** Method and path it will send, for the reader. */
   readonly target: (values: Values) => string
-  /** What would happen, in sentences; asked of the authority where it can tell. */
-  readonly foresee?: (client: Client, values: Values) => Promise<readonly string[]>
+  /** What would happen; asked of the authority where it can tell. */
+  readonly foresee?: (client: Client, values: Values) => Promise<Forecast>
   readonly carryOut: (client: Client, values: Values) => Promise<JsonValue>
 }
 

@@ -1,15 +1,13 @@
 import { REVOCATION_REASONS } from '@chancery/protocol'
 import type { RevocationReason } from '@chancery/protocol'
-import { jsonObject, optionalNumber, optionalText, text, words } from './action.ts'
+import { plain } from '../../components/plain.ts'
+import { optionalNumber, optionalText, text, words } from './action.ts'
 import type { Action, Field } from './action.ts'
+import { NOBODY, counted, named } from './forecast.ts'
+import { POLICY_ACTIONS } from './policy-actions.ts'
 
 const ROLES: Field = { name: 'roles', label: 'Roles', kind: 'words', help: 'For example role:client' }
 const REASON: Field = { name: 'reason', label: 'Reason', kind: 'text' }
-
-const counted = (count: number, word: string): string => `${count} ${word}${count === 1 ? '' : 's'}`
-
-const list = (sample: readonly string[], count: number): string =>
-  sample.length === 0 ? '' : ` (${sample.slice(0, 8).join(', ')}${count > 8 ? ' …' : ''})`
 
 export const ACTIONS: readonly Action[] = [
   {
@@ -53,13 +51,21 @@ export const ACTIONS: readonly Action[] = [
         dryRun: true,
       })
       const { certificates_revoked: certificates, agents_dropped: agents } = forecast
-      return [
+      const lines = [
         forecast.would_change
           ? 'The revocation list gets a new version.'
           : 'Nothing would change: it is revoked already.',
-        `No longer accepted: ${counted(certificates.count, 'certificate')}${list(certificates.sample, certificates.count)}.`,
+        `No longer accepted: ${counted(certificates.count, 'certificate')}${named(certificates.sample, certificates.count)}.`,
         `Out of the registry: ${counted(agents.count, 'agent')}.`,
       ]
+      return {
+        lines,
+        ripple: {
+          sources: { what: 'certificates that end', names: certificates.sample, count: certificates.count },
+          ends: counted(certificates.count, 'certificate'),
+          lost: { what: 'agents that leave the registry', names: agents.sample, count: agents.count },
+        },
+      }
     },
     carryOut: async (client, values) => ({
       ...(await client.crl.revoke({
@@ -98,13 +104,23 @@ export const ACTIONS: readonly Action[] = [
       const request = { ...optionalText(values, 'reason'), dryRun: true } as const
       const { would_change, paths_lost } = await client.recognitionTreaties.revoke(text(values, 'treaty_id'), request)
       const pairs = paths_lost.sample.map((pair) => `${pair.from} → ${pair.to}`)
-      return [
+      const lines = [
         would_change ? 'The treaty ends now.' : 'Nothing would change: it ended before.',
-        `Lost: ${paths_lost.complete ? '' : 'at least '}${counted(paths_lost.count, 'trust path')}${list(pairs, paths_lost.count)}.`,
+        `Lost: ${paths_lost.complete ? '' : 'at least '}${counted(paths_lost.count, 'trust path')}${named(pairs, paths_lost.count)}.`,
         paths_lost.direct_recognition_lost
           ? 'No other treaty in force joins the two directly.'
           : 'Another treaty in force still joins the two.',
       ]
+      const sources = [...new Set(paths_lost.sample.map((pair) => pair.from))]
+      const targets = [...new Set(paths_lost.sample.map((pair) => pair.to))]
+      return {
+        lines,
+        ripple: {
+          sources: { what: 'sovereigns that lose a path', names: sources, count: sources.length },
+          ends: 'this treaty',
+          lost: { what: 'sovereigns they no longer reach', names: targets, count: targets.length },
+        },
+      }
     },
     carryOut: (client, values) =>
       client.recognitionTreaties.revoke(text(values, 'treaty_id'), optionalText(values, 'reason')),
@@ -137,47 +153,47 @@ export const ACTIONS: readonly Action[] = [
       const request = { ...optionalText(values, 'reason'), dryRun: true } as const
       const forecast = await client.attestations.revoke(text(values, 'attestation_id'), request)
       const { accepting_sovereigns: others } = forecast
-      return [
+      const lines = [
         forecast.would_change ? 'The attestation ends now.' : 'Nothing would change: it was withdrawn before.',
-        `Members of this network are accepted by ${counted(others.count, 'sovereign')} today${list(others.sample, others.count)}.`,
+        `Members of this network are accepted by ${counted(others.count, 'sovereign')} today${named(others.sample, others.count)}.`,
       ]
+      return {
+        lines,
+        ripple: {
+          sources: NOBODY,
+          ends: 'this attestation',
+          lost: {
+            what: 'sovereigns that accept its like and read the feed',
+            names: others.sample,
+            count: others.count,
+          },
+        },
+      }
     },
     carryOut: (client, values) =>
       client.attestations.revoke(text(values, 'attestation_id'), optionalText(values, 'reason')),
   },
+  ...POLICY_ACTIONS,
   {
-    id: 'policy-publish',
-    title: 'Publish a boundary policy',
-    purpose: 'Signs the next version, inactive. What is wrong with it is shown before.',
-    fields: [{ name: 'intent', label: 'Policy as JSON', kind: 'json', required: true }],
-    target: () => 'POST /admin/boundary-policies',
-    async foresee(client, values) {
-      const { valid, issues, policy_id, next_version } = await client.boundaryPolicies.validate(
-        jsonObject(values, 'intent'),
-      )
-      if (valid) return [`${policy_id} becomes version ${next_version}, inactive.`]
-      return ['It would be refused:', ...issues.map((issue) => `${issue.code}: ${issue.message}`)]
+    id: 'anchor',
+    title: 'Anchor the evidence',
+    purpose:
+      'Signs the head of the evidence store, for you to keep elsewhere: a store rewritten later no longer fits it.',
+    fields: [],
+    target: () => 'POST /admin/evidence/anchors',
+    async foresee(client) {
+      const { unanchored_entries, last_store_sequence } = await client.evidence.status()
+      return {
+        lines: [
+          unanchored_entries === 0
+            ? 'Nothing would change: the head is anchored.'
+            : `Entries up to #${plain(last_store_sequence)} are checked and their head is signed.`,
+        ],
+      }
     },
-    carryOut: (client, values) => client.boundaryPolicies.publish(jsonObject(values, 'intent')),
-  },
-  {
-    id: 'policy-activate',
-    title: 'Activate a boundary policy',
-    purpose: 'From the next request on decisions are made under this version; an earlier one is the rollback.',
-    isFinal: true,
-    fields: [
-      { name: 'policy_id', label: 'Policy id', kind: 'text', required: true },
-      { name: 'version', label: 'Version', kind: 'number', required: true },
-    ],
-    target: (values) => `POST /admin/boundary-policies/${text(values, 'policy_id')}/activate`,
-    async foresee(client, values) {
-      const { active } = await client.boundaryPolicies.active()
-      const current = active.find((each) => each.policy_id === text(values, 'policy_id'))
-      return [
-        current === undefined ? 'It is not active now.' : `Version ${current.version} is active now and gives way.`,
-      ]
+    carryOut: async (client) => {
+      const { status, anchor } = await client.evidence.anchor()
+      return { status, anchor }
     },
-    carryOut: (client, values) =>
-      client.boundaryPolicies.activate(text(values, 'policy_id'), optionalNumber(values, 'version').version ?? 0),
   },
 ]

@@ -1,5 +1,5 @@
-import { StoreChecker } from '@chancery/protocol'
-import type { EvidenceStoreEntry, StoreReport } from '@chancery/protocol'
+import { AnchorChecker, StoreChecker } from '@chancery/protocol'
+import type { EvidenceStoreEntry, StoreAnchor, StoreReport } from '@chancery/protocol'
 import type { Client } from '@chancery/sdk'
 
 export interface CheckedChain {
@@ -10,19 +10,32 @@ export interface CheckedChain {
   readonly isWhole: boolean
   /** The first lines were removed by retention: the links are judged from where they show. */
   readonly beginsLater: boolean
+  /** Signed heads, each found again in the chain; the newest first. */
+  readonly anchors: readonly StoreAnchor[]
+}
+
+export interface Authority {
+  readonly sovereign: string
+  readonly key: string
 }
 
 const MAX_LINES = 20_000
 const SHOWN = 12
 
-/** Reads the store and re-derives every digest, link and signature in this browser. No word of the authority is taken. */
-export async function checkChain(client: Client, authorityKey: string): Promise<CheckedChain> {
-  const keys = new Map((await client.evidence.executorKeys()).map((key) => [key.key_id, key]))
+/**
+ * Reads the store and re-derives every digest, link and signature in this browser, and holds the anchors against it. No
+ * word of the authority is taken.
+ */
+export async function checkChain(client: Client, { sovereign, key }: Authority): Promise<CheckedChain> {
+  const keys = new Map((await client.evidence.executorKeys()).map((each) => [each.key_id, each]))
   const [first] = await client.evidence.lines(0, 1)
   const beginsLater = first !== undefined && !/"store_sequence":1[,}]/.test(first)
+  const anchors = await allAnchors(client)
   const checker = new StoreChecker({
-    keys: { authority: [authorityKey], executor: (id) => keys.get(id) },
+    keys: { authority: [key], executor: (id) => keys.get(id) },
     scope: beginsLater ? 'view' : 'store',
+    // A view says nothing about what came before it, so anchors cannot be held against one.
+    ...(beginsLater ? {} : { anchors: await AnchorChecker.open(anchors, [key], sovereign) }),
   })
   const newest: { entry: EvidenceStoreEntry; digest: string }[] = []
   let isWhole = true
@@ -36,5 +49,15 @@ export async function checkChain(client: Client, authorityKey: string): Promise<
     newest.unshift({ entry: read.entry, digest: read.entryDigest })
     if (newest.length > SHOWN) newest.pop()
   }
-  return { report: await checker.finish(), newest, isWhole, beginsLater }
+  return { report: await checker.finish(), newest, isWhole, beginsLater, anchors: anchors.toReversed() }
+}
+
+async function allAnchors(client: Client): Promise<readonly StoreAnchor[]> {
+  const all: StoreAnchor[] = []
+  for (let after: number | null = 0; after !== null;) {
+    const page = await client.evidence.anchors({ after_anchor: after, limit: 1000 })
+    all.push(...page.anchors)
+    after = page.next_after_anchor
+  }
+  return all
 }

@@ -8,12 +8,14 @@ import { openKey } from '../../session-keys.ts'
 import { ActionCard } from './action-card.tsx'
 import type { Values } from './action.ts'
 import { ACTIONS } from './actions.ts'
+import type { Authority } from './check-chain.ts'
 import { Evidence } from './evidence.tsx'
+import { Policies } from './policies.tsx'
 
 interface Session {
   readonly signer: Signer
   readonly client: Client
-  readonly authorityKey: string
+  readonly authority: Authority
 }
 
 /** The desk: first the key, then the work. */
@@ -46,8 +48,13 @@ export function Desk(): JSX.Element {
           />
         ))}
       </section>
+      <Policies
+        client={session.client}
+        authorityKey={session.authority.key}
+        bring={(id, values) => setBrought({ id, values })}
+      />
       <Nodes client={session.client} revoke={(cert_id) => setBrought({ id: 'revoke', values: { cert_id } })} />
-      <Evidence client={session.client} authorityKey={session.authorityKey} />
+      <Evidence client={session.client} authority={session.authority} />
     </>
   )
 }
@@ -99,10 +106,10 @@ function KeyForm(props: { readonly open: (session: Session) => void }): JSX.Elem
 
 /** A key the authority does not know is told so at once, not at the first piece of work. */
 async function enter(signer: Signer): Promise<Session> {
-  const { network_authority } = await authority().sovereign.genesis()
+  const { network_name, network_authority } = await authority().sovereign.genesis()
   const client = createClient({ url: location.origin, operator: { signer, audience: network_authority.public_key } })
   await client.enrollment.roster()
-  return { signer, client, authorityKey: network_authority.public_key }
+  return { signer, client, authority: { sovereign: network_name, key: network_authority.public_key } }
 }
 
 const SHOWN = 200

@@ -1,71 +1,102 @@
 import type { EvidenceStoreEntry } from '@chancery/protocol'
-import type { Client } from '@chancery/sdk'
+import type { Client, EvidenceFilter } from '@chancery/sdk'
 import { useState } from 'preact/hooks'
 import type { JSX } from 'preact'
 import { explain } from '../../authority.ts'
 import { Badge } from '../../components/badge.tsx'
 import { checkChain } from './check-chain.ts'
-import type { CheckedChain } from './check-chain.ts'
+import type { Authority, CheckedChain } from './check-chain.ts'
+import { FilterForm } from './evidence-filter.tsx'
+import { StoreHead } from './store-head.tsx'
 
 type Shown =
   | { readonly kind: 'nothing' }
   | { readonly kind: 'busy' }
   | { readonly kind: 'problem'; readonly why: string }
   | { readonly kind: 'chain'; readonly chain: CheckedChain }
-  | { readonly kind: 'found'; readonly entries: readonly EvidenceStoreEntry[] }
+  | {
+      readonly kind: 'found'
+      readonly asked: EvidenceFilter
+      readonly entries: readonly EvidenceStoreEntry[]
+      readonly next: number | null
+    }
+
+const PAGE = 50
 
 /** What was decided and done, searched, and the whole chain checked in this browser. */
-export function Evidence(props: { readonly client: Client; readonly authorityKey: string }): JSX.Element {
-  const { client, authorityKey } = props
+export function Evidence(props: { readonly client: Client; readonly authority: Authority }): JSX.Element {
+  const { client, authority } = props
   const [shown, setShown] = useState<Shown>({ kind: 'nothing' })
-  const [capability, setCapability] = useState('')
+  const [filter, setFilter] = useState<EvidenceFilter>({})
+  const isBusy = shown.kind === 'busy'
   const attempt = async (work: () => Promise<Shown>): Promise<void> => {
     setShown({ kind: 'busy' })
     setShown(await work().catch((error: unknown): Shown => ({ kind: 'problem', why: explain(error) })))
   }
-  const search = (event: Event): void => {
-    event.preventDefault()
+  const search = (asked: EvidenceFilter, before: readonly EvidenceStoreEntry[]): void =>
     void attempt(async () => {
-      const page = await client.evidence.page({ ...(capability === '' ? {} : { capability }), limit: 50 })
-      return { kind: 'found', entries: page.entries.map(({ entry }) => entry) }
+      const page = await client.evidence.page({ ...asked, limit: PAGE })
+      const entries = [...before, ...page.entries.map(({ entry }) => entry)]
+      return { kind: 'found', asked, entries, next: page.next_after_sequence }
     })
-  }
-  const verify = (): void =>
-    void attempt(async () => ({ kind: 'chain', chain: await checkChain(client, authorityKey) }))
+  const verify = (): void => void attempt(async () => ({ kind: 'chain', chain: await checkChain(client, authority) }))
   return (
     <section class="card" data-evidence>
       <h2>Evidence</h2>
-      <form class="search" onSubmit={search}>
-        <label for="evidence-capability">Capability</label>
-        <input
-          id="evidence-capability"
-          value={capability}
-          onInput={(event) => setCapability(event.currentTarget.value)}
-        />
-        <button disabled={shown.kind === 'busy'}>Search</button>
-        <button type="button" class="quiet-button" disabled={shown.kind === 'busy'} onClick={verify}>
+      <StoreHead client={client} />
+      <FilterForm
+        isBusy={isBusy}
+        search={(asked) => {
+          setFilter(asked)
+          search(asked, [])
+        }}
+      />
+      <p class="actions">
+        <button type="button" class="quiet-button" disabled={isBusy} onClick={verify}>
           Verify the chain here
         </button>
-      </form>
-      {shown.kind === 'busy' ? <p role="status">Reading…</p> : null}
+      </p>
+      {isBusy ? <p role="status">Reading…</p> : null}
       {shown.kind === 'problem' ? <p role="alert">{shown.why}</p> : null}
       {shown.kind === 'chain' ? <Chain chain={shown.chain} /> : null}
       {shown.kind === 'found' ? (
-        <ol class="plain">
-          {shown.entries.map((entry) => (
-            <li key={entry.store_sequence}>
-              <Entry entry={entry} />
-            </li>
-          ))}
-          {shown.entries.length === 0 ? <li>Nothing fits.</li> : null}
-        </ol>
+        <Found
+          entries={shown.entries}
+          more={shown.next === null ? undefined : (next) => search({ ...filter, after_sequence: next }, shown.entries)}
+          next={shown.next ?? 0}
+        />
       ) : null}
     </section>
   )
 }
 
+function Found(props: {
+  readonly entries: readonly EvidenceStoreEntry[]
+  readonly next: number
+  readonly more: ((next: number) => void) | undefined
+}): JSX.Element {
+  const { entries, next, more } = props
+  return (
+    <>
+      <ol class="plain" data-found={entries.length}>
+        {entries.map((entry) => (
+          <li key={entry.store_sequence}>
+            <Entry entry={entry} />
+          </li>
+        ))}
+        {entries.length === 0 ? <li>Nothing fits.</li> : null}
+      </ol>
+      {more === undefined ? null : (
+        <button type="button" class="quiet-button" onClick={() => more(next)}>
+          More
+        </button>
+      )}
+    </>
+  )
+}
+
 function Chain({ chain }: { readonly chain: CheckedChain }): JSX.Element {
-  const { report, newest, isWhole, beginsLater } = chain
+  const { report, newest, isWhole, beginsLater, anchors } = chain
   const holds = report.failures.length === 0
   return (
     <div role="status">
@@ -74,7 +105,10 @@ function Chain({ chain }: { readonly chain: CheckedChain }): JSX.Element {
         {report.checked_entries} entries checked in this browser: {report.decisions} decisions, {report.executions}{' '}
         executions.
         {isWhole ? '' : ' There are more; the command line checks a store of any size.'}
-        {beginsLater ? ' Its beginning was removed by retention.' : ''}
+        {beginsLater ? ' Its beginning was removed by retention.' : ''}{' '}
+        {anchors.length === 0
+          ? 'No anchor yet.'
+          : `${anchors.length} ${anchors.length === 1 ? 'anchor' : 'anchors'}, the newest at #${anchors[0]?.store_sequence ?? 0}.`}
       </p>
       {holds ? null : (
         <ul>
@@ -89,7 +123,8 @@ function Chain({ chain }: { readonly chain: CheckedChain }): JSX.Element {
         {newest.map(({ entry, digest }) => (
           <li key={entry.store_sequence}>
             <Entry entry={entry} />
-            <code title={digest}>{digest.slice(0, 16)}…</code>
+            <code title={digest}>{digest.slice(0, 16)}…</code>{' '}
+            {anchors.some((anchor) => anchor.entry_digest === digest) ? <Badge tone="good" word="anchored" /> : null}
           </li>
         ))}
       </ol>

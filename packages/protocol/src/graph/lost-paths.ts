@@ -1,5 +1,7 @@
-import { indexEdges, isActiveEdge, reachableFrom } from '@chancery/protocol'
-import type { RecognitionEdge } from '@chancery/protocol'
+import { isActiveEdge } from './recognition-graph.ts'
+import type { RecognitionEdge } from './recognition-graph.ts'
+import { indexEdges } from './trust-index.ts'
+import { reachableFrom } from './trust-path.ts'
 
 /** What would be cut off: pairs of sovereigns joined by a path now and by none afterwards. */
 export type LostPaths = {
@@ -15,7 +17,11 @@ const SAMPLE = 20
 const MAX_SOURCES = 500
 
 /** Compares what each sovereign that can reach the treaty's issuer reaches with and without the treaty. */
-export function findLostPaths(edges: readonly RecognitionEdge[], treaty_id: string): LostPaths {
+export function findLostPaths(
+  edges: readonly RecognitionEdge[],
+  treaty_id: string,
+  maxSources: number = MAX_SOURCES,
+): LostPaths {
   const ended = edges.find((edge) => edge.treaty_id === treaty_id && isActiveEdge(edge))
   if (ended === undefined) return { count: 0, complete: true, sample: [], direct_recognition_lost: false }
   const rest = edges.filter((edge) => edge !== ended)
@@ -27,7 +33,7 @@ export function findLostPaths(edges: readonly RecognitionEdge[], treaty_id: stri
   const sources = [...reachableFrom(indexEdges(rest.map(reversed)), ended.from)].sort()
   const sample: { from: string; to: string }[] = []
   let count = 0
-  for (const from of sources.slice(0, MAX_SOURCES)) {
+  for (const from of sources.slice(0, maxSources)) {
     const left = reachableFrom(after, from)
     for (const to of reachableFrom(before, from)) {
       if (left.has(to) || to === from) continue
@@ -35,7 +41,7 @@ export function findLostPaths(edges: readonly RecognitionEdge[], treaty_id: stri
       if (sample.length < SAMPLE) sample.push({ from, to })
     }
   }
-  return { count, complete: sources.length <= MAX_SOURCES, sample, direct_recognition_lost }
+  return { count, complete: sources.length <= maxSources, sample, direct_recognition_lost }
 }
 
 function reversed(edge: RecognitionEdge): RecognitionEdge {

@@ -1,7 +1,7 @@
-import type { RecognitionEdge } from '@chancery/protocol'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { findLostPaths } from './lost-paths.ts'
+import type { RecognitionEdge } from './recognition-graph.ts'
 
 function edge(from: string, to: string, treaty_id = `${from}-${to}`, isActive = true): RecognitionEdge {
   const standing = isActive

@@ -1,0 +1,63 @@
+import { describe, expect, it } from 'vitest'
+import { diffTexts } from './diff.ts'
+
+const shown = (before: string, after: string): readonly string[] =>
+  diffTexts(before, after).map(({ sign, text }) => sign + text)
+
+describe('diffTexts', () => {
+  it('is empty for equal texts', () => {
+    expect(shown('a\nb\nc', 'a\nb\nc')).toEqual([])
+  })
+
+  it('shows what went and what came, with three lines around', () => {
+    const lines = Array.from({ length: 20 }, (_, i) => `line ${i}`)
+    const changed = lines.with(10, 'other').toSpliced(11, 0, 'new')
+    expect(shown(lines.join('\n'), changed.join('\n'))).toEqual([
+      ' line 7',
+      ' line 8',
+      ' line 9',
+      '-line 10',
+      '+other',
+      '+new',
+      ' line 11',
+      ' line 12',
+      ' line 13',
+    ])
+  })
+
+  it('marks what it leaves out between two changes', () => {
+    const lines = Array.from({ length: 20 }, (_, i) => `line ${i}`)
+    const out = shown(lines.join('\n'), lines.with(2, 'x').with(17, 'y').join('\n'))
+    expect(out.filter((line) => line === ' …')).toHaveLength(1)
+    expect(out).toContain('+x')
+    expect(out).toContain('+y')
+  })
+
+  it('gives back both texts from its lines, whatever they are', () => {
+    // Texts of at most four lines, so that no equal line is far enough from a change to be left out.
+    let state = 7
+    const random = (below: number): number => {
+      state = (state * 1_103_515_245 + 12_345) % 2_147_483_648
+      return Math.floor((state / 2_147_483_648) * below)
+    }
+    const draw = (): string => Array.from({ length: 1 + random(4) }, () => 'abc'[random(3)] ?? '').join('\n')
+    for (let run = 0; run < 500; run += 1) {
+      const [a, b] = [draw(), draw()]
+      if (a === b) continue
+      const lines = diffTexts(a, b)
+      const side = (sign: string): string =>
+        lines
+          .filter((line) => line.sign === ' ' || line.sign === sign)
+          .map(({ text }) => text)
+          .join('\n')
+      expect([side('-'), side('+')]).toEqual([a, b])
+    }
+  })
+
+  it('compares as a whole what is too long to compare line by line', () => {
+    const long = (word: string): string => Array.from({ length: 2100 }, (_, i) => `${word} ${i}`).join('\n')
+    const out = diffTexts(long('a'), long('b'))
+    expect(out.filter(({ sign }) => sign === '-')).toHaveLength(2100)
+    expect(out.filter(({ sign }) => sign === '+')).toHaveLength(2100)
+  })
+})

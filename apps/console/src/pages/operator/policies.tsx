@@ -1,0 +1,103 @@
+import { BOUNDARY_POLICY_FORM, asReceived, verifyReceivedPlainly } from '@chancery/protocol'
+import type { BoundaryPolicyRow, Client } from '@chancery/sdk'
+import { useEffect, useState } from 'preact/hooks'
+import type { JSX } from 'preact'
+import { explain } from '../../authority.ts'
+import { Badge } from '../../components/badge.tsx'
+import { pretty } from '../../components/paper.tsx'
+import type { Values } from './action.ts'
+import { intentOf } from './policy-actions.ts'
+
+/** Every stored version, to be read, put in force, or taken as the beginning of the next. */
+export function Policies(props: {
+  readonly client: Client
+  readonly authorityKey: string
+  readonly bring: (id: string, values: Values) => void
+}): JSX.Element {
+  const { client, authorityKey, bring } = props
+  const [rows, setRows] = useState<readonly BoundaryPolicyRow[]>()
+  const [problem, setProblem] = useState('')
+  const [opened, setOpened] = useState<OpenedPolicy>()
+  const attempt = (work: Promise<void>): void => {
+    setProblem('')
+    work.catch((error: unknown) => setProblem(explain(error)))
+  }
+  const load = (): void => attempt(client.boundaryPolicies.list().then(({ policies }) => setRows(policies)))
+  useEffect(load, [client])
+  const named = ({ policy_id, version }: BoundaryPolicyRow): Values => ({ policy_id, version: String(version) })
+  return (
+    <section class="card" data-policies>
+      <h2>Boundary policies {rows === undefined ? '' : <span class="quiet">{rows.length} versions</span>}</h2>
+      <p>
+        <button type="button" class="quiet-button" onClick={load}>
+          Read again
+        </button>
+      </p>
+      {problem === '' ? null : <p role="alert">{problem}</p>}
+      {rows?.length === 0 ? <p class="empty">None yet: «Publish a boundary policy» above makes the first.</p> : null}
+      <ul class="plain">
+        {(rows ?? []).map((row) => (
+          <li key={`${row.policy_id}/${row.version}`} data-policy={`${row.policy_id}/${row.version}`}>
+            <strong>{row.policy_id}</strong> version {row.version} <Standing row={row} />{' '}
+            <span class="quiet">
+              {row.gate_count ?? '?'} gates, until {row.valid_until?.slice(0, 10) ?? 'unknown'}
+            </span>
+            <span class="actions">
+              <button
+                type="button"
+                class="link"
+                onClick={() => attempt(open(client, authorityKey, row).then(setOpened))}
+              >
+                Read {row.policy_id} {row.version}
+              </button>
+              {row.active ? (
+                <button type="button" class="link" onClick={() => bring('policy-deactivate', named(row))}>
+                  Deactivate {row.policy_id} {row.version}…
+                </button>
+              ) : (
+                <button type="button" class="link" onClick={() => bring('policy-activate', named(row))}>
+                  Compare and activate {row.policy_id} {row.version}…
+                </button>
+              )}
+            </span>
+          </li>
+        ))}
+      </ul>
+      {opened === undefined ? null : (
+        <div class="answer" data-opened={opened.verdict.word}>
+          <p>
+            <Badge {...opened.verdict} /> {opened.title}
+          </p>
+          <pre tabIndex={0}>{opened.text}</pre>
+          <button type="button" onClick={() => bring('policy-publish', { intent: opened.text })}>
+            Write the next version from this one
+          </button>
+        </div>
+      )}
+    </section>
+  )
+}
+
+function Standing({ row }: { readonly row: BoundaryPolicyRow }): JSX.Element {
+  if (!row.integrity_ok) return <Badge tone="bad" word="text changed" />
+  return row.active ? <Badge tone="good" word="in force" /> : <Badge tone="ended" word="inactive" />
+}
+
+interface OpenedPolicy {
+  readonly title: string
+  readonly text: string
+  readonly verdict: { readonly tone: string; readonly word: string }
+}
+
+/** The signature is judged here, under the key of the genesis block. */
+async function open(client: Client, authorityKey: string, row: BoundaryPolicyRow): Promise<OpenedPolicy> {
+  const { versions } = await client.boundaryPolicies.history(row.policy_id, { limit: 1000 })
+  const policy = versions.find((each) => each.version === row.version)?.policy
+  if (policy === undefined || policy === null) throw new Error('The stored text is not what was published.')
+  const verdict = await verifyReceivedPlainly(asReceived(BOUNDARY_POLICY_FORM, policy), [authorityKey])
+  return {
+    title: `${row.policy_id} version ${row.version}, signed ${policy.issued_at} by ${policy.issued_by}`,
+    text: pretty(intentOf(policy)),
+    verdict: verdict.ok ? { tone: 'good', word: 'signature holds' } : { tone: 'bad', word: 'signature does not hold' },
+  }
+}

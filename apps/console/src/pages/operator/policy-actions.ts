@@ -1,0 +1,157 @@
+import { canonicalJson, isJsonObject, readJson, readPolicyIntent } from '@chancery/protocol'
+import type { BoundaryPolicy, JsonObject, JsonValue } from '@chancery/protocol'
+import { RefusedError } from '@chancery/sdk'
+import type { BoundaryPolicyVersion, Client, PolicySimulation } from '@chancery/sdk'
+import { plain } from '../../components/plain.ts'
+import { jsonObject, optionalNumber, text } from './action.ts'
+import type { Action, Field, Values } from './action.ts'
+import { diffTexts } from './diff.ts'
+import type { DiffLine } from './diff.ts'
+import type { Forecast } from './forecast.ts'
+
+const TRIALS: Field = {
+  name: 'contexts',
+  label: 'Requests to judge it on, a JSON list',
+  kind: 'json',
+  rows: 3,
+  help: 'Left empty, the newest stored decisions are judged again.',
+}
+const POLICY: readonly Field[] = [
+  { name: 'policy_id', label: 'Policy id', kind: 'text', required: true },
+  { name: 'version', label: 'Version', kind: 'number', required: true },
+]
+
+export const POLICY_ACTIONS: readonly Action[] = [
+  {
+    id: 'policy-publish',
+    title: 'Publish a boundary policy',
+    purpose: 'Signs the next version, inactive. What is wrong with it and what it would change is shown before.',
+    fields: [{ name: 'intent', label: 'Policy as JSON', kind: 'json', required: true }, TRIALS],
+    target: () => 'POST /admin/boundary-policies',
+    foresee: foreseePublishing,
+    carryOut: (client, values) => client.boundaryPolicies.publish(jsonObject(values, 'intent')),
+  },
+  {
+    id: 'policy-activate',
+    title: 'Activate a boundary policy',
+    purpose: 'From the next request on decisions are made under this version; an earlier one is the rollback.',
+    isFinal: true,
+    fields: [...POLICY, TRIALS],
+    target: (values) => `POST /admin/boundary-policies/${text(values, 'policy_id')}/activate`,
+    foresee: foreseeActivation,
+    carryOut: (client, values) => client.boundaryPolicies.activate(text(values, 'policy_id'), versionOf(values)),
+  },
+  {
+    id: 'policy-deactivate',
+    title: 'Deactivate a boundary policy',
+    purpose:
+      'From the next request on nothing is held against it. Where enforcement is required, a set without policies denies.',
+    isFinal: true,
+    fields: POLICY,
+    target: (values) => `POST /admin/boundary-policies/${text(values, 'policy_id')}/deactivate`,
+    foresee: foreseeDeactivation,
+    carryOut: (client, values) => client.boundaryPolicies.deactivate(text(values, 'policy_id'), versionOf(values)),
+  },
+]
+
+async function foreseePublishing(client: Client, values: Values): Promise<Forecast> {
+  const intent = jsonObject(values, 'intent')
+  const { valid, issues, policy_id, next_version } = await client.boundaryPolicies.validate(intent)
+  if (!valid) return { lines: ['It would be refused:', ...issues.map((issue) => `${issue.code}: ${issue.message}`)] }
+  const active = (await client.boundaryPolicies.active()).active.find((each) => each.policy_id === policy_id)
+  return {
+    lines: [
+      `${policy_id} becomes version ${next_version}, inactive.`,
+      active === undefined ? 'No version of it is in force.' : `Version ${active.version} stays in force.`,
+    ],
+    ...compared(active?.policy ?? null, intent),
+    ...(await simulated(client, values, intent)),
+  }
+}
+
+async function foreseeActivation(client: Client, values: Values): Promise<Forecast> {
+  const { candidate, active } = await findVersions(client, values)
+  if (candidate.policy === null) return { lines: ['The stored text is not what was published: it would be refused.'] }
+  const lines = [
+    active === undefined ? 'It is not active now.' : `Version ${active.version} is active now and gives way.`,
+  ]
+  const intent = intentOf(candidate.policy)
+  return { lines, ...compared(active?.policy ?? null, intent), ...(await simulated(client, values, intent)) }
+}
+
+async function foreseeDeactivation(client: Client, values: Values): Promise<Forecast> {
+  const { candidate } = await findVersions(client, values)
+  const { enforcement, active } = await client.boundaryPolicies.active()
+  const others = active.filter((each) => each.policy_id !== candidate.policy_id).length
+  return {
+    lines: [
+      candidate.active
+        ? 'It is in force now and ends with the next request.'
+        : 'Nothing would change: it is not in force.',
+      `Other policies in force: ${others}. Enforcement is ${enforcement}.`,
+    ],
+  }
+}
+
+const versionOf = (values: Values): number => optionalNumber(values, 'version').version ?? 0
+
+const ALL_VERSIONS = { limit: 1000 }
+
+async function findVersions(
+  client: Client,
+  values: Values,
+): Promise<{ readonly candidate: BoundaryPolicyVersion; readonly active: BoundaryPolicyVersion | undefined }> {
+  const [id, version] = [text(values, 'policy_id'), versionOf(values)]
+  const { versions } = await client.boundaryPolicies.history(id, ALL_VERSIONS)
+  const candidate = versions.find((each) => each.version === version)
+  if (candidate === undefined) throw new Error(`There is no version ${version} of ${id}.`)
+  return { candidate, active: versions.find((each) => each.active) }
+}
+
+const ASSIGNED: ReadonlySet<string> = new Set(['version', 'issued_at', 'issued_by', 'issuer_sovereign_id', 'signature'])
+
+/** The part its author chose; the authority writes the rest. */
+export function intentOf(policy: BoundaryPolicy): JsonObject {
+  return Object.fromEntries(Object.entries<JsonValue>(policy as JsonObject).filter(([name]) => !ASSIGNED.has(name)))
+}
+
+/** Both with their defaults written out and in one order of names: what differs is then meant to differ. */
+function compared(active: BoundaryPolicy | null, intent: JsonObject): { readonly diff?: readonly DiffLine[] } {
+  if (active === null) return {}
+  return { diff: diffTexts(readable(intentOf(active)), readable(intent)) }
+}
+
+function readable(intent: JsonObject): string {
+  const read = readPolicyIntent(plain(intent['policy_id']), intent)
+  return JSON.stringify(JSON.parse(canonicalJson(read.ok ? read.intent : intent)), null, 2)
+}
+
+/** So many stored entries are looked at; the authority judges at most as many requests. */
+const JUDGED = 1000
+
+async function simulated(
+  client: Client,
+  values: Values,
+  intent: JsonObject,
+): Promise<{ readonly simulation?: PolicySimulation }> {
+  const contexts = readContexts(values)
+  if (contexts !== undefined) return { simulation: await client.boundaryPolicies.simulate({ intent, contexts }) }
+  try {
+    const { last_store_sequence } = await client.evidence.status()
+    const last = typeof last_store_sequence === 'number' ? last_store_sequence : 0
+    const decisions = { after_sequence: Math.max(0, last - JUDGED), limit: JUDGED }
+    return { simulation: await client.boundaryPolicies.simulate({ intent, decisions }) }
+  } catch (error) {
+    // Without a store there are no decisions to judge again; every other failure is one.
+    if (error instanceof RefusedError && error.code === 'evidence_store_disabled') return {}
+    throw error
+  }
+}
+
+function readContexts(values: Values): readonly JsonObject[] | undefined {
+  const given = text(values, 'contexts')
+  if (given === '') return undefined
+  const list = readJson(given)
+  if (!Array.isArray(list) || !list.every(isJsonObject)) throw new Error('The requests are a JSON list of objects.')
+  return list
+}
