@@ -24,6 +24,7 @@ const CAMPAIGNS = new Map<string, () => Promise<Campaign>>([
   ['rolling', () => import('./rolling.ts')],
   ['sdk-outbox', () => import('./sdk-outbox.ts')],
   ['sovereign-tamper', () => import('./sovereign-tamper.ts')],
+  ['token-signing', () => import('./token-signing.ts')],
   ['trust-mutation', () => import('./trust-mutation.ts')],
   ['weak-keys', () => import('./weak-keys.ts')],
 ])

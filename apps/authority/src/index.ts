@@ -1,4 +1,4 @@
-import { recover, verifyDatabase, start } from './main.ts'
+import { publicKey, recover, start, verifyDatabase } from './main.ts'
 import type { StartArguments } from './main.ts'
 
 /** What the command line loads by dynamic import to start and maintain an authority. */
@@ -6,7 +6,8 @@ export const commands: {
   readonly start: (args: StartArguments) => Promise<number>
   readonly recover: (args: StartArguments) => Promise<number>
   readonly verifyDatabase: (args: StartArguments) => Promise<number>
-} = { start, recover, verifyDatabase }
+  readonly publicKey: (args: StartArguments) => Promise<number>
+} = { start, recover, verifyDatabase, publicKey }
 
 export { startAuthority } from './app.ts'
 export type { RunningAuthority } from './app.ts'

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { writeInstant } from '@chancery/protocol'
+import { writeInstant, writePublicKeyFile } from '@chancery/protocol'
 import { SettingsError, createLog, runService } from '@chancery/service-kit'
 import type { SettingSources } from '@chancery/service-kit'
 import { startAuthority } from './app.ts'
@@ -7,9 +7,10 @@ import { StartRefused, loadGenesis } from './genesis.ts'
 import { openOffice } from './open-office.ts'
 import { inspectDatabase } from './features/recovery/inspect.ts'
 import { NothingToRecover, recoverState } from './features/recovery/recover.ts'
-import { readAuthoritySettings } from './settings.ts'
+import { readAuthoritySettings, readKeySource } from './settings.ts'
 import type { AuthoritySettings } from './settings.ts'
-import { KeyUnavailable } from './signing/key-providers.ts'
+import { openSigner } from './signing/key-providers.ts'
+import { KeyUnavailable } from './signing/key-unavailable.ts'
 import { NewerSchema } from './store/migrate.ts'
 import { openStore, translateStoreError } from './store/open.ts'
 
@@ -87,14 +88,37 @@ export async function verifyDatabase({ flags, envFile }: StartArguments): Promis
   }
 }
 
-async function readSettingsOrExplain(
+/** Prints the public key that the settings name, as a .pub file: what a genesis block is made from. */
+export async function publicKey({ flags, envFile }: StartArguments): Promise<number> {
+  const source = await readOrExplain(flags, envFile, readKeySource)
+  if (source === undefined) return 1
+  try {
+    const { publicKey: key } = await openSigner(source, 'unused', createLog({ level: 'error', format: 'text' }))
+    process.stdout.write(writePublicKeyFile(key))
+    return 0
+  } catch (error) {
+    if (!(error instanceof KeyUnavailable)) throw error
+    process.stderr.write(`chancery: no key: ${error.message}\n`)
+    return 1
+  }
+}
+
+function readSettingsOrExplain(
   flags: StartArguments['flags'],
   envFile: string | undefined,
 ): Promise<AuthoritySettings | undefined> {
+  return readOrExplain(flags, envFile, readAuthoritySettings)
+}
+
+async function readOrExplain<Settings>(
+  flags: StartArguments['flags'],
+  envFile: string | undefined,
+  read: (sources: SettingSources) => Settings,
+): Promise<Settings | undefined> {
   try {
     const sources: SettingSources = { flags, env: process.env }
-    if (envFile === undefined) return readAuthoritySettings(sources)
-    return readAuthoritySettings({ ...sources, envFile: { path: envFile, text: await readFile(envFile, 'utf8') } })
+    if (envFile === undefined) return read(sources)
+    return read({ ...sources, envFile: { path: envFile, text: await readFile(envFile, 'utf8') } })
   } catch (error) {
     if (error instanceof SettingsError) explain(error.problems)
     else explain([`--env-file: ${envFile ?? ''} cannot be read`])

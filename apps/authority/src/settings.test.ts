@@ -385,6 +385,48 @@ describe('settings of the authority', () => {
       expectBlamed(env, 'NA_PRIVATE_KEY_SEED')
     })
 
+    describe('in a token', () => {
+      const token = {
+        NA_KEY_PROVIDER: 'pkcs11',
+        NA_PRIVATE_KEY_FILE: undefined,
+        NA_PKCS11_MODULE: '/lib/hsm.so',
+        NA_PKCS11_TOKEN: 'chancery',
+        NA_PKCS11_KEY: 'na',
+        NA_PKCS11_PIN: '1234',
+      }
+
+      it('read where it is', () => {
+        expect(read(token).keySource).toEqual({
+          provider: 'pkcs11',
+          setting: 'NA_PKCS11_KEY',
+          modulePath: '/lib/hsm.so',
+          tokenLabel: 'chancery',
+          keyLabel: 'na',
+          pin: { setting: 'NA_PKCS11_PIN', value: '1234' },
+          sessions: 4,
+        })
+        expect(read({ ...token, NA_PKCS11_PIN: undefined, NA_PKCS11_PIN_FILE: '/pin' }).keySource).toMatchObject({
+          pin: { setting: 'NA_PKCS11_PIN_FILE', file: '/pin' },
+        })
+      })
+
+      it.each(['NA_PKCS11_MODULE', 'NA_PKCS11_TOKEN', 'NA_PKCS11_KEY', 'NA_PKCS11_PIN'])(
+        'refuse it without %s',
+        (name) => {
+          expectBlamed({ ...token, [name]: undefined }, name)
+        },
+      )
+
+      it('refuse two PINs', () => {
+        expectBlamed({ ...token, NA_PKCS11_PIN_FILE: '/pin' }, 'NA_PKCS11_PIN')
+      })
+    })
+
+    it('refuse a provider that could not sign a grown revocation list', () => {
+      expectBlamed({ NA_KEY_PROVIDER: 'aws-kms' }, 'NA_KEY_PROVIDER')
+      expect(problemsOf(() => read({ NA_KEY_PROVIDER: 'aws-kms' }))[0]).toContain('4096')
+    })
+
     it('never show the seed', () => {
       const problems = problemsOf(() =>
         read({ ...env, NA_PRIVATE_KEY_SEED: seed, NA_PRIVATE_KEY_SEED_FILE: '/s', PORT: 'x' }),

@@ -16,6 +16,7 @@ import {
 import type { Reader, Setting, SettingDefinitions, SettingSources, SettingValues } from '@chancery/service-kit'
 import { buildKeyring } from './auth/operator-keys.ts'
 import type { OperatorKeyring } from './auth/operator-keys.ts'
+import { KEY_SETTINGS, chooseKeySource } from './key-settings.ts'
 import { operatorPairs } from './operator-flags.ts'
 import type { KeySource } from './signing/key-providers.ts'
 import type { StorePlace } from './store/open.ts'
@@ -79,24 +80,7 @@ const AUTHORITY_SETTINGS = {
     read: text,
     required: true,
   }),
-  keyProvider: setting({
-    name: 'NA_KEY_PROVIDER',
-    help: 'Where the signing key comes from.',
-    read: oneOf('file', 'env'),
-    default: 'file',
-  }),
-  privateKeyFile: setting({
-    name: 'NA_PRIVATE_KEY_FILE',
-    flag: '--na-private-key',
-    help: 'Private key file of provider file.',
-    read: text,
-  }),
-  keySeedEnv: setting({
-    name: 'NA_KEY_SEED_ENV',
-    help: 'Renames the variable that provider env reads the seed from.',
-    read: text,
-    default: 'NA_PRIVATE_KEY_SEED',
-  }),
+  ...KEY_SETTINGS,
   keyId: setting({
     name: 'NA_KEY_ID',
     flag: '--key-id',
@@ -355,6 +339,22 @@ export function readAuthoritySettings(sources: SettingSources): AuthoritySetting
   }
 }
 
+/** Only where the key is: for a network that has no genesis block yet. */
+export function readKeySource(sources: SettingSources): KeySource {
+  const seedName = findVariable(sources, 'NA_KEY_SEED_ENV') ?? 'NA_PRIVATE_KEY_SEED'
+  const own = new Set(Object.values(KEY_SETTINGS).flatMap((one) => ('flag' in one ? [one.flag] : [])))
+  const flags = Object.fromEntries(Object.entries(sources.flags).filter(([flag]) => own.has(flag)))
+  const names = Object.values(KEY_SETTINGS).map(({ name }) => name)
+  const rules = { prefixes: [], extraNames: [seedName, `${seedName}_FILE`, ...names] }
+  const { source, problem } = chooseKeySource(
+    readSettings(KEY_SETTINGS, { ...sources, flags }, rules),
+    sources,
+    seedName,
+  )
+  if (source === undefined) throw new SettingsError([problem ?? 'NA_KEY_PROVIDER: names no key'])
+  return source
+}
+
 /** What is wrong between settings that are each well formed; a setting that failed by itself is not blamed twice. */
 function crossCheck(
   raw: RawSettings,
@@ -368,7 +368,8 @@ function crossCheck(
     const keyring = buildKeyring(raw.operatorPublicKeys, raw.operatorKeyTiers)
     problems.push(...keyring.problems.map((problem) => `OPERATOR_PUBLIC_KEYS_JSON: ${problem}`))
   }
-  const chosen = isRead('NA_KEY_PROVIDER', 'NA_PRIVATE_KEY_FILE') ? chooseKeySource(raw, sources, seedName) : {}
+  const isKeyRead = isRead(...Object.values(KEY_SETTINGS).map(({ name }) => name))
+  const chosen = isKeyRead ? chooseKeySource(raw, sources, seedName) : {}
   if (chosen.problem !== undefined) problems.push(chosen.problem)
   if (isRead('DATABASE_URL', 'DB_PATH', 'NA_HA_MODE', 'RATE_LIMIT_STORE', 'REDIS_URL')) {
     const place = placeOf(raw)
@@ -389,21 +390,4 @@ function placeOf(raw: RawSettings): StorePlace {
 function defaultLimiterStore(raw: RawSettings, place: StorePlace): 'memory' | 'redis' | 'database' {
   if (place.kind === 'sqlite') return 'memory'
   return raw.redisUrl === undefined ? 'database' : 'redis'
-}
-
-function chooseKeySource(
-  raw: RawSettings,
-  sources: SettingSources,
-  seedName: string,
-): { source?: KeySource; problem?: string } {
-  if (raw.keyProvider === 'file') {
-    if (raw.privateKeyFile === undefined) return { problem: 'NA_PRIVATE_KEY_FILE: is required (or --na-private-key)' }
-    return { source: { provider: 'file', setting: 'NA_PRIVATE_KEY_FILE', path: raw.privateKeyFile } }
-  }
-  const [seed, seedFile] = [findVariable(sources, seedName), findVariable(sources, `${seedName}_FILE`)]
-  if (seed !== undefined && seedFile !== undefined)
-    return { problem: `${seedName}: give either it or ${seedName}_FILE` }
-  if (seed !== undefined) return { source: { provider: 'env', setting: seedName, seed } }
-  if (seedFile !== undefined) return { source: { provider: 'env', setting: `${seedName}_FILE`, seedFile } }
-  return { problem: `${seedName}: is required with NA_KEY_PROVIDER=env (or ${seedName}_FILE)` }
 }

@@ -25,7 +25,9 @@ export async function checkStart(
   log: Log,
 ): Promise<void> {
   if (signer.publicKey !== genesis.network_authority.public_key) {
-    throw new StartRefused('NA_PRIVATE_KEY_FILE: the key is not the network_authority key of the genesis block')
+    throw new StartRefused(
+      `${settings.keySource.setting}: the key is not the network_authority key of the genesis block`,
+    )
   }
   if (
     readTrustedPublicKey(genesis.root_public_key) === undefined ||

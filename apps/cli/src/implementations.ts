@@ -17,6 +17,7 @@ export const IMPLEMENTATIONS: Readonly<Record<string, Load>> = {
   'authority start': () => import('./commands/authority/start.ts'),
   'authority verify-db': () => import('./commands/authority/verify-db.ts'),
   'authority recover': () => import('./commands/authority/recover.ts'),
+  'authority public-key': () => import('./commands/authority/public-key.ts'),
   invite: () => import('./commands/enrollment/invite.ts'),
   join: () => import('./commands/enrollment/join.ts'),
   status: () => import('./commands/enrollment/status.ts'),

@@ -79,4 +79,19 @@ export const authorityCommands: readonly Command[] = [
     ],
     needs: 'authority-host',
   },
+  {
+    path: ['authority', 'public-key'],
+    summary: 'Print the public key of the authority',
+    description:
+      'Asks the key provider of the settings, which may be a token, and prints its public key as a .pub file. Needs no genesis block: it is what one is made from.',
+    arguments: [],
+    options: HOST_OPTIONS.filter(({ flags }) => /^--(?:na-private-key|env-file) /.test(flags)),
+    examples: [
+      {
+        line: 'chancery authority public-key --env-file /etc/chancery/authority.env > na.pub',
+        summary: 'Before chancery genesis create.',
+      },
+    ],
+    needs: 'authority-host',
+  },
 ]

@@ -1,0 +1,99 @@
+import { SettingProblem, findVariable, integer, oneOf, setting, text } from '@chancery/service-kit'
+import type { Reader, SettingSources, SettingValues } from '@chancery/service-kit'
+import type { KeySource } from './signing/key-providers.ts'
+
+const keyProvider: Reader<'file' | 'env' | 'pkcs11'> = (value) => {
+  // A list of some thirty revocations is longer already: the first grown list could not be signed any more.
+  if (value === 'aws-kms') throw new SettingProblem('must not be aws-kms: it signs at most 4096 bytes with Ed25519')
+  return oneOf('file', 'env', 'pkcs11')(value)
+}
+
+/** Where the signing key is. What belongs to another provider than the chosen one is not looked at. */
+export const KEY_SETTINGS = {
+  keyProvider: setting({
+    name: 'NA_KEY_PROVIDER',
+    help: 'Where the signing key is: file, env or pkcs11.',
+    read: keyProvider,
+    default: 'file',
+  }),
+  privateKeyFile: setting({
+    name: 'NA_PRIVATE_KEY_FILE',
+    flag: '--na-private-key',
+    help: 'Private key file of provider file.',
+    read: text,
+  }),
+  keySeedEnv: setting({
+    name: 'NA_KEY_SEED_ENV',
+    help: 'Renames the variable that provider env reads the seed from.',
+    read: text,
+    default: 'NA_PRIVATE_KEY_SEED',
+  }),
+  pkcs11Module: setting({
+    name: 'NA_PKCS11_MODULE',
+    help: 'PKCS#11 library of the token, for provider pkcs11.',
+    read: text,
+  }),
+  pkcs11Token: setting({ name: 'NA_PKCS11_TOKEN', help: 'Label of the token.', read: text }),
+  pkcs11Key: setting({ name: 'NA_PKCS11_KEY', help: 'Label of the Ed25519 key pair in the token.', read: text }),
+  pkcs11Pin: setting({ name: 'NA_PKCS11_PIN', help: 'User PIN of the token.', read: text, secret: true }),
+  pkcs11PinFile: setting({ name: 'NA_PKCS11_PIN_FILE', help: 'File with the user PIN, instead.', read: text }),
+  pkcs11Sessions: setting({
+    name: 'NA_PKCS11_SESSIONS',
+    help: 'Signatures the token makes at once.',
+    read: integer({ min: 1, max: 64 }),
+    default: 4,
+  }),
+} as const
+
+type KeySettings = SettingValues<typeof KEY_SETTINGS>
+
+interface Choice {
+  readonly source?: KeySource
+  readonly problem?: string
+}
+
+/** The key that the settings name, or what is missing to name one. */
+export function chooseKeySource(raw: KeySettings, sources: SettingSources, seedName: string): Choice {
+  if (raw.keyProvider === 'file') return chooseFile(raw)
+  if (raw.keyProvider === 'pkcs11') return choosePkcs11(raw)
+  return chooseSeed(sources, seedName)
+}
+
+function chooseFile({ privateKeyFile }: KeySettings): Choice {
+  if (privateKeyFile === undefined) return { problem: 'NA_PRIVATE_KEY_FILE: is required (or --na-private-key)' }
+  return { source: { provider: 'file', setting: 'NA_PRIVATE_KEY_FILE', path: privateKeyFile } }
+}
+
+function chooseSeed(sources: SettingSources, seedName: string): Choice {
+  const [seed, seedFile] = [findVariable(sources, seedName), findVariable(sources, `${seedName}_FILE`)]
+  if (seed !== undefined && seedFile !== undefined)
+    return { problem: `${seedName}: give either it or ${seedName}_FILE` }
+  if (seed !== undefined) return { source: { provider: 'env', setting: seedName, seed } }
+  if (seedFile !== undefined) return { source: { provider: 'env', setting: `${seedName}_FILE`, seedFile } }
+  return { problem: `${seedName}: is required with NA_KEY_PROVIDER=env (or ${seedName}_FILE)` }
+}
+
+function choosePkcs11(raw: KeySettings): Choice {
+  const { pkcs11Module: modulePath, pkcs11Token: tokenLabel, pkcs11Key: keyLabel } = raw
+  if (modulePath === undefined) return missing('NA_PKCS11_MODULE', 'pkcs11')
+  if (tokenLabel === undefined) return missing('NA_PKCS11_TOKEN', 'pkcs11')
+  if (keyLabel === undefined) return missing('NA_PKCS11_KEY', 'pkcs11')
+  const pin = chooseSecret('NA_PKCS11_PIN', raw.pkcs11Pin, raw.pkcs11PinFile)
+  if (typeof pin === 'string') return { problem: pin }
+  const place = { modulePath, tokenLabel, keyLabel, pin, sessions: raw.pkcs11Sessions }
+  return { source: { provider: 'pkcs11', setting: 'NA_PKCS11_KEY', ...place } }
+}
+
+/** A secret in a setting or in a file, not in both; the text is the problem. */
+function chooseSecret(name: string, value: string | undefined, file: string | undefined): Secret | string {
+  if (value !== undefined && file !== undefined) return `${name}: give either it or ${name}_FILE`
+  if (value !== undefined) return { setting: name, value }
+  if (file !== undefined) return { setting: `${name}_FILE`, file }
+  return `${name}: is required (or ${name}_FILE)`
+}
+
+type Secret = Extract<KeySource, { readonly provider: 'pkcs11' }>['pin']
+
+function missing(name: string, provider: string): Choice {
+  return { problem: `${name}: is required with NA_KEY_PROVIDER=${provider}` }
+}

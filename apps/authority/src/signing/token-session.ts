@@ -1,0 +1,145 @@
+import type { PKCS11 } from 'pkcs11js'
+import type pkcs11js from 'pkcs11js'
+import { KeyUnavailable } from './key-unavailable.ts'
+
+/** Numbers of PKCS#11 3.0 that the binding does not name: Ed25519 came with that version. */
+const CKK_EC_EDWARDS = 0x40
+const CKM_EDDSA = 0x1057
+
+/** The library and what it names, as the optional package `pkcs11js` binds them. */
+export interface Cryptoki {
+  readonly names: typeof pkcs11js
+  readonly module: PKCS11
+}
+
+export interface TokenPlace {
+  /** Path of the vendor's library. */
+  readonly modulePath: string
+  readonly tokenLabel: string
+  readonly keyLabel: string
+  readonly pin: string
+}
+
+/** Loads the vendor's library. It stays loaded until the process ends: others in it may be using it. */
+export async function loadCryptoki(modulePath: string): Promise<Cryptoki> {
+  const names = await importBinding()
+  const module = new names.PKCS11()
+  try {
+    module.load(modulePath)
+  } catch (error) {
+    throw new KeyUnavailable(`NA_PKCS11_MODULE: ${modulePath} cannot be loaded`, { cause: error })
+  }
+  try {
+    // Signatures run on threads: without locking of its own a library may crash the process.
+    module.C_Initialize({ flags: names.CKF_OS_LOCKING_OK })
+  } catch (error) {
+    if (!isRefusal(error, names.CKR_CRYPTOKI_ALREADY_INITIALIZED))
+      throw new KeyUnavailable(`NA_PKCS11_MODULE: ${modulePath} does not start`, { cause: error })
+  }
+  return { names, module }
+}
+
+async function importBinding(): Promise<typeof pkcs11js> {
+  try {
+    return (await import('pkcs11js')).default
+  } catch (error) {
+    throw new KeyUnavailable('NA_KEY_PROVIDER: pkcs11 needs the package pkcs11js, built by `npm run build:pkcs11`', {
+      cause: error,
+    })
+  }
+}
+
+/** One logged-in session. A session carries one operation at a time; whoever holds it is alone with it. */
+export class TokenSession {
+  readonly #cryptoki: Cryptoki
+  readonly #handle: Buffer
+  readonly #key: Buffer
+
+  constructor(cryptoki: Cryptoki, place: TokenPlace) {
+    this.#cryptoki = cryptoki
+    const { module, names } = cryptoki
+    this.#handle = module.C_OpenSession(findSlot(cryptoki, place), names.CKF_SERIAL_SESSION)
+    this.#logIn(place.pin)
+    this.#key = this.#findOne(names.CKO_PRIVATE_KEY, place.keyLabel)
+  }
+
+  sign(message: Uint8Array): Promise<Uint8Array> {
+    const { module } = this.#cryptoki
+    module.C_SignInit(this.#handle, { mechanism: CKM_EDDSA }, this.#key)
+    return module.C_SignAsync(this.#handle, Buffer.from(message), Buffer.alloc(64))
+  }
+
+  /** The 32 bytes beside the private key. Tokens write the point raw, or wrapped as an octet or bit string. */
+  readPublicKey(keyLabel: string): Uint8Array | undefined {
+    const { names } = this.#cryptoki
+    const point = this.#attribute(this.#findOne(names.CKO_PUBLIC_KEY, keyLabel), names.CKA_EC_POINT)
+    const wrapping = point.subarray(0, point.length - 32).toString('hex')
+    return ['', '0420', '032100'].includes(wrapping) ? new Uint8Array(point.subarray(-32)) : undefined
+  }
+
+  /** Why this key must not be used here; a token is worth its price only if the key cannot leave it. */
+  findWeakness(): string | undefined {
+    const { names } = this.#cryptoki
+    const isSet = (type: number): boolean => this.#attribute(this.#key, type).some((byte) => byte !== 0)
+    if (this.#attribute(this.#key, names.CKA_KEY_TYPE).readUInt8(0) !== CKK_EC_EDWARDS) return 'is not an Ed25519 key'
+    if (!isSet(names.CKA_SENSITIVE)) return 'is not marked sensitive: it can be read'
+    if (isSet(names.CKA_EXTRACTABLE)) return 'is marked extractable: it can be taken out of the token'
+    if (!isSet(names.CKA_SIGN)) return 'may not sign'
+    return undefined
+  }
+
+  /** Best effort: a session of a token that went away is gone already. */
+  close(): void {
+    try {
+      this.#cryptoki.module.C_CloseSession(this.#handle)
+    } catch {
+      // Nothing is left to close.
+    }
+  }
+
+  /** The login belongs to the whole process, not to the session. */
+  #logIn(pin: string): void {
+    const { module, names } = this.#cryptoki
+    try {
+      module.C_Login(this.#handle, names.CKU_USER, pin)
+    } catch (error) {
+      if (isRefusal(error, names.CKR_USER_ALREADY_LOGGED_IN)) return
+      throw new KeyUnavailable('NA_PKCS11_PIN: the token refuses the login', { cause: error })
+    }
+  }
+
+  #findOne(objectClass: number, label: string): Buffer {
+    const { module, names } = this.#cryptoki
+    module.C_FindObjectsInit(this.#handle, [
+      { type: names.CKA_CLASS, value: objectClass },
+      { type: names.CKA_LABEL, value: label },
+    ])
+    const found = module.C_FindObjects(this.#handle, 2)
+    module.C_FindObjectsFinal(this.#handle)
+    const kind = objectClass === names.CKO_PRIVATE_KEY ? 'private' : 'public'
+    const [one, second] = found
+    if (one === undefined)
+      throw new KeyUnavailable(`NA_PKCS11_KEY: the token holds no ${kind} key with the label ${label}`)
+    if (second !== undefined)
+      throw new KeyUnavailable(`NA_PKCS11_KEY: the token holds several ${kind} keys with the label ${label}`)
+    return one
+  }
+
+  #attribute(object: Buffer, type: number): Buffer {
+    const value = this.#cryptoki.module.C_GetAttributeValue(this.#handle, object, [{ type }])[0]?.value
+    return Buffer.isBuffer(value) ? value : Buffer.alloc(0)
+  }
+}
+
+function findSlot({ module }: Cryptoki, { tokenLabel }: TokenPlace): Buffer {
+  // Labels are padded with blanks to 32 characters.
+  const slots = module.C_GetSlotList(true).filter((slot) => module.C_GetTokenInfo(slot).label.trim() === tokenLabel)
+  const [slot, second] = slots
+  if (slot === undefined) throw new KeyUnavailable(`NA_PKCS11_TOKEN: no token with the label ${tokenLabel}`)
+  if (second !== undefined) throw new KeyUnavailable(`NA_PKCS11_TOKEN: several tokens with the label ${tokenLabel}`)
+  return slot
+}
+
+function isRefusal(error: unknown, code: number): boolean {
+  return error instanceof Error && 'code' in error && error.code === code
+}
