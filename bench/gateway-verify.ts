@@ -32,7 +32,9 @@ async function run(options: BenchOptions): Promise<BenchResult> {
   const caller = testClient('caller', ['agency'], { requests_per_minute: 1_000_000 })
   const env = await writePolicy(options, by, caller)
   const processes: Server[] = []
-  for (let n = 0; n < availableParallelism(); n += 1) processes.push(await startGateway(env, options.cleanup))
+  for (let n = 0; n < availableParallelism(); n += 1) {
+    processes.push(await startGateway(env, options.cleanup, options.profileDirectory))
+  }
   const certificates = await Promise.all(
     Array.from({ length: DIFFERENT }, () => testCertificate(by, systemClock.now())),
   )

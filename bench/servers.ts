@@ -43,13 +43,12 @@ export async function startAuthority(
     HOST,
     PORT: String(port),
   }
-  const profile = profileDirectory === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDirectory}`]
-  return startProcess(
-    'start-authority.ts',
-    { args: [], env, execArgv: [...process.execArgv, ...profile] },
-    port,
-    cleanup,
-  )
+  const execArgv = [...process.execArgv, ...profileArguments(profileDirectory)]
+  return startProcess('start-authority.ts', { args: [], env, execArgv }, port, cleanup)
+}
+
+function profileArguments(directory: string | undefined): string[] {
+  return directory === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${directory}`]
 }
 
 /** The framework with bare handlers, in its own process. */
@@ -73,10 +72,15 @@ export async function startEcho(cleanup: Cleanup): Promise<Server> {
 }
 
 /** A production gateway in its own process. Its audit lines go nowhere: a terminal would be measured instead. */
-export async function startGateway(settings: NodeJS.ProcessEnv, cleanup: Cleanup): Promise<Server> {
+export async function startGateway(
+  settings: NodeJS.ProcessEnv,
+  cleanup: Cleanup,
+  profileDirectory?: string,
+): Promise<Server> {
   const port = await freePort()
   const env = { ...settings, GATEWAY_ADDR: `${HOST}:${port}` }
-  const options = { args: [], env, execArgv: process.execArgv, isSilent: true, health: '/health' }
+  const execArgv = [...process.execArgv, ...profileArguments(profileDirectory)]
+  const options = { args: [], env, execArgv, isSilent: true, health: '/health' }
   return startProcess('start-gateway.ts', options, port, cleanup)
 }
 

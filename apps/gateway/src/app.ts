@@ -12,6 +12,7 @@ import { registerGauges } from './features/operations/gauges.ts'
 import { BatchPool } from './features/verify/batch-pool.ts'
 import { Permits } from './features/verify/permits.ts'
 import { MeshView } from './features/mesh/mesh-view.ts'
+import { ReadingDesk } from './features/verify/reading-desk.ts'
 import { gatewayJobs } from './jobs.ts'
 import { createMetrics } from './metrics.ts'
 import type { Office } from './office.ts'
@@ -94,6 +95,7 @@ export async function startGateway(
       await office.batches.close()
       await office.mesh.close()
       await office.authorities.close()
+      await office.readingDesk.close()
       await office.quota.close()
       await held.close()
       await trust?.desk.close()
@@ -134,6 +136,7 @@ function buildOffice({ settings, version, lines, tools, configuration, trust, he
     batches: new BatchPool(),
     authorities,
     mesh: new MeshView(authorities, clock),
+    readingDesk: new ReadingDesk(),
     isServing,
     hasTls: configuration?.tls !== undefined,
   }

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { readFileSync } from 'node:fs'
-import { SettingsError, createLog, runService, systemClock, systemIds } from '@chancery/service-kit'
+import { SettingsError, createLog, runService, systemClock, systemIds, toError } from '@chancery/service-kit'
 import type { SettingSources } from '@chancery/service-kit'
 import { startGateway } from './app.ts'
 import type { RunningGateway } from './app.ts'
@@ -50,12 +50,11 @@ export async function start(args: StartArguments): Promise<number> {
 
 async function run(settings: GatewaySettings): Promise<number> {
   const log = createLog({ level: settings.logLevel, format: 'json' })
+  const started = Promise.withResolvers<RunningGateway>()
+  // A start that fails says so itself.
+  started.promise.catch(() => undefined)
+  process.on('SIGHUP', reloader(started.promise))
   const configuration = configurationOf(settings)
-  let running: RunningGateway | undefined
-  let last: Promise<void> = Promise.resolve()
-  process.on('SIGHUP', () => {
-    last = last.then(() => running?.reload())
-  })
   return runService({
     log,
     // The balancer in front watches /ready; what is under way gets the configured time.
@@ -63,15 +62,26 @@ async function run(settings: GatewaySettings): Promise<number> {
     finishSeconds: settings.shutdownSeconds,
     start: async () => {
       try {
-        running = await startGateway(settings, configuration, { log, version: packageVersion() })
+        const running = await startGateway(settings, configuration, { log, version: packageVersion() })
+        started.resolve(running)
         return running
       } catch (error) {
+        started.reject(toError(error))
         const lines = expectedLines(error)
         if (lines !== undefined) explain(lines)
         throw error
       }
     },
   })
+}
+
+/** One reload after another. One that is asked for during the start waits for it: the files may have been read already. */
+export function reloader(started: Promise<RunningGateway>): () => void {
+  let last: Promise<unknown> = started
+  return () => {
+    last = last.then(async () => (await started).reload())
+    last.catch(() => undefined)
+  }
 }
 
 /** Undefined in development mode, where there is no policy. */

@@ -3,6 +3,7 @@ import type { RequestAudit } from './audit/request-audit.ts'
 import type { Access } from './auth/access.ts'
 import type { FailureTally } from './auth/failure-tally.ts'
 import type { BatchPool } from './features/verify/batch-pool.ts'
+import type { ReadingDesk } from './features/verify/reading-desk.ts'
 import type { Permits } from './features/verify/permits.ts'
 import type { MeshView } from './features/mesh/mesh-view.ts'
 import type { GatewayMetrics } from './metrics.ts'
@@ -35,6 +36,7 @@ export interface Office {
   readonly batches: BatchPool
   readonly authorities: AuthorityPools
   readonly mesh: MeshView
+  readonly readingDesk: ReadingDesk
   /** False once a stop was asked for. */
   readonly isServing: () => boolean
   readonly hasTls: boolean

@@ -25,17 +25,28 @@ export interface ReloadParts {
  */
 export async function reload(parts: ReloadParts): Promise<void> {
   const { office } = parts
+  let revision: string
   try {
     const { configuration, problems } = loadConfiguration(office.settings, office.clock.now())
     if (configuration === undefined) throw new ConfigurationRefused(problems)
     await apply(configuration, parts)
-    office.metrics.reloads.with({ outcome: 'applied' }).increase()
-    office.log.info('configuration reloaded', { policy_revision: configuration.policy.revision })
-    const event = operatorEvent('policy_reloaded', { policy_revision: configuration.policy.revision }, office)
-    await office.state?.append(event)
+    revision = configuration.policy.revision
   } catch (thrown) {
     office.metrics.reloads.with({ outcome: 'refused' }).increase()
     office.log.error('reload refused, nothing changed', { error: toError(thrown) })
+    return
+  }
+  office.metrics.reloads.with({ outcome: 'applied' }).increase()
+  office.log.info('configuration reloaded', { policy_revision: revision })
+  await recordReload(office, revision)
+}
+
+/** It is in force by now: a failure to record it must not be told as a refusal. */
+async function recordReload(office: Office, revision: string): Promise<void> {
+  try {
+    await office.state?.append(operatorEvent('policy_reloaded', { policy_revision: revision }, office))
+  } catch (thrown) {
+    office.log.error('configuration reloaded, but the audit does not hold it', { error: toError(thrown) })
   }
 }
 

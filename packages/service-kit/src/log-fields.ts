@@ -58,10 +58,18 @@ export function toError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(`thrown: ${typeof thrown === 'string' ? thrown : typeof thrown}`)
 }
 
+/** Verdicts on names, which are few: call sites write them. Bounded all the same. */
+const judgedNames = new Map<string, boolean>()
+const MAX_JUDGED_NAMES = 1000
+
 // The second guard: call sites choose their fields, this catches the one that chose wrongly.
 function isSecretName(name: string): boolean {
+  const known = judgedNames.get(name)
+  if (known !== undefined) return known
   const lower = name.toLowerCase()
-  return SECRET_WORDS.some((word) => lower.includes(word))
+  const isSecret = SECRET_WORDS.some((word) => lower.includes(word))
+  if (judgedNames.size < MAX_JUDGED_NAMES) judgedNames.set(name, isSecret)
+  return isSecret
 }
 
 function toScalar(value: unknown): string | number | boolean | null {

@@ -161,15 +161,14 @@ function labelled<Metric>(
   const bound = new Map<string, Metric>()
   return {
     with: (labels) => {
-      const values: Record<string, string> = {}
-      for (const [label, set] of allowed) {
+      const values = allowed.map(([label, set]) => {
         const value = labels[label]
-        values[label] = value !== undefined && set.has(value) ? value : 'other'
-      }
-      const key = JSON.stringify(Object.values(values))
+        return value !== undefined && set.has(value) ? value : 'other'
+      })
+      const key = values.join('\0')
       let metric = bound.get(key)
       if (metric === undefined) {
-        metric = bind(values)
+        metric = bind(Object.fromEntries(allowed.map(([label], at) => [label, values[at] ?? 'other'])))
         bound.set(key, metric)
       }
       return metric

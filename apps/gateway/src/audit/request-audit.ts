@@ -1,8 +1,9 @@
 import { faultPoint } from '#faults'
 import { GatewayRefusal } from '@chancery/contract'
 import { writeInstant } from '@chancery/protocol'
+import type { JsonObject } from '@chancery/protocol'
 import { BatchOverflow } from '@chancery/service-kit'
-import type { Clock, Log } from '@chancery/service-kit'
+import type { Clock, Log, Soon } from '@chancery/service-kit'
 import { StateUnavailable } from '../state/durable-state.ts'
 import type { DurableState } from '../state/durable-state.ts'
 import { toJson } from './audit-context.ts'
@@ -33,14 +34,14 @@ export class RequestAudit {
   }
 
   /** The intent is kept before the work starts, or the work does not start. */
-  async begin({ requestId, method, route }: AuditedRequest): Promise<void> {
-    if (this.#state === undefined) return
+  begin({ requestId, method, route }: AuditedRequest): Soon<void> {
+    if (this.#state === undefined) return undefined
     const event = { request_id: requestId, phase: 'started', method, route, at: writeInstant(this.#clock.now()) }
-    await this.#keep(event, false)
+    return this.#keep(event, false)
   }
 
   /** The completion is kept before the answer leaves; otherwise nobody may take the answer for certain. */
-  async complete(request: AuditedRequest, status: number): Promise<void> {
+  complete(request: AuditedRequest, status: number): Soon<void> {
     const { requestId, route, context } = request
     const elapsed_us = Math.max(0, Math.round((this.#clock.monotonicMs() - request.startedMs) * 1000))
     this.#lines.info('request completed', {
@@ -59,16 +60,24 @@ export class RequestAudit {
       trusted: context.trust_decision?.trusted,
       client_request_id: context.client_request_id,
     })
-    if (this.#state === undefined) return
+    if (this.#state === undefined) return undefined
     const at = writeInstant(this.#clock.now())
-    await this.#keep(
-      { request_id: requestId, phase: 'completed', status, elapsed_us, context: toJson(context), at },
-      true,
-    )
+    return this.#keepCompletion({
+      request_id: requestId,
+      phase: 'completed',
+      status,
+      elapsed_us,
+      context: toJson(context),
+      at,
+    })
+  }
+
+  async #keepCompletion(event: JsonObject): Promise<void> {
+    await this.#keep(event, true)
     faultPoint('event-answered')
   }
 
-  async #keep(event: Parameters<DurableState['append']>[0], isOutcomeUncertain: boolean): Promise<void> {
+  async #keep(event: JsonObject, isOutcomeUncertain: boolean): Promise<void> {
     try {
       await this.#state?.append(event)
     } catch (error) {

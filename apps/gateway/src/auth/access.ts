@@ -1,7 +1,7 @@
 import { GatewayRefusal } from '@chancery/contract'
 import type { Instant } from '@chancery/protocol'
 import { limitAddress } from '@chancery/service-kit'
-import type { Limiter } from '@chancery/service-kit'
+import type { Limiter, Soon } from '@chancery/service-kit'
 import type { AuditContext } from '../audit/audit-context.ts'
 import type { ClientPolicy } from '../policy/policy.ts'
 import type { CredentialIndex } from './credentials.ts'
@@ -43,17 +43,22 @@ const BEARER = /^Bearer ([!-~]+)$/i
  * Who is calling (protocol/gateway 5.1 step 7, 5.3). A matching static credential is never throttled, so that callers
  * behind one shared address cannot lock each other out; of everything else no signature is checked above the limit.
  */
-export async function authenticate(
-  access: Access,
-  presented: Presented,
-  rules: FailureRules,
-  now: Instant,
-): Promise<Caller> {
+export function authenticate(access: Access, presented: Presented, rules: FailureRules, now: Instant): Soon<Caller> {
   const token = tokenOf(presented.authorization)
   const known = token === undefined ? undefined : access.credentials.find(token)
   if (known !== undefined) {
     return admit({ client: known, method: access.isDevelopment ? 'development' : 'bearer' }, presented, now)
   }
+  return authenticateStranger(token, access, presented, rules, now)
+}
+
+async function authenticateStranger(
+  token: string | undefined,
+  access: Access,
+  presented: Presented,
+  rules: FailureRules,
+  now: Instant,
+): Promise<Caller> {
   const bucket = limitAddress(presented.address)
   if (await rules.limiter.isOver(bucket, rules.perMinute)) {
     rules.onThrottled()

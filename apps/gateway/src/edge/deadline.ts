@@ -1,22 +1,31 @@
 import { GatewayRefusal } from '@chancery/contract'
+import type { Soon } from '@chancery/service-kit'
 
 /** The time one request may take (protocol/gateway 5.1 step 5). Work that is too late goes on, its caller does not wait. */
 export class Deadline {
-  readonly #expired = Promise.withResolvers<never>()
   readonly #timer: NodeJS.Timeout
+  /** Ends the step that is waited for. */
+  #giveUp: ((refusal: GatewayRefusal) => void) | undefined
+  #isOver = false
   readonly #endMs: number
 
   constructor(ms: number) {
     this.#endMs = performance.now() + ms
-    // Nobody may be listening when it passes.
-    this.#expired.promise.catch(() => undefined)
-    this.#timer = setTimeout(() => this.#expired.reject(new GatewayRefusal('deadline')), ms)
+    this.#timer = setTimeout(() => {
+      this.#isOver = true
+      this.#giveUp?.(new GatewayRefusal('deadline'))
+    }, ms)
   }
 
-  async within<Value>(work: Promise<Value>): Promise<Value> {
-    // A late failure of abandoned work has nobody left to hear it.
-    work.catch(() => undefined)
-    return Promise.race([work, this.#expired.promise])
+  /** One step at a time. What is there at once needs no watching. */
+  within<Value>(work: Soon<Value>): Soon<Value> {
+    if (!(work instanceof Promise)) return work
+    return new Promise<Value>((resolve, reject) => {
+      // A late failure of abandoned work has nobody left to hear it; rejecting twice changes nothing.
+      work.then(resolve, reject)
+      if (this.#isOver) reject(new GatewayRefusal('deadline'))
+      else this.#giveUp = reject
+    })
   }
 
   get remainingMs(): number {

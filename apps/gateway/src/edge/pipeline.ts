@@ -2,11 +2,12 @@ import type { IncomingMessage } from 'node:http'
 import type { TLSSocket } from 'node:tls'
 import { GATEWAY_ERRORS, GatewayRefusal, REQUEST_ID_PATTERN } from '@chancery/contract'
 import { RawHeaders, checkCoding, readBodyBytes, toError } from '@chancery/service-kit'
-import type { Answer, Gatekeeper, RequestHeaders } from '@chancery/service-kit'
+import type { Answer, Gatekeeper, RequestHeaders, Soon } from '@chancery/service-kit'
 import type { AuditContext } from '../audit/audit-context.ts'
 import { authenticate } from '../auth/access.ts'
 import type { Caller } from '../auth/access.ts'
 import type { Office } from '../office.ts'
+import type { QuotaAnswer } from '../quota/quota.ts'
 import type { ClientCall, GatewayBinding, GatewayCall } from './call.ts'
 import type { Deadline } from './deadline.ts'
 import { errorAnswer, toRefusal } from './error-body.ts'
@@ -43,7 +44,7 @@ export async function answerExchange(exchange: Exchange, office: Office, gate: G
     },
     remainingMs: () => deadline.remainingMs,
   }
-  if ('open' in binding) return deadline.within(Promise.resolve(binding.open(call, office)))
+  if ('open' in binding) return deadline.within(binding.open(call, office))
   const caller = await deadline.within(admitCaller(exchange, headers, office))
   noteCaller(context, caller, call, exchange.request)
   const audited = {
@@ -63,17 +64,17 @@ export async function answerExchange(exchange: Exchange, office: Office, gate: G
   return answer
 }
 
-async function handle(
+function handle(
   binding: Extract<GatewayBinding<Office>, { client: unknown }>,
   call: ClientCall,
   office: Office,
-): Promise<Answer> {
+): Soon<Answer> {
   if (binding.route.credential === 'metrics' && !call.client.metrics) throw new GatewayRefusal('metrics_scope')
   return binding.client(call, office)
 }
 
 /** Also a refusal is an outcome the audit hears of before the caller does. */
-async function runAudited(run: () => Promise<Answer>, { requestId }: GatewayCall, { log }: Office): Promise<Answer> {
+async function runAudited(run: () => Soon<Answer>, { requestId }: GatewayCall, { log }: Office): Promise<Answer> {
   try {
     return await run()
   } catch (thrown) {
@@ -84,7 +85,7 @@ async function runAudited(run: () => Promise<Answer>, { requestId }: GatewayCall
 }
 
 /** Steps 6 to 8: healthy state, credential, quota. */
-async function admitCaller(exchange: Exchange, headers: RequestHeaders, office: Office): Promise<Caller> {
+function admitCaller(exchange: Exchange, headers: RequestHeaders, office: Office): Soon<Caller> {
   if (office.state?.isHealthy === false) throw new GatewayRefusal('state_unavailable')
   const { metrics, failures, failureTally, settings, clock } = office
   const route = exchange.match.binding.route.path
@@ -102,12 +103,19 @@ async function admitCaller(exchange: Exchange, headers: RequestHeaders, office: 
     },
     onThrottled: () => metrics.throttled.increase(),
   }
-  const caller = await authenticate(office.access(), presented, rules, clock.now())
+  const caller = authenticate(office.access(), presented, rules, clock.now())
+  return caller instanceof Promise ? caller.then((known) => takeRequest(known, office)) : takeRequest(caller, office)
+}
+
+function takeRequest(caller: Caller, { quota, metrics }: Office): Soon<Caller> {
   const { id: clientId, requestsPerMinute: limit } = caller.client
-  const answer = await office.quota.take({ clientId, kind: 'requests', limit, cost: 1 })
-  if (answer === undefined) return caller
-  metrics.quotaDenied.increase()
-  throw new GatewayRefusal('client_quota', undefined, { retryAfterSeconds: toRetrySeconds(answer.retryAfterMs) })
+  const settle = (answer: QuotaAnswer): Caller => {
+    if (answer === undefined) return caller
+    metrics.quotaDenied.increase()
+    throw new GatewayRefusal('client_quota', undefined, { retryAfterSeconds: toRetrySeconds(answer.retryAfterMs) })
+  }
+  const answer = quota.take({ clientId, kind: 'requests', limit, cost: 1 })
+  return answer instanceof Promise ? answer.then(settle) : settle(answer)
 }
 
 export function toRetrySeconds(ms: number): number {

@@ -164,6 +164,9 @@ function checkFieldSizes({ rawHeaders }: IncomingMessage): void {
   if (rawHeaders.some((text) => text.length > MAX_FIELD_BYTES)) throw new GatewayRefusal('headers_too_large')
 }
 
+/** Names and values in turn, the form the platform sends with the least work. */
+const FIXED_PAIRS: readonly string[] = Object.entries(GATEWAY_HEADERS).flat()
+
 function send(
   request: IncomingMessage,
   response: ServerResponse,
@@ -173,18 +176,16 @@ function send(
   if (response.destroyed) return
   // Without a body a request is whole before the parser says so.
   const isUnread = hasBody(request) && !request.complete
-  response.writeHead(status, {
-    ...GATEWAY_HEADERS,
-    ...headers,
-    'content-type': contentType,
-    'content-length': typeof body === 'string' ? Buffer.byteLength(body) : body.length,
-    'x-request-id': requestId,
-    // What was not read must not be taken for the next request on this connection.
-    ...(closing || isUnread ? { connection: 'close' } : {}),
-  })
+  const length = Buffer.byteLength(body)
+  const pairs = headers === undefined ? [...FIXED_PAIRS] : Object.entries({ ...GATEWAY_HEADERS, ...headers }).flat()
+  pairs.push('content-type', contentType, 'content-length', String(length), 'x-request-id', requestId)
+  // What was not read must not be taken for the next request on this connection.
+  if (closing || isUnread) pairs.push('connection', 'close')
+  response.writeHead(status, pairs)
   if (request.method === 'HEAD') response.end()
   else if (isUnread) sendAndLinger(request, response, body)
-  // A text leaves in one piece with its head; bytes would be a second one.
+  // A text leaves in one piece with its head; where every character is one byte, without being encoded.
+  else if (typeof body === 'string') response.end(body, length === body.length ? 'latin1' : 'utf8')
   else response.end(body)
 }
 

@@ -16,7 +16,7 @@ export class LocalQuota implements Quota {
     this.#clock = clock
   }
 
-  async take({ clientId, kind, limit, cost }: QuotaClaim): Promise<QuotaAnswer> {
+  take({ clientId, kind, limit, cost }: QuotaClaim): QuotaAnswer {
     const now = this.#clock.monotonicMs()
     const key = `${kind} ${clientId}`
     let window = this.#windows.get(key)

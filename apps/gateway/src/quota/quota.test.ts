@@ -32,26 +32,26 @@ async function untilReady(quota: Quota): Promise<void> {
 }
 
 describe('local quota', () => {
-  it('grants the limit and no more; the window opens with the first request and ends after 60 s', async () => {
+  it('grants the limit and no more; the window opens with the first request and ends after 60 s', () => {
     const clock = new ManualClock()
     const quota = new LocalQuota(clock)
-    expect(await quota.take(claim('a', 2))).toBeUndefined()
+    expect(quota.take(claim('a', 2))).toBeUndefined()
     clock.advance(40)
-    expect(await quota.take(claim('a', 2))).toBeUndefined()
-    expect(await quota.take(claim('a', 2))).toEqual({ retryAfterMs: 20_000 })
+    expect(quota.take(claim('a', 2))).toBeUndefined()
+    expect(quota.take(claim('a', 2))).toEqual({ retryAfterMs: 20_000 })
     clock.advance(19.999)
-    expect(await quota.take(claim('a', 2))).toEqual({ retryAfterMs: expect.closeTo(1, 3) as number })
+    expect(quota.take(claim('a', 2))).toEqual({ retryAfterMs: expect.closeTo(1, 3) as number })
     clock.advance(0.001)
-    expect(await quota.take(claim('a', 2))).toBeUndefined()
+    expect(quota.take(claim('a', 2))).toBeUndefined()
   })
 
-  it('counts clients and kinds apart, and a refused claim not at all', async () => {
+  it('counts clients and kinds apart, and a refused claim not at all', () => {
     const quota = new LocalQuota(new ManualClock())
-    expect(await quota.take(claim('a', 5, 4, 'certificates'))).toBeUndefined()
-    expect(await quota.take(claim('a', 5, 2, 'certificates'))).toBeDefined()
-    expect(await quota.take(claim('a', 5, 1, 'certificates'))).toBeUndefined()
-    expect(await quota.take(claim('a', 1))).toBeUndefined()
-    expect(await quota.take(claim('b', 1))).toBeUndefined()
+    expect(quota.take(claim('a', 5, 4, 'certificates'))).toBeUndefined()
+    expect(quota.take(claim('a', 5, 2, 'certificates'))).toBeDefined()
+    expect(quota.take(claim('a', 5, 1, 'certificates'))).toBeUndefined()
+    expect(quota.take(claim('a', 1))).toBeUndefined()
+    expect(quota.take(claim('b', 1))).toBeUndefined()
   })
 })
 

@@ -1,3 +1,5 @@
+import type { Soon } from '@chancery/service-kit'
+
 /** What is counted for a client in windows of 60 s. */
 export type QuotaKind = 'requests' | 'certificates'
 
@@ -16,7 +18,7 @@ export type QuotaAnswer = { readonly retryAfterMs: number } | undefined
  * {@link QuotaUnavailable} when they could not count: a guessed answer would be no quota at all.
  */
 export interface Quota {
-  take(claim: QuotaClaim): Promise<QuotaAnswer>
+  take(claim: QuotaClaim): Soon<QuotaAnswer>
   /** Whether it can count now; answers within a second. */
   probe(): Promise<boolean>
   close(): Promise<void>

@@ -82,14 +82,19 @@ export function findBrokenLink(db: DatabaseSync, ledger: Ledger): number | undef
 /** Of one delivery, in characters: a hundred large batches in one body would neither fit memory nor arrive in time. */
 const DELIVERY_CHARACTERS = 1_048_576
 
-/** Oldest first; those tried often enough come after all others, so that one refused event blocks nobody. */
-export function pendingRows(db: DatabaseSync, limit: number, maxAttempts: number): AuditRow[] {
+/** An event the collector never takes is set aside after so many attempts (protocol/gateway 16.4). */
+export const MAX_ATTEMPTS = 10
+
+/** Waiting events block those behind them; those set aside are tried now and then, and block nobody. */
+export type PendingKind = 'waiting' | 'set-aside'
+
+/** Oldest first. */
+export function pendingRows(db: DatabaseSync, limit: number, kind: PendingKind): AuditRow[] {
   const select = db.prepare(
     `select audit.sequence, body, hash from outbox join audit using (sequence)
-     where (attempts < ?) = ? order by sequence limit ?`,
+     where attempts ${kind === 'waiting' ? '<' : '>='} ? order by sequence limit ?`,
   )
-  const waiting = upToOneDelivery(select.iterate(maxAttempts, 1, limit))
-  return waiting.length > 0 ? waiting : upToOneDelivery(select.iterate(maxAttempts, 0, limit))
+  return upToOneDelivery(select.iterate(MAX_ATTEMPTS, limit))
 }
 
 /** At least one, however large: it would otherwise never leave. */
@@ -105,8 +110,11 @@ function upToOneDelivery(found: Iterable<unknown>): AuditRow[] {
   return rows
 }
 
-/** Inside the caller's transaction: what the collector confirmed leaves the outbox; the rest was tried once more. */
-export function settleDelivery(db: DatabaseSync, acknowledged: readonly number[], refused: readonly number[]): void {
+/**
+ * Inside the caller's transaction: what the collector confirmed leaves the outbox; what it refused was tried once more.
+ * Gives how many were set aside just now.
+ */
+export function settleDelivery(db: DatabaseSync, acknowledged: readonly number[], refused: readonly number[]): number {
   const take = db.prepare('delete from outbox where sequence = ?')
   const ledger = readLedger(db)
   let [count, sum] = [ledger.pending_count, ledger.pending_sum]
@@ -115,9 +123,10 @@ export function settleDelivery(db: DatabaseSync, acknowledged: readonly number[]
     count -= 1
     sum -= sequence
   }
-  const tried = db.prepare('update outbox set attempts = attempts + 1 where sequence = ?')
-  for (const sequence of refused) tried.run(sequence)
+  const tried = db.prepare('update outbox set attempts = attempts + 1 where sequence = ? returning attempts')
+  const setAside = refused.filter((sequence) => tried.get(sequence)?.['attempts'] === MAX_ATTEMPTS).length
   writeLedger(db, { ...ledger, pending_count: count, pending_sum: sum })
+  return setAside
 }
 
 export interface Pruned {

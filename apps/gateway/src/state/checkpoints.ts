@@ -85,6 +85,12 @@ export interface Equivocation {
   readonly offered: string
 }
 
+/**
+ * Proofs kept per issuer. One convicts an authority; a compromised one could sign another every minute, each as large as
+ * two lists, until nothing else can be written. Each one beyond is still told to the audit, by its digest.
+ */
+const PROOFS_PER_ISSUER = 8
+
 /** Keeps the proof that an authority signed two histories, and marks it until an operator clears it. */
 export function writeEquivocation(db: DatabaseSync, proof: Equivocation): void {
   const { network, issuer, sequence, seen_at, held, offered } = proof
@@ -92,7 +98,10 @@ export function writeEquivocation(db: DatabaseSync, proof: Equivocation): void {
   const known = db
     .prepare('select 1 from equivocations where network = ? and issuer = ? and sequence = ? and offered = ?')
     .get(network, issuer, sequence, offered)
-  if (known === undefined) {
+  const kept = db
+    .prepare('select count(*) as count from equivocations where network = ? and issuer = ?')
+    .get(network, issuer)
+  if (known === undefined && Number(kept?.['count']) < PROOFS_PER_ISSUER) {
     db.prepare(
       'insert into equivocations (network, issuer, sequence, seen_at, held, offered) values (?, ?, ?, ?, ?, ?)',
     ).run(network, issuer, sequence, seen_at, held, offered)

@@ -1,6 +1,7 @@
 import type { Instant, JsonObject } from '@chancery/protocol'
-import { Batcher, Thread, ThreadFailure, toError } from '@chancery/service-kit'
+import { BatchClosed, Batcher, Thread, ThreadFailure, toError } from '@chancery/service-kit'
 import type { Log } from '@chancery/service-kit'
+import type { PendingKind } from './audit-log.ts'
 import type { Equivocation, StoredCheckpoint } from './checkpoints.ts'
 import type { CheckpointRequest, OpenedState, PendingEvent, StateUsage } from './state-calls.ts'
 import { StateProblem } from './state-problem.ts'
@@ -61,7 +62,12 @@ export class DurableState {
 
   /** Appends to the audit chain; events that wait together share one commit. */
   async append(event: JsonObject): Promise<void> {
-    await this.#events.add(event)
+    try {
+      await this.#events.add(event)
+    } catch (error) {
+      if (error instanceof BatchClosed) throw new StateUnavailable('the state is closed', { cause: error })
+      throw error
+    }
   }
 
   async keepCheckpoint(request: CheckpointRequest): Promise<void> {
@@ -72,8 +78,8 @@ export class DurableState {
     await this.#write('keepEquivocation', { proof, event })
   }
 
-  pending(limit: number): Promise<readonly PendingEvent[]> {
-    return this.#thread.call('pending', limit)
+  pending(limit: number, kind: PendingKind): Promise<readonly PendingEvent[]> {
+    return this.#thread.call('pending', { limit, kind })
   }
 
   /** Gives how many events were set aside just now. */
@@ -96,6 +102,8 @@ export class DurableState {
 
   async close(): Promise<void> {
     await this.#events.close()
+    // Whoever comes now finds what is no longer written to.
+    this.#healthy = false
     if (!this.#thread.hasEnded) await this.#thread.call('close', undefined)
     await this.#thread.close()
   }

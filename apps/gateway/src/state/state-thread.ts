@@ -4,6 +4,7 @@ import { isJsonObject, readInstant, readJson, readJsonBytes } from '@chancery/pr
 import type { Instant, JsonObject } from '@chancery/protocol'
 import { answerCalls } from '@chancery/service-kit'
 import { appendEvents, eventId, eventText, pendingRows, pruneEvents, settleDelivery } from './audit-log.ts'
+import type { PendingKind } from './audit-log.ts'
 import { readCheckpoints, writeCheckpoint, writeEquivocation } from './checkpoints.ts'
 import type { Equivocation, StoredCheckpoint, WithdrawnEntry } from './checkpoints.ts'
 import { readLedger } from './ledger.ts'
@@ -17,8 +18,6 @@ import { verifyState } from './verify-state.ts'
 // The one writer of the state. A thread of its own: a synced commit takes milliseconds, which no request pays for others.
 
 const ANY_COUNT = { maxDepth: 64, maxValues: Number.MAX_SAFE_INTEGER, maxNames: Number.MAX_SAFE_INTEGER }
-/** An event the collector never takes is set aside after so many attempts (protocol/gateway 16.4). */
-const MAX_ATTEMPTS = 10
 const PRUNED_PER_RUN = 10_000
 
 let db: DatabaseSync | undefined
@@ -88,8 +87,8 @@ function keepEquivocation({ proof, event }: { proof: Equivocation; event: JsonOb
   })
 }
 
-function pending(limit: number): PendingEvent[] {
-  return pendingRows(opened(), limit, MAX_ATTEMPTS).map((row) => ({
+function pending({ limit, kind }: { limit: number; kind: PendingKind }): PendingEvent[] {
+  return pendingRows(opened(), limit, kind).map((row) => ({
     sequence: row.sequence,
     id: eventId(row),
     text: eventText(row),
@@ -99,10 +98,9 @@ function pending(limit: number): PendingEvent[] {
 function settle({ acknowledged, refused }: { acknowledged: readonly number[]; refused: readonly number[] }): number {
   const state = opened()
   faultPoint('acknowledged')
-  inTransaction(state, () => settleDelivery(state, acknowledged, refused))
+  const setAside = inTransaction(state, () => settleDelivery(state, acknowledged, refused))
   faultPoint('acknowledgement-committed')
-  const row = state.prepare('select count(*) as count from outbox where attempts = ?').get(MAX_ATTEMPTS)
-  return Number(row?.['count'])
+  return setAside
 }
 
 /** Removes a bounded number of acknowledged events, behind an event that says which. */

@@ -124,6 +124,21 @@ describe('checkpoints', () => {
     verifyState(db)
   })
 
+  it('keep eight proofs of one issuer and no more', () => {
+    createStateFile(file, fill)
+    const db = opened()
+    const proof = { network: 'n', issuer: 'i', sequence: 7, seen_at: 't', held: 'a' }
+    for (let n = 0; n < 12; n += 1) inTransaction(db, () => writeEquivocation(db, { ...proof, offered: `b${n}` }))
+    inTransaction(db, () => writeEquivocation(db, { ...proof, issuer: 'another', offered: 'b' }))
+    const counted = db.prepare('select issuer, count(*) as count from equivocations group by issuer order by issuer')
+    expect(counted.all()).toEqual([
+      { issuer: 'another', count: 1 },
+      { issuer: 'i', count: 8 },
+    ])
+    expect(readCheckpoints(db)[0]?.suspect).toBe(true)
+    verifyState(db)
+  })
+
   it('let go of a withdrawn revocation only', () => {
     createStateFile(file, fill)
     const db = opened()
@@ -153,14 +168,17 @@ describe('audit', () => {
   it('hands out the oldest first; what is refused ten times no longer blocks others', () => {
     createStateFile(file, (db) => fill(db, 5))
     const db = opened()
-    const waiting = (): number[] => pendingRows(db, 2, 10).map(({ sequence }) => sequence)
+    const waiting = (): number[] => pendingRows(db, 2, 'waiting').map(({ sequence }) => sequence)
     expect(waiting()).toEqual([1, 2])
     inTransaction(db, () => settleDelivery(db, [2], [1]))
     expect(waiting()).toEqual([1, 3])
-    for (let n = 0; n < 9; n += 1) inTransaction(db, () => settleDelivery(db, [], [1]))
+    const setAside = Array.from({ length: 10 }, () => inTransaction(db, () => settleDelivery(db, [], [1])))
+    // The tenth attempt sets it aside, once.
+    expect(setAside).toEqual([0, 0, 0, 0, 0, 0, 0, 0, 1, 0])
     expect(waiting()).toEqual([3, 4])
     inTransaction(db, () => settleDelivery(db, [3, 4, 5], []))
-    expect(waiting()).toEqual([1])
+    expect(waiting()).toEqual([])
+    expect(pendingRows(db, 2, 'set-aside').map(({ sequence }) => sequence)).toEqual([1])
     verifyState(db)
   })
 
@@ -172,7 +190,7 @@ describe('audit', () => {
     inTransaction(db, () => appendEvents(db, events))
     const handed: number[][] = []
     for (;;) {
-      const sequences = pendingRows(db, 100, 10).map(({ sequence }) => sequence)
+      const sequences = pendingRows(db, 100, 'waiting').map(({ sequence }) => sequence)
       if (sequences.length === 0) break
       handed.push(sequences)
       inTransaction(db, () => settleDelivery(db, sequences, []))
@@ -233,7 +251,7 @@ describe('damage', () => {
       const db = opened(true)
       try {
         verifyState(db)
-        return JSON.stringify([readCheckpoints(db), [...auditRows(db, 99)], pendingRows(db, 99, 10)])
+        return JSON.stringify([readCheckpoints(db), [...auditRows(db, 99)], pendingRows(db, 99, 'waiting')])
       } finally {
         db.close()
       }

@@ -18,38 +18,76 @@ export function hours(count: number | bigint): Instant {
   return BigInt(count) * HOUR
 }
 
-const SHAPE = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(?:Z|([+-])(\d\d):(\d\d))?$/
 const MONTH_DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] as const
 
 /**
- * Reads T-req and T-rec (protocol/core 1.4), or gives undefined. No `Date` parser: those accept date-only texts,
- * round fractions and differ between engines. Digits beyond microseconds are cut off.
+ * Reads T-req and T-rec (protocol/core 1.4), or gives undefined: `YYYY-MM-DDTHH:MM:SS`, one to nine digits of a fraction
+ * or none, then `Z`, an offset or nothing. No `Date` parser: those accept date-only texts, round fractions and differ
+ * between engines. No pattern either: certificates are judged by the thousand, and this is most of reading one's times.
+ * Digits beyond microseconds are cut off.
  */
 export function readInstant(text: string): Instant | undefined {
-  if (text !== lastRead.text) lastRead = { text, instant: parseInstant(text) }
-  return lastRead.instant
-}
-
-/** The texts of one record are mostly one and the same, and a justification repeats its own for every gate. */
-let lastRead: { readonly text: string; readonly instant: Instant | undefined } = { text: '', instant: undefined }
-
-function parseInstant(text: string): Instant | undefined {
-  if (text.length > 40) return undefined
-  const match = SHAPE.exec(text)
-  if (match === null) return undefined
-  const part = (index: number): number => Number(match[index] ?? 0)
-  const [year, month, day] = [part(1), part(2), part(3)]
-  const [hour, minute, second] = [part(4), part(5), part(6)]
-  if (year < 1 || month < 1 || month > 12 || day < 1 || day > daysIn(year, month)) return undefined
-  if (hour > 23 || minute > 59 || second > 59) return undefined
-  const [offsetHours, offsetMinutes] = [part(9), part(10)]
-  if (offsetHours > 23 || offsetMinutes > 59) return undefined
-  const offset = (offsetHours * 60 + offsetMinutes) * 60 * (match[8] === '-' ? -1 : 1)
+  if (text.length < 19 || text.length > 40 || !hasMarks(text)) return undefined
+  const year = digits(text, 0, 4)
+  const month = digits(text, 5, 7)
+  const day = digits(text, 8, 10)
+  const hour = digits(text, 11, 13)
+  const minute = digits(text, 14, 16)
+  const second = digits(text, 17, 19)
+  // What is no number compares false: every check is written so that it must hold.
+  if (!(year >= 1 && month >= 1 && month <= 12 && day >= 1 && day <= daysIn(year, month))) return undefined
+  if (!(hour <= 23 && minute <= 59 && second <= 59)) return undefined
+  const end = fractionEnd(text)
+  const offset = end === undefined ? undefined : offsetSeconds(text, end)
+  if (end === undefined || offset === undefined) return undefined
   const wholeSeconds = daysSinceEpoch(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second - offset
   // An offset can push the instant out of the years the written form has; such a text could be read but never stored.
   if (wholeSeconds < FIRST_SECOND || wholeSeconds > LAST_SECOND) return undefined
-  const micros = Number((match[7] ?? '').padEnd(6, '0').slice(0, 6))
-  return BigInt(wholeSeconds) * MICROS + BigInt(micros)
+  const micros = end === 19 ? 0n : BigInt(text.slice(20, Math.min(end, 26)).padEnd(6, '0'))
+  return BigInt(wholeSeconds) * MICROS + micros
+}
+
+const DASH = 0x2d
+const COLON = 0x3a
+
+function hasMarks(text: string): boolean {
+  return (
+    text.charCodeAt(4) === DASH &&
+    text.charCodeAt(7) === DASH &&
+    text.charCodeAt(10) === 0x54 &&
+    text.charCodeAt(13) === COLON &&
+    text.charCodeAt(16) === COLON
+  )
+}
+
+/** The number these decimal digits write; not-a-number when one of them is none. */
+function digits(text: string, start: number, end: number): number {
+  let value = 0
+  for (let at = start; at < end; at += 1) {
+    const digit = text.charCodeAt(at) - 0x30
+    if (!(digit >= 0 && digit <= 9)) return Number.NaN
+    value = value * 10 + digit
+  }
+  return value
+}
+
+/** Where the seconds with their fraction end; undefined for a fraction without digits or with more than nine. */
+function fractionEnd(text: string): number | undefined {
+  if (text.charCodeAt(19) !== 0x2e) return 19
+  let end = 20
+  while (end < text.length && !Number.isNaN(digits(text, end, end + 1))) end += 1
+  return end > 20 && end <= 29 ? end : undefined
+}
+
+function offsetSeconds(text: string, at: number): number | undefined {
+  const left = text.length - at
+  if (left === 0 || (left === 1 && text.endsWith('Z'))) return 0
+  const sign = text.charAt(at)
+  if (left !== 6 || (sign !== '+' && sign !== '-') || text.charCodeAt(at + 3) !== COLON) return undefined
+  const hour = digits(text, at + 1, at + 3)
+  const minute = digits(text, at + 4, at + 6)
+  if (!(hour <= 23 && minute <= 59)) return undefined
+  return (hour * 60 + minute) * 60 * (sign === '-' ? -1 : 1)
 }
 
 /** True when a readable text says where it is: `Z` or an offset. Without one a reader has to assume. */
@@ -62,34 +100,35 @@ const LAST_SECOND = 253_402_300_799 // 9999-12-31T23:59:59Z
 
 /** T-out: the one form this product writes; six digits only when the microseconds are not zero. */
 export function writeInstant(instant: Instant): string {
-  const { day, time, micros } = parts(instant)
-  return micros === '000000' ? `${day}T${time}Z` : `${day}T${time}.${micros}Z`
+  const { whole, micros } = split(instant)
+  return micros === 0 ? `${writeSeconds(whole)}Z` : `${writeSeconds(whole)}.${String(micros).padStart(6, '0')}Z`
 }
 
 /** Fixed width with six digits: sorts as text like the instants it stands for. The form of stored columns. */
 export function writeSortable(instant: Instant): string {
-  const { day, time, micros } = parts(instant)
-  return `${day}T${time}.${micros}Z`
+  const { whole, micros } = split(instant)
+  return `${writeSeconds(whole)}.${String(micros).padStart(6, '0')}Z`
 }
 
-function parts(instant: Instant): { day: string; time: string; micros: string } {
-  const wholeSeconds = floorDivide(instant, MICROS)
-  const dayNumber = floorDivide(wholeSeconds, 86_400n)
-  const secondOfDay = Number(wholeSeconds - dayNumber * 86_400n)
-  const [year, month, day] = civil(Number(dayNumber))
+/** Whole seconds, rounded down, and the microseconds beyond them: both are exact as plain numbers. */
+function split(instant: Instant): { readonly whole: number; readonly micros: number } {
+  const micros = Number(instant % MICROS)
+  const whole = Number(instant / MICROS)
+  return micros < 0 ? { whole: whole - 1, micros: micros + 1_000_000 } : { whole, micros }
+}
+
+function writeSeconds(whole: number): string {
   // Four digits are all the grammar has; writing another year would make a text nobody can read back.
-  if (year < 1 || year > 9999) throw new RangeError('a year from 1 to 9999 is needed')
-  const two = (value: number): string => String(value).padStart(2, '0')
-  return {
-    day: `${String(year).padStart(4, '0')}-${two(month)}-${two(day)}`,
-    time: `${two(Math.trunc(secondOfDay / 3600))}:${two(Math.trunc(secondOfDay / 60) % 60)}:${two(secondOfDay % 60)}`,
-    micros: String(instant - wholeSeconds * MICROS).padStart(6, '0'),
-  }
+  if (whole < FIRST_SECOND || whole > LAST_SECOND) throw new RangeError('a year from 1 to 9999 is needed')
+  const dayNumber = Math.floor(whole / 86_400)
+  const second = whole - dayNumber * 86_400
+  const [year, month, day] = civil(dayNumber)
+  const time = `${two(Math.trunc(second / 3600))}:${two(Math.trunc(second / 60) % 60)}:${two(second % 60)}`
+  return `${String(year).padStart(4, '0')}-${two(month)}-${two(day)}T${time}`
 }
 
-function floorDivide(value: bigint, by: bigint): bigint {
-  const quotient = value / by
-  return value % by < 0n ? quotient - 1n : quotient
+function two(value: number): string {
+  return value < 10 ? `0${value}` : String(value)
 }
 
 function daysIn(year: number, month: number): number {

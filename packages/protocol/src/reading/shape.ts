@@ -41,10 +41,10 @@ export function closed<Shape extends Members>(shape: Shape): Read<ValueOf<Shape>
   }
 }
 
-function readMember(record: JsonObject, name: string, { read, ...rest }: Member<unknown>, field: string): unknown {
+function readMember(record: JsonObject, name: string, expected: Member<unknown>, field: string): unknown {
   const value = member(record, name)
-  if (value !== undefined) return read(value, place(field, name))
-  if ('absent' in rest) return rest.absent
+  if (value !== undefined) return expected.read(value, place(field, name))
+  if ('absent' in expected) return expected.absent
   throw new FormError(place(field, name), 'is missing')
 }
 

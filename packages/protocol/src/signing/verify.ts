@@ -19,15 +19,33 @@ export async function verifySignature(
   place: 'here' | 'aside' = 'here',
 ): Promise<boolean> {
   const key = typeof publicKey === 'string' ? readPublicKey(publicKey) : publicKey
-  if (key === undefined || !isAcceptablePoint(key)) return false
   const bytes = signature.length === 88 ? fromBase64(signature) : undefined
-  if (bytes?.length !== 64) return false
-  if (!isAcceptablePoint(bytes.subarray(0, 32)) || !isScalarInRange(bytes.subarray(32))) return false
+  if (key === undefined || bytes === undefined) return false
+  return verifySignatureBytes(key, message, bytes, backend, place)
+}
+
+/** The same verdict for a signature that is already bytes: at once where the platform decides at once. */
+export function verifySignatureBytes(
+  key: Uint8Array,
+  message: Uint8Array,
+  signature: Uint8Array,
+  backend: Ed25519Backend = ed25519,
+  place: 'here' | 'aside' = 'here',
+): boolean | Promise<boolean> {
+  if (!isAcceptablePoint(key) || signature.length !== 64) return false
+  if (!isAcceptablePoint(signature.subarray(0, 32)) || !isScalarInRange(signature.subarray(32))) return false
   try {
-    if (place === 'aside' && backend.verifyAside !== undefined) return await backend.verifyAside(key, message, bytes)
-    return await backend.verify(key, message, bytes)
+    const verdict =
+      place === 'aside' && backend.verifyAside !== undefined
+        ? backend.verifyAside(key, message, signature)
+        : backend.verify(key, message, signature)
+    return typeof verdict === 'boolean' ? verdict : verdict.catch(refused)
   } catch {
-    // A backend that cannot import a point off the curve throws; that is a "no", never an error of the caller.
-    return false
+    return refused()
   }
+}
+
+/** A backend that cannot import a point off the curve throws; that is a "no", never an error of the caller. */
+function refused(): false {
+  return false
 }

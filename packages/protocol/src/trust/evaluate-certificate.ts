@@ -3,7 +3,7 @@ import { readInstant } from '../canonical/time.ts'
 import type { Instant } from '../canonical/time.ts'
 import type { JoinCertificate } from '../artifacts/join-certificate.ts'
 import { readPublicKey } from '../signing/keys.ts'
-import { verifySignature } from '../signing/verify.ts'
+import { verifySignatureBytes } from '../signing/verify.ts'
 import { expired, notYetValid } from './findings.ts'
 import type { Finding, PolicyCause } from './findings.ts'
 import { certificateBytes } from './presented-certificate.ts'
@@ -50,12 +50,15 @@ export interface Judgement {
   readonly expiresAt: Instant | undefined
 }
 
-/** Judges one certificate under the operator's policy at one instant (protocol/gateway 8). Never throws on input. */
-export async function evaluateCertificate(
+/**
+ * Judges one certificate under the operator's policy at one instant (protocol/gateway 8). Never throws on input. At once
+ * where the platform verifies at once: a gateway then never has two judgements half done.
+ */
+export function evaluateCertificate(
   certificate: JoinCertificate,
   network: NetworkTrust | undefined,
   now: Instant,
-): Promise<Judgement> {
+): Judgement | Promise<Judgement> {
   const window = windowOf(certificate)
   const issuer = network?.issuers.get(certificate.issued_by)
   if (window === undefined) return { findings: [malformed('timestamp')], issuer, expiresAt: undefined }
@@ -64,19 +67,28 @@ export async function evaluateCertificate(
   if (network === undefined || issuer === undefined || causes.length > 0) {
     return { ...judged, findings: [{ code: 'network_policy_rejected', causes }] }
   }
-  const findings = await runChecks(certificate, window, {
+  const checked = runChecks(certificate, window, {
     anchors: issuer.anchors,
     skew: network.certificateSkew,
-    // How far ahead an issuer's clock may be is the list's own rule; a lower skew for certificates does not touch it.
     list: {
-      ...issuer.list,
+      issuedAt: issuer.list.issuedAt,
+      nextUpdate: issuer.list.nextUpdate,
+      // How far ahead an issuer's clock may be is the list's own rule; a lower skew for certificates does not touch it.
       clockSkew: issuer.freshness.clockSkew,
       authentic: true,
       revocations: issuer.revocations,
     },
     now,
   })
-  return { ...judged, findings }
+  return withFindings(judged, checked)
+}
+
+function withFindings(
+  judged: Omit<Judgement, 'findings'>,
+  checked: Finding[] | Promise<Finding[]>,
+): Judgement | Promise<Judgement> {
+  if (checked instanceof Promise) return checked.then((findings) => ({ ...judged, findings }))
+  return { ...judged, findings: checked }
 }
 
 /** What a caller of a gateway in development mode brings along: no policy, keys of its own, perhaps a list. */
@@ -95,12 +107,12 @@ export interface BroughtTrust {
 }
 
 /** The checks alone, without a policy gate (protocol/gateway 3.8 and 8.2). */
-export async function checkCertificate(certificate: JoinCertificate, trust: BroughtTrust): Promise<Judgement> {
+export function checkCertificate(certificate: JoinCertificate, trust: BroughtTrust): Judgement | Promise<Judgement> {
   const window = windowOf(certificate)
   if (window === undefined) return { findings: [malformed('timestamp')], issuer: undefined, expiresAt: undefined }
   const judged = { issuer: undefined, expiresAt: window.expiresAt }
   if (readPublicKey(certificate.node_public_key) === undefined) return { ...judged, findings: [malformed('encoding')] }
-  return { ...judged, findings: await runChecks(certificate, window, trust) }
+  return withFindings(judged, runChecks(certificate, window, trust))
 }
 
 interface Window {
@@ -133,9 +145,39 @@ function policyCauses(certificate: JoinCertificate, window: Window, { network, i
   return causes
 }
 
-async function runChecks(certificate: JoinCertificate, window: Window, trust: BroughtTrust): Promise<Finding[]> {
-  if (certificate.signatures.some(({ sig }) => fromBase64(sig)?.length !== 64)) return [malformed('encoding')]
-  const findings = await signatureFindings(certificate, trust.anchors)
+function runChecks(certificate: JoinCertificate, window: Window, trust: BroughtTrust): Finding[] | Promise<Finding[]> {
+  const presented: Presented[] = []
+  for (const { key_id, sig } of certificate.signatures) {
+    const bytes = fromBase64(sig)
+    if (bytes?.length !== 64) return [malformed('encoding')]
+    presented.push({ key_id, bytes })
+  }
+  const message = certificateBytes(certificate)
+  const verdicts = presented.map(({ key_id, bytes }) => {
+    const key = trust.anchors.get(key_id)
+    return key === undefined ? undefined : verifySignatureBytes(key, message, bytes)
+  })
+  const gather = (known: readonly Verdict[]): Finding[] => [
+    ...signatureFindings(certificate, known),
+    ...otherFindings(certificate, window, trust),
+  ]
+  return isSettled(verdicts) ? gather(verdicts) : Promise.all(verdicts.map(async (verdict) => verdict)).then(gather)
+}
+
+interface Presented {
+  readonly key_id: string
+  readonly bytes: Uint8Array
+}
+
+/** Undefined: no anchor of the issuer has this key id. */
+type Verdict = boolean | undefined
+
+function isSettled(verdicts: readonly (Verdict | Promise<boolean>)[]): verdicts is readonly Verdict[] {
+  return !verdicts.some((verdict) => verdict instanceof Promise)
+}
+
+function otherFindings(certificate: JoinCertificate, window: Window, trust: BroughtTrust): Finding[] {
+  const findings: Finding[] = []
   const { now, skew } = trust
   if (window.issuedAt >= window.expiresAt) findings.push({ code: 'invalid_validity_window' })
   if (now < window.issuedAt - skew) findings.push(notYetValid(window.issuedAt))
@@ -144,18 +186,14 @@ async function runChecks(certificate: JoinCertificate, window: Window, trust: Br
   return findings
 }
 
-async function signatureFindings(
-  certificate: JoinCertificate,
-  anchors: ReadonlyMap<string, Uint8Array>,
-): Promise<Finding[]> {
+function signatureFindings(certificate: JoinCertificate, verdicts: readonly Verdict[]): Finding[] {
   const findings: Finding[] = []
-  const message = certificateBytes(certificate)
   const verified = new Set<string>()
   if (certificate.signatures.length === 0) findings.push({ code: 'no_signatures' })
-  for (const { key_id, sig } of certificate.signatures) {
-    const key = anchors.get(key_id)
-    if (key === undefined) findings.push({ code: 'unknown_issuer', key_id })
-    else if (await verifySignature(key, message, sig)) verified.add(key_id)
+  for (const [at, { key_id }] of certificate.signatures.entries()) {
+    const verdict = verdicts[at]
+    if (verdict === undefined) findings.push({ code: 'unknown_issuer', key_id })
+    else if (verdict) verified.add(key_id)
     else findings.push({ code: 'bad_signature', key_id })
   }
   if (certificate.signatures.length > 0 && verified.size === 0) findings.push({ code: 'no_trusted_issuer' })

@@ -2,7 +2,7 @@ import { GatewayRefusal } from '@chancery/contract'
 import type { Instant } from '@chancery/protocol'
 import { Thread } from '@chancery/service-kit'
 import type { TrustSnapshot } from '../../trust/snapshot.ts'
-import type { BatchResult, PrepareRequest, Prepared, RunRequest } from './batch-calls.ts'
+import type { BatchRequest, BatchResult, Checked, JudgeRequest, Refused } from './batch-calls.ts'
 
 interface Seat {
   thread: Thread
@@ -10,11 +10,12 @@ interface Seat {
   version: number
 }
 
-export interface BatchJob extends PrepareRequest {
+export interface BatchJob extends BatchRequest {
   readonly trust: TrustSnapshot
   readonly now: () => Instant
-  /** Called with the number of certificates before any is judged; refuses by throwing. */
-  readonly admit: (count: number) => Promise<void>
+  readonly isAudited: boolean
+  /** Called with the number of certificates before any is judged; refuses by throwing. Absent: nobody counts. */
+  readonly admit: ((count: number) => Promise<void>) | undefined
 }
 
 /** Threads for batches, as many as batches may run at once. The permit of the caller guarantees a free one. */
@@ -36,14 +37,25 @@ export class BatchPool {
     await Promise.all(this.#all.map(({ thread }) => thread.close()))
   }
 
-  async #runOn(seat: Seat, { bytes, maxBatch, networks, trust, now, admit }: BatchJob): Promise<BatchResult> {
-    const prepared = await seat.thread.call<Prepared>('prepare', { bytes, maxBatch, networks } satisfies PrepareRequest)
-    if ('refusal' in prepared) throw new GatewayRefusal(prepared.refusal, prepared.details)
-    await admit(prepared.count)
+  async #runOn(seat: Seat, { bytes, maxBatch, networks, admit, ...job }: BatchJob): Promise<BatchResult> {
+    const request: BatchRequest = { bytes, maxBatch, networks }
+    if (admit === undefined) return this.#judge(seat, job, request)
+    const { count } = orThrow(await seat.thread.call<Checked>('prepare', request))
+    await admit(count)
+    return this.#judge(seat, job, undefined)
+  }
+
+  /** Without a request: the one the thread has prepared. */
+  async #judge(
+    seat: Seat,
+    { trust, now, isAudited }: Pick<BatchJob, 'trust' | 'now' | 'isAudited'>,
+    request: BatchRequest | undefined,
+  ): Promise<BatchResult> {
     const { version } = trust.data
-    const request: RunRequest = { now: now(), version, trust: seat.version === version ? undefined : trust.data }
+    const isKnown = seat.version === version
     seat.version = version
-    return seat.thread.call<BatchResult>('run', request)
+    const judging: JudgeRequest = { now: now(), version, trust: isKnown ? undefined : trust.data, isAudited }
+    return orThrow(await seat.thread.call<BatchResult | Refused>('judge', { request, judging }))
   }
 
   #newSeat(): Seat {
@@ -55,4 +67,10 @@ export class BatchPool {
   #forget(seat: Seat): void {
     this.#all.splice(this.#all.indexOf(seat), 1)
   }
+}
+
+/** A refusal of the other thread, thrown here. */
+export function orThrow<Value extends object>(answer: Value | Refused): Value {
+  if ('refusal' in answer) throw new GatewayRefusal(answer.refusal, answer.details)
+  return answer
 }

@@ -1,44 +1,50 @@
-import { GatewayRefusal } from '@chancery/contract'
 import type { JoinCertificate, NetworkTrust } from '@chancery/protocol'
 import { Moved, answerCalls } from '@chancery/service-kit'
 import { toNetworkTrusts } from '../../trust/snapshot.ts'
-import type { BatchResult, PrepareRequest, Prepared, RunRequest } from './batch-calls.ts'
-import { digestOfCertificate, judge, toAudited } from './judge.ts'
-import { checkBatchSize, checkRequest, readBatch } from './requests.ts'
+import { toAuditedBatch } from './audited-decision.ts'
+import type { BatchRequest, BatchResult, Checked, JudgeRequest, Refused } from './batch-calls.ts'
+import { digestOfCertificate, judge } from './judge.ts'
+import { readAllowedBatch, refusedOr } from './requests.ts'
 
 // One batch at a time: it is read and checked first, and judged when the main thread says so.
-
 let waiting: readonly JoinCertificate[] = []
 let known: { version: number; revision: string; networks: ReadonlyMap<string, NetworkTrust> } | undefined
 
-function prepare({ bytes, maxBatch, networks }: PrepareRequest): Prepared {
-  try {
-    const request = readBatch(bytes)
-    checkBatchSize(request, maxBatch)
-    checkRequest(request, networks)
-    waiting = request.certificates
+function prepare(request: BatchRequest): Checked {
+  return refusedOr(() => {
+    waiting = readAllowedBatch(request)
     return { count: waiting.length }
-  } catch (error) {
-    if (error instanceof GatewayRefusal) return { refusal: error.error, details: error.details }
-    throw error
-  }
+  })
 }
 
-async function run({ now, trust, version }: RunRequest): Promise<Moved> {
+interface Task {
+  readonly request: BatchRequest | undefined
+  readonly judging: JudgeRequest
+}
+
+async function judgeBatch({ request, judging }: Task): Promise<Moved | Refused> {
+  const { now, trust, version, isAudited } = judging
+  // Kept before anything can be refused: the main thread will not send it again.
   if (trust !== undefined) known = { version, revision: trust.revision, networks: toNetworkTrusts(trust) }
   if (known?.version !== version) throw new Error('the batch thread lacks the policy of this request')
+  const prepared = request === undefined ? undefined : prepare(request)
+  if (prepared !== undefined && 'refusal' in prepared) return prepared
   const certificates = waiting
   waiting = []
+  const bench = { ...known, now }
   const decisions = []
-  for (const certificate of certificates) decisions.push(await judge(certificate, { ...known, now }))
-  const body = Buffer.from(JSON.stringify({ results: decisions }))
-  const own = new Uint8Array(body)
+  for (const certificate of certificates) decisions.push(await judge(certificate, bench))
+  const trusted = decisions.filter((decision) => decision.trusted).length
+  const body = new Uint8Array(Buffer.from(JSON.stringify({ results: decisions })))
   const result: BatchResult = {
-    body: own,
-    decisions: decisions.map(toAudited),
-    digests: certificates.map(digestOfCertificate),
+    body,
+    trusted,
+    untrusted: decisions.length - trusted,
+    audited: isAudited
+      ? { decisions: toAuditedBatch(decisions), digests: certificates.map(digestOfCertificate) }
+      : undefined,
   }
-  return new Moved(result, [own.buffer])
+  return new Moved(result, [body.buffer])
 }
 
-answerCalls({ prepare, run })
+answerCalls({ prepare, judge: judgeBatch })

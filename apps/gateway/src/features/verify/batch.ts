@@ -3,62 +3,57 @@ import { Answer } from '@chancery/service-kit'
 import type { ClientCall } from '../../edge/call.ts'
 import type { Office } from '../../office.ts'
 import { takeCertificates } from './certificate-quota.ts'
-import { judgeBrought, toAudited } from './judge.ts'
-import { checkBatchSize, checkRequest, readBatch, readBrought } from './requests.ts'
-
-/** Larger bodies are read in the batch thread only: reading them here would hold everybody up. */
-const READ_HERE_BYTES = 131_072
+import { judgeBrought } from './judge-brought.ts'
+import { READ_HERE_BYTES } from './reading-desk.ts'
 
 /**
  * POST /verify/batch
- * All certificates at one instant, under one policy, one after another in a thread of their own.
+ * All certificates at one instant, under one policy, one after another in a thread of their own, which reads them too.
  */
 export async function verifyBatch(call: ClientCall, office: Office): Promise<Answer> {
   const bytes = await call.readBody()
-  if (call.trust === undefined) return verifyBroughtBatch(bytes, call, office)
-  const { networks } = call.client
+  const { trust, client, context } = call
+  if (trust === undefined) return verifyBroughtBatch(bytes, call, office)
   const { maxBatch } = office.settings
-  if (bytes.length <= READ_HERE_BYTES) {
-    const request = readBatch(bytes)
-    checkBatchSize(request, maxBatch)
-    checkRequest(request, networks)
-  }
-  const { trust } = call
+  const request = { bytes, maxBatch, networks: client.networks }
+  // What is wrong with the request is said before what is wrong with the moment (protocol/gateway 7.3).
+  if (!office.permits.hasBatchPlace) await office.readingDesk.checkBatch(request)
   const result = await office.permits.forBatch(() =>
     office.batches.run({
-      bytes,
-      maxBatch,
-      networks,
+      ...request,
       trust,
       now: () => office.clock.now(),
-      admit: (count) => takeCertificates(call.client, count, office),
+      isAudited: office.state !== undefined,
+      admit:
+        client.certificatesPerMinute === undefined ? undefined : (count) => takeCertificates(client, count, office),
     }),
   )
-  noteDecisions(call, office, result.decisions)
+  noteCounts(office, result)
   noteNetwork(call)
-  call.context.certificate_digests = result.digests
+  if (result.audited !== undefined) {
+    context.trust_decisions = result.audited.decisions
+    context.certificate_digests = result.audited.digests
+  }
   return new Answer(result.body, CONTENT_TYPES.json)
 }
 
-async function verifyBroughtBatch(bytes: Uint8Array, call: ClientCall, office: Office): Promise<Answer> {
-  const request = readBatch(bytes)
-  checkBatchSize(request, office.settings.maxBatch)
-  const brought = readBrought(request)
-  const now = office.clock.now()
-  const results = await office.permits.forBatch(async () => {
-    const decisions = []
-    for (const certificate of request.certificates) decisions.push(await judgeBrought(certificate, brought, now))
-    return decisions
-  })
-  noteDecisions(call, office, results.map(toAudited))
-  return new Answer(JSON.stringify({ results }), CONTENT_TYPES.json)
+async function verifyBroughtBatch(bytes: Uint8Array, { context }: ClientCall, office: Office): Promise<Answer> {
+  const request = { bytes, kind: 'batch', maxBatch: office.settings.maxBatch, now: office.clock.now() } as const
+  const { body, decisions } = await office.permits.forBatch(() =>
+    bytes.length > READ_HERE_BYTES ? office.readingDesk.judgeBrought(request) : judgeBrought(request),
+  )
+  const trusted = decisions.filter((decision) => decision.trusted).length
+  noteCounts(office, { trusted, untrusted: decisions.length - trusted })
+  context.trust_decisions = decisions
+  return new Answer(body, CONTENT_TYPES.json)
 }
 
-type Audited = ReturnType<typeof toAudited>
-
-function noteDecisions({ context }: ClientCall, { metrics }: Office, decisions: readonly Audited[]): void {
-  for (const { trusted } of decisions) metrics.decisions.with({ result: trusted ? 'trusted' : 'untrusted' }).increase()
-  context.trust_decisions = decisions
+function noteCounts(
+  { metrics }: Office,
+  { trusted, untrusted }: { readonly trusted: number; readonly untrusted: number },
+): void {
+  metrics.decisions.with({ result: 'trusted' }).increase(trusted)
+  metrics.decisions.with({ result: 'untrusted' }).increase(untrusted)
 }
 
 /** A client of one network asks about that network; of several the decisions do not say which. */

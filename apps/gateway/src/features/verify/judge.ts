@@ -1,22 +1,6 @@
-import {
-  CLOCK_TOLERANCE,
-  certificateBytes,
-  checkCertificate,
-  evaluateCertificate,
-  isAuthenticList,
-  markOfList,
-  sha256Hex,
-  toTrustDecision,
-} from '@chancery/protocol'
-import type {
-  Instant,
-  JoinCertificate,
-  KnownRevocation,
-  NetworkTrust,
-  RevocationList,
-  TrustDecision,
-} from '@chancery/protocol'
-import type { BroughtMaterial } from './requests.ts'
+import { certificateBytes, evaluateCertificate, sha256Hex, toTrustDecision } from '@chancery/protocol'
+import type { Instant, JoinCertificate, NetworkTrust, TrustDecision } from '@chancery/protocol'
+import type { Soon } from '@chancery/service-kit'
 
 /** The policy all certificates of one request are judged by, and the one instant. */
 export interface Bench {
@@ -25,42 +9,13 @@ export interface Bench {
   readonly now: Instant
 }
 
-export async function judge(certificate: JoinCertificate, { networks, revision, now }: Bench): Promise<TrustDecision> {
+/** At once on this platform: no request finds another's verification half done. */
+export function judge(certificate: JoinCertificate, { networks, revision, now }: Bench): Soon<TrustDecision> {
   const network = certificate.network_name
-  const judgement = await evaluateCertificate(certificate, networks.get(network), now)
-  return toTrustDecision(judgement, { network, policyRevision: revision, now })
-}
-
-/** Development mode: the caller's own anchors and list. */
-export async function judgeBrought(
-  certificate: JoinCertificate,
-  { anchors, list }: BroughtMaterial,
-  now: Instant,
-): Promise<TrustDecision> {
-  const brought =
-    list === undefined ? undefined : { ...markOfList(list), authentic: await isAuthenticList(list, anchors) }
-  const trust = {
-    anchors,
-    skew: CLOCK_TOLERANCE,
-    now,
-    list: brought === undefined || list === undefined ? undefined : { ...brought, revocations: indexOf(list) },
-  }
-  const judgement = await checkCertificate(certificate, trust)
-  return toTrustDecision(judgement, { network: certificate.network_name, policyRevision: null, now })
-}
-
-function indexOf(list: RevocationList): { find(id: string): KnownRevocation | undefined } {
-  return {
-    find: (id) => {
-      const entry = list.revoked_certificates.find(({ certificate_id }) => certificate_id === id)
-      return entry === undefined ? undefined : { reason: entry.reason, revoked_at: entry.revoked_at, withdrawn: false }
-    },
-  }
-}
-
-/** What the audit keeps of a decision: the verdict and the digest, nothing of the certificate itself. */
-export function toAudited({ trusted, reasons }: TrustDecision): { trusted: boolean; reasons: readonly string[] } {
-  return { trusted, reasons }
+  const facts = { network, policyRevision: revision, now }
+  const judgement = evaluateCertificate(certificate, networks.get(network), now)
+  if (judgement instanceof Promise) return judgement.then((judged) => toTrustDecision(judged, facts))
+  return toTrustDecision(judgement, facts)
 }
 
 export function digestOfCertificate(certificate: JoinCertificate): string {

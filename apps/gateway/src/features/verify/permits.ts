@@ -1,4 +1,5 @@
 import { GatewayRefusal } from '@chancery/contract'
+import type { Soon } from '@chancery/service-kit'
 
 /**
  * Places for cryptography: nothing queues, whoever finds none is told so (protocol/gateway 7.3). A place is given back
@@ -19,13 +20,26 @@ export class Permits {
     return this.#active
   }
 
-  async forOne<Value>(work: () => Promise<Value>): Promise<Value> {
+  forOne<Value>(work: () => Soon<Value>): Soon<Value> {
     this.#takeWorker()
-    try {
-      return await work()
-    } finally {
+    const release = (): void => {
       this.#active -= 1
     }
+    let value: Soon<Value>
+    try {
+      value = work()
+    } catch (error) {
+      release()
+      throw error
+    }
+    if (value instanceof Promise) return value.finally(release)
+    release()
+    return value
+  }
+
+  /** Whether a batch would find its places now. */
+  get hasBatchPlace(): boolean {
+    return this.#activeBatches < this.#batches && this.#active < this.#workers
   }
 
   async forBatch<Value>(work: () => Promise<Value>): Promise<Value> {

@@ -11,6 +11,7 @@ import {
   shape,
 } from '@chancery/protocol'
 import type { JoinCertificate, JsonValue, RevocationList } from '@chancery/protocol'
+import type { BatchRequest, Refused, SingleRequest } from './batch-calls.ts'
 
 /** What a caller asks: certificates, and in development mode the trust material it brings along. */
 export interface VerifyRequest {
@@ -70,6 +71,45 @@ export function checkRequest(request: VerifyRequest, networks: readonly string[]
   if (!request.certificates.every(({ network_name }) => networks.includes(network_name))) {
     throw new GatewayRefusal('network_scope')
   }
+}
+
+/** A batch as production admits it, with every check that needs no look-up. */
+export function readAllowedBatch({ bytes, maxBatch, networks }: BatchRequest): readonly JoinCertificate[] {
+  const request = readBatch(bytes)
+  checkBatchSize(request, maxBatch)
+  checkRequest(request, networks)
+  return request.certificates
+}
+
+/** The same for one certificate. */
+export function readAllowedSingle({ bytes, networks }: SingleRequest): JoinCertificate {
+  const request = readSingle(bytes)
+  checkRequest(request, networks)
+  const [certificate] = request.certificates
+  if (certificate === undefined) throw new GatewayRefusal('field', { path: 'certificate' })
+  return certificate
+}
+
+/** A refusal as a value: between threads an error would lose its class. */
+export function refusedOr<Value>(work: () => Value): Value | Refused {
+  try {
+    return work()
+  } catch (error) {
+    return toRefused(error)
+  }
+}
+
+export async function refusedOrLater<Value>(work: () => Promise<Value>): Promise<Value | Refused> {
+  try {
+    return await work()
+  } catch (error) {
+    return toRefused(error)
+  }
+}
+
+function toRefused(error: unknown): Refused {
+  if (error instanceof GatewayRefusal) return { refusal: error.error, details: error.details }
+  throw error
 }
 
 export interface BroughtMaterial {

@@ -67,6 +67,19 @@ describe('POST /verify', () => {
     })
   })
 
+  it('a body too large for the event loop gives the same answers', async () => {
+    const { token } = world.caller
+    const certificate = await world.certificate()
+    const pad = ' '.repeat(140_000)
+    const send = (rawBody: string) => world.gateway.request('POST', '/verify', { token, rawBody })
+    const good = await send(`${JSON.stringify({ certificate })}${pad}`)
+    expect([good.status, good.body['trusted']]).toEqual([200, true])
+    expectRefusal(await send(`{${pad}`), 400, 'invalid_request', 'invalid_json')
+    expectRefusal(await send(`${JSON.stringify({ certificate, x: 1 })}${pad}`), 422, 'invalid_schema', 'field')
+    const foreign = await testCertificate(await testIssuer('elsewhere'), systemClock.now())
+    expectRefusal(await send(`${JSON.stringify({ certificate: foreign })}${pad}`), 403, 'forbidden', 'network_scope')
+  })
+
   describe('401', () => {
     it('comes before the body is looked at', async () => {
       expectRefusal(
@@ -158,6 +171,8 @@ describe('POST /verify/batch', () => {
       const first = busy.batch(Array.from({ length: 4000 }, () => one))
       while ((await busy.metric('gateway_crypto_active')) === 0) await new Promise((done) => setTimeout(done, 5))
       expectRefusal(await busy.batch([one]), 503, 'unavailable', 'batch_capacity')
+      // What is wrong with a request is said before what is wrong with the moment.
+      expectRefusal(await busy.batch([]), 400, 'invalid_request', 'batch_empty')
       expect((await busy.verify(one)).body['trusted']).toBe(true)
       expect((await first).status).toBe(200)
       expect((await busy.batch([one])).status).toBe(200)

@@ -1,47 +1,54 @@
-import { CONTENT_TYPES, GatewayRefusal } from '@chancery/contract'
+import { CONTENT_TYPES } from '@chancery/contract'
 import type { JoinCertificate, TrustDecision } from '@chancery/protocol'
 import { Answer } from '@chancery/service-kit'
+import type { Soon } from '@chancery/service-kit'
 import type { ClientCall } from '../../edge/call.ts'
 import type { Office } from '../../office.ts'
+import { toAudited } from './audited-decision.ts'
 import { takeCertificates } from './certificate-quota.ts'
-import { digestOfCertificate, judge, judgeBrought, toAudited } from './judge.ts'
-import { checkRequest, readBrought, readSingle } from './requests.ts'
-import type { VerifyRequest } from './requests.ts'
+import { judgeBrought } from './judge-brought.ts'
+import { digestOfCertificate, judge } from './judge.ts'
+import { READ_HERE_BYTES } from './reading-desk.ts'
+import { readAllowedSingle } from './requests.ts'
 
 /**
  * POST /verify
  * A 200 is not trust; `trusted` is. One verification is cheap enough for the event loop, and still holds a permit.
  */
 export async function verify(call: ClientCall, office: Office): Promise<Answer> {
-  const request = readSingle(await call.readBody())
-  const [certificate] = request.certificates
-  if (certificate === undefined) throw new GatewayRefusal('field', { path: 'certificate' })
-  const decision =
-    call.trust === undefined
-      ? await verifyBrought(request, certificate, office)
-      : await verifyByPolicy(request, certificate, call, office)
+  const bytes = await call.readBody()
+  const { trust, client } = call
+  if (trust === undefined) return verifyBrought(bytes, call, office)
+  const certificate = await readCertificate(bytes, client.networks, office)
+  if (client.certificatesPerMinute !== undefined) await takeCertificates(client, 1, office)
+  const { networks, data } = trust
+  const decision = await office.permits.forOne(() =>
+    judge(certificate, { networks, revision: data.revision, now: office.clock.now() }),
+  )
   noteDecision(call, office, certificate, decision)
   return new Answer(JSON.stringify(decision), CONTENT_TYPES.json)
 }
 
-async function verifyByPolicy(
-  request: VerifyRequest,
-  certificate: JoinCertificate,
-  { client, trust }: ClientCall,
-  office: Office,
-): Promise<TrustDecision> {
-  if (trust === undefined) throw new Error('a production gateway has a policy')
-  checkRequest(request, client.networks)
-  await takeCertificates(client, 1, office)
-  const { networks } = trust
-  return office.permits.forOne(() =>
-    judge(certificate, { networks, revision: trust.data.revision, now: office.clock.now() }),
-  )
+function readCertificate(
+  bytes: Uint8Array,
+  networks: readonly string[],
+  { readingDesk }: Office,
+): Soon<JoinCertificate> {
+  const request = { bytes, networks }
+  return bytes.length > READ_HERE_BYTES ? readingDesk.readCertificate(request) : readAllowedSingle(request)
 }
 
-function verifyBrought(request: VerifyRequest, certificate: JoinCertificate, office: Office): Promise<TrustDecision> {
-  const brought = readBrought(request)
-  return office.permits.forOne(() => judgeBrought(certificate, brought, office.clock.now()))
+async function verifyBrought(bytes: Uint8Array, { context }: ClientCall, office: Office): Promise<Answer> {
+  const request = { bytes, kind: 'single', maxBatch: 1, now: office.clock.now() } as const
+  const { body, decisions } = await office.permits.forOne(() =>
+    bytes.length > READ_HERE_BYTES ? office.readingDesk.judgeBrought(request) : judgeBrought(request),
+  )
+  const [decision] = decisions
+  if (decision !== undefined) {
+    office.metrics.decisions.with({ result: decision.trusted ? 'trusted' : 'untrusted' }).increase()
+    context.trust_decision = decision
+  }
+  return new Answer(body, CONTENT_TYPES.json)
 }
 
 function noteDecision(
