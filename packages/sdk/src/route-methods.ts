@@ -9,7 +9,9 @@ export type RouteMethods = {
   }
 }
 
-export type GatewayMethods = { readonly [Name in GatewayRouteName]: keyof GatewayClient }
+/** Operations of an authority behind a gateway are called as its own: through a client of that authority. */
+type ForwardRoute = 'forwardRead' | 'forwardWrite' | 'forwardDelete'
+export type GatewayMethods = { readonly [Name in Exclude<GatewayRouteName, ForwardRoute>]: keyof GatewayClient }
 
 /**
  * One method for each route of an authority. The compiler compares this table with the contract in both directions: a
@@ -92,6 +94,10 @@ export const ROUTE_METHODS: RouteMethods = {
 }
 
 export const GATEWAY_METHODS: GatewayMethods = {
+  home: 'home',
+  openapi: 'openapi',
+  services: 'services',
+  mesh: 'mesh',
   health: 'health',
   ready: 'ready',
   api: 'api',

@@ -54,6 +54,13 @@ export interface GatewayClient {
   api(options?: CallOptions): Promise<GatewayDescription>
   networks(options?: CallOptions): Promise<GatewayNetworks>
   metrics(options?: CallOptions): Promise<string>
+  /** The page for people. */
+  home(options?: CallOptions): Promise<string>
+  openapi(options?: CallOptions): Promise<JsonObject>
+  /** The operations of authorities that this gateway can forward. */
+  services(options?: CallOptions): Promise<JsonObject>
+  /** Published networks, treaties and members; refused where the gateway does not publish them. */
+  mesh(options?: CallOptions): Promise<JsonObject>
   /** Judges one certificate. Look at `trusted`, or call `assertTrusted()`. */
   verify(certificate: JoinCertificate, options?: CallOptions): Promise<TrustVerdict>
   /** Judges many, in as many requests as the gateway needs; answers in the order of the certificates. */
@@ -133,6 +140,11 @@ export function createGatewayClient(options: GatewayOptions): GatewayClient {
     api: (more) => call({ route: gatewayRoute('api'), read: json((v) => readDescription(v, '')), options: more }),
     networks: (more) =>
       call({ route: gatewayRoute('networks'), read: json((v) => readNetworks(v, '')), options: more }),
+    home: (more) => call({ route: gatewayRoute('home', 'html'), read: text, options: more }),
+    openapi: (more) => call({ route: gatewayRoute('openapi'), read: json((v) => shape.object(v, '')), options: more }),
+    services: (more) =>
+      call({ route: gatewayRoute('services'), read: json((v) => shape.object(v, '')), options: more }),
+    mesh: (more) => call({ route: gatewayRoute('mesh'), read: json((v) => shape.object(v, '')), options: more }),
     metrics: (more) => call({ route: gatewayRoute('metrics', 'prometheus'), read: text, options: more }),
     verify: (certificate, more) =>
       call({
