@@ -2,3 +2,5 @@
 export { FileNodeStore } from './file-node-store.ts'
 export { FileOutbox } from './file-outbox.ts'
 export { InUseError } from './ownership.ts'
+export { expressNodeProof, fastifyNodeProof, httpNodeProof } from './node-proof.ts'
+export type { ProvenMessage } from './node-proof.ts'

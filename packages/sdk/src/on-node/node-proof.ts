@@ -1,0 +1,111 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
+import { Guard, bodyTooLarge, readBody } from '../request-proof/guard.ts'
+import type { GuardOptions, GuardRefusal, Guarded } from '../request-proof/guard.ts'
+import type { NodeCaller } from '../request-proof/verify.ts'
+
+/** A request that was checked: who made it, and its body as it was signed. */
+export type ProvenMessage = IncomingMessage & { readonly node: NodeCaller; readonly rawBody: Buffer }
+
+/** For plain node:http: `createServer(httpNodeProof(options, handler))`. */
+export function httpNodeProof(
+  options: GuardOptions,
+  handler: (request: ProvenMessage, response: ServerResponse) => void | Promise<void>,
+): (request: IncomingMessage, response: ServerResponse) => void {
+  const guard = new Guard(options)
+  return (request, response) => {
+    void (async () => {
+      const body = await readBody(request, guard.maxBodyBytes)
+      const guarded = await check(guard, request, request.url ?? '', body)
+      if ('refusal' in guarded) return send(response, guarded.refusal)
+      await handler(Object.assign(request, { node: guarded.node, rawBody: Buffer.from(body ?? []) }), response)
+    })().catch(() => response.destroy())
+  }
+}
+
+/** The part of Express's request used here. */
+type ExpressRequest = IncomingMessage & { readonly originalUrl: string; body?: unknown }
+
+/**
+ * For Express: `app.use(expressNodeProof(options))` before any body parser, then `request.node`. The body is read here,
+ * since parsers keep no bytes to check a digest on; it is left in `request.body`, parsed when it is JSON.
+ */
+export function expressNodeProof(
+  options: GuardOptions,
+): (request: ExpressRequest, response: ServerResponse, next: (error?: unknown) => void) => void {
+  const guard = new Guard(options)
+  return (request, response, next) => {
+    void (async () => {
+      // Behind a parser the bytes are gone: an empty body would be compared, and every proof refused without a reason.
+      if (request.readableEnded) throw new Error('expressNodeProof must stand before body parsers')
+      const body = await readBody(request, guard.maxBodyBytes)
+      const guarded = await check(guard, request, request.originalUrl, body)
+      if ('refusal' in guarded) return send(response, guarded.refusal)
+      const rawBody = Buffer.from(body ?? [])
+      Object.assign(request, { node: guarded.node, rawBody, body: parsed(request, rawBody), _body: true })
+      next()
+    })().catch(next)
+  }
+}
+
+interface FastifyRequest {
+  readonly raw: IncomingMessage
+}
+interface FastifyReply {
+  code(status: number): { send(body: unknown): unknown }
+}
+
+/**
+ * For Fastify: `app.addHook('preParsing', fastifyNodeProof(options))`, then `request.node`. The parser gets the body
+ * after it was checked.
+ */
+export function fastifyNodeProof(
+  options: GuardOptions,
+): (request: FastifyRequest, reply: FastifyReply, payload: Readable) => Promise<Readable | undefined> {
+  const guard = new Guard(options)
+  return async (request, reply, payload) => {
+    const body = await readBody(payload, guard.maxBodyBytes)
+    const guarded = await check(guard, request.raw, request.raw.url ?? '', body)
+    if ('refusal' in guarded) {
+      reply.code(guarded.refusal.status).send(guarded.refusal.body)
+      return undefined
+    }
+    Object.assign(request, { node: guarded.node })
+    const rest = Readable.from([Buffer.from(body ?? [])])
+    // Fastify compares it with Content-Length.
+    return Object.assign(rest, { receivedEncodedLength: body?.length ?? 0 })
+  }
+}
+
+async function check(
+  guard: Guard,
+  request: IncomingMessage,
+  target: string,
+  body: Uint8Array | undefined,
+): Promise<Guarded> {
+  if (body === undefined) return { refusal: bodyTooLarge() }
+  return guard.check({
+    method: request.method ?? '',
+    target,
+    // headersDistinct keeps repeated fields apart; `headers` would join them.
+    field: (name) => request.headersDistinct[name] ?? [],
+    body,
+  })
+}
+
+function parsed(request: IncomingMessage, body: Buffer): unknown {
+  if (body.length === 0) return undefined
+  if (!/^application\/json\b/i.test(request.headers['content-type'] ?? '')) return body
+  try {
+    return JSON.parse(body.toString('utf8')) as unknown
+  } catch {
+    // Left as bytes: what a body that is no JSON means is for the handler to say.
+    return body
+  }
+}
+
+function send(response: ServerResponse, { status, body }: GuardRefusal): void {
+  const text = JSON.stringify(body)
+  response.writeHead(status, { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) })
+  response.end(text)
+}

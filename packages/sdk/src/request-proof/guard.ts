@@ -1,0 +1,88 @@
+import type { Instant, JoinCertificate } from '@chancery/protocol'
+import { systemClock } from '../client.ts'
+import type { TrustVerdict } from '../gateway/verdict.ts'
+import { MemoryNonces } from './nonces.ts'
+import type { NonceMemory } from './nonces.ts'
+import { verifyRequest } from './verify.ts'
+import type { ArrivedRequest, NodeCaller, ProofRefusal } from './verify.ts'
+
+/** What a middleware is built from. */
+export interface GuardOptions {
+  /** The name this service goes by. */
+  readonly audience: string
+  /** A RelyingParty, or anything else that judges certificates. */
+  readonly trust: { evaluate(certificate: JoinCertificate, now: Instant): Promise<TrustVerdict> }
+  readonly nonces?: NonceMemory
+  readonly clock?: () => Instant
+  /** Longest body that is read; 1 MiB when not given. */
+  readonly maxBodyBytes?: number
+  /** Told of every refusal, for the log: the findings go nowhere else. */
+  readonly onRefusal?: (reason: ProofRefusal, decision: TrustVerdict | undefined) => void
+}
+
+/** A refusal as it is sent. */
+export interface GuardRefusal {
+  readonly status: 401 | 403 | 413 | 503
+  readonly body: { readonly error: { readonly code: string; readonly message: string; readonly details: object } }
+}
+
+export type Guarded = { readonly node: NodeCaller } | { readonly refusal: GuardRefusal }
+
+const MAX_BODY_BYTES = 1024 * 1024
+
+/** The part all middlewares share. */
+export class Guard {
+  readonly #options: GuardOptions
+  readonly #nonces: NonceMemory
+  readonly maxBodyBytes: number
+
+  constructor(options: GuardOptions) {
+    this.#options = options
+    this.#nonces = options.nonces ?? new MemoryNonces()
+    this.maxBodyBytes = options.maxBodyBytes ?? MAX_BODY_BYTES
+  }
+
+  async check(request: ArrivedRequest): Promise<Guarded> {
+    const { audience, trust, clock = systemClock, onRefusal } = this.#options
+    const evaluate = (certificate: JoinCertificate, now: Instant): Promise<TrustVerdict> =>
+      trust.evaluate(certificate, now)
+    const verdict = await verifyRequest(request, { audience, evaluate, nonces: this.#nonces, now: clock() })
+    if (verdict.ok) return { node: verdict.node }
+    onRefusal?.(verdict.reason, verdict.decision)
+    return { refusal: toRefusal(verdict.reason) }
+  }
+}
+
+/** What a stranger learns: which check failed, and nothing of the policy behind it. */
+function toRefusal(reason: ProofRefusal): GuardRefusal {
+  if (reason === 'certificate_untrusted') return refusal(403, reason, 'This certificate is not trusted here.', reason)
+  if (reason === 'nonces_unavailable')
+    return refusal(503, 'service_unavailable', 'The proof cannot be checked at the moment.', reason)
+  return refusal(401, 'node_proof_required', 'This service needs a proof of a node with every request.', reason)
+}
+
+export function bodyTooLarge(): GuardRefusal {
+  return refusal(413, 'request_entity_too_large', 'The body is too large.', 'body')
+}
+
+function refusal(status: GuardRefusal['status'], code: string, message: string, reason: string): GuardRefusal {
+  return { status, body: { error: { code, message, details: { reason } } } }
+}
+
+/** Collects a body within a bound; undefined when it is longer. */
+export async function readBody(chunks: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Uint8Array | undefined> {
+  const parts: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of chunks) {
+    size += chunk.length
+    if (size > maxBytes) return undefined
+    parts.push(chunk)
+  }
+  const body = new Uint8Array(size)
+  let at = 0
+  for (const part of parts) {
+    body.set(part, at)
+    at += part.length
+  }
+  return body
+}

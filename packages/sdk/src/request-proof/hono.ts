@@ -1,0 +1,60 @@
+import { Guard, bodyTooLarge } from './guard.ts'
+import type { GuardOptions, GuardRefusal } from './guard.ts'
+import type { NodeCaller } from './verify.ts'
+
+/** The part of a Hono context used here; other servers with web requests have the same. */
+interface HonoContext {
+  readonly req: { readonly raw: Request }
+  set(name: 'node', node: NodeCaller): void
+}
+
+/** Middleware for Hono: `app.use(honoNodeProof(options))`, then `c.get('node')`. */
+export function honoNodeProof(
+  options: GuardOptions,
+): (context: HonoContext, next: () => Promise<void>) => Promise<Response | undefined> {
+  const guard = new Guard(options)
+  return async (context, next) => {
+    const { raw } = context.req
+    const { pathname, search } = new URL(raw.url)
+    // Read from a copy: the handler gets the body untouched.
+    const body = await readCopy(raw, guard.maxBodyBytes)
+    if (body === undefined) return send(bodyTooLarge())
+    const guarded = await guard.check({
+      method: raw.method,
+      target: pathname + search,
+      // Web headers join repeated fields with a comma; no field of a proof has one, so joined ones are malformed.
+      field: (name) => {
+        const value = raw.headers.get(name)
+        return value === null ? [] : value.split(', ')
+      },
+      body,
+    })
+    if ('refusal' in guarded) return send(guarded.refusal)
+    context.set('node', guarded.node)
+    await next()
+    return undefined
+  }
+}
+
+async function readCopy(request: Request, maxBytes: number): Promise<Uint8Array | undefined> {
+  if (request.body === null) return new Uint8Array()
+  const reader = request.clone().body?.getReader()
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for (;;) {
+    const { done, value } = (await reader?.read()) ?? { done: true, value: undefined }
+    if (done || value === undefined) break
+    size += value.length
+    if (size > maxBytes) {
+      // Not waited for: it ends when the handler's half of the body ends, and there will be no handler.
+      void reader?.cancel().catch(() => undefined)
+      return undefined
+    }
+    chunks.push(value)
+  }
+  return new Uint8Array(await new Blob(chunks as Uint8Array<ArrayBuffer>[]).arrayBuffer())
+}
+
+function send({ status, body }: GuardRefusal): Response {
+  return Response.json(body, { status })
+}

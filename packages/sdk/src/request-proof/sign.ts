@@ -1,0 +1,75 @@
+import { toBase64, toUtf8, writeJson } from '@chancery/protocol'
+import type { Instant, JoinCertificate, Signer } from '@chancery/protocol'
+import { systemClock } from '../client.ts'
+import { RequestError } from '../errors.ts'
+import type { Fetch } from '../transport.ts'
+import { MAX_CERTIFICATE_CHARACTERS, contentDigest, isKeyIdOfProof, signatureBase, writeParameters } from './profile.ts'
+import type { ProofHeaders } from './profile.ts'
+
+/** Who calls: the key, and the certificate that names it. */
+export interface ProofIdentity {
+  readonly signer: Signer
+  readonly certificate: JoinCertificate
+}
+
+export interface RequestToProve {
+  readonly method: string
+  /** The whole address, or path and query. */
+  readonly url: string
+  readonly body?: Uint8Array | string
+  /** The name the service goes by (docs/protocol/request-proof.md). */
+  readonly audience: string
+  readonly now?: Instant
+}
+
+/** The five fields that prove a request comes from this node. New ones are needed for every request. */
+export async function proveRequest(request: RequestToProve, identity: ProofIdentity): Promise<ProofHeaders> {
+  const { certificate, signer } = identity
+  if (certificate.node_public_key !== signer.publicKey) throw new RequestError('the certificate is of another key')
+  if (!isKeyIdOfProof(certificate.cert_id)) throw new RequestError('the id of the certificate fits no signature field')
+  if (!/^[\x21-\x7e]{1,256}$/.test(request.audience))
+    throw new RequestError('the audience is one word of visible ASCII')
+  const body = typeof request.body === 'string' ? toUtf8(request.body) : (request.body ?? new Uint8Array())
+  const fields = {
+    'chancery-certificate': `:${toBase64(toUtf8(writeJson(certificate)))}:`,
+    'chancery-audience': request.audience,
+    'content-digest': contentDigest(body),
+  }
+  if (fields['chancery-certificate'].length > MAX_CERTIFICATE_CHARACTERS)
+    throw new RequestError('the certificate is too long for a header')
+  const parameters = writeParameters({
+    created: Number((request.now ?? systemClock()) / 1_000_000n),
+    nonce: crypto.randomUUID(),
+    keyId: certificate.cert_id,
+  })
+  const about = { method: request.method.toUpperCase(), target: targetOf(request.url) }
+  const signature = await signer.sign(signatureBase(about, fields, parameters))
+  return { ...fields, 'signature-input': `node=${parameters}`, signature: `node=:${toBase64(signature)}:` }
+}
+
+/** As `fetch` puts it into the request line: the proof must cover the very same text. */
+function targetOf(url: string): string {
+  const parsed = URL.canParse(url) ? new URL(url) : new URL(url, 'http://localhost')
+  return parsed.pathname + parsed.search
+}
+
+export interface ProvingFetchOptions extends ProofIdentity {
+  readonly audience: string
+  readonly clock?: () => Instant
+  readonly fetch?: Fetch
+}
+
+/** A `fetch` that proves every request; bodies are bytes or text, since a stream cannot be signed before it is sent. */
+export function provingFetch(identity: () => ProvingFetchOptions): Fetch {
+  return async (url, init) => {
+    const { audience, clock = systemClock, fetch = globalThis.fetch, ...who } = identity()
+    const { body, method = 'GET' } = init
+    if (body !== undefined && body !== null && typeof body !== 'string' && !(body instanceof Uint8Array))
+      throw new RequestError('a proven request has text or bytes as its body')
+    const request = { method, url, audience, now: clock(), ...(body === undefined || body === null ? {} : { body }) }
+    const headers = new Headers(init.headers)
+    for (const [name, value] of Object.entries(await proveRequest(request, who))) headers.set(name, value)
+    // A redirect would carry the proof to an address nobody chose.
+    return fetch(url, { ...init, headers, redirect: 'error' })
+  }
+}

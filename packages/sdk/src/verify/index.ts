@@ -1,0 +1,15 @@
+/**
+ * Verification without a network: import it as `@chancery/sdk/verify`. It runs in browsers, uses no module of Node and
+ * pulls in nothing of the rest of the library.
+ */
+export * from './records.ts'
+export { RelyingParty } from './relying-party.ts'
+export type { InstallRefusal, IssuerPins, NetworkPins } from './relying-party.ts'
+export { UntrustedError } from '../gateway/verdict.ts'
+export type { TrustVerdict } from '../gateway/verdict.ts'
+export { MemoryNonces } from '../request-proof/nonces.ts'
+export type { NonceMemory } from '../request-proof/nonces.ts'
+export { verifyRequest } from '../request-proof/verify.ts'
+export type { ArrivedRequest, NodeCaller, ProofPolicy, ProofRefusal, ProofVerdict } from '../request-proof/verify.ts'
+export { PROOF_FIELDS } from '../request-proof/profile.ts'
+export type { ProofField, ProofHeaders } from '../request-proof/profile.ts'

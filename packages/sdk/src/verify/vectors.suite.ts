@@ -1,0 +1,154 @@
+import { isJsonObject, writeJson } from '@chancery/protocol'
+import type { Instant, JoinCertificate, JsonObject, JsonValue } from '@chancery/protocol'
+import { EXAMPLES } from '../../../protocol/src/offline/examples.suite.ts'
+import { AUTHORITY_KEY, CERTIFICATE, LIST } from '../../../protocol/src/trust/worked-records.suite.ts'
+import proofs from '../request-proof/vectors.json' with { type: 'json' }
+import * as verify from './index.ts'
+
+/** Records other people made, and what the verify part must say of them: in every runtime the same. */
+export async function checkVerifyVectors(): Promise<{ readonly passed: number; readonly failures: readonly string[] }> {
+  const failures: string[] = []
+  let passed = 0
+  const expect = (name: string, seen: unknown, expected: unknown): void => {
+    if (JSON.stringify(seen) === JSON.stringify(expected)) passed += 1
+    else failures.push(`${name}: gave ${JSON.stringify(seen)} instead of ${JSON.stringify(expected)}`)
+  }
+  await checkPapers(expect)
+  await checkRelyingParty(expect)
+  await checkProofs(expect)
+  return { passed, failures }
+}
+
+type Expect = (name: string, seen: unknown, expected: unknown) => void
+
+const FUNCTIONS: Readonly<Record<string, verify.VerifyRecord>> = {
+  'genesis-block': verify.verifyGenesis,
+  'join-certificate': verify.verifyCertificate,
+  crl: verify.verifyCrl,
+  'policy-manifest': verify.verifyPolicyManifest,
+  'agent-descriptor': verify.verifyAgent,
+  'membership-attestation': verify.verifyAttestation,
+  'recognition-treaty': verify.verifyTreaty,
+  'recognition-policy': verify.verifyRecognitionPolicy,
+  'sovereign-revocation-feed': verify.verifyRevocationFeed,
+  'trust-evidence': verify.verifyTrustEvidence,
+  'capability-offer': verify.verifyOffer,
+  'capability-counter': verify.verifyCounter,
+  'agreement-record': verify.verifyAgreement,
+  'boundary-decision': verify.verifyDecision,
+  'boundary-policy': verify.verifyBoundaryPolicy,
+  'freshness-proof': verify.verifyFreshness,
+  'justification-proof': verify.verifyJustification,
+  'execution-evidence': verify.verifyExecution,
+  'retention-checkpoint': verify.verifyRetentionCheckpoint,
+  'store-anchor': verify.verifyAnchor,
+  'capability-commitment': verify.verifyCommitment,
+  'capability-membership-proof': verify.verifyMembershipProof,
+  'capability-nullifier': verify.verifyNullifier,
+  'validator-vote': verify.verifyVote,
+  'consensus-proof': verify.verifyConsensus,
+  'data-license-policy': verify.verifyDataLicense,
+  'data-access-intent': verify.verifyDataIntent,
+}
+
+/** Every kind holds as its author signed it, and with one changed text it does not. */
+async function checkPapers(expect: Expect): Promise<void> {
+  for (const { kind, record, ground } of EXAMPLES) {
+    const { genesis, keys, now } = ground
+    const brought: verify.Ground = {
+      keys,
+      now,
+      validatorKeys: Object.fromEntries(ground.validatorKeys),
+      ...(genesis === undefined ? {} : { genesis }),
+      ...(ground.commitment === undefined ? {} : { commitment: ground.commitment.wire }),
+    }
+    expect(kind, await verify.verifyPaper(record, brought), { kind, ok: true })
+    expect(`${kind} by its own function`, await FUNCTIONS[kind]?.(record, brought), { ok: true })
+    // The one record nobody signs holds whatever it says.
+    const changed = await verify.verifyPaper(changeOne(record), brought)
+    expect(`${kind} with a changed text`, changed.ok, kind === 'recognition-policy')
+  }
+  expect('no record', await verify.verifyPaper([], { now: 0n }), { ok: false, reason: 'unknown_kind' })
+}
+
+/** The first text outside the signatures gets one more letter. */
+function changeOne(record: JsonObject): JsonObject {
+  const change = (value: JsonValue): JsonValue | undefined => {
+    if (typeof value === 'string') return `${value}x`
+    if (Array.isArray(value)) {
+      const list = value as readonly JsonValue[]
+      const changed = list[0] === undefined ? undefined : change(list[0])
+      return changed === undefined ? undefined : [changed, ...list.slice(1)]
+    }
+    return isJsonObject(value) ? changeOne(value) : undefined
+  }
+  for (const [name, value] of Object.entries(record)) {
+    if (name === 'signature' || name === 'signatures' || /_at$|_until$|_from$|_to$/.test(name)) continue
+    const changed = change(value)
+    if (changed !== undefined && writeJson(changed) !== writeJson(value)) return { ...record, [name]: changed }
+  }
+  return record
+}
+
+const NOW: Instant = BigInt(Date.parse('2026-03-02T12:00:00Z')) * 1000n
+const HOUR = 3_600_000_000n
+
+function party(more: Partial<verify.NetworkPins> = {}): Promise<verify.RelyingParty> {
+  const anchors = { 'na-main': AUTHORITY_KEY }
+  return verify.RelyingParty.open({ network: CERTIFICATE.network_name, anchors, crl: LIST, ...more })
+}
+
+/** protocol/gateway 8 and 9.2 on its own worked records. */
+async function checkRelyingParty(expect: Expect): Promise<void> {
+  const reasons = async (certificate: JoinCertificate, now: Instant, more: Partial<verify.NetworkPins> = {}) =>
+    (await (await party(more)).evaluate(certificate, now)).reasons
+  expect('a good certificate', await reasons(CERTIFICATE, NOW), [])
+  expect('a changed one', await reasons({ ...CERTIFICATE, roles: ['role:admin'] }, NOW), [
+    'BadSignature { key_id: "na-main" }',
+    'NoTrustedIssuer',
+    'IssuerSignatureMissing',
+  ])
+  expect('at the end of the list', await reasons(CERTIFICATE, NOW + 12n * HOUR), ['NetworkPolicyRejected'])
+  expect('without a role', await reasons(CERTIFICATE, NOW, { required_roles: ['role:x'] }), ['NetworkPolicyRejected'])
+  expect('below the floor', await reasons(CERTIFICATE, NOW, { minimum_crl_sequence: 10 }), ['NetworkPolicyRejected'])
+  expect('of another network', await reasons({ ...CERTIFICATE, network_name: 'x' }, NOW), ['NetworkPolicyRejected'])
+  const same = await party()
+  expect('the same list again', await same.install(LIST, NOW), { ok: true })
+  const forged = { ...LIST, sequence: 10 }
+  expect('a list nobody signed', await same.install(forged, NOW), { ok: false, reason: 'not_authentic' })
+  expect('a list of another', await same.install({ ...LIST, issuer: 'x' }, NOW), {
+    ok: false,
+    reason: 'unknown_issuer',
+  })
+}
+
+async function checkProofs(expect: Expect): Promise<void> {
+  const trust = await party()
+  for (const { method, target, body, created, headers } of proofs.proofs) {
+    const request = (over: Partial<verify.ArrivedRequest> = {}): verify.ArrivedRequest => ({
+      method,
+      target,
+      field: (name) => [headers[name]],
+      body: new TextEncoder().encode(body),
+      ...over,
+    })
+    const nonces = new verify.MemoryNonces()
+    const check = async (arrived: verify.ArrivedRequest, afterSeconds = 0): Promise<string> => {
+      const verdict = await verify.verifyRequest(arrived, {
+        audience: 'https://print.example.org',
+        evaluate: (certificate, now) => trust.evaluate(certificate, now),
+        nonces,
+        now: BigInt(created + afterSeconds) * 1_000_000n,
+      })
+      return verdict.ok ? verdict.node.certificate.cert_id : verdict.reason
+    }
+    const name = `${method} ${target}`
+    expect(`${name} of another method`, await check(request({ method: 'PUT' })), 'signature_invalid')
+    expect(`${name} at another target`, await check(request({ target: `${target}&x` })), 'signature_invalid')
+    expect(`${name} with another body`, await check(request({ body: new Uint8Array(1) })), 'digest_mismatch')
+    expect(`${name} too late`, await check(request(), 61), 'proof_stale')
+    expect(`${name} too early`, await check(request(), -31), 'proof_stale')
+    expect(name, await check(request(), 60), 'cert-7f')
+    expect(`${name} again`, await check(request(), 1), 'proof_replayed')
+  }
+}
