@@ -1,9 +1,13 @@
 /** What the generator is told to send; it builds the bytes itself, before its clock starts. */
 export type RequestPlan =
-  | { readonly kind: 'plain'; readonly path: string }
+  | { readonly kind: 'plain'; readonly path: string; readonly headers?: Readonly<Record<string, string>> }
   | {
       readonly kind: 'operator'
+      /** The path that is signed. */
       readonly path: string
+      /** Where it is sent, when that is another one: through a gateway. */
+      readonly sentTo?: string
+      readonly headers?: Readonly<Record<string, string>>
       readonly audience: string
       readonly keyId: string
       readonly seed: string

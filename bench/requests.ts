@@ -13,10 +13,11 @@ export type OperatorPlan = Extract<RequestPlan, { readonly kind: 'operator' }>
 export async function buildRequests({ plan, host, port, maxRequests }: LoadTask): Promise<RequestSource> {
   if (plan.kind === 'bodies' || plan.kind === 'signed-bodies') return readBodies(plan, `${host}:${port}`)
   const lines = [
-    `GET ${plan.path} HTTP/1.1`,
+    `GET ${plan.kind === 'operator' ? (plan.sentTo ?? plan.path) : plan.path} HTTP/1.1`,
     `Host: ${host}:${port}`,
     'User-Agent: chancery-bench',
     'Accept: application/json',
+    ...Object.entries(plan.headers ?? {}).map(([name, value]) => `${name}: ${value}`),
   ]
   if (plan.kind === 'plain') {
     const bytes = toBytes(lines)

@@ -9,6 +9,7 @@ import { evidenceAppend } from './evidence-append.ts'
 import { heartbeat } from './heartbeat.ts'
 import { join as joinBench } from './join.ts'
 import type { Bench, BenchOptions } from './bench.ts'
+import { gatewayProxy } from './gateway-proxy.ts'
 import { gatewayVerify } from './gateway-verify.ts'
 import { Cleanup } from './cleanup.ts'
 import { DEFAULT_ROUNDS, DEFAULT_ROUND_SECONDS } from './conditions.ts'
@@ -27,6 +28,7 @@ const BENCHES: readonly Bench[] = [
   evaluate,
   evidenceAppend,
   gatewayVerify,
+  gatewayProxy,
 ]
 
 const USAGE = `Usage: npm run --silent bench -- NAME [--rounds N] [--seconds S] [--wait S] [--profile DIRECTORY]

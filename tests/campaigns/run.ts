@@ -14,6 +14,7 @@ const CAMPAIGNS = new Map<string, () => Promise<Campaign>>([
   ['evidence-tamper', () => import('./evidence-tamper.ts')],
   ['feed-orders', () => import('./feed-orders.ts')],
   ['gateway-kills', () => import('./gateway-kills.ts')],
+  ['gateway-proxy', () => import('./gateway-proxy.ts')],
   ['json-differential', () => import('./json-differential.ts')],
   ['merkle', () => import('./merkle.ts')],
   ['policy-differential', () => import('./policy-differential.ts')],

@@ -5,6 +5,8 @@ export type { GatewayClient, GatewayDescription, GatewayNetworks, GatewayOptions
 export { GATEWAY_METHODS, ROUTE_METHODS } from './route-methods.ts'
 export type { GatewayMethods, RouteMethods } from './route-methods.ts'
 export type { Audience } from './audience.ts'
+export { asAuthority } from './gateway/as-authority.ts'
+export type { GatewayAccess } from './gateway/as-authority.ts'
 export type { Call, CallOptions, Caller, Connection, WriteOptions } from './call.ts'
 export { AnswerError, ChanceryError, RefusedError, RequestError, UnreachableError } from './errors.ts'
 export type { NodeKey } from './node-key.ts'

@@ -1,5 +1,5 @@
 import { REQUEST_ID_HEADER } from '@chancery/contract'
-import { AnswerError, UnreachableError } from './errors.ts'
+import { AnswerError, ChanceryError, UnreachableError } from './errors.ts'
 
 /** The part of `fetch` used here; a test or another platform may bring its own. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>
@@ -62,7 +62,7 @@ export async function send(options: TransportOptions, outgoing: Outgoing): Promi
     const facts = readHead(response)
     return { ...facts, body: await readBounded(response, options.maxAnswerBytes, facts) }
   } catch (error) {
-    if (error instanceof AnswerError) throw error
+    if (error instanceof ChanceryError) throw error
     if (outgoing.signal?.aborted === true) throw outgoing.signal.reason
     const systemCode = timeout.aborted ? 'TIMEOUT' : systemCodeOf(error)
     const sent = systemCode !== undefined && NEVER_SENT.has(systemCode) ? 'never' : 'perhaps'

@@ -1,6 +1,7 @@
 import { lookup } from 'node:dns'
 import { BlockList, isIP } from 'node:net'
 import type { LookupFunction } from 'node:net'
+import { addressForms } from './address-forms.ts'
 
 type Kind = 'ipv4' | 'ipv6'
 
@@ -12,7 +13,12 @@ const NEVER = blockList([
   ['::', 128, 'ipv6'],
   ['fe80::', 10, 'ipv6'],
   ['ff00::', 8, 'ipv6'],
+  // Where clouds keep the credentials of their machines, besides link-local.
+  ['100.100.100.200', 32, 'ipv4'],
+  ['168.63.129.16', 32, 'ipv4'],
+  ['192.0.0.192', 32, 'ipv4'],
   ['fd00:ec2::254', 128, 'ipv6'],
+  ['fd20:ce::254', 128, 'ipv6'],
 ])
 
 /** Called only when the operator wrote the address itself or allowed plain http for the network. */
@@ -22,7 +28,10 @@ const PRIVATE = blockList([
   ['172.16.0.0', 12, 'ipv4'],
   ['192.168.0.0', 16, 'ipv4'],
   ['100.64.0.0', 10, 'ipv4'],
+  ['192.0.0.0', 24, 'ipv4'],
+  ['198.18.0.0', 15, 'ipv4'],
   ['fc00::', 7, 'ipv6'],
+  ['fec0::', 10, 'ipv6'],
   ['::1', 128, 'ipv6'],
 ])
 
@@ -32,30 +41,20 @@ function blockList(subnets: readonly (readonly [string, number, Kind])[]): Block
   return list
 }
 
-/** Whether a connection may go to this address; mapped and translated IPv4 forms count as IPv4. */
+/** Whether a connection may go to this address, in every form it may stand for. */
 export function isCallable(address: string, allowPrivate: boolean): boolean {
-  const plain = unfold(address)
-  const kind = isIP(plain)
-  if (kind === 0) return false
-  const family = kind === 4 ? 'ipv4' : 'ipv6'
-  return !NEVER.check(plain, family) && (allowPrivate || !PRIVATE.check(plain, family))
+  const forms = addressForms(address)
+  return forms.length > 0 && forms.every((form) => !isIn(NEVER, form) && (allowPrivate || !isIn(PRIVATE, form)))
 }
 
-function unfold(address: string): string {
-  const bare = address.replace(/^\[(.*)\]$/, '$1')
-  if (isIP(bare) !== 6) return bare
-  // The URL parser writes mapped addresses in hex groups.
-  const match = /^(?:::ffff:|64:ff9b::)(?:([0-9a-f]{1,4}):([0-9a-f]{1,4})|(\d+\.\d+\.\d+\.\d+))$/i.exec(bare)
-  if (match === null) return bare
-  if (match[3] !== undefined) return match[3]
-  const [high, low] = [Number.parseInt(match[1] ?? '0', 16), Number.parseInt(match[2] ?? '0', 16)]
-  return [high >> 8, high & 255, low >> 8, low & 255].join('.')
+function isIn(list: BlockList, form: string): boolean {
+  return list.check(form, isIP(form) === 4 ? 'ipv4' : 'ipv6')
 }
 
 /** Resolves once, compares, and connects to the address that was compared: a second answer of a name server is not asked for. */
-export function guardedLookup(allowPrivate: boolean): LookupFunction {
+export function guardedLookup(allowPrivate: boolean, resolve: typeof lookup = lookup): LookupFunction {
   return (hostname, options, done) => {
-    lookup(
+    resolve(
       hostname,
       { all: true, family: options.family === 4 || options.family === 6 ? options.family : 0 },
       (error, found) => {

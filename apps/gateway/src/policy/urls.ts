@@ -1,4 +1,6 @@
 import { BlockList, isIP } from 'node:net'
+import { addressForms } from '../outbound/address-forms.ts'
+import { isCallable } from '../outbound/address-rules.ts'
 import type { Problems } from './form.ts'
 
 /** Addresses that never leave the operator's own networks. */
@@ -8,13 +10,11 @@ for (const [net, bits] of [
   ['10.0.0.0', 8],
   ['172.16.0.0', 12],
   ['192.168.0.0', 16],
-  ['169.254.0.0', 16],
   ['100.64.0.0', 10],
 ] as const) {
   LOCAL.addSubnet(net, bits, 'ipv4')
 }
 LOCAL.addSubnet('fc00::', 7, 'ipv6')
-LOCAL.addSubnet('fe80::', 10, 'ipv6')
 LOCAL.addAddress('::1', 'ipv6')
 
 export interface UrlRules {
@@ -38,12 +38,19 @@ function urlProblem(url: URL, text: string, { allowHttp, origin }: UrlRules): st
   if (text.includes('#')) return 'must not hold a fragment'
   if (origin && (url.pathname !== '/' || text.includes('?')))
     return 'must be a bare origin: scheme, host, optional port'
+  // Refused here too, so that an operator hears of it at the start and not at the first call.
+  if (isLiteral(url.hostname) && !isCallable(url.hostname, true))
+    return 'must not be an unspecified, link-local, metadata or multicast address'
   if (url.protocol === 'http:' && isRoutableLiteral(url.hostname)) return 'must not be plain http to a public address'
   return undefined
 }
 
+function isLiteral(hostname: string): boolean {
+  return addressForms(hostname).length > 0
+}
+
+/** By the address a connection ends at: a mapped public address is a public address. */
 function isRoutableLiteral(hostname: string): boolean {
-  const host = hostname.replace(/^\[(.*)\]$/, '$1')
-  const kind = isIP(host)
-  return kind !== 0 && !LOCAL.check(host, kind === 4 ? 'ipv4' : 'ipv6')
+  const form = addressForms(hostname).at(-1)
+  return form !== undefined && !LOCAL.check(form, isIP(form) === 4 ? 'ipv4' : 'ipv6')
 }

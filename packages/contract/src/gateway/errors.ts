@@ -25,7 +25,7 @@ const CLASSES: Readonly<Record<number, string>> = {
   503: 'unavailable',
 }
 
-const NEUTRAL = 'The gateway cannot answer this at the moment.'
+const NEUTRAL = 'The gateway cannot answer this now. Try again later.'
 
 // One line per refusal, by a name of its own: two classes share the reasons `route` and `operation`. The three refused
 // credentials share one text, so that a text tells nobody how close a guess was.

@@ -1,0 +1,102 @@
+import { AUTHORITY_SERVICE_ROUTE, GATEWAY_OPERATIONS, OPERATOR_HEADERS, REQUEST_ID_HEADER } from '@chancery/contract'
+import type { GatewayOperation } from '@chancery/contract'
+import { readBaseUrl } from '../address.ts'
+import { createClient } from '../client.ts'
+import type { Client, ClientOptions } from '../client.ts'
+import { RequestError } from '../errors.ts'
+import type { Fetch } from '../transport.ts'
+
+/** How a gateway is reached, and as whom. */
+export interface GatewayAccess {
+  readonly url: string
+  /** The bearer credential, or where to get the current one. */
+  readonly token: string | (() => string | Promise<string>)
+  readonly fetch?: Fetch
+}
+
+/**
+ * A client of the authority of one network, through a gateway: every area works as it does straight to the authority.
+ * Signatures are made for the authority's own path, because it is the authority that judges them; the gateway only
+ * passes them on (protocol/gateway 2.8, 12). Calls the gateway does not catalogue fail before anything is sent.
+ */
+export function asAuthority(
+  gateway: GatewayAccess,
+  network: string,
+  options: Omit<ClientOptions, 'url' | 'fetch'> = {},
+): Client {
+  const base = readBaseUrl(gateway.url)
+  const fetch = gateway.fetch ?? ((url: string, init: RequestInit) => globalThis.fetch(url, init))
+  return createClient({
+    ...options,
+    url: base,
+    fetch: async (url, init) => {
+      const { method = 'GET' } = init
+      const { operation, query } = findOperation(method, url.slice(base.length))
+      const token = typeof gateway.token === 'string' ? gateway.token : await gateway.token()
+      return fetch(`${base}${pathOf(network, operation)}${query}`, {
+        ...init,
+        headers: { ...passedHeaders(init.headers), ...jsonType(method), Authorization: `Bearer ${readToken(token)}` },
+        // To sign no body is to sign {}; a gateway asks for it in writing (protocol/gateway 12.1).
+        ...(method !== 'GET' && init.body === undefined ? { body: '{}' } : {}),
+      })
+    },
+  })
+}
+
+function pathOf(network: string, { id }: GatewayOperation): string {
+  return AUTHORITY_SERVICE_ROUTE.replace('{network}', () => encodeURIComponent(network)).replace('{operation}', id)
+}
+
+/** The operation behind a target of the authority; path parameters become query parameters of the gateway. */
+function findOperation(method: string, target: string): { operation: GatewayOperation; query: string } {
+  const cut = target.indexOf('?')
+  const segments = (cut < 0 ? target : target.slice(0, cut)).split('/')
+  // A literal word wins over a parameter: /attestations/verify is not the attestation called verify.
+  const [found] = GATEWAY_OPERATIONS.filter((operation) => operation.method === method)
+    .flatMap((operation) => {
+      const params = matchPath(operation.upstream_path.split('/'), segments)
+      return params === undefined ? [] : [{ operation, params }]
+    })
+    .sort((a, b) => a.params.length - b.params.length)
+  if (found === undefined) throw new RequestError(`a gateway does not forward ${method} ${segments.join('/')}`)
+  const given = cut < 0 ? [] : target.slice(cut + 1).split('&')
+  const all = [...found.params.map(([name, encoded]) => `${name}=${encoded}`), ...given]
+  return { operation: found.operation, query: all.length === 0 ? '' : `?${all.join('&')}` }
+}
+
+/** Values stay encoded as they are: once, by whoever built the target. */
+function matchPath(
+  template: readonly string[],
+  sent: readonly string[],
+): readonly (readonly [string, string])[] | undefined {
+  if (template.length !== sent.length) return undefined
+  const params: (readonly [string, string])[] = []
+  for (const [index, segment] of template.entries()) {
+    const value = sent[index] ?? ''
+    if (segment.startsWith('{')) params.push([segment.slice(1, -1), value])
+    else if (segment !== value) return undefined
+  }
+  return params
+}
+
+const PASSED: ReadonlySet<string> = new Set(
+  ['Accept', REQUEST_ID_HEADER, ...Object.values(OPERATOR_HEADERS)].map((name) => name.toLowerCase()),
+)
+
+/** What a gateway looks at. It would drop an idempotency key in silence, and with it the promise the caller relies on. */
+function passedHeaders(headers: RequestInit['headers']): Readonly<Record<string, string>> {
+  const given = Object.entries((headers ?? {}) as Readonly<Record<string, string>>)
+  if (given.some(([name]) => name.toLowerCase() === 'idempotency-key'))
+    throw new RequestError('a gateway does not forward idempotency keys')
+  return Object.fromEntries(given.filter(([name]) => PASSED.has(name.toLowerCase())))
+}
+
+function jsonType(method: string): Readonly<Record<string, string>> {
+  return method === 'GET' ? {} : { 'Content-Type': 'application/json' }
+}
+
+/** A credential with a line break would become two headers; its text is never repeated in an error. */
+function readToken(token: string): string {
+  if (/^[\x21-\x7e]{1,16384}$/.test(token)) return token
+  throw new RequestError('the bearer credential is not one word of visible characters')
+}
