@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { GATEWAY_OPERATIONS } from '@chancery/contract'
 import { readRevocationList } from '@chancery/protocol'
-import { RefusedError, RequestError, asAuthority } from '@chancery/sdk'
+import { RefusedError, RequestError, createGatewayClient } from '@chancery/sdk'
 import type { Client } from '@chancery/sdk'
 import { accepted, startTestAuthority, startTestGateway, testClient, testPolicy, testSigner } from '@chancery/testkit'
 import type { TestAuthority, TestGateway } from '@chancery/testkit'
@@ -36,7 +36,7 @@ async function through(token: string, name = 'privileged', node = 'proxied-node'
   const audience = na.genesis.network_authority.public_key
   const signer = na.signers[name]
   if (signer === undefined) throw new Error('no operator')
-  return asAuthority({ url: gateway.url, token }, NETWORK, {
+  return createGatewayClient({ url: gateway.url, token }).asAuthority(NETWORK, {
     operator: { signer, audience },
     node: { signer: await testSigner(node), audience },
     retry: false,
@@ -103,7 +103,21 @@ it('what the gateway does not forward is not sent', async () => {
 
 it('a credential without the group gets no further than the gateway', async () => {
   const client = await through(stranger.token)
-  await expect(client.recognitionPolicy.current()).rejects.toMatchObject({ status: 403 })
+  await expect(client.recognitionPolicy.current()).rejects.toMatchObject({
+    status: 403,
+    origin: 'gateway',
+    reason: 'service_scope',
+  })
+})
+
+it('the client of the gateway calls operations by their id, and leaves signed ones to an operator', async () => {
+  const client = createGatewayClient({ url: gateway.url, token: caller.token, retry: false })
+  expect(await client.call(NETWORK, 'public-sovereign-metadata')).toMatchObject({ network_name: NETWORK })
+  const missing = client.call(NETWORK, 'treaties-get-treaty', { parameters: { treaty_id: 'none' } })
+  await expect(missing).rejects.toMatchObject({ status: 404, origin: 'authority' })
+  await expect(client.call(NETWORK, 'admin-create-invite')).rejects.toThrow(RequestError)
+  expect((await client.services()).map(({ id }) => id)).toEqual(GATEWAY_OPERATIONS.map(({ id }) => id))
+  expect(await client.mesh()).toMatchObject({ networks: [] })
 })
 
 it('campaign gateway-proxy: five mutations of every operation, and nothing else reaches the authority', async () => {

@@ -30,6 +30,9 @@ void [removed, missing, misspelt, incomplete]
 
 /** What a method needs beside `{}` to make its request. */
 const ARGUMENTS: Readonly<Record<string, readonly unknown[]>> = {
+  'GET /v1/networks/{network}/services/{operation}': ['agency', 'crl-get-crl'],
+  'POST /v1/networks/{network}/services/{operation}': ['agency', 'boundary-verify'],
+  'DELETE /v1/networks/{network}/services/{operation}': ['agency', 'discovery-delete-agent'],
   'GET /agents': ['tag'],
   'GET /agents/{node_public_key}': ['x'],
   'GET /attestations/{attestation_id}': ['x'],

@@ -105,4 +105,11 @@ export const GATEWAY_METHODS: GatewayMethods = {
   metrics: 'metrics',
   verify: 'verify',
   verifyBatch: 'verifyBatch',
+  home: 'home',
+  openapi: 'openapi',
+  services: 'services',
+  mesh: 'mesh',
+  forwardRead: 'call',
+  forwardWrite: 'call',
+  forwardDelete: 'call',
 }

@@ -1,41 +1,42 @@
 import { AUTHORITY_SERVICE_ROUTE, GATEWAY_OPERATIONS, OPERATOR_HEADERS, REQUEST_ID_HEADER } from '@chancery/contract'
 import type { GatewayOperation } from '@chancery/contract'
-import { readBaseUrl } from '../address.ts'
+import { Addresses } from '../addresses.ts'
 import { createClient } from '../client.ts'
 import type { Client, ClientOptions } from '../client.ts'
 import { RequestError } from '../errors.ts'
 import type { Fetch } from '../transport.ts'
+import { bearerHeader } from './token.ts'
+import type { TokenSource } from './token.ts'
 
 /** How a gateway is reached, and as whom. */
 export interface GatewayAccess {
-  readonly url: string
-  /** The bearer credential, or where to get the current one. */
-  readonly token: string | (() => string | Promise<string>)
+  /** Base address of the gateway, or those of its replicas. */
+  readonly url: string | readonly string[]
+  readonly token: TokenSource
   readonly fetch?: Fetch
 }
+
+/** What belongs to the caller; the rest is the gateway's. */
+export type AuthorityOptions = Omit<ClientOptions, 'url' | 'fetch'>
 
 /**
  * A client of the authority of one network, through a gateway: every area works as it does straight to the authority.
  * Signatures are made for the authority's own path, because it is the authority that judges them; the gateway only
  * passes them on (protocol/gateway 2.8, 12). Calls the gateway does not catalogue fail before anything is sent.
  */
-export function asAuthority(
-  gateway: GatewayAccess,
-  network: string,
-  options: Omit<ClientOptions, 'url' | 'fetch'> = {},
-): Client {
-  const base = readBaseUrl(gateway.url)
+export function asAuthority(gateway: GatewayAccess, network: string, options: AuthorityOptions = {}): Client {
+  const bases = new Addresses(gateway.url).all
   const fetch = gateway.fetch ?? ((url: string, init: RequestInit) => globalThis.fetch(url, init))
   return createClient({
     ...options,
-    url: base,
+    url: bases,
     fetch: async (url, init) => {
       const { method = 'GET' } = init
+      const base = bases.find((each) => url.startsWith(`${each}/`)) ?? ''
       const { operation, query } = findOperation(method, url.slice(base.length))
-      const token = typeof gateway.token === 'string' ? gateway.token : await gateway.token()
       return fetch(`${base}${pathOf(network, operation)}${query}`, {
         ...init,
-        headers: { ...passedHeaders(init.headers), ...jsonType(method), Authorization: `Bearer ${readToken(token)}` },
+        headers: { ...passedHeaders(init.headers), ...jsonType(method), ...(await bearerHeader(gateway.token)) },
         // To sign no body is to sign {}; a gateway asks for it in writing (protocol/gateway 12.1).
         ...(method !== 'GET' && init.body === undefined ? { body: '{}' } : {}),
       })
@@ -93,10 +94,4 @@ function passedHeaders(headers: RequestInit['headers']): Readonly<Record<string,
 
 function jsonType(method: string): Readonly<Record<string, string>> {
   return method === 'GET' ? {} : { 'Content-Type': 'application/json' }
-}
-
-/** A credential with a line break would become two headers; its text is never repeated in an error. */
-function readToken(token: string): string {
-  if (/^[\x21-\x7e]{1,16384}$/.test(token)) return token
-  throw new RequestError('the bearer credential is not one word of visible characters')
 }

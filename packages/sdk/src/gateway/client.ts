@@ -7,9 +7,16 @@ import { json, known, text } from '../answer.ts'
 import { makeCaller } from '../call.ts'
 import type { CallOptions, CallRoute } from '../call.ts'
 import { DEFAULTS, systemClock } from '../client.ts'
+import type { Client } from '../client.ts'
 import { RequestError } from '../errors.ts'
 import type { RetryOptions } from '../retry.ts'
 import type { Fetch } from '../transport.ts'
+import { asAuthority } from './as-authority.ts'
+import type { AuthorityOptions } from './as-authority.ts'
+import { openOperation, operationRoute } from './open-operation.ts'
+import type { ForwardedCall } from './open-operation.ts'
+import { bearerHeader } from './token.ts'
+import type { TokenSource } from './token.ts'
 import { toVerdict } from './verdict.ts'
 import type { TrustVerdict } from './verdict.ts'
 
@@ -17,7 +24,7 @@ export interface GatewayOptions {
   /** Base address of the gateway, or those of its replicas. */
   readonly url: string | readonly string[]
   /** The bearer credential, or where to get the current one. Public routes work without it. */
-  readonly token?: string | (() => string | Promise<string>)
+  readonly token?: TokenSource
   readonly fetch?: Fetch
   readonly clock?: () => Instant
   readonly timeoutMs?: number
@@ -54,13 +61,17 @@ export interface GatewayClient {
   api(options?: CallOptions): Promise<GatewayDescription>
   networks(options?: CallOptions): Promise<GatewayNetworks>
   metrics(options?: CallOptions): Promise<string>
+  /** The operations it forwards. A newer gateway may know more than this library. */
+  services(options?: CallOptions): Promise<readonly (JsonObject & { readonly id: string })[]>
+  openapi(options?: CallOptions): Promise<JsonObject>
+  /** Published networks with their treaties and members (protocol/gateway 14.1). */
+  mesh(options?: CallOptions): Promise<JsonObject>
   /** The page for people. */
   home(options?: CallOptions): Promise<string>
-  openapi(options?: CallOptions): Promise<JsonObject>
-  /** The operations of authorities that this gateway can forward. */
-  services(options?: CallOptions): Promise<JsonObject>
-  /** Published networks, treaties and members; refused where the gateway does not publish them. */
-  mesh(options?: CallOptions): Promise<JsonObject>
+  /** One operation nobody has to sign, by its id; signed ones go through {@link asAuthority}. */
+  call(network: string, operation: string, request?: ForwardedCall, options?: CallOptions): Promise<JsonValue>
+  /** The areas of one authority, every call through this gateway and signed for the authority. */
+  asAuthority(network: string, options?: AuthorityOptions): Client
   /** Judges one certificate. Look at `trusted`, or call `assertTrusted()`. */
   verify(certificate: JoinCertificate, options?: CallOptions): Promise<TrustVerdict>
   /** Judges many, in as many requests as the gateway needs; answers in the order of the certificates. */
@@ -123,7 +134,7 @@ export function createGatewayClient(options: GatewayOptions): GatewayClient {
     clock: options.clock ?? systemClock,
     retry: options.retry === false ? { attempts: 1 } : (options.retry ?? {}),
     sign: undefined,
-    headers: async () => (token === undefined ? {} : { Authorization: `Bearer ${readToken(await current(token))}` }),
+    headers: async () => (token === undefined ? {} : bearerHeader(token)),
   })
   const batch = (certificates: readonly JoinCertificate[], more?: CallOptions): Promise<readonly TrustVerdict[]> =>
     call({
@@ -140,12 +151,33 @@ export function createGatewayClient(options: GatewayOptions): GatewayClient {
     api: (more) => call({ route: gatewayRoute('api'), read: json((v) => readDescription(v, '')), options: more }),
     networks: (more) =>
       call({ route: gatewayRoute('networks'), read: json((v) => readNetworks(v, '')), options: more }),
-    home: (more) => call({ route: gatewayRoute('home', 'html'), read: text, options: more }),
-    openapi: (more) => call({ route: gatewayRoute('openapi'), read: json((v) => shape.object(v, '')), options: more }),
-    services: (more) =>
-      call({ route: gatewayRoute('services'), read: json((v) => shape.object(v, '')), options: more }),
-    mesh: (more) => call({ route: gatewayRoute('mesh'), read: json((v) => shape.object(v, '')), options: more }),
     metrics: (more) => call({ route: gatewayRoute('metrics', 'prometheus'), read: text, options: more }),
+    services: (more) =>
+      call({ route: gatewayRoute('services'), read: json((v) => readServices(v, '').operations), options: more }),
+    openapi: (more) => call({ route: gatewayRoute('openapi'), read: json((v) => shape.object(v, '')), options: more }),
+    mesh: (more) => call({ route: gatewayRoute('mesh'), read: json((v) => shape.object(v, '')), options: more }),
+    home: (more) => call({ route: gatewayRoute('home', 'html'), read: text, options: more }),
+    call: async (network, operation, { parameters, body } = {}, more) => {
+      const found = openOperation(operation)
+      return call({
+        route: operationRoute(found),
+        params: { network },
+        ...(parameters === undefined ? {} : { query: parameters }),
+        ...(found.method === 'GET' ? {} : { body: body ?? {} }),
+        repeatable: found.idempotent,
+        read: json((value) => value),
+        options: more,
+      })
+    },
+    asAuthority: (network, more) => {
+      if (token === undefined) throw new RequestError('a gateway forwards only for a bearer credential')
+      const own = { ...inherited(options), ...more }
+      return asAuthority(
+        { url: options.url, token, ...(options.fetch === undefined ? {} : { fetch: options.fetch }) },
+        network,
+        own,
+      )
+    },
     verify: (certificate, more) =>
       call({
         route: gatewayRoute('verify'),
@@ -160,6 +192,26 @@ export function createGatewayClient(options: GatewayOptions): GatewayClient {
         verdicts.push(...(await batch(certificates.slice(at, at + maxBatch), more)))
       return verdicts
     },
+  }
+}
+
+const readServices = known({
+  operations: shape.required(
+    shape.arrayOf(
+      (value: JsonValue, place: string) => ({ ...shape.object(value, place), ...known({ id: word })(value, place) }),
+      { max: 10_000 },
+    ),
+  ),
+})
+
+/** Times and repetitions as this client has them, unless the caller says otherwise. */
+function inherited({ clock, timeoutMs, budgetMs, maxAnswerBytes, retry }: GatewayOptions): AuthorityOptions {
+  return {
+    ...(clock === undefined ? {} : { clock }),
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    ...(budgetMs === undefined ? {} : { budgetMs }),
+    ...(maxAnswerBytes === undefined ? {} : { maxAnswerBytes }),
+    ...(retry === undefined ? {} : { retry }),
   }
 }
 
@@ -191,14 +243,4 @@ function readNetwork(value: JsonValue, place: string): JsonObject & { readonly n
 function readFlags(value: JsonValue, place: string): Readonly<Record<string, boolean>> {
   const entries = Object.entries(shape.object(value, place))
   return Object.fromEntries(entries.map(([name, each]) => [name, shape.boolean(each, `${place}.${name}`)]))
-}
-
-function current(token: string | (() => string | Promise<string>)): string | Promise<string> {
-  return typeof token === 'string' ? token : token()
-}
-
-/** A credential with a line break would become two headers; its text is never repeated in an error. */
-function readToken(token: string): string {
-  if (/^[\x21-\x7e]{1,4096}$/.test(token)) return token
-  throw new RequestError('the bearer credential is not one word of visible characters')
 }

@@ -1,0 +1,25 @@
+import { AUTHORITY_SERVICE_ROUTE, findOperation } from '@chancery/contract'
+import type { GatewayOperation } from '@chancery/contract'
+import type { JsonObject } from '@chancery/protocol'
+import type { CallRoute } from '../call.ts'
+import { RequestError } from '../errors.ts'
+
+/** Parameters of path and query alike, and the body of an operation that takes one. */
+export interface ForwardedCall {
+  readonly parameters?: Readonly<Record<string, string>>
+  readonly body?: JsonObject
+}
+
+/** An operation anybody may call who has a credential. */
+export function openOperation(id: string): GatewayOperation {
+  const operation = findOperation(id)
+  if (operation === undefined) throw new RequestError('this release knows no such operation')
+  if (operation.admin) throw new RequestError(`${id} is signed by an operator: asAuthority(network, { operator })`)
+  return operation
+}
+
+/** Where a gateway takes it. */
+export function operationRoute({ id, method }: GatewayOperation): CallRoute {
+  const path = AUTHORITY_SERVICE_ROUTE.replace('{operation}', id)
+  return { id: `${method} /${id}`, method, path, params: ['network'], access: 'public', answer: 'json' }
+}
