@@ -1,0 +1,221 @@
+import { canonicalBytes, readInstant, toBase64, writeJson } from '@chancery/protocol'
+import type { JsonObject, JsonValue } from '@chancery/protocol'
+import { testSigner } from '@chancery/testkit'
+import { describe, expect, it } from 'vitest'
+import { project } from './project.ts'
+import type { ProjectionTask, Readings } from './project.ts'
+
+const NOW = readInstant('2026-03-02T12:00:00Z') ?? 0n
+const signer = await testSigner('na-main', 'alpha/na-main')
+const stranger = await testSigner('na-main', 'stranger')
+const TIMES = {
+  issued_at: '2026-03-01T00:00:00Z',
+  valid_from: '2026-03-01T00:00:00Z',
+  expires_at: '2026-04-01T00:00:00Z',
+}
+
+async function signed(record: JsonObject, by = signer, keyId = 'na-main'): Promise<JsonObject> {
+  const sig = toBase64(await by.sign(canonicalBytes(record)))
+  return { ...record, signatures: [{ key_id: keyId, sig }] }
+}
+
+function treaty(over: JsonObject = {}): JsonObject {
+  return {
+    treaty_id: 'treaty-1',
+    issuer_sovereign_id: 'alpha',
+    subject_sovereign_id: 'beta',
+    scope: { allowed_roles: ['role:client'] },
+    status: 'active',
+    metadata: { note: 'private' },
+    ...TIMES,
+    ...over,
+  }
+}
+
+function attestation(over: JsonObject = {}): JsonObject {
+  return {
+    attestation_id: 'att-1',
+    issuer_sovereign_id: 'alpha',
+    subject_id: 'zoe',
+    roles: ['role:client'],
+    status: 'active',
+    claims: { public_mesh: true, secret: 'private' },
+    ...TIMES,
+    ...over,
+  }
+}
+
+const feed = { issuer_sovereign_id: 'alpha', sequence: 4, issued_at: '2026-03-02T11:00:00Z', issued_by: 'na-main' }
+
+function bytes(value: JsonValue): Uint8Array {
+  return Buffer.from(writeJson(value))
+}
+
+function rows(name: string, member: string, records: readonly JsonObject[], status = 'active'): Uint8Array {
+  return bytes({ [name]: records.map((record) => ({ status, [member]: record })) })
+}
+
+async function shown(readings: Partial<Readings>) {
+  const none: Readings = { treaties: undefined, attestations: undefined, dashboard: undefined, feed: undefined }
+  const task: ProjectionTask = {
+    network: 'alpha',
+    anchors: { 'na-main': signer.publicKey },
+    published: ['alpha', 'beta'],
+    now: NOW,
+    readings: { ...none, ...readings },
+  }
+  return project(task)
+}
+
+const links = async (records: readonly JsonObject[], status?: string) =>
+  (await shown({ treaties: rows('recognition_treaties', 'treaty', records, status) })).links
+const members = async (records: readonly JsonObject[], status?: string) =>
+  (await shown({ attestations: rows('attestations', 'attestation', records, status) })).members
+
+describe('links', () => {
+  it('show a treaty between published networks, and only these fields of it', async () => {
+    expect(await links([await signed(treaty())])).toEqual([
+      {
+        id: 'treaty-1',
+        from: 'alpha',
+        to: 'beta',
+        roles: ['role:client'],
+        issued_at: TIMES.issued_at,
+        expires_at: TIMES.expires_at,
+      },
+    ])
+  })
+
+  it.each<[string, JsonObject]>([
+    ['of another issuer', { issuer_sovereign_id: 'beta' }],
+    ['with a network nobody publishes', { subject_sovereign_id: 'closed' }],
+    ['with itself', { subject_sovereign_id: 'alpha' }],
+    ['that has ended', { expires_at: '2026-03-02T12:00:00Z' }],
+    ['that has not begun', { valid_from: '2026-03-02T12:00:00.000001Z' }],
+    ['that is suspended', { status: 'suspended' }],
+    ['without a time', { valid_from: 'soon' }],
+    ['with a long id', { treaty_id: 'x'.repeat(257) }],
+    ['with a long id in bytes', { treaty_id: 'é'.repeat(129) }],
+    ['with a control character', { treaty_id: 'a\u0007' }],
+    ['that turns the text around', { treaty_id: 'a\u202eb' }],
+    ['without an id', { treaty_id: '' }],
+  ])('leave out a treaty %s', async (_what, over) => {
+    expect(await links([await signed(treaty(over))])).toEqual([])
+  })
+
+  it('leave out what is not signed under the pinned keys', async () => {
+    const good = await signed(treaty())
+    const forged = [
+      await signed(treaty(), stranger),
+      await signed(treaty(), signer, 'na-other'),
+      { ...good, signatures: [] },
+      { ...treaty() },
+      { ...good, scope: { allowed_roles: ['role:admin'] } },
+      await signed(treaty(), signer, '__proto__'),
+    ]
+    for (const record of forged) expect(await links([record])).toEqual([])
+  })
+
+  it('leave out a row that is not active, whatever the record says', async () => {
+    expect(await links([await signed(treaty())], 'revoked')).toEqual([])
+  })
+
+  it('are at most 256 and sorted, each id once', async () => {
+    const many = await Promise.all(
+      Array.from({ length: 260 }, (_, n) => signed(treaty({ treaty_id: `t-${String(999 - n)}` }))),
+    )
+    const found = await links([...many, ...many.slice(0, 3)])
+    expect(found.map(({ id }) => id)).toEqual(Array.from({ length: 256 }, (_, n) => `t-${740 + n}`))
+  })
+})
+
+describe('members', () => {
+  it('show a member that was published, and only these fields of it', async () => {
+    expect(await members([await signed(attestation())])).toEqual([
+      {
+        id: 'att-1',
+        network: 'alpha',
+        subject: 'zoe',
+        roles: ['role:client'],
+        issued_at: TIMES.issued_at,
+        expires_at: TIMES.expires_at,
+        demo: false,
+      },
+    ])
+    const claims = { public_mesh: true, demo: true }
+    expect((await members([await signed(attestation({ claims }))]))[0]?.demo).toBe(true)
+  })
+
+  it.each<[string, JsonObject]>([
+    ['who did not ask for it', { claims: {} }],
+    ['whose claim is a text', { claims: { public_mesh: 'true' } }],
+    ['whose claim is a number', { claims: { public_mesh: 1 } }],
+    ['of another issuer', { issuer_sovereign_id: 'beta' }],
+    ['that is revoked', { status: 'revoked' }],
+    ['that has ended', { expires_at: '2026-03-02T00:00:00Z' }],
+    ['with a long name', { subject_id: 'x'.repeat(257) }],
+  ])('leave out one %s', async (_what, over) => {
+    expect(await members([await signed(attestation(over))])).toEqual([])
+  })
+
+  it('have at most 16 roles, are at most 64 and sorted by subject', async () => {
+    const roles = Array.from({ length: 20 }, (_, n) => `role:${n}`)
+    expect((await members([await signed(attestation({ roles }))]))[0]?.roles).toEqual(roles.slice(0, 16))
+    const many = await Promise.all(
+      Array.from({ length: 70 }, (_, n) =>
+        signed(attestation({ attestation_id: `a-${n}`, subject_id: `s-${String(169 - n)}` })),
+      ),
+    )
+    expect((await members(many)).map(({ subject }) => subject)).toEqual(
+      Array.from({ length: 64 }, (_, n) => `s-${100 + n}`),
+    )
+  })
+})
+
+describe('the feed', () => {
+  it('counts when it is own, fresh and signed by the key it names', async () => {
+    expect((await shown({ feed: bytes(await signed(feed)) })).feed).toEqual({
+      sequence: 4,
+      issued_at: feed.issued_at,
+      signature_verified: true,
+    })
+  })
+
+  it.each<[string, JsonObject, string?]>([
+    ['too old', { ...feed, issued_at: '2026-03-01T11:59:59Z' }],
+    ['from the future', { ...feed, issued_at: '2026-03-02T12:05:01Z' }],
+    ['of another', { ...feed, issuer_sovereign_id: 'beta' }],
+    ['signed by another key than it names', { ...feed, issued_by: 'na-other' }],
+    ['under a key id nobody pinned', { ...feed, issued_by: 'na-other' }, 'na-other'],
+    ['without a number', { ...feed, sequence: -1 }],
+  ])('does not count when it is %s', async (_what, record, keyId) => {
+    expect((await shown({ feed: bytes(await signed(record, signer, keyId)) })).feed).toBeNull()
+  })
+})
+
+it('imports name published networks only, and are unknown when they could not be read', async () => {
+  const imported_at = '2026-03-02T11:59:00Z'
+  const feeds = ['beta', 'closed', 'alpha'].map((issuer_sovereign_id) => ({
+    issuer_sovereign_id,
+    sequence: 2,
+    imported_at,
+  }))
+  expect((await shown({ dashboard: bytes({ revocation_feeds: feeds }) })).imports).toEqual([
+    { issuer: 'alpha', sequence: 2, imported_at },
+    { issuer: 'beta', sequence: 2, imported_at },
+  ])
+  expect((await shown({})).imports).toBeUndefined()
+  expect((await shown({ dashboard: Buffer.from('<html>') })).imports).toBeUndefined()
+})
+
+it('a network is available when its treaties could be read', async () => {
+  expect((await shown({})).isAvailable).toBe(false)
+  expect((await shown({ treaties: bytes({ recognition_treaties: [] }) })).isAvailable).toBe(true)
+  for (const text of [
+    '{}',
+    '[]',
+    '{"recognition_treaties":{}}',
+    '{"recognition_treaties":[],"recognition_treaties":[]}',
+  ])
+    expect((await shown({ treaties: Buffer.from(text) })).isAvailable).toBe(false)
+})

@@ -1,0 +1,58 @@
+import { Validator } from '@seriousme/openapi-schema-validator'
+import { GATEWAY_OPERATIONS, GATEWAY_ROUTES } from '@chancery/contract'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { startWorld } from '../../test-world.suite.ts'
+import type { World } from '../../test-world.suite.ts'
+
+type Described = {
+  readonly openapi: string
+  readonly info: { readonly version: string }
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+  readonly components: { readonly schemas: object; readonly securitySchemes: object }
+}
+type Operation = {
+  readonly operationId: string
+  readonly parameters?: readonly { readonly name: string; readonly in: string; readonly required: boolean }[]
+  readonly requestBody?: { readonly content: { readonly 'application/json': { readonly example: object } } }
+  readonly security: readonly object[]
+}
+
+let world: World
+let document: Described
+beforeAll(async () => {
+  world = await startWorld()
+  document = (await world.gateway.request('GET', '/openapi.json')).body as unknown as Described
+})
+afterAll(() => world.gateway.stop())
+
+it('is a valid OpenAPI 3.1 document of this release', async () => {
+  const judge = (value: object) => new Validator().validate(structuredClone(value) as Record<string, unknown>)
+  expect(await judge(document)).toEqual({ valid: true })
+  expect(await judge({ ...document, info: {} })).toMatchObject({ valid: false })
+  expect([document.openapi, document.info.version]).toEqual(['3.1.0', '0.0.0'])
+  expect(Object.keys(document.components.schemas)).toEqual(['Signature', 'JoinCertificate', 'Decision', 'Error'])
+})
+
+it('describes every operation with its parameters, its operator headers and an example', () => {
+  for (const { id, method, parameters, query, admin, body } of GATEWAY_OPERATIONS) {
+    const found = document.paths[`/v1/networks/{network}/services/${id}`]?.[method.toLowerCase()]
+    const place = (where: string, required: boolean): readonly string[] =>
+      (found?.parameters ?? [])
+        .filter((each) => each.in === where && each.required === required)
+        .map(({ name }) => name)
+    expect([id, place('query', true), place('query', false)]).toEqual([id, parameters, query])
+    expect([id, place('header', true)]).toEqual([
+      id,
+      admin ? ['X-Admin-Key-Id', 'X-Admin-Timestamp', 'X-Admin-Nonce', 'X-Admin-Signature'] : [],
+    ])
+    expect([id, found?.requestBody?.content['application/json'].example ?? null]).toEqual([id, body])
+    expect(found?.security).toEqual([{ bearer: [] }])
+  }
+})
+
+it('describes every route of the gateway, and asks for a credential where there is one', () => {
+  for (const { method, path, credential } of Object.values(GATEWAY_ROUTES)) {
+    if (path.includes('{operation}')) continue
+    expect(document.paths[path]?.[method.toLowerCase()]?.security, path).toHaveLength(credential === 'none' ? 0 : 1)
+  }
+})

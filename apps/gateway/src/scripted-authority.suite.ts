@@ -1,0 +1,68 @@
+import { createServer } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+
+export interface SeenRequest {
+  readonly method: string
+  readonly target: string
+  readonly headers: IncomingHttpHeaders
+  readonly body: string
+}
+
+/** What it answers; `silent` never does, `cut` breaks the connection instead. */
+export interface Script {
+  readonly status?: number
+  readonly body?: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly does?: 'silent' | 'cut' | 'stream'
+}
+
+export interface ScriptedAuthority {
+  readonly url: string
+  readonly seen: SeenRequest[]
+  answer: (request: SeenRequest) => Script
+  stop(): Promise<void>
+}
+
+/** An authority that says what a test tells it to, over real HTTP. */
+export async function startScriptedAuthority(): Promise<ScriptedAuthority> {
+  const sockets = new Set<Socket>()
+  const server = createServer((request, response) => void serve(request, response))
+  server.on('connection', (socket) => {
+    sockets.add(socket)
+    socket.on('close', () => sockets.delete(socket))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const authority: ScriptedAuthority = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    seen: [],
+    answer: () => ({}),
+    stop: () =>
+      new Promise((resolve) => {
+        for (const socket of sockets) socket.destroy()
+        server.close(() => resolve())
+      }),
+  }
+  return authority
+
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const chunks: Buffer[] = []
+    for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk)
+    const { method = '', url: target = '', headers } = request
+    const seen = { method, target, headers, body: Buffer.concat(chunks).toString('utf8') }
+    authority.seen.push(seen)
+    const { status = 200, body = '{}', headers: more = {}, does } = authority.answer(seen)
+    if (does === 'silent') return
+    if (does === 'cut') request.socket.destroy()
+    else if (does === 'stream') stream(response)
+    else response.writeHead(status, { 'content-type': 'application/json', ...more }).end(body)
+  }
+}
+
+/** Three megabytes without saying so beforehand. */
+function stream(response: ServerResponse): void {
+  response.writeHead(200, { 'content-type': 'application/json' })
+  response.on('error', () => undefined)
+  for (let n = 0; n < 48; n += 1) response.write(' '.repeat(65_536))
+  response.end('{}')
+}
