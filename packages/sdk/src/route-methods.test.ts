@@ -107,7 +107,7 @@ describe('the methods of the library', () => {
 
   it('call every route of a gateway', async () => {
     const client = createGatewayClient({ url: 'http://na', fetch, token: 't' })
-    for (const name of Object.keys(GATEWAY_METHODS) as (keyof GatewayMethods)[]) {
+    for (const name of Object.keys(GATEWAY_ROUTES) as (keyof GatewayMethods)[]) {
       const route = GATEWAY_ROUTES[name]
       const id = `${route.method} ${route.path}`
       const request = await requestOf(id, GATEWAY_METHODS[name], client as unknown as Methods, seen)

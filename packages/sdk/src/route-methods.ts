@@ -9,9 +9,7 @@ export type RouteMethods = {
   }
 }
 
-/** Operations of an authority behind a gateway are called as its own: through a client of that authority. */
-type ForwardRoute = 'forwardRead' | 'forwardWrite' | 'forwardDelete'
-export type GatewayMethods = { readonly [Name in Exclude<GatewayRouteName, ForwardRoute>]: keyof GatewayClient }
+export type GatewayMethods = { readonly [Name in GatewayRouteName]: keyof GatewayClient }
 
 /**
  * One method for each route of an authority. The compiler compares this table with the contract in both directions: a
@@ -105,10 +103,6 @@ export const GATEWAY_METHODS: GatewayMethods = {
   metrics: 'metrics',
   verify: 'verify',
   verifyBatch: 'verifyBatch',
-  home: 'home',
-  openapi: 'openapi',
-  services: 'services',
-  mesh: 'mesh',
   forwardRead: 'call',
   forwardWrite: 'call',
   forwardDelete: 'call',
