@@ -6,6 +6,8 @@ export interface BenchOptions {
   readonly seconds: number
   /** Time that may be spent waiting for others to be quiet. */
   readonly waitSeconds: number
+  /** Entries of an evidence store; undefined for the number the benchmark is judged at. */
+  readonly entries: number | undefined
   /** Where the product's processor profiles go; undefined makes none (profiling slows the product down). */
   readonly profileDirectory: string | undefined
   /** A directory for keys and files, removed at the end. */

@@ -62,6 +62,21 @@ export class EvidenceLines {
     this.#head = head
   }
 
+  /** Goes on behind another end: somebody else has appended meanwhile. */
+  continueFrom(head: StoreHead): void {
+    this.#head = head
+  }
+
+  /** A decision alone, for somebody to act on. */
+  async nextDecision(): Promise<{ readonly decision: BoundaryDecision; readonly entry: MadeEntry }> {
+    const { decision, context } = this.#sample
+    const ids = { decision_id: randomUUID(), context_id: randomUUID() }
+    const made = { ...context, context_id: ids.context_id }
+    const signed = await signForm(boundaryDecisionForm, bound({ ...decision, ...ids }, made), this.#authority)
+    const subject = decisionSubject({ decision: signed, context: made })
+    return { decision: signed, entry: this.#chain(subject, asJson({ decision: signed, context: made }), null) }
+  }
+
   async nextThree(): Promise<readonly MadeEntry[]> {
     const { decision, context, proof, execution } = this.#sample
     const ids = { decision_id: randomUUID(), context_id: randomUUID() }

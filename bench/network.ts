@@ -17,8 +17,12 @@ export interface BenchNetwork {
   readonly privateKeyFile: string
   /** What operators sign requests for. */
   readonly audience: string
+  readonly authority: { readonly keyId: string; readonly publicKey: string; readonly seed: string }
+  readonly name: string
   readonly operator: { readonly keyId: string; readonly publicKey: string; readonly seed: string }
 }
+
+const NAME = 'bench-network'
 
 export async function createNetwork(directory: string): Promise<BenchNetwork> {
   const seeds = { root: newSeed(), authority: newSeed(), operator: newSeed() }
@@ -27,7 +31,7 @@ export async function createNetwork(directory: string): Promise<BenchNetwork> {
   const operator = await seedSigner('bench-operator', seeds.operator)
   const now = BigInt(Date.now()) * 1000n
   const draft = draftGenesisBlock({
-    network_name: 'bench-network',
+    network_name: NAME,
     root_public_key: root.publicKey,
     network_authority: {
       public_key: authority.publicKey,
@@ -43,6 +47,8 @@ export async function createNetwork(directory: string): Promise<BenchNetwork> {
     genesisFile,
     privateKeyFile,
     audience: authority.publicKey,
+    authority: { keyId: authority.keyId, publicKey: authority.publicKey, seed: seeds.authority },
+    name: NAME,
     operator: { keyId: operator.keyId, publicKey: operator.publicKey, seed: seeds.operator },
   }
 }

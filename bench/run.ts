@@ -6,6 +6,8 @@ import { adminRead } from './admin-read.ts'
 import { discovery } from './discovery.ts'
 import { evaluate } from './evaluate.ts'
 import { evidenceAppend } from './evidence-append.ts'
+import { evidenceExport } from './evidence-export.ts'
+import { evidenceHttp } from './evidence-http.ts'
 import { heartbeat } from './heartbeat.ts'
 import { join as joinBench } from './join.ts'
 import type { Bench, BenchOptions } from './bench.ts'
@@ -27,15 +29,18 @@ const BENCHES: readonly Bench[] = [
   verify,
   evaluate,
   evidenceAppend,
+  evidenceExport,
+  evidenceHttp,
   gatewayVerify,
   gatewayProxy,
 ]
 
-const USAGE = `Usage: npm run --silent bench -- NAME [--rounds N] [--seconds S] [--wait S] [--profile DIRECTORY]
+const USAGE = `Usage: npm run --silent bench -- NAME [--rounds N] [--seconds S] [--wait S] [--profile DIRECTORY] [--entries N]
        npm run --silent bench -- --list
 
 --rounds   calm rounds to judge (9)            --wait     time to wait for a calm machine in all (0)
 --seconds  load on each contender per round (1)  --profile  where the product's processor profiles go (none)
+--entries  evidence entries in the store, for the evidence benchmarks (their own number)
 
 Prints one JSON object as its last line: name, ratio, bar and figures. The conditions are in bench/conditions.ts.`
 
@@ -52,6 +57,7 @@ async function main(args: string[]): Promise<number> {
       wait: { type: 'string', default: '0' },
       profile: { type: 'string' },
       agents: { type: 'string' },
+      entries: { type: 'string' },
     },
   })
   if (values.list) {
@@ -65,12 +71,13 @@ async function main(args: string[]): Promise<number> {
     process.stderr.write(`${USAGE}\n`)
     return 1
   }
-  return runBench(bench, { rounds, seconds, waitSeconds, profileDirectory: values.profile })
+  const entries = values.entries === undefined ? undefined : Number(values.entries)
+  return runBench(bench, { rounds, seconds, waitSeconds, entries, profileDirectory: values.profile })
 }
 
 async function runBench(
   bench: Bench,
-  chosen: Pick<BenchOptions, 'rounds' | 'seconds' | 'waitSeconds' | 'profileDirectory'>,
+  chosen: Pick<BenchOptions, 'rounds' | 'seconds' | 'waitSeconds' | 'entries' | 'profileDirectory'>,
 ): Promise<number> {
   const cleanup = new Cleanup()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {

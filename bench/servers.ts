@@ -22,7 +22,12 @@ export interface Server {
 
 /** A production authority in its own process, ready to serve. */
 export async function startAuthority(
-  facts: { readonly network: BenchNetwork; readonly database: Database; readonly profileDirectory: string | undefined },
+  facts: {
+    readonly network: BenchNetwork
+    readonly database: Database
+    readonly profileDirectory: string | undefined
+    readonly settings?: NodeJS.ProcessEnv
+  },
   cleanup: Cleanup,
 ): Promise<Server> {
   const { network, database, profileDirectory } = facts
@@ -42,6 +47,7 @@ export async function startAuthority(
     OPERATOR_KEY_TIERS_JSON: JSON.stringify({ [keyId]: 'privileged' }),
     HOST,
     PORT: String(port),
+    ...facts.settings,
   }
   const execArgv = [...process.execArgv, ...profileArguments(profileDirectory)]
   return startProcess('start-authority.ts', { args: [], env, execArgv }, port, cleanup)

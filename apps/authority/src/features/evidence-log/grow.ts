@@ -5,10 +5,10 @@ import { mayMakeSignatures } from '../../signing/seal.ts'
 import type { Tx } from '../../store/database.ts'
 import { readEvidenceHead } from '../../store/evidence-chain.ts'
 import { GrowingTiles } from './growing-tiles.ts'
-import { findLog, keepCheckpoint, readDigests } from './store.ts'
+import { findLog, keepCheckpoint, readLeaves } from './store.ts'
 
-/** Leaves of one transaction; more wait for the next. */
-const MAX_LEAVES = 2048
+/** Leaves of one transaction, each read again from its line, which takes milliseconds; more wait for the next. */
+const MAX_LEAVES = 256
 
 /**
  * Brings the log up to the head of the store and signs what it is then. Entries enter in store order, each once: leaf
@@ -31,7 +31,7 @@ async function growOnce(tx: Tx, office: Office): Promise<boolean> {
   const { last_sequence } = await readEvidenceHead(tx)
   if (state !== undefined && size >= last_sequence) return true
   const tiles = new GrowingTiles(tx, size)
-  for (const digest of await readDigests(tx, size, MAX_LEAVES)) await tiles.add(Buffer.from(digest, 'hex'))
+  for (const digest of await readLeaves(tx, size, MAX_LEAVES)) await tiles.add(Buffer.from(digest, 'hex'))
   await tiles.keep()
   faultPoint('log-tiles-stored')
   const root = await treeRoot(

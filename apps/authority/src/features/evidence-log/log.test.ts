@@ -165,6 +165,33 @@ it('keeps its hashes when retention removes the entries, and is caught when hist
   await expect(inclusionProof(0, after.size, nodes(after.size))).rejects.toThrow('0/000: 404')
 })
 
+describe('the log', () => {
+  it.each([
+    ['a column', `update evidence_entries set entry_digest = '${'0'.repeat(64)}' where store_sequence = 3`],
+    [
+      'an envelope',
+      `update evidence_entries set line = replace(line, '"vendor_id":"', '"vendor_id":"x') where store_sequence = 3`,
+    ],
+    [
+      'a payload',
+      `update evidence_entries set line = replace(line, '"authorized":true', '"authorized":false') where store_sequence = 3`,
+    ],
+    ['a row that is gone', `delete from evidence_entries where store_sequence = 3`],
+  ])('signs nothing over an entry that is not what was appended: %s', async (_what, statement) => {
+    const own = await openStoreDesk()
+    const { office } = own.na
+    try {
+      for (let count = 0; count < 2; count += 1) await own.decide()
+      // As if the log had not grown yet; it does so by itself a second after an append.
+      await forgeRows(own.na, statement, 'delete from evidence_log_checkpoints', 'delete from evidence_log_tiles')
+      await expect(office.evidence.growLog(office)).rejects.toThrow(/entry 3 is/)
+      refused(await own.na.request('GET', '/evidence-log/checkpoint'), 404, 'not_found')
+    } finally {
+      await own.stop()
+    }
+  })
+})
+
 it('404: is off with the store', async () => {
   const off = await startTestAuthority()
   try {

@@ -1,3 +1,4 @@
+import { readEventLine } from '@chancery/protocol'
 import { readEvidenceHead } from '../../store/evidence-chain.ts'
 import type { Tx } from '../../store/database.ts'
 
@@ -22,19 +23,39 @@ export async function keepCheckpoint(tx: Tx, size: number, note: string, signed_
   await tx.insertInto('evidence_log_checkpoints').values({ tree_size: size, note, signed_at }).execute()
 }
 
-/** Digests behind a place, in store order. */
-export async function readDigests(db: Tx, after: number, limit: number): Promise<readonly string[]> {
+/**
+ * Digests of the entries behind a place, in store order, each computed anew from its line and compared with what line
+ * and column say: the checkpoint over them is signed, and nobody could take a wrong leaf back out of the log.
+ */
+export async function readLeaves(db: Tx, after: number, limit: number): Promise<readonly string[]> {
   const rows = await db
     .selectFrom('evidence_entries')
-    .select(['store_sequence', 'entry_digest'])
-    .where('store_sequence', '>', after)
+    .select(['store_sequence', 'entry_digest', 'line'])
+    // One more in front, to which the first is linked; retention may have removed it.
+    .where('store_sequence', '>=', after)
+    .where('store_sequence', '<=', after + limit)
     .orderBy('store_sequence')
-    .limit(limit)
     .execute()
-  // A leaf stands at its sequence: one that is missing must not move the others.
-  const isWhole = rows.every((row, at) => row.store_sequence === after + 1 + at)
-  if (!isWhole) throw new Error('entries are missing before they entered the log')
-  return rows.map((row) => row.entry_digest)
+  const leaves: string[] = []
+  let last = rows[0]?.store_sequence === after ? rows[0].entry_digest : undefined
+  for (const { store_sequence, entry_digest, line } of rows) {
+    if (store_sequence === after) continue
+    const expected = after + 1 + leaves.length
+    // A leaf stands at its sequence: one that is missing must not move the others.
+    if (store_sequence !== expected) throw new Error(`entry ${expected} is missing before it entered the log`)
+    if (!isSound(line, entry_digest, expected, last)) throw new Error(`entry ${expected} is not what was appended`)
+    leaves.push(entry_digest)
+    last = entry_digest
+  }
+  return leaves
+}
+
+function isSound(line: string, digest: string, sequence: number, previous: string | undefined): boolean {
+  const event = readEventLine(line)
+  if (event?.canonical !== true || event.entryDigest !== digest || event.claimedDigest !== digest) return false
+  const { store_sequence, prev_entry_digest, payload_digest } = event.entry
+  if (store_sequence !== sequence || payload_digest !== event.payloadDigest) return false
+  return previous === undefined ? sequence > 1 || prev_entry_digest === null : prev_entry_digest === previous
 }
 
 export async function findTile(db: Tx, level: number, tile: number): Promise<Uint8Array | undefined> {

@@ -23,8 +23,8 @@ import type {
 import type { Tx } from '../../store/database.ts'
 import { readEvidenceHead } from '../../store/evidence-chain.ts'
 import type { EvidenceHeadRow } from '../../store/evidence-chain.ts'
-import { findLatestCheckpoint, listAnchors, listExecutorKeys } from './store.ts'
-import type { EntryRow } from './store.ts'
+import { findLatestCheckpoint, listAnchors, listExecutorKeys, readSlice } from './store.ts'
+import type { EntryRow, Run } from './store.ts'
 
 /** Whose store is inspected; all an inspection may believe. */
 export interface StoreIdentity {
@@ -32,7 +32,10 @@ export interface StoreIdentity {
   readonly sovereign: string
 }
 
+/** Of anchors, which are all of one size. */
 const PAGE = 500
+/** Of entries at once, whatever their lines hold. */
+const SLICE = { rows: 500, bytes: 4 * 1024 * 1024 }
 /** A checkpoint names as many resources as were ever removed; it is our own text, and no request. */
 const ANY_COUNT = { maxDepth: 64, maxValues: Number.MAX_SAFE_INTEGER, maxNames: Number.MAX_SAFE_INTEGER }
 const MAX_ROUNDS = 3
@@ -82,7 +85,7 @@ export async function inspectView(
 /** Links, digests and payload digests of a run; gives the first place that does not hold, or the digest at its end. */
 export async function inspectLinks(
   db: Tx,
-  run: { readonly after: number; readonly digest: string | null; readonly through: number },
+  run: Run & { readonly digest: string | null },
 ): Promise<{ readonly broken: number } | { readonly digest: string | null }> {
   let [sequence, digest] = [run.after, run.digest]
   for await (const row of readRows(db, run)) {
@@ -135,31 +138,15 @@ async function readAnchors(db: Tx): Promise<readonly StoreAnchor[]> {
   }
 }
 
-async function* readRows(
-  db: Tx,
-  { after, through }: { readonly after: number; readonly through: number },
-): AsyncGenerator<EntryRow> {
-  let last = after
-  for (;;) {
-    const rows = await db
-      .selectFrom('evidence_entries')
-      .selectAll()
-      .where('store_sequence', '>', last)
-      .where('store_sequence', '<=', through)
-      .orderBy('store_sequence')
-      .limit(PAGE)
-      .execute()
+async function* readRows(db: Tx, { after, through }: Run): AsyncGenerator<EntryRow> {
+  for (let last = after; last < through;) {
+    const rows = await readSlice(db, { after: last, through }, SLICE)
     yield* rows
     last = rows.at(-1)?.store_sequence ?? through
-    if (rows.length < PAGE) return
   }
 }
 
-async function feedRows(
-  db: Tx,
-  checker: StoreChecker,
-  run: { readonly after: number; readonly through: number },
-): Promise<void> {
+async function feedRows(db: Tx, checker: StoreChecker, run: Run): Promise<void> {
   for await (const row of readRows(db, run)) {
     const checked = await checker.add(row.line)
     const column = checked === undefined ? undefined : findFalseColumn(row, checked)

@@ -6,9 +6,12 @@ import { StoreThread } from '../../store/store-thread.ts'
 import { inspectLinks, inspectPrefix, inspectStore, inspectView } from './inspection.ts'
 import type { StoreIdentity } from './inspection.ts'
 import type { InspectionCalls, InspectionData } from './inspection-worker.ts'
+import { measureRun } from './store.ts'
+import type { Run } from './store.ts'
 
-/** Up to so many entries are inspected in milliseconds; more get a thread of their own. */
+/** Up to so many entries of so many bytes are inspected in milliseconds; more get a thread of their own. */
 const INLINE_ENTRIES = 200
+const INLINE_BYTES = 512 * 1024
 /** A report that took so long is given again for a while: nobody could wait for the next one. */
 const LONG_MS = 10_000
 const KEPT_MS = 300_000
@@ -36,17 +39,20 @@ export class Inspector {
 
   async prefix(office: Office, through: number): Promise<StoreReport> {
     const { removed_through } = await readEvidenceHead(office.store.db)
-    if (through - removed_through <= INLINE_ENTRIES) return inspectPrefix(office.store.db, identityOf(office), through)
+    if (await isSmall(office, { after: removed_through, through }))
+      return inspectPrefix(office.store.db, identityOf(office), through)
     return this.#ask(office, 'prefix', through)
   }
 
   async view(office: Office, lines: readonly string[], resource: string | undefined): Promise<StoreReport> {
-    if (lines.length <= INLINE_ENTRIES) return inspectView(office.store.db, identityOf(office), lines, resource)
+    const bytes = lines.reduce((sum, line) => sum + line.length, 0)
+    if (lines.length <= INLINE_ENTRIES && bytes <= INLINE_BYTES)
+      return inspectView(office.store.db, identityOf(office), lines, resource)
     return this.#ask(office, 'view', { lines, resource })
   }
 
   async links(office: Office, run: LinkRun): Promise<LinkResult> {
-    if (run.through - run.after <= INLINE_ENTRIES) return inspectLinks(office.store.db, run)
+    if (await isSmall(office, run)) return inspectLinks(office.store.db, run)
     return this.#ask(office, 'links', run)
   }
 
@@ -70,7 +76,8 @@ export class Inspector {
 
   async #runStore(office: Office): Promise<JsonObject> {
     const { last_sequence, removed_through } = await readEvidenceHead(office.store.db)
-    if (last_sequence - removed_through <= INLINE_ENTRIES) return inspectStore(office.store.db, identityOf(office))
+    if (await isSmall(office, { after: removed_through, through: last_sequence }))
+      return inspectStore(office.store.db, identityOf(office))
     return this.#ask(office, 'store', undefined)
   }
 
@@ -87,6 +94,10 @@ export class Inspector {
     // The thread runs exactly this operation: both sides are compiled from InspectionCalls.
     return this.#thread.call(name, argument) as ReturnType<InspectionCalls[Name]>
   }
+}
+
+async function isSmall(office: Office, run: Run): Promise<boolean> {
+  return run.through - run.after <= INLINE_ENTRIES && (await measureRun(office.store.db, run)) <= INLINE_BYTES
 }
 
 function identityOf(office: Office): StoreIdentity {

@@ -60,6 +60,48 @@ export async function readLines(
   return query.orderBy('store_sequence').limit(range.limit).execute()
 }
 
+/** A run of entries: behind one place, up to and with another. */
+export interface Run {
+  readonly after: number
+  readonly through: number
+}
+
+/**
+ * The next rows of a run, as many as fit: a line may be as long as a request, so a page of so many rows says little
+ * about its memory. Lengths are known without reading a line. At least one row comes, unless the run is over.
+ */
+export function readSlice(
+  db: Tx,
+  run: Run,
+  most: { readonly rows: number; readonly bytes: number },
+): Promise<readonly EntryRow[]> {
+  return db
+    .selectFrom('evidence_entries')
+    .selectAll()
+    .where('store_sequence', '>', run.after)
+    .where(
+      'store_sequence',
+      '<=',
+      sql<number>`(select max(store_sequence) from (
+        select store_sequence, sum(octet_length(line)) over (order by store_sequence) - octet_length(line) as before
+        from evidence_entries where store_sequence > ${run.after} and store_sequence <= ${run.through}
+        order by store_sequence limit ${most.rows}) sized where before < ${most.bytes})`,
+    )
+    .orderBy('store_sequence')
+    .execute()
+}
+
+/** Bytes of all lines of a run. */
+export async function measureRun(db: Tx, run: Run): Promise<number> {
+  const row = await db
+    .selectFrom('evidence_entries')
+    .select(sql<number | string | null>`sum(octet_length(line))`.as('bytes'))
+    .where('store_sequence', '>', run.after)
+    .where('store_sequence', '<=', run.through)
+    .executeTakeFirst()
+  return Number(row?.bytes ?? 0)
+}
+
 export interface CheckpointRow {
   readonly removed_through_sequence: number
   readonly checkpoint_json: string

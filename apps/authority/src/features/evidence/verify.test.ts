@@ -2,6 +2,7 @@ import { accepted } from '@chancery/testkit'
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { failuresOf, forgeRows, openStoreDesk } from './evidence.suite.ts'
+import { measureRun, readSlice } from './store.ts'
 
 let desk: Awaited<ReturnType<typeof openStoreDesk>>
 beforeEach(async () => {
@@ -90,6 +91,28 @@ describe('GET /admin/evidence/verify', () => {
     expect(failuresOf(await desk.report())).toEqual([])
     await forgeRows(desk.na, replace('marker-cccc', 'marker-dddd'))
     expect(failuresOf(await desk.report())).toEqual(CHANGED_EXECUTION)
+  })
+})
+
+describe('readSlice', () => {
+  const takeAll = async (most: { rows: number; bytes: number }): Promise<number[][]> => {
+    const slices: number[][] = []
+    for (let after = 0; after < 5;) {
+      const rows = await readSlice(desk.na.office.store.db, { after, through: 5 }, most)
+      slices.push(rows.map((row) => row.store_sequence))
+      after = rows.at(-1)?.store_sequence ?? 5
+    }
+    return slices
+  }
+
+  it('takes as many as fit by rows and by bytes, and always one', async () => {
+    const lengths = (await desk.lines()).map((line) => line.length)
+    expect(await takeAll({ rows: 2, bytes: 1e9 })).toEqual([[1, 2], [3, 4], [5]])
+    expect(await takeAll({ rows: 500, bytes: 1 })).toEqual([[1], [2], [3], [4], [5]])
+    // The row that reaches the bound is still taken, the next one is not.
+    expect(await takeAll({ rows: 500, bytes: (lengths[0] ?? 0) + 1 })).toEqual([[1, 2], [3, 4], [5]])
+    const total = lengths.reduce((sum, length) => sum + length, 0)
+    expect(await measureRun(desk.na.office.store.db, { after: 0, through: 5 })).toBe(total)
   })
 })
 

@@ -1,0 +1,38 @@
+import { randomUUID } from 'node:crypto'
+import { seedSigner, signOperatorRequest, writeInstant, writeJson } from '@chancery/protocol'
+import type { JsonObject } from '@chancery/protocol'
+import { HOST } from './conditions.ts'
+import type { BenchNetwork } from './network.ts'
+
+/** Signed calls of the one operator of a benchmark's network. */
+export interface BenchOperator {
+  post(path: string, body: JsonObject): Promise<JsonObject>
+  getText(path: string, query?: Readonly<Record<string, string>>): Promise<string>
+}
+
+export async function operatorOf(network: BenchNetwork, port: number): Promise<BenchOperator> {
+  const { audience, operator } = network
+  const signer = await seedSigner(operator.keyId, operator.seed)
+  const send = async (
+    method: 'GET' | 'POST',
+    path: string,
+    query: Readonly<Record<string, string>>,
+    body?: JsonObject,
+  ): Promise<string> => {
+    const timestamp = writeInstant(BigInt(Date.now()) * 1000n)
+    const named = Object.fromEntries(Object.entries(query).map(([name, value]) => [name, [value]]))
+    const facts = { method, path, query: named, audience, body: body ?? {}, timestamp, nonce: randomUUID() }
+    const target = new URL(`http://${HOST}:${port}${path}`)
+    for (const [name, value] of Object.entries(query)) target.searchParams.set(name, value)
+    const headers = { 'content-type': 'application/json', ...(await signOperatorRequest(facts, signer)) }
+    const sent = body === undefined ? {} : { body: writeJson(body) }
+    const answer = await fetch(target, { method, headers, ...sent })
+    const text = await answer.text()
+    if (!answer.ok) throw new Error(`${path} was answered with ${answer.status}: ${text}`)
+    return text
+  }
+  return {
+    post: async (path, body) => JSON.parse(await send('POST', path, {}, body)) as JsonObject,
+    getText: (path, query = {}) => send('GET', path, query),
+  }
+}
