@@ -66,6 +66,15 @@ export async function screenshot(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: join(OUTPUT, `${name}.png`), fullPage: true })
 }
 
+/** A part of a long page, for whoever looks at the pictures. */
+export async function screenshotOf(page: Page, selector: string, name: string): Promise<void> {
+  mkdirSync(OUTPUT, { recursive: true })
+  await page
+    .locator(selector)
+    .first()
+    .screenshot({ path: join(OUTPUT, `${name}.png`) })
+}
+
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 interface Finding {
@@ -74,13 +83,20 @@ interface Finding {
   readonly nodes: readonly { readonly html: string }[]
 }
 
+/** Where to look: a part of the page, and parts to leave out, which are like others that are looked at. */
+export interface AxeScope {
+  readonly within?: string
+  readonly without?: string
+}
+
 /** Serious and critical findings, each with the first place. Evaluated by the driver, so the content policy stays as it is. */
-export async function axeFindings(page: Page): Promise<readonly string[]> {
+export async function axeFindings(page: Page, { within = 'html', without }: AxeScope = {}): Promise<readonly string[]> {
   await page.evaluate(AXE)
+  const scope = { include: [[within]], ...(without === undefined ? {} : { exclude: [[without]] }) }
   const { violations, passes } = await page.evaluate<{
     violations: readonly Finding[]
     passes: readonly unknown[]
-  }>('axe.run()')
+  }>(`axe.run(${JSON.stringify(scope)})`)
   if (passes.length === 0) throw new Error('axe looked at nothing')
   return violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')

@@ -1,46 +1,9 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { accepted, freePort, send } from '@chancery/testkit'
+import { accepted, send, startDemo } from '@chancery/testkit'
 import type { JsonObject } from '@chancery/protocol'
 import { describe, expect, it } from 'vitest'
-
-const PROGRAM = join(import.meta.dirname, '..', '..', 'apps', 'cli', 'src', 'main.ts')
-
-interface Demo {
-  readonly url: string
-  readonly notes: () => string
-  stop(): Promise<number>
-}
-
-async function startDemo(home: string, nodes: number): Promise<Demo> {
-  const port = await freePort()
-  const child = spawn(
-    process.execPath,
-    ['--conditions=development', PROGRAM, 'demo', '--home', home, '--port', String(port), '--nodes', String(nodes)],
-    { stdio: ['ignore', 'ignore', 'pipe'] },
-  )
-  const exited = once(child, 'exit')
-  let notes = ''
-  const filled = new Promise<void>((resolve, reject) => {
-    child.stderr.on('data', (chunk: Buffer) => {
-      notes += chunk.toString('utf8')
-      if (notes.includes('Ctrl-C stops it')) resolve()
-    })
-    child.on('exit', () => reject(new Error(`the demo ended: ${notes}`)))
-  })
-  await filled
-  return {
-    url: `http://127.0.0.1:${port}`,
-    notes: () => notes,
-    async stop() {
-      child.kill('SIGTERM')
-      return Number((await exited)[0])
-    },
-  }
-}
 
 describe('chancery demo', () => {
   it('makes the same believable network each time, says that its keys are known, and stops when told', async () => {

@@ -1,4 +1,5 @@
 import { writeJson } from '@chancery/protocol'
+import type { Instant } from '@chancery/protocol'
 import { markup } from '@chancery/service-kit'
 import type { Answer, Call, Markup } from '@chancery/service-kit'
 import type { Office } from '../../office.ts'
@@ -9,6 +10,7 @@ import { lifecycleTone } from '../connectome/index.ts'
 import { activityChart } from './activity-chart.ts'
 import type { FeedRow, Freshness } from './feeds.ts'
 import type { ChangeState, RecentChange } from './recent-changes.ts'
+import { treatyChart } from './treaty-chart.ts'
 import { view } from './view.ts'
 import type { DashboardView } from './view.ts'
 
@@ -21,16 +23,16 @@ const TREATY_ROWS = 25
  */
 export async function page(call: Call, office: Office): Promise<Answer> {
   const model = await view(call, office)
-  return frame(office, { path: '/', title: 'Overview', content: content(model) })
+  return frame(office, { path: '/', title: 'Overview', content: content(model, office.clock.now()) })
 }
 
-function content(model: DashboardView): Markup {
+function content(model: DashboardView, now: Instant): Markup {
   return markup`<div data-live="dashboard">
 ${verdict(model)}
 <section class="tiles" aria-label="Figures">${tiles(model)}</section>
 <section class="card"><h2>Active nodes, last 24 hours</h2>${activityChart(model.activity)}</section>
 <div class="columns">
-<section class="card"><h2>Treaties by urgency</h2>${treaties(model)}</section>
+<div><section class="card"><h2>Treaties by urgency</h2>${treaties(model)}</section><section class="card"><h2>When treaties end</h2>${treatyChart(model.treaties, now)}</section></div>
 <section class="card"><h2>Recent changes</h2>${changes(model.recent_changes)}</section>
 </div>
 <div class="columns">

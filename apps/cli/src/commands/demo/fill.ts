@@ -1,9 +1,10 @@
-import { DAY, draftRevocationFeed, signList, writeInstant } from '@chancery/protocol'
-import type { Instant, JsonObject } from '@chancery/protocol'
+import { draftRevocationFeed, signList, writeInstant } from '@chancery/protocol'
+import type { Instant } from '@chancery/protocol'
 import { createClient } from '@chancery/sdk'
 import type { Client } from '@chancery/sdk'
-import { CAPABILITIES, NETWORK, NODE_ROLES, PARTNERS, demoSigner, spendingPolicy } from './cast.ts'
+import { CAPABILITIES, NETWORK, NODE_ROLES, PARTNERS, demoSigner } from './cast.ts'
 import type { Partner } from './cast.ts'
+import { decide } from './decisions.ts'
 import type { DemoKeys } from './home-of-demo.ts'
 
 export interface Stage {
@@ -79,27 +80,4 @@ async function meet(operator: Client, partner: Partner, now: Instant): Promise<v
     issued_by: signer.keyId,
   })
   await operator.revocationFeeds.import({ feed: await signList(draft, signer) })
-}
-
-/** A policy in two versions, and decisions under it: some allowed, some not. */
-async function decide(operator: Client, now: Instant): Promise<void> {
-  const [from, until] = [writeInstant(now - DAY), writeInstant(now + 60n * DAY)]
-  for (const max of [500, 1000]) {
-    // Plain JSON, made here; the authority reads it strictly.
-    const policy = await operator.boundaryPolicies.publish(spendingPolicy(from, until, max) as JsonObject)
-    await operator.boundaryPolicies.activate(policy.policy_id, policy.version)
-  }
-  for (const [i, amount] of [120, 480, 990, 1500, 75, 4000].entries()) {
-    const attestation = await operator.attestations.issue({
-      subject_id: `captain-${i + 1}`,
-      roles: ['role:client'],
-      validity_hours: 720,
-    })
-    await operator.boundary.evaluate({
-      attestation_id: attestation.attestation_id,
-      requested_capability: 'pay.invoice',
-      context: { request_parameters: { amount } },
-    })
-    if (i === 5) await operator.attestations.revoke(attestation.attestation_id, { reason: 'member_left' })
-  }
 }

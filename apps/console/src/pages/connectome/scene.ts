@@ -243,6 +243,7 @@ export function fitCamera(places: Places, width: number, height: number): Camera
     ;[left, right, top, bottom] = [Math.min(left, x), Math.max(right, x), Math.min(top, y), Math.max(bottom, y)]
   }
   if (left > right) return { x: width / 2, y: height / 2, scale: 1 }
-  const scale = Math.min(1.6, (width - 90) / Math.max(1, right - left), (height - 80) / Math.max(1, bottom - top))
+  // Room for half a name on either side.
+  const scale = Math.min(1.6, (width - 140) / Math.max(1, right - left), (height - 80) / Math.max(1, bottom - top))
   return { x: width / 2 - ((left + right) / 2) * scale, y: height / 2 - ((top + bottom) / 2) * scale, scale }
 }

@@ -116,12 +116,14 @@ function Review(props: {
         Will be signed and sent: <code>{action.target(values)}</code>
       </p>
       <dl class="facts">
-        {action.fields.map((field) => (
-          <div key={field.name}>
-            <dt>{field.label}</dt>
-            <dd>{values[field.name] === '' ? 'default' : values[field.name]}</dd>
-          </div>
-        ))}
+        {action.fields
+          .filter((field) => field.isAside !== true)
+          .map((field) => (
+            <div key={field.name}>
+              <dt>{field.label}</dt>
+              <dd>{values[field.name] === '' ? 'default' : values[field.name]}</dd>
+            </div>
+          ))}
       </dl>
       <ForecastView forecast={forecast} />
       {action.isFinal ? (

@@ -11,6 +11,8 @@ export interface Field {
   readonly help?: string
   readonly initial?: string
   readonly choices?: readonly string[]
+  /** Only for what is shown before: no part of what is sent. */
+  readonly isAside?: true
   /** Height of a JSON field. */
   readonly rows?: number
 }

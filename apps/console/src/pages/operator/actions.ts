@@ -61,8 +61,12 @@ export const ACTIONS: readonly Action[] = [
       return {
         lines,
         ripple: {
-          sources: { what: 'certificates that end', names: certificates.sample, count: certificates.count },
-          ends: counted(certificates.count, 'certificate'),
+          // One certificate is named where it ends; several stand beside it.
+          sources:
+            certificates.count === 1
+              ? NOBODY
+              : { what: 'certificates that end', names: certificates.sample, count: certificates.count },
+          ends: certificates.count === 1 ? (certificates.sample[0] ?? '') : counted(certificates.count, 'certificate'),
           lost: { what: 'agents that leave the registry', names: agents.sample, count: agents.count },
         },
       }

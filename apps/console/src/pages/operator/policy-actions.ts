@@ -13,6 +13,7 @@ const TRIALS: Field = {
   name: 'contexts',
   label: 'Requests to judge it on, a JSON list',
   kind: 'json',
+  isAside: true,
   rows: 3,
   help: 'Left empty, the newest stored decisions are judged again.',
 }

@@ -14,7 +14,7 @@ export function RippleDrawing({ ripple }: { readonly ripple: Ripple }): JSX.Elem
   const height = rows * ROW + 24
   const label = `${ends} ends. ${describe(sources)}${describe(lost)}`
   return (
-    <figure class="ripple" data-ripple={lost.count}>
+    <figure class="ripple" data-ripple={lost.count} tabIndex={0}>
       <svg viewBox={`0 0 ${WIDTH} ${height}`} role="img" aria-label={label}>
         <Fan reached={sources} side={-1} height={height} />
         <Fan reached={lost} side={1} height={height} />

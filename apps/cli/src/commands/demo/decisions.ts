@@ -1,0 +1,64 @@
+import { DAY, executionEvidenceForm, signForm, writeInstant } from '@chancery/protocol'
+import type { BoundaryDecision, Instant, JsonObject, Signer } from '@chancery/protocol'
+import type { Client } from '@chancery/sdk'
+import { demoSigner, spendingPolicy } from './cast.ts'
+
+const CAPABILITY = 'pay.invoice'
+const EXECUTOR = 'HARBOUR-TREASURY'
+const AMOUNTS = [120, 480, 990, 1500, 75, 4000]
+
+/** A policy in two versions, decisions under it, some allowed and some not, and what was done on those that were. */
+export async function decide(operator: Client, now: Instant): Promise<void> {
+  const [from, until] = [writeInstant(now - DAY), writeInstant(now + 60n * DAY)]
+  for (const max of [500, 1000]) {
+    // Plain JSON, made here; the authority reads it strictly.
+    const policy = await operator.boundaryPolicies.publish(spendingPolicy(from, until, max) as JsonObject)
+    await operator.boundaryPolicies.activate(policy.policy_id, policy.version)
+  }
+  const executor = await demoSigner('treasury-key-1')
+  await operator.evidence.registerKey({
+    key_id: executor.keyId,
+    public_key: executor.publicKey,
+    executor_sovereign_id: EXECUTOR,
+  })
+  for (const [i, amount] of AMOUNTS.entries()) {
+    const { attestation_id } = await operator.attestations.issue({
+      subject_id: `captain-${i + 1}`,
+      roles: ['role:client'],
+      validity_hours: 720,
+      claims: { capabilities: [CAPABILITY] },
+    })
+    const { decision } = await operator.boundary.evaluate({
+      attestation_id,
+      requested_capability: CAPABILITY,
+      context: { request_parameters: { amount } },
+    })
+    if (decision.authorized) await pay(operator, executor, decision, i + 1)
+    if (i === AMOUNTS.length - 1) await operator.attestations.revoke(attestation_id, { reason: 'member_left' })
+    // The last ones stay behind the anchor: that is how a store looks most of the time.
+    if (i === AMOUNTS.length - 3) await operator.evidence.anchor()
+  }
+}
+
+/** Each invoice is a resource of its own, paid once. */
+async function pay(operator: Client, executor: Signer, decision: BoundaryDecision, number: number): Promise<void> {
+  const record = {
+    evidence_id: `payment-${number}`,
+    sequence_no: 1,
+    decision_id: decision.decision_id,
+    context_id: decision.context_id,
+    agreement_id: decision.agreement_id,
+    executor_sovereign_id: EXECUTOR,
+    executed_capability: CAPABILITY,
+    execution_parameters: { invoice: `2026-${String(number).padStart(4, '0')}` },
+    executed_at: decision.decision_made_at,
+    outcome: 'success' as const,
+    outcome_detail: null,
+    prev_evidence_digest: null,
+    resource_id: `invoice/${number}`,
+    resource_action: 'create' as const,
+    resource_sequence: 1,
+    signature: null,
+  }
+  await operator.evidence.submit(await signForm(executionEvidenceForm, record, executor))
+}

@@ -1,0 +1,43 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { freePort } from './throwaway-postgres.ts'
+
+const PROGRAM = join(import.meta.dirname, '..', '..', '..', 'apps', 'cli', 'src', 'main.ts')
+
+export interface DemoProcess {
+  readonly url: string
+  /** Private key file of the operator, as the demo names it. */
+  readonly keyFile: string
+  readonly notes: () => string
+  /** Its exit code. */
+  stop(): Promise<number>
+}
+
+/** `chancery demo` in a process of its own, filled. */
+export async function startDemo(home: string, nodes: number): Promise<DemoProcess> {
+  const port = await freePort()
+  const child = spawn(
+    process.execPath,
+    ['--conditions=development', PROGRAM, 'demo', '--home', home, '--port', String(port), '--nodes', String(nodes)],
+    { stdio: ['ignore', 'ignore', 'pipe'] },
+  )
+  const exited = once(child, 'exit')
+  let notes = ''
+  await new Promise<void>((resolve, reject) => {
+    child.stderr.on('data', (chunk: Buffer) => {
+      notes += chunk.toString('utf8')
+      if (notes.includes('Ctrl-C stops it')) resolve()
+    })
+    child.on('exit', () => reject(new Error(`the demo ended: ${notes}`)))
+  })
+  return {
+    url: `http://127.0.0.1:${port}`,
+    keyFile: join(home, 'keys', 'operator.key'),
+    notes: () => notes,
+    async stop() {
+      child.kill('SIGTERM')
+      return Number((await exited)[0])
+    },
+  }
+}

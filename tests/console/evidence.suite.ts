@@ -1,0 +1,73 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { axeFindings, screenshotOf } from './browser.ts'
+import { openDesk } from './desk.ts'
+import type { Desk } from './desk.ts'
+import type { Stage } from './stage.ts'
+
+/** The demo decides six times and pays on four of them; see `chancery demo`. */
+export function describeEvidence(stage: () => Stage): void {
+  describe('evidence', () => {
+    let desk: Desk
+    beforeEach(async () => {
+      const { browser, demo } = stage()
+      desk = await openDesk(browser, demo.url, demo.keyFile)
+    })
+    afterEach(() => desk.close())
+
+    const search = async (values: Readonly<Record<string, string>>): Promise<number> => {
+      for (const [name, value] of Object.entries(values)) await desk.page.fill(`#evidence-${name}`, value)
+      await Promise.all([
+        desk.page.waitForResponse('**/admin/evidence?*'),
+        desk.page.click('[data-evidence] form >> text=Search'),
+      ])
+      await desk.page.waitForSelector('[data-found]')
+      return Number(await desk.page.getAttribute('[data-found]', 'data-found'))
+    }
+
+    it('is found by what was done, by whom and when', async () => {
+      expect(await search({ outcome: 'success' })).toBe(4)
+      expect(await search({ outcome: '', resource_id: 'invoice/2' })).toBe(1)
+      expect(await search({ resource_id: '', until: '2020-01-01T00:00:00Z' })).toBe(0)
+      expect(await search({ until: '', entry_kind: 'decision' })).toBe(6)
+      expect(desk.trouble).toEqual([])
+    })
+
+    it('has its chain and its anchors derived anew in the browser, where a changed line shows', async () => {
+      const { page } = desk
+      expect(Number(await page.getAttribute('[data-store-head]', 'data-store-head'))).toBeGreaterThan(9)
+      await page.click('text=Verify the chain here')
+      await page.waitForSelector('[data-chain="holds"]')
+      const text = await page.textContent('[data-chain]')
+      expect(text).toContain('6 decisions, 4 executions')
+      expect(text).toMatch(/\d+ anchors?, the newest at #\d+/)
+      await screenshotOf(page, '[data-evidence]', 'operator-evidence-1440-light')
+      expect(await axeFindings(page, { within: '[data-evidence]' })).toEqual([])
+      await page.route('**/admin/evidence/export*', async (route) => {
+        const answer = await route.fetch()
+        await route.fulfill({ response: answer, body: (await answer.text()).replace('pay.invoice', 'pay.invoicE') })
+      })
+      await page.click('text=Verify the chain here')
+      await page.waitForSelector('[data-chain="broken"]')
+    })
+
+    it('shows when an anchor is not of this chain, however well the chain hangs together', async () => {
+      const { page } = desk
+      await page.route('**/admin/evidence/anchors*', async (route) => {
+        const answer = await route.fetch()
+        const body = (await answer.text()).replace(/"entry_digest":"[0-9a-f]{4}/, '"entry_digest":"0000')
+        await route.fulfill({ response: answer, body })
+      })
+      await page.click('text=Verify the chain here')
+      await page.waitForSelector('[data-chain="broken"]')
+      expect(await page.textContent('[data-evidence]')).toContain('anchor_mismatch')
+    })
+
+    it('is anchored by a signed head', async () => {
+      const { operator } = stage()
+      await desk.write('anchor', {})
+      const answer = await desk.send('anchor')
+      expect(['anchored', 'unchanged']).toContain(answer['status'])
+      expect((await operator.evidence.status())['unanchored_entries']).toBe(0)
+    })
+  })
+}

@@ -1,0 +1,53 @@
+import { describe, expect, it } from 'vitest'
+import { axeFindings, openPage, screenshot, visit } from './browser.ts'
+import type { Stage } from './stage.ts'
+
+const PAGES = ['/', '/connectome', '/atlas', '/api-reference', '/cli-reference', '/operator'] as const
+
+/** Every page on every screen, and without script. */
+export function describePages(stage: () => Stage): void {
+  describe.each([
+    [1440, 'light'],
+    [1440, 'dark'],
+    [360, 'light'],
+    [360, 'dark'],
+  ] as const)('at %i px, %s', (width, colorScheme) => {
+    it.each(PAGES)('%s behaves, fits and can be used by everybody', async (path) => {
+      const { browser, demo } = stage()
+      const watched = await openPage(browser, demo.url, {
+        viewport: { width, height: 900 },
+        colorScheme,
+        reducedMotion: 'reduce',
+      })
+      await visit(watched, demo.url + path)
+      await screenshot(watched.page, `${path === '/' ? 'overview' : path.slice(1)}-${width}-${colorScheme}`)
+      expect(await watched.page.evaluate('document.body.dataset.enriched')).toBe('done')
+      expect(await watched.page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width)
+      expect(await axeFindings(watched.page)).toEqual([])
+      expect(watched.trouble).toEqual([])
+      await watched.close()
+    })
+  })
+
+  describe('without script', () => {
+    it.each([
+      [
+        '/',
+        ['1 thing to look at', 'OSPREY-GRID', 'Active nodes', 'spending', 'Attestation issued', 'When treaties end'],
+      ],
+      ['/connectome', ['OLD-LIGHTHOUSE', 'northwind-member-0311', 'Revocation blast radius']],
+      ['/connectome?from=DEMO-HARBOUR&to=FJORD-BANK', ['Treaties in force lead there']],
+      ['/atlas', ['MERIDIAN-HEALTH', 'Graph digest']],
+      ['/api-reference', ['/admin/revoke', '/healthz']],
+      ['/cli-reference', ['chancery treaty issue']],
+      ['/operator', ['chancery revoke']],
+    ] as const)('%s shows its facts', async (path, facts) => {
+      const { browser, demo } = stage()
+      const watched = await openPage(browser, demo.url, { javaScriptEnabled: false })
+      await watched.page.goto(demo.url + path)
+      const text = (await watched.page.textContent('main')) ?? ''
+      for (const fact of facts) expect(text).toContain(fact)
+      await watched.close()
+    })
+  })
+}
