@@ -4,6 +4,7 @@ import type { Campaign } from './campaign.ts'
 
 /** Loaded when asked for: a campaign may need a database or a browser that the others do not. */
 const CAMPAIGNS = new Map<string, () => Promise<Campaign>>([
+  ['audit-forward', () => import('./audit-forward.ts')],
   ['consensus-model', () => import('./consensus-model.ts')],
   ['crl-large', () => import('./crl-large.ts')],
   ['discovery-model', () => import('./discovery-model.ts')],

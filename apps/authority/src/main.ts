@@ -1,28 +1,21 @@
-import { readFile } from 'node:fs/promises'
 import { writeInstant, writePublicKeyFile } from '@chancery/protocol'
-import { SettingsError, createLog, runService } from '@chancery/service-kit'
-import type { SettingSources } from '@chancery/service-kit'
+import { createLog, runService } from '@chancery/service-kit'
 import { startAuthority } from './app.ts'
 import { StartRefused, loadGenesis } from './genesis.ts'
 import { openOffice } from './open-office.ts'
 import { inspectDatabase } from './features/recovery/inspect.ts'
 import { NothingToRecover, recoverState } from './features/recovery/recover.ts'
 import { readAuthoritySettings, readKeySource } from './settings.ts'
-import type { AuthoritySettings } from './settings.ts'
 import { openSigner } from './signing/key-providers.ts'
 import { KeyUnavailable } from './signing/key-unavailable.ts'
+import { explain, readOrExplain } from './start-arguments.ts'
+import type { StartArguments } from './start-arguments.ts'
 import { NewerSchema } from './store/migrate.ts'
 import { openStore, translateStoreError } from './store/open.ts'
 
-export interface StartArguments {
-  /** Command-line flags with their dashes. */
-  readonly flags: Readonly<Record<string, string | readonly string[]>>
-  readonly envFile?: string
-}
-
 /** Runs an authority in the foreground until a signal; gives the exit code. */
-export async function start({ flags, envFile }: StartArguments): Promise<number> {
-  const settings = await readSettingsOrExplain(flags, envFile)
+export async function start(args: StartArguments): Promise<number> {
+  const settings = await readOrExplain(args, readAuthoritySettings)
   if (settings === undefined) return 1
   const format = settings.logFormat ?? (process.stdout.isTTY ? 'text' : 'json')
   const log = createLog({ level: settings.logLevel, format })
@@ -41,8 +34,8 @@ export async function start({ flags, envFile }: StartArguments): Promise<number>
 }
 
 /** Brings a restored database past its high-water mark; no instance has to stop for it, none serves meanwhile. */
-export async function recover({ flags, envFile }: StartArguments): Promise<number> {
-  const settings = await readSettingsOrExplain(flags, envFile)
+export async function recover(args: StartArguments): Promise<number> {
+  const settings = await readOrExplain(args, readAuthoritySettings)
   if (settings === undefined) return 1
   const log = createLog({ level: 'error', format: 'text' })
   try {
@@ -68,8 +61,8 @@ export async function recover({ flags, envFile }: StartArguments): Promise<numbe
 }
 
 /** Looks at everything the database holds and changes nothing: 0 when all is in order, 1 when something is not. */
-export async function verifyDatabase({ flags, envFile }: StartArguments): Promise<number> {
-  const settings = await readSettingsOrExplain(flags, envFile)
+export async function verifyDatabase(args: StartArguments): Promise<number> {
+  const settings = await readOrExplain(args, readAuthoritySettings)
   if (settings === undefined) return 1
   const { block: genesis } = await loadGenesis(settings.genesisFile)
   const store = openStore(settings.storePlace)
@@ -89,8 +82,8 @@ export async function verifyDatabase({ flags, envFile }: StartArguments): Promis
 }
 
 /** Prints the public key that the settings name, as a .pub file: what a genesis block is made from. */
-export async function publicKey({ flags, envFile }: StartArguments): Promise<number> {
-  const source = await readOrExplain(flags, envFile, readKeySource)
+export async function publicKey(args: StartArguments): Promise<number> {
+  const source = await readOrExplain(args, readKeySource)
   if (source === undefined) return 1
   try {
     const { publicKey: key } = await openSigner(source, 'unused', createLog({ level: 'error', format: 'text' }))
@@ -103,34 +96,6 @@ export async function publicKey({ flags, envFile }: StartArguments): Promise<num
   }
 }
 
-function readSettingsOrExplain(
-  flags: StartArguments['flags'],
-  envFile: string | undefined,
-): Promise<AuthoritySettings | undefined> {
-  return readOrExplain(flags, envFile, readAuthoritySettings)
-}
-
-async function readOrExplain<Settings>(
-  flags: StartArguments['flags'],
-  envFile: string | undefined,
-  read: (sources: SettingSources) => Settings,
-): Promise<Settings | undefined> {
-  try {
-    const sources: SettingSources = { flags, env: process.env }
-    if (envFile === undefined) return read(sources)
-    return read({ ...sources, envFile: { path: envFile, text: await readFile(envFile, 'utf8') } })
-  } catch (error) {
-    if (error instanceof SettingsError) explain(error.problems)
-    else explain([`--env-file: ${envFile ?? ''} cannot be read`])
-    return undefined
-  }
-}
-
 function isExpected(error: unknown): error is Error {
   return error instanceof StartRefused || error instanceof KeyUnavailable || error instanceof NewerSchema
-}
-
-/** One line per problem, each naming the setting to mend. */
-function explain(problems: readonly string[]): void {
-  for (const problem of problems) process.stderr.write(`chancery: the authority does not start: ${problem}\n`)
 }

@@ -71,6 +71,50 @@ const redisUrl: Reader<string> = (value) => {
   return value
 }
 
+const natsUrl: Reader<string> = (value) => {
+  if (!/^(?:nats|tls):\/\//.test(value) || !URL.canParse(value)) throw new SettingProblem('must be nats://… or tls://…')
+  return value
+}
+
+const natsName: Reader<string> = (value) => {
+  if (!/^[A-Za-z0-9_-]{1,64}$/.test(value)) throw new SettingProblem('must be 1 to 64 characters of A-Z a-z 0-9 _ -')
+  return value
+}
+
+const natsSubject: Reader<string> = (value) => {
+  if (!/^[A-Za-z0-9_-]{1,64}(?:\.[A-Za-z0-9_-]{1,64}){0,7}$/.test(value))
+    throw new SettingProblem('must be words of A-Z a-z 0-9 _ - joined by dots')
+  return value
+}
+
+/** Read by `chancery audit forward`; the authority itself sends nothing anywhere. */
+const AUDIT_SETTINGS = {
+  auditNatsUrl: setting({
+    name: 'NA_AUDIT_NATS_URL',
+    help: 'NATS server that chancery audit forward sends to.',
+    read: natsUrl,
+    secret: true,
+  }),
+  auditNatsCredsFile: setting({ name: 'NA_AUDIT_NATS_CREDS_FILE', help: 'Credentials file for it.', read: text }),
+  auditNatsCaFile: setting({
+    name: 'NA_AUDIT_NATS_CA_FILE',
+    help: 'Root certificate its TLS is checked by.',
+    read: text,
+  }),
+  auditNatsStream: setting({
+    name: 'NA_AUDIT_NATS_STREAM',
+    help: 'JetStream stream; made when it is missing.',
+    read: natsName,
+    default: 'CHANCERY_AUDIT',
+  }),
+  auditNatsSubject: setting({
+    name: 'NA_AUDIT_NATS_SUBJECT',
+    help: 'Events go to this subject with their type appended.',
+    read: natsSubject,
+    default: 'chancery.audit',
+  }),
+} as const
+
 /** Every setting of protocol/core 25 and trust operations, in one list: name, flag, reader, default, help. */
 const AUTHORITY_SETTINGS = {
   genesisFile: setting({
@@ -229,6 +273,7 @@ const AUTHORITY_SETTINGS = {
     default: false,
     defaultText: 'off',
   }),
+  ...AUDIT_SETTINGS,
   host: setting({ name: 'HOST', flag: '--host', help: 'Listening address.', read: text, default: '127.0.0.1' }),
   port: setting({
     name: 'PORT',
@@ -342,17 +387,33 @@ export function readAuthoritySettings(sources: SettingSources): AuthoritySetting
 /** Only where the key is: for a network that has no genesis block yet. */
 export function readKeySource(sources: SettingSources): KeySource {
   const seedName = findVariable(sources, 'NA_KEY_SEED_ENV') ?? 'NA_PRIVATE_KEY_SEED'
-  const own = new Set(Object.values(KEY_SETTINGS).flatMap((one) => ('flag' in one ? [one.flag] : [])))
-  const flags = Object.fromEntries(Object.entries(sources.flags).filter(([flag]) => own.has(flag)))
-  const names = Object.values(KEY_SETTINGS).map(({ name }) => name)
-  const rules = { prefixes: [], extraNames: [seedName, `${seedName}_FILE`, ...names] }
-  const { source, problem } = chooseKeySource(
-    readSettings(KEY_SETTINGS, { ...sources, flags }, rules),
-    sources,
-    seedName,
-  )
+  const raw = readSome(KEY_SETTINGS, sources, [seedName, `${seedName}_FILE`])
+  const { source, problem } = chooseKeySource(raw, sources, seedName)
   if (source === undefined) throw new SettingsError([problem ?? 'NA_KEY_PROVIDER: names no key'])
   return source
+}
+
+/** Only where audit events are and where they go: a machine that forwards them needs no key. */
+export function readAuditSettings(sources: SettingSources): AuditSettings {
+  const { databaseUrl: url, dbPath } = AUTHORITY_SETTINGS
+  const raw = readSome({ databaseUrl: url, dbPath, ...AUDIT_SETTINGS }, sources)
+  const { databaseUrl: place, dbPath: path, ...audit } = raw
+  return { ...audit, storePlace: place ?? { kind: 'sqlite', path } }
+}
+
+export interface AuditSettings extends SettingValues<typeof AUDIT_SETTINGS> {
+  readonly storePlace: StorePlace
+}
+
+/** Some settings, whatever else the same sources hold for others. */
+function readSome<Definitions extends SettingDefinitions>(
+  definitions: Definitions,
+  sources: SettingSources,
+  extraNames: readonly string[] = [],
+): SettingValues<Definitions> {
+  const own = new Set(Object.values(definitions).map(({ flag }) => flag))
+  const flags = Object.fromEntries(Object.entries(sources.flags).filter(([flag]) => own.has(flag)))
+  return readSettings(definitions, { ...sources, flags }, { prefixes: [], extraNames })
 }
 
 /** What is wrong between settings that are each well formed; a setting that failed by itself is not blamed twice. */

@@ -12,6 +12,7 @@ import { evidence } from './migrations/0006-evidence.ts'
 import { instances } from './migrations/0007-instances.ts'
 import { activity } from './migrations/0008-activity.ts'
 import { recoveredRevocations } from './migrations/0009-recovered-revocations.ts'
+import { auditNumbers } from './migrations/0010-audit-numbers.ts'
 
 /** Column types the engines spell differently. */
 export interface ColumnTypes {
@@ -36,6 +37,7 @@ const MIGRATIONS: readonly Migration[] = [
   instances,
   activity,
   recoveredRevocations,
+  auditNumbers,
 ]
 
 export const EXPECTED_SCHEMA_VERSION: number = MIGRATIONS.length

@@ -10,6 +10,8 @@ export interface Tables {
   heads: { name: string; version: ColumnType<number, number, number> }
   nonces: { claim: Uint8Array; expires_at: string }
   audit_events: { event_id: string; event_type: string; event_json: string; created_at: string }
+  audit_numbers: { sequence: number; event_id: string }
+  audit_forwards: { name: string; sequence: number; event_id: string; updated_at: string }
   revoked_operator_keys: { key_id: string; revoked_at: string; reason: string; revoked_by: string }
   policy_versions: { position: number; policy_id: string; policy_json: string; active: number; created_at: string }
   crl_versions: { sequence: number; crl_json: string; issued_at: string; next_update: string; entries: number }

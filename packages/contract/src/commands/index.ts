@@ -1,6 +1,7 @@
 import { agentCommands } from './agents.ts'
 import { agreementCommands } from './agreements.ts'
 import { attestationCommands } from './attestations.ts'
+import { auditCommands } from './audit.ts'
 import { authorityCommands } from './authority.ts'
 import { boundaryCommands } from './boundary.ts'
 import { boundaryPolicyCommands } from './boundary-policies.ts'
@@ -31,6 +32,7 @@ export const COMMANDS: readonly Command[] = [
   ...keygenCommands,
   ...genesisCommands,
   ...authorityCommands,
+  ...auditCommands,
   ...enrollmentCommands,
   ...agentCommands,
   ...operatorCommands,

@@ -1,0 +1,129 @@
+import { createWriteStream } from 'node:fs'
+import { once } from 'node:events'
+import { writeSortable } from '@chancery/protocol'
+import { createLog, systemClock } from '@chancery/service-kit'
+import { BEGINNING, CursorUnknown, exportAudit, readCursor, writeCursor } from './audit/export.ts'
+import type { AuditCursor } from './audit/export.ts'
+import { forwardAudit, resetPosition } from './audit/forward.ts'
+import { readAuditSettings } from './settings.ts'
+import type { AuditSettings } from './settings.ts'
+import { readOrExplain } from './start-arguments.ts'
+import type { StartArguments } from './start-arguments.ts'
+import type { Store } from './store/database.ts'
+import { EXPECTED_SCHEMA_VERSION, readSchemaVersion } from './store/migrate.ts'
+import { openStore, translateStoreError } from './store/open.ts'
+
+export interface ExportArguments extends StartArguments {
+  readonly after?: string
+  readonly limit?: number
+  /** A new file; standard output without it. */
+  readonly out?: string
+}
+
+export interface ForwardArguments extends StartArguments {
+  readonly after?: string
+  readonly name: string
+  readonly isOnce: boolean
+  readonly stop: AbortSignal
+}
+
+const PAGE = 1000
+
+/** Writes events as JSON Lines; the cursor to go on from is the last line on standard error. */
+export function auditExport(args: ExportArguments): Promise<number> {
+  return withStore(args, async (store) => {
+    let last = readAfter(args.after)
+    let left = args.limit ?? Number.POSITIVE_INFINITY
+    const output = args.out === undefined ? process.stdout : createWriteStream(args.out, { flags: 'wx', mode: 0o600 })
+    const write = async (text: string): Promise<void> => {
+      if (!output.write(text)) await once(output, 'drain')
+    }
+    if (output !== process.stdout) await once(output, 'open')
+    for await (const page of exportAudit(store, last, Math.min(PAGE, left))) {
+      const taken = page.slice(0, left)
+      await write(taken.map(({ line }) => `${line}\n`).join(''))
+      left -= taken.length
+      last = taken.at(-1) ?? last
+      if (left <= 0) break
+    }
+    if (output !== process.stdout) {
+      output.end()
+      await once(output, 'close')
+    }
+    process.stderr.write(`next: --after ${writeCursor(last)}\n`)
+    return 0
+  })
+}
+
+/** Sends events to NATS JetStream until it is told to stop, or with `isOnce` until all are there. */
+export function auditForward(args: ForwardArguments): Promise<number> {
+  return withStore(args, async (store, settings) => {
+    const log = createLog({
+      level: 'info',
+      format: process.stderr.isTTY ? 'text' : 'json',
+      destination: process.stderr,
+    })
+    if (settings.auditNatsUrl === undefined) throw new CommandRefused('NA_AUDIT_NATS_URL: is required')
+    const place = {
+      url: settings.auditNatsUrl,
+      credsFile: settings.auditNatsCredsFile,
+      caFile: settings.auditNatsCaFile,
+      stream: settings.auditNatsStream,
+      subject: settings.auditNatsSubject,
+    }
+    const { isOnce, name, stop: signal } = args
+    if (args.after !== undefined)
+      await resetPosition(store, name, readAfter(args.after), writeSortable(systemClock.now()))
+    // Loaded only now: nobody else needs a NATS client.
+    const { openNatsReceiver } = await import('./audit/nats-receiver.ts')
+    const receiver = await openNatsReceiver(place, await networkName(store))
+    try {
+      const { sent } = await forwardAudit({ store, receiver, name, clock: systemClock, log, signal, isOnce })
+      log.info('forwarding ended', { sent })
+      return 0
+    } finally {
+      await receiver.close()
+    }
+  })
+}
+
+/** A known reason why a command does nothing. */
+class CommandRefused extends Error {
+  override readonly name = 'CommandRefused'
+}
+
+async function withStore(
+  args: StartArguments,
+  work: (store: Store, settings: AuditSettings) => Promise<number>,
+): Promise<number> {
+  const settings = await readOrExplain(args, readAuditSettings)
+  if (settings === undefined) return 1
+  const store = openStore(settings.storePlace)
+  try {
+    const found = await readSchemaVersion(store.db)
+    if (found !== EXPECTED_SCHEMA_VERSION)
+      throw new CommandRefused(
+        `the database has schema version ${found}, this release knows ${EXPECTED_SCHEMA_VERSION}: start the authority of the newer one first`,
+      )
+    return await work(store, settings)
+  } catch (error) {
+    const isKnown = error instanceof CommandRefused || error instanceof CursorUnknown
+    if (!isKnown && translateStoreError(error) === undefined) throw error
+    process.stderr.write(`chancery: ${isKnown ? error.message : 'the database cannot be read'}\n`)
+    return 1
+  } finally {
+    await store.close()
+  }
+}
+
+function readAfter(text: string | undefined): AuditCursor {
+  const cursor = text === undefined ? BEGINNING : readCursor(text)
+  if (cursor === undefined)
+    throw new CommandRefused('--after: is not a cursor; take one that an export ended with, or 0')
+  return cursor
+}
+
+async function networkName(store: Store): Promise<string> {
+  const row = await store.db.selectFrom('authority_identity').select('network_name').executeTakeFirst()
+  return row?.network_name ?? ''
+}

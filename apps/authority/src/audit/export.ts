@@ -1,0 +1,69 @@
+import { isJsonObject, readJson, writeJson } from '@chancery/protocol'
+import { findNumber, numberEvents, readNumbered } from '../store/audit-numbers.ts'
+import type { Store } from '../store/database.ts'
+import { redactEvent } from './redact.ts'
+
+/** How far a reader has come: a number, and the event that bore it. */
+export interface AuditCursor {
+  readonly sequence: number
+  readonly event_id: string
+}
+
+export interface ExportedEvent extends AuditCursor {
+  readonly event_type: string
+  /** One line of JSON without its end. */
+  readonly line: string
+}
+
+/** Before the first event. */
+export const BEGINNING: AuditCursor = { sequence: 0, event_id: '' }
+
+/** The number is not there, or was given to another event: the database was restored since. Going on could skip events. */
+export class CursorUnknown extends Error {
+  override readonly name = 'CursorUnknown'
+}
+
+export function writeCursor({ sequence, event_id }: AuditCursor): string {
+  return sequence === 0 ? '0' : `${sequence}:${event_id}`
+}
+
+export function readCursor(text: string): AuditCursor | undefined {
+  if (text === '0') return BEGINNING
+  const [, sequence, event_id] = /^([1-9][0-9]{0,14}):([0-9A-Za-z-]{1,64})$/.exec(text) ?? []
+  return sequence === undefined || event_id === undefined ? undefined : { sequence: Number(sequence), event_id }
+}
+
+/** Pages of events behind a cursor until none is left, each event exactly once and in one order for all readers. */
+export async function* exportAudit(
+  store: Store,
+  after: AuditCursor,
+  pageSize: number,
+): AsyncGenerator<readonly ExportedEvent[], void> {
+  await checkCursor(store, after)
+  await numberEvents(store)
+  for (let at = after.sequence; ;) {
+    const page = await readNumbered(store.db, at, pageSize)
+    const last = page.at(-1)
+    if (last === undefined) return
+    yield page.map(({ sequence, event_id, event_type, event_json }) => ({
+      sequence,
+      event_id,
+      event_type,
+      line: writeLine(sequence, event_json),
+    }))
+    at = last.sequence
+  }
+}
+
+async function checkCursor(store: Store, { sequence, event_id }: AuditCursor): Promise<void> {
+  if (sequence === 0) return
+  const found = await findNumber(store.db, sequence)
+  if (found !== event_id)
+    throw new CursorUnknown(`event ${event_id} is not number ${sequence} here: this database was restored; begin at 0`)
+}
+
+function writeLine(sequence: number, text: string): string {
+  const event = readJson(text)
+  if (!isJsonObject(event)) throw new TypeError(`audit event number ${sequence} is not an object`)
+  return writeJson({ sequence, ...redactEvent(event) })
+}

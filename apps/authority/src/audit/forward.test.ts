@@ -1,0 +1,110 @@
+import { silentLog, systemClock } from '@chancery/service-kit'
+import { accepted, startTestAuthority, startThrowawayNats } from '@chancery/testkit'
+import type { TestAuthority, ThrowawayNats } from '@chancery/testkit'
+import { jetstreamManager } from '@nats-io/jetstream'
+import { connect } from '@nats-io/transport-node'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { BEGINNING } from './export.ts'
+import type { ExportedEvent } from './export.ts'
+import { forwardAudit, resetPosition } from './forward.ts'
+import type { EventReceiver } from './forward.ts'
+import { openNatsReceiver } from './nats-receiver.ts'
+
+let na: TestAuthority
+let nats: ThrowawayNats
+beforeAll(async () => {
+  na = await startTestAuthority()
+  nats = await startThrowawayNats()
+  for (const id of ['a', 'b', 'c'])
+    accepted(await na.as('privileged')('POST', '/admin/policy', { policy_id: `forwarded-${id}` }), 201)
+})
+afterAll(async () => {
+  await na.stop()
+  await nats.remove()
+})
+
+const forward = (receiver: EventReceiver, name: string): ReturnType<typeof forwardAudit> =>
+  forwardAudit({
+    store: na.office.store,
+    receiver,
+    name,
+    clock: systemClock,
+    log: silentLog,
+    signal: new AbortController().signal,
+    isOnce: true,
+    pageSize: 2,
+    pauseMs: 5,
+  })
+
+/** Keeps what it confirmed; fails as told. */
+class Recorder implements EventReceiver {
+  readonly ids: string[] = []
+  failures: number
+
+  constructor(failures = 0) {
+    this.failures = failures
+  }
+
+  async publish({ event_id }: ExportedEvent): Promise<void> {
+    if (this.failures > 0) {
+      this.failures -= 1
+      throw new Error('the broker is away')
+    }
+    this.ids.push(event_id)
+  }
+}
+
+const allIds = async (): Promise<string[]> => (await na.auditEvents()).map((event) => String(event['event_id'])).sort()
+
+describe('forwarding audit events', () => {
+  it('sends each once while nothing fails, and only new ones the next time', async () => {
+    const receiver = new Recorder()
+    await forward(receiver, 'calm')
+    expect([...receiver.ids].sort()).toEqual(await allIds())
+    const before = receiver.ids.length
+    accepted(await na.as('privileged')('POST', '/admin/policy', { policy_id: 'forwarded-later' }), 201)
+    await forward(receiver, 'calm')
+    expect(receiver.ids.length).toBeGreaterThan(before)
+    expect(new Set(receiver.ids).size).toBe(receiver.ids.length)
+    expect([...receiver.ids].sort()).toEqual(await allIds())
+  })
+
+  it('sends a page again that was not confirmed as a whole', async () => {
+    const receiver = new Recorder(3)
+    // Ends only when all was confirmed: with failures in between the loop goes on by itself.
+    while (receiver.failures > 0) await forward(receiver, 'shaky')
+    await forward(receiver, 'shaky')
+    expect([...new Set(receiver.ids)].sort()).toEqual(await allIds())
+  })
+
+  it('keeps a position for each name, and begins anew when told', async () => {
+    const receiver = new Recorder()
+    await forward(receiver, 'calm')
+    expect(receiver.ids).toEqual([])
+    await resetPosition(na.office.store, 'calm', BEGINNING, '2026-01-01T00:00:00.000000Z')
+    await forward(receiver, 'calm')
+    expect([...receiver.ids].sort()).toEqual(await allIds())
+  })
+
+  it('lets the broker drop what is sent twice, by the id of the event', async () => {
+    const place = { url: nats.url, credsFile: undefined, caFile: undefined, stream: 'AUDIT', subject: 'net.audit' }
+    const receiver = await openNatsReceiver(place, 'TEST-NET')
+    const connection = await connect({ servers: nats.url })
+    try {
+      await forward(receiver, 'broker')
+      await resetPosition(na.office.store, 'broker', BEGINNING, '2026-01-01T00:00:00.000000Z')
+      await forward(receiver, 'broker')
+      const manager = await jetstreamManager(connection)
+      const { state, config } = await manager.streams.info('AUDIT', { subjects_filter: '>' })
+      expect(state.messages).toBe((await allIds()).length)
+      expect(config.storage).toBe('file')
+      expect(Object.keys(state.subjects ?? {})).toContain('net.audit.policy_published')
+      const first = await manager.streams.getMessage('AUDIT', { seq: 1 })
+      expect(first?.header.get('Nats-Msg-Id')).toBe(first?.json<{ event_id: string }>().event_id)
+      expect(first?.header.get('Chancery-Network')).toBe('TEST-NET')
+    } finally {
+      await connection.close()
+      await receiver.close()
+    }
+  })
+})

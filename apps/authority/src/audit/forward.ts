@@ -1,0 +1,92 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { writeSortable } from '@chancery/protocol'
+import type { Clock, Log } from '@chancery/service-kit'
+import type { Store } from '../store/database.ts'
+import { BEGINNING, CursorUnknown, exportAudit } from './export.ts'
+import type { AuditCursor, ExportedEvent } from './export.ts'
+
+/** Where events go. `publish` resolves when the receiver has stored the event, and may be called again for the same one. */
+export interface EventReceiver {
+  publish(event: ExportedEvent): Promise<void>
+}
+
+export interface ForwardOptions {
+  readonly store: Store
+  readonly receiver: EventReceiver
+  /** Whose position it is: forwarders of different names send everything each. */
+  readonly name: string
+  readonly clock: Clock
+  readonly log: Log
+  readonly signal: AbortSignal
+  /** End when nothing is left instead of waiting for more. */
+  readonly isOnce: boolean
+  readonly pageSize?: number
+  readonly pauseMs?: number
+}
+
+/**
+ * Sends every event at least once, in order of pages, until it is told to stop. The position is kept after the receiver
+ * has confirmed the whole page: whatever dies in between, a page is sent again with the same ids, never left out.
+ */
+export async function forwardAudit(options: ForwardOptions): Promise<{ readonly sent: number }> {
+  const { signal, log, pauseMs = 1000 } = options
+  let sent = 0
+  while (!signal.aborted) {
+    try {
+      sent += await forwardAll(options)
+      if (options.isOnce) break
+    } catch (error) {
+      if (error instanceof CursorUnknown) throw error
+      log.warn('audit events could not be forwarded and will be tried again', { error })
+    }
+    await pause(pauseMs, undefined, { signal }).catch(() => undefined)
+  }
+  return { sent }
+}
+
+async function forwardAll(options: ForwardOptions): Promise<number> {
+  const { store, receiver, name, signal, pageSize = 500 } = options
+  let sent = 0
+  for await (const page of exportAudit(store, await findPosition(store, name), pageSize)) {
+    await Promise.all(page.map((event) => receiver.publish(event)))
+    const last = page.at(-1)
+    if (last !== undefined) await keepPosition(options, last)
+    sent += page.length
+    if (signal.aborted) break
+  }
+  return sent
+}
+
+async function findPosition(store: Store, name: string): Promise<AuditCursor> {
+  const row = await store.db.selectFrom('audit_forwards').selectAll().where('name', '=', name).executeTakeFirst()
+  return row ?? BEGINNING
+}
+
+/** Never backwards: a second forwarder of the same name may be ahead. */
+async function keepPosition({ store, name, clock }: ForwardOptions, cursor: AuditCursor): Promise<void> {
+  const { sequence, event_id } = cursor
+  const updated_at = writeSortable(clock.now())
+  await store.db
+    .insertInto('audit_forwards')
+    .values({ name, sequence, event_id, updated_at })
+    .onConflict((conflict) =>
+      conflict
+        .column('name')
+        .doUpdateSet({ sequence, event_id, updated_at })
+        .where('audit_forwards.sequence', '<', sequence),
+    )
+    .execute()
+}
+
+/** An operator's word: from here on, whatever was sent before. */
+export async function resetPosition(
+  store: Store,
+  name: string,
+  { sequence, event_id }: AuditCursor,
+  now: string,
+): Promise<void> {
+  await store.transact(async (tx) => {
+    await tx.deleteFrom('audit_forwards').where('name', '=', name).execute()
+    await tx.insertInto('audit_forwards').values({ name, sequence, event_id, updated_at: now }).execute()
+  })
+}

@@ -1,0 +1,60 @@
+import { readFile } from 'node:fs/promises'
+import { jetstream, jetstreamManager } from '@nats-io/jetstream'
+import { connect, credsAuthenticator, headers, nanos } from '@nats-io/transport-node'
+import type { NatsConnection } from '@nats-io/transport-node'
+import type { EventReceiver } from './forward.ts'
+
+export interface NatsPlace {
+  readonly url: string
+  readonly credsFile: string | undefined
+  readonly caFile: string | undefined
+  readonly stream: string
+  /** Events go to `<subject>.<event type>`. */
+  readonly subject: string
+}
+
+export interface NatsReceiver extends EventReceiver {
+  close(): Promise<void>
+}
+
+/** Publishing the same id again within this time stores it once; later it is stored again, with the same id. */
+const DUPLICATE_WINDOW_MS = 30 * 60_000
+const ACK_MS = 10_000
+
+/** A JetStream stream. It is made when it is missing; an existing one is the operator's and stays as it is. */
+export async function openNatsReceiver(place: NatsPlace, networkName: string): Promise<NatsReceiver> {
+  const connection = await connect({
+    servers: place.url,
+    name: 'chancery-audit-forward',
+    // A broker may be away for long; nothing is lost meanwhile, since events are in the database.
+    maxReconnectAttempts: -1,
+    waitOnFirstConnect: true,
+    reconnectTimeWait: 500,
+    ...(place.credsFile === undefined ? {} : { authenticator: credsAuthenticator(await readFile(place.credsFile)) }),
+    ...(place.caFile === undefined ? {} : { tls: { ca: await readFile(place.caFile, 'utf8') } }),
+  })
+  const client = jetstream(connection, { timeout: ACK_MS })
+  let isThere = false
+  return {
+    async publish({ event_id, event_type, line, sequence }) {
+      if (!isThere) await ensureStream(connection, place)
+      isThere = true
+      const marks = headers()
+      marks.set('Chancery-Network', encodeURIComponent(networkName))
+      marks.set('Chancery-Sequence', String(sequence))
+      // Only this very stream counts as kept: another one may listen to the same subject.
+      const expect = { streamName: place.stream }
+      await client.publish(`${place.subject}.${event_type}`, line, { msgID: event_id, headers: marks, expect })
+    },
+    // Nothing is pending: whoever closes has stopped publishing, and what was not confirmed is sent again next time.
+    close: () => connection.close(),
+  }
+}
+
+async function ensureStream(connection: NatsConnection, { stream, subject }: NatsPlace): Promise<void> {
+  const manager = await jetstreamManager(connection, { timeout: ACK_MS })
+  const names = await manager.streams.names(`${subject}.>`).next()
+  if (names.includes(stream)) return
+  const duplicate_window = nanos(DUPLICATE_WINDOW_MS)
+  await manager.streams.add({ name: stream, subjects: [`${subject}.>`], storage: 'file', duplicate_window })
+}

@@ -1,0 +1,30 @@
+import { isJsonObject } from '@chancery/protocol'
+import type { JsonObject, JsonValue } from '@chancery/protocol'
+
+const REDACTED = '<redacted>'
+const SECRET_WORDS = [
+  'admin_signature',
+  'body',
+  'invite_token',
+  'nonce',
+  'private_key',
+  'request_body',
+  'signature',
+  'token',
+]
+
+/** An event as it may leave the database (protocol/core 26). Nothing secret is recorded; this is the second guard. */
+export function redactEvent(event: JsonObject): JsonObject {
+  return Object.fromEntries(
+    Object.entries(event).map(([name, value]) => [name, isSecretName(name) ? REDACTED : redactValue(value)]),
+  )
+}
+
+function redactValue(value: JsonValue): JsonValue {
+  if (Array.isArray(value)) return value.map(redactValue)
+  return isJsonObject(value) ? redactEvent(value) : value
+}
+
+function isSecretName(name: string): boolean {
+  return !name.endsWith('_fingerprint') && SECRET_WORDS.some((word) => name.includes(word))
+}

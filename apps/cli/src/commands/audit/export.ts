@@ -1,0 +1,21 @@
+import { resolve } from 'node:path'
+import type { CommandContext, Result } from '../../context.ts'
+import { refuseExisting } from '../../files.ts'
+import { wholeNumber } from '../../numbers.ts'
+import type { Arguments, Options } from '../../options.ts'
+import { toStartArguments } from '../authority/start.ts'
+
+/** audit export: reads the database on the authority's own machine; there is no route for it. */
+export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+  const [after, out, limit] = [options.text('after'), options.text('out'), wholeNumber(options, 'limit', 1, 1e12)]
+  const file = out === undefined ? undefined : resolve(context.cwd, out)
+  if (file !== undefined) await refuseExisting([file])
+  const { commands } = await import('@chancery/authority')
+  const exitCode = await commands.auditExport({
+    ...toStartArguments(context, options),
+    ...(after === undefined ? {} : { after }),
+    ...(limit === undefined ? {} : { limit }),
+    ...(file === undefined ? {} : { out: file }),
+  })
+  return { exitCode }
+}
