@@ -1,4 +1,18 @@
-/** Loaded before anything else in a process that is to live at another time (reliability 8). */
+import { readFileSync, watchFile } from 'node:fs'
+
+/**
+ * Loaded before anything else in a process that is to live at another time (reliability 8): moved by a fixed number of
+ * milliseconds, or by what a file says at the moment, so that a campaign can let days pass.
+ */
 const real = Date.now.bind(Date)
-const offset = Number(process.env['CHANCERY_MOVED_CLOCK_MS'] ?? '0')
+const file = process.env['CHANCERY_MOVED_CLOCK_FILE']
+let offset = Number(process.env['CHANCERY_MOVED_CLOCK_MS'] ?? '0')
 Date.now = () => real() + offset
+
+if (file !== undefined) {
+  const read = (): void => {
+    offset = Number(readFileSync(file, 'utf8'))
+  }
+  read()
+  watchFile(file, { interval: 20, persistent: false }, read)
+}

@@ -5,17 +5,19 @@ import pg from 'pg'
 /** A PostgreSQL server of a campaign's own: what others do on the shared one, or take from it, is not felt here. */
 export interface OwnServer {
   createDatabase(): Promise<TestDatabase>
+  /** Statements of an administrator, one after the other. */
+  command(...statements: readonly string[]): Promise<void>
   remove(): Promise<void>
 }
 
 export async function startOwnServer(): Promise<OwnServer> {
   const server = await startThrowawayPostgres()
   let made = 0
-  const command = async (text: string): Promise<void> => {
+  const command = async (...statements: readonly string[]): Promise<void> => {
     const client = new pg.Client({ connectionString: server.url })
     await client.connect()
     try {
-      await client.query(text)
+      for (const statement of statements) await client.query(statement)
     } finally {
       await client.end()
     }
@@ -28,6 +30,7 @@ export async function startOwnServer(): Promise<OwnServer> {
       url.pathname = `/${name}`
       return { settings: { DATABASE_URL: url.href }, drop: () => command(`drop database ${name} with (force)`) }
     },
+    command,
     remove: () => server.remove(),
   }
 }

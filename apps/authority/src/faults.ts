@@ -1,14 +1,17 @@
 /**
- * Test builds only (the `development` condition): kills the process at a named point, so that crash tests can prove
+ * Test builds only (the `development` condition): kills or pauses the process at a named point, so that crash tests can prove
  * what is kept. The built package resolves `#faults` to no-faults.ts, where this does nothing.
  */
 const wanted = process.env['CHANCERY_FAULT_POINT']
 let remaining = Number(process.env['CHANCERY_FAULT_AFTER'] ?? '0')
+/** SIGSTOP pauses instead, as a machine does that swaps or is moved: whoever paused it lets it go on. */
+const signal = process.env['CHANCERY_FAULT_SIGNAL'] === 'SIGSTOP' ? 'SIGSTOP' : 'SIGKILL'
 
 export function faultPoint(name: FaultPoint): void {
   if (name !== wanted) return
   remaining -= 1
-  if (remaining < 0) process.kill(process.pid, 'SIGKILL')
+  // Paused once only; a killed process counts no further anyway.
+  if (remaining === -1) process.kill(process.pid, signal)
 }
 
 /** Every place a crash test may name. */

@@ -71,7 +71,7 @@ export async function openOffice(settings: AuthoritySettings, parts: OfficeParts
     instance: settings.instanceId ?? ids.hex(12),
     signer,
     store,
-    stamps: stampReader(store),
+    stamps: stampReader(store, (stamps) => rollbackWatch.see(stamps)),
     nonces: openNonceBook(store),
     operators: settings.operators,
     revokedOperatorKeys: new RevokedOperatorKeys(),

@@ -17,13 +17,25 @@ export interface FaultProxy {
   cutAll(): void
   /** Refuses new connections and cuts the open ones, as a network does that is split. */
   isolate(isolated: boolean): void
+  /** Holds back everything in both directions, as a network does that drops packets; what was held goes on afterwards. */
+  stall(stalled: boolean): void
+  /** Whereto new connections go from now on. */
+  retarget(target: FaultTarget): void
   close(): Promise<void>
 }
 
-export async function startFaultProxy(target: { readonly host: string; readonly port: number }): Promise<FaultProxy> {
+export interface FaultTarget {
+  readonly host: string
+  readonly port: number
+}
+
+export async function startFaultProxy(first: FaultTarget): Promise<FaultProxy> {
   const open = new Set<Socket>()
+  let target = first
   let links = 0
   let isIsolated = false
+  /** Present while everything is held back. */
+  let held: (() => void)[] | undefined
   const keep = (socket: Socket): void => {
     open.add(socket)
     socket.setNoDelay(true)
@@ -50,12 +62,14 @@ export async function startFaultProxy(target: { readonly host: string; readonly 
         const fate = proxy.judge(direction, piece, link)
         if (fate === 'cut') return cut()
         const pass = (): void => {
+          if (to.destroyed) return
           // Cut only after the piece has left for the other end.
           to.write(piece, () => {
             if (fate === 'pass-then-cut') cut()
           })
         }
-        if (proxy.delayMs === 0) pass()
+        if (held !== undefined) held.push(pass)
+        else if (proxy.delayMs === 0) pass()
         else setTimeout(pass, proxy.delayMs)
       })
       from.on('end', () => to.end())
@@ -75,6 +89,14 @@ export async function startFaultProxy(target: { readonly host: string; readonly 
     isolate: (isolated) => {
       isIsolated = isolated
       if (isolated) proxy.cutAll()
+    },
+    stall: (stalled) => {
+      const waiting = held ?? []
+      held = stalled ? waiting : undefined
+      if (!stalled) for (const pass of waiting) pass()
+    },
+    retarget: (next) => {
+      target = next
     },
     close: () =>
       new Promise((resolve) => {

@@ -1,8 +1,10 @@
 import { execFile } from 'node:child_process'
-import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { readFileSync } from 'node:fs'
+import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
 
 const run = promisify(execFile)
@@ -15,10 +17,48 @@ export interface ThrowawayPostgres {
   start(more?: Readonly<Record<string, string>>): Promise<void>
   /** `immediate` is a crash: no checkpoint, recovery at the next start. */
   stop(mode?: 'fast' | 'immediate'): Promise<void>
+  /** kill -9 of the server and everything it runs. */
+  kill(): Promise<void>
   remove(): Promise<void>
 }
 
+/** Follows another server until it is promoted. */
+export interface ThrowawayStandby extends ThrowawayPostgres {
+  promote(): Promise<void>
+}
+
 export async function startThrowawayPostgres(): Promise<ThrowawayPostgres> {
+  const server = await prepareServer()
+  await server.run('initdb', ['-D', server.data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C'])
+  await server.start()
+  return server
+}
+
+/** A streaming copy of a running server; `name` is what the primary may call it in synchronous_standby_names. */
+export async function startThrowawayStandby(
+  primary: Pick<ThrowawayPostgres, 'port'>,
+  name: string,
+): Promise<ThrowawayStandby> {
+  const server = await prepareServer()
+  const source = `host=127.0.0.1 port=${primary.port} user=postgres application_name=${name}`
+  await server.run('pg_basebackup', ['-D', server.data, '-d', source, '-R', '-X', 'stream', '-c', 'fast'])
+  await server.start()
+  return {
+    ...server,
+    promote: async () => {
+      await server.run('pg_ctl', ['-D', server.data, '-w', '-t', '30', 'promote'])
+    },
+  }
+}
+
+interface PreparedServer extends ThrowawayPostgres {
+  readonly data: string
+  /** One of the server's programs, as the user it runs as. */
+  run(program: string, args: readonly string[]): Promise<unknown>
+}
+
+/** A folder and a port; there is no server yet. */
+async function prepareServer(): Promise<PreparedServer> {
   const bin = await findServerPrograms()
   const folder = await mkdtemp(join(tmpdir(), 'chancery-pg-'))
   const data = join(folder, 'data')
@@ -28,26 +68,64 @@ export async function startThrowawayPostgres(): Promise<ThrowawayPostgres> {
   const asOwner = (program: string, args: readonly string[]): Promise<unknown> =>
     isRoot ? run('runuser', ['-u', 'postgres', '--', join(bin, program), ...args]) : run(join(bin, program), [...args])
   if (isRoot) await run('chown', ['postgres', folder])
-  await asOwner('initdb', ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C'])
   const log = join(folder, 'log')
   const options = `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories=${folder} -c fsync=on`
-  const server: ThrowawayPostgres = {
+  const server: PreparedServer = {
     port,
+    data,
     url: `postgresql://postgres@127.0.0.1:${port}/postgres`,
+    run: asOwner,
     start: async (more = {}) => {
-      const extra = Object.entries(more).map(([name, value]) => ` -c ${name}=${value}`)
+      const extra = Object.entries(more).map(([name, value]) => ` -c ${name}='${value}'`)
       await asOwner('pg_ctl', ['-D', data, '-l', log, '-o', options + extra.join(''), '-w', '-t', '30', 'start'])
     },
     stop: async (mode = 'fast') => {
       await asOwner('pg_ctl', ['-D', data, '-m', mode, '-w', 'stop'])
+    },
+    kill: async () => {
+      const [pid = ''] = (await readFile(join(data, 'postmaster.pid'), 'utf8')).split('\n')
+      // Halted first, so that it makes no more of them meanwhile.
+      process.kill(Number(pid), 'SIGSTOP')
+      const children = await listChildren(Number(pid))
+      for (const each of [Number(pid), ...children]) endAtOnce(each)
+      await awaitEnd([Number(pid), ...children])
+      // Nobody is left; but a process that nobody has reaped yet still looks alive to the next server.
+      for (const left of [join(data, 'postmaster.pid'), join(folder, `.s.PGSQL.${port}.lock`)])
+        await rm(left, { force: true })
     },
     remove: async () => {
       await server.stop('immediate').catch(() => undefined)
       await rm(folder, { recursive: true, force: true })
     },
   }
-  await server.start()
   return server
+}
+
+async function listChildren(pid: number): Promise<number[]> {
+  const text = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')
+  return text
+    .split(' ')
+    .filter((each) => each.trim() !== '')
+    .map(Number)
+}
+
+function endAtOnce(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch {
+    // It ended by itself meanwhile.
+  }
+}
+
+async function awaitEnd(pids: readonly number[]): Promise<void> {
+  const isGone = (pid: number): boolean => {
+    try {
+      return /^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))
+    } catch {
+      return true
+    }
+  }
+  while (!pids.every((pid) => isGone(pid))) await pause(5)
 }
 
 async function findServerPrograms(): Promise<string> {

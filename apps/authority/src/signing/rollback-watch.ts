@@ -2,11 +2,11 @@ import { readInstant, writeInstant } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
 import { Coalesced } from '@chancery/service-kit'
 import type { Clock, Log } from '@chancery/service-kit'
-import type { Store } from '../store/database.ts'
+import type { Stamps, Store } from '../store/database.ts'
 import { findRollback, readHeads } from '../store/high-water-heads.ts'
 import type { Heads } from '../store/high-water-heads.ts'
 import type { SigningHalt } from './halts.ts'
-import { readMark, writeMark } from './high-water.ts'
+import { MarkUnusable, readMark, writeMark } from './high-water.ts'
 import type { HighWater } from './high-water.ts'
 import type { AuthoritySigner } from './signer.ts'
 
@@ -33,6 +33,9 @@ export class RollbackWatch implements SigningHalt {
   /** One at a time: an older mark must not come after a newer one. */
   readonly #keeps: Coalesced<void>
   #mark: HighWater | undefined
+  /** The highest version stamps this process has seen: within one history they only rise. */
+  readonly #seen = new Map<string, number>()
+  #recovery: Recovery | undefined
   #below: readonly string[] = []
   #isEvidenceBehind = false
   #isSuspect = true
@@ -73,13 +76,35 @@ export class RollbackWatch implements SigningHalt {
 
   /** Reads what was kept outside, then compares. A file that is not a mark of ours stops the start. */
   async open(): Promise<void> {
-    const { files, signer, log } = this.#parts
-    for (const file of files) {
-      const mark = await readMark(file, signer.publicKey)
-      if (mark === undefined) log.info('no high-water mark is kept here yet', { file })
-      else if (this.#mark === undefined || rankOf(mark) > rankOf(this.#mark)) this.#mark = mark
-    }
+    const { files, log } = this.#parts
+    for (const file of files) if (!(await this.#adopt(file))) log.info('no high-water mark is kept here yet', { file })
     await this.#checks.read()
+  }
+
+  /** For whoever reads the stamps: what one process has seen, a database of the same history has, too. */
+  see(stamps: Stamps): Stamps {
+    for (const [name, version] of stamps.versions)
+      if (version > (this.#seen.get(name) ?? -1)) this.#seen.set(name, version)
+    return stamps
+  }
+
+  /** Takes over the mark of a file when it is higher: another instance may have written it. */
+  async #adopt(file: string): Promise<boolean> {
+    const mark = await readMark(file, this.#parts.signer.publicKey)
+    if (mark !== undefined && isHigher(mark, this.#mark)) this.#mark = mark
+    return mark !== undefined
+  }
+
+  /** A file that was spoilt while we run is written anew from what is in memory. */
+  async #adoptAll(): Promise<void> {
+    for (const file of this.#parts.files) {
+      try {
+        await this.#adopt(file)
+      } catch (error) {
+        if (!(error instanceof MarkUnusable)) throw error
+        this.#parts.log.error('a high-water mark was spoilt', { alarm: true, file })
+      }
+    }
   }
 
   /** True from a lost connection to the end of the next comparison. */
@@ -123,11 +148,15 @@ export class RollbackWatch implements SigningHalt {
   async #compare(): Promise<Heads> {
     const { store, log } = this.#parts
     const losses = this.#losses
+    // What other instances have kept counts as much: their last commits may not be in our own mark yet.
+    await this.#adoptAll()
     const heads = await readHeads(store.db)
-    const found = this.#mark === undefined ? [] : await findRollback(store.db, heads, this.#mark)
+    const recovery = await readRecovery(store)
+    const found = this.#mark === undefined ? [] : await findRollback(store.db, heads, this.#mark, recovery.at)
+    found.push(...this.#findUnseen(await store.readStamps(), recovery))
     const below = found.filter((name) => name !== 'evidence')
     this.#closeEvidence(found.includes('evidence'))
-    this.#replayFloor = await readReplayFloor(store)
+    this.#replayFloor = recovery.floor
     if (below.length > 0 && this.#below.length === 0)
       log.error('the database is behind what was already published: chancery authority recover', {
         alarm: true,
@@ -139,18 +168,48 @@ export class RollbackWatch implements SigningHalt {
     if (losses === this.#losses) this.#isSuspect = false
     return heads
   }
+
+  /** A stamp lower than one we have seen belongs to another history, however old the mark is; a recovery begins anew. */
+  #findUnseen(stamps: Stamps, recovery: Recovery): string[] {
+    const before = this.#recovery
+    if (before !== undefined && recovery.position < before.position) return ['recoveries']
+    if (before === undefined || recovery.position > before.position) this.#seen.clear()
+    this.#recovery = recovery
+    const lower = [...stamps.versions].filter(([name, version]) => version < (this.#seen.get(name) ?? -1))
+    if (lower.length === 0) this.see(stamps)
+    return lower.map(([name]) => `${name} stamp`)
+  }
 }
 
-/** A later recovery never lowers the floor of an earlier one. */
-async function readReplayFloor(store: Store): Promise<Instant> {
+interface Recovery {
+  readonly position: number
+  readonly at: Instant
+  readonly floor: Instant
+}
+
+/** The last recovery. A later one never lowers the floor of an earlier one. */
+async function readRecovery(store: Store): Promise<Recovery> {
   const row = await store.db
     .selectFrom('recoveries')
-    .select((eb) => eb.fn.max('replay_floor').as('floor'))
+    .select((eb) => [
+      eb.fn.max('position').as('position'),
+      eb.fn.max('recovered_at').as('at'),
+      eb.fn.max('replay_floor').as('floor'),
+    ])
     .executeTakeFirst()
-  return readInstant(row?.floor ?? '') ?? 0n
+  const instant = (text: string | null | undefined): Instant => readInstant(text ?? '') ?? 0n
+  return { position: Number(row?.position ?? 0), at: instant(row?.at), floor: instant(row?.floor) }
 }
 
-/** Of marks of one authority the one written last is the highest. */
-function rankOf(mark: HighWater): Instant {
-  return readInstant(mark.written_at) ?? 0n
+/** By what they hold; clocks of instances differ, so the time decides only between equals. */
+function isHigher(mark: HighWater, than: HighWater | undefined): boolean {
+  if (than === undefined) return true
+  const [a, b] = [rankOf(mark), rankOf(than)]
+  const differs = a.findIndex((value, index) => value !== b[index])
+  return differs !== -1 && (a[differs] ?? 0n) > (b[differs] ?? 0n)
+}
+
+function rankOf(mark: HighWater): readonly bigint[] {
+  const heads = [mark.crl, mark.feed, mark.evidence].map((head) => BigInt(head?.sequence ?? -1))
+  return [...heads, BigInt(mark.policy_versions), BigInt(mark.revoked_certificates), readInstant(mark.written_at) ?? 0n]
 }

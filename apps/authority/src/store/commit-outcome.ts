@@ -50,8 +50,7 @@ async function askOnce(config: pg.ClientConfig, mark: TransactionMark): Promise<
     // Whoever has the number now: ours is not among what this server kept.
     if (row.status === 'aborted') return 'undone'
     if (row.status !== 'committed' || row.run === null || row.run !== mark.serverRun) return 'unknown'
-    await passBarrier(client)
-    return 'committed'
+    return (await passBarrier(client)) ? 'committed' : 'unknown'
   } catch (error) {
     // In the future of a server that never saw it: certainly not committed there.
     if (error instanceof pg.DatabaseError && error.code === '22023') return 'undone'
@@ -63,11 +62,16 @@ async function askOnce(config: pg.ClientConfig, mark: TransactionMark): Promise<
 
 /**
  * A commit of its own: when it returns, the standbys that commits wait for have everything before it, too. The lost
- * COMMIT may have been cut while it waited for just that.
+ * COMMIT may have been cut while it waited for just that. False when the server gave up waiting for them.
  */
-async function passBarrier(client: pg.Client): Promise<void> {
+async function passBarrier(client: pg.Client): Promise<boolean> {
+  let isConfirmed = true
+  client.on('notice', () => {
+    isConfirmed = false
+  })
   await client.query(
     `insert into rate_limit_windows as w (bucket, window_start, hits) values ('commit-barrier', 0, 1)
      on conflict (bucket, window_start) do update set hits = w.hits + 1`,
   )
+  return isConfirmed
 }

@@ -165,7 +165,7 @@ export function describeStore(backend: Backend): void {
 
     describe('stamps', () => {
       it('are never older than the question', async () => {
-        const stamps = stampReader(store)
+        const stamps = stampReader(store, (each) => each)
         const before = await policyStamp()
         for (let i = 1; i <= 20; i += 1) {
           const others = Array.from({ length: 5 }, () => stamps.read())

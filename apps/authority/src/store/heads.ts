@@ -33,6 +33,6 @@ export async function bumpHead(tx: Tx, name: HeadName): Promise<void> {
  * Version stamps that are never older than the question: callers that arrive while a read is under way share the
  * next one, so a thousand waiting requests cost one statement.
  */
-export function stampReader(store: Store): Coalesced<Stamps> {
-  return new Coalesced(() => store.readStamps(), endOfTurn)
+export function stampReader(store: Store, see: (stamps: Stamps) => Stamps): Coalesced<Stamps> {
+  return new Coalesced(async () => see(await store.readStamps()), endOfTurn)
 }

@@ -1,4 +1,5 @@
-import { sha256Hex, toUtf8 } from '@chancery/protocol'
+import { readInstant, sha256Hex, toUtf8 } from '@chancery/protocol'
+import type { Instant } from '@chancery/protocol'
 import type { Head, HighWater } from '../signing/high-water.ts'
 import type { Tx } from './database.ts'
 
@@ -55,16 +56,24 @@ export async function readHeads(db: Tx): Promise<Heads> {
 
 /**
  * What of the mark this database has not reached, or has otherwise: a number that was reached must still have the same
- * content, or the history was written twice. Empty when the database is at the mark or beyond it.
+ * content, or the history was written twice. A mark from before a recovery binds numbers and keys only. Empty when the database is at the mark or beyond it.
  */
-export async function findRollback(db: Tx, heads: Heads, mark: HighWater): Promise<string[]> {
+export async function findRollback(
+  db: Tx,
+  heads: Heads,
+  mark: HighWater,
+  recoveredAt: Instant = 0n,
+): Promise<string[]> {
   const below: string[] = []
   if (isBelow(heads.crl, mark.crl) || (await isOther(mark.crl, (n) => findList(db, n)))) below.push('crl')
   if (isBelow(heads.feed, mark.feed) || (await isOther(mark.feed, (n) => findFeed(db, n)))) below.push('feed')
   if (isBelow(heads.evidence, mark.evidence) || (await isOther(mark.evidence, (n) => findEntry(db, n))))
     below.push('evidence')
-  if (heads.policy_versions < mark.policy_versions) below.push('policy')
-  if (heads.revoked_certificates < mark.revoked_certificates) below.push('revoked_certificates')
+  // Counts of rows: those that came after the backup are lost, and no recovery brings them back.
+  if (recoveredAt < (readInstant(mark.written_at) ?? 0n)) {
+    if (heads.policy_versions < mark.policy_versions) below.push('policy')
+    if (heads.revoked_certificates < mark.revoked_certificates) below.push('revoked_certificates')
+  }
   const held = new Set(heads.revoked_operator_keys.map((key) => key.key_id))
   if (mark.revoked_operator_keys.some((key) => !held.has(key.key_id))) below.push('revoked_operator_keys')
   return below

@@ -1,12 +1,14 @@
 import pg from 'pg'
 import { READ_SERVER_RUN, resolveCommit } from './commit-outcome.ts'
 import type { TransactionMark } from './commit-outcome.ts'
-import { StoreUnavailable } from './database.ts'
+import { StoreUnavailable, UnknownOutcome } from './database.ts'
 
 /** Said each time: locks are taken before the statement that must see what they waited for, whatever the server's default. */
 export const BEGIN = 'begin isolation level read committed'
 
 const { Client } = pg
+
+type Callback = (error: Error | undefined, answer: unknown) => void
 
 interface Answer {
   readonly command: string
@@ -17,16 +19,23 @@ interface Answer {
  * The driver's client, honest about COMMIT. A statement that failed and was caught leaves PostgreSQL's transaction
  * aborted; COMMIT then undoes everything and the driver reports success: only the command tag tells. And when the
  * connection dies during COMMIT, the server is asked what became of it: the caller hears success, a certain failure,
- * or the error that stands for "unknown".
+ * or the error that stands for "unknown". A commit whose wait for the synchronous standby somebody
+ * cancelled is reported as a success with a warning: that is "unknown", too, since a failover may lose it.
  */
 export class HonestClient extends Client {
   readonly #config: pg.ClientConfig
   #mark: TransactionMark | undefined
   #serverRun: string | null | undefined
+  /** The statement under way committed, but no standby has confirmed it. */
+  #isUnconfirmed = false
 
   constructor(config: pg.ClientConfig = {}) {
     super(config)
     this.#config = config
+    // By the place in the server that warns: its words depend on the language.
+    this.on('notice', (notice) => {
+      if (notice.routine === 'SyncRepWaitForLSN') this.#isUnconfirmed = true
+    })
   }
 
   // The driver's overloads cannot be written again; what goes in and out stays as it is.
@@ -37,9 +46,32 @@ export class HonestClient extends Client {
   }) as pg.Client['query']
 
   #send(...args: unknown[]): unknown {
-    // oxlint-disable-next-line typescript/unbound-method -- applied to this connection in the next line
+    // oxlint-disable-next-line typescript/unbound-method -- applied to this connection in the next lines
     const send = Client.prototype.query as (...given: unknown[]) => unknown
-    return send.apply(this, args)
+    const last = args.at(-1)
+    // The pool asks with a callback, everybody else for a promise.
+    if (typeof last === 'function') return send.apply(this, [...args.slice(0, -1), this.#doubting(last as Callback)])
+    const sent = send.apply(this, args)
+    return sent instanceof Promise ? sent.then((answer: unknown) => this.#assertConfirmed(answer)) : sent
+  }
+
+  #doubting(callback: Callback): Callback {
+    return (error, answer) => {
+      const doubt = this.#takeDoubt()
+      callback(error ?? doubt, doubt === undefined ? answer : undefined)
+    }
+  }
+
+  #assertConfirmed<Given>(answer: Given): Given {
+    const doubt = this.#takeDoubt()
+    if (doubt !== undefined) throw doubt
+    return answer
+  }
+
+  #takeDoubt(): UnknownOutcome | undefined {
+    if (!this.#isUnconfirmed) return undefined
+    this.#isUnconfirmed = false
+    return new UnknownOutcome('committed here, but no standby has confirmed it')
   }
 
   /** One round trip begins the transaction and says its number. */
@@ -67,7 +99,7 @@ export class HonestClient extends Client {
       if (answer.command !== 'COMMIT') throw new StoreUnavailable('the transaction was undone')
       return answer
     } catch (error) {
-      if (isRefusedCommit(error) || mark === undefined) throw error
+      if (isRefusedCommit(error) || mark === undefined || error instanceof UnknownOutcome) throw error
       const outcome = await resolveCommit(this.#config, mark)
       if (outcome === 'committed') return { command: 'COMMIT', rows: [] }
       if (outcome === 'undone') throw new StoreUnavailable('the transaction was undone', { cause: error })

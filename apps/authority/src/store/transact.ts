@@ -62,6 +62,7 @@ async function once<Result>(
   try {
     await sql`commit`.execute(connection)
   } catch (error) {
+    if (error instanceof UnknownOutcome) throw error
     if (!options.isRefusedCommit(error)) throw new UnknownOutcome('the answer to COMMIT was lost', { cause: error })
     await rollback(connection)
     throw error

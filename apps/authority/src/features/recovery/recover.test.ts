@@ -214,6 +214,66 @@ describe('an authority whose database is older than what it has published', () =
     refused(await na.request('GET', '/readyz'), 503, 'service_not_ready')
   })
 
+  it('is noticed at once by an instance whose own mark is older: from what it has seen, and from what others kept', async () => {
+    await start()
+    await revoke((await enroll(na, await node('one'))).cert_id)
+    accepted(await na.request('GET', '/crl'))
+    const { db } = na.office.store
+    await db.updateTable('heads').set({ version: 0 }).where('name', '=', 'crl').execute()
+    await na.office.rollbackWatch.settle()
+    refused(await na.request('GET', '/readyz'), 503, 'service_not_ready')
+    await db.updateTable('heads').set({ version: 9 }).where('name', '=', 'crl').execute()
+    await na.office.rollbackWatch.settle()
+    accepted(await na.request('GET', '/readyz'))
+
+    // Another instance keeps its mark in the same places.
+    const other = await startTestAuthority({
+      clock,
+      database,
+      operators,
+      settings: { NA_HIGH_WATER_FILES: marks().join(',') },
+    })
+    const late = await enroll(
+      other,
+      nodeCaller(other.url, await testSigner('two', 'two'), () => clock.now()),
+    )
+    accepted(await other.as('privileged')('POST', '/admin/revoke', { cert_id: late.cert_id }))
+    await other.office.rollbackWatch.keep()
+    await other.stop()
+    await db.deleteFrom('crl_versions').where('sequence', '=', 2).execute()
+    await na.office.rollbackWatch.settle()
+    refused(await na.request('GET', '/readyz'), 503, 'service_not_ready')
+    // Nor does an instance that has noticed nothing yet write its older mark over the higher one.
+    await na.office.rollbackWatch.keep()
+    const kept = JSON.parse(await readFile(marks()[0] ?? '', 'utf8')) as { crl: { sequence: number } }
+    expect(kept.crl.sequence).toBe(2)
+  })
+
+  it('serves again after a recovery although certificates that were issued and revoked since are lost', async () => {
+    await start()
+    await revoke((await enroll(na, await node('one'))).cert_id)
+    await stop()
+    const restore = await backUp(database)
+    await start()
+    for (const name of ['two', 'three']) await revoke((await enroll(na, await node(name))).cert_id)
+    await stop()
+    // Every machine keeps its own mark: the recovery brings only one of them up to date.
+    await copyFile(marks()[0] ?? '', join(folder, 'elsewhere.mark'))
+    await restore()
+    await start()
+    await recover()
+    await na.office.rollbackWatch.settle()
+    accepted(await na.request('GET', '/readyz'))
+    await na.stop()
+    na = await startTestAuthority({
+      clock,
+      database,
+      operators,
+      settings: { NA_HIGH_WATER_FILES: join(folder, 'elsewhere.mark') },
+    })
+    accepted(await na.request('GET', '/readyz'))
+  })
+
   it.each([
     ['cut', (text: string) => text.slice(0, 40)],
     ['edited', (text: string) => text.replace('"policy_versions":0', '"policy_versions":1')],

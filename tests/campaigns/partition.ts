@@ -1,0 +1,69 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { startFaultProxy } from '@chancery/testkit'
+import type { FaultProxy } from '@chancery/testkit'
+import type { CampaignOptions, CampaignResult } from './campaign.ts'
+import { runFaultCases } from './fault-cases.ts'
+import type { FaultStage } from './fault-cases.ts'
+import { openFaultFleet } from './fault-fleet.ts'
+import { startOwnServer } from './own-server.ts'
+import type { Random } from './random.ts'
+
+export const summary = 'instances cut off from the database, stalled, or cut during COMMIT, under load'
+export const defaultCount = 15
+
+const KINDS = ['cut', 'stalled', 'cut during COMMIT'] as const
+const INSTANCES = 3
+
+export function run(options: CampaignOptions): Promise<CampaignResult> {
+  return runFaultCases(options, openStage)
+}
+
+async function openStage(): Promise<FaultStage> {
+  const server = await startOwnServer()
+  const database = await server.createDatabase()
+  const direct = new URL(database.settings['DATABASE_URL'] ?? '')
+  const target = { host: '127.0.0.1', port: Number(direct.port) }
+  const proxies = await Promise.all(Array.from({ length: INSTANCES }, () => startFaultProxy(target)))
+  const through = (index: number): string => {
+    const url = new URL(direct)
+    url.port = String(proxies[index]?.port)
+    return url.href
+  }
+  const fleet = await openFaultFleet({ databaseUrl: through, directUrl: direct.href, instances: INSTANCES })
+  return {
+    fleet,
+    databaseUrl: () => direct.href,
+    async breakAndMend(index, random) {
+      const kind = KINDS[index % KINDS.length] ?? 'cut'
+      // One of them, or all: with all cut off nobody can write, and nobody may say so either.
+      const hit = random.chance(25) ? proxies : proxies.filter((_, each) => each === random.below(INSTANCES))
+      for (const proxy of hit) split(proxy, kind, random)
+      await pause(300 + random.below(2500))
+      for (const proxy of hit) heal(proxy)
+      return []
+    },
+    async close() {
+      await fleet.close()
+      for (const proxy of proxies) await proxy.close()
+      await server.remove()
+    },
+  }
+}
+
+function split(proxy: FaultProxy, kind: (typeof KINDS)[number], random: Random): void {
+  if (kind === 'cut') proxy.isolate(true)
+  else if (kind === 'stalled') proxy.stall(true)
+  else {
+    // Before the server hears of it, after it heard, or before its answer arrives.
+    proxy.judge = (direction, piece) => {
+      const isCommit = direction === 'to-server' ? piece.includes('commit') : piece.includes('COMMIT')
+      return isCommit && random.chance(20) ? random.pick(['cut', 'pass-then-cut'] as const) : 'pass'
+    }
+  }
+}
+
+function heal(proxy: FaultProxy): void {
+  proxy.judge = () => 'pass'
+  proxy.stall(false)
+  proxy.isolate(false)
+}
