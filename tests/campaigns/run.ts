@@ -28,6 +28,7 @@ const CAMPAIGNS = new Map<string, () => Promise<Campaign>>([
   ['replay', () => import('./replay.ts')],
   ['restore', () => import('./restore.ts')],
   ['rolling', () => import('./rolling.ts')],
+  ['sdk-fleet', () => import('./sdk-fleet.ts')],
   ['sdk-outbox', () => import('./sdk-outbox.ts')],
   ['sovereign-tamper', () => import('./sovereign-tamper.ts')],
   ['token-signing', () => import('./token-signing.ts')],

@@ -97,6 +97,11 @@ export async function withRetry<Answer>(
   }
 }
 
+/** Whether another writer was quicker: nothing was changed, and the next attempt may win. */
+export function isContention(error: unknown): boolean {
+  return error instanceof RefusedError && CONTENTION.has(error.code)
+}
+
 /** Whether a failed call may be made again without doing something twice. */
 export function mayRepeat(error: Error, repeatable: boolean): boolean {
   if (error instanceof UnreachableError) {
@@ -104,7 +109,7 @@ export function mayRepeat(error: Error, repeatable: boolean): boolean {
   }
   if (error instanceof RefusedError) {
     if (error.status === 503) return repeatable || member(error.details, 'outcome') !== 'unknown'
-    return error.status === 429 || CONTENTION.has(error.code)
+    return error.status === 429 || isContention(error)
   }
   // A proxy in front answered: it may or may not have passed the call on.
   return error instanceof AnswerError && repeatable && (error.status === 429 || error.status === 503)
