@@ -6,17 +6,13 @@ import { systemClock } from '@chancery/service-kit'
 import { testCertificate, testClient, testIssuer, testList, testNetwork, testPolicy } from '@chancery/testkit'
 import type { TestClient, TestIssuer } from '@chancery/testkit'
 import type { Bench, BenchOptions, BenchResult } from './bench.ts'
-import { HOST } from './conditions.ts'
 import { createSqlite } from './databases.ts'
-import { measureSignatures } from './limit.ts'
+import { BATCH, BATCHES_AT_ONCE, measureBatches } from './gateway-batches.ts'
 import { measureAgainstLimit } from './node-bench.ts'
 import { startGateway } from './servers.ts'
 import type { Server } from './servers.ts'
-import { median, round } from './statistics.ts'
 
 const BAR = 0.6
-const BATCH_BAR = 0.55
-const BATCH = 100
 const PER_SECOND = 16_000
 const DIFFERENT = 500
 
@@ -38,8 +34,9 @@ async function run(options: BenchOptions): Promise<BenchResult> {
   const certificates = await Promise.all(
     Array.from({ length: DIFFERENT }, () => testCertificate(by, systemClock.now())),
   )
+  const bodies = certificates.map((certificate) => JSON.stringify({ certificate }))
   const headers = { Authorization: `Bearer ${caller.token}` }
-  const lines = certificates.map((certificate) => JSON.stringify({ headers, body: JSON.stringify({ certificate }) }))
+  const lines = bodies.map((body) => JSON.stringify({ headers, body }))
   const single = await measureAgainstLimit(
     {
       path: '/verify',
@@ -54,9 +51,12 @@ async function run(options: BenchOptions): Promise<BenchResult> {
     options,
   )
   const batch = await measureBatches(
-    processes,
-    JSON.stringify({ certificates: certificates.slice(0, BATCH) }),
-    caller,
+    {
+      processes,
+      token: caller.token,
+      batch: JSON.stringify({ certificates: certificates.slice(0, BATCH) }),
+      single: bodies[0] ?? '',
+    },
     options,
   )
   return { bar: BAR, ...single, batch }
@@ -70,36 +70,12 @@ async function writePolicy(
   const network = testNetwork(by, await testList(by, systemClock.now()))
   const file = join(directory, 'policy.json')
   await writeFile(file, writeJson(testPolicy({ agency: network }, [caller])), { mode: 0o600 })
-  return { GATEWAY_POLICY_FILE: file, GATEWAY_MAX_INFLIGHT: '4096', NODE_ENV: 'production', GATEWAY_LOG_LEVEL: 'error' }
-}
-
-/** One batch after another on every process, beside the bare rate of the same round. */
-async function measureBatches(
-  processes: readonly Server[],
-  body: string,
-  caller: TestClient,
-  options: BenchOptions,
-): Promise<object> {
-  const ratios: number[] = []
-  for (let turn = 0; turn < options.rounds; turn += 1) {
-    const { verify } = await measureSignatures(400, 150)
-    const end = performance.now() + options.seconds * 1000
-    const start = performance.now()
-    const counts = await Promise.all(processes.map((server) => runBatches(server, body, caller, end)))
-    const rate = (counts.reduce((sum, count) => sum + count, 0) * 1000) / (performance.now() - start)
-    ratios.push(rate / (availableParallelism() * verify))
+  return {
+    GATEWAY_POLICY_FILE: file,
+    GATEWAY_MAX_INFLIGHT: '4096',
+    GATEWAY_CPU_WORKERS: String(BATCHES_AT_ONCE + 1),
+    GATEWAY_MAX_BATCH_JOBS: String(BATCHES_AT_ONCE),
+    GATEWAY_LOG_LEVEL: 'error',
+    NODE_ENV: 'production',
   }
-  return { ratio: round(median(ratios)), bar: BATCH_BAR, ratios: ratios.map((ratio) => round(ratio)) }
-}
-
-async function runBatches({ port }: Server, body: string, { token }: TestClient, end: number): Promise<number> {
-  let judged = 0
-  while (performance.now() < end) {
-    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-    const answer = await fetch(`http://${HOST}:${port}/verify/batch`, { method: 'POST', headers, body })
-    if (answer.status !== 200) throw new Error(`a batch was answered ${answer.status}`)
-    await answer.arrayBuffer()
-    judged += BATCH
-  }
-  return judged
 }

@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { BareRows } from './bare-rows.ts'
 import type { BatchStatement } from './bare-rows.ts'
 import type { BenchOptions } from './bench.ts'
-import { CONNECTIONS, HOST, MAX_FOREIGN_CORES, MEASURE_SECONDS_MAX } from './conditions.ts'
+import { CONNECTIONS, HOST, MAX_FOREIGN_CORES, MEASURE_SECONDS_MAX, WARM_UP_SECONDS } from './conditions.ts'
 import { ForeignLoad, postgresPids, processSeconds } from './cpu.ts'
 import type { Database } from './databases.ts'
 import { limitOf, measureSignatures } from './limit.ts'
@@ -84,8 +84,8 @@ export async function measureAgainstLimit(work: NodeWork, options: BenchOptions)
     }
   }
   const sampleBytes = Buffer.byteLength((await work.bodies(1))[0] ?? '')
-  await slice(work.processes, 1)
-  await slice(echoes, 0.5)
+  await slice(work.processes, WARM_UP_SECONDS)
+  await slice(echoes, WARM_UP_SECONDS)
   const own = (): number[] => [
     process.pid,
     generator.pid,

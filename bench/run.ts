@@ -12,6 +12,7 @@ import { heartbeat } from './heartbeat.ts'
 import { join as joinBench } from './join.ts'
 import type { Bench, BenchOptions } from './bench.ts'
 import { gatewayProxy } from './gateway-proxy.ts'
+import { gatewayLists } from './gateway-lists.ts'
 import { gatewayVerify } from './gateway-verify.ts'
 import { Cleanup } from './cleanup.ts'
 import { DEFAULT_ROUNDS, DEFAULT_ROUND_SECONDS } from './conditions.ts'
@@ -33,6 +34,7 @@ const BENCHES: readonly Bench[] = [
   evidenceHttp,
   gatewayVerify,
   gatewayProxy,
+  gatewayLists,
 ]
 
 const USAGE = `Usage: npm run --silent bench -- NAME [--rounds N] [--seconds S] [--wait S] [--profile DIRECTORY] [--entries N]

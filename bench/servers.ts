@@ -77,17 +77,31 @@ export async function startEcho(cleanup: Cleanup): Promise<Server> {
   )
 }
 
+export interface GatewayServer extends Server {
+  /** How long its event loop was held at most since the last call; the first call only begins to watch. */
+  heldMs(): Promise<number>
+}
+
 /** A production gateway in its own process. Its audit lines go nowhere: a terminal would be measured instead. */
 export async function startGateway(
   settings: NodeJS.ProcessEnv,
   cleanup: Cleanup,
   profileDirectory?: string,
-): Promise<Server> {
+): Promise<GatewayServer> {
   const port = await freePort()
   const env = { ...settings, GATEWAY_ADDR: `${HOST}:${port}` }
   const execArgv = [...process.execArgv, ...profileArguments(profileDirectory)]
   const options = { args: [], env, execArgv, isSilent: true, health: '/health' }
-  return startProcess('start-gateway.ts', options, port, cleanup)
+  const { child, ...server } = await startChild('start-gateway.ts', options, port, cleanup)
+  return {
+    ...server,
+    async heldMs() {
+      const told = once(child, 'message')
+      child.send('held')
+      const [{ heldMs }] = (await told) as [{ heldMs: number }]
+      return heldMs
+    },
+  }
 }
 
 interface ProcessOptions {
@@ -99,6 +113,16 @@ interface ProcessOptions {
 }
 
 async function startProcess(file: string, options: ProcessOptions, port: number, cleanup: Cleanup): Promise<Server> {
+  const { pid } = await startChild(file, options, port, cleanup)
+  return { pid, port }
+}
+
+async function startChild(
+  file: string,
+  options: ProcessOptions,
+  port: number,
+  cleanup: Cleanup,
+): Promise<Server & { readonly child: ChildProcess }> {
   const { args, env, execArgv, isSilent = false, health = '/healthz' } = options
   // What the child says goes to stderr: the last line of stdout is the result.
   const child = fork(fileURLToPath(new URL(file, import.meta.url)), args, {
@@ -108,7 +132,7 @@ async function startProcess(file: string, options: ProcessOptions, port: number,
   })
   cleanup.add(() => stop(child))
   await awaitHealthy(child, port, { file, health })
-  return { pid: child.pid ?? 0, port }
+  return { pid: child.pid ?? 0, port, child }
 }
 
 async function awaitHealthy(
