@@ -7,20 +7,20 @@ import type { AuditCursor } from './audit/export.ts'
 import { forwardAudit, resetPosition } from './audit/forward.ts'
 import { readAuditSettings } from './settings.ts'
 import type { AuditSettings } from './settings.ts'
-import { readOrExplain } from './start-arguments.ts'
-import type { StartArguments } from './start-arguments.ts'
+import { readOrExplain } from './host-settings.ts'
+import type { HostArguments } from './host-settings.ts'
 import type { Store } from './store/database.ts'
 import { EXPECTED_SCHEMA_VERSION, readSchemaVersion } from './store/migrate.ts'
 import { openStore, translateStoreError } from './store/open.ts'
 
-export interface ExportArguments extends StartArguments {
+export interface ExportArguments extends HostArguments {
   readonly after?: string
   readonly limit?: number
   /** A new file; standard output without it. */
   readonly out?: string
 }
 
-export interface ForwardArguments extends StartArguments {
+export interface ForwardArguments extends HostArguments {
   readonly after?: string
   readonly name: string
   readonly isOnce: boolean
@@ -93,7 +93,7 @@ class CommandRefused extends Error {
 }
 
 async function withStore(
-  args: StartArguments,
+  args: HostArguments,
   work: (store: Store, settings: AuditSettings) => Promise<number>,
 ): Promise<number> {
   const settings = await readOrExplain(args, readAuditSettings)

@@ -1,17 +1,23 @@
-import { publicKey, recover, start, verifyDatabase } from './main.ts'
 import { auditExport, auditForward } from './audit-commands.ts'
 import type { ExportArguments, ForwardArguments } from './audit-commands.ts'
-import type { StartArguments } from './start-arguments.ts'
+import type { HostArguments } from './host-settings.ts'
+import { publicKey } from './key-commands.ts'
+import { start } from './main.ts'
+import { migrateDatabase, recover, verifyDatabase } from './maintenance.ts'
+import type { CopyArguments, Outcome } from './maintenance.ts'
+import type { Copied, CopyProgress } from './features/recovery/copy-database.ts'
+import type { Inspection } from './features/recovery/inspect.ts'
 
 /** What the command line loads by dynamic import to start and maintain an authority. */
 export const commands: {
-  readonly start: (args: StartArguments) => Promise<number>
-  readonly recover: (args: StartArguments) => Promise<number>
-  readonly verifyDatabase: (args: StartArguments) => Promise<number>
-  readonly publicKey: (args: StartArguments) => Promise<number>
+  readonly start: (args: HostArguments) => Promise<number>
+  readonly recover: (args: HostArguments) => Promise<number>
+  readonly verifyDatabase: (args: HostArguments) => Promise<Outcome<Inspection>>
+  readonly migrateDatabase: (args: CopyArguments) => Promise<Outcome<Copied>>
+  readonly publicKey: (args: HostArguments) => Promise<number>
   readonly auditExport: (args: ExportArguments) => Promise<number>
   readonly auditForward: (args: ForwardArguments) => Promise<number>
-} = { start, recover, verifyDatabase, publicKey, auditExport, auditForward }
+} = { start, recover, verifyDatabase, migrateDatabase, publicKey, auditExport, auditForward }
 
 export { startAuthority } from './app.ts'
 export type { RunningAuthority } from './app.ts'
@@ -20,4 +26,5 @@ export type { Office } from './office.ts'
 export { ALL_AUTHORITY_SETTINGS, readAuthoritySettings } from './settings.ts'
 export type { AuthoritySettings } from './settings.ts'
 export { BINDINGS } from './features.ts'
-export type { StartArguments } from './start-arguments.ts'
+export type { HostArguments as StartArguments } from './host-settings.ts'
+export type { Copied, CopyArguments, CopyProgress, Inspection, Outcome }

@@ -16,6 +16,7 @@ export const IMPLEMENTATIONS: Readonly<Record<string, Load>> = {
   'genesis verify': () => import('./commands/genesis/verify.ts'),
   'authority start': () => import('./commands/authority/start.ts'),
   'authority verify-db': () => import('./commands/authority/verify-db.ts'),
+  'authority migrate-db': () => import('./commands/authority/migrate-db.ts'),
   'authority recover': () => import('./commands/authority/recover.ts'),
   'authority public-key': () => import('./commands/authority/public-key.ts'),
   'audit export': () => import('./commands/audit/export.ts'),

@@ -1,8 +1,8 @@
-import { sql } from 'kysely'
 import type { ColumnDataType } from 'kysely'
 import { writeSortable } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
 import type { Store, Tx } from './database.ts'
+import { lockMigrations } from './migration-lock.ts'
 import { foundation } from './migrations/0001-foundation.ts'
 import { agents } from './migrations/0002-agents.ts'
 import { sovereignTrust } from './migrations/0003-sovereign-trust.ts'
@@ -13,6 +13,7 @@ import { instances } from './migrations/0007-instances.ts'
 import { activity } from './migrations/0008-activity.ts'
 import { recoveredRevocations } from './migrations/0009-recovered-revocations.ts'
 import { auditNumbers } from './migrations/0010-audit-numbers.ts'
+import { UnfinishedCopy, isCopyUnfinished } from './unfinished-copy.ts'
 
 /** Column types the engines spell differently. */
 export interface ColumnTypes {
@@ -57,11 +58,12 @@ const TYPES: Readonly<Record<Store['backend'], ColumnTypes>> = {
   postgres: { backend: 'postgres', binary: 'bytea', bigint: 'bigint' },
 }
 
-/** Applies what is missing, one transaction per migration, one instance at a time. */
-export async function migrate(store: Store, now: () => Instant): Promise<void> {
+/** Applies what is missing, one transaction per migration, one instance at a time. `copying` is for the copy itself. */
+export async function migrate(store: Store, now: () => Instant, copying = false): Promise<void> {
   for (;;) {
     const finished = await store.transact(async (tx) => {
       await lockMigrations(store, tx)
+      if (!copying && (await isCopyUnfinished(store, tx))) throw new UnfinishedCopy()
       await tx.schema
         .createTable('schema_version')
         .ifNotExists()
@@ -90,9 +92,4 @@ export async function readSchemaVersion(db: Tx): Promise<number> {
     .select((eb) => eb.fn.max('version').as('version'))
     .executeTakeFirst()
   return Number(row?.version ?? 0)
-}
-
-async function lockMigrations(store: Store, tx: Tx): Promise<void> {
-  // Held until the transaction ends, so a pooler in between does not matter. SQLite's BEGIN IMMEDIATE is the lock.
-  if (store.backend === 'postgres') await sql`select pg_advisory_xact_lock(7239471002)`.execute(tx)
 }

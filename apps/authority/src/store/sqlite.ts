@@ -19,9 +19,28 @@ const SQLITE_CONSTRAINT = 19
 export function openSqlite(path: string): Store {
   // Roster, addresses and members are nobody else's to read.
   closeSync(openSync(path, 'a', 0o600))
+  return openFile(path, 'pragma journal_mode=wal; pragma synchronous=full')
+}
+
+/**
+ * The same, but of a file that is there, and with nobody else: throws StoreUnavailable while another process has it
+ * open, and no other can open it until it is closed.
+ */
+export function openSqliteAlone(path: string): Store {
+  closeSync(openSync(path, 'r'))
+  // The lock is taken by the first transaction in this mode, and then kept.
+  return openFile(path, 'pragma locking_mode=exclusive; begin immediate; commit')
+}
+
+function openFile(path: string, first: string): Store {
   // Hardly any waiting inside the driver, where it would freeze the process: retrying waits, with timers.
   const file = new DatabaseSync(path, { timeout: 20, enableForeignKeyConstraints: true })
-  file.exec('pragma journal_mode=wal; pragma synchronous=full')
+  try {
+    file.exec(first)
+  } catch (error) {
+    file.close()
+    throw translateSqliteError(error) ?? error
+  }
   const db = new Kysely<Tables>({ dialect: new SqliteDialect({ database: toKysely(file) }) })
   const options = { isRetryable: isBusy, isRefusedCommit: () => true, begin: sql`begin`, attempts: BUSY_ATTEMPTS }
   const transact: Store['transact'] = (work) => transactOn(db, work, options)

@@ -59,11 +59,30 @@ export const authorityCommands: readonly Command[] = [
     path: ['authority', 'verify-db'],
     summary: 'Check every record of the database',
     description:
-      'Verifies signatures of lists, feeds, certificates and policies, that lists and feeds follow each other without a gap, that one policy is active, and audit events. Changes nothing; ends with 1 when something is wrong. Evidence has its own check: GET /admin/evidence/verify.',
+      'Verifies every signature of lists, feeds, certificates, policies, attestations and treaties, that lists and feeds follow each other without a gap and take nothing back, that one version of each policy is in force, the evidence chain with its anchors, and audit events. Changes nothing; ends with 1 when something is wrong.',
     arguments: [],
     options: HOST_OPTIONS,
     examples: [
       { line: 'chancery authority verify-db --env-file /etc/chancery/authority.env', summary: 'After a restore.' },
+    ],
+    needs: 'authority-host',
+  },
+  {
+    path: ['authority', 'migrate-db'],
+    summary: 'Copy an SQLite authority into PostgreSQL',
+    description:
+      'Copies everything into the empty database that DATABASE_URL of the settings names, reads every row back, and verifies every record there. The source must not be in use and is left as it is. Nothing is overwritten: a database that holds anything is refused. What an interrupted copy left starts no authority and is cleared away only with --restart.',
+    arguments: [],
+    options: [
+      { flags: '--from <file>', summary: 'SQLite file of the stopped authority.', required: true },
+      { flags: '--restart', summary: 'Clear away what an interrupted copy left, and copy again.' },
+      ...HOST_OPTIONS.filter(({ flags }) => !flags.startsWith('--db-path')),
+    ],
+    examples: [
+      {
+        line: 'chancery authority migrate-db --from chancery.db --env-file /etc/chancery/authority.env',
+        summary: 'With the settings the authority is to start with afterwards.',
+      },
     ],
     needs: 'authority-host',
   },

@@ -15,6 +15,7 @@ const PATHS = [
   'genesis verify',
   'authority start',
   'authority verify-db',
+  'authority migrate-db',
   'authority recover',
   'authority public-key',
   'audit export',

@@ -1,16 +1,23 @@
 import { readFile } from 'node:fs/promises'
 import { SettingsError } from '@chancery/service-kit'
 import type { SettingSources } from '@chancery/service-kit'
+import { StartRefused } from './genesis.ts'
+import { readAuthoritySettings } from './settings.ts'
+import type { AuthoritySettings } from './settings.ts'
+import { KeyUnavailable } from './signing/key-unavailable.ts'
+import { NewerSchema } from './store/migrate.ts'
+import { UnfinishedCopy } from './store/unfinished-copy.ts'
 
-export interface StartArguments {
+/** What a command on the authority's own machine is given. */
+export interface HostArguments {
   /** Command-line flags with their dashes. */
   readonly flags: Readonly<Record<string, string | readonly string[]>>
   readonly envFile?: string
 }
 
-/** What `read` makes of the settings; undefined when something is wrong with them, which is then told. */
+/** What `read` makes of the settings; undefined when they are not usable, and then every problem was said. */
 export async function readOrExplain<Settings>(
-  { flags, envFile }: StartArguments,
+  { flags, envFile }: HostArguments,
   read: (sources: SettingSources) => Settings,
 ): Promise<Settings | undefined> {
   try {
@@ -22,6 +29,15 @@ export async function readOrExplain<Settings>(
     else explain([`--env-file: ${envFile ?? ''} cannot be read`])
     return undefined
   }
+}
+
+export function readSettingsOrExplain(args: HostArguments): Promise<AuthoritySettings | undefined> {
+  return readOrExplain(args, readAuthoritySettings)
+}
+
+/** A reason to stop that an operator can mend; its message says how. */
+export function isExpected(error: unknown): error is Error {
+  return [StartRefused, KeyUnavailable, NewerSchema, UnfinishedCopy].some((kind) => error instanceof kind)
 }
 
 /** One line per problem, each naming the setting to mend. */

@@ -1,0 +1,138 @@
+import { writeSortable } from '@chancery/protocol'
+import type { Clock, Ids } from '@chancery/service-kit'
+import type { HighWater } from '../../signing/high-water.ts'
+import { compareRows, copyRows, describeTables, listSourceTables } from '../../store/copy-rows.ts'
+import type { CopiedTable } from '../../store/copy-rows.ts'
+import type { Store, Tx } from '../../store/database.ts'
+import { findRollback, readHeads } from '../../store/high-water-heads.ts'
+import { EXPECTED_SCHEMA_VERSION, migrate, readSchemaVersion } from '../../store/migrate.ts'
+import { TargetOccupied, UnfinishedCopy, beginCopy, finishCopy } from '../../store/unfinished-copy.ts'
+import type { Inspection } from './inspect.ts'
+import type { InspectedAuthority } from './inspection-notes.ts'
+
+export type CopyRefusal =
+  | 'source_unfit'
+  | 'source_behind_mark'
+  | 'target_not_empty'
+  | 'copy_unfinished'
+  | 'copy_differs'
+  | 'records_invalid'
+
+/** The copy was not made, or must not be used; `code` is for programs. */
+export class CopyRefused extends Error {
+  override readonly name = 'CopyRefused'
+  readonly code: CopyRefusal
+  readonly problems: readonly string[]
+
+  constructor(code: CopyRefusal, message: string, problems: readonly string[] = []) {
+    super(message)
+    this.code = code
+    this.problems = problems
+  }
+}
+
+export interface CopyProgress {
+  readonly step: 'copying' | 'comparing' | 'verifying'
+  readonly table: string
+  readonly done: number
+  readonly total: number
+}
+
+export interface CopyFacts {
+  /** Held by nobody else: what is copied cannot change meanwhile. */
+  readonly source: Store
+  readonly target: Store
+  readonly authority: InspectedAuthority
+  /** Everything kept outside the database: a source behind it is an old backup. */
+  readonly marks: readonly HighWater[]
+  /** Clears away what an interrupted copy left. */
+  readonly restart: boolean
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly inspect: (db: Tx) => Promise<Inspection>
+  readonly onProgress: (progress: CopyProgress) => void
+}
+
+export interface Copied {
+  /** Rows of each table. */
+  readonly tables: Readonly<Record<string, number>>
+  /** What was verified in the copy, record by record. */
+  readonly records: Inspection['counts']
+}
+
+/**
+ * Copies an SQLite authority into an empty PostgreSQL database, reads every row back, and verifies every record there.
+ * From the first statement to the last a marker keeps everybody else out of the target: what was interrupted is never
+ * taken for a whole.
+ */
+export async function copyDatabase(facts: CopyFacts): Promise<Copied> {
+  const { source, target, clock } = facts
+  await checkSource(facts)
+  const token = facts.ids.hex(32)
+  await takeTarget(facts, token)
+  await migrate(target, () => clock.now(), true)
+  const tables = await describeTables(source.db, target.db)
+  await eachTable('copying', tables, facts, (table, onRows) => copyRows(source.db, target.db, table, onRows))
+  const differences: string[] = []
+  await eachTable('comparing', tables, facts, async (table, onRows) => {
+    differences.push(...(await compareRows(source.db, target.db, table, onRows)))
+  })
+  if (differences.length > 0) throw new CopyRefused('copy_differs', 'the copy differs from the source', differences)
+  facts.onProgress({ step: 'verifying', table: '', done: 0, total: 0 })
+  const { counts, problems } = await facts.inspect(target.db)
+  if (problems.length > 0)
+    throw new CopyRefused('records_invalid', 'the source holds records that do not verify', problems)
+  await finishCopy(target, token)
+  return { tables: Object.fromEntries(tables.map(({ name, rows }) => [name, rows])), records: counts }
+}
+
+async function checkSource({ source, authority, marks }: CopyFacts): Promise<void> {
+  const { db } = source
+  const tables = await listSourceTables(db)
+  const version = tables.includes('schema_version') ? await readSchemaVersion(db) : 0
+  if (version !== EXPECTED_SCHEMA_VERSION)
+    throw new CopyRefused(
+      'source_unfit',
+      `the source has schema version ${version}, this release copies ${EXPECTED_SCHEMA_VERSION}: start this release on it once`,
+    )
+  const identity = await db.selectFrom('authority_identity').selectAll().executeTakeFirst()
+  if (identity?.network_name !== authority.sovereign || identity.public_key !== authority.publicKey)
+    throw new CopyRefused('source_unfit', 'the source belongs to another network or another authority key')
+  for (const mark of marks) {
+    const below = await findRollback(db, await readHeads(db), mark)
+    // Behind its mark it has forgotten withdrawals; under a new roof nobody would notice any more.
+    if (below.length > 0)
+      throw new CopyRefused(
+        'source_behind_mark',
+        `the source is older than what was published (${below.join(', ')}): recover it first`,
+      )
+  }
+}
+
+async function takeTarget({ source, target, restart, clock }: CopyFacts, token: string): Promise<void> {
+  const tables = await listSourceTables(source.db)
+  try {
+    await beginCopy(target, { token, startedAt: writeSortable(clock.now()), tables }, restart)
+  } catch (error) {
+    if (error instanceof UnfinishedCopy)
+      throw new CopyRefused('copy_unfinished', 'an earlier copy into this database was not finished')
+    if (error instanceof TargetOccupied)
+      throw new CopyRefused('target_not_empty', `the database to copy into is not empty: ${error.message}`)
+    throw error
+  }
+}
+
+async function eachTable(
+  step: CopyProgress['step'],
+  tables: readonly CopiedTable[],
+  { onProgress }: CopyFacts,
+  work: (table: CopiedTable, onRows: (count: number) => void) => Promise<void>,
+): Promise<void> {
+  for (const table of tables) {
+    let done = 0
+    await work(table, (count) => {
+      done += count
+      onProgress({ step, table: table.name, done, total: table.rows })
+    })
+  }
+}

@@ -1,0 +1,143 @@
+import { DAY, HOUR, isJsonObject, readInstant } from '@chancery/protocol'
+import type { Instant, JsonObject } from '@chancery/protocol'
+import type { Tx } from '../../store/database.ts'
+import { pages, parse } from './inspection-notes.ts'
+import type { InspectionNotes } from './inspection-notes.ts'
+
+const PAGE = 20
+/** An entry leaves the list so long after its certificate has ended; one of an unknown certificate after a year. */
+const LISTED_AFTER_END = HOUR
+const UNKNOWN_LISTED = 366n * DAY
+
+interface Version {
+  readonly sequence: number
+  readonly text: string
+}
+
+/** Lists and feeds: no gap, no fork, not dated back, and nothing that was withdrawn is taken back. */
+export async function inspectLists(db: Tx, notes: InspectionNotes): Promise<void> {
+  const jumps = await recoveredSequences(db)
+  await inspectVersions(lists(db), 'crl', jumps.crl, notes, async (name, previous, record) => {
+    for (const lost of await lostEntries(db, previous, record)) notes.problem(`${name}: no longer names ${lost}`)
+  })
+  await inspectVersions(feeds(db), 'feed', jumps.feed, notes, async (name, previous, record) => {
+    const ids = new Set(textsOf(record['revoked_attestation_ids']))
+    for (const id of textsOf(previous['revoked_attestation_ids']))
+      if (!ids.has(id)) notes.problem(`${name}: no longer names ${id}`)
+  })
+  await inspectActiveList(db, notes)
+}
+
+async function inspectVersions(
+  versions: AsyncIterable<Version>,
+  kind: 'crl' | 'feed',
+  jumps: ReadonlySet<number>,
+  notes: InspectionNotes,
+  compare: (name: string, previous: JsonObject, record: JsonObject) => Promise<void>,
+): Promise<void> {
+  let last: { readonly sequence: number; readonly record: JsonObject | undefined } | undefined
+  for await (const { sequence, text } of versions) {
+    const name = `${kind} ${sequence}`
+    const record = await notes.ownRecord(kind, String(sequence), text)
+    if (record !== undefined && record['sequence'] !== sequence) notes.problem(`${name}: says another number`)
+    if (last !== undefined && sequence !== last.sequence + 1 && !jumps.has(sequence))
+      notes.problem(`${name}: follows ${last.sequence}`)
+    if (last?.record !== undefined && record !== undefined) {
+      if (issuedAt(record) < issuedAt(last.record)) notes.problem(`${name}: dated before its predecessor`)
+      await compare(name, last.record, record)
+    }
+    last = { sequence, record }
+  }
+}
+
+function issuedAt(record: JsonObject): Instant {
+  return readInstant(textOf(record['issued_at'])) ?? 0n
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}
+
+function textsOf(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter((each) => typeof each === 'string') : []
+}
+
+function entriesOf(list: JsonObject): Map<string, JsonObject> {
+  const entries = list['revoked_certificates']
+  const objects = Array.isArray(entries) ? entries.filter((each) => isJsonObject(each)) : []
+  return new Map(objects.map((entry) => [textOf(entry['certificate_id']), entry]))
+}
+
+/** Entries of the list before that are gone although their certificates had not ended. */
+async function lostEntries(db: Tx, previous: JsonObject, list: JsonObject): Promise<string[]> {
+  const entries = entriesOf(list)
+  const now = issuedAt(list)
+  const lost: string[] = []
+  for (const [id, entry] of entriesOf(previous)) {
+    if (entries.has(id)) continue
+    const row = await db.selectFrom('issued_certs').select('expires_at').where('cert_id', '=', id).executeTakeFirst()
+    const revokedAt = readInstant(textOf(entry['revoked_at'])) ?? now
+    const end = row === undefined ? revokedAt + UNKNOWN_LISTED : (readInstant(row.expires_at) ?? now) + LISTED_AFTER_END
+    if (end > now) lost.push(id)
+  }
+  return lost
+}
+
+/** The rows the next list is made of name what the last one names, and every certificate withdrawn and not yet ended. */
+async function inspectActiveList(db: Tx, notes: InspectionNotes): Promise<void> {
+  const last = await db
+    .selectFrom('crl_versions')
+    .select(['crl_json', 'issued_at'])
+    .orderBy('sequence', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  const listed = entriesOf(parse(last?.crl_json ?? '') ?? {})
+  for (const row of await db.selectFrom('crl_entries').select('cert_id').execute())
+    if (!listed.has(row.cert_id)) notes.problem(`crl: the entry ${row.cert_id} is not on the last list`)
+  if (last === undefined) return
+  const missing = await db
+    .selectFrom('issued_certs')
+    .select('cert_id')
+    .where('status', '=', 'revoked')
+    .where('expires_at', '>', last.issued_at)
+    .where('cert_id', 'not in', db.selectFrom('crl_entries').select('cert_id'))
+    .limit(100)
+    .execute()
+  for (const { cert_id } of missing) notes.problem(`crl: the revoked certificate ${cert_id} is not on the last list`)
+}
+
+/** The one permitted jump, and only where an audited recovery made it. */
+async function recoveredSequences(db: Tx): Promise<Record<'crl' | 'feed', ReadonlySet<number>>> {
+  const rows = await db
+    .selectFrom('audit_events')
+    .select('event_json')
+    .where('event_type', '=', 'state_recovered')
+    .execute()
+  const details = rows.map((row) => parse(row.event_json)?.['details']).filter((each) => isJsonObject(each))
+  const numbers = (name: string): ReadonlySet<number> => new Set(details.map((each) => Number(each[name])))
+  return { crl: numbers('crl_sequence'), feed: numbers('feed_sequence') }
+}
+
+function lists(db: Tx): AsyncGenerator<Version> {
+  const page = (after: number): Promise<Version[]> =>
+    db
+      .selectFrom('crl_versions')
+      .select(['sequence', 'crl_json as text'])
+      .where('sequence', '>', after)
+      .orderBy('sequence')
+      .limit(PAGE)
+      .execute()
+  return pages(-1, page, (row) => row.sequence)
+}
+
+function feeds(db: Tx): AsyncGenerator<Version> {
+  const page = (after: number): Promise<Version[]> =>
+    db
+      .selectFrom('own_revocation_feeds')
+      .select(['sequence', 'feed_json as text'])
+      .where('sequence', '>', after)
+      .orderBy('sequence')
+      .limit(PAGE)
+      .execute()
+  return pages(-1, page, (row) => row.sequence)
+}

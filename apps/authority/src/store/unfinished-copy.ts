@@ -1,0 +1,73 @@
+import { sql } from 'kysely'
+import type { Store, Tx } from './database.ts'
+import { lockMigrations } from './migration-lock.ts'
+
+/** A table that is there from the first moment of a copy to its last: while it is, the database is nobody's. */
+const MARKER = 'unfinished_copy'
+
+/** The database is the target of a copy that was not brought to its end: part of it is missing. */
+export class UnfinishedCopy extends Error {
+  override readonly name = 'UnfinishedCopy'
+  constructor() {
+    super('DATABASE_URL: a copy into this database was not finished: chancery authority migrate-db --restart')
+  }
+}
+
+/** The database to copy into holds something already. */
+export class TargetOccupied extends Error {
+  override readonly name = 'TargetOccupied'
+}
+
+/** Asked before anybody uses a database; only PostgreSQL is ever copied into. */
+export async function isCopyUnfinished(store: Store, tx: Tx = store.db): Promise<boolean> {
+  if (store.backend !== 'postgres') return false
+  const { rows } = await sql<{ found: boolean }>`select to_regclass(${MARKER}) is not null as found`.execute(tx)
+  return rows[0]?.found === true
+}
+
+/**
+ * Takes an empty database for a copy; nobody who starts on it afterwards gets past the marker. What an interrupted copy
+ * left is cleared away only when the operator says so, and only when nothing else is there.
+ */
+export async function beginCopy(
+  target: Store,
+  facts: { readonly token: string; readonly startedAt: string; readonly tables: readonly string[] },
+  restart: boolean,
+): Promise<void> {
+  await target.transact(async (tx) => {
+    await lockMigrations(target, tx)
+    const found = await listTables(tx)
+    if (found.includes(MARKER)) {
+      if (!restart) throw new UnfinishedCopy()
+      await clearAway(tx, found, new Set([...facts.tables, MARKER]))
+    } else if (found.length > 0) throw new TargetOccupied(`it holds the table ${found[0]}`)
+    await sql`create table ${sql.table(MARKER)} (token text not null, started_at text not null)`.execute(tx)
+    await sql`insert into ${sql.table(MARKER)} values (${facts.token}, ${facts.startedAt})`.execute(tx)
+  })
+}
+
+/** Gives the database free. Throws when another copy has taken it over meanwhile. */
+export async function finishCopy(target: Store, token: string): Promise<void> {
+  await target.transact(async (tx) => {
+    await lockMigrations(target, tx)
+    if (!(await isCopyUnfinished(target, tx))) throw new TargetOccupied('another copy took it over')
+    const { rows } = await sql<{ token: string }>`select token from ${sql.table(MARKER)}`.execute(tx)
+    if (rows[0]?.token !== token) throw new TargetOccupied('another copy took it over')
+    await sql`drop table ${sql.table(MARKER)}`.execute(tx)
+  })
+}
+
+async function listTables(tx: Tx): Promise<readonly string[]> {
+  const { rows } = await sql<{ name: string }>`
+    select table_name as name from information_schema.tables
+    where table_schema = current_schema() order by table_name`.execute(tx)
+  return rows.map(({ name }) => name)
+}
+
+async function clearAway(tx: Tx, found: readonly string[], ours: ReadonlySet<string>): Promise<void> {
+  const stranger = found.find((name) => !ours.has(name))
+  if (stranger !== undefined) throw new TargetOccupied(`it holds the table ${stranger}, which no copy made`)
+  for (const name of found) await sql`drop table ${sql.table(name)}`.execute(tx)
+  // The trigger of the evidence store went with its table; what it called stays.
+  await sql`drop function if exists evidence_entries_guard()`.execute(tx)
+}
