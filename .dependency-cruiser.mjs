@@ -6,7 +6,7 @@ const boundaries = JSON.parse(readFileSync(new URL('tools/boundaries.json', impo
 const units = { packages: boundaries.packages, apps: boundaries.apps }
 
 /** Never shipped, so the arrows do not bind it: tests, suites, testkit, tools and benches. */
-const UNSHIPPED = ['[.](test|suite)[.]ts$', '^(tests|tools|bench)/', '^packages/testkit/', '[.]config[.]ts$']
+const UNSHIPPED = ['[.](test|suite)[.]ts$', '^(tests|tools|bench|examples)/', '^packages/testkit/', '[.]config[.]ts$']
 const FEATURE = '^apps/([^/]+)/src/features/([^/]+)/'
 
 const any = (words) => `(${words.join('|')})`

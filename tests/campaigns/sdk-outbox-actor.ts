@@ -1,6 +1,6 @@
 import { appendFileSync } from 'node:fs'
 import { createClient, Governor, seedSigner } from '@chancery/sdk'
-import type { GovernedStep } from '@chancery/sdk'
+import type { GovernedStep, pinAttestation } from '@chancery/sdk'
 import { FileOutbox } from '@chancery/sdk/node'
 
 /** What the campaign tells the program it kills. */
@@ -13,12 +13,7 @@ export interface ActorTask {
   /** Where the action itself leaves its effect. */
   readonly effects: string
   readonly attestation: { readonly attestation_id: string } & Record<string, unknown>
-  readonly expectedAttestation: {
-    readonly attestation_id: string
-    readonly subject_id: string
-    readonly issuer_sovereign_id: string
-    readonly attestation_digest: string
-  }
+  readonly expectedAttestation: ReturnType<typeof pinAttestation>
   /** Dies at this step, when it was met so often before; lives until it is killed without one. */
   readonly dieAt?: GovernedStep
   readonly after?: number

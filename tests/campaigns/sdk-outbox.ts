@@ -7,9 +7,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { isJsonObject, sha256Hex, signedBytes } from '@chancery/protocol'
-import type { Attestation, ExecutionEvidence } from '@chancery/protocol'
-import { createClient } from '@chancery/sdk'
+import { isJsonObject } from '@chancery/protocol'
+import type { ExecutionEvidence } from '@chancery/protocol'
+import { createClient, pinAttestation } from '@chancery/sdk'
 import type { GovernedStep } from '@chancery/sdk'
 import {
   createTestDatabase,
@@ -209,7 +209,7 @@ class World {
       outbox: join(this.#folder, 'outbox'),
       effects: join(this.#folder, 'effects'),
       attestation,
-      expectedAttestation: bindingOf(attestation),
+      expectedAttestation: pinAttestation(attestation),
     }
   }
 
@@ -220,12 +220,6 @@ class World {
       stdio: ['ignore', 'pipe', 'ignore', 'ipc'],
     })
   }
-}
-
-function bindingOf(attestation: Attestation): ActorTask['expectedAttestation'] {
-  const { attestation_id, subject_id, issuer_sovereign_id } = attestation
-  const attestation_digest = sha256Hex(signedBytes(attestation, 'signatures'))
-  return { attestation_id, subject_id, issuer_sovereign_id, attestation_digest }
 }
 
 async function end(child: ChildProcess): Promise<void> {

@@ -128,7 +128,7 @@ export type {
   GovernedStep,
   GovernorOptions,
 } from './governed/governor.ts'
-export { summarizeDecision } from './governed/decision.ts'
+export { pinAttestation, summarizeDecision } from './governed/decision.ts'
 export type { Expectations } from './governed/decision.ts'
 export { DecisionVerificationError, EvidenceNotKeptError, MetadataRefusedError } from './governed/errors.ts'
 export { EvidenceKeeper } from './governed/evidence-keeper.ts'

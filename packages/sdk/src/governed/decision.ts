@@ -1,6 +1,14 @@
-import { boundaryDecisionForm, meaningOf, readReceived, verifyBoundaryDecision } from '@chancery/protocol'
+import {
+  boundaryDecisionForm,
+  meaningOf,
+  readReceived,
+  sha256Hex,
+  signedBytes,
+  verifyBoundaryDecision,
+} from '@chancery/protocol'
 import type {
   AppliedPolicy,
+  Attestation,
   AttestationBinding,
   BoundaryDecision,
   DecisionExpectations,
@@ -18,6 +26,17 @@ export interface Expectations {
   readonly expectedPolicies: readonly Omit<AppliedPolicy, 'signed_by'>[] | 'none'
   /** Needed when the decision rests on an attestation. */
   readonly expectedAttestation?: Omit<AttestationBinding, 'revocation_seq_checked'>
+}
+
+/** An attestation as a decision names it: what was reviewed once is what later decisions must rest on. */
+export function pinAttestation(attestation: Attestation): Omit<AttestationBinding, 'revocation_seq_checked'> {
+  const { attestation_id, subject_id, issuer_sovereign_id } = attestation
+  return {
+    attestation_id,
+    subject_id,
+    issuer_sovereign_id,
+    attestation_digest: sha256Hex(signedBytes(attestation, 'signatures')),
+  }
 }
 
 /** Judges a decision offline: genuine, in its time, about this very request, on the expected basis. */

@@ -1,9 +1,9 @@
-import { sha256Hex, signedBytes } from '@chancery/protocol'
 import type { Attestation, ExecutionEvidence, JsonObject } from '@chancery/protocol'
 import { ManualClock, startTestAuthority, testSigner } from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
 import { createClient } from '../client.ts'
 import type { Client } from '../client.ts'
+import { pinAttestation } from './decision.ts'
 import { Governor } from './governor.ts'
 import type { GovernedAction, GovernedStep } from './governor.ts'
 import { MemoryOutbox } from './outbox.ts'
@@ -59,7 +59,7 @@ export async function openWorld(): Promise<GovernedWorld> {
       request: { attestation_id: attestation.attestation_id, requested_capability: 'secret.rotate' },
       authorityKeys: [na.genesis.network_authority.public_key],
       expectedPolicies: 'none',
-      expectedAttestation: bindingOf(attestation),
+      expectedAttestation: pinAttestation(attestation),
       parameters: { secret_version: '7' },
       run,
       ...more,
@@ -71,10 +71,4 @@ export async function openWorld(): Promise<GovernedWorld> {
     close: () => na.stop(),
   }
   return world
-}
-
-export function bindingOf(attestation: Attestation): NonNullable<GovernedAction<unknown>['expectedAttestation']> {
-  const { attestation_id, subject_id, issuer_sovereign_id } = attestation
-  const attestation_digest = sha256Hex(signedBytes(attestation, 'signatures'))
-  return { attestation_id, subject_id, issuer_sovereign_id, attestation_digest }
 }

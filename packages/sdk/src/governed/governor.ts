@@ -19,6 +19,8 @@ export interface GovernorOptions {
   /** Where evidence waits; a FileOutbox survives the process. */
   readonly outbox: Outbox
   readonly clock?: () => Instant
+  /** False where evaluations go through a gateway, which forwards no idempotency key. */
+  readonly nameTries?: boolean
   /** Told of every step, for traces. What it throws is thrown by `run`. */
   readonly observe?: (step: GovernedStep) => void
 }
@@ -64,13 +66,15 @@ const FLUSH_EVERY_MS = 5000
  * process dies at, every action that was begun has exactly one record; one whose end nobody saw is told as `partial`.
  */
 export class Governor {
-  readonly #options: Required<Pick<GovernorOptions, 'client' | 'executor' | 'outbox' | 'clock' | 'observe'>>
+  readonly #options: Required<
+    Pick<GovernorOptions, 'client' | 'executor' | 'outbox' | 'clock' | 'observe' | 'nameTries'>
+  >
   readonly #keeper: EvidenceKeeper
   readonly #stop = new AbortController()
   #loop: Promise<void> | undefined
 
   private constructor(options: GovernorOptions) {
-    this.#options = { clock: systemClock, observe: () => undefined, ...options }
+    this.#options = { clock: systemClock, observe: () => undefined, nameTries: true, ...options }
     this.#keeper = new EvidenceKeeper(this.#options)
   }
 
@@ -142,7 +146,8 @@ export class Governor {
     const contextId = action.request.context?.context_id ?? crypto.randomUUID()
     const request = { ...action.request, context: { ...action.request.context, context_id: contextId } }
     // Named, so that a try whose answer was lost gives the same decision and not a second one.
-    const answer = await client.boundary.evaluate(request, { idempotencyKey: `governed:${sha256Hex(contextId)}` })
+    const named = this.#options.nameTries ? { idempotencyKey: `governed:${sha256Hex(contextId)}` } : {}
+    const answer = await client.boundary.evaluate(request, named)
     observe('decision-received')
     await requireDecision(answer.decision, { request, contextId, now: clock() }, action)
     observe('decision-verified')

@@ -1,10 +1,12 @@
 import { verifyGenesisBlock, writeJson } from '@chancery/protocol'
-import type { Crl, GenesisBlock, Instant, JoinCertificate, PolicyManifest } from '@chancery/protocol'
+import type { Crl, GenesisBlock, Instant, JoinCertificate, PolicyManifest, Signer } from '@chancery/protocol'
 import type { AgentFacts } from '../areas/agents.ts'
 import { createClient, systemClock } from '../client.ts'
 import type { Client, ClientOptions } from '../client.ts'
 import { RequestError } from '../errors.ts'
+import { provingFetch } from '../request-proof/sign.ts'
 import { sleep } from '../retry.ts'
+import type { Fetch } from '../transport.ts'
 import { readKept, requireOurs } from './certificate.ts'
 import { NodeEmitter } from './events.ts'
 import type { NodeEvents } from './events.ts'
@@ -40,6 +42,8 @@ export class Node {
   readonly #lists: NodeLists
   readonly #events: NodeEmitter
   readonly #stop: AbortController
+  readonly #signer: Signer
+  readonly #clock: () => Instant
   readonly #ended: Promise<Error | undefined>
   /** Calls with the key of this node. */
   readonly client: Client
@@ -51,7 +55,8 @@ export class Node {
     readonly events: NodeEmitter
     readonly stop: AbortController
     readonly client: Client
-    readonly publicKey: string
+    readonly signer: Signer
+    readonly clock: () => Instant
     readonly rest: Rest
     readonly resumed: boolean
   }) {
@@ -60,7 +65,9 @@ export class Node {
     this.#events = parts.events
     this.#stop = parts.stop
     this.client = parts.client
-    this.publicKey = parts.publicKey
+    this.publicKey = parts.signer.publicKey
+    this.#signer = parts.signer
+    this.#clock = parts.clock
     this.#ended = this.#run(parts.rest, parts.resumed)
   }
 
@@ -102,7 +109,7 @@ export class Node {
       certificate,
     })
     const resumed = kept !== undefined
-    return new Node({ life, lists, events, stop, client, publicKey: signer.publicKey, rest, resumed })
+    return new Node({ life, lists, events, stop, client, signer, clock, rest, resumed })
   }
 
   /** The certificate in use. */
@@ -122,6 +129,20 @@ export class Node {
   /** Calls the listener for every such event; the answer takes it away again. */
   on<Name extends keyof NodeEvents>(name: Name, listener: (event: NodeEvents[Name]) => void): () => void {
     return this.#events.on(name, listener)
+  }
+
+  /**
+   * A `fetch` that proves to the service named `audience` who calls (docs/protocol/request-proof.md), with the
+   * certificate of the moment.
+   */
+  fetchAs(audience: string, fetch?: Fetch): Fetch {
+    return provingFetch(() => ({
+      signer: this.#signer,
+      certificate: this.certificate,
+      audience,
+      clock: this.#clock,
+      ...(fetch === undefined ? {} : { fetch }),
+    }))
   }
 
   /** Resolves when the node has ended: with the error that ended it, or undefined after {@link stop}. */

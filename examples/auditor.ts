@@ -1,0 +1,58 @@
+/**
+ * An auditor: it takes the evidence of an authority with it and believes nothing but keys it was given. Every digest,
+ * link and signature is computed anew.
+ *
+ *   NA_URL, GENESIS   as in node.ts
+ *   OPERATOR_KEY      may read the store
+ *   EXECUTOR_KEYS     [{key_id, public_key, executor_sovereign_id}], from the executors themselves
+ *   EXPORT            where the lines are kept
+ */
+import { createWriteStream } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { finished } from 'node:stream/promises'
+import { AnchorChecker, StoreChecker } from '@chancery/protocol'
+import { createClient } from '@chancery/sdk'
+import { readGenesisFile, readSignerFile } from '@chancery/sdk/node'
+
+const { NA_URL = 'http://127.0.0.1:8443', GENESIS = 'genesis.json', OPERATOR_KEY = 'operator.key' } = process.env
+const { EXECUTOR_KEYS = 'executor-keys.json', EXPORT = 'evidence.jsonl' } = process.env
+
+interface ExecutorKey {
+  readonly key_id: string
+  readonly public_key: string
+  readonly executor_sovereign_id: string
+}
+
+const genesis = await readGenesisFile(GENESIS)
+const authorityKey = genesis.network_authority.public_key
+const executors = JSON.parse(await readFile(EXECUTOR_KEYS, 'utf8')) as readonly ExecutorKey[]
+const client = createClient({
+  url: NA_URL,
+  operator: { signer: await readSignerFile(OPERATOR_KEY), audience: authorityKey },
+})
+
+// Signed heads of the store. Anchors that were kept elsewhere since earlier audits would be put first: they prove that
+// history was not rewritten in between.
+const { anchors: signed } = await client.evidence.anchors()
+const anchors = await AnchorChecker.open(signed, [authorityKey], genesis.network_name)
+const checker = new StoreChecker({
+  scope: 'store',
+  anchors,
+  keys: { authority: [authorityKey], executor: (id) => executors.find(({ key_id }) => key_id === id) },
+})
+
+// Line by line, so a store of any length needs no more memory than a short one.
+const file = createWriteStream(EXPORT, { mode: 0o600 })
+for await (const line of client.evidence.export()) {
+  await checker.add(line)
+  file.write(`${line}\n`)
+}
+file.end()
+await finished(file)
+
+const report = await checker.finish()
+console.log(`${report.checked_entries} entries, ${report.decisions} decisions, ${report.executions} executions`)
+for (const { store_sequence, reason, detail } of report.failures)
+  console.log(`entry ${store_sequence}: ${reason} ${detail}`)
+console.log(report.failures.length === 0 ? 'every one is sound' : `${report.failures.length} failures`)
+process.exitCode = report.failures.length === 0 ? 0 : 1

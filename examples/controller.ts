@@ -1,0 +1,66 @@
+/**
+ * A controller that rotates a secret, but only when the authority's policies allow it, and leaves signed evidence of
+ * every rotation. It may be killed at any moment: what it began is in the outbox and is told after the next start.
+ *
+ *   NA_URL, GENESIS     as in node.ts
+ *   OPERATOR_KEY        asks for decisions
+ *   EXECUTOR_KEY        signs what was done; registered with `chancery executor-key register`
+ *   ATTESTATION         the member on whose behalf it acts, as reviewed by a person
+ *   POLICY_PINS         the policies decisions must rest on: [{policy_id, version, policy_digest}]
+ *   OUTBOX              a folder of its own
+ */
+import { readFile } from 'node:fs/promises'
+import { Governor, createClient, pinAttestation, summarizeDecision } from '@chancery/sdk'
+import { FileOutbox, readGenesisFile, readSignerFile } from '@chancery/sdk/node'
+
+const { NA_URL = 'http://127.0.0.1:8443', GENESIS = 'genesis.json', OUTBOX = 'outbox' } = process.env
+const { OPERATOR_KEY = 'operator.key', EXECUTOR_KEY = 'executor.key' } = process.env
+const { ATTESTATION = 'attestation.json', POLICY_PINS = 'policy-pins.json' } = process.env
+
+const authorityKey = (await readGenesisFile(GENESIS)).network_authority.public_key
+const attestation = JSON.parse(await readFile(ATTESTATION, 'utf8'))
+const client = createClient({
+  url: NA_URL,
+  operator: { signer: await readSignerFile(OPERATOR_KEY), audience: authorityKey },
+})
+const outbox = await FileOutbox.open(OUTBOX)
+const governor = await Governor.open({
+  client,
+  outbox,
+  executor: { signer: await readSignerFile(EXECUTOR_KEY), sovereignId: 'rotator' },
+})
+
+const result = await governor.run({
+  request: {
+    attestation_id: attestation.attestation_id,
+    requested_capability: 'secret.rotate',
+    context: { request_parameters: { environment: process.env['ENVIRONMENT'] ?? 'staging' } },
+  },
+  // The decision is verified here, offline, before anything is done: signed by this authority, about this request, on
+  // this attestation and these policies. Anything else throws, and nothing is done.
+  authorityKeys: [authorityKey],
+  expectedAttestation: pinAttestation(attestation),
+  expectedPolicies: JSON.parse(await readFile(POLICY_PINS, 'utf8')),
+  resource: { id: 'kv/payments/api-key', action: 'rotate' },
+  // What the evidence says. Metadata only: whatever looks like a secret is refused.
+  parameters: { vault: 'payments', rotated_by: 'controller' },
+  run: async (_decision, report) => {
+    const version = await rotate()
+    report({ detail: `now at version ${version}` })
+    return version
+  },
+})
+
+console.log(summarizeDecision(result.decision))
+if (result.authorized) {
+  const { resource_sequence, evidence_id } = result.evidence
+  console.log(`version ${result.value}; evidence ${evidence_id} is number ${resource_sequence} of the secret`)
+  // Not an error: it waits in the outbox, and governor.start() would bring it to the authority in the background.
+  console.log(result.stored ? 'stored' : 'waiting')
+}
+outbox.close()
+
+/** Here the vault would be asked for a new version. */
+async function rotate(): Promise<number> {
+  return Promise.resolve(8)
+}

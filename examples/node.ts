@@ -1,0 +1,42 @@
+/**
+ * A node: it joins the network once, and from then on stays a member by itself.
+ *
+ *   NA_URL      address of the authority, or several with commas between them
+ *   GENESIS     the genesis block, from a place you trust: it names the authority this node believes
+ *   NODE_HOME   a folder of this node's own; the key in it never leaves the machine
+ *   INVITE      from `chancery invite`; needed the first time only
+ */
+import { Node } from '@chancery/sdk'
+import { FileNodeStore, readGenesisFile } from '@chancery/sdk/node'
+
+const { NA_URL = 'http://127.0.0.1:8443', GENESIS = 'genesis.json', NODE_HOME = 'node', INVITE } = process.env
+
+const node = await Node.join({
+  url: NA_URL.split(','),
+  genesis: await readGenesisFile(GENESIS),
+  // Key, certificate and lists are kept here. After a restart this is the same node, and no invite is needed.
+  store: new FileNodeStore(NODE_HOME),
+  ...(INVITE === undefined ? {} : { invite: INVITE }),
+})
+
+// From here on the node beats at the pace the authority asks for, renews its certificate in good time and follows
+// revocations and policy. A program only listens, and it may leave out all of this.
+node.on('started', ({ certificate, resumed }) =>
+  console.log(`${resumed ? 'resumed' : 'joined'} as ${certificate.cert_id}, roles ${certificate.roles.join(' ')}`),
+)
+node.on('heartbeat', ({ nextSeconds }) => console.log(`heartbeat, next in ${nextSeconds} s`))
+node.on('renewed', ({ certificate }) => console.log(`renewed until ${certificate.expires_at}`))
+node.on('crl', ({ crl }) => console.log(`revocation list ${crl.sequence}`))
+node.on('policy', ({ policy }) => console.log(`policy ${policy.policy_id}`))
+// Failures that time may heal are tried again; nothing has to be done about them.
+node.on('failed', ({ action, error }) => console.log(`${action} failed: ${error.message}`))
+
+process.once('SIGTERM', () => void node.stop())
+process.once('SIGINT', () => void node.stop())
+
+// A certificate that was revoked cannot be healed by waiting: then the node ends, and says why.
+const error = await node.ended
+if (error !== undefined) {
+  console.error(`ended: ${error.message}`)
+  process.exitCode = 1
+} else console.log('stopped')
