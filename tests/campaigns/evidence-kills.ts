@@ -37,7 +37,7 @@ export const POINTS = [
 
 const LOAD_SECONDS = 30
 const THREE_DAYS_MS = 3 * 86_400_000
-const SETTINGS = {
+export const SETTINGS = {
   EVIDENCE_STORE: 'on',
   NA_ANCHOR_INTERVAL_SECONDS: '0',
   NA_CLOCK_CHECK: 'off',
@@ -157,23 +157,27 @@ class Victim {
   async #inspect(): Promise<string[]> {
     const process = await this.#start()
     try {
-      const { operator, request } = served(process, 0)
-      const violations: string[] = []
-      const report = objectOf(await operator('GET', '/admin/evidence/verify'))
-      if (report['verified'] !== true)
-        violations.push(`the store does not verify: ${JSON.stringify(report['failures'])}`)
-      for (const id of this.acked) {
-        const page = objectOf(await operator('GET', `/admin/evidence?decision_id=${id}&entry_kind=decision`))
-        if (page['count'] !== 1) violations.push(`decision ${id} was acknowledged and is not there`)
-      }
-      violations.push(...(await inspectLog(request, objectOf(await operator('GET', '/admin/evidence/status')))))
-      const story = await EvidenceStory.open(served(process, 0))
-      if ((await story.decide()).status !== 201) violations.push('no decision can be stored after the restart')
-      return violations
+      return await inspectStore(process, this.acked)
     } finally {
       await process.stop()
     }
   }
+}
+
+/** Everything acknowledged is there once, chain, anchors and log hold, and the store goes on. */
+export async function inspectStore(process: AuthorityProcess, acked: ReadonlySet<string>): Promise<string[]> {
+  const { operator, request } = served(process, 0)
+  const violations: string[] = []
+  const report = objectOf(await operator('GET', '/admin/evidence/verify'))
+  if (report['verified'] !== true) violations.push(`the store does not verify: ${JSON.stringify(report['failures'])}`)
+  for (const id of acked) {
+    const page = objectOf(await operator('GET', `/admin/evidence?decision_id=${id}&entry_kind=decision`))
+    if (page['count'] !== 1) violations.push(`decision ${id} was acknowledged and is not there`)
+  }
+  violations.push(...(await inspectLog(request, objectOf(await operator('GET', '/admin/evidence/status')))))
+  const story = await EvidenceStory.open(served(process, 0))
+  if ((await story.decide()).status !== 201) violations.push('no decision can be stored afterwards')
+  return violations
 }
 
 /** The log catches up by itself, and never says more than the store holds. */
@@ -189,7 +193,7 @@ async function inspectLog(request: AuthorityProcess['request'], status: JsonObje
   return ['the log does not catch up']
 }
 
-function served(process: AuthorityProcess, offsetMs: number) {
+export function served(process: AuthorityProcess, offsetMs: number) {
   const call = process.as('privileged')
   return {
     request: (method: string, target: string, options?: SendOptions) => process.request(method, target, options),

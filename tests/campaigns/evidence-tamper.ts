@@ -1,20 +1,16 @@
-import {
-  AnchorChecker,
-  StoreChecker,
-  canonicalJson,
-  chainEntry,
-  readEventLine,
-  readReceived,
-  storeAnchorForm,
-} from '@chancery/protocol'
-import type { JsonValue, StoreAnchor, StoreFinding } from '@chancery/protocol'
+import { AnchorChecker, StoreChecker, readEventLine, readReceived, storeAnchorForm } from '@chancery/protocol'
+import type { JsonValue, StoreFinding } from '@chancery/protocol'
 import { startTestAuthority } from '@chancery/testkit'
+import type { Backend } from '@chancery/testkit'
 import type { CampaignOptions, CampaignResult } from './campaign.ts'
+import { editLine, forgeFrom, nextAnchored } from './evidence-forging.ts'
+import { TamperedTables } from './evidence-rows.ts'
 import { EvidenceStory, decisionOf, objectOf } from './evidence-story.ts'
 import { seededRandom } from './random.ts'
 import type { Random } from './random.ts'
 
-export const summary = 'exports edited, cut, reordered and forged anew from a place on: all found, at the right place'
+export const summary =
+  'exports and stored rows edited, cut, reordered and forged anew from a place on: all found, at the right place'
 export const defaultCount = 100_000
 
 const SHOWN = 10
@@ -22,7 +18,6 @@ const SHOWN = 10
 /** A sound export with what an auditor holds. */
 interface Audit {
   readonly lines: readonly string[]
-  readonly anchors: readonly StoreAnchor[]
   check(lines: readonly string[]): Promise<readonly StoreFinding[]>
 }
 
@@ -34,28 +29,45 @@ interface Tampered {
 }
 
 export async function run({ count, seed, log }: CampaignOptions): Promise<CampaignResult> {
-  const audit = await prepare()
-  const random = seededRandom(seed)
-  const ways = new Map<string, number>()
-  let violations = 0
-  for (let done = 0; done < count; done += 1) {
-    const tampered = tamper(audit.lines, random)
-    const [first] = await audit.check(tampered.lines)
-    ways.set(tampered.way, (ways.get(tampered.way) ?? 0) + 1)
-    const isNamed = first !== undefined && tampered.places.includes(first.store_sequence ?? 0)
-    if (isNamed) continue
-    violations += 1
-    const found = first === undefined ? 'nothing' : `${first.reason} at ${first.store_sequence}`
-    if (violations <= SHOWN) log(`violation: ${tampered.way} at ${tampered.places.join(' or ')}: found ${found}`)
+  const [onFile, onServer] = [await prepare('sqlite'), await prepare('postgres')]
+  try {
+    const random = seededRandom(seed)
+    const ways = new Map<string, number>()
+    let violations = 0
+    for (let done = 0; done < count; done += 1) {
+      const { audit, tables } = done % 2 === 0 ? onFile : onServer
+      // Half of the cases change what was exported, half what is stored.
+      const { way, places, findings } = done % 4 < 2 ? await tryExport(audit, random) : await tables.tryOne(random)
+      ways.set(way, (ways.get(way) ?? 0) + 1)
+      const [first] = findings
+      if (first !== undefined && places.includes(first.store_sequence ?? 0)) continue
+      violations += 1
+      const found = first === undefined ? 'nothing' : `${first.reason} at ${first.store_sequence}`
+      if (violations <= SHOWN) log(`violation: ${way} at ${places.join(' or ')}: found ${found}`)
+    }
+    log([...ways].map(([way, times]) => `${way}: ${times}`).join(', '))
+    return { cases: count, violations }
+  } finally {
+    for (const store of [onFile, onServer]) await store.stop()
   }
-  log([...ways].map(([way, times]) => `${way}: ${times}`).join(', '))
-  return { cases: count, violations }
+}
+
+async function tryExport(audit: Audit, random: Random) {
+  const { way, lines, places } = tamper(audit.lines, random)
+  return { way, places, findings: await audit.check(lines) }
+}
+
+/** A store, what was exported from it, and its tables. */
+interface Prepared {
+  readonly audit: Audit
+  readonly tables: TamperedTables
+  stop(): Promise<void>
 }
 
 /** Fifteen entries of all kinds but checkpoints, anchored at three places, the last one included. */
-async function prepare(): Promise<Audit> {
+async function prepare(backend: Backend): Promise<Prepared> {
   const settings = { EVIDENCE_STORE: 'on', NA_ANCHOR_INTERVAL_SECONDS: '0' }
-  const na = await startTestAuthority({ backend: 'sqlite', settings })
+  const na = await startTestAuthority({ backend, settings })
   try {
     const operator = na.as('privileged')
     const story = await EvidenceStory.open({
@@ -85,9 +97,11 @@ async function prepare(): Promise<Audit> {
     const unchanged = await check(lines)
     if (lines.length !== 15 || unchanged.length > 0)
       throw new Error(`the export is not sound: ${JSON.stringify(unchanged)}`)
-    return { lines, anchors, check }
-  } finally {
+    const tables = await TamperedTables.open(na, lines)
+    return { audit: { lines, check }, tables, stop: () => na.stop() }
+  } catch (error) {
     await na.stop()
+    throw error
   }
 }
 
@@ -103,45 +117,18 @@ function tamper(lines: readonly string[], random: Random): Tampered {
     case 3:
       return { way: 'repeat', lines: lines.toSpliced(at, 0, lines[at] ?? ''), places: [at + 1] }
     case 4:
-      return forgedAnew(lines, at)
-    case 5:
-      return edited(
-        'delete a character',
-        lines,
-        at,
-        (line, place) => line.slice(0, place) + line.slice(place + 1),
-        random,
-      )
-    case 6:
-      return edited(
-        'insert a character',
-        lines,
-        at,
-        (line, place) => `${line.slice(0, place)}7${line.slice(place)}`,
-        random,
-      )
+      return { way: 'forge anew', lines: forgeFrom(lines, at), places: [at + 1] }
     default:
-      return edited('change a character', lines, at, (line, place) => changeAt(line, place, random), random)
+      return edited(lines, at, random)
   }
 }
 
 /** The line itself is blamed, or the place it now claims to be. */
-function edited(
-  way: string,
-  lines: readonly string[],
-  at: number,
-  edit: (line: string, place: number) => string,
-  random: Random,
-): Tampered {
-  const line = lines[at] ?? ''
-  const changed = edit(line, random.below(line.length))
+function edited(lines: readonly string[], at: number, random: Random): Tampered {
+  const changed = editLine(lines[at] ?? '', random)
   const claimed = readEventLine(changed)?.entry.store_sequence
-  return { way, lines: lines.with(at, changed), places: [at + 1, ...(claimed === undefined ? [] : [claimed])] }
-}
-
-function changeAt(line: string, place: number, random: Random): string {
-  const other = String.fromCharCode(0x20 + ((line.charCodeAt(place) - 0x20 + 1 + random.below(94)) % 95))
-  return line.slice(0, place) + other + line.slice(place + 1)
+  const places = [at + 1, ...(claimed === undefined ? [] : [claimed])]
+  return { way: 'edit', lines: lines.with(at, changed), places }
 }
 
 /** A gap shows at the next entry; a missing end only against an anchor. */
@@ -159,32 +146,5 @@ function exchanged(lines: readonly string[], at: number, random: Random): Tamper
 
 /** Everything behind a place is gone: the first anchor behind it misses its entry. */
 function cut(lines: readonly string[], at: number): Tampered {
-  const anchored = [3, 9, 15].find((place) => place > at) ?? 15
-  return { way: 'cut', lines: lines.slice(0, at), places: [anchored] }
-}
-
-/**
- * What an owner of the database does who knows the rules: changes one record and computes every digest and link behind
- * it anew. The signature of the record still tells.
- */
-function forgedAnew(lines: readonly string[], at: number): Tampered {
-  const shown = lines.slice(0, at)
-  let head = {
-    store_sequence: at,
-    entry_digest: at === 0 ? null : (readEventLine(lines[at - 1] ?? '')?.entryDigest ?? null),
-  }
-  for (const [index, line] of lines.slice(at).entries()) {
-    const event = readEventLine(line)
-    if (event === undefined) throw new Error('a sound line is read')
-    const { store_sequence: _s, recorded_at, payload_digest: _p, prev_entry_digest: _e, ...subject } = event.entry
-    const payload = canonicalJson(event.payload)
-    const changed =
-      index === 0 ? payload.replace(/:(?:true|false)/, (word) => (word === ':true' ? ':false' : ':true')) : payload
-    const isSame = index === 0 && changed === payload
-    const text = isSame ? payload.replace('"success"', '"failure"') : changed
-    const next = chainEntry(head, subject, text, recorded_at)
-    head = { store_sequence: next.entry.store_sequence, entry_digest: next.entry_digest }
-    shown.push(next.line)
-  }
-  return { way: 'forge anew', lines: shown, places: [at + 1] }
+  return { way: 'cut', lines: lines.slice(0, at), places: [nextAnchored(at)] }
 }

@@ -10,6 +10,7 @@ import {
   reportJson,
   retentionCheckpointForm,
   storeAnchorForm,
+  writeInstant,
   writeSortable,
 } from '@chancery/protocol'
 import type {
@@ -24,7 +25,7 @@ import type { Tx } from '../../store/database.ts'
 import { readEvidenceHead } from '../../store/evidence-chain.ts'
 import type { EvidenceHeadRow } from '../../store/evidence-chain.ts'
 import { findLatestCheckpoint, listAnchors, listExecutorKeys, readSlice } from './store.ts'
-import type { EntryRow, Run } from './store.ts'
+import type { AnchorRow, EntryRow, Run } from './store.ts'
 
 /** Whose store is inspected; all an inspection may believe. */
 export interface StoreIdentity {
@@ -50,6 +51,8 @@ export async function inspectStore(db: Tx, identity: StoreIdentity): Promise<Jso
     const { checker, anchors } = await openChecker(db, identity)
     await feedRows(db, checker, { after: head.removed_through, through: head.last_sequence })
     checkEnd(checker, head)
+    const stray = await findStray(db)
+    if (stray !== undefined) checker.blame(stray, 'store_sequence_gap', 'head')
     const report = await checker.finish()
     const { removed_through } = await readEvidenceHead(db)
     // Retention went on meanwhile: what was missing may only have been removed.
@@ -133,8 +136,19 @@ async function readAnchors(db: Tx): Promise<readonly StoreAnchor[]> {
   const anchors: StoreAnchor[] = []
   for (;;) {
     const rows = await listAnchors(db, anchors.at(-1)?.anchor_sequence ?? 0, PAGE)
-    anchors.push(...rows.map((row) => readReceived(storeAnchorForm, readJson(row.anchor_json)).record))
+    anchors.push(...rows.map(readAnchorRow))
     if (rows.length < PAGE) return anchors
+  }
+}
+
+/** A row whose text is no anchor any more stands for one that nobody signed: the report must name it, not fail. */
+function readAnchorRow({ anchor_sequence, store_sequence, anchor_json }: AnchorRow): StoreAnchor {
+  try {
+    return readReceived(storeAnchorForm, readJson(anchor_json)).record
+  } catch (error) {
+    if (!(error instanceof FormError || error instanceof JsonError)) throw error
+    const nobody = { sovereign_id: '', entry_digest: '', issued_by: '', signature: null }
+    return { anchor_sequence, store_sequence, anchored_at: writeInstant(0n), ...nobody }
   }
 }
 
@@ -159,6 +173,16 @@ function checkEnd(checker: StoreChecker, head: EvidenceHeadRow): void {
   if (checker.lastSequence !== head.last_sequence) checker.blame(checker.lastSequence + 1, 'store_sequence_gap', 'head')
   else if (head.last_sequence > head.removed_through && checker.lastDigest !== head.last_digest)
     checker.blame(head.last_sequence, 'store_chain_break', 'head')
+}
+
+/** A row behind the head, which no append has put there. One statement: an append moves both at once. */
+async function findStray(db: Tx): Promise<number | undefined> {
+  const row = await db
+    .selectFrom('evidence_entries')
+    .select((eb) => eb.fn.min<number | null>('store_sequence').as('first'))
+    .where('store_sequence', '>', (eb) => eb.selectFrom('evidence_head').select('last_sequence').where('id', '=', 1))
+    .executeTakeFirst()
+  return row?.first ?? undefined
 }
 
 const COPIED = [
