@@ -3,9 +3,10 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { Agent, request } from 'node:http'
 import type { BenchOptions } from './bench.ts'
 import { HOST } from './conditions.ts'
+import { processSeconds } from './cpu.ts'
 import { measureSignatures } from './limit.ts'
 import type { Server } from './servers.ts'
-import { median, quantile, round } from './statistics.ts'
+import { median, quantile, round, sum } from './statistics.ts'
 
 const RATIO_BAR = 0.55
 const SINGLE_P99_BAR_MS = 20
@@ -25,6 +26,8 @@ export interface BatchWork {
 
 interface BatchRound {
   readonly ratio: number
+  /** Processor time of one bare verification over that of one certificate: the ratio without waiting. */
+  readonly cpuRatio: number
   readonly rate: number
   readonly verify: number
   readonly singles: readonly number[]
@@ -46,6 +49,7 @@ export async function measureBatches(work: BatchWork, options: BenchOptions): Pr
     ratio: round(median(rounds.map(({ ratio }) => ratio))),
     bar: RATIO_BAR,
     ratios: rounds.map(({ ratio }) => round(ratio)),
+    cpu_ratio: round(median(rounds.map(({ cpuRatio }) => cpuRatio))),
     rate: round(median(rounds.map(({ rate }) => rate)), 0),
     single_beside: {
       answers: singles.length,
@@ -60,14 +64,19 @@ async function runRound(work: BatchWork, seconds: number): Promise<BatchRound> {
   const before = await measureSignatures(400, 150)
   const start = performance.now()
   const end = start + seconds * 1000
+  const usedBefore = sum(work.processes.map(({ pid }) => processSeconds(pid)))
   const [judged, singles] = await Promise.all([
     Promise.all(work.processes.flatMap((server) => callers(server, work, end))),
     Promise.all(work.processes.map((server) => sendSingles(server, work, end))),
   ])
-  const rate = (judged.reduce((sum, count) => sum + count, 0) * 1000) / (performance.now() - start)
+  const count = sum(judged)
+  const rate = (count * 1000) / (performance.now() - start)
+  const used = (sum(work.processes.map(({ pid }) => processSeconds(pid))) - usedBefore) * 1_000_000
   const after = await measureSignatures(400, 150)
   const verify = (before.verify + after.verify) / 2
-  return { ratio: rate / (availableParallelism() * verify), rate, verify, singles: singles.flat() }
+  const verifyMicros = (before.verifyMicros + after.verifyMicros) / 2
+  const ratio = rate / (availableParallelism() * verify)
+  return { ratio, rate, verify, cpuRatio: (count * verifyMicros) / used, singles: singles.flat() }
 }
 
 function callers(server: Server, work: BatchWork, end: number): Promise<number>[] {

@@ -77,9 +77,15 @@ export async function startEcho(cleanup: Cleanup): Promise<Server> {
   )
 }
 
+/** In milliseconds: by the clock, and by the processor time of the thread itself; see start-gateway.ts. */
+export interface Held {
+  readonly clockMs: number
+  readonly ownMs: number
+}
+
 export interface GatewayServer extends Server {
   /** How long its event loop was held at most since the last call; the first call only begins to watch. */
-  heldMs(): Promise<number>
+  held(): Promise<Held>
 }
 
 /** A production gateway in its own process. Its audit lines go nowhere: a terminal would be measured instead. */
@@ -95,11 +101,11 @@ export async function startGateway(
   const { child, ...server } = await startChild('start-gateway.ts', options, port, cleanup)
   return {
     ...server,
-    async heldMs() {
+    async held() {
       const told = once(child, 'message')
       child.send('held')
-      const [{ heldMs }] = (await told) as [{ heldMs: number }]
-      return heldMs
+      const [held] = (await told) as [Held]
+      return held
     },
   }
 }

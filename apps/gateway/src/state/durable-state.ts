@@ -2,8 +2,8 @@ import type { Instant, JsonObject } from '@chancery/protocol'
 import { BatchClosed, Batcher, Thread, ThreadFailure, toError } from '@chancery/service-kit'
 import type { Log } from '@chancery/service-kit'
 import type { PendingKind } from './audit-log.ts'
-import type { Equivocation, StoredCheckpoint } from './checkpoints.ts'
-import type { CheckpointRequest, OpenedState, PendingEvent, StateUsage } from './state-calls.ts'
+import type { StoredCheckpoint } from './checkpoints.ts'
+import type { CheckpointRequest, EquivocationRequest, OpenedState, PendingEvent, StateUsage } from './state-calls.ts'
 import { StateProblem } from './state-problem.ts'
 
 /** The state could not be written, now or earlier in this process. */
@@ -74,8 +74,8 @@ export class DurableState {
     await this.#write('keepCheckpoint', request)
   }
 
-  async keepEquivocation(proof: Equivocation, event: JsonObject): Promise<void> {
-    await this.#write('keepEquivocation', { proof, event })
+  async keepEquivocation(request: EquivocationRequest): Promise<void> {
+    await this.#write('keepEquivocation', request)
   }
 
   pending(limit: number, kind: PendingKind): Promise<readonly PendingEvent[]> {

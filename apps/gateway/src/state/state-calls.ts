@@ -1,5 +1,5 @@
 import type { Instant, JsonObject } from '@chancery/protocol'
-import type { StoredCheckpoint } from './checkpoints.ts'
+import type { Equivocation, StoredCheckpoint } from './checkpoints.ts'
 
 export interface StateUsage {
   /** Size of the file. */
@@ -27,6 +27,14 @@ export interface CheckpointRequest {
   /** See list-work.ts. */
   readonly stickyChange: Uint8Array
   readonly events: readonly JsonObject[]
+}
+
+/** Two lists under one sequence; their digests are added to the event where they are computed. */
+export interface EquivocationRequest {
+  readonly proof: Omit<Equivocation, 'held' | 'offered'>
+  readonly held: Uint8Array
+  readonly offered: Uint8Array
+  readonly event: JsonObject
 }
 
 export interface PendingEvent {

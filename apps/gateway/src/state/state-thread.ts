@@ -1,16 +1,16 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { faultPoint } from '#faults'
-import { isJsonObject, readInstant, readJson, readJsonBytes } from '@chancery/protocol'
+import { isJsonObject, readInstant, readJson, readJsonBytes, sha256Hex } from '@chancery/protocol'
 import type { Instant, JsonObject } from '@chancery/protocol'
 import { answerCalls } from '@chancery/service-kit'
 import { appendEvents, eventId, eventText, pendingRows, pruneEvents, settleDelivery } from './audit-log.ts'
 import type { PendingKind } from './audit-log.ts'
 import { readCheckpoints, writeCheckpoint, writeEquivocation } from './checkpoints.ts'
-import type { Equivocation, StoredCheckpoint, WithdrawnEntry } from './checkpoints.ts'
+import type { StoredCheckpoint, WithdrawnEntry } from './checkpoints.ts'
 import { readLedger } from './ledger.ts'
 import { takeOwnership } from './ownership.ts'
 import type { Ownership } from './ownership.ts'
-import type { CheckpointRequest, OpenedState, PendingEvent, StateUsage } from './state-calls.ts'
+import type { CheckpointRequest, EquivocationRequest, OpenedState, PendingEvent, StateUsage } from './state-calls.ts'
 import { StateProblem } from './state-problem.ts'
 import { inTransaction, openStateFile, pragma } from './state-file.ts'
 import { verifyState } from './verify-state.ts'
@@ -79,11 +79,12 @@ function readStickyChange(bytes: Uint8Array): { gained: readonly WithdrawnEntry[
   return readJsonBytes(bytes, ANY_COUNT) as unknown as { gained: readonly WithdrawnEntry[]; lost: readonly string[] }
 }
 
-function keepEquivocation({ proof, event }: { proof: Equivocation; event: JsonObject }): void {
+function keepEquivocation({ proof, event, ...lists }: EquivocationRequest): void {
   const state = opened()
+  const [held, offered] = [Buffer.from(lists.held), Buffer.from(lists.offered)]
   inTransaction(state, () => {
-    writeEquivocation(state, proof)
-    appendEvents(state, [event])
+    writeEquivocation(state, { ...proof, held: held.toString('utf8'), offered: offered.toString('utf8') })
+    appendEvents(state, [{ ...event, held_sha256: sha256Hex(held), offered_sha256: sha256Hex(offered) }])
   })
 }
 

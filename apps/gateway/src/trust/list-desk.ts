@@ -5,9 +5,12 @@ import type { ListOutcome, ListTask } from './list-work.ts'
 export class ListDesk {
   #thread: Thread | undefined
 
-  judge(task: ListTask): Promise<ListOutcome> {
+  /** `given`: the bytes are the desk's from now on, and need not be copied to it. */
+  judge(task: ListTask, bytes: 'given' | 'lent' = 'lent'): Promise<ListOutcome> {
     if (this.#thread === undefined || this.#thread.hasEnded) this.#thread = new Thread('./list-thread', import.meta.url)
-    return this.#thread.call<ListOutcome>('judge', task)
+    const { buffer } = task.bytes
+    const isMovable = bytes === 'given' && buffer instanceof ArrayBuffer && task.bytes.length === buffer.byteLength
+    return this.#thread.call<ListOutcome>('judge', task, isMovable ? [buffer] : [])
   }
 
   async close(): Promise<void> {

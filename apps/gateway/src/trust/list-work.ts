@@ -35,7 +35,10 @@ export interface AcceptedList {
   readonly outcome: 'installed' | 'unchanged'
   readonly mark: ListMark
   readonly index: SharedIndex
-  /** The list as it is kept: every signed member, in the reader's own spelling. */
+  /**
+   * The list as it is kept: every signed member, in the reader's own spelling. In shared memory: it goes from this
+   * thread through the main one to the store, and copying megabytes on the way would hold every request up.
+   */
   readonly body: Uint8Array
   /** What the sticky set gained and lost, as JSON text: it goes to the store without being looked at in between. */
   readonly stickyChange: Uint8Array
@@ -47,7 +50,7 @@ export type ListOutcome = AcceptedList | { readonly outcome: ListRefusal; readon
 export async function judgeList(task: ListTask): Promise<ListOutcome> {
   const list = readOffered(task.bytes)
   if (list === undefined) return { outcome: 'malformed', body: undefined }
-  const body = toUtf8(writeJson(list))
+  const body = toShared(toUtf8(writeJson(list)))
   const refuse = (outcome: ListRefusal): ListOutcome => ({ outcome, body })
   if (list.issuer !== task.issuer || !(await isAuthenticList(list, task.anchors))) return refuse('unauthentic')
   const mark = markOfList(list)
@@ -103,11 +106,19 @@ function toWithdrawn({ certificate_id, reason, revoked_at }: Omit<IndexEntry, 'w
   return { certificate_id, reason, revoked_at, withdrawn: true }
 }
 
+function toShared(bytes: Uint8Array): Uint8Array {
+  const shared = new Uint8Array(new SharedArrayBuffer(bytes.length))
+  shared.set(bytes)
+  return shared
+}
+
 const WHOLE_DOCUMENT = { maxDepth: 64, maxValues: Number.MAX_SAFE_INTEGER, maxNames: Number.MAX_SAFE_INTEGER }
 
 function readOffered(bytes: Uint8Array): RevocationList | undefined {
   try {
-    return readRevocationList(readJsonBytes(bytes, WHOLE_DOCUMENT))
+    // Copied where it is shared: decoders do not take shared memory.
+    const own = bytes.buffer instanceof SharedArrayBuffer ? bytes.slice() : bytes
+    return readRevocationList(readJsonBytes(own, WHOLE_DOCUMENT))
   } catch (error) {
     if (error instanceof JsonError || error instanceof FormError) return undefined
     throw error

@@ -98,7 +98,7 @@ export class ListRefresher {
       const { issuer, anchors, freshness } = standing.policy
       const held = { mark: standing.mark, index: standing.index }
       const task = { bytes, issuer, anchors, floor: standing.floor, freshness, now: clock.now(), held }
-      const judged = await desk.judge({ ...task, demand: 'fresh' })
+      const judged = await desk.judge({ ...task, demand: 'fresh' }, 'given')
       if (judged.outcome === 'installed') return (await book.install(standing, judged)) ? 'installed' : 'unchanged'
       if (judged.outcome === 'equivocation' && judged.body !== undefined) await book.accuse(standing, judged.body)
       return judged.outcome

@@ -1,5 +1,5 @@
 import { faultPoint } from '#faults'
-import { sha256Hex, writeInstant } from '@chancery/protocol'
+import { writeInstant } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import type { Clock, Ids } from '@chancery/service-kit'
 import type { Policy } from '../policy/policy.ts'
@@ -88,24 +88,14 @@ export class TrustBook {
 
   async #keepProof({ policy, mark, body }: IssuerStanding, offered: Uint8Array): Promise<void> {
     const { state, clock } = this.#parts
-    const facts = {
-      network: policy.network,
-      issuer: policy.issuer,
-      list_sequence: mark.sequence,
-      held_sha256: sha256Hex(body),
-      offered_sha256: sha256Hex(offered),
-    }
-    await state?.keepEquivocation(
-      {
-        network: policy.network,
-        issuer: policy.issuer,
-        sequence: mark.sequence,
-        seen_at: writeInstant(clock.now()),
-        held: Buffer.from(body).toString('utf8'),
-        offered: Buffer.from(offered).toString('utf8'),
-      },
-      operatorEvent('crl_equivocation', facts, this.#parts),
-    )
+    const { network, issuer } = policy
+    const { sequence } = mark
+    await state?.keepEquivocation({
+      proof: { network, issuer, sequence, seen_at: writeInstant(clock.now()) },
+      held: body,
+      offered,
+      event: operatorEvent('crl_equivocation', { network, issuer, list_sequence: sequence }, this.#parts),
+    })
   }
 
   async #keepAll({ changes }: Established): Promise<void> {
