@@ -6,14 +6,22 @@ import type { Contender } from './measure.ts'
 import type { Server } from './servers.ts'
 
 /** A server under one kind of request. */
-export function contender(name: string, server: Server, plan: RequestPlan, generator: LoadGenerator): Contender {
+export function contender(
+  name: string,
+  server: Server,
+  plan: RequestPlan,
+  generator: LoadGenerator,
+  more: readonly Server[] = [],
+): Contender {
+  const morePorts = more.map(({ port }) => port)
   return {
     name,
     pid: server.pid,
     slice: (seconds) => {
       const signed = Math.ceil(SIGNED_REQUESTS_PER_SECOND * seconds)
       const maxRequests = plan.kind === 'operator' ? signed : REQUESTS_PER_SLICE_MAX
-      return generator.run({ plan, host: HOST, port: server.port, connections: CONNECTIONS, seconds, maxRequests })
+      const load = { connections: CONNECTIONS, seconds, maxRequests }
+      return generator.run({ plan, host: HOST, port: server.port, morePorts, ...load })
     },
   }
 }

@@ -1,4 +1,5 @@
 import { writeFile } from 'node:fs/promises'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { readRevocationList, writeJson } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
@@ -28,7 +29,10 @@ const READS = [
   { name: 'history', path: '/admin/policy/history', operation: 'admin-policy-history', isSigned: true },
 ] as const
 
-/** The gateway's audit lines go nowhere; with one process of each, gateway and authority share the machine's cores. */
+/**
+ * As many gateway processes as the machine has cores, before one authority process; all of them share the cores with the
+ * load. Audit lines go nowhere.
+ */
 export const gatewayProxy: Bench = {
   name: 'gateway-proxy',
   says: 'a GET through the gateway against the same GET straight to the authority; the slower of two reads counts',
@@ -46,7 +50,10 @@ async function run(options: BenchOptions): Promise<BenchResult> {
     authority_admin: true,
   })
   const env = await writePolicy(directory, authority, network, caller)
-  const gateway = await startGateway(env, cleanup, profileDirectory)
+  const gateways: Server[] = []
+  for (let n = 0; n < availableParallelism(); n += 1) gateways.push(await startGateway(env, cleanup, profileDirectory))
+  const [gateway, ...more] = gateways
+  if (gateway === undefined) throw new Error('no processor')
   // The first reader of the policy makes the one version that the history then holds.
   await copyDocument(authority, '/policy')
   const headers = { Authorization: `Bearer ${caller.token}` }
@@ -62,10 +69,10 @@ async function run(options: BenchOptions): Promise<BenchResult> {
       : { kind: 'plain' as const, path: through, headers }
     return [
       contender(`straight ${name}`, authority, straightPlan, generator),
-      contender(`through ${name}`, gateway, throughPlan, generator),
+      contender(`through ${name}`, gateway, throughPlan, generator, more),
     ]
   })
-  const own = [process.pid, generator.pid, authority.pid, gateway.pid]
+  const own = [process.pid, generator.pid, authority.pid, ...gateways.map(({ pid }) => pid)]
   const rounds = await measure(groups, { ...options, ownPids: () => [...own, ...postgresPids([database.name])] })
   const figures = READS.flatMap(({ name }, index) => {
     const each = rounds[index]

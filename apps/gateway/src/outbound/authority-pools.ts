@@ -20,9 +20,6 @@ export class AuthorityPools {
   async send(network: NetworkPolicy, call: UpstreamCall): Promise<UpstreamAnswer> {
     const { authorityUrl } = network
     if (authorityUrl === undefined) throw new OutboundFailure('unreachable')
-    const host = authorityUrl.hostname.replace(/^\[(.*)\]$/, '$1')
-    // A literal is never looked up, so the lookup cannot refuse it.
-    if (isIP(host) !== 0 && !isCallable(host, true)) throw new OutboundFailure('unreachable')
     return new UpstreamExchange(call).run(this.#poolOf(network, authorityUrl))
   }
 
@@ -46,6 +43,9 @@ export class AuthorityPools {
     const key = poolKey(network)
     const held = this.#pools.get(key)
     if (held !== undefined) return held
+    const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
+    // A literal is never looked up, so the lookup cannot refuse it.
+    if (isIP(host) !== 0 && !isCallable(host, true)) throw new OutboundFailure('unreachable')
     const { extraRoot, allowHttp } = network.primary
     const pool = new Pool(url.origin, {
       connections: CONNECTIONS,
