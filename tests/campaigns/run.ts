@@ -6,6 +6,8 @@ import type { Campaign } from './campaign.ts'
 const CAMPAIGNS = new Map<string, () => Promise<Campaign>>([
   ['audit-forward', () => import('./audit-forward.ts')],
   ['consensus-model', () => import('./consensus-model.ts')],
+  ['console-map', () => import('./console-map.ts')],
+  ['console-payloads', () => import('./console-payloads.ts')],
   ['crl-large', () => import('./crl-large.ts')],
   ['database-kills', () => import('./database-kills.ts')],
   ['discovery-model', () => import('./discovery-model.ts')],

@@ -29,7 +29,7 @@ export function drawMap(outline: GraphOutline): Markup {
   const label = `Map of ${drawn.length} sovereigns and ${edges.length} treaties; the tables below list them.`
   return markup`<figure class="map" data-map><svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${label}">
 ${edges.map((edge) => drawEdge(places, edge.from, edge.to, edgeTone(edge)))}
-${[...places].map(([id, { x, y }]) => markup`<g class="node"><circle cx="${x}" cy="${y}" r="9"/><text x="${x}" y="${y + 24}">${id.length > 22 ? `${id.slice(0, 21)}…` : id}</text></g>\n`)}
+${[...places].map(([id, { x, y }]) => markup`<g class="node"><circle cx="${x}" cy="${y}" r="9"/><text x="${x}" y="${y < HEIGHT / 2 ? y - 16 : y + 24}">${id.length > 22 ? `${id.slice(0, 21)}…` : id}</text></g>\n`)}
 </svg><figcaption class="legend"><span class="key key-good">in force</span><span class="key key-watch">ends within 72 h</span><span class="key key-urgent">ends within 24 h</span><span class="key key-bad">expired</span><span class="key key-ended">ended</span>${
     left > 0 && markup`<span class="quiet">${figure(left)} more in the tables</span>`
   }</figcaption></figure>`

@@ -72,6 +72,10 @@ export function Explorer(props: {
     const node = shown.kind === 'sovereign' ? shown.node : undefined
     view.current?.show({ node, path: path.edges, cut: drawn.cut, touched: drawn.touched })
   }, [shown, path, drawn])
+  // All of what is touched has to be seen.
+  useEffect(() => {
+    if (drawn.cut.length > 0) view.current?.fit()
+  }, [drawn])
 
   return (
     <div class="explorer">

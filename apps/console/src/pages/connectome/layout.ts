@@ -12,8 +12,10 @@ export interface LayoutRequest {
 /** x and y in turn. */
 export type Places = Float32Array
 
-/** Above this a layout would hold up the page, so it runs in a thread. */
-export const INLINE_NODES = 1500
+/** Above this a layout of sovereigns and treaties would hold up the page, so it runs in a thread. */
+export const INLINE_PIECES = 1000
+/** Above this forces are weaker and less exact: nobody follows single lines any more. */
+const LARGE_NODES = 1500
 /** More springs than this pull nothing into a better place. */
 const MAX_LINKS = 40_000
 const STEPS_PER_REPORT = 4
@@ -62,7 +64,7 @@ function simulate(
   links: SimulationLinkDatum<SimulationNodeDatum>[],
   count: number,
 ): Simulation<SimulationNodeDatum, undefined> {
-  const isLarge = count > INLINE_NODES
+  const isLarge = count > LARGE_NODES
   return forceSimulation(nodes)
     .stop()
     .alphaDecay(isLarge ? 0.06 : 0.03)

@@ -9,7 +9,7 @@ export type Picked = { readonly node: number } | { readonly edge: number } | und
 const SETTLE_MS = 90
 const REST_MS = 400
 /** Up to here every frame is drawn anew; above, a gesture moves the last picture and the next one follows it. */
-const REDRAW_EDGES = 5000
+const REDRAW_EDGES = 400
 
 /** The map on its canvas: draws, moves, zooms, and says what was picked. */
 export class MapView {

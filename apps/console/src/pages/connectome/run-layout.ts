@@ -1,4 +1,4 @@
-import { INLINE_NODES, firstPlaces, openLayout } from './layout.ts'
+import { INLINE_PIECES, firstPlaces, openLayout } from './layout.ts'
 import type { LayoutRequest, Places } from './layout.ts'
 
 /** The content policy lets a thread load only files of this origin: it is this very script. */
@@ -6,7 +6,7 @@ const SCRIPT = '/operator-console-static/console.js'
 
 /** Lays the graph out and reports every few steps; the first report comes at once. Gives what ends it. */
 export function runLayout(request: LayoutRequest, report: (places: Places) => void): () => void {
-  if (request.count <= INLINE_NODES) return runHere(request, report)
+  if (request.count + request.from.length <= INLINE_PIECES) return runHere(request, report)
   report(firstPlaces(request))
   const worker = new Worker(SCRIPT, { type: 'module' })
   worker.addEventListener('message', (event: MessageEvent<Places>) => report(event.data))

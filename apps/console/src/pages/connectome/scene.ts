@@ -22,7 +22,7 @@ export interface Highlight {
 export const NOTHING_MARKED: Highlight = { node: undefined, path: [], cut: [], touched: [] }
 
 /** Of very many treaties every n-th is drawn: more lines only make the same grey, and take seconds. */
-export const DRAWN_EDGES = { moving: 6000, still: 50_000 } as const
+export const DRAWN_EDGES = { moving: 1500, still: 50_000 } as const
 
 export function strideOf(graph: Graph, most: number): number {
   return Math.max(1, Math.ceil(graph.from.length / most))
@@ -37,7 +37,7 @@ const DASHES: Readonly<Record<Tone, readonly number[]>> = {
   bad: [7, 4],
   ended: [2, 5],
 }
-const MANY_EDGES = 4000
+const MANY_EDGES = 1500
 const MAX_LABELS = 120
 
 /** Colours of the style sheet, so that dark and light need nothing here. */
@@ -92,8 +92,9 @@ export function drawScene(
   context.globalAlpha = 1
   context.setLineDash([])
   if (!isCrowded) drawArrows(context, graph, places, palette)
-  drawLine(context, graph, places, highlight.path, { color: palette.accent, dash: [] }, camera)
-  drawLine(context, graph, places, highlight.cut, { color: palette.bad, dash: [3, 3] }, camera)
+  drawLine(context, graph, places, highlight.path, palette.accent, camera)
+  drawLine(context, graph, places, highlight.cut, palette.bad, camera)
+  drawCrosses(context, graph, places, highlight.cut, palette, camera)
   drawNodes(context, graph, places, camera, highlight, palette)
 }
 
@@ -112,22 +113,29 @@ function traceEdge(
   else context.quadraticCurveTo((ax + bx) / 2 - (by - ay) * 0.08, (ay + by) / 2 + (bx - ax) * 0.08, bx, by)
 }
 
+/** One shape for each tone, like the lines. */
 function drawArrows(context: CanvasRenderingContext2D, graph: Graph, places: Places, palette: Palette): void {
-  for (let edge = 0; edge < graph.from.length; edge += 1) {
-    const [a, b] = [graph.from[edge] ?? 0, graph.to[edge] ?? 0]
-    const [ax, ay] = [places[a * 2] ?? 0, places[a * 2 + 1] ?? 0]
-    const [bx, by] = [places[b * 2] ?? 0, places[b * 2 + 1] ?? 0]
-    // The curve arrives from its bend, not from the other end.
-    const [cx, cy] = [(ax + bx) / 2 - (by - ay) * 0.08, (ay + by) / 2 + (bx - ax) * 0.08]
-    const angle = Math.atan2(by - cy, bx - cx)
-    const gap = nodeRadius(graph, b) + 2
-    const [tipX, tipY] = [bx - Math.cos(angle) * gap, by - Math.sin(angle) * gap]
+  for (const tone of TONES) {
     context.beginPath()
-    context.moveTo(tipX, tipY)
-    for (const side of [0.4, -0.4]) context.lineTo(tipX - Math.cos(angle + side) * 9, tipY - Math.sin(angle + side) * 9)
-    context.fillStyle = palette[graph.tone[edge] ?? 'ended']
+    for (let edge = 0; edge < graph.from.length; edge += 1)
+      if (graph.tone[edge] === tone) traceArrow(context, graph, places, edge)
+    context.fillStyle = palette[tone]
     context.fill()
   }
+}
+
+function traceArrow(context: CanvasRenderingContext2D, graph: Graph, places: Places, edge: number): void {
+  const [a, b] = [graph.from[edge] ?? 0, graph.to[edge] ?? 0]
+  const [ax, ay] = [places[a * 2] ?? 0, places[a * 2 + 1] ?? 0]
+  const [bx, by] = [places[b * 2] ?? 0, places[b * 2 + 1] ?? 0]
+  // The curve arrives from its bend, not from the other end.
+  const [cx, cy] = [(ax + bx) / 2 - (by - ay) * 0.08, (ay + by) / 2 + (bx - ax) * 0.08]
+  const angle = Math.atan2(by - cy, bx - cx)
+  const gap = nodeRadius(graph, b) + 2
+  const [tipX, tipY] = [bx - Math.cos(angle) * gap, by - Math.sin(angle) * gap]
+  context.moveTo(tipX, tipY)
+  for (const side of [0.4, -0.4]) context.lineTo(tipX - Math.cos(angle + side) * 9, tipY - Math.sin(angle + side) * 9)
+  context.closePath()
 }
 
 /** Edges above all others. */
@@ -136,19 +144,46 @@ function drawLine(
   graph: Graph,
   places: Places,
   edges: readonly number[],
-  pen: { readonly color: string; readonly dash: readonly number[] },
+  color: string,
   camera: Camera,
 ): void {
   if (edges.length === 0) return
   context.beginPath()
   for (const edge of edges) traceEdge(context, graph, places, edge, graph.from.length > MANY_EDGES)
-  context.strokeStyle = pen.color
+  context.strokeStyle = color
   context.lineWidth = 5 / camera.scale
-  context.setLineDash(pen.dash.map((length) => length / camera.scale))
   context.globalAlpha = 0.75
   context.stroke()
   context.globalAlpha = 1
-  context.setLineDash([])
+}
+
+const MAX_CROSSES = 200
+
+/** In the middle of what ends: the colour must not be the only sign. */
+function drawCrosses(
+  context: CanvasRenderingContext2D,
+  graph: Graph,
+  places: Places,
+  edges: readonly number[],
+  palette: Palette,
+  camera: Camera,
+): void {
+  const arm = 8 / camera.scale
+  context.beginPath()
+  for (const edge of edges.slice(0, MAX_CROSSES)) {
+    const [a, b] = [(graph.from[edge] ?? 0) * 2, (graph.to[edge] ?? 0) * 2]
+    const [ax, ay, bx, by] = [places[a] ?? 0, places[a + 1] ?? 0, places[b] ?? 0, places[b + 1] ?? 0]
+    // Half of the bend: a curve passes halfway between its chord and its handle.
+    const bend = graph.from.length > MANY_EDGES ? 0 : 0.04
+    const [x, y] = [(ax + bx) / 2 - (by - ay) * bend, (ay + by) / 2 + (bx - ax) * bend]
+    for (const side of [1, -1]) {
+      context.moveTo(x - arm, y - arm * side)
+      context.lineTo(x + arm, y + arm * side)
+    }
+  }
+  context.strokeStyle = palette.bad
+  context.lineWidth = 3 / camera.scale
+  context.stroke()
 }
 
 function drawNodes(
@@ -162,31 +197,59 @@ function drawNodes(
   const touched = new Set(highlight.touched)
   const ends = [...highlight.path, ...highlight.cut].flatMap((edge) => [graph.from[edge] ?? 0, graph.to[edge] ?? 0])
   const marked = new Set([...ends, ...touched])
-  // Far away a rim would hide what it surrounds.
-  const hasRim = camera.scale > 0.35
   context.lineWidth = 2 / camera.scale
   context.strokeStyle = palette.card
-  for (let node = 0; node < graph.ids.length; node += 1) {
-    const isMarked = marked.has(node) || highlight.node === node
-    const radius = Math.max(nodeRadius(graph, node), 1.5 / camera.scale) + (isMarked ? 3 / camera.scale : 0)
+  // Those nobody asked about are one shape: ten thousand shapes would take seconds.
+  context.beginPath()
+  for (let node = 0; node < graph.ids.length; node += 1)
+    if (!marked.has(node) && highlight.node !== node) traceNode(context, graph, places, camera, node, 0)
+  context.fillStyle = palette.accent
+  context.fill()
+  // Far away a rim would hide what it surrounds.
+  if (camera.scale > 0.35) context.stroke()
+  for (const node of highlight.node === undefined ? marked : new Set([...marked, highlight.node])) {
     context.beginPath()
-    context.arc(places[node * 2] ?? 0, places[node * 2 + 1] ?? 0, radius, 0, 7)
+    traceNode(context, graph, places, camera, node, 3 / camera.scale)
     context.fillStyle = highlight.node === node ? palette.ink : touched.has(node) ? palette.bad : palette.accent
     context.fill()
-    if (hasRim || isMarked) context.stroke()
+    context.stroke()
   }
   context.font = `${13 / camera.scale}px system-ui, sans-serif`
   context.textAlign = 'center'
   context.lineJoin = 'round'
   context.lineWidth = 4 / camera.scale
   context.fillStyle = palette.ink
+  const middle = middleOf(places)
   for (const node of labelled(graph, marked, highlight.node)) {
-    const [x, y] = [places[node * 2] ?? 0, (places[node * 2 + 1] ?? 0) + nodeRadius(graph, node) + 15 / camera.scale]
+    // On the outer side, where no line arrives from the middle.
+    const [x, centre] = [places[node * 2] ?? 0, places[node * 2 + 1] ?? 0]
+    const gap = nodeRadius(graph, node) + (centre < middle ? 6 : 15) / camera.scale
+    const y = centre < middle ? centre - gap : centre + gap
     const name = graph.ids[node] ?? ''
     const text = name.length > 24 ? `${name.slice(0, 23)}…` : name
     context.strokeText(text, x, y)
     context.fillText(text, x, y)
   }
+}
+
+function middleOf(places: Places): number {
+  let sum = 0
+  for (let at = 1; at < places.length; at += 2) sum += places[at] ?? 0
+  return (sum * 2) / Math.max(2, places.length)
+}
+
+function traceNode(
+  context: CanvasRenderingContext2D,
+  graph: Graph,
+  places: Places,
+  camera: Camera,
+  node: number,
+  more: number,
+): void {
+  const [x, y] = [places[node * 2] ?? 0, places[node * 2 + 1] ?? 0]
+  const radius = Math.max(nodeRadius(graph, node), 1.5 / camera.scale) + more
+  context.moveTo(x + radius, y)
+  context.arc(x, y, radius, 0, 7)
 }
 
 /** All names of a small graph; of a large one those that were asked for and the best connected. */

@@ -111,9 +111,13 @@ export const ACTIONS: readonly Action[] = [
       const lines = [
         would_change ? 'The treaty ends now.' : 'Nothing would change: it ended before.',
         `Lost: ${paths_lost.complete ? '' : 'at least '}${counted(paths_lost.count, 'trust path')}${named(pairs, paths_lost.count)}.`,
-        paths_lost.direct_recognition_lost
-          ? 'No other treaty in force joins the two directly.'
-          : 'Another treaty in force still joins the two.',
+        ...(would_change
+          ? [
+              paths_lost.direct_recognition_lost
+                ? 'No other treaty in force joins the two directly.'
+                : 'Another treaty in force still joins the two.',
+            ]
+          : []),
       ]
       const sources = [...new Set(paths_lost.sample.map((pair) => pair.from))]
       const targets = [...new Set(paths_lost.sample.map((pair) => pair.to))]

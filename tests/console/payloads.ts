@@ -1,0 +1,99 @@
+import { writeSortable } from '@chancery/protocol'
+import { plantTreaties } from '@chancery/testkit'
+import type { TestAuthority } from '@chancery/testkit'
+import type { Browser } from 'playwright-core'
+import { openPage, visit } from './browser.ts'
+
+/** Ways a text becomes a script where somebody forgot to escape it. */
+export const FRAMES: readonly ((call: string) => string)[] = [
+  (call) => `<script>${call}</script>`,
+  (call) => `<img src=x onerror=${call}>`,
+  (call) => `"><svg onload=${call}>`,
+  (call) => `'><iframe srcdoc="<script>parent.${call}</script>">`,
+  (call) => `" autofocus onfocus=${call} x="`,
+  (call) => `javascript:${call}`,
+  (call) => `</title><script>${call}</script>`,
+  (call) => `</script><script>${call}</script>`,
+  (call) => `<a href="javascript:${call}">x</a>`,
+  (call) => `<style>@import 'javascript:${call}'</style>`,
+  (call) => `{{constructor.constructor('${call}')()}}`,
+  (call) => `\${${call}}`,
+  (call) => `<math><mi xlink:href="data:x,<script>${call}</script>">`,
+  (call) => `<details open ontoggle=${call}>`,
+  (call) => `<base href="https://evil.example/">${call}`,
+  (call) => `<meta http-equiv="refresh" content="0;url=javascript:${call}">`,
+  (call) => `&lt;script&gt;${call}&lt;/script&gt;`,
+  (call) => `<noscript><p title="</noscript><img src=x onerror=${call}>">`,
+  (call) => `<form action="javascript:${call}"><button>go</button></form>`,
+  (call) => `\u003cscript\u003e${call}\u003c/script\u003e`,
+]
+
+export function payload(i: number): string {
+  const frame = FRAMES[i % FRAMES.length]
+  return `${frame?.(`window.ran=${i}`) ?? ''}#${i}`
+}
+
+export const SAFE_NETWORK = 'SAFE-NET'
+
+/** Into every field a page shows that somebody else may have written: treaties, their ends, withdrawals, feeds, events. */
+export async function plantPayloads(na: TestAuthority, count: number): Promise<void> {
+  const { store, clock } = na.office
+  const numbers = Array.from({ length: count }, (_, i) => i)
+  await plantTreaties(
+    na.office,
+    numbers.map((i) => ({
+      treaty_id: `id-${payload(i)}`,
+      from: i % 2 === 0 ? SAFE_NETWORK : `from-${payload(i)}`,
+      to: `to-${payload(i)}`,
+      ...(i % 3 === 0 ? { revokedBecause: `because-${payload(i)}` } : {}),
+    })),
+  )
+  const imported_at = writeSortable(clock.now())
+  const feed = (i: number) => ({ issuer_sovereign_id: `to-${payload(i)}`, feed_id: `feed-${payload(i)}`, sequence: 1 })
+  for (let at = 0; at < count; at += 500) {
+    const some = numbers.slice(at, at + 500)
+    await store.db
+      .insertInto('imported_sovereign_revocations')
+      .values(some.map((i) => ({ ...feed(i), attestation_id: `a-${payload(i)}`, reason: payload(i), imported_at })))
+      .execute()
+    await store.db
+      .insertInto('sovereign_revocation_feeds')
+      .values(some.map((i) => ({ ...feed(i), feed_json: '{}', revoked_count: 1, imported_at })))
+      .execute()
+  }
+  // In the audit events the overview shows, too; treaties 1, 4, 7, … are not ended yet.
+  for (let i = 0; i < 8; i += 1)
+    await na.as('privileged')(
+      'POST',
+      `/admin/recognition-treaties/${encodeURIComponent(`id-${payload(i * 3 + 1)}`)}/revoke`,
+      { reason: payload(i) },
+    )
+}
+
+const PER_PAGE = 100
+
+/** Opens every page and searches that bring all of them up; gives what ran, was reported or went wrong. */
+export async function visitPayloads(na: TestAuthority, browser: Browser, count: number): Promise<readonly string[]> {
+  const watched = await openPage(browser, na.url)
+  const { page } = watched
+  await page.addInitScript(
+    "window.reports = []; document.addEventListener('securitypolicyviolation', (event) => window.reports.push(event.violatedDirective))",
+  )
+  const addresses = ['/', '/connectome', '/atlas', '/api-reference', '/cli-reference', '/operator']
+  for (let i = 0; i < count; i += PER_PAGE) {
+    const words = encodeURIComponent(payload(i))
+    addresses.push(`/connectome?q=${words}&from=${words}&to=${words}`, `/atlas?q=${words}`)
+  }
+  // A page shows 500 treaties and 100 withdrawals: by the first digits of their numbers all of them are on one.
+  if (count > PER_PAGE)
+    for (let i = 0; i * PER_PAGE < count; i += 1) addresses.push(`/connectome?q=${encodeURIComponent(`=${i}`)}`)
+  const problems: string[] = []
+  for (const address of addresses) {
+    await visit(watched, na.url + address)
+    const found = JSON.stringify(await page.evaluate('[window.ran ?? null, window.reports]'))
+    if (found !== '[null,[]]') problems.push(`${address}: ${found}`)
+  }
+  problems.push(...watched.trouble)
+  await watched.close()
+  return problems
+}
