@@ -21,8 +21,8 @@ async function certificates(track: RaceTrack, keys: readonly string[]): Promise<
   return planted.map(({ cert_id }) => cert_id)
 }
 
-function revoke({ processes }: RaceTrack, index: number, body: JsonObject): Promise<TestAnswer> {
-  return processes[index % 2 === 0 ? 0 : 1].as('privileged')('POST', '/admin/revoke', body)
+function revoke(track: RaceTrack, index: number, body: JsonObject): Promise<TestAnswer> {
+  return track.at(index).as('privileged')('POST', '/admin/revoke', body)
 }
 
 const rowsOfKey = (track: RaceTrack, key: string) =>
@@ -47,9 +47,7 @@ export const sameNonce: Race = async (track) => {
   const [cert_id = ''] = await certificates(track, [signer.publicKey])
   const body = await track.node(signer, 0).prove({ cert_id })
   const beats = await Promise.all(
-    times(track.callers).map((index) =>
-      track.processes[index % 2 === 0 ? 0 : 1].request('POST', '/heartbeat', { body }),
-    ),
+    times(track.callers).map((index) => track.at(index).request('POST', '/heartbeat', { body })),
   )
   const taken = beats.map((answer) => track.notes.judge('same heartbeat', answer, ['200', '401 node_auth_failed']))
   const count = taken.filter((kind) => kind === '200').length

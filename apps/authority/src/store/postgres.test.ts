@@ -195,6 +195,7 @@ describe('failures of PostgreSQL', () => {
     ['cannot connect now', state('57P03')],
     ['I/O error', state('58030')],
     ['a standby', state('25006')],
+    ['a session that stood still inside a transaction', state('25P03')],
     ['no such database', state('3D000')],
     ['a deadlock after all tries', state('40P01')],
     ['refused', network('ECONNREFUSED')],

@@ -194,8 +194,9 @@ export function translatePostgresError(error: unknown): Error | undefined {
   const state = sqlState(error)
   if (state === '55P03') return new LockTimeout('a lock was not had in time', { cause: error })
   const refused = ['08', '53', '57', '58'].some((group) => state?.startsWith(group) === true)
-  // Read-only, dropped, still in conflict after all tries, or not the schema this release knows.
-  const unfit = ['25006', '3D000', '40001', '40P01', '42P01', '42703'].includes(state ?? '')
+  // Read-only, ended for standing still inside a transaction (a paused machine), dropped, still in conflict after all
+  // tries, or not the schema this release knows.
+  const unfit = ['25006', '25P03', '3D000', '40001', '40P01', '42P01', '42703'].includes(state ?? '')
   const network = 'code' in error && NETWORK_CODES.has(String(error.code))
   // The driver gives these two no code.
   const lost = /^(?:timeout exceeded when trying to connect|Connection terminated)/.test(error.message)
