@@ -24,7 +24,7 @@ const INSTANCES = 3
 /** Chains and lists grow: a fresh database now and then keeps a long run small. */
 const ROUNDS_PER_DATABASE = 25
 
-const ONE_WINNER: readonly Race[] = [
+export const ONE_WINNER: readonly Race[] = [
   sameInvite,
   sameNonce,
   lastTwoKeys,

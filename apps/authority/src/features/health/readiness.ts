@@ -53,6 +53,8 @@ async function checkDatabase(office: Office): Promise<JsonObject> {
 
 async function probeDatabase(office: Office): Promise<number> {
   await office.store.checkWritable()
+  // After a lost connection another database may answer: a balancer hears of it before anybody is sent here.
+  if (office.rollbackWatch.isSuspect) await office.rollbackWatch.settle()
   return readSchemaVersion(office.store.db)
 }
 
