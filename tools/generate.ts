@@ -1,8 +1,9 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { auditEventsPage, commandsPage, errorsPage, routesPage, settingsPage } from './reference-pages.ts'
+import { clientLibraryPage } from './sdk-reference.ts'
 
-/** `npm run generate`: writes docs/reference from the tables of the contract. With --check it only compares. */
+/** `npm run generate`: writes docs/reference from the contract and the declarations of the library. With --check it only compares. */
 
 const FOLDER = join(import.meta.dirname, '..', 'docs', 'reference')
 const PAGES: Readonly<Record<string, () => string>> = {
@@ -11,6 +12,7 @@ const PAGES: Readonly<Record<string, () => string>> = {
   'settings.md': settingsPage,
   'audit-events.md': auditEventsPage,
   'commands.md': commandsPage,
+  'client-library.md': clientLibraryPage,
 }
 
 async function main(isCheck: boolean): Promise<number> {
