@@ -14,7 +14,7 @@ import type { Fetch } from '../transport.ts'
 import { asAuthority } from './as-authority.ts'
 import type { AuthorityOptions } from './as-authority.ts'
 import { openOperation, operationRoute } from './open-operation.ts'
-import type { ForwardedCall } from './open-operation.ts'
+import type { ForwardedCall, OperationId } from './open-operation.ts'
 import { bearerHeader } from './token.ts'
 import type { TokenSource } from './token.ts'
 import { toVerdict } from './verdict.ts'
@@ -69,7 +69,7 @@ export interface GatewayClient {
   /** The page for people. */
   home(options?: CallOptions): Promise<string>
   /** One operation nobody has to sign, by its id; signed ones go through {@link asAuthority}. */
-  call(network: string, operation: string, request?: ForwardedCall, options?: CallOptions): Promise<JsonValue>
+  call(network: string, operation: OperationId, request?: ForwardedCall, options?: CallOptions): Promise<JsonValue>
   /** The areas of one authority, every call through this gateway and signed for the authority. */
   asAuthority(network: string, options?: AuthorityOptions): Client
   /** Judges one certificate. Look at `trusted`, or call `assertTrusted()`. */

@@ -1,8 +1,17 @@
 import { AUTHORITY_SERVICE_ROUTE, findOperation } from '@chancery/contract'
-import type { GatewayOperation } from '@chancery/contract'
+import type { GatewayOperation, RouteTable } from '@chancery/contract'
 import type { JsonObject } from '@chancery/protocol'
 import type { CallRoute } from '../call.ts'
 import { RequestError } from '../errors.ts'
+
+type OperationOf<Facts> = Facts extends { readonly gateway: { readonly operation: infer Id extends string } }
+  ? Id
+  : never
+
+/** Every operation the gateway forwards, by name; taken from the contract, so a removed one does not compile. */
+export type OperationId = {
+  [Feature in keyof RouteTable]: OperationOf<RouteTable[Feature][keyof RouteTable[Feature]]>
+}[keyof RouteTable]
 
 /** Parameters of path and query alike, and the body of an operation that takes one. */
 export interface ForwardedCall {
