@@ -40,7 +40,10 @@ export class DescriptorOutput implements LogDestination {
     }
     this.#waiting.push(line)
     this.#waitingCharacters += line.length
-    if (!this.#inFlight) this.#writeWaiting()
+    if (this.#inFlight) return
+    this.#inFlight = true
+    // What else this turn of the event loop has to say goes along: a write to another thread for every line is dear.
+    setImmediate(() => this.#writeWaiting())
   }
 
   flushSync(): void {
@@ -60,6 +63,11 @@ export class DescriptorOutput implements LogDestination {
 
   #writeWaiting(): void {
     const lines = this.#waiting.length
+    // A flush may have been first.
+    if (lines === 0) {
+      this.#inFlight = false
+      return
+    }
     this.#inFlight = true
     this.#writeBytes(this.#takeWaiting(), lines)
   }
