@@ -18,7 +18,6 @@ export const defaultCount = 200
 export const POINTS = [
   'evidence-locked',
   'evidence-inserted',
-  'evidence-head-moved',
   'evidence-audited',
   'evidence-committed',
   'anchor-checked',

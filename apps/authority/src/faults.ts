@@ -30,7 +30,6 @@ export type FaultPoint =
   | 'crl-stored'
   | 'evidence-locked'
   | 'evidence-inserted'
-  | 'evidence-head-moved'
   | 'evidence-audited'
   | 'evidence-committed'
   | 'anchor-checked'

@@ -29,14 +29,23 @@ export interface NewEntry extends ChainedEntry {
   readonly record_digest: string | null
 }
 
+/** Everything one transaction puts behind the head. */
+export interface ChainWrite {
+  readonly entries: readonly NewEntry[]
+  readonly head: Pick<EvidenceHeadRow, 'last_sequence' | 'last_digest' | 'last_recorded_at'>
+  /** Submissions refused in it. */
+  readonly rejected: number
+  readonly audits: readonly Tables['audit_events'][]
+}
+
 /**
- * Adds linked entries and compares what the database gives back with what was hashed: a trigger or a lossy column must
- * not get behind the chain unseen.
+ * Adds linked entries, moves the head and tells of it, and compares what the database gives back with what was hashed:
+ * a trigger or a lossy column must not get behind the chain unseen. PostgreSQL does all of it in one statement, since
+ * every trip to it is waited for under the lock.
  */
-export async function insertEvidenceEntries(store: Store, tx: Tx, entries: readonly NewEntry[]): Promise<void> {
-  if (entries.length === 0) return
-  const rows = entries.map(toRow)
-  const kept = store.backend === 'postgres' ? await insertAtOnce(tx, rows) : await insertEach(tx, rows)
+export async function writeChain(store: Store, tx: Tx, write: ChainWrite): Promise<void> {
+  const rows = write.entries.map(toRow)
+  const kept = store.backend === 'postgres' ? await writeAtOnce(tx, rows, write) : await writeEach(tx, rows, write)
   const returned = new Map(kept.map((row) => [row.store_sequence, row]))
   for (const row of rows) {
     const back = returned.get(row.store_sequence)
@@ -67,11 +76,20 @@ export function toRow({ entry, entry_digest, line, record_digest }: NewEntry): E
 
 type Kept = Pick<EvidenceEntryRow, 'store_sequence' | 'entry_digest' | 'line'>
 
-/** One statement however many rows. Lines have no line feed in them, so all of them travel as one text, unescaped. */
-async function insertAtOnce(tx: Tx, rows: readonly EvidenceEntryRow[]): Promise<readonly Kept[]> {
+/** One statement however many rows. No line has a line feed in it, so all of them travel as one text, unescaped. */
+async function writeAtOnce(tx: Tx, rows: readonly EvidenceEntryRow[], write: ChainWrite): Promise<readonly Kept[]> {
   const column = <Name extends keyof EvidenceEntryRow>(name: Name): EvidenceEntryRow[Name][] =>
     rows.map((row) => row[name])
+  const told = (name: keyof ChainWrite['audits'][number]): string[] => write.audits.map((row) => row[name])
+  const { head, rejected } = write
   const { rows: kept } = await sql<Kept>`
+    with head as (
+      update evidence_head set last_sequence = ${head.last_sequence}::bigint, last_digest = ${head.last_digest},
+        last_recorded_at = ${head.last_recorded_at}, rejections = rejections + ${rejected}::bigint where id = 1),
+    told as (
+      insert into audit_events (event_id, event_type, created_at, event_json)
+      select * from unnest(${told('event_id')}::text[], ${told('event_type')}::text[], ${told('created_at')}::text[],
+        string_to_array(${told('event_json').join('\n')}, E'\n')) as a(id, type, at, json) where id is not null)
     insert into evidence_entries (store_sequence, entry_kind, recorded_at, entry_digest, decision_id, vendor_id,
       attestation_id, capability, outcome, evidence_id, exec_sequence_no, resource_id, resource_sequence, record_digest, line)
     select * from unnest(${column('store_sequence')}::bigint[], ${column('entry_kind')}::text[],
@@ -84,7 +102,7 @@ async function insertAtOnce(tx: Tx, rows: readonly EvidenceEntryRow[]): Promise<
   return kept
 }
 
-async function insertEach(tx: Tx, rows: readonly EvidenceEntryRow[]): Promise<readonly Kept[]> {
+async function writeEach(tx: Tx, rows: readonly EvidenceEntryRow[], write: ChainWrite): Promise<readonly Kept[]> {
   const kept: Kept[] = []
   for (const row of rows) {
     const back = await tx
@@ -94,19 +112,17 @@ async function insertEach(tx: Tx, rows: readonly EvidenceEntryRow[]): Promise<re
       .executeTakeFirstOrThrow()
     kept.push(back)
   }
-  return kept
-}
-
-export async function moveEvidenceHead(
-  tx: Tx,
-  head: Pick<EvidenceHeadRow, 'last_sequence' | 'last_digest'> & { readonly last_recorded_at?: string },
-  rejected: number,
-): Promise<void> {
   await tx
     .updateTable('evidence_head')
-    .set({ ...head, rejections: sql<number>`rejections + ${rejected}` })
+    .set({ ...write.head, rejections: sql<number>`rejections + ${write.rejected}` })
     .where('id', '=', 1)
     .execute()
+  for (let at = 0; at < write.audits.length; at += 500)
+    await tx
+      .insertInto('audit_events')
+      .values(write.audits.slice(at, at + 500))
+      .execute()
+  return kept
 }
 
 /** A list of ids as rows `t(id)`, so that each can be looked up by its own index probe, whatever its history. */

@@ -22,12 +22,12 @@ import type {
   RetentionCheckpoint,
   StoreHead,
 } from '@chancery/protocol'
-import { recordAudits } from '../../audit/record.ts'
+import { auditRows } from '../../audit/record.ts'
 import type { AuditEvent } from '../../audit/record.ts'
 import { faultPoint } from '#faults'
 import type { Office } from '../../office.ts'
 import type { Tx } from '../../store/database.ts'
-import { insertEvidenceEntries, lockEvidenceHead, moveEvidenceHead, toStoreHead } from '../../store/evidence-chain.ts'
+import { lockEvidenceHead, toStoreHead, writeChain } from '../../store/evidence-chain.ts'
 import type { EvidenceHeadRow, NewEntry } from '../../store/evidence-chain.ts'
 import { findAnswer, keepAnswer } from '../../store/idempotency.ts'
 import type { Attempt, StoredAnswer } from '../../store/idempotency.ts'
@@ -171,11 +171,13 @@ export class AppendBatch {
   readonly #events: AuditEvent[] = []
   readonly #rejections: RejectionRow[] = []
   readonly #recordedAt: Instant
+  readonly #lastRecordedAt: string | null
   #head: StoreHead
 
   constructor(office: Office, head: EvidenceHeadRow) {
     this.#office = office
     this.#head = toStoreHead(head)
+    this.#lastRecordedAt = head.last_recorded_at
     // An entry is never dated before its predecessor, even when a clock was set back (reliability 8).
     const [now, last] = [office.clock.now(), readInstant(head.last_recorded_at ?? '') ?? 0n]
     this.#recordedAt = now < last ? last : now
@@ -210,19 +212,21 @@ export class AppendBatch {
 
   /** Writes it all; the caller commits. */
   async keep(tx: Tx): Promise<void> {
-    await insertEvidenceEntries(this.#office.store, tx, this.#entries)
-    faultPoint('evidence-inserted')
-    if (this.#entries.length > 0 || this.#rejections.length > 0) {
-      const head = {
+    // All of it was answered from what an earlier try had left.
+    if (this.#entries.length === 0 && this.#events.length === 0) return
+    const last_recorded_at = this.#entries.length === 0 ? this.#lastRecordedAt : writeSortable(this.#recordedAt)
+    await writeChain(this.#office.store, tx, {
+      entries: this.#entries,
+      head: {
         last_sequence: this.#head.store_sequence,
         last_digest: this.#head.entry_digest,
-        ...(this.#entries.length === 0 ? {} : { last_recorded_at: writeSortable(this.#recordedAt) }),
-      }
-      await moveEvidenceHead(tx, head, this.#rejections.length)
-    }
-    faultPoint('evidence-head-moved')
+        last_recorded_at,
+      },
+      rejected: this.#rejections.length,
+      audits: auditRows(this.#office, this.#events),
+    })
+    faultPoint('evidence-inserted')
     await insertRejections(tx, this.#rejections)
-    await recordAudits(tx, this.#office, this.#events)
     faultPoint('evidence-audited')
   }
 }
