@@ -1,6 +1,26 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { expect, it } from 'vitest'
 import type { RunningGateway } from './app.ts'
-import { reloader } from './main.ts'
+import { expectedLines, reloader } from './main.ts'
+
+it('tells damage that a tool meets while reading as something to mend, not as a bug', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'chancery-main-'))
+  const file = join(folder, 'state')
+  writeFileSync(file, 'no database at all'.repeat(100))
+  const db = new DatabaseSync(file)
+  try {
+    db.prepare('select * from ledger').all()
+    expect.unreachable()
+  } catch (error) {
+    expect(expectedLines(error)).toEqual([expect.stringContaining('GATEWAY_STATE_FILE: cannot be read')])
+  } finally {
+    db.close()
+    rmSync(folder, { recursive: true })
+  }
+})
 
 it('a reload asked for during the start runs after it, and reloads never overlap', async () => {
   const started = Promise.withResolvers<RunningGateway>()

@@ -116,6 +116,9 @@ export function expectedLines(error: unknown): readonly string[] | undefined {
   if (error instanceof ConfigurationRefused) return error.message.split('\n')
   if (error instanceof ToolProblem) return [error.message]
   if (error instanceof StateProblem) return [`GATEWAY_STATE_FILE: ${error.message}`]
+  // A tool that reads without checking everything first meets the damage where it is.
+  if (error instanceof Error && 'code' in error && error.code === 'ERR_SQLITE_ERROR')
+    return ['GATEWAY_STATE_FILE: cannot be read: it is damaged, or another process holds it for too long']
   if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') return ['GATEWAY_ADDR: is in use']
   if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return ['--env-file: cannot be read']
   return undefined

@@ -1,7 +1,10 @@
+import type { DatabaseSync } from 'node:sqlite'
 import type { GatewaySettings } from '../settings.ts'
-import { auditRows, eventText, findBrokenLink } from '../state/audit-log.ts'
+import { Chain, auditRows, eventText, findBrokenLink } from '../state/audit-log.ts'
+import type { AuditRow } from '../state/audit-log.ts'
 import { readLedger } from '../state/ledger.ts'
 import { openStateFile } from '../state/state-file.ts'
+import { StateProblem } from '../state/state-problem.ts'
 import { done, readState, stateFileOf } from './tool.ts'
 import type { ToolResult } from './tool.ts'
 
@@ -17,7 +20,10 @@ export async function verifyAudit(settings: GatewaySettings): Promise<ToolResult
   })
 }
 
-/** `audit export`: JSON Lines, oldest first; `write` resolves when the reader has taken the lines. */
+/**
+ * `audit export`: JSON Lines, oldest first; `write` resolves when the reader has taken the lines. Follows the chain on
+ * the way: it ends with a problem at the first event that is not the next one, and never gives that one out.
+ */
 export async function exportAudit(
   settings: GatewaySettings,
   write: (lines: string) => Promise<void>,
@@ -25,7 +31,10 @@ export async function exportAudit(
   const db = openStateFile({ file: stateFileOf(settings), isReadOnly: true, maxBytes: settings.stateMaxBytes })
   try {
     let lines: string[] = []
-    for (const row of auditRows(db, readLedger(db).head_sequence)) {
+    const ledger = readLedger(db)
+    let chain = new Chain(ledger)
+    for (const row of auditRows(db, ledger.head_sequence)) {
+      if (!chain.follow(row)) chain = behindRetention(db, chain, row)
       lines.push(`${eventText(row)}\n`)
       if (lines.length < 1000) continue
       await write(lines.join(''))
@@ -36,4 +45,12 @@ export async function exportAudit(
   } finally {
     db.close()
   }
+}
+
+/** The chain from where it begins now: a live gateway may have removed what came next while others were read. */
+function behindRetention(db: DatabaseSync, { expected }: Chain, row: AuditRow): Chain {
+  const ledger = readLedger(db)
+  const chain = new Chain(ledger)
+  if (ledger.first_sequence > expected && chain.follow(row)) return chain
+  throw new StateProblem(`the audit chain breaks at event ${expected}`)
 }

@@ -67,16 +67,38 @@ export function* auditRows(db: DatabaseSync, through: number): Generator<AuditRo
 
 /** The first place where the chain does not hold, or undefined. */
 export function findBrokenLink(db: DatabaseSync, ledger: Ledger): number | undefined {
-  let expected = ledger.first_sequence
-  let previous = ledger.first_prev_hash
-  for (const row of auditRows(db, ledger.head_sequence)) {
-    const link = `"prev_hash":${previous === null ? 'null' : `"${previous}"`}`
-    const isLinked = row.body.includes(link) && row.body.includes(`"sequence":${row.sequence}`)
-    if (row.sequence !== expected || !isLinked || sha256Hex(row.body) !== row.hash) return expected
-    expected += 1
-    previous = row.hash
+  const chain = new Chain(ledger)
+  for (const row of auditRows(db, ledger.head_sequence)) if (!chain.follow(row)) return chain.expected
+  return chain.isWhole ? undefined : chain.expected
+}
+
+/** Follows the chain from the oldest event kept to the head. */
+export class Chain {
+  readonly #ledger: Ledger
+  #previous: string | null
+  /** Number of the event that comes next. */
+  expected: number
+
+  constructor(ledger: Ledger) {
+    this.#ledger = ledger
+    this.#previous = ledger.first_prev_hash
+    this.expected = ledger.first_sequence
   }
-  return expected - 1 === ledger.head_sequence && previous === ledger.head_hash ? undefined : expected
+
+  /** False for a row that is not the next event; a damaged one may hold anything, also nothing. */
+  follow({ sequence, body, hash }: AuditRow): boolean {
+    if (sequence !== this.expected || typeof body !== 'string' || sha256Hex(body) !== hash) return false
+    const link = `"prev_hash":${this.#previous === null ? 'null' : `"${this.#previous}"`}`
+    if (!body.includes(link) || !body.includes(`"sequence":${sequence}`)) return false
+    this.expected += 1
+    this.#previous = hash
+    return true
+  }
+
+  get isWhole(): boolean {
+    const { head_sequence, head_hash } = this.#ledger
+    return this.expected - 1 === head_sequence && this.#previous === head_hash
+  }
 }
 
 /** Of one delivery, in characters: a hundred large batches in one body would neither fit memory nor arrive in time. */
