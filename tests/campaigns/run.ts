@@ -43,6 +43,7 @@ const CAMPAIGNS = new Map<string, () => Promise<Campaign>>([
   ['sdk-fleet', () => import('./sdk-fleet.ts')],
   ['sdk-outbox', () => import('./sdk-outbox.ts')],
   ['sovereign-tamper', () => import('./sovereign-tamper.ts')],
+  ['succession', () => import('./succession.ts')],
   ['token-signing', () => import('./token-signing.ts')],
   ['trust-mutation', () => import('./trust-mutation.ts')],
   ['weak-keys', () => import('./weak-keys.ts')],

@@ -36,6 +36,8 @@ const WHO_MAY_CALL: Readonly<Record<string, Access>> = {
   'GET /sovereign.json': 'public',
   'GET /policy': 'public',
   'GET /crl': 'public',
+  'GET /crl/keys/{key_id}': 'public',
+  'GET /key-history': 'public',
   'GET /nodes': 'public-or-operator:standard',
   'POST /join': 'node',
   'POST /heartbeat': 'node',

@@ -1,5 +1,7 @@
 import { auditExport, auditForward } from './audit-commands.ts'
 import type { ExportArguments, ForwardArguments } from './audit-commands.ts'
+import { keySuccession } from './succession-commands.ts'
+import type { SuccessionArguments } from './succession-commands.ts'
 import type { HostArguments } from './host-settings.ts'
 import { publicKey } from './key-commands.ts'
 import { start } from './main.ts'
@@ -15,9 +17,10 @@ export const commands: {
   readonly verifyDatabase: (args: HostArguments) => Promise<Outcome<Inspection>>
   readonly migrateDatabase: (args: CopyArguments) => Promise<Outcome<Copied>>
   readonly publicKey: (args: HostArguments) => Promise<number>
+  readonly keySuccession: (args: SuccessionArguments) => Promise<number>
   readonly auditExport: (args: ExportArguments) => Promise<number>
   readonly auditForward: (args: ForwardArguments) => Promise<number>
-} = { start, recover, verifyDatabase, migrateDatabase, publicKey, auditExport, auditForward }
+} = { start, recover, verifyDatabase, migrateDatabase, publicKey, keySuccession, auditExport, auditForward }
 
 export { startAuthority } from './app.ts'
 export type { RunningAuthority } from './app.ts'

@@ -18,6 +18,7 @@ export function authorityJobs(office: Office): readonly Job[] {
     { name: 'evidence-sweep', everySeconds: 60, run: (signal) => sweepRemoved(office, signal) },
     { name: 'clock-check', everySeconds: 30, run: () => office.clockWatch.check() },
     { name: 'high-water', everySeconds: 5, run: () => office.rollbackWatch.keep() },
+    { name: 'key-watch', everySeconds: 5, run: () => office.keyWatch.check() },
     { name: 'operator-settings', everySeconds: 60, run: () => office.keyringWatch.run(office) },
     // Twice a minute, so that no minute is left out when a run comes late.
     { name: 'record-activity', everySeconds: 30, run: () => recordActivity(office) },

@@ -43,6 +43,21 @@ export const KEY_SETTINGS = {
     read: integer({ min: 1, max: 64 }),
     default: 4,
   }),
+  keyHistoryFile: setting({
+    name: 'NA_KEY_HISTORY_FILE',
+    help: 'Former keys of this authority, signed by the root key.',
+    read: text,
+  }),
+  formerPrivateKeyFile: setting({
+    name: 'NA_FORMER_PRIVATE_KEY_FILE',
+    help: 'Private key file of the last former key, which signs its own list until its last certificate ends.',
+    read: text,
+  }),
+  pkcs11FormerKey: setting({
+    name: 'NA_PKCS11_FORMER_KEY',
+    help: 'Label of that key in the token, instead.',
+    read: text,
+  }),
 } as const
 
 type KeySettings = SettingValues<typeof KEY_SETTINGS>
@@ -57,6 +72,19 @@ export function chooseKeySource(raw: KeySettings, sources: SettingSources, seedN
   if (raw.keyProvider === 'file') return chooseFile(raw)
   if (raw.keyProvider === 'pkcs11') return choosePkcs11(raw)
   return chooseSeed(sources, seedName)
+}
+
+/** The last former key, where one still has a list to sign. */
+export function chooseFormerSource(raw: KeySettings, current: KeySource | undefined): Choice {
+  const { formerPrivateKeyFile: path, pkcs11FormerKey: keyLabel } = raw
+  if (path !== undefined && keyLabel !== undefined)
+    return { problem: 'NA_FORMER_PRIVATE_KEY_FILE: give either it or NA_PKCS11_FORMER_KEY' }
+  if ((path !== undefined || keyLabel !== undefined) && raw.keyHistoryFile === undefined)
+    return { problem: 'NA_KEY_HISTORY_FILE: is required with a former key' }
+  if (path !== undefined) return { source: { provider: 'file', setting: 'NA_FORMER_PRIVATE_KEY_FILE', path } }
+  if (keyLabel === undefined) return {}
+  if (current?.provider !== 'pkcs11') return { problem: 'NA_PKCS11_FORMER_KEY: needs NA_KEY_PROVIDER=pkcs11' }
+  return { source: { ...current, setting: 'NA_PKCS11_FORMER_KEY', keyLabel } }
 }
 
 function chooseFile({ privateKeyFile }: KeySettings): Choice {

@@ -15,6 +15,7 @@ import { openOffice } from './open-office.ts'
 import type { AuthoritySettings } from './settings.ts'
 import { MarkUnusable, readMark } from './signing/high-water.ts'
 import type { HighWater } from './signing/high-water.ts'
+import { loadOwnKeys } from './signing/own-keys.ts'
 import type { Store, Tx } from './store/database.ts'
 import { openStore, translateStoreError } from './store/open.ts'
 import { openSqliteAlone } from './store/sqlite.ts'
@@ -113,15 +114,17 @@ function openSource(path: string): Store {
   }
 }
 
-async function readAuthority({ genesisFile }: AuthoritySettings): Promise<InspectedAuthority> {
+async function readAuthority({ genesisFile, keyHistoryFile, keyId }: AuthoritySettings): Promise<InspectedAuthority> {
   const { block } = await loadGenesis(genesisFile)
-  return { publicKey: block.network_authority.public_key, sovereign: block.network_name }
+  const current = { keyId, publicKey: block.network_authority.public_key }
+  const ownKeys = await loadOwnKeys(keyHistoryFile, block, current, undefined)
+  return { publicKeys: ownKeys.all, sovereign: block.network_name }
 }
 
-async function readMarks(files: readonly string[], { publicKey }: InspectedAuthority): Promise<readonly HighWater[]> {
+async function readMarks(files: readonly string[], { publicKeys }: InspectedAuthority): Promise<readonly HighWater[]> {
   const marks: HighWater[] = []
   for (const file of new Set(files)) {
-    const mark = await readMark(file, publicKey)
+    const mark = await readMark(file, publicKeys)
     if (mark !== undefined) marks.push(mark)
   }
   return marks

@@ -18,6 +18,8 @@ import type { PublicMaterial } from './features/public-material.ts'
 import type { AuthorityMetrics } from './metrics.ts'
 import type { AuthoritySettings } from './settings.ts'
 import type { ClockWatch } from './signing/clock-watch.ts'
+import type { KeyWatch } from './signing/key-watch.ts'
+import type { OwnKeys } from './signing/own-keys.ts'
 import type { RollbackWatch } from './signing/rollback-watch.ts'
 import type { SigningHalt } from './signing/halts.ts'
 import type { AuthoritySigner } from './signing/signer.ts'
@@ -32,6 +34,8 @@ export interface Office {
   readonly genesisText: string
   readonly instance: string
   readonly signer: AuthoritySigner
+  /** The current key and those before it. */
+  readonly ownKeys: OwnKeys
   readonly store: Store
   /** Version stamps as of now; what caches are compared with. */
   readonly stamps: Coalesced<Stamps>
@@ -73,6 +77,7 @@ export interface Office {
   readonly halts: readonly SigningHalt[]
   readonly clockWatch: ClockWatch
   readonly rollbackWatch: RollbackWatch
+  readonly keyWatch: KeyWatch
   readonly keyringWatch: KeyringWatch
   readonly metricsText: Coalesced<string>
   /** False from the moment the process begins to stop. */

@@ -22,8 +22,10 @@ import { createMetrics } from './metrics.ts'
 import type { Office } from './office.ts'
 import type { AuthoritySettings } from './settings.ts'
 import { ClockWatch } from './signing/clock-watch.ts'
+import { KeyWatch } from './signing/key-watch.ts'
 import { MarkUnusable } from './signing/high-water.ts'
 import { openSigner } from './signing/key-providers.ts'
+import { loadOwnKeys } from './signing/own-keys.ts'
 import { RollbackWatch } from './signing/rollback-watch.ts'
 import { checkStart, claimIdentity } from './start-checks.ts'
 import type { Store } from './store/database.ts'
@@ -42,6 +44,8 @@ export interface OfficeParts extends AppParts {
   readonly isServing?: () => boolean
   /** Signing although the database is behind its mark: the one command that mends it. */
   readonly isRecovering?: true
+  /** With the new key on a database of the old one: the one command that makes it the new one's. */
+  readonly isSucceeding?: true
 }
 
 export interface OpenOffice {
@@ -56,12 +60,17 @@ export async function openOffice(settings: AuthoritySettings, parts: OfficeParts
   const { block: genesis, text: genesisText } = await loadGenesis(settings.genesisFile)
   const signer = await openSigner(settings.keySource, settings.keyId, log)
   await checkStart(settings, genesis, signer, clock.now(), log)
+  const { formerKeySource } = settings
+  const formerSigner = formerKeySource === undefined ? undefined : await openSigner(formerKeySource, 'former', log)
+  const ownKeys = await loadOwnKeys(settings.keyHistoryFile, genesis, signer, formerSigner)
   if (settings.haMode) await checkProcess()
-  const store = await openMigrated(settings, { genesis, signer, clock, log })
+  const isSucceeding = parts.isSucceeding === true
+  const store = await openMigrated(settings, { genesis, clock, log, ownKeys }, isSucceeding)
   const routes = BINDINGS.map((binding) => binding.route)
   const metrics = createMetrics(routes)
   const clockWatch = new ClockWatch({ store, clock, log, offset: metrics.clockOffset, enabled: settings.clockCheck })
-  const rollbackWatch = await openRollbackWatch(settings, { store, signer, genesis, clock, log })
+  const rollbackWatch = await openRollbackWatch(settings, { store, signer, ownKeys, genesis, clock, log })
+  const keyWatch = new KeyWatch(store, signer.publicKey, log)
   await clockWatch.check()
   const office: Office = {
     settings,
@@ -70,6 +79,7 @@ export async function openOffice(settings: AuthoritySettings, parts: OfficeParts
     genesisText,
     instance: settings.instanceId ?? ids.hex(12),
     signer,
+    ownKeys,
     store,
     stamps: stampReader(store, (stamps) => rollbackWatch.see(stamps)),
     nonces: openNonceBook(store),
@@ -92,8 +102,9 @@ export async function openOffice(settings: AuthoritySettings, parts: OfficeParts
     ids,
     log,
     metrics,
-    halts: parts.isRecovering === true ? [clockWatch] : [clockWatch, rollbackWatch],
+    halts: parts.isRecovering === true || isSucceeding ? [clockWatch] : [clockWatch, rollbackWatch, keyWatch],
     rollbackWatch,
+    keyWatch,
     clockWatch,
     keyringWatch: new KeyringWatch(metrics.keyringsDiffer),
     readiness: new Coalesced(() => checkReadiness(office)),
@@ -118,14 +129,15 @@ async function closeOffice(office: Office): Promise<void> {
 
 async function openRollbackWatch(
   settings: AuthoritySettings,
-  { store, signer, genesis, clock, log }: Pick<Office, 'store' | 'signer' | 'genesis' | 'clock' | 'log'>,
+  parts: Pick<Office, 'store' | 'signer' | 'ownKeys' | 'genesis' | 'clock' | 'log'>,
 ): Promise<RollbackWatch> {
+  const { store, signer, ownKeys, genesis, clock, log } = parts
   const files = settings.highWaterFiles
   if (files.length === 0)
     log.warn('no high-water mark is kept: an old backup would pass for the present', { setting: 'NA_HIGH_WATER_FILES' })
   else if (settings.haMode && files.length === 1)
     log.warn('the high-water mark is kept in one place only', { setting: 'NA_HIGH_WATER_FILES' })
-  const watch = new RollbackWatch({ store, signer, networkName: genesis.network_name, clock, log, files })
+  const watch = new RollbackWatch({ store, signer, ownKeys, networkName: genesis.network_name, clock, log, files })
   try {
     await watch.open()
     return watch
@@ -139,7 +151,8 @@ async function openRollbackWatch(
 /** The database, brought up to this release and claimed for this authority; a failure names the setting to look at. */
 async function openMigrated(
   settings: AuthoritySettings,
-  { genesis, signer, clock, log }: Pick<Office, 'genesis' | 'signer' | 'clock' | 'log'>,
+  { genesis, clock, log, ownKeys }: Pick<Office, 'genesis' | 'clock' | 'log' | 'ownKeys'>,
+  isSucceeding: boolean,
 ): Promise<Store> {
   const { storePlace: place } = settings
   const setting = place.kind === 'sqlite' ? `DB_PATH: ${place.path}` : 'DATABASE_URL: the database'
@@ -148,7 +161,7 @@ async function openMigrated(
     store = openStore(place)
     if (settings.haMode) await checkDurability(store, settings.requireSyncStandby, log)
     await migrate(store, () => clock.now())
-    await claimIdentity(store, genesis, signer, clock.now())
+    if (!isSucceeding) await claimIdentity(store, genesis, ownKeys, clock.now())
     return store
   } catch (error) {
     await store?.close()

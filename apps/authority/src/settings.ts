@@ -16,7 +16,7 @@ import {
 import type { Reader, Setting, SettingDefinitions, SettingSources, SettingValues } from '@chancery/service-kit'
 import { buildKeyring } from './auth/operator-keys.ts'
 import type { OperatorKeyring } from './auth/operator-keys.ts'
-import { KEY_SETTINGS, chooseKeySource } from './key-settings.ts'
+import { KEY_SETTINGS, chooseFormerSource, chooseKeySource } from './key-settings.ts'
 import { operatorPairs } from './operator-flags.ts'
 import type { KeySource } from './signing/key-providers.ts'
 import type { StorePlace } from './store/open.ts'
@@ -327,6 +327,8 @@ export interface AuthoritySettings extends Omit<
   readonly limits: Readonly<Record<LimiterName, number>>
   readonly operators: OperatorKeyring
   readonly keySource: KeySource
+  /** The last former key, which signs its own list. */
+  readonly formerKeySource: KeySource | undefined
   readonly storePlace: StorePlace
   readonly limiterStore: 'memory' | 'redis' | 'database'
   readonly drainSeconds: number
@@ -368,7 +370,7 @@ export function readAuthoritySettings(sources: SettingSources): AuthoritySetting
     LimiterName,
     number
   >
-  const { keySource, problems: between } = crossCheck(raw, sources, seedName, failed)
+  const { keySource, formerKeySource, problems: between } = crossCheck(raw, sources, seedName, failed)
   for (const problem of between) problems.add(problem)
   if (problems.size > 0 || keySource === undefined) throw new SettingsError([...problems])
   const storePlace = placeOf(raw)
@@ -377,6 +379,7 @@ export function readAuthoritySettings(sources: SettingSources): AuthoritySetting
     limits,
     operators: buildKeyring(raw.operatorPublicKeys, raw.operatorKeyTiers).ring,
     keySource,
+    formerKeySource,
     storePlace,
     limiterStore: raw.rateLimitStore ?? defaultLimiterStore(raw, storePlace),
     highWaterFiles: raw.highWaterFiles ?? (storePlace.kind === 'sqlite' ? [`${storePlace.path}.mark`] : []),
@@ -422,7 +425,11 @@ function crossCheck(
   sources: SettingSources,
   seedName: string,
   failed: ReadonlySet<string>,
-): { readonly keySource: KeySource | undefined; readonly problems: readonly string[] } {
+): {
+  readonly keySource: KeySource | undefined
+  readonly formerKeySource: KeySource | undefined
+  readonly problems: readonly string[]
+} {
   const problems: string[] = []
   const isRead = (...names: string[]): boolean => names.every((name) => !failed.has(name))
   if (isRead('OPERATOR_PUBLIC_KEYS_JSON', 'OPERATOR_KEY_TIERS_JSON')) {
@@ -431,7 +438,8 @@ function crossCheck(
   }
   const isKeyRead = isRead(...Object.values(KEY_SETTINGS).map(({ name }) => name))
   const chosen = isKeyRead ? chooseKeySource(raw, sources, seedName) : {}
-  if (chosen.problem !== undefined) problems.push(chosen.problem)
+  const former = isKeyRead ? chooseFormerSource(raw, chosen.source) : {}
+  for (const { problem } of [chosen, former]) if (problem !== undefined) problems.push(problem)
   if (isRead('DATABASE_URL', 'DB_PATH', 'NA_HA_MODE', 'RATE_LIMIT_STORE', 'REDIS_URL')) {
     const place = placeOf(raw)
     const limiterStore = raw.rateLimitStore ?? defaultLimiterStore(raw, place)
@@ -441,7 +449,7 @@ function crossCheck(
     const lacksRedis = limiterStore === 'redis' && raw.redisUrl === undefined
     if (lacksRedis) problems.push('REDIS_URL: is required with RATE_LIMIT_STORE=redis')
   }
-  return { keySource: chosen.source, problems }
+  return { keySource: chosen.source, formerKeySource: former.source, problems }
 }
 
 function placeOf(raw: RawSettings): StorePlace {

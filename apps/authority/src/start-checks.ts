@@ -13,6 +13,7 @@ import { sharedPublicKeys } from './auth/operator-keys.ts'
 import { StartRefused } from './genesis.ts'
 import type { AuthoritySettings } from './settings.ts'
 import { isInsideWindow } from './signing/seal.ts'
+import type { OwnKeys } from './signing/own-keys.ts'
 import type { AuthoritySigner } from './signing/signer.ts'
 import type { Store } from './store/database.ts'
 
@@ -67,13 +68,13 @@ async function selfTest(signer: AuthoritySigner): Promise<void> {
 export async function claimIdentity(
   store: Store,
   genesis: GenesisBlock,
-  signer: AuthoritySigner,
+  ownKeys: OwnKeys,
   now: Instant,
 ): Promise<void> {
   const identity = {
     id: 1,
     network_name: genesis.network_name,
-    public_key: signer.publicKey,
+    public_key: ownKeys.current,
     created_at: writeSortable(now),
   }
   await store.db
@@ -82,9 +83,26 @@ export async function claimIdentity(
     .onConflict((conflict) => conflict.doNothing())
     .execute()
   const held = await store.db.selectFrom('authority_identity').selectAll().where('id', '=', 1).executeTakeFirstOrThrow()
-  if (held.network_name !== identity.network_name || held.public_key !== identity.public_key) {
+  const isSameNetwork = held.network_name === identity.network_name
+  if (isSameNetwork && ownKeys.former.some((key) => key.public_key === held.public_key))
+    throw new StartRefused('the database still belongs to the former key: chancery authority key-succession')
+  if (!isSameNetwork || held.public_key !== identity.public_key) {
     throw new StartRefused(
       `DATABASE_URL: the database belongs to network ${held.network_name} or to another authority key`,
     )
   }
+  await requireFormerKey(store, ownKeys, now)
+}
+
+/** Certificates of the former key are still in use: without its list gateways would refuse every one of them. */
+async function requireFormerKey(store: Store, { formerSigner }: OwnKeys, now: Instant): Promise<void> {
+  const live = await store.db
+    .selectFrom('former_keys')
+    .selectAll()
+    .where('lists_until', '>', writeSortable(now))
+    .executeTakeFirst()
+  if (live !== undefined && live.public_key !== formerSigner?.publicKey)
+    throw new StartRefused(
+      `NA_FORMER_PRIVATE_KEY_FILE: the former key ${live.key_id} signs its own list until ${live.lists_until}`,
+    )
 }

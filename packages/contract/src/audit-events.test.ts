@@ -3,7 +3,7 @@ import { AUDIT_EVENTS, auditEventOf, type AuditEventType } from './audit-events.
 
 // protocol/core 26
 const CORE = `
-  admin_auth_failed admin_authz_denied admin_auth_throttled node_auth_failed operator_key_revoked invite_created
+  admin_auth_failed admin_authz_denied admin_auth_throttled node_auth_failed authority_key_succeeded operator_key_revoked invite_created
   certificate_issued join_rejected heartbeat_rejected renewal_rejected certificate_renewed certificate_revoked
   crl_published policy_published policy_rolled_back agent_registered agent_deregistered membership_attestation_issued
   membership_attestation_revoked recognition_policy_saved recognition_treaty_issued recognition_treaty_revoked

@@ -29,6 +29,10 @@ export const AUDIT_EVENTS = {
     when: 'The proof of possession of a node did not verify.',
     details: ['scope', 'reason', 'nonce'],
   },
+  authority_key_succeeded: {
+    when: 'Another key of the authority took over.',
+    details: ['former_key_id', 'new_key_id', 'lists_until'],
+  },
   operator_key_revoked: {
     when: 'An operator key was revoked.',
     details: ['key_id', 'reason', 'revoked_by'],

@@ -12,17 +12,17 @@ import { NA_PUBLIC_KEY, OPERATOR_SEED } from './records.suite.ts'
 const removed: RouteMethods = {
   ...ROUTE_METHODS,
   // @ts-expect-error a line of a route that the contract does not have
-  crl: { current: 'current', revoke: 'revoke', gone: 'current' },
+  crl: { current: 'current', keys: 'ofKey', revoke: 'revoke', gone: 'current' },
 }
 const missing: RouteMethods = {
   ...ROUTE_METHODS,
   // @ts-expect-error a route without a method
-  crl: { current: 'current' },
+  crl: { current: 'current', keys: 'ofKey' },
 }
 const misspelt: RouteMethods = {
   ...ROUTE_METHODS,
   // @ts-expect-error a method that the area does not have
-  crl: { current: 'current', revoke: 'withdraw' },
+  crl: { current: 'current', keys: 'ofKey', revoke: 'withdraw' },
 }
 // @ts-expect-error a route of the gateway without a method
 const incomplete: GatewayMethods = { health: 'health' }
@@ -41,6 +41,7 @@ const ARGUMENTS: Readonly<Record<string, readonly unknown[]>> = {
   'POST /admin/recognition-treaties/{treaty_id}/revoke': ['x'],
   'POST /admin/operator-keys/{key_id}/revoke': ['x'],
   'GET /connectome/trust-path': ['a', 'b'],
+  'GET /crl/keys/{key_id}': ['x'],
   'POST /admin/revoke': [{ cert_ids: ['x'] }],
   'POST /admin/policy/rollback': ['x'],
   'GET /admin/boundary-policies/{policy_id}/history': ['x'],

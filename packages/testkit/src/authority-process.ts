@@ -52,11 +52,11 @@ export async function startAuthorityProcess({
   settings,
   execArgv = [],
 }: ProcessOptions): Promise<AuthorityProcess> {
-  const port = await freePort()
+  const port = settings['PORT'] ?? String(await freePort())
   const url = `http://127.0.0.1:${port}`
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
   const child = fork(fileURLToPath(new URL(`authority-process-main.${extension}`, import.meta.url)), [], {
-    env: { ...network.settings, HOST: '127.0.0.1', PORT: String(port), ...settings },
+    env: { ...network.settings, HOST: '127.0.0.1', ...settings, PORT: port },
     execArgv: ['--conditions=development', ...execArgv],
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })

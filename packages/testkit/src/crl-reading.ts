@@ -4,8 +4,8 @@ import { send } from './callers.ts'
 import { accepted } from './expect.ts'
 
 /** The served list, read like a relying party does: its form and its signature are checked. */
-export async function fetchCrl(url: string, authorityKey: string): Promise<Crl> {
-  const crl = readCrl(accepted(await send(url, 'GET', '/crl')))
+export async function fetchCrl(url: string, authorityKey: string, target = '/crl'): Promise<Crl> {
+  const crl = readCrl(accepted(await send(url, 'GET', target)))
   if (!(await verifyList(crl, [authorityKey]))) throw new Error('the list does not verify')
   return crl
 }

@@ -115,8 +115,10 @@ describe('the export of audit events', () => {
     await Promise.all(Array.from({ length: 8 }, writer))
     isWriting = false
     await Promise.all(readers)
-    expect(read.length).toBe(written.length)
-    expect([...read].sort()).toEqual([...written].sort())
+    expect(new Set(read).size).toBe(read.length)
+    // The authority may have had something to tell meanwhile, too.
+    const own = new Set(written)
+    expect(read.filter((id) => own.has(id)).sort()).toEqual([...written].sort())
   })
 
   it.runIf(onPostgres)('goes on after a logical restore, where transactions are counted from elsewhere', async () => {

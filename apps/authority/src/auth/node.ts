@@ -1,6 +1,6 @@
 import { Refusal } from '@chancery/contract'
-import { readInstant, verifyNodeProof } from '@chancery/protocol'
-import type { Instant, NodeAction } from '@chancery/protocol'
+import { member, readInstant, verifyNodeProof } from '@chancery/protocol'
+import type { Instant, JsonObject, NodeAction } from '@chancery/protocol'
 import type { Call } from '@chancery/service-kit'
 import { recordRefusedCaller } from '../audit/record.ts'
 import type { Office } from '../office.ts'
@@ -12,13 +12,19 @@ export interface ProvenNode {
 
 /** The stateless half of a node's proof (protocol/core 5.1); a failure is audited and answered 401. */
 export async function authenticateNode(call: Call, office: Office, action: NodeAction): Promise<ProvenNode> {
-  const audience = office.genesis.network_authority.public_key
+  const audience = chooseAudience(call.body, office)
   const verdict = await verifyNodeProof(call.body, { action, audience, now: office.clock.now() })
   if (!verdict.ok) return refuseNode(call, office, action, verdict.reason)
   const { nonce, timestamp } = call.body as { nonce: string; timestamp: string }
   const signedAt = readInstant(timestamp) ?? 0n
   if (signedAt <= office.rollbackWatch.replayFloor) return refuseNode(call, office, action, 'stale_timestamp')
   return { nonce, signedAt }
+}
+
+/** A node that has not learned of a key succession yet names the former key; nonces are the same for both. */
+function chooseAudience(body: JsonObject, { ownKeys }: Office): string {
+  const named = member(body, 'audience')
+  return ownKeys.all.find((key) => key === named) ?? ownKeys.current
 }
 
 /** Says nothing about the reason to the caller, and all of it to the auditor. */

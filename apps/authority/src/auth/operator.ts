@@ -106,14 +106,15 @@ async function checkSignature(
     method: call.method,
     path: call.path,
     query: call.query.toObject(),
-    audience: office.genesis.network_authority.public_key,
     body: call.body,
     key_id,
     timestamp,
     nonce,
   }
-  const isSigned = await verifyOperatorRequest(request, signature, operator.bytes)
-  if (!isSigned) await fail(call, office, key_id, 'invalid_signature')
+  // The current key first; an operator who has not learned of a key succession yet signs for a former one.
+  for (const audience of office.ownKeys.all)
+    if (await verifyOperatorRequest({ ...request, audience }, signature, operator.bytes)) return
+  await fail(call, office, key_id, 'invalid_signature')
 }
 
 /** 11. Spent in its own committed write: one signed request is attempted at most once, whatever happens later. */

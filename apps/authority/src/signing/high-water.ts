@@ -37,7 +37,7 @@ export class MarkUnusable extends Error {
 }
 
 /** A mark is one of ours only with our signature: whoever may write the folder could otherwise stop or fool a start. */
-export async function readMark(path: string, publicKey: string): Promise<HighWater | undefined> {
+export async function readMark(path: string, publicKeys: readonly string[]): Promise<HighWater | undefined> {
   let bytes: Buffer
   try {
     bytes = await readFile(path)
@@ -47,7 +47,7 @@ export async function readMark(path: string, publicKey: string): Promise<HighWat
   }
   const record = parse(bytes, path)
   const isOurs = record['mark_version'] === 1 && Array.isArray(record['signatures'])
-  if (!isOurs || !(await verifyList(record as JsonObject & { signatures: Signature[] }, [publicKey])))
+  if (!isOurs || !(await verifyList(record as JsonObject & { signatures: Signature[] }, publicKeys)))
     throw new MarkUnusable(`${path} is not a mark of this authority`)
   // Signed by ourselves, and written by the function below only.
   return record as unknown as HighWater

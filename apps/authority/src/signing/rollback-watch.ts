@@ -8,6 +8,7 @@ import type { Heads } from '../store/high-water-heads.ts'
 import type { SigningHalt } from './halts.ts'
 import { MarkUnusable, readMark, writeMark } from './high-water.ts'
 import type { HighWater } from './high-water.ts'
+import type { OwnKeys } from './own-keys.ts'
 import type { AuthoritySigner } from './signer.ts'
 
 const WRITE_EVERY_MS = 60_000
@@ -15,6 +16,8 @@ const WRITE_EVERY_MS = 60_000
 export interface RollbackWatchParts {
   readonly store: Store
   readonly signer: AuthoritySigner
+  /** A mark of a former key is still ours. */
+  readonly ownKeys: OwnKeys
   readonly networkName: string
   readonly clock: Clock
   readonly log: Log
@@ -90,7 +93,7 @@ export class RollbackWatch implements SigningHalt {
 
   /** Takes over the mark of a file when it is higher: another instance may have written it. */
   async #adopt(file: string): Promise<boolean> {
-    const mark = await readMark(file, this.#parts.signer.publicKey)
+    const mark = await readMark(file, this.#parts.ownKeys.all)
     if (mark !== undefined && isHigher(mark, this.#mark)) this.#mark = mark
     return mark !== undefined
   }

@@ -50,6 +50,8 @@ interface Progress {
 
 /** One batch; true when there may be more. */
 async function numberSome(tx: Tx, batch: number): Promise<boolean> {
+  // A database copied from SQLite, where a trigger numbers, has no such row yet.
+  await sql`insert into audit_numbering (id, last_sequence) values (1, 0) on conflict do nothing`.execute(tx)
   // The lock first: the statements after it see everything that its last holder numbered.
   await sql`select 1 from audit_numbering where id = 1 for update`.execute(tx)
   const { rows } = await sql<Progress>`
@@ -119,8 +121,10 @@ async function keepNumbers(tx: Tx, eventIds: readonly string[]): Promise<void> {
   await sql`
     with numbered as (
       insert into audit_numbers (sequence, event_id)
-      select (select last_sequence from audit_numbering where id = 1) + n, id
+      select (select coalesce(max(sequence), 0) from audit_numbers) + n, id
       from unnest(${eventIds}::text[]) with ordinality as t(id, n)
     )
-    update audit_numbering set last_sequence = last_sequence + ${eventIds.length} where id = 1`.execute(tx)
+    update audit_numbering set last_sequence = (select coalesce(max(sequence), 0) from audit_numbers) + ${eventIds.length} where id = 1`.execute(
+    tx,
+  )
 }

@@ -36,9 +36,12 @@ export async function describeTables(source: Tx, target: Tx): Promise<readonly C
     if (name === NOT_COPIED) continue
     const own = columns.filter(({ table }) => table === name)
     if (own.length === 0) throw new Error(`the table ${name} is not known to this release`)
-    const { rows: key } = await sql<{ name: string }>`
-      select name from pragma_table_info(${name}) where pk > 0 order by pk`.execute(source)
-    tables.push({ name, columns: own, key: key.map((each) => each.name), rows: await countRows(source, name) })
+    const { rows: known } = await sql<{ name: string; pk: number }>`
+      select name, pk from pragma_table_info(${name}) order by pk`.execute(source)
+    const key = known.filter(({ pk }) => pk > 0).map((each) => each.name)
+    // A column that only the target has is of its engine's own: it fills it itself.
+    const shared = own.filter((column) => known.some((each) => each.name === column.name))
+    tables.push({ name, columns: shared, key, rows: await countRows(source, name) })
   }
   return tables
 }

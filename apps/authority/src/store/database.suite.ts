@@ -83,7 +83,8 @@ export function describeStore(backend: Backend): void {
         const first = await startTestAuthority({ backend, network: 'ONE-NET' })
         const taken = first.database
         await expect(startTestAuthority({ database: taken, network: 'OTHER-NET' })).rejects.toThrow(/ONE-NET/)
-        const stranger = { ...(await testSigner('na-test', 'other-na')), provider: 'file' as const }
+        const { publicKey: current } = await testSigner('na-test', 'other-na')
+        const stranger = { current, former: [], all: [current], historyText: undefined, formerSigner: undefined }
         await expect(claimIdentity(first.office.store, first.genesis, stranger, now())).rejects.toThrow(/database/i)
         const second = await startTestAuthority({ database: taken, network: 'ONE-NET' })
         accepted(await second.request('GET', '/readyz'))

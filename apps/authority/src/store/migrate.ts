@@ -13,6 +13,7 @@ import { instances } from './migrations/0007-instances.ts'
 import { activity } from './migrations/0008-activity.ts'
 import { recoveredRevocations } from './migrations/0009-recovered-revocations.ts'
 import { auditNumbers } from './migrations/0010-audit-numbers.ts'
+import { keySuccession } from './migrations/0011-key-succession.ts'
 import { UnfinishedCopy, isCopyUnfinished } from './unfinished-copy.ts'
 
 /** Column types the engines spell differently. */
@@ -39,6 +40,7 @@ const MIGRATIONS: readonly Migration[] = [
   activity,
   recoveredRevocations,
   auditNumbers,
+  keySuccession,
 ]
 
 export const EXPECTED_SCHEMA_VERSION: number = MIGRATIONS.length

@@ -16,6 +16,8 @@ export interface Tables {
   policy_versions: { position: number; policy_id: string; policy_json: string; active: number; created_at: string }
   crl_versions: { sequence: number; crl_json: string; issued_at: string; next_update: string; entries: number }
   crl_entries: { position: number; cert_id: string; entry_json: string; expires_at: string }
+  former_keys: { key_id: string; public_key: string; succeeded_at: string; lists_until: string }
+  former_crl_versions: { key_id: string; sequence: number; crl_json: string; next_update: string }
   invite_tokens: {
     token_digest: string
     assigned_roles_json: string

@@ -113,4 +113,23 @@ export const authorityCommands: readonly Command[] = [
     ],
     needs: 'authority-host',
   },
+  {
+    path: ['authority', 'key-succession'],
+    summary: 'Hand the authority over to a new key',
+    description:
+      'Run with the settings of the new key, once every instance is stopped. The database becomes the new key’s, and the old one goes on signing its own revocation list until its last certificate ends. With --first-list nothing changes: it writes the list that gateways pin the new key with beforehand.',
+    arguments: [],
+    options: [
+      { flags: '--first-list <file>', summary: 'Only write the first list of the new key to this new file.' },
+      ...HOST_OPTIONS,
+    ],
+    examples: [
+      {
+        line: 'chancery authority key-succession --env-file new.env --first-list new-list.json',
+        summary: 'For the policies of gateways, hours before.',
+      },
+      { line: 'chancery authority key-succession --env-file new.env', summary: 'The switch itself.' },
+    ],
+    needs: 'authority-host',
+  },
 ]

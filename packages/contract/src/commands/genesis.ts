@@ -53,4 +53,33 @@ export const genesisCommands: readonly Command[] = [
     examples: [{ line: 'chancery genesis verify genesis.signed.json', summary: 'Before giving it to anybody.' }],
     needs: 'nothing',
   },
+  {
+    path: ['genesis', 'succeed'],
+    summary: 'Sign the block of the next authority key',
+    description:
+      'Makes the genesis block that names the next key of the authority and the history that names its former ones, both signed by the root key. Run it where that key is kept, away from the network.',
+    arguments: [],
+    options: [
+      { flags: '--genesis <file>', summary: 'The signed block in force.', required: true },
+      { flags: '--na-public-key <key>', summary: 'The next authority key: a .pub file or base64.', required: true },
+      {
+        flags: '--former-key-id <id>',
+        summary: 'Key id under which the present key signs (NA_KEY_ID).',
+        required: true,
+      },
+      { flags: '--root-private-key <file>', summary: 'Private key file of the root.', required: true },
+      { flags: '--out <file>', summary: 'Where to write the new block.', required: true },
+      { flags: '--history-out <file>', summary: 'Where to write the key history.', required: true },
+      { flags: '--history <file>', summary: 'The history in force, when there was a succession before.' },
+      { flags: '--valid-days <n>', summary: 'How long the next key is valid from now.', default: '90' },
+      { flags: '--overlap-hours <n>', summary: 'How long the present key still signs, at most.', default: '48' },
+    ],
+    examples: [
+      {
+        line: 'chancery genesis succeed --genesis genesis.signed.json --na-public-key na-2.pub --former-key-id na-1 --root-private-key root.key --out genesis-2.signed.json --history-out key-history.json',
+        summary: 'The first succession.',
+      },
+    ],
+    needs: 'nothing',
+  },
 ]

@@ -27,6 +27,8 @@ export const EXCLUDED_ROUTES: Readonly<Partial<Record<RouteId, string>>> = {
   'GET /swagger.json': PROCESS,
   'GET /surfaces': PROCESS,
   'POST /admin/boundary-policies/simulate': 'Ours alone and beta; operation ids are forever, so it waits until stable.',
+  'GET /crl/keys/{key_id}': 'Ours alone and beta; gateways read it themselves.',
+  'GET /key-history': 'Ours alone and beta; operation ids are forever, so it waits until stable.',
   'GET /evidence-log/checkpoint': LOG,
   'GET /evidence-log/tile/{tile}': LOG,
   'GET /admin/evidence-log/entries/{tile}': LOG,

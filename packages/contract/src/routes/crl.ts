@@ -12,6 +12,18 @@ const facts = {
     purpose: 'Gives the active signed list of revoked certificates.',
     gateway: { operation: 'crl-get-crl', group: 'network' },
   },
+  keys: {
+    id: 'GET /crl/keys/{key_id}',
+    access: 'public',
+    limit: 'public',
+    stability: 'beta',
+    success: 200,
+    answer: 'json',
+    summary: 'Revocation list of one key',
+    purpose: 'Gives the signed list of the current key, or of a former key while its certificates are in use.',
+    // Key ids may hold slashes.
+    tail: true,
+  },
   // Nodes get 403 for an unknown certificate, an operator who names one gets 404 (protocol/core 23).
   revoke: {
     id: 'POST /admin/revoke',

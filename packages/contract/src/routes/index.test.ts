@@ -19,9 +19,9 @@ const ACTIONS: Readonly<Record<string, readonly string[]>> = {
     'consoleLogo',
   ],
   connectome: ['graph', 'page', 'summary', 'trustPath', 'atlasPage', 'atlas'],
-  sovereign: ['genesis', 'metadata'],
+  sovereign: ['genesis', 'metadata', 'keyHistory'],
   enrollment: ['invite', 'join', 'heartbeat', 'renew', 'nodes'],
-  crl: ['current', 'revoke'],
+  crl: ['current', 'keys', 'revoke'],
   policy: ['current', 'history', 'publish', 'rollback'],
   operatorKeys: ['revoke'],
   agents: ['register', 'search', 'find', 'remove'],
@@ -107,6 +107,8 @@ const BETA = [
   'POST /admin/disclosure/nullifier',
   'GET /admin/evidence/anchors',
   'POST /admin/evidence/anchors',
+  'GET /crl/keys/{key_id}',
+  'GET /key-history',
   'GET /evidence-log/checkpoint',
   'GET /evidence-log/tile/{tile}',
   'GET /admin/evidence-log/entries/{tile}',
@@ -175,9 +177,9 @@ function idsWhere(kept: (route: Route) => boolean): string[] {
 }
 
 describe('the table of routes', () => {
-  it('has exactly 102 routes with different ids', () => {
-    expect(ALL_ROUTES).toHaveLength(102)
-    expect(new Set(ALL_ROUTES.map((route) => route.id)).size).toBe(102)
+  it('has exactly 104 routes with different ids', () => {
+    expect(ALL_ROUTES).toHaveLength(104)
+    expect(new Set(ALL_ROUTES.map((route) => route.id)).size).toBe(104)
   })
 
   it('names every action as its file is named', () => {
@@ -348,6 +350,7 @@ describe('paths', () => {
       'GET /admin/evidence/resource-heads/{resource_id}',
       'GET /admin/evidence/resources/{resource_id}',
       'GET /agents/{node_public_key}',
+      'GET /crl/keys/{key_id}',
       'GET /evidence-log/tile/{tile}',
     ])
     for (const route of ALL_ROUTES.filter(({ tail }) => tail)) expect(route.path, route.id).toMatch(/\}$/)

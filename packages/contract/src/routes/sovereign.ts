@@ -23,6 +23,16 @@ const facts = {
     purpose: 'Gives the identity, keys and public addresses of this sovereign.',
     gateway: { operation: 'public-sovereign-metadata', group: 'network' },
   },
+  keyHistory: {
+    id: 'GET /key-history',
+    access: 'public',
+    limit: 'public',
+    stability: 'beta',
+    success: 200,
+    answer: 'json',
+    summary: 'Former keys',
+    purpose: 'Gives the keys this authority had before, signed by the root key; 404 when it had none.',
+  },
 } as const
 
 /** Who this network is: the block signed by the root key and a summary for peers (protocol/core 4, 19). */

@@ -65,7 +65,7 @@ describe('an agreement', () => {
 })
 
 describe('trust in a presented agreement', () => {
-  const own = { sovereign_id: 'acme-net', key: na }
+  const own = { sovereign_id: 'acme-net', keys: [na] }
   const mine: PartyKeys = { keys: [na], isVouched: true }
   const theirs: PartyKeys = { keys: [partner], isVouched: true }
   const nobody: PartyKeys = { keys: [], isVouched: false }

@@ -68,7 +68,7 @@ export type AgreementTrust =
 export async function trustAgreement(
   agreement: Received<AgreementRecord>,
   against: {
-    readonly own: { readonly sovereign_id: string; readonly key: string }
+    readonly own: { readonly sovereign_id: string; readonly keys: readonly string[] }
     readonly offerer: PartyKeys
     readonly responder: PartyKeys
   },
@@ -77,8 +77,8 @@ export async function trustAgreement(
   const { offerer_sovereign_id, responder_sovereign_id, signatures } = agreement.record
   if (offerer_sovereign_id === responder_sovereign_id) return { ok: false, reason: 'same_party', party: 'responder' }
   const isOwnOffer = offerer_sovereign_id === own.sovereign_id && responder.isVouched
-  if (isOwnOffer && (await verifyAny(receivedBytes(agreement), signatures, [own.key])))
-    return verifyAgreement(agreement, { offererKeys: [own.key], responderKeys: [own.key] })
+  if (isOwnOffer && (await verifyAny(receivedBytes(agreement), signatures, own.keys)))
+    return verifyAgreement(agreement, { offererKeys: own.keys, responderKeys: own.keys })
   if (offerer.keys.length === 0) return { ok: false, reason: 'unknown_party', party: 'offerer' }
   if (responder.keys.length === 0) return { ok: false, reason: 'unknown_party', party: 'responder' }
   if (offerer.keys.some((key) => responder.keys.includes(key))) return fails('overlapping_party_keys')

@@ -33,6 +33,8 @@ export type RevocationForecast = {
 export interface CrlArea {
   /** The active list as served; a verifier checks signature, next_update and sequence (checkCrlAdvance) itself. */
   current(options?: CallOptions): Promise<Crl>
+  /** The list of one key: the current one, or a former one while its certificates are in use. */
+  ofKey(keyId: string, options?: CallOptions): Promise<Crl>
   /** What would be taken away; an unknown id is refused as in the revocation itself. */
   revoke(request: RevocationRequest & DryRun, options?: CallOptions): Promise<RevocationForecast>
   /** Final, and in force from the next request on. Repeating it changes nothing. */
@@ -78,6 +80,7 @@ export function crlArea({ call }: Connection): CrlArea {
   }
   return {
     current: (options) => call({ route: crl.current, read: json(readCrl), options }),
+    ofKey: (keyId, options) => call({ route: crl.keys, params: { key_id: keyId }, read: json(readCrl), options }),
     revoke,
   }
 }

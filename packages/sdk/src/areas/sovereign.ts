@@ -1,6 +1,6 @@
 import { sovereign } from '@chancery/contract'
-import { FormError, field, readGenesisBlock, shape } from '@chancery/protocol'
-import type { GenesisBlock, JsonValue } from '@chancery/protocol'
+import { FormError, field, readGenesisBlock, readKeyHistory, shape } from '@chancery/protocol'
+import type { GenesisBlock, JsonValue, KeyHistory } from '@chancery/protocol'
 import { json, known } from '../answer.ts'
 import type { CallOptions, Connection } from '../call.ts'
 
@@ -21,6 +21,8 @@ export interface SovereignArea {
   /** The block as served; check it with protocol's verifyGenesisBlock and against the root key you trust. */
   genesis(options?: CallOptions): Promise<GenesisBlock>
   metadata(options?: CallOptions): Promise<SovereignMetadata>
+  /** Former keys as served; check it with protocol's verifyKeyHistory against the block you trust. */
+  keyHistory(options?: CallOptions): Promise<KeyHistory>
 }
 
 const word = shape.required(shape.string)
@@ -58,5 +60,6 @@ export function sovereignArea({ call }: Connection): SovereignArea {
   return {
     genesis: (options) => call({ route: sovereign.genesis, read: json(readGenesisBlock), options }),
     metadata: (options) => call({ route: sovereign.metadata, read: json((value) => readMetadata(value, '')), options }),
+    keyHistory: (options) => call({ route: sovereign.keyHistory, read: json(readKeyHistory), options }),
   }
 }

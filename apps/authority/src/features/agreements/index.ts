@@ -20,7 +20,7 @@ export async function loadTrustedAgreement(
   const agreement = readOr('invalid_agreement', () => readReceived(agreementRecordForm, given))
   const { agreement_id, offerer_sovereign_id, responder_sovereign_id } = agreement.record
   const trust = await trustAgreement(agreement, {
-    own: { sovereign_id: office.genesis.network_name, key: office.signer.publicKey },
+    own: { sovereign_id: office.genesis.network_name, keys: office.ownKeys.all },
     offerer: await vouchedKeys(office, offerer_sovereign_id),
     responder: await vouchedKeys(office, responder_sovereign_id),
   })

@@ -14,7 +14,7 @@ import { noteVerdict } from '../verdicts.ts'
 export async function verify(call: Call, office: Office): Promise<JsonObject> {
   const given = requirePresent(call.body, 'agreement', 'missing_agreement')
   const agreement = readOr('invalid_agreement', () => readReceived(agreementRecordForm, given))
-  const own = [office.signer.publicKey]
+  const own = office.ownKeys.all
   const supplied = readTrustKeys(call.body, 'offerer_public_keys', [])
   const responderKeys = readTrustKeys(call.body, 'responder_public_keys', own)
   const offererKeys = supplied.length === 0 ? own : supplied

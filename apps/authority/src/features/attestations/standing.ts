@@ -19,12 +19,12 @@ export interface Standing {
  * statement; what follows from the text alone is kept for equal texts: an edited row has another text, and is checked.
  */
 export class StandingDesk {
-  readonly #office: () => Pick<Office, 'store' | 'signer'>
+  readonly #office: () => Pick<Office, 'store' | 'ownKeys'>
   readonly #reads: Batcher<string, StandingRow | undefined>
   readonly #checked = new Map<string, CheckedAttestation>()
   #keptCharacters = 0
 
-  constructor(office: () => Pick<Office, 'store' | 'signer'>) {
+  constructor(office: () => Pick<Office, 'store' | 'ownKeys'>) {
     this.#office = office
     this.#reads = new Batcher(
       async (ids) => {
@@ -56,7 +56,7 @@ export class StandingDesk {
   async #check(text: string): Promise<CheckedAttestation> {
     const known = this.#checked.get(text)
     if (known !== undefined) return known
-    const checked = await checkAttestationText(text, [this.#office().signer.publicKey])
+    const checked = await checkAttestationText(text, this.#office().ownKeys.all)
     if (!this.#checked.has(text)) this.#keep(text, checked)
     return checked
   }

@@ -45,7 +45,7 @@ export async function activate(call: OperatorCall, office: Office): Promise<Json
 async function requireUsable(tx: Tx, office: Office, policy_id: string, version: number): Promise<PolicyRow> {
   const row = isPolicyId(policy_id) ? await findPolicyVersion(tx, policy_id, version) : undefined
   if (row === undefined) throw new Refusal('boundary_policy_not_found')
-  const checked = await checkStoredPolicy(row, [office.signer.publicKey])
+  const checked = await checkStoredPolicy(row, office.ownKeys.all)
   const [problem] = findSetProblems([checked], office.clock.now())
   if (problem === undefined) return row
   if (problem.reason === 'policy_store_integrity_failed') throw new Refusal('boundary_policy_integrity_failed')

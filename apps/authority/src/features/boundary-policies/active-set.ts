@@ -13,17 +13,17 @@ export type ActivePolicies = Coalesced<readonly CheckedPolicy[]>
  * whose bytes differ is parsed and verified again. No version stamp is trusted: an edit made in the database itself,
  * which bumps none, is seen by the next request. Requests that wait share one read.
  */
-export function openActivePolicies(office: () => Pick<Office, 'store' | 'signer'>): ActivePolicies {
+export function openActivePolicies(office: () => Pick<Office, 'store' | 'ownKeys'>): ActivePolicies {
   let held: readonly Held[] = []
   return new Coalesced(async () => {
-    const { store, signer } = office()
+    const { store, ownKeys } = office()
     const rows = await listActiveRows(store)
     const known = new Map(held.map((each) => [keyOf(each.row), each]))
     const checked: Held[] = []
     for (const row of rows) {
       const same = known.get(keyOf(row))
       if (same !== undefined && hasSameBytes(same.row, row)) checked.push(same)
-      else checked.push({ row, checked: await checkStoredPolicy(row, [signer.publicKey]) })
+      else checked.push({ row, checked: await checkStoredPolicy(row, ownKeys.all) })
     }
     held = checked
     return inResolutionOrder(checked.map((each) => each.checked))

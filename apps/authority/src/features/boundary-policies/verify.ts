@@ -26,7 +26,7 @@ export async function verify(call: Call, office: Office): Promise<JsonObject> {
   const form = checkReceivedForm(received)
   // The type is closed: a member nobody knows is refused before anyone asks who signed it.
   if (!form.ok && form.reason === 'unknown_field') throw new Refusal('invalid_policy')
-  const keys = readTrustKeys(call.body, 'issuer_public_keys', [office.signer.publicKey])
+  const keys = readTrustKeys(call.body, 'issuer_public_keys', office.ownKeys.all)
   const verdict = await verifyReceivedPlainly(received, keys)
   const reason = verdict.ok ? 'valid' : verdict.reason
   noteVerdict(call, office, verdict.ok, reason)

@@ -13,7 +13,7 @@ import { noteVerdict } from '../verdicts.ts'
 export async function verify(call: Call, office: Office): Promise<JsonObject> {
   const given = requirePresent(call.body, 'decision', 'missing_decision')
   const decision = readOr('invalid_decision', () => readReceived(boundaryDecisionForm, given))
-  const keys = readTrustKeys(call.body, 'operator_public_keys', [office.signer.publicKey])
+  const keys = readTrustKeys(call.body, 'operator_public_keys', office.ownKeys.all)
   const { accepted, reason } = await verifyBoundaryDecision(decision, { keys, now: office.clock.now() })
   noteVerdict(call, office, accepted, reason)
   const { authorized, decision_id } = decision.record

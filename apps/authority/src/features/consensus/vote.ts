@@ -37,6 +37,6 @@ export async function requireOwnJustification(
   office: Office,
   justification: Received<JustificationProof>,
 ): Promise<void> {
-  const verdict = await verifyReceived(justification, [office.signer.publicKey])
+  const verdict = await verifyReceived(justification, office.ownKeys.all)
   if (!verdict.ok) throw new Refusal('justification_untrusted')
 }

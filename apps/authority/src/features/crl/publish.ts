@@ -1,3 +1,4 @@
+import { Refusal } from '@chancery/contract'
 import { CRL_VALIDITY, HOUR, writeSortable } from '@chancery/protocol'
 import type { Instant, JsonObject } from '@chancery/protocol'
 import { recordAudit } from '../../audit/record.ts'
@@ -7,6 +8,7 @@ import { sealText } from '../../signing/seal.ts'
 import type { Tx } from '../../store/database.ts'
 import { bumpHead } from '../../store/heads.ts'
 import type { KeptEntries } from './desk.ts'
+import { publishFormerList } from './former.ts'
 import { listText } from './list-text.ts'
 import { appendEntries, insertVersion, joinEntries, pruneEntries } from './store.ts'
 import type { CrlVersion, NewEntry } from './store.ts'
@@ -31,6 +33,7 @@ export async function publishVersion(
   change: Change,
 ): Promise<{ readonly version: CrlVersion; readonly kept: KeptEntries; readonly text: string }> {
   const now = notBefore(office.clock.now(), previous)
+  await requireCurrentKey(tx, office)
   await appendEntries(tx, change.appended)
   const pruned = await pruneEntries(tx, writeSortable(now - HOUR))
   const { text: entries, count } = await gatherEntries(tx, office, previous, change, pruned)
@@ -46,11 +49,18 @@ export async function publishVersion(
     next_update: writeSortable(version.nextUpdate),
     entries: count,
   })
+  await publishFormerList(tx, office, { sequence, issuedAt: now })
   await bumpHead(tx, 'crl')
   const details = { sequence, entries: count, cause: change.cause, ...change.details }
   await recordAudit(tx, office, { type: 'crl_published', details })
   faultPoint('crl-stored')
   return { version, kept: { sequence, issuedAt: now, text: entries, count }, text }
+}
+
+/** Under the head lock: an instance that was left running over a key succession must not publish behind the new key. */
+async function requireCurrentKey(tx: Tx, { signer }: Office): Promise<void> {
+  const held = await tx.selectFrom('authority_identity').select('public_key').executeTakeFirst()
+  if (held !== undefined && held.public_key !== signer.publicKey) throw new Refusal('service_unavailable')
 }
 
 /** Appends to what this process remembers of the last version, or asks the database for everything. */

@@ -16,7 +16,7 @@ export async function verify(call: Call, office: Office): Promise<JsonObject> {
   ]
   const intent = readOr('invalid_input', () => readDataAccessIntent(declared))
   const policy = readOr('invalid_input', () => readDataLicensePolicy(license))
-  const agentKeys = readTrustKeys(call.body, 'agent_public_keys', [office.signer.publicKey])
+  const agentKeys = readTrustKeys(call.body, 'agent_public_keys', office.ownKeys.all)
   const given = readTrustKeys(call.body, 'policy_public_keys', [])
   const now = office.clock.now()
   const ground = { agentKeys, policyKeys: policyKeysOf(office, policy.record, given), now }
@@ -43,5 +43,5 @@ function policyKeysOf(
 ): readonly (readonly string[])[] {
   const vouched = given.length === 0 ? [] : [given]
   const isOwn = policy.licensor_sovereign_id === office.genesis.network_name
-  return isOwn ? [...vouched, [office.signer.publicKey]] : vouched
+  return isOwn ? [...vouched, office.ownKeys.all] : vouched
 }

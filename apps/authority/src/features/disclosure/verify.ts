@@ -17,7 +17,7 @@ export async function verify(call: Call, office: Office): Promise<JsonObject> {
   ]
   const proof = readOr('invalid_input', () => readProof(shown))
   const commitment = readOr('invalid_input', () => readCapabilityCommitment(promised))
-  const keys = readTrustKeys(call.body, 'issuer_public_keys', [office.signer.publicKey])
+  const keys = readTrustKeys(call.body, 'issuer_public_keys', office.ownKeys.all)
   const verdict = await verifyDisclosure(proof, commitment, keys)
   const reason = verdict.ok ? 'valid' : verdict.reason
   noteVerdict(call, office, verdict.ok, reason)

@@ -16,6 +16,7 @@ import type { JsonObject, StoreAnchor } from '@chancery/protocol'
 import { recordAudit } from '../../audit/record.ts'
 import { faultPoint } from '#faults'
 import type { Office } from '../../office.ts'
+import { ownKeysAt } from '../../signing/own-keys.ts'
 import { sealForm } from '../../signing/seal.ts'
 import { readEvidenceHead } from '../../store/evidence-chain.ts'
 import type { EvidenceHeadRow } from '../../store/evidence-chain.ts'
@@ -56,7 +57,7 @@ export async function makeAnchor(office: Office, cause: JsonObject, lease?: Leas
 
 /** A row written behind our back would stand for a store that was rewritten together with it. */
 async function isOwnAnchor(office: Office, anchor: StoreAnchor): Promise<boolean> {
-  return (await verifyReceived(asReceived(storeAnchorForm, anchor), [office.signer.publicKey])).ok
+  return (await verifyReceived(asReceived(storeAnchorForm, anchor), ownKeysAt(office.ownKeys, anchor.anchored_at))).ok
 }
 
 /** An anchor dated far ahead of the clock was made by a broken one; nothing may be dated before it. */
@@ -77,7 +78,7 @@ async function findBreak(
     const boundary = await readBoundary(office.store.db)
     const isGood =
       boundary?.removed_through_sequence === head.removed_through &&
-      (await verifyReceived(asReceived(retentionCheckpointForm, boundary), [office.signer.publicKey])).ok
+      (await verifyReceived(asReceived(retentionCheckpointForm, boundary), office.ownKeys.all)).ok
     if (!isGood) return 'anchored_entry_missing'
     start = { after: head.removed_through, digest: boundary.last_removed_entry_digest }
   }

@@ -29,7 +29,7 @@ import type { AnchorRow, EntryRow, Run } from './store.ts'
 
 /** Whose store is inspected; all an inspection may believe. */
 export interface StoreIdentity {
-  readonly publicKey: string
+  readonly publicKeys: readonly string[]
   readonly sovereign: string
 }
 
@@ -115,9 +115,9 @@ async function openChecker(
   return { checker: new StoreChecker({ keys, scope: 'store', boundary: await readBoundary(db), anchors }), anchors }
 }
 
-export async function readKeys(db: Tx, { publicKey }: StoreIdentity): Promise<StoreKeys> {
+export async function readKeys(db: Tx, { publicKeys }: StoreIdentity): Promise<StoreKeys> {
   const executors = new Map((await listExecutorKeys(db)).map((key) => [key.key_id, key]))
-  return { authority: [publicKey], executor: (key_id) => executors.get(key_id) }
+  return { authority: publicKeys, executor: (key_id) => executors.get(key_id) }
 }
 
 /** The latest checkpoint. One that cannot be read covers nothing, and the store then does not begin where it should. */

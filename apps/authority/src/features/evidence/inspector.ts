@@ -101,5 +101,5 @@ async function isSmall(office: Office, run: Run): Promise<boolean> {
 }
 
 function identityOf(office: Office): StoreIdentity {
-  return { publicKey: office.signer.publicKey, sovereign: office.genesis.network_name }
+  return { publicKeys: office.ownKeys.all, sovereign: office.genesis.network_name }
 }

@@ -13,6 +13,7 @@ import {
 } from '@chancery/protocol'
 import type { Instant, PolicyManifest, PolicyTerms } from '@chancery/protocol'
 import type { Office } from '../../office.ts'
+import { ownKeysAt } from '../../signing/own-keys.ts'
 import { seal } from '../../signing/seal.ts'
 import type { Tx } from '../../store/database.ts'
 import { bumpHead } from '../../store/heads.ts'
@@ -49,7 +50,7 @@ export async function verifyStored(office: Office, stored: StoredPolicy): Promis
   try {
     const manifest = toManifest(stored)
     const isWhole = canonicalJson(readJson(stored.policy_json)) === canonicalJson(manifest)
-    if (isWhole && (await verifyList(manifest, [office.signer.publicKey]))) return manifest
+    if (isWhole && (await verifyList(manifest, ownKeysAt(office.ownKeys, manifest.issued_at)))) return manifest
   } catch (error) {
     if (!(error instanceof FormError) && !(error instanceof JsonError)) throw error
   }

@@ -10,6 +10,7 @@ import {
 } from '@chancery/protocol'
 import type { JsonValue, RecognitionTreaty, TreatyReason, Verdict } from '@chancery/protocol'
 import type { Office } from '../../office.ts'
+import { ownKeysAt } from '../../signing/own-keys.ts'
 import { findTreaty, listTreatiesFor } from './store.ts'
 
 export type TrustBasis = 'this_authority' | 'caller_supplied_keys' | 'recognized_issuer_keys'
@@ -59,8 +60,8 @@ async function chooseKeys(
   isOwn: boolean,
 ): Promise<{ keys: readonly string[]; basis: TrustBasis }> {
   if (isOwn) {
-    if (supplied.some((key) => key !== office.signer.publicKey)) throw new Refusal('caller_keys_not_accepted')
-    return { keys: [office.signer.publicKey], basis: 'this_authority' }
+    if (supplied.some((key) => !office.ownKeys.all.includes(key))) throw new Refusal('caller_keys_not_accepted')
+    return { keys: ownKeysAt(office.ownKeys, treaty.issued_at), basis: 'this_authority' }
   }
   if (supplied.length > 0) return { keys: supplied, basis: 'caller_supplied_keys' }
   return { keys: await pinnedKeys(office, treaty.issuer_sovereign_id), basis: 'recognized_issuer_keys' }

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { instantOf, readJson, readRecognitionTreaty, verifyList } from '@chancery/protocol'
 import type { PartyKeys } from '@chancery/protocol'
 import type { Office } from '../../office.ts'
+import { ownKeysAt } from '../../signing/own-keys.ts'
 import { listTreatiesFor } from './store.ts'
 
 const TREATIES_PER_TURN = 32
@@ -12,9 +13,8 @@ const TREATIES_PER_TURN = 32
  * must not make anybody a party. The own key never signs for another.
  */
 export async function vouchedKeys(office: Office, sovereign_id: string): Promise<PartyKeys> {
-  const ownKey = office.signer.publicKey
   const own = office.genesis.network_name
-  if (sovereign_id === own) return { keys: [ownKey], isVouched: true }
+  if (sovereign_id === own) return { keys: office.ownKeys.all, isVouched: true }
   const now = office.clock.now()
   const keys = new Set<string>()
   let isVouched = false
@@ -26,10 +26,10 @@ export async function vouchedKeys(office: Office, sovereign_id: string): Promise
     const isInForce = instantOf(treaty.valid_from) <= now && now < instantOf(treaty.expires_at)
     const isSubject = treaty.subject_sovereign_id === sovereign_id
     if (!isInForce || !isSubject || treaty.status !== 'active' || treaty.scope.allowed_roles.length === 0) continue
-    if (!(await verifyList(treaty, [ownKey]))) continue
+    if (!(await verifyList(treaty, ownKeysAt(office.ownKeys, treaty.issued_at)))) continue
     isVouched = true
     for (const key of treaty.subject_public_keys) keys.add(key)
   }
-  keys.delete(ownKey)
+  for (const key of office.ownKeys.all) keys.delete(key)
   return { keys: [...keys], isVouched }
 }

@@ -8,6 +8,7 @@ import { sql } from 'kysely'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { readMark } from '../../signing/high-water.ts'
 import type { HighWater } from '../../signing/high-water.ts'
+import { EXPECTED_SCHEMA_VERSION } from '../../store/migrate.ts'
 import { compareRows, describeTables } from '../../store/copy-rows.ts'
 import type { Store } from '../../store/database.ts'
 import { openPostgres } from '../../store/postgres.ts'
@@ -57,10 +58,10 @@ describe.runIf(currentBackend() === 'postgres')('copyDatabase', () => {
     life = await createTestDatabase('sqlite')
     const na = await startLivedAuthority({ database: life })
     served = await read(na)
-    authority = { publicKey: na.genesis.network_authority.public_key, sovereign: na.genesis.network_name }
+    authority = { publicKeys: [na.genesis.network_authority.public_key], sovereign: na.genesis.network_name }
     await na.office.rollbackWatch.keep()
     await na.stop()
-    mark = await readMark(`${life.settings['DB_PATH']}.mark`, authority.publicKey)
+    mark = await readMark(`${life.settings['DB_PATH']}.mark`, authority.publicKeys)
   })
   afterAll(async () => {
     await life.drop()
@@ -147,14 +148,17 @@ describe.runIf(currentBackend() === 'postgres')('copyDatabase', () => {
 
   it.each([
     ['of another network', { sovereign: 'OTHER-NET' }],
-    ['of another key', { publicKey: 'other' }],
+    ['of another key', { publicKeys: ['other'] }],
   ])('refuses a source %s', async (_what, other) => {
     await expect(copy({ authority: { ...authority, ...other } })).rejects.toMatchObject({ code: 'source_unfit' })
   })
 
   it('refuses a source of another release', async () => {
-    await sql`delete from schema_version where version = 9`.execute(source.db)
-    await expect(copy()).rejects.toMatchObject({ code: 'source_unfit', message: expect.stringContaining('version 8') })
+    await sql`delete from schema_version where version = ${EXPECTED_SCHEMA_VERSION}`.execute(source.db)
+    await expect(copy()).rejects.toMatchObject({
+      code: 'source_unfit',
+      message: expect.stringContaining(`version ${EXPECTED_SCHEMA_VERSION - 1}`),
+    })
   })
 
   it('gives no copy free whose records do not verify', async () => {

@@ -96,7 +96,7 @@ async function checkSource({ source, authority, marks }: CopyFacts): Promise<voi
       `the source has schema version ${version}, this release copies ${EXPECTED_SCHEMA_VERSION}: start this release on it once`,
     )
   const identity = await db.selectFrom('authority_identity').selectAll().executeTakeFirst()
-  if (identity?.network_name !== authority.sovereign || identity.public_key !== authority.publicKey)
+  if (identity?.network_name !== authority.sovereign || identity.public_key !== authority.publicKeys[0])
     throw new CopyRefused('source_unfit', 'the source belongs to another network or another authority key')
   for (const mark of marks) {
     const below = await findRollback(db, await readHeads(db), mark)

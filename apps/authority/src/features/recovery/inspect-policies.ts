@@ -16,10 +16,10 @@ const PAGE = 500
 const LIMITS = { maxDepth: 64, maxValues: 250_000, maxNames: 50_000 }
 
 /** Policies of every kind: signed where they are, and one version of each in force. */
-export async function inspectPolicies(db: Tx, publicKey: string, notes: InspectionNotes): Promise<void> {
+export async function inspectPolicies(db: Tx, publicKeys: readonly string[], notes: InspectionNotes): Promise<void> {
   await inspectManifests(db, notes)
-  await inspectBoundaryPolicies(db, publicKey, notes)
-  await inspectLicenses(db, publicKey, notes)
+  await inspectBoundaryPolicies(db, publicKeys, notes)
+  await inspectLicenses(db, publicKeys, notes)
   await inspectRecognition(db, notes)
 }
 
@@ -59,7 +59,7 @@ function checkOneActive({ kind, active, count }: Versions, notes: InspectionNote
 }
 
 /** Versions of one id are 1, 2, 3 …; each is the very text that was signed, and at most one is in force. */
-async function inspectBoundaryPolicies(db: Tx, publicKey: string, notes: InspectionNotes): Promise<void> {
+async function inspectBoundaryPolicies(db: Tx, publicKeys: readonly string[], notes: InspectionNotes): Promise<void> {
   const ids = await db.selectFrom('boundary_policies').select('policy_id').distinct().orderBy('policy_id').execute()
   for (const { policy_id } of ids) {
     const page = (after: number) =>
@@ -76,7 +76,7 @@ async function inspectBoundaryPolicies(db: Tx, publicKey: string, notes: Inspect
     for await (const row of pages(0, page, (each) => each.version)) {
       notes.saw('boundary policy')
       const name = `boundary policy ${policy_id} ${row.version}`
-      const { problem } = await checkStoredPolicy(row, [publicKey])
+      const { problem } = await checkStoredPolicy(row, publicKeys)
       if (problem !== undefined) notes.problem(`${name}: ${problem}`)
       if (row.version !== last + 1) notes.problem(`${name}: follows ${last}`)
       last = row.version
@@ -86,7 +86,7 @@ async function inspectBoundaryPolicies(db: Tx, publicKey: string, notes: Inspect
   }
 }
 
-async function inspectLicenses(db: Tx, publicKey: string, notes: InspectionNotes): Promise<void> {
+async function inspectLicenses(db: Tx, publicKeys: readonly string[], notes: InspectionNotes): Promise<void> {
   const versions: Versions = { kind: 'data license', active: 0, count: 0 }
   for (const row of await db.selectFrom('data_license_policies').selectAll().orderBy('position').execute()) {
     notes.saw('data license')
@@ -95,7 +95,7 @@ async function inspectLicenses(db: Tx, publicKey: string, notes: InspectionNotes
     const received = readOr(() => readReceived(licensePolicyForm, readJson(row.policy_json, LIMITS)))
     if (received === undefined) notes.problem(`${name}: is not a record`)
     else if (received.record.policy_id !== row.policy_id) notes.problem(`${name}: is another one`)
-    else if (!(await verifyReceivedPlainly(received, [publicKey])).ok)
+    else if (!(await verifyReceivedPlainly(received, publicKeys)).ok)
       notes.problem(`${name}: its signature does not verify`)
   }
   checkOneActive(versions, notes)

@@ -14,7 +14,7 @@ describe('inspectDatabase', () => {
   const inspect = (db: Tx): Promise<Inspection> =>
     inspectDatabase(
       db,
-      { publicKey: na.genesis.network_authority.public_key, sovereign: na.genesis.network_name },
+      { publicKeys: [na.genesis.network_authority.public_key], sovereign: na.genesis.network_name },
       inspectStore,
     )
   beforeAll(async () => {

@@ -30,10 +30,10 @@ export async function inspectDatabase(
   authority: InspectedAuthority,
   inspectEvidence: InspectEvidence,
 ): Promise<Inspection> {
-  const notes = new InspectionNotes(authority.publicKey)
+  const notes = new InspectionNotes(authority.publicKeys)
   await inspectLists(db, notes)
   await inspectCertificates(db, notes)
-  await inspectPolicies(db, authority.publicKey, notes)
+  await inspectPolicies(db, authority.publicKeys, notes)
   await inspectSovereign(db, notes)
   await noteEvidence(inspectEvidence(db, authority), notes)
   await inspectEvents(db, notes)

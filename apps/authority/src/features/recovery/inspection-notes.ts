@@ -3,7 +3,8 @@ import type { JsonObject, Signature } from '@chancery/protocol'
 
 /** Who wrote the database, and whose key every record of its own must verify under. */
 export interface InspectedAuthority {
-  readonly publicKey: string
+  /** The current key first. */
+  readonly publicKeys: readonly string[]
   readonly sovereign: string
 }
 
@@ -16,10 +17,10 @@ const MAX_PROBLEMS = 1000
 export class InspectionNotes {
   readonly counts: Record<string, number> = {}
   readonly problems: string[] = []
-  readonly #publicKey: string
+  readonly #publicKeys: readonly string[]
 
-  constructor(publicKey: string) {
-    this.#publicKey = publicKey
+  constructor(publicKeys: readonly string[]) {
+    this.#publicKeys = publicKeys
   }
 
   saw(kind: string, count = 1): void {
@@ -41,7 +42,7 @@ export class InspectionNotes {
 
   async #isSigned(record: JsonObject): Promise<boolean> {
     if (!Array.isArray(record['signatures'])) return false
-    return verifyList(record as JsonObject & { signatures: Signature[] }, [this.#publicKey])
+    return verifyList(record as JsonObject & { signatures: Signature[] }, this.#publicKeys)
   }
 }
 

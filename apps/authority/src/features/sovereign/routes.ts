@@ -3,9 +3,11 @@ import type { Binding } from '@chancery/service-kit'
 import { bind } from '../../auth/access.ts'
 import type { Office } from '../../office.ts'
 import { genesis } from './genesis.ts'
+import { keyHistory } from './key-history.ts'
 import { metadata } from './metadata.ts'
 
 export const sovereignRoutes: readonly Binding<Office>[] = [
   bind(sovereign.genesis, genesis),
   bind(sovereign.metadata, metadata),
+  bind(sovereign.keyHistory, keyHistory),
 ]

@@ -12,7 +12,7 @@ import { noteVerdict } from '../verdicts.ts'
 export async function verify(call: Call, office: Office): Promise<JsonObject> {
   const given = requirePresent(call.body, 'evidence', 'missing_evidence')
   const evidence = readOr('invalid_evidence', () => readReceived(trustEvidenceForm, given))
-  const keys = readTrustKeys(call.body, 'issuer_public_keys', [office.signer.publicKey])
+  const keys = readTrustKeys(call.body, 'issuer_public_keys', office.ownKeys.all)
   const expected = readOr('invalid_evidence', () =>
     shape.nullable(shape.string)(call.body['expected_graph_digest'] ?? null, 'expected_graph_digest'),
   )

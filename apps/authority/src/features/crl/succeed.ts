@@ -1,0 +1,95 @@
+import { CRL_VALIDITY, HOUR, readInstant, writeSortable } from '@chancery/protocol'
+import { sql } from 'kysely'
+import { recordAudit } from '../../audit/record.ts'
+import type { Office } from '../../office.ts'
+import { findLiveFormer, issuerText, signList } from './former.ts'
+import { listText } from './list-text.ts'
+import { publishVersion } from './publish.ts'
+import { findActiveVersion, joinEntries } from './store.ts'
+
+/** Why there is no succession; the message is for the operator. */
+export class SuccessionRefused extends Error {
+  override readonly name = 'SuccessionRefused'
+}
+
+export interface Succession {
+  readonly formerKeyId: string
+  readonly sequence: number
+  readonly listsUntil: string
+}
+
+/** After the last certificate the list may still be asked for by those whose clocks are behind. */
+const AFTERLIFE = HOUR
+
+/**
+ * Makes the database the new key's, in one audited transaction with the first list of the new key and the next list of
+ * the old one (decision 0022). Everything that makes it impossible is looked at before anything changes.
+ */
+export async function succeedKey(office: Office): Promise<Succession> {
+  const { store, ownKeys, signer, genesis } = office
+  const { formerSigner } = ownKeys
+  if (formerSigner === undefined)
+    throw new SuccessionRefused('NA_FORMER_PRIVATE_KEY_FILE: is required: the old key goes on signing its own list')
+  return store.transact(async (tx) => {
+    await store.lockHead(tx, 'crl')
+    const held = await tx.selectFrom('authority_identity').selectAll().executeTakeFirst()
+    if (held === undefined) throw new SuccessionRefused('the database is new: there is nothing to succeed to')
+    if (held.network_name !== genesis.network_name)
+      throw new SuccessionRefused(`the database belongs to network ${held.network_name}`)
+    if (held.public_key === signer.publicKey) throw new SuccessionRefused('the database already belongs to this key')
+    if (held.public_key !== formerSigner.publicKey)
+      throw new SuccessionRefused('the database belongs to a key that is not the given former one')
+    const now = office.clock.now()
+    const live = await findLiveFormer(tx, now)
+    if (live !== undefined)
+      throw new SuccessionRefused(
+        `certificates of the key before, ${live.key_id}, are in use until ${live.lists_until}`,
+      )
+    const last = await tx
+      .selectFrom('issued_certs')
+      .select((eb) => eb.fn.max('expires_at').as('expires_at'))
+      .executeTakeFirst()
+    const end = readInstant(last?.expires_at ?? '') ?? now
+    const listsUntil = writeSortable((end > now ? end : now) + AFTERLIFE)
+    await tx
+      .insertInto('former_keys')
+      .values({
+        key_id: formerSigner.keyId,
+        public_key: formerSigner.publicKey,
+        succeeded_at: writeSortable(now),
+        lists_until: listsUntil,
+      })
+      .execute()
+    await tx.updateTable('authority_identity').set({ public_key: signer.publicKey }).where('id', '=', 1).execute()
+    const [from, to] = [issuerText(formerSigner.keyId), issuerText(signer.keyId)]
+    await sql`update crl_entries set entry_json = replace(entry_json, ${from}, ${to})`.execute(tx)
+    const previous = await findActiveVersion(tx)
+    const sequence = (previous?.sequence ?? 0) + 1
+    const details = { job: 'key-succession' }
+    await publishVersion(tx, office, previous, sequence, { cause: 'refresh', appended: [], rewritten: true, details })
+    await recordAudit(tx, office, {
+      type: 'authority_key_succeeded',
+      details: { former_key_id: formerSigner.keyId, new_key_id: signer.keyId, lists_until: listsUntil },
+    })
+    return { formerKeyId: formerSigner.keyId, sequence, listsUntil }
+  })
+}
+
+/**
+ * The list that gateways pin the new key with before the switch, signed by the new key and stored nowhere. It has the
+ * number of the current list, so that the first one after the switch is higher.
+ */
+export async function draftFirstList(office: Office): Promise<string> {
+  const { store, signer, ownKeys } = office
+  const active = await findActiveVersion(store.db)
+  if (active === undefined) throw new SuccessionRefused('there is no revocation list yet: read GET /crl once')
+  const { text } = await joinEntries(store, store.db)
+  const [from, to] = [issuerText(ownKeys.formerSigner?.keyId ?? ''), issuerText(signer.keyId)]
+  const now = office.clock.now()
+  const issuedAt = now < active.issuedAt ? active.issuedAt : now
+  const header = { crl_id: office.ids.uuid(), sequence: active.sequence, issuer: signer.keyId, issuedAt }
+  return signList(signer, listText(header, text.replaceAll(from, to)))
+}
+
+/** How long gateways may be pinned with it before the switch. */
+export const FIRST_LIST_HOURS: number = Number(CRL_VALIDITY / HOUR)

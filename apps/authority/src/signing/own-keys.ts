@@ -1,0 +1,74 @@
+import { readFile } from 'node:fs/promises'
+import {
+  FormError,
+  JsonError,
+  readInstant,
+  readJsonBytes,
+  readKeyHistory,
+  verifyKeyHistory,
+  wasCurrent,
+} from '@chancery/protocol'
+import type { FormerKey, GenesisBlock, KeyHistory, Signer } from '@chancery/protocol'
+import { StartRefused } from '../genesis.ts'
+
+/** Every key this authority signed with: the current one, and those the root says it had before (decision 0022). */
+export interface OwnKeys {
+  readonly current: string
+  readonly former: readonly FormerKey[]
+  /** All of them, the current one first. */
+  readonly all: readonly string[]
+  /** The history as it was signed, to be served. */
+  readonly historyText: string | undefined
+  /** Signs the list of the last former key, and nothing else. */
+  readonly formerSigner: Signer | undefined
+}
+
+export async function loadOwnKeys(
+  historyFile: string | undefined,
+  genesis: GenesisBlock,
+  current: Pick<Signer, 'keyId' | 'publicKey'>,
+  formerSigner: Signer | undefined,
+): Promise<OwnKeys> {
+  const loaded = historyFile === undefined ? undefined : await loadHistory(historyFile, genesis)
+  const former = loaded?.history.former_keys ?? []
+  if (former.some((key) => key.key_id === current.keyId))
+    throw new StartRefused(`NA_KEY_ID: ${current.keyId} was the id of a former key; give the new one another`)
+  const known = former.find((key) => key.public_key === formerSigner?.publicKey)
+  if (formerSigner !== undefined && known === undefined)
+    throw new StartRefused('NA_FORMER_PRIVATE_KEY_FILE: the key is not in the key history')
+  return {
+    current: current.publicKey,
+    former,
+    all: [current.publicKey, ...former.map((key) => key.public_key)],
+    historyText: loaded?.text,
+    formerSigner: formerSigner === undefined ? undefined : { ...formerSigner, keyId: known?.key_id ?? '' },
+  }
+}
+
+/** The keys that may have signed a record of this date; only the current one when the date cannot be read. */
+export function ownKeysAt({ current, former }: OwnKeys, issuedAt: unknown): readonly string[] {
+  const at = typeof issuedAt === 'string' ? readInstant(issuedAt) : undefined
+  if (at === undefined) return [current]
+  return [current, ...former.filter((key) => wasCurrent(key, at)).map((key) => key.public_key)]
+}
+
+async function loadHistory(
+  path: string,
+  genesis: GenesisBlock,
+): Promise<{ readonly history: KeyHistory; readonly text: string }> {
+  let bytes: Buffer
+  try {
+    bytes = await readFile(path)
+  } catch (error) {
+    throw new StartRefused(`NA_KEY_HISTORY_FILE: ${path} cannot be read`, { cause: error })
+  }
+  try {
+    const history = readKeyHistory(readJsonBytes(bytes))
+    const verdict = await verifyKeyHistory(history, genesis)
+    if (verdict.ok) return { history, text: bytes.toString('utf8').trim() }
+    throw new StartRefused(`NA_KEY_HISTORY_FILE: ${path} is refused: ${verdict.reason}`)
+  } catch (error) {
+    if (!(error instanceof FormError) && !(error instanceof JsonError)) throw error
+    throw new StartRefused(`NA_KEY_HISTORY_FILE: ${path} is not a key history: ${error.message}`, { cause: error })
+  }
+}

@@ -1,0 +1,92 @@
+import { resolve } from 'node:path'
+import {
+  FormError,
+  HOUR,
+  asJson,
+  readKeyHistory,
+  signList,
+  verifyGenesisBlock,
+  verifyKeyHistory,
+  writeInstant,
+  writeJson,
+} from '@chancery/protocol'
+import type { GenesisBlock, Instant, KeyHistory, Signer } from '@chancery/protocol'
+import type { CommandContext, Result } from '../../context.ts'
+import { Failure, misuse } from '../../failure.ts'
+import { FOR_ALL, refuseExisting, typed, writeNewFile } from '../../files.ts'
+import { loadGenesis, writeGenesisText } from '../../genesis-file.ts'
+import { loadJsonObject } from '../../json-file.ts'
+import { loadPublicKey, loadSigner } from '../../keys.ts'
+import { wholeNumberOrDefault } from '../../numbers.ts'
+import type { Arguments, Options } from '../../options.ts'
+import { validity } from './create.ts'
+import { describeGenesis } from './describe.ts'
+
+/** genesis succeed: where the root key is kept, the block that names the next key and the history that names the last. */
+export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+  const { cwd, style } = context
+  const [out, historyOut] = [resolve(cwd, options.required('out')), resolve(cwd, options.required('history-out'))]
+  await refuseExisting([out, historyOut])
+  const block = await loadGenesis(resolve(cwd, options.required('genesis')))
+  const root = await loadSigner(context, options.required('root-private-key'), (noted) => noted ?? 'rs-2025-q1')
+  await requireRoot(block, root)
+  const now = context.now()
+  const newKey = await loadPublicKey(cwd, '--na-public-key', options.required('na-public-key'))
+  const window = validity(now, wholeNumberOrDefault(options, 'valid-days', 1, 36_500))
+  const { signatures: _old, ...rest } = block
+  const next = await signList({ ...rest, network_authority: { public_key: newKey, ...window }, signatures: [] }, root)
+  const overlap = BigInt(wholeNumberOrDefault(options, 'overlap-hours', 1, 8760)) * HOUR
+  const earlier = options.text('history')
+  const before = earlier === undefined ? undefined : await loadHistory(cwd, earlier)
+  const history = await sealHistory(block, before, options.required('former-key-id'), now, overlap, root)
+  for (const verdict of [await verifyGenesisBlock(next), await verifyKeyHistory(history, next)])
+    if (!verdict.ok)
+      throw new Failure({ code: verdict.reason, message: `The result does not verify (${verdict.reason}).` })
+  await writeNewFile(out, writeGenesisText(next), FOR_ALL)
+  await writeNewFile(historyOut, `${writeJson(asJson(history))}\n`, FOR_ALL)
+  const text = `${style.good('Signed')} ${typed(cwd, out)} and ${typed(cwd, historyOut)}.\n${describeGenesis(next, now, style)}`
+  return { data: { file: out, history_file: historyOut }, text }
+}
+
+async function requireRoot(block: GenesisBlock, root: Signer): Promise<void> {
+  const verdict = await verifyGenesisBlock(block)
+  if (!verdict.ok)
+    throw new Failure({ code: verdict.reason, message: `The block does not verify (${verdict.reason}).` })
+  if (root.publicKey !== block.root_public_key)
+    throw new Failure({ code: 'wrong_root_key', message: 'This private key is not the root key of the block.' })
+}
+
+/** The old key was current from its window on until the switch, for which the overlap leaves time. */
+async function sealHistory(
+  block: GenesisBlock,
+  before: KeyHistory | undefined,
+  key_id: string,
+  now: Instant,
+  overlap: Instant,
+  root: Signer,
+): Promise<KeyHistory> {
+  const { public_key, valid_from } = block.network_authority
+  const last = { key_id, public_key, valid_from, valid_to: writeInstant(now + overlap) }
+  const draft = {
+    network_name: block.network_name,
+    root_public_key: block.root_public_key,
+    issued_at: writeInstant(now),
+    former_keys: [...(before?.former_keys ?? []), last],
+    signatures: [],
+  }
+  try {
+    return await signList(readKeyHistory(asJson(draft)), root)
+  } catch (error) {
+    if (error instanceof FormError) throw misuse(`The history cannot be built: ${error.message}.`)
+    throw error
+  }
+}
+
+async function loadHistory(cwd: string, file: string): Promise<KeyHistory> {
+  try {
+    return readKeyHistory(await loadJsonObject(cwd, file))
+  } catch (error) {
+    if (error instanceof FormError) throw misuse(`--history is not a key history: ${error.message}.`)
+    throw error
+  }
+}

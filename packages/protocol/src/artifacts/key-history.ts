@@ -1,0 +1,67 @@
+import type { JsonValue } from '../canonical/json-value.ts'
+import type { Instant } from '../canonical/time.ts'
+import { arrayOf, closed, readRecord, required, withDefault } from '../reading/shape.ts'
+import { identifier, instantOf, publicKey, requireOrder, signatures, timestamp } from '../reading/text.ts'
+import type { Signature } from '../signing/forms.ts'
+import { verifyEvery } from '../signing/forms.ts'
+import type { GenesisBlock } from './genesis-block.ts'
+import { HOLDS, fails } from './verdict.ts'
+import type { Verdict } from './verdict.ts'
+
+/** A key the authority signed with before, and when. */
+export type FormerKey = {
+  readonly key_id: string
+  readonly public_key: string
+  readonly valid_from: string
+  readonly valid_to: string
+}
+
+/** The keys an authority had before the one of its genesis block, signed offline by the root key (protocol/core 4). */
+export type KeyHistory = {
+  readonly network_name: string
+  readonly root_public_key: string
+  readonly issued_at: string
+  readonly former_keys: readonly FormerKey[]
+  readonly signatures: readonly Signature[]
+}
+
+const former = closed({
+  key_id: required(identifier),
+  public_key: required(publicKey),
+  valid_from: required(timestamp),
+  valid_to: required(timestamp),
+})
+
+const shape = closed({
+  network_name: required(identifier),
+  root_public_key: required(publicKey),
+  issued_at: required(timestamp),
+  former_keys: required(arrayOf(former, { max: 64 })),
+  signatures: withDefault(signatures, []),
+})
+
+export function readKeyHistory(value: JsonValue): KeyHistory {
+  const history = readRecord(shape, value)
+  for (const key of history.former_keys) requireOrder(key, 'valid_from', '<', 'valid_to')
+  return history
+}
+
+/** Whether a history belongs to a genesis block that is trusted already: same network, same root, no key twice. */
+export async function verifyKeyHistory(
+  history: KeyHistory,
+  genesis: GenesisBlock,
+): Promise<Verdict<'missing_signature' | 'invalid_signature' | 'other_network' | 'repeated_key'>> {
+  const isSame = history.network_name === genesis.network_name && history.root_public_key === genesis.root_public_key
+  if (!isSame) return fails('other_network')
+  const keys = [genesis.root_public_key, genesis.network_authority.public_key]
+  keys.push(...history.former_keys.map((key) => key.public_key))
+  const ids = history.former_keys.map((key) => key.key_id)
+  if (new Set(keys).size !== keys.length || new Set(ids).size !== ids.length) return fails('repeated_key')
+  if (history.signatures.length === 0) return fails('missing_signature')
+  return (await verifyEvery(history, genesis.root_public_key)) ? HOLDS : fails('invalid_signature')
+}
+
+/** True while the key was the authority's: a record dated outside was not signed by the authority. */
+export function wasCurrent(key: FormerKey, at: Instant): boolean {
+  return instantOf(key.valid_from) <= at && at < instantOf(key.valid_to)
+}
