@@ -52,7 +52,7 @@ export class TamperedTables {
     await store
       .transact(async (tx) => {
         await apply(tx)
-        const identity = { publicKey: signer.publicKey, sovereign: genesis.network_name }
+        const identity = { publicKeys: [signer.publicKey], sovereign: genesis.network_name }
         const { failures } = await inspectStore(tx, identity)
         findings = failures as unknown as readonly StoreFinding[]
         throw undo
