@@ -11,6 +11,8 @@ const TREATIES_PER_SOVEREIGN = 20
 const MAX_PAINT_MS = 3000
 const MIN_FRAMES = 20
 const GESTURE_MS = 3000
+/** Waited for and reported, however slow the machine is. */
+const PATIENCE_MS = 240_000
 
 /** One authority with so many treaties among a twentieth as many sovereigns, and a browser that looks at its map. */
 export async function run({ count, seed, log }: CampaignOptions): Promise<CampaignResult> {
@@ -30,7 +32,7 @@ export async function run({ count, seed, log }: CampaignOptions): Promise<Campai
     // The graph is built once for all readers; the first of them is not this one.
     await na.request('GET', '/connectome.json?view=edges')
     const watched = await openPage(browser, na.url)
-    const figures = await measure(watched.page, () => visit(watched, `${na.url}/connectome`))
+    const figures = await measure(watched.page, () => visit(watched, `${na.url}/connectome`, PATIENCE_MS))
     log(JSON.stringify({ sovereigns, treaties: count, ...figures }))
     log(watched.trouble.join('\n'))
     const { firstPaintMs, panWhileLayingOut, pan, zoom, drag: dragged } = figures

@@ -55,10 +55,10 @@ export async function openPage(
 }
 
 /** Goes to a page and waits until the script has done its part. */
-export async function visit({ page }: WatchedPage, address: string): Promise<void> {
-  await page.goto(address)
+export async function visit({ page }: WatchedPage, address: string, timeoutMs = 30_000): Promise<void> {
+  await page.goto(address, { timeout: timeoutMs })
   // By selector: a polled expression would be evaluated in the page, which the content policy forbids.
-  await page.waitForSelector('body[data-enriched]', { state: 'attached' })
+  await page.waitForSelector('body[data-enriched]', { state: 'attached', timeout: timeoutMs })
 }
 
 export async function screenshot(page: Page, name: string): Promise<void> {

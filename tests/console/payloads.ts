@@ -36,16 +36,16 @@ export function payload(i: number): string {
 export const SAFE_NETWORK = 'SAFE-NET'
 
 /** Into every field a page shows that somebody else may have written: treaties, their ends, withdrawals, feeds, events. */
-export async function plantPayloads(na: TestAuthority, count: number): Promise<void> {
+export async function plantPayloads(na: TestAuthority, count: number, first = 0): Promise<void> {
   const { store, clock } = na.office
-  const numbers = Array.from({ length: count }, (_, i) => i)
+  const numbers = Array.from({ length: count }, (_, i) => first + i)
   await plantTreaties(
     na.office,
     numbers.map((i) => ({
       treaty_id: `id-${payload(i)}`,
       from: i % 2 === 0 ? SAFE_NETWORK : `from-${payload(i)}`,
       to: `to-${payload(i)}`,
-      ...(i % 3 === 0 ? { revokedBecause: `because-${payload(i)}` } : {}),
+      ...((i - first) % 3 === 0 ? { revokedBecause: `because-${payload(i)}` } : {}),
     })),
   )
   const imported_at = writeSortable(clock.now())
@@ -61,19 +61,24 @@ export async function plantPayloads(na: TestAuthority, count: number): Promise<v
       .values(some.map((i) => ({ ...feed(i), feed_json: '{}', revoked_count: 1, imported_at })))
       .execute()
   }
-  // In the audit events the overview shows, too; treaties 1, 4, 7, … are not ended yet.
+  // In the audit events the overview shows, too; every third treaty ended before.
   for (let i = 0; i < 8; i += 1)
     await na.as('privileged')(
       'POST',
-      `/admin/recognition-treaties/${encodeURIComponent(`id-${payload(i * 3 + 1)}`)}/revoke`,
-      { reason: payload(i) },
+      `/admin/recognition-treaties/${encodeURIComponent(`id-${payload(numbers[i * 3 + 1] ?? 0)}`)}/revoke`,
+      { reason: payload(first + i) },
     )
 }
 
 const PER_PAGE = 100
 
 /** Opens every page and searches that bring all of them up; gives what ran, was reported or went wrong. */
-export async function visitPayloads(na: TestAuthority, browser: Browser, count: number): Promise<readonly string[]> {
+export async function visitPayloads(
+  na: TestAuthority,
+  browser: Browser,
+  count: number,
+  first = 0,
+): Promise<readonly string[]> {
   const watched = await openPage(browser, na.url)
   const { page } = watched
   await page.addInitScript(
@@ -81,12 +86,12 @@ export async function visitPayloads(na: TestAuthority, browser: Browser, count: 
   )
   const addresses = ['/', '/connectome', '/atlas', '/api-reference', '/cli-reference', '/operator']
   for (let i = 0; i < count; i += PER_PAGE) {
-    const words = encodeURIComponent(payload(i))
+    const words = encodeURIComponent(payload(first + i))
     addresses.push(`/connectome?q=${words}&from=${words}&to=${words}`, `/atlas?q=${words}`)
   }
   // A page shows 500 treaties and 100 withdrawals: by the first digits of their numbers all of them are on one.
-  if (count > PER_PAGE)
-    for (let i = 0; i * PER_PAGE < count; i += 1) addresses.push(`/connectome?q=${encodeURIComponent(`=${i}`)}`)
+  const hundreds = new Set(Array.from({ length: count }, (_, i) => Math.floor((first + i) / PER_PAGE)))
+  for (const digits of hundreds) addresses.push(`/connectome?q=${encodeURIComponent(`=${digits === 0 ? '' : digits}`)}`)
   const problems: string[] = []
   for (const address of addresses) {
     await visit(watched, na.url + address)
