@@ -6,11 +6,14 @@ import type { TestAuthority } from '@chancery/testkit'
 import pg from 'pg'
 import type { Bench, BenchOptions, BenchResult } from './bench.ts'
 import { createPostgres } from './databases.ts'
+import { fillStore } from './evidence-filler.ts'
 import { median, round } from './statistics.ts'
 
 const BAR = 0.5
 const CALLERS = 32
 const FEW_CALLERS = 8
+/** What every store here holds from the beginning; `--entries` adds one that holds so many. */
+const SMALL_ENTRIES = 10_000
 
 /**
  * The store's append function on PostgreSQL in this process: many callers against the bare engine, which writes rows
@@ -24,20 +27,22 @@ export const evidenceAppend: Bench = {
 }
 
 async function run(options: BenchOptions): Promise<BenchResult> {
-  const settings = { EVIDENCE_STORE: 'on', NA_ANCHOR_INTERVAL_SECONDS: '0' }
-  const na = await startTestAuthority({ backend: 'postgres', settings })
-  options.cleanup.add(() => na.stop())
+  const na = await openStore(options, SMALL_ENTRIES)
+  const large = options.entries === undefined ? undefined : await openStore(options, options.entries)
   const bare = await openBare(options)
   const milliseconds = options.seconds * 1000
   // Prepared statements, pages and just-in-time code are everybody's.
   await append(na, CALLERS, milliseconds)
+  if (large !== undefined) await append(large, CALLERS, milliseconds)
   const rounds: Round[] = []
   for (let at = 0; at < options.rounds; at += 1) {
     const many = await append(na, CALLERS, milliseconds)
     const engine = await bare.rate(Math.round(many.batch), milliseconds)
     const few = await append(na, FEW_CALLERS, milliseconds)
     const one = await append(na, 1, milliseconds)
-    rounds.push({ many: many.rate, batch: many.batch, engine, few: few.rate, one: one.rate })
+    const filled = large === undefined ? undefined : await append(large, CALLERS, milliseconds)
+    const rates = { many: many.rate, engine, few: few.rate, one: one.rate, large: filled?.rate ?? Number.NaN }
+    rounds.push({ ...rates, batch: many.batch })
     options.progress(
       JSON.stringify(rounds.at(-1), (_name, value: unknown) => (typeof value === 'number' ? Math.round(value) : value)),
     )
@@ -55,7 +60,24 @@ async function run(options: BenchOptions): Promise<BenchResult> {
     times_one_by_one: round(over((each) => each.many / each.one)),
     from_8_to_32_callers: round(over((each) => each.many / each.few)),
     one_by_one_per_second: Math.round(over((each) => each.one)),
+    entries: SMALL_ENTRIES,
+    ...(options.entries === undefined
+      ? {}
+      : { with_entries: options.entries, to_small: round(over((each) => each.large / each.many)) }),
   }
+}
+
+/** An authority in this process whose store holds so many entries. */
+async function openStore({ cleanup }: BenchOptions, entries: number): Promise<TestAuthority> {
+  const { url } = await createPostgres(cleanup)
+  const settings = { DATABASE_URL: url, EVIDENCE_STORE: 'on', NA_ANCHOR_INTERVAL_SECONDS: '0' }
+  const database = { settings: { DATABASE_URL: url }, drop: async () => undefined }
+  const fresh = await startTestAuthority({ settings, database })
+  await fresh.stop()
+  await fillStore(url, entries)
+  const na = await startTestAuthority({ settings, database })
+  cleanup.add(() => na.stop())
+  return na
 }
 
 /** Per second, and entries per transaction. */
@@ -65,6 +87,8 @@ interface Round {
   readonly engine: number
   readonly few: number
   readonly one: number
+  /** Many callers at the store with more entries. */
+  readonly large: number
 }
 
 /** Callers that each wait for their own acknowledgement before they append again. */
@@ -94,6 +118,8 @@ async function countCommits(na: TestAuthority): Promise<number> {
   const row = await na.office.store.db
     .selectFrom('evidence_entries')
     .select((eb) => eb.fn.count<number>('recorded_at').distinct().as('count'))
+    // Not those the store was filled with.
+    .where('recorded_at', '>', '2021')
     .executeTakeFirst()
   return row?.count ?? 0
 }

@@ -174,13 +174,15 @@ export function evidenceArea(connection: Connection): EvidenceArea {
     ...keepingMethods(connection),
     lines: (since, limit = MAX_PAGE, options) => lines(since, limit, options),
     async *export(since = 0, options) {
-      for (let last = since; ;) {
-        const page = await lines(last, MAX_PAGE, options)
-        yield* page
-        if (page.length < MAX_PAGE) return
+      for (let next = lines(since, MAX_PAGE, options); ;) {
+        const page = await next
+        if (page.length < MAX_PAGE) return yield* page
         const event = readEventLine(page.at(-1) ?? '')
         if (event === undefined) throw new FormError('entry', 'the last line of a page cannot be read')
-        last = event.entry.store_sequence
+        // Asked for while this page is taken; a failure is told when its turn comes.
+        next = lines(event.entry.store_sequence, MAX_PAGE, options)
+        next.catch(() => undefined)
+        yield* page
       }
     },
   }

@@ -6,7 +6,7 @@ import type { AuditKeys } from './audit-keys.ts'
 import type { ExaminedLines } from './audit-thread.ts'
 import { AuditThreads } from './audit-threads.ts'
 
-const BLOCK_BYTES = 128 * 1024
+const BLOCK_BYTES = 256 * 1024
 const LINE_FEED = 10
 /** Blocks under way for each thread: one at work, one waiting. */
 const AHEAD = 2

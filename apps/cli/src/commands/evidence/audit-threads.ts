@@ -4,7 +4,7 @@ import type { AuditKeys } from './audit-keys.ts'
 import type { ExaminedLines } from './audit-thread.ts'
 
 /** Small heaps: a block of lines is all a thread ever holds, and what it throws away must not pile up. */
-const LIMITS = { maxYoungGenerationSizeMb: 4, maxOldGenerationSizeMb: 512 }
+const LIMITS = { maxYoungGenerationSizeMb: 8, maxOldGenerationSizeMb: 512 }
 
 interface Waiting {
   resolve(examined: ExaminedLines): void
