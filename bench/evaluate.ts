@@ -78,7 +78,8 @@ async function putInForce(send: (path: string, body: JsonObject) => Promise<Json
   await send(`/admin/boundary-policies/${policy_id}/activate`, { version: 1 })
 }
 
-async function signAll(
+/** Fresh calls of this route, each with headers of its own. */
+export async function signAll(
   count: number,
   body: JsonObject,
   network: BenchNetwork,
@@ -99,7 +100,8 @@ function headers(path: string, body: JsonObject, { audience }: BenchNetwork, sig
   )
 }
 
-async function post(
+/** One signed call; anything but a success ends the benchmark. */
+export async function post(
   port: number,
   path: string,
   body: JsonObject,

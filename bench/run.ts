@@ -18,6 +18,7 @@ import { Cleanup } from './cleanup.ts'
 import { DEFAULT_ROUNDS, DEFAULT_ROUND_SECONDS } from './conditions.ts'
 import { publicMaterial } from './public-material.ts'
 import { trustPath } from './trust-path.ts'
+import { twoInstances } from './two-instances.ts'
 import { verify } from './verify.ts'
 
 const BENCHES: readonly Bench[] = [
@@ -29,6 +30,7 @@ const BENCHES: readonly Bench[] = [
   trustPath,
   verify,
   evaluate,
+  twoInstances,
   evidenceAppend,
   evidenceExport,
   evidenceHttp,

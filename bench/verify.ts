@@ -54,7 +54,7 @@ async function run(options: BenchOptions): Promise<BenchResult> {
 }
 
 /** A thousand different records are enough that none is found in a cache; signing more would only delay the slice. */
-async function repeated(count: number, body: (at: number) => Promise<string>): Promise<readonly string[]> {
+export async function repeated(count: number, body: (at: number) => Promise<string>): Promise<readonly string[]> {
   const made: string[] = []
   for (let at = 0; at < Math.min(count, 1000); at += 1) made.push(await body(at))
   return Array.from({ length: count }, (_, at) => made[at % made.length] ?? '')

@@ -162,6 +162,9 @@ describe('an authority whose database is older than what it has published', () =
     const feed = accepted(await na.request('GET', '/sovereign-revocation-feed'))
     expect(feed['sequence']).toBe(103)
     expect(feed['revoked_attestation_ids']).toEqual([...attestations].sort())
+    // What an instance kept under a stamp of the lost history is never taken for current.
+    const { versions } = await na.office.store.readStamps()
+    expect(Math.min(...versions.values())).toBeGreaterThanOrEqual(1_000_000)
     const events = await na.auditEvents('state_recovered')
     expect(events.map((event) => event['details'])).toEqual([
       { crl_sequence: 102, feed_sequence: 103, revocations: 4, replay_floor: '2026-01-02T03:09:15Z' },

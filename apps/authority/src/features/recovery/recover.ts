@@ -9,6 +9,7 @@ import {
   writeSortable,
 } from '@chancery/protocol'
 import type { Crl, Instant, RevocationFeed } from '@chancery/protocol'
+import { sql } from 'kysely'
 import { recordAudit } from '../../audit/record.ts'
 import { listRevokedAttestations } from '../attestations/index.ts'
 import { relistEntries } from '../crl/index.ts'
@@ -21,6 +22,8 @@ import { bumpHead } from '../../store/heads.ts'
 /** The one permitted jump: no number that was given out after the backup is given out again (reliability 12). */
 const JUMP = 100
 const TOLERANCE = seconds(300)
+/** More changes than anybody makes between two backups. */
+const STAMP_LEAP = 1_000_000
 /** A kept list is as long as a list may get. */
 const LIST_LIMITS = { ...READ_LIMITS, maxValues: 2_000_000, maxNames: 200_000 }
 
@@ -55,6 +58,7 @@ export async function recoverState(office: Office): Promise<Recovery> {
     const feed = await withdrawAgain(tx, office, mark)
     const now = office.clock.now()
     await endInvites(tx, now)
+    await leapStamps(tx)
     const replayFloor = now + TOLERANCE
     await noteRecovery(tx, now, replayFloor)
     const recovered = {
@@ -142,6 +146,17 @@ async function endInvites(tx: Tx, now: Instant): Promise<void> {
     .set({ expires_at })
     .where('used_at', 'is', null)
     .where('expires_at', '>', expires_at)
+    .execute()
+}
+
+/**
+ * Instances keep what they read under the stamp it had. Those of the lost history may be met again by counting on from
+ * the backup, and then what is kept would pass for current: no stamp is ever met again.
+ */
+async function leapStamps(tx: Tx): Promise<void> {
+  await tx
+    .updateTable('heads')
+    .set({ version: sql<number>`version + ${STAMP_LEAP}` })
     .execute()
 }
 
