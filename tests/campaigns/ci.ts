@@ -4,7 +4,7 @@ import { runCatalogue } from './races.ts'
 export const summary = 'what runs on each change: the races and faults of the test catalogue, in their small counts'
 export const defaultCount = 1
 
-/** The CI column of docs/operate/reliability.md. Mutations, fuzz and soak are tests and campaigns of their own. */
+/** Enough to see a broken promise, few enough for each change. Mutations, fuzz and soak are campaigns of their own. */
 const CASES: readonly (readonly [string, number, () => Promise<Pick<Campaign, 'run'>>])[] = [
   // Ten callers, fifty rounds.
   ['races', 50, async () => ({ run: (options) => runCatalogue({ ...options, callers: 10 }) })],
