@@ -2,17 +2,33 @@ import { SettingProblem, findVariable, integer, oneOf, setting, text } from '@ch
 import type { Reader, SettingSources, SettingValues } from '@chancery/service-kit'
 import type { KeySource } from './signing/key-providers.ts'
 
-const keyProvider: Reader<'file' | 'env' | 'pkcs11'> = (value) => {
+const keyProvider: Reader<KeySource['provider']> = (value) => {
   // A list of some thirty revocations is longer already: the first grown list could not be signed any more.
   if (value === 'aws-kms') throw new SettingProblem('must not be aws-kms: it signs at most 4096 bytes with Ed25519')
-  return oneOf('file', 'env', 'pkcs11')(value)
+  return oneOf('file', 'env', 'pkcs11', 'vault', 'gcp-kms')(value)
+}
+
+const httpsOrigin: Reader<string> = (value) => {
+  const url = URL.canParse(value) ? new URL(value) : undefined
+  const isOrigin =
+    url?.protocol === 'https:' && `${url.pathname}${url.search}${url.hash}${url.username}${url.password}` === '/'
+  if (!isOrigin) throw new SettingProblem('must be an https origin: scheme, host and optional port')
+  return url.origin
+}
+
+const kmsKeyVersion: Reader<string> = (value) => {
+  const word = '[A-Za-z0-9._:-]+'
+  const form = `^projects/${word}/locations/${word}/keyRings/${word}/cryptoKeys/${word}/cryptoKeyVersions/[1-9][0-9]*$`
+  if (!new RegExp(form).test(value))
+    throw new SettingProblem('must be projects/…/locations/…/keyRings/…/cryptoKeys/…/cryptoKeyVersions/N')
+  return value
 }
 
 /** Where the signing key is. What belongs to another provider than the chosen one is not looked at. */
 export const KEY_SETTINGS = {
   keyProvider: setting({
     name: 'NA_KEY_PROVIDER',
-    help: 'Where the signing key is: file, env or pkcs11.',
+    help: 'Where the signing key is: file, env, pkcs11, vault or gcp-kms.',
     read: keyProvider,
     default: 'file',
   }),
@@ -43,6 +59,49 @@ export const KEY_SETTINGS = {
     read: integer({ min: 1, max: 64 }),
     default: 4,
   }),
+  vaultAddr: setting({
+    name: 'NA_VAULT_ADDR',
+    help: 'HTTPS origin of Vault or OpenBao, for provider vault.',
+    read: httpsOrigin,
+  }),
+  vaultKey: setting({ name: 'NA_VAULT_KEY', help: 'Name of the ed25519 key in the transit engine.', read: text }),
+  vaultKeyVersion: setting({
+    name: 'NA_VAULT_KEY_VERSION',
+    help: 'Version of that key; pinned, so that a rotation there changes nothing here.',
+    read: integer({ min: 1, max: 1_000_000 }),
+    default: 1,
+  }),
+  vaultMount: setting({
+    name: 'NA_VAULT_MOUNT',
+    help: 'Where the transit engine is mounted.',
+    read: text,
+    default: 'transit',
+  }),
+  vaultNamespace: setting({ name: 'NA_VAULT_NAMESPACE', help: 'Namespace of the engine.', read: text }),
+  vaultToken: setting({ name: 'NA_VAULT_TOKEN', help: 'Token for Vault.', read: text, secret: true }),
+  vaultTokenFile: setting({
+    name: 'NA_VAULT_TOKEN_FILE',
+    help: 'File with the token, instead; read for every call, so that an agent may renew it.',
+    read: text,
+  }),
+  vaultCaFile: setting({ name: 'NA_VAULT_CA_FILE', help: 'Root certificate of its TLS.', read: text }),
+  gcpKmsKey: setting({
+    name: 'NA_GCP_KMS_KEY',
+    help: 'Resource name of the EC_SIGN_ED25519 key version, for provider gcp-kms.',
+    read: kmsKeyVersion,
+  }),
+  gcpKmsTokenFile: setting({
+    name: 'NA_GCP_KMS_TOKEN_FILE',
+    help: 'File with an access token that others keep fresh; read for every call.',
+    read: text,
+  }),
+  gcpKmsEndpoint: setting({
+    name: 'NA_GCP_KMS_ENDPOINT',
+    help: 'HTTPS origin of the service.',
+    read: httpsOrigin,
+    default: 'https://cloudkms.googleapis.com',
+  }),
+  gcpKmsCaFile: setting({ name: 'NA_GCP_KMS_CA_FILE', help: 'Root certificate of its TLS.', read: text }),
   keyHistoryFile: setting({
     name: 'NA_KEY_HISTORY_FILE',
     help: 'Former keys of this authority, signed by the root key.',
@@ -71,6 +130,8 @@ interface Choice {
 export function chooseKeySource(raw: KeySettings, sources: SettingSources, seedName: string): Choice {
   if (raw.keyProvider === 'file') return chooseFile(raw)
   if (raw.keyProvider === 'pkcs11') return choosePkcs11(raw)
+  if (raw.keyProvider === 'vault') return chooseVault(raw)
+  if (raw.keyProvider === 'gcp-kms') return chooseGoogleKms(raw)
   return chooseSeed(sources, seedName)
 }
 
@@ -110,6 +171,23 @@ function choosePkcs11(raw: KeySettings): Choice {
   if (typeof pin === 'string') return { problem: pin }
   const place = { modulePath, tokenLabel, keyLabel, pin, sessions: raw.pkcs11Sessions }
   return { source: { provider: 'pkcs11', setting: 'NA_PKCS11_KEY', ...place } }
+}
+
+function chooseVault(raw: KeySettings): Choice {
+  const { vaultAddr: origin, vaultKey: key, vaultMount: mount, vaultNamespace: namespace, vaultCaFile: caFile } = raw
+  if (origin === undefined) return missing('NA_VAULT_ADDR', 'vault')
+  if (key === undefined) return missing('NA_VAULT_KEY', 'vault')
+  const token = chooseSecret('NA_VAULT_TOKEN', raw.vaultToken, raw.vaultTokenFile)
+  if (typeof token === 'string') return { problem: token }
+  const place = { origin, key, mount, namespace, caFile, token, keyVersion: raw.vaultKeyVersion }
+  return { source: { provider: 'vault', setting: 'NA_VAULT_KEY', ...place } }
+}
+
+function chooseGoogleKms(raw: KeySettings): Choice {
+  const { gcpKmsKey: keyVersion, gcpKmsTokenFile: file, gcpKmsEndpoint: origin, gcpKmsCaFile: caFile } = raw
+  if (keyVersion === undefined) return missing('NA_GCP_KMS_KEY', 'gcp-kms')
+  if (file === undefined) return missing('NA_GCP_KMS_TOKEN_FILE', 'gcp-kms')
+  return { source: { provider: 'gcp-kms', setting: 'NA_GCP_KMS_KEY', keyVersion, origin, caFile, token: { file } } }
 }
 
 /** A secret in a setting or in a file, not in both; the text is the problem. */

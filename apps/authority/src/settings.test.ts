@@ -250,7 +250,7 @@ describe('settings of the authority', () => {
     })
 
     it.each([
-      ['NA_KEY_PROVIDER', ['', 'File', 'vault', 'azure-keyvault']],
+      ['NA_KEY_PROVIDER', ['', 'File', 'Vault', 'azure-keyvault']],
       ['NA_HA_MODE', ['', 'true', '1', 'yes', 'ON', 'On']],
       ['EVIDENCE_STORE', ['', 'true', 'enabled']],
       ['NA_PUBLIC_ATTESTATION_LIST', ['no', '0']],
@@ -420,6 +420,45 @@ describe('settings of the authority', () => {
       it('refuse two PINs', () => {
         expectBlamed({ ...token, NA_PKCS11_PIN_FILE: '/pin' }, 'NA_PKCS11_PIN')
       })
+    })
+
+    describe('in a service', () => {
+      const vault = {
+        NA_KEY_PROVIDER: 'vault',
+        NA_PRIVATE_KEY_FILE: undefined,
+        NA_VAULT_ADDR: 'https://vault.example:8200',
+        NA_VAULT_KEY: 'na',
+        NA_VAULT_TOKEN_FILE: '/run/vault',
+      }
+      const kms = {
+        NA_KEY_PROVIDER: 'gcp-kms',
+        NA_PRIVATE_KEY_FILE: undefined,
+        NA_GCP_KMS_KEY: 'projects/p/locations/l/keyRings/r/cryptoKeys/k/cryptoKeyVersions/1',
+        NA_GCP_KMS_TOKEN_FILE: '/run/token',
+      }
+
+      it('read where it is', () => {
+        expect(read(vault).keySource).toMatchObject({ provider: 'vault', mount: 'transit', keyVersion: 1 })
+        expect(read(kms).keySource).toMatchObject({ provider: 'gcp-kms', origin: 'https://cloudkms.googleapis.com' })
+      })
+
+      it('refuse it half given, without TLS, or by a name that is none', () => {
+        for (const name of ['NA_VAULT_ADDR', 'NA_VAULT_KEY']) expectBlamed({ ...vault, [name]: undefined }, name)
+        expectBlamed({ ...vault, NA_VAULT_TOKEN_FILE: undefined }, 'NA_VAULT_TOKEN')
+        expectBlamed({ ...vault, NA_VAULT_ADDR: 'http://vault.example:8200' }, 'NA_VAULT_ADDR')
+        for (const name of ['NA_GCP_KMS_KEY', 'NA_GCP_KMS_TOKEN_FILE'])
+          expectBlamed({ ...kms, [name]: undefined }, name)
+        expectBlamed({ ...kms, NA_GCP_KMS_KEY: 'projects/p/../k' }, 'NA_GCP_KMS_KEY')
+      })
+    })
+
+    it('refuse a former key without its history, or in a token that is not used', () => {
+      expectBlamed({ NA_FORMER_PRIVATE_KEY_FILE: '/old.key' }, 'NA_KEY_HISTORY_FILE')
+      expectBlamed({ NA_PKCS11_FORMER_KEY: 'old', NA_KEY_HISTORY_FILE: '/h' }, 'NA_PKCS11_FORMER_KEY')
+      expectBlamed(
+        { NA_FORMER_PRIVATE_KEY_FILE: '/old.key', NA_PKCS11_FORMER_KEY: 'old', NA_KEY_HISTORY_FILE: '/h' },
+        'NA_FORMER_PRIVATE_KEY_FILE',
+      )
     })
 
     it('refuse a provider that could not sign a grown revocation list', () => {

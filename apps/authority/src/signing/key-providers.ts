@@ -2,13 +2,17 @@ import { readFile, stat } from 'node:fs/promises'
 import { readPrivateKeyFile, seedSigner } from '@chancery/protocol'
 import type { Signer } from '@chancery/protocol'
 import type { Log } from '@chancery/service-kit'
+import { openGoogleKmsSigner } from './google-kms-signer.ts'
+import type { GoogleKmsPlace } from './google-kms-signer.ts'
 import { KeyUnavailable } from './key-unavailable.ts'
 import { openPkcs11Signer } from './pkcs11-signer.ts'
 import type { AuthoritySigner } from './signer.ts'
 import type { TokenPlace } from './token-session.ts'
+import { openVaultSigner } from './vault-signer.ts'
+import type { VaultPlace } from './vault-signer.ts'
 
 /** Where the settings say the key is; `setting` is the one to look at when it is not there. */
-export type KeySource = SeedSource | Pkcs11Source
+export type KeySource = SeedSource | Pkcs11Source | VaultSource | GoogleKmsSource
 
 type SeedSource =
   | { readonly provider: 'file'; readonly setting: string; readonly path: string }
@@ -20,6 +24,16 @@ interface Pkcs11Source extends Omit<TokenPlace, 'pin'> {
   readonly setting: string
   readonly pin: SecretPlace
   readonly sessions: number
+}
+
+interface VaultSource extends VaultPlace {
+  readonly provider: 'vault'
+  readonly setting: string
+}
+
+interface GoogleKmsSource extends GoogleKmsPlace {
+  readonly provider: 'gcp-kms'
+  readonly setting: string
 }
 
 /** What opens the way to a key: given itself, or a file that holds it. */
@@ -34,11 +48,27 @@ export async function openSigner(source: KeySource, keyId: string, log: Log): Pr
 async function openKey(source: KeySource, keyId: string, log: Log): Promise<Signer> {
   if (source.provider === 'pkcs11') {
     const pin = await readSecret(source.pin, log)
-    return openPkcs11Signer({ ...source, pin }, keyId, source.sessions)
+    return provenLong(source, await openPkcs11Signer({ ...source, pin }, keyId, source.sessions))
   }
+  if (source.provider === 'vault') return provenLong(source, await openVaultSigner(source, keyId))
+  if (source.provider === 'gcp-kms') return provenLong(source, await openGoogleKmsSigner(source, keyId))
   const key = readPrivateKeyFile(await readSeedText(source, log))
   if (key === undefined) throw new KeyUnavailable(`${source.setting}: the private key is malformed`)
   return seedSigner(keyId, key.value)
+}
+
+/** A revocation list of some 450 entries; devices that sign only short messages would fail when it has grown. */
+const LONG_BYTES = 65_536
+
+async function provenLong(source: KeySource, signer: Signer): Promise<Signer> {
+  try {
+    await signer.sign(new Uint8Array(LONG_BYTES))
+    return signer
+  } catch (error) {
+    throw new KeyUnavailable(`${source.setting}: the key does not sign a message of ${LONG_BYTES} bytes`, {
+      cause: error,
+    })
+  }
 }
 
 async function readSeedText(source: SeedSource, log: Log): Promise<string> {

@@ -1,0 +1,83 @@
+import { readFile } from 'node:fs/promises'
+import { request } from 'node:https'
+import { isJsonObject, readJsonBytes } from '@chancery/protocol'
+import type { JsonObject } from '@chancery/protocol'
+
+/** A key service reached over HTTPS. Its token may be rotated by others, so a file is read for each call. */
+export interface KeyServicePlace {
+  /** Scheme, host and port; https only. */
+  readonly origin: string
+  readonly caFile: string | undefined
+  readonly token: { readonly value: string } | { readonly file: string }
+}
+
+export interface KeyServiceCall {
+  readonly method: 'GET' | 'POST'
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: JsonObject
+}
+
+const SECONDS = 5
+const MAX_BYTES = 65_536
+
+/** The service said no, or nothing that can be used. The message never holds what was sent or answered. */
+export class KeyServiceFailed extends Error {
+  override readonly name = 'KeyServiceFailed'
+}
+
+export async function readToken({ token }: KeyServicePlace): Promise<string> {
+  return 'value' in token ? token.value : (await readFile(token.file, 'utf8')).trim()
+}
+
+/** One exchange: verified TLS, no redirect, no proxy, bounded in time and size; the answer must be a JSON object. */
+export async function callKeyService(place: KeyServicePlace, call: KeyServiceCall): Promise<JsonObject> {
+  const ca = place.caFile === undefined ? undefined : await readFile(place.caFile)
+  const data = call.body === undefined ? undefined : JSON.stringify(call.body)
+  const { status, bytes } = await exchange(new URL(`${place.origin}${call.path}`), call, data, ca)
+  if (status !== 200) throw new KeyServiceFailed(`the key service answered ${status}`)
+  let value: unknown
+  try {
+    value = readJsonBytes(bytes)
+  } catch (error) {
+    throw new KeyServiceFailed('the key service did not answer with JSON', { cause: error })
+  }
+  if (!isJsonObject(value as JsonObject)) throw new KeyServiceFailed('the key service answered something else')
+  return value as JsonObject
+}
+
+function exchange(
+  url: URL,
+  { method, headers }: KeyServiceCall,
+  data: string | undefined,
+  ca: Buffer | undefined,
+): Promise<{ readonly status: number; readonly bytes: Uint8Array }> {
+  return new Promise((resolve, reject) => {
+    const fail = (error: Error): void =>
+      reject(new KeyServiceFailed('the key service cannot be reached', { cause: error }))
+    const options = {
+      method,
+      headers: {
+        accept: 'application/json',
+        ...(data === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      signal: AbortSignal.timeout(SECONDS * 1000),
+      minVersion: 'TLSv1.2' as const,
+      ...(ca === undefined ? {} : { ca }),
+    }
+    const outgoing = request(url, options, (response) => {
+      const chunks: Buffer[] = []
+      let length = 0
+      response.on('data', (chunk: Buffer) => {
+        length += chunk.length
+        if (length > MAX_BYTES) response.destroy(new Error('the answer is too long'))
+        else chunks.push(chunk)
+      })
+      response.on('error', fail)
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, bytes: Buffer.concat(chunks) }))
+    })
+    outgoing.on('error', fail)
+    outgoing.end(data)
+  })
+}
