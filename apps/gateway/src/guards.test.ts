@@ -16,6 +16,7 @@ it('every route of the contract is bound exactly once, with the credential of pr
     'DELETE /v1/networks/{network}/services/{operation} client',
     'GET / none',
     'GET /api none',
+    'GET /assets/{file} none',
     'GET /health none',
     'GET /metrics metrics',
     'GET /openapi.json none',

@@ -33,6 +33,7 @@ const ARGUMENTS: Readonly<Record<string, readonly unknown[]>> = {
   'GET /v1/networks/{network}/services/{operation}': ['agency', 'crl-get-crl'],
   'POST /v1/networks/{network}/services/{operation}': ['agency', 'boundary-verify'],
   'DELETE /v1/networks/{network}/services/{operation}': ['agency', 'discovery-delete-agent'],
+  'GET /assets/{file}': ['styles.css'],
   'GET /agents': ['tag'],
   'GET /agents/{node_public_key}': ['x'],
   'GET /attestations/{attestation_id}': ['x'],

@@ -93,6 +93,7 @@ export const ROUTE_METHODS: RouteMethods = {
 
 export const GATEWAY_METHODS: GatewayMethods = {
   home: 'home',
+  asset: 'asset',
   openapi: 'openapi',
   services: 'services',
   mesh: 'mesh',

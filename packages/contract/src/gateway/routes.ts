@@ -24,6 +24,13 @@ const ROUTES = {
     admission: 'counted',
     purpose: 'Gives the page for people.',
   },
+  asset: {
+    method: 'GET',
+    path: '/assets/{file}',
+    credential: 'none',
+    admission: 'counted',
+    purpose: 'Gives a file of the page.',
+  },
   health: {
     method: 'GET',
     path: '/health',

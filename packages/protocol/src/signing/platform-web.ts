@@ -47,6 +47,7 @@ export const ed25519: Ed25519Backend = {
     const text = web.atob(x.replaceAll('-', '+').replaceAll('_', '/'))
     const publicKey = Uint8Array.from(text, (unit) => unit.charCodeAt(0))
     const key = await web.crypto.subtle.importKey('pkcs8', pkcs8, 'Ed25519', false, ['sign'])
+    pkcs8.fill(0)
     return { publicKey, sign: async (message) => new Uint8Array(await web.crypto.subtle.sign('Ed25519', key, message)) }
   },
 }

@@ -19,5 +19,7 @@ export async function seedSigner(keyId: string, seed: string, backend: Ed25519Ba
   const bytes = readSeed(seed)
   if (bytes === undefined) throw new TypeError('a private key is 32 bytes in base64')
   const key = await backend.signer(bytes)
+  // A page or a process runs for hours: what is left in its memory can be found there.
+  bytes.fill(0)
   return { keyId, publicKey: toBase64(key.publicKey), sign: async (message) => key.sign(message) }
 }

@@ -3,7 +3,7 @@ import type { GatewayRouteName } from '@chancery/contract'
 import { FormError, shape } from '@chancery/protocol'
 import type { Instant, JoinCertificate, JsonObject, JsonValue, TrustDecision } from '@chancery/protocol'
 import { Addresses } from '../addresses.ts'
-import { json, known, text } from '../answer.ts'
+import { bytes, json, known, text } from '../answer.ts'
 import { makeCaller } from '../call.ts'
 import type { CallOptions, CallRoute } from '../call.ts'
 import { DEFAULTS, systemClock } from '../client.ts'
@@ -68,6 +68,8 @@ export interface GatewayClient {
   mesh(options?: CallOptions): Promise<JsonObject>
   /** The page for people. */
   home(options?: CallOptions): Promise<string>
+  /** A file of that page, by its name. */
+  asset(file: string, options?: CallOptions): Promise<Uint8Array>
   /** One operation nobody has to sign, by its id; signed ones go through {@link asAuthority}. */
   call(network: string, operation: OperationId, request?: ForwardedCall, options?: CallOptions): Promise<JsonValue>
   /** The areas of one authority, every call through this gateway and signed for the authority. */
@@ -157,6 +159,13 @@ export function createGatewayClient(options: GatewayOptions): GatewayClient {
     openapi: (more) => call({ route: gatewayRoute('openapi'), read: json((v) => shape.object(v, '')), options: more }),
     mesh: (more) => call({ route: gatewayRoute('mesh'), read: json((v) => shape.object(v, '')), options: more }),
     home: (more) => call({ route: gatewayRoute('home', 'html'), read: text, options: more }),
+    asset: (file, more) =>
+      call({
+        route: { ...gatewayRoute('asset', 'static'), params: ['file'] },
+        params: { file },
+        read: bytes,
+        options: more,
+      }),
     call: async (network, operation, { parameters, body } = {}, more) => {
       const found = openOperation(operation)
       return call({

@@ -1,14 +1,22 @@
 import { CONTENT_TYPES } from '@chancery/contract'
 import { Answer } from '@chancery/service-kit'
 
+/** One style sheet, one script, both of this origin, nothing inline: the content policy has no exception. */
 const PAGE = `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
 <title>Trust gateway</title>
+<link rel="icon" href="/assets/favicon.svg" type="image/svg+xml">
+<link rel="stylesheet" href="/assets/styles.css">
+<script type="module" src="/assets/explorer.js"></script>
 </head>
 <body>
+<a class="skip" href="#content">Skip to content</a>
+<div id="explorer">
+<main id="content" tabindex="-1">
 <h1>Trust gateway</h1>
 <p>This service judges join certificates and forwards reviewed operations to network authorities.</p>
 <ul>
@@ -18,13 +26,16 @@ const PAGE = `<!doctype html>
 <li><a href="/v1/mesh">Published networks</a></li>
 <li><a href="/ready">Readiness</a></li>
 </ul>
+<noscript><p>The explorer needs its script, which comes from this gateway. The links above work without it.</p></noscript>
+</main>
+</div>
 </body>
 </html>
 `
 
 /**
  * GET /
- * A page of plain links: the answers behind them are the same for people and programs.
+ * The endpoint explorer. Before its script runs, and without it, the page holds plain links to the same answers.
  */
 export function home(): Answer {
   return new Answer(PAGE, CONTENT_TYPES.html)

@@ -38,9 +38,10 @@ function toDocument(version: string): JsonObject {
   }
 }
 
-/** Every route of the gateway but the proxied one, which stands there once per operation. */
+/** Every route but the proxied one, which stands there once per operation, and the files of the page. */
 function gatewayPaths(): JsonObject {
-  const routes = Object.entries<GatewayRoute>(GATEWAY_ROUTES).filter(([, { path }]) => path !== AUTHORITY_SERVICE_ROUTE)
+  const left = [AUTHORITY_SERVICE_ROUTE, GATEWAY_ROUTES.asset.path]
+  const routes = Object.entries<GatewayRoute>(GATEWAY_ROUTES).filter(([, { path }]) => !left.includes(path))
   return Object.fromEntries(
     routes.map(([name, route]) => [route.path, { [route.method.toLowerCase()]: toGatewayRoute(name, route) }]),
   )

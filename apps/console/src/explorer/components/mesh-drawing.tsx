@@ -1,0 +1,152 @@
+import type { JSX } from 'preact'
+import type { Mesh, MeshLink, MeshNetwork } from '../requests/mesh.ts'
+import { DOMAIN_RADIUS, drawLinks, isAbove, placeDomains, placeMembers } from './mesh-layout.ts'
+import type { Frame, PlacedMember, Point } from './mesh-layout.ts'
+import { useNarrow } from './use-narrow.ts'
+
+const WIDE = { frame: { width: 900, height: 420 }, margin: { x: 215, y: 75 }, reach: 64, letters: 22 }
+const NARROW = { frame: { width: 340, height: 330 }, margin: { x: 72, y: 70 }, reach: 46, letters: 12 }
+/** With more domains the names of members would lie on each other; the list beside the picture has them all. */
+const NAMED_UP_TO = 4
+const SOON_MS = 7 * 86_400_000
+
+export function toneOf({ expires_at }: MeshLink, nowMs: number): 'good' | 'watch' {
+  return Date.parse(expires_at) - nowMs < SOON_MS ? 'watch' : 'good'
+}
+
+export interface Condition {
+  readonly tone: 'good' | 'watch' | 'bad'
+  readonly mark: string
+  readonly word: string
+}
+
+/** Colour is never alone: the mark in the circle says the same. */
+export function conditionOf({ available, trust_ready }: MeshNetwork): Condition {
+  if (!available) return { tone: 'bad', mark: '×', word: 'does not answer' }
+  if (!trust_ready) return { tone: 'watch', mark: '!', word: 'list not current' }
+  return { tone: 'good', mark: '✓', word: 'answers' }
+}
+
+interface Props {
+  readonly mesh: Mesh
+  readonly chosen: string | undefined
+  readonly choose: (id: string) => void
+  readonly nowMs: number
+}
+
+/** Domains, their treaties as arrows and some of their members. Every domain can be reached and chosen by keyboard. */
+export function MeshDrawing({ mesh, chosen, choose, nowMs }: Props): JSX.Element {
+  const { frame, margin, reach, letters } = useNarrow() ? NARROW : WIDE
+  const { networks, links, members } = mesh
+  const points = placeDomains(networks.length, frame, margin)
+  const places = new Map(networks.map(({ id }, i) => [id, points[i] ?? { x: 0, y: 0 }]))
+  const hasNames = networks.length <= NAMED_UP_TO && frame.width > NARROW.frame.width
+  return (
+    <svg viewBox={`0 0 ${frame.width} ${frame.height}`} role="group" aria-label="Domains and treaties">
+      {drawLinks(links, places).map(({ link, count, path, arrow }) => (
+        <g
+          key={`${link.from}\0${link.to}`}
+          class={`edge edge-${toneOf(link, nowMs)} ${chosen === link.from || chosen === link.to ? 'edge-chosen' : ''}`}
+        >
+          <title>
+            {link.from} recognises {link.to}
+            {count > 1 ? ` (${count} treaties)` : ''}
+          </title>
+          <path d={path} />
+          <polygon points={arrow} />
+        </g>
+      ))}
+      {networks.map(({ id }) => {
+        const at = places.get(id) ?? { x: 0, y: 0 }
+        const own = members.filter(({ network }) => network === id)
+        return <Members key={id} at={at} placed={placeMembers(own, at, frame, reach)} hasNames={hasNames} />
+      })}
+      {networks.map((network) => (
+        <Domain
+          key={network.id}
+          network={network}
+          at={places.get(network.id) ?? { x: 0, y: 0 }}
+          frame={frame}
+          letters={letters}
+          members={members.filter((member) => member.network === network.id).length}
+          isChosen={chosen === network.id}
+          choose={() => choose(network.id)}
+        />
+      ))}
+    </svg>
+  )
+}
+
+/** For the eye only: the list of the chosen domain says the same and more. */
+function Members(props: {
+  readonly at: Point
+  readonly placed: readonly PlacedMember[]
+  readonly hasNames: boolean
+}): JSX.Element {
+  const { at, placed, hasNames } = props
+  return (
+    <g class="member" aria-hidden="true">
+      {placed.map(({ member, at: spot }) => (
+        <g key={member.id}>
+          <line x1={at.x} y1={at.y} x2={spot.x} y2={spot.y} />
+          <circle cx={spot.x} cy={spot.y} r={5} />
+          {hasNames ? (
+            <text
+              x={spot.x + (spot.x < at.x ? -9 : 9)}
+              y={spot.y + 4}
+              class={spot.x < at.x ? 'ends-here' : 'begins-here'}
+            >
+              {cut(member.subject, 18)}
+            </text>
+          ) : null}
+        </g>
+      ))}
+    </g>
+  )
+}
+
+function Domain(props: {
+  readonly network: MeshNetwork
+  readonly at: Point
+  readonly frame: Frame
+  readonly letters: number
+  readonly members: number
+  readonly isChosen: boolean
+  readonly choose: () => void
+}): JSX.Element {
+  const { network, at, frame, members, isChosen } = props
+  const { tone, mark, word } = conditionOf(network)
+  const onKey = (event: KeyboardEvent): void => {
+    if (event.key !== 'Enter' && event.key !== ' ') return
+    event.preventDefault()
+    props.choose()
+  }
+  const count = members === 1 ? '1 member' : `${members} members`
+  // Attributes of SVG are told apart by their letters: tabIndex would be none.
+  return (
+    <g
+      class={`domain domain-${tone} ${isChosen ? 'domain-chosen' : ''}`}
+      data-domain={network.id}
+      role="button"
+      tabindex={0}
+      aria-pressed={isChosen}
+      aria-label={`${network.id}, ${word}, ${count}`}
+      onClick={props.choose}
+      onKeyDown={onKey}
+    >
+      <circle class="ring" cx={at.x} cy={at.y} r={DOMAIN_RADIUS + 5} />
+      <circle class="disc" cx={at.x} cy={at.y} r={DOMAIN_RADIUS} />
+      <text class="mark" x={at.x} y={at.y + 6} aria-hidden="true">
+        {mark}
+      </text>
+      <text class="name" x={at.x} y={isAbove(at, frame) ? at.y - 36 : at.y + 46} aria-hidden="true">
+        {cut(network.id, props.letters)}
+      </text>
+    </g>
+  )
+}
+
+function cut(text: string, letters: number): string {
+  const units = [...text]
+  return units.length > letters ? `${units.slice(0, letters - 1).join('')}…` : text
+}

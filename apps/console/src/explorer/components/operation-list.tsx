@@ -1,0 +1,85 @@
+import { useEffect, useRef } from 'preact/hooks'
+import type { JSX } from 'preact'
+import { writePlace } from '../place.ts'
+import { isFound } from '../requests/catalogue.ts'
+import type { Operation } from '../requests/catalogue.ts'
+
+export function OperationList(props: {
+  readonly operations: readonly Operation[]
+  readonly chosen: string | undefined
+  readonly search: string
+  readonly setSearch: (search: string) => void
+  readonly group: string
+  readonly setGroup: (group: string) => void
+}): JSX.Element {
+  const { operations, chosen, search, group } = props
+  const groups = [...new Set(operations.map((each) => each.group))]
+  const found = operations.filter((each) => (group === '' || each.group === group) && isFound(each, search))
+  const place = useRef<HTMLDivElement>(null)
+  // Whoever came by a link sees where in the list it is. Only the list moves, not the page.
+  useEffect(() => {
+    const entry = place.current?.querySelector<HTMLElement>('[aria-current]')
+    if (entry === null || entry === undefined || place.current === null) return
+    const { top, bottom } = place.current.getBoundingClientRect()
+    const at = entry.getBoundingClientRect()
+    if (at.top < top || at.bottom > bottom) place.current.scrollTop += at.top - top - (bottom - top) / 3
+  }, [chosen, operations.length])
+  return (
+    <>
+      <p class="entry">
+        <label for="search">Search</label>
+        <input
+          id="search"
+          type="search"
+          value={search}
+          onInput={(event) => props.setSearch(event.currentTarget.value)}
+        />
+      </p>
+      <p class="entry">
+        <label for="group">Group</label>
+        <select id="group" value={group} onChange={(event) => props.setGroup(event.currentTarget.value)}>
+          <option value="">all groups</option>
+          {groups.map((name) => (
+            <option key={name} value={name}>
+              {spoken(name)}
+            </option>
+          ))}
+        </select>
+      </p>
+      <p class="quiet" role="status" data-found={found.length}>
+        {found.length} of {operations.length}
+      </p>
+      <div class="operations" ref={place}>
+        {groups
+          .filter((name) => found.some((each) => each.group === name))
+          .map((name) => (
+            <section key={name} aria-label={spoken(name)}>
+              <h2>{spoken(name)}</h2>
+              <ul>
+                {found
+                  .filter((each) => each.group === name)
+                  .map((each) => (
+                    <li key={each.id}>
+                      <a
+                        href={writePlace('explorer', each.id)}
+                        {...(each.id === chosen ? { 'aria-current': 'true' as const } : {})}
+                      >
+                        <span class={`method method-${each.method.toLowerCase()}`}>{each.method}</span>
+                        <span>
+                          {each.isOwn ? each.path : each.name}
+                          {each.needsSignature ? <span class="quiet"> · signed</span> : null}
+                        </span>
+                      </a>
+                    </li>
+                  ))}
+              </ul>
+            </section>
+          ))}
+      </div>
+    </>
+  )
+}
+
+function spoken(group: string): string {
+  return group.replaceAll('_', ' ')
+}

@@ -1,0 +1,191 @@
+import { writeJson, readJson } from '@chancery/protocol'
+import type { Signer } from '@chancery/sdk'
+import { useEffect, useState } from 'preact/hooks'
+import type { JSX } from 'preact'
+import { explain } from '../../authority.ts'
+import { Badge } from '../../components/badge.tsx'
+import { ask, isSuccess } from '../requests/ask.ts'
+import type { Reply } from '../requests/ask.ts'
+import type { Operation } from '../requests/catalogue.ts'
+import { freshExample } from '../requests/example-body.ts'
+import { indentJson } from '../requests/indent-json.ts'
+import { coveredBy, findAudience, freshMoment, readBody, signRequest } from '../requests/sign-request.ts'
+import type { RequestToSign } from '../requests/sign-request.ts'
+import { whyRefused } from '../requests/standing.ts'
+import { findMissing, gatewayTarget } from '../requests/target.ts'
+import type { Values } from '../requests/target.ts'
+import { networkOf } from '../session.ts'
+import type { Draft, Session } from '../session.ts'
+import { AnswerView } from './answer-view.tsx'
+import { RequestFields } from './request-fields.tsx'
+import { Review } from './review.tsx'
+import { SignatureChoice } from './signature-choice.tsx'
+import type { Means } from './signature-choice.tsx'
+
+type Stage =
+  | { readonly kind: 'writing'; readonly problem?: string }
+  | { readonly kind: 'busy' }
+  | { readonly kind: 'review'; readonly request: RequestToSign }
+
+interface Props {
+  readonly operation: Operation
+  readonly session: Session
+  readonly setSession: (change: (held: Session) => Session) => void
+  readonly draft: Draft | undefined
+}
+
+/** One operation from an empty form to its answer. What is signed is shown first, and any change takes that back. */
+export function RequestDesk({ operation, session, setSession, draft }: Props): JSX.Element {
+  const network = operation.isOwn ? undefined : networkOf(session)
+  const [values, setValues] = useState<Values>({})
+  const [body, setBody] = useState(() => firstBody(operation, draft))
+  const [means, setMeans] = useState<Means>({ kind: 'key' })
+  const [stage, setStage] = useState<Stage>({ kind: 'writing' })
+  const [reply, setReply] = useState<Reply>()
+  // Another network has other operators: neither a review nor pasted headers are good for it.
+  useEffect(() => {
+    setStage({ kind: 'writing' })
+    setMeans((held) => (held.kind === 'pasted' ? { kind: 'pasted' } : held))
+  }, [session.networkName])
+  useEffect(() => {
+    if (draft !== undefined) setBody(draft.body)
+  }, [draft])
+
+  const refusal = whyRefused(operation, session.standing, network)
+  const covered = coveredBy(operation, network?.name ?? '', values, body)
+  const attempt = async (work: () => Promise<Stage>): Promise<void> => {
+    setStage({ kind: 'busy' })
+    try {
+      setStage(await work())
+    } catch (error) {
+      setStage({ kind: 'writing', problem: explain(error) })
+    }
+  }
+  const send = async (headers: Readonly<Record<string, string>>): Promise<Stage> => {
+    setReply(undefined)
+    const target = gatewayTarget(operation, network?.name, values)
+    const token = operation.needsToken ? session.token : undefined
+    const answer = await ask({ method: operation.method, target, token, body, headers })
+    setReply(answer)
+    if (isSuccess(answer))
+      // An answer to an earlier token must not turn up under the next one.
+      setSession((held) => (held.number === session.number ? { ...held, lastAnswer: answer.text } : held))
+    return { kind: 'writing' }
+  }
+  const prepare = async (): Promise<Stage> => {
+    const missing = findMissing(operation, values)
+    if (missing !== undefined) throw new Error(`${missing} is part of the path and must be given.`)
+    if (body !== undefined) readBody(body)
+    if (!operation.needsSignature) return send({})
+    if (means.kind === 'pasted') return send(takePasted(means, covered))
+    if (session.signer === undefined) throw new Error('Give a key first, or paste headers that were signed elsewhere.')
+    if (network === undefined || session.token === undefined) throw new Error('Choose a network first.')
+    const audience = await findAudience(network, session.token)
+    return { kind: 'review', request: { operation, network, values, body, audience } }
+  }
+  const sign = (request: RequestToSign, signer: Signer): void =>
+    void attempt(async () => send(await signRequest(request, signer, freshMoment())))
+  const change = (apply: () => void): void => {
+    apply()
+    setStage({ kind: 'writing' })
+  }
+  return (
+    <article class="card desk" aria-label={operation.name} data-operation={operation.id}>
+      <Heading operation={operation} />
+      {refusal === undefined ? null : (
+        <p class="warning" data-refused>
+          {refusal}
+        </p>
+      )}
+      {operation.needsSignature ? (
+        <SignatureChoice
+          means={means}
+          setMeans={(next) => change(() => setMeans(next))}
+          covered={covered}
+          signer={session.signer}
+          setSigner={(signer) => change(() => setSession((held) => ({ ...held, signer })))}
+        />
+      ) : null}
+      <form
+        class="try"
+        onSubmit={(event) => {
+          event.preventDefault()
+          void attempt(prepare)
+        }}
+      >
+        <RequestFields
+          operation={operation}
+          values={values}
+          setValues={(next) => change(() => setValues(next))}
+          body={body}
+          setBody={(next) => change(() => setBody(next))}
+          insert={
+            session.lastAnswer === undefined
+              ? undefined
+              : (member) => change(() => setBody(insertAnswer(body ?? '{}', member, session.lastAnswer ?? 'null')))
+          }
+        />
+        <button disabled={refusal !== undefined || stage.kind === 'busy'}>{buttonText(operation, means)}</button>
+        {stage.kind === 'writing' && stage.problem !== undefined ? <p role="alert">{stage.problem}</p> : null}
+      </form>
+      {stage.kind === 'review' && session.signer !== undefined ? (
+        <Review
+          request={stage.request}
+          signer={session.signer}
+          send={sign}
+          back={() => setStage({ kind: 'writing' })}
+        />
+      ) : null}
+      <div aria-live="polite">
+        {stage.kind === 'busy' ? <p class="quiet">Asking…</p> : null}
+        {reply === undefined ? null : <AnswerView reply={reply} />}
+      </div>
+    </article>
+  )
+}
+
+function Heading({ operation }: { readonly operation: Operation }): JSX.Element {
+  const { name, id, isOwn, method, path, description, needsSignature, tier, isIdempotent } = operation
+  return (
+    <header>
+      <h2>{isOwn ? path : name}</h2>
+      <p>
+        <span class={`method method-${method.toLowerCase()}`}>{method}</span> <code>{path}</code>
+      </p>
+      {isOwn ? null : (
+        <p class="quiet">
+          <code>{id}</code>
+        </p>
+      )}
+      <p>{description}</p>
+      <p class="badges">
+        {needsSignature ? <Badge tone="watch" word={`operator-signed, ${tier ?? ''} tier`} /> : null}{' '}
+        {isIdempotent ? <Badge tone="good" word="safe to repeat" /> : <Badge tone="ended" word="acts once per call" />}
+      </p>
+    </header>
+  )
+}
+
+function buttonText({ needsSignature, method }: Operation, means: Means): string {
+  if (!needsSignature) return `Send ${method}`
+  return means.kind === 'pasted' ? 'Send with the pasted headers' : 'Review what will be signed'
+}
+
+function firstBody({ body }: Operation, draft: Draft | undefined): string | undefined {
+  return draft?.body ?? (body === undefined ? undefined : freshExample(body, Date.now()))
+}
+
+/** Numbers keep their form: the answer may be a signed record. */
+function insertAnswer(body: string, member: string, answer: string): string {
+  return indentJson(writeJson({ ...readBody(body), [member]: readJson(answer) }))
+}
+
+/** Headers cover one request: sent with another they would be refused, and their nonce spent for nothing. */
+function takePasted(means: Means, covered: string): Readonly<Record<string, string>> {
+  if (means.kind !== 'pasted' || means.headers === undefined) throw new Error('Paste the four X-Admin headers first.')
+  if (means.covers !== covered)
+    throw new Error(
+      'The request changed after the headers were pasted, so they no longer fit. Sign again and paste anew.',
+    )
+  return means.headers
+}

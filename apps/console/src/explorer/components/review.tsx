@@ -1,0 +1,44 @@
+import type { Signer } from '@chancery/sdk'
+import type { JSX } from 'preact'
+import { Fact } from '../../components/fact.tsx'
+import type { RequestToSign } from '../requests/sign-request.ts'
+import { authorityPath, authorityQuery } from '../requests/target.ts'
+
+/** Everything the signature will cover, before it is made. */
+export function Review(props: {
+  readonly request: RequestToSign
+  readonly signer: Signer
+  readonly send: (request: RequestToSign, signer: Signer) => void
+  readonly back: () => void
+}): JSX.Element {
+  const { request, signer } = props
+  const { operation, network, values, body, audience } = request
+  const query = Object.entries(authorityQuery(operation, values)).map(([name, given]) => `${name}=${given.join()}`)
+  return (
+    <section class="review" aria-label="Review">
+      <h3>Will be signed and sent</h3>
+      <dl class="facts">
+        <Fact name="To the authority of" value={network.name} />
+        <Fact name="Its key, pinned and confirmed" value={audience} />
+        <Fact name="Method and path" value={`${operation.method} ${authorityPath(operation, values)}`} />
+        <Fact name="Query" value={query.join(', ') || 'none'} />
+        <Fact name="Signed by" value={signer.keyId} />
+      </dl>
+      {body === undefined ? null : <pre tabIndex={0}>{body}</pre>}
+      {network.admin_signature_version === 1 ? (
+        <p class="warning">
+          This network asks for signatures of version 1. They cover neither the path nor the authority: whoever sees one
+          can use it elsewhere until its time is over.
+        </p>
+      ) : null}
+      <p class="actions">
+        <button type="button" onClick={() => props.send(request, signer)}>
+          Sign and send
+        </button>
+        <button type="button" class="quiet-button" onClick={props.back}>
+          Back
+        </button>
+      </p>
+    </section>
+  )
+}

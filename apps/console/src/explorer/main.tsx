@@ -1,0 +1,13 @@
+import { render } from 'preact'
+import { App } from './app.tsx'
+import '../styles.css'
+import './explorer.css'
+
+/** The endpoint explorer of a gateway: an application of its own, since everything it shows depends on a token. */
+const place = document.querySelector('#explorer')
+if (place !== null) {
+  // The plain links stand there for readers without script.
+  place.replaceChildren()
+  render(<App />, place)
+  document.body.dataset['enriched'] = 'done'
+}

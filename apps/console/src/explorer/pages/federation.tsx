@@ -1,0 +1,189 @@
+import { readPublicKey } from '@chancery/protocol'
+import { useState } from 'preact/hooks'
+import type { JSX } from 'preact'
+import { indentJson } from '../requests/indent-json.ts'
+import type { Standing } from '../requests/standing.ts'
+import type { Draft, Session } from '../session.ts'
+
+const OPERATION = 'treaties-issue-treaty'
+const MAX_HOURS = 720
+const ELSEWHERE = ''
+
+/** Prepares a treaty and sends nothing: the explorer shows it once more, and only there it is signed. */
+export function FederationPage(props: {
+  readonly session: Session
+  readonly prepare: (network: string, draft: Draft) => void
+}): JSX.Element {
+  const { standing } = props.session
+  return (
+    <>
+      <h1>Federation</h1>
+      <p class="lead">
+        A treaty is one-sided: the accepting authority says whose members it recognises, in which roles and until when.
+        The other direction needs a treaty of the other authority.
+      </p>
+      {standing === undefined || standing.networks.length === 0 ? (
+        <p>Enter a token above. It decides for which authorities a treaty can be prepared.</p>
+      ) : (
+        <TreatyForm standing={standing} prepare={props.prepare} />
+      )}
+    </>
+  )
+}
+
+interface Terms {
+  readonly accepting: string
+  /** One of the token's networks, or empty for a sovereign this gateway does not know. */
+  readonly peer: string
+  readonly peerName: string
+  readonly peerKeys: string
+  readonly roles: string
+  readonly hours: string
+}
+
+function TreatyForm(props: {
+  readonly standing: Standing
+  readonly prepare: (network: string, draft: Draft) => void
+}): JSX.Element {
+  const { networks } = props.standing
+  const first = networks[0]?.name ?? ''
+  const [terms, setTerms] = useState<Terms>({
+    accepting: first,
+    peer: networks.find(({ name }) => name !== first)?.name ?? ELSEWHERE,
+    peerName: '',
+    peerKeys: '',
+    roles: 'role:client',
+    hours: '168',
+  })
+  const [problem, setProblem] = useState('')
+  const set = (change: Partial<Terms>): void => {
+    setProblem('')
+    setTerms({ ...terms, ...change })
+  }
+  const draft = toDraft(terms, props.standing)
+  const submit = (event: Event): void => {
+    event.preventDefault()
+    if ('problem' in draft) setProblem(draft.problem)
+    else props.prepare(terms.accepting, { operation: OPERATION, body: indentJson(JSON.stringify(draft.body)) })
+  }
+  const others = networks.filter(({ name }) => name !== terms.accepting)
+  return (
+    <div class="columns">
+      <form class="try card" onSubmit={submit}>
+        <p class="entry">
+          <label for="accepting">Accepting authority</label>
+          <select
+            id="accepting"
+            value={terms.accepting}
+            onChange={(event) => set({ accepting: event.currentTarget.value, peer: ELSEWHERE })}
+          >
+            {networks.map(({ name }) => (
+              <option key={name} value={name}>
+                {name}
+              </option>
+            ))}
+          </select>
+        </p>
+        <p class="entry">
+          <label for="peer">Recognises members of</label>
+          <select id="peer" value={terms.peer} onChange={(event) => set({ peer: event.currentTarget.value })}>
+            {others.map(({ name }) => (
+              <option key={name} value={name}>
+                {name}
+              </option>
+            ))}
+            <option value={ELSEWHERE}>another sovereign</option>
+          </select>
+        </p>
+        {terms.peer !== ELSEWHERE ? null : (
+          <>
+            <p class="entry">
+              <label for="peer-name">Sovereign id</label>
+              <input
+                id="peer-name"
+                value={terms.peerName}
+                onInput={(event) => set({ peerName: event.currentTarget.value })}
+              />
+            </p>
+            <p class="entry">
+              <label for="peer-keys">Its public keys, base64</label>
+              <textarea
+                id="peer-keys"
+                rows={2}
+                spellcheck={false}
+                value={terms.peerKeys}
+                onInput={(event) => set({ peerKeys: event.currentTarget.value })}
+              />
+              <span class="quiet">Obtained from its operator, not from a page.</span>
+            </p>
+          </>
+        )}
+        <p class="entry">
+          <label for="roles">Roles</label>
+          <input id="roles" value={terms.roles} onInput={(event) => set({ roles: event.currentTarget.value })} />
+        </p>
+        <p class="entry">
+          <label for="hours">Holds, hours (1 to {MAX_HOURS})</label>
+          <input
+            id="hours"
+            inputMode="numeric"
+            value={terms.hours}
+            onInput={(event) => set({ hours: event.currentTarget.value })}
+          />
+        </p>
+        <button>Open in the explorer for review</button>
+        {problem === '' ? null : <p role="alert">{problem}</p>}
+      </form>
+      <section class="card">
+        <h2>What would be asked for</h2>
+        {'problem' in draft ? (
+          <p class="quiet">{draft.problem}</p>
+        ) : (
+          <>
+            <p>
+              <strong>{terms.accepting}</strong> recognises members of{' '}
+              <strong>{draft.body.subject_sovereign_id}</strong> as {draft.body.scope.allowed_roles.join(', ')} for{' '}
+              {draft.body.validity_hours} hours.
+            </p>
+            <pre tabIndex={0}>{indentJson(JSON.stringify(draft.body))}</pre>
+          </>
+        )}
+        <p class="quiet">Nothing has been sent. Listing a network here recognises nobody.</p>
+      </section>
+    </div>
+  )
+}
+
+interface TreatyBody {
+  readonly subject_sovereign_id: string
+  readonly subject_public_keys: readonly string[]
+  readonly scope: { readonly allowed_roles: readonly string[] }
+  readonly validity_hours: number
+}
+
+function toDraft(terms: Terms, { networks }: Standing): { readonly body: TreatyBody } | { readonly problem: string } {
+  const known = networks.find(({ name }) => name === terms.peer)
+  const subject = known?.name ?? terms.peerName.trim()
+  // A network of this gateway has its keys pinned by the operator; those of others are typed in.
+  const keys = known === undefined ? words(terms.peerKeys) : [known.authority_public_key ?? '']
+  const roles = words(terms.roles)
+  if (subject === '') return { problem: 'Say which sovereign is to be recognised.' }
+  if (subject === terms.accepting) return { problem: 'An authority makes no treaty with itself.' }
+  if (keys.length === 0 || keys.some((key) => readPublicKey(key) === undefined))
+    return { problem: 'At least one public key is needed: 32 bytes in base64, 44 characters.' }
+  if (roles.length === 0) return { problem: 'Name at least one role.' }
+  if (!/^[1-9][0-9]{0,2}$/.test(terms.hours.trim()) || Number(terms.hours) > MAX_HOURS)
+    return { problem: `The treaty holds 1 to ${MAX_HOURS} whole hours.` }
+  return {
+    body: {
+      subject_sovereign_id: subject,
+      subject_public_keys: keys,
+      scope: { allowed_roles: roles },
+      validity_hours: Number(terms.hours),
+    },
+  }
+}
+
+function words(text: string): readonly string[] {
+  return text.split(/[\s,]+/).filter((word) => word !== '')
+}

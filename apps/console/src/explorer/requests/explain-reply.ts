@@ -1,0 +1,107 @@
+import type { Reply } from './ask.ts'
+
+/** What an answer means and what to do about it. */
+export interface Explanation {
+  readonly by: 'gateway' | 'authority'
+  readonly code: string
+  readonly sentence: string
+}
+
+interface Failure {
+  readonly error?: string | { readonly code?: string; readonly message?: string }
+  readonly code?: string
+  readonly reason?: string
+  readonly outcome_uncertain?: boolean
+}
+
+/** By the gateway's stable reason (protocol/gateway 6). */
+const GATEWAY: Readonly<Record<string, string>> = {
+  credential_missing: 'The gateway refused the token. Enter one.',
+  credential_invalid: 'The gateway refused the token: it is mistyped, was withdrawn, or belongs to another gateway.',
+  credential_expired: 'The token is over its time. Ask the operator of the gateway for a new one.',
+  operator_signature_required: 'The operation needs an operator signature: give a key or paste the four headers.',
+  network_scope: 'This token is not scoped to the network.',
+  service_scope: 'This token is not scoped to the operation.',
+  admin_scope: 'This token may not forward operator-signed operations.',
+  metrics_scope: 'This token may not read metrics.',
+  client_certificate: 'This token is bound to a client certificate that was not presented.',
+  client_quota: 'The quota of this token is used up for the current minute.',
+  certificate_quota: 'The certificate quota of this token is used up for the current minute.',
+  auth_throttled: 'Too many refused tokens came from this address, so the gateway stopped looking at them.',
+  parameter_missing: 'A parameter of the path is missing.',
+  parameter_invalid: 'A parameter holds a character the gateway does not forward.',
+  query_not_allowed: 'The operation does not take one of these query parameters.',
+  body_object_required: 'The operation needs a JSON object as its body.',
+  invalid_json: 'The body is not valid JSON.',
+  authority_unreachable: 'The gateway could not reach the authority. Nothing was carried out.',
+  authority_timeout:
+    'The authority did not answer in time. It may have carried the request out: look before repeating.',
+  authority_redirect: 'The authority answered with a redirect, which the gateway never follows. Check authority_url.',
+  authority_error: 'The authority failed on its side. It may have carried the request out: look before repeating.',
+  authority_response_too_large: 'The authority answered more than the gateway passes on. Ask for less, with a limit.',
+  authority_invalid_response: 'What answered in place of the authority does not speak its language.',
+  overloaded: 'The gateway has too many requests under way.',
+  crypto_capacity: 'The gateway has too many verifications under way.',
+  batch_capacity: 'The gateway has too many batches under way.',
+  state_unavailable: 'The durable state of the gateway is not usable, so it decides nothing.',
+  audit_unavailable: 'The gateway could not write its audit record, so it did not answer.',
+  quota_backend: 'The gateway could not count this request, so it did not carry it out.',
+  authority_not_configured: 'The gateway knows no address of this authority.',
+  not_ready: 'The gateway is not ready; the checks below say why.',
+}
+
+/** By the authority's stable code. */
+const AUTHORITY: Readonly<Record<string, string>> = {
+  admin_auth_throttled: 'The authority throttles operator signatures: too many were refused lately.',
+  rate_limit_exceeded: 'The authority limits this gateway: everybody behind it shares one allowance.',
+  insufficient_operator_tier: 'The signature is good, but this operator key lacks the tier for the operation.',
+}
+
+const BY_STATUS: Readonly<Record<number, string>> = {
+  401: 'The authority refused the signature. Check the key id, the seed and the clock of this computer; a revoked key and a used nonce are refused too.',
+  403: 'The authority does not allow this.',
+  404: 'The authority has nothing under this name.',
+  409: 'It contradicts what the authority has stored.',
+  429: 'The authority limits this gateway for now.',
+}
+
+/** Undefined for an answer that is no failure. */
+export function explainReply(reply: Reply): Explanation | undefined {
+  if (reply.status < 400) return undefined
+  const failure = readFailure(reply.text)
+  // Gateway errors are flat, those of an authority nested: the type of `error` tells who answered.
+  const nested = typeof failure.error === 'object' ? failure.error : undefined
+  const code = nested?.code ?? failure.reason ?? failure.code ?? ''
+  const known = nested === undefined ? GATEWAY[code] : (AUTHORITY[code] ?? BY_STATUS[reply.status])
+  const said = nested === undefined ? failure.error : nested.message
+  const parts = [
+    known ?? (typeof said === 'string' && said !== '' ? said : `The answer has status ${reply.status}.`),
+    known !== undefined && nested !== undefined && typeof nested.message === 'string'
+      ? `It says: ${nested.message}`
+      : '',
+    failure.outcome_uncertain === true
+      ? 'The operation may have happened all the same: look at the authority before repeating it.'
+      : '',
+    waitOf(reply),
+  ]
+  return {
+    by: nested === undefined ? 'gateway' : 'authority',
+    code,
+    sentence: parts.filter((part) => part !== '').join(' '),
+  }
+}
+
+function waitOf({ retryAfter }: Reply): string {
+  const seconds = Number(retryAfter ?? '')
+  if (retryAfter === undefined || !Number.isInteger(seconds) || seconds <= 0) return ''
+  return `Try again in ${seconds} ${seconds === 1 ? 'second' : 'seconds'}.`
+}
+
+function readFailure(text: string): Failure {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null ? value : {}
+  } catch {
+    return {}
+  }
+}

@@ -1,0 +1,368 @@
+import { signOperatorRequest, toBase64 } from '@chancery/protocol'
+import type { JsonObject } from '@chancery/protocol'
+import { accepted, testSeed } from '@chancery/testkit'
+import type { Browser, Page, Request } from 'playwright-core'
+import { gzipSync } from 'node:zlib'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { axeFindings, openBrowser, openPage, screenshot, visit } from './browser.ts'
+import type { WatchedPage } from './browser.ts'
+import { startMeshWorld } from './mesh-world.ts'
+import type { MeshWorld } from './mesh-world.ts'
+
+let world: MeshWorld
+let browser: Browser
+let watched: WatchedPage
+let page: Page
+beforeAll(async () => {
+  ;[world, browser] = await Promise.all([startMeshWorld(), openBrowser()])
+})
+afterAll(async () => {
+  await browser.close()
+  await world.stop()
+})
+
+async function open(options: Parameters<typeof openPage>[2] = {}): Promise<void> {
+  watched = await openPage(browser, world.gateway.url, { reducedMotion: 'reduce', ...options })
+  page = watched.page
+}
+async function enterToken(token: string): Promise<void> {
+  await page.fill('#token', token)
+  await page.press('#token', 'Enter')
+  await page.waitForSelector('[data-client], .credential [role=alert]')
+}
+const go = (hash: string): Promise<unknown> => page.evaluate(`location.hash = '${hash}'`)
+const desk = (id: string): Promise<unknown> =>
+  go(`/explorer/${id}`).then(() => page.waitForSelector(`[data-operation="${id}"]`))
+async function useKey(name: string, seed = testSeed(name)): Promise<void> {
+  await page.fill('#key-id', name)
+  await page.fill('#seed', seed)
+  await page.click('text=Use this key here')
+  await page.waitForSelector('text=key in this page')
+}
+async function signAndSend(): Promise<string> {
+  await page.click('text=Review what will be signed')
+  await page.click('text=Sign and send')
+  return answered()
+}
+async function answered(): Promise<string> {
+  await page.waitForSelector('.answer')
+  return (await page.textContent('.answer pre')) ?? ''
+}
+/** Chromium asks for the icon whenever the title changes. */
+const isCall = (request: Request): boolean => !request.url().endsWith('/favicon.svg')
+/** Refused answers are logged by the browser itself; nothing else may be. */
+const trouble = (): readonly string[] => watched.trouble.filter((text) => !/status of [45]\d\d/.test(text))
+
+describe.each([
+  [1440, 'light'],
+  [1440, 'dark'],
+  [360, 'light'],
+  [360, 'dark'],
+] as const)('at %i px, %s', (width, colorScheme) => {
+  it('every page behaves, fits and can be used by everybody', async () => {
+    await open({ viewport: { width, height: 900 }, colorScheme })
+    await visit(watched, world.gateway.url)
+    await page.waitForSelector('[data-ready="true"]')
+    const look = async (name: string): Promise<void> => {
+      await screenshot(page, `explorer-${name}-${width}-${colorScheme}`)
+      expect(await page.evaluate('document.documentElement.scrollWidth'), name).toBeLessThanOrEqual(width)
+      expect(await axeFindings(page), name).toEqual([])
+    }
+    await look('overview')
+    await go('/mesh')
+    await page.click('[data-domain="AURORA-NET"]')
+    await page.waitForSelector('.inspector h2')
+    await look('mesh')
+    await go('/networks')
+    await enterToken(world.operator.token)
+    await page.waitForSelector('[data-network="AURORA-NET"]')
+    await look('networks')
+    await go('/federation')
+    await page.waitForSelector('#accepting')
+    await look('federation')
+    await go('/explorer')
+    await page.waitForSelector('[data-found]:not([data-found="0"])')
+    await look('catalogue')
+    await desk('treaties-issue-treaty')
+    await useKey('op-privileged')
+    await page.click('text=Review what will be signed')
+    await page.waitForSelector('.review')
+    await look('review')
+    await desk('public-get-policy')
+    await page.click('text=Send GET')
+    await answered()
+    await look('answer')
+    expect(watched.trouble).toEqual([])
+    await watched.close()
+  })
+})
+
+describe('the page', () => {
+  it('loads at most 300 KiB, compressed by a proxy, from this gateway alone', async () => {
+    const paths = ['/', '/assets/explorer.js', '/assets/styles.css', '/assets/logo.svg', '/assets/favicon.svg']
+    const answers = await Promise.all(paths.map((path) => world.gateway.request('GET', path)))
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200])
+    const size = answers.reduce((sum, answer) => sum + gzipSync(answer.text).length, 0)
+    expect(size).toBeLessThan(300 * 1024)
+    for (const path of ['/assets/', '/assets/explorer.js.map', '/assets/..%2fsrc%2fmain.ts', '/assets/toString'])
+      expect((await world.gateway.request('GET', path)).status, path).toBe(404)
+  })
+
+  it('has its plain links without script', async () => {
+    await open({ javaScriptEnabled: false })
+    await page.goto(world.gateway.url)
+    expect(await page.textContent('main')).toContain('Operations that can be forwarded')
+    await watched.close()
+  })
+})
+
+describe('a reader', () => {
+  beforeEach(async () => {
+    await open()
+    await visit(watched, world.gateway.url)
+  })
+  afterEach(() => watched.close())
+
+  it('browses the mesh by keyboard alone', async () => {
+    await page.keyboard.press('Tab')
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to content')
+    await page.focus('.menu a[href="#/mesh"]')
+    await page.keyboard.press('Enter')
+    await page.waitForSelector('[data-domain]')
+    expect(await page.evaluate('document.activeElement.id')).toBe('content')
+    await page.keyboard.press('Tab')
+    expect(await page.evaluate('document.activeElement.dataset.domain')).toBe('AURORA-NET')
+    await page.keyboard.press('Enter')
+    await page.waitForSelector('.inspector h2')
+    const told = (await page.textContent('.inspector')) ?? ''
+    for (const fact of ['BOREALIS-NET, CIRRUS-NET', 'Members (3)', 'ledger', 'payments-1']) expect(told).toContain(fact)
+    expect(await page.textContent('main')).toContain('proves nothing about what the partner enforces')
+    expect(trouble()).toEqual([])
+  })
+
+  it('is told when the mesh is no longer fresh', async () => {
+    await page.clock.install()
+    await go('/mesh')
+    await page.waitForSelector('[data-domain]')
+    await page.route('**/v1/mesh', (route) => route.abort())
+    await page.clock.runFor(31_000)
+    await page.waitForSelector('[data-stale]:has-text("did not answer")')
+  })
+
+  it('finds operations by words and by group', async () => {
+    await go('/explorer')
+    await page.waitForSelector('[data-found]:not([data-found="0"])')
+    await page.fill('#search', 'treaty revoke')
+    await page.waitForSelector('a[href="#/explorer/treaties-revoke-treaty"]')
+    await page.fill('#search', '')
+    await page.selectOption('#group', 'consensus')
+    await page.waitForSelector('[data-found="3"]')
+  })
+
+  it('hears of a mistyped and of a refused token, and the first is sent nowhere', async () => {
+    const asked: string[] = []
+    page.on('request', (request) => void (isCall(request) && asked.push(request.url())))
+    await enterToken(`gw1_${'a'.repeat(43)}_aaaaaa`)
+    expect(await page.textContent('.credential [role=alert]')).toContain('checksum')
+    expect(asked.filter((url) => url.endsWith('/v1/networks'))).toEqual([])
+    await page.fill('#token', 'a'.repeat(64))
+    await page.press('#token', 'Enter')
+    await page.waitForSelector('.credential [role=alert]:has-text("refused the token")')
+  })
+
+  it('is told what a token may not do, without anything being sent', async () => {
+    await enterToken(world.reader.token)
+    const asked: string[] = []
+    page.on('request', (request) => void (isCall(request) && asked.push(request.url())))
+    await desk('treaties-list-treaties')
+    expect(await page.textContent('[data-refused]')).toContain('«treaties»')
+    await desk('health-list-nodes')
+    expect(await page.textContent('[data-refused]')).toContain('authority_admin')
+    expect(await page.isDisabled('.desk form.try > button')).toBe(true)
+    expect(asked).toEqual([])
+  })
+
+  it('hears when the quota of the token is used up, and for how long', async () => {
+    await enterToken(world.hasty.token)
+    await desk('crl-get-crl')
+    for (let i = 0; i < 2; i += 1) {
+      await page.click('text=Send GET')
+      await page.waitForSelector(`.answer[data-status="${i === 0 ? 200 : 429}"]`)
+    }
+    expect(await page.textContent('[data-explained="client_quota"]')).toMatch(/Try again in \d+ seconds?\./)
+  })
+})
+
+/** Records what the page does with keys, beside its own code. */
+const WATCH_KEYS = `
+  window.seen = { imports: [], signs: [] };
+  const { importKey, sign } = SubtleCrypto.prototype;
+  SubtleCrypto.prototype.importKey = function (format, bytes, algorithm, extractable, usages) {
+    if (usages.includes('sign')) window.seen.imports.push(bytes);
+    return importKey.call(this, format, bytes, algorithm, extractable, usages);
+  };
+  SubtleCrypto.prototype.sign = function (algorithm, key, data) {
+    window.seen.signs.push(key.extractable);
+    return sign.call(this, algorithm, key, data);
+  };`
+
+describe('an operator', () => {
+  const sent: string[] = []
+  beforeEach(async () => {
+    sent.length = 0
+    await open()
+    await page.addInitScript(WATCH_KEYS)
+    page.on('request', (request) => {
+      if (isCall(request)) sent.push(JSON.stringify([request.url(), request.headers(), request.postData()]))
+    })
+    await visit(watched, world.gateway.url)
+    await enterToken(world.operator.token)
+  })
+  afterEach(() => watched.close())
+
+  /** Everywhere a secret could stay or leave: requests, storage, address, attributes, text. */
+  const placesOf = async (secret: string): Promise<readonly string[]> => {
+    const kept = await page.evaluate<readonly string[]>(`(async () => [
+      JSON.stringify(await indexedDB.databases()), JSON.stringify({ ...localStorage }), JSON.stringify({ ...sessionStorage }),
+      document.cookie, JSON.stringify(await caches.keys()), location.href, JSON.stringify(history.state), document.title,
+      document.documentElement.outerHTML, [...document.querySelectorAll('input, textarea')].map((field) => field.value).join(' '),
+    ])()`)
+    return [...sent, ...kept].filter((text) => text.includes(secret))
+  }
+
+  it('prepares a treaty, reviews, signs and sends it, and the seed is nowhere but in the key', async () => {
+    const seed = testSeed('op-privileged')
+    await go('/federation')
+    await page.fill('#roles', 'role:client role:auditor')
+    await page.fill('#hours', '48')
+    const before = sent.length
+    await page.click('text=Open in the explorer for review')
+    await page.waitForSelector('[data-operation="treaties-issue-treaty"]')
+    // Prepared, not sent.
+    expect(sent.length).toBe(before)
+    await useKey('op-privileged')
+    await page.click('text=Review what will be signed')
+    await page.waitForSelector('.review')
+    const shown = (await page.textContent('.review')) ?? ''
+    for (const fact of ['POST /admin/recognition-treaties', 'AURORA-NET', 'role:auditor', 'op-privileged'])
+      expect(shown).toContain(fact)
+    expect(shown).toContain(world.aurora.genesis.network_authority.public_key)
+    await page.click('text=Sign and send')
+    const treaty = JSON.parse(await answered()) as JsonObject
+    expect(await page.getAttribute('.answer', 'data-status')).toBe('201')
+    expect(treaty).toMatchObject({ subject_sovereign_id: 'BOREALIS-NET' })
+    const stored = accepted(await world.aurora.request('GET', `/recognition-treaties/${String(treaty['treaty_id'])}`))
+    expect(JSON.stringify(stored)).toContain('role:auditor')
+    const ids = (await page.textContent('.answer .facts')) ?? ''
+    expect(ids).toMatch(/gateway[0-9a-f]{32}-[0-9a-f]{16}/)
+
+    // The forms the seed could take: as typed, without padding, as hex.
+    const bytes = Buffer.from(seed, 'base64')
+    for (const form of [
+      seed,
+      seed.replace('=', ''),
+      encodeURIComponent(seed),
+      bytes.toString('hex'),
+      bytes.toString('base64url'),
+    ])
+      expect(await placesOf(form)).toEqual([])
+    // The token is in the header of its requests and nowhere else.
+    const withToken = await placesOf(world.operator.token)
+    expect(withToken.length).toBeGreaterThan(0)
+    for (const text of withToken)
+      expect((JSON.parse(text) as [string, Record<string, string>, string | null])[1]['authorization']).toBe(
+        `Bearer ${world.operator.token}`,
+      )
+    for (const text of withToken) expect(text.split(world.operator.token)).toHaveLength(2)
+    const seen = await page.evaluate<{ signs: boolean[]; zeroed: boolean[] }>(
+      '({ signs: window.seen.signs, zeroed: window.seen.imports.map((bytes) => new Uint8Array(bytes.buffer ?? bytes).every((byte) => byte === 0)) })',
+    )
+    expect(seen.signs).toEqual([false])
+    expect(seen.zeroed.length).toBeGreaterThan(0)
+    expect(seen.zeroed.every(Boolean)).toBe(true)
+    expect(trouble()).toEqual([])
+  })
+
+  it('loses the key with the network, and everything with the token', async () => {
+    await desk('health-list-nodes')
+    await useKey('op-standard')
+    expect(JSON.parse(await signAndSend())).toMatchObject({ nodes: {} })
+    await page.selectOption('#network', 'BOREALIS-NET')
+    await page.waitForSelector('#seed')
+    await useKey('op-standard')
+    await page.click('text=Forget the token')
+    await page.waitForSelector('#token')
+    expect(await page.locator('.answer, .review').count()).toBe(0)
+    expect(await page.locator('text=key in this page').count()).toBe(0)
+    await enterToken(world.operator.token)
+    await page.waitForSelector('#seed')
+    expect(await placesOf(testSeed('op-standard'))).toEqual([])
+  })
+
+  it.each([
+    ['a key of too low a tier', 'op-standard', testSeed('op-standard'), 403, /lacks the tier/],
+    ['another seed', 'op-privileged', testSeed('somebody'), 401, /key id, the seed and the clock/],
+  ])('is told why %s is refused', async (_what, keyId, seed, status, sentence) => {
+    await desk('treaties-issue-treaty')
+    await useKey(keyId, seed)
+    const body = { subject_sovereign_id: 'X', subject_public_keys: [world.aurora.genesis.network_authority.public_key] }
+    await page.fill('#body', JSON.stringify({ ...body, scope: { allowed_roles: ['role:client'] }, validity_hours: 1 }))
+    await signAndSend()
+    expect(await page.getAttribute('.answer', 'data-status')).toBe(String(status))
+    expect(await page.textContent('[data-explained]')).toMatch(sentence)
+  })
+
+  it('signs nothing when the authority names another key than the pinned one', async () => {
+    const other = toBase64(new Uint8Array(32).fill(9))
+    await page.route('**/services/public-sovereign-metadata', (route) =>
+      route.fulfill({ json: { network_authority: { public_key: other } } }),
+    )
+    await desk('health-list-nodes')
+    await useKey('op-standard')
+    await page.click('text=Review what will be signed')
+    await page.waitForSelector('.desk [role=alert]:has-text("another key")')
+    expect(await page.evaluate('window.seen.signs')).toEqual([])
+    expect(sent.filter((text) => text.toLowerCase().includes('x-admin'))).toEqual([])
+  })
+
+  it('pastes headers signed elsewhere, which a change of the request makes worthless', async () => {
+    await desk('admin-create-invite')
+    const body = { roles: ['role:client'], max_validity_hours: 24, token_expiry_hours: 24 }
+    await page.fill('#body', JSON.stringify(body))
+    await page.click('text=Paste signed headers')
+    const signer = world.aurora.signers['privileged']
+    if (signer === undefined) throw new Error('no operator')
+    const headers = await signOperatorRequest(
+      {
+        method: 'POST',
+        path: '/admin/invite',
+        query: {},
+        audience: world.aurora.genesis.network_authority.public_key,
+        body,
+        timestamp: new Date().toISOString(),
+        nonce: crypto.randomUUID(),
+      },
+      signer,
+    )
+    const text = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
+    await page.fill('#pasted', text.join('\n'))
+    await page.fill('#body', JSON.stringify({ ...body, max_validity_hours: 1 }))
+    await page.waitForSelector('[data-outdated]')
+    await page.click('text=Send with the pasted headers')
+    await page.waitForSelector('.desk [role=alert]:has-text("no longer fit")')
+    expect(sent.filter((each) => each.includes(headers['X-Admin-Nonce']))).toEqual([])
+    await page.fill('#body', JSON.stringify(body))
+    await page.click('text=Send with the pasted headers')
+    expect(JSON.parse(await answered())).toHaveProperty('token_id')
+  })
+
+  it('puts the last answer into the next body', async () => {
+    await desk('attestations-sovereign-revocation-feed')
+    await page.click('text=Send GET')
+    const feed = JSON.parse(await answered()) as JsonObject
+    await desk('treaties-import-sovereign-revocation-feed')
+    await page.selectOption('#insert-member', 'feed')
+    await page.click('.insert button')
+    expect(JSON.parse(await page.inputValue('#body'))).toMatchObject({ feed })
+  })
+})
