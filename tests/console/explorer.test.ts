@@ -102,6 +102,9 @@ describe('the page', () => {
     const paths = ['/', '/assets/explorer.js', '/assets/styles.css', '/assets/logo.svg', '/assets/favicon.svg']
     const answers = await Promise.all(paths.map((path) => world.gateway.request('GET', path)))
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200])
+    const files = [...(answers[0]?.text ?? '').matchAll(/(?:src|href)="([^"#]+)"/g)].map(([, path = '']) => path)
+    expect(files).toEqual(expect.arrayContaining(['/assets/explorer.js', '/assets/styles.css']))
+    for (const path of files) expect((await world.gateway.request('GET', path)).status, path).toBe(200)
     const size = answers.reduce((sum, answer) => sum + gzipSync(answer.text).length, 0)
     expect(size).toBeLessThan(300 * 1024)
     for (const path of ['/assets/', '/assets/explorer.js.map', '/assets/..%2fsrc%2fmain.ts', '/assets/toString'])

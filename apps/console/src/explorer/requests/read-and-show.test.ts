@@ -7,6 +7,7 @@ import { indentJson } from './indent-json.ts'
 import { whyStale } from './mesh.ts'
 import type { Mesh } from './mesh.ts'
 import { readPastedHeaders } from './pasted-headers.ts'
+import { showMarks } from './show-marks.ts'
 
 describe('a token', () => {
   const head = `gw1_${randomBytes(32).toString('base64url')}`
@@ -56,6 +57,11 @@ describe('JSON in lines', () => {
   it('leaves alone what is something else', () => {
     for (const text of ['', 'gateway_ready 1\n', '<html>']) expect(indentJson(text)).toBe(text)
   })
+})
+
+it('marks that hide or reorder text are shown as their number', () => {
+  const text = '{"a":"x\u202ey\u200b","é":"\u0000"}\n'
+  expect(showMarks(text)).toBe('{"a":"x\\u202ey\\u200b","é":"\\u0000"}\n')
 })
 
 it('an example gets times of today, the later ones after the first', () => {

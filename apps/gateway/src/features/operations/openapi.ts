@@ -38,10 +38,9 @@ function toDocument(version: string): JsonObject {
   }
 }
 
-/** Every route but the proxied one, which stands there once per operation, and the files of the page. */
+/** Every route of the gateway but the proxied one, which stands there once per operation. */
 function gatewayPaths(): JsonObject {
-  const left = [AUTHORITY_SERVICE_ROUTE, GATEWAY_ROUTES.asset.path]
-  const routes = Object.entries<GatewayRoute>(GATEWAY_ROUTES).filter(([, { path }]) => !left.includes(path))
+  const routes = Object.entries<GatewayRoute>(GATEWAY_ROUTES).filter(([, { path }]) => path !== AUTHORITY_SERVICE_ROUTE)
   return Object.fromEntries(
     routes.map(([name, route]) => [route.path, { [route.method.toLowerCase()]: toGatewayRoute(name, route) }]),
   )
@@ -61,7 +60,11 @@ const ANSWERS: Readonly<Record<string, JsonObject>> = {
   },
   metrics: { 'text/plain': { schema: { type: 'string' } } },
   home: { 'text/html': { schema: { type: 'string' } } },
+  asset: Object.fromEntries(
+    ['text/javascript', 'text/css', 'image/svg+xml'].map((type) => [type, { schema: { type: 'string' } }]),
+  ),
 }
+const FILE: JsonObject = { name: 'file', in: 'path', required: true, schema: { type: 'string' } }
 const ANY_OBJECT: JsonObject = { 'application/json': { schema: { type: 'object' } } }
 
 function toGatewayRoute(name: string, route: GatewayRoute): JsonObject {
@@ -71,6 +74,7 @@ function toGatewayRoute(name: string, route: GatewayRoute): JsonObject {
     summary: route.purpose,
     tags: ['gateway'],
     security: route.credential === 'none' ? [] : BEARER,
+    ...(name === 'asset' ? { parameters: [FILE] } : {}),
     ...(body === undefined ? {} : { requestBody: { required: true, content: { 'application/json': body } } }),
     responses: toResponses(ANSWERS[name] ?? ANY_OBJECT),
   }
