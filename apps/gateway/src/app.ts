@@ -1,6 +1,14 @@
 import { createHash } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
-import { MemoryLimiter, createLog, startJobs, systemClock, systemIds, toError } from '@chancery/service-kit'
+import {
+  MemoryLimiter,
+  createLog,
+  startJobs,
+  systemClock,
+  systemIds,
+  toError,
+  watchProcess,
+} from '@chancery/service-kit'
 import type { Clock, Ids, Log, RunningService } from '@chancery/service-kit'
 import { AuditDelivery } from './audit/deliver.job.ts'
 import { RequestAudit } from './audit/request-audit.ts'
@@ -73,6 +81,7 @@ export async function startGateway(
     isServing: () => serving.isOn,
   })
   registerGauges(office)
+  const watch = watchProcess(office.metrics.registry, clock)
   const edge = new Edge(office, BINDINGS, configuration?.tls)
   const address = await edge.listen(settings.address.host, settings.address.port)
   const background = startBackground(office, held, trust)
@@ -91,6 +100,7 @@ export async function startGateway(
     },
     stopAccepting: () => edge.stopAccepting(),
     async close() {
+      watch.stop()
       await background.stop()
       await office.batches.close()
       await office.mesh.close()

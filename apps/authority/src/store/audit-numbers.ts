@@ -128,3 +128,20 @@ async function keepNumbers(tx: Tx, eventIds: readonly string[]): Promise<void> {
     tx,
   )
 }
+
+/**
+ * When the oldest event was stored that some forwarder has not sent; undefined when all have sent everything. By time
+ * and not by number: numbers are given when somebody reads, so a forwarder that died would leave none behind itself.
+ */
+export async function findOldestUnsent(db: Tx): Promise<string | undefined> {
+  const { rows } = await sql<{ oldest: string | null }>`
+    select (
+      select waiting.created_at from audit_events waiting
+      where waiting.created_at >= coalesce((select created_at from audit_events where event_id = f.event_id), '')
+        and not exists (
+          select 1 from audit_numbers n where n.event_id = waiting.event_id and n.sequence <= f.sequence
+        )
+      order by waiting.created_at limit 1
+    ) as oldest from audit_forwards f`.execute(db)
+  return rows.flatMap(({ oldest }) => oldest ?? []).sort()[0]
+}

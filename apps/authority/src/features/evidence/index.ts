@@ -7,6 +7,7 @@ import { findAnswer, keepAnswer } from '../../store/idempotency.ts'
 import type { Attempt, StoredAnswer } from '../../store/idempotency.ts'
 
 export { listDecidedContexts } from './decided-contexts.ts'
+export { measureUnanchored } from './unanchored.ts'
 
 /** A signed decision on its way out, with everything that must be kept before it leaves. */
 export interface MadeDecision {

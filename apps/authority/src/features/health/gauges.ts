@@ -1,11 +1,13 @@
 import { countSyncStandbys } from '../../ha-checks.ts'
 import type { Office } from '../../office.ts'
 import { findActiveVersion } from '../crl/index.ts'
+import { registerFreshnessGauges } from './freshness-gauges.ts'
 
 /** The numbers of protocol/core 22.2 that are counted from the database when somebody asks. */
 export function registerGauges(office: Office): void {
   const { registry } = office.metrics
   const { db } = office.store
+  registerFreshnessGauges(office)
   registry.gauge({
     name: 'chancery_issued_certs_total',
     help: 'Certificates ever issued.',

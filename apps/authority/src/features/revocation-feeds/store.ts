@@ -90,3 +90,16 @@ export async function listNewestFeeds(db: Tx): Promise<readonly NewestFeed[]> {
     .orderBy('f.issuer_sovereign_id')
     .execute()
 }
+
+/** When the issuer that was imported from least recently was last imported from. */
+export async function findOldestImport(db: Tx): Promise<string | undefined> {
+  const newest = db
+    .selectFrom('sovereign_revocation_feeds')
+    .select((eb) => eb.fn.max('imported_at').as('imported_at'))
+    .groupBy('issuer_sovereign_id')
+  const row = await db
+    .selectFrom(newest.as('newest'))
+    .select((eb) => eb.fn.min('imported_at').as('oldest'))
+    .executeTakeFirst()
+  return row?.oldest ?? undefined
+}

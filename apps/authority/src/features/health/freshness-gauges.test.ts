@@ -1,0 +1,137 @@
+import { ManualClock, accepted, startTestAuthority } from '@chancery/testkit'
+import type { TestAuthority } from '@chancery/testkit'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+
+const START = '2026-03-02T12:00:00Z'
+const NONE = 'Nan'
+
+/** How old things are is read from the same rows that decisions are made on; the clock is ours to move. */
+describe('freshness in GET /metrics', () => {
+  let na: TestAuthority
+  let clock: ManualClock
+  beforeEach(async () => {
+    clock = new ManualClock(START)
+    const settings = { NA_CLOCK_CHECK: 'off', EVIDENCE_STORE: 'on', NA_ANCHOR_INTERVAL_SECONDS: '1800' }
+    na = await startTestAuthority({ clock, settings })
+  })
+  afterEach(() => na.stop())
+
+  const read = async (name: string): Promise<string | undefined> => {
+    const { text } = await na.request('GET', '/metrics')
+    return new RegExp(`^${name} (.+)$`, 'm').exec(text)?.[1]
+  }
+
+  it('says whether /readyz says yes', async () => {
+    expect(await read('chancery_ready')).toBe('1')
+    na.authority.turnNotReady()
+    expect(await read('chancery_ready')).toBe('0')
+  })
+
+  it('tells the age and the end of the revocation list', async () => {
+    accepted(await na.request('GET', '/crl'))
+    clock.advance(3600)
+    expect(await read('chancery_crl_age_seconds')).toBe('3600')
+    expect(await read('chancery_crl_expires_in_seconds')).toBe(String(23 * 3600))
+  })
+
+  it('tells the age of the feed that was imported least recently, by issuer and not by feed', async () => {
+    expect(await read('chancery_peer_feed_oldest_age_seconds')).toBe(NONE)
+    const row = (issuer_sovereign_id: string, sequence: number, imported_at: string) => ({
+      issuer_sovereign_id,
+      sequence,
+      imported_at,
+      feed_id: `${issuer_sovereign_id}-${sequence}`,
+      feed_json: '{}',
+      revoked_count: 0,
+    })
+    await na.office.store.db
+      .insertInto('sovereign_revocation_feeds')
+      .values([
+        row('A', 1, '2026-02-01T00:00:00.000000Z'),
+        row('A', 2, '2026-03-02T11:59:00.000000Z'),
+        row('B', 1, '2026-03-02T11:00:00.000000Z'),
+      ])
+      .execute()
+    expect(await read('chancery_peer_feed_oldest_age_seconds')).toBe('3600')
+  })
+
+  it('tells when the first sovereign will be without a treaty, and who lately lost his', async () => {
+    expect(await read('chancery_treaty_next_expiry_seconds')).toBe(NONE)
+    expect(await read('chancery_treaties_lapsed')).toBe('0')
+    const row = (subject_sovereign_id: string, expires_at: string, status = 'active') => ({
+      subject_sovereign_id,
+      expires_at,
+      status,
+      treaty_id: `${subject_sovereign_id}-${expires_at}`,
+      issuer_sovereign_id: 'US',
+      treaty_json: '{}',
+      valid_from: START,
+      revocation_reason: null,
+      issued_at: '2026-01-01T00:00:00.000000Z',
+      revoked_at: null,
+    })
+    await na.office.store.db
+      .insertInto('recognition_treaties')
+      .values([
+        // Renewed: the old one may end.
+        row('A', '2026-03-02T12:00:30.000000Z'),
+        row('A', '2026-03-09T12:00:00.000000Z'),
+        row('B', '2026-03-03T12:00:00.000000Z'),
+        row('C', '2026-03-01T12:00:00.000000Z'),
+        row('ENDED-BY-WILL', '2026-03-01T12:00:00.000000Z', 'revoked'),
+        row('LONG-AGO', '2026-02-01T12:00:00.000000Z'),
+      ])
+      .execute()
+    expect(await read('chancery_treaty_next_expiry_seconds')).toBe('86400')
+    expect(await read('chancery_treaties_lapsed')).toBe('1')
+  })
+
+  it('tells how much evidence is under no anchor, and since when', async () => {
+    expect(await read('chancery_evidence_unanchored_seconds')).toBe('0')
+    expect(await read('chancery_evidence_anchor_interval_seconds')).toBe('1800')
+    const { db } = na.office.store
+    const entry = (store_sequence: number, recorded_at: string) => ({
+      store_sequence,
+      recorded_at,
+      entry_kind: 'decision',
+      entry_digest: `d${store_sequence}`,
+      line: '{}',
+      decision_id: null,
+      vendor_id: null,
+      attestation_id: null,
+      capability: null,
+      outcome: null,
+      evidence_id: null,
+      exec_sequence_no: null,
+      resource_id: null,
+      resource_sequence: null,
+      record_digest: null,
+    })
+    await db
+      .insertInto('evidence_entries')
+      .values([
+        entry(1, '2026-03-02T10:00:00.000000Z'),
+        entry(2, '2026-03-02T11:00:00.000000Z'),
+        entry(3, '2026-03-02T11:30:00.000000Z'),
+      ])
+      .execute()
+    await db.updateTable('evidence_head').set({ last_sequence: 3, last_digest: 'd3' }).execute()
+    await db
+      .insertInto('evidence_anchors')
+      .values({ anchor_sequence: 1, store_sequence: 1, anchor_json: '{}', anchored_at: '2026-03-02T10:00:01.000000Z' })
+      .execute()
+    expect(await read('chancery_evidence_unanchored_entries')).toBe('2')
+    expect(await read('chancery_evidence_unanchored_seconds')).toBe('3600')
+  })
+
+  it('tells since when audit events wait for a forwarder, also while nothing gives them numbers', async () => {
+    expect(await read('chancery_audit_forward_lag_seconds')).toBe('0')
+    accepted(await na.as('privileged')('POST', '/admin/policy', { policy_id: 'a' }), 201)
+    // Without a forwarder nothing is late.
+    clock.advance(60)
+    expect(await read('chancery_audit_forward_lag_seconds')).toBe('0')
+    const forward = { name: 'siem', sequence: 0, event_id: '', updated_at: '2026-03-02T12:00:00.000000Z' }
+    await na.office.store.db.insertInto('audit_forwards').values(forward).execute()
+    expect(await read('chancery_audit_forward_lag_seconds')).toBe('60')
+  })
+})
