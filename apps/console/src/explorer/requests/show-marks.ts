@@ -1,5 +1,5 @@
 /** Controls but the line break, and marks that turn the direction of what is read or show as nothing. */
-const HIDDEN = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g
+const HIDDEN = /(?!\n)[\p{Cc}\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/gu
 
 /** Text whose every sign can be seen: a mark that reorders a line could make what is signed look like something else. */
 export function showMarks(text: string): string {
