@@ -1,13 +1,9 @@
 import type { JSX } from 'preact'
 import type { Mesh, MeshLink, MeshNetwork } from '../requests/mesh.ts'
-import { DOMAIN_RADIUS, drawLinks, isAbove, placeDomains, placeMembers } from './mesh-layout.ts'
+import { chooseFrame, drawLinks, isAbove, placeDomains, placeMembers } from './mesh-layout.ts'
 import type { Frame, PlacedMember, Point } from './mesh-layout.ts'
 import { useNarrow } from './use-narrow.ts'
 
-const WIDE = { frame: { width: 900, height: 420 }, margin: { x: 215, y: 75 }, reach: 64, letters: 22 }
-const NARROW = { frame: { width: 340, height: 330 }, margin: { x: 72, y: 70 }, reach: 46, letters: 12 }
-/** With more domains the names of members would lie on each other; the list beside the picture has them all. */
-const NAMED_UP_TO = 4
 const SOON_MS = 7 * 86_400_000
 
 export function toneOf({ expires_at }: MeshLink, nowMs: number): 'good' | 'watch' {
@@ -36,14 +32,13 @@ interface Props {
 
 /** Domains, their treaties as arrows and some of their members. Every domain can be reached and chosen by keyboard. */
 export function MeshDrawing({ mesh, chosen, choose, nowMs }: Props): JSX.Element {
-  const { frame, margin, reach, letters } = useNarrow() ? NARROW : WIDE
   const { networks, links, members } = mesh
-  const points = placeDomains(networks.length, frame, margin)
+  const frame = chooseFrame(networks.length, useNarrow())
+  const points = placeDomains(networks.length, frame)
   const places = new Map(networks.map(({ id }, i) => [id, points[i] ?? { x: 0, y: 0 }]))
-  const hasNames = networks.length <= NAMED_UP_TO && frame.width > NARROW.frame.width
   return (
     <svg viewBox={`0 0 ${frame.width} ${frame.height}`} role="group" aria-label="Domains and treaties">
-      {drawLinks(links, places).map(({ link, count, path, arrow }) => (
+      {drawLinks(links, places, frame.radius).map(({ link, count, path, arrow }) => (
         <g
           key={`${link.from}\0${link.to}`}
           class={`edge edge-${toneOf(link, nowMs)} ${chosen === link.from || chosen === link.to ? 'edge-chosen' : ''}`}
@@ -59,7 +54,7 @@ export function MeshDrawing({ mesh, chosen, choose, nowMs }: Props): JSX.Element
       {networks.map(({ id }) => {
         const at = places.get(id) ?? { x: 0, y: 0 }
         const own = members.filter(({ network }) => network === id)
-        return <Members key={id} at={at} placed={placeMembers(own, at, frame, reach)} hasNames={hasNames} />
+        return <Members key={id} at={at} placed={placeMembers(own, at, frame)} hasNames={frame.hasMemberNames} />
       })}
       {networks.map((network) => (
         <Domain
@@ -67,7 +62,6 @@ export function MeshDrawing({ mesh, chosen, choose, nowMs }: Props): JSX.Element
           network={network}
           at={places.get(network.id) ?? { x: 0, y: 0 }}
           frame={frame}
-          letters={letters}
           members={members.filter((member) => member.network === network.id).length}
           isChosen={chosen === network.id}
           choose={() => choose(network.id)}
@@ -109,7 +103,6 @@ function Domain(props: {
   readonly network: MeshNetwork
   readonly at: Point
   readonly frame: Frame
-  readonly letters: number
   readonly members: number
   readonly isChosen: boolean
   readonly choose: () => void
@@ -134,13 +127,18 @@ function Domain(props: {
       onClick={props.choose}
       onKeyDown={onKey}
     >
-      <circle class="ring" cx={at.x} cy={at.y} r={DOMAIN_RADIUS + 5} />
-      <circle class="disc" cx={at.x} cy={at.y} r={DOMAIN_RADIUS} />
+      <circle class="ring" cx={at.x} cy={at.y} r={frame.radius + 5} />
+      <circle class="disc" cx={at.x} cy={at.y} r={frame.radius} />
       <text class="mark" x={at.x} y={at.y + 6} aria-hidden="true">
         {mark}
       </text>
-      <text class="name" x={at.x} y={isAbove(at, frame) ? at.y - 36 : at.y + 46} aria-hidden="true">
-        {cut(network.id, props.letters)}
+      <text
+        class="name"
+        x={at.x}
+        y={isAbove(at, frame) ? at.y - frame.radius - 14 : at.y + frame.radius + 24}
+        aria-hidden="true"
+      >
+        {cut(network.id, frame.letters)}
       </text>
     </g>
   )
