@@ -273,7 +273,7 @@ describe('an operator', () => {
     const kept = await page.evaluate<readonly string[]>(`(async () => [
       JSON.stringify(await indexedDB.databases()), JSON.stringify({ ...localStorage }), JSON.stringify({ ...sessionStorage }),
       document.cookie, JSON.stringify(await caches.keys()), location.href, JSON.stringify(history.state), document.title,
-      document.documentElement.outerHTML, [...document.querySelectorAll('input, textarea')].map((field) => field.value).join(' '),
+      document.documentElement.outerHTML, ...[...document.querySelectorAll('input, textarea')].map((field) => field.value),
     ])()`)
     return [...sent, ...kept].filter((text) => text.includes(secret))
   }
@@ -288,6 +288,9 @@ describe('an operator', () => {
     await page.waitForSelector('[data-operation="treaties-issue-treaty"]')
     // Prepared, not sent.
     expect(sent.length).toBe(before)
+    await page.fill('#seed', seed)
+    // While it is being typed it is in its field, and only there: the search does find it.
+    expect(await placesOf(seed)).toEqual([seed])
     await useKey('op-privileged')
     await page.click('text=Review what will be signed')
     await page.waitForSelector('.review')
@@ -402,6 +405,10 @@ describe('an operator', () => {
     await page.fill('#body', JSON.stringify(body))
     await page.click('text=Send with the pasted headers')
     expect(JSON.parse(await answered())).toHaveProperty('token_id')
+    // A nonce is good once, so the same headers are not offered again.
+    await page.waitForSelector('[data-spent]')
+    await page.click('text=Send with the pasted headers')
+    await page.waitForSelector('.desk [role=alert]:has-text("Paste the four")')
   })
 
   it('puts the last answer into the next body', async () => {

@@ -77,7 +77,11 @@ export function RequestDesk({ operation, session, setSession, draft }: Props): J
     if (missing !== undefined) throw new Error(`${missing} is part of the path and must be given.`)
     if (body !== undefined) readBody(body)
     if (!operation.needsSignature) return send({})
-    if (means.kind === 'pasted') return send(takePasted(means, covered))
+    if (means.kind === 'pasted') {
+      const headers = takePasted(means, covered)
+      setMeans({ kind: 'pasted', isSpent: true })
+      return send(headers)
+    }
     if (session.signer === undefined) throw new Error('Give a key first, or paste headers that were signed elsewhere.')
     if (network === undefined || session.token === undefined) throw new Error('Choose a network first.')
     const audience = await findAudience(network, session.token)
@@ -99,6 +103,7 @@ export function RequestDesk({ operation, session, setSession, draft }: Props): J
       )}
       {operation.needsSignature ? (
         <SignatureChoice
+          key={network?.name ?? ''}
           means={means}
           setMeans={(next) => change(() => setMeans(next))}
           covered={covered}

@@ -8,7 +8,7 @@ import { KeyPanel } from './key-panel.tsx'
 /** How the signature comes about. Pasted headers belong to the request that stood there when they were pasted. */
 export type Means =
   | { readonly kind: 'key' }
-  | { readonly kind: 'pasted'; readonly headers?: PastedHeaders; readonly covers?: string }
+  | { readonly kind: 'pasted'; readonly headers?: PastedHeaders; readonly covers?: string; readonly isSpent?: true }
 
 interface Props {
   readonly means: Means
@@ -64,7 +64,11 @@ function Paste(props: {
           onInput={(event) => take(event.currentTarget.value)}
         />
       </p>
-      {means.headers === undefined ? (
+      {means.isSpent ? (
+        <p class="quiet" data-spent>
+          Sent. Their nonce is used up: another request needs another signature.
+        </p>
+      ) : means.headers === undefined ? (
         <p class="quiet">Key id, timestamp, nonce and signature, each once.</p>
       ) : means.covers === covered ? (
         <p class="quiet">Complete. They fit the request as it stands now: changing it makes them worthless.</p>
