@@ -189,6 +189,8 @@ const BETA_ERRORS = {
   unsupported_media_type: { status: 415, message: 'Send application/json without content encoding.' },
   request_header_fields_too_large: { status: 431, message: 'The headers are too large.' },
   asset_not_found: { status: 404, message: 'There is no such file.' },
+  key_list_not_found: { status: 404, message: 'No revocation list is kept under this key id.' },
+  key_history_not_found: { status: 404, message: 'This authority has had one key only.' },
   admin_auth_throttled: { status: 429, message: 'Too many failed authentications. Wait as long as Retry-After says.' },
   certificate_expired: { status: 403, message: 'The certificate is expired. Join again with a new invite.' },
   certificate_not_yet_valid: { status: 403, message: 'The certificate is not valid yet. Check the clock.' },

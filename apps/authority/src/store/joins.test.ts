@@ -105,7 +105,7 @@ describe('issueCertificates', () => {
     expect(await tracesOf(row)).toEqual({ ...WHOLE, usedBy: row.node_public_key })
     const event = await db()
       .selectFrom('audit_events')
-      .selectAll()
+      .select(['event_id', 'event_type', 'event_json', 'created_at'])
       .where('event_id', '=', row.event_id)
       .executeTakeFirst()
     expect(event).toEqual({

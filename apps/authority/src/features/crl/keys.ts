@@ -17,6 +17,6 @@ export async function keys(call: Call, office: Office): Promise<KeptDocument> {
   const { db } = office.store
   const live = await findLiveFormer(db, office.clock.now())
   const list = live?.key_id === keyId ? await findFormerList(db, keyId) : undefined
-  if (list === undefined) throw new Refusal('not_found')
+  if (list === undefined) throw new Refusal('key_list_not_found')
   return new KeptDocument(toUtf8(list.crl_json), CACHE_CONTROL.publicMaterial)
 }

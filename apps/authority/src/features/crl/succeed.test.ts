@@ -144,7 +144,7 @@ describe('a key succession', () => {
     expect(new Set(former.revoked_certificates.map((entry) => entry.issuer))).toEqual(new Set(['na-test']))
     expect(entryOf(former, certificates[2] ?? '')).toBeUndefined()
     expect((await na.request('GET', '/crl/keys/na-next')).text).toBe((await na.request('GET', '/crl')).text)
-    refused(await na.request('GET', '/crl/keys/nobody'), 404, 'not_found')
+    refused(await na.request('GET', '/crl/keys/nobody'), 404, 'key_list_not_found')
     expect(accepted(await na.request('GET', '/key-history'))['former_keys']).toHaveLength(1)
   })
 
@@ -164,7 +164,7 @@ describe('a key succession', () => {
     expect([former.sequence, former.next_update]).toEqual([later.sequence, later.next_update])
     clock.advance(8 * 24 * 3600)
     await fetchCrl(na.url, next.publicKey)
-    refused(await na.request('GET', '/crl/keys/na-test'), 404, 'not_found')
+    refused(await na.request('GET', '/crl/keys/na-test'), 404, 'key_list_not_found')
   })
 })
 

@@ -151,7 +151,7 @@ describe('inspectDatabase', () => {
     [
       'an anchor that is cut',
       'update evidence_anchors set anchor_json = substr(anchor_json, 1, 9)',
-      /^evidence: an anchor/,
+      /^evidence \S+: anchor_invalid_signature/,
     ],
     [
       'an audit event under another id',

@@ -10,6 +10,6 @@ import type { Office } from '../../office.ts'
  */
 export function keyHistory(_call: Call, office: Office): KeptDocument {
   const { historyText } = office.ownKeys
-  if (historyText === undefined) throw new Refusal('not_found')
+  if (historyText === undefined) throw new Refusal('key_history_not_found')
   return new KeptDocument(toUtf8(historyText), CACHE_CONTROL.genesis)
 }

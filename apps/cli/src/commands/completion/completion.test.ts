@@ -45,7 +45,7 @@ COMP_WORDS=("$@"); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); _chancery; printf '%s
     [['gen'], ['genesis']],
     [
       ['genesis', ''],
-      ['create', 'sign', 'verify'],
+      ['create', 'sign', 'verify', 'succeed'],
     ],
     [
       ['--json', 'keygen', 'n'],
