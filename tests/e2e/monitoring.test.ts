@@ -14,6 +14,7 @@ import {
 } from '@chancery/testkit'
 import { parse } from 'yaml'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { metricsText } from '../../apps/cli/src/commands/watch/metrics-text.ts'
 
 const DEPLOY = join(import.meta.dirname, '../../deploy')
 const promtool = promisify(execFile)
@@ -29,12 +30,12 @@ interface Rule {
 }
 
 let exposed: Set<string>
-let pages: { readonly authority: string; readonly gateway: string }
+let pages: { readonly authority: string; readonly gateway: string; readonly watch: string }
 let rules: readonly Rule[]
 
 beforeAll(async () => {
-  pages = { authority: await authorityMetrics(), gateway: await gatewayMetrics() }
-  exposed = new Set([...ELSEWHERE, ...namesIn(pages.authority), ...namesIn(pages.gateway)])
+  pages = { authority: await authorityMetrics(), gateway: await gatewayMetrics(), watch: watchMetrics() }
+  exposed = new Set([...ELSEWHERE, ...namesIn(pages.authority), ...namesIn(pages.gateway), ...namesIn(pages.watch)])
   const file = parse(await readFile(join(DEPLOY, 'prometheus/alerts.yaml'), 'utf8')) as { groups: { rules: Rule[] }[] }
   rules = file.groups.flatMap((group) => group.rules)
 })
@@ -121,4 +122,9 @@ async function gatewayMetrics(): Promise<string> {
   } finally {
     await gateway.stop()
   }
+}
+
+function watchMetrics(): string {
+  const sight = { problems: [], sequence: 1, ageSeconds: 1, expiresInSeconds: 1 }
+  return metricsText({ at: 0n, crl: sight, feed: sight, memory: { authority: '', crl: undefined, feed: undefined } })
 }

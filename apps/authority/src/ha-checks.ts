@@ -6,11 +6,11 @@ import { StartRefused } from './genesis.ts'
 import type { Store } from './store/database.ts'
 
 /** Each makes an acknowledged write survive a crash of the server; `remote_apply` waits for even more than `on`. */
-const DURABILITY = [
+export const DURABILITY: readonly (readonly [name: string, accepted: readonly string[]])[] = [
   ['fsync', ['on']],
   ['full_page_writes', ['on']],
   ['synchronous_commit', ['on', 'remote_apply']],
-] as const
+]
 
 /** What a PostgreSQL that several instances trust must promise (reliability 12): refused otherwise, one line each. */
 export async function checkDurability(store: Store, requireSyncStandby: boolean, log: Log): Promise<void> {
@@ -18,7 +18,9 @@ export async function checkDurability(store: Store, requireSyncStandby: boolean,
   for (const [name, accepted] of DURABILITY) {
     const value = found.get(name) ?? 'unknown'
     if (!accepted.some((one) => one === value))
-      throw new StartRefused(`DATABASE_URL: ${name} is ${value} on the server, NA_HA_MODE=on needs ${accepted[0]}`)
+      throw new StartRefused(
+        `DATABASE_URL: ${name} is ${value} on the server, NA_HA_MODE=on needs ${accepted[0] ?? ''}`,
+      )
   }
   if (found.get('data_checksums') !== 'on')
     log.warn('the database has no data checksums: silent corruption of its disk would not be noticed')
@@ -35,7 +37,8 @@ export async function countSyncStandbys(store: Store): Promise<number> {
   return rows[0]?.count ?? 0
 }
 
-async function readServerSettings(store: Store, names: readonly string[]): Promise<Map<string, string>> {
+/** As this connection sees them: a role or the URL may overrule the server's own. */
+export async function readServerSettings(store: Store, names: readonly string[]): Promise<Map<string, string>> {
   const { rows } = await sql<{
     name: string
     setting: string

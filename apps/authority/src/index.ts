@@ -2,6 +2,9 @@ import { auditExport, auditForward } from './audit-commands.ts'
 import type { ExportArguments, ForwardArguments } from './audit-commands.ts'
 import { keySuccession } from './succession-commands.ts'
 import type { SuccessionArguments } from './succession-commands.ts'
+import { diagnose } from './doctor/diagnose.ts'
+import type { DoctorArguments } from './doctor/diagnose.ts'
+import type { Finding } from './doctor/finding.ts'
 import type { HostArguments } from './host-settings.ts'
 import { publicKey } from './key-commands.ts'
 import { start } from './main.ts'
@@ -16,11 +19,12 @@ export const commands: {
   readonly recover: (args: HostArguments) => Promise<number>
   readonly verifyDatabase: (args: HostArguments) => Promise<Outcome<Inspection>>
   readonly migrateDatabase: (args: CopyArguments) => Promise<Outcome<Copied>>
+  readonly diagnose: (args: DoctorArguments) => Promise<readonly Finding[]>
   readonly publicKey: (args: HostArguments) => Promise<number>
   readonly keySuccession: (args: SuccessionArguments) => Promise<number>
   readonly auditExport: (args: ExportArguments) => Promise<number>
   readonly auditForward: (args: ForwardArguments) => Promise<number>
-} = { start, recover, verifyDatabase, migrateDatabase, publicKey, keySuccession, auditExport, auditForward }
+} = { start, recover, verifyDatabase, migrateDatabase, diagnose, publicKey, keySuccession, auditExport, auditForward }
 
 export { startAuthority } from './app.ts'
 export type { RunningAuthority } from './app.ts'
@@ -30,4 +34,5 @@ export { ALL_AUTHORITY_SETTINGS, readAuthoritySettings } from './settings.ts'
 export type { AuthoritySettings } from './settings.ts'
 export { BINDINGS } from './features.ts'
 export type { HostArguments as StartArguments } from './host-settings.ts'
+export type { DoctorArguments, Finding }
 export type { Copied, CopyArguments, CopyProgress, Inspection, Outcome }

@@ -94,7 +94,8 @@ export class ClockWatch implements SigningHalt {
   }
 }
 
-async function readServerClock(store: Store): Promise<Instant> {
+/** The one clock all instances share. */
+export async function readServerClock(store: Store): Promise<Instant> {
   const { rows } = await sql<{
     micros: number
   }>`select (extract(epoch from clock_timestamp()) * 1000000)::bigint as micros`.execute(store.db)

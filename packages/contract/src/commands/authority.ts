@@ -1,7 +1,7 @@
 import type { Command } from './command.ts'
 
 /** What every command on the authority's own machine needs to find its key and its database. */
-const HOST_OPTIONS: Command['options'] = [
+export const HOST_OPTIONS: Command['options'] = [
   { flags: '--genesis <file>', summary: 'Signed genesis block (GENESIS_FILE).' },
   { flags: '--na-private-key <file>', summary: 'Private key file of the authority (NA_PRIVATE_KEY_FILE).' },
   { flags: '--key-id <id>', summary: 'Key id written into signatures (NA_KEY_ID).', default: 'na-2025-q1' },

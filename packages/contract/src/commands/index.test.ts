@@ -20,6 +20,8 @@ const PATHS = [
   'authority recover',
   'authority public-key',
   'authority key-succession',
+  'doctor',
+  'watch',
   'audit export',
   'audit forward',
   'invite',

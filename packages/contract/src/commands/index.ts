@@ -12,6 +12,7 @@ import { dataUsageCommands } from './data-usage.ts'
 import { disclosureCommands } from './disclosure.ts'
 import { demoCommands } from './demo.ts'
 import { enrollmentCommands } from './enrollment.ts'
+import { doctorCommands } from './doctor.ts'
 import { evidenceCommands } from './evidence.ts'
 import { federationCommands } from './federation.ts'
 import { gatewayCommands } from './gateway.ts'
@@ -32,6 +33,7 @@ export const COMMANDS: readonly Command[] = [
   ...keygenCommands,
   ...genesisCommands,
   ...authorityCommands,
+  ...doctorCommands,
   ...auditCommands,
   ...enrollmentCommands,
   ...agentCommands,

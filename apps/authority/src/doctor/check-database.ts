@@ -1,0 +1,106 @@
+import { SECOND } from '@chancery/protocol'
+import type { GenesisBlock, Instant } from '@chancery/protocol'
+import { sql } from 'kysely'
+import { DURABILITY, countSyncStandbys, readServerSettings } from '../ha-checks.ts'
+import type { AuthoritySettings } from '../settings.ts'
+import { readServerClock } from '../signing/clock-watch.ts'
+import type { Store } from '../store/database.ts'
+import { EXPECTED_SCHEMA_VERSION, readSchemaVersion } from '../store/migrate.ts'
+import { isCopyUnfinished } from '../store/unfinished-copy.ts'
+import { bad, good, skipped, warn } from './finding.ts'
+import type { Finding } from './finding.ts'
+
+/** Whether it answers, is of this release and belongs to this network. Only then is what it holds worth reading. */
+export async function checkDatabase(store: Store, genesis: GenesisBlock | undefined): Promise<readonly Finding[]> {
+  const found = await readSchemaVersion(store.db)
+  if (found !== EXPECTED_SCHEMA_VERSION) {
+    const versions = `schema version ${found}, this release knows ${EXPECTED_SCHEMA_VERSION}`
+    const fix =
+      found > EXPECTED_SCHEMA_VERSION
+        ? 'Install the newer release on this machine.'
+        : 'Start the authority of this release once; it migrates.'
+    return [bad('database-schema', versions, fix)]
+  }
+  const fix = 'Repeat chancery authority migrate-db with --restart.'
+  if (await isCopyUnfinished(store)) return [bad('database-schema', 'holds an unfinished copy', fix)]
+  return [good('database-schema', `version ${found}`), await checkIdentity(store, genesis)]
+}
+
+async function checkIdentity(store: Store, genesis: GenesisBlock | undefined): Promise<Finding> {
+  const held = await store.db.selectFrom('authority_identity').selectAll().executeTakeFirst()
+  if (held === undefined || genesis === undefined)
+    return skipped('database-identity', 'no authority has claimed it yet')
+  const isOurs = held.network_name === genesis.network_name && held.public_key === genesis.network_authority.public_key
+  const fix = 'Point DATABASE_URL or DB_PATH at the database of this network.'
+  return isOurs
+    ? good('database-identity', held.network_name)
+    : bad('database-identity', `belongs to ${held.network_name} or to another key`, fix)
+}
+
+/** What an acknowledged write survives (reliability 12). */
+export async function checkDurability(store: Store, { haMode }: AuthoritySettings): Promise<readonly Finding[]> {
+  if (store.backend === 'sqlite') return [good('durability', 'SQLite with synchronous=FULL')]
+  const found = await readServerSettings(store, [...DURABILITY.map(([name]) => name), 'data_checksums'])
+  const lost = DURABILITY.filter(([name, accepted]) => !accepted.some((one) => one === found.get(name)))
+  const standbys = await countSyncStandbys(store)
+  return [
+    lost.length === 0
+      ? good('durability', DURABILITY.map(([name]) => name).join(', '))
+      : bad(
+          'durability',
+          lost.map(([name]) => `${name} is ${found.get(name) ?? 'unknown'}`).join(', '),
+          `On the server: ${lost.map(([name]) => `alter system set ${name} = on`).join('; ')}; select pg_reload_conf(). Look for it in DATABASE_URL and alter role, too.`,
+        ),
+    found.get('data_checksums') === 'on'
+      ? good('data-checksums', 'on')
+      : warn(
+          'data-checksums',
+          'off: silent damage of a disk is not noticed',
+          'Stop the server and run pg_checksums --enable.',
+        ),
+    await checkRole(store),
+    standbys > 0 || !haMode
+      ? good('sync-standby', `${standbys}`)
+      : warn(
+          'sync-standby',
+          'none: a failover may lose acknowledged writes',
+          "Set up a standby and synchronous_standby_names = '*'.",
+        ),
+  ]
+}
+
+async function checkRole(store: Store): Promise<Finding> {
+  const { rows } = await sql<{ name: string; may: boolean }>`
+    select current_user as name, pg_has_role(current_user, 'pg_read_all_stats', 'usage') as may`.execute(store.db)
+  const { name = '', may = false } = rows[0] ?? {}
+  if (may) return good('database-role', name)
+  return warn(
+    'database-role',
+    `${name} cannot see standbys nor what became of a lost COMMIT`,
+    `grant pg_read_all_stats to "${name}"`,
+  )
+}
+
+export async function checkClock(
+  store: Store,
+  { clockCheck }: AuthoritySettings,
+  now: () => Instant,
+): Promise<Finding> {
+  if (store.backend === 'sqlite')
+    return skipped('clock', 'SQLite has no clock to compare with: keep a time service running')
+  const before = now()
+  const server = await readServerClock(store)
+  const after = now()
+  const ahead = Number(server < before ? before - server : server > after ? after - server : 0n) / Number(SECOND)
+  const found = `${ahead.toFixed(3)} s ahead of the database`
+  const fix = 'Run a time service (chrony, systemd-timesyncd) here and on the database server.'
+  if (Math.abs(ahead) > 30) return bad('clock', found, fix)
+  if (Math.abs(ahead) > 2) return warn('clock', found, fix)
+  if (!clockCheck)
+    return warn(
+      'clock',
+      'NA_CLOCK_CHECK is off: a wrong clock signs wrong times',
+      'Remove NA_CLOCK_CHECK; it is for rehearsals.',
+    )
+  return good('clock', found)
+}

@@ -1,0 +1,160 @@
+import { randomBytes } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { GenesisBlock } from '@chancery/protocol'
+import { isJsonObject, readJson } from '@chancery/protocol'
+import type { JsonObject } from '@chancery/protocol'
+import type { AuthoritySettings } from '../settings.ts'
+import type { Store } from '../store/database.ts'
+import { bad, good, skipped, warn } from './finding.ts'
+import type { Finding } from './finding.ts'
+
+const TIME_LIMIT_MS = 5000
+/** From a block that is nobody's (RFC 5737): when the authority believes it, callers choose their own address. */
+const FORGED_ADDRESS = '198.51.100.77'
+/** Events looked through for our own probe. */
+const RECENT = 200
+
+/** This machine's own instance, as the balancer sees it. */
+export async function checkInstance({ host, port }: AuthoritySettings): Promise<Finding> {
+  const address = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '[::1]' : host.includes(':') ? `[${host}]` : host
+  const answer = await ask(`http://${address}:${port}/readyz`)
+  if (answer === undefined)
+    return bad(
+      'ready',
+      `nobody answers on ${address}:${port}`,
+      'Start the authority; its first lines say what stops it.',
+    )
+  if (answer.status === 200) return good('ready', `http://${address}:${port}`)
+  const details = answer.body?.['details']
+  const halted = isJsonObject(details) ? details['signing_halted'] : undefined
+  return bad(
+    'ready',
+    `not ready${halted === undefined ? '' : `: ${JSON.stringify(halted)}`}`,
+    'GET /readyz names the check that fails; docs/operate/monitoring.md says what to do.',
+  )
+}
+
+/** The way in: what strangers reach, and whose address the authority believes they have. */
+export async function checkBalancer(
+  url: string,
+  { settings, genesis, store }: { settings: AuthoritySettings; genesis: GenesisBlock; store: Store },
+): Promise<readonly Finding[]> {
+  const { origin, protocol, hostname } = new URL(url)
+  const isLocal = ['127.0.0.1', '[::1]', 'localhost'].includes(hostname)
+  const metadata = await ask(`${origin}/sovereign.json`)
+  if (metadata?.body === undefined)
+    return [
+      bad(
+        'balancer',
+        `${origin} does not answer`,
+        'Look at the balancer: it must ask GET /readyz and forward everything else.',
+      ),
+    ]
+  if (metadata.body['sovereign_id'] !== genesis.network_name)
+    return [
+      bad('balancer', `${origin} leads to another network`, 'Point the balancer at the instances of this authority.'),
+    ]
+  return [
+    protocol === 'https:' || isLocal
+      ? good('balancer', origin)
+      : bad('balancer', `${origin} is not encrypted`, 'Let the balancer speak TLS, and publish the https address.'),
+    checkPublicUrl(origin, metadata.body, settings),
+    await checkExposure(origin),
+    await checkAddress(origin, settings, store),
+  ]
+}
+
+function checkPublicUrl(origin: string, metadata: JsonObject, { publicUrl }: AuthoritySettings): Finding {
+  const endpoint = metadata['endpoint']
+  if (endpoint === origin) return good('public-url', origin)
+  const fix =
+    publicUrl === undefined
+      ? `Set NA_PUBLIC_URL=${origin}, or let the balancer send X-Forwarded-Proto and -Host.`
+      : `Set NA_PUBLIC_URL=${origin}, or ask for the address it names.`
+  return bad('public-url', `documents name ${typeof endpoint === 'string' ? endpoint : 'no address'}`, fix)
+}
+
+async function checkExposure(origin: string): Promise<Finding> {
+  const answer = await ask(`${origin}/metrics`)
+  if (answer?.status !== 200) return good('metrics-exposure', 'not reachable through the balancer')
+  return warn(
+    'metrics-exposure',
+    `${origin}/metrics answers anybody`,
+    'Let the balancer refuse /metrics; Prometheus asks the instances.',
+  )
+}
+
+/**
+ * Sends one refused operator call with a forged X-Forwarded-For and reads from its audit event whose address was
+ * believed. Limits are counted by that address (reliability 4).
+ */
+async function checkAddress(origin: string, { proxyHops }: AuthoritySettings, store: Store): Promise<Finding> {
+  const requestId = `doctor-${randomBytes(8).toString('hex')}`
+  await ask(`${origin}/admin/policy/history`, {
+    'X-Request-Id': requestId,
+    'X-Forwarded-For': FORGED_ADDRESS,
+    'X-Admin-Key-Id': 'chancery-doctor',
+  })
+  const seen = await findAddress(store, requestId)
+  if (seen === undefined) return skipped('proxy-hops', 'the probe left no audit event')
+  if (seen === FORGED_ADDRESS)
+    return bad(
+      'proxy-hops',
+      `a caller's own X-Forwarded-For is believed (NA_PROXY_HOPS=${proxyHops})`,
+      'Set NA_PROXY_HOPS to the number of proxies in front, and let the outermost one append to the header.',
+    )
+  if (proxyHops === 0 && new URL(origin).port !== '' && isLoopback(seen))
+    return good('proxy-hops', 'asked without a proxy')
+  if (proxyHops === 0)
+    return warn(
+      'proxy-hops',
+      `every caller counts as ${seen} (NA_PROXY_HOPS=0)`,
+      'Set NA_PROXY_HOPS=1 if that is the balancer: otherwise all callers share one limit.',
+    )
+  return good('proxy-hops', `this machine counts as ${seen}`)
+}
+
+function isLoopback(address: string): boolean {
+  return address.startsWith('127.') || address === '::1'
+}
+
+async function findAddress(store: Store, requestId: string): Promise<string | undefined> {
+  // Refused callers are recorded with others, shortly after they are answered.
+  for (let attempt = 0; attempt < 20; attempt += 1) {
+    const rows = await store.db
+      .selectFrom('audit_events')
+      .select('event_json')
+      .where('event_type', 'in', ['admin_auth_failed', 'admin_auth_throttled'])
+      .orderBy('created_at', 'desc')
+      .limit(RECENT)
+      .execute()
+    const row = rows.find(({ event_json }) => event_json.includes(requestId))
+    if (row !== undefined) return /"remote_addr": ?"([^"]*)"/.exec(row.event_json)?.[1]
+    await pause(100)
+  }
+  return undefined
+}
+
+interface Reply {
+  readonly status: number
+  readonly body: JsonObject | undefined
+}
+
+/** Undefined when nobody answers. Redirects are answers: nothing is followed. */
+async function ask(url: string, headers: Readonly<Record<string, string>> = {}): Promise<Reply | undefined> {
+  try {
+    const answer = await fetch(url, { headers, redirect: 'manual', signal: AbortSignal.timeout(TIME_LIMIT_MS) })
+    return { status: answer.status, body: readObject(await answer.text()) }
+  } catch {
+    return undefined
+  }
+}
+
+function readObject(text: string): JsonObject | undefined {
+  try {
+    const value = readJson(text)
+    return isJsonObject(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}

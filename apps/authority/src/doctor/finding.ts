@@ -1,0 +1,26 @@
+/** What was looked at: one row of the table, and one object for a program. */
+export interface Finding {
+  /** A stable word for scripts, as docs/operate/doctor.md lists them. */
+  readonly check: string
+  /** `bad`: unsafe, or does not work. `warn`: works, and will hurt some day. */
+  readonly status: 'good' | 'warn' | 'bad' | 'skipped'
+  readonly found: string
+  /** What to do, in one sentence; always there for `warn` and `bad`. */
+  readonly fix?: string
+}
+
+export function good(check: string, found: string): Finding {
+  return { check, status: 'good', found }
+}
+
+export function warn(check: string, found: string, fix: string): Finding {
+  return { check, status: 'warn', found, fix }
+}
+
+export function bad(check: string, found: string, fix: string): Finding {
+  return { check, status: 'bad', found, fix }
+}
+
+export function skipped(check: string, found: string): Finding {
+  return { check, status: 'skipped', found }
+}
