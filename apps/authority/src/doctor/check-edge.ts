@@ -15,16 +15,12 @@ const FORGED_ADDRESS = '198.51.100.77'
 const RECENT = 200
 
 /** This machine's own instance, as the balancer sees it. */
-export async function checkInstance({ host, port }: AuthoritySettings): Promise<Finding> {
-  const address = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '[::1]' : host.includes(':') ? `[${host}]` : host
-  const answer = await ask(`http://${address}:${port}/readyz`)
+export async function checkInstance(settings: AuthoritySettings): Promise<Finding> {
+  const own = ownAddress(settings)
+  const answer = await ask(`${own}/readyz`)
   if (answer === undefined)
-    return bad(
-      'ready',
-      `nobody answers on ${address}:${port}`,
-      'Start the authority; its first lines say what stops it.',
-    )
-  if (answer.status === 200) return good('ready', `http://${address}:${port}`)
+    return bad('ready', `nobody answers on ${own}`, 'Start the authority; its first lines say what stops it.')
+  if (answer.status === 200) return good('ready', own)
   const details = answer.body?.['details']
   const halted = isJsonObject(details) ? details['signing_halted'] : undefined
   return bad(
@@ -32,6 +28,12 @@ export async function checkInstance({ host, port }: AuthoritySettings): Promise<
     `not ready${halted === undefined ? '' : `: ${JSON.stringify(halted)}`}`,
     'GET /readyz names the check that fails; docs/operate/monitoring.md says what to do.',
   )
+}
+
+function ownAddress({ host, port }: AuthoritySettings): string {
+  if (host === '0.0.0.0') return `http://127.0.0.1:${port}`
+  if (host === '::') return `http://[::1]:${port}`
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
 /** The way in: what strangers reach, and whose address the authority believes they have. */
@@ -88,7 +90,8 @@ async function checkExposure(origin: string): Promise<Finding> {
  * Sends one refused operator call with a forged X-Forwarded-For and reads from its audit event whose address was
  * believed. Limits are counted by that address (reliability 4).
  */
-async function checkAddress(origin: string, { proxyHops }: AuthoritySettings, store: Store): Promise<Finding> {
+async function checkAddress(origin: string, settings: AuthoritySettings, store: Store): Promise<Finding> {
+  const { proxyHops } = settings
   const requestId = `doctor-${randomBytes(8).toString('hex')}`
   await ask(`${origin}/admin/policy/history`, {
     'X-Request-Id': requestId,
@@ -103,8 +106,7 @@ async function checkAddress(origin: string, { proxyHops }: AuthoritySettings, st
       `a caller's own X-Forwarded-For is believed (NA_PROXY_HOPS=${proxyHops})`,
       'Set NA_PROXY_HOPS to the number of proxies in front, and let the outermost one append to the header.',
     )
-  if (proxyHops === 0 && new URL(origin).port !== '' && isLoopback(seen))
-    return good('proxy-hops', 'asked without a proxy')
+  if (proxyHops === 0 && origin === ownAddress(settings)) return good('proxy-hops', 'asked without a proxy')
   if (proxyHops === 0)
     return warn(
       'proxy-hops',
@@ -112,10 +114,6 @@ async function checkAddress(origin: string, { proxyHops }: AuthoritySettings, st
       'Set NA_PROXY_HOPS=1 if that is the balancer: otherwise all callers share one limit.',
     )
   return good('proxy-hops', `this machine counts as ${seen}`)
-}
-
-function isLoopback(address: string): boolean {
-  return address.startsWith('127.') || address === '::1'
 }
 
 async function findAddress(store: Store, requestId: string): Promise<string | undefined> {

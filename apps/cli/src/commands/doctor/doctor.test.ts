@@ -7,7 +7,6 @@ describe('doctor', () => {
   let world: World
   beforeAll(async () => {
     world = await World.make()
-    await world.run('init --home net --yes --network TEST-NET')
     await writeFile(world.path('broken.env'), 'NA_PROXY_HOP=1\n', { mode: 0o600 })
     await chmod(world.path('broken.env'), 0o600)
   })
