@@ -31,7 +31,6 @@ interface Ended {
 const ROOT = join(import.meta.dirname, '..')
 const STEP_LIMIT_MS = 22 * 60_000
 const scratch = await mkdtemp(join(tmpdir(), 'chancery-check-'))
-const report = join(scratch, 'vitest.json')
 const SOURCES = '--conditions=development'
 
 const STEPS: readonly Step[] = [
@@ -55,9 +54,17 @@ const STEPS: readonly Step[] = [
   },
   {
     name: 'tests',
-    command: ['vitest', 'run', '--reporter=default', '--reporter=json', `--outputFile.json=${report}`],
+    // On both cores: these mostly compute.
+    command: vitest('tests', ['--project=packages', '--project=sqlite', '--project=postgres', '--maxWorkers=2']),
     repeat: 'npx vitest run <file>   (all: npm test)',
-    count: countReport,
+    count: () => countReport('tests'),
+  },
+  {
+    name: 'whole',
+    // One after the other: they start whole services and browsers, and measure their patience in seconds.
+    command: vitest('whole', ['--project=console', '--project=e2e', '--maxWorkers=1']),
+    repeat: 'npx vitest run <file>   (all: npm test)',
+    count: () => countReport('whole'),
   },
   {
     name: 'browser',
@@ -66,6 +73,14 @@ const STEPS: readonly Step[] = [
     count: (output) => Promise.resolve(countLine(output)),
   },
 ]
+
+function reportOf(name: string): string {
+  return join(scratch, `${name}.json`)
+}
+
+function vitest(name: string, options: readonly string[]): Step['command'] {
+  return ['vitest', 'run', '--reporter=default', '--reporter=json', `--outputFile.json=${reportOf(name)}`, ...options]
+}
 
 async function main(): Promise<number> {
   const steps = chooseSteps()
@@ -117,9 +132,12 @@ function run([program, ...args]: Step['command']): Promise<Ended> {
   })
 }
 
-async function countReport(): Promise<Count | undefined> {
+async function countReport(name: string): Promise<Count | undefined> {
   try {
-    const { numPassedTests, numFailedTests } = JSON.parse(await readFile(report, 'utf8')) as Record<string, number>
+    const { numPassedTests, numFailedTests } = JSON.parse(await readFile(reportOf(name), 'utf8')) as Record<
+      string,
+      number
+    >
     return { passed: numPassedTests ?? 0, failed: numFailedTests ?? 0 }
   } catch {
     // No report: the run broke, and its exit code says so.
