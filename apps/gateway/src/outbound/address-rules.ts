@@ -51,6 +51,11 @@ function isIn(list: BlockList, form: string): boolean {
   return list.check(form, isIP(form) === 4 ? 'ipv4' : 'ipv6')
 }
 
+/** An address written out in a URL that nobody may call. A literal is never looked up, so no lookup can refuse it. */
+export function isRefusedLiteral({ hostname }: URL): boolean {
+  return addressForms(hostname).length > 0 && !isCallable(hostname, true)
+}
+
 /** Resolves once, compares, and connects to the address that was compared: a second answer of a name server is not asked for. */
 export function guardedLookup(allowPrivate: boolean, resolve: typeof lookup = lookup): LookupFunction {
   return (hostname, options, done) => {

@@ -1,8 +1,7 @@
-import { isIP } from 'node:net'
 import { getCACertificates } from 'node:tls'
 import { Pool } from 'undici'
 import type { NetworkPolicy, Policy } from '../policy/policy.ts'
-import { guardedLookup, isCallable } from './address-rules.ts'
+import { guardedLookup, isRefusedLiteral } from './address-rules.ts'
 import { OutboundFailure } from './call-url.ts'
 import { UpstreamExchange } from './upstream-exchange.ts'
 import type { UpstreamAnswer, UpstreamCall } from './upstream-exchange.ts'
@@ -43,9 +42,7 @@ export class AuthorityPools {
     const key = poolKey(network)
     const held = this.#pools.get(key)
     if (held !== undefined) return held
-    const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
-    // A literal is never looked up, so the lookup cannot refuse it.
-    if (isIP(host) !== 0 && !isCallable(host, true)) throw new OutboundFailure('unreachable')
+    if (isRefusedLiteral(url)) throw new OutboundFailure('unreachable')
     const { extraRoot, allowHttp } = network.primary
     const pool = new Pool(url.origin, {
       connections: CONNECTIONS,

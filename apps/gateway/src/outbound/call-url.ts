@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { request as secureRequest } from 'node:https'
 import { isIP } from 'node:net'
 import { getCACertificates } from 'node:tls'
-import { guardedLookup, isCallable } from './address-rules.ts'
+import { guardedLookup, isRefusedLiteral } from './address-rules.ts'
 
 export interface OutboundCall {
   readonly url: URL
@@ -43,7 +43,7 @@ export class OutboundFailure extends Error {
  */
 export async function callUrl(call: OutboundCall): Promise<OutboundAnswer> {
   const host = call.url.hostname.replace(/^\[(.*)\]$/, '$1')
-  if (isIP(host) !== 0 && !isCallable(host, true)) throw new OutboundFailure('unreachable')
+  if (isRefusedLiteral(call.url)) throw new OutboundFailure('unreachable')
   const limit = AbortSignal.timeout(call.timeoutMs)
   const signal = call.signal === undefined ? limit : AbortSignal.any([limit, call.signal])
   try {

@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net'
 import { addressForms } from '../outbound/address-forms.ts'
-import { isCallable } from '../outbound/address-rules.ts'
+import { isRefusedLiteral } from '../outbound/address-rules.ts'
 import type { Problems } from './form.ts'
 
 /** Addresses that never leave the operator's own networks. */
@@ -39,14 +39,9 @@ function urlProblem(url: URL, text: string, { allowHttp, origin }: UrlRules): st
   if (origin && (url.pathname !== '/' || text.includes('?')))
     return 'must be a bare origin: scheme, host, optional port'
   // Refused here too, so that an operator hears of it at the start and not at the first call.
-  if (isLiteral(url.hostname) && !isCallable(url.hostname, true))
-    return 'must not be an unspecified, link-local, metadata or multicast address'
+  if (isRefusedLiteral(url)) return 'must not be an unspecified, link-local, metadata or multicast address'
   if (url.protocol === 'http:' && isRoutableLiteral(url.hostname)) return 'must not be plain http to a public address'
   return undefined
-}
-
-function isLiteral(hostname: string): boolean {
-  return addressForms(hostname).length > 0
 }
 
 /** By the address a connection ends at: a mapped public address is a public address. */

@@ -1,10 +1,11 @@
+import { joinBytes } from '../canonical/join-bytes.ts'
 import { fromBase64, toBase64 } from '../canonical/base64.ts'
 import { sha256 } from '../canonical/digest.ts'
 import { toUtf8 } from '../canonical/utf8.ts'
 import { readPublicKey } from '../signing/keys.ts'
 import type { Signer } from '../signing/sign.ts'
 import { verifySignature } from '../signing/verify.ts'
-import { HASH_BYTES, joined, sameBytes } from './tree.ts'
+import { HASH_BYTES, sameBytes } from './tree.ts'
 
 /** What a log says of itself at one moment (C2SP tlog-checkpoint). */
 export interface LogCheckpoint {
@@ -48,7 +49,7 @@ export function readCheckpointText(text: string): LogCheckpoint | undefined {
 
 export function writeNote({ text, signatures }: SignedNote): string {
   const lines = signatures.map(
-    ({ name, keyHash, signature }) => `\u2014 ${name} ${toBase64(joined(keyHash, signature))}\n`,
+    ({ name, keyHash, signature }) => `\u2014 ${name} ${toBase64(joinBytes([keyHash, signature]))}\n`,
   )
   return `${text}\n${lines.join('')}`
 }
@@ -96,7 +97,7 @@ export async function openCheckpoint(
 export async function cosignNote(note: SignedNote, witness: Signer, unixSeconds: number): Promise<SignedNote> {
   const signature = await witness.sign(cosignedBytes(note.text, unixSeconds))
   const keyHash = noteKeyHash(witness.keyId, COSIGNATURE, witness.publicKey)
-  const added = { name: witness.keyId, keyHash, signature: joined(bigEndian(unixSeconds), signature) }
+  const added = { name: witness.keyId, keyHash, signature: joinBytes([bigEndian(unixSeconds), signature]) }
   return { ...note, signatures: [...note.signatures, added] }
 }
 
@@ -120,7 +121,7 @@ function cosignedBytes(text: string, unixSeconds: number): Uint8Array {
 function noteKeyHash(name: string, algorithm: number, publicKey: string): Uint8Array {
   const key = readPublicKey(publicKey)
   if (key === undefined) throw new TypeError('a public key is 32 bytes in base64')
-  return sha256(joined(toUtf8(`${name}\n`), Uint8Array.of(algorithm), key)).slice(0, 4)
+  return sha256(joinBytes([toUtf8(`${name}\n`), Uint8Array.of(algorithm), key])).slice(0, 4)
 }
 
 function bigEndian(value: number): Uint8Array {

@@ -1,3 +1,4 @@
+import { joinBytes } from '../canonical/join-bytes.ts'
 import { sha256 } from '../canonical/digest.ts'
 
 /** Bytes of every hash in the log. */
@@ -5,21 +6,11 @@ export const HASH_BYTES = 32
 
 /** MTH of one leaf (RFC 6962, 2.1). The prefix keeps a leaf from ever being read as a node. */
 export function hashLeaf(leaf: Uint8Array): Uint8Array {
-  return sha256(joined(Uint8Array.of(0), leaf))
+  return sha256(joinBytes([Uint8Array.of(0), leaf]))
 }
 
 export function hashChildren(left: Uint8Array, right: Uint8Array): Uint8Array {
-  return sha256(joined(Uint8Array.of(1), left, right))
-}
-
-export function joined(...parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
-  const out = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0))
-  let at = 0
-  for (const part of parts) {
-    out.set(part, at)
-    at += part.length
-  }
-  return out
+  return sha256(joinBytes([Uint8Array.of(1), left, right]))
 }
 
 export function sameBytes(a: Uint8Array, b: Uint8Array): boolean {

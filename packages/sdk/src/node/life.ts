@@ -7,6 +7,7 @@ import { RefusedError, RequestError } from '../errors.ts'
 import { CertificateError, lifeHours, readKept, requireOurs } from './certificate.ts'
 import type { Expected } from './certificate.ts'
 import type { NodeAction, NodeEmitter } from './events.ts'
+import { isFinalRefusal } from './final-refusals.ts'
 import type { NodeLists } from './lists.ts'
 import { after, isDue, paceSeconds, refreshSeconds, renewalTime, retrySeconds, sleepMs } from './schedule.ts'
 import type { NodeStore } from './store.ts'
@@ -24,16 +25,6 @@ export interface LifeParts {
   readonly agent: AgentFacts | undefined
   readonly certificate: JoinCertificate
 }
-
-/** No later call can succeed with this certificate or descriptor; a person has to act. */
-const FINAL: ReadonlySet<string> = new Set([
-  'certificate_expired',
-  'certificate_key_mismatch',
-  'certificate_not_found',
-  'certificate_revoked',
-  'certificate_superseded',
-  'node_key_compromised',
-])
 
 const CLOCK_WARNING_SECONDS = 60
 
@@ -193,7 +184,7 @@ export class NodeLife {
 }
 
 function isFinal(error: unknown, action: Due): boolean {
-  if (error instanceof RefusedError) return FINAL.has(error.code)
+  if (error instanceof RefusedError) return isFinalRefusal(error)
   // A descriptor that has no form will not get one; a renewal that does not verify may have come from a broken proxy.
   return error instanceof RequestError || (error instanceof CertificateError && action === 'heartbeat')
 }

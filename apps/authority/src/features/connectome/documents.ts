@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { buildConnectome, canonicalJson, readJson, sortCodePoints, writeJson } from '@chancery/protocol'
+import { buildConnectome, canonicalJson, joinBytes, readJson, sortCodePoints, writeJson } from '@chancery/protocol'
 import type { JsonObject, JsonValue, RecognitionGraph } from '@chancery/protocol'
 import type { Tx } from '../../store/database.ts'
 import { listEdgeColumns } from './edge-columns.ts'
@@ -26,13 +26,13 @@ export class DocumentWriter {
   }
 
   async write(name: DocumentName): Promise<Uint8Array<ArrayBuffer>> {
-    if (name === 'atlas') return join([Buffer.from(writeJson(await this.#atlas()))])
-    if (name === 'edges') return join([Buffer.from(writeJson(listEdgeColumns(this.#graph)))])
+    if (name === 'atlas') return joinBytes([Buffer.from(writeJson(await this.#atlas()))])
+    if (name === 'edges') return joinBytes([Buffer.from(writeJson(listEdgeColumns(this.#graph)))])
     const outline = name === 'graph' ? this.#graph : buildConnectome(this.#graph)
     const chunks: Buffer[] = []
     for await (const text of this.#fill(outline, Object.keys(outline), writeJson, asStored))
       chunks.push(Buffer.from(text))
-    return join(chunks)
+    return joinBytes(chunks)
   }
 
   /** H(C(graph)), the digest that trust evidence and agreements name (protocol/trust-operations 2.2). */
@@ -100,17 +100,6 @@ export class DocumentWriter {
     }
     yield ']'
   }
-}
-
-/** In memory of its own, never in Node's pool of small buffers: it may be handed to another thread. */
-function join(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
-  const bytes = new Uint8Array(chunks.reduce((sum, chunk) => sum + chunk.length, 0))
-  let at = 0
-  for (const chunk of chunks) {
-    bytes.set(chunk, at)
-    at += chunk.length
-  }
-  return bytes
 }
 
 function asStored(text: string): string {

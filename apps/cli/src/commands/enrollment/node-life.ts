@@ -1,6 +1,6 @@
 import { instantOf, readInstant } from '@chancery/protocol'
 import type { Instant, JoinCertificate } from '@chancery/protocol'
-import { RefusedError, schedule } from '@chancery/sdk'
+import { RefusedError, isFinalRefusal, schedule } from '@chancery/sdk'
 import type { Client } from '@chancery/sdk'
 import type { CommandContext } from '../../context.ts'
 import { describeSpan } from '../../durations.ts'
@@ -23,16 +23,6 @@ export interface NodeLifeParts {
   readonly lists: FollowedLists
   readonly status: string
 }
-
-/** No later heartbeat or renewal can succeed with this certificate; a person has to act. */
-const FINAL: ReadonlySet<string> = new Set([
-  'certificate_expired',
-  'certificate_key_mismatch',
-  'certificate_not_found',
-  'certificate_revoked',
-  'certificate_superseded',
-  'node_key_compromised',
-])
 
 const CLOCK_WARNING_SECONDS = 60
 
@@ -186,7 +176,7 @@ export class NodeLife {
 }
 
 function isFinal(error: unknown): boolean {
-  if (error instanceof RefusedError) return FINAL.has(error.code)
+  if (error instanceof RefusedError) return isFinalRefusal(error)
   // A file that cannot be written or read is not healed by waiting; a certificate that does not verify may be.
   return error instanceof Failure && error.code !== 'invalid_certificate'
 }

@@ -1,5 +1,6 @@
 import { open } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
+import { joinBytes } from '@chancery/protocol'
 import type { StoreChecker } from '@chancery/protocol'
 import { toFailure } from '../../files.ts'
 import type { AuditKeys } from './audit-keys.ts'
@@ -56,22 +57,11 @@ async function* readBlocks(handle: FileHandle): AsyncGenerator<Uint8Array<ArrayB
     const bytes = buffer.subarray(0, bytesRead)
     const end = bytes.lastIndexOf(LINE_FEED) + 1
     if (end > 0) {
-      yield join([...kept, bytes.subarray(0, end)])
+      yield joinBytes([...kept, bytes.subarray(0, end)])
       kept = []
     }
     if (end < bytes.length) kept.push(bytes.subarray(end))
     if (bytesRead === 0) break
   }
-  if (kept.length > 0) yield join(kept)
-}
-
-/** Bytes of their own: they go to another thread, and nobody may hold on to them here. */
-function join(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
-  const out = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0))
-  let at = 0
-  for (const part of parts) {
-    out.set(part, at)
-    at += part.length
-  }
-  return out
+  if (kept.length > 0) yield joinBytes(kept)
 }

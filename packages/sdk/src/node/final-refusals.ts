@@ -1,0 +1,15 @@
+import type { RefusedError } from '../errors.ts'
+
+/** No later call can succeed with this certificate or descriptor; a person has to act. */
+const FINAL: ReadonlySet<string> = new Set([
+  'certificate_expired',
+  'certificate_key_mismatch',
+  'certificate_not_found',
+  'certificate_revoked',
+  'certificate_superseded',
+  'node_key_compromised',
+])
+
+export function isFinalRefusal(error: RefusedError): boolean {
+  return FINAL.has(error.code)
+}
