@@ -20,12 +20,16 @@ export function describeDesk(stage: () => Stage): void {
 
     it('has no serious finding for those who use it in other ways', async () => {
       for (const summary of await desk.page.locator('.action > summary').all()) await summary.click()
-      await screenshotOf(desk.page, '#desk section:nth-of-type(2)', 'operator-work-1440-light')
-      // Of two hundred equal rows a few are enough.
-      expect(await axeFindings(desk.page, { without: '#desk tbody tr:nth-child(n+4)' })).toEqual([])
-      await desk.page.setViewportSize({ width: 360, height: 800 })
-      await screenshotOf(desk.page, '#desk section:nth-of-type(2)', 'operator-work-360-light')
-      expect(await desk.page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(360)
+      for (const width of [1440, 360]) {
+        await desk.page.setViewportSize({ width, height: 900 })
+        for (const colorScheme of ['light', 'dark'] as const) {
+          await desk.page.emulateMedia({ colorScheme })
+          await screenshotOf(desk.page, '#desk section:nth-of-type(2)', `operator-work-${width}-${colorScheme}`)
+          // Of two hundred equal rows a few are enough.
+          expect(await axeFindings(desk.page, { without: '#desk tbody tr:nth-child(n+4)' })).toEqual([])
+          expect(await desk.page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width)
+        }
+      }
     })
 
     it('invites a node, which then joins', async () => {
