@@ -1,6 +1,10 @@
+import { flushCompileCache } from 'node:module'
 import { commands } from '@chancery/authority'
 
 // The test is gone, however it ended: no server is left behind.
 process.once('disconnect', () => process.kill(process.pid, 'SIGKILL'))
+
+// Now, since most of these processes end by kill -9, which keeps nothing.
+flushCompileCache()
 
 process.exitCode = await commands.start({ flags: {} })

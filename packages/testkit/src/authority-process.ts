@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { systemClock } from '@chancery/service-kit'
 import { operatorCaller, send } from './callers.ts'
 import type { SendOptions, TestAnswer } from './callers.ts'
+import { COMPILE_CACHE } from './compile-cache.ts'
 import type { TestNetwork } from './test-network.ts'
 import { freePort } from './throwaway-postgres.ts'
 
@@ -56,7 +57,7 @@ export async function startAuthorityProcess({
   const url = `http://127.0.0.1:${port}`
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
   const child = fork(fileURLToPath(new URL(`authority-process-main.${extension}`, import.meta.url)), [], {
-    env: { ...network.settings, HOST: '127.0.0.1', ...settings, PORT: port },
+    env: { ...COMPILE_CACHE, ...network.settings, HOST: '127.0.0.1', ...settings, PORT: port },
     execArgv: ['--conditions=development', ...execArgv],
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })

@@ -2,6 +2,7 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { COMPILE_CACHE } from './compile-cache.ts'
 import { sendGatewayRequest } from './start-gateway.ts'
 import type { GatewayAnswer, GatewayRequest } from './start-gateway.ts'
 import { freePort } from './throwaway-postgres.ts'
@@ -21,7 +22,7 @@ export async function startGatewayProcess(env: Readonly<Record<string, string>>)
   const url = `http://127.0.0.1:${port}`
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
   const child = fork(fileURLToPath(new URL(`gateway-process-main.${extension}`, import.meta.url)), [], {
-    env: { ...env, GATEWAY_ADDR: `127.0.0.1:${port}` },
+    env: { ...COMPILE_CACHE, ...env, GATEWAY_ADDR: `127.0.0.1:${port}` },
     execArgv: ['--conditions=development'],
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   })
