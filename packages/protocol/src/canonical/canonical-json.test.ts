@@ -78,6 +78,20 @@ describe('canonicalJson', () => {
     expect(canonicalJson({ b: 1, 10: 2, 9: 3 })).toBe('{"10":2,"9":3,"b":1}')
   })
 
+  // 16,384 units are where the quick look for other characters runs out of room: none may slip by at its end.
+  it('escapes a character beyond ASCII wherever it stands, in texts of every length around 16,384', () => {
+    for (const [unit, escaped] of [
+      ['\u00eb', '\\u00eb'],
+      ['\u20ac', '\\u20ac'],
+      ['\u{1f600}', '\\ud83d\\ude00'],
+    ] as const)
+      for (let length = 16_370; length <= 16_390; length += 1)
+        for (const before of [0, length - 5, length]) {
+          const [head, tail] = ['a'.repeat(before), 'a'.repeat(length - before)]
+          expect(canonicalJson(head + unit + tail) === `"${head}${escaped}${tail}"`, `${length}, ${before}`).toBe(true)
+        }
+  })
+
   // A value that two writers could spell differently, or leave out, must never be signed.
   const circular: Record<string, unknown> = {}
   circular.self = circular

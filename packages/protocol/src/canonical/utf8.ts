@@ -34,5 +34,8 @@ const ASCII = /^[\u0000-\u007f]*$/
 
 /** True when every unit is below 0x80. The encoder finds out several times quicker than a pattern. */
 export function isAscii(text: string): boolean {
-  return text.length > scratch.length ? ASCII.test(text) : encoder.encodeInto(text, scratch).written === text.length
+  if (text.length > scratch.length) return ASCII.test(text)
+  // Both numbers: where the room ends before the text, as many bytes may be written as the text has units.
+  const { read, written } = encoder.encodeInto(text, scratch)
+  return read === text.length && written === text.length
 }
