@@ -31,7 +31,8 @@ async function growOnce(tx: Tx, office: Office): Promise<boolean> {
   const { last_sequence } = await readEvidenceHead(tx)
   if (state !== undefined && size >= last_sequence) return true
   const tiles = new GrowingTiles(tx, size)
-  for (const digest of await readLeaves(tx, size, MAX_LEAVES)) await tiles.add(Buffer.from(digest, 'hex'))
+  const run = { after: size, through: Math.min(size + MAX_LEAVES, last_sequence) }
+  for (const digest of await readLeaves(tx, run)) await tiles.add(Buffer.from(digest, 'hex'))
   await tiles.keep()
   faultPoint('log-tiles-stored')
   const root = await treeRoot(

@@ -177,6 +177,7 @@ describe('the log', () => {
       `update evidence_entries set line = replace(line, '"authorized":true', '"authorized":false') where store_sequence = 3`,
     ],
     ['a row that is gone', `delete from evidence_entries where store_sequence = 3`],
+    ['every row behind the log', `delete from evidence_entries where store_sequence >= 3`],
   ])('signs nothing over an entry that is not what was appended: %s', async (_what, statement) => {
     const own = await openStoreDesk()
     const { office } = own.na

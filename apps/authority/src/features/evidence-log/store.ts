@@ -24,16 +24,19 @@ export async function keepCheckpoint(tx: Tx, size: number, note: string, signed_
 }
 
 /**
- * Digests of the entries behind a place, in store order, each computed anew from its line and compared with what line
+ * Digests of a run of entries, whole and in store order, each computed anew from its line and compared with what line
  * and column say: the checkpoint over them is signed, and nobody could take a wrong leaf back out of the log.
  */
-export async function readLeaves(db: Tx, after: number, limit: number): Promise<readonly string[]> {
+export async function readLeaves(
+  db: Tx,
+  { after, through }: { readonly after: number; readonly through: number },
+): Promise<readonly string[]> {
   const rows = await db
     .selectFrom('evidence_entries')
     .select(['store_sequence', 'entry_digest', 'line'])
     // One more in front, to which the first is linked; retention may have removed it.
     .where('store_sequence', '>=', after)
-    .where('store_sequence', '<=', after + limit)
+    .where('store_sequence', '<=', through)
     .orderBy('store_sequence')
     .execute()
   const leaves: string[] = []
@@ -42,12 +45,18 @@ export async function readLeaves(db: Tx, after: number, limit: number): Promise<
     if (store_sequence === after) continue
     const expected = after + 1 + leaves.length
     // A leaf stands at its sequence: one that is missing must not move the others.
-    if (store_sequence !== expected) throw new Error(`entry ${expected} is missing before it entered the log`)
+    if (store_sequence !== expected) throw missing(expected)
     if (!isSound(line, entry_digest, expected, last)) throw new Error(`entry ${expected} is not what was appended`)
     leaves.push(entry_digest)
     last = entry_digest
   }
+  // Nor may the log end before the store does: it would be signed anew for ever, and never catch up.
+  if (after + leaves.length < through) throw missing(after + 1 + leaves.length)
   return leaves
+}
+
+function missing(sequence: number): Error {
+  return new Error(`entry ${sequence} is missing before it entered the log`)
 }
 
 function isSound(line: string, digest: string, sequence: number, previous: string | undefined): boolean {
