@@ -19,6 +19,8 @@ export type HighWater = {
   readonly policy_versions: number
   readonly revoked_certificates: number
   readonly revoked_operator_keys: readonly RevokedKey[]
+  /** Version stamps of all domains: also what has no number of its own, a treaty that was ended, must not come back. */
+  readonly stamps: Readonly<Record<string, number>>
   /** The last signed list and feed as they are: what a restored database has forgotten is read from them. */
   readonly last_crl: string | null
   readonly last_feed: string | null
@@ -49,8 +51,8 @@ export async function readMark(path: string, publicKeys: readonly string[]): Pro
   const isOurs = record['mark_version'] === 1 && Array.isArray(record['signatures'])
   if (!isOurs || !(await verifyList(record as JsonObject & { signatures: Signature[] }, publicKeys)))
     throw new MarkUnusable(`${path} is not a mark of this authority`)
-  // Signed by ourselves, and written by the function below only.
-  return record as unknown as HighWater
+  // Signed by ourselves, and written by the function below only; the first ones had no stamps.
+  return { stamps: {}, ...record } as unknown as HighWater
 }
 
 function parse(bytes: Uint8Array, path: string): JsonObject {

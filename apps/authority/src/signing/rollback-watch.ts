@@ -3,7 +3,7 @@ import type { Instant } from '@chancery/protocol'
 import { Coalesced } from '@chancery/service-kit'
 import type { Clock, Log } from '@chancery/service-kit'
 import type { Stamps, Store } from '../store/database.ts'
-import { findRollback, readHeads } from '../store/high-water-heads.ts'
+import { findRollback, readHeads, readLastAnchor } from '../store/high-water-heads.ts'
 import type { Heads } from '../store/high-water-heads.ts'
 import type { SigningHalt } from './halts.ts'
 import { MarkUnusable, readMark, writeMark } from './high-water.ts'
@@ -120,7 +120,7 @@ export class RollbackWatch implements SigningHalt {
     await this.#checks.read()
   }
 
-  /** Compares, and keeps the mark up to date: at once after a change, and every minute. */
+  /** Compares, and keeps the mark up to date: after every change and every anchor, and every minute. */
   async keep(): Promise<void> {
     await this.#keeps.read()
   }
@@ -128,7 +128,7 @@ export class RollbackWatch implements SigningHalt {
   async #write(): Promise<void> {
     const { clock, store, signer, networkName, files } = this.#parts
     // The stamps are cheap to read; a list may be megabytes.
-    const stamps = JSON.stringify([...(await store.readStamps()).versions])
+    const stamps = JSON.stringify([...(await store.readStamps()).versions, await readLastAnchor(store.db)])
     if (stamps === this.#written && clock.monotonicMs() - this.#writtenAt < WRITE_EVERY_MS) return
     const heads = await this.#checks.read()
     if (this.isHalted() || files.length === 0) return
@@ -157,7 +157,7 @@ export class RollbackWatch implements SigningHalt {
     const recovery = await readRecovery(store)
     const found = this.#mark === undefined ? [] : await findRollback(store.db, heads, this.#mark, recovery.at)
     found.push(...this.#findUnseen(await store.readStamps(), recovery))
-    const below = found.filter((name) => name !== 'evidence')
+    const below = [...new Set(found)].filter((name) => name !== 'evidence')
     this.#closeEvidence(found.includes('evidence'))
     this.#replayFloor = recovery.floor
     if (below.length > 0 && this.#below.length === 0)
@@ -214,5 +214,7 @@ function isHigher(mark: HighWater, than: HighWater | undefined): boolean {
 
 function rankOf(mark: HighWater): readonly bigint[] {
   const heads = [mark.crl, mark.feed, mark.evidence].map((head) => BigInt(head?.sequence ?? -1))
-  return [...heads, BigInt(mark.policy_versions), BigInt(mark.revoked_certificates), readInstant(mark.written_at) ?? 0n]
+  const changes = Object.values(mark.stamps).reduce((sum, version) => sum + BigInt(version), 0n)
+  const counts = [BigInt(mark.policy_versions), BigInt(mark.revoked_certificates), changes]
+  return [...heads, ...counts, readInstant(mark.written_at) ?? 0n]
 }

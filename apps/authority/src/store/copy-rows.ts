@@ -39,6 +39,8 @@ export async function describeTables(source: Tx, target: Tx): Promise<readonly C
     const { rows: known } = await sql<{ name: string; pk: number }>`
       select name, pk from pragma_table_info(${name}) order by pk`.execute(source)
     const key = known.filter(({ pk }) => pk > 0).map((each) => each.name)
+    const lost = known.find((each) => own.every((column) => column.name !== each.name))
+    if (lost !== undefined) throw new Error(`the column ${name}.${lost.name} is not known to this release`)
     // A column that only the target has is of its engine's own: it fills it itself.
     const shared = own.filter((column) => known.some((each) => each.name === column.name))
     tables.push({ name, columns: shared, key, rows: await countRows(source, name) })

@@ -39,6 +39,7 @@ export async function readHeads(db: Tx): Promise<Heads> {
     .select(['key_id', 'revoked_at', 'reason', 'revoked_by'])
     .orderBy('key_id')
     .execute()
+  const stamps = await db.selectFrom('heads').select(['name', 'version']).orderBy('name').execute()
   return {
     crl: crl === undefined ? null : { sequence: crl.sequence, digest: digestOf(crl.crl_json) },
     feed: feed === undefined ? null : { sequence: feed.sequence, digest: digestOf(feed.feed_json) },
@@ -49,14 +50,26 @@ export async function readHeads(db: Tx): Promise<Heads> {
     policy_versions: Number(policies?.last ?? 0),
     revoked_certificates: Number(revoked?.count ?? 0),
     revoked_operator_keys: keys,
+    stamps: Object.fromEntries(stamps.map(({ name, version }) => [name, Number(version)])),
     last_crl: crl?.crl_json ?? null,
     last_feed: feed?.feed_json ?? null,
   }
 }
 
+/** Number of the last anchor, 0 when there is none: entries below it must be in the mark, and counting them is dear. */
+export async function readLastAnchor(db: Tx): Promise<number> {
+  const row = await db
+    .selectFrom('evidence_anchors')
+    .select((eb) => eb.fn.max('anchor_sequence').as('last'))
+    .executeTakeFirst()
+  return Number(row?.last ?? 0)
+}
+
 /**
  * What of the mark this database has not reached, or has otherwise: a number that was reached must still have the same
- * content, or the history was written twice. A mark from before a recovery binds numbers and keys only. Empty when the database is at the mark or beyond it.
+ * content, or the history was written twice. A mark from before a recovery binds numbers and keys only: where two
+ * histories met, both lists went into the one that was then published. Empty when the database is at the mark or
+ * beyond it.
  */
 export async function findRollback(
   db: Tx,
@@ -65,17 +78,23 @@ export async function findRollback(
   recoveredAt: Instant = 0n,
 ): Promise<string[]> {
   const below: string[] = []
-  if (isBelow(heads.crl, mark.crl) || (await isOther(mark.crl, (n) => findList(db, n)))) below.push('crl')
-  if (isBelow(heads.feed, mark.feed) || (await isOther(mark.feed, (n) => findFeed(db, n)))) below.push('feed')
+  const isBefore = recoveredAt >= (readInstant(mark.written_at) ?? 0n)
+  const isFork = async (head: Head | null, find: (sequence: number) => Promise<string | undefined>): Promise<boolean> =>
+    !isBefore && isOther(head, find)
+  if (isBelow(heads.crl, mark.crl) || (await isFork(mark.crl, (n) => findList(db, n)))) below.push('crl')
+  if (isBelow(heads.feed, mark.feed) || (await isFork(mark.feed, (n) => findFeed(db, n)))) below.push('feed')
   if (isBelow(heads.evidence, mark.evidence) || (await isOther(mark.evidence, (n) => findEntry(db, n))))
     below.push('evidence')
   // Counts of rows: those that came after the backup are lost, and no recovery brings them back.
-  if (recoveredAt < (readInstant(mark.written_at) ?? 0n)) {
+  if (!isBefore) {
     if (heads.policy_versions < mark.policy_versions) below.push('policy')
     if (heads.revoked_certificates < mark.revoked_certificates) below.push('revoked_certificates')
   }
   const held = new Set(heads.revoked_operator_keys.map((key) => key.key_id))
   if (mark.revoked_operator_keys.some((key) => !held.has(key.key_id))) below.push('revoked_operator_keys')
+  // A recovery leaps over every stamp of the lost history.
+  for (const [name, version] of Object.entries(mark.stamps))
+    if ((heads.stamps[name] ?? 0) < version) below.push(`${name} stamp`)
   return below
 }
 

@@ -161,6 +161,12 @@ describe.runIf(currentBackend() === 'postgres')('copyDatabase', () => {
     })
   })
 
+  it('refuses a source with a column it would leave behind', async () => {
+    await sql`alter table issued_certs add column theirs text`.execute(source.db)
+    await expect(copy()).rejects.toThrow('the column issued_certs.theirs is not known to this release')
+    await expect(startOn(place)).rejects.toThrow(UnfinishedCopy)
+  })
+
   it('gives no copy free whose records do not verify', async () => {
     await sql`update recognition_treaties set treaty_json = replace(treaty_json, 'PARTNER', 'ANOTHER')`.execute(
       source.db,

@@ -11,6 +11,7 @@ import {
   createTestDatabase,
   currentBackend,
   enroll,
+  foreignSovereign,
   nodeCaller,
   refused,
   startTestAuthority,
@@ -20,6 +21,7 @@ import type { TestAuthority, TestDatabase } from '@chancery/testkit'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openOffice } from '../../open-office.ts'
+import { intent } from '../boundary-policies/intents.suite.ts'
 import { NothingToRecover, recoverState } from './recover.ts'
 import type { Recovery } from './recover.ts'
 
@@ -275,6 +277,94 @@ describe('an authority whose database is older than what it has published', () =
       settings: { NA_HIGH_WATER_FILES: join(folder, 'elsewhere.mark') },
     })
     accepted(await na.request('GET', '/readyz'))
+  })
+
+  it.each(['a treaty', 'a boundary policy'])('is noticed by %s that is in force again', async (what) => {
+    await start()
+    const post = async (path: string, body: JsonObject = {}): Promise<JsonObject> => {
+      const answer = await na.as('privileged')('POST', path, body)
+      return accepted(answer, answer.status === 201 ? 201 : 200)
+    }
+    const keys = [foreignSovereign('PARTNER-NET').publicKey]
+    const treaty = await post('/admin/recognition-treaties', {
+      subject_sovereign_id: 'PARTNER-NET',
+      subject_public_keys: keys,
+    })
+    await post('/admin/boundary-policies', intent({ policy_id: 'gone' }))
+    await post('/admin/boundary-policies/gone/activate', { version: 1 })
+    await stop()
+    const restore = await backUp(database)
+    await start()
+    if (what === 'a treaty') await post(`/admin/recognition-treaties/${String(treaty['treaty_id'])}/revoke`)
+    else await post('/admin/boundary-policies/gone/deactivate', { version: 1 })
+    await stop()
+    await restore()
+    await start()
+    refused(await na.request('GET', '/readyz'), 503, 'service_not_ready')
+    refused(await na.request('GET', '/recognition-graph'), 503, 'service_unavailable')
+    await recover()
+    await na.office.rollbackWatch.settle()
+    accepted(await na.request('GET', '/readyz'))
+  })
+
+  it('has every anchor in its mark within seconds', async () => {
+    na = await startTestAuthority({
+      clock,
+      database,
+      operators,
+      settings: { NA_HIGH_WATER_FILES: marks().join(','), EVIDENCE_STORE: 'on', NA_ANCHOR_INTERVAL_SECONDS: '0' },
+    })
+    await na.office.rollbackWatch.keep()
+    const attestation_id = await attest('kept')
+    accepted(
+      await na.as('standard')('POST', '/admin/boundary/evaluate', { attestation_id, requested_capability: 'x' }),
+      201,
+    )
+    accepted(await na.as('standard')('POST', '/admin/evidence/anchors', {}), 201)
+    // No minute has gone by.
+    await na.office.rollbackWatch.keep()
+    expect(na.office.rollbackWatch.mark?.evidence?.sequence).toBe(2)
+  })
+
+  it('keeps the withdrawals of both histories where a number was given out twice', async () => {
+    await start()
+    const [one, two] = [await enroll(na, await node('one')), await enroll(na, await node('two'))]
+    await stop()
+    const restore = await backUp(database)
+    await start()
+    await revoke(one.cert_id)
+    await stop()
+    const kept = await Promise.all(marks().map((file) => readFile(file)))
+    await restore()
+    for (const file of marks()) await rm(file)
+    await start()
+    await revoke(two.cert_id)
+    await na.stop()
+    for (const [at, file] of marks().entries()) await writeFile(file, kept[at] ?? '')
+    await start()
+    refused(await na.request('GET', '/readyz'), 503, 'service_not_ready')
+    expect(await recover()).toMatchObject({ crlSequence: 101, revocations: 1 })
+    await na.office.rollbackWatch.settle()
+    accepted(await na.request('GET', '/readyz'))
+    const listed = (accepted(await na.request('GET', '/crl'))['revoked_certificates'] as JsonObject[]).map(
+      (entry) => entry['certificate_id'],
+    )
+    expect(listed.sort()).toEqual([one.cert_id, two.cert_id].sort())
+  })
+
+  it('gives out no lower number when the other history is further than the jump', async () => {
+    await start()
+    await revoke((await enroll(na, await node('one'))).cert_id)
+    accepted(await na.as('privileged')('POST', '/admin/operator-keys/op-gone/revoke', {}))
+    await stop()
+    await start()
+    const { db } = na.office.store
+    await db.deleteFrom('revoked_operator_keys').execute()
+    await db.updateTable('crl_versions').set({ sequence: 500 }).execute()
+    await na.office.rollbackWatch.settle()
+    expect(await recover()).toMatchObject({ crlSequence: 501, revocations: 1 })
+    await na.office.rollbackWatch.settle()
+    expect(accepted(await na.request('GET', '/crl'))['sequence']).toBe(501)
   })
 
   it.each([

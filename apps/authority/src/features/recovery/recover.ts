@@ -12,7 +12,7 @@ import type { Crl, Instant, RevocationFeed } from '@chancery/protocol'
 import { sql } from 'kysely'
 import { recordAudit } from '../../audit/record.ts'
 import { listRevokedAttestations } from '../attestations/index.ts'
-import { relistEntries } from '../crl/index.ts'
+import { findActiveVersion, relistEntries } from '../crl/index.ts'
 import { publishOwnFeed } from '../revocation-feeds/index.ts'
 import type { Office } from '../../office.ts'
 import type { HighWater } from '../../signing/high-water.ts'
@@ -97,7 +97,8 @@ async function relist(
 ): Promise<{ readonly sequence: number; readonly added: number } | undefined> {
   if (mark.crl === null || mark.last_crl === null) return undefined
   const kept: Crl = readCrl(readJson(mark.last_crl, LIST_LIMITS))
-  const sequence = mark.crl.sequence + JUMP
+  // Past the database, too: a mark may have been kept elsewhere for long while another history went on.
+  const sequence = Math.max(mark.crl.sequence + JUMP, ((await findActiveVersion(tx))?.sequence ?? 0) + 1)
   return { sequence, added: await relistEntries(tx, office, kept, sequence) }
 }
 
