@@ -67,6 +67,8 @@ function send(call: OutboundCall, host: string, signal: AbortSignal): Promise<In
     agent: false as const,
     lookup: guardedLookup(call.allowPrivate === true),
     signal,
+    // Said although it is the default: a variable of the environment could turn it off.
+    ...(isSecure ? { rejectUnauthorized: true } : {}),
     ...(isSecure && isIP(host) === 0 ? { servername: host } : {}),
     // Given only where needed: the default set is parsed once by the platform, an own one for every connection.
     ...(isSecure && extraRoots.length > 0 ? { ca: [...getCACertificates('default'), ...extraRoots] } : {}),

@@ -58,6 +58,7 @@ function handshakeProblem(url: URL, extraRoots: readonly string[]): Promise<stri
       port: Number(url.port || 443),
       servername: url.hostname,
       timeout: CALL_MS,
+      rejectUnauthorized: true,
       ...ca,
     })
     const end = (message: string | undefined): void => {

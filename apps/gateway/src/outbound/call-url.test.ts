@@ -1,0 +1,29 @@
+import { createServer } from 'node:https'
+import type { Server } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { TestCa } from '@chancery/testkit'
+import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest'
+import { callUrl } from './call-url.ts'
+
+const ca = new TestCa()
+const leaf = ca.issue('keys')
+let server: Server
+let url: URL
+beforeAll(async () => {
+  server = createServer({ cert: leaf.cert, key: leaf.key }, (_request, response) => response.end('{}'))
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+  url = new URL(`https://127.0.0.1:${(server.address() as AddressInfo).port}/`)
+})
+afterEach(() => vi.unstubAllEnvs())
+afterAll(() => {
+  server.close()
+  ca.remove()
+})
+
+// Key sets are believed because of TLS alone, and the collector is given a token.
+it('believes no certificate of an unknown authority, whatever the environment says', async () => {
+  const call = { url, timeoutMs: 5000, maxBytes: 100 }
+  expect((await callUrl({ ...call, extraRoots: [ca.cert] })).status).toBe(200)
+  vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0')
+  await expect(callUrl(call)).rejects.toMatchObject({ kind: 'unreachable' })
+})
