@@ -11,7 +11,7 @@ import { readOrExplain } from './host-settings.ts'
 import type { HostArguments } from './host-settings.ts'
 import type { Store } from './store/database.ts'
 import { EXPECTED_SCHEMA_VERSION, readSchemaVersion } from './store/migrate.ts'
-import { openStore, translateStoreError } from './store/open.ts'
+import { openKeptStore, translateStoreError } from './store/open.ts'
 
 export interface ExportArguments extends HostArguments {
   readonly after?: string
@@ -98,7 +98,7 @@ async function withStore(
 ): Promise<number> {
   const settings = await readOrExplain(args, readAuditSettings)
   if (settings === undefined) return 1
-  const store = openStore(settings.storePlace)
+  const store = openKeptStore(settings.storePlace)
   try {
     const found = await readSchemaVersion(store.db)
     if (found !== EXPECTED_SCHEMA_VERSION)

@@ -17,7 +17,7 @@ import { MarkUnusable, readMark } from './signing/high-water.ts'
 import type { HighWater } from './signing/high-water.ts'
 import { loadOwnKeys } from './signing/own-keys.ts'
 import type { Store, Tx } from './store/database.ts'
-import { openStore, translateStoreError } from './store/open.ts'
+import { openKeptStore, openStore, translateStoreError } from './store/open.ts'
 import { openSqliteAlone } from './store/sqlite.ts'
 import { UnfinishedCopy, isCopyUnfinished } from './store/unfinished-copy.ts'
 
@@ -66,7 +66,7 @@ export async function verifyDatabase(args: HostArguments): Promise<Outcome<Inspe
   if (settings === undefined) return NOT_STARTED
   return outcomeOf(async () => {
     const authority = await readAuthority(settings)
-    const store = openStore(settings.storePlace)
+    const store = openKeptStore(settings.storePlace)
     try {
       if (await isCopyUnfinished(store)) throw new UnfinishedCopy()
       return await inspect(store.db, authority)

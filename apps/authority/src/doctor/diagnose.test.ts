@@ -1,4 +1,4 @@
-import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
@@ -184,6 +184,15 @@ describe('doctor', () => {
         ? { DATABASE_URL: 'postgresql://postgres@127.0.0.1:1/none' }
         : { DB_PATH: '/nonexistent/authority.db' }
       expectOnly(await examine(missing), 'database', 'bad', /server up/)
+    })
+
+    it.skipIf(postgres)('10: and makes none, which would then be of the user who looked', async () => {
+      const findings = await examine({
+        DB_PATH: path('none.db'),
+        NA_HIGH_WATER_FILES: settings['NA_HIGH_WATER_FILES'] ?? '',
+      })
+      expectOnly(findings, 'database', 'bad', /server up/)
+      expect(await readdir(folder)).not.toContain('none.db')
     })
 
     it.skipIf(postgres)('11: no high-water mark, where none is kept beside the database', async () => {

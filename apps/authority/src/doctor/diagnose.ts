@@ -5,7 +5,7 @@ import type { HostArguments } from '../host-settings.ts'
 import { readAuthoritySettings } from '../settings.ts'
 import type { AuthoritySettings } from '../settings.ts'
 import type { Store } from '../store/database.ts'
-import { openStore, translateStoreError } from '../store/open.ts'
+import { openKeptStore, translateStoreError } from '../store/open.ts'
 import { openRedisCounts } from '../store/redis-counts.ts'
 import { checkClock, checkDatabase, checkDurability } from './check-database.ts'
 import { checkBalancer, checkInstance } from './check-edge.ts'
@@ -66,7 +66,7 @@ async function checkStore(
   let store: Store | undefined
   const findings: Finding[] = []
   try {
-    store = openStore(settings.storePlace)
+    store = openKeptStore(settings.storePlace)
     const database = await checkDatabase(store, keys.genesis)
     findings.push(good('database', store.place), ...database)
     findings.push(...(await checkDurability(store, settings)))

@@ -19,6 +19,20 @@ const SQLITE_CONSTRAINT = 19
 export function openSqlite(path: string): Store {
   // Roster, addresses and members are nobody else's to read.
   closeSync(openSync(path, 'a', 0o600))
+  return openShared(path)
+}
+
+/** The same of a file that is there; throws StoreUnavailable where there is none. */
+export function openKeptSqlite(path: string): Store {
+  try {
+    closeSync(openSync(path, 'r'))
+  } catch (error) {
+    throw new StoreUnavailable('the SQLite file cannot be read', { cause: error })
+  }
+  return openShared(path)
+}
+
+function openShared(path: string): Store {
   return openFile(path, 'pragma journal_mode=wal; pragma synchronous=full')
 }
 

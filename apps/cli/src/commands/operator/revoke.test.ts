@@ -57,6 +57,16 @@ describe('operator revoke', () => {
     ])
   })
 
+  it.each([true, false])('lets no answer write to the terminal (revoked before: %s)', async (already_revoked) => {
+    const key_id = 'ops-2\u001b[2J'
+    reply = ({ body }) => ({
+      json: body['dry_run'] === true ? { ...FORESEEN, key_id } : { ...REVOKED, key_id, already_revoked },
+    })
+    const { stdout, stderr } = await world.run(line())
+    expect(`${stdout}${stderr}`).not.toContain('\u001b')
+    expect(stdout).toContain('ops-2\\u001b[2J')
+  })
+
   it('only shows what would follow with --dry-run', async () => {
     const { code, stdout } = await world.run(line('operator revoke ops-2 --dry-run'))
     expect(code).toBe(0)

@@ -7,6 +7,7 @@ import { checkKeyId } from '../../keys.ts'
 import type { Arguments, Options } from '../../options.ts'
 import type { Style } from '../../output/style.ts'
 import { fields } from '../../output/table.ts'
+import { visible } from '../../output/visible.ts'
 
 /** operator revoke: final, so it asks first. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
@@ -25,14 +26,16 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
 }
 
 function describeForecast(forecast: OperatorKeyForecast): Forecast {
-  const { key_id, would_change: wouldChange, remaining_active_keys: left } = forecast
+  const { would_change: wouldChange, remaining_active_keys: left } = forecast
+  const key_id = visible(forecast.key_id)
   if (!wouldChange) return { data: forecast, lines: [`Operator key ${key_id} is revoked already.`] }
   const lines = [`No request signed with ${key_id} would be accepted any more.`, `Usable keys left: ${left ?? '-'}.`]
   return { data: forecast, lines }
 }
 
 function describe(done: OperatorKeyRevocation, style: Style): string {
-  if (done.already_revoked) return `Operator key ${done.key_id} was revoked before; nothing changed.`
+  const key_id = visible(done.key_id)
+  if (done.already_revoked) return `Operator key ${key_id} was revoked before; nothing changed.`
   const rows = fields(
     [
       ['revoked at', done.revoked_at ?? '-'],
@@ -41,5 +44,5 @@ function describe(done: OperatorKeyRevocation, style: Style): string {
     ],
     style,
   )
-  return `${style.good('Revoked')} operator key ${done.key_id}.\n${rows}`
+  return `${style.good('Revoked')} operator key ${key_id}.\n${rows}`
 }

@@ -24,8 +24,10 @@ export async function readMemory(path: string | undefined, authority: string): P
   }
   const value = parse(text)
   if (value?.['authority'] !== authority) throw unusable(path)
-  const [crl, feed] = [readMark(value['crl']), readMark(value['feed'])]
-  return { authority, crl, feed: feed === undefined ? undefined : { ...feed, count: feed.count ?? 0 } }
+  const [crl, feed] = [readMark(value['crl'], path), readMark(value['feed'], path)]
+  if (feed === undefined) return { authority, crl, feed }
+  if (feed.count === undefined) throw unusable(path)
+  return { authority, crl, feed: { ...feed, count: feed.count } }
 }
 
 export async function writeMemory(path: string, { authority, crl, feed }: Memory): Promise<void> {
@@ -50,10 +52,11 @@ function parse(text: string): JsonObject | undefined {
   }
 }
 
-function readMark(value: JsonValue | undefined): (CrlMark & { readonly count?: number }) | undefined {
-  if (value === undefined || !isJsonObject(value)) return undefined
-  const { sequence, digest, count } = value
-  if (typeof sequence !== 'number' || typeof digest !== 'string') return undefined
+/** Undefined only where nothing was seen yet: a mark that cannot be read is not one that never was. */
+function readMark(value: JsonValue | undefined, path: string): (CrlMark & { readonly count?: number }) | undefined {
+  if (value === undefined) return undefined
+  const { sequence, digest, count } = isJsonObject(value) ? value : {}
+  if (typeof sequence !== 'number' || typeof digest !== 'string') throw unusable(path)
   return { sequence, digest, ...(typeof count === 'number' ? { count } : {}) }
 }
 

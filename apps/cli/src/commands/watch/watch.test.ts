@@ -9,7 +9,7 @@ import {
   writeInstant,
   writeJson,
 } from '@chancery/protocol'
-import type { Crl, Instant, JsonValue, RevocationFeed } from '@chancery/protocol'
+import type { Crl, Instant, JsonObject, JsonValue, RevocationFeed } from '@chancery/protocol'
 import { testSigner } from '@chancery/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { standIn } from '../../authority.suite.ts'
@@ -142,8 +142,15 @@ describe('watch', () => {
     expect((await watch()).json()['crl']).toMatchObject({ problems: ['rollback'] })
   })
 
-  it('refuses to begin anew over a state it does not understand', async () => {
-    await writeFile(world.path(state), '{"authority":"another"}')
+  it.each([
+    ['of another authority', () => ({ authority: 'another' })],
+    ['whose list was lost', (kept: JsonObject) => ({ ...kept, crl: null })],
+    ['whose list has no number', (kept: JsonObject) => ({ ...kept, crl: { sequence: '7', digest: 'd' } })],
+    ['whose feed was not counted', (kept: JsonObject) => ({ ...kept, feed: { sequence: 7, digest: 'd' } })],
+  ])('refuses to begin anew over a state it does not understand: one %s', async (_what, spoil) => {
+    await watch()
+    const kept = JSON.parse(await readFile(world.path(state), 'utf8')) as JsonObject
+    await writeFile(world.path(state), JSON.stringify(spoil(kept)))
     const ran = await watch()
     expect([ran.code, ran.errorJson()]).toEqual([
       1,
