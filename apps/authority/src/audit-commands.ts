@@ -98,8 +98,9 @@ async function withStore(
 ): Promise<number> {
   const settings = await readOrExplain(args, readAuditSettings)
   if (settings === undefined) return 1
-  const store = openKeptStore(settings.storePlace)
+  let store: Store | undefined
   try {
+    store = openKeptStore(settings.storePlace)
     const found = await readSchemaVersion(store.db)
     if (found !== EXPECTED_SCHEMA_VERSION)
       throw new CommandRefused(
@@ -112,7 +113,7 @@ async function withStore(
     process.stderr.write(`chancery: ${isKnown ? error.message : 'the database cannot be read'}\n`)
     return 1
   } finally {
-    await store.close()
+    await store?.close()
   }
 }
 
