@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { request } from 'node:https'
+import { Agent, request } from 'node:https'
 import { isJsonObject, readJsonBytes } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 
@@ -20,6 +20,9 @@ export interface KeyServiceCall {
 
 const SECONDS = 5
 const MAX_BYTES = 65_536
+
+// Of our own, and said again for each call: neither a proxy nor an end of all checks is taken from the environment.
+const agent = new Agent({ keepAlive: true })
 
 /** The service said no, or nothing that can be used. The message never holds what was sent or answered. */
 export class KeyServiceFailed extends Error {
@@ -64,6 +67,8 @@ function exchange(
       },
       signal: AbortSignal.timeout(SECONDS * 1000),
       minVersion: 'TLSv1.2' as const,
+      rejectUnauthorized: true,
+      agent,
       ...(ca === undefined ? {} : { ca }),
     }
     const outgoing = request(url, options, (response) => {

@@ -35,7 +35,7 @@ function answer(asked: Asked, faults: Record<string, unknown>): readonly [status
         1: { public_key: Buffer.alloc(32, 9).toString('base64') },
         2: { public_key: raw.toString('base64') },
       }
-      return [200, { data: { type: 'ed25519', exportable: false, latest_version: 2, keys, ...faults } }]
+      return [200, { data: { type: 'ed25519', exportable: false, allow_plaintext_backup: false, latest_version: 2, keys, ...faults } }]
     }
     if (method === 'POST' && url === '/v1/sealed/transit/sign/na%20key' && body['key_version'] === 2) {
       const input = Buffer.from(String(body['input']), 'base64')
@@ -140,6 +140,7 @@ describe.runIf(currentBackend() === 'sqlite')('keys in a service', () => {
   it.each([
     ['of another type', vault, { type: 'ecdsa-p256' }, 'NA_VAULT_KEY'],
     ['that can be exported', vault, { exportable: true }, 'NA_VAULT_KEY'],
+    ['that a backup holds in the clear', vault, { allow_plaintext_backup: true }, 'NA_VAULT_KEY'],
     ['whose version is gone', vault, { keys: {} }, 'NA_VAULT_KEY_VERSION'],
     ['that cannot be read', vault, { status: 403 }, 'NA_VAULT_ADDR'],
     ['behind a redirect', google, { status: 302 }, 'NA_GCP_KMS_KEY'],
@@ -169,5 +170,16 @@ describe.runIf(currentBackend() === 'sqlite')('keys in a service', () => {
 
   it('trusts no certificate but that of the given root', async () => {
     await expect(open({ ...vault(), caFile: undefined } as KeySource)).rejects.toThrow(/^NA_VAULT_ADDR: /)
+  })
+
+  it('checks the certificate also where the environment of the process turns that off', async () => {
+    const before = process.env['NODE_TLS_REJECT_UNAUTHORIZED']
+    process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0'
+    try {
+      await expect(open({ ...vault(), caFile: undefined } as KeySource)).rejects.toThrow(/^NA_VAULT_ADDR: /)
+    } finally {
+      if (before === undefined) delete process.env['NODE_TLS_REJECT_UNAUTHORIZED']
+      else process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = before
+    }
   })
 })

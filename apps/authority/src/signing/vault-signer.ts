@@ -23,6 +23,8 @@ export async function openVaultSigner(place: VaultPlace, keyId: string): Promise
   }
   if (member(facts, 'type') !== 'ed25519') throw new KeyUnavailable(`NA_VAULT_KEY: ${named} is not of type ed25519`)
   if (member(facts, 'exportable') !== false) throw new KeyUnavailable(`NA_VAULT_KEY: ${named} is exportable`)
+  if (member(facts, 'allow_plaintext_backup') !== false)
+    throw new KeyUnavailable(`NA_VAULT_KEY: ${named} may leave in a backup: allow_plaintext_backup must be false`)
   const versions = member(facts, 'keys')
   const version = isJsonObject(versions) ? member(versions, String(place.keyVersion)) : undefined
   const publicKey = isJsonObject(version) ? member(version, 'public_key') : undefined

@@ -217,6 +217,24 @@ describe.each(Object.keys(SERVERS))('%s', (name) => {
   })
 })
 
+it('runs no handler of Fastify behind a refusal, however slowly the refusal is sent or who hangs up', async () => {
+  const app = fastify()
+  let runs = 0
+  app.addHook('preParsing', fastifyNodeProof(options()) as never)
+  // As a plugin for compression or logging does it.
+  app.addHook('onSend', () => new Promise((resolve) => setTimeout(resolve, 50)))
+  app.post('/print', () => {
+    runs += 1
+    return {}
+  })
+  served = { url: await app.listen({ port: 0, host: '127.0.0.1' }), close: () => app.close() }
+  const url = `${served.url}/print`
+  expect((await fetch(url, { method: 'POST' })).status).toBe(401)
+  await expect(fetch(url, { method: 'POST', signal: AbortSignal.timeout(25) })).rejects.toThrow()
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  expect(runs).toBe(0)
+})
+
 it('a relying party forgets no revocation that a later list leaves out, and never goes back', async () => {
   const fresh = await openParty(['cert-1'])
   const next = await testList(by, NOW, { sequence: 10 })

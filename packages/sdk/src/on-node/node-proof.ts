@@ -61,19 +61,34 @@ interface FastifyReply {
  */
 export function fastifyNodeProof(
   options: GuardOptions,
-): (request: FastifyRequest, reply: FastifyReply, payload: Readable) => Promise<Readable | undefined> {
+): (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  payload: Readable,
+  done: (error: Error | null, payload?: Readable) => void,
+) => void {
   const guard = new Guard(options)
-  return async (request, reply, payload) => {
-    const body = await readBody(payload, guard.maxBodyBytes)
-    const guarded = await check(guard, request.raw, request.raw.url ?? '', body)
-    if ('refusal' in guarded) {
-      reply.code(guarded.refusal.status).send(guarded.refusal.body)
-      return undefined
+  return (request, reply, payload, done) => {
+    const work = async (): Promise<Readable | undefined> => {
+      const body = await readBody(payload, guard.maxBodyBytes)
+      const guarded = await check(guard, request.raw, request.raw.url ?? '', body)
+      if ('refusal' in guarded) {
+        reply.code(guarded.refusal.status).send(guarded.refusal.body)
+        return undefined
+      }
+      Object.assign(request, { node: guarded.node })
+      const rest = Readable.from([Buffer.from(body ?? [])])
+      // Fastify compares it with Content-Length.
+      return Object.assign(rest, { receivedEncodedLength: body?.length ?? 0 })
     }
-    Object.assign(request, { node: guarded.node })
-    const rest = Readable.from([Buffer.from(body ?? [])])
-    // Fastify compares it with Content-Length.
-    return Object.assign(rest, { receivedEncodedLength: body?.length ?? 0 })
+    work().then(
+      (checked) => {
+        // Not called after a refusal, ever. A hook that ends tells Fastify to go on, and it asks only whether the answer
+        // has left: while another plugin still works on it, or when the caller hung up, the handler would run.
+        if (checked !== undefined) done(null, checked)
+      },
+      (error: unknown) => done(error instanceof Error ? error : new Error('the proof could not be checked')),
+    )
   }
 }
 

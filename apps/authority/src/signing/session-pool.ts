@@ -1,0 +1,81 @@
+import type { TokenSession } from './token-session.ts'
+import { withinSeconds } from './within-seconds.ts'
+
+type Session = Pick<TokenSession, 'sign' | 'close'>
+
+const SIGN_SECONDS = 5
+
+/** A bounded number of sessions; who finds none waits. One that failed is thrown away and replaced by a new login. */
+export class SessionPool {
+  readonly #open: () => Session
+  readonly #idle: Session[]
+  readonly #waiting = new Set<() => void>()
+  readonly #seconds: number
+  #free: number
+
+  constructor(open: () => Session, first: Session, size: number, seconds: number = SIGN_SECONDS) {
+    this.#open = open
+    this.#idle = [first]
+    this.#free = size
+    this.#seconds = seconds
+  }
+
+  async sign(message: Uint8Array): Promise<Uint8Array> {
+    await this.#enter()
+    const operation = this.#signAlone(message)
+    // The place is given back when the token is done with it, not when we stop waiting.
+    void operation.catch(() => undefined).finally(() => this.#leave())
+    return withinSeconds(this.#seconds, operation, 'the token did not sign in time')
+  }
+
+  /** Once more with a new session: a token that was restarted or replugged has forgotten the old ones. */
+  async #signAlone(message: Uint8Array): Promise<Uint8Array> {
+    const session = this.#idle.pop()
+    if (session !== undefined) {
+      const signature = await this.#signWith(session, message).catch(() => undefined)
+      if (signature !== undefined) return signature
+    }
+    return this.#signWith(this.#open(), message)
+  }
+
+  async #signWith(session: Session, message: Uint8Array): Promise<Uint8Array> {
+    try {
+      const signature = await session.sign(message)
+      this.#idle.push(session)
+      return signature
+    } catch (error) {
+      session.close()
+      throw error
+    }
+  }
+
+  /** Waiting has an end too: a token that hangs keeps every place for ever, and callers would pile up behind it. */
+  async #enter(): Promise<void> {
+    if (this.#free > 0) {
+      this.#free -= 1
+      return
+    }
+    let wake = (): void => undefined
+    const turn = new Promise<void>((resolve) => {
+      wake = resolve
+    })
+    this.#waiting.add(wake)
+    try {
+      await withinSeconds(this.#seconds, turn, 'the token has no free session')
+    } catch (error) {
+      // A place that came in the very moment goes to the next one.
+      if (!this.#waiting.delete(wake)) this.#leave()
+      throw error
+    }
+  }
+
+  #leave(): void {
+    const [next] = this.#waiting
+    if (next === undefined) {
+      this.#free += 1
+      return
+    }
+    this.#waiting.delete(next)
+    next()
+  }
+}

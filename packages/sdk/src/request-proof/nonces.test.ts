@@ -1,0 +1,38 @@
+import { seconds } from '@chancery/protocol'
+import { describe, expect, it } from 'vitest'
+import { MemoryNonces } from './nonces.ts'
+
+const at = (second: number): bigint => seconds(second)
+
+describe('the memory of nonces', () => {
+  it('takes each once, and again when it would be stale anyway', () => {
+    const nonces = new MemoryNonces()
+    expect(nonces.claim('a', 'n', at(160), at(100))).toBe(true)
+    expect(nonces.claim('a', 'n', at(160), at(160))).toBe(false)
+    expect(nonces.claim('b', 'n', at(160), at(160))).toBe(true)
+  })
+
+  it('brings no spent proof back when the clock is turned back', () => {
+    const nonces = new MemoryNonces()
+    nonces.claim('a', 'n', at(160), at(100))
+    // Here the first is forgotten.
+    nonces.claim('a', 'later', at(300), at(240))
+    expect(() => nonces.claim('a', 'n', at(160), at(110))).toThrow('turned back')
+  })
+
+  it('refuses when it is full, and lets no single node fill it', () => {
+    const nonces = new MemoryNonces(16)
+    const names = Array.from({ length: 16 }, (_, index) => `n${index}`)
+    const claimed: string[] = []
+    expect(() => {
+      for (const name of names) if (nonces.claim('greedy', name, at(160), at(100))) claimed.push(name)
+    }).toThrow('too many proofs')
+    expect(claimed.length).toBeLessThan(16)
+    expect(nonces.claim('other', 'n', at(160), at(100))).toBe(true)
+    // Room again as soon as the old ones are stale.
+    expect(nonces.claim('greedy', 'new', at(260), at(200))).toBe(true)
+    expect(() => {
+      for (let index = 0; index < 17; index += 1) nonces.claim(`node ${index}`, 'n', at(260), at(200))
+    }).toThrow('too many proofs')
+  })
+})
