@@ -8,7 +8,7 @@ import { BEGINNING } from './export.ts'
 import type { ExportedEvent } from './export.ts'
 import { forwardAudit, resetPosition } from './forward.ts'
 import type { EventReceiver } from './forward.ts'
-import { openNatsReceiver } from './nats-receiver.ts'
+import { natsOptions, openNatsReceiver } from './nats-receiver.ts'
 
 let na: TestAuthority
 let nats: ThrowawayNats
@@ -106,5 +106,12 @@ describe('forwarding audit events', () => {
       await connection.close()
       await receiver.close()
     }
+  })
+
+  it('sends nothing in the clear to an address that asks for TLS', async () => {
+    const url = nats.url.replace('nats://', 'tls://')
+    const place = { url, credsFile: undefined, caFile: undefined, stream: 'AUDIT', subject: 'net.audit' }
+    const once = { ...(await natsOptions(place)), waitOnFirstConnect: false, maxReconnectAttempts: 0 }
+    await expect(connect(once)).rejects.toThrow("does not support 'tls'")
   })
 })

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { connect, credsAuthenticator, headers, nanos } from '@nats-io/transport-node'
-import type { NatsConnection } from '@nats-io/transport-node'
+import type { NatsConnection, NodeConnectionOptions } from '@nats-io/transport-node'
 import type { EventReceiver } from './forward.ts'
 
 export interface NatsPlace {
@@ -21,9 +21,13 @@ export interface NatsReceiver extends EventReceiver {
 const DUPLICATE_WINDOW_MS = 30 * 60_000
 const ACK_MS = 10_000
 
-/** A JetStream stream. It is made when it is missing; an existing one is the operator's and stays as it is. */
-export async function openNatsReceiver(place: NatsPlace, networkName: string): Promise<NatsReceiver> {
-  const connection = await connect({
+/** How the broker is reached. */
+export async function natsOptions(place: NatsPlace): Promise<NodeConnectionOptions> {
+  // The client drops the scheme of an address: unless told here, it would take a broker, or somebody on the way, at its
+  // word that there is no TLS, and send everything in the clear.
+  const isTls = place.caFile !== undefined || new URL(place.url).protocol === 'tls:'
+  const ca = place.caFile === undefined ? {} : { ca: await readFile(place.caFile, 'utf8') }
+  return {
     servers: place.url,
     name: 'chancery-audit-forward',
     // A broker may be away for long; nothing is lost meanwhile, since events are in the database.
@@ -31,8 +35,13 @@ export async function openNatsReceiver(place: NatsPlace, networkName: string): P
     waitOnFirstConnect: true,
     reconnectTimeWait: 500,
     ...(place.credsFile === undefined ? {} : { authenticator: credsAuthenticator(await readFile(place.credsFile)) }),
-    ...(place.caFile === undefined ? {} : { tls: { ca: await readFile(place.caFile, 'utf8') } }),
-  })
+    ...(isTls ? { tls: ca } : {}),
+  }
+}
+
+/** A JetStream stream. It is made when it is missing; an existing one is the operator's and stays as it is. */
+export async function openNatsReceiver(place: NatsPlace, networkName: string): Promise<NatsReceiver> {
+  const connection = await connect(await natsOptions(place))
   const client = jetstream(connection, { timeout: ACK_MS })
   let isThere = false
   return {
