@@ -1,10 +1,21 @@
 import { HOUR, instantOf, readJoinCertificate, readJson, verifyJoinCertificate } from '@chancery/protocol'
-import type { GenesisBlock, Instant, JoinCertificate } from '@chancery/protocol'
+import type { CrlEntry, GenesisBlock, Instant, JoinCertificate } from '@chancery/protocol'
 import { ChanceryError } from '../errors.ts'
 
 /** A certificate that is not this node's, whoever gave it: an authority can err, and so can a proxy. */
 export class CertificateError extends ChanceryError {
   override readonly name: string = 'CertificateError'
+}
+
+/** The revocation list names the certificate in use: a person has to find out why. */
+export class RevokedError extends CertificateError {
+  override readonly name: string = 'RevokedError'
+  readonly entry: CrlEntry
+
+  constructor(entry: CrlEntry) {
+    super(`the certificate ${entry.certificate_id} is revoked: ${entry.reason}`)
+    this.entry = entry
+  }
 }
 
 export interface Expected {

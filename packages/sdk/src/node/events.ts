@@ -6,18 +6,35 @@ export interface NodeEvents {
   /** A certificate is in use: the first one, or that of an earlier run. */
   readonly started: { readonly certificate: JoinCertificate; readonly resumed: boolean }
   readonly heartbeat: { readonly answer: HeartbeatAnswer; readonly nextSeconds: number }
+  /** Somebody joined or renewed beside this process: what the store holds is used from here on. */
+  readonly taken: { readonly certificate: JoinCertificate; readonly replaces: string }
   readonly renewed: { readonly certificate: JoinCertificate; readonly replaces: string }
   readonly announced: { readonly descriptor: AgentDescriptor; readonly expires_at: string }
   readonly crl: { readonly crl: Crl }
   readonly policy: { readonly policy: PolicyManifest }
-  /** A list the authority offers but that is not taken: wrongly signed, or a step back. */
-  readonly refused: { readonly list: 'crl' | 'policy'; readonly problem: string }
+  /** A list the authority offers or speaks of but that is not taken. Said once until something else is offered. */
+  readonly refused: RefusedList
   /** Tried again by itself after this time. */
-  readonly failed: { readonly action: NodeAction; readonly error: Error; readonly retryInSeconds: number }
+  readonly failed: {
+    readonly action: NodeAction
+    readonly error: Error
+    readonly retryInSeconds: number
+    /** In a row, this one included. */
+    readonly failures: number
+  }
   /** Local clock minus that of the authority, when it is more than a minute. */
   readonly clock: { readonly offsetSeconds: number }
   /** The node does nothing any more. With an error when nothing it could do later would help. */
   readonly stopped: { readonly error: Error | undefined }
+}
+
+export interface RefusedList {
+  readonly list: 'crl' | 'policy'
+  /** not_signed: by the authority of this network. rollback: an older one than is held. equivocation: another content. */
+  readonly reason: 'not_signed' | 'rollback' | 'equivocation'
+  /** Numbers of a revocation list: the one offered, and the one held. */
+  readonly offered?: number
+  readonly held?: number
 }
 
 export type NodeAction = 'heartbeat' | 'renew' | 'announce' | 'save' | 'crl' | 'policy' | 'withdraw'

@@ -4,7 +4,7 @@ import type { Instant, JoinCertificate } from '@chancery/protocol'
 import type { AgentFacts } from '../areas/agents.ts'
 import type { Client } from '../client.ts'
 import { RefusedError, RequestError } from '../errors.ts'
-import { CertificateError, lifeHours, readKept, requireOurs } from './certificate.ts'
+import { RevokedError, lifeHours, readKept, requireOurs } from './certificate.ts'
 import type { Expected } from './certificate.ts'
 import type { NodeAction, NodeEmitter } from './events.ts'
 import { isFinalRefusal } from './final-refusals.ts'
@@ -34,7 +34,8 @@ type Due = 'heartbeat' | 'renew' | 'announce'
 export class NodeLife {
   readonly #parts: LifeParts
   readonly #at: Record<Due, Instant>
-  readonly #failures: Record<Due, number> = { heartbeat: 0, renew: 0, announce: 0 }
+  /** In a row, by what was tried. */
+  readonly #failures = new Map<NodeAction, number>()
   #certificate: JoinCertificate
   /** The store would not take the certificate in use; held here until it does. */
   #isUnsaved = false
@@ -55,6 +56,7 @@ export class NodeLife {
   async step(): Promise<void> {
     const { agent, clock, signal } = this.#parts
     if (this.#isUnsaved) await this.#save()
+    else if (clock() >= this.#at.renew || isDue(this.#at.heartbeat, clock())) await this.#takeUp()
     if (clock() >= this.#at.renew) await this.#attempt('renew', () => this.#renew())
     // A clock that was turned back must not put a heartbeat off for ever; a renewal then simply has more time.
     if (!signal.aborted && isDue(this.#at.heartbeat, clock())) await this.#attempt('heartbeat', () => this.#heartbeat())
@@ -74,13 +76,12 @@ export class NodeLife {
    * says so. When that fails, the registration runs out by itself.
    */
   async settle(withinMs: number): Promise<void> {
-    const { client, events } = this.#parts
     if (this.#isUnsaved) await this.#save()
     if (!this.#isAnnounced) return
     try {
-      await client.agents.remove({ signal: AbortSignal.timeout(withinMs), budgetMs: withinMs })
+      await this.#parts.client.agents.remove({ signal: AbortSignal.timeout(withinMs), budgetMs: withinMs })
     } catch (error) {
-      events.emit('failed', { action: 'withdraw', error: toError(error), retryInSeconds: Infinity })
+      this.#fail('withdraw', error, Infinity)
     }
   }
 
@@ -101,16 +102,16 @@ export class NodeLife {
     await this.#follow('crl', nextSeconds, () => lists.followCrl(answer))
     await this.#follow('policy', nextSeconds, () => lists.followPolicy(answer))
     const entry = lists.entryOf(cert_id)
-    if (entry !== undefined) throw new CertificateError(`the certificate ${cert_id} is revoked: ${entry.reason}`)
+    if (entry !== undefined) throw new RevokedError(entry)
   }
 
   /** A list that could not be fetched is left to the next heartbeat: lists may lag, they never grant. */
   async #follow(action: 'crl' | 'policy', retryInSeconds: number, work: () => Promise<void>): Promise<void> {
     try {
       await work()
+      this.#failures.delete(action)
     } catch (error) {
-      if (!this.#parts.signal.aborted)
-        this.#parts.events.emit('failed', { action, error: toError(error), retryInSeconds })
+      if (!this.#parts.signal.aborted) this.#fail(action, error, retryInSeconds)
     }
   }
 
@@ -120,14 +121,20 @@ export class NodeLife {
     if (Math.abs(offsetSeconds) >= CLOCK_WARNING_SECONDS) this.#parts.events.emit('clock', { offsetSeconds })
   }
 
+  /** Somebody may have joined or renewed beside this process: what is kept counts, when it is newer and still good. */
+  async #takeUp(): Promise<void> {
+    const { events, expected, store } = this.#parts
+    const old = this.#certificate
+    // A store that cannot be read just now is no reason to stop using what is in hand.
+    const kept = await readKept(await store.read('certificate').catch(() => undefined), expected())
+    if (kept === undefined || kept.cert_id === old.cert_id) return
+    if (instantOf(kept.issued_at) < instantOf(old.issued_at)) return
+    this.#adopt(kept)
+    events.emit('taken', { certificate: kept, replaces: old.cert_id })
+  }
+
   async #renew(): Promise<void> {
-    const { client, events, expected, signal, store } = this.#parts
-    // Somebody may have renewed beside this process: what is kept counts, when it is good for longer.
-    const kept = await readKept(await store.read('certificate'), expected())
-    if (kept !== undefined && instantOf(kept.expires_at) > instantOf(this.#certificate.expires_at)) {
-      this.#adopt(kept)
-      return
-    }
+    const { client, events, expected, signal } = this.#parts
     const old = this.#certificate
     const certificate = await client.enrollment.renew(
       { cert_id: old.cert_id, validity_hours: lifeHours(old) },
@@ -152,9 +159,10 @@ export class NodeLife {
     try {
       await this.#parts.store.write('certificate', writeJson(this.#certificate))
       this.#isUnsaved = false
+      this.#failures.delete('save')
     } catch (error) {
       this.#isUnsaved = true
-      this.#parts.events.emit('failed', { action: 'save', error: toError(error), retryInSeconds: 0 })
+      this.#fail('save', error, 0)
     }
   }
 
@@ -168,25 +176,30 @@ export class NodeLife {
 
   /** Runs one call; a failure that time may heal is told and tried again until it is done. */
   async #attempt(action: Due & NodeAction, work: () => Promise<void>): Promise<void> {
-    const { clock, events, random, signal } = this.#parts
+    const { clock, random, signal } = this.#parts
     try {
       await work()
-      this.#failures[action] = 0
+      this.#failures.delete(action)
     } catch (error) {
       if (signal.aborted) return
-      if (isFinal(error, action)) throw error
-      this.#failures[action] += 1
-      const retryInSeconds = retrySeconds(this.#failures[action], random())
+      if (isFinal(error)) throw error
+      const retryInSeconds = retrySeconds((this.#failures.get(action) ?? 0) + 1, random())
       this.#at[action] = after(clock(), retryInSeconds)
-      events.emit('failed', { action, error: toError(error), retryInSeconds })
+      this.#fail(action, error, retryInSeconds)
     }
+  }
+
+  #fail(action: NodeAction, error: unknown, retryInSeconds: number): void {
+    const failures = (this.#failures.get(action) ?? 0) + 1
+    this.#failures.set(action, failures)
+    this.#parts.events.emit('failed', { action, error: toError(error), retryInSeconds, failures })
   }
 }
 
-function isFinal(error: unknown, action: Due): boolean {
+/** A descriptor that has no form will not get one; a renewal that does not verify may have come from a broken proxy. */
+function isFinal(error: unknown): boolean {
   if (error instanceof RefusedError) return isFinalRefusal(error)
-  // A descriptor that has no form will not get one; a renewal that does not verify may have come from a broken proxy.
-  return error instanceof RequestError || (error instanceof CertificateError && action === 'heartbeat')
+  return error instanceof RequestError || error instanceof RevokedError
 }
 
 function lifetimeOf(agent: AgentFacts): number {

@@ -11,7 +11,7 @@ import {
 import type { Crl, CrlEntry, Instant, JsonValue, PolicyManifest } from '@chancery/protocol'
 import type { HeartbeatAnswer } from '../areas/enrollment.ts'
 import type { Client } from '../client.ts'
-import type { NodeEmitter } from './events.ts'
+import type { NodeEmitter, RefusedList } from './events.ts'
 import type { NodeDocument, NodeStore } from './store.ts'
 
 export interface ListParts {
@@ -28,6 +28,8 @@ export class NodeLists {
   readonly #parts: ListParts
   #crl: Crl | undefined
   #policy: PolicyManifest | undefined
+  /** What was told last; the same is not told at every heartbeat. */
+  #told = ''
 
   private constructor(parts: ListParts) {
     this.#parts = parts
@@ -59,9 +61,19 @@ export class NodeLists {
     // A list at its end is asked for even when its number is the same: the authority signs it anew.
     const isFresh = held !== undefined && clock() < (readInstant(held.next_update) ?? 0n)
     if (held !== undefined && isFresh && (told === undefined || told === held.sequence)) return
+    // An authority that was restored from an old backup looks like this, and so does one that was replaced.
+    if (held !== undefined && told !== undefined && told < held.sequence)
+      return this.#refuse({ list: 'crl', reason: 'rollback', offered: told, held: held.sequence })
     const crl = await client.crl.current({ signal })
-    const problem = await this.#whyNot(crl)
-    if (problem !== undefined) return events.emit('refused', { list: 'crl', problem })
+    const reason = await this.#whyNot(crl)
+    if (reason !== undefined)
+      return this.#refuse({
+        list: 'crl',
+        reason,
+        offered: crl.sequence,
+        ...(held === undefined ? {} : { held: held.sequence }),
+      })
+    if (crl.sequence === held?.sequence) return
     await store.write('crl', writeJson(crl))
     this.#crl = crl
     events.emit('crl', { crl })
@@ -71,16 +83,22 @@ export class NodeLists {
     const { authorityKey, client, events, signal, store } = this.#parts
     if (told === undefined || told === null || told === this.#policy?.policy_id) return
     const policy = await client.policy.current({ signal })
-    if (!(await verifyList(policy, [authorityKey])))
-      return events.emit('refused', { list: 'policy', problem: 'the authority of the network did not sign it' })
+    if (!(await verifyList(policy, [authorityKey]))) return this.#refuse({ list: 'policy', reason: 'not_signed' })
     await store.write('policy', writeJson(policy))
     this.#policy = policy
     events.emit('policy', { policy })
   }
 
+  #refuse(refused: RefusedList): void {
+    const news = JSON.stringify(refused)
+    if (this.#told === news) return
+    this.#told = news
+    this.#parts.events.emit('refused', refused)
+  }
+
   /** protocol/gateway 9.2: never backwards, and never two contents under one number. */
-  async #whyNot(crl: Crl): Promise<string | undefined> {
-    if (!(await verifyList(crl, [this.#parts.authorityKey]))) return 'the authority of the network did not sign it'
+  async #whyNot(crl: Crl): Promise<RefusedList['reason'] | undefined> {
+    if (!(await verifyList(crl, [this.#parts.authorityKey]))) return 'not_signed'
     if (this.#crl === undefined) return undefined
     const verdict = checkListAdvance(markOfList(this.#crl), markOfList(crl))
     return verdict.ok ? undefined : verdict.reason

@@ -1,4 +1,4 @@
-import { verifyGenesisBlock, writeJson } from '@chancery/protocol'
+import { verifyGenesisBlock } from '@chancery/protocol'
 import type { Crl, GenesisBlock, Instant, JoinCertificate, PolicyManifest, Signer } from '@chancery/protocol'
 import type { AgentFacts } from '../areas/agents.ts'
 import { createClient, systemClock } from '../client.ts'
@@ -7,7 +7,8 @@ import { RequestError } from '../errors.ts'
 import { provingFetch } from '../request-proof/sign.ts'
 import { sleep } from '../retry.ts'
 import type { Fetch } from '../transport.ts'
-import { readKept, requireOurs } from './certificate.ts'
+import { readKept } from './certificate.ts'
+import { enroll } from './enroll.ts'
 import { NodeEmitter } from './events.ts'
 import type { NodeEvents } from './events.ts'
 import { NodeLife } from './life.ts'
@@ -21,6 +22,11 @@ export interface NodeOptions extends Omit<ClientOptions, 'node' | 'operator'> {
   readonly store: NodeStore
   /** Spent when the store holds no usable certificate. */
   readonly invite?: string | (() => Promise<string>)
+  /**
+   * The id of a certificate of this node's key that was issued and never arrived (see JoinInterruptedError). It is
+   * renewed, which needs no invite. Looked at when the store holds no usable certificate.
+   */
+  readonly lostCertificate?: string
   readonly validityHours?: number
   /** Shown in the roster; asked before every heartbeat when it is a function. */
   readonly status?: string | (() => string)
@@ -88,11 +94,9 @@ export class Node {
       now: clock(),
     })
     const kept = await readKept(await store.read('certificate'), expected())
-    const certificate = kept ?? (await enroll(client, options))
-    if (kept === undefined) {
-      await requireOurs(certificate, expected())
-      await store.write('certificate', writeJson(certificate))
-    }
+    const { invite, lostCertificate, validityHours } = options
+    const certificate =
+      kept ?? (await enroll({ client, store, expected, clock, invite, lostCertificate, validityHours }))
     const [events, stop] = [new NodeEmitter(), new AbortController()]
     const lists = await NodeLists.open({ client, store, authorityKey, events, clock, signal: stop.signal })
     const life = new NodeLife({
@@ -181,14 +185,4 @@ function ignoreStop(signal: AbortSignal): (error: unknown) => void {
   return (error) => {
     if (!signal.aborted) throw error
   }
-}
-
-async function enroll(client: Client, { invite, validityHours }: NodeOptions): Promise<JoinCertificate> {
-  if (invite === undefined)
-    throw new RequestError('the store holds no usable certificate, and there is no invite to join with')
-  const invite_token = typeof invite === 'string' ? invite : await invite()
-  return client.enrollment.join({
-    invite_token,
-    ...(validityHours === undefined ? {} : { validity_hours: validityHours }),
-  })
 }

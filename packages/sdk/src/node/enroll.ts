@@ -1,0 +1,120 @@
+import { isJsonObject, member, readJson, sha256Hex, writeInstant, writeJson } from '@chancery/protocol'
+import type { Instant, JoinCertificate, JsonObject } from '@chancery/protocol'
+import type { Client } from '../client.ts'
+import { ChanceryError, RefusedError, RequestError } from '../errors.ts'
+import { requireOurs } from './certificate.ts'
+import type { Expected } from './certificate.ts'
+import type { NodeStore } from './store.ts'
+
+/**
+ * The authority gave a certificate for this invite, and nobody kept it: an earlier run was cut off between asking and
+ * keeping. The invite is used up, and the protocol gives no certificate a second time. An operator helps in one of two
+ * ways: with another invite, or by naming the certificate to give as `lostCertificate`.
+ */
+export class JoinInterruptedError extends ChanceryError {
+  override readonly name: string = 'JoinInterruptedError'
+  /** As the roster of the operator shows it beside the certificate. */
+  readonly nodePublicKey: string
+  /** As the event certificate_issued of the authority's audit shows it beside the certificate. */
+  readonly inviteFingerprint: string
+  readonly askedAt: string
+
+  constructor(nodePublicKey: string, note: JoinNote, options: ErrorOptions) {
+    super(
+      `This invite was used at ${note.asked_at} by a run that ended before it kept its certificate. Ask an operator ` +
+        `for a new invite, or for the id of the certificate of the node key ${nodePublicKey} (in the roster, or in the ` +
+        `audit event certificate_issued with invite_token_fingerprint ${note.invite_token_fingerprint}) and join with it ` +
+        `as lostCertificate.`,
+      options,
+    )
+    this.nodePublicKey = nodePublicKey
+    this.inviteFingerprint = note.invite_token_fingerprint
+    this.askedAt = note.asked_at
+  }
+}
+
+/** Kept before an invite is used, so that a run after this one knows what became of it. */
+type JoinNote = {
+  readonly invite_token_fingerprint: string
+  readonly asked_at: string
+  /** asked: what became of it is not known. settled: refused, or its certificate is kept. */
+  readonly state: 'asked' | 'settled'
+}
+
+export interface Enrolling {
+  readonly client: Client
+  readonly store: NodeStore
+  readonly expected: () => Expected
+  readonly clock: () => Instant
+  readonly invite: string | (() => Promise<string>) | undefined
+  readonly lostCertificate: string | undefined
+  readonly validityHours: number | undefined
+}
+
+/** Gets a certificate for a node that has none, and keeps it. */
+export async function enroll(parts: Enrolling): Promise<JoinCertificate> {
+  const { invite, lostCertificate } = parts
+  if (lostCertificate !== undefined) return takeOver(parts, lostCertificate)
+  if (invite === undefined)
+    throw new RequestError('the store holds no usable certificate, and there is no invite to join with')
+  return join(parts, typeof invite === 'string' ? invite : await invite())
+}
+
+async function join(parts: Enrolling, invite_token: string): Promise<JoinCertificate> {
+  const { client, store, clock, expected, validityHours } = parts
+  // As the authority's audit names it.
+  const invite_token_fingerprint = sha256Hex(invite_token).slice(0, 16)
+  const earlier = readNote(await store.read('join'))
+  const isRepeated = earlier?.invite_token_fingerprint === invite_token_fingerprint && earlier.state === 'asked'
+  const note: JoinNote = isRepeated
+    ? earlier
+    : { invite_token_fingerprint, asked_at: writeInstant(clock()), state: 'asked' }
+  const settle = (): Promise<void> => store.write('join', writeJson({ ...note, state: 'settled' }))
+  if (!isRepeated) await store.write('join', writeJson(note))
+  const validity = validityHours === undefined ? {} : { validity_hours: validityHours }
+  let certificate: JoinCertificate
+  try {
+    certificate = await client.enrollment.join({ invite_token, ...validity })
+  } catch (error) {
+    if (!(error instanceof RefusedError)) throw error
+    if (isRepeated && error.code === 'invalid_invite_token')
+      throw new JoinInterruptedError(expected().publicKey, note, { cause: error })
+    // An invite that was refused at once was never used here; the next refusal of it needs no other explanation.
+    if (!isRepeated && error.status < 500) await settle()
+    throw error
+  }
+  await keep(parts, certificate)
+  // Last: when it is lost, the certificate is there all the same, and with it the note means nothing.
+  await settle()
+  return certificate
+}
+
+/** The holder of the key may renew a certificate it never saw: a proof of the key is all a renewal asks for. */
+async function takeOver(parts: Enrolling, cert_id: string): Promise<JoinCertificate> {
+  const validity = parts.validityHours === undefined ? {} : { validity_hours: parts.validityHours }
+  const certificate = await parts.client.enrollment.renew({ cert_id, ...validity })
+  await keep(parts, certificate)
+  return certificate
+}
+
+async function keep({ store, expected }: Enrolling, certificate: JoinCertificate): Promise<void> {
+  await requireOurs(certificate, expected())
+  await store.write('certificate', writeJson(certificate))
+}
+
+/** A damaged note is as good as none: it only explains a refusal. */
+function readNote(text: string | undefined): JoinNote | undefined {
+  if (text === undefined) return undefined
+  let value: JsonObject
+  try {
+    const read = readJson(text)
+    if (!isJsonObject(read)) return undefined
+    value = read
+  } catch {
+    return undefined
+  }
+  const [fingerprint, asked_at] = [member(value, 'invite_token_fingerprint'), member(value, 'asked_at')]
+  if (typeof fingerprint !== 'string' || typeof asked_at !== 'string') return undefined
+  const state = member(value, 'state') === 'asked' ? 'asked' : 'settled'
+  return { invite_token_fingerprint: fingerprint, asked_at, state }
+}

@@ -1,0 +1,108 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInvite, startTestAuthority } from '@chancery/testkit'
+import type { TestAuthority } from '@chancery/testkit'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { FileNodeStore } from '../on-node/index.ts'
+import { JoinInterruptedError } from './enroll.ts'
+import { Node } from './node.ts'
+import type { NodeOptions } from './node.ts'
+
+let na: TestAuthority
+let folder: string
+let invite: string
+beforeEach(async () => {
+  na = await startTestAuthority({ backend: 'sqlite' })
+  folder = await mkdtemp(join(tmpdir(), 'chancery-join-'))
+  invite = await createInvite(na)
+})
+afterEach(async () => {
+  await na.stop()
+  await rm(folder, { recursive: true, force: true })
+})
+
+const options = (more: Partial<NodeOptions> = {}): NodeOptions => ({
+  url: na.url,
+  genesis: na.genesis,
+  store: new FileNodeStore(folder),
+  invite,
+  ...more,
+})
+
+/** A program that joins and is killed with signal 9 before or after the authority has answered. */
+async function joinAndDie(moment: 'before' | 'after'): Promise<void> {
+  const program = `
+    import { Node } from '@chancery/sdk'
+    import { FileNodeStore } from '@chancery/sdk/node'
+    const die = () => { process.kill(process.pid, 'SIGKILL'); return new Promise(() => {}) }
+    const { url, genesis, folder, invite, moment } = JSON.parse(process.env.TASK)
+    const store = new FileNodeStore(folder)
+    const write = store.write.bind(store)
+    store.write = (name, text) => (name === 'certificate' ? die() : write(name, text))
+    const fetch = (...call) => (moment === 'before' && call[0].endsWith('/join') ? die() : globalThis.fetch(...call))
+    await Node.join({ url, genesis, store, invite, fetch })`
+  const task = { url: na.url, genesis: na.genesis, folder, invite, moment }
+  const signal = await new Promise((resolve) => {
+    execFile(
+      process.execPath,
+      ['--conditions=development', '--input-type=module', '-e', program],
+      { cwd: import.meta.dirname, env: { ...process.env, TASK: JSON.stringify(task) } },
+      (error) => resolve(error?.signal ?? error?.message),
+    )
+  })
+  expect(signal).toBe('SIGKILL')
+  expect(await readdir(folder)).not.toContain('certificate.json')
+}
+
+async function issued(): Promise<{ cert_id: string; key: string; fingerprint: string }[]> {
+  const events = (await na.auditEvents()).filter((event) => event['event_type'] === 'certificate_issued')
+  return events.map(({ details }) => {
+    const { cert_id, node_public_key, invite_token_fingerprint } = details as Record<string, string>
+    return { cert_id: cert_id ?? '', key: node_public_key ?? '', fingerprint: invite_token_fingerprint ?? '' }
+  })
+}
+
+it('killed before the invite arrives: the next run joins with it', async () => {
+  await joinAndDie('before')
+  const node = await Node.join(options())
+  await node.stop()
+  expect(await issued()).toMatchObject([{ cert_id: node.certificate.cert_id, key: node.publicKey }])
+})
+
+it('killed before the certificate is kept: says what to do, and both ways lead back', async () => {
+  await joinAndDie('after')
+  const [lost] = await issued()
+  const error = await Node.join(options()).then(
+    () => undefined,
+    (failure: unknown) => failure as JoinInterruptedError,
+  )
+  expect(error).toBeInstanceOf(JoinInterruptedError)
+  // What it names is what the operator finds.
+  expect(error).toMatchObject({ nodePublicKey: lost?.key, inviteFingerprint: lost?.fingerprint })
+  expect(error?.message).not.toContain(invite)
+  // It says the same however often it is started.
+  await expect(Node.join(options())).rejects.toThrow('Ask an operator for a new invite')
+
+  const renewed = await Node.join(options({ lostCertificate: lost?.cert_id ?? '' }))
+  await renewed.stop()
+  expect([renewed.publicKey, renewed.certificate.cert_id === lost?.cert_id]).toEqual([lost?.key, false])
+
+  await rm(join(folder, 'certificate.json'))
+  const joined = await Node.join(options({ invite: await createInvite(na) }))
+  await joined.stop()
+  expect(joined.publicKey).toBe(lost?.key)
+})
+
+it('an invite that never was good is refused as such, however often', async () => {
+  for (let run = 0; run < 2; run += 1)
+    await expect(Node.join(options({ invite: 'x'.repeat(43) }))).rejects.toMatchObject({ code: 'invalid_invite_token' })
+})
+
+it('a certificate of another key cannot be taken over', async () => {
+  const other = await Node.join(options({ store: new FileNodeStore(join(folder, 'other')) }))
+  await other.stop()
+  const { invite: _spent, ...without } = options({ lostCertificate: other.certificate.cert_id })
+  await expect(Node.join(without)).rejects.toMatchObject({ code: 'certificate_key_mismatch' })
+})
