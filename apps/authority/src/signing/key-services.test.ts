@@ -35,7 +35,19 @@ function answer(asked: Asked, faults: Record<string, unknown>): readonly [status
         1: { public_key: Buffer.alloc(32, 9).toString('base64') },
         2: { public_key: raw.toString('base64') },
       }
-      return [200, { data: { type: 'ed25519', exportable: false, allow_plaintext_backup: false, latest_version: 2, keys, ...faults } }]
+      return [
+        200,
+        {
+          data: {
+            type: 'ed25519',
+            exportable: false,
+            allow_plaintext_backup: false,
+            latest_version: 2,
+            keys,
+            ...faults,
+          },
+        },
+      ]
     }
     if (method === 'POST' && url === '/v1/sealed/transit/sign/na%20key' && body['key_version'] === 2) {
       const input = Buffer.from(String(body['input']), 'base64')

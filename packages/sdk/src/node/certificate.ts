@@ -1,4 +1,4 @@
-import { HOUR, instantOf, readJoinCertificate, readJson, verifyJoinCertificate } from '@chancery/protocol'
+import { instantOf, readJoinCertificate, readJson, verifyJoinCertificate } from '@chancery/protocol'
 import type { CrlEntry, GenesisBlock, Instant, JoinCertificate } from '@chancery/protocol'
 import { ChanceryError } from '../errors.ts'
 
@@ -47,10 +47,4 @@ export async function readKept(text: string | undefined, expected: Expected): Pr
   } catch {
     return undefined
   }
-}
-
-/** For how long a certificate was made, in whole hours: a renewal asks for the same again. */
-export function lifeHours({ issued_at, expires_at }: Pick<JoinCertificate, 'issued_at' | 'expires_at'>): number {
-  const life = instantOf(expires_at) - instantOf(issued_at)
-  return Math.max(1, Number((life + HOUR / 2n) / HOUR))
 }

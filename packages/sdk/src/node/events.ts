@@ -1,4 +1,4 @@
-import type { AgentDescriptor, Crl, JoinCertificate, PolicyManifest } from '@chancery/protocol'
+import type { AdvanceRefusal, AgentDescriptor, Crl, JoinCertificate, PolicyManifest } from '@chancery/protocol'
 import type { HeartbeatAnswer } from '../areas/enrollment.ts'
 
 /** What a running node tells. */
@@ -30,8 +30,8 @@ export interface NodeEvents {
 
 export interface RefusedList {
   readonly list: 'crl' | 'policy'
-  /** not_signed: by the authority of this network. rollback: an older one than is held. equivocation: another content. */
-  readonly reason: 'not_signed' | 'rollback' | 'equivocation'
+  /** not_signed: by the authority of this network. The others compare it with the list held (protocol/gateway 9.2). */
+  readonly reason: 'not_signed' | AdvanceRefusal
   /** Numbers of a revocation list: the one offered, and the one held. */
   readonly offered?: number
   readonly held?: number

@@ -1,5 +1,5 @@
-import { HOUR, SECOND } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
+import { HOUR, SECOND, instantOf } from '@chancery/protocol'
+import type { Instant, JoinCertificate } from '@chancery/protocol'
 
 /** When a node does what, as pure functions; `random` is from 0 up to 1. */
 
@@ -66,4 +66,10 @@ const LONGEST_SLEEP_MS = 30_000
 export function sleepMs(now: Instant, ...times: readonly Instant[]): number {
   const waits = times.map((at) => Number(at - now) / 1000)
   return Math.min(LONGEST_SLEEP_MS, Math.max(0, ...(waits.length === 0 ? [] : [Math.min(...waits)])))
+}
+
+/** For how long a certificate was made, in whole hours: a renewal asks for the same again. */
+export function lifeHours({ issued_at, expires_at }: Pick<JoinCertificate, 'issued_at' | 'expires_at'>): number {
+  const life = instantOf(expires_at) - instantOf(issued_at)
+  return Math.max(1, Number((life + HOUR / 2n) / HOUR))
 }

@@ -1,16 +1,6 @@
-import {
-  checkCrlAdvance,
-  readCrl,
-  readInstant,
-  readPolicyManifest,
-  sha256Hex,
-  signedBytes,
-  verifyList,
-  writeJson,
-} from '@chancery/protocol'
-import type { Crl, CrlEntry, CrlMark, Instant, PolicyManifest } from '@chancery/protocol'
+import { checkCrlAdvance, readCrl, readInstant, sha256Hex, signedBytes, verifyList } from '@chancery/protocol'
+import type { Crl, CrlEntry, CrlMark, Instant } from '@chancery/protocol'
 import { Failure } from '../../failure.ts'
-import { FOR_ALL, replaceFile } from '../../files.ts'
 import { findRecord } from '../../node-home.ts'
 import type { NodeFiles } from '../../node-home.ts'
 
@@ -56,20 +46,8 @@ export async function findKeptCrl({ crl: path }: NodeFiles, authorityKey: string
   return crl !== undefined && (await verifyList(crl, [authorityKey])) ? toHeld(crl) : undefined
 }
 
-export async function findKeptPolicy(
-  { policy: path }: NodeFiles,
-  authorityKey: string,
-): Promise<PolicyManifest | undefined> {
-  const policy = await findRecord(path, 'a policy', readPolicyManifest).catch(ignoreMalformed)
-  return policy !== undefined && (await verifyList(policy, [authorityKey])) ? policy : undefined
-}
-
 /** A damaged copy is as good as none: the authority has the original. */
 function ignoreMalformed(error: unknown): undefined {
   if (error instanceof Failure && error.code === 'invalid_file') return undefined
   throw error
-}
-
-export function keepRecord(path: string, record: Crl | PolicyManifest): Promise<void> {
-  return replaceFile(path, `${writeJson(record)}\n`, FOR_ALL)
 }

@@ -1,5 +1,4 @@
-import { HOUR, instantOf } from '@chancery/protocol'
-import type { JoinCertificate } from '@chancery/protocol'
+import { schedule } from '@chancery/sdk'
 import type { CommandContext, Result } from '../../context.ts'
 import { typed } from '../../files.ts'
 import { connectAsNode, keepCertificate, loadCertificate, requireOurs } from '../../node-home.ts'
@@ -13,7 +12,7 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   const connection = await connectAsNode(context, options)
   const { files, genesis, signer } = connection
   const old = await loadCertificate(files)
-  const request = { cert_id: old.cert_id, validity_hours: asked ?? lifeHours(old) }
+  const request = { cert_id: old.cert_id, validity_hours: asked ?? schedule.lifeHours(old) }
   const certificate = await connection.ask((client) => client.enrollment.renew(request))
   await requireOurs(certificate, { genesis, publicKey: signer.publicKey, now: context.now() })
   await keepCertificate(files, certificate)
@@ -29,10 +28,4 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   )
   const data = { certificate, replaces: old.cert_id }
   return { data, text: `${context.style.good('Renewed')} the certificate.\n${rows}` }
-}
-
-/** For how long a certificate was made, in whole hours: a renewal asks for the same again. */
-export function lifeHours({ issued_at, expires_at }: Pick<JoinCertificate, 'issued_at' | 'expires_at'>): number {
-  const life = instantOf(expires_at) - instantOf(issued_at)
-  return Math.max(1, Number((life + HOUR / 2n) / HOUR))
 }

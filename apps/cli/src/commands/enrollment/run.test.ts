@@ -1,4 +1,4 @@
-import { readFile, rm, writeFile } from 'node:fs/promises'
+import { readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { hours, readCrl, readJson, readPolicyManifest, verifyList } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -129,6 +129,36 @@ describe('node run', () => {
     expect(failures[0]).toMatchObject({ action: 'heartbeat', failures: 1 })
     expect(failures.map((each) => each['failures'])).toEqual(failures.map((_each, index) => index + 1))
   }, 60_000)
+
+  it('tells beside each failed renewal how long the certificate lasts', async () => {
+    const options = { random: () => 0.5, isTTY: true, env: { NO_COLOR: '1' } }
+    const leave: Rest = () => network.na.authority.stopAccepting()
+    const { stdout } = await runNode([leave, ...times(1), () => network.clock.advance(146 * 3600)], options)
+    expect(stdout).toMatch(/renew failed: .*Trying again in \d+ s; 21 h 5\d min are left\n/)
+  }, 60_000)
+
+  it('holds on to a new certificate while the disk refuses it, and keeps it as soon as it can', async () => {
+    const [home, away] = [network.world.path('node'), network.world.path('away')]
+    const leave: Rest = () => {
+      network.clock.advance(147 * 3600)
+      return rename(home, away)
+    }
+    const ran = await runNode([leave, ...times(6), () => rename(away, home), ...times(3)])
+    const [renewed, ...more] = named(ran, 'renewed')
+    expect(more).toEqual([])
+    const saves = named(ran, 'failed').filter(({ action }) => action === 'save')
+    expect(saves.length).toBeGreaterThan(1)
+    expect(saves[0]?.['message']).toContain('certificate.json')
+    expect((await kept('certificate.json'))['cert_id']).toBe(renewed?.['cert_id'])
+  }, 60_000)
+
+  it('does not start with a certificate that ran out', async () => {
+    network.clock.advance(Number(hours(200) / 1_000_000n))
+    const { code, stderr } = await network.run('node run --home node')
+    expect(code).toBe(1)
+    expect(stderr).toContain('it has expired')
+    expect(stderr).toContain('ask for a new invite')
+  })
 
   it('says when the list goes backwards, once', async () => {
     const other = String(((await network.join('other', '--json')).json()['certificate'] as JsonObject)['cert_id'])

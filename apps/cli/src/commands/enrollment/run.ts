@@ -1,28 +1,42 @@
+import { Node, RevokedError } from '@chancery/sdk'
 import type { CommandContext, Result } from '../../context.ts'
-import { connectAsNode } from '../../node-home.ts'
+import { Failure } from '../../failure.ts'
+import { connectAsNode, loadCertificate, requireOurs } from '../../node-home.ts'
 import type { Arguments, Options } from '../../options.ts'
 import { reporter } from '../../output/events.ts'
-import { FollowedLists } from './follow-lists.ts'
-import { NodeLife } from './node-life.ts'
+import { HomeStore } from './home-store.ts'
+import { tellNode } from './tell-node.ts'
 
-/** node run: stays until it is told to stop, or until the certificate cannot be saved any more. */
+/** node run: stays until it is told to stop, or until nothing it could do would help. */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
-  const connection = await connectAsNode(context, options)
-  const [client, report, stop] = [connection.client(), reporter(context), context.stop()]
-  const lists = await FollowedLists.open({ connection, client, report, stop })
-  const life = await NodeLife.begin({
-    context,
-    connection,
-    client,
-    report,
-    stop,
-    lists,
+  const { url, genesis, files, signer } = await connectAsNode(context, options)
+  const expected = { genesis, publicKey: signer.publicKey, now: context.now() }
+  await requireOurs(await loadCertificate(files), expected)
+  const [report, stop] = [reporter(context), context.stop()]
+  const node = await Node.join({
+    url,
+    genesis,
+    store: new HomeStore(files, signer),
     status: options.textOrDefault('status'),
+    clock: context.now,
+    random: context.random,
+    sleep: (ms, signal) => context.sleep(ms, signal ?? stop),
   })
-  while (!stop.aborted) {
-    await life.step()
-    await context.sleep(life.restMs(), stop)
-  }
+  tellNode(node, report, { url, now: context.now })
+  const end = (): void => void node.stop()
+  stop.addEventListener('abort', end, { once: true })
+  if (stop.aborted) end()
+  const error = await node.ended
+  stop.removeEventListener('abort', end)
+  if (error !== undefined) throw error instanceof RevokedError ? toFailure(error) : error
   report({ event: 'stopped', text: 'told to stop' })
   return {}
+}
+
+function toFailure({ entry }: RevokedError): Failure {
+  return new Failure({
+    code: 'certificate_revoked',
+    message: `The revocation list names this certificate (${entry.reason}, ${entry.revoked_at}).`,
+    hint: 'Find out why, then ask an operator for a new invite and join again.',
+  })
 }

@@ -1,0 +1,93 @@
+import { instantOf } from '@chancery/protocol'
+import type { Instant } from '@chancery/protocol'
+import type { Node, NodeEvents, RefusedList } from '@chancery/sdk'
+import { describeSpan } from '../../durations.ts'
+import { explain } from '../../explain.ts'
+import type { Report } from '../../output/events.ts'
+
+/** Puts what a running node tells into the words and facts of `node run`. */
+export function tellNode(node: Node, report: Report, { url, now }: { url: string; now: () => Instant }): void {
+  node.on('started', ({ certificate: { cert_id, expires_at } }) => {
+    const text = `running with certificate ${cert_id}, valid until ${expires_at}`
+    report({ event: 'started', facts: { cert_id, expires_at, url }, text })
+  })
+  node.on('taken', ({ certificate: { cert_id, expires_at } }) =>
+    report({
+      event: 'certificate',
+      facts: { cert_id, expires_at },
+      text: `the certificate on the disk is now ${cert_id}`,
+    }),
+  )
+  node.on('heartbeat', ({ answer: { server_time, crl_sequence, policy_id }, nextSeconds }) => {
+    const { cert_id } = node.certificate
+    const facts = { cert_id, server_time, next_heartbeat_seconds: nextSeconds, crl_sequence, policy_id }
+    report({ event: 'heartbeat', facts, text: `heartbeat acknowledged, next in ${nextSeconds} s` })
+  })
+  node.on('renewed', ({ certificate: { cert_id, expires_at }, replaces }) => {
+    const text = `renewed: ${cert_id}, valid until ${expires_at}`
+    report({ event: 'renewed', facts: { cert_id, expires_at, replaces }, text, tone: 'good' })
+  })
+  node.on(
+    'crl',
+    ({
+      crl: {
+        sequence,
+        revoked_certificates: { length },
+      },
+    }) => {
+      const text = `revocation list ${sequence} with ${length} ${length === 1 ? 'entry' : 'entries'}`
+      report({ event: 'crl', facts: { crl_sequence: sequence, revoked_count: length }, text })
+    },
+  )
+  node.on('policy', ({ policy: { policy_id } }) =>
+    report({ event: 'policy', facts: { policy_id }, text: `policy ${policy_id}` }),
+  )
+  node.on('clock', ({ offsetSeconds }) => {
+    const seconds = Math.round(offsetSeconds)
+    const text = `the clock of this machine is ${Math.abs(seconds)} s ${seconds > 0 ? 'ahead of' : 'behind'} the authority: set it right`
+    report({ event: 'clock', facts: { offset_seconds: seconds }, text, tone: 'warn' })
+  })
+  node.on('refused', (refused) => tellRefusedList(refused, report))
+  node.on('failed', (failed) => tellFailure(failed, report, () => instantOf(node.certificate.expires_at) - now()))
+}
+
+function tellRefusedList({ list, reason, offered, held }: RefusedList, report: Report): void {
+  const name = list === 'crl' ? 'revocation list' : 'policy'
+  const numbers = { crl_sequence: offered, held_sequence: held }
+  if (reason === 'rollback') {
+    const text = `the authority speaks of revocation list ${offered}, but ${held} is known: tell its operator`
+    report({ event: 'list_refused', facts: { list, code: 'lower_sequence', ...numbers }, text, tone: 'bad' })
+    return
+  }
+  const message = {
+    not_signed: 'the authority of the genesis block did not sign it',
+    equivocation: `number ${offered} is known with another content`,
+    other_issuer: 'it names another issuer',
+  }[reason]
+  const facts = { list, code: 'unusable_list', message, ...numbers }
+  report({ event: 'list_refused', facts, text: `the ${name} is not taken: ${message}`, tone: 'bad' })
+}
+
+function tellFailure(failed: NodeEvents['failed'], report: Report, timeLeft: () => bigint): void {
+  const { action, error, retryInSeconds, failures } = failed
+  const { code, message } = explain(error)
+  if (action === 'crl' || action === 'policy') {
+    const text = `could not fetch the ${action}: ${message}`
+    report({ event: 'list_failed', facts: { list: action, code, message }, text, tone: 'warn' })
+    return
+  }
+  if (action === 'save') {
+    const text = `the new certificate is not on the disk yet: ${message} Do not stop this process`
+    report({ event: 'failed', facts: { action, code, message }, text, tone: 'bad' })
+    return
+  }
+  const seconds = Math.ceil(retryInSeconds)
+  const left = action === 'renew' ? describeLeft(timeLeft()) : ''
+  const text = `${action} failed: ${message} Trying again in ${seconds} s${left}`
+  const facts = { action, code, message, retry_in_seconds: seconds, failures }
+  report({ event: 'failed', facts, text, tone: 'warn' })
+}
+
+function describeLeft(left: bigint): string {
+  return left > 0n ? `; ${describeSpan(left)} are left` : '; it has expired'
+}
