@@ -142,7 +142,7 @@ export default {
         pathNot: [
           '^$1/$2/',
           '/src/(index|main)[.]ts$',
-          '^packages/sdk/src/(on-node|verify)/index[.]ts$',
+          '^packages/sdk/src/(existing|on-node|verify)/index[.]ts$',
           '/src/vectors/',
         ],
       },

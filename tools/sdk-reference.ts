@@ -12,6 +12,7 @@ const DIST = join(ROOT, 'packages', 'sdk', 'dist')
 
 const ENTRIES = [
   ['@chancery/sdk', 'index.d.ts', 'Runs in Node.js 24 and later and in browsers.'],
+  ['@chancery/sdk/existing', 'existing/index.d.ts', 'The names that code for other libraries of the protocol knows.'],
   ['@chancery/sdk/node', 'on-node/index.d.ts', 'What needs files or servers of Node.js.'],
   [
     '@chancery/sdk/verify',

@@ -40,7 +40,7 @@ describe('refusalOf', () => {
   it('reads the envelope', () => {
     const body = '{"error":{"code":"conflict","message":"No.","details":{"a":1},"request_id":"r-2"}}'
     expect(refusalOf(incoming(body, { status: 409 }), context)).toMatchObject({
-      name: 'RefusedError',
+      name: 'ConflictError',
       status: 409,
       code: 'conflict',
       message: 'No.',

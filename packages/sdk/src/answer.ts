@@ -1,6 +1,7 @@
 import { FormError, JsonError, fromUtf8, isJsonObject, member, readJsonBytes, shape } from '@chancery/protocol'
 import type { JsonObject, JsonValue } from '@chancery/protocol'
-import { AnswerError, RefusedError } from './errors.ts'
+import { AnswerError, toRefusedError } from './errors.ts'
+import type { RefusedError } from './errors.ts'
 import type { Incoming } from './transport.ts'
 
 /** Turns a successful answer into a value, or throws {@link AnswerError}. */
@@ -61,7 +62,7 @@ export function refusalOf(incoming: Incoming, context: RefusalContext): RefusedE
   const mayBeClock = context.signed && (status === 401 || envelope.code === 'descriptor_expired')
   const isSkewed = mayBeClock && Math.abs(skew) > CLOCK_TOLERANCE_SECONDS
   const clockSkewSeconds = isSkewed ? skew : undefined
-  return new RefusedError({ status, retryAfterSeconds, clockSkewSeconds, ...envelope })
+  return toRefusedError({ status, retryAfterSeconds, clockSkewSeconds, ...envelope })
 }
 
 type Envelope = Pick<RefusedError, 'code' | 'message' | 'details' | 'requestId' | 'origin' | 'reason'>

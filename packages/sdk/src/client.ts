@@ -1,5 +1,3 @@
-import type { Instant } from '@chancery/protocol'
-import { Addresses } from './addresses.ts'
 import { agentsArea } from './areas/agents.ts'
 import type { AgentsArea } from './areas/agents.ts'
 import { agreementsArea } from './areas/agreements.ts'
@@ -47,34 +45,19 @@ import type { SovereignArea } from './areas/sovereign.ts'
 import { trustEvidenceArea } from './areas/trust-evidence.ts'
 import type { TrustEvidenceArea } from './areas/trust-evidence.ts'
 import { makeCaller } from './call.ts'
-import type { CallerParts, Connection } from './call.ts'
+import type { Connection } from './call.ts'
+import { toCallerParts } from './connection-options.ts'
+import type { ConnectionOptions } from './connection-options.ts'
 import { nodeIdentity } from './node-key.ts'
 import type { NodeKey } from './node-key.ts'
 import { operatorSigning } from './operator.ts'
 import type { Operator } from './operator.ts'
-import type { RetryOptions } from './retry.ts'
-import type { Fetch } from './transport.ts'
 
-export interface ClientOptions {
-  /**
-   * Base address of the authority, for example https://na.example.org, or those of its instances: one is in use at a
-   * time, and an instance that fails is left for the next.
-   */
-  readonly url: string | readonly string[]
+export interface ClientOptions extends ConnectionOptions {
   /** Signs admin calls. Without it only public calls work. */
   readonly operator?: Operator
   /** Proves possession of a node key: join, heartbeat, renew, and the announcements of an agent. */
   readonly node?: NodeKey
-  readonly fetch?: Fetch
-  /** Wall time for signed timestamps. */
-  readonly clock?: () => Instant
-  /** For each attempt, from connecting to the last byte; 15 s when not given. */
-  readonly timeoutMs?: number
-  /** For a whole call with its attempts and pauses; two minutes when not given. */
-  readonly budgetMs?: number
-  /** 16 MiB when not given: the largest revocation list a reader must take. */
-  readonly maxAnswerBytes?: number
-  readonly retry?: RetryOptions | false
 }
 
 /** The areas of an authority, one per feature of the contract. A new one adds a file in areas/ and a line here. */
@@ -104,25 +87,16 @@ export interface Client {
   readonly reference: ReferenceArea
 }
 
-/** Bounds of a client that is given none. */
-export const DEFAULTS = { timeoutMs: 15_000, budgetMs: 120_000, maxAnswerBytes: 16_777_216 } as const
-
 /** A client of one authority. It opens nothing and calls nobody until a method is used. */
 export function createClient(options: ClientOptions): Client {
-  const { operator, clock = systemClock } = options
-  const addresses = new Addresses(options.url)
-  const parts: Omit<CallerParts, 'sign'> = {
-    addresses,
-    budgetMs: options.budgetMs ?? DEFAULTS.budgetMs,
-    transport: {
-      // Looked up at the call: browsers refuse a fetch that lost its window.
-      fetch: options.fetch ?? ((url, init) => globalThis.fetch(url, init)),
-      timeoutMs: options.timeoutMs ?? DEFAULTS.timeoutMs,
-      maxAnswerBytes: options.maxAnswerBytes ?? DEFAULTS.maxAnswerBytes,
-    },
-    clock,
-    retry: options.retry === false ? { attempts: 1 } : (options.retry ?? {}),
-  }
+  return toAreas(openConnection(options))
+}
+
+/** What the areas of a client share. `headers` are sent with every call. */
+export function openConnection(options: ClientOptions, headers: Readonly<Record<string, string>> = {}): Connection {
+  const { operator } = options
+  const parts = { ...toCallerParts(options), headers: () => Promise.resolve(headers) }
+  const { addresses, clock } = parts
   const open = sovereignArea({
     call: makeCaller({ ...parts, sign: undefined }),
     clock,
@@ -132,10 +106,10 @@ export function createClient(options: ClientOptions): Client {
   const fetchAudience = async (): Promise<string> => (await open.metadata()).network_authority.public_key
   const sign = operator === undefined ? undefined : operatorSigning(operator, fetchAudience)
   const node = options.node === undefined ? undefined : nodeIdentity(options.node, fetchAudience)
-  return toAreas({ call: makeCaller({ ...parts, sign }), clock, node, addresses: addresses.all })
+  return { call: makeCaller({ ...parts, sign }), clock, node, addresses: addresses.all }
 }
 
-function toAreas(connection: Connection): Client {
+export function toAreas(connection: Connection): Client {
   return {
     health: healthArea(connection),
     sovereign: sovereignArea(connection),
@@ -161,9 +135,4 @@ function toAreas(connection: Connection): Client {
     operatorKeys: operatorKeysArea(connection),
     reference: referenceArea(connection),
   }
-}
-
-/** Milliseconds are all the platform has; an instant counts microseconds. */
-export function systemClock(): Instant {
-  return BigInt(Math.floor(Date.now())) * 1000n
 }

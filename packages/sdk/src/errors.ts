@@ -48,6 +48,48 @@ export class RefusedError extends ChanceryError {
   }
 }
 
+/** The refusals by status, for callers who tell them apart with `instanceof`. All are {@link RefusedError}. */
+export class BadRequestError extends RefusedError {
+  override readonly name: string = 'BadRequestError'
+}
+export class UnauthorizedError extends RefusedError {
+  override readonly name: string = 'UnauthorizedError'
+}
+export class ForbiddenError extends RefusedError {
+  override readonly name: string = 'ForbiddenError'
+}
+export class NotFoundError extends RefusedError {
+  override readonly name: string = 'NotFoundError'
+}
+export class ConflictError extends RefusedError {
+  override readonly name: string = 'ConflictError'
+}
+export class ValidationError extends RefusedError {
+  override readonly name: string = 'ValidationError'
+}
+export class RateLimitError extends RefusedError {
+  override readonly name: string = 'RateLimitError'
+}
+export class ServiceUnavailableError extends RefusedError {
+  override readonly name: string = 'ServiceUnavailableError'
+}
+
+const BY_STATUS: ReadonlyMap<number, typeof RefusedError> = new Map([
+  [400, BadRequestError],
+  [401, UnauthorizedError],
+  [403, ForbiddenError],
+  [404, NotFoundError],
+  [409, ConflictError],
+  [422, ValidationError],
+  [429, RateLimitError],
+  [503, ServiceUnavailableError],
+])
+
+/** The refusal of its status; a plain one for any other. */
+export function toRefusedError(facts: RefusedFacts): RefusedError {
+  return new (BY_STATUS.get(facts.status) ?? RefusedError)(facts)
+}
+
 export interface UnreachableFacts {
   readonly url: string
   /** never: no byte of the request left. perhaps: it may have been carried out. */
@@ -68,6 +110,11 @@ export class UnreachableError extends ChanceryError {
     this.url = facts.url
     this.sent = facts.sent
     this.systemCode = facts.systemCode
+  }
+
+  /** The connection was never made, so nothing was carried out. */
+  get connectFailed(): boolean {
+    return this.sent === 'never'
   }
 }
 

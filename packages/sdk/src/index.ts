@@ -1,5 +1,6 @@
 export { createClient } from './client.ts'
 export type { Client, ClientOptions } from './client.ts'
+export type { ConnectionOptions } from './connection-options.ts'
 export { createGatewayClient } from './gateway/client.ts'
 export type { GatewayClient, GatewayDescription, GatewayNetworks, GatewayOptions } from './gateway/client.ts'
 export type { ForwardedCall, OperationId } from './gateway/open-operation.ts'
@@ -10,7 +11,21 @@ export { asAuthority } from './gateway/as-authority.ts'
 export type { AuthorityOptions, GatewayAccess } from './gateway/as-authority.ts'
 export type { TokenSource } from './gateway/token.ts'
 export type { Call, CallOptions, Caller, Connection, WriteOptions } from './call.ts'
-export { AnswerError, ChanceryError, RefusedError, RequestError, UnreachableError } from './errors.ts'
+export {
+  AnswerError,
+  BadRequestError,
+  ChanceryError,
+  ConflictError,
+  ForbiddenError,
+  NotFoundError,
+  RateLimitError,
+  RefusedError,
+  RequestError,
+  ServiceUnavailableError,
+  UnauthorizedError,
+  UnreachableError,
+  ValidationError,
+} from './errors.ts'
 export type { NodeKey } from './node-key.ts'
 export { Node } from './node/node.ts'
 export type { NodeOptions } from './node/node.ts'
@@ -132,7 +147,12 @@ export type {
 } from './governed/governor.ts'
 export { pinAttestation, summarizeDecision } from './governed/decision.ts'
 export type { Expectations } from './governed/decision.ts'
-export { DecisionVerificationError, EvidenceNotKeptError, MetadataRefusedError } from './governed/errors.ts'
+export {
+  DecisionVerificationError,
+  EvidenceNotKeptError,
+  GovernedActionError,
+  MetadataRefusedError,
+} from './governed/errors.ts'
 export { EvidenceKeeper } from './governed/evidence-keeper.ts'
 export type { Executor, FlushReport, KeeperParts, KeeperStep, Outcome } from './governed/evidence-keeper.ts'
 export { MemoryOutbox } from './governed/outbox.ts'

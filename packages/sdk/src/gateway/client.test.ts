@@ -77,7 +77,7 @@ describe('a refusal', () => {
     const body = { error: 'Not yours.', code: 'forbidden', reason: 'network_scope', request_id: 'r' }
     const { client } = await connect(() => ({ status: 403, json: body }))
     await expect(client.verify(certificate('c'))).rejects.toMatchObject({
-      name: 'RefusedError',
+      name: 'ForbiddenError',
       origin: 'gateway',
       code: 'forbidden',
       reason: 'network_scope',

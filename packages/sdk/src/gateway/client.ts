@@ -1,16 +1,14 @@
 import { GATEWAY_ROUTES } from '@chancery/contract'
 import type { GatewayRouteName } from '@chancery/contract'
 import { FormError, shape } from '@chancery/protocol'
-import type { Instant, JoinCertificate, JsonObject, JsonValue, TrustDecision } from '@chancery/protocol'
-import { Addresses } from '../addresses.ts'
+import type { JoinCertificate, JsonObject, JsonValue, TrustDecision } from '@chancery/protocol'
 import { bytes, json, known, text } from '../answer.ts'
 import { makeCaller } from '../call.ts'
 import type { CallOptions, CallRoute } from '../call.ts'
-import { DEFAULTS, systemClock } from '../client.ts'
 import type { Client } from '../client.ts'
+import { toCallerParts } from '../connection-options.ts'
+import type { ConnectionOptions } from '../connection-options.ts'
 import { RequestError } from '../errors.ts'
-import type { RetryOptions } from '../retry.ts'
-import type { Fetch } from '../transport.ts'
 import { asAuthority } from './as-authority.ts'
 import type { AuthorityOptions } from './as-authority.ts'
 import { openOperation, operationRoute } from './open-operation.ts'
@@ -20,17 +18,9 @@ import type { TokenSource } from './token.ts'
 import { toVerdict } from './verdict.ts'
 import type { TrustVerdict } from './verdict.ts'
 
-export interface GatewayOptions {
-  /** Base address of the gateway, or those of its replicas. */
-  readonly url: string | readonly string[]
+export interface GatewayOptions extends ConnectionOptions {
   /** The bearer credential, or where to get the current one. Public routes work without it. */
   readonly token?: TokenSource
-  readonly fetch?: Fetch
-  readonly clock?: () => Instant
-  readonly timeoutMs?: number
-  readonly budgetMs?: number
-  readonly maxAnswerBytes?: number
-  readonly retry?: RetryOptions | false
   /** How many certificates this gateway takes at once; 128 when not given. */
   readonly maxBatch?: number
 }
@@ -126,15 +116,7 @@ const readDecision = known({
 export function createGatewayClient(options: GatewayOptions): GatewayClient {
   const { token, maxBatch = USUAL_BATCH } = options
   const call = makeCaller({
-    addresses: new Addresses(options.url),
-    budgetMs: options.budgetMs ?? DEFAULTS.budgetMs,
-    transport: {
-      fetch: options.fetch ?? ((url, init) => globalThis.fetch(url, init)),
-      timeoutMs: options.timeoutMs ?? DEFAULTS.timeoutMs,
-      maxAnswerBytes: options.maxAnswerBytes ?? DEFAULTS.maxAnswerBytes,
-    },
-    clock: options.clock ?? systemClock,
-    retry: options.retry === false ? { attempts: 1 } : (options.retry ?? {}),
+    ...toCallerParts(options),
     sign: undefined,
     headers: async () => (token === undefined ? {} : bearerHeader(token)),
   })

@@ -1,7 +1,12 @@
 import { ChanceryError } from '../errors.ts'
 
+/** What may go wrong around a governed action; an error of the action itself is thrown as it is. */
+export class GovernedActionError extends ChanceryError {
+  override readonly name: string = 'GovernedActionError'
+}
+
 /** A decision that does not hold what was asked for; nothing was done on it. `reason` is a word for programs. */
-export class DecisionVerificationError extends ChanceryError {
+export class DecisionVerificationError extends GovernedActionError {
   override readonly name: string = 'DecisionVerificationError'
   readonly reason: string
   readonly decisionId: string
@@ -14,7 +19,7 @@ export class DecisionVerificationError extends ChanceryError {
 }
 
 /** Parameters that look like a secret, or are too long. The store is exported and never forgets; nothing was done. */
-export class MetadataRefusedError extends ChanceryError {
+export class MetadataRefusedError extends GovernedActionError {
   override readonly name: string = 'MetadataRefusedError'
 
   constructor() {
@@ -26,7 +31,7 @@ export class MetadataRefusedError extends ChanceryError {
  * The outbox would not keep the evidence. Before the action (`executed` is false) nothing was done; after it the signed
  * record or what is known of it is in `record`, for the caller to keep.
  */
-export class EvidenceNotKeptError extends ChanceryError {
+export class EvidenceNotKeptError extends GovernedActionError {
   override readonly name: string = 'EvidenceNotKeptError'
   readonly executed: boolean
   readonly record: unknown

@@ -1,7 +1,7 @@
 import { holdsSecretMaterial, instantOf, sha256Hex, writeInstant } from '@chancery/protocol'
 import type { BoundaryDecision, ExecutionEvidence, Instant, JsonObject, JustificationProof } from '@chancery/protocol'
 import type { EvaluateRequest } from '../areas/boundary.ts'
-import { systemClock } from '../client.ts'
+import { systemClock } from '../system-clock.ts'
 import type { Client } from '../client.ts'
 import { sleep } from '../retry.ts'
 import { storedResourceHead } from './chains.ts'

@@ -1,5 +1,5 @@
 import type { Instant, JoinCertificate } from '@chancery/protocol'
-import { systemClock } from '../client.ts'
+import { systemClock } from '../system-clock.ts'
 import type { TrustVerdict } from '../gateway/verdict.ts'
 import { MemoryNonces } from './nonces.ts'
 import type { NonceMemory } from './nonces.ts'

@@ -1,6 +1,6 @@
 import { toBase64, toUtf8, writeJson } from '@chancery/protocol'
 import type { Instant, JoinCertificate, Signer } from '@chancery/protocol'
-import { systemClock } from '../client.ts'
+import { systemClock } from '../system-clock.ts'
 import { RequestError } from '../errors.ts'
 import type { Fetch } from '../transport.ts'
 import { MAX_CERTIFICATE_CHARACTERS, contentDigest, isKeyIdOfProof, signatureBase, writeParameters } from './profile.ts'

@@ -1,0 +1,42 @@
+import type { Instant } from '@chancery/protocol'
+import { Addresses } from './addresses.ts'
+import type { CallerParts } from './call.ts'
+import type { RetryOptions } from './retry.ts'
+import { systemClock } from './system-clock.ts'
+import type { Fetch } from './transport.ts'
+
+/** How a service is reached, whether it is an authority or a gateway. */
+export interface ConnectionOptions {
+  /**
+   * Base address, for example https://na.example.org, or those of its instances: one is in use at a time, and an
+   * instance that fails is left for the next.
+   */
+  readonly url: string | readonly string[]
+  readonly fetch?: Fetch
+  /** Wall time for signed timestamps. */
+  readonly clock?: () => Instant
+  /** For each attempt, from connecting to the last byte; 15 s when not given. */
+  readonly timeoutMs?: number
+  /** For a whole call with its attempts and pauses; two minutes when not given. */
+  readonly budgetMs?: number
+  /** 16 MiB when not given: the largest revocation list a reader must take. */
+  readonly maxAnswerBytes?: number
+  readonly retry?: RetryOptions | false
+}
+
+const DEFAULTS = { timeoutMs: 15_000, budgetMs: 120_000, maxAnswerBytes: 16_777_216 } as const
+
+export function toCallerParts(options: ConnectionOptions): Omit<CallerParts, 'sign' | 'headers'> {
+  return {
+    addresses: new Addresses(options.url),
+    budgetMs: options.budgetMs ?? DEFAULTS.budgetMs,
+    transport: {
+      // Looked up at the call: browsers refuse a fetch that lost its window.
+      fetch: options.fetch ?? ((url, init) => globalThis.fetch(url, init)),
+      timeoutMs: options.timeoutMs ?? DEFAULTS.timeoutMs,
+      maxAnswerBytes: options.maxAnswerBytes ?? DEFAULTS.maxAnswerBytes,
+    },
+    clock: options.clock ?? systemClock,
+    retry: options.retry === false ? { attempts: 1 } : (options.retry ?? {}),
+  }
+}

@@ -1,0 +1,150 @@
+import {
+  BOUNDARY_POLICY_FORM,
+  StoreChecker,
+  accessIntentForm,
+  agreementRecordForm,
+  boundaryDecisionForm,
+  digestOf,
+  draftDataAccessIntent,
+  executionEvidenceForm,
+  instantOf,
+  justificationForm,
+  licensePolicyForm,
+  readAttestation,
+  readReceived,
+  readRevocationFeed,
+  recordDigest,
+  retentionCheckpointForm,
+  sha256Hex,
+  signForm,
+  signedBytes,
+  verifyList,
+  verifyAgreement as verifyReceivedAgreement,
+  verifyBoundaryDecision as verifyReceivedDecision,
+  verifyReceived,
+} from '@chancery/protocol'
+import type {
+  AgreementReason,
+  DataAccessIntent,
+  DecisionExpectations,
+  DecisionVerdict,
+  FormReason,
+  Instant,
+  JsonObject,
+  JsonValue,
+  RecordForm,
+  Signer,
+  StoreReport,
+  Verdict,
+} from '@chancery/protocol'
+
+/** A signed record as it arrived; it is verified as it is spelled. */
+type Arrived = object
+type SignatureVerdict = Verdict<FormReason>
+
+/** Genuine, in its time and on the expected basis; a decision nobody pins policies for is refused by a governor. */
+export async function verifyBoundaryDecision(
+  decision: Arrived,
+  expectations: DecisionExpectations,
+): Promise<DecisionVerdict> {
+  return verifyReceivedDecision(readReceived(boundaryDecisionForm, decision as JsonObject), expectations)
+}
+
+/** Form and signature alone: nothing is said of time or basis. */
+function signatureCheck<Value>(
+  form: RecordForm<Value>,
+): (record: Arrived, keys: readonly string[]) => Promise<SignatureVerdict> {
+  return async (record, keys) => verifyReceived(readReceived(form, record as JsonObject), keys)
+}
+
+export type VerifySignature = (record: Arrived, keys: readonly string[]) => Promise<SignatureVerdict>
+
+export const verifyDecisionSignature: VerifySignature = signatureCheck(boundaryDecisionForm)
+export const verifyPolicySignature: VerifySignature = signatureCheck(BOUNDARY_POLICY_FORM)
+export const verifyJustificationSignature: VerifySignature = signatureCheck(justificationForm)
+export const verifyExecutionSignature: VerifySignature = signatureCheck(executionEvidenceForm)
+export const verifyRetentionCheckpoint: VerifySignature = signatureCheck(retentionCheckpointForm)
+export const verifyDataLicensePolicySignature: VerifySignature = signatureCheck(licensePolicyForm)
+
+export function verifyAttestationSignature(attestation: Arrived, keys: readonly string[]): Promise<boolean> {
+  return verifyList(readAttestation(attestation as JsonValue), keys)
+}
+
+export function verifyRevocationFeedSignature(feed: Arrived, keys: readonly string[]): Promise<boolean> {
+  return verifyList(readRevocationFeed(feed as JsonValue), keys)
+}
+
+export async function verifyAgreement(
+  agreement: Arrived,
+  against: {
+    readonly offererKeys: readonly string[]
+    readonly responderKeys: readonly string[]
+    readonly expectedGraphDigest?: string
+  },
+): Promise<Verdict<AgreementReason>> {
+  return verifyReceivedAgreement(readReceived(agreementRecordForm, agreement as JsonObject), against)
+}
+
+/** The agent signed exactly this, and it is not over. */
+export async function verifyDataAccessIntent(
+  intent: Arrived,
+  keys: readonly string[],
+  now: Instant,
+): Promise<Verdict<FormReason | 'intent_expired'>> {
+  const received = readReceived(accessIntentForm, intent as JsonObject)
+  const verdict = await verifyReceived(received, keys)
+  if (!verdict.ok) return verdict
+  const isOver = now > instantOf(received.record.expires_at)
+  return isOver ? { ok: false, reason: 'intent_expired' } : { ok: true }
+}
+
+/** Drafts and signs an intent with the agent's own key; no authority is asked. */
+export function createDataAccessIntent(
+  facts: Omit<DataAccessIntent, 'declared_at' | 'expires_at' | 'signature'> & { readonly now: Instant },
+  signer: Signer,
+): Promise<DataAccessIntent> {
+  return signForm(accessIntentForm, draftDataAccessIntent(facts), signer)
+}
+
+/** The lines of an export, without the end of the text. */
+export function parseExportLines(text: string): readonly string[] {
+  return text.split('\n').filter((line) => line !== '')
+}
+
+/** The keys an export is judged by: those of the authority, and those of executors by their id. */
+export interface EvidenceKeys {
+  readonly authority: readonly string[]
+  readonly executors: Readonly<Record<string, { readonly public_key: string; readonly executor_sovereign_id: string }>>
+}
+
+/** Derives every digest, link and signature of exported lines anew. */
+export async function verifyEvidenceEvents(lines: Iterable<string>, keys: EvidenceKeys): Promise<StoreReport> {
+  const executors = new Map(Object.entries(keys.executors))
+  const checker = new StoreChecker({
+    keys: { authority: keys.authority, executor: (id) => executors.get(id) },
+    scope: 'store',
+  })
+  for (const line of lines) await checker.add(line)
+  return checker.finish()
+}
+
+export function attestationDigest(attestation: Arrived): string {
+  return sha256Hex(signedBytes(attestation as JsonObject, 'signatures'))
+}
+
+export function policyDigest(policy: Arrived): string {
+  return sha256Hex(signedBytes(policy as JsonObject, 'signature'))
+}
+
+/** How the next record of a chain names this one. */
+export function executionDigest(record: Arrived): string {
+  return recordDigest(readReceived(executionEvidenceForm, record as JsonObject))
+}
+
+export function entryDigest(entry: Arrived): string {
+  return digestOf(entry as JsonObject)
+}
+
+export function payloadDigest(payload: Arrived): string {
+  return digestOf(payload as JsonObject)
+}
