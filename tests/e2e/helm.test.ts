@@ -1,0 +1,102 @@
+import { readFile, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { ALL_AUTHORITY_SETTINGS } from '@chancery/authority'
+import { GATEWAY_SETTINGS } from '@chancery/gateway'
+import { Ajv } from 'ajv'
+import type { ErrorObject, ValidateFunction } from 'ajv'
+import { parse } from 'yaml'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { overlay } from '../../tools/helm/check.ts'
+import type { Values } from '../../tools/helm/check.ts'
+
+const HELM = join(import.meta.dirname, '../../deploy/helm')
+const CHART = join(HELM, 'chancery')
+const DIGEST = `sha256:${'0'.repeat(64)}`
+
+let validate: ValidateFunction
+let defaults: Values
+beforeAll(async () => {
+  validate = new Ajv({ allErrors: true }).compile(
+    JSON.parse(await readFile(join(CHART, 'values.schema.json'), 'utf8')) as object,
+  )
+  defaults = parse(await readFile(join(CHART, 'values.yaml'), 'utf8')) as Values
+})
+
+/** As Helm does it: the schema judges the defaults with what was given laid over them. */
+function problems(given: Values): readonly ErrorObject[] {
+  validate(overlay(defaults, given))
+  return validate.errors ?? []
+}
+
+/** Null stays: it takes away a default. */
+const withDigest = (given: Values): Values => ({
+  ...given,
+  image: { digest: DIGEST, ...(given['image'] as Values | undefined) },
+})
+
+describe('values', () => {
+  it('ask for the digest of the image and for nothing else', () => {
+    expect(problems({}).map(({ instancePath, params }) => [instancePath, params])).toEqual([
+      ['/image', { missingProperty: 'digest' }],
+    ])
+    expect(problems(withDigest({}))).toEqual([])
+  })
+
+  it('of every example are accepted', async () => {
+    const names = await readdir(join(HELM, 'examples'))
+    expect(names.length).toBeGreaterThan(2)
+    for (const name of names)
+      expect(problems(parse(await readFile(join(HELM, 'examples', name), 'utf8')) as Values), name).toEqual([])
+  })
+
+  it.each<[string, Values, string]>([
+    ['a name nobody knows', { authority: { replica: 3 } }, '/authority'],
+    ['a name nobody knows at the top', { authorities: {} }, ''],
+    ['one replica, which the disruption budget would pin', { authority: { replicas: 1 } }, '/authority/replicas'],
+    ['a number as text', { gateway: { replicas: '3' } }, '/gateway/replicas'],
+    ['a tag in the place of a digest', { image: { digest: 'latest' } }, '/image/digest'],
+    ['a tag in the repository', { image: { repository: 'registry.example.org/chancery:1' } }, '/image/repository'],
+    ['a size that is no quantity', { gateway: { state: { size: '4 GB' } } }, '/gateway/state/size'],
+    ['no limit of memory', { authority: { resources: { limits: null } } }, '/authority/resources'],
+    ['a way to switch the network policy off', { networkPolicy: { enabled: false } }, '/networkPolicy'],
+    [
+      'a selector of every namespace',
+      { networkPolicy: { ingressNamespaceLabels: { 'chancery.access/ingress': null } } },
+      '/networkPolicy/ingressNamespaceLabels',
+    ],
+    ['a port beyond the last', { networkPolicy: { gatewayPorts: [70_000] } }, '/networkPolicy/gatewayPorts/0'],
+    ['the secret itself', { authority: { settingsSecret: { 'na.key': 'x' } } }, '/authority/settingsSecret'],
+    ['another security context', { gateway: { securityContext: { runAsUser: 0 } } }, '/gateway'],
+    [
+      'a setting that is no text',
+      { authority: { settings: { NA_PROXY_HOPS: 1 } } },
+      '/authority/settings/NA_PROXY_HOPS',
+    ],
+    ['development mode', { gateway: { settings: { GATEWAY_DEVELOPMENT: 'true' } } }, '/gateway/settings'],
+  ])('with %s are refused', (_what, given, place) => {
+    expect(problems(withDigest(given)).map(({ instancePath }) => instancePath)).toContain(place)
+  })
+
+  it('have no place for a secret', () => {
+    const secrets = (list: object): readonly string[] =>
+      (Object.values(list) as { name: string; secret?: boolean }[])
+        .filter(({ secret }) => secret === true)
+        .map(({ name }) => name)
+    const authority = [...secrets(ALL_AUTHORITY_SETTINGS), 'NA_PRIVATE_KEY_SEED']
+    const gateway = secrets(GATEWAY_SETTINGS)
+    expect(authority.length).toBeGreaterThan(4)
+    expect(gateway.length).toBeGreaterThan(0)
+    for (const name of authority)
+      expect(problems(withDigest({ authority: { settings: { [name]: 'x' } } })), name).not.toEqual([])
+    for (const name of gateway)
+      expect(problems(withDigest({ gateway: { settings: { [name]: 'x' } } })), name).not.toEqual([])
+  })
+})
+
+describe('chart', () => {
+  it('has the version of everything else', async () => {
+    const { version } = JSON.parse(await readFile(join(HELM, '../../package.json'), 'utf8')) as { version: string }
+    const chart = parse(await readFile(join(CHART, 'Chart.yaml'), 'utf8')) as Record<string, string>
+    expect([chart['version'], chart['appVersion']]).toEqual([version, version])
+  })
+})

