@@ -1,7 +1,9 @@
 import type { JsonObject, JsonValue } from '../canonical/json-value.ts'
 import { SECOND } from '../canonical/time.ts'
 import { FormError } from '../reading/form-error.ts'
+import { described } from '../reading/schema.ts'
 import { arrayOf, closed, integer, readRecord, required, withDefault } from '../reading/shape.ts'
+import type { Read } from '../reading/shape.ts'
 import {
   freeForm,
   identifier,
@@ -32,19 +34,21 @@ export type AgentDescriptor = {
 
 export const MAX_AGENT_LIFETIME_SECONDS = 86_400
 
-const capability = matching(
+const capabilityText = matching(
   /^[^\s,\p{Cc}]{1,256}$/u,
   '1 to 128 characters without comma, white space or control characters',
 )
+const capabilityLength = plainText(128)
+const capability: Read<string> = described(
+  (value, field) => capabilityLength(capabilityText(value, field), field),
+  (of) => ({ allOf: [of(capabilityText), of(capabilityLength)] }),
+)
 
-const shape = closed({
+export const agentDescriptorShape: Read<AgentDescriptor> = closed({
   agent_id: required(identifier),
   node_public_key: required(publicKey),
   network_name: required(identifier),
-  capabilities: withDefault(
-    arrayOf((value, field) => plainText(128)(capability(value, field), field), { max: 64 }),
-    [],
-  ),
+  capabilities: withDefault(arrayOf(capability, { max: 64 }), []),
   endpoint: required(
     closed({
       host: required(plainText(253)),
@@ -59,7 +63,7 @@ const shape = closed({
 })
 
 export function readAgentDescriptor(value: JsonValue): AgentDescriptor {
-  const descriptor = readRecord(shape, value)
+  const descriptor = readRecord(agentDescriptorShape, value)
   requireOrder(descriptor, 'registered_at', '<', 'expires_at')
   const lifetime = instantOf(descriptor.expires_at) - instantOf(descriptor.registered_at)
   if (lifetime > BigInt(MAX_AGENT_LIFETIME_SECONDS) * SECOND) throw new FormError('expires_at', 'lives too long')

@@ -2,6 +2,7 @@ import type { JsonObject, JsonValue } from '../canonical/json-value.ts'
 import { hours, writeInstant } from '../canonical/time.ts'
 import type { Instant } from '../canonical/time.ts'
 import { arrayOf, closed, nullable, oneOf, readRecord, required, withDefault } from '../reading/shape.ts'
+import type { Read } from '../reading/shape.ts'
 import { freeForm, identifier, plainText, requireOrder, signatures, timestamp } from '../reading/text.ts'
 import type { Signature } from '../signing/forms.ts'
 
@@ -24,7 +25,7 @@ export type Attestation = {
   readonly signatures: readonly Signature[]
 }
 
-const shape = closed({
+export const attestationShape: Read<Attestation> = closed({
   attestation_id: required(identifier),
   issuer_sovereign_id: required(identifier),
   subject_id: required(plainText(256)),
@@ -41,7 +42,7 @@ const shape = closed({
 })
 
 export function readAttestation(value: JsonValue): Attestation {
-  const attestation = readRecord(shape, value)
+  const attestation = readRecord(attestationShape, value)
   requireOrder(attestation, 'issued_at', '<=', 'expires_at')
   requireOrder(attestation, 'valid_from', '<', 'expires_at')
   return attestation

@@ -5,6 +5,7 @@ import type { Instant } from '../canonical/time.ts'
 import { isScalar } from '../boundary/scalar.ts'
 import type { Scalar } from '../boundary/scalar.ts'
 import { FormError } from '../reading/form-error.ts'
+import { described } from '../reading/schema.ts'
 import { arrayOf, boolean, integer, object, oneOf, string } from '../reading/shape.ts'
 import type { Read } from '../reading/shape.ts'
 import { identifier, plainText, timestamp } from '../reading/text.ts'
@@ -65,19 +66,29 @@ export const EMPTY_SELECTOR: PolicySelector = {
 /** Entries of a selector list; an empty one is a validation issue and not a wrong type. */
 const selectorList: Read<readonly string[]> = arrayOf(plainText(256, 0), { max: 256 })
 
+const scalar: Read<Scalar> = described(
+  (value, field) => {
+    if (!isScalar(value)) throw new FormError(field, 'holds a value that is no text, number, boolean or null')
+    return value
+  },
+  () => ({ type: ['string', 'number', 'boolean', 'null'] }),
+)
+const scalars = arrayOf(scalar, { max: MAX_ITEMS })
+
 const parameterEquals: Read<PolicySelector['parameter_equals']> = (value, field) => {
   const found = object(value, field)
   const paths = Object.keys(found)
   if (paths.length > MAX_ITEMS) throw new FormError(field, 'has too many members')
   // The place is the member as a whole: a path comes from the caller and may be anything.
-  for (const path of paths) arrayOf(scalar, { max: MAX_ITEMS })(found[path] as JsonValue, field)
+  for (const path of paths) scalars(found[path] as JsonValue, field)
   return found as PolicySelector['parameter_equals']
 }
 
-function scalar(value: JsonValue, field: string): Scalar {
-  if (!isScalar(value)) throw new FormError(field, 'holds a value that is no text, number, boolean or null')
-  return value
-}
+described(parameterEquals, (of) => ({
+  type: 'object',
+  maxProperties: MAX_ITEMS,
+  additionalProperties: of(scalars),
+}))
 
 /** Readers of the members a caller may send, shared by the intent and the record (5.1). */
 export const SELECTOR_READERS: { readonly [Name in keyof PolicySelector]: Read<PolicySelector[Name]> } = {
@@ -104,6 +115,8 @@ export const description: Read<string> = (value, field) => {
   if (text.length > 2048 || [...text].length > 1024) throw new FormError(field, 'is longer than 1024 characters')
   return text
 }
+
+described(description, () => ({ type: 'string', maxLength: 1024 }))
 
 const selector = closedPart({
   capabilities: yes(SELECTOR_READERS.capabilities, []),

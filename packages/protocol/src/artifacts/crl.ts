@@ -2,6 +2,7 @@ import type { JsonValue } from '../canonical/json-value.ts'
 import { HOUR, writeInstant } from '../canonical/time.ts'
 import type { Instant } from '../canonical/time.ts'
 import { arrayOf, closed, integer, oneOf, readRecord, required, withDefault } from '../reading/shape.ts'
+import type { Read } from '../reading/shape.ts'
 import { identifier, requireOrder, signatures, timestamp } from '../reading/text.ts'
 import type { Signature } from '../signing/forms.ts'
 import { HOLDS, fails } from './verdict.ts'
@@ -39,7 +40,7 @@ const entry = closed({
   issuer: required(identifier),
 })
 
-const shape = closed({
+export const crlShape: Read<Crl> = closed({
   crl_id: required(identifier),
   sequence: required(integer(0, Number.MAX_SAFE_INTEGER)),
   issued_at: required(timestamp),
@@ -51,7 +52,7 @@ const shape = closed({
 })
 
 export function readCrl(value: JsonValue): Crl {
-  const crl = readRecord(shape, value)
+  const crl = readRecord(crlShape, value)
   requireOrder(crl, 'issued_at', '<', 'next_update')
   return crl
 }

@@ -1,5 +1,6 @@
 import type { JsonValue } from '../canonical/json-value.ts'
 import { closed, integer, nullable, readRecord, required, string } from '../reading/shape.ts'
+import type { Read } from '../reading/shape.ts'
 import { timestamp } from '../reading/text.ts'
 
 export const ENTRY_KINDS = ['decision', 'justification', 'execution', 'retention_checkpoint'] as const
@@ -38,7 +39,7 @@ export type EntrySubject = Omit<
 const text = required(nullable(string))
 const position = integer(1, Number.MAX_SAFE_INTEGER)
 
-const shape = closed({
+export const evidenceStoreEntryShape: Read<EvidenceStoreEntry> = closed({
   store_sequence: required(position),
   entry_kind: required(string),
   recorded_at: required(timestamp),
@@ -59,7 +60,7 @@ const shape = closed({
 })
 
 export function readEvidenceStoreEntry(value: JsonValue): EvidenceStoreEntry {
-  return readRecord(shape, value)
+  return readRecord(evidenceStoreEntryShape, value)
 }
 
 /** An envelope that names nothing; each kind fills in what its payload says. */

@@ -1,5 +1,6 @@
 import type { JsonValue } from '../canonical/json-value.ts'
 import { arrayOf, closed, nullable, readRecord, required, string, withDefault } from '../reading/shape.ts'
+import type { Read } from '../reading/shape.ts'
 import { identifier, plainText, publicKey, requireOrder, signatures, timestamp } from '../reading/text.ts'
 import type { Signature } from '../signing/forms.ts'
 import { asJson, verifyEvery } from '../signing/forms.ts'
@@ -20,7 +21,7 @@ export type GenesisBlock = {
 
 const names = arrayOf(plainText(128), { max: 64 })
 
-const shape = closed({
+export const genesisBlockShape: Read<GenesisBlock> = closed({
   network_name: required(identifier),
   network_version: required(plainText(32)),
   root_public_key: required(publicKey),
@@ -38,7 +39,7 @@ const shape = closed({
 })
 
 export function readGenesisBlock(value: JsonValue): GenesisBlock {
-  const block = readRecord(shape, value)
+  const block = readRecord(genesisBlockShape, value)
   requireOrder(block.network_authority, 'valid_from', '<', 'valid_to')
   return block
 }

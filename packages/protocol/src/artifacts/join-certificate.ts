@@ -2,6 +2,7 @@ import type { JsonValue } from '../canonical/json-value.ts'
 import { CLOCK_TOLERANCE, hours, writeInstant } from '../canonical/time.ts'
 import type { Instant } from '../canonical/time.ts'
 import { arrayOf, closed, readRecord, required, withDefault } from '../reading/shape.ts'
+import type { Read } from '../reading/shape.ts'
 import { identifier, instantOf, plainText, publicKey, requireOrder, signatures, timestamp } from '../reading/text.ts'
 import { verifyList } from '../signing/forms.ts'
 import type { Signature } from '../signing/forms.ts'
@@ -20,7 +21,7 @@ export type JoinCertificate = {
   readonly signatures: readonly Signature[]
 }
 
-const shape = closed({
+export const joinCertificateShape: Read<JoinCertificate> = closed({
   cert_id: required(identifier),
   node_public_key: required(publicKey),
   network_name: required(identifier),
@@ -32,7 +33,7 @@ const shape = closed({
 })
 
 export function readJoinCertificate(value: JsonValue): JoinCertificate {
-  const certificate = readRecord(shape, value)
+  const certificate = readRecord(joinCertificateShape, value)
   requireOrder(certificate, 'issued_at', '<', 'expires_at')
   return certificate
 }

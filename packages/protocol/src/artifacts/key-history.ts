@@ -1,6 +1,7 @@
 import type { JsonValue } from '../canonical/json-value.ts'
 import type { Instant } from '../canonical/time.ts'
 import { arrayOf, closed, readRecord, required, withDefault } from '../reading/shape.ts'
+import type { Read } from '../reading/shape.ts'
 import { identifier, instantOf, publicKey, requireOrder, signatures, timestamp } from '../reading/text.ts'
 import type { Signature } from '../signing/forms.ts'
 import { verifyEvery } from '../signing/forms.ts'
@@ -32,7 +33,7 @@ const former = closed({
   valid_to: required(timestamp),
 })
 
-const shape = closed({
+export const keyHistoryShape: Read<KeyHistory> = closed({
   network_name: required(identifier),
   root_public_key: required(publicKey),
   issued_at: required(timestamp),
@@ -41,7 +42,7 @@ const shape = closed({
 })
 
 export function readKeyHistory(value: JsonValue): KeyHistory {
-  const history = readRecord(shape, value)
+  const history = readRecord(keyHistoryShape, value)
   for (const key of history.former_keys) requireOrder(key, 'valid_from', '<', 'valid_to')
   return history
 }

@@ -1,6 +1,7 @@
 import { canonicalJson } from '../canonical/canonical-json.ts'
 import type { JsonValue } from '../canonical/json-value.ts'
 import { arrayOf, closed, integer, readRecord, required, withDefault } from '../reading/shape.ts'
+import type { Read } from '../reading/shape.ts'
 import { identifier, matching, plainText, signatures, timestamp } from '../reading/text.ts'
 import type { Signature } from '../signing/forms.ts'
 
@@ -40,7 +41,7 @@ const terms = {
 
 const request = closed({ policy_id: withDefault<string | null>(policyId, null), ...terms })
 
-const manifest = closed({
+export const policyManifestShape: Read<PolicyManifest> = closed({
   policy_id: required(policyId),
   issued_at: required(timestamp),
   issued_by: required(identifier),
@@ -54,7 +55,7 @@ export function readPolicyRequest(value: JsonValue): PolicyTerms & { readonly po
 }
 
 export function readPolicyManifest(value: JsonValue): PolicyManifest {
-  return readRecord(manifest, value)
+  return readRecord(policyManifestShape, value)
 }
 
 /** Terms of a policy nobody chose: every default. */

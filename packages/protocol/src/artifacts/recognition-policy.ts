@@ -2,6 +2,7 @@ import { sortCodePoints } from '../canonical/canonical-json.ts'
 import type { JsonValue } from '../canonical/json-value.ts'
 import { FormError } from '../reading/form-error.ts'
 import { arrayOf, closed, oneOf, readRecord, required, withDefault } from '../reading/shape.ts'
+import type { Read } from '../reading/shape.ts'
 import { identifier, plainText, publicKey } from '../reading/text.ts'
 import { STANDINGS } from './attestation.ts'
 import type { Standing } from './attestation.ts'
@@ -28,14 +29,14 @@ const issuer = closed({
   accepted_statuses: withDefault(arrayOf(oneOf(...STANDINGS), { max: 3 }), ['active'] as readonly Standing[]),
 })
 
-const shape = closed({
+export const recognitionPolicyShape: Read<RecognitionPolicy> = closed({
   local_sovereign_id: required(identifier),
   recognized_issuers: withDefault(arrayOf(issuer, { max: 256 }), []),
   revoked_attestation_ids: withDefault(arrayOf(identifier, { max: 50_000 }), []),
 })
 
 export function readRecognitionPolicy(value: JsonValue): RecognitionPolicy {
-  const policy = readRecord(shape, value)
+  const policy = readRecord(recognitionPolicyShape, value)
   const names = policy.recognized_issuers.map((each) => each.sovereign_id)
   // Two entries for one issuer would leave open which of them rules.
   if (new Set(names).size !== names.length) throw new FormError('recognized_issuers', 'names an issuer twice')

@@ -2,6 +2,7 @@ import type { JsonObject, JsonValue } from '../canonical/json-value.ts'
 import { hours, writeInstant } from '../canonical/time.ts'
 import type { Instant } from '../canonical/time.ts'
 import { arrayOf, closed, oneOf, readRecord, required, withDefault } from '../reading/shape.ts'
+import type { Read } from '../reading/shape.ts'
 import { freeForm, identifier, plainText, publicKey, requireOrder, signatures, timestamp } from '../reading/text.ts'
 import type { Signature } from '../signing/forms.ts'
 import { STANDINGS } from './attestation.ts'
@@ -39,7 +40,7 @@ const scope = closed({
   claims: withDefault(freeForm(16_384), EMPTY_SCOPE.claims),
 })
 
-const shape = closed({
+export const recognitionTreatyShape: Read<RecognitionTreaty> = closed({
   treaty_id: required(identifier),
   issuer_sovereign_id: required(identifier),
   subject_sovereign_id: required(identifier),
@@ -55,7 +56,7 @@ const shape = closed({
 })
 
 export function readRecognitionTreaty(value: JsonValue): RecognitionTreaty {
-  const treaty = readRecord(shape, value)
+  const treaty = readRecord(recognitionTreatyShape, value)
   requireOrder(treaty, 'issued_at', '<=', 'expires_at')
   requireOrder(treaty, 'valid_from', '<', 'expires_at')
   return treaty

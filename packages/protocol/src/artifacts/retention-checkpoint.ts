@@ -1,5 +1,6 @@
 import { compareCodePoints } from '../canonical/canonical-json.ts'
 import type { JsonObject } from '../canonical/json-value.ts'
+import { described } from '../reading/schema.ts'
 import { closed, integer, object, required, string } from '../reading/shape.ts'
 import type { Read } from '../reading/shape.ts'
 import { identifier, timestamp } from '../reading/text.ts'
@@ -34,6 +35,8 @@ const heads: Read<ResourceHeads> = (value, field) => {
   for (const [name, each] of Object.entries(found)) head(each, `${field}.${name}`)
   return found as JsonObject & ResourceHeads
 }
+
+described(heads, (of) => ({ type: 'object', additionalProperties: of(head) }))
 
 /** `observation_heads` is reserved: this release writes none, and one that is met is a member it does not know. */
 export const retentionCheckpointForm: RecordForm<RetentionCheckpoint> = signedOnceForm({

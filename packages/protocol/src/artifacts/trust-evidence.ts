@@ -2,6 +2,7 @@ import type { JsonObject, JsonValue } from '../canonical/json-value.ts'
 import { writeInstant } from '../canonical/time.ts'
 import type { Instant } from '../canonical/time.ts'
 import { FormError } from '../reading/form-error.ts'
+import { described } from '../reading/schema.ts'
 import { boolean, integer, object, string } from '../reading/shape.ts'
 import type { Read } from '../reading/shape.ts'
 import { identifier, timestamp } from '../reading/text.ts'
@@ -55,6 +56,8 @@ const signal: Read<JsonObject> = (value, field) => {
   }
   return found
 }
+
+described(signal, (of) => ({ type: 'object', additionalProperties: of(string) }))
 
 export const trustEvidenceForm: RecordForm<TrustEvidence> = signedListForm({
   evidence_id: yes(identifier),

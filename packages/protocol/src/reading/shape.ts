@@ -1,6 +1,8 @@
 import { isJsonObject, member } from '../canonical/json-value.ts'
 import type { JsonObject, JsonValue } from '../canonical/json-value.ts'
 import { FormError } from './form-error.ts'
+import { described, orNullSchema } from './schema.ts'
+import type { Schema, SchemaOf } from './schema.ts'
 
 /** Gives the typed value, or throws {@link FormError} naming `field`. Never converts (protocol/core 1.1). */
 export type Read<Value> = (value: JsonValue, field: string) => Value
@@ -30,7 +32,7 @@ export const UNKNOWN_MEMBER = 'an unknown member'
 /** A closed object: unknown members are refused, because an unsigned extra member would survive verification. */
 export function closed<Shape extends Members>(shape: Shape): Read<ValueOf<Shape>> {
   const names = Object.keys(shape)
-  return (value, field) => {
+  const read: Read<ValueOf<Shape>> = (value, field) => {
     if (!isJsonObject(value)) throw new FormError(field, 'an object is needed')
     for (const name of Object.keys(value)) {
       if (!Object.hasOwn(shape, name)) throw new FormError(place(field, name), UNKNOWN_MEMBER)
@@ -39,6 +41,16 @@ export function closed<Shape extends Members>(shape: Shape): Read<ValueOf<Shape>
     for (const name of names) out[name] = readMember(value, name, shape[name] as Member<unknown>, field)
     return out as ValueOf<Shape>
   }
+  return described(read, (of) => ({
+    type: 'object',
+    properties: Object.fromEntries(Object.entries(shape).map(([name, each]) => [name, memberSchema(each, of)])),
+    required: names.filter((name) => !('absent' in (shape[name] as Member<unknown>))),
+    additionalProperties: false,
+  }))
+}
+
+function memberSchema(expected: Member<unknown>, of: SchemaOf): Schema {
+  return 'absent' in expected ? { ...of(expected.read), default: expected.absent } : of(expected.read)
 }
 
 function readMember(record: JsonObject, name: string, expected: Member<unknown>, field: string): unknown {
@@ -52,7 +64,7 @@ export function arrayOf<Value>(
   read: Read<Value>,
   bounds: { min?: number; max: number; distinct?: boolean },
 ): Read<readonly Value[]> {
-  return (value, field) => {
+  const readItems: Read<readonly Value[]> = (value, field) => {
     if (!Array.isArray(value)) throw new FormError(field, 'an array is needed')
     if (value.length < (bounds.min ?? 0)) throw new FormError(field, 'has too few items')
     if (value.length > bounds.max) throw new FormError(field, 'has too many items')
@@ -60,27 +72,39 @@ export function arrayOf<Value>(
     if (bounds.distinct === true && new Set(items).size !== items.length) throw new FormError(field, 'repeats an item')
     return items
   }
+  return described(readItems, (of) => ({
+    type: 'array',
+    items: of(read),
+    ...(bounds.min === undefined ? {} : { minItems: bounds.min }),
+    maxItems: bounds.max,
+    ...(bounds.distinct === true ? { uniqueItems: true } : {}),
+  }))
 }
 
 export function nullable<Value>(read: Read<Value>): Read<Value | null> {
-  return (value, field) => (value === null ? null : read(value, field))
+  return described(
+    (value, field) => (value === null ? null : read(value, field)),
+    (of) => orNullSchema(of(read)),
+  )
 }
 
 export function oneOf<const Word extends string>(...words: readonly Word[]): Read<Word> {
-  return (value, field) => {
+  const read: Read<Word> = (value, field) => {
     const word = words.find((each) => each === value)
     if (word === undefined) throw new FormError(field, 'is not an allowed value')
     return word
   }
+  return described(read, () => ({ type: 'string', enum: words }))
 }
 
 /** An integer token within bounds; `168.0`, `"168"` and `true` are other types. */
 export function integer(min: number, max: number): Read<number> {
-  return (value, field) => {
+  const read: Read<number> = (value, field) => {
     if (typeof value !== 'number' || !Number.isSafeInteger(value)) throw new FormError(field, 'an integer is needed')
     if (value < min || value > max) throw new FormError(field, 'is out of range')
     return value
   }
+  return described(read, () => ({ type: 'integer', minimum: min, maximum: max }))
 }
 
 export function boolean(value: JsonValue, field: string): boolean {
@@ -97,6 +121,10 @@ export function object(value: JsonValue, field: string): JsonObject {
   if (!isJsonObject(value)) throw new FormError(field, 'an object is needed')
   return value
 }
+
+described(boolean, () => ({ type: 'boolean' }))
+described(string, () => ({ type: 'string' }))
+described(object, () => ({ type: 'object' }))
 
 /** Runs a reader on a whole record. */
 export function readRecord<Value>(read: Read<Value>, value: JsonValue): Value {

@@ -7,21 +7,24 @@ import type { Instant } from '../canonical/time.ts'
 import { readPublicKey } from '../signing/keys.ts'
 import type { Signature } from '../signing/forms.ts'
 import { FormError } from './form-error.ts'
+import { described } from './schema.ts'
 import { arrayOf, closed, object, required, string } from './shape.ts'
 import type { Read } from './shape.ts'
 
 // C0, DEL and C1: invisible characters that make two names look alike or break a log line.
 // oxlint-disable-next-line no-control-regex -- control characters are what this pattern is for
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/
+const NO_CONTROL = String.raw`^[^\u0000-\u001f\u007f-\u009f]*$`
 
 /** Unicode text of 1 (or `min`) to `max` code points without control characters. */
 export function plainText(max: number, min = 1): Read<string> {
-  return (value, field) => {
+  const read: Read<string> = (value, field) => {
     const text = string(value, field)
     if (!isPlainText(text, max, min))
       throw new FormError(field, `${min} to ${max} characters without control characters`)
     return text
   }
+  return described(read, () => ({ type: 'string', minLength: min, maxLength: max, pattern: NO_CONTROL }))
 }
 
 export function isPlainText(text: string, max: number, min = 1): boolean {
@@ -33,11 +36,12 @@ export function isPlainText(text: string, max: number, min = 1): boolean {
 
 /** Text of a fixed alphabet; `pattern` must be anchored and linear. */
 export function matching(pattern: RegExp, rule: string): Read<string> {
-  return (value, field) => {
+  const read: Read<string> = (value, field) => {
     const text = string(value, field)
     if (!pattern.test(text)) throw new FormError(field, rule)
     return text
   }
+  return described(read, () => ({ type: 'string', pattern: pattern.source }))
 }
 
 /** Record and sovereign ids when read (protocol/core 1.5). */
@@ -56,11 +60,20 @@ export function isNonce(text: string): boolean {
   return NONCE.test(text)
 }
 
-export const publicKey: Read<string> = (value, field) => {
-  const text = string(value, field)
-  if (readPublicKey(text) === undefined) throw new FormError(field, 'an Ed25519 public key in base64 is needed')
-  return text
-}
+export const publicKey: Read<string> = described(
+  (value, field) => {
+    const text = string(value, field)
+    if (readPublicKey(text) === undefined) throw new FormError(field, 'an Ed25519 public key in base64 is needed')
+    return text
+  },
+  () => ({
+    description: 'An Ed25519 public key, 32 bytes. Weak points of the curve are refused.',
+    type: 'string',
+    contentEncoding: 'base64',
+    pattern: '^[A-Za-z0-9+/]{43}=$',
+  }),
+  'public_key',
+)
 
 /** Keys a verifier was given for one party; each costs a verification per signature (protocol/trust-operations 1.5). */
 export const publicKeys: Read<readonly string[]> = arrayOf(publicKey, { max: 64 })
@@ -72,11 +85,19 @@ export const label: Read<string> = plainText(256)
 export const digest: Read<string> = matching(/^[0-9a-f]{64}$/, '64 lowercase hexadecimal digits')
 
 /** A timestamp inside a signed record (T-rec). The text is kept as received: it is what the signature covers. */
-export const timestamp: Read<string> = (value, field) => {
-  const text = string(value, field)
-  if (readInstant(text) === undefined) throw new FormError(field, 'an ISO 8601 instant is needed')
-  return text
-}
+export const timestamp: Read<string> = described(
+  (value, field) => {
+    const text = string(value, field)
+    if (readInstant(text) === undefined) throw new FormError(field, 'an ISO 8601 instant is needed')
+    return text
+  },
+  () => ({
+    description: 'An instant. Without Z or an offset it is UTC; digits beyond microseconds are cut off.',
+    type: 'string',
+    pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?(Z|[+-][0-9]{2}:[0-9]{2})?$',
+  }),
+  'timestamp',
+)
 
 /** The instant of a timestamp that has passed its reader. */
 export function instantOf(text: string): Instant {
@@ -97,31 +118,33 @@ export function requireOrder(
     throw new FormError(to, `must be ${order === '<' ? 'later than' : 'not before'} ${from}`)
 }
 
-const signature: Read<Signature> = closed({ key_id: required(keyIdLabel), sig: required(signatureText) })
+const signatureText: Read<string> = described(
+  (value, field) => {
+    const text = string(value, field)
+    if (text.length !== 88 || fromBase64(text)?.length !== 64)
+      throw new FormError(field, 'a signature in base64 is needed')
+    return text
+  },
+  () => ({ type: 'string', contentEncoding: 'base64', pattern: '^[A-Za-z0-9+/]{86}==$' }),
+  'signature_text',
+)
 
-/** A label only, so its grammar is wide; it never selects trust (protocol/core 1.6). */
-function keyIdLabel(value: JsonValue, field: string): string {
-  return identifier(value, field)
-}
-
-function signatureText(value: JsonValue, field: string): string {
-  const text = string(value, field)
-  if (text.length !== 88 || fromBase64(text)?.length !== 64)
-    throw new FormError(field, 'a signature in base64 is needed')
-  return text
-}
+/** The key id is a label only, so its grammar is wide; it never selects trust (protocol/core 1.6). */
+const signature: Read<Signature> = closed({ key_id: required(identifier), sig: required(signatureText) })
 
 /** At most eight: a longer list would make one record cost many verifications. */
 export const signatures: Read<readonly Signature[]> = arrayOf(signature, { max: 8 })
 
 /** A free-form object with bounded canonical size and nesting of at most 16 (protocol/core 1.6). */
 export function freeForm(maxBytes: number): Read<JsonObject> {
-  return (value, field) => {
+  const read: Read<JsonObject> = (value, field) => {
     const found = object(value, field)
     if (depthOf(found) > 16) throw new FormError(field, 'is nested too deeply')
     if (canonicalJson(found).length > maxBytes) throw new FormError(field, `is larger than ${maxBytes} bytes`)
     return found
   }
+  const $comment = `At most ${maxBytes} bytes in canonical form, nested at most 16 deep.`
+  return described(read, () => ({ type: 'object', $comment }))
 }
 
 function depthOf(value: JsonValue): number {

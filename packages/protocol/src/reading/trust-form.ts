@@ -1,7 +1,9 @@
 import { isJsonObject, member } from '../canonical/json-value.ts'
-import type { JsonObject, JsonValue } from '../canonical/json-value.ts'
+import type { JsonObject } from '../canonical/json-value.ts'
 import type { Signature } from '../signing/forms.ts'
 import { FormError } from './form-error.ts'
+import { described, orNullSchema } from './schema.ts'
+import type { Schema, SchemaOf } from './schema.ts'
 import { arrayOf, nullable, string } from './shape.ts'
 import type { Read } from './shape.ts'
 import { identifier } from './text.ts'
@@ -137,41 +139,65 @@ function recordForm(
   // The caller's generic signature ties the rule to the members; here both are plain data.
   { only, rule }: Traits<never>,
 ): RecordForm<unknown> {
-  return { read: readerOf(members, rule as ((record: unknown) => void) | undefined), inside: members, signature, only }
+  const read = readerOf(members, rule as ((record: unknown) => void) | undefined, only !== undefined)
+  return { read, inside: members, signature, only }
 }
 
 /** A label and a text; whether they prove anything is step F3's question. Further members are ignored. */
-function signatureObject(value: JsonValue, field: string): Signature {
-  if (!isJsonObject(value)) throw new FormError(field, 'an object is needed')
-  const [keyId, sig] = [member(value, 'key_id'), member(value, 'sig')]
-  if (keyId === undefined || sig === undefined) throw new FormError(field, 'key_id and sig are needed')
-  return { key_id: identifier(keyId, `${field}.key_id`), sig: string(sig, `${field}.sig`) }
-}
+const signatureObject: Read<Signature> = described(
+  (value, field) => {
+    if (!isJsonObject(value)) throw new FormError(field, 'an object is needed')
+    const [keyId, sig] = [member(value, 'key_id'), member(value, 'sig')]
+    if (keyId === undefined || sig === undefined) throw new FormError(field, 'key_id and sig are needed')
+    return { key_id: identifier(keyId, `${field}.key_id`), sig: string(sig, `${field}.sig`) }
+  },
+  (of) => ({ type: 'object', properties: { key_id: of(identifier), sig: of(string) }, required: ['key_id', 'sig'] }),
+  'signature',
+)
 
 /** Step F1 (protocol/trust-operations 1.4): types, constraints and defaults of the known members. */
 function readerOf<Members extends FormMembers>(
   members: Members,
   rule: ((value: RecordOf<Members>) => void) | undefined,
+  isOpen = false,
 ): Read<RecordOf<Members>> {
   const entries = Object.entries(members)
-  return (value, field) => {
+  const read: Read<RecordOf<Members>> = (value, field) => {
     if (!isJsonObject(value)) throw new FormError(field, 'an object is needed')
     const out: { [name: string]: unknown } = {}
-    for (const [name, described] of entries) {
-      const found = readMember(value, name, described, field)
+    for (const [name, expected] of entries) {
+      const found = readMember(value, name, expected, field)
       if (found !== undefined) out[name] = found
     }
     const record = out as RecordOf<Members>
     rule?.(record)
     return record
   }
+  return described(read, (of) => partSchema(entries, isOpen, of))
 }
 
-function readMember(record: JsonObject, name: string, described: FormMember<unknown>, field: string): unknown {
+/** What steps F1, F4 and F5 take together: a member with a default must still stand in what was signed. */
+function partSchema(entries: readonly [string, FormMember<unknown>][], isOpen: boolean, of: SchemaOf): Schema {
+  const isNeeded = ({ signed, absent }: FormMember<unknown>): boolean =>
+    signed === 'yes' || signed === 'null' || (signed === 'no' && absent === undefined)
+  return {
+    type: 'object',
+    properties: Object.fromEntries(entries.map(([name, each]) => [name, memberSchema(each, of)])),
+    required: entries.flatMap(([name, each]) => (isNeeded(each) ? [name] : [])),
+    // Where only some members are signed, others are ignored (protocol/trust-operations 1.4).
+    ...(isOpen ? {} : { additionalProperties: false }),
+  }
+}
+
+function memberSchema({ read, signed }: FormMember<unknown>, of: SchemaOf): Schema {
+  return signed === 'omit' ? orNullSchema(of(read)) : of(read)
+}
+
+function readMember(record: JsonObject, name: string, expected: FormMember<unknown>, field: string): unknown {
   const value = member(record, name)
-  if (described.signed === 'omit' && (value === undefined || value === null)) return undefined
+  if (expected.signed === 'omit' && (value === undefined || value === null)) return undefined
   const place = field === '' ? name : `${field}.${name}`
-  if (value !== undefined) return described.read(value, place)
-  if (described.absent !== undefined) return described.absent
+  if (value !== undefined) return expected.read(value, place)
+  if (expected.absent !== undefined) return expected.absent
   throw new FormError(place, 'is missing')
 }
