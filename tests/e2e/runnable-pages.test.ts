@@ -1,0 +1,84 @@
+import { readFileSync } from 'node:fs'
+import { readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { missing, readSteps, runPage, runnablePages, stepsBefore } from './runnable-pages.ts'
+import type { Ran } from './runnable-pages.ts'
+
+const ROOT = join(import.meta.dirname, '..', '..')
+const pages = runnablePages()
+const steps = (page: string) => readSteps(readFileSync(join(ROOT, page), 'utf8'))
+
+it('are found, the tutorials among them', () => {
+  expect(pages).toContain('docs/tutorial/first-network.md')
+  expect(pages).toContain('docs/tutorial/boundary-policies.md')
+})
+
+describe.each(pages)('%s', (page) => {
+  let ran: Ran
+  beforeAll(async () => {
+    ran = await runPage(page)
+  }, 130_000)
+  afterAll(() => rm(ran.folder, { recursive: true, force: true }))
+
+  it('runs from the first command to the last', () => {
+    const errors = ran.code === 0 ? '' : `${ran.outputs.at(-1) ?? ''}\n${ran.errors}`
+    expect({ code: ran.code, errors, steps: ran.outputs.length }).toEqual({
+      code: 0,
+      errors: '',
+      steps: steps(page).length,
+    })
+  })
+
+  it.each(steps(page).map(({ title, promised }, index) => [title, index, promised] as const))(
+    '"%s" (%i) prints what it promises',
+    (_title, index, promised) => {
+      expect(promised.length).toBeGreaterThan(0)
+      const output = ran.outputs[index] ?? ''
+      expect({ missing: missing(promised, output), output }).toEqual({ missing: undefined, output })
+    },
+  )
+
+  it.runIf(page.endsWith('first-network.md'))(
+    'leaves the authority stopped cleanly, and secrets in no log',
+    async () => {
+      const log = await readFile(join(ran.folder, 'authority.log'), 'utf8')
+      const token = (await readFile(join(ran.folder, 'invite.token'), 'utf8')).trim()
+      expect(token).toHaveLength(43)
+      expect(log).not.toContain(token)
+      expect(ran.output + ran.errors).not.toContain(token)
+      const events = (await readFile(join(ran.folder, 'node.log'), 'utf8')).trimEnd().split('\n')
+      expect(events.map((line) => (JSON.parse(line) as { event: string }).event)).toEqual(
+        expect.arrayContaining(['started', 'heartbeat', 'crl', 'stopped']),
+      )
+    },
+  )
+})
+
+describe('a page is found to be wrong when it is wrong', () => {
+  it('by what it promises', () => {
+    expect(missing(['a … c', '…', 'd'], 'x\na b c\ny\nd\n')).toBeUndefined()
+    expect(missing(['d', 'a … c'], 'a b c\nd\n')).toBe('a … c')
+    expect(missing(['a (b)'], 'a b\n')).toBe('a (b)')
+    expect(missing(['a b'], 'a   b\n')).toBeUndefined()
+  })
+
+  it('by its blocks: each has the text that follows it, and a mark is needed to run', () => {
+    const page =
+      '## One\n\n```sh\nno\n```\n\n```sh run\na\n```\n\n```text\nA\n```\n\n```text\nB\n```\n\n```sh run\nb\n```\n'
+    expect(readSteps(page)).toEqual([
+      { title: 'One', commands: 'a\n', promised: ['A'] },
+      { title: 'One', commands: 'b\n', promised: [] },
+    ])
+  })
+
+  it('by the steps of another page that it needs', () => {
+    const first = '<!-- run first: first-network.md 1, 2 -->'
+    expect(stepsBefore('docs/tutorial/x.md', first).map(({ title }) => title)).toEqual([
+      '1. Found the network',
+      '2. Start the authority',
+    ])
+    const wrong = '<!-- run first: first-network.md 99 -->'
+    expect(() => stepsBefore('docs/tutorial/x.md', wrong)).toThrow('no step 99')
+  })
+})

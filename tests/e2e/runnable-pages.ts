@@ -1,0 +1,143 @@
+import { spawn } from 'node:child_process'
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { mkdtemp } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { delimiter, dirname, join } from 'node:path'
+
+/**
+ * Blocks of a page that begin with ```sh run are run, in their order, in one shell, as a reader would type them; the
+ * ```text block that follows one is held against what it prints. A page that goes on where another stopped names
+ * steps of it in a comment: <!-- run first: first-network.md 1, 2 -->
+ */
+
+const ROOT = join(import.meta.dirname, '..', '..')
+const LIMIT_MS = 120_000
+/** Ports that pages name; each run gets free ones. */
+const PORTS = ['8443', '8444']
+
+export interface Step {
+  /** The heading it stands under. */
+  readonly title: string
+  readonly commands: string
+  /** The lines under "You see". */
+  readonly promised: readonly string[]
+}
+
+/** Pages of docs/ with something to run. */
+export function runnablePages(): readonly string[] {
+  return globSync('docs/**/*.md', { cwd: ROOT })
+    .filter((page) => readFileSync(join(ROOT, page), 'utf8').includes('\n```sh run\n'))
+    .toSorted()
+}
+
+/** Every `sh run` block with the `text` block that follows it before the next one. */
+export function readSteps(markdown: string): readonly Step[] {
+  const blocks = [...markdown.matchAll(/^## (.+)$|^```(sh run|text)\n([\s\S]*?)^```$/gm)]
+  const steps: Step[] = []
+  let title = ''
+  for (const [, heading, kind, text = ''] of blocks) {
+    const last = steps.at(-1)
+    if (heading !== undefined) title = heading
+    else if (kind === 'sh run') steps.push({ title, commands: text, promised: [] })
+    else if (last !== undefined && last.promised.length === 0)
+      steps.splice(-1, 1, { ...last, promised: text.trimEnd().split('\n') })
+  }
+  return steps
+}
+
+/** Steps of other pages that must have been done, from the comment of this one. */
+export function stepsBefore(page: string, markdown: string): readonly Step[] {
+  return [...markdown.matchAll(/^<!-- run first: (\S+) ([\d, ]+) -->$/gm)].flatMap(([, other = '', numbers = '']) => {
+    const steps = readSteps(readFileSync(join(ROOT, dirname(page), other), 'utf8'))
+    return numbers.split(',').flatMap((number) => {
+      const found = steps.filter(({ title }) => title.startsWith(`${number.trim()}. `))
+      if (found.length === 0) throw new Error(`${page}: ${other} has no step ${number.trim()} to run`)
+      return found
+    })
+  })
+}
+
+/** The first promised line that does not stand in the output, in its order; … stands for anything, also whole lines. */
+export function missing(promised: readonly string[], output: string): string | undefined {
+  const lines = output.split('\n')
+  let at = 0
+  for (const promise of promised) {
+    if (promise.trim() === '…' || promise.trim() === '') continue
+    const parts = promise
+      .trim()
+      .split('…')
+      .map((part) => part.trim().replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`))
+    const pattern = new RegExp(`^\\s*${parts.join('.*').replaceAll(/ +/g, ' +')}\\s*$`)
+    const found = lines.findIndex((line, index) => index >= at && pattern.test(line))
+    if (found === -1) return promise
+    at = found + 1
+  }
+  return undefined
+}
+
+export interface Ran {
+  readonly code: number | null
+  /** What each step of the page printed, with the ports the page names. */
+  readonly outputs: readonly string[]
+  readonly output: string
+  readonly errors: string
+  /** Where it ran; the caller removes it. */
+  readonly folder: string
+}
+
+export async function runPage(page: string): Promise<Ran> {
+  if (!existsSync(join(ROOT, 'apps/cli/dist/main.js'))) throw new Error('build first: npm run build')
+  const markdown = readFileSync(join(ROOT, page), 'utf8')
+  const before = stepsBefore(page, markdown)
+  const ports = new Map<string, string>()
+  for (const port of PORTS) ports.set(port, String(await freePort()))
+  const folder = await mkdtemp(join(tmpdir(), 'chancery-page-'))
+  const script = replaceAll(toScript([...before, ...readSteps(markdown)]), ports)
+  const { code, output, errors } = await runScript(script, folder)
+  const named = replaceAll(output, new Map([...ports].map(([from, to]) => [to, from])))
+  const outputs = named.split(new RegExp(`^${MARK}\\d+\\n`, 'm')).slice(1 + before.length)
+  return { code, outputs, output, errors, folder }
+}
+
+const MARK = '::: step '
+
+/** One shell for all steps: what runs in the background stays, and a failure ends it. */
+function toScript(steps: readonly Step[]): string {
+  const body = steps.map(({ commands }, index) => `echo '${MARK}${index}'\n${commands}`)
+  // A pipe keeps nobody alive: whatever is still running at the end is ended, by its id.
+  const head = "set -euo pipefail\ntrap 'kill $(jobs -p) 2> /dev/null || true' EXIT"
+  return [head, ...body].join('\n')
+}
+
+function replaceAll(text: string, words: ReadonlyMap<string, string>): string {
+  return [...words].reduce((out, [from, to]) => out.replaceAll(from, to), text)
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
+
+function runScript(script: string, folder: string): Promise<Pick<Ran, 'code' | 'output' | 'errors'>> {
+  return new Promise((resolve, reject) => {
+    const path = [join(ROOT, 'node_modules/.bin'), process.env['PATH'] ?? ''].join(delimiter)
+    // A home of its own: a configuration of the person who runs the test must not play a part.
+    const env = { PATH: path, HOME: folder, NO_COLOR: '1' }
+    // Alone in its group, so that nothing it started is left behind when it takes too long.
+    const child = spawn('bash', ['-c', script], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true })
+    let [output, errors] = ['', '']
+    child.stdout.on('data', (chunk: Buffer) => void (output += chunk.toString()))
+    child.stderr.on('data', (chunk: Buffer) => void (errors += chunk.toString()))
+    const limit = setTimeout(() => process.kill(-(child.pid ?? 0), 'SIGKILL'), LIMIT_MS)
+    child.on('error', reject)
+    child.on('close', (code) => {
+      clearTimeout(limit)
+      resolve({ code, output, errors })
+    })
+  })
+}
