@@ -5,7 +5,23 @@ import { createHash, createPrivateKey, createPublicKey, sign, verify } from 'nod
  * node:crypto. It shares no line with the packages it is held against, and is for tests only.
  */
 
-type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json }
+export type Json = null | boolean | number | string | Float | readonly Json[] | { readonly [name: string]: Json }
+
+/** A number that is not whole, as it is written: `1.0` and `1` are two texts, and signatures cover texts. */
+export class Float {
+  readonly text: string
+
+  constructor(text: string) {
+    this.text = text
+  }
+}
+
+/** Reads what stands in canonical form already, so that the spelling of a float can be taken as it is. */
+export function read(text: string): { readonly [name: string]: Json } {
+  return JSON.parse(text, (_name, value: unknown, { source }: { source?: string } = {}) =>
+    typeof value === 'number' && /[.eE]/.test(source ?? '') ? new Float(source ?? '') : value,
+  ) as { readonly [name: string]: Json }
+}
 
 export function canonical(value: Json): string {
   if (value === null || typeof value === 'boolean') return String(value)
@@ -14,6 +30,7 @@ export function canonical(value: Json): string {
     if (!Number.isSafeInteger(value)) throw new Error('a whole number is needed')
     return String(value)
   }
+  if (value instanceof Float) return value.text
   if (typeof value === 'string') return `"${[...value].map(escaped).join('')}"`
   if (Array.isArray(value)) return `[${(value as readonly Json[]).map(canonical).join(',')}]`
   const object = value as { readonly [name: string]: Json }
@@ -56,9 +73,11 @@ export function digest(record: object): string {
   return createHash('sha256').update(unsigned(record)).digest('hex')
 }
 
-export function unsigned(record: object): string {
-  const { signature: _one, signatures: _many, ...rest } = record as { readonly [name: string]: Json }
-  return canonical(rest)
+/** What signatures cover: everything but themselves, and the members a format leaves outside. */
+export function unsigned(record: object, outside: readonly string[] = []): string {
+  const left = new Set(['signature', 'signatures', ...outside])
+  const entries = Object.entries(record as { readonly [name: string]: Json }).filter(([name]) => !left.has(name))
+  return canonical(Object.fromEntries(entries))
 }
 
 export function holds(publicKey: string, message: string, signature: string): boolean {
@@ -74,4 +93,25 @@ export function signed(seed: string, message: string): string {
   return sign(null, Buffer.from(message), createPrivateKey({ key: der, format: 'der', type: 'pkcs8' })).toString(
     'base64',
   )
+}
+
+const sha = (...parts: readonly Uint8Array[]): Buffer => createHash('sha256').update(Buffer.concat(parts)).digest()
+
+/** Leaf, path and root of docs/protocol/trust-operations 7.1 for one of the capabilities. */
+export function merkle(
+  capabilities: readonly string[],
+  revealed: string,
+): { readonly leaf: string; readonly root: string; readonly path: { sibling_hash: string; is_left: boolean }[] } {
+  const sorted = capabilities.toSorted(byCodePoint)
+  let level = sorted.map((capability) => sha(Buffer.from(capability)))
+  while ((level.length & (level.length - 1)) !== 0) level.push(sha())
+  let at = sorted.indexOf(revealed)
+  const leaf = level[at]?.toString('hex') ?? ''
+  const path = []
+  for (; level.length > 1; at >>= 1) {
+    const sibling = level[at ^ 1] ?? Buffer.alloc(0)
+    path.push({ sibling_hash: sibling.toString('hex'), is_left: (at & 1) === 1 })
+    level = level.flatMap((left, index) => (index % 2 === 0 ? [sha(left, level[index + 1] ?? Buffer.alloc(0))] : []))
+  }
+  return { leaf, root: level[0]?.toString('hex') ?? '', path }
 }

@@ -1,5 +1,5 @@
+import type { Mesh, MeshLink, MeshNetwork } from '@chancery/contract'
 import type { JSX } from 'preact'
-import type { Mesh, MeshLink, MeshNetwork } from '../requests/mesh.ts'
 import { chooseFrame, drawLinks, isAbove, placeDomains, placeMembers } from './mesh-layout.ts'
 import type { Frame, PlacedMember, Point } from './mesh-layout.ts'
 import { useNarrow } from './use-narrow.ts'

@@ -1,4 +1,4 @@
-import type { MeshLink, MeshMember } from '../requests/mesh.ts'
+import type { MeshLink, MeshMember } from '@chancery/contract'
 
 export interface Point {
   readonly x: number

@@ -1,3 +1,4 @@
+import type { Mesh, MeshLink } from '@chancery/contract'
 import { useEffect, useState } from 'preact/hooks'
 import type { JSX } from 'preact'
 import { Badge } from '../../components/badge.tsx'
@@ -6,7 +7,6 @@ import { MeshDrawing, conditionOf, toneOf } from '../components/mesh-drawing.tsx
 import { Time } from '../components/time.tsx'
 import { useLive } from '../components/use-live.ts'
 import { loadMesh, whyStale } from '../requests/mesh.ts'
-import type { Mesh, MeshLink } from '../requests/mesh.ts'
 
 /** What the operator of the gateway publishes, drawn; public, so it needs no token. */
 export function MeshPage(): JSX.Element {

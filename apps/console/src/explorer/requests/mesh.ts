@@ -1,54 +1,11 @@
 import { GATEWAY_ROUTES } from '@chancery/contract'
+import type { Mesh } from '@chancery/contract'
 import { ask, isSuccess } from './ask.ts'
-
-/** The public mesh document; members keep their wire names (protocol/gateway 14.1). */
-export interface Mesh {
-  readonly observed_at: string
-  readonly refresh_seconds: number
-  readonly stale?: boolean
-  readonly networks: readonly MeshNetwork[]
-  readonly links: readonly MeshLink[]
-  readonly members: readonly MeshMember[]
-  readonly synchronization: readonly {
-    readonly consumer: string
-    readonly publisher: string
-    readonly status: string
-    readonly published_sequence: number | null
-    readonly imported_sequence: number | null
-    readonly last_imported_at: string | null
-  }[]
-}
-
-export interface MeshNetwork {
-  readonly id: string
-  readonly available: boolean
-  readonly trust_ready: boolean
-  readonly crl_sequence: number
-  readonly source_feed: { readonly sequence: number; readonly issued_at: string } | null
-}
-
-export interface MeshLink {
-  readonly id: string
-  readonly from: string
-  readonly to: string
-  readonly roles: readonly string[]
-  readonly issued_at: string
-  readonly expires_at: string
-}
-
-export interface MeshMember {
-  readonly id: string
-  readonly network: string
-  readonly subject: string
-  readonly roles: readonly string[]
-  readonly expires_at: string
-  readonly demo: boolean
-}
 
 export async function loadMesh(): Promise<Mesh> {
   const reply = await ask({ method: 'GET', target: GATEWAY_ROUTES.mesh.path })
   if (!isSuccess(reply)) throw new Error(`The mesh could not be read: status ${reply.status}.`)
-  // Page and gateway are of one release: the form of the answer is the one above.
+  // Page and gateway are of one release: the form of the answer is that of the contract.
   return JSON.parse(reply.text) as Mesh
 }
 

@@ -1,11 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto'
+import type { Mesh } from '@chancery/contract'
 import { describe, expect, it } from 'vitest'
 import { findMistype } from './check-token.ts'
 import { freshExample } from './example-body.ts'
 import { explainReply } from './explain-reply.ts'
 import { indentJson } from './indent-json.ts'
 import { whyStale } from './mesh.ts'
-import type { Mesh } from './mesh.ts'
 import { readPastedHeaders } from './pasted-headers.ts'
 import { showMarks } from './show-marks.ts'
 

@@ -1,29 +1,15 @@
+import type {
+  Mesh,
+  MeshFeed,
+  MeshImport,
+  MeshLink,
+  MeshMember,
+  MeshNetwork,
+  MeshStatus,
+  MeshSynchronization,
+} from '@chancery/contract'
 import { writeInstant, writeJson } from '@chancery/protocol'
-import type { Instant, JsonObject } from '@chancery/protocol'
-
-/** An active treaty: `from` recognises members of `to`. Members keep their wire names (protocol/gateway 14.1). */
-export type MeshLink = {
-  readonly id: string
-  readonly from: string
-  readonly to: string
-  readonly roles: readonly string[]
-  readonly issued_at: string
-  readonly expires_at: string
-}
-
-export type MeshMember = {
-  readonly id: string
-  readonly network: string
-  readonly subject: string
-  readonly roles: readonly string[]
-  readonly issued_at: string
-  readonly expires_at: string
-  readonly demo: boolean
-}
-
-export type MeshFeed = { readonly sequence: number; readonly issued_at: string; readonly signature_verified: true }
-
-export type MeshImport = { readonly issuer: string; readonly sequence: number; readonly imported_at: string }
+import type { Instant } from '@chancery/protocol'
 
 /** What may be shown of one authority's answers. */
 export interface Projection {
@@ -52,7 +38,7 @@ export const REFRESH_SECONDS = 20
 export function writeMesh(networks: readonly ObservedNetwork[], now: Instant, isStale: boolean): string {
   const links = networks.flatMap(({ projection }) => projection.links)
   const members = networks.flatMap(({ projection }) => projection.members)
-  return writeJson({
+  const mesh: Mesh = {
     observed_at: writeInstant(now),
     refresh_seconds: REFRESH_SECONDS,
     ...(isStale ? { stale: true } : {}),
@@ -63,10 +49,11 @@ export function writeMesh(networks: readonly ObservedNetwork[], now: Instant, is
     network_limit: NETWORK_LIMIT,
     member_limit_per_network: MEMBER_LIMIT,
     link_limit_per_network: LINK_LIMIT,
-  })
+  }
+  return writeJson(mesh)
 }
 
-function toNetwork({ id, isTrustReady, listSequence, projection }: ObservedNetwork): JsonObject {
+function toNetwork({ id, isTrustReady, listSequence, projection }: ObservedNetwork): MeshNetwork {
   const { isAvailable, feed, imports } = projection
   return {
     id,
@@ -80,7 +67,7 @@ function toNetwork({ id, isTrustReady, listSequence, projection }: ObservedNetwo
 }
 
 /** One row per linked pair: whoever recognises a network should have imported its feed. */
-function synchronize(networks: readonly ObservedNetwork[], links: readonly MeshLink[]): readonly JsonObject[] {
+function synchronize(networks: readonly ObservedNetwork[], links: readonly MeshLink[]): readonly MeshSynchronization[] {
   const byId = new Map(networks.map((network) => [network.id, network.projection]))
   const pairs = new Map(links.map(({ from, to }) => [`${from}\0${to}`, { from, to }]))
   return [...pairs]
@@ -101,7 +88,7 @@ function synchronize(networks: readonly ObservedNetwork[], links: readonly MeshL
 }
 
 /** Compares two numbers; it proves nothing about what the consumer enforces. */
-function statusOf(hasConsumer: boolean, published: number | null, imported: number | null): string {
+function statusOf(hasConsumer: boolean, published: number | null, imported: number | null): MeshStatus {
   if (!hasConsumer) return 'consumer_unavailable'
   if (published === null) return 'source_unverified'
   if (imported === null) return 'not_imported'

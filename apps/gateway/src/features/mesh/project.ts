@@ -1,3 +1,4 @@
+import type { MeshFeed, MeshImport, MeshLink, MeshMember } from '@chancery/contract'
 import {
   JsonError,
   canonicalBytes,
@@ -10,7 +11,7 @@ import {
 } from '@chancery/protocol'
 import type { Instant, JsonObject, JsonValue } from '@chancery/protocol'
 import { LINK_LIMIT, MEMBER_LIMIT, compare } from './mesh-document.ts'
-import type { MeshFeed, MeshImport, MeshLink, MeshMember, Projection } from './mesh-document.ts'
+import type { Projection } from './mesh-document.ts'
 
 /** What one authority answered to the four reads; undefined where a read failed. */
 export interface Readings {
