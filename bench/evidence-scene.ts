@@ -1,6 +1,7 @@
-import { randomBytes, randomUUID } from 'node:crypto'
-import { executionEvidenceForm, seedSigner, signForm } from '@chancery/protocol'
+import { randomBytes } from 'node:crypto'
+import { seedSigner } from '@chancery/protocol'
 import type { BoundaryDecision, ExecutionEvidence, JsonObject, JsonValue, Signer, StoreHead } from '@chancery/protocol'
+import { EXECUTED_CAPABILITY as CAPABILITY, EXECUTOR_SOVEREIGN as EXECUTOR, signExecution } from '@chancery/testkit'
 import { HOST } from './conditions.ts'
 import { readEventLine } from '@chancery/protocol'
 import { readSample } from './evidence-lines.ts'
@@ -8,9 +9,6 @@ import type { Sample } from './evidence-lines.ts'
 import type { BenchNetwork } from './network.ts'
 import { operatorOf } from './operator.ts'
 import type { BenchOperator } from './operator.ts'
-
-const CAPABILITY = 'secret.rotate'
-const EXECUTOR = 'rotator'
 
 /** What happens around the evidence store of one authority process: a member, an executor, a decision. */
 export interface Scene {
@@ -37,25 +35,7 @@ export async function openScene(network: BenchNetwork, port: number): Promise<Sc
       const asked = { attestation_id, requested_capability: CAPABILITY }
       return (await operator.post('/admin/boundary/evaluate', asked))['decision'] as unknown as BoundaryDecision
     },
-    sign: (decision, more = {}) => signForm(executionEvidenceForm, { ...executionOf(decision), ...more }, executor),
-  }
-}
-
-function executionOf(decision: BoundaryDecision): ExecutionEvidence {
-  return {
-    evidence_id: randomUUID(),
-    sequence_no: 1,
-    decision_id: decision.decision_id,
-    context_id: decision.context_id,
-    agreement_id: decision.agreement_id,
-    executor_sovereign_id: EXECUTOR,
-    executed_capability: CAPABILITY,
-    execution_parameters: { secret_version: '7' },
-    executed_at: decision.decision_made_at,
-    outcome: 'success',
-    outcome_detail: null,
-    prev_evidence_digest: null,
-    signature: null,
+    sign: (decision, more) => signExecution(decision, executor, more),
   }
 }
 

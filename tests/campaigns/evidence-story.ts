@@ -1,10 +1,7 @@
-import { randomUUID } from 'node:crypto'
-import { executionEvidenceForm, isJsonObject, signForm } from '@chancery/protocol'
-import type { BoundaryDecision, ExecutionEvidence, JsonObject, Signer } from '@chancery/protocol'
-import { testSigner } from '@chancery/testkit'
+import { isJsonObject } from '@chancery/protocol'
+import type { BoundaryDecision, JsonObject, Signer } from '@chancery/protocol'
+import { EXECUTED_CAPABILITY as CAPABILITY, signExecution, testSigner } from '@chancery/testkit'
 import type { SendOptions, TestAnswer } from '@chancery/testkit'
-
-const CAPABILITY = 'secret.rotate'
 
 /** Whoever serves the routes: an authority in this process, or one of its own. */
 export interface Served {
@@ -41,22 +38,7 @@ export class EvidenceStory {
   }
 
   async execute(decision: BoundaryDecision): Promise<TestAnswer> {
-    const draft: ExecutionEvidence = {
-      evidence_id: randomUUID(),
-      sequence_no: 1,
-      decision_id: decision.decision_id,
-      context_id: decision.context_id,
-      agreement_id: decision.agreement_id,
-      executor_sovereign_id: 'rotator',
-      executed_capability: CAPABILITY,
-      execution_parameters: { secret_version: '7' },
-      executed_at: decision.decision_made_at,
-      outcome: 'success',
-      outcome_detail: null,
-      prev_evidence_digest: null,
-      signature: null,
-    }
-    const evidence = await signForm(executionEvidenceForm, draft, this.#executor)
+    const evidence = await signExecution(decision, this.#executor)
     return this.#served.request('POST', '/evidence/execution', { body: { evidence } })
   }
 

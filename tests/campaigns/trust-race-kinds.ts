@@ -1,23 +1,28 @@
-import { randomUUID } from 'node:crypto'
 import {
   draftAgentDescriptor,
-  executionEvidenceForm,
   isJsonObject,
   readJson,
   signAgentDelete,
-  signForm,
   signList,
   writeInstant,
 } from '@chancery/protocol'
-import type { BoundaryDecision, ExecutionEvidence, JsonObject, Signer } from '@chancery/protocol'
-import { foreignFeed, foreignSovereign, operatorCaller, testSigner, wireText } from '@chancery/testkit'
+import type { BoundaryDecision, JsonObject, Signer } from '@chancery/protocol'
+import {
+  EXECUTED_CAPABILITY,
+  foreignFeed,
+  foreignSovereign,
+  operatorCaller,
+  signExecution,
+  testSigner,
+  wireText,
+} from '@chancery/testkit'
 import type { TestAnswer } from '@chancery/testkit'
 import type { Race } from './enrollment-race-kinds.ts'
 import { newSigner, plantCertificates } from './plant.ts'
 import type { RaceTrack } from './race-track.ts'
 import { text } from './rows.ts'
 
-const CAPABILITY = 'secret.rotate'
+const CAPABILITY = EXECUTED_CAPABILITY
 const DAY_MS = 86_400_000
 const RETENTION_TRIES = 100
 /** Replaced by a newer one, older than what is stored, or nothing there to delete. */
@@ -115,22 +120,8 @@ export const sameEvidencePosition: Race = async (track) => {
   const decision = decisionOf(decided)
   const answers = await Promise.all(
     times(track.callers).map(async (index) => {
-      const draft: ExecutionEvidence = {
-        evidence_id: randomUUID(),
-        sequence_no: 1,
-        decision_id: decision.decision_id,
-        context_id: decision.context_id,
-        agreement_id: decision.agreement_id,
-        executor_sovereign_id: 'rotator',
-        executed_capability: CAPABILITY,
-        execution_parameters: { attempt: String(index) },
-        executed_at: decision.decision_made_at,
-        outcome: 'success',
-        outcome_detail: null,
-        prev_evidence_digest: null,
-        signature: null,
-      }
-      const evidence = await signForm(executionEvidenceForm, draft, executor)
+      const execution_parameters = { attempt: String(index) }
+      const evidence = await signExecution(decision, executor, { execution_parameters })
       return track.at(index).request('POST', '/evidence/execution', { body: { evidence } as unknown as JsonObject })
     }),
   )

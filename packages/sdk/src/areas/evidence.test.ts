@@ -1,13 +1,6 @@
-import {
-  executionEvidenceForm,
-  openCheckpoint,
-  logOrigin,
-  signForm,
-  inclusionProof,
-  nodesFromTiles,
-} from '@chancery/protocol'
+import { openCheckpoint, logOrigin, inclusionProof, nodesFromTiles } from '@chancery/protocol'
 import type { BoundaryDecision, ExecutionEvidence } from '@chancery/protocol'
-import { ManualClock, accepted, startTestAuthority, testSigner } from '@chancery/testkit'
+import { ManualClock, accepted, signExecution, startTestAuthority, testSigner } from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createClient } from '../client.ts'
@@ -33,26 +26,9 @@ beforeAll(async () => {
 afterAll(() => na.stop())
 
 async function evidenceOf(more: Partial<ExecutionEvidence> = {}): Promise<ExecutionEvidence> {
-  const draft: ExecutionEvidence = {
-    evidence_id: 'e-1',
-    sequence_no: 1,
-    decision_id: decision.decision_id,
-    context_id: decision.context_id,
-    agreement_id: decision.agreement_id,
-    executor_sovereign_id: 'rotator',
-    executed_capability: 'secret.rotate',
-    execution_parameters: {},
-    executed_at: decision.decision_made_at,
-    outcome: 'success',
-    outcome_detail: null,
-    prev_evidence_digest: null,
-    resource_id: 'kv/a b',
-    resource_action: 'create',
-    resource_sequence: 1,
-    signature: null,
-    ...more,
-  }
-  return signForm(executionEvidenceForm, draft, await testSigner('rotator-1'))
+  const resource = { resource_id: 'kv/a b', resource_action: 'create', resource_sequence: 1 } as const
+  const first = { evidence_id: 'e-1', execution_parameters: {}, ...resource }
+  return signExecution(decision, await testSigner('rotator-1'), { ...first, ...more })
 }
 
 describe('evidence', () => {

@@ -4,7 +4,6 @@ import {
   boundaryDecisionForm,
   canonicalJson,
   contextDigest,
-  executionEvidenceForm,
   isJsonObject,
   justificationForm,
   policySetDigest,
@@ -21,13 +20,20 @@ import type {
   JustificationProof,
   Signer,
 } from '@chancery/protocol'
-import { ManualClock, accepted, startTestAuthority, testSigner } from '@chancery/testkit'
+import {
+  EXECUTED_CAPABILITY,
+  ManualClock,
+  accepted,
+  signExecution,
+  startTestAuthority,
+  testSigner,
+} from '@chancery/testkit'
 import type { TestAnswer, TestAuthority, TestAuthorityOptions } from '@chancery/testkit'
 import { sql } from 'kysely'
 import { recordDecision } from './index.ts'
 
 export const START = '2026-01-02T03:04:05.678Z'
-export const CAPABILITY = 'secret.rotate'
+export const CAPABILITY = EXECUTED_CAPABILITY
 
 /** A signed decision as the deciding routes make them, and what the store keeps beside it. */
 export interface MadeForTest {
@@ -69,7 +75,7 @@ export async function openStoreDesk(options: TestAuthorityOptions = {}) {
     decide: (facts?: DecisionWishes) => decide(na, clock, facts),
     /** Signed by the registered executor unless another key is given. */
     evidence: (decision: BoundaryDecision, more: Partial<ExecutionEvidence> = {}, key: Signer = executor) =>
-      signEvidence(decision, more, key),
+      signExecution(decision, key, more),
     lines: async () => (await na.as('standard')('GET', '/admin/evidence/export')).text.split('\n').slice(0, -1),
     report: async () => accepted(await na.as('standard')('GET', '/admin/evidence/verify')),
     stop: () => na.stop(),
@@ -171,30 +177,6 @@ async function decide(na: TestAuthority, clock: ManualClock, wishes: DecisionWis
     answer: { status: 201, text: canonicalJson(asJson(made.decision)) },
   })
   return made
-}
-
-async function signEvidence(
-  decision: BoundaryDecision,
-  more: Partial<ExecutionEvidence>,
-  key: Signer,
-): Promise<ExecutionEvidence> {
-  const draft: ExecutionEvidence = {
-    evidence_id: randomUUID(),
-    sequence_no: 1,
-    decision_id: decision.decision_id,
-    context_id: decision.context_id,
-    agreement_id: decision.agreement_id,
-    executor_sovereign_id: 'rotator',
-    executed_capability: CAPABILITY,
-    execution_parameters: { secret_version: '7' },
-    executed_at: decision.decision_made_at,
-    outcome: 'success',
-    outcome_detail: null,
-    prev_evidence_digest: null,
-    signature: null,
-    ...more,
-  }
-  return signForm(executionEvidenceForm, draft, key)
 }
 
 /** The parsed lines of an export. */
