@@ -114,7 +114,7 @@ describe.each(kinds)('$kind', ({ kind, record, ground }) => {
       form === undefined
         ? await signList(empty as never, signer)
         : ((await signForm(form as RecordForm<object>, empty, signer)) as JsonObject)
-    const text = writeJson(whole as JsonObject)
+    const text = writeJson(whole)
     const arrived = read(text) as { signature?: { sig: string }; signatures?: { sig: string }[] } & object
     const sig = arrived.signature?.sig ?? arrived.signatures?.[0]?.sig ?? ''
     expect(holds(signer.publicKey, unsigned(arrived, OUTSIDE[kind]), sig)).toBe(true)

@@ -82,14 +82,16 @@ export function readStoredPolicy(row: StoredPolicyText): BoundaryPolicy | undefi
 /** Rows 1 and 3 to 5 of protocol/trust-operations 5.6 for one row: what depends on its bytes alone. */
 export async function checkStoredPolicy(
   row: StoredPolicyText,
-  keys: readonly string[],
+  /** Those of the issuer; a function where they depend on the date the policy bears. */
+  keys: readonly string[] | ((issued_at: string) => readonly string[]),
   registry: GateRegistry = GATE_TYPES,
 ): Promise<CheckedPolicy> {
   const { policy_id, version, policy_digest } = row
   const policy = readStoredPolicy(row)
   const named = { policy_id, version, policy_digest, policy }
   if (policy === undefined) return { ...named, problem: 'policy_store_integrity_failed', ready: undefined }
-  const problem = await findProblem(policy, keys, registry)
+  const known = typeof keys === 'function' ? keys(policy.issued_at) : keys
+  const problem = await findProblem(policy, known, registry)
   if (problem !== undefined) return { ...named, problem, ready: undefined }
   return { ...named, problem, ready: preparePolicy(policy, registry) }
 }

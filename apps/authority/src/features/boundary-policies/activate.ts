@@ -4,6 +4,7 @@ import type { JsonObject } from '@chancery/protocol'
 import { causedBy, recordAudit } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
 import type { Office } from '../../office.ts'
+import { ownKeysAt } from '../../signing/own-keys.ts'
 import type { Tx } from '../../store/database.ts'
 import { isUniqueViolation } from '../../store/unique-violation.ts'
 import { changePolicies } from './change.ts'
@@ -45,7 +46,7 @@ export async function activate(call: OperatorCall, office: Office): Promise<Json
 async function requireUsable(tx: Tx, office: Office, policy_id: string, version: number): Promise<PolicyRow> {
   const row = isPolicyId(policy_id) ? await findPolicyVersion(tx, policy_id, version) : undefined
   if (row === undefined) throw new Refusal('boundary_policy_not_found')
-  const checked = await checkStoredPolicy(row, office.ownKeys.all)
+  const checked = await checkStoredPolicy(row, (issuedAt) => ownKeysAt(office.ownKeys, issuedAt))
   const [problem] = findSetProblems([checked], office.clock.now())
   if (problem === undefined) return row
   if (problem.reason === 'policy_store_integrity_failed') throw new Refusal('boundary_policy_integrity_failed')

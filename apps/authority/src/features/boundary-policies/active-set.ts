@@ -2,6 +2,7 @@ import { checkStoredPolicy, inResolutionOrder } from '@chancery/protocol'
 import type { CheckedPolicy } from '@chancery/protocol'
 import { Coalesced, endOfTurn } from '@chancery/service-kit'
 import type { Office } from '../../office.ts'
+import { ownKeysAt } from '../../signing/own-keys.ts'
 import { listActiveRows } from './store.ts'
 import type { ActiveRow } from './store.ts'
 
@@ -23,7 +24,7 @@ export function openActivePolicies(office: () => Pick<Office, 'store' | 'ownKeys
     for (const row of rows) {
       const same = known.get(keyOf(row))
       if (same !== undefined && hasSameBytes(same.row, row)) checked.push(same)
-      else checked.push({ row, checked: await checkStoredPolicy(row, ownKeys.all) })
+      else checked.push({ row, checked: await checkStoredPolicy(row, (issuedAt) => ownKeysAt(ownKeys, issuedAt)) })
     }
     held = checked
     return inResolutionOrder(checked.map((each) => each.checked))

@@ -11,6 +11,7 @@ import {
 import type { JsonObject } from '@chancery/protocol'
 import type { Call } from '@chancery/service-kit'
 import type { Office } from '../../office.ts'
+import { ownKeysAt } from '../../signing/own-keys.ts'
 import { readOr, readTrustKeys } from '../../reading.ts'
 import { noteVerdict } from '../verdicts.ts'
 
@@ -26,7 +27,7 @@ export async function verify(call: Call, office: Office): Promise<JsonObject> {
   const form = checkReceivedForm(received)
   // The type is closed: a member nobody knows is refused before anyone asks who signed it.
   if (!form.ok && form.reason === 'unknown_field') throw new Refusal('invalid_policy')
-  const keys = readTrustKeys(call.body, 'issuer_public_keys', office.ownKeys.all)
+  const keys = readTrustKeys(call.body, 'issuer_public_keys', ownKeysAt(office.ownKeys, received.record.issued_at))
   const verdict = await verifyReceivedPlainly(received, keys)
   const reason = verdict.ok ? 'valid' : verdict.reason
   noteVerdict(call, office, verdict.ok, reason)

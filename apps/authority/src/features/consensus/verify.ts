@@ -3,6 +3,7 @@ import { readConsensusProof, verifyConsensusProof } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import type { Call } from '@chancery/service-kit'
 import type { Office } from '../../office.ts'
+import { ownKeysAt } from '../../signing/own-keys.ts'
 import { readOr, readTrustKeys, requirePresent } from '../../reading.ts'
 import { noteVerdict } from '../verdicts.ts'
 import { readValidatorKeys } from './requests.ts'
@@ -17,7 +18,11 @@ export async function verify(call: Call, office: Office): Promise<JsonObject> {
   const presented = requirePresent(call.body, 'proof', 'missing_proof')
   const proof = readOr('invalid_proof', () => readConsensusProof(presented))
   const validatorKeys = readValidatorKeys(call.body)
-  const assemblerKeys = readTrustKeys(call.body, 'assembler_public_keys', office.ownKeys.all)
+  const assemblerKeys = readTrustKeys(
+    call.body,
+    'assembler_public_keys',
+    ownKeysAt(office.ownKeys, proof.record.reached_at),
+  )
   // Reading a thousand votes and building their signed bytes are two long steps: others get a turn in between.
   if (proof.record.votes.length > MANY_VOTES) await setImmediate()
   const verdict = await verifyConsensusProof(proof, { assemblerKeys, validatorKeys, now: office.clock.now() })

@@ -4,6 +4,7 @@ import type { JustificationProof, Received } from '@chancery/protocol'
 import type { Answer } from '@chancery/service-kit'
 import type { OperatorCall } from '../../auth/operator.ts'
 import type { Office } from '../../office.ts'
+import { ownKeysAt } from '../../signing/own-keys.ts'
 import { issueRecord } from '../../signing/issue.ts'
 import { sealOr } from '../../signing/seal.ts'
 import { readVoteRequest } from './requests.ts'
@@ -37,6 +38,6 @@ export async function requireOwnJustification(
   office: Office,
   justification: Received<JustificationProof>,
 ): Promise<void> {
-  const verdict = await verifyReceived(justification, office.ownKeys.all)
+  const verdict = await verifyReceived(justification, ownKeysAt(office.ownKeys, justification.record.proof_issued_at))
   if (!verdict.ok) throw new Refusal('justification_untrusted')
 }

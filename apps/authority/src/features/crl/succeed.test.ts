@@ -1,8 +1,19 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { DAY, HOUR, signList, writeInstant, writeJson, writePrivateKeyFile } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import {
+  BOUNDARY_POLICY_FORM,
+  DAY,
+  HOUR,
+  boundaryDecisionForm,
+  signForm,
+  signList,
+  trustEvidenceForm,
+  writeInstant,
+  writeJson,
+  writePrivateKeyFile,
+} from '@chancery/protocol'
+import type { JsonObject, RecordForm } from '@chancery/protocol'
 import { silentLog } from '@chancery/service-kit'
 import {
   ManualClock,
@@ -19,6 +30,7 @@ import {
 } from '@chancery/testkit'
 import type { NodeCaller, TestAuthority, TestDatabase } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { EXAMPLES } from '../../../../../packages/protocol/src/offline/examples.suite.ts'
 import { openOffice } from '../../open-office.ts'
 import type { AuthoritySettings } from '../../settings.ts'
 import { draftFirstList, succeedKey } from './succeed.ts'
@@ -165,6 +177,27 @@ describe('a key succession', () => {
     clock.advance(8 * 24 * 3600)
     await fetchCrl(na.url, next.publicKey)
     refused(await na.request('GET', '/crl/keys/na-test'), 404, 'key_list_not_found')
+  })
+
+  it.each([
+    ['trust-evidence', '/trust-evidence/verify', 'evidence', 'issued_at', trustEvidenceForm],
+    ['boundary-policy', '/boundary-policies/verify', 'policy', 'issued_at', BOUNDARY_POLICY_FORM],
+    ['boundary-decision', '/boundary/verify', 'decision', 'decision_made_at', boundaryDecisionForm],
+  ] as const)('takes a %s of the old key only with a date of its time', async (kind, path, name, date, form) => {
+    const example = EXAMPLES.find((each) => each.kind === kind)?.record
+    const judge = async (at: string): Promise<boolean> => {
+      const draft = { ...example, [date]: at, signature: null }
+      const until = kind === 'boundary-decision' ? { decision_valid_until: writeInstant(clock.now() + HOUR) } : {}
+      const plain = kind === 'trust-evidence' ? { ...draft, signatures: [] } : draft
+      const { signature: _none, ...listed } = plain
+      const unsigned = kind === 'trust-evidence' ? listed : { ...plain, ...until }
+      const record = (await signForm(form as unknown as RecordForm<object>, unsigned, old)) as JsonObject
+      const answer = accepted(await na.request('POST', path, { body: { [name]: record } }))
+      return (answer['accepted'] ?? answer['valid']) as boolean
+    }
+    expect(await judge(na.genesis.network_authority.valid_from)).toBe(true)
+    // Whoever finds the old key later must not be able to speak for the authority of today.
+    expect(await judge(writeInstant(clock.now()))).toBe(false)
   })
 })
 

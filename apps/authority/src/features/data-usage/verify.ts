@@ -2,6 +2,7 @@ import { readDataAccessIntent, readDataLicensePolicy, verifyDataUsage, writeInst
 import type { DataLicensePolicy, JsonObject } from '@chancery/protocol'
 import type { Call } from '@chancery/service-kit'
 import type { Office } from '../../office.ts'
+import { ownKeysAt } from '../../signing/own-keys.ts'
 import { readOr, readTrustKeys, requirePresent } from '../../reading.ts'
 import { noteVerdict } from '../verdicts.ts'
 
@@ -16,7 +17,7 @@ export async function verify(call: Call, office: Office): Promise<JsonObject> {
   ]
   const intent = readOr('invalid_input', () => readDataAccessIntent(declared))
   const policy = readOr('invalid_input', () => readDataLicensePolicy(license))
-  const agentKeys = readTrustKeys(call.body, 'agent_public_keys', office.ownKeys.all)
+  const agentKeys = readTrustKeys(call.body, 'agent_public_keys', ownKeysAt(office.ownKeys, intent.record.declared_at))
   const given = readTrustKeys(call.body, 'policy_public_keys', [])
   const now = office.clock.now()
   const ground = { agentKeys, policyKeys: policyKeysOf(office, policy.record, given), now }

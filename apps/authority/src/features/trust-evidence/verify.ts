@@ -2,6 +2,7 @@ import { readReceived, shape, trustEvidenceForm, verifyTrustEvidence } from '@ch
 import type { JsonObject } from '@chancery/protocol'
 import type { Call } from '@chancery/service-kit'
 import type { Office } from '../../office.ts'
+import { ownKeysAt } from '../../signing/own-keys.ts'
 import { readOr, readTrustKeys, requirePresent } from '../../reading.ts'
 import { noteVerdict } from '../verdicts.ts'
 
@@ -12,7 +13,7 @@ import { noteVerdict } from '../verdicts.ts'
 export async function verify(call: Call, office: Office): Promise<JsonObject> {
   const given = requirePresent(call.body, 'evidence', 'missing_evidence')
   const evidence = readOr('invalid_evidence', () => readReceived(trustEvidenceForm, given))
-  const keys = readTrustKeys(call.body, 'issuer_public_keys', office.ownKeys.all)
+  const keys = readTrustKeys(call.body, 'issuer_public_keys', ownKeysAt(office.ownKeys, evidence.record.issued_at))
   const expected = readOr('invalid_evidence', () =>
     shape.nullable(shape.string)(call.body['expected_graph_digest'] ?? null, 'expected_graph_digest'),
   )
