@@ -24,7 +24,7 @@ export async function authenticateNode(call: Call, office: Office, action: NodeA
 /** A node that has not learned of a key succession yet names the former key; nonces are the same for both. */
 function chooseAudience(body: JsonObject, { ownKeys }: Office): string {
   const named = member(body, 'audience')
-  return ownKeys.all.find((key) => key === named) ?? ownKeys.current
+  return ownKeys.audiences.find((key) => key === named) ?? ownKeys.current
 }
 
 /** Says nothing about the reason to the caller, and all of it to the auditor. */

@@ -112,7 +112,7 @@ async function checkSignature(
     nonce,
   }
   // The current key first; an operator who has not learned of a key succession yet signs for a former one.
-  for (const audience of office.ownKeys.all)
+  for (const audience of office.ownKeys.audiences)
     if (await verifyOperatorRequest({ ...request, audience }, signature, operator.bytes)) return
   await fail(call, office, key_id, 'invalid_signature')
 }

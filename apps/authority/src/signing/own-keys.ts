@@ -17,6 +17,11 @@ export interface OwnKeys {
   readonly former: readonly FormerKey[]
   /** All of them, the current one first. */
   readonly all: readonly string[]
+  /**
+   * Those that callers may sign for: the current one, and the former one while it still signs its own list. All others
+   * belong to the past; each would also be one more signature to check for every bad request.
+   */
+  readonly audiences: readonly string[]
   /** The history as it was signed, to be served. */
   readonly historyText: string | undefined
   /** Signs the list of the last former key, and nothing else. */
@@ -40,6 +45,7 @@ export async function loadOwnKeys(
     current: current.publicKey,
     former,
     all: [current.publicKey, ...former.map((key) => key.public_key)],
+    audiences: [current.publicKey, ...(formerSigner === undefined ? [] : [formerSigner.publicKey])],
     historyText: loaded?.text,
     formerSigner: formerSigner === undefined ? undefined : { ...formerSigner, keyId: known?.key_id ?? '' },
   }

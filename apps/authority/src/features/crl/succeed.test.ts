@@ -199,6 +199,18 @@ describe('a key succession', () => {
     // Whoever finds the old key later must not be able to speak for the authority of today.
     expect(await judge(writeInstant(clock.now()))).toBe(false)
   })
+
+  it('hears nobody who signs for the old key once that is put away', async () => {
+    const { NA_FORMER_PRIVATE_KEY_FILE: _key, ...without } = settings
+    await na.stop()
+    na = await start(without)
+    const node = await nodeAt(na.url, 'heir-c')
+    const beat = (audience: string): ReturnType<NodeCaller['heartbeat']> =>
+      node.heartbeat(certificates[2] ?? '', { audience })
+    refused(await beat(old.publicKey), 401, 'node_auth_failed')
+    // The proof holds, and the certificate has ended meanwhile.
+    refused(await beat(next.publicKey), 403, 'certificate_expired')
+  })
 })
 
 /** As a start reads them. */
