@@ -84,7 +84,14 @@ export function describeStore(backend: Backend): void {
         const taken = first.database
         await expect(startTestAuthority({ database: taken, network: 'OTHER-NET' })).rejects.toThrow(/ONE-NET/)
         const { publicKey: current } = await testSigner('na-test', 'other-na')
-        const stranger = { current, former: [], all: [current], audiences: [current], historyText: undefined, formerSigner: undefined }
+        const stranger = {
+          current,
+          former: [],
+          all: [current],
+          audiences: [current],
+          historyText: undefined,
+          formerSigner: undefined,
+        }
         await expect(claimIdentity(first.office.store, first.genesis, stranger, now())).rejects.toThrow(/database/i)
         const second = await startTestAuthority({ database: taken, network: 'ONE-NET' })
         accepted(await second.request('GET', '/readyz'))
