@@ -4,7 +4,7 @@
 # Needs root and: apt-get install buildah mmdebstrap. Leaves the image «localhost/chancery» and chancery-image.tar (OCI).
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-export BUILDAH_ISOLATION=chroot STORAGE_DRIVER=vfs
+export BUILDAH_ISOLATION=chroot
 # Apart from what else buildah keeps on this machine; the bases stay for the next build.
 STORE=${CHANCERY_IMAGE_STORE:-/var/tmp/chancery-images}
 SUITE=bookworm
