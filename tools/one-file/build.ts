@@ -62,7 +62,6 @@ async function bundle(entry: string, target: string): Promise<void> {
     input: join(ROOT, entry),
     platform: 'node',
     external: LEFT_OUT,
-    resolve: { conditionNames: ['node', 'import', 'default'] },
     plugins: [carrying()],
     logLevel: 'warn',
   })

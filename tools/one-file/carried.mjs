@@ -37,5 +37,3 @@ export class Worker extends threads.Worker {
     )
   }
 }
-
-export default { ...fs, ...threads, readFileSync, Worker }
