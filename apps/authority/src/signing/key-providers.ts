@@ -1,6 +1,7 @@
 import { readFile, stat } from 'node:fs/promises'
 import { readPrivateKeyFile, seedSigner } from '@chancery/protocol'
 import type { Signer } from '@chancery/protocol'
+import { isTracing, traced } from '@chancery/service-kit'
 import type { Log } from '@chancery/service-kit'
 import { openGoogleKmsSigner } from './google-kms-signer.ts'
 import type { GoogleKmsPlace } from './google-kms-signer.ts'
@@ -42,7 +43,11 @@ export type SecretPlace =
   | { readonly setting: string; readonly file: string }
 
 export async function openSigner(source: KeySource, keyId: string, log: Log): Promise<AuthoritySigner> {
-  return { ...(await openKey(source, keyId, log)), provider: source.provider }
+  const key = await openKey(source, keyId, log)
+  const { provider } = source
+  if (!isTracing) return { ...key, provider }
+  const sign: Signer['sign'] = (bytes) => traced('sign', { 'chancery.key_provider': provider }, () => key.sign(bytes))
+  return { ...key, sign, provider }
 }
 
 async function openKey(source: KeySource, keyId: string, log: Log): Promise<Signer> {

@@ -1,7 +1,9 @@
+import { isTracing } from '@chancery/service-kit'
 import pg from 'pg'
 import { READ_SERVER_RUN, resolveCommit } from './commit-outcome.ts'
 import type { TransactionMark } from './commit-outcome.ts'
 import { StoreUnavailable, UnknownOutcome } from './database.ts'
+import { tracedQuery } from './statement-spans.ts'
 
 /** Said each time: locks are taken before the statement that must see what they waited for, whatever the server's default. */
 export const BEGIN = 'begin isolation level read committed'
@@ -51,7 +53,9 @@ export class HonestClient extends Client {
     const last = args.at(-1)
     // The pool asks with a callback, everybody else for a promise.
     if (typeof last === 'function') return send.apply(this, [...args.slice(0, -1), this.#doubting(last as Callback)])
-    const sent = send.apply(this, args)
+    const sent = isTracing
+      ? tracedQuery(args[0], () => send.apply(this, args) as Promise<unknown>)
+      : send.apply(this, args)
     return sent instanceof Promise ? sent.then((answer: unknown) => this.#assertConfirmed(answer)) : sent
   }
 

@@ -1,3 +1,4 @@
+import { isTracing } from '@chancery/service-kit'
 import { Kysely, PostgresDialect, sql } from 'kysely'
 import pg from 'pg'
 import { LockTimeout, StoreUnavailable, UnknownOutcome } from './database.ts'
@@ -5,6 +6,7 @@ import type { NonceClaim, RunStatement, Store, WindowHits } from './database.ts'
 import { BEGIN, HonestClient, isRefusedCommit, sqlState } from './honest-client.ts'
 import type { Tables } from './tables.ts'
 import { probeWrite } from './probe-write.ts'
+import { tracedQuery } from './statement-spans.ts'
 import { retrying, transactOn } from './transact.ts'
 import type { TransactOptions } from './transact.ts'
 
@@ -92,7 +94,14 @@ function openPool(url: string, own: Pick<pg.PoolConfig, 'max' | 'options'>, onLo
   // listeners the driver's event would end the process instead.
   pool.on('error', () => undefined)
   pool.on('connect', (client) => client.on('error', onLost))
+  if (isTracing) traceQueries(pool)
   return pool
+}
+
+/** Around the pool, not only around its clients: a question that waits for a client is sent in somebody else's turn. */
+function traceQueries(pool: pg.Pool): void {
+  const query = pool.query.bind(pool) as (...args: unknown[]) => Promise<unknown>
+  pool.query = ((...args: unknown[]) => tracedQuery(args[0], () => query(...args))) as pg.Pool['query']
 }
 
 function runOn(target: pg.Pool | pg.PoolClient): RunStatement {

@@ -7,6 +7,7 @@ import { StoreUnavailable } from './database.ts'
 import type { NonceClaim, Store, Tx, WindowHits } from './database.ts'
 import type { Tables } from './tables.ts'
 import { probeWrite } from './probe-write.ts'
+import { tracedStatement } from './statement-spans.ts'
 import { transactOn } from './transact.ts'
 
 const SQLITE_ERROR = 1
@@ -96,7 +97,7 @@ function cachedStatements(file: DatabaseSync): Statements {
   return (text) => {
     let statement = known.get(text)
     if (statement === undefined) {
-      statement = file.prepare(text)
+      statement = tracedStatement(file.prepare(text), text)
       known.set(text, statement)
     }
     return statement

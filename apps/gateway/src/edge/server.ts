@@ -12,6 +12,8 @@ import {
   answerUnmetExpectation,
   checkRawRequest,
   hasBody,
+  inRequestSpan,
+  isTracing,
   toError,
 } from '@chancery/service-kit'
 import type { Office } from '../office.ts'
@@ -20,6 +22,7 @@ import type { GatewayBinding } from './call.ts'
 import { Deadline } from './deadline.ts'
 import { errorAnswer, toRefusal } from './error-body.ts'
 import { answerExchange, isServerFailure } from './pipeline.ts'
+import type { Exchange } from './pipeline.ts'
 import { RequestIds } from './request-ids.ts'
 import { RouteTable } from './route-table.ts'
 
@@ -140,7 +143,9 @@ export class Edge {
     if (!this.#gate.enter(isExempt)) throw new GatewayRefusal('overloaded')
     const deadline = new Deadline(settings.timeoutMs)
     try {
-      return await answerExchange({ request, requestId, startedMs, match, deadline }, this.#office, this.#gate)
+      const exchange = { request, requestId, startedMs, match, deadline }
+      const run = (): Promise<Answer> => answerExchange(exchange, this.#office, this.#gate)
+      return await (isTracing ? inSpan(exchange, run) : run())
     } finally {
       deadline.clear()
       this.#gate.leave(isExempt)
@@ -155,6 +160,21 @@ export class Edge {
     )
     return new Answer(body, contentType, status, { ...GATEWAY_HEADERS, ...headers, 'x-request-id': requestId })
   }
+}
+
+function inSpan({ request, requestId, match }: Exchange, run: () => Promise<Answer>): Promise<Answer> {
+  const { rawHeaders, method = '' } = request
+  return inRequestSpan({ route: match.binding.route.path, method, requestId, rawHeaders }, async (span) => {
+    try {
+      const answer = await run()
+      span?.end(answer.status ?? 200)
+      return answer
+    } catch (thrown) {
+      const refusal = toRefusal(thrown) ?? new GatewayRefusal('internal')
+      span?.end(errorAnswer(refusal, requestId).status ?? 500)
+      throw thrown
+    }
+  })
 }
 
 /** The longest field that means anything is a token of 16 KiB behind its scheme; nothing else needs that much. */

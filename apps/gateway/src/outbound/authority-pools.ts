@@ -1,4 +1,5 @@
 import { getCACertificates } from 'node:tls'
+import { traced } from '@chancery/service-kit'
 import { Pool } from 'undici'
 import type { NetworkPolicy, Policy } from '../policy/policy.ts'
 import { guardedLookup, isRefusedLiteral } from './address-rules.ts'
@@ -19,7 +20,10 @@ export class AuthorityPools {
   async send(network: NetworkPolicy, call: UpstreamCall): Promise<UpstreamAnswer> {
     const { authorityUrl } = network
     if (authorityUrl === undefined) throw new OutboundFailure('unreachable')
-    return new UpstreamExchange(call).run(this.#poolOf(network, authorityUrl))
+    const pool = this.#poolOf(network, authorityUrl)
+    // Nothing of the trace is sent along: protocol/gateway 12.3 lists every header. The request id joins the two.
+    const about = { 'http.request.method': call.method, 'server.address': authorityUrl.host }
+    return traced('call authority', about, () => new UpstreamExchange(call).run(pool))
   }
 
   /** Lets go of what a new policy no longer names; calls under way end as they began. */

@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { request as secureRequest } from 'node:https'
 import { isIP } from 'node:net'
 import { getCACertificates } from 'node:tls'
+import { traced } from '@chancery/service-kit'
 import { guardedLookup, isRefusedLiteral } from './address-rules.ts'
 
 export interface OutboundCall {
@@ -41,7 +42,12 @@ export class OutboundFailure extends Error {
  * Calls one configured address (reliability 11): no redirects, no proxies of the environment, no cookies, TLS verified,
  * time and size bounded while reading.
  */
-export async function callUrl(call: OutboundCall): Promise<OutboundAnswer> {
+export function callUrl(call: OutboundCall): Promise<OutboundAnswer> {
+  const about = { 'http.request.method': call.method ?? 'GET', 'server.address': call.url.host }
+  return traced('call', about, () => callOnce(call))
+}
+
+async function callOnce(call: OutboundCall): Promise<OutboundAnswer> {
   const host = call.url.hostname.replace(/^\[(.*)\]$/, '$1')
   if (isRefusedLiteral(call.url)) throw new OutboundFailure('unreachable')
   const limit = AbortSignal.timeout(call.timeoutMs)

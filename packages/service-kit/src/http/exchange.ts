@@ -4,6 +4,8 @@ import { LIMITS, Refusal, SERVER_LIMITS } from '@chancery/contract'
 import type { Route } from '@chancery/contract'
 import type { Log } from '../log.ts'
 import type { Soon } from '../soon.ts'
+import { inRequestSpan, isTracing, traced } from '../traces.ts'
+import type { RequestSpan } from '../traces.ts'
 import { Answer } from './answer.ts'
 import type { Binding, Guard, HandlerAnswer } from './bind.ts'
 import { hasBody, readBody, readBodyBytes } from './body.ts'
@@ -45,6 +47,7 @@ export class Exchange<Context> {
   #deadline: NodeJS.Timeout | undefined
   #hasPlace = false
   #isAnswered = false
+  #span: RequestSpan | undefined
 
   constructor(options: ExchangeOptions<Context>, gate: Gatekeeper, arrival: Arrival, response: ServerResponse) {
     this.#options = options
@@ -57,6 +60,16 @@ export class Exchange<Context> {
   /** Takes the request through its route. */
   serve(binding: Binding<Context>): void {
     this.#binding = binding
+    if (!isTracing) return this.#begin(binding)
+    const { raw, requestId } = this.#arrival
+    const request = { route: binding.route.path, method: raw.method ?? '', requestId, rawHeaders: raw.rawHeaders }
+    inRequestSpan(request, (span) => {
+      this.#span = span
+      this.#begin(binding)
+    })
+  }
+
+  #begin(binding: Binding<Context>): void {
     this.#attempt(() => {
       const { raw } = this.#arrival
       checkRawRequest(raw)
@@ -85,7 +98,8 @@ export class Exchange<Context> {
   }
 
   #handle({ route, handle }: Binding<Context>, call: Call): void {
-    const answer = handle(call, this.#options.context)
+    const { context } = this.#options
+    const answer = isTracing ? traced(`handle ${route.id}`, {}, () => handle(call, context)) : handle(call, context)
     // A handler that hangs must not keep its caller and its place for ever; what it was doing may still finish.
     if (answer instanceof Promise) {
       this.#deadline = setTimeout(() => this.#fail(tooLate(route)), SERVER_LIMITS.handlerDeadlineSeconds * 1000)
@@ -133,6 +147,7 @@ export class Exchange<Context> {
     if (this.#hasPlace) this.#gate.leave(route?.limit === 'none')
     const status = (answer instanceof Answer ? answer.status : undefined) ?? route?.success ?? 200
     this.#options.observe(route, status, (performance.now() - this.#started) / 1000)
+    this.#span?.end(status)
     try {
       const { requestId } = this.#arrival
       send(this.#response, answer, { requestId, status, closes: closes || this.#isLast || this.#gate.draining })
