@@ -38,6 +38,7 @@ describe.runIf(existsSync(join(ROOT, 'apps/cli/dist/main.js')))('packed', () => 
       'protocol',
       'sdk',
       'service-kit',
+      'telemetry',
     ])
     const files = await readdir(scope, { recursive: true })
     expect(files.filter((name) => /[.](test|suite)[.]|[.]map$|\/src\/|\/faults[.]js$/.test(name))).toEqual([])

@@ -13,11 +13,17 @@ import { BatchSpanProcessor, TraceIdRatioBasedSampler, TracerProvider } from '@o
  */
 function register(): void {
   const { OTEL_SERVICE_NAME: name = 'chancery', OTEL_TRACES_SAMPLER_ARG: ratio = '1' } = process.env
+  const { OTEL_BSP_SCHEDULE_DELAY: delayMs = '5000' } = process.env
   const provider = new TracerProvider({
     resource: resourceFromAttributes({ 'service.name': name, 'host.name': hostname() }),
     // By the trace id alone: with a parent's own word for it, every caller could decide how much is recorded here.
-    sampler: new TraceIdRatioBasedSampler(readRatio(ratio)),
-    spanProcessors: [new BatchSpanProcessor({ exporter: new OTLPTraceExporter() })],
+    sampler: new TraceIdRatioBasedSampler(readNumber('OTEL_TRACES_SAMPLER_ARG', ratio, 1)),
+    spanProcessors: [
+      new BatchSpanProcessor({
+        exporter: new OTLPTraceExporter(),
+        scheduledDelayMillis: readNumber('OTEL_BSP_SCHEDULE_DELAY', delayMs, 60_000),
+      }),
+    ],
   })
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
   propagation.setGlobalPropagator(new W3CTraceContextPropagator())
@@ -26,11 +32,10 @@ function register(): void {
   process.once('beforeExit', () => void provider.shutdown())
 }
 
-function readRatio(text: string): number {
-  const ratio = Number(text)
-  if (text.trim() === '' || !(ratio >= 0 && ratio <= 1))
-    throw new Error('OTEL_TRACES_SAMPLER_ARG: must be a number from 0 to 1')
-  return ratio
+function readNumber(name: string, text: string, max: number): number {
+  const value = Number(text)
+  if (text.trim() === '' || !(value >= 0 && value <= max)) throw new Error(`${name}: must be a number from 0 to ${max}`)
+  return value
 }
 
 // Threads inherit --import, but not the environment; what they do stands in the span of their caller.
