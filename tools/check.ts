@@ -53,6 +53,11 @@ const STEPS: readonly Step[] = [
     repeat: 'npm run generate -- --check   (mend: npm run generate)',
   },
   {
+    name: 'docs',
+    command: ['node', 'tools/docs.ts', 'build', 'check'],
+    repeat: 'npm run docs:build && npm run docs:check',
+  },
+  {
     name: 'tests',
     // On both cores: these mostly compute.
     command: vitest('tests', ['--project=packages', '--project=sqlite', '--project=postgres', '--maxWorkers=2']),

@@ -1,0 +1,31 @@
+import { satteri } from '@astrojs/markdown-satteri'
+import starlight from '@astrojs/starlight'
+import { defineConfig } from 'astro/config'
+import { sidebar } from './sidebar.mjs'
+
+/** A folder of files that any server can serve, without the network: search, fonts and drawings are inside it. */
+export default defineConfig({
+  // Below which address the site is served, for example /chancery/docs.
+  base: process.env['CHANCERY_DOCS_BASE'] ?? '/',
+  trailingSlash: 'always',
+  // Two hyphens are a flag and quotes are what was typed.
+  markdown: { processor: satteri({ features: { smartPunctuation: false } }) },
+  devToolbar: { enabled: false },
+  integrations: [
+    // The site has no address of its own, so there is no map of addresses. Starlight adds its maker unless one is named.
+    { name: '@astrojs/sitemap', hooks: {} },
+    starlight({
+      title: 'Chancery',
+      description: 'The authority of one sovereign network, and the gateway that verifies its papers.',
+      customCss: ['./src/styles/site.css'],
+      favicon: '/favicon.svg',
+      // The page for a wrong address is one of ours (src/pages/404.astro).
+      disable404Route: true,
+      lastUpdated: false,
+      pagination: true,
+      tableOfContents: { minHeadingLevel: 2, maxHeadingLevel: 3 },
+      markdown: { processedDirs: ['..'] },
+      sidebar,
+    }),
+  ],
+})

@@ -1,0 +1,29 @@
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { isShown, sitePages } from '../../tools/docs/pages.ts'
+
+const ROOT = join(process.cwd(), '..')
+
+/** Shows the Markdown files of the repository where they are: title and links are made on the way, nothing is copied. */
+export function docsInPlace() {
+  const fill = async ({ config, store, parseData, renderMarkdown, generateDigest }) => {
+    store.clear()
+    for (const page of sitePages(ROOT, config.base)) {
+      const { id, title, description, body, file, isSearched } = page
+      const facts = { title, description, pagefind: isSearched, editUrl: false }
+      const data = await parseData({ id, data: facts, filePath: join(ROOT, file) })
+      const rendered = await renderMarkdown(body, { fileURL: pathToFileURL(join(ROOT, file)) })
+      store.set({ id, data, body, rendered, digest: generateDigest(body), filePath: join('..', file) })
+    }
+  }
+  return {
+    name: 'docs-in-place',
+    load: async (context) => {
+      await fill(context)
+      context.watcher?.add(join(ROOT, 'docs'))
+      context.watcher?.on('change', (file) => {
+        if (isShown(file, ROOT)) void fill(context)
+      })
+    },
+  }
+}
