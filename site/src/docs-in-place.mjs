@@ -4,6 +4,9 @@ import { isShown, sitePages } from '../../tools/docs/pages.ts'
 
 const ROOT = join(process.cwd(), '..')
 
+/** On small screens tables and code scroll by themselves: whoever has only a keyboard must be able to get there. */
+const reachable = (html) => html.replaceAll(/<(table|pre)(?=[ >])/g, '<$1 tabindex="0"')
+
 /** Shows the Markdown files of the repository where they are: title and links are made on the way, nothing is copied. */
 export function docsInPlace() {
   const fill = async ({ config, store, parseData, renderMarkdown, generateDigest }) => {
@@ -13,6 +16,7 @@ export function docsInPlace() {
       const facts = { title, description, pagefind: isSearched, editUrl: false }
       const data = await parseData({ id, data: facts, filePath: join(ROOT, file) })
       const rendered = await renderMarkdown(body, { fileURL: pathToFileURL(join(ROOT, file)) })
+      rendered.html = reachable(rendered.html)
       store.set({ id, data, body, rendered, digest: generateDigest(body), filePath: join('..', file) })
     }
   }

@@ -114,7 +114,7 @@ describe('pages of the site', () => {
 
   it('hold their drawings, without the colours these have on their own', () => {
     expect(pages.get('operate/keys')?.body).toContain(
-      '<figure class="drawing"><svg role="img" aria-label="A drawing" xmlns="x" viewBox="0 0 1 1"> <path d="M0 0"/></svg></figure>',
+      '<figure class="drawing" tabindex="0"><svg role="img" aria-label="A drawing" xmlns="x" viewBox="0 0 1 1"> <path d="M0 0"/></svg></figure>',
     )
   })
 

@@ -113,9 +113,9 @@ function withDrawings(root: string, file: string, body: string): string {
   return body.replaceAll(/^!\[([^\]]+)\]\(([^)\s]+\.svg)\)$/gm, (_all, label: string, target: string) => {
     const drawing = readFileSync(join(root, dirname(file), target), 'utf8')
     const inside = drawing.replace(/<\?xml.*\?>/, '').replace(/<style>[\s\S]*?<\/style>/, '')
-    // One line: an empty line would end the block for the Markdown reader.
+    // One line: an empty line would end the block for the Markdown reader. Reached by keyboard: it may have to be scrolled.
     const flat = inside.trim().replaceAll(/\s*\n\s*/g, ' ')
-    return `<figure class="drawing">${flat.replace('<svg ', `<svg role="img" aria-label="${escapeHtml(label)}" `)}</figure>`
+    return `<figure class="drawing" tabindex="0">${flat.replace('<svg ', `<svg role="img" aria-label="${escapeHtml(label)}" `)}</figure>`
   })
 }
 
