@@ -92,9 +92,9 @@ export async function findRollback(
   }
   const held = new Set(heads.revoked_operator_keys.map((key) => key.key_id))
   if (mark.revoked_operator_keys.some((key) => !held.has(key.key_id))) below.push('revoked_operator_keys')
-  // A recovery leaps over every stamp of the lost history.
-  for (const [name, version] of Object.entries(mark.stamps))
-    if ((heads.stamps[name] ?? 0) < version) below.push(`${name} stamp`)
+  // A recovery leaps over every stamp of the lost history. A domain that a later release no longer has says nothing.
+  for (const [name, version] of Object.entries(heads.stamps))
+    if (version < (mark.stamps[name] ?? 0)) below.push(`${name} stamp`)
   return below
 }
 
