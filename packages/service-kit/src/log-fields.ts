@@ -39,11 +39,11 @@ export function toEventText(event: string): string {
 
 /**
  * Fields as they may be kept. An error under `error` gives its class, code, message and stack at error level; below that
- * only class and code, because messages of expected failures repeat what a caller sent.
+ * only class and code, because messages of expected failures repeat what a caller sent. They are put into `record`.
  */
-export function toLogRecord(level: LogLevel, fields: LogFields): LogRecord {
-  const record: LogRecord = {}
-  for (const [name, value] of Object.entries(fields)) {
+export function toLogRecord(level: LogLevel, fields: LogFields, record: LogRecord = {}): LogRecord {
+  for (const name of Object.keys(fields)) {
+    const value = fields[name]
     if (value === undefined) continue
     const key = RESERVED.has(name) ? `${name}_` : name
     if (isSecretName(name)) record[key] = '[redacted]'

@@ -10,6 +10,8 @@ export interface LogDestination {
 const MAX_WAITING_CHARACTERS = 8 * 1024 * 1024
 const FLUSH_LIMIT_MS = 1000
 const PAUSE_MS = 10
+/** From the end of one write to the next: a busy service says many lines meanwhile, a quiet one waits for nothing. */
+const GATHER_MS = 5
 const pause = new Int32Array(new SharedArrayBuffer(4))
 
 /**
@@ -22,6 +24,7 @@ export class DescriptorOutput implements LogDestination {
   #waiting: string[] = []
   #waitingCharacters = 0
   #inFlight = false
+  #writtenMs = 0
   #lost = 0
 
   constructor(descriptor: number) {
@@ -42,8 +45,7 @@ export class DescriptorOutput implements LogDestination {
     this.#waitingCharacters += line.length
     if (this.#inFlight) return
     this.#inFlight = true
-    // What else this turn of the event loop has to say goes along: a write to another thread for every line is dear.
-    setImmediate(() => this.#writeWaiting())
+    this.#writeSoon()
   }
 
   flushSync(): void {
@@ -59,6 +61,12 @@ export class DescriptorOutput implements LogDestination {
         Atomics.wait(pause, 0, 0, PAUSE_MS)
       }
     }
+  }
+
+  /** What else is said until then goes along: a write by another thread for every line is dear. */
+  #writeSoon(): void {
+    if (performance.now() - this.#writtenMs < GATHER_MS) setTimeout(() => this.#writeWaiting(), GATHER_MS)
+    else setImmediate(() => this.#writeWaiting())
   }
 
   #writeWaiting(): void {
@@ -90,8 +98,9 @@ export class DescriptorOutput implements LogDestination {
         return
       }
       if (error !== null) this.#lost += lines
-      this.#inFlight = false
-      if (this.#waiting.length > 0) this.#writeWaiting()
+      this.#writtenMs = performance.now()
+      this.#inFlight = this.#waiting.length > 0
+      if (this.#inFlight) this.#writeSoon()
     })
   }
 }

@@ -1,5 +1,4 @@
 import { writeSortable } from '@chancery/protocol'
-import { pino } from 'pino'
 import { systemClock } from './clock.ts'
 import type { Clock } from './clock.ts'
 import { LOG_LEVELS, toEventText, toLogRecord } from './log-fields.ts'
@@ -69,7 +68,7 @@ function makeLog(sink: Sink, inherited: LogRecord): Log {
   const at = (level: LogLevel): WriteEvent => {
     if (LOG_LEVELS.indexOf(level) < LOG_LEVELS.indexOf(sink.threshold)) return ignore
     return (event, fields = {}) => {
-      sink.write(level, { event: toEventText(event), ...inherited, ...toLogRecord(level, fields) })
+      sink.write(level, toLogRecord(level, fields, { event: toEventText(event), ...inherited }))
       // The process may not live long enough for anything asynchronous.
       if (level === 'fatal') sink.flush()
     }
@@ -86,18 +85,12 @@ function makeLog(sink: Sink, inherited: LogRecord): Log {
   }
 }
 
+/** A record is flat and made of scalars, and its texts are cut and visible already: the platform writes it as it is. */
 function jsonWriter(destination: LogDestination, clock: Clock): Sink['write'] {
-  const lines = { write: (line: string): void => destination.write(line) }
-  const logger = pino(
-    {
-      level: 'trace',
-      base: null,
-      timestamp: () => `,"time":"${writeSortable(clock.now())}"`,
-      formatters: { level: (label) => ({ level: label }) },
-    },
-    lines,
-  )
-  return (level, record) => logger[level](record)
+  return (level, record) => {
+    const members = JSON.stringify(record).slice(1)
+    destination.write(`{"level":"${level}","time":"${writeSortable(clock.now())}",${members}\n`)
+  }
 }
 
 function textWriter(destination: LogDestination, clock: Clock): Sink['write'] {

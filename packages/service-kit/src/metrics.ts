@@ -161,17 +161,18 @@ function labelled<Metric>(
   const bound = new Map<string, Metric>()
   return {
     with: (labels) => {
-      const values = allowed.map(([label, set]) => {
-        const value = labels[label]
-        return value !== undefined && set.has(value) ? value : 'other'
-      })
-      const key = values.join('\0')
+      let key = ''
+      for (const [label, set] of allowed) key += `${valueIn(set, labels[label])}\0`
       let metric = bound.get(key)
       if (metric === undefined) {
-        metric = bind(Object.fromEntries(allowed.map(([label], at) => [label, values[at] ?? 'other'])))
+        metric = bind(Object.fromEntries(allowed.map(([label, set]) => [label, valueIn(set, labels[label])])))
         bound.set(key, metric)
       }
       return metric
     },
   }
+}
+
+function valueIn(set: ReadonlySet<string>, value: string | undefined): string {
+  return value !== undefined && set.has(value) ? value : 'other'
 }

@@ -1,5 +1,5 @@
 import type { GatewayRoute } from '@chancery/contract'
-import type { Answer, RequestHeaders } from '@chancery/service-kit'
+import type { Answer, RequestHeaders, Soon } from '@chancery/service-kit'
 import type { AuditContext } from '../audit/audit-context.ts'
 import type { ClientPolicy } from '../policy/policy.ts'
 import type { TrustSnapshot } from '../trust/snapshot.ts'
@@ -18,9 +18,9 @@ export interface GatewayCall {
   /** Filled by handlers with what the audit may know. */
   readonly context: AuditContext
   /** The whole body, bounded while it is read. */
-  readBytes(): Promise<Uint8Array>
+  readBytes(): Soon<Uint8Array>
   /** The same, for JSON only: refuses other content types. */
-  readBody(): Promise<Uint8Array>
+  readBody(): Soon<Uint8Array>
   /** What is left of the time this request may take. */
   remainingMs(): number
 }
@@ -30,8 +30,8 @@ export interface ClientCall extends GatewayCall {
   readonly client: ClientPolicy
 }
 
-export type PublicHandler<Context> = (call: GatewayCall, context: Context) => Promise<Answer> | Answer
-export type ClientHandler<Context> = (call: ClientCall, context: Context) => Promise<Answer> | Answer
+export type PublicHandler<Context> = (call: GatewayCall, context: Context) => Soon<Answer>
+export type ClientHandler<Context> = (call: ClientCall, context: Context) => Soon<Answer>
 
 /** A route of the contract's table and the function that answers it: `open` for anyone, `client` for a credential. */
 export type GatewayBinding<Context> =

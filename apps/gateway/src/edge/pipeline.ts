@@ -1,16 +1,17 @@
 import type { IncomingMessage } from 'node:http'
 import type { TLSSocket } from 'node:tls'
 import { GATEWAY_ERRORS, GatewayRefusal, REQUEST_ID_PATTERN } from '@chancery/contract'
-import { RawHeaders, checkCoding, readBodyBytes, toError } from '@chancery/service-kit'
+import { RawHeaders, after, toError } from '@chancery/service-kit'
 import type { Answer, Gatekeeper, RequestHeaders, Soon } from '@chancery/service-kit'
-import type { AuditContext } from '../audit/audit-context.ts'
 import { authenticate } from '../auth/access.ts'
 import type { Caller } from '../auth/access.ts'
 import type { Office } from '../office.ts'
 import type { QuotaAnswer } from '../quota/quota.ts'
-import type { ClientCall, GatewayBinding, GatewayCall } from './call.ts'
+import type { ClientCall, GatewayBinding } from './call.ts'
 import type { Deadline } from './deadline.ts'
 import { errorAnswer, toRefusal } from './error-body.ts'
+import { OpenCall, OpenClientCall } from './open-call.ts'
+import type { Arrival } from './open-call.ts'
 import type { RouteMatch } from './route-table.ts'
 
 export interface Exchange {
@@ -21,67 +22,72 @@ export interface Exchange {
   readonly deadline: Deadline
 }
 
-/** Steps 6 to 12 of protocol/gateway 5.1. The first failing one decides the answer. */
-export async function answerExchange(exchange: Exchange, office: Office, gate: Gatekeeper): Promise<Answer> {
-  const { match, deadline } = exchange
-  const { binding } = match
-  const headers = new RawHeaders(exchange.request.rawHeaders)
-  const context: AuditContext = {}
-  const readBytes = async (): Promise<Uint8Array> => readBodyBytes(exchange.request, office.settings.maxBodyBytes, gate)
-  const call: GatewayCall = {
-    requestId: exchange.requestId,
-    route: binding.route,
+type ClientBinding = Extract<GatewayBinding<Office>, { client: unknown }>
+
+/**
+ * Steps 6 to 12 of protocol/gateway 5.1. The first failing one decides the answer. Each goes on at once where nothing
+ * waits: on the common way only the body does.
+ */
+export function answerExchange(exchange: Exchange, office: Office, gate: Gatekeeper): Soon<Answer> {
+  const { request, requestId, match, deadline } = exchange
+  const headers = new RawHeaders(request.rawHeaders)
+  const { maxBodyBytes } = office.settings
+  const arrival: Arrival = {
+    request,
+    requestId,
+    match,
+    deadline,
     headers,
-    params: match.params,
-    query: match.query,
     trust: office.book?.current,
-    context,
-    readBytes,
-    readBody: async () => {
-      const bytes = await readBytes()
-      checkCoding(headers)
-      return bytes
-    },
-    remainingMs: () => deadline.remainingMs,
+    gate,
+    maxBodyBytes,
   }
-  if ('open' in binding) return deadline.within(binding.open(call, office))
-  const caller = await deadline.within(admitCaller(exchange, headers, office))
-  noteCaller(context, caller, call, exchange.request)
-  const audited = {
-    requestId: exchange.requestId,
-    method: exchange.request.method ?? '',
-    route: binding.route.path,
-    startedMs: exchange.startedMs,
-    context,
-  }
-  await deadline.within(office.audit.begin(audited))
-  const answer = await runAudited(
-    () => deadline.within(handle(binding, { ...call, client: caller.client }, office)),
-    call,
-    office,
-  )
-  await office.audit.complete(audited, answer.status ?? 200)
-  return answer
+  const { binding } = match
+  if ('open' in binding) return deadline.within(binding.open(new OpenCall(arrival), office))
+  return after(deadline.within(admitCaller(exchange, headers, office)), (caller) => {
+    const call = new OpenClientCall(arrival, caller.client)
+    noteCaller(caller, call, request)
+    return answerCaller(binding, call, exchange, office)
+  })
 }
 
-function handle(
-  binding: Extract<GatewayBinding<Office>, { client: unknown }>,
+/** The intent is kept first, the completion before the answer. */
+function answerCaller(
+  binding: ClientBinding,
   call: ClientCall,
+  { request, requestId, startedMs, deadline }: Exchange,
   office: Office,
 ): Soon<Answer> {
-  if (binding.route.credential === 'metrics' && !call.client.metrics) throw new GatewayRefusal('metrics_scope')
-  return binding.client(call, office)
+  const { audit } = office
+  const { path: route } = binding.route
+  const audited = { requestId, method: request.method ?? '', route, startedMs, context: call.context }
+  return after(deadline.within(audit.begin(audited)), () =>
+    after(runAudited(binding, call, deadline, office), (answer) =>
+      after(audit.complete(audited, answer.status ?? 200), () => answer),
+    ),
+  )
 }
 
 /** Also a refusal is an outcome the audit hears of before the caller does. */
-async function runAudited(run: () => Soon<Answer>, { requestId }: GatewayCall, { log }: Office): Promise<Answer> {
-  try {
-    return await run()
-  } catch (thrown) {
+function runAudited(binding: ClientBinding, call: ClientCall, deadline: Deadline, office: Office): Soon<Answer> {
+  const refuse = (thrown: unknown): Answer => {
     const refusal = toRefusal(thrown)
-    if (refusal === undefined) log.error('unexpected error', { request_id: requestId, error: toError(thrown) })
-    return errorAnswer(refusal ?? new GatewayRefusal('internal'), requestId)
+    if (refusal === undefined) {
+      office.log.error('unexpected error', { request_id: call.requestId, error: toError(thrown) })
+    }
+    return errorAnswer(refusal ?? new GatewayRefusal('internal'), call.requestId)
   }
+  try {
+    const answer = deadline.within(handle(binding, call, office))
+    return answer instanceof Promise ? answer.catch(refuse) : answer
+  } catch (thrown) {
+    return refuse(thrown)
+  }
+}
+
+function handle(binding: ClientBinding, call: ClientCall, office: Office): Soon<Answer> {
+  if (binding.route.credential === 'metrics' && !call.client.metrics) throw new GatewayRefusal('metrics_scope')
+  return binding.client(call, office)
 }
 
 /** Steps 6 to 8: healthy state, credential, quota. */
@@ -104,7 +110,7 @@ function admitCaller(exchange: Exchange, headers: RequestHeaders, office: Office
     onThrottled: () => metrics.throttled.increase(),
   }
   const caller = authenticate(office.access(), presented, rules, clock.now())
-  return caller instanceof Promise ? caller.then((known) => takeRequest(known, office)) : takeRequest(caller, office)
+  return after(caller, (known) => takeRequest(known, office))
 }
 
 function takeRequest(caller: Caller, { quota, metrics }: Office): Soon<Caller> {
@@ -114,20 +120,15 @@ function takeRequest(caller: Caller, { quota, metrics }: Office): Soon<Caller> {
     metrics.quotaDenied.increase()
     throw new GatewayRefusal('client_quota', undefined, { retryAfterSeconds: toRetrySeconds(answer.retryAfterMs) })
   }
-  const answer = quota.take({ clientId, kind: 'requests', limit, cost: 1 })
-  return answer instanceof Promise ? answer.then(settle) : settle(answer)
+  return after(quota.take({ clientId, kind: 'requests', limit, cost: 1 }), settle)
 }
 
 export function toRetrySeconds(ms: number): number {
   return Math.min(60, Math.max(1, Math.ceil(ms / 1000)))
 }
 
-function noteCaller(
-  context: AuditContext,
-  { client, method }: Caller,
-  call: GatewayCall,
-  request: IncomingMessage,
-): void {
+function noteCaller({ client, method }: Caller, call: ClientCall, request: IncomingMessage): void {
+  const { context } = call
   context.client_id = client.id
   context.auth_method = method
   const revision = call.trust?.data.revision
@@ -138,11 +139,18 @@ function noteCaller(
   if (certificate !== undefined) context.peer_certificate_sha256 = certificate
 }
 
+/** By connection: a certificate does not change on it, and asking for it anew reads the whole of it. */
+const peerCertificates = new WeakMap<TLSSocket, string | undefined>()
+
 /** SHA-256 of the certificate this connection was opened with, in lowercase hex. */
 function peerCertificate({ socket }: IncomingMessage): string | undefined {
   if (!('encrypted' in socket)) return undefined
-  const { fingerprint256 } = (socket as TLSSocket).getPeerCertificate()
-  return typeof fingerprint256 === 'string' ? fingerprint256.replaceAll(':', '').toLowerCase() : undefined
+  const secure = socket as TLSSocket
+  if (peerCertificates.has(secure)) return peerCertificates.get(secure)
+  const { fingerprint256 } = secure.getPeerCertificate()
+  const digest = typeof fingerprint256 === 'string' ? fingerprint256.replaceAll(':', '').toLowerCase() : undefined
+  peerCertificates.set(secure, digest)
+  return digest
 }
 
 export function isServerFailure(status: number): boolean {

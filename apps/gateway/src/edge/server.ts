@@ -11,11 +11,13 @@ import {
   answerBrokenRequest,
   answerUnmetExpectation,
   checkRawRequest,
+  endingWith,
   hasBody,
   inRequestSpan,
   isTracing,
   toError,
 } from '@chancery/service-kit'
+import type { Soon } from '@chancery/service-kit'
 import type { Office } from '../office.ts'
 import type { TlsMaterial } from '../policy/tls-files.ts'
 import type { GatewayBinding } from './call.ts'
@@ -83,7 +85,7 @@ export class Edge {
   }
 
   #createServer(tls: TlsMaterial | undefined): Server | SecureServer {
-    const onRequest = (request: IncomingMessage, response: ServerResponse): void => void this.#serve(request, response)
+    const onRequest = (request: IncomingMessage, response: ServerResponse): void => this.#serve(request, response)
     const server =
       tls === undefined
         ? createPlain(LISTENER, onRequest)
@@ -110,29 +112,54 @@ export class Edge {
     return { cert, key, ca: clientCa, minVersion, ALPNProtocols: ['http/1.1'] }
   }
 
-  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { metrics, clock, log } = this.#office
-    const startedMs = clock.monotonicMs()
+  #serve(request: IncomingMessage, response: ServerResponse): void {
+    const startedMs = this.#office.clock.monotonicMs()
     const requestId = this.#ids.next()
     this.#gate.openAnswer(request.socket)
-    response.once('close', () => this.#gate.closeAnswer())
-    let answer: Answer
+    const give = (answer: Answer): void => this.#give(request, response, answer, { requestId, startedMs })
+    const refuse = (thrown: unknown): void => give(this.#refusalOf(thrown, requestId))
+    let answer: Soon<Answer>
     try {
-      answer = await this.#answer(request, requestId, startedMs)
+      answer = this.#answer(request, requestId, startedMs)
     } catch (thrown) {
-      const refusal = toRefusal(thrown)
-      if (refusal === undefined) log.error('unexpected error', { request_id: requestId, error: toError(thrown) })
-      answer = errorAnswer(refusal ?? new GatewayRefusal('internal'), requestId)
+      refuse(thrown)
+      return
     }
-    const status = answer.status ?? 200
+    if (answer instanceof Promise) void answer.then(give, refuse)
+    else give(answer)
+  }
+
+  #refusalOf(thrown: unknown, requestId: string): Answer {
+    const refusal = toRefusal(thrown)
+    if (refusal === undefined)
+      this.#office.log.error('unexpected error', { request_id: requestId, error: toError(thrown) })
+    return errorAnswer(refusal ?? new GatewayRefusal('internal'), requestId)
+  }
+
+  #give(
+    request: IncomingMessage,
+    response: ServerResponse,
+    answer: Answer,
+    { requestId, startedMs }: { readonly requestId: string; readonly startedMs: number },
+  ): void {
+    const { metrics, clock, log } = this.#office
     metrics.requests.increase()
-    if (isServerFailure(status)) metrics.failures.increase()
+    if (isServerFailure(answer.status ?? 200)) metrics.failures.increase()
     metrics.duration.observe((clock.monotonicMs() - startedMs) / 1000)
-    send(request, response, answer, { requestId, closing: this.#gate.draining })
+    try {
+      const isWritten = send(request, response, answer, { requestId, closing: this.#gate.draining })
+      if (isWritten) this.#gate.closeAnswer()
+      else response.once('close', () => this.#gate.closeAnswer())
+    } catch (error) {
+      // Half an answer may be out: the caller must not take it for a whole one.
+      log.error('an answer could not be sent', { request_id: requestId, error })
+      this.#gate.closeAnswer()
+      response.destroy()
+    }
   }
 
   /** Steps 2 to 5 of protocol/gateway 5.1, then the route's own. */
-  async #answer(request: IncomingMessage, requestId: string, startedMs: number): Promise<Answer> {
+  #answer(request: IncomingMessage, requestId: string, startedMs: number): Soon<Answer> {
     checkRawRequest(request)
     checkFieldSizes(request)
     const match = this.#routes.match(request)
@@ -142,14 +169,12 @@ export class Edge {
     const isExempt = match.binding.route.admission === 'exempt'
     if (!this.#gate.enter(isExempt)) throw new GatewayRefusal('overloaded')
     const deadline = new Deadline(settings.timeoutMs)
-    try {
-      const exchange = { request, requestId, startedMs, match, deadline }
-      const run = (): Promise<Answer> => answerExchange(exchange, this.#office, this.#gate)
-      return await (isTracing ? inSpan(exchange, run) : run())
-    } finally {
+    const exchange = { request, requestId, startedMs, match, deadline }
+    const run = (): Soon<Answer> => answerExchange(exchange, this.#office, this.#gate)
+    return endingWith(isTracing ? () => inSpan(exchange, run) : run, () => {
       deadline.clear()
       this.#gate.leave(isExempt)
-    }
+    })
   }
 
   #brokenAnswer(refusal: Refusal): Answer {
@@ -162,7 +187,7 @@ export class Edge {
   }
 }
 
-function inSpan({ request, requestId, match }: Exchange, run: () => Promise<Answer>): Promise<Answer> {
+function inSpan({ request, requestId, match }: Exchange, run: () => Soon<Answer>): Promise<Answer> {
   const { rawHeaders, method = '' } = request
   return inRequestSpan({ route: match.binding.route.path, method, requestId, rawHeaders }, async (span) => {
     try {
@@ -187,13 +212,14 @@ function checkFieldSizes({ rawHeaders }: IncomingMessage): void {
 /** Names and values in turn, the form the platform sends with the least work. */
 const FIXED_PAIRS: readonly string[] = Object.entries(GATEWAY_HEADERS).flat()
 
+/** False while the connection is kept open for what its caller still sends. */
 function send(
   request: IncomingMessage,
   response: ServerResponse,
   { body, contentType, status = 200, headers }: Answer,
   { requestId, closing }: { readonly requestId: string; readonly closing: boolean },
-): void {
-  if (response.destroyed) return
+): boolean {
+  if (response.destroyed) return true
   // Without a body a request is whole before the parser says so.
   const isUnread = hasBody(request) && !request.complete
   const length = Buffer.byteLength(body)
@@ -207,6 +233,7 @@ function send(
   // A text leaves in one piece with its head; where every character is one byte, without being encoded.
   else if (typeof body === 'string') response.end(body, length === body.length ? 'latin1' : 'utf8')
   else response.end(body)
+  return request.method === 'HEAD' || !isUnread
 }
 
 /** Closing at once would reset the connection, and a caller that is still sending would never see the refusal. */

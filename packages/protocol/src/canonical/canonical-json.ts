@@ -10,6 +10,7 @@ const MAX_DEPTH = 66
 
 /** C(v) of protocol/core 1.2: the ASCII text whose bytes are signed and hashed. */
 export function canonicalJson(value: JsonValue): string {
+  if (typeof value === 'string') return writeString(value)
   return writeOrdered(value) ?? write(value, 0, true)
 }
 

@@ -117,7 +117,21 @@ function split(instant: Instant): { readonly whole: number; readonly micros: num
   return micros < 0 ? { whole: whole - 1, micros: micros + 1_000_000 } : { whole, micros }
 }
 
+/** The last written seconds by their low bits: a service writes the same few moments again and again. */
+const KEPT = 64
+const keptSeconds = new Float64Array(KEPT).fill(Number.NaN)
+const keptTexts: string[] = Array.from({ length: KEPT }, () => '')
+
 function writeSeconds(whole: number): string {
+  const slot = ((whole % KEPT) + KEPT) % KEPT
+  if (keptSeconds[slot] === whole) return keptTexts[slot] ?? ''
+  const text = spellSeconds(whole)
+  keptSeconds[slot] = whole
+  keptTexts[slot] = text
+  return text
+}
+
+function spellSeconds(whole: number): string {
   // Four digits are all the grammar has; writing another year would make a text nobody can read back.
   if (whole < FIRST_SECOND || whole > LAST_SECOND) throw new RangeError('a year from 1 to 9999 is needed')
   const dayNumber = Math.floor(whole / 86_400)

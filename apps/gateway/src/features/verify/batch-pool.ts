@@ -1,6 +1,7 @@
 import { GatewayRefusal } from '@chancery/contract'
 import type { Instant } from '@chancery/protocol'
 import { Thread } from '@chancery/service-kit'
+import type { Soon } from '@chancery/service-kit'
 import type { TrustSnapshot } from '../../trust/snapshot.ts'
 import type { BatchRequest, BatchResult, Checked, JudgeRequest, Refused } from './batch-calls.ts'
 
@@ -15,7 +16,7 @@ export interface BatchJob extends BatchRequest {
   readonly now: () => Instant
   readonly isAudited: boolean
   /** Called with the number of certificates before any is judged; refuses by throwing. Absent: nobody counts. */
-  readonly admit: ((count: number) => Promise<void>) | undefined
+  readonly admit: ((count: number) => Soon<void>) | undefined
 }
 
 /** Threads for batches, as many as batches may run at once. The permit of the caller guarantees a free one. */

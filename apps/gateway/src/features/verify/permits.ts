@@ -1,4 +1,5 @@
 import { GatewayRefusal } from '@chancery/contract'
+import { endingWith } from '@chancery/service-kit'
 import type { Soon } from '@chancery/service-kit'
 
 /**
@@ -22,19 +23,9 @@ export class Permits {
 
   forOne<Value>(work: () => Soon<Value>): Soon<Value> {
     this.#takeWorker()
-    const release = (): void => {
+    return endingWith(work, () => {
       this.#active -= 1
-    }
-    let value: Soon<Value>
-    try {
-      value = work()
-    } catch (error) {
-      release()
-      throw error
-    }
-    if (value instanceof Promise) return value.finally(release)
-    release()
-    return value
+    })
   }
 
   /** Whether a batch would find its places now. */

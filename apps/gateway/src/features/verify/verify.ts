@@ -1,9 +1,10 @@
 import { CONTENT_TYPES } from '@chancery/contract'
 import type { JoinCertificate, TrustDecision } from '@chancery/protocol'
-import { Answer } from '@chancery/service-kit'
+import { Answer, after } from '@chancery/service-kit'
 import type { Soon } from '@chancery/service-kit'
 import type { ClientCall } from '../../edge/call.ts'
 import type { Office } from '../../office.ts'
+import type { TrustSnapshot } from '../../trust/snapshot.ts'
 import { toAudited } from './audited-decision.ts'
 import { takeCertificates } from './certificate-quota.ts'
 import { judgeBrought } from './judge-brought.ts'
@@ -15,18 +16,29 @@ import { readAllowedSingle } from './requests.ts'
  * POST /verify
  * A 200 is not trust; `trusted` is. One verification is cheap enough for the event loop, and still holds a permit.
  */
-export async function verify(call: ClientCall, office: Office): Promise<Answer> {
-  const bytes = await call.readBody()
-  const { trust, client } = call
-  if (trust === undefined) return verifyBrought(bytes, call, office)
-  const certificate = await readCertificate(bytes, client.networks, office)
-  if (client.certificatesPerMinute !== undefined) await takeCertificates(client, 1, office)
-  const { networks, data } = trust
-  const decision = await office.permits.forOne(() =>
+export function verify(call: ClientCall, office: Office): Soon<Answer> {
+  return after(call.readBody(), (bytes) => {
+    const { trust, client } = call
+    if (trust === undefined) return verifyBrought(bytes, call, office)
+    return after(readCertificate(bytes, client.networks, office), (certificate) =>
+      after(takeCertificates(client, 1, office), () => verifyCertificate(certificate, trust, call, office)),
+    )
+  })
+}
+
+function verifyCertificate(
+  certificate: JoinCertificate,
+  { networks, data }: TrustSnapshot,
+  call: ClientCall,
+  office: Office,
+): Soon<Answer> {
+  const decided = office.permits.forOne(() =>
     judge(certificate, { networks, revision: data.revision, now: office.clock.now() }),
   )
-  noteDecision(call, office, certificate, decision)
-  return new Answer(JSON.stringify(decision), CONTENT_TYPES.json)
+  return after(decided, (decision) => {
+    noteDecision(call, office, certificate, decision)
+    return new Answer(JSON.stringify(decision), CONTENT_TYPES.json)
+  })
 }
 
 function readCertificate(
