@@ -212,6 +212,16 @@ function checkFieldSizes({ rawHeaders }: IncomingMessage): void {
 /** Names and values in turn, the form the platform sends with the least work. */
 const FIXED_PAIRS: readonly string[] = Object.entries(GATEWAY_HEADERS).flat()
 
+/** Where an answer has a rule of its own for a header, its own counts. */
+function pairsWith(headers: { readonly [name: string]: string }): string[] {
+  const names = Object.keys(headers)
+  const pairs = names.some((name) => name in GATEWAY_HEADERS)
+    ? Object.entries(GATEWAY_HEADERS).flatMap(([name, value]) => (name in headers ? [] : [name, value]))
+    : [...FIXED_PAIRS]
+  for (const name of names) pairs.push(name, headers[name] ?? '')
+  return pairs
+}
+
 /** False while the connection is kept open for what its caller still sends. */
 function send(
   request: IncomingMessage,
@@ -223,7 +233,7 @@ function send(
   // Without a body a request is whole before the parser says so.
   const isUnread = hasBody(request) && !request.complete
   const length = Buffer.byteLength(body)
-  const pairs = headers === undefined ? [...FIXED_PAIRS] : Object.entries({ ...GATEWAY_HEADERS, ...headers }).flat()
+  const pairs = headers === undefined ? [...FIXED_PAIRS] : pairsWith(headers)
   pairs.push('content-type', contentType, 'content-length', String(length), 'x-request-id', requestId)
   // What was not read must not be taken for the next request on this connection.
   if (closing || isUnread) pairs.push('connection', 'close')

@@ -1,5 +1,5 @@
 import { getCACertificates } from 'node:tls'
-import { traced } from '@chancery/service-kit'
+import { isTracing, traced } from '@chancery/service-kit'
 import { Pool } from 'undici'
 import type { NetworkPolicy, Policy } from '../policy/policy.ts'
 import { guardedLookup, isRefusedLiteral } from './address-rules.ts'
@@ -16,19 +16,21 @@ const CONNECTIONS = 16
  */
 export class AuthorityPools {
   readonly #pools = new Map<string, Pool>()
+  /** The same by the network as one policy says it: its key need not be spelt for every call. */
+  #byNetwork = new WeakMap<NetworkPolicy, Pool>()
 
   async send(network: NetworkPolicy, call: UpstreamCall): Promise<UpstreamAnswer> {
-    const { authorityUrl } = network
-    if (authorityUrl === undefined) throw new OutboundFailure('unreachable')
-    const pool = this.#poolOf(network, authorityUrl)
+    const pool = this.#byNetwork.get(network) ?? this.#findPool(network)
+    if (!isTracing) return new UpstreamExchange(call).run(pool)
     // Nothing of the trace is sent along: protocol/gateway 12.3 lists every header. The request id joins the two.
-    const about = { 'http.request.method': call.method, 'server.address': authorityUrl.host }
+    const about = { 'http.request.method': call.method, 'server.address': network.authorityUrl?.host ?? '' }
     return traced('call authority', about, () => new UpstreamExchange(call).run(pool))
   }
 
   /** Lets go of what a new policy no longer names; calls under way end as they began. */
   follow(policy: Policy): void {
     const named = new Set([...policy.networks.values()].map(poolKey))
+    this.#byNetwork = new WeakMap()
     for (const [key, pool] of this.#pools) {
       if (named.has(key)) continue
       this.#pools.delete(key)
@@ -39,7 +41,16 @@ export class AuthorityPools {
   async close(): Promise<void> {
     const pools = [...this.#pools.values()]
     this.#pools.clear()
+    this.#byNetwork = new WeakMap()
     await Promise.all(pools.map((pool) => pool.destroy()))
+  }
+
+  #findPool(network: NetworkPolicy): Pool {
+    const { authorityUrl } = network
+    if (authorityUrl === undefined) throw new OutboundFailure('unreachable')
+    const pool = this.#poolOf(network, authorityUrl)
+    this.#byNetwork.set(network, pool)
+    return pool
   }
 
   #poolOf(network: NetworkPolicy, url: URL): Pool {

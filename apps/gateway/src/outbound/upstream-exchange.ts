@@ -5,8 +5,9 @@ export interface UpstreamCall {
   readonly method: 'GET' | 'POST' | 'DELETE'
   /** Path and query, encoded. */
   readonly target: string
-  readonly headers: Readonly<Record<string, string>>
-  readonly body?: Uint8Array
+  /** Names and values in turn. */
+  readonly headers: readonly string[]
+  readonly body?: Uint8Array | undefined
   /** From the first step to the last byte. */
   readonly timeoutMs: number
   readonly maxBytes: number
@@ -31,21 +32,23 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
   #status = 0
   #headers: UpstreamAnswer['headers'] = {}
   #controller: Dispatcher.DispatchController | undefined
+  #timer: NodeJS.Timeout | undefined
   #isOver = false
 
   constructor(call: UpstreamCall) {
     this.#call = call
   }
 
-  async run(dispatcher: Dispatcher): Promise<UpstreamAnswer> {
+  run(dispatcher: Dispatcher): Promise<UpstreamAnswer> {
     const { method, target, headers, body, timeoutMs } = this.#call
-    const timer = setTimeout(() => this.#fail(new OutboundFailure('timeout')), timeoutMs)
+    this.#timer = setTimeout(() => this.#fail(new OutboundFailure('timeout')), timeoutMs)
     try {
-      dispatcher.dispatch({ method, path: target, headers: { ...headers }, body: body ?? null }, this)
-      return await this.#done.promise
-    } finally {
-      clearTimeout(timer)
+      dispatcher.dispatch({ method, path: target, headers: [...headers], body: body ?? null }, this)
+    } catch (error) {
+      clearTimeout(this.#timer)
+      throw error
     }
+    return this.#done.promise
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -91,14 +94,19 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
 
   #settle(answer: UpstreamAnswer): void {
     if (this.#isOver) return
-    this.#isOver = true
+    this.#end()
     this.#done.resolve(answer)
   }
 
   #fail(failure: OutboundFailure): void {
     if (this.#isOver) return
-    this.#isOver = true
+    this.#end()
     this.#done.reject(failure)
     this.#controller?.abort(failure)
+  }
+
+  #end(): void {
+    this.#isOver = true
+    clearTimeout(this.#timer)
   }
 }

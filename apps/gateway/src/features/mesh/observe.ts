@@ -70,7 +70,7 @@ async function readDocument(
     const { status, body } = await authorities.send(network, {
       method: 'GET',
       target,
-      headers: { accept: 'application/json' },
+      headers: ['accept', 'application/json'],
       timeoutMs: READ_MS,
       maxBytes: READ_BYTES,
     })

@@ -1,8 +1,9 @@
-import { GatewayRefusal, OPERATOR_HEADERS, REQUEST_ID_HEADER } from '@chancery/contract'
+import { CONTENT_TYPES, GatewayRefusal, REQUEST_ID_HEADER } from '@chancery/contract'
 import type { GatewayOperation } from '@chancery/contract'
 import { JsonError, isJsonObject, readJsonBytes } from '@chancery/protocol'
 import type { JsonValue } from '@chancery/protocol'
-import type { Answer } from '@chancery/service-kit'
+import { after } from '@chancery/service-kit'
+import type { Answer, Soon } from '@chancery/service-kit'
 import type { ClientCall } from '../../edge/call.ts'
 import type { UPSTREAM_OUTCOMES } from '../../metrics.ts'
 import type { Office } from '../../office.ts'
@@ -10,7 +11,7 @@ import { OutboundFailure } from '../../outbound/call-url.ts'
 import type { UpstreamAnswer } from '../../outbound/upstream-exchange.ts'
 import { admit } from './admit.ts'
 import type { Admitted } from './admit.ts'
-import { readOperatorHeaders } from './operator-headers.ts'
+import { NOT_SIGNED, readOperatorHeaders } from './operator-headers.ts'
 import { toTarget } from './target.ts'
 import { passOn, upstreamRequestId } from './upstream-answer.ts'
 
@@ -24,30 +25,34 @@ const BODY_LIMITS = { maxDepth: 64, maxValues: 2_000_000, maxNames: 10_000 }
  * Forwards one catalogued operation, its checks in the order of protocol/gateway 12.1. Nothing is connected before the
  * last of them, and nothing is sent twice.
  */
-export async function forward(call: ClientCall, office: Office): Promise<Answer> {
+export function forward(call: ClientCall, office: Office): Soon<Answer> {
   const admitted = admit(call)
   const { operation } = admitted
   const target = toTarget(operation, call.query)
-  const body = await readOperationBody(operation, call)
-  const signed = operation.admin ? readOperatorHeaders(call.headers) : {}
-  const keyId = signed[OPERATOR_HEADERS.keyId]
-  if (keyId !== undefined) call.context.admin_key_id = keyId
-  const answer = await send(admitted, { target, body, signed }, call, office)
-  call.context.upstream_status = answer.status
-  const theirId = upstreamRequestId(answer)
-  if (theirId !== undefined) call.context.upstream_request_id = theirId
-  return counted(operation, office, () => passOn(operation, answer))
+  return after(readOperationBody(operation, call), (body) => {
+    const signed = operation.admin ? readOperatorHeaders(call.headers) : NOT_SIGNED
+    if (signed.keyId !== undefined) call.context.admin_key_id = signed.keyId
+    return send(admitted, { target, body, signed: signed.pairs }, call, office).then((answer) => {
+      call.context.upstream_status = answer.status
+      const theirId = upstreamRequestId(answer)
+      if (theirId !== undefined) call.context.upstream_request_id = theirId
+      return counted(operation, office, () => passOn(operation, answer, theirId))
+    })
+  })
 }
 
 /** Check 8. The bytes are judged and stay as they are: a signature covers numbers as they were written. */
-async function readOperationBody(operation: GatewayOperation, call: ClientCall): Promise<Uint8Array | undefined> {
+function readOperationBody(operation: GatewayOperation, call: ClientCall): Soon<Uint8Array | undefined> {
   if (operation.method === 'GET') {
-    if ((await call.readBytes()).length > 0) throw new GatewayRefusal('body_not_allowed')
-    return undefined
+    return after(call.readBytes(), (bytes) => {
+      if (bytes.length > 0) throw new GatewayRefusal('body_not_allowed')
+      return undefined
+    })
   }
-  const bytes = await call.readBody()
-  if (bytes.length === 0 || !isJsonObject(readStrictly(bytes))) throw new GatewayRefusal('body_object_required')
-  return bytes
+  return after(call.readBody(), (bytes) => {
+    if (bytes.length === 0 || !isJsonObject(readStrictly(bytes))) throw new GatewayRefusal('body_object_required')
+    return bytes
+  })
 }
 
 function readStrictly(bytes: Uint8Array): JsonValue {
@@ -62,7 +67,8 @@ function readStrictly(bytes: Uint8Array): JsonValue {
 interface Prepared {
   readonly target: string
   readonly body: Uint8Array | undefined
-  readonly signed: Readonly<Record<string, string>>
+  /** Operator headers, names and values in turn. */
+  readonly signed: readonly string[]
 }
 
 /** Sends exactly the headers of protocol/gateway 12.3 and no other: nothing of the caller's but its signature. */
@@ -70,21 +76,18 @@ async function send(
   { network, operation }: Admitted,
   { target, body, signed }: Prepared,
   call: ClientCall,
-  office: Office,
+  { clock, metrics, authorities }: Office,
 ): Promise<UpstreamAnswer> {
-  const { clock, metrics, authorities } = office
+  const accept = operation.response === 'ndjson' ? CONTENT_TYPES['json-lines'] : CONTENT_TYPES.json
+  const headers = ['accept', accept, REQUEST_ID_HEADER, call.requestId, ...signed]
+  if (body !== undefined) headers.push('content-type', CONTENT_TYPES.json)
   const startedMs = clock.monotonicMs()
   try {
     return await authorities.send(network, {
       method: operation.method,
       target,
-      headers: {
-        accept: operation.response === 'ndjson' ? 'application/x-ndjson' : 'application/json',
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-        [REQUEST_ID_HEADER]: call.requestId,
-        ...signed,
-      },
-      ...(body === undefined ? {} : { body }),
+      headers,
+      body,
       timeoutMs: Math.min(TOTAL_MS, call.remainingMs()),
       maxBytes: operation.max_response_bytes,
     })
@@ -108,14 +111,23 @@ const OUTCOMES: Readonly<Partial<Record<string, Outcome>>> = {
   authority_invalid_response: 'invalid',
 }
 
-async function counted(operation: GatewayOperation, office: Office, judge: () => Promise<Answer>): Promise<Answer> {
-  let outcome: Outcome = 'answered'
-  try {
-    return await judge()
-  } catch (error) {
-    if (error instanceof GatewayRefusal) outcome = OUTCOMES[error.error] ?? outcome
+/** Counts what became of it: an answer, or the refusal it was turned into. */
+function counted(operation: GatewayOperation, { metrics }: Office, judge: () => Soon<Answer>): Soon<Answer> {
+  const count = (outcome: Outcome): void =>
+    metrics.upstreamRequests.with({ group: operation.group, outcome }).increase()
+  const refuse = (error: unknown): never => {
+    count(error instanceof GatewayRefusal ? (OUTCOMES[error.error] ?? 'answered') : 'answered')
     throw error
-  } finally {
-    office.metrics.upstreamRequests.with({ group: operation.group, outcome }).increase()
   }
+  let answer: Soon<Answer>
+  try {
+    answer = judge()
+  } catch (error) {
+    return refuse(error)
+  }
+  const pass = (given: Answer): Answer => {
+    count('answered')
+    return given
+  }
+  return answer instanceof Promise ? answer.then(pass, refuse) : pass(answer)
 }

@@ -10,6 +10,7 @@ const MAX_VALUE_BYTES = 2048
  * by segment. Every value is encoded exactly once, as data.
  */
 export function toTarget(operation: GatewayOperation, sent: string): string {
+  if (sent === '' && operation.parameters.length === 0) return operation.upstream_path
   const values = readQuery(operation, sent)
   const path = operation.upstream_path
     .split('/')
