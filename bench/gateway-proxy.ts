@@ -21,6 +21,8 @@ import type { Server } from './servers.ts'
 
 const BAR = 0.5
 const NETWORK = 'bench-network'
+/** As many requests for each gateway process as the authority answers in the usual time. */
+const WARM_UP_SECONDS = 8
 const SERVICES = `/v1/networks/${NETWORK}/services`
 
 /** What is read, straight and through the gateway: a document from memory, and a signed read with replay protection. */
@@ -69,7 +71,10 @@ async function run(options: BenchOptions): Promise<BenchResult> {
       : { kind: 'plain' as const, path: through, headers }
     return [
       contender(`straight ${name}`, authority, straightPlan, generator),
-      contender(`through ${name}`, gateway, throughPlan, generator, more),
+      {
+        ...contender(`through ${name}`, gateway, throughPlan, generator, more),
+        ...(isSigned ? {} : { warmUpSeconds: WARM_UP_SECONDS }),
+      },
     ]
   })
   const own = [process.pid, generator.pid, authority.pid, ...gateways.map(({ pid }) => pid)]

@@ -11,6 +11,8 @@ export interface Contender {
   /** The server process, whose processor time is noted beside the rate. */
   readonly pid: number
   slice(seconds: number): Promise<LoadReport>
+  /** The usual time when absent; more where it answers much slower than what it is compared with. */
+  readonly warmUpSeconds?: number
 }
 
 export interface MeasuredSlice extends LoadReport {
@@ -55,7 +57,7 @@ interface Course {
  * over. The result has the groups in their order.
  */
 export async function measure(groups: readonly (readonly Contender[])[], options: MeasureOptions): Promise<Rounds[]> {
-  for (const contender of groups.flat()) await contender.slice(WARM_UP_SECONDS)
+  for (const contender of groups.flat()) await contender.slice(contender.warmUpSeconds ?? WARM_UP_SECONDS)
   const courses: Course[] = groups.map((contenders) => ({ contenders, calm: [], loud: [] }))
   const patience = new Patience(options.ownPids, options.waitSeconds)
   let measured = 0

@@ -35,7 +35,13 @@ export function isScalarInRange(scalar: Uint8Array): boolean {
 }
 
 function isSmallOrder(bytes: Uint8Array): boolean {
-  return SMALL_ORDER.some((point) => point.every((byte, i) => byte === (i === 31 ? maskedTop(bytes) : bytes[i])))
+  for (const point of SMALL_ORDER) if (isSamePoint(point, bytes)) return true
+  return false
+}
+
+function isSamePoint(point: Uint8Array, bytes: Uint8Array): boolean {
+  for (let i = 0; i < 31; i += 1) if (point[i] !== bytes[i]) return false
+  return point[31] === maskedTop(bytes)
 }
 
 /** y < 2^255 - 19. Only the encodings from p to 2^255 - 1 fail: all ones but the lowest byte. */

@@ -153,10 +153,11 @@ function runChecks(certificate: JoinCertificate, window: Window, trust: BroughtT
     presented.push({ key_id, bytes })
   }
   const message = certificateBytes(certificate)
-  const verdicts = presented.map(({ key_id, bytes }) => {
+  const verdicts: (Verdict | Promise<boolean>)[] = []
+  for (const { key_id, bytes } of presented) {
     const key = trust.anchors.get(key_id)
-    return key === undefined ? undefined : verifySignatureBytes(key, message, bytes)
-  })
+    verdicts.push(key === undefined ? undefined : verifySignatureBytes(key, message, bytes))
+  }
   const gather = (known: readonly Verdict[]): Finding[] => [
     ...signatureFindings(certificate, known),
     ...otherFindings(certificate, window, trust),
