@@ -1,5 +1,5 @@
 import type { JoinCertificate, NetworkTrust } from '@chancery/protocol'
-import { Moved, answerCalls } from '@chancery/service-kit'
+import { Moved, answerCalls, stepBack } from '@chancery/service-kit'
 import { toNetworkTrusts } from '../../trust/snapshot.ts'
 import { toAuditedBatch } from './audited-decision.ts'
 import type { BatchRequest, BatchResult, Checked, JudgeRequest, Refused } from './batch-calls.ts'
@@ -47,4 +47,5 @@ async function judgeBatch({ request, judging }: Task): Promise<Moved | Refused> 
   return new Moved(result, [body.buffer])
 }
 
+stepBack()
 answerCalls({ prepare, judge: judgeBatch })
