@@ -16,6 +16,11 @@ export interface Store {
    * three times), so `work` must have no effect outside the database.
    */
   transact<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result>
+  /**
+   * The same for work that is done all the time with the same few statements: on connections that keep their plans
+   * (see kept-plan.ts), which must be right for values of any kind.
+   */
+  transactOften<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result>
   /** Takes the head row of a domain for the rest of the transaction. Ranks are in heads.ts. */
   lockHead(tx: Tx, name: string): Promise<void>
   /** Version stamps and what is due, by one statement. */

@@ -1,19 +1,24 @@
 import type { ChainedEntry, StoreHead } from '@chancery/protocol'
 import { readInstant, writeSortable } from '@chancery/protocol'
-import { sql } from 'kysely'
-import type { RawBuilder } from 'kysely'
+import { CompiledQuery, sql } from 'kysely'
 import type { Store, Tx } from './database.ts'
 import { assertKept } from './kept.ts'
+import { keepPlan } from './kept-plan.ts'
 import type { Tables } from './tables.ts'
 
 export type EvidenceHeadRow = Tables['evidence_head']
 export type EvidenceEntryRow = Tables['evidence_entries']
 
+const LOCK_HEAD = keepPlan('evidence-lock-head', 'select * from evidence_head where id = 1 for update')
+
 /** Takes the end of the chain for the rest of the transaction: the last lock in the order of heads.ts. */
 export async function lockEvidenceHead(store: Store, tx: Tx): Promise<EvidenceHeadRow> {
-  const query = tx.selectFrom('evidence_head').selectAll().where('id', '=', 1)
   // SQLite holds its only write lock already.
-  return (store.backend === 'postgres' ? query.forUpdate() : query).executeTakeFirstOrThrow()
+  if (store.backend === 'sqlite') return readEvidenceHead(tx)
+  const { rows } = await tx.executeQuery(CompiledQuery.raw(LOCK_HEAD))
+  const head = rows[0] as EvidenceHeadRow | undefined
+  if (head === undefined) throw new Error('the evidence store has no head')
+  return head
 }
 
 export function readEvidenceHead(db: Tx): Promise<EvidenceHeadRow> {
@@ -76,30 +81,50 @@ export function toRow({ entry, entry_digest, line, record_digest }: NewEntry): E
 
 type Kept = Pick<EvidenceEntryRow, 'store_sequence' | 'entry_digest' | 'line'>
 
+/** As the statement below lists them; the line comes last. */
+const COLUMNS = [
+  'store_sequence',
+  'entry_kind',
+  'recorded_at',
+  'entry_digest',
+  'decision_id',
+  'vendor_id',
+  'attestation_id',
+  'capability',
+  'outcome',
+  'evidence_id',
+  'exec_sequence_no',
+  'resource_id',
+  'resource_sequence',
+  'record_digest',
+] as const satisfies (keyof EvidenceEntryRow)[]
+
+const WRITE = keepPlan(
+  'evidence-write',
+  `with head as (
+    update evidence_head set last_sequence = $1::bigint, last_digest = $2, last_recorded_at = $3,
+      rejections = rejections + $4::bigint where id = 1),
+  told as (
+    insert into audit_events (event_id, event_type, created_at, event_json)
+    select * from unnest($5::text[], $6::text[], $7::text[], string_to_array($8, E'\\n')) as a(id, type, at, json)
+    where id is not null)
+  insert into evidence_entries (${COLUMNS.join(', ')}, line)
+  select * from unnest($9::bigint[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[],
+    $16::text[], $17::text[], $18::text[], $19::bigint[], $20::text[], $21::bigint[], $22::text[],
+    string_to_array($23, E'\\n'))
+  returning store_sequence, entry_digest, line`,
+)
+
 /** One statement however many rows. No line has a line feed in it, so all of them travel as one text, unescaped. */
 async function writeAtOnce(tx: Tx, rows: readonly EvidenceEntryRow[], write: ChainWrite): Promise<readonly Kept[]> {
-  const column = <Name extends keyof EvidenceEntryRow>(name: Name): EvidenceEntryRow[Name][] =>
-    rows.map((row) => row[name])
   const told = (name: keyof ChainWrite['audits'][number]): string[] => write.audits.map((row) => row[name])
   const { head, rejected } = write
-  const { rows: kept } = await sql<Kept>`
-    with head as (
-      update evidence_head set last_sequence = ${head.last_sequence}::bigint, last_digest = ${head.last_digest},
-        last_recorded_at = ${head.last_recorded_at}, rejections = rejections + ${rejected}::bigint where id = 1),
-    told as (
-      insert into audit_events (event_id, event_type, created_at, event_json)
-      select * from unnest(${told('event_id')}::text[], ${told('event_type')}::text[], ${told('created_at')}::text[],
-        string_to_array(${told('event_json').join('\n')}, E'\n')) as a(id, type, at, json) where id is not null)
-    insert into evidence_entries (store_sequence, entry_kind, recorded_at, entry_digest, decision_id, vendor_id,
-      attestation_id, capability, outcome, evidence_id, exec_sequence_no, resource_id, resource_sequence, record_digest, line)
-    select * from unnest(${column('store_sequence')}::bigint[], ${column('entry_kind')}::text[],
-      ${column('recorded_at')}::text[], ${column('entry_digest')}::text[], ${column('decision_id')}::text[],
-      ${column('vendor_id')}::text[], ${column('attestation_id')}::text[], ${column('capability')}::text[],
-      ${column('outcome')}::text[], ${column('evidence_id')}::text[], ${column('exec_sequence_no')}::bigint[],
-      ${column('resource_id')}::text[], ${column('resource_sequence')}::bigint[], ${column('record_digest')}::text[],
-      string_to_array(${column('line').join('\n')}, E'\n'))
-    returning store_sequence, entry_digest, line`.execute(tx)
-  return kept
+  const values = [head.last_sequence, head.last_digest, head.last_recorded_at, rejected]
+  const events = [told('event_id'), told('event_type'), told('created_at'), told('event_json').join('\n')]
+  const columns = COLUMNS.map((name) => rows.map((row) => row[name]))
+  const lines = rows.map((row) => row.line).join('\n')
+  const { rows: kept } = await tx.executeQuery(CompiledQuery.raw(WRITE, [...values, ...events, ...columns, lines]))
+  return kept as readonly Kept[]
 }
 
 async function writeEach(tx: Tx, rows: readonly EvidenceEntryRow[], write: ChainWrite): Promise<readonly Kept[]> {
@@ -123,11 +148,4 @@ async function writeEach(tx: Tx, rows: readonly EvidenceEntryRow[], write: Chain
       .values(write.audits.slice(at, at + 500))
       .execute()
   return kept
-}
-
-/** A list of ids as rows `t(id)`, so that each can be looked up by its own index probe, whatever its history. */
-export function idRows(store: Store, ids: readonly string[]): RawBuilder<unknown> {
-  return store.backend === 'postgres'
-    ? sql`unnest(${ids}::text[]) as t(id)`
-    : sql`(select value as id from json_each(${JSON.stringify(ids)})) as t`
 }

@@ -3,6 +3,7 @@ import pg from 'pg'
 import { READ_SERVER_RUN, resolveCommit } from './commit-outcome.ts'
 import type { TransactionMark } from './commit-outcome.ts'
 import { StoreUnavailable, UnknownOutcome } from './database.ts'
+import { planName } from './kept-plan.ts'
 import { tracedQuery } from './statement-spans.ts'
 
 /** Said each time: locks are taken before the statement that must see what they waited for, whatever the server's default. */
@@ -42,8 +43,10 @@ export class HonestClient extends Client {
 
   // The driver's overloads cannot be written again; what goes in and out stays as it is.
   override query = ((...args: unknown[]) => {
-    if (args[0] === BEGIN) return this.#begin()
-    const sent = this.#send(...args)
+    const [first, values] = args
+    if (first === BEGIN) return this.#begin()
+    const name = typeof first === 'string' ? planName(first) : undefined
+    const sent = name === undefined ? this.#send(...args) : this.#send({ name, text: first, values })
     return args[0] === 'commit' && sent instanceof Promise ? this.#commit(sent as Promise<Answer>) : sent
   }) as pg.Client['query']
 

@@ -41,6 +41,7 @@ export function openPostgres(url: string): Store {
   const pool = openPool(url, { max: POOL_SIZE }, onLost)
   const named = openPool(url, { max: NAMED_POOL_SIZE, options: ONE_PLAN }, onLost)
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
+  const often = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: named }) })
   const options = { isRetryable, isRefusedCommit, begin: sql.raw(BEGIN) }
 
   return {
@@ -48,6 +49,7 @@ export function openPostgres(url: string): Store {
     place: describeUrl(url),
     db,
     transact: (work) => transactOn(db, work, options),
+    transactOften: (work) => transactOn(often, work, options),
     async lockHead(tx, name) {
       await tx.selectFrom('heads').select('name').where('name', '=', name).forUpdate().executeTakeFirstOrThrow()
     },
@@ -68,6 +70,7 @@ export function openPostgres(url: string): Store {
     onConnectionLost: (listener) => void lost.push(listener),
     checkWritable: () => probeWrite(db),
     async close() {
+      // `often` has nothing else.
       await named.end()
       await db.destroy()
     },

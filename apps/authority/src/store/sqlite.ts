@@ -66,6 +66,7 @@ function openFile(path: string, first: string): Store {
     place: path,
     db,
     transact,
+    transactOften: transact,
     // BEGIN IMMEDIATE already holds the only write lock there is.
     lockHead: async () => undefined,
     engine: { kind: 'sqlite', write: (work) => transact(async () => work(statements)) },

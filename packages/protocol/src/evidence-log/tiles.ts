@@ -78,7 +78,7 @@ export function nodesFromTiles(size: number, readTile: TileReader): NodeReader {
 /** The node above `count` (a power of two) neighbouring hashes. */
 export function foldHashes(bytes: Uint8Array, first: number, count: number): Uint8Array {
   if (count === 1) {
-    const hash = bytes.slice(first * HASH_BYTES, (first + 1) * HASH_BYTES)
+    const hash = bytes.subarray(first * HASH_BYTES, (first + 1) * HASH_BYTES)
     if (hash.length !== HASH_BYTES) throw new RangeError('a tile is too short')
     return hash
   }

@@ -1,4 +1,3 @@
-import { joinBytes } from '../canonical/join-bytes.ts'
 import { sha256 } from '../canonical/digest.ts'
 
 /** Bytes of every hash in the log. */
@@ -6,11 +5,17 @@ export const HASH_BYTES = 32
 
 /** MTH of one leaf (RFC 6962, 2.1). The prefix keeps a leaf from ever being read as a node. */
 export function hashLeaf(leaf: Uint8Array): Uint8Array {
-  return sha256(joinBytes([Uint8Array.of(0), leaf]))
+  const bytes = new Uint8Array(1 + leaf.length)
+  bytes.set(leaf, 1)
+  return sha256(bytes)
 }
 
 export function hashChildren(left: Uint8Array, right: Uint8Array): Uint8Array {
-  return sha256(joinBytes([Uint8Array.of(1), left, right]))
+  const bytes = new Uint8Array(1 + left.length + right.length)
+  bytes[0] = 1
+  bytes.set(left, 1)
+  bytes.set(right, 1 + left.length)
+  return sha256(bytes)
 }
 
 export function sameBytes(a: Uint8Array, b: Uint8Array): boolean {

@@ -23,12 +23,25 @@ export interface ChainedEntry {
 
 /** Puts a record behind the head. `payload` is its canonical text, so that nothing is spelled twice. */
 export function chainEntry(head: StoreHead, subject: EntrySubject, payload: string, recorded_at: string): ChainedEntry {
+  // In the order of C, so that the platform's own writer can spell it.
   const entry: EvidenceStoreEntry = {
-    ...subject,
-    store_sequence: head.store_sequence + 1,
-    recorded_at,
+    attestation_id: subject.attestation_id,
+    capability: subject.capability,
+    context_id: subject.context_id,
+    decision_id: subject.decision_id,
+    entry_kind: subject.entry_kind,
+    evidence_id: subject.evidence_id,
+    exec_sequence_no: subject.exec_sequence_no,
+    executor_sovereign_id: subject.executor_sovereign_id,
+    outcome: subject.outcome,
     payload_digest: sha256Hex(payload),
     prev_entry_digest: head.entry_digest,
+    recorded_at,
+    resource_action: subject.resource_action,
+    resource_id: subject.resource_id,
+    resource_sequence: subject.resource_sequence,
+    store_sequence: head.store_sequence + 1,
+    vendor_id: subject.vendor_id,
   }
   const text = canonicalJson(asJson(entry))
   const entry_digest = sha256Hex(text)

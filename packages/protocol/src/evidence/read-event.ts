@@ -30,24 +30,40 @@ const LIMITS = { maxDepth: 72, maxValues: Number.MAX_SAFE_INTEGER, maxNames: Num
 
 /** Reads one line, or gives undefined when it is not an evidence event at all. */
 export function readEventLine(line: string): ReadEvent | undefined {
+  const parts = readParts(line)
+  if (parts === undefined) return undefined
+  const { texts, ...said } = parts
+  return { ...said, entryDigest: sha256Hex(texts.entry), payloadDigest: sha256Hex(texts.payload) }
+}
+
+/** A line of one's own store, for what it says: no digest is computed. */
+export function readStoredLine(line: string): Pick<ReadEvent, 'entry' | 'payload'> | undefined {
+  return readParts(line)
+}
+
+/** What a line says, and the texts its digests are taken over. */
+interface EventParts extends Omit<ReadEvent, 'entryDigest' | 'payloadDigest'> {
+  readonly texts: { readonly entry: string; readonly payload: string }
+}
+
+function readParts(line: string): EventParts | undefined {
   return readCanonicalLine(line) ?? readAnyLine(line)
 }
 
-function readAnyLine(line: string): ReadEvent | undefined {
+function readAnyLine(line: string): EventParts | undefined {
   const event = parse(line)
   if (event === undefined) return undefined
   const [entry, payload, claimed] = [member(event, 'entry'), member(event, 'payload'), member(event, 'entry_digest')]
   if (entry === undefined || payload === undefined || claimed === undefined) return undefined
   const envelope = readEnvelope(entry)
   if (envelope === undefined) return undefined
-  const [entryText, payloadText] = [canonicalJson(entry), canonicalJson(payload)]
+  const texts = { entry: canonicalJson(entry), payload: canonicalJson(payload) }
   return {
     entry: envelope,
     payload,
-    entryDigest: sha256Hex(entryText),
+    texts,
     claimedDigest: claimed,
-    payloadDigest: sha256Hex(payloadText),
-    canonical: typeof claimed === 'string' && line === eventLine(entryText, claimed, payloadText),
+    canonical: typeof claimed === 'string' && line === eventLine(texts.entry, claimed, texts.payload),
     isPlain: false,
   }
 }
@@ -63,7 +79,7 @@ const NAMES = ['entry', 'entry_digest', 'payload', 'schema', 'schema_version'].j
  * sends it to the careful one. A text that the platform's writer gives back unchanged, with names in order, repeats no
  * name and spells nothing in a second way; its parts then stand in it as they were digested.
  */
-function readCanonicalLine(line: string): ReadEvent | undefined {
+function readCanonicalLine(line: string): EventParts | undefined {
   // A member of that name must not become a prototype in anybody's hands.
   if (!line.startsWith(HEAD) || !line.endsWith(TAIL) || line.includes('__proto__') || !isPlainlySpelled(line))
     return undefined
@@ -85,9 +101,8 @@ function readCanonicalLine(line: string): ReadEvent | undefined {
   return {
     entry: envelope,
     payload,
-    entryDigest: sha256Hex(line.slice(HEAD.length, middle)),
+    texts: { entry: line.slice(HEAD.length, middle), payload: line.slice(payloadAt, -TAIL.length) },
     claimedDigest: claimed,
-    payloadDigest: sha256Hex(line.slice(payloadAt, -TAIL.length)),
     canonical: true,
     isPlain: true,
   }

@@ -3,10 +3,18 @@ import type { TileName } from '@chancery/protocol'
 import type { Tx } from '../../store/database.ts'
 import { findTile, keepTile } from './store.ts'
 
+/** A tile with room for all its hashes; the first `width` of them are there. */
+interface OpenTile {
+  readonly level: number
+  readonly tile: number
+  readonly room: Uint8Array
+  width: number
+}
+
 /** The last tile of each level while leaves are added; a full one gives its hash to the level above. */
 export class GrowingTiles {
   readonly #tx: Tx
-  readonly #tiles = new Map<string, { readonly level: number; readonly tile: number; bytes: Uint8Array }>()
+  readonly #tiles = new Map<string, OpenTile>()
   #size: number
 
   constructor(tx: Tx, size: number) {
@@ -18,40 +26,48 @@ export class GrowingTiles {
     return this.#size
   }
 
-  async add(leaf: Uint8Array): Promise<void> {
-    await this.#append(0, this.#size, hashLeaf(leaf))
-    this.#size += 1
+  async add(leaves: readonly Uint8Array[]): Promise<void> {
+    for (const leaf of leaves) {
+      let [level, index, hash] = [0, this.#size, hashLeaf(leaf)]
+      for (;;) {
+        const [tile, place] = [Math.floor(index / TILE_WIDTH), index % TILE_WIDTH]
+        const open = this.#tiles.get(`${level}/${tile}`) ?? (await this.#open(level, tile, place))
+        open.room.set(hash, place * HASH_BYTES)
+        open.width = place + 1
+        if (open.width < TILE_WIDTH) break
+        hash = foldHashes(open.room, 0, TILE_WIDTH)
+        index = tile
+        level += 1
+      }
+      this.#size += 1
+    }
   }
 
   /** A tile as it is now, for proofs and the root. */
   async read({ level, tile, width }: TileName): Promise<Uint8Array> {
-    const held = this.#tiles.get(`${level}/${tile}`)?.bytes ?? (await findTile(this.#tx, level, tile))
+    const open = this.#tiles.get(`${level}/${tile}`)
+    const held = open === undefined ? await findTile(this.#tx, level, tile) : hashesOf(open)
     if (held === undefined || held.length < width * HASH_BYTES) throw new Error('a tile of the log is missing')
     return held
   }
 
   async keep(): Promise<void> {
-    for (const { level, tile, bytes } of this.#tiles.values()) await keepTile(this.#tx, level, tile, bytes)
-  }
-
-  async #append(level: number, index: number, hash: Uint8Array): Promise<void> {
-    const tile = Math.floor(index / TILE_WIDTH)
-    const place = index % TILE_WIDTH
-    const name = `${level}/${tile}`
-    const held = this.#tiles.get(name) ?? { level, tile, bytes: await this.#open(level, tile, place) }
-    const bytes = new Uint8Array((place + 1) * HASH_BYTES)
-    bytes.set(held.bytes.subarray(0, place * HASH_BYTES))
-    bytes.set(hash, place * HASH_BYTES)
-    this.#tiles.set(name, { ...held, bytes })
-    if (place === TILE_WIDTH - 1) await this.#append(level + 1, tile, foldHashes(bytes, 0, TILE_WIDTH))
+    for (const open of this.#tiles.values()) await keepTile(this.#tx, open.level, open.tile, hashesOf(open))
   }
 
   /** What the tree of the last checkpoint had of a tile; whatever a row holds beyond it was never signed. */
-  async #open(level: number, tile: number, place: number): Promise<Uint8Array> {
-    if (place === 0) return new Uint8Array()
+  async #open(level: number, tile: number, place: number): Promise<OpenTile> {
+    const open = { level, tile, room: new Uint8Array(TILE_WIDTH * HASH_BYTES), width: place }
+    this.#tiles.set(`${level}/${tile}`, open)
+    if (place === 0) return open
     const held = await findTile(this.#tx, level, tile)
     const isEnough = held !== undefined && held.length >= place * HASH_BYTES
     if (!isEnough || widthInTree(this.#size, level, tile) < place) throw new Error('a tile of the log is missing')
-    return held
+    open.room.set(held.subarray(0, place * HASH_BYTES))
+    return open
   }
+}
+
+function hashesOf({ room, width }: OpenTile): Uint8Array {
+  return room.subarray(0, width * HASH_BYTES)
 }

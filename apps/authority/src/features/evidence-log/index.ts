@@ -1,2 +1,1 @@
-export { growLog } from './grow.ts'
 export { LogKeeper } from './keeper.ts'

@@ -1,4 +1,5 @@
 import type { Office } from '../../office.ts'
+import { AppendedLines } from './appended-lines.ts'
 import { growLog } from './grow.ts'
 
 /** How long entries are gathered before the log is signed anew. */
@@ -6,6 +7,8 @@ const GATHER_MS = 1000
 
 /** Grows the log soon after entries came, without making any of them wait. */
 export class LogKeeper {
+  /** What this process appended and the log may not have yet. */
+  readonly appended = new AppendedLines()
   #timer: NodeJS.Timeout | undefined
   #running: Promise<void> | undefined
 
@@ -18,6 +21,11 @@ export class LogKeeper {
     this.#timer.unref()
   }
 
+  /** Now, and until the log has everything. */
+  async grow(office: Office): Promise<void> {
+    await growLog(office, this.appended)
+  }
+
   async close(): Promise<void> {
     clearTimeout(this.#timer)
     await this.#running
@@ -25,7 +33,7 @@ export class LogKeeper {
 
   /** A failure is tried again with the next entry, and by the job within a minute. */
   async #run(office: Office): Promise<void> {
-    this.#running ??= growLog(office)
+    this.#running ??= this.grow(office)
       .catch((error: unknown) => office.log.error('the evidence log could not grow', { error }))
       .finally(() => {
         this.#running = undefined

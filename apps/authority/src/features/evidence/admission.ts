@@ -7,9 +7,10 @@ import {
   isInsideDecisionWindow,
   readEventLine,
   readReceived,
+  readStoredLine,
+  receivedBytes,
   submissionDigest,
   verifySignature,
-  receivedBytes,
 } from '@chancery/protocol'
 import type {
   BoundaryDecision,
@@ -24,12 +25,18 @@ import type { EvidenceHeadRow } from '../../store/evidence-chain.ts'
 import { findDecisions, findEvidence, findExecutorKeys, findResourceHeads } from './lookups.ts'
 import type { DecisionState, ExecutorKeyRow, HeldEvidence, ResourceState } from './lookups.ts'
 
+/** What a signature was found to be under one public key. */
+export interface KeyVerdict {
+  readonly key: string
+  readonly isGood: boolean
+}
+
 /** A submission whose form was read and, if its key was known by then, whose signature was verified. */
 export interface Submission {
   readonly received: Received<ExecutionEvidence>
-  readonly sameAs: string
-  /** The key the signature verified under; undefined when it did not, or no key was found. */
-  readonly verifiedUnder: string | undefined
+  /** The digest by which later records link to it. */
+  readonly digest: string
+  readonly verdict: KeyVerdict | undefined
 }
 
 export type Admission =
@@ -39,6 +46,10 @@ export type Admission =
 
 type KeptEntry = Pick<ChainedEntry, 'entry' | 'entry_digest'>
 
+interface KeptEvidence extends KeptEntry {
+  readonly received: Received<ExecutionEvidence>
+}
+
 interface ChainEnd {
   readonly sequence: number
   readonly digest: string | null
@@ -46,7 +57,7 @@ interface ChainEnd {
 
 /** What a batch of submissions is judged against: the store under its lock, and what this batch added before. */
 export class AdmissionDesk {
-  readonly #evidence = new Map<string, KeptEntry & { readonly sameAs: string }>()
+  readonly #evidence = new Map<string, KeptEvidence>()
   readonly #decisions: ReadonlyMap<string, DecisionState>
   readonly #resources: ReadonlyMap<string, ResourceState>
   readonly #keys: ReadonlyMap<string, ExecutorKeyRow>
@@ -70,31 +81,20 @@ export class AdmissionDesk {
     const of = (pick: (record: ExecutionEvidence) => string | undefined): string[] => [
       ...new Set(batch.flatMap(({ received }) => pick(received.record) ?? [])),
     ]
-    const held = await findEvidence(
-      tx,
-      of((record) => record.evidence_id),
-    )
+    const evidenceIds = of((record) => record.evidence_id)
+    const held = await findEvidence(store, tx, evidenceIds, head)
     const removed = held.filter((row) => row.store_sequence <= head.removed_through)
     // Behind the boundary and not deleted yet: it no longer counts, and must not hold its id against a new record.
     for (const { store_sequence } of removed)
       await tx.deleteFrom('evidence_entries').where('store_sequence', '=', store_sequence).execute()
+    const decisionIds = of((record) => record.decision_id)
+    const resourceIds = of((record) => record.resource_id)
+    const keyIds = of((record) => record.signature?.key_id)
     return new AdmissionDesk(
       held.filter((row) => row.store_sequence > head.removed_through),
-      await findDecisions(
-        store,
-        tx,
-        of((record) => record.decision_id),
-        head.removed_through,
-      ),
-      await findResourceHeads(
-        store,
-        tx,
-        of((record) => record.resource_id),
-      ),
-      await findExecutorKeys(
-        tx,
-        of((record) => record.signature?.key_id),
-      ),
+      await findDecisions(store, tx, decisionIds, head),
+      await findResourceHeads(store, tx, resourceIds, head),
+      await findExecutorKeys(store, tx, keyIds),
     )
   }
 
@@ -103,7 +103,9 @@ export class AdmissionDesk {
     const { record } = submission.received
     const held = this.#evidence.get(record.evidence_id)
     if (held !== undefined)
-      return held.sameAs === submission.sameAs ? { kind: 'duplicate', ...held } : refused('evidence_conflict')
+      return submissionDigest(held.received) === submissionDigest(submission.received)
+        ? { kind: 'duplicate', ...held }
+        : refused('evidence_conflict')
     const found = this.#decision(record.decision_id)
     const code =
       checkMembers(record) ??
@@ -117,9 +119,9 @@ export class AdmissionDesk {
   }
 
   /** An admitted record counts for everything judged after it. */
-  admit({ received, sameAs }: Submission, { entry, entry_digest }: KeptEntry, digest: string): void {
+  admit({ received, digest }: Submission, { entry, entry_digest }: KeptEntry): void {
     const { record } = received
-    this.#evidence.set(record.evidence_id, { entry, entry_digest, sameAs })
+    this.#evidence.set(record.evidence_id, { entry, entry_digest, received })
     this.#decisionEnds.set(record.decision_id, { sequence: record.sequence_no, digest })
     if (record.resource_id !== undefined)
       this.#resourceEnds.set(record.resource_id, { sequence: record.resource_sequence ?? 0, digest })
@@ -131,7 +133,7 @@ export class AdmissionDesk {
   }
 
   /** Rows 6 to 8: signed, by a key that may sign for this executor now. */
-  async #checkExecutor({ received, verifiedUnder }: Submission): Promise<ErrorCode | undefined> {
+  async #checkExecutor({ received, verdict }: Submission): Promise<ErrorCode | undefined> {
     const { signature, executor_sovereign_id } = received.record
     if (signature === null) return 'evidence_invalid_signature'
     const key = this.#keys.get(signature.key_id)
@@ -139,8 +141,9 @@ export class AdmissionDesk {
       return 'evidence_unknown_executor'
     // Verified before the lock in all but one case: the key was registered in between.
     const isGood =
-      verifiedUnder === key.public_key ||
-      (verifiedUnder === undefined && (await verifySignature(key.public_key, receivedBytes(received), signature.sig)))
+      verdict?.key === key.public_key
+        ? verdict.isGood
+        : await verifySignature(key.public_key, receivedBytes(received), signature.sig)
     return isGood ? undefined : 'evidence_invalid_signature'
   }
 
@@ -176,18 +179,18 @@ interface StoredDecisionEntry {
 
 /** A decision as this authority stored it; the line is its own, so its form is not asked again. */
 function readStoredDecision(line: string): StoredDecisionEntry | undefined {
-  const event = readEventLine(line)
+  const event = readStoredLine(line)
   if (event === undefined) return undefined
   const { decision, context } = event.payload as unknown as { decision: BoundaryDecision; context: ContextRecord }
   return { entry: event.entry, decision, context }
 }
 
 /** A stored submission, read anew from its line. One that cannot be read is no ground to call anything a duplicate. */
-function readKeptEvidence(line: string): KeptEntry & { readonly sameAs: string } {
+function readKeptEvidence(line: string): KeptEvidence {
   const event = readEventLine(line)
   if (event === undefined) throw new Error('a stored execution cannot be read')
-  const sameAs = submissionDigest(readReceived(executionEvidenceForm, event.payload))
-  return { entry: event.entry, entry_digest: event.entryDigest, sameAs }
+  const received = readReceived(executionEvidenceForm, event.payload)
+  return { entry: event.entry, entry_digest: event.entryDigest, received }
 }
 
 function checkMembers(record: ExecutionEvidence): ErrorCode | undefined {

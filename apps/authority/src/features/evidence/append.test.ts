@@ -33,7 +33,7 @@ describe('recordDecision', () => {
   })
 
   it('gathers what waits into few transactions, in order of arrival', async () => {
-    const transact = vi.spyOn(desk.na.office.store, 'transact')
+    const transact = vi.spyOn(desk.na.office.store, 'transactOften')
     const made = await Promise.all(Array.from({ length: 120 }, () => makeDecision(desk.na, desk.clock, {})))
     transact.mockClear()
     await Promise.all(
@@ -107,7 +107,7 @@ describe('recordDecision', () => {
   })
 
   it('says so when nobody knows whether it was kept', async () => {
-    vi.spyOn(desk.na.office.store, 'transact').mockRejectedValueOnce(new UnknownOutcome('lost'))
+    vi.spyOn(desk.na.office.store, 'transactOften').mockRejectedValueOnce(new UnknownOutcome('lost'))
     const failed = await desk.decide().catch((error: unknown) => error)
     expect(failed).toBeInstanceOf(Refusal)
     expect(failed).toMatchObject({ code: 'evidence_store_unavailable', details: { outcome: 'unknown' } })

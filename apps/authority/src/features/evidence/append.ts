@@ -8,12 +8,12 @@ import {
   decisionSubject,
   executionSubject,
   readInstant,
-  recordDigest,
   writeInstant,
   writeSortable,
 } from '@chancery/protocol'
 import type {
   BoundaryDecision,
+  ChainedEntry,
   ContextRecord,
   EntrySubject,
   Instant,
@@ -58,7 +58,7 @@ export interface ExecutionItem extends Submission {
   readonly kind: 'execution'
   /** C(evidence) as received. */
   readonly payload: string
-  readonly names: RejectedNames
+  readonly names: () => RejectedNames
   readonly cause: JsonObject
 }
 
@@ -66,7 +66,7 @@ export interface ExecutionItem extends Submission {
 export interface RejectionItem {
   readonly kind: 'rejection'
   readonly code: ErrorCode
-  readonly names: RejectedNames
+  readonly names: () => RejectedNames
   readonly cause: JsonObject
 }
 
@@ -77,7 +77,7 @@ export type AppendItem = DecisionItem | ExecutionItem | RejectionItem
  * that must not enter is taken out under the lock; the others go on. Nobody is answered before the commit.
  */
 export async function appendTogether(office: Office, items: readonly AppendItem[]): Promise<(StoredAnswer | Error)[]> {
-  const outcomes = await office.store.transact(async (tx) => {
+  const { answers: outcomes, entries } = await office.store.transactOften(async (tx) => {
     const head = await lockEvidenceHead(office.store, tx)
     faultPoint('evidence-locked')
     const batch = new AppendBatch(office, head)
@@ -86,8 +86,9 @@ export async function appendTogether(office: Office, items: readonly AppendItem[
     const answers: (StoredAnswer | Error)[] = []
     for (const item of items) answers.push(await takeItem(tx, batch, desk, item))
     await batch.keep(tx)
-    return answers
+    return { answers, entries: batch.entries }
   })
+  office.evidence.noteAppended(entries)
   faultPoint('evidence-committed')
   return outcomes
 }
@@ -105,7 +106,7 @@ async function takeItem(
       if (desk === undefined) throw new Error('an execution is judged at a desk')
       return takeExecution(batch, desk, item)
     case 'rejection':
-      return batch.reject(item.code, item.names, item.cause)
+      return batch.reject(item.code, item.names(), item.cause)
   }
 }
 
@@ -136,7 +137,7 @@ async function takeExecution(
   item: ExecutionItem,
 ): Promise<StoredAnswer | Error> {
   const admission = await desk.judge(item)
-  if (admission.kind === 'refused') return batch.reject(admission.code, item.names, item.cause)
+  if (admission.kind === 'refused') return batch.reject(admission.code, item.names(), item.cause)
   const { record } = item.received
   const details = {
     evidence_id: record.evidence_id,
@@ -149,9 +150,8 @@ async function takeExecution(
     batch.tell({ type: 'evidence_duplicate', details: { ...details, store_sequence, ...item.cause } })
     return answerOf({ entry, entry_digest }, 'duplicate')
   }
-  const digest = recordDigest(item.received)
-  const added = batch.append(executionSubject(record, admission.decision), item.payload, digest)
-  desk.admit(item, added, digest)
+  const added = batch.append(executionSubject(record, admission.decision), item.payload, item.digest)
+  desk.admit(item, added)
   const { store_sequence } = added.entry
   batch.tell({ type: 'evidence_recorded', details: { ...details, store_sequence, ...item.cause } })
   return answerOf(added, 'recorded')
@@ -181,6 +181,10 @@ export class AppendBatch {
     // An entry is never dated before its predecessor, even when a clock was set back (reliability 8).
     const [now, last] = [office.clock.now(), readInstant(head.last_recorded_at ?? '') ?? 0n]
     this.#recordedAt = now < last ? last : now
+  }
+
+  get entries(): readonly ChainedEntry[] {
+    return this.#entries
   }
 
   get now(): string {

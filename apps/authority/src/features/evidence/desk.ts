@@ -1,14 +1,16 @@
 import { Refusal } from '@chancery/contract'
+import type { ChainedEntry } from '@chancery/protocol'
 import { Batcher } from '@chancery/service-kit'
 import type { Office } from '../../office.ts'
 import { UnknownOutcome } from '../../store/database.ts'
 import type { StoredAnswer } from '../../store/idempotency.ts'
 import { translateStoreError } from '../../store/open.ts'
-import { LogKeeper, growLog } from '../evidence-log/index.ts'
+import { LogKeeper } from '../evidence-log/index.ts'
 import { AnchorWatch } from './anchor.job.ts'
 import { appendTogether } from './append.ts'
 import type { AppendItem } from './append.ts'
 import { Inspector } from './inspector.ts'
+import { KnownKeys } from './known-keys.ts'
 
 /** As many as share one transaction (reliability 6). */
 const MAX_ITEMS = 100
@@ -17,6 +19,7 @@ const MAX_WAITING = 2000
 /** Where records wait for the chain: whatever arrives while a batch commits shares the next transaction. */
 export class EvidenceDesk {
   readonly inspector = new Inspector()
+  readonly executorKeys = new KnownKeys()
   readonly #anchors = new AnchorWatch()
   readonly #log = new LogKeeper()
   #appends: Batcher<AppendItem, StoredAnswer> | undefined
@@ -41,7 +44,12 @@ export class EvidenceDesk {
 
   /** For entries that came while the log could not grow. */
   async growLog(office: Office): Promise<void> {
-    if (office.settings.evidenceStore) await growLog(office)
+    if (office.settings.evidenceStore) await this.#log.grow(office)
+  }
+
+  /** What was appended here need not be read again before it enters the log. */
+  noteAppended(entries: readonly ChainedEntry[]): void {
+    this.#log.appended.keep(entries)
   }
 
   async close(): Promise<void> {

@@ -5,9 +5,9 @@ import {
   isJsonObject,
   member,
   readSubmittedEvidence,
-  receivedBytes,
   sha256Hex,
-  submissionDigest,
+  signedText,
+  toUtf8,
   verifySignature,
 } from '@chancery/protocol'
 import type { ExecutionEvidence, JsonObject, Received } from '@chancery/protocol'
@@ -15,8 +15,8 @@ import { jsonText } from '@chancery/service-kit'
 import type { Answer, Call } from '@chancery/service-kit'
 import { causedBy } from '../../audit/record.ts'
 import type { Office } from '../../office.ts'
+import type { KeyVerdict } from './admission.ts'
 import type { AppendItem, RejectedNames } from './append.ts'
-import { findExecutorKeys } from './lookups.ts'
 
 /**
  * POST /evidence/execution
@@ -32,7 +32,7 @@ export async function execution(call: Call, office: Office): Promise<Answer> {
 
 async function readSubmission(office: Office, evidence: JsonObject, cause: JsonObject): Promise<AppendItem> {
   const payload = canonicalJson(evidence)
-  const names = namesOf(evidence, payload)
+  const names = (): RejectedNames => namesOf(evidence, payload)
   let received: Received<ExecutionEvidence>
   try {
     received = readSubmittedEvidence(evidence)
@@ -40,17 +40,21 @@ async function readSubmission(office: Office, evidence: JsonObject, cause: JsonO
     if (error instanceof FormError) return { kind: 'rejection', code: 'evidence_malformed', names, cause }
     throw error
   }
-  const verifiedUnder = await verifyBefore(office, received)
-  return { kind: 'execution', received, sameAs: submissionDigest(received), verifiedUnder, payload, names, cause }
+  const signed = signedText(received)
+  const verdict = await verifyBefore(office, received.record, signed)
+  return { kind: 'execution', received, digest: sha256Hex(signed), verdict, payload, names, cause }
 }
 
-/** Outside the lock, since it costs most of the work. Keys never change under their id, so the verdict stays true. */
-async function verifyBefore(office: Office, received: Received<ExecutionEvidence>): Promise<string | undefined> {
-  const { signature } = received.record
-  if (signature === null) return undefined
-  const [key] = await findExecutorKeys(office.store.db, [signature.key_id])
-  if (key === undefined) return undefined
-  return (await verifySignature(key.public_key, receivedBytes(received), signature.sig)) ? key.public_key : ''
+/** Outside the lock, since it costs most of the work; under the lock it is asked whether the key is still the one. */
+async function verifyBefore(
+  office: Office,
+  record: ExecutionEvidence,
+  signed: string,
+): Promise<KeyVerdict | undefined> {
+  if (record.signature === null) return undefined
+  const { key_id, sig } = record.signature
+  const key = await office.evidence.executorKeys.find(office, key_id)
+  return key === undefined ? undefined : { key, isGood: await verifySignature(key, toUtf8(signed), sig) }
 }
 
 /** As far as they can be read, whatever else is wrong; cut, since they are the caller's texts. */

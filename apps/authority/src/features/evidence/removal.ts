@@ -18,7 +18,6 @@ import { lockEvidenceHead, readEvidenceHead } from '../../store/evidence-chain.t
 import type { EvidenceHeadRow } from '../../store/evidence-chain.ts'
 import { checkLease } from '../../store/leases.ts'
 import type { Lease } from '../../store/leases.ts'
-import { growLog } from '../evidence-log/index.ts'
 import { AppendBatch } from './append.ts'
 import { readBoundary } from './inspection.ts'
 import { findPrefix, isTouchedSince } from './prefix.ts'
@@ -46,7 +45,7 @@ export async function removePrefix(office: Office, run: RetentionRun): Promise<s
     if (prefix.through <= head.removed_through) return removeNothing(office, run)
     await verifyPrefix(office, prefix)
     // Hashes of removed entries stay in the log: they must be there before the entries go.
-    await growLog(office)
+    await office.evidence.growLog(office)
     faultPoint('retention-verified')
     const checkpoint = await keepBoundary(office, run, head, prefix)
     if (checkpoint === undefined) continue

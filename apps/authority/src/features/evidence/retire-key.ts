@@ -16,7 +16,7 @@ export async function retireKey(call: OperatorCall, office: Office): Promise<Jso
   return office.store.transact(async (tx) => {
     const executor_sovereign_id = await markExecutorKeyRetired(tx, key_id, writeSortable(office.clock.now()))
     if (executor_sovereign_id === undefined) {
-      const [known] = await findExecutorKeys(tx, [key_id])
+      const [known] = await findExecutorKeys(office.store, tx, [key_id])
       throw new Refusal(known === undefined ? 'executor_key_not_found' : 'executor_key_retired')
     }
     const details = { executor_key_id: key_id, executor_sovereign_id, ...causedBy(call) }
