@@ -12,7 +12,7 @@ import {
 import type { ExecutionEvidence, JsonObject, RetentionCheckpoint } from '@chancery/protocol'
 import { accepted, detailsOf, eventsOf, refused } from '@chancery/testkit'
 import { sql } from 'kysely'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { failuresOf, forgeRows, openStoreDesk, parseLines } from './evidence.suite.ts'
 import { readBoundary } from './inspection.ts'
 import { sweepRemoved } from './sweep.job.ts'
@@ -220,6 +220,27 @@ describe('POST /admin/evidence/retention/apply', () => {
       desk.na.office.store.db,
     )
     refused(await apply(), 409, 'retention_in_progress')
+  })
+
+  it('200: a run that loses its lease after its checkpoint was kept says what it kept', async () => {
+    const one = await step(1)
+    desk.clock.advance(3 * DAY)
+    await step(2, one)
+    const { store } = desk.na.office
+    const transact = store.transact.bind(store)
+    vi.spyOn(store, 'transact').mockImplementation(async (work) => {
+      const done = await transact(work)
+      // Another instance takes over as soon as the boundary is there.
+      await sql`update job_leases set token = token + 1 where exists (select 1 from evidence_checkpoints)`.execute(
+        store.db,
+      )
+      return done
+    })
+    const { removed_through_sequence } = checkpointOf(accepted(await apply()))
+    expect(removed_through_sequence).toBe(3)
+    expect((await readBoundary(store.db))?.removed_through_sequence).toBe(3)
+    expect((await storedRows()).slice(0, 3)).toEqual([1, 2, 3])
+    expect((await sequences())[0]).toBe(4)
   })
 
   it('409: a prefix that does not verify is not removed', async () => {
