@@ -72,6 +72,12 @@ describe('values', () => {
       { authority: { settings: { NA_PROXY_HOPS: 1 } } },
       '/authority/settings/NA_PROXY_HOPS',
     ],
+    [
+      'a token in the address of the collector',
+      { traces: { endpoint: 'https://user:token@collector:4318' } },
+      '/traces/endpoint',
+    ],
+    ['a ratio beyond one', { traces: { ratio: '2' } }, '/traces/ratio'],
     ['development mode', { gateway: { settings: { GATEWAY_DEVELOPMENT: 'true' } } }, '/gateway/settings'],
   ])('with %s are refused', (_what, given, place) => {
     expect(problems(withDigest(given)).map(({ instancePath }) => instancePath)).toContain(place)

@@ -7,7 +7,8 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { readRevocationList, writeJson } from '@chancery/protocol'
+import { writeJson } from '@chancery/protocol'
+import { systemClock } from '@chancery/service-kit'
 import {
   accepted,
   createTestDatabase,
@@ -15,6 +16,9 @@ import {
   startAuthorityProcess,
   startGatewayProcess,
   testClient,
+  testIssuer,
+  testList,
+  testNetwork,
   testPolicy,
 } from '@chancery/testkit'
 import type { AuthorityProcess, TestDatabase, TestNetwork } from '@chancery/testkit'
@@ -183,8 +187,6 @@ describe.each(['sqlite', 'postgres'] as const)('an authority on %s', (backend) =
 describe('a gateway', () => {
   it('traces the call it makes, and sends nothing of the trace to the authority', async () => {
     const seen: IncomingHttpHeaders[] = []
-    const database = await createTestDatabase('sqlite')
-    const na = await startAuthorityProcess({ network, settings: database.settings })
     const folder = await mkdtemp(join(tmpdir(), 'chancery-traces-'))
     const door = createServer((request, response) => {
       seen.push(request.headers)
@@ -192,15 +194,10 @@ describe('a gateway', () => {
     }).listen(0, '127.0.0.1')
     await once(door, 'listening')
     const { port } = door.address() as AddressInfo
-    const crl = readRevocationList(accepted(await na.request('GET', '/crl')))
+    const by = await testIssuer('traced')
+    const list = await testList(by, systemClock.now())
     const caller = testClient('service', ['traced'], { service_groups: ['network'] })
-    const traced = {
-      anchors: { [crl.issuer]: network.authority.publicKey },
-      crl: { ...crl },
-      minimum_crl_sequence: 0,
-      authority_url: `http://127.0.0.1:${port}`,
-      allow_http: true,
-    }
+    const traced = testNetwork(by, list, { authority_url: `http://127.0.0.1:${port}`, allow_http: true })
     await writeFile(join(folder, 'policy.json'), writeJson(testPolicy({ traced }, [caller])), { mode: 0o600 })
     const gateway = await startGatewayProcess({
       ...(await collector.settings()),
@@ -223,9 +220,7 @@ describe('a gateway', () => {
       expect(JSON.stringify(spans)).not.toContain(caller.token)
     } finally {
       await gateway?.stop()
-      await na.stop()
       door.close()
-      await database.drop()
       await rm(folder, { recursive: true })
     }
   }, 60_000)

@@ -87,6 +87,20 @@ spec:
       {{- include "chancery.selector" . | nindent 6 }}
 {{- end }}
 
+{{/* The variables of docs/operate/traces.md; nothing without a collector. */}}
+{{- define "chancery.traces" -}}
+{{- if .root.Values.traces.endpoint -}}
+- name: NODE_OPTIONS
+  value: --disable-proto=throw --import /app/packages/telemetry/dist/register.js
+- name: OTEL_EXPORTER_OTLP_ENDPOINT
+  value: {{ .root.Values.traces.endpoint | quote }}
+- name: OTEL_TRACES_SAMPLER_ARG
+  value: {{ .root.Values.traces.ratio | quote }}
+- name: OTEL_SERVICE_NAME
+  value: {{ include "chancery.name" . }}
+{{- end }}
+{{- end }}
+
 {{- define "chancery.claim" -}}
 metadata:
   name: {{ .name }}
