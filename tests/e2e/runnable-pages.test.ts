@@ -2,12 +2,20 @@ import { readFileSync } from 'node:fs'
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { missing, readSteps, runPage, runnablePages, stepsBefore } from './runnable-pages.ts'
+import { missing, readSteps, runPages, runnablePages, stepsBefore } from './runnable-pages.ts'
 import type { Ran } from './runnable-pages.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 const pages = runnablePages()
 const steps = (page: string) => readSteps(readFileSync(join(ROOT, page), 'utf8'))
+
+let all: ReadonlyMap<string, Ran>
+beforeAll(async () => {
+  all = await runPages(pages)
+}, 900_000)
+afterAll(async () => {
+  for (const { folder } of all.values()) await rm(folder, { recursive: true, force: true })
+})
 
 it('are found, the tutorials among them', () => {
   expect(pages).toContain('docs/tutorial/first-network.md')
@@ -16,10 +24,9 @@ it('are found, the tutorials among them', () => {
 
 describe.each(pages)('%s', (page) => {
   let ran: Ran
-  beforeAll(async () => {
-    ran = await runPage(page)
-  }, 130_000)
-  afterAll(() => rm(ran.folder, { recursive: true, force: true }))
+  beforeAll(() => {
+    ran = all.get(page) as Ran
+  })
 
   it('runs from the first command to the last', () => {
     const errors = ran.code === 0 ? '' : `${ran.outputs.at(-1) ?? ''}\n${ran.errors}`

@@ -13,7 +13,9 @@ import { delimiter, dirname, join } from 'node:path'
  */
 
 const ROOT = join(import.meta.dirname, '..', '..')
-const LIMIT_MS = 120_000
+const LIMIT_MS = 240_000
+/** A page starts the program many times; what was compiled once is kept, where nobody else can put a program. */
+const COMPILED = join(ROOT, 'node_modules/.cache/chancery-pages')
 /** Ports that pages name; each run gets free ones. */
 const PORTS = ['8443', '8444']
 
@@ -87,7 +89,18 @@ export interface Ran {
   readonly folder: string
 }
 
-export async function runPage(page: string): Promise<Ran> {
+/** Pages wait for services as much as they compute: two at a time, each in a folder and on ports of its own. */
+export async function runPages(pages: readonly string[], atOnce = 2): Promise<ReadonlyMap<string, Ran>> {
+  const waiting = [...pages]
+  const ran = new Map<string, Ran>()
+  const take = async (): Promise<void> => {
+    for (let page = waiting.shift(); page !== undefined; page = waiting.shift()) ran.set(page, await runPage(page))
+  }
+  await Promise.all(Array.from({ length: atOnce }, take))
+  return ran
+}
+
+async function runPage(page: string): Promise<Ran> {
   if (!existsSync(join(ROOT, 'apps/cli/dist/main.js'))) throw new Error('build first: npm run build')
   const markdown = readFileSync(join(ROOT, page), 'utf8')
   const before = stepsBefore(page, markdown)
@@ -127,7 +140,7 @@ function runScript(script: string, folder: string): Promise<Pick<Ran, 'code' | '
   return new Promise((resolve, reject) => {
     const path = [join(ROOT, 'node_modules/.bin'), process.env['PATH'] ?? ''].join(delimiter)
     // A home of its own: a configuration of the person who runs the test must not play a part.
-    const env = { PATH: path, HOME: folder, NO_COLOR: '1' }
+    const env = { PATH: path, HOME: folder, NO_COLOR: '1', NODE_COMPILE_CACHE: COMPILED }
     // Alone in its group, so that nothing it started is left behind when it takes too long.
     const child = spawn('bash', ['-c', script], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true })
     let [output, errors] = ['', '']
