@@ -1,6 +1,7 @@
 import { GATEWAY_ERRORS, GatewayRefusal, Refusal } from '@chancery/contract'
 import type { ErrorCode, GatewayErrorName } from '@chancery/contract'
-import { Answer, json } from '@chancery/service-kit'
+import { Answer, json, toError } from '@chancery/service-kit'
+import type { Log } from '@chancery/service-kit'
 import { QuotaUnavailable } from '../quota/quota.ts'
 import { StateUnavailable } from '../state/durable-state.ts'
 
@@ -23,6 +24,13 @@ export function toRefusal(error: unknown): GatewayRefusal | undefined {
   if (error instanceof QuotaUnavailable) return new GatewayRefusal('quota_backend', undefined, { cause: error })
   if (error instanceof StateUnavailable) return new GatewayRefusal('state_unavailable', undefined, { cause: error })
   return undefined
+}
+
+/** What the caller hears of anything that was thrown; the cause of a bug stays in the log. */
+export function answerFor(thrown: unknown, requestId: string, log: Log): Answer {
+  const refusal = toRefusal(thrown)
+  if (refusal === undefined) log.error('unexpected error', { request_id: requestId, error: toError(thrown) })
+  return errorAnswer(refusal ?? new GatewayRefusal('internal'), requestId)
 }
 
 /** The flat error body (protocol/gateway 6); the only place that knows a status. */

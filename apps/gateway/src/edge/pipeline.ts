@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { TLSSocket } from 'node:tls'
 import { GATEWAY_ERRORS, GatewayRefusal, REQUEST_ID_PATTERN } from '@chancery/contract'
-import { RawHeaders, after, toError } from '@chancery/service-kit'
+import { RawHeaders, after } from '@chancery/service-kit'
 import type { Answer, Gatekeeper, RequestHeaders, Soon } from '@chancery/service-kit'
 import { authenticate } from '../auth/access.ts'
 import type { Caller } from '../auth/access.ts'
@@ -9,7 +9,7 @@ import type { Office } from '../office.ts'
 import type { QuotaAnswer } from '../quota/quota.ts'
 import type { ClientCall, GatewayBinding } from './call.ts'
 import type { Deadline } from './deadline.ts'
-import { errorAnswer, toRefusal } from './error-body.ts'
+import { answerFor } from './error-body.ts'
 import { OpenCall, OpenClientCall } from './open-call.ts'
 import type { Arrival } from './open-call.ts'
 import type { RouteMatch } from './route-table.ts'
@@ -70,13 +70,7 @@ function answerCaller(
 
 /** Also a refusal is an outcome the audit hears of before the caller does. */
 function runAudited(binding: ClientBinding, call: ClientCall, deadline: Deadline, office: Office): Soon<Answer> {
-  const refuse = (thrown: unknown): Answer => {
-    const refusal = toRefusal(thrown)
-    if (refusal === undefined) {
-      office.log.error('unexpected error', { request_id: call.requestId, error: toError(thrown) })
-    }
-    return errorAnswer(refusal ?? new GatewayRefusal('internal'), call.requestId)
-  }
+  const refuse = (thrown: unknown): Answer => answerFor(thrown, call.requestId, office.log)
   try {
     const answer = deadline.within(handle(binding, call, office))
     return answer instanceof Promise ? answer.catch(refuse) : answer

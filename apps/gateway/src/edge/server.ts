@@ -15,14 +15,13 @@ import {
   hasBody,
   inRequestSpan,
   isTracing,
-  toError,
 } from '@chancery/service-kit'
 import type { Soon } from '@chancery/service-kit'
 import type { Office } from '../office.ts'
 import type { TlsMaterial } from '../policy/tls-files.ts'
 import type { GatewayBinding } from './call.ts'
 import { Deadline } from './deadline.ts'
-import { errorAnswer, toRefusal } from './error-body.ts'
+import { answerFor, errorAnswer, toRefusal } from './error-body.ts'
 import { answerExchange, isServerFailure } from './pipeline.ts'
 import type { Exchange } from './pipeline.ts'
 import { RequestIds } from './request-ids.ts'
@@ -117,7 +116,7 @@ export class Edge {
     const requestId = this.#ids.next()
     this.#gate.openAnswer(request.socket)
     const give = (answer: Answer): void => this.#give(request, response, answer, { requestId, startedMs })
-    const refuse = (thrown: unknown): void => give(this.#refusalOf(thrown, requestId))
+    const refuse = (thrown: unknown): void => give(answerFor(thrown, requestId, this.#office.log))
     let answer: Soon<Answer>
     try {
       answer = this.#answer(request, requestId, startedMs)
@@ -127,13 +126,6 @@ export class Edge {
     }
     if (answer instanceof Promise) void answer.then(give, refuse)
     else give(answer)
-  }
-
-  #refusalOf(thrown: unknown, requestId: string): Answer {
-    const refusal = toRefusal(thrown)
-    if (refusal === undefined)
-      this.#office.log.error('unexpected error', { request_id: requestId, error: toError(thrown) })
-    return errorAnswer(refusal ?? new GatewayRefusal('internal'), requestId)
   }
 
   #give(
