@@ -13,7 +13,7 @@ export async function readExport(
   if (store.engine.kind === 'postgres') {
     const rows = await store.engine.run<{ text: string | null }>(
       'export-evidence',
-      `select string_agg(line || E'\\n', '') as text from (
+      `select string_agg(line, E'\\n') || E'\\n' as text from (
         select line from evidence_entries
         where store_sequence > greatest($1::bigint, (select removed_through from evidence_head where id = 1))
         order by store_sequence limit $2::bigint) page`,
