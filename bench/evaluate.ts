@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { seedSigner, signOperatorRequest, writeInstant, writeJson } from '@chancery/protocol'
 import type { JsonObject, Signer } from '@chancery/protocol'
+import pg from 'pg'
 import type { BatchStatement } from './bare-rows.ts'
 import type { Bench, BenchOptions, BenchResult } from './bench.ts'
 import { HOST } from './conditions.ts'
@@ -12,24 +13,44 @@ import type { NodeWork } from './node-bench.ts'
 import { startAuthority } from './servers.ts'
 
 const BAR = 0.45
+const EVIDENCE_BAR = 0.4
 const POLICIES = 20
 const GATES = 5
 const PATH = '/admin/boundary/evaluate'
 
-/** Two authority processes on one database, evidence store off, every answer after its durable audit event. */
+/**
+ * Two authority processes on one database, every answer after its durable audit event; then the same with the evidence
+ * store on, every answer after its two entries.
+ */
 export const evaluate: Bench = {
   name: 'evaluate',
-  says: `POST ${PATH} with ${POLICIES} active policies of ${GATES} gates against the limit formula`,
+  says: `POST ${PATH} with ${POLICIES} active policies of ${GATES} gates against the limit formula (${BAR}), and with the evidence store on (${EVIDENCE_BAR})`,
   run,
 }
 
 async function run(options: BenchOptions): Promise<BenchResult> {
-  const { cleanup, directory, profileDirectory } = options
-  const network = await createNetwork(directory)
+  const network = await createNetwork(options.directory)
+  const off = await openOffice(network, options, {})
+  // All policies apply: a hundred gates in a decision of 60 kB. One applies: what most requests meet.
+  const all = await measureAgainstLimit(off.work('pay.send', evaluateRows()), options)
+  const one = await measureAgainstLimit(off.work('single.send', evaluateRows()), options)
+  const on = await openOffice(network, options, { EVIDENCE_STORE: 'on', NA_ANCHOR_INTERVAL_SECONDS: '0' })
+  await on.query('create table bare_entries (like evidence_entries including defaults including indexes)')
+  const stored = await measureAgainstLimit(on.work('single.send', storedRows()), options)
+  const evidence = { bar: EVIDENCE_BAR, ...stored }
+  return { bar: BAR, policies: POLICIES, gates: GATES, ...one, all_apply: all, with_evidence: evidence }
+}
+
+/** Two processes with the policies in force and a member to decide about. */
+async function openOffice(
+  network: BenchNetwork,
+  { cleanup, profileDirectory }: BenchOptions,
+  settings: Readonly<Record<string, string>>,
+) {
   const database = await createPostgres(cleanup)
   const processes = [
-    await startAuthority({ network, database, profileDirectory }, cleanup),
-    await startAuthority({ network, database, profileDirectory }, cleanup),
+    await startAuthority({ network, database, profileDirectory, settings }, cleanup),
+    await startAuthority({ network, database, profileDirectory, settings }, cleanup),
   ]
   const signer = await seedSigner(network.operator.keyId, network.operator.seed)
   const send = (path: string, body: JsonObject): Promise<JsonObject> =>
@@ -38,28 +59,29 @@ async function run(options: BenchOptions): Promise<BenchResult> {
   const claims = { capabilities: ['pay.send', 'single.send'] }
   const member = { subject_id: 'vendor', roles: ['role:client'], claims }
   const { attestation_id = null } = await send('/admin/attestations', member)
-  const ask = (requested_capability: string): JsonObject => ({
-    attestation_id,
-    requested_capability,
-    context: { request_parameters: { amount: 5, currency: 'EUR', approved: true, scopes: ['a'] } },
-  })
-  const work = (request: JsonObject): NodeWork => ({
-    path: PATH,
-    bodies: (count) => signAll(count, request, network, signer),
-    database,
-    processes,
-    statement: evaluateRows(),
-    batch: 50,
-    // Operator, attestation and the two signatures checked before they leave.
-    verifications: 4,
-    signatures: 2,
-    perSecond: 3000,
-    isSigned: true,
-  })
-  // All policies apply: a hundred gates in a decision of 60 kB. One applies: what most requests meet.
-  const all = await measureAgainstLimit(work(ask('pay.send')), options)
-  const one = await measureAgainstLimit(work(ask('single.send')), options)
-  return { bar: BAR, policies: POLICIES, gates: GATES, ...one, all_apply: all }
+  const work = (requested_capability: string, statement: BatchStatement): NodeWork => {
+    const context = { request_parameters: { amount: 5, currency: 'EUR', approved: true, scopes: ['a'] } }
+    return {
+      path: PATH,
+      bodies: (count) => signAll(count, { attestation_id, requested_capability, context }, network, signer),
+      database,
+      processes,
+      statement,
+      batch: 50,
+      // Operator, attestation and the two signatures checked before they leave.
+      verifications: 4,
+      signatures: 2,
+      perSecond: 3000,
+      isSigned: true,
+    }
+  }
+  const query = async (text: string): Promise<void> => {
+    const client = new pg.Client({ connectionString: database.url })
+    await client.connect()
+    await client.query(text)
+    await client.end()
+  }
+  return { work, query }
 }
 
 async function putInForce(send: (path: string, body: JsonObject) => Promise<JsonObject>, index: number): Promise<void> {
@@ -128,6 +150,24 @@ function evaluateRows(): BatchStatement {
         'n as (insert into nonces (claim, expires_at) select claim, $3 from i) ' +
         "insert into audit_events (event_id, event_type, event_json, created_at) select id, 'boundary_attestation_decision_made', repeat('x', 900), $3 from i",
       values: [ids, ids.map(() => randomBytes(16)), '2099-01-01T00:00:00.000000Z'],
+    }
+  }
+}
+
+/** The same with the entries of decision and justification, in a table of the same columns and indexes. */
+function storedRows(): BatchStatement {
+  let sequence = 0
+  return (rows) => {
+    const ids = Array.from({ length: rows }, () => randomUUID())
+    return {
+      name: 'bare-stored-evaluate',
+      text:
+        'with i as (select * from unnest($1::text[], $2::bytea[], $4::bigint[]) as t(id, claim, s)), ' +
+        'n as (insert into nonces (claim, expires_at) select claim, $3 from i), ' +
+        'e as (insert into bare_entries (store_sequence, entry_kind, recorded_at, entry_digest, decision_id, vendor_id, attestation_id, capability, outcome, line) ' +
+        "select s + k, case k when 0 then 'decision' else 'justification' end, $3, repeat('d', 64), id, 'vendor', 'attestation', 'single.send', 'authorized', repeat('x', 3000) from i, generate_series(0, 1) k) " +
+        "insert into audit_events (event_id, event_type, event_json, created_at) select id || k, 'decision_stored', repeat('x', 500), $3 from i, generate_series(0, 1) k",
+      values: [ids, ids.map(() => randomBytes(16)), '2099-01-01T00:00:00.000000Z', ids.map(() => (sequence += 2))],
     }
   }
 }
