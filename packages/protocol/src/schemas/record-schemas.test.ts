@@ -6,9 +6,17 @@ import { agreementRecordForm } from '../artifacts/agreement-record.ts'
 import { readAttestation } from '../artifacts/attestation.ts'
 import { boundaryDecisionForm } from '../artifacts/boundary-decision.ts'
 import { BOUNDARY_POLICY_FORM } from '../artifacts/boundary-policy.ts'
+import { commitmentForm } from '../artifacts/capability-commitment.ts'
+import { capabilityCounterForm } from '../artifacts/capability-counter.ts'
+import { membershipProofForm } from '../artifacts/capability-membership-proof.ts'
+import { nullifierForm } from '../artifacts/capability-nullifier.ts'
+import { capabilityOfferForm } from '../artifacts/capability-offer.ts'
 import { consensusForm } from '../artifacts/consensus-proof.ts'
 import { readCrl } from '../artifacts/crl.ts'
+import { accessIntentForm } from '../artifacts/data-access-intent.ts'
+import { licensePolicyForm } from '../artifacts/data-license-policy.ts'
 import { executionEvidenceForm } from '../artifacts/execution-evidence.ts'
+import { freshnessProofForm } from '../artifacts/freshness-proof.ts'
 import { readGenesisBlock } from '../artifacts/genesis-block.ts'
 import { readJoinCertificate } from '../artifacts/join-certificate.ts'
 import { justificationForm } from '../artifacts/justification-proof.ts'
@@ -17,11 +25,14 @@ import { readRecognitionPolicy } from '../artifacts/recognition-policy.ts'
 import { readRecognitionTreaty } from '../artifacts/recognition-treaty.ts'
 import { retentionCheckpointForm } from '../artifacts/retention-checkpoint.ts'
 import { readRevocationFeed } from '../artifacts/revocation-feed.ts'
+import { storeAnchorForm } from '../artifacts/store-anchor.ts'
 import { trustEvidenceForm } from '../artifacts/trust-evidence.ts'
+import { voteForm } from '../artifacts/validator-vote.ts'
 import { canonicalJson } from '../canonical/canonical-json.ts'
 import type { JsonObject, JsonValue } from '../canonical/json-value.ts'
 import { readJson } from '../canonical/read-json.ts'
 import { EXAMPLES } from '../offline/examples.suite.ts'
+import type { RecordKindName } from '../offline/recognise.ts'
 import { FormError } from '../reading/form-error.ts'
 import { described, schemaOf } from '../reading/schema.ts'
 import { closed, required } from '../reading/shape.ts'
@@ -51,7 +62,7 @@ const form =
   }
 
 /** The readers the schemas were made from, with the rules that no schema holds. */
-const READERS: Partial<Record<SchemaName, (value: JsonValue) => unknown>> = {
+const READERS: Readonly<Record<RecordKindName, (value: JsonValue) => unknown>> = {
   'genesis-block': readGenesisBlock,
   'join-certificate': readJoinCertificate,
   crl: readCrl,
@@ -69,6 +80,16 @@ const READERS: Partial<Record<SchemaName, (value: JsonValue) => unknown>> = {
   'execution-evidence': form(executionEvidenceForm),
   'justification-proof': form(justificationForm),
   'retention-checkpoint': form(retentionCheckpointForm),
+  'capability-commitment': form(commitmentForm),
+  'capability-counter': form(capabilityCounterForm),
+  'capability-membership-proof': form(membershipProofForm),
+  'capability-nullifier': form(nullifierForm),
+  'capability-offer': form(capabilityOfferForm),
+  'data-access-intent': form(accessIntentForm),
+  'data-license-policy': form(licensePolicyForm),
+  'freshness-proof': form(freshnessProofForm),
+  'store-anchor': form(storeAnchorForm),
+  'validator-vote': form(voteForm),
 }
 
 /** Refusals of a reader that are about more than form: a schema may pass what they refuse. */
@@ -139,23 +160,20 @@ describe('published schemas', () => {
     expect(EXAMPLES.map(({ kind }) => kind).filter((kind) => !validators.has(kind))).toEqual([])
   })
 
-  it.each(EXAMPLES.filter(({ kind }) => READERS[kind] !== undefined))(
-    '$kind agrees with its reader on every spoilt value',
-    ({ kind, record }) => {
-      const read = READERS[kind] as (value: JsonValue) => unknown
-      const differing: string[] = []
-      let count = 0
-      for (const spoiltRecord of spoilt(record)) {
-        count += 1
-        const problem = refusal(read, readJson(canonicalJson(spoiltRecord)))
-        const isBeyond = problem !== undefined && BEYOND_FORM.some((rule) => rule.test(problem))
-        if (isBeyond || (problem === undefined) === isValid(kind, spoiltRecord)) continue
-        differing.push(`${problem ?? 'taken'}: ${canonicalJson(spoiltRecord).slice(0, 400)}`)
-      }
-      expect(differing.slice(0, 3)).toEqual([])
-      expect(count).toBeGreaterThan(40)
-    },
-  )
+  it.each(EXAMPLES)('$kind agrees with its reader on every spoilt value', ({ kind, record }) => {
+    const read = READERS[kind]
+    const differing: string[] = []
+    let count = 0
+    for (const spoiltRecord of spoilt(record)) {
+      count += 1
+      const problem = refusal(read, readJson(canonicalJson(spoiltRecord)))
+      const isBeyond = problem !== undefined && BEYOND_FORM.some((rule) => rule.test(problem))
+      if (isBeyond || (problem === undefined) === isValid(kind, spoiltRecord)) continue
+      differing.push(`${problem ?? 'taken'}: ${canonicalJson(spoiltRecord).slice(0, 400)}`)
+    }
+    expect(differing.slice(0, 3)).toEqual([])
+    expect(count).toBeGreaterThan(30)
+  })
 
   it('are not made from a reader that nobody described', () => {
     const undescribed = (value: JsonValue): JsonValue => value
