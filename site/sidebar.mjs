@@ -22,6 +22,7 @@ const CONCEPTS = [
   'evidence',
   'gateway',
   'keys',
+  'backup-and-recovery',
 ]
 const HANDBOOK = [
   'install',
