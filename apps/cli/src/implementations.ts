@@ -87,6 +87,7 @@ export const IMPLEMENTATIONS: Readonly<Record<string, Load>> = {
   'data-usage verify': () => import('./commands/data-usage/verify.ts'),
   verify: () => import('./commands/verify/verify.ts'),
   'gateway start': () => import('./commands/gateway/start.ts'),
+  'gateway doctor': () => import('./commands/gateway/doctor.ts'),
   'gateway token new': () => import('./commands/gateway/token.ts'),
   'gateway token digest': () => import('./commands/gateway/token.ts'),
   'gateway state floors': () => import('./commands/gateway/state.ts'),

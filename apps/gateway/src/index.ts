@@ -1,3 +1,5 @@
+import { diagnose } from './doctor/diagnose.ts'
+import type { DoctorOptions } from './doctor/diagnose.ts'
 import { expectedLines, loadSettings, packageVersion, start } from './main.ts'
 import { exportAudit, verifyAudit } from './maintenance/audit-tools.ts'
 import { backup } from './maintenance/backup.ts'
@@ -19,6 +21,7 @@ export const commands = {
   expectedLines,
   state: { floors, verify, backup, rotateIssuer, clearSuspect, releaseRevocation },
   preflight,
+  diagnose: (envFile: string | undefined, options: DoctorOptions) => diagnose(() => loadSettings(envFile), options),
   audit: { verify: verifyAudit, export: exportAudit },
 } as const
 

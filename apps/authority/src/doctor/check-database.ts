@@ -7,8 +7,8 @@ import { readServerClock } from '../signing/clock-watch.ts'
 import type { Store } from '../store/database.ts'
 import { EXPECTED_SCHEMA_VERSION, readSchemaVersion } from '../store/migrate.ts'
 import { isCopyUnfinished } from '../store/unfinished-copy.ts'
-import { bad, good, skipped, warn } from './finding.ts'
-import type { Finding } from './finding.ts'
+import { bad, good, skipped, warn } from '@chancery/service-kit'
+import type { Finding } from '@chancery/service-kit'
 
 /** Whether it answers, is of this release and belongs to this network. Only then is what it holds worth reading. */
 export async function checkDatabase(store: Store, genesis: GenesisBlock | undefined): Promise<readonly Finding[]> {

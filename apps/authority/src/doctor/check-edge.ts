@@ -5,8 +5,8 @@ import { isJsonObject, readJson } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import type { AuthoritySettings } from '../settings.ts'
 import type { Store } from '../store/database.ts'
-import { bad, good, skipped, warn } from './finding.ts'
-import type { Finding } from './finding.ts'
+import { bad, good, skipped, warn } from '@chancery/service-kit'
+import type { Finding } from '@chancery/service-kit'
 
 const TIME_LIMIT_MS = 5000
 /** From a block that is nobody's (RFC 5737): when the authority believes it, callers choose their own address. */

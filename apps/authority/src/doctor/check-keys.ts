@@ -13,8 +13,8 @@ import { KeyUnavailable } from '../signing/key-unavailable.ts'
 import { loadOwnKeys } from '../signing/own-keys.ts'
 import type { OwnKeys } from '../signing/own-keys.ts'
 import type { AuthoritySigner } from '../signing/signer.ts'
-import { bad, good, warn } from './finding.ts'
-import type { Finding } from './finding.ts'
+import { bad, good, warn } from '@chancery/service-kit'
+import type { Finding } from '@chancery/service-kit'
 
 /** Making, signing and rolling out a new block takes people some weeks. */
 const WINDOW_WARNING = 30n * DAY

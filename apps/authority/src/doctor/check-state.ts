@@ -10,8 +10,8 @@ import type { AuthoritySettings } from '../settings.ts'
 import { MarkUnusable, readMark } from '../signing/high-water.ts'
 import type { Store } from '../store/database.ts'
 import { findRollback, readHeads } from '../store/high-water-heads.ts'
-import { bad, good, skipped, warn } from './finding.ts'
-import type { Finding } from './finding.ts'
+import { bad, good, skipped, warn } from '@chancery/service-kit'
+import type { Finding } from '@chancery/service-kit'
 
 /** As long as an instance is taken to run after it was last seen (reliability 13). */
 const SEEN_WITHIN = 3n * MINUTE

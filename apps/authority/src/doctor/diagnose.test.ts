@@ -16,7 +16,7 @@ import { startTestAuthority, testSeed, testSigner } from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { diagnose } from './diagnose.ts'
-import type { Finding } from './finding.ts'
+import type { Finding } from '@chancery/service-kit'
 
 /** What has nothing to do with the engine is looked at once, on SQLite. */
 const postgres = process.env['CHANCERY_TEST_DATABASE'] === 'postgres'

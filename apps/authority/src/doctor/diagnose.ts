@@ -12,8 +12,8 @@ import { checkBalancer, checkInstance } from './check-edge.ts'
 import { checkEnvFile, checkKeys } from './check-keys.ts'
 import type { Keys } from './check-keys.ts'
 import { checkMarks, checkState } from './check-state.ts'
-import { bad, good } from './finding.ts'
-import type { Finding } from './finding.ts'
+import { bad, good } from '@chancery/service-kit'
+import type { Finding } from '@chancery/service-kit'
 
 export interface DoctorArguments extends HostArguments {
   /** Where strangers reach the authority; without it the way in is not looked at. */

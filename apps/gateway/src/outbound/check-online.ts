@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { connect } from 'node:tls'
 import { getCACertificates } from 'node:tls'
 import type { Configuration, ConfigurationProblem } from '../policy/load-configuration.ts'
@@ -51,12 +52,14 @@ async function fetchProblem(
 
 /** The collector is not called: a check must not deliver anything. */
 function handshakeProblem(url: URL, extraRoots: readonly string[]): Promise<string | undefined> {
+  const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
   const ca = extraRoots.length === 0 ? {} : { ca: [...getCACertificates('default'), ...extraRoots] }
   return new Promise((resolve) => {
     const socket = connect({
-      host: url.hostname,
+      host,
       port: Number(url.port || 443),
-      servername: url.hostname,
+      // An address is no server name; the platform refuses to send it as one.
+      ...(isIP(host) === 0 ? { servername: host } : {}),
       timeout: CALL_MS,
       rejectUnauthorized: true,
       ...ca,

@@ -33,6 +33,21 @@ const running: readonly Command[] = [
     needs: 'nothing',
   },
   {
+    path: ['gateway', 'doctor'],
+    summary: 'Check the deployment of a gateway and say what to do',
+    description:
+      'Looks at settings, policy, credentials and certificates that end soon, lists and their age, the durable state and ' +
+      'who holds it, the addresses it calls and this instance. Runs beside a live gateway and changes nothing. Ends with 1 ' +
+      'when something is bad.',
+    arguments: [],
+    options: [{ flags: '--offline', summary: 'Do not call the addresses of the policy and the collector.' }, ENV_FILE],
+    examples: [
+      { line: 'chancery gateway doctor --env-file /etc/chancery-gateway/gateway.env', summary: 'On its machine.' },
+      { line: 'chancery gateway doctor --offline --json', summary: 'For a program, without a call.' },
+    ],
+    needs: 'nothing',
+  },
+  {
     path: ['gateway', 'token', 'new'],
     summary: 'Make a bearer credential',
     description: 'Prints a new random token and the digest that goes into the policy. The token is shown only here.',

@@ -2,17 +2,8 @@ import type { CommandContext, Result } from '../../context.ts'
 import { misuse } from '../../failure.ts'
 import type { Arguments, Options } from '../../options.ts'
 import { withProgress } from '../../output/progress.ts'
-import type { Style } from '../../output/style.ts'
-import { visible } from '../../output/visible.ts'
 import { toStartArguments } from '../authority/start.ts'
-
-/** As the authority gives it; its types are loaded with it only. */
-interface Finding {
-  readonly check: string
-  readonly status: 'good' | 'warn' | 'bad' | 'skipped'
-  readonly found: string
-  readonly fix?: string
-}
+import { report } from './report.ts'
 
 /** doctor: what is wrong with a deployment and what to do about it, the worst first. */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
@@ -29,30 +20,5 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
       ...(url === undefined ? {} : { url }),
     }),
   )
-  const count = (status: Finding['status']): number => findings.filter((finding) => finding.status === status).length
-  const [bad, warnings] = [count('bad'), count('warn')]
-  const text = [...sorted(findings).map((finding) => line(finding, context.style)), summary(bad, warnings)].join('\n')
-  return {
-    data: { bad, warnings, findings: findings.map((finding) => ({ ...finding })) },
-    text,
-    exitCode: bad > 0 ? 1 : 0,
-  }
-}
-
-const ORDER: readonly Finding['status'][] = ['bad', 'warn', 'skipped', 'good']
-
-const TONES = { good: 'good', warn: 'warn', bad: 'bad', skipped: 'quiet' } as const
-
-function sorted(findings: readonly Finding[]): readonly Finding[] {
-  return [...findings].sort((a, b) => ORDER.indexOf(a.status) - ORDER.indexOf(b.status))
-}
-
-function line({ check, status, found, fix }: Finding, style: Style): string {
-  const head = `${style[TONES[status]](status.padEnd(7))}  ${check.padEnd(18)}  ${visible(found)}`
-  return fix === undefined ? head : `${head}\n${' '.repeat(29)}${style.title('fix:')} ${visible(fix)}`
-}
-
-function summary(bad: number, warnings: number): string {
-  if (bad + warnings === 0) return 'Nothing is wrong.'
-  return `${bad} bad, ${warnings} to look at.`
+  return report(findings, context.style)
 }

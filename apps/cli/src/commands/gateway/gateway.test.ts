@@ -46,6 +46,16 @@ describe('gateway start', () => {
   })
 })
 
+describe('gateway doctor', () => {
+  it('ends with 1 and gives each finding with its fix', async () => {
+    await writeFile(world.path('broken.env'), 'GATEWAY_POLICY_FIL=x\nGATEWAY_TIMEOUT_MS=soon\n')
+    const ran = await world.run(`gateway doctor --env-file ${world.path('broken.env')} --json`)
+    const { bad, findings } = ran.json() as unknown as { bad: number; findings: { check: string; fix?: string }[] }
+    expect([ran.code, bad > 1, bad === findings.length]).toEqual([1, true, true])
+    expect(findings.every(({ check, fix }) => check === 'settings' && fix !== undefined)).toBe(true)
+  })
+})
+
 describe('gateway state and audit', () => {
   let gateway: TestGateway
   let env: string

@@ -1,0 +1,41 @@
+import type { Result } from '../../context.ts'
+import type { Style } from '../../output/style.ts'
+import { visible } from '../../output/visible.ts'
+
+/** As the services give it; their types are loaded with them only. */
+interface Finding {
+  readonly check: string
+  readonly status: 'good' | 'warn' | 'bad' | 'skipped'
+  readonly found: string
+  readonly fix?: string
+}
+
+/** What was found, the worst first, and how it ends. */
+export function report(findings: readonly Finding[], style: Style): Result {
+  const count = (status: Finding['status']): number => findings.filter((finding) => finding.status === status).length
+  const [bad, warnings] = [count('bad'), count('warn')]
+  const text = [...sorted(findings).map((finding) => line(finding, style)), summary(bad, warnings)].join('\n')
+  return {
+    data: { bad, warnings, findings: findings.map((finding) => ({ ...finding })) },
+    text,
+    exitCode: bad > 0 ? 1 : 0,
+  }
+}
+
+const ORDER: readonly Finding['status'][] = ['bad', 'warn', 'skipped', 'good']
+
+const TONES = { good: 'good', warn: 'warn', bad: 'bad', skipped: 'quiet' } as const
+
+function sorted(findings: readonly Finding[]): readonly Finding[] {
+  return [...findings].sort((a, b) => ORDER.indexOf(a.status) - ORDER.indexOf(b.status))
+}
+
+function line({ check, status, found, fix }: Finding, style: Style): string {
+  const head = `${style[TONES[status]](status.padEnd(7))}  ${check.padEnd(18)}  ${visible(found)}`
+  return fix === undefined ? head : `${head}\n${' '.repeat(29)}${style.title('fix:')} ${visible(fix)}`
+}
+
+function summary(bad: number, warnings: number): string {
+  if (bad + warnings === 0) return 'Nothing is wrong.'
+  return `${bad} bad, ${warnings} to look at.`
+}

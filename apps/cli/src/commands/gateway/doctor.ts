@@ -1,0 +1,13 @@
+import type { CommandContext, Result } from '../../context.ts'
+import type { Arguments, Options } from '../../options.ts'
+import { withProgress } from '../../output/progress.ts'
+import { report } from '../doctor/report.ts'
+
+/** gateway doctor: what is wrong with the deployment of a gateway and what to do about it, the worst first. */
+export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+  const { commands } = await import('@chancery/gateway')
+  const findings = await withProgress(context, 'Looking at the gateway', () =>
+    commands.diagnose(options.text('env-file'), { offline: options.isSet('offline') }),
+  )
+  return report(findings, context.style)
+}
