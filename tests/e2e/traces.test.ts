@@ -66,8 +66,7 @@ class Collector {
     return vi.waitFor(
       () => {
         const found = this.spans.filter((span) => span.traceId === traceId)
-        if (!found.some(({ name }) => /^(GET|POST) /.test(name)))
-          throw new Error('the request of the trace has not ended')
+        if (!found.some(({ name }) => /^(GET|POST) /.test(name))) throw new Error('the request has not ended')
         return found
       },
       { timeout: 10_000, interval: 50 },
