@@ -1,11 +1,11 @@
+import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { readFile, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { freePort } from '@chancery/testkit'
 
 /**
  * What every way to install Chancery must be able to do, tried on what was installed: the image, the packed packages,
@@ -22,6 +22,21 @@ export interface Installed {
 }
 
 const READY_SECONDS = 60
+
+/** A program on this machine, with this environment and no other, at work in `folder`. */
+export function programIn(
+  folder: string,
+  program: string,
+  env: Readonly<Record<string, string>>,
+  say: Installed['say'],
+): Installed {
+  return {
+    inside: folder,
+    outside: folder,
+    say,
+    spawn: (args) => spawn(program, args, { cwd: folder, env: { ...env }, stdio: ['ignore', 'pipe', 'pipe'] }),
+  }
+}
 
 /** The commands that need no service. */
 export async function tryCommands(installed: Installed, version: string): Promise<void> {
@@ -141,13 +156,4 @@ async function untilReady(url: string, service: ChildProcess, log: () => string)
     if (answer?.status === 200) return
     if (service.exitCode !== null || performance.now() > end) throw new Error(`it did not become ready\n${log()}`)
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }

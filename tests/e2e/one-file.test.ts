@@ -1,11 +1,10 @@
-import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { buildOneFile } from '../../tools/one-file/build.ts'
-import { tryAuthority, tryCommands } from '../../tools/trial.ts'
+import { programIn, tryAuthority, tryCommands } from '../../tools/trial.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 
@@ -16,13 +15,7 @@ it.runIf(existsSync(join(ROOT, 'apps/cli/dist/main.js')))(
     const folder = await mkdtemp(join(tmpdir(), 'chancery-one-file-'))
     const program = join(folder, 'chancery')
     const said: string[] = []
-    const installed = {
-      inside: folder,
-      outside: folder,
-      say: (line: string) => said.push(line),
-      spawn: (args: readonly string[]) =>
-        spawn(program, args, { cwd: folder, env: { PATH: '/nonexistent' }, stdio: ['ignore', 'pipe', 'pipe'] }),
-    }
+    const installed = programIn(folder, program, { PATH: '/nonexistent' }, (line) => said.push(line))
     try {
       await buildOneFile(program)
       const { version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as { version: string }

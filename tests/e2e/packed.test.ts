@@ -1,4 +1,4 @@
-import { execFile, spawn } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { cp, mkdtemp, readFile, readdir, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { packAll } from '../../tools/pack.ts'
-import { tryAuthority, tryCommands } from '../../tools/trial.ts'
+import { programIn, tryAuthority, tryCommands } from '../../tools/trial.ts'
 
 const run = promisify(execFile)
 const ROOT = join(import.meta.dirname, '../..')
@@ -55,17 +55,8 @@ describe.runIf(existsSync(join(ROOT, 'apps/cli/dist/main.js')))('packed', () => 
     const { stdout } = await run('npx', ['--no-install', 'chancery', '--version'], { cwd: folder, env })
     expect(stdout.trim()).toBe(version)
     const said: string[] = []
-    const installed = {
-      inside: folder,
-      outside: folder,
-      say: (line: string) => said.push(line),
-      spawn: (args: readonly string[]) =>
-        spawn(join(folder, 'node_modules/.bin/chancery'), args, {
-          cwd: folder,
-          env,
-          stdio: ['ignore', 'pipe', 'pipe'],
-        }),
-    }
+    const program = join(folder, 'node_modules/.bin/chancery')
+    const installed = programIn(folder, program, env, (line) => said.push(line))
     await tryCommands(installed, version)
     await tryAuthority(installed)
     expect(said).toHaveLength(6)

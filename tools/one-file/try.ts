@@ -1,8 +1,7 @@
-import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { tryAuthority, tryCommands, tryEvidence } from '../trial.ts'
+import { programIn, tryAuthority, tryCommands, tryEvidence } from '../trial.ts'
 
 /** `npm run one-file:try`: the single file in an empty environment, where no Node.js can be found. */
 
@@ -10,13 +9,7 @@ const ROOT = join(import.meta.dirname, '../..')
 const program = resolve(process.argv[2] ?? join(ROOT, 'dist', 'chancery'))
 const folder = mkdtempSync(join(tmpdir(), 'chancery-one-file-'))
 const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { readonly version: string }
-const installed = {
-  inside: folder,
-  outside: folder,
-  say: (line: string): void => console.log(`ok     ${line}`),
-  spawn: (args: readonly string[]) =>
-    spawn(program, args, { cwd: folder, env: { PATH: '/nonexistent' }, stdio: ['ignore', 'pipe', 'pipe'] }),
-}
+const installed = programIn(folder, program, { PATH: '/nonexistent' }, (line) => console.log(`ok     ${line}`))
 try {
   await tryCommands(installed, version)
   await tryAuthority(installed)
