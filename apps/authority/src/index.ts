@@ -1,5 +1,15 @@
 import { auditExport, auditForward } from './audit-commands.ts'
 import type { ExportArguments, ForwardArguments } from './audit-commands.ts'
+import { backup, rehearse, restore } from './backup-commands.ts'
+import type {
+  BackupArguments,
+  BackupProgress,
+  BackupReport,
+  RehearseArguments,
+  RehearseReport,
+  RestoreArguments,
+  RestoreReport,
+} from './backup-commands.ts'
 import { keySuccession } from './succession-commands.ts'
 import type { SuccessionArguments } from './succession-commands.ts'
 import { diagnose } from './doctor/diagnose.ts'
@@ -9,22 +19,39 @@ import type { HostArguments } from './host-settings.ts'
 import { publicKey } from './key-commands.ts'
 import { start } from './main.ts'
 import { migrateDatabase, recover, verifyDatabase } from './maintenance.ts'
-import type { CopyArguments, Outcome } from './maintenance.ts'
+import type { CopyArguments, RecoverArguments } from './maintenance.ts'
+import type { Outcome } from './host-authority.ts'
 import type { Copied, CopyProgress } from './features/recovery/copy-database.ts'
 import type { Inspection } from './features/recovery/inspect.ts'
 
 /** What the command line loads by dynamic import to start and maintain an authority. */
 export const commands: {
   readonly start: (args: HostArguments) => Promise<number>
-  readonly recover: (args: HostArguments) => Promise<number>
+  readonly recover: (args: RecoverArguments) => Promise<number>
   readonly verifyDatabase: (args: HostArguments) => Promise<Outcome<Inspection>>
   readonly migrateDatabase: (args: CopyArguments) => Promise<Outcome<Copied>>
+  readonly backup: (args: BackupArguments) => Promise<Outcome<BackupReport>>
+  readonly restore: (args: RestoreArguments) => Promise<Outcome<RestoreReport>>
+  readonly rehearse: (args: RehearseArguments) => Promise<Outcome<RehearseReport>>
   readonly diagnose: (args: DoctorArguments) => Promise<readonly Finding[]>
   readonly publicKey: (args: HostArguments) => Promise<number>
   readonly keySuccession: (args: SuccessionArguments) => Promise<number>
   readonly auditExport: (args: ExportArguments) => Promise<number>
   readonly auditForward: (args: ForwardArguments) => Promise<number>
-} = { start, recover, verifyDatabase, migrateDatabase, diagnose, publicKey, keySuccession, auditExport, auditForward }
+} = {
+  start,
+  recover,
+  verifyDatabase,
+  migrateDatabase,
+  backup,
+  restore,
+  rehearse,
+  diagnose,
+  publicKey,
+  keySuccession,
+  auditExport,
+  auditForward,
+}
 
 export { startAuthority } from './app.ts'
 export type { RunningAuthority } from './app.ts'
@@ -35,4 +62,5 @@ export type { AuthoritySettings } from './settings.ts'
 export { BINDINGS } from './features.ts'
 export type { HostArguments as StartArguments } from './host-settings.ts'
 export type { DoctorArguments, Finding }
+export type { BackupProgress, BackupReport, RehearseReport, RestoreReport }
 export type { Copied, CopyArguments, CopyProgress, Inspection, Outcome }

@@ -108,7 +108,7 @@ export const AUDIT_EVENTS = {
   // An operator who brings keys vouches for them, so the trail says whose keys were used and what was overridden.
   state_recovered: {
     when: 'A database that was behind its high-water mark was brought past it.',
-    details: ['crl_sequence', 'feed_sequence', 'revocations', 'replay_floor'],
+    details: ['crl_sequence', 'feed_sequence', 'revocations', 'agents', 'replay_floor'],
   },
   sovereign_revocation_feed_imported: {
     when: 'The revocation feed of another sovereign was imported.',

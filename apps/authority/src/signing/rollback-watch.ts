@@ -3,8 +3,9 @@ import type { Instant } from '@chancery/protocol'
 import { Coalesced } from '@chancery/service-kit'
 import type { Clock, Log } from '@chancery/service-kit'
 import type { Stamps, Store } from '../store/database.ts'
-import { findRollback, readHeads, readLastAnchor } from '../store/high-water-heads.ts'
-import type { Heads } from '../store/high-water-heads.ts'
+import { findRollback, readHeads, readLastAnchor, readRecovery } from '../store/high-water-heads.ts'
+import type { Heads, LastRecovery } from '../store/high-water-heads.ts'
+import { isCopyUnfinished } from '../store/unfinished-copy.ts'
 import type { SigningHalt } from './halts.ts'
 import { MarkUnusable, readMark, writeMark } from './high-water.ts'
 import type { HighWater } from './high-water.ts'
@@ -38,7 +39,7 @@ export class RollbackWatch implements SigningHalt {
   #mark: HighWater | undefined
   /** The highest version stamps this process has seen: within one history they only rise. */
   readonly #seen = new Map<string, number>()
-  #recovery: Recovery | undefined
+  #recovery: LastRecovery | undefined
   #below: readonly string[] = []
   #isEvidenceBehind = false
   #isSuspect = true
@@ -154,8 +155,10 @@ export class RollbackWatch implements SigningHalt {
     // What other instances have kept counts as much: their last commits may not be in our own mark yet.
     await this.#adoptAll()
     const heads = await readHeads(store.db)
-    const recovery = await readRecovery(store)
+    const recovery = await readRecovery(store.db)
     const found = this.#mark === undefined ? [] : await findRollback(store.db, heads, this.#mark, recovery.at)
+    // A running instance must not take a database for whole while rows are still being put into it.
+    if (await isCopyUnfinished(store)) found.push('unfinished copy')
     found.push(...this.#findUnseen(await store.readStamps(), recovery))
     const below = [...new Set(found)].filter((name) => name !== 'evidence')
     this.#closeEvidence(found.includes('evidence'))
@@ -173,7 +176,7 @@ export class RollbackWatch implements SigningHalt {
   }
 
   /** A stamp lower than one we have seen belongs to another history, however old the mark is; a recovery begins anew. */
-  #findUnseen(stamps: Stamps, recovery: Recovery): string[] {
+  #findUnseen(stamps: Stamps, recovery: LastRecovery): string[] {
     const before = this.#recovery
     if (before !== undefined && recovery.position < before.position) return ['recoveries']
     if (before === undefined || recovery.position > before.position) this.#seen.clear()
@@ -182,26 +185,6 @@ export class RollbackWatch implements SigningHalt {
     if (lower.length === 0) this.see(stamps)
     return lower.map(([name]) => `${name} stamp`)
   }
-}
-
-interface Recovery {
-  readonly position: number
-  readonly at: Instant
-  readonly floor: Instant
-}
-
-/** The last recovery. A later one never lowers the floor of an earlier one. */
-async function readRecovery(store: Store): Promise<Recovery> {
-  const row = await store.db
-    .selectFrom('recoveries')
-    .select((eb) => [
-      eb.fn.max('position').as('position'),
-      eb.fn.max('recovered_at').as('at'),
-      eb.fn.max('replay_floor').as('floor'),
-    ])
-    .executeTakeFirst()
-  const instant = (text: string | null | undefined): Instant => readInstant(text ?? '') ?? 0n
-  return { position: Number(row?.position ?? 0), at: instant(row?.at), floor: instant(row?.floor) }
 }
 
 /** By what they hold; clocks of instances differ, so the time decides only between equals. */

@@ -12,6 +12,17 @@ export async function numberEvents(store: Store, batch = 2000): Promise<void> {
   while (await store.transact((tx) => numberSome(tx, batch)));
 }
 
+/**
+ * Numbers what a copy from PostgreSQL brought to SQLite without: nobody reads there what the trigger has not numbered.
+ * They are committed, so any order after the numbered ones will do.
+ */
+export async function numberCopiedEvents(tx: Tx): Promise<void> {
+  await sql`
+    insert into audit_numbers (event_id)
+    select event_id from audit_events where event_id not in (select event_id from audit_numbers)
+    order by created_at, event_id`.execute(tx)
+}
+
 export interface NumberedEvent {
   readonly sequence: number
   readonly event_id: string

@@ -131,3 +131,31 @@ async function findEntry(db: Tx, sequence: number): Promise<string | undefined> 
     .executeTakeFirst()
   return row?.entry_digest
 }
+
+export interface LastRecovery {
+  readonly position: number
+  readonly at: Instant
+  readonly floor: Instant
+}
+
+/** The last recovery. A later one never lowers the floor of an earlier one. */
+export async function readRecovery(db: Tx): Promise<LastRecovery> {
+  const row = await db
+    .selectFrom('recoveries')
+    .select((eb) => [
+      eb.fn.max('position').as('position'),
+      eb.fn.max('recovered_at').as('at'),
+      eb.fn.max('replay_floor').as('floor'),
+    ])
+    .executeTakeFirst()
+  const instant = (text: string | null | undefined): Instant => readInstant(text ?? '') ?? 0n
+  return { position: Number(row?.position ?? 0), at: instant(row?.at), floor: instant(row?.floor) }
+}
+
+/** What of any mark this database has not reached, each name once. */
+export async function findBehind(db: Tx, marks: readonly HighWater[]): Promise<readonly string[]> {
+  const [heads, { at }] = [await readHeads(db), await readRecovery(db)]
+  const behind: string[] = []
+  for (const mark of marks) behind.push(...(await findRollback(db, heads, mark, at)))
+  return [...new Set(behind)]
+}

@@ -60,8 +60,19 @@ const TYPES: Readonly<Record<Store['backend'], ColumnTypes>> = {
   postgres: { backend: 'postgres', binary: 'bytea', bigint: 'bigint' },
 }
 
-/** Applies what is missing, one transaction per migration, one instance at a time. `copying` is for the copy itself. */
-export async function migrate(store: Store, now: () => Instant, copying = false): Promise<void> {
+export interface MigrateOptions {
+  /** For a copy itself, which nobody else gets past. */
+  readonly copying?: boolean
+  /** Stops at the schema of an earlier release: what was copied from it goes in first, then the rest is applied. */
+  readonly upTo?: number
+}
+
+/** Applies what is missing, one transaction per migration, one instance at a time. */
+export async function migrate(
+  store: Store,
+  now: () => Instant,
+  { copying = false, upTo = EXPECTED_SCHEMA_VERSION }: MigrateOptions = {},
+): Promise<void> {
   for (;;) {
     const finished = await store.transact(async (tx) => {
       await lockMigrations(store, tx)
@@ -75,7 +86,7 @@ export async function migrate(store: Store, now: () => Instant, copying = false)
       const current = await readSchemaVersion(tx)
       if (current > EXPECTED_SCHEMA_VERSION) throw new NewerSchema(current)
       const next = MIGRATIONS.find((migration) => migration.version === current + 1)
-      if (next === undefined) return true
+      if (next === undefined || next.version > upTo) return true
       await next.up(tx, TYPES[store.backend])
       await tx
         .insertInto('schema_version')

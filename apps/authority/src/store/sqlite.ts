@@ -1,5 +1,5 @@
 import { closeSync, openSync } from 'node:fs'
-import { DatabaseSync } from 'node:sqlite'
+import { DatabaseSync, backup } from 'node:sqlite'
 import type { SQLInputValue, StatementSync } from 'node:sqlite'
 import { Kysely, SqliteDialect, sql } from 'kysely'
 import type { SqliteDatabase } from 'kysely'
@@ -47,9 +47,47 @@ export function openSqliteAlone(path: string): Store {
   return openFile(path, 'pragma locking_mode=exclusive; begin immediate; commit')
 }
 
-function openFile(path: string, first: string): Store {
+/** A file that is only read, such as a backup; it may lie where nothing can be written. */
+export function openSqliteReadOnly(path: string): Store {
+  return openFile(path, '', true)
+}
+
+/**
+ * A file that counts for nothing until it was written to its end, so it may be lost in a crash: whoever closes it syncs
+ * it. Nothing stands beside it afterwards.
+ */
+export function openSqliteDraft(path: string): Store {
+  closeSync(openSync(path, 'a', 0o600))
+  return openFile(path, 'pragma journal_mode=delete; pragma synchronous=off')
+}
+
+const PAGES_AT_ONCE = 2000
+
+/**
+ * Copies a file that others write to. The read transaction keeps one state for all of it: without it every commit of
+ * another process would make the copy begin again.
+ */
+export async function copySqliteFile(
+  path: string,
+  to: string,
+  onPages: (done: number, total: number) => void,
+): Promise<void> {
+  const source = new DatabaseSync(path, { readOnly: true, timeout: 5000 })
+  try {
+    closeSync(openSync(to, 'wx', 0o600))
+    source.exec('begin; select count(*) from sqlite_master')
+    await backup(source, to, {
+      rate: PAGES_AT_ONCE,
+      progress: ({ totalPages, remainingPages }) => onPages(totalPages - remainingPages, totalPages),
+    })
+  } finally {
+    source.close()
+  }
+}
+
+function openFile(path: string, first: string, readOnly = false): Store {
   // Hardly any waiting inside the driver, where it would freeze the process: retrying waits, with timers.
-  const file = new DatabaseSync(path, { timeout: 20, enableForeignKeyConstraints: true })
+  const file = new DatabaseSync(path, { timeout: 20, enableForeignKeyConstraints: true, readOnly })
   try {
     file.exec(first)
   } catch (error) {

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { listTables } from './catalogue.ts'
 import type { Store, Tx } from './database.ts'
 import { lockMigrations } from './migration-lock.ts'
 
@@ -9,7 +10,7 @@ const MARKER = 'unfinished_copy'
 export class UnfinishedCopy extends Error {
   override readonly name = 'UnfinishedCopy'
   constructor() {
-    super('DATABASE_URL: a copy into this database was not finished: chancery authority migrate-db --restart')
+    super('DATABASE_URL: a copy into this database was not finished: repeat its migrate-db or restore with --restart')
   }
 }
 
@@ -36,7 +37,7 @@ export async function beginCopy(
 ): Promise<void> {
   await target.transact(async (tx) => {
     await lockMigrations(target, tx)
-    const found = await listTables(tx)
+    const found = await listTables({ backend: target.backend, db: tx })
     if (found.includes(MARKER)) {
       if (!restart) throw new UnfinishedCopy()
       await clearAway(tx, found, new Set([...facts.tables, MARKER]))
@@ -55,13 +56,6 @@ export async function finishCopy(target: Store, token: string): Promise<void> {
     if (rows[0]?.token !== token) throw new TargetOccupied('another copy took it over')
     await sql`drop table ${sql.table(MARKER)}`.execute(tx)
   })
-}
-
-async function listTables(tx: Tx): Promise<readonly string[]> {
-  const { rows } = await sql<{ name: string }>`
-    select table_name as name from information_schema.tables
-    where table_schema = current_schema() order by table_name`.execute(tx)
-  return rows.map(({ name }) => name)
 }
 
 async function clearAway(tx: Tx, found: readonly string[], ours: ReadonlySet<string>): Promise<void> {

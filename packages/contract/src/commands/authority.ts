@@ -87,14 +87,83 @@ export const authorityCommands: readonly Command[] = [
     needs: 'authority-host',
   },
   {
+    path: ['authority', 'backup'],
+    summary: 'Copy the database into a folder, with a signed manifest',
+    description:
+      'Copies one state of the database while the authority serves, from SQLite or PostgreSQL, into a file that can be restored into either, and signs what is in it. Private keys and settings are never inside, and neither is the high-water mark: keep each of them elsewhere.',
+    arguments: [],
+    options: [{ flags: '--to <folder>', summary: 'New folder for this backup.', required: true }, ...HOST_OPTIONS],
+    examples: [
+      {
+        line: 'chancery authority backup --env-file /etc/chancery/authority.env --to /backups/2026-05-01',
+        summary: 'Each night.',
+      },
+    ],
+    needs: 'authority-host',
+  },
+  {
+    path: ['authority', 'restore'],
+    summary: 'Put a backup into an empty database',
+    description:
+      'Verifies the manifest and every digest first, then fills the empty database of the settings, applies the migrations of this release, verifies every record and compares with the high-water marks. When something was published after the backup the authority serves nobody until recover was run, and this command says so. Nothing is ever overwritten.',
+    arguments: [],
+    options: [
+      { flags: '--from <folder>', summary: 'Folder of the backup.', required: true },
+      { flags: '--restart', summary: 'Clear away what an interrupted restore left in PostgreSQL, and begin again.' },
+      {
+        flags: '--without-mark',
+        summary: 'Restore although no high-water mark is left: only when nothing was published after the backup.',
+      },
+      ...HOST_OPTIONS,
+    ],
+    examples: [
+      {
+        line: 'chancery authority restore --env-file /etc/chancery/authority.env --from /backups/2026-05-01',
+        summary: 'While no instance runs.',
+      },
+    ],
+    needs: 'authority-host',
+  },
+  {
+    path: ['authority', 'rehearse'],
+    summary: 'Try a restore and an upgrade on a copy that is thrown away',
+    description:
+      'Takes a backup, or reads the given one, restores it into a temporary database of the same kind, applies the migrations of this release, verifies every record, says how long that took, and drops it. Run by a new release it rehearses the upgrade. The database of the settings is only read and nothing is served.',
+    arguments: [],
+    options: [
+      { flags: '--from <folder>', summary: 'Folder of a backup; without it one is taken.' },
+      {
+        flags: '--on-sqlite',
+        summary: 'In a temporary SQLite file, where the role of DATABASE_URL may not create databases.',
+      },
+      ...HOST_OPTIONS,
+    ],
+    examples: [
+      { line: 'chancery authority rehearse --env-file /etc/chancery/authority.env', summary: 'Before an upgrade.' },
+      {
+        line: 'chancery authority rehearse --env-file /etc/chancery/authority.env --from /backups/2026-05-01',
+        summary: 'Is last night’s backup worth something?',
+      },
+    ],
+    needs: 'authority-host',
+  },
+  {
     path: ['authority', 'recover'],
     summary: 'Bring a restored database past what was already published',
     description:
-      'For a database that lies behind its high-water mark, after a restore from an old backup. Withdrawals come back from the kept list and feed, their numbers jump by 100, unspent invites end, and requests signed up to five minutes from now are refused. Instances on the database serve again by themselves.',
+      'For a database that lies behind its high-water mark, after a restore from an old backup. Withdrawals come back from the kept list and feed, their numbers jump by 100, unspent invites end, agents announce themselves again, and requests signed up to five minutes from now are refused. Instances on the database serve again by themselves.',
     arguments: [],
-    options: HOST_OPTIONS,
+    options: [
+      { flags: '--crl <file>', summary: 'A newer revocation list that somebody still has, such as a gateway.' },
+      { flags: '--feed <file>', summary: 'A newer revocation feed that somebody still has, such as a peer.' },
+      ...HOST_OPTIONS,
+    ],
     examples: [
       { line: 'chancery authority recover --env-file /etc/chancery/authority.env', summary: 'With the same settings.' },
+      {
+        line: 'chancery authority recover --env-file /etc/chancery/authority.env --crl list.json',
+        summary: 'When no mark is left, with the newest list that anybody has.',
+      },
     ],
     needs: 'authority-host',
   },

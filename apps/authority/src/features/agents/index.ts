@@ -1,1 +1,1 @@
-export { dropAgents, listAgentsOf } from './store.ts'
+export { dropAgents, listAgentsOf, unlistAllAgents } from './store.ts'

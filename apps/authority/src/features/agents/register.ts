@@ -32,7 +32,9 @@ export async function register(call: Call, office: Office): Promise<JsonObject> 
   if (descriptor.network_name !== expected) throw new Refusal('descriptor_network_mismatch', { expected })
   const now = office.clock.now()
   const isAhead = instantOf(descriptor.registered_at) - CLOCK_TOLERANCE > now
-  if (isAhead || now > instantOf(descriptor.expires_at)) throw new Refusal('descriptor_expired')
+  // After a recovery nobody knows what was withdrawn since the backup: no descriptor from before it counts.
+  const isForgotten = instantOf(descriptor.registered_at) <= office.rollbackWatch.replayFloor
+  if (isAhead || isForgotten || now > instantOf(descriptor.expires_at)) throw new Refusal('descriptor_expired')
 
   const outcome = await office.agents.registrations.add(toRow(call, office, descriptor))
   switch (outcome) {

@@ -73,6 +73,18 @@ export async function unlistAgents(tx: Tx, keys: readonly string[]): Promise<num
   return rows.length
 }
 
+/** Takes every agent out until it announces itself again; gives how many there were. */
+export async function unlistAllAgents(tx: Tx): Promise<number> {
+  const { numUpdatedRows } = await tx
+    .updateTable('agent_registrations')
+    .set({ listed: 0 })
+    .where('listed', '=', 1)
+    .executeTakeFirst()
+  await tx.deleteFrom('agent_capabilities').execute()
+  await tx.deleteFrom('agent_capability_counts').execute()
+  return Number(numUpdatedRows)
+}
+
 /** Called in the revoking transaction: an agent goes with its node's certificate (protocol/core 9.3). */
 export async function dropAgents(tx: Tx, keys: readonly string[]): Promise<void> {
   await unlistAgents(tx, keys)

@@ -197,9 +197,9 @@ describe.runIf(currentBackend() === 'postgres')('copyDatabase', () => {
   ])('finds a row that is %s', async (_what, statement, problems) => {
     await copy()
     await sql.raw(statement).execute(target.db)
-    const tables = await describeTables(source.db, target.db)
+    const tables = await describeTables(source, target)
     const found: string[] = []
-    for (const table of tables) found.push(...(await compareRows(source.db, target.db, table, () => undefined)))
+    for (const table of tables) found.push(...(await compareRows(source, target.db, table, () => undefined)))
     expect(found).toEqual(problems)
   })
 })

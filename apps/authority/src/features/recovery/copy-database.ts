@@ -1,10 +1,12 @@
 import { writeSortable } from '@chancery/protocol'
+import type { Instant } from '@chancery/protocol'
 import type { Clock, Ids } from '@chancery/service-kit'
 import type { HighWater } from '../../signing/high-water.ts'
-import { compareRows, copyRows, describeTables, listSourceTables } from '../../store/copy-rows.ts'
+import { listTables } from '../../store/catalogue.ts'
+import { compareRows, copyRows, describeTables } from '../../store/copy-rows.ts'
 import type { CopiedTable } from '../../store/copy-rows.ts'
 import type { Store, Tx } from '../../store/database.ts'
-import { findRollback, readHeads } from '../../store/high-water-heads.ts'
+import { findBehind } from '../../store/high-water-heads.ts'
 import { EXPECTED_SCHEMA_VERSION, migrate, readSchemaVersion } from '../../store/migrate.ts'
 import { TargetOccupied, UnfinishedCopy, beginCopy, finishCopy } from '../../store/unfinished-copy.ts'
 import type { Inspection } from './inspect.ts'
@@ -17,6 +19,8 @@ export type CopyRefusal =
   | 'copy_unfinished'
   | 'copy_differs'
   | 'records_invalid'
+  | 'mark_missing'
+  | 'no_throwaway'
 
 /** The copy was not made, or must not be used; `code` is for programs. */
 export class CopyRefused extends Error {
@@ -38,19 +42,23 @@ export interface CopyProgress {
   readonly total: number
 }
 
-export interface CopyFacts {
-  /** Held by nobody else: what is copied cannot change meanwhile. */
+/** Into a PostgreSQL database that is empty. */
+export interface CopyParts {
+  /** An SQLite file held by nobody else: what is copied cannot change meanwhile. */
   readonly source: Store
   readonly target: Store
-  readonly authority: InspectedAuthority
-  /** Everything kept outside the database: a source behind it is an old backup. */
-  readonly marks: readonly HighWater[]
   /** Clears away what an interrupted copy left. */
   readonly restart: boolean
   readonly clock: Clock
   readonly ids: Ids
   readonly inspect: (db: Tx) => Promise<Inspection>
   readonly onProgress: (progress: CopyProgress) => void
+}
+
+export interface CopyFacts extends CopyParts {
+  readonly authority: InspectedAuthority
+  /** Everything kept outside the database: a source behind it is an old backup. */
+  readonly marks: readonly HighWater[]
 }
 
 export interface Copied {
@@ -60,35 +68,51 @@ export interface Copied {
   readonly records: Inspection['counts']
 }
 
-/**
- * Copies an SQLite authority into an empty PostgreSQL database, reads every row back, and verifies every record there.
- * From the first statement to the last a marker keeps everybody else out of the target: what was interrupted is never
- * taken for a whole.
- */
+/** Copies an SQLite authority of this release into an empty PostgreSQL database, to go on there. */
 export async function copyDatabase(facts: CopyFacts): Promise<Copied> {
-  const { source, target, clock } = facts
   await checkSource(facts)
-  const token = facts.ids.hex(32)
-  await takeTarget(facts, token)
-  await migrate(target, () => clock.now(), true)
-  const tables = await describeTables(source.db, target.db)
-  await eachTable('copying', tables, facts, (table, onRows) => copyRows(source.db, target.db, table, onRows))
+  return copyInto(facts, EXPECTED_SCHEMA_VERSION)
+}
+
+/**
+ * Copies an SQLite file into an empty PostgreSQL database, reads every row back, applies what its schema lacks, and
+ * verifies every record there. From the first statement to the last a marker keeps everybody else out of the target:
+ * what was interrupted is never taken for a whole.
+ */
+export async function copyInto(parts: CopyParts, schemaVersion: number): Promise<Copied> {
+  const { source, target, clock } = parts
+  const token = parts.ids.hex(32)
+  const now = (): Instant => clock.now()
+  await takeTarget(parts, token)
+  await migrate(target, now, { copying: true, upTo: schemaVersion })
+  const tables = await describeTables(source, target)
+  await eachTable('copying', tables, parts, (table, onRows) => copyRows(source, target, table, onRows))
   const differences: string[] = []
-  await eachTable('comparing', tables, facts, async (table, onRows) => {
-    differences.push(...(await compareRows(source.db, target.db, table, onRows)))
+  await eachTable('comparing', tables, parts, async (table, onRows) => {
+    differences.push(...(await compareRows(source, target.db, table, onRows)))
   })
   if (differences.length > 0) throw new CopyRefused('copy_differs', 'the copy differs from the source', differences)
-  facts.onProgress({ step: 'verifying', table: '', done: 0, total: 0 })
-  const { counts, problems } = await facts.inspect(target.db)
+  await migrate(target, now, { copying: true })
+  const records = await verifyCopy(target.db, parts)
+  await finishCopy(target, token)
+  return { tables: Object.fromEntries(tables.map(({ name, rows }) => [name, rows])), records }
+}
+
+/** Every record of the copy; one that does not verify did not in the source either. */
+export async function verifyCopy(
+  db: Tx,
+  { inspect, onProgress }: Pick<CopyParts, 'inspect' | 'onProgress'>,
+): Promise<Inspection['counts']> {
+  onProgress({ step: 'verifying', table: '', done: 0, total: 0 })
+  const { counts, problems } = await inspect(db)
   if (problems.length > 0)
     throw new CopyRefused('records_invalid', 'the source holds records that do not verify', problems)
-  await finishCopy(target, token)
-  return { tables: Object.fromEntries(tables.map(({ name, rows }) => [name, rows])), records: counts }
+  return counts
 }
 
 async function checkSource({ source, authority, marks }: CopyFacts): Promise<void> {
   const { db } = source
-  const tables = await listSourceTables(db)
+  const tables = await listTables(source)
   const version = tables.includes('schema_version') ? await readSchemaVersion(db) : 0
   if (version !== EXPECTED_SCHEMA_VERSION)
     throw new CopyRefused(
@@ -98,19 +122,17 @@ async function checkSource({ source, authority, marks }: CopyFacts): Promise<voi
   const identity = await db.selectFrom('authority_identity').selectAll().executeTakeFirst()
   if (identity?.network_name !== authority.sovereign || identity.public_key !== authority.publicKeys[0])
     throw new CopyRefused('source_unfit', 'the source belongs to another network or another authority key')
-  for (const mark of marks) {
-    const below = await findRollback(db, await readHeads(db), mark)
-    // Behind its mark it has forgotten withdrawals; under a new roof nobody would notice any more.
-    if (below.length > 0)
-      throw new CopyRefused(
-        'source_behind_mark',
-        `the source is older than what was published (${below.join(', ')}): recover it first`,
-      )
-  }
+  const behind = await findBehind(db, marks)
+  // Behind its mark it has forgotten withdrawals; under a new roof nobody would notice any more.
+  if (behind.length > 0)
+    throw new CopyRefused(
+      'source_behind_mark',
+      `the source is older than what was published (${behind.join(', ')}): recover it first`,
+    )
 }
 
-async function takeTarget({ source, target, restart, clock }: CopyFacts, token: string): Promise<void> {
-  const tables = await listSourceTables(source.db)
+async function takeTarget({ source, target, restart, clock }: CopyParts, token: string): Promise<void> {
+  const tables = await listTables(source)
   try {
     await beginCopy(target, { token, startedAt: writeSortable(clock.now()), tables }, restart)
   } catch (error) {
@@ -122,10 +144,10 @@ async function takeTarget({ source, target, restart, clock }: CopyFacts, token: 
   }
 }
 
-async function eachTable(
+export async function eachTable(
   step: CopyProgress['step'],
   tables: readonly CopiedTable[],
-  { onProgress }: CopyFacts,
+  { onProgress }: Pick<CopyParts, 'onProgress'>,
   work: (table: CopiedTable, onRows: (count: number) => void) => Promise<void>,
 ): Promise<void> {
   for (const table of tables) {

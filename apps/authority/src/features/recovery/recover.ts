@@ -1,5 +1,4 @@
 import {
-  READ_LIMITS,
   instantOf,
   readCrl,
   readJson,
@@ -12,11 +11,15 @@ import type { Crl, Instant, RevocationFeed } from '@chancery/protocol'
 import { sql } from 'kysely'
 import { recordAudit } from '../../audit/record.ts'
 import { listRevokedAttestations } from '../attestations/index.ts'
+import { unlistAllAgents } from '../agents/index.ts'
 import { findActiveVersion, relistEntries } from '../crl/index.ts'
 import { publishOwnFeed } from '../revocation-feeds/index.ts'
 import type { Office } from '../../office.ts'
 import type { HighWater } from '../../signing/high-water.ts'
+import { LIST_LIMITS, raiseMark } from './published.ts'
+import type { Published } from './published.ts'
 import type { Tx } from '../../store/database.ts'
+import { findBehind } from '../../store/high-water-heads.ts'
 import { bumpHead } from '../../store/heads.ts'
 
 /** The one permitted jump: no number that was given out after the backup is given out again (reliability 12). */
@@ -24,14 +27,14 @@ const JUMP = 100
 const TOLERANCE = seconds(300)
 /** More changes than anybody makes between two backups. */
 const STAMP_LEAP = 1_000_000
-/** A kept list is as long as a list may get. */
-const LIST_LIMITS = { ...READ_LIMITS, maxValues: 2_000_000, maxNames: 200_000 }
 
 export interface Recovery {
   readonly crlSequence: number | undefined
   readonly feedSequence: number | undefined
   /** Withdrawals the restored database had forgotten. */
   readonly revocations: number
+  /** Taken out of the registry until they announce themselves again. */
+  readonly agents: number
   readonly replayFloor: Instant
 }
 
@@ -42,15 +45,17 @@ export class NothingToRecover extends Error {
 
 /**
  * Brings a restored database past everything this authority has already published, in one audited transaction:
- * withdrawals come back from the kept list and feed, numbers jump, unspent invites end, and what was signed before the
- * floor is refused. Evidence that is missing stays missing, and its store stays closed.
+ * withdrawals come back from the kept list and feed, numbers jump, unspent invites end, agents announce themselves
+ * again, and what was signed before the floor is refused. Evidence that is missing stays missing, and its store stays closed.
  */
-export async function recoverState(office: Office): Promise<Recovery> {
+export async function recoverState(office: Office, published: Published = {}): Promise<Recovery> {
   const { rollbackWatch, store } = office
-  const { mark } = rollbackWatch
-  if (mark === undefined || !rollbackWatch.isHalted())
-    throw new NothingToRecover('the database is not behind its high-water mark')
+  const mark = await raiseMark(office, published)
+  if (!rollbackWatch.isHalted() && !(await isBehind(store.db, mark)))
+    throw new NothingToRecover('the database is not behind anything that was published')
   const recovery = await store.transact(async (tx) => {
+    // A large registry takes longer than any statement of a request may.
+    if (store.backend === 'postgres') await sql`set local statement_timeout = 0`.execute(tx)
     for (const head of ['operator-keys', 'crl', 'policy', 'feed']) await store.lockHead(tx, head)
     const keys = await revokeKeysAgain(tx, mark)
     const list = await relist(tx, office, mark)
@@ -58,6 +63,8 @@ export async function recoverState(office: Office): Promise<Recovery> {
     const feed = await withdrawAgain(tx, office, mark)
     const now = office.clock.now()
     await endInvites(tx, now)
+    // Which of them were withdrawn or replaced after the backup nobody knows: each announces itself again.
+    const agents = await unlistAllAgents(tx)
     await leapStamps(tx)
     const replayFloor = now + TOLERANCE
     await noteRecovery(tx, now, replayFloor)
@@ -65,6 +72,7 @@ export async function recoverState(office: Office): Promise<Recovery> {
       crlSequence: list?.sequence,
       feedSequence: feed?.sequence,
       revocations: keys + (list?.added ?? 0) + (feed?.added ?? 0),
+      agents,
       replayFloor,
     }
     await audit(tx, office, recovered)
@@ -72,6 +80,10 @@ export async function recoverState(office: Office): Promise<Recovery> {
   })
   await rollbackWatch.keep()
   return recovery
+}
+
+async function isBehind(db: Tx, mark: HighWater): Promise<boolean> {
+  return (await findBehind(db, [mark])).some((name) => name !== 'evidence')
 }
 
 async function revokeKeysAgain(tx: Tx, mark: HighWater): Promise<number> {
@@ -176,6 +188,7 @@ async function audit(tx: Tx, office: Office, recovery: Recovery): Promise<void> 
     type: 'state_recovered',
     details: {
       revocations: recovery.revocations,
+      agents: recovery.agents,
       replay_floor: writeInstant(recovery.replayFloor),
       ...(recovery.crlSequence === undefined ? {} : { crl_sequence: recovery.crlSequence }),
       ...(recovery.feedSequence === undefined ? {} : { feed_sequence: recovery.feedSequence }),

@@ -1,0 +1,184 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createLog, systemClock, systemIds } from '@chancery/service-kit'
+import { takeBackup } from './features/recovery/backup.ts'
+import { CopyRefused } from './features/recovery/copy-database.ts'
+import { DATABASE_PART, openBackup } from './features/recovery/manifest.ts'
+import type { BackupManifest } from './features/recovery/manifest.ts'
+import { restoreBackup } from './features/recovery/restore.ts'
+import type { Restored } from './features/recovery/restore.ts'
+import { StartRefused } from './genesis.ts'
+import { NOT_STARTED, inspect, outcomeOf, readAuthority, readMarks } from './host-authority.ts'
+import type { HostAuthority, Outcome } from './host-authority.ts'
+import { readSettingsOrExplain } from './host-settings.ts'
+import type { HostArguments } from './host-settings.ts'
+import type { AuthoritySettings } from './settings.ts'
+import { openSigner } from './signing/key-providers.ts'
+import { openStore } from './store/open.ts'
+import type { StorePlace } from './store/open.ts'
+import { openSqliteReadOnly } from './store/sqlite.ts'
+import { EXPECTED_SCHEMA_VERSION } from './store/migrate.ts'
+import { NoThrowaway, createThrowaway } from './store/throwaway.ts'
+
+/** How far a command is, in words that follow "backing up" or the like. */
+export interface BackupProgress {
+  readonly step: string
+  readonly table: string
+  readonly done: number
+  readonly total: number
+}
+
+interface ProgressArguments extends HostArguments {
+  readonly onProgress: (progress: BackupProgress) => void
+}
+
+export interface BackupArguments extends ProgressArguments {
+  /** A new folder. */
+  readonly to: string
+}
+
+export interface BackupReport {
+  readonly manifest: BackupManifest
+  readonly behind: readonly string[]
+  readonly seconds: number
+}
+
+/** Copies the database of the settings into a folder, with a manifest signed by the authority's key. */
+export async function backup(args: BackupArguments): Promise<Outcome<BackupReport>> {
+  const settings = await readSettingsOrExplain(args)
+  if (settings === undefined) return NOT_STARTED
+  return outcomeOf(async () => backUpInto(args.to, settings, await readAuthority(settings), args))
+}
+
+async function backUpInto(
+  folder: string,
+  settings: AuthoritySettings,
+  authority: HostAuthority,
+  { onProgress }: ProgressArguments,
+): Promise<BackupReport> {
+  const started = systemClock.monotonicMs()
+  const signer = await openSigner(settings.keySource, settings.keyId, createLog({ level: 'error', format: 'text' }))
+  // Signed by a key that nobody knows it could never be restored.
+  if (signer.publicKey !== authority.ownKeys.current)
+    throw new StartRefused(
+      `${settings.keySource.setting}: the key is not the network_authority key of the genesis block`,
+    )
+  const marks = await readMarks(settings.highWaterFiles, authority)
+  const { storePlace: place } = settings
+  // Without making a file that is not there, or bringing an older release's database up to this one.
+  const source = place.kind === 'sqlite' ? openSqliteReadOnly(place.path) : openStore(place)
+  try {
+    const { genesisText } = authority
+    const { historyText } = authority.ownKeys
+    const parts = { folder, authority, signer, genesisText, historyText, marks, clock: systemClock, ids: systemIds }
+    const step = 'backing up'
+    const backedUp = await takeBackup({ ...parts, source, onProgress: (far) => onProgress({ step, ...far }) })
+    return { ...backedUp, seconds: secondsSince(started) }
+  } finally {
+    await source.close()
+  }
+}
+
+export interface RestoreArguments extends ProgressArguments {
+  readonly from: string
+  readonly restart: boolean
+  /** Although nothing outside says how far the database had come. */
+  readonly withoutMark: boolean
+}
+
+export interface RestoreReport extends Restored {
+  readonly manifest: BackupManifest
+  readonly schemaVersion: number
+  readonly marks: number
+  readonly seconds: number
+}
+
+/** Puts a backup into the empty database of the settings, and says whether it must be recovered before it serves. */
+export async function restore(args: RestoreArguments): Promise<Outcome<RestoreReport>> {
+  const settings = await readSettingsOrExplain(args)
+  if (settings === undefined) return NOT_STARTED
+  return outcomeOf(async () => {
+    const authority = await readAuthority(settings)
+    const marks = await readMarks(settings.highWaterFiles, authority)
+    if (marks.length === 0 && !args.withoutMark)
+      throw new CopyRefused(
+        'mark_missing',
+        `NA_HIGH_WATER_FILES: no mark is there (${settings.highWaterFiles.join(', ') || 'not set'}), so nobody could notice what was withdrawn after the backup`,
+      )
+    return restoreInto(settings.storePlace, authority, marks, args)
+  })
+}
+
+async function restoreInto(
+  place: StorePlace,
+  authority: HostAuthority,
+  marks: Awaited<ReturnType<typeof readMarks>>,
+  { from, restart, onProgress }: Pick<RestoreArguments, 'from' | 'restart' | 'onProgress'>,
+): Promise<RestoreReport> {
+  const started = systemClock.monotonicMs()
+  onProgress({ step: 'checking the digests', table: '', done: 0, total: 0 })
+  const manifest = await openBackup(from, authority)
+  const parts = { clock: systemClock, ids: systemIds, restart, onProgress, marks }
+  const facts = { ...parts, folder: from, manifest, place }
+  const restored = await restoreBackup({ ...facts, inspect: (db) => inspect(db, authority) })
+  const seconds = secondsSince(started)
+  return { ...restored, manifest, schemaVersion: EXPECTED_SCHEMA_VERSION, marks: marks.length, seconds }
+}
+
+export interface RehearseArguments extends ProgressArguments {
+  /** Without it a backup is taken first. */
+  readonly from?: string
+  /** In a temporary SQLite file, whatever the settings name. */
+  readonly onSqlite: boolean
+}
+
+export interface RehearseReport extends RestoreReport {
+  readonly backupSeconds: number | undefined
+  readonly bytes: number
+  readonly engine: StorePlace['kind']
+}
+
+/** Restores into a place that is thrown away again. The database of the settings is only read. */
+export async function rehearse(args: RehearseArguments): Promise<Outcome<RehearseReport>> {
+  const settings = await readSettingsOrExplain(args)
+  if (settings === undefined) return NOT_STARTED
+  return outcomeOf(async () => {
+    const authority = await readAuthority(settings)
+    const scratch = await mkdtemp(join(tmpdir(), 'chancery-rehearsal-'))
+    try {
+      if (args.from !== undefined) return await rehearseFrom(args.from, settings, authority, args, undefined)
+      const folder = join(scratch, 'backup')
+      const { seconds } = await backUpInto(folder, settings, authority, args)
+      return await rehearseFrom(folder, settings, authority, args, seconds)
+    } finally {
+      await rm(scratch, { recursive: true, force: true })
+    }
+  })
+}
+
+async function rehearseFrom(
+  from: string,
+  settings: AuthoritySettings,
+  authority: HostAuthority,
+  { onSqlite, onProgress }: RehearseArguments,
+  backupSeconds: number | undefined,
+): Promise<RehearseReport> {
+  const like: StorePlace = onSqlite ? { kind: 'sqlite', path: '' } : settings.storePlace
+  const throwaway = await createThrowaway(like, systemIds).catch((error: unknown) => {
+    if (error instanceof NoThrowaway) throw new CopyRefused('no_throwaway', error.message)
+    throw error
+  })
+  try {
+    const marks = await readMarks(settings.highWaterFiles, authority)
+    const report = await restoreInto(throwaway.place, authority, marks, { from, restart: false, onProgress })
+    const bytes = report.manifest.parts.find(({ name }) => name === DATABASE_PART)?.bytes ?? 0
+    return { ...report, backupSeconds, bytes, engine: throwaway.place.kind }
+  } finally {
+    await throwaway.drop()
+  }
+}
+
+function secondsSince(started: number): number {
+  return Math.round(systemClock.monotonicMs() - started) / 1000
+}
