@@ -1,6 +1,7 @@
 import { appendFile, cp, mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { JsonObject } from '@chancery/protocol'
 import {
   accepted,
@@ -63,8 +64,14 @@ describe('a backup', () => {
     dropped.push(database)
     return database
   }
-  const startOn = (database: TestDatabase): Promise<TestAuthority> =>
-    startTestAuthority({ database, settings: { ...SETTINGS, NA_HIGH_WATER_FILES: mark } })
+  /** A restored authority goes on in a place of its own: what it keeps must not bind the first one. */
+  const copyMark = async (): Promise<string> => {
+    const copy = join(folder, `${Math.random().toString(36).slice(2)}.mark`)
+    await cp(mark, copy)
+    return copy
+  }
+  const startOn = (database: TestDatabase, marks: string): Promise<TestAuthority> =>
+    startTestAuthority({ database, settings: { ...SETTINGS, NA_HIGH_WATER_FILES: marks } })
   const read = (authority: TestAuthority): Promise<string[]> =>
     Promise.all(SERVED.map(async (at) => (await authority.request('GET', at)).text))
   const restoreInto = async (database: TestDatabase, more: { from?: string; restart?: boolean } = {}) =>
@@ -138,6 +145,8 @@ describe('a backup', () => {
           .values([0, 1].map((half) => ({ claim: Buffer.from(`busy-${count}-${half}`), expires_at: '2099' })))
           .execute()
         count += 1
+        // SQLite answers at once: without a pause nobody else would ever have a turn.
+        await pause(1)
       }
     })()
     const outcome = await commands.backup({ ...QUIET, envFile: await envFor(life), to })
@@ -175,7 +184,7 @@ describe('a backup', () => {
       const place = await emptyDatabase(backend)
       const outcome = await restoreInto(place)
       expect(outcome).toMatchObject({ ok: true, behind: [], marks: 1, records: { crl: 3, 'evidence entry': 6 } })
-      const restored = await startOn(place)
+      const restored = await startOn(place, await copyMark())
       try {
         expect(await read(restored)).toEqual(served)
         expect(accepted(await restored.as('standard')('GET', '/admin/evidence/verify'))['verified']).toBe(true)
@@ -253,10 +262,11 @@ describe('a backup', () => {
     const outcome = await restoreInto(place)
     expect(outcome).toMatchObject({ ok: true, marks: 1 })
     expect(outcome.ok && outcome.behind).toEqual(expect.arrayContaining(['crl', 'revoked_certificates']))
-    const restored = await startOn(place)
+    const marks = await copyMark()
+    const restored = await startOn(place, marks)
     try {
       refused(await restored.request('GET', '/crl'), 503, 'service_unavailable')
-      expect(await commands.recover({ flags: {}, envFile: await envFor(place) })).toBe(0)
+      expect(await commands.recover({ flags: {}, envFile: await envFor(place, marks) })).toBe(0)
       await restored.office.rollbackWatch.settle()
       const list = accepted(await restored.request('GET', '/crl'))
       expect(list['sequence']).toBe(Number(revoked['crl_sequence']) + 100)
