@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { isJsonObject, writeInstant } from '@chancery/protocol'
@@ -18,7 +18,7 @@ import { seededRandom } from './random.ts'
 import type { Random } from './random.ts'
 import { text } from './rows.ts'
 
-export const summary = 'an old backup is put in place under three instances: noticed, nobody served, recovered'
+export const summary = 'a backup taken under load is restored under three instances: noticed, nobody served, recovered'
 export const defaultCount = 3
 
 const COMMAND = join(import.meta.dirname, '..', '..', 'apps', 'cli', 'src', 'main.ts')
@@ -56,11 +56,10 @@ async function restoreOnce(random: Random): Promise<string[]> {
     const live = direct.pathname.slice(1)
     const story = new RestoreStory(fleet, random)
     await story.live()
-    await offline(proxy, () => server.command(`create database old_backup template ${live}`))
+    await story.backUp()
     await story.liveOn()
-    await offline(proxy, () =>
-      server.command(`drop database ${live} with (force)`, `alter database old_backup rename to ${live}`),
-    )
+    await offline(proxy, () => server.command(`drop database ${live} with (force)`, `create database ${live}`))
+    await story.restore()
     await story.notice()
     await story.recover()
     return story.violations
@@ -93,12 +92,14 @@ class RestoreStory {
   readonly #recorder: FaultRecorder
   readonly #random: Random
   readonly #invites: string[] = []
+  readonly #backup: string
   #highestFeed = -1
 
   constructor(fleet: FaultFleet, random: Random) {
     this.#fleet = fleet
     this.#random = random
     this.#recorder = new FaultRecorder(fleet, random)
+    this.#backup = join(dirname(fleet.envFile), 'backup')
   }
 
   get violations(): string[] {
@@ -109,6 +110,20 @@ class RestoreStory {
     await this.#recorder.open()
     await this.#work()
     this.#invites.push(await this.#invite())
+  }
+
+  /** While everybody goes on working. What was acknowledged before it began is inside, whatever else is. */
+  async backUp(): Promise<void> {
+    this.#recorder.start()
+    await this.#command('backup', '--to', this.#backup)
+    await this.#recorder.stop()
+    await this.#command('rehearse', '--from', this.#backup)
+  }
+
+  /** With the instances running: not one of them may serve from what is put in row by row. */
+  async restore(): Promise<void> {
+    const report = await this.#command('restore', '--from', this.#backup)
+    if (report?.['recovery_needed'] !== true) this.#violation('restore did not notice that the backup is old')
   }
 
   async liveOn(): Promise<void> {
@@ -136,10 +151,7 @@ class RestoreStory {
   }
 
   async recover(): Promise<void> {
-    const args = ['--conditions=development', COMMAND, 'authority', 'recover', '--env-file', this.#fleet.envFile]
-    await promisify(execFile)(process.execPath, args, { env: {} }).catch((error: unknown) => {
-      this.#violation(`recover failed: ${String(error).slice(0, 300)}`)
-    })
+    await this.#command('recover')
     await this.#expectAll('after the recovery', 200)
     // Everything signed before the floor is refused, fresh or spent.
     for (const sentence of await checkReplays(this.#fleet, this.#recorder)) this.#violation(sentence)
@@ -147,6 +159,20 @@ class RestoreStory {
     await this.#fleet.moveClock(FLOOR_MS)
     for (const index of this.#fleet.processes.keys()) await this.#checkInstance(index)
     for (const sentence of await checkInspection(this.#fleet)) this.#violation(sentence)
+  }
+
+  /** As an operator runs it; gives what it reports to programs, if it reports anything. */
+  async #command(name: string, ...more: string[]): Promise<JsonObject | undefined> {
+    const args = ['authority', name, '--env-file', this.#fleet.envFile, ...more, '--json']
+    try {
+      const { stdout } = await promisify(execFile)(process.execPath, ['--conditions=development', COMMAND, ...args], {
+        env: {},
+      })
+      return stdout.startsWith('{') ? (JSON.parse(stdout) as JsonObject) : undefined
+    } catch (error) {
+      this.#violation(`${name} failed: ${String(error).slice(0, 300)}`)
+      return undefined
+    }
   }
 
   async #checkInstance(index: number): Promise<void> {

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { HOUR, draftAgentDescriptor, signAgentDelete, signList, writeInstant } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import { silentLog } from '@chancery/service-kit'
 import {
@@ -22,6 +23,8 @@ import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openOffice } from '../../open-office.ts'
 import { intent } from '../boundary-policies/intents.suite.ts'
+import { PublishedUnusable } from './published.ts'
+import type { Published } from './published.ts'
 import { NothingToRecover, recoverState } from './recover.ts'
 import type { Recovery } from './recover.ts'
 
@@ -84,10 +87,10 @@ describe('an authority whose database is older than what it has published', () =
     await na.office.rollbackWatch.keep()
     await na.stop()
   }
-  const recover = async (): Promise<Recovery> => {
+  const recover = async (published: Published = {}): Promise<Recovery> => {
     const opened = await openOffice(na.office.settings, { log: silentLog, clock, isRecovering: true })
     try {
-      return await recoverState(opened.office)
+      return await recoverState(opened.office, published)
     } finally {
       await opened.close()
     }
@@ -169,7 +172,7 @@ describe('an authority whose database is older than what it has published', () =
     expect(Math.min(...versions.values())).toBeGreaterThanOrEqual(1_000_000)
     const events = await na.auditEvents('state_recovered')
     expect(events.map((event) => event['details'])).toEqual([
-      { crl_sequence: 102, feed_sequence: 103, revocations: 4, replay_floor: '2026-01-02T03:09:15Z' },
+      { crl_sequence: 102, feed_sequence: 103, revocations: 4, agents: 0, replay_floor: '2026-01-02T03:09:15Z' },
     ])
   })
 
@@ -195,6 +198,76 @@ describe('an authority whose database is older than what it has published', () =
     const fresh = await enroll(na, await node('fresh'))
     await revoke(fresh.cert_id)
     expect(accepted(await na.request('GET', '/crl'))['sequence']).toBe(103)
+  })
+
+  it('shows no agent that may have been withdrawn since, and takes no descriptor from before', async () => {
+    await start()
+    const signer = await testSigner('roaming', 'roaming')
+    const roaming = nodeCaller(na.url, signer, () => clock.now())
+    await enroll(na, roaming)
+    const describeAgent = () =>
+      signList(
+        draftAgentDescriptor({
+          agent_id: 'roaming',
+          node_public_key: signer.publicKey,
+          network_name: 'TEST-NET',
+          capabilities: ['fetch'],
+          endpoint: { host: '198.51.100.7', port: 7448 },
+          registered_at: writeInstant(clock.now()),
+          expires_at: writeInstant(clock.now() + HOUR),
+        }),
+        signer,
+      )
+    const [before, url] = [await describeAgent(), `/agents/${encodeURIComponent(signer.publicKey)}`]
+    accepted(await na.request('POST', '/agents', { body: before }))
+    await stop()
+    const restore = await backUp(database)
+    await start()
+    clock.advance(10)
+    const signed_at = writeInstant(clock.now())
+    const envelope = await signAgentDelete(signed_at, signer)
+    accepted(await na.request('DELETE', url, { body: envelope }))
+    await revoke((await enroll(na, await node('other'))).cert_id)
+    await stop()
+    await restore()
+    await start()
+    expect(await recover()).toMatchObject({ agents: 1 })
+    await na.office.rollbackWatch.settle()
+    refused(await na.request('GET', url), 404, 'agent_not_registered')
+    expect(accepted(await na.request('GET', '/agents?capability=fetch'))['agents']).toEqual([])
+    refused(await na.request('POST', '/agents', { body: before }), 400, 'descriptor_expired')
+    clock.advance(301)
+    refused(await na.request('POST', '/agents', { body: before }), 400, 'descriptor_expired')
+    accepted(await na.request('POST', '/agents', { body: await describeAgent() }))
+    accepted(await na.request('GET', url))
+  })
+
+  it('is recovered from what others still hold when no mark is left', async () => {
+    await start()
+    const [early, late] = [await enroll(na, await node('early')), await enroll(na, await node('late'))]
+    await revoke(early.cert_id)
+    const kept = await attest('kept')
+    await stop()
+    const restore = await backUp(database)
+    await start()
+    await revoke(late.cert_id)
+    await withdraw(kept)
+    const crl = (await na.request('GET', '/crl')).text
+    const feed = (await na.request('GET', '/sovereign-revocation-feed')).text
+    await stop()
+    await restore()
+    for (const file of marks()) await rm(file)
+    await start()
+    // Nothing outside tells: it would serve what it has forgotten.
+    accepted(await na.request('GET', '/readyz'))
+    await expect(recover()).rejects.toThrow(NothingToRecover)
+    await expect(recover({ crl: crl.replace('key_compromise', 'unspecified') })).rejects.toThrow(PublishedUnusable)
+    await expect(recover({ feed: '{}' })).rejects.toThrow(PublishedUnusable)
+    expect(await recover({ crl, feed })).toMatchObject({ crlSequence: 102, feedSequence: 101, revocations: 2 })
+    await na.office.rollbackWatch.settle()
+    expect((await na.request('GET', '/crl')).text).toContain(late.cert_id)
+    expect((await na.request('GET', '/sovereign-revocation-feed')).text).toContain(kept)
+    await expect(recover({ crl, feed })).rejects.toThrow(NothingToRecover)
   })
 
   it('stays recovered over a restart, and says that there is nothing more to do', async () => {
