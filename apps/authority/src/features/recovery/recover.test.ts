@@ -202,7 +202,7 @@ describe('an authority whose database is older than what it has published', () =
 
   it('shows no agent that may have been withdrawn since, and takes no descriptor from before', async () => {
     await start()
-    const signer = await testSigner('roaming', 'roaming')
+    const signer = await testSigner((await testSigner('node', 'roaming')).publicKey, 'roaming')
     const roaming = nodeCaller(na.url, signer, () => clock.now())
     await enroll(na, roaming)
     const describeAgent = () =>

@@ -19,7 +19,8 @@ import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { commands } from '../../index.ts'
 import { readMark } from '../../signing/high-water.ts'
-import { EXPECTED_SCHEMA_VERSION } from '../../store/migrate.ts'
+import { EXPECTED_SCHEMA_VERSION, migrate, readSchemaVersion } from '../../store/migrate.ts'
+import { openStore } from '../../store/open.ts'
 import { openSqliteReadOnly } from '../../store/sqlite.ts'
 import type { BackupManifest } from './manifest.ts'
 import { startLivedAuthority } from './lived.suite.ts'
@@ -251,6 +252,30 @@ describe('a backup', () => {
       })
     }
     expect(await listRehearsals()).toEqual(before)
+  })
+
+  it('of an earlier release is taken as it is, and brought up to this one where it is restored', async () => {
+    const old = await emptyDatabase()
+    const { DB_PATH: path, DATABASE_URL: url } = old.settings
+    const store = openStore(path === undefined ? { kind: 'postgres', url: url ?? '' } : { kind: 'sqlite', path })
+    const before = EXPECTED_SCHEMA_VERSION - 1
+    await migrate(store, () => na.office.clock.now(), { upTo: before })
+    const identity = { id: 1, network_name: 'TEST-NET', public_key: na.genesis.network_authority.public_key }
+    await store.db.insertInto('authority_identity').values({ ...identity, created_at: '2026' }).execute()
+    const policy = await na.office.store.db.selectFrom('policy_versions').selectAll().execute()
+    await store.db.insertInto('policy_versions').values(policy).execute()
+    const envFile = await envFor(old, join(folder, 'old.mark'))
+    for (const onSqlite of [false, true]) {
+      const outcome = await commands.rehearse({ ...QUIET, envFile, onSqlite })
+      expect(outcome).toMatchObject({
+        ok: true,
+        manifest: { schema_version: before, tables: { policy_versions: policy.length } },
+        schemaVersion: EXPECTED_SCHEMA_VERSION,
+        records: { policy: policy.length },
+      })
+    }
+    expect(await readSchemaVersion(store.db)).toBe(before)
+    await store.close()
   })
 
   it('that is older than the mark is restored, and serves nobody before it was recovered', async () => {
