@@ -1,7 +1,11 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { createReadStream } from 'node:fs'
+import { mkdtemp, readFile, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { createLog, systemClock, systemIds } from '@chancery/service-kit'
+import { ReimportRefused, reimportEvidence } from './features/evidence/reimport.ts'
+import type { Reimported } from './features/evidence/reimport.ts'
 import { takeBackup } from './features/recovery/backup.ts'
 import { CopyRefused } from './features/recovery/copy-database.ts'
 import { DATABASE_PART, openBackup } from './features/recovery/manifest.ts'
@@ -13,6 +17,7 @@ import { NOT_STARTED, inspect, outcomeOf, readAuthority, readMarks } from './hos
 import type { HostAuthority, Outcome } from './host-authority.ts'
 import { readSettingsOrExplain } from './host-settings.ts'
 import type { HostArguments } from './host-settings.ts'
+import { openOffice } from './open-office.ts'
 import type { AuthoritySettings } from './settings.ts'
 import { openSigner } from './signing/key-providers.ts'
 import { openStore } from './store/open.ts'
@@ -176,6 +181,46 @@ async function rehearseFrom(
     return { ...report, backupSeconds, bytes, engine: throwaway.place.kind }
   } finally {
     await throwaway.drop()
+  }
+}
+
+export interface ImportArguments extends HostArguments {
+  /** An export of the evidence store. */
+  readonly from: string
+  /** A folder with saved anchors. */
+  readonly anchors?: string
+}
+
+/** Puts evidence back that a restored database has lost. */
+export async function importEvidence(args: ImportArguments): Promise<Outcome<Reimported>> {
+  const settings = await readSettingsOrExplain(args)
+  if (settings === undefined) return NOT_STARTED
+  return outcomeOf(async () => {
+    const anchors = args.anchors === undefined ? [] : await readAnchorFiles(args.anchors)
+    await stat(args.from).catch((error: unknown) => {
+      throw new ReimportRefused(`--from: ${args.from} cannot be read`, { cause: error })
+    })
+    const log = createLog({ level: 'error', format: 'text' })
+    const opened = await openOffice(settings, { log, isRecovering: true })
+    try {
+      return await reimportEvidence(opened.office, { lines: () => readLines(args.from), anchors })
+    } finally {
+      await opened.close()
+    }
+  })
+}
+
+async function* readLines(path: string): AsyncGenerator<string> {
+  for await (const line of createInterface({ input: createReadStream(path), crlfDelay: 0 })) if (line !== '') yield line
+}
+
+/** As `chancery evidence anchor --save` writes them. */
+async function readAnchorFiles(folder: string): Promise<readonly string[]> {
+  try {
+    const names = (await readdir(folder)).filter((name) => name.endsWith('.json'))
+    return await Promise.all(names.map((name) => readFile(join(folder, name), 'utf8')))
+  } catch (error) {
+    throw new ReimportRefused(`--anchors: ${folder} cannot be read`, { cause: error })
   }
 }
 

@@ -1,5 +1,6 @@
 import { CopyRefused } from './features/recovery/copy-database.ts'
 import { inspectStore } from './features/evidence/inspection.ts'
+import { ReimportRefused } from './features/evidence/reimport.ts'
 import { inspectDatabase } from './features/recovery/inspect.ts'
 import type { Inspection } from './features/recovery/inspect.ts'
 import type { InspectedAuthority } from './features/recovery/inspection-notes.ts'
@@ -63,6 +64,8 @@ export async function outcomeOf<Value>(work: () => Promise<Value>): Promise<Outc
   } catch (error) {
     if (error instanceof CopyRefused)
       return { ok: false, code: error.code, message: error.message, problems: error.problems }
+    if (error instanceof ReimportRefused)
+      return { ok: false, code: 'evidence_not_imported', message: error.message, problems: [] }
     if (error instanceof BackupUnusable)
       return { ok: false, code: 'backup_unusable', message: error.message, problems: [] }
     if (isExpected(error) || error instanceof MarkUnusable)

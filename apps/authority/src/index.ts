@@ -1,10 +1,11 @@
 import { auditExport, auditForward } from './audit-commands.ts'
 import type { ExportArguments, ForwardArguments } from './audit-commands.ts'
-import { backup, rehearse, restore } from './backup-commands.ts'
+import { backup, importEvidence, rehearse, restore } from './backup-commands.ts'
 import type {
   BackupArguments,
   BackupProgress,
   BackupReport,
+  ImportArguments,
   RehearseArguments,
   RehearseReport,
   RestoreArguments,
@@ -21,6 +22,7 @@ import { start } from './main.ts'
 import { migrateDatabase, recover, verifyDatabase } from './maintenance.ts'
 import type { CopyArguments, RecoverArguments } from './maintenance.ts'
 import type { Outcome } from './host-authority.ts'
+import type { Reimported } from './features/evidence/reimport.ts'
 import type { Copied, CopyProgress } from './features/recovery/copy-database.ts'
 import type { Inspection } from './features/recovery/inspect.ts'
 
@@ -33,6 +35,7 @@ export const commands: {
   readonly backup: (args: BackupArguments) => Promise<Outcome<BackupReport>>
   readonly restore: (args: RestoreArguments) => Promise<Outcome<RestoreReport>>
   readonly rehearse: (args: RehearseArguments) => Promise<Outcome<RehearseReport>>
+  readonly importEvidence: (args: ImportArguments) => Promise<Outcome<Reimported>>
   readonly diagnose: (args: DoctorArguments) => Promise<readonly Finding[]>
   readonly publicKey: (args: HostArguments) => Promise<number>
   readonly keySuccession: (args: SuccessionArguments) => Promise<number>
@@ -46,6 +49,7 @@ export const commands: {
   backup,
   restore,
   rehearse,
+  importEvidence,
   diagnose,
   publicKey,
   keySuccession,

@@ -22,6 +22,7 @@ export const IMPLEMENTATIONS: Readonly<Record<string, Load>> = {
   'authority restore': () => import('./commands/authority/restore.ts'),
   'authority rehearse': () => import('./commands/authority/rehearse.ts'),
   'authority recover': () => import('./commands/authority/recover.ts'),
+  'authority import-evidence': () => import('./commands/authority/import-evidence.ts'),
   'authority public-key': () => import('./commands/authority/public-key.ts'),
   'authority key-succession': () => import('./commands/authority/key-succession.ts'),
   doctor: () => import('./commands/doctor/doctor.ts'),

@@ -110,6 +110,10 @@ export const AUDIT_EVENTS = {
     when: 'A database that was behind its high-water mark was brought past it.',
     details: ['crl_sequence', 'feed_sequence', 'revocations', 'agents', 'replay_floor'],
   },
+  evidence_reimported: {
+    when: 'Evidence that a restored database had lost was put back from an export.',
+    details: ['entries', 'anchors', 'last_sequence'],
+  },
   sovereign_revocation_feed_imported: {
     when: 'The revocation feed of another sovereign was imported.',
     details: [

@@ -16,6 +16,8 @@ export type HighWater = {
   readonly crl: Head | null
   readonly feed: Head | null
   readonly evidence: Head | null
+  /** The last anchor over the evidence; marks of before say nothing of it. */
+  readonly anchor?: Head | null
   readonly policy_versions: number
   readonly revoked_certificates: number
   readonly revoked_operator_keys: readonly RevokedKey[]

@@ -133,9 +133,11 @@ export class RollbackWatch implements SigningHalt {
     if (stamps === this.#written && clock.monotonicMs() - this.#writtenAt < WRITE_EVERY_MS) return
     const heads = await this.#checks.read()
     if (this.isHalted() || files.length === 0) return
-    const evidence = this.#isEvidenceBehind ? (this.#mark?.evidence ?? null) : heads.evidence
+    // What is missing stays marked: otherwise the next start would take the store for whole.
+    const kept = this.#isEvidenceBehind ? this.#mark : heads
+    const evidence = { evidence: kept?.evidence ?? null, anchor: kept?.anchor ?? null }
     const written_at = writeInstant(clock.now())
-    const mark = { mark_version: 1, network_name: networkName, written_at, ...heads, evidence } as const
+    const mark = { mark_version: 1, network_name: networkName, written_at, ...heads, ...evidence } as const
     for (const file of files) await writeMark(file, mark, signer)
     this.#mark = mark
     this.#written = stamps

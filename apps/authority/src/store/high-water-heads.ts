@@ -1,4 +1,14 @@
-import { readInstant, sha256Hex, toUtf8 } from '@chancery/protocol'
+import {
+  FormError,
+  JsonError,
+  anchorDigest,
+  readInstant,
+  readJson,
+  readReceived,
+  sha256Hex,
+  storeAnchorForm,
+  toUtf8,
+} from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
 import type { Head, HighWater } from '../signing/high-water.ts'
 import type { Tx } from './database.ts'
@@ -25,6 +35,12 @@ export async function readHeads(db: Tx): Promise<Heads> {
     .limit(1)
     .executeTakeFirst()
   const evidence = await db.selectFrom('evidence_head').select(['last_sequence', 'last_digest']).executeTakeFirst()
+  const anchor = await db
+    .selectFrom('evidence_anchors')
+    .select(['anchor_sequence', 'anchor_json'])
+    .orderBy('anchor_sequence', 'desc')
+    .limit(1)
+    .executeTakeFirst()
   const policies = await db
     .selectFrom('policy_versions')
     .select((eb) => eb.fn.max('position').as('last'))
@@ -47,6 +63,10 @@ export async function readHeads(db: Tx): Promise<Heads> {
       evidence === undefined || evidence.last_digest === null
         ? null
         : { sequence: evidence.last_sequence, digest: evidence.last_digest },
+    anchor:
+      anchor === undefined
+        ? null
+        : { sequence: anchor.anchor_sequence, digest: digestOfAnchor(anchor.anchor_json) },
     policy_versions: Number(policies?.last ?? 0),
     revoked_certificates: Number(revoked?.count ?? 0),
     revoked_operator_keys: keys,
@@ -83,8 +103,7 @@ export async function findRollback(
     !isBefore && isOther(head, find)
   if (isBelow(heads.crl, mark.crl) || (await isFork(mark.crl, (n) => findList(db, n)))) below.push('crl')
   if (isBelow(heads.feed, mark.feed) || (await isFork(mark.feed, (n) => findFeed(db, n)))) below.push('feed')
-  if (isBelow(heads.evidence, mark.evidence) || (await isOther(mark.evidence, (n) => findEntry(db, n))))
-    below.push('evidence')
+  if (await isEvidenceBelow(db, heads, mark)) below.push('evidence')
   // Counts of rows: those that came after the backup are lost, and no recovery brings them back.
   if (!isBefore) {
     if (heads.policy_versions < mark.policy_versions) below.push('policy')
@@ -96,6 +115,13 @@ export async function findRollback(
   for (const [name, version] of Object.entries(heads.stamps))
     if (version < (mark.stamps[name] ?? 0)) below.push(`${name} stamp`)
   return below
+}
+
+/** Entries or anchors that were given out are not there: neither number may be given out again. */
+async function isEvidenceBelow(db: Tx, heads: Heads, mark: HighWater): Promise<boolean> {
+  const { evidence, anchor = null } = mark
+  if (isBelow(heads.evidence, evidence) || isBelow(heads.anchor ?? null, anchor)) return true
+  return (await isOther(evidence, (n) => findEntry(db, n))) || (await isOther(anchor, (n) => findAnchor(db, n)))
 }
 
 function isBelow(head: Head | null, mark: Head | null): boolean {
@@ -130,6 +156,26 @@ async function findEntry(db: Tx, sequence: number): Promise<string | undefined> 
     .where('store_sequence', '=', sequence)
     .executeTakeFirst()
   return row?.entry_digest
+}
+
+async function findAnchor(db: Tx, sequence: number): Promise<string | undefined> {
+  const row = await db
+    .selectFrom('evidence_anchors')
+    .select('anchor_json')
+    .where('anchor_sequence', '=', sequence)
+    .executeTakeFirst()
+  return row === undefined ? undefined : digestOfAnchor(row.anchor_json)
+}
+
+/** Over what was signed: a copy that somebody saved may be spelled otherwise. */
+function digestOfAnchor(text: string): string {
+  try {
+    return anchorDigest(readReceived(storeAnchorForm, readJson(text)).record)
+  } catch (error) {
+    if (!(error instanceof FormError || error instanceof JsonError)) throw error
+    // A spoilt row is for the inspection to name; here it is only another content.
+    return digestOf(text)
+  }
 }
 
 export interface LastRecovery {

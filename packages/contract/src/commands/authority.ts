@@ -168,6 +168,25 @@ export const authorityCommands: readonly Command[] = [
     needs: 'authority-host',
   },
   {
+    path: ['authority', 'import-evidence'],
+    summary: 'Put back evidence that a restored database has lost',
+    description:
+      'For an evidence store that stays closed after a restore. Takes the missing entries from an export, line behind line up to the digest the high-water mark names, and the missing anchors from a folder, and verifies the whole store before anything counts. The store opens again by itself.',
+    arguments: [],
+    options: [
+      { flags: '--from <file>', summary: 'Export of the evidence store, as evidence export writes it.', required: true },
+      { flags: '--anchors <folder>', summary: 'Folder with saved anchors, as evidence anchor --save writes them.' },
+      ...HOST_OPTIONS,
+    ],
+    examples: [
+      {
+        line: 'chancery authority import-evidence --env-file /etc/chancery/authority.env --from evidence.jsonl --anchors anchors',
+        summary: 'After recover.',
+      },
+    ],
+    needs: 'authority-host',
+  },
+  {
     path: ['authority', 'public-key'],
     summary: 'Print the public key of the authority',
     description:

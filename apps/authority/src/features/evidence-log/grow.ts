@@ -13,7 +13,8 @@ import { findLog, keepCheckpoint, readLeaves } from './store.ts'
  * n is the digest of entry n + 1. One instance at a time; the tiles are kept with the checkpoint that covers them.
  */
 export async function growLog(office: Office, appended: AppendedLines): Promise<void> {
-  if (!mayMakeSignatures(office)) return
+  // A checkpoint below one that was published would look like a log that was cut.
+  if (!mayMakeSignatures(office) || office.rollbackWatch.isEvidenceBehind) return
   for (;;) {
     const { isDone, through } = await office.store.transact(async (tx) => {
       await office.store.lockHead(tx, 'evidence-anchors')

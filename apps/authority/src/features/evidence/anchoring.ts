@@ -20,6 +20,7 @@ import { ownKeysAt } from '../../signing/own-keys.ts'
 import { sealForm } from '../../signing/seal.ts'
 import { readEvidenceHead } from '../../store/evidence-chain.ts'
 import type { EvidenceHeadRow } from '../../store/evidence-chain.ts'
+import { bumpHead } from '../../store/heads.ts'
 import { checkLease } from '../../store/leases.ts'
 import type { Lease } from '../../store/leases.ts'
 import { readAnchor } from './anchor-record.ts'
@@ -36,6 +37,8 @@ export type AnchorOutcome =
  * outside any lock: an anchor over a rewritten store would make the rewriting look approved.
  */
 export async function makeAnchor(office: Office, cause: JsonObject, lease?: Lease): Promise<AnchorOutcome> {
+  // Over a store that lost its end, the next number would be one that was given out before.
+  if (office.rollbackWatch.isEvidenceBehind) return { status: 'refused', reason: 'evidence_missing' }
   for (;;) {
     const head = await readEvidenceHead(office.store.db)
     const row = await findLatestAnchor(office.store.db)
@@ -142,6 +145,8 @@ async function keepAnchor(
       anchor_json: text,
       anchored_at: writeSortable(instantOf(anchored_at)),
     })
+    // The high-water mark follows the stamps, and holds the last anchor.
+    await bumpHead(tx, 'evidence-anchors')
     faultPoint('anchor-stored')
     await recordAudit(tx, office, {
       type: 'evidence_anchored',

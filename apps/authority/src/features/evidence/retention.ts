@@ -20,6 +20,8 @@ const LEASE_SECONDS = 300
  */
 export async function retention(call: OperatorCall, office: Office): Promise<Answer> {
   const days = readDays(call.body)
+  // Its checkpoint is an entry: over a store that lost its end it would take a number that was given out before.
+  if (office.rollbackWatch.isEvidenceBehind) throw new Refusal('evidence_store_unavailable')
   let answer: string | undefined
   try {
     await withLease(office, 'evidence-retention', LEASE_SECONDS, async (lease) => {
