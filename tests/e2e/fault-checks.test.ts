@@ -157,7 +157,11 @@ describe('the checks after a fault', () => {
       () => `delete from policy_versions where policy_id = '${first(recorder.policies)}'`,
       /^acknowledged policy \S+ is gone$/,
     ],
-    ['two versions of a policy in force', () => 'update policy_versions set active = 1', /policy: \d+ versions are active/],
+    [
+      'two versions of a policy in force',
+      () => 'update policy_versions set active = 1',
+      /policy: \d+ versions are active/,
+    ],
     [
       'a decision lost',
       () => `delete from evidence_entries where decision_id = '${first(recorder.decisions)}'`,

@@ -33,11 +33,7 @@ export interface HostAuthority extends InspectedAuthority {
   readonly genesisText: string
 }
 
-export async function readAuthority({
-  genesisFile,
-  keyHistoryFile,
-  keyId,
-}: AuthoritySettings): Promise<HostAuthority> {
+export async function readAuthority({ genesisFile, keyHistoryFile, keyId }: AuthoritySettings): Promise<HostAuthority> {
   const { block, text } = await loadGenesis(genesisFile)
   const current = { keyId, publicKey: block.network_authority.public_key }
   const ownKeys = await loadOwnKeys(keyHistoryFile, block, current, undefined)
@@ -45,7 +41,10 @@ export async function readAuthority({
 }
 
 /** The marks that are there; a file that is none of ours stops the command. */
-export async function readMarks(files: readonly string[], { publicKeys }: InspectedAuthority): Promise<readonly HighWater[]> {
+export async function readMarks(
+  files: readonly string[],
+  { publicKeys }: InspectedAuthority,
+): Promise<readonly HighWater[]> {
   const marks: HighWater[] = []
   for (const file of new Set(files)) {
     const mark = await readMark(file, publicKeys)

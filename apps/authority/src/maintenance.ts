@@ -40,7 +40,9 @@ export async function recover(args: RecoverArguments): Promise<number> {
         `revocation list ${crlSequence ?? 'none'}, feed ${feedSequence ?? 'none'}`,
         `signed requests dated up to ${writeInstant(replayFloor)} are refused; unspent invites have ended`,
         `${agents} agents were taken out until they announce themselves again`,
-        ...(opened.office.rollbackWatch.isEvidenceBehind ? ['evidence is missing, its store stays closed: chancery authority import-evidence'] : []),
+        ...(opened.office.rollbackWatch.isEvidenceBehind
+          ? ['evidence is missing, its store stays closed: chancery authority import-evidence']
+          : []),
       ]
       process.stdout.write(`${lines.join('\n')}\n`)
       return 0

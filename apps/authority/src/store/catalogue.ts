@@ -14,10 +14,11 @@ export interface Column {
 
 /** Names of everything in it that holds rows, views included. */
 export async function listTables({ backend, db }: Side): Promise<readonly string[]> {
-  const { rows } = await (backend === 'sqlite'
-    ? sql<{ name: string }>`
+  const { rows } = await (
+    backend === 'sqlite'
+      ? sql<{ name: string }>`
         select name from sqlite_master where type in ('table', 'view') and name not like 'sqlite%' order by name`
-    : sql<{ name: string }>`
+      : sql<{ name: string }>`
         select table_name as name from information_schema.tables
         where table_schema = current_schema() order by table_name`
   ).execute(db)
@@ -25,11 +26,12 @@ export async function listTables({ backend, db }: Side): Promise<readonly string
 }
 
 export async function listColumns({ backend, db }: Side): Promise<readonly Column[]> {
-  const { rows } = await (backend === 'sqlite'
-    ? sql<Column>`
+  const { rows } = await (
+    backend === 'sqlite'
+      ? sql<Column>`
         select t.name as "table", c.name as name, c.type as type, c.pk as pk
         from sqlite_master t join pragma_table_info(t.name) c where t.type = 'table' order by t.name, c.cid`
-    : sql<Column>`
+      : sql<Column>`
         select table_name as "table", column_name as name, data_type as type, 0 as pk from information_schema.columns
         where table_schema = current_schema() order by table_name, ordinal_position`
   ).execute(db)

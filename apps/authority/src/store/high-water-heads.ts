@@ -64,9 +64,7 @@ export async function readHeads(db: Tx): Promise<Heads> {
         ? null
         : { sequence: evidence.last_sequence, digest: evidence.last_digest },
     anchor:
-      anchor === undefined
-        ? null
-        : { sequence: anchor.anchor_sequence, digest: digestOfAnchor(anchor.anchor_json) },
+      anchor === undefined ? null : { sequence: anchor.anchor_sequence, digest: digestOfAnchor(anchor.anchor_json) },
     policy_versions: Number(policies?.last ?? 0),
     revoked_certificates: Number(revoked?.count ?? 0),
     revoked_operator_keys: keys,

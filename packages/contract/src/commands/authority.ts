@@ -174,7 +174,11 @@ export const authorityCommands: readonly Command[] = [
       'For an evidence store that stays closed after a restore. Takes the missing entries from an export, line behind line up to the digest the high-water mark names, and the missing anchors from a folder, and verifies the whole store before anything counts. The store opens again by itself.',
     arguments: [],
     options: [
-      { flags: '--from <file>', summary: 'Export of the evidence store, as evidence export writes it.', required: true },
+      {
+        flags: '--from <file>',
+        summary: 'Export of the evidence store, as evidence export writes it.',
+        required: true,
+      },
       { flags: '--anchors <folder>', summary: 'Folder with saved anchors, as evidence anchor --save writes them.' },
       ...HOST_OPTIONS,
     ],

@@ -43,7 +43,7 @@ describe('evidence that a restored database has lost', () => {
     na = await start()
     const body = { subject_id: 'vendor', roles: ['role:client'], claims: { capabilities: ['look'] } }
     basis = String(accepted(await na.as('privileged')('POST', '/admin/attestations', body), 201)['attestation_id'])
-    for (const _turn of [1, 2]) {
+    for (let turn = 1; turn <= 2; turn += 1) {
       accepted(await decide(), 201)
       accepted(await anchor(), 201)
     }
@@ -120,7 +120,11 @@ describe('evidence that a restored database has lost', () => {
     ['comes with something else', () => reimport(lines, ['{}']), /is not an anchor/],
     [
       'comes with an anchor nobody signed',
-      () => reimport(lines, anchors.map((text) => text.replace(/"sig": "../, '"sig": "AA'))),
+      () =>
+        reimport(
+          lines,
+          anchors.map((text) => text.replace(/"sig": "../, '"sig": "AA')),
+        ),
       /would not verify/,
     ],
   ])('is refused when the export %s, and nothing has changed', async (_what, attempt, sentence) => {

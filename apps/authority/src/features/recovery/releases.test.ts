@@ -2,7 +2,14 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { writePrivateKeyFile } from '@chancery/protocol'
-import { accepted, createTestDatabase, currentBackend, startTestAuthority, testSeed, testSigner } from '@chancery/testkit'
+import {
+  accepted,
+  createTestDatabase,
+  currentBackend,
+  startTestAuthority,
+  testSeed,
+  testSigner,
+} from '@chancery/testkit'
 import type { TestDatabase } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { commands } from '../../index.ts'

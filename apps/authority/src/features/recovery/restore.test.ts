@@ -94,7 +94,7 @@ describe('a backup', () => {
     backup = join(folder, 'backup')
     const outcome = await commands.backup({ ...QUIET, envFile: await envFor(life), to: backup })
     if (!outcome.ok) throw new Error(outcome.message)
-    expect(outcome.behind).toEqual([])
+    if (outcome.behind.length > 0) throw new Error('the database is behind its mark')
     manifest = outcome.manifest
     await na.office.rollbackWatch.keep()
   })
@@ -238,11 +238,7 @@ describe('a backup', () => {
   it('is rehearsed, and nothing of the rehearsal is left', async () => {
     const before = await listRehearsals()
     const envFile = await envFor(life)
-    for (const args of [
-      { from: backup, onSqlite: false },
-      { onSqlite: false },
-      { from: backup, onSqlite: true },
-    ]) {
+    for (const args of [{ from: backup, onSqlite: false }, { onSqlite: false }, { from: backup, onSqlite: true }]) {
       const outcome = await commands.rehearse({ ...QUIET, envFile, ...args })
       expect(outcome).toMatchObject({
         ok: true,
@@ -261,7 +257,10 @@ describe('a backup', () => {
     const before = EXPECTED_SCHEMA_VERSION - 1
     await migrate(store, () => na.office.clock.now(), { upTo: before })
     const identity = { id: 1, network_name: 'TEST-NET', public_key: na.genesis.network_authority.public_key }
-    await store.db.insertInto('authority_identity').values({ ...identity, created_at: '2026' }).execute()
+    await store.db
+      .insertInto('authority_identity')
+      .values({ ...identity, created_at: '2026' })
+      .execute()
     const policy = await na.office.store.db.selectFrom('policy_versions').selectAll().execute()
     await store.db.insertInto('policy_versions').values(policy).execute()
     const envFile = await envFor(old, join(folder, 'old.mark'))

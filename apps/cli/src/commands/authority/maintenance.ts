@@ -29,12 +29,7 @@ export function pathOf({ cwd }: Pick<CommandContext, 'cwd'>, options: Options, n
 /** Each step as the authority reports it, on one line. */
 export function saying(
   progress: Progress,
-): (far: {
-  readonly step: string
-  readonly table: string
-  readonly done: number
-  readonly total: number
-}) => void {
+): (far: { readonly step: string; readonly table: string; readonly done: number; readonly total: number }) => void {
   return ({ step, table, done, total }) => {
     const share = total === 0 ? '' : ` ${table}: ${done} of ${total}`
     progress.say(`${step[0]?.toUpperCase()}${step.slice(1)}${share}`)

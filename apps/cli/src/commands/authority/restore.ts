@@ -58,7 +58,9 @@ function nextSteps(
   { style }: CommandContext,
 ): readonly string[] {
   const evidence = isEvidenceLost
-    ? ['Evidence is missing. Its store stays closed until it is back: chancery authority import-evidence, with an export.']
+    ? [
+        'Evidence is missing. Its store stays closed until it is back: chancery authority import-evidence, with an export.',
+      ]
     : []
   if (lost.length > 0)
     return [
