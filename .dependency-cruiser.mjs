@@ -92,14 +92,16 @@ const layers = Object.entries(boundaries.belowFeatures).flatMap(([app, below]) =
       `app-below-main-${app}`,
       'app never imports main',
       { path: `${at}app[.]ts$` },
-      { path: `${at}(main|maintenance|succession-commands|index)[.]ts$` },
+      { path: `${at}(main|maintenance|backup-commands|host-authority|succession-commands|index)[.]ts$` },
     ),
     forbid(
       `helpers-below-features-${app}`,
       'helpers beside features never import a feature',
       {
         path: `${at}([^/]+|features/[^/]+)[.]ts$`,
-        pathNot: [`${at}(main|maintenance|succession-commands|app|open-office|features|jobs|index|office)[.]ts$`],
+        pathNot: [
+          `${at}(main|maintenance|backup-commands|host-authority|succession-commands|app|open-office|features|jobs|index|office)[.]ts$`,
+        ],
       },
       { path: `${at}features/[^/]+/` },
     ),
