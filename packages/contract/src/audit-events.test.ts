@@ -7,7 +7,7 @@ const CORE = `
   certificate_issued join_rejected heartbeat_rejected renewal_rejected certificate_renewed certificate_revoked
   crl_published policy_published policy_rolled_back agent_registered agent_deregistered membership_attestation_issued
   membership_attestation_revoked recognition_policy_saved recognition_treaty_issued recognition_treaty_revoked
-  sovereign_revocation_feed_imported sovereign_revocation_feed_rejected state_recovered`
+  sovereign_revocation_feed_imported sovereign_revocation_feed_rejected state_recovered evidence_reimported`
 
 // protocol/trust-operations 11
 const TRUST_OPERATIONS = `

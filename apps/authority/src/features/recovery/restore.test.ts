@@ -1,6 +1,6 @@
 import { appendFile, cp, mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { JsonObject } from '@chancery/protocol'
 import {
@@ -22,6 +22,7 @@ import { readMark } from '../../signing/high-water.ts'
 import { EXPECTED_SCHEMA_VERSION, migrate, readSchemaVersion } from '../../store/migrate.ts'
 import { openStore } from '../../store/open.ts'
 import { openSqliteReadOnly } from '../../store/sqlite.ts'
+import { UnfinishedCopy } from '../../store/unfinished-copy.ts'
 import type { BackupManifest } from './manifest.ts'
 import { startLivedAuthority } from './lived.suite.ts'
 
@@ -233,6 +234,35 @@ describe('a backup', () => {
     const args = { ...QUIET, envFile, from: backup, restart: false }
     expect(await commands.restore({ ...args, withoutMark: false })).toMatchObject({ ok: false, code: 'mark_missing' })
     expect(await commands.restore({ ...args, withoutMark: true })).toMatchObject({ ok: true, marks: 0 })
+  })
+
+  it.each<[Backend]>([['sqlite'], ['postgres']])(
+    'that was put into %s by half is nobody’s, and is made whole only when the operator says so',
+    async (backend) => {
+      const place = await emptyDatabase(backend)
+      const [envFile, marks] = [await envFor(place), await copyMark()]
+      const args = { flags: {}, envFile, from: backup, withoutMark: false }
+      const interrupt = ({ step }: { readonly step: string }): void => {
+        if (step === 'verifying') throw new Error('interrupted')
+      }
+      await expect(commands.restore({ ...args, restart: false, onProgress: interrupt })).rejects.toThrow('interrupted')
+      if (backend === 'postgres') {
+        await expect(startOn(place, marks)).rejects.toThrow(UnfinishedCopy)
+        expect(await restoreInto(place)).toMatchObject({ ok: false, code: 'copy_unfinished' })
+      } else expect((await readdir(dirname(place.settings['DB_PATH'] ?? ''))).sort()).toEqual([])
+      expect(await restoreInto(place, { restart: backend === 'postgres' })).toMatchObject({ ok: true })
+      await (await startOn(place, marks)).stop()
+    },
+  )
+
+  it('is not served from by an instance that runs while it is put in', async () => {
+    const copying = na.office.store.backend === 'postgres'
+    if (copying) await sql`create table unfinished_copy (token text, started_at text)`.execute(na.office.store.db)
+    await na.office.rollbackWatch.settle()
+    expect(na.office.rollbackWatch.isHalted()).toBe(copying)
+    if (copying) await sql`drop table unfinished_copy`.execute(na.office.store.db)
+    await na.office.rollbackWatch.settle()
+    expect(na.office.rollbackWatch.isHalted()).toBe(false)
   })
 
   it('is rehearsed, and nothing of the rehearsal is left', async () => {
