@@ -18,7 +18,7 @@ import { seededRandom } from './random.ts'
 import type { Random } from './random.ts'
 import { text } from './rows.ts'
 
-export const summary = 'a backup taken under load is restored under three instances: noticed, nobody served, recovered'
+export const summary = 'a backup taken under load is restored behind three instances: noticed, nobody served, recovered'
 export const defaultCount = 3
 
 const COMMAND = join(import.meta.dirname, '..', '..', 'apps', 'cli', 'src', 'main.ts')
@@ -58,8 +58,10 @@ async function restoreOnce(random: Random): Promise<string[]> {
     await story.live()
     await story.backUp()
     await story.liveOn()
-    await offline(proxy, () => server.command(`drop database ${live} with (force)`, `create database ${live}`))
-    await story.restore()
+    await offline(proxy, async () => {
+      await server.command(`drop database ${live} with (force)`, `create database ${live}`)
+      await story.restore()
+    })
     await story.notice()
     await story.recover()
     return story.violations
@@ -120,7 +122,7 @@ class RestoreStory {
     await this.#command('rehearse', '--from', this.#backup)
   }
 
-  /** With the instances running: not one of them may serve from what is put in row by row. */
+  /** The instances run, but cannot reach the database: what they remember of it is older or newer than the backup. */
   async restore(): Promise<void> {
     const report = await this.#command('restore', '--from', this.#backup)
     if (report?.['recovery_needed'] !== true) this.#violation('restore did not notice that the backup is old')

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { listTables } from './catalogue.ts'
 import type { Store, Tx } from './database.ts'
@@ -12,6 +13,11 @@ export class UnfinishedCopy extends Error {
   constructor() {
     super('DATABASE_URL: a copy into this database was not finished: repeat its migrate-db or restore with --restart')
   }
+}
+
+/** Instances are connected to the database: what they write would get between the rows. */
+export class TargetInUse extends Error {
+  override readonly name = 'TargetInUse'
 }
 
 /** The database to copy into holds something already. */
@@ -42,6 +48,7 @@ export async function beginCopy(
       if (!restart) throw new UnfinishedCopy()
       await clearAway(tx, found, new Set([...facts.tables, MARKER]))
     } else if (found.length > 0) throw new TargetOccupied(`it holds the table ${found[0]}`)
+    await refuseOthers(tx)
     await sql`create table ${sql.table(MARKER)} (token text not null, started_at text not null)`.execute(tx)
     await sql`insert into ${sql.table(MARKER)} values (${facts.token}, ${facts.startedAt})`.execute(tx)
   })
@@ -56,6 +63,26 @@ export async function finishCopy(target: Store, token: string): Promise<void> {
     if (rows[0]?.token !== token) throw new TargetOccupied('another copy took it over')
     await sql`drop table ${sql.table(MARKER)}`.execute(tx)
   })
+}
+
+const LEAVING_MS = 3000
+
+/**
+ * Instances that run are not stopped by the marker, which is looked for at the start. Their jobs would write into tables
+ * that are half filled. One that has just ended may take a moment to leave.
+ */
+async function refuseOthers(tx: Tx): Promise<void> {
+  const end = performance.now() + LEAVING_MS
+  for (;;) {
+    const { rows } = await sql<{ others: number }>`
+      select count(*) as others from pg_stat_activity where datname = current_database()
+      and application_name = current_setting('application_name') and pid <> pg_backend_pid()`.execute(tx)
+    if (Number(rows[0]?.others ?? 0) === 0) return
+    if (performance.now() > end) throw new TargetInUse('instances are connected to it')
+    await pause(100)
+    // What a transaction has once seen of the sessions it would see again.
+    await sql`select pg_stat_clear_snapshot()`.execute(tx)
+  }
 }
 
 async function clearAway(tx: Tx, found: readonly string[], ours: ReadonlySet<string>): Promise<void> {

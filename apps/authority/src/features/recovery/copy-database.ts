@@ -8,7 +8,7 @@ import type { CopiedTable } from '../../store/copy-rows.ts'
 import type { Store, Tx } from '../../store/database.ts'
 import { findBehind } from '../../store/high-water-heads.ts'
 import { EXPECTED_SCHEMA_VERSION, migrate, readSchemaVersion } from '../../store/migrate.ts'
-import { TargetOccupied, UnfinishedCopy, beginCopy, finishCopy } from '../../store/unfinished-copy.ts'
+import { TargetInUse, TargetOccupied, UnfinishedCopy, beginCopy, finishCopy } from '../../store/unfinished-copy.ts'
 import type { Inspection } from './inspect.ts'
 import type { InspectedAuthority } from './inspection-notes.ts'
 
@@ -16,6 +16,7 @@ export type CopyRefusal =
   | 'source_unfit'
   | 'source_behind_mark'
   | 'target_not_empty'
+  | 'instances_running'
   | 'copy_unfinished'
   | 'copy_differs'
   | 'records_invalid'
@@ -138,6 +139,8 @@ async function takeTarget({ source, target, restart, clock }: CopyParts, token: 
   } catch (error) {
     if (error instanceof UnfinishedCopy)
       throw new CopyRefused('copy_unfinished', 'an earlier copy into this database was not finished')
+    if (error instanceof TargetInUse)
+      throw new CopyRefused('instances_running', 'instances are connected to the database to copy into')
     if (error instanceof TargetOccupied)
       throw new CopyRefused('target_not_empty', `the database to copy into is not empty: ${error.message}`)
     throw error

@@ -255,6 +255,15 @@ describe('a backup', () => {
     },
   )
 
+  it('is not restored into a database that instances are connected to', async () => {
+    const place = await emptyDatabase('postgres')
+    const instance = openStore({ kind: 'postgres', url: place.settings['DATABASE_URL'] ?? '' })
+    await sql`select 1`.execute(instance.db)
+    expect(await restoreInto(place)).toMatchObject({ ok: false, code: 'instances_running' })
+    await instance.close()
+    expect(await restoreInto(place)).toMatchObject({ ok: true })
+  })
+
   it('is not served from by an instance that runs while it is put in', async () => {
     const copying = na.office.store.backend === 'postgres'
     if (copying) await sql`create table unfinished_copy (token text, started_at text)`.execute(na.office.store.db)
