@@ -26,8 +26,10 @@ const CONCEPTS = [
 ]
 const HANDBOOK = [
   'install',
-  'configure',
+  'packages',
+  'install-helm',
   'deploy',
+  'configure',
   'keys',
   'backup',
   'upgrade',
@@ -36,6 +38,7 @@ const HANDBOOK = [
   'capacity',
   'high-availability',
   'monitoring',
+  'traces',
   'doctor',
 ]
 const JUDGING = ['threat-model', 'comparison']
