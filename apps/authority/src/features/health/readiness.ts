@@ -54,7 +54,9 @@ async function checkDatabase(office: Office): Promise<JsonObject> {
 async function probeDatabase(office: Office): Promise<number> {
   await office.store.checkWritable()
   // After a lost connection another database may answer: a balancer hears of it before anybody is sent here.
-  if (office.rollbackWatch.isSuspect) await office.rollbackWatch.settle()
+  // And a halted instance serves again as soon as it is asked after a recovery, however long its jobs back off.
+  const { rollbackWatch } = office
+  if (rollbackWatch.isSuspect || rollbackWatch.isHalted()) await rollbackWatch.settle()
   return readSchemaVersion(office.store.db)
 }
 
