@@ -90,6 +90,7 @@ const PATHS = [
   'data-usage verify',
   'verify',
   'gateway start',
+  'gateway doctor',
   'gateway token new',
   'gateway token digest',
   'gateway state floors',
