@@ -4,6 +4,7 @@ import type { JsonObject } from '@chancery/protocol'
 import { causedBy, recordAudit } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
 import type { Office } from '../../office.ts'
+import { bumpHead } from '../../store/heads.ts'
 import { findExecutorKeys } from './lookups.ts'
 import { markExecutorKeyRetired } from './store.ts'
 
@@ -19,6 +20,8 @@ export async function retireKey(call: OperatorCall, office: Office): Promise<Jso
       const [known] = await findExecutorKeys(office.store, tx, [key_id])
       throw new Refusal(known === undefined ? 'executor_key_not_found' : 'executor_key_retired')
     }
+    // A withdrawal: the high-water mark must notice a backup that has forgotten it.
+    await bumpHead(tx, 'evidence-anchors')
     const details = { executor_key_id: key_id, executor_sovereign_id, ...causedBy(call) }
     await recordAudit(tx, office, { type: 'executor_key_retired', details })
     return { key_id, active: false }

@@ -52,6 +52,8 @@ async function onServer(...statements: string[]): Promise<void> {
 }
 
 /** Reliability 12.2 and 12.3. */
+const EVIDENCE_ON = { EVIDENCE_STORE: 'on', NA_ANCHOR_INTERVAL_SECONDS: '0' }
+
 describe('an authority whose database is older than what it has published', () => {
   let folder: string
   let database: TestDatabase
@@ -59,12 +61,12 @@ describe('an authority whose database is older than what it has published', () =
   let na: TestAuthority
   const operators = { privileged: 'privileged', standard: 'standard', gone: 'standard' } as const
   const marks = (): string[] => [join(folder, 'one.mark'), join(folder, 'two.mark')]
-  const start = async (): Promise<TestAuthority> => {
+  const start = async (more: Readonly<Record<string, string>> = {}): Promise<TestAuthority> => {
     na = await startTestAuthority({
       clock,
       database,
       operators,
-      settings: { NA_HIGH_WATER_FILES: marks().join(',') },
+      settings: { NA_HIGH_WATER_FILES: marks().join(','), ...more },
     })
     return na
   }
@@ -352,41 +354,48 @@ describe('an authority whose database is older than what it has published', () =
     accepted(await na.request('GET', '/readyz'))
   })
 
-  it.each(['a treaty', 'a boundary policy'])('is noticed by %s that is in force again', async (what) => {
-    await start()
-    const post = async (path: string, body: JsonObject = {}): Promise<JsonObject> => {
-      const answer = await na.as('privileged')('POST', path, body)
-      return accepted(answer, answer.status === 201 ? 201 : 200)
-    }
-    const keys = [foreignSovereign('PARTNER-NET').publicKey]
-    const treaty = await post('/admin/recognition-treaties', {
-      subject_sovereign_id: 'PARTNER-NET',
-      subject_public_keys: keys,
-    })
-    await post('/admin/boundary-policies', intent({ policy_id: 'gone' }))
-    await post('/admin/boundary-policies/gone/activate', { version: 1 })
-    await stop()
-    const restore = await backUp(database)
-    await start()
-    if (what === 'a treaty') await post(`/admin/recognition-treaties/${String(treaty['treaty_id'])}/revoke`)
-    else await post('/admin/boundary-policies/gone/deactivate', { version: 1 })
-    await stop()
-    await restore()
-    await start()
-    refused(await na.request('GET', '/readyz'), 503, 'service_not_ready')
-    refused(await na.request('GET', '/recognition-graph'), 503, 'service_unavailable')
-    await recover()
-    await na.office.rollbackWatch.settle()
-    accepted(await na.request('GET', '/readyz'))
-  })
+  it.each(['a treaty', 'a boundary policy', 'an executor key'])(
+    'is noticed by %s that is in force again',
+    async (what) => {
+      await start(EVIDENCE_ON)
+      const post = async (path: string, body: JsonObject = {}): Promise<JsonObject> => {
+        const answer = await na.as('privileged')('POST', path, body)
+        return accepted(answer, answer.status === 201 ? 201 : 200)
+      }
+      const keys = [foreignSovereign('PARTNER-NET').publicKey]
+      const treaty = await post('/admin/recognition-treaties', {
+        subject_sovereign_id: 'PARTNER-NET',
+        subject_public_keys: keys,
+      })
+      await post('/admin/boundary-policies', intent({ policy_id: 'gone' }))
+      await post('/admin/boundary-policies/gone/activate', { version: 1 })
+      await post('/admin/evidence/executor-keys', {
+        key_id: 'k',
+        public_key: keys[0] ?? '',
+        executor_sovereign_id: 'robot',
+      })
+      await stop()
+      const restore = await backUp(database)
+      await start(EVIDENCE_ON)
+      const withdrawals: Readonly<Record<string, () => Promise<JsonObject>>> = {
+        'a treaty': () => post(`/admin/recognition-treaties/${String(treaty['treaty_id'])}/revoke`),
+        'a boundary policy': () => post('/admin/boundary-policies/gone/deactivate', { version: 1 }),
+        'an executor key': () => post('/admin/evidence/executor-keys/k/retire'),
+      }
+      await withdrawals[what]?.()
+      await stop()
+      await restore()
+      await start(EVIDENCE_ON)
+      refused(await na.request('GET', '/readyz'), 503, 'service_not_ready')
+      refused(await na.request('GET', '/recognition-graph'), 503, 'service_unavailable')
+      await recover()
+      await na.office.rollbackWatch.settle()
+      accepted(await na.request('GET', '/readyz'))
+    },
+  )
 
   it('has every anchor in its mark within seconds', async () => {
-    na = await startTestAuthority({
-      clock,
-      database,
-      operators,
-      settings: { NA_HIGH_WATER_FILES: marks().join(','), EVIDENCE_STORE: 'on', NA_ANCHOR_INTERVAL_SECONDS: '0' },
-    })
+    await start(EVIDENCE_ON)
     await na.office.rollbackWatch.keep()
     const attestation_id = await attest('kept')
     accepted(
