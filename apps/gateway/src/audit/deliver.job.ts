@@ -58,8 +58,8 @@ export class AuditDelivery {
     let failures = 0
     while (!signal.aborted) {
       const progress = await this.#deliverOnce()
-      if (progress === 'more') continue
       failures = progress === 'failed' ? failures + 1 : 0
+      if (progress === 'more') continue
       await sleep(Math.min(this.#everyMs * 2 ** Math.max(0, failures - 1), MAX_BACK_OFF_MS), signal)
     }
   }

@@ -116,4 +116,15 @@ describe('audit delivery', () => {
     expect(order).toEqual(names(100))
     expect(lines.filter((line) => line.includes('set aside'))).toEqual([])
   })
+
+  it('pauses longer only for failures that follow each other: one now and then must not hold up a backlog', async () => {
+    await append(12)
+    answer = (ids) =>
+      sent.length % 2 === 1 ? { status: 503, acknowledged: [] } : { status: 200, acknowledged: ids.slice(0, 1) }
+    const begun = performance.now()
+    deliver()
+    await until(async () => (await pendingCount()) === 0)
+    // Twelve pauses of 5 ms; were they to double, it would take twenty seconds.
+    expect(performance.now() - begun).toBeLessThan(5000)
+  })
 })
