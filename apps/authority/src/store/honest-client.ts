@@ -47,7 +47,7 @@ export class HonestClient extends Client {
     if (first === BEGIN) return this.#begin()
     const name = typeof first === 'string' ? planName(first) : undefined
     const sent = name === undefined ? this.#send(...args) : this.#send({ name, text: first, values })
-    return args[0] === 'commit' && sent instanceof Promise ? this.#commit(sent as Promise<Answer>) : sent
+    return first === 'commit' && sent instanceof Promise ? this.#commit(sent as Promise<Answer>) : sent
   }) as pg.Client['query']
 
   #send(...args: unknown[]): unknown {

@@ -9,6 +9,9 @@ import type { StartArguments } from './start.ts'
 
 const MAX_SHOWN = 5
 
+/** For whoever copies rows into a database: what an instance writes meanwhile would stand among them. */
+export const STOP_INSTANCES = 'Stop every instance, or cut them off from the database; then the same line again.'
+
 /** What a command on the authority's database was told besides the settings: `own` are options the service does not know. */
 export function toHostArguments(
   context: Pick<CommandContext, 'command'>,

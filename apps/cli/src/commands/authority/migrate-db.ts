@@ -2,13 +2,13 @@ import type { CommandContext, Result } from '../../context.ts'
 import type { Arguments, Options } from '../../options.ts'
 import { withProgress } from '../../output/progress.ts'
 import { visible } from '../../output/visible.ts'
-import { counted, pathOf, saying, successOf, toHostArguments } from './maintenance.ts'
+import { STOP_INSTANCES, counted, pathOf, saying, successOf, toHostArguments } from './maintenance.ts'
 
 const HINTS: Readonly<Record<string, string>> = {
   copy_unfinished: 'To clear away what it left and copy again: the same line with --restart.',
   copy_differs: 'The copy cannot be used. Look at the server, then copy again with --restart.',
   records_invalid: 'See: chancery authority verify-db with the settings of the source. The copy cannot be used.',
-  instances_running: 'Stop every instance, or cut them off from the database; then the same line again.',
+  instances_running: STOP_INSTANCES,
   target_not_empty: 'Nothing is ever overwritten: give DATABASE_URL an empty database.',
 }
 

@@ -2,10 +2,10 @@ import type { CommandContext, Result } from '../../context.ts'
 import type { Arguments, Options } from '../../options.ts'
 import { withProgress } from '../../output/progress.ts'
 import { visible } from '../../output/visible.ts'
-import { counted, pathOf, saying, successOf, toHostArguments } from './maintenance.ts'
+import { STOP_INSTANCES, counted, pathOf, saying, successOf, toHostArguments } from './maintenance.ts'
 
 const HINTS: Readonly<Record<string, string>> = {
-  instances_running: 'Stop every instance, or cut them off from the database; then the same line again.',
+  instances_running: STOP_INSTANCES,
   target_not_empty: 'Nothing is ever overwritten: move the old database away, or name an empty one in the settings.',
   copy_unfinished: 'To clear away what it left and restore again: the same line with --restart.',
   copy_differs: 'What was restored cannot be used. Look at the server, then restore again with --restart.',
