@@ -4,7 +4,7 @@ import { createTestNetwork, startAuthorityProcess, startThrowawayPostgres } from
 import type { AuthorityProcess, ThrowawayPostgres } from '@chancery/testkit'
 import pg from 'pg'
 import type { CampaignOptions, CampaignResult } from './campaign.ts'
-import { SETTINGS, inspectStore, served } from './evidence-kills.ts'
+import { SETTINGS, inspectGoingOn, inspectStore, served } from './evidence-kills.ts'
 import { EvidenceStory, decisionOf } from './evidence-story.ts'
 import { seededRandom } from './random.ts'
 
@@ -26,7 +26,7 @@ export async function run({ count, seed, log }: CampaignOptions): Promise<Campai
       for (let kill = 1; kill <= count; kill += 1) {
         await loadAndKill(process, server, acked, 1000 + random.below(2000))
         await awaitServing(process)
-        const found = await inspectStore(process, acked)
+        const found = [...(await inspectStore(process, acked)), ...(await inspectGoingOn(process))]
         violations.push(...found.map((sentence) => `kill ${kill}: ${sentence}`))
         log(`${kill} kills, ${acked.size} acks, ${violations.length} violations`)
       }

@@ -1,4 +1,5 @@
 import { DatabaseSync } from 'node:sqlite'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { TestDatabase } from '@chancery/testkit'
 import pg from 'pg'
 
@@ -58,4 +59,11 @@ export function text(row: Row | undefined, name: string): string {
   const value = row?.[name]
   if (typeof value === 'string') return value
   return typeof value === 'number' || typeof value === 'bigint' ? String(value) : ''
+}
+
+/** The server works on for a moment after its client was killed: what it commits then is committed. */
+export async function awaitSilence(rows: Rows): Promise<void> {
+  if (rows.backend === 'sqlite') return
+  const busy = `select pid from pg_stat_activity where application_name = 'chancery-authority' and datname = current_database()`
+  while ((await rows.query(busy)).length > 0) await pause(20)
 }

@@ -45,6 +45,7 @@ const CAMPAIGNS = new Map<string, () => Promise<Campaign>>([
   ['sovereign-tamper', () => import('./sovereign-tamper.ts')],
   ['succession', () => import('./succession.ts')],
   ['token-signing', () => import('./token-signing.ts')],
+  ['transition-kills', () => import('./transition-kills.ts')],
   ['trust-mutation', () => import('./trust-mutation.ts')],
   ['weak-keys', () => import('./weak-keys.ts')],
 ])

@@ -15,6 +15,7 @@ describe('campaigns over several instances', () => {
       async () => ({ run: (options) => runTracks({ ...options, callers: 20 }, ONE_WINNER, [retention]) }),
     ],
     ['replay', 200, () => import('../campaigns/replay.ts')],
+    ['transition-kills', 6, () => import('../campaigns/transition-kills.ts')],
     ['database-kills', 2, () => import('../campaigns/database-kills.ts')],
     ['failover', 1, () => import('../campaigns/failover.ts')],
     ['partition', 3, () => import('../campaigns/partition.ts')],

@@ -1,3 +1,5 @@
+import type { AuditEventType } from '@chancery/contract'
+
 /**
  * Test builds only (the `development` condition): kills or pauses the process at a named point, so that crash tests can prove
  * what is kept. The built package resolves `#faults` to no-faults.ts, where this does nothing.
@@ -14,8 +16,26 @@ export function faultPoint(name: FaultPoint): void {
   if (remaining === -1) process.kill(process.pid, signal)
 }
 
+/** Transactions whose COMMIT a crash test waits for. */
+const awaited = new WeakSet<object>()
+
+/** Each change has two points more, by the event that tells of it. Here it is written with its event, not committed. */
+export function auditedPoint(tx: object, types: readonly AuditEventType[]): void {
+  for (const type of types) {
+    if (wanted === `committed:${type}`) awaited.add(tx)
+    faultPoint(`audited:${type}`)
+  }
+}
+
+/** And here it is committed, and nobody was answered. */
+export function committedPoint(tx: object): void {
+  if (awaited.delete(tx)) faultPoint(wanted as FaultPoint)
+}
+
 /** Every place a crash test may name. */
 export type FaultPoint =
+  | `audited:${AuditEventType}`
+  | `committed:${AuditEventType}`
   | 'join-read'
   | 'join-proved'
   | 'join-sealed'

@@ -1,3 +1,4 @@
+import { auditedPoint } from '#faults'
 import type { AuditEventType } from '@chancery/contract'
 import { writeInstant, writeJson, writeSortable } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
@@ -30,6 +31,10 @@ export async function recordAudits(tx: Tx, office: Office, events: readonly Audi
       .insertInto('audit_events')
       .values(rows.slice(at, at + 500))
       .execute()
+  auditedPoint(
+    tx,
+    events.map(({ type }) => type),
+  )
 }
 
 export interface AuditRow {

@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
+import { committedPoint } from '#faults'
 import { sql } from 'kysely'
 import type { RawBuilder } from 'kysely'
 import type { Tx } from './database.ts'
@@ -67,6 +68,7 @@ async function once<Result>(
     await rollback(connection)
     throw error
   }
+  committedPoint(connection)
   return result
 }
 

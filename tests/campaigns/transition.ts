@@ -1,0 +1,59 @@
+import type { AuditEventType } from '@chancery/contract'
+import { isJsonObject } from '@chancery/protocol'
+import type { JsonObject } from '@chancery/protocol'
+import type { AuthorityProcess, TestAnswer, TestNetwork } from '@chancery/testkit'
+import type { Random } from './random.ts'
+
+/** One change of an authority's state, told by one audit event in the same transaction. */
+export interface Transition {
+  readonly event: AuditEventType
+  /** Makes whatever the change needs; nothing of it may tell the same event. */
+  prepare(scene: Scene): Promise<Deed>
+}
+
+export interface Scene {
+  readonly process: AuthorityProcess
+  readonly network: TestNetwork
+  readonly random: Random
+  /** How often the same change was made on this database before. */
+  readonly round: number
+}
+
+/** Fixed where a request is to be repeated byte for byte. */
+export interface Signed {
+  readonly nonce: string
+  readonly timestamp: string
+}
+
+/** A change that is about to be made, by a request that can be sent again, signed anew. */
+export interface Deed {
+  send(process: AuthorityProcess, signed?: Signed): Promise<TestAnswer>
+  /** When it changes something. */
+  readonly status: number
+  /** When it was made before. */
+  readonly again: number
+  /** Numbers, each of which goes up by one with the change. */
+  readonly effects: readonly string[]
+  /** The same request makes another change of its kind. */
+  readonly repeats?: true
+  /** A node's word, good for as long as its time: it has no nonce that could be spent. */
+  readonly hasNoNonce?: true
+}
+
+export type Body = Readonly<Record<string, JsonObject[string]>>
+
+export const name = ({ random }: Scene, kind: string): string => `${kind}-${random.next()}-${random.next()}`
+export const count = (table: string, where = '1 = 1'): string => `select count(*) as n from ${table} where ${where}`
+
+/** A request of an operator that is signed each time it is sent; what creates carries the same key each time. */
+export function operate(scene: Scene, target: string, body: Body): Deed['send'] {
+  const headers = { 'Idempotency-Key': name(scene, 'deed') }
+  return (process, signed) => process.as('privileged')('POST', target, body, { headers, ...signed })
+}
+
+export async function prepared(scene: Scene, target: string, body: Body): Promise<JsonObject> {
+  const answer = await operate(scene, target, body)(scene.process)
+  if (answer.status >= 300 || !isJsonObject(answer.json))
+    throw new Error(`${target} was answered ${answer.status} ${answer.text.slice(0, 200)}`)
+  return answer.json
+}
