@@ -14,11 +14,14 @@ export const defaultCount = 15
 const KINDS = ['cut', 'stalled', 'cut during COMMIT'] as const
 const INSTANCES = 3
 
-export function run(options: CampaignOptions): Promise<CampaignResult> {
-  return runFaultCases(options, openStage)
+export async function run(options: CampaignOptions): Promise<CampaignResult> {
+  const cuts = { count: 0 }
+  const result = await runFaultCases(options, () => openStage(cuts))
+  options.log(`${cuts.count} connections cut during COMMIT`)
+  return result
 }
 
-async function openStage(): Promise<FaultStage> {
+async function openStage(cuts: { count: number }): Promise<FaultStage> {
   const server = await startOwnServer()
   const database = await server.createDatabase()
   const direct = new URL(database.settings['DATABASE_URL'] ?? '')
@@ -36,8 +39,9 @@ async function openStage(): Promise<FaultStage> {
     async breakAndMend(index, random) {
       const kind = KINDS[index % KINDS.length] ?? 'cut'
       // One of them, or all: with all cut off nobody can write, and nobody may say so either.
-      const hit = random.chance(25) ? proxies : proxies.filter((_, each) => each === random.below(INSTANCES))
-      for (const proxy of hit) split(proxy, kind, random)
+      const one = random.below(INSTANCES)
+      const hit = random.chance(25) ? proxies : proxies.filter((_, each) => each === one)
+      for (const proxy of hit) split(proxy, kind, random, cuts)
       await pause(300 + random.below(2500))
       for (const proxy of hit) heal(proxy)
       return []
@@ -50,14 +54,16 @@ async function openStage(): Promise<FaultStage> {
   }
 }
 
-function split(proxy: FaultProxy, kind: (typeof KINDS)[number], random: Random): void {
+function split(proxy: FaultProxy, kind: (typeof KINDS)[number], random: Random, cuts: { count: number }): void {
   if (kind === 'cut') proxy.isolate(true)
   else if (kind === 'stalled') proxy.stall(true)
   else {
     // Before the server hears of it, after it heard, or before its answer arrives.
     proxy.judge = (direction, piece) => {
       const isCommit = direction === 'to-server' ? piece.includes('commit') : piece.includes('COMMIT')
-      return isCommit && random.chance(20) ? random.pick(['cut', 'pass-then-cut'] as const) : 'pass'
+      if (!isCommit || !random.chance(20)) return 'pass'
+      cuts.count += 1
+      return random.pick(['cut', 'pass-then-cut'] as const)
     }
   }
 }
