@@ -1,14 +1,12 @@
-import { EndedAtStart, createTestDatabase, createTestNetwork, startAuthorityProcess } from '@chancery/testkit'
-import type { AuthorityProcess, Backend, TestDatabase, TestNetwork } from '@chancery/testkit'
+import { EndedAtStart, createTestNetwork, startAuthorityProcess } from '@chancery/testkit'
+import type { AuthorityProcess, TestDatabase, TestNetwork } from '@chancery/testkit'
 import type { CampaignOptions, CampaignResult } from './campaign.ts'
 import { Acks } from './enrollment-acks.ts'
 import { checkEnrollment } from './enrollment-checks.ts'
 import { createLoad } from './enrollment-load.ts'
-import { startOwnServer } from './own-server.ts'
-import { seededRandom } from './random.ts'
-import type { Random } from './random.ts'
-import { awaitSilence, openRows } from './rows.ts'
-import type { Rows } from './rows.ts'
+import { awaitSilence, withRows } from './rows.ts'
+import { endingOf, killBoth } from './victims.ts'
+import type { Victim, VictimParts } from './victims.ts'
 
 export const summary = 'kill -9 of an authority at named points of join, renew and revoke; nothing acknowledged is lost'
 export const defaultCount = 100
@@ -36,123 +34,91 @@ const MAX_HITS_BEFORE = 12
 
 export async function run(options: CampaignOptions): Promise<CampaignResult> {
   const network = await createTestNetwork('KILL-NET')
-  const random = seededRandom(options.seed)
-  const server = await startOwnServer()
-  const victims = {
-    sqlite: new Victim('sqlite', network, () => createTestDatabase('sqlite')),
-    postgres: new Victim('postgres', network, () => server.createDatabase()),
-  }
-  const violations: string[] = []
   try {
-    // Side by side: most of a kill is the waiting of the next start.
-    await Promise.all(
-      [victims.sqlite, victims.postgres].map(async (victim, engine) => {
-        for (let kill = engine; kill < options.count; kill += 2) {
-          const point = POINTS[(kill >> 1) % POINTS.length] ?? POINTS[0]
-          const found = await victim.kill(point, random)
-          violations.push(...found.map((sentence) => `${victim.backend} at ${point}: ${sentence}`))
-          if (kill % 20 === 19) options.log(`${kill + 1} kills, ${victims.sqlite.acked + victims.postgres.acked} acks`)
-        }
-        violations.push(...(await victim.finish()))
-      }),
-    )
+    return await killBoth(options, (parts) => new EnrollmentVictim(network, parts))
   } finally {
-    await victims.sqlite.close()
-    await victims.postgres.close()
-    await server.remove()
     await network.remove()
   }
-  for (const violation of violations.slice(0, 20)) options.log(`violation: ${violation}`)
-  return { cases: options.count, violations: violations.length }
 }
 
-/** One engine with its database, killed again and again; a recorder outside keeps what was acknowledged. */
-class Victim {
-  readonly backend: Backend
+/** A recorder outside keeps what was acknowledged; every start shows what is left after the kill before. */
+class EnrollmentVictim implements Victim {
+  readonly violations: string[] = []
+  acks = 0
   readonly #network: TestNetwork
-  readonly #createDatabase: () => Promise<TestDatabase>
+  readonly #parts: VictimParts
   #database: TestDatabase | undefined
-  #rows: Rows | undefined
+  #process: AuthorityProcess | undefined
   #acks = new Acks()
-  #kills = 0
-  acked = 0
+  /** The kill whose traces the next start shows. */
+  #last = ''
 
-  constructor(backend: Backend, network: TestNetwork, createDatabase: () => Promise<TestDatabase>) {
-    this.backend = backend
+  constructor(network: TestNetwork, parts: VictimParts) {
     this.#network = network
-    this.#createDatabase = createDatabase
+    this.#parts = parts
   }
 
-  /**
-   * Starts it, which shows what is left after the kill before, loads it until the point is met, and looks at what it
-   * kept. Gives the violations.
-   */
-  async kill(point: string, random: Random): Promise<string[]> {
-    const violations = this.#kills % KILLS_PER_DATABASE === 0 ? await this.finish() : []
-    this.#kills += 1
-    this.#database ??= await this.#createDatabase()
+  async kill(turn: number): Promise<void> {
+    const { backend, random, createDatabase } = this.#parts
+    if (turn % KILLS_PER_DATABASE === 0) await this.finish()
+    const point = POINTS[turn % POINTS.length] ?? POINTS[0]
+    this.#database ??= await createDatabase()
     const fault = { CHANCERY_FAULT_POINT: point, CHANCERY_FAULT_AFTER: String(random.below(MAX_HITS_BEFORE)) }
-    violations.push(...(await this.#loadUntilDead({ ...this.#database.settings, ...fault }, random)))
-    violations.push(...(await this.#inspect(this.#database)))
-    return violations
-  }
-
-  /** The last start on a database is not killed. */
-  async finish(): Promise<string[]> {
-    if (this.#database === undefined) return []
-    const process = await startAuthorityProcess({ network: this.#network, settings: this.#database.settings })
-    const violations = await this.#readList(process)
-    await process.kill()
-    violations.push(...(await this.#inspect(this.#database)))
-    await this.close()
-    return violations
-  }
-
-  async #loadUntilDead(settings: Readonly<Record<string, string>>, random: Random): Promise<string[]> {
-    let process: AuthorityProcess
     try {
-      process = await startAuthorityProcess({ network: this.#network, settings })
+      this.#process = await this.#start(this.#database, fault)
+      await this.#inspect(this.#database)
+      this.#last = `${backend} at ${point}`
+      await this.#loadUntilDead(this.#process)
     } catch (error) {
       // Its own job makes the first list: a point of publishing may be met before anyone is served.
-      if (error instanceof EndedAtStart && error.ending === 'SIGKILL') return []
-      throw error
+      if (!(error instanceof EndedAtStart && error.ending === 'SIGKILL')) throw error
     }
-    const violations = await this.#readList(process)
-    const before = this.#acks.size
-    const load = createLoad(process, this.#acks, random)
-    const isDead = await load.run(LOAD_SECONDS)
-    await process.kill()
-    this.acked += this.#acks.size - before
-    const ending = await process.exited
-    return [
-      ...violations,
-      ...load.violations,
-      ...(isDead ? [] : ['the point was never met']),
-      ...(ending === 'SIGKILL' ? [] : [`ended by ${ending}`]),
-    ]
+    await awaitSilence(this.#database)
   }
 
-  /** No answer at all is no violation: the job that makes the list may be what was to be killed. */
-  async #readList(process: AuthorityProcess): Promise<string[]> {
-    const list = await process.request('GET', '/crl').catch(() => undefined)
-    return list === undefined || list.status === 200 ? [] : [`after the start GET /crl answers ${list.status}`]
-  }
-
-  /** Straight in the database. */
-  async #inspect(database: TestDatabase): Promise<string[]> {
-    this.#rows ??= await openRows(database)
-    await awaitSilence(this.#rows)
-    return [
-      ...(await this.#acks.check(this.#rows)),
-      ...(await checkEnrollment(this.#rows, { authorityKey: this.#network.authority.publicKey })),
-    ]
+  async finish(): Promise<void> {
+    if (this.#database === undefined) return
+    this.#process = await this.#start(this.#database, {})
+    await this.#inspect(this.#database)
+    const list = await this.#process.request('GET', '/crl')
+    if (list.status !== 200) this.#note(`after the start GET /crl answers ${list.status}`)
+    await this.close()
   }
 
   async close(): Promise<void> {
-    await this.#rows?.close()
+    await this.#process?.kill()
     await this.#database?.drop()
-    this.#rows = undefined
+    this.#process = undefined
     this.#database = undefined
     this.#acks = new Acks()
+  }
+
+  #start(database: TestDatabase, fault: Readonly<Record<string, string>>): Promise<AuthorityProcess> {
+    return startAuthorityProcess({ network: this.#network, settings: { ...database.settings, ...fault } })
+  }
+
+  #note(sentence: string): void {
+    this.violations.push(`${this.#last}: ${sentence}`)
+  }
+
+  async #loadUntilDead(process: AuthorityProcess): Promise<void> {
+    const before = this.#acks.size
+    const load = createLoad(process, this.#acks, this.#parts.random)
+    const isDead = await load.run(LOAD_SECONDS)
+    const ending = await endingOf(process)
+    this.acks += this.#acks.size - before
+    for (const violation of load.violations) this.#note(violation)
+    if (!isDead) this.#note('the point was never met')
+    else if (ending !== 'SIGKILL') this.#note(`ended by ${ending}`)
+  }
+
+  /** Straight in the database, and only after an authority has opened it again. */
+  async #inspect(database: TestDatabase): Promise<void> {
+    const { publicKey } = this.#network.authority
+    const found = await withRows(database, async (rows) => [
+      ...(await this.#acks.check(rows)),
+      ...(await checkEnrollment(rows, { authorityKey: publicKey })),
+    ])
+    for (const violation of found) this.#note(violation)
   }
 }

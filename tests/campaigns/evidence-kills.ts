@@ -4,14 +4,14 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { writeInstant } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
-import { EndedAtStart, createTestDatabase, createTestNetwork, startAuthorityProcess } from '@chancery/testkit'
-import type { AuthorityProcess, Backend, SendOptions, TestDatabase, TestNetwork } from '@chancery/testkit'
+import { EndedAtStart, createTestNetwork, startAuthorityProcess } from '@chancery/testkit'
+import type { AuthorityProcess, SendOptions, TestAnswer, TestDatabase, TestNetwork } from '@chancery/testkit'
 import { systemClock } from '@chancery/service-kit'
 import type { CampaignOptions, CampaignResult } from './campaign.ts'
 import { EvidenceStory, decisionOf, objectOf } from './evidence-story.ts'
-import { startOwnServer } from './own-server.ts'
-import { seededRandom } from './random.ts'
-import type { Random } from './random.ts'
+import { awaitSilence } from './rows.ts'
+import { endingOf, killBoth } from './victims.ts'
+import type { Victim, VictimParts } from './victims.ts'
 
 export const summary =
   'kill -9 of an authority at named points of append, anchor, log and retention; nothing acked is lost'
@@ -39,11 +39,11 @@ export const POINTS = [
 
 const LOAD_SECONDS = 30
 const TWO_DAYS_MS = 2 * 86_400_000
-/** A chain is read from its beginning after every kill. */
-const KILLS_PER_DATABASE = 16
+/** Few enough that every point is also met in a young store, in another order each time. */
+const KILLS_PER_DATABASE = 5
 const MOVED_CLOCK = new URL('moved-clock.ts', import.meta.url).href
 /** Processes look every 20 ms. */
-const CLOCK_SETTLES_MS = 60
+const CLOCK_SETTLES_MS = 100
 export const SETTINGS = {
   EVIDENCE_STORE: 'on',
   NA_ANCHOR_INTERVAL_SECONDS: '0',
@@ -53,111 +53,92 @@ export const SETTINGS = {
 
 export async function run(options: CampaignOptions): Promise<CampaignResult> {
   const network = await createTestNetwork('KILL-NET')
-  const random = seededRandom(options.seed)
-  const server = await startOwnServer()
-  const victims = [
-    new Victim('sqlite', network, () => createTestDatabase('sqlite')),
-    new Victim('postgres', network, () => server.createDatabase()),
-  ]
-  const found = (): string[] => victims.flatMap((victim) => victim.violations)
   try {
-    // Side by side: most of a kill is the waiting of the next start.
-    await Promise.all(
-      victims.map(async (victim, engine) => {
-        for (let kill = engine; kill < options.count; kill += victims.length) {
-          await victim.kill(POINTS[(kill >> 1) % POINTS.length] ?? POINTS[0], random)
-          const acks = victims.reduce((sum, each) => sum + each.acks, 0)
-          if (kill % 20 === 19) options.log(`${kill + 1} kills, ${acks} acks, ${found().length} violations`)
-        }
-        await victim.finish()
-      }),
-    )
+    return await killBoth(options, (parts) => new EvidenceVictim(network, parts))
   } finally {
-    for (const victim of victims) await victim.close()
-    await server.remove()
     await network.remove()
   }
-  for (const violation of found().slice(0, 20)) options.log(`violation: ${violation}`)
-  return { cases: options.count, violations: found().length }
 }
 
-/** One engine, killed again and again; every start shows what is left after the kill before. */
-class Victim {
+/** What somebody was answered, and what must therefore be there until retention may take it. */
+export interface EvidenceAcks {
+  readonly decisions: Set<string>
+  readonly executions: Set<string>
+  /** The highest position that was said to be anchored. */
+  anchoredThrough: number
+}
+
+export function noEvidenceAcks(): EvidenceAcks {
+  return { decisions: new Set(), executions: new Set(), anchoredThrough: 0 }
+}
+
+/** A recorder outside keeps what was acknowledged; every start shows what is left after the kill before. */
+class EvidenceVictim implements Victim {
   readonly violations: string[] = []
   acks = 0
-  readonly #backend: Backend
   readonly #network: TestNetwork
-  readonly #createDatabase: () => Promise<TestDatabase>
+  readonly #parts: VictimParts
   #database: TestDatabase | undefined
   #folder: string | undefined
+  #process: AuthorityProcess | undefined
   /** How far the time of this database has moved on, so that retention finds something old. */
   #offsetMs = 0
-  #kills = 0
-  #last = 'its first start'
-  /** Decisions somebody was answered, and that nobody has asked for since. */
-  #acked = new Set<string>()
+  #acked = noEvidenceAcks()
+  /** The kill whose traces the next start shows. */
+  #last = ''
 
-  constructor(backend: Backend, network: TestNetwork, createDatabase: () => Promise<TestDatabase>) {
-    this.#backend = backend
+  constructor(network: TestNetwork, parts: VictimParts) {
     this.#network = network
-    this.#createDatabase = createDatabase
+    this.#parts = parts
   }
 
-  async kill(point: string, random: Random): Promise<void> {
-    if (this.#kills % KILLS_PER_DATABASE === 0) await this.finish()
-    this.#kills += 1
-    const before = point.startsWith('retention-') ? 0 : random.below(point.startsWith('evidence-') ? 8 : 2)
-    const fault = { CHANCERY_FAULT_POINT: point, CHANCERY_FAULT_AFTER: String(before) }
-    const name = `${this.#backend} at ${point}`
-    let process: AuthorityProcess
+  async kill(turn: number): Promise<void> {
+    const { backend, random } = this.#parts
+    if (turn % KILLS_PER_DATABASE === 0) await this.finish()
+    const point = POINTS[turn % POINTS.length] ?? POINTS[0]
+    const fault = { CHANCERY_FAULT_POINT: point, CHANCERY_FAULT_AFTER: String(hitsBefore(point, random.below(8))) }
     try {
-      process = await this.#start(fault)
+      this.#process = await this.#start(fault)
+      await this.#inspect(this.#process)
+      this.#last = `${backend} at ${point}`
+      if (point.startsWith('retention-')) await this.#growOld(this.#process)
+      await this.#loadUntilDead(this.#process)
     } catch (error) {
       // Its own jobs sign the first checkpoint of the log: that point may be met before anyone is served.
-      if (error instanceof EndedAtStart && error.ending === 'SIGKILL') return
-      throw error
+      const isMet = error instanceof EndedAtStart ? error.ending === 'SIGKILL' : await this.#diedAt(point)
+      if (!isMet) throw error
     }
-    const [deadline, life] = [performance.now() + LOAD_SECONDS * 1000, { isOver: false }]
-    void process.exited.then(() => {
-      life.isOver = true
-    })
-    await this.#inspect(process, life)
-    if (point.startsWith('retention-')) await this.#growOld(process)
-    const story = await EvidenceStory.open(served(process, this.#offsetMs)).catch(() => undefined)
-    while (!life.isOver && performance.now() < deadline && story !== undefined) await this.#round(story)
-    await process.kill()
-    const ending = await process.exited
-    if (performance.now() >= deadline) this.violations.push(`${name}: the point was never met`)
-    if (ending !== 'SIGKILL') this.violations.push(`${name}: ended by ${ending}`)
-    this.#last = name
+    if (this.#database !== undefined) await awaitSilence(this.#database)
   }
 
-  /** The last start on a database is not killed, and stores something more. */
   async finish(): Promise<void> {
     if (this.#database === undefined) return
     const process = await this.#start({})
-    try {
-      await this.#inspect(process, { isOver: false })
-      this.violations.push(...(await inspectGoingOn(process, this.#offsetMs)).map((found) => `${this.#last}: ${found}`))
-    } finally {
-      await process.stop()
-    }
+    this.#process = process
+    await this.#inspect(process)
+    for (const violation of await inspectGoingOn(process, this.#offsetMs)) this.#note(violation)
     await this.close()
   }
 
   async close(): Promise<void> {
+    await this.#process?.kill()
     await this.#database?.drop()
     if (this.#folder !== undefined) await rm(this.#folder, { recursive: true, force: true })
+    this.#process = undefined
     this.#database = undefined
     this.#folder = undefined
     this.#offsetMs = 0
-    this.#acked = new Set()
+    this.#acked = noEvidenceAcks()
+  }
+
+  #note(sentence: string): void {
+    this.violations.push(`${this.#last}: ${sentence}`)
   }
 
   async #start(more: Readonly<Record<string, string>>): Promise<AuthorityProcess> {
-    this.#database ??= await this.#createDatabase()
+    this.#database ??= await this.#parts.createDatabase()
     this.#folder ??= await mkdtemp(join(tmpdir(), 'chancery-kills-'))
-    const clock = await this.#setClock()
+    const clock = await this.#setClock(this.#folder)
     return startAuthorityProcess({
       network: this.#network,
       settings: { ...this.#database.settings, ...SETTINGS, ...more, CHANCERY_MOVED_CLOCK_FILE: clock },
@@ -165,63 +146,105 @@ class Victim {
     })
   }
 
-  async #setClock(): Promise<string> {
-    const file = join(this.#folder ?? '', 'clock')
+  async #setClock(folder: string): Promise<string> {
+    const file = join(folder, 'clock')
     await writeFile(file, String(this.#offsetMs))
     return file
   }
 
-  /** Entries for retention to remove: made now, and then two days pass. */
+  /** Only a job meets its point while nobody asks for it: that start has then shown nothing, and the next one will. */
+  async #diedAt(point: string): Promise<boolean> {
+    if (this.#process === undefined || !point.startsWith('log-')) return false
+    return (await endingOf(this.#process)) === 'SIGKILL'
+  }
+
+  /** Entries for retention to remove: made now, and then two days pass. Whatever is older may be gone afterwards. */
   async #growOld(process: AuthorityProcess): Promise<void> {
     const story = await EvidenceStory.open(served(process, this.#offsetMs))
     for (let count = 0; count < 4; count += 1) await story.execute(decisionOf(await story.decide()))
     await story.anchor()
+    this.#acked = noEvidenceAcks()
     this.#offsetMs += TWO_DAYS_MS
-    await this.#setClock()
+    await this.#setClock(this.#folder ?? '')
     await pause(CLOCK_SETTLES_MS)
   }
 
-  /** A process that is killed while it is asked has shown nothing: the next one will be asked the same. */
-  async #inspect(process: AuthorityProcess, life: { readonly isOver: boolean }): Promise<void> {
-    try {
-      const found = await inspectStore(process, this.#acked, this.#offsetMs)
-      this.violations.push(...found.map((sentence) => `${this.#last}: ${sentence}`))
-      this.#acked.clear()
-    } catch (error) {
-      if (!life.isOver) throw error
-    }
+  async #loadUntilDead(process: AuthorityProcess): Promise<void> {
+    const deadline = performance.now() + LOAD_SECONDS * 1000
+    let isDead = false
+    void process.exited.then(() => {
+      isDead = true
+    })
+    const story = await EvidenceStory.open(served(process, this.#offsetMs))
+    while (!isDead && performance.now() < deadline) await this.#round(story)
+    const ending = await endingOf(process)
+    if (ending !== 'SIGKILL') this.#note(isDead ? `ended by ${ending}` : 'the point was never met')
   }
 
   /** Several at once, so that a batch has more than one. Whoever gets no answer was never acknowledged. */
   async #round(story: EvidenceStory): Promise<void> {
     const work = Array.from({ length: 4 }, async () => {
-      const answer = await story.decide()
-      if (answer.status !== 201) return
+      const answer = this.#take('a decision', await story.decide(), 201)
+      if (answer === undefined) return
       const decision = decisionOf(answer)
-      this.#acked.add(decision.decision_id)
-      this.acks += 1
-      await story.execute(decision)
+      this.#acked.decisions.add(decision.decision_id)
+      const executed = this.#take('an execution', await story.execute(decision), 201)
+      if (executed !== undefined) this.#acked.executions.add(decision.decision_id)
     })
-    await Promise.allSettled([...work, story.anchor(), story.retain()])
+    const anchor = async (): Promise<void> => {
+      const answer = this.#take('an anchor', await story.anchor(), 201, 200)
+      const made = answer === undefined ? undefined : (objectOf(answer)['anchor'] as JsonObject)
+      this.#acked.anchoredThrough = Math.max(this.#acked.anchoredThrough, Number(made?.['store_sequence'] ?? 0))
+    }
+    const retain = async (): Promise<unknown> => this.#take('retention', await story.retain(), 200, 409)
+    // Only a broken connection rejects here, and that is the kill.
+    await Promise.allSettled([...work, anchor(), retain()])
     await pause(20)
+  }
+
+  /** The answer if it is the first of those that may be; every other status is a violation. */
+  #take(what: string, answer: TestAnswer, wanted: number, ...allowed: number[]): TestAnswer | undefined {
+    if (answer.status === wanted) {
+      this.acks += 1
+      return answer
+    }
+    if (!allowed.includes(answer.status))
+      this.#note(`${what} was answered ${answer.status} ${answer.text.slice(0, 200)}`)
+    return undefined
+  }
+
+  async #inspect(process: AuthorityProcess): Promise<void> {
+    const found = await inspectStore(process, this.#acked, this.#offsetMs)
+    for (const violation of found) this.#note(violation)
   }
 }
 
+/** A job of the log has work as soon as it starts; under load its second or third piece is met. */
+function hitsBefore(point: string, random: number): number {
+  if (point.startsWith('evidence-')) return random
+  if (point.startsWith('log-')) return 1 + (random % 2)
+  return point.startsWith('anchor-') ? random % 2 : 0
+}
+
 /** Everything acknowledged is there once; chain, anchors and log hold. */
-export async function inspectStore(
-  process: AuthorityProcess,
-  acked: ReadonlySet<string>,
-  offsetMs = 0,
-): Promise<string[]> {
+export async function inspectStore(process: AuthorityProcess, acked: EvidenceAcks, offsetMs = 0): Promise<string[]> {
   const { operator, request } = served(process, offsetMs)
   const violations: string[] = []
   const report = objectOf(await operator('GET', '/admin/evidence/verify'))
   if (report['verified'] !== true) violations.push(`the store does not verify: ${JSON.stringify(report['failures'])}`)
-  for (const id of acked) {
-    const page = objectOf(await operator('GET', `/admin/evidence?decision_id=${id}&entry_kind=decision`))
-    if (page['count'] !== 1) violations.push(`decision ${id} was acknowledged and is not there`)
-  }
-  return [...violations, ...(await inspectLog(request, objectOf(await operator('GET', '/admin/evidence/status'))))]
+  for (const [kind, ids] of [
+    ['decision', acked.decisions],
+    ['execution', acked.executions],
+  ] as const)
+    for (const id of ids) {
+      const page = objectOf(await operator('GET', `/admin/evidence?decision_id=${id}&entry_kind=${kind}`))
+      if (page['count'] !== 1) violations.push(`the ${kind} of ${id} was acknowledged and is not there`)
+    }
+  const status = objectOf(await operator('GET', '/admin/evidence/status'))
+  const latest = status['latest_anchor'] as JsonObject | null
+  const anchored = Number(latest?.['store_sequence'] ?? 0)
+  if (anchored < acked.anchoredThrough) violations.push(`anchored through ${anchored}, not ${acked.anchoredThrough}`)
+  return [...violations, ...(await inspectLog(request, status))]
 }
 
 /** The store goes on. */

@@ -4,7 +4,8 @@ import { createTestNetwork, startAuthorityProcess, startThrowawayPostgres } from
 import type { AuthorityProcess, ThrowawayPostgres } from '@chancery/testkit'
 import pg from 'pg'
 import type { CampaignOptions, CampaignResult } from './campaign.ts'
-import { SETTINGS, inspectGoingOn, inspectStore, served } from './evidence-kills.ts'
+import { SETTINGS, inspectGoingOn, inspectStore, noEvidenceAcks, served } from './evidence-kills.ts'
+import type { EvidenceAcks } from './evidence-kills.ts'
 import { EvidenceStory, decisionOf } from './evidence-story.ts'
 import { seededRandom } from './random.ts'
 
@@ -21,14 +22,14 @@ export async function run({ count, seed, log }: CampaignOptions): Promise<Campai
   const violations: string[] = []
   try {
     const process = await startAuthorityProcess({ network, settings: { DATABASE_URL: server.url, ...SETTINGS } })
-    const acked = new Set<string>()
+    const acked = noEvidenceAcks()
     try {
       for (let kill = 1; kill <= count; kill += 1) {
         await loadAndKill(process, server, acked, 1000 + random.below(2000))
         await awaitServing(process)
         const found = [...(await inspectStore(process, acked)), ...(await inspectGoingOn(process))]
         violations.push(...found.map((sentence) => `kill ${kill}: ${sentence}`))
-        log(`${kill} kills, ${acked.size} acks, ${violations.length} violations`)
+        log(`${kill} kills, ${acked.decisions.size + acked.executions.size} acks, ${violations.length} violations`)
       }
     } finally {
       await process.stop()
@@ -45,7 +46,7 @@ export async function run({ count, seed, log }: CampaignOptions): Promise<Campai
 async function loadAndKill(
   process: AuthorityProcess,
   server: ThrowawayPostgres,
-  acked: Set<string>,
+  acked: EvidenceAcks,
   milliseconds: number,
 ): Promise<void> {
   const story = await EvidenceStory.open(served(process, 0))
@@ -56,8 +57,8 @@ async function loadAndKill(
       if (answer.status !== 201) await pause(50)
       else {
         const decision = decisionOf(answer)
-        acked.add(decision.decision_id)
-        await story.execute(decision)
+        acked.decisions.add(decision.decision_id)
+        if ((await story.execute(decision)).status === 201) acked.executions.add(decision.decision_id)
       }
     }
   }

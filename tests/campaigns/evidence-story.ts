@@ -28,6 +28,7 @@ export class EvidenceStory {
     await served.operator('POST', '/admin/evidence/executor-keys', key)
     const member = { subject_id: 'vendor-1', roles: ['role:client'], claims: { capabilities: [CAPABILITY] } }
     const answer = await served.operator('POST', '/admin/attestations', member)
+    if (answer.status !== 201) throw new Error(`no member: ${answer.status} ${answer.text.slice(0, 200)}`)
     story.#attestation = objectOf(answer)['attestation_id'] as string
     return story
   }

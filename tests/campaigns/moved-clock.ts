@@ -11,7 +11,9 @@ Date.now = () => real() + offset
 
 if (file !== undefined) {
   const read = (): void => {
-    offset = Number(readFileSync(file, 'utf8'))
+    const text = readFileSync(file, 'utf8')
+    // Empty for the moment in which it is written again.
+    if (text !== '') offset = Number(text)
   }
   read()
   watchFile(file, { interval: 20, persistent: false }, read)

@@ -3,6 +3,7 @@ import { isJsonObject } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import type { AuthorityProcess, TestAnswer, TestNetwork } from '@chancery/testkit'
 import type { Random } from './random.ts'
+import type { Rows } from './rows.ts'
 
 /** One change of an authority's state, told by one audit event in the same transaction. */
 export interface Transition {
@@ -15,6 +16,7 @@ export interface Scene {
   readonly process: AuthorityProcess
   readonly network: TestNetwork
   readonly random: Random
+  readonly rows: Rows
   /** How often the same change was made on this database before. */
   readonly round: number
 }

@@ -13,8 +13,8 @@ const LICENSE = {
   valid_until: '2090-01-01T00:00:00Z',
 }
 
-function boundaryPolicy(policy_id: string): Body {
-  const config = { path: 'request_parameters.amount', max: 1 }
+function boundaryPolicy(policy_id: string, max = 1): Body {
+  const config = { path: 'request_parameters.amount', max }
   const { valid_from, valid_until } = LICENSE
   return { policy_id, valid_from, valid_until, gates: [{ gate_id: 'g', gate_type: 'max_value.v1', order: 0, config }] }
 }
@@ -127,11 +127,16 @@ export const boundaryPolicyActivated: Transition = {
   event: 'boundary_policy_activated',
   async prepare(scene) {
     const policy_id = await publishedBoundaryPolicy(scene, false)
+    await prepared(scene, '/admin/boundary-policies', boundaryPolicy(policy_id, 2))
+    const version = (number: number, active: 0 | 1): string =>
+      `policy_id = '${policy_id}' and version = ${number} and active = ${active}`
+    // Behind its back, since activating tells the event that is waited for: one version must give way to the other.
+    await scene.rows.query(`update boundary_policies set active = 1, activated_at = created_at where ${version(1, 0)}`)
     return {
-      send: operate(scene, `/admin/boundary-policies/${policy_id}/activate`, { version: 1 }),
+      send: operate(scene, `/admin/boundary-policies/${policy_id}/activate`, { version: 2 }),
       status: 200,
       again: 200,
-      effects: [count('boundary_policies', `policy_id = '${policy_id}' and active = 1`)],
+      effects: [count('boundary_policies', version(1, 0)), count('boundary_policies', version(2, 1))],
     }
   },
 }

@@ -20,8 +20,8 @@ export function faultPoint(name: FaultPoint): void {
 const awaited = new WeakSet<object>()
 
 /** Each change has two points more, by the event that tells of it. Here it is written with its event, not committed. */
-export function auditedPoint(tx: object, types: readonly AuditEventType[]): void {
-  for (const type of types) {
+export function auditedPoint(tx: object, events: readonly { readonly type: AuditEventType }[]): void {
+  for (const { type } of events) {
     if (wanted === `committed:${type}`) awaited.add(tx)
     faultPoint(`audited:${type}`)
   }
@@ -32,7 +32,10 @@ export function committedPoint(tx: object): void {
   if (awaited.delete(tx)) faultPoint(wanted as FaultPoint)
 }
 
-/** Every place a crash test may name. */
+/**
+ * Every place a crash test may name. Those by event are met where the event is recorded inside a transaction of the
+ * store, so not by joins, agents and evidence, whose batches write their events themselves and have points of their own.
+ */
 export type FaultPoint =
   | `audited:${AuditEventType}`
   | `committed:${AuditEventType}`

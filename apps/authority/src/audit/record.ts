@@ -31,10 +31,7 @@ export async function recordAudits(tx: Tx, office: Office, events: readonly Audi
       .insertInto('audit_events')
       .values(rows.slice(at, at + 500))
       .execute()
-  auditedPoint(
-    tx,
-    events.map(({ type }) => type),
-  )
+  auditedPoint(tx, events)
 }
 
 export interface AuditRow {
