@@ -68,8 +68,10 @@ async function bundle(entry: string, target: string): Promise<void> {
   // One file each: nothing can be loaded beside it. CommonJS inside asks for `require`, which a module has not.
   const banner =
     "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire('file:///one-file/');"
-  await made.write({ file: target, format: 'esm', codeSplitting: false, minify: false, banner })
+  const { output } = await made.write({ file: target, format: 'esm', codeSplitting: false, minify: false, banner })
   await made.close()
+  // Faults that tests inject must not be in what is given away, by whatever condition a bundler resolves.
+  if (output[0].code.includes('CHANCERY_FAULT_POINT')) throw new Error(`${entry} would carry the faults of tests`)
 }
 
 export async function buildOneFile(output: string): Promise<void> {
