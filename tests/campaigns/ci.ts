@@ -15,6 +15,8 @@ const CASES: readonly (readonly [string, number, () => Promise<Pick<Campaign, 'r
   // Five partitions; every third case cuts connections during COMMIT.
   ['partition', 15, () => import('./partition.ts')],
   ['paused-lease', 5, () => import('./paused-lease.ts')],
+  // Every clock pattern with every check.
+  ['clock', 720, () => import('./clock.ts')],
   ['restore', 3, () => import('./restore.ts')],
   ['redis', 9, () => import('./redis.ts')],
   ['rolling', 5, () => import('./rolling.ts')],

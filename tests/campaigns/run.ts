@@ -6,6 +6,7 @@ import type { Campaign } from './campaign.ts'
 const CAMPAIGNS = new Map<string, () => Promise<Campaign>>([
   ['audit-forward', () => import('./audit-forward.ts')],
   ['ci', () => import('./ci.ts')],
+  ['clock', () => import('./clock.ts')],
   ['consensus-model', () => import('./consensus-model.ts')],
   ['console-map', () => import('./console-map.ts')],
   ['console-payloads', () => import('./console-payloads.ts')],
