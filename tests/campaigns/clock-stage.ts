@@ -96,7 +96,11 @@ export async function openStage(
   const quiet = await startTestAuthority({
     clock,
     ...databases[1],
-    settings: { ...evidence, NA_RATE_LIMIT_READ_PER_MINUTE: String(QUIET_READS_PER_MINUTE) },
+    settings: {
+      ...evidence,
+      RATE_LIMIT_STORE: 'memory',
+      NA_RATE_LIMIT_READ_PER_MINUTE: String(QUIET_READS_PER_MINUTE),
+    },
   })
   let [highest, passed] = [made, 0n]
   return {

@@ -23,7 +23,7 @@ export function authorityJobs(office: Office): readonly Job[] {
     // Twice a minute, so that no minute is left out when a run comes late.
     { name: 'record-activity', everySeconds: 30, run: () => recordActivity(office) },
     { name: 'purge-agents', everySeconds: 30, run: (signal) => purgeAgents(office, signal) },
-    { name: 'purge-nonces', everySeconds: 60, run: (signal) => purgeNonces(office.store, office.clock, signal) },
+    { name: 'purge-nonces', everySeconds: 60, run: (signal) => purgeNonces(office.store, office.settledTime, signal) },
     {
       name: 'purge-idempotency-keys',
       everySeconds: 600,

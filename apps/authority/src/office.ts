@@ -17,6 +17,7 @@ import type { Readiness } from './features/health/readiness.ts'
 import type { PublicMaterial } from './features/public-material.ts'
 import type { AuthorityMetrics } from './metrics.ts'
 import type { AuthoritySettings } from './settings.ts'
+import type { SettledTime } from './settled-time.ts'
 import type { ClockWatch } from './signing/clock-watch.ts'
 import type { KeyWatch } from './signing/key-watch.ts'
 import type { OwnKeys } from './signing/own-keys.ts'
@@ -76,6 +77,8 @@ export interface Office {
   /** Why nothing may be signed now, besides the key window. */
   readonly halts: readonly SigningHalt[]
   readonly clockWatch: ClockWatch
+  /** The time by which something may be forgotten. */
+  readonly settledTime: SettledTime
   readonly rollbackWatch: RollbackWatch
   readonly keyWatch: KeyWatch
   readonly keyringWatch: KeyringWatch

@@ -21,6 +21,7 @@ import { chooseLimiter } from './limiter.ts'
 import { createMetrics } from './metrics.ts'
 import type { Office } from './office.ts'
 import type { AuthoritySettings } from './settings.ts'
+import { SettledTime } from './settled-time.ts'
 import { ClockWatch } from './signing/clock-watch.ts'
 import { KeyWatch } from './signing/key-watch.ts'
 import { MarkUnusable } from './signing/high-water.ts'
@@ -106,6 +107,7 @@ export async function openOffice(settings: AuthoritySettings, parts: OfficeParts
     rollbackWatch,
     keyWatch,
     clockWatch,
+    settledTime: new SettledTime(clock, () => clockWatch.isConfirmed),
     keyringWatch: new KeyringWatch(metrics.keyringsDiffer),
     readiness: new Coalesced(() => checkReadiness(office)),
     metricsText: new Coalesced(() => office.metrics.registry.render()),

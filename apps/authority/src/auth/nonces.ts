@@ -36,7 +36,7 @@ const PURGE_BATCH = 10_000
 const PURGE_MARGIN = seconds(600)
 
 /** Removes what can no longer be replayed, in bounded statements until nothing is left to remove. */
-export async function purgeNonces(store: Store, clock: Clock, signal: AbortSignal): Promise<void> {
+export async function purgeNonces(store: Store, clock: Pick<Clock, 'now'>, signal: AbortSignal): Promise<void> {
   for (let removed = PURGE_BATCH; removed === PURGE_BATCH && !signal.aborted;) {
     // Kept longer than any instance needs: one whose clock is ahead must not forget for one whose clock is behind.
     const before = writeSortable(clock.now() - PURGE_MARGIN)

@@ -1,4 +1,4 @@
-import { seconds, writeSortable } from '@chancery/protocol'
+import { CLOCK_TOLERANCE, seconds, writeSortable } from '@chancery/protocol'
 import { sql } from 'kysely'
 import type { Office } from '../office.ts'
 import type { Tx } from './database.ts'
@@ -13,6 +13,9 @@ export interface Lease {
 export class LeaseLost extends Error {
   override readonly name = 'LeaseLost'
 }
+
+/** Earlier than any clock: one that is set back afterwards must not find the lease taken. */
+const LET_GO = writeSortable(0n)
 
 /** Runs `work` when no other instance holds the lease; otherwise does nothing. */
 export async function withLease(
@@ -41,7 +44,13 @@ async function acquire(office: Office, name: string, ttlSeconds: number): Promis
       conflict
         .column('name')
         .doUpdateSet({ holder: office.instance, token: sql<number>`job_leases.token + 1`, acquired_at, expires_at })
-        .where('job_leases.expires_at', '<=', acquired_at),
+        .where((eb) =>
+          eb.or([
+            eb('job_leases.expires_at', '<=', acquired_at),
+            // Taken by a clock that was far ahead, and never let go: its end would not come. The token keeps writes apart.
+            eb('job_leases.acquired_at', '>', writeSortable(now + CLOCK_TOLERANCE)),
+          ]),
+        ),
     )
     .returning('token')
     .executeTakeFirst()
@@ -51,7 +60,7 @@ async function acquire(office: Office, name: string, ttlSeconds: number): Promis
 async function release(office: Office, { name, token }: Lease): Promise<void> {
   await office.store.db
     .updateTable('job_leases')
-    .set({ expires_at: writeSortable(office.clock.now()) })
+    .set({ expires_at: LET_GO })
     .where('name', '=', name)
     .where('token', '=', token)
     .execute()

@@ -1,3 +1,4 @@
+import type { Instant } from '@chancery/protocol'
 import { Coalesced } from '@chancery/service-kit'
 import type { Office } from '../../office.ts'
 import type { Stamps } from '../../store/database.ts'
@@ -6,6 +7,8 @@ import type { BuiltGraph } from './builder.ts'
 
 interface Held extends BuiltGraph {
   readonly stamp: string
+  /** What the clock showed before it was built: set back behind that, what had ended may be in force. */
+  readonly builtAt: Instant
 }
 
 /**
@@ -23,12 +26,13 @@ export class GraphKeeper {
     const isFresh =
       held?.isAlive() === true &&
       held.stamp === stampOf(stamps) &&
-      (held.staleAt === undefined || office.clock.now() < held.staleAt)
+      isCurrent(held, office.clock.now())
     if (isFresh) return held
     // Shared by all who wait, and started after each of them asked.
     this.#build ??= new Coalesced(async () => {
+      const builtAt = office.clock.now()
       const before = stampOf(await office.stamps.read())
-      const built = { ...(await this.#builder.build(office)), stamp: before }
+      const built = { ...(await this.#builder.build(office)), stamp: before, builtAt }
       this.#held = built
       return built
     })
@@ -38,6 +42,10 @@ export class GraphKeeper {
   close(): Promise<void> {
     return this.#builder.close()
   }
+}
+
+function isCurrent({ builtAt, staleAt }: Held, now: Instant): boolean {
+  return builtAt <= now && (staleAt === undefined || now < staleAt)
 }
 
 function stampOf({ versions }: Stamps): string {

@@ -1,15 +1,17 @@
 import { Refusal } from '@chancery/contract'
 import { CRL_VALIDITY, HOUR, writeSortable } from '@chancery/protocol'
-import type { Instant, JsonObject } from '@chancery/protocol'
+import type { JsonObject } from '@chancery/protocol'
 import { recordAudit } from '../../audit/record.ts'
 import { faultPoint } from '#faults'
 import type { Office } from '../../office.ts'
+import { dateAfter } from '../../signing/dating.ts'
 import { sealText } from '../../signing/seal.ts'
 import type { Tx } from '../../store/database.ts'
 import { bumpHead } from '../../store/heads.ts'
 import type { KeptEntries } from './desk.ts'
 import { publishFormerList } from './former.ts'
 import { listText } from './list-text.ts'
+import { restorePruned } from './restore-pruned.ts'
 import { appendEntries, insertVersion, joinEntries, pruneEntries } from './store.ts'
 import type { CrlVersion, NewEntry } from './store.ts'
 
@@ -32,11 +34,13 @@ export async function publishVersion(
   sequence: number,
   change: Change,
 ): Promise<{ readonly version: CrlVersion; readonly kept: KeptEntries; readonly text: string }> {
-  const now = notBefore(office.clock.now(), previous)
+  const now = dateAfter(office, 'crl', previous?.issuedAt)
   await requireCurrentKey(tx, office)
   await appendEntries(tx, change.appended)
-  const pruned = await pruneEntries(tx, writeSortable(now - HOUR))
-  const { text: entries, count } = await gatherEntries(tx, office, previous, change, pruned)
+  const isRestored = await restorePruned(tx, office, previous)
+  // By the clock, not by the date of the list: what a wrong one dated must not end entries before their time.
+  const isPruned = await pruneEntries(tx, writeSortable(office.clock.now() - HOUR))
+  const { text: entries, count } = await gatherEntries(tx, office, previous, change, isRestored || isPruned)
   const body = listText({ crl_id: office.ids.uuid(), sequence, issuer: office.signer.keyId, issuedAt: now }, entries)
   const signature = await sealText(office, body)
   const text = `${body.slice(0, -1)},"signatures":[${signature}]}`
@@ -69,15 +73,10 @@ async function gatherEntries(
   office: Office,
   previous: CrlVersion | undefined,
   change: Change,
-  pruned: boolean,
+  isChanged: boolean,
 ): Promise<{ readonly text: string; readonly count: number }> {
   const kept = office.crl.remembered(previous)
-  if (kept === undefined || pruned || change.rewritten) return joinEntries(office.store, tx)
+  if (kept === undefined || isChanged || change.rewritten) return joinEntries(office.store, tx)
   const parts = change.appended.map((entry) => entry.entry_json)
   return { text: [...(kept.text === '' ? [] : [kept.text]), ...parts].join(','), count: kept.count + parts.length }
-}
-
-/** A list is never dated before its predecessor, even when a clock was set back (reliability 8). */
-function notBefore(now: Instant, previous: CrlVersion | undefined): Instant {
-  return previous !== undefined && previous.issuedAt > now ? previous.issuedAt : now
 }

@@ -37,7 +37,7 @@ export async function recordActivity(office: Office): Promise<void> {
 /** The last day, a place for every minute. */
 export async function readActivity(office: Office): Promise<ActivityReading> {
   const now = office.clock.now()
-  const rows = await listMinutes(office.store.db, writeSortable(oldestShown(now)))
+  const rows = await listMinutes(office.store.db, writeSortable(oldestShown(now)), writeSortable(now))
   const [first, last] = [rows[0], rows.at(-1)]
   if (first === undefined || last === undefined)
     return { activity: { since: null, step_seconds: 60, active: [], tracked: [] }, expiring: null }

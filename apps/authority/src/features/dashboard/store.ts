@@ -20,7 +20,13 @@ export async function deleteMinutesBefore(db: Tx, minute: string): Promise<void>
   await db.deleteFrom('activity_minutes').where('minute', '<', minute).execute()
 }
 
-/** Oldest first. */
-export function listMinutes(db: Tx, from: string): Promise<readonly ActivityMinute[]> {
-  return db.selectFrom('activity_minutes').selectAll().where('minute', '>=', from).orderBy('minute').execute()
+/** Oldest first. Both bounds count: a minute after the present one was counted by a clock that was ahead. */
+export function listMinutes(db: Tx, from: string, to: string): Promise<readonly ActivityMinute[]> {
+  return db
+    .selectFrom('activity_minutes')
+    .selectAll()
+    .where('minute', '>=', from)
+    .where('minute', '<=', to)
+    .orderBy('minute')
+    .execute()
 }

@@ -1,5 +1,4 @@
 import {
-  CLOCK_TOLERANCE,
   asJson,
   asReceived,
   draftStoreAnchor,
@@ -16,6 +15,7 @@ import type { JsonObject, StoreAnchor } from '@chancery/protocol'
 import { recordAudit } from '../../audit/record.ts'
 import { faultPoint } from '#faults'
 import type { Office } from '../../office.ts'
+import { dateAfter, isFarAhead, tellFarAhead } from '../../signing/dating.ts'
 import { ownKeysAt } from '../../signing/own-keys.ts'
 import { sealForm } from '../../signing/seal.ts'
 import { readEvidenceHead } from '../../store/evidence-chain.ts'
@@ -65,8 +65,9 @@ async function isOwnAnchor(office: Office, anchor: StoreAnchor): Promise<boolean
 
 /** An anchor dated far ahead of the clock was made by a broken one; nothing may be dated before it. */
 function checkTime(office: Office, last: StoreAnchor | undefined): string | undefined {
-  if (last === undefined) return undefined
-  return instantOf(last.anchored_at) > office.clock.now() + CLOCK_TOLERANCE ? 'anchor_in_the_future' : undefined
+  if (last === undefined || !isFarAhead(instantOf(last.anchored_at), office.clock.now())) return undefined
+  tellFarAhead(office, 'evidence-anchors', instantOf(last.anchored_at))
+  return 'anchor_in_the_future'
 }
 
 /** Why the store does not continue from the last anchor; undefined when it does. */
@@ -107,13 +108,11 @@ async function findBreak(
 }
 
 async function signAnchor(office: Office, last: StoreAnchor | undefined, head: EvidenceHeadRow): Promise<StoreAnchor> {
-  const now = office.clock.now()
-  const earliest = last === undefined ? now : instantOf(last.anchored_at)
   const facts = {
     sovereign_id: office.genesis.network_name,
     store_sequence: head.last_sequence,
     entry_digest: head.last_digest ?? '',
-    anchored_at: writeInstant(now < earliest ? earliest : now),
+    anchored_at: writeInstant(dateAfter(office, 'evidence-anchors', last && instantOf(last.anchored_at))),
     issued_by: office.signer.keyId,
   }
   const sealed = await sealForm(office, storeAnchorForm, draftStoreAnchor(facts, last))

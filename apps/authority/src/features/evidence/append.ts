@@ -26,6 +26,7 @@ import { auditRows } from '../../audit/record.ts'
 import type { AuditEvent } from '../../audit/record.ts'
 import { faultPoint } from '#faults'
 import type { Office } from '../../office.ts'
+import { isFarAhead, tellFarAhead } from '../../signing/dating.ts'
 import type { Tx } from '../../store/database.ts'
 import { lockEvidenceHead, toStoreHead, writeChain } from '../../store/evidence-chain.ts'
 import type { EvidenceHeadRow, NewEntry } from '../../store/evidence-chain.ts'
@@ -181,6 +182,9 @@ export class AppendBatch {
     // An entry is never dated before its predecessor, even when a clock was set back (reliability 8).
     const [now, last] = [office.clock.now(), readInstant(head.last_recorded_at ?? '') ?? 0n]
     this.#recordedAt = now < last ? last : now
+    // Once a minute: entries may come by the thousand.
+    if (isFarAhead(last, now) && office.processLimiter.hit('evidence-dated-ahead', 1) === true)
+      tellFarAhead(office, 'evidence', last)
   }
 
   get entries(): readonly ChainedEntry[] {

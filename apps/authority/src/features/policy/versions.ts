@@ -11,8 +11,9 @@ import {
   writeJson,
   writeSortable,
 } from '@chancery/protocol'
-import type { Instant, PolicyManifest, PolicyTerms } from '@chancery/protocol'
+import type { PolicyManifest, PolicyTerms } from '@chancery/protocol'
 import type { Office } from '../../office.ts'
+import { dateAfter } from '../../signing/dating.ts'
 import { ownKeysAt } from '../../signing/own-keys.ts'
 import { seal } from '../../signing/seal.ts'
 import type { Tx } from '../../store/database.ts'
@@ -26,7 +27,7 @@ export async function publishVersion(
   office: Office,
   facts: { readonly policy_id: string; readonly terms: PolicyTerms; readonly previous: StoredPolicy | undefined },
 ): Promise<string> {
-  const now = notBefore(office.clock.now(), facts.previous)
+  const now = dateAfter(office, 'policy', readInstant(facts.previous?.created_at ?? ''))
   const draft = draftPolicyManifest({
     policy_id: facts.policy_id,
     issued_at: writeInstant(now),
@@ -60,10 +61,4 @@ export async function verifyStored(office: Office, stored: StoredPolicy): Promis
 async function switchTo(tx: Tx, policy_id: string): Promise<void> {
   await activatePolicy(tx, policy_id)
   await bumpHead(tx, 'policy')
-}
-
-/** A version is never dated before its predecessor, even when a clock was set back (reliability 8). */
-function notBefore(now: Instant, previous: StoredPolicy | undefined): Instant {
-  const floor = readInstant(previous?.created_at ?? '') ?? now
-  return floor > now ? floor : now
 }

@@ -8,6 +8,7 @@ import {
 } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
 import type { Office } from '../../office.ts'
+import { dateAfter } from '../../signing/dating.ts'
 import { seal } from '../../signing/seal.ts'
 import type { Tx } from '../../store/database.ts'
 import { bumpHead } from '../../store/heads.ts'
@@ -36,9 +37,7 @@ export async function publishOwnFeed(
   const sequence = Math.max(next, least.sequence)
   const before = readInstant(previous?.issued_at ?? '') ?? 0n
   const floor = before > least.issuedAt ? before : least.issuedAt
-  const now = office.clock.now()
-  // Never dated before its predecessor, even when a clock was set back (reliability 8).
-  const issuedAt = floor > now ? floor : now
+  const issuedAt = dateAfter(office, 'feed', floor)
   const draft = draftRevocationFeed({
     feed_id: office.ids.uuid(),
     issuer_sovereign_id: office.genesis.network_name,

@@ -1,0 +1,38 @@
+import { HOUR, readInstant, writeInstant, writeSortable } from '@chancery/protocol'
+import type { CrlEntry } from '@chancery/protocol'
+import type { Office } from '../../office.ts'
+import { isFarAhead } from '../../signing/dating.ts'
+import type { Tx } from '../../store/database.ts'
+import { entryText } from './list-text.ts'
+import { appendEntries } from './store.ts'
+import type { CrlVersion } from './store.ts'
+
+/**
+ * Puts back what a clock that was far ahead has pruned: entries of revoked certificates that are alive by this clock.
+ * Without them a relying party would take those for good again. True when there were any.
+ */
+export async function restorePruned(tx: Tx, office: Office, previous: CrlVersion | undefined): Promise<boolean> {
+  const now = office.clock.now()
+  if (previous === undefined || !isFarAhead(previous.issuedAt, now)) return false
+  const unlisted = await tx
+    .selectFrom('issued_certs as c')
+    .leftJoin('crl_entries as e', 'e.cert_id', 'c.cert_id')
+    .select(['c.cert_id', 'c.expires_at', 'c.revoked_at', 'c.revocation_reason'])
+    .where('c.status', '=', 'revoked')
+    .where('c.expires_at', '>=', writeSortable(now - HOUR))
+    .where('e.cert_id', 'is', null)
+    .orderBy('c.revoked_at')
+    .orderBy('c.cert_id')
+    .execute()
+  const entries = unlisted.map(({ cert_id, expires_at, revoked_at, revocation_reason }) => {
+    const entry: CrlEntry = {
+      certificate_id: cert_id,
+      revoked_at: writeInstant(readInstant(revoked_at ?? '') ?? now),
+      reason: (revocation_reason ?? 'unspecified') as CrlEntry['reason'],
+      issuer: office.signer.keyId,
+    }
+    return { cert_id, entry_json: entryText(entry), expires_at }
+  })
+  await appendEntries(tx, entries)
+  return entries.length > 0
+}
