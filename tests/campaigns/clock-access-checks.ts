@@ -94,7 +94,10 @@ const idempotencyKey: Check = {
     const issue = async (na: TestAuthority): Promise<string> => {
       const body = { subject_id: 'repeated@clock', roles: ['role:client'] }
       const options = { headers: { 'idempotency-key': key } }
-      return text(accepted(await na.as('privileged')('POST', '/admin/attestations', body, options), 201), 'attestation_id')
+      return text(
+        accepted(await na.as('privileged')('POST', '/admin/attestations', body, options), 201),
+        'attestation_id',
+      )
     }
     const first = await issue(stage.na)
     return {

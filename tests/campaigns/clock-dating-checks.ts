@@ -139,9 +139,9 @@ const evidenceDates: Check = {
           const recorded = instantOf(text(entry, 'recorded_at'))
           compare('not before its predecessor', true, recorded >= last)
           last = recorded
-          const expected = dates.get(String(entry['decision_id']))
+          const expected = dates.get(text(entry, 'decision_id', ''))
           if (expected !== undefined) compare('recorded_at', writeInstant(expected), writeInstant(recorded))
-          dates.delete(String(entry['decision_id']))
+          dates.delete(text(entry, 'decision_id', ''))
         }
         compare('decisions that are not recorded', 0, dates.size)
       },
@@ -173,7 +173,11 @@ const anchorDates: Check = {
 
 /** Revokes a certificate of its own and gives the list as a relying party reads it. */
 async function revokeOne({ na }: Stage, validityHours = 8760): Promise<Crl & { readonly cert_id: string }> {
-  const [planted] = await plantCertificates(na.office, { count: 1, node_public_key: na.office.signer.publicKey, validityHours })
+  const [planted] = await plantCertificates(na.office, {
+    count: 1,
+    node_public_key: na.office.signer.publicKey,
+    validityHours,
+  })
   const cert_id = planted?.cert_id ?? ''
   accepted(await na.as('privileged')('POST', '/admin/revoke', { cert_id }))
   return { ...(await fetchCrl(na.url, na.genesis.network_authority.public_key)), cert_id }

@@ -140,10 +140,4 @@ function remove(na: TestAuthority, node: NodeCaller, body: JsonObject): ReturnTy
   return na.request('DELETE', `/agents/${encodeURIComponent(node.key)}`, { body })
 }
 
-export const NODE_CHECKS: readonly Check[] = [
-  certificateLife,
-  supersededCertificate,
-  roster,
-  agentPapers,
-  agentListing,
-]
+export const NODE_CHECKS: readonly Check[] = [certificateLife, supersededCertificate, roster, agentPapers, agentListing]

@@ -13,7 +13,7 @@ import type { ForeignObject } from '@chancery/testkit'
 import { earlier, later, near } from './clock-check.ts'
 import type { Check } from './clock-check.ts'
 import { exportEntries, isInsideGenesis, attestForLong, decideOn } from './clock-dating-checks.ts'
-import { told } from './clock-stage.ts'
+import { text, told } from './clock-stage.ts'
 
 const read = (record: ForeignObject): JsonObject => readJson(wireText(record)) as JsonObject
 
@@ -63,7 +63,7 @@ const consensusLife: Check = {
     return {
       async atRest() {
         const answer = accepted(await stage.na.request('POST', '/consensus/verify', { body }))
-        compare('reason', expires <= stage.now ? 'expired' : 'valid', String(answer['reason']))
+        compare('reason', expires <= stage.now ? 'expired' : 'valid', text(answer, 'reason'))
       },
     }
   },
@@ -75,7 +75,12 @@ const boundaryPolicy: Check = {
   async prepare(stage, compare) {
     const { na, made, target, random } = stage
     const until = later(near(target, random), earlier(made, target) - DAY + 1n)
-    const gate = { gate_id: 'limit', gate_type: 'max_value.v1', order: 0, config: { path: 'request_parameters.amount', max: 9 } }
+    const gate = {
+      gate_id: 'limit',
+      gate_type: 'max_value.v1',
+      order: 0,
+      config: { path: 'request_parameters.amount', max: 9 },
+    }
     const body = {
       policy_id: 'clocked',
       valid_from: writeInstant(earlier(made, target) - DAY),
@@ -92,10 +97,10 @@ const boundaryPolicy: Check = {
         const isOver = stage.now > until
         compare('activated', isOver ? '409 boundary_policy_activation_refused' : '200', await change('activate'))
         if (isOver) return
-        const { denial_reason } = await decideOn(na, attestation)
+        const decision = await decideOn(na, attestation)
         // Going back, the attestation is not in force yet; the policy is no reason either way.
         const expected = stage.now < made ? 'attestation_not_yet_valid' : 'none'
-        compare('denied', expected, String(denial_reason ?? 'none'))
+        compare('denied', expected, text(decision, 'denial_reason', 'none'))
         compare('withdrawn', '200', await change('deactivate'))
       },
     }

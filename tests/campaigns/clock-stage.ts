@@ -192,11 +192,12 @@ async function makeNode(na: TestAuthority, clock: ManualClock): Promise<NodeCall
 /** `200`, or `403 certificate_expired`. */
 export function told(answer: TestAnswer): string {
   const error = isJsonObject(answer.json) ? answer.json['error'] : undefined
-  return isJsonObject(error) ? `${answer.status} ${String(error['code'])}` : String(answer.status)
+  return isJsonObject(error) ? `${answer.status} ${text(error, 'code')}` : String(answer.status)
 }
 
-export function text(record: JsonObject, name: string): string {
-  const value = record[name]
+/** A member that must be a text; null only where `absent` says what it stands for. */
+export function text(record: JsonObject, name: string, absent?: string): string {
+  const value = record[name] ?? absent
   if (typeof value !== 'string') throw new TypeError(`${name} is not a text`)
   return value
 }

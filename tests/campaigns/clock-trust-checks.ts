@@ -108,7 +108,9 @@ const agreementTerms: Check = {
     }
     const expires = near(target, random)
     const offer = read(foreignOffer(bolt, 'TEST-NET', made, { expires_at: writeInstant(expires) }))
-    const [from, until] = random.chance(50) ? [early(stage), near(target, random)] : [near(target, random), target + DAY]
+    const [from, until] = random.chance(50)
+      ? [early(stage), near(target, random)]
+      : [near(target, random), target + DAY]
     const agreed_terms = foreignTerms(made, { valid_from: writeInstant(from), valid_until: writeInstant(until) })
     const between = foreignAgreement({ offerer: 'bolt-net', responder: 'cedar-net' }, made, { agreed_terms })
     const agreement = read(signAgreed(between, bolt, cedar))
@@ -122,11 +124,11 @@ const agreementTerms: Check = {
         const decision = await na.as('standard')('POST', '/admin/boundary/decide', body)
         compare('decision', isVouched ? '201' : '422 agreement_untrusted', told(decision))
         if (!isVouched) return
-        const { authorized, decision_valid_until } = accepted(decision, 201)
+        const granted = accepted(decision, 201)
         const isInForce = from <= now && now <= until
-        compare('authorized', isInForce, authorized === true)
+        compare('authorized', isInForce, granted['authorized'] === true)
         const end = isInForce ? earlier(now + seconds(300), until) : now + seconds(300)
-        compare('decision_valid_until', writeInstant(end), String(decision_valid_until))
+        compare('decision_valid_until', writeInstant(end), text(granted, 'decision_valid_until'))
       },
     }
   },
@@ -152,7 +154,7 @@ const decisionLife: Check = {
         const executed_at = writeInstant(now)
         const evidence = await signExecution(decision as unknown as BoundaryDecision, executor, { executed_at })
         const isInside = made <= now && now <= made + seconds(300)
-        const answer = await post(na, '/evidence/execution', { evidence: evidence as unknown as JsonObject })
+        const answer = await post(na, '/evidence/execution', { evidence })
         compare('executed now', isInside ? '201' : '422 evidence_outside_decision_window', told(answer))
       },
     }
@@ -171,7 +173,7 @@ const attestationBasis: Check = {
         const [isEarly, isOver] = [now < made, now > made + hours(life)]
         const decision = await decideOn(stage.na, attestation)
         const reason = isEarly ? 'attestation_not_yet_valid' : isOver ? 'attestation_expired' : 'none'
-        compare(`of ${life} h`, reason, String(decision['denial_reason'] ?? 'none'))
+        compare(`of ${life} h`, reason, text(decision, 'denial_reason', 'none'))
         compare('authorized', !isEarly && !isOver, decision['authorized'] === true)
         const end = isEarly || isOver ? now + seconds(300) : earlier(now + seconds(300), made + hours(life))
         compare('decision_valid_until', writeInstant(end), text(decision, 'decision_valid_until'))

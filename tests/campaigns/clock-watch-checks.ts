@@ -24,7 +24,11 @@ const comparison: Check = {
     const { clockWatch } = na.office
     clock.skew = 0n
     await clockWatch.check()
-    compare('switched off, said at the start', true, stage.lines.some((line) => line.includes(OFF)))
+    compare(
+      'switched off, said at the start',
+      true,
+      stage.lines.some((line) => line.includes(OFF)),
+    )
     return {
       async atRest() {
         const [before, skew] = [clock.skew, coarse(stage.skew)]

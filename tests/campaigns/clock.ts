@@ -15,7 +15,7 @@ export const summary = 'what clocks do (jumps, drift, standing still) against ev
 /** Each pattern with each check. */
 export const defaultCount = 720
 
-interface Run {
+interface Ground {
   readonly server: OwnServer
   readonly watched: WatchedAuthority
   readonly log: (line: string) => void
@@ -34,9 +34,9 @@ export async function run({ count, seed, log }: CampaignOptions): Promise<Campai
   try {
     const watched = await openWatched(server)
     try {
-      const run: Run = { server, watched, log, violations: 0 }
-      await playRounds(run, count, seed)
-      return { cases: count, violations: run.violations }
+      const ground: Ground = { server, watched, log, violations: 0 }
+      await playRounds(ground, count, seed)
+      return { cases: count, violations: ground.violations }
     } finally {
       await watched.na.stop()
     }
@@ -46,27 +46,27 @@ export async function run({ count, seed, log }: CampaignOptions): Promise<Campai
 }
 
 /** The seed chooses the order of patterns and checks, the engines, and the jitter within each pattern. */
-async function playRounds(run: Run, count: number, seed: number): Promise<void> {
+async function playRounds(ground: Ground, count: number, seed: number): Promise<void> {
   for (let left = count, round = 0; left > 0; round += 1) {
     const random = seededRandom((seed + Math.imul(round, 0x9e3779b1)) >>> 0)
     for (const [index, pattern] of shuffled(random, PATTERNS).entries()) {
       const checks = shuffled(random, CHECKS).slice(0, left)
       if (checks.length === 0) return
       left -= checks.length
-      await playPattern(run, pattern, checks, (index + seed + round) % 2 === 0 ? 'sqlite' : 'postgres', random)
+      await playPattern(ground, pattern, checks, (index + seed + round) % 2 === 0 ? 'sqlite' : 'postgres', random)
     }
   }
 }
 
 /** All facts are made, the clock does what it does, and each is judged; one authority has them all. */
 async function playPattern(
-  run: Run,
+  ground: Ground,
   pattern: Pattern,
   checks: readonly Check[],
   backend: Backend,
   random: Random,
 ): Promise<void> {
-  const stage = await openStage(pattern, backend, random, run.server, run.watched)
+  const stage = await openStage(pattern, backend, random, ground.server, ground.watched)
   const cases = checks.map((check): ClockCase => ({ check, problems: [] }))
   try {
     for (const each of cases) await attempt(each, () => prepare(each, stage))
@@ -79,9 +79,9 @@ async function playPattern(
     await stage.close()
   }
   for (const { check, problems } of cases) {
-    if (problems.length > 0) run.violations += 1
+    if (problems.length > 0) ground.violations += 1
     for (const problem of new Set(problems))
-      run.log(`violation: ${pattern.name} on ${backend} / ${check.name}: ${problem}`)
+      ground.log(`violation: ${pattern.name} on ${backend} / ${check.name}: ${problem}`)
   }
 }
 

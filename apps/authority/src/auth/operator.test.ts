@@ -5,6 +5,7 @@ import { ManualClock, accepted, refused, startTestAuthority, testSigner } from '
 import type { TestAnswer, TestAuthority } from '@chancery/testkit'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { authorityJobs } from '../jobs.ts'
 
 const NAMES = ['X-Admin-Key-Id', 'X-Admin-Timestamp', 'X-Admin-Nonce', 'X-Admin-Signature'] as const
 const UNKNOWN = 'Unknown admin key'
@@ -412,6 +413,20 @@ describe('operator authentication', () => {
       own.advance(661)
       await purgeNonces(other.office.store, own, AbortSignal.timeout(10_000))
       expect(await countNonces(other)).toBe(0)
+      await other.stop()
+    })
+
+    it('are kept by the jobs of an authority whose clock was ahead for a while', async () => {
+      const own = new ManualClock()
+      const other = await startTestAuthority({ clock: own, settings: { NA_CLOCK_CHECK: 'off' } })
+      const first = await history(other, {})
+      accepted(first.answer)
+      const right = own.now()
+      own.set(right + seconds(86_400))
+      const purge = authorityJobs(other.office).find(({ name }) => name === 'purge-nonces')
+      await purge?.run(AbortSignal.timeout(10_000))
+      own.set(right)
+      await expectFailed(other, await dispatch(other, first.draft), 'nonce_replay')
       await other.stop()
     })
   })

@@ -1,3 +1,4 @@
+import { writeSortable } from '@chancery/protocol'
 import { ManualClock, createTestDatabase, startTestAuthority } from '@chancery/testkit'
 import type { TestAuthority, TestDatabase } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -59,6 +60,30 @@ describe('withLease', () => {
     for (const office of [b, a]) await withLease(office, 'free', 60, async ({ token }) => void tokens.push(token))
     // The first holder had 1: a token is never given twice.
     expect(tokens).toEqual([2, 3])
+  })
+
+  it.each([
+    ['let go', async (office: Office) => withLease(office, 'ahead-let go', 60, async () => undefined)],
+    [
+      'never let go',
+      async (office: Office) => {
+        const values = { name: 'ahead-never let go', holder: 'gone', token: 1 }
+        const [acquired_at, expires_at] = [writeSortable(clock.now()), writeSortable(clock.now() + 60_000_000n)]
+        await office.store.db
+          .insertInto('job_leases')
+          .values({ ...values, acquired_at, expires_at })
+          .execute()
+      },
+    ],
+  ])('is free after a clock was set back, %s while it was ahead', async (name, take) => {
+    const [a, b] = offices()
+    const right = clock.now()
+    clock.set(right + 86_400_000_000n)
+    await take(a)
+    clock.set(right)
+    const tokens: number[] = []
+    await withLease(b, `ahead-${name}`, 60, async ({ token }) => void tokens.push(token))
+    expect(tokens).toEqual([2])
   })
 
   it('keeps names apart', async () => {

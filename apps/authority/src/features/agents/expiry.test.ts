@@ -1,4 +1,4 @@
-import { draftAgentDescriptor, signList, writeInstant } from '@chancery/protocol'
+import { draftAgentDescriptor, signAgentDelete, signList, writeInstant } from '@chancery/protocol'
 import type { Instant, JsonObject, Signer } from '@chancery/protocol'
 import { ManualClock, accepted, plantCertificates, refused, startTestAuthority, testSigner } from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
@@ -10,6 +10,7 @@ const START = new ManualClock().now()
 const clock = new ManualClock()
 let na: TestAuthority
 const nodes: Signer[] = []
+const JSON_BODY = { 'content-type': 'application/json' }
 beforeAll(async () => {
   na = await startTestAuthority({ clock, settings: { NA_CLOCK_CHECK: 'off' } })
   for (let index = 0; index < 4; index += 1) {
@@ -110,6 +111,30 @@ describe('an expired agent', () => {
     expect(await isShown()).toBe(true)
     clock.set(expires)
     expect(await isShown()).toBe(false)
+  })
+
+  it('stays withdrawn when a clock was ahead for a while', async () => {
+    const [, , signer] = nodes
+    if (signer === undefined) throw new Error('no nodes')
+    clock.set(clock.now() + 90_000_000_000n)
+    const right = clock.now()
+    await announce(signer, right, right + 86_400_000_000n)
+    const { descriptor_json } = await na.office.store.db
+      .selectFrom('agent_registrations')
+      .select('descriptor_json')
+      .where('node_public_key', '=', signer.publicKey)
+      .executeTakeFirstOrThrow()
+    const target = `/agents/${encodeURIComponent(signer.publicKey)}`
+    accepted(await na.request('DELETE', target, { body: await signAgentDelete(writeInstant(right), signer) }))
+    // What this clock shows has been so for long: the jump that follows is the only one.
+    na.office.settledTime.now()
+    clock.advance(3600)
+    na.office.settledTime.now()
+    clock.set(right + 864_000_000_000n)
+    await purgeAgents(na.office, AbortSignal.timeout(10_000))
+    clock.set(right + 1_000_000n)
+    const again = await na.request('POST', '/agents', { rawBody: descriptor_json, headers: JSON_BODY })
+    refused(again, 400, 'descriptor_expired')
   })
 
   it('cannot be replaced by an older one that would still live, before or after a purge', async () => {

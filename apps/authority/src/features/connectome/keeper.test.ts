@@ -103,6 +103,18 @@ describe('the graph in memory', () => {
     ])
   })
 
+  it('is built anew when the clock is set back behind its building', async () => {
+    await issueTreaty(1)
+    const start = clock.now()
+    const active = async (): Promise<number> => (await built()).summary.active_edge_count
+    expect(await active()).toBe(1)
+    clock.set(start + 7_200_000_000n)
+    expect(await active()).toBe(0)
+    clock.set(start)
+    expect(await active()).toBe(1)
+    expect(await built()).toBe(await built())
+  })
+
   it('has another digest and ETag behind each boundary', async () => {
     await issueTreaty(73)
     const tags = new Set<string>()

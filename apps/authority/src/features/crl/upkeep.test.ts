@@ -233,4 +233,26 @@ describe('a clock that is set back', () => {
     await revoke(await plantOne(1000))
     expect((await list()).issued_at).toBe(writeInstant(clock.now()))
   })
+
+  it('lists again what it had pruned while it was ahead, and prunes by what it shows now', async () => {
+    const [short, long] = [await plantOne(1), await plantOne(1000)]
+    await revoke(short)
+    await revoke(long)
+    const right = clock.now()
+    clock.set(right + hours(2000))
+    expect((await list()).revoked_certificates).toEqual([])
+    clock.set(right + seconds(60))
+    const fresh = await plantOne(1)
+    await revoke(fresh)
+    const crl = await list()
+    expect([short, long, fresh].map((id) => entryOf(crl, id)?.revoked_at)).toEqual([
+      writeInstant(right),
+      writeInstant(right),
+      writeInstant(clock.now()),
+    ])
+    clock.advance(7201)
+    await revoke(await plantOne(1000))
+    const later = await list()
+    expect([short, long, fresh].map((id) => entryOf(later, id) !== undefined)).toEqual([false, true, false])
+  })
 })

@@ -15,6 +15,7 @@ import {
 } from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { recordActivity } from './activity.ts'
 
 const HOUR = 3600
 let clock: ManualClock
@@ -284,6 +285,20 @@ describe('GET /dashboard.json', () => {
         'token',
       ])
         expect(text, hidden).not.toContain(hidden)
+    })
+  })
+
+  it('has a place for no minute that a clock counted while it was ahead', async () => {
+    const right = clock.now()
+    clock.set(right + 40n * 86_400_000_000n)
+    await recordActivity(na.office)
+    clock.set(right)
+    await recordActivity(na.office)
+    expect(await member('activity')).toEqual({
+      since: '2026-01-02T03:04:00Z',
+      step_seconds: 60,
+      active: [0],
+      tracked: [0],
     })
   })
 
