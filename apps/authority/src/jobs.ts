@@ -11,6 +11,11 @@ import { purgeLimiterWindows } from './store/shared-limiter.ts'
 
 /** Background work; each statement is bounded, and a run may be repeated at any time by any instance. */
 export function authorityJobs(office: Office): readonly Job[] {
+  /** Nothing is forgotten while the database says that this clock is wrong: it may have been so from the start. */
+  const byRightClock =
+    (run: Job['run']): Job['run'] =>
+    (signal) =>
+      office.clockWatch.isHalted() ? Promise.resolve() : run(signal)
   return [
     { name: 'crl-upkeep', everySeconds: 60, run: () => refreshList(office) },
     { name: 'evidence-anchor', everySeconds: 60, run: () => office.evidence.anchorNow(office) },
@@ -22,12 +27,16 @@ export function authorityJobs(office: Office): readonly Job[] {
     { name: 'operator-settings', everySeconds: 60, run: () => office.keyringWatch.run(office) },
     // Twice a minute, so that no minute is left out when a run comes late.
     { name: 'record-activity', everySeconds: 30, run: () => recordActivity(office) },
-    { name: 'purge-agents', everySeconds: 30, run: (signal) => purgeAgents(office, signal) },
-    { name: 'purge-nonces', everySeconds: 60, run: (signal) => purgeNonces(office.store, office.settledTime, signal) },
+    { name: 'purge-agents', everySeconds: 30, run: byRightClock((signal) => purgeAgents(office, signal)) },
+    {
+      name: 'purge-nonces',
+      everySeconds: 60,
+      run: byRightClock((signal) => purgeNonces(office.store, office.settledTime, signal)),
+    },
     {
       name: 'purge-idempotency-keys',
       everySeconds: 600,
-      run: () => purgeAnswers(office.store.db, writeSortable(office.clock.now())),
+      run: byRightClock(() => purgeAnswers(office.store.db, writeSortable(office.settledTime.now()))),
     },
     { name: 'purge-limiter-windows', everySeconds: 60, run: () => purgeLimiterWindows(office.store, office.clock) },
   ]

@@ -1,7 +1,7 @@
 import { seconds, signOperatorRequest, writeInstant } from '@chancery/protocol'
 import type { Instant, JsonObject } from '@chancery/protocol'
-import { readTarget } from '@chancery/service-kit'
-import { ManualClock, accepted, refused, startTestAuthority, testSigner } from '@chancery/testkit'
+import { readTarget, systemClock } from '@chancery/service-kit'
+import { ManualClock, accepted, currentBackend, refused, startTestAuthority, testSigner } from '@chancery/testkit'
 import type { TestAnswer, TestAuthority } from '@chancery/testkit'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -427,6 +427,18 @@ describe('operator authentication', () => {
       await purge?.run(AbortSignal.timeout(10_000))
       own.set(right)
       await expectFailed(other, await dispatch(other, first.draft), 'nonce_replay')
+      await other.stop()
+    })
+
+    it.runIf(currentBackend() === 'postgres')('are kept while the database says that the clock is wrong', async () => {
+      const own = new ManualClock(systemClock.now() + seconds(864_000))
+      const other = await startTestAuthority({ clock: own, settings: { NA_CLOCK_CHECK: 'on' } })
+      accepted((await history(other, {})).answer)
+      own.advance(86_400)
+      await other.office.clockWatch.check()
+      const purge = authorityJobs(other.office).find(({ name }) => name === 'purge-nonces')
+      await purge?.run(AbortSignal.timeout(10_000))
+      expect(await countNonces(other)).toBe(1)
       await other.stop()
     })
   })

@@ -23,10 +23,7 @@ export class GraphKeeper {
   async current(office: Office): Promise<BuiltGraph> {
     const stamps = await office.stamps.read()
     const held = this.#held
-    const isFresh =
-      held?.isAlive() === true &&
-      held.stamp === stampOf(stamps) &&
-      isCurrent(held, office.clock.now())
+    const isFresh = held?.isAlive() === true && held.stamp === stampOf(stamps) && isCurrent(held, office.clock.now())
     if (isFresh) return held
     // Shared by all who wait, and started after each of them asked.
     this.#build ??= new Coalesced(async () => {
