@@ -8,6 +8,8 @@ import type { Inspection } from './features/recovery/inspect.ts'
 import { PublishedUnusable } from './features/recovery/published.ts'
 import type { Published } from './features/recovery/published.ts'
 import { NothingToRecover, recoverState } from './features/recovery/recover.ts'
+import { ClockUnfit, redateHeads } from './features/recovery/redate.ts'
+import type { Redated } from './features/recovery/redate.ts'
 import { NOT_STARTED, inspect, outcomeOf, readAuthority, readMarks } from './host-authority.ts'
 import type { Outcome } from './host-authority.ts'
 import { isExpected, readSettingsOrExplain } from './host-settings.ts'
@@ -22,6 +24,8 @@ export interface RecoverArguments extends HostArguments {
   /** Files with the newest list and feed that others still hold. */
   readonly crl?: string
   readonly feed?: string
+  /** From a clock that was ahead, not from an old backup. */
+  readonly datedAhead?: boolean
 }
 
 /** Brings a restored database past its high-water mark; no instance has to stop for it, none serves meanwhile. */
@@ -33,6 +37,7 @@ export async function recover(args: RecoverArguments): Promise<number> {
     const published = await readPublished(args)
     const opened = await openOffice(settings, { log, isRecovering: true })
     try {
+      if (args.datedAhead === true) return sayRedated(await redateHeads(opened.office))
       const recovery = await recoverState(opened.office, published)
       const { crlSequence, feedSequence, revocations, agents, replayFloor } = recovery
       const lines = [
@@ -50,11 +55,21 @@ export async function recover(args: RecoverArguments): Promise<number> {
       await opened.close()
     }
   } catch (error) {
-    const isKnown = error instanceof NothingToRecover || error instanceof PublishedUnusable
-    if (!isExpected(error) && !isKnown) throw error
+    const isKnown = [NothingToRecover, PublishedUnusable, ClockUnfit].some((known) => error instanceof known)
+    if (!(error instanceof Error) || (!isExpected(error) && !isKnown)) throw error
     process.stderr.write(`chancery: nothing was recovered: ${error.message}\n`)
     return 1
   }
+}
+
+function sayRedated({ crlSequence, feedSequence }: Redated): number {
+  const lines = [
+    ...(crlSequence === undefined ? [] : [`revocation list ${crlSequence} is dated by this clock`]),
+    ...(feedSequence === undefined ? [] : [`feed ${feedSequence} is dated by this clock`]),
+    'verifiers accept them from now on; those dated ahead stay in the record',
+  ]
+  process.stdout.write(`${lines.join('\n')}\n`)
+  return 0
 }
 
 async function readPublished({ crl, feed }: RecoverArguments): Promise<Published> {

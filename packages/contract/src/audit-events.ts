@@ -107,7 +107,7 @@ export const AUDIT_EVENTS = {
   },
   // An operator who brings keys vouches for them, so the trail says whose keys were used and what was overridden.
   state_recovered: {
-    when: 'A database that was behind its high-water mark was brought past it.',
+    when: 'A database that was behind its high-water mark was brought past it, or list and feed were dated anew after a clock was ahead.',
     details: ['crl_sequence', 'feed_sequence', 'revocations', 'agents', 'replay_floor'],
   },
   evidence_reimported: {

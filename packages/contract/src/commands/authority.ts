@@ -151,11 +151,15 @@ export const authorityCommands: readonly Command[] = [
     path: ['authority', 'recover'],
     summary: 'Bring a restored database past what was already published',
     description:
-      'For a database that lies behind its high-water mark, after a restore from an old backup. Withdrawals come back from the kept list and feed, their numbers jump by 100, unspent invites end, agents announce themselves again, and requests signed up to five minutes from now are refused. Instances on the database serve again by themselves.',
+      'For a database that lies behind its high-water mark, after a restore from an old backup; with --dated-ahead for a list or feed that a wrong clock dated into the future. Withdrawals come back from the kept list and feed, their numbers jump by 100, unspent invites end, agents announce themselves again, and requests signed up to five minutes from now are refused. Instances on the database serve again by themselves.',
     arguments: [],
     options: [
       { flags: '--crl <file>', summary: 'A newer revocation list that somebody still has, such as a gateway.' },
       { flags: '--feed <file>', summary: 'A newer revocation feed that somebody still has, such as a peer.' },
+      {
+        flags: '--dated-ahead',
+        summary: 'Only sign list and feed again by the present clock, where they are dated over 300 s ahead of it.',
+      },
       ...HOST_OPTIONS,
     ],
     examples: [
@@ -163,6 +167,10 @@ export const authorityCommands: readonly Command[] = [
       {
         line: 'chancery authority recover --env-file /etc/chancery/authority.env --crl list.json',
         summary: 'When no mark is left, with the newest list that anybody has.',
+      },
+      {
+        line: 'chancery authority recover --env-file /etc/chancery/authority.env --dated-ahead',
+        summary: 'When the clock was ahead and is right again.',
       },
     ],
     needs: 'authority-host',

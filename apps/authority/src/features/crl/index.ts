@@ -1,4 +1,4 @@
 export { FIRST_LIST_HOURS, SuccessionRefused, draftFirstList, succeedKey } from './succeed.ts'
-export { relistEntries } from './relist.ts'
+export { redateList, relistEntries } from './relist.ts'
 export { findActiveVersion } from './store.ts'
 export type { CrlVersion } from './store.ts'

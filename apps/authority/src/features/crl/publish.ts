@@ -21,6 +21,8 @@ export interface Change {
   /** True when an entry that was listed before got another text. */
   readonly rewritten: boolean
   readonly details: JsonObject
+  /** Dated now although its predecessor is dated ahead: a recovery from a clock that was (reliability 8). */
+  readonly isRedated?: true
 }
 
 /**
@@ -34,7 +36,7 @@ export async function publishVersion(
   sequence: number,
   change: Change,
 ): Promise<{ readonly version: CrlVersion; readonly kept: KeptEntries; readonly text: string }> {
-  const now = dateAfter(office, 'crl', previous?.issuedAt)
+  const now = change.isRedated === true ? office.clock.now() : dateAfter(office, 'crl', previous?.issuedAt)
   await requireCurrentKey(tx, office)
   await appendEntries(tx, change.appended)
   const isRestored = await restorePruned(tx, office, previous)

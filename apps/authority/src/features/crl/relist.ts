@@ -6,7 +6,7 @@ import { markRevoked } from '../enrollment/index.ts'
 import { entryText } from './list-text.ts'
 import { publishVersion } from './publish.ts'
 import { findActiveVersion, rewriteEntry } from './store.ts'
-import type { NewEntry } from './store.ts'
+import type { CrlVersion, NewEntry } from './store.ts'
 
 /** Longer than any certificate lives: of one that the restored database does not know nobody knows its end. */
 const UNKNOWN_EXPIRY = 366n * DAY
@@ -39,6 +39,20 @@ export async function relistEntries(tx: Tx, office: Office, kept: Crl, sequence:
   const details = { job: 'recover' }
   await publishVersion(tx, office, previous, sequence, { cause: 'refresh', appended, rewritten: true, details })
   return appended.length
+}
+
+/** Signs the list again as it is, dated by this clock however its predecessor is dated. The caller holds the head. */
+export async function redateList(tx: Tx, office: Office, previous: CrlVersion): Promise<number> {
+  const sequence = previous.sequence + 1
+  const change = {
+    cause: 'refresh',
+    appended: [],
+    rewritten: true,
+    details: { job: 'recover' },
+    isRedated: true,
+  } as const
+  await publishVersion(tx, office, previous, sequence, change)
+  return sequence
 }
 
 async function expiryOf(tx: Tx, office: Office, entry: CrlEntry): Promise<string> {

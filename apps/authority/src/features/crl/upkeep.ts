@@ -2,6 +2,7 @@ import { CRL_REFRESH_MARGIN, writeSortable } from '@chancery/protocol'
 import type { Instant, JsonObject } from '@chancery/protocol'
 import { recordAudits } from '../../audit/record.ts'
 import type { Office } from '../../office.ts'
+import { isFarAhead, tellFarAhead } from '../../signing/dating.ts'
 import { mayMakeSignatures } from '../../signing/seal.ts'
 import type { Stamps } from '../../store/database.ts'
 import { checkLease, withLease } from '../../store/leases.ts'
@@ -63,6 +64,9 @@ export async function keepCurrent(office: Office, details: JsonObject, lease?: L
 export async function refreshList(office: Office): Promise<void> {
   if (!mayMakeSignatures(office)) return
   await withLease(office, 'crl-upkeep', LEASE_SECONDS, async (lease) => {
-    await keepCurrent(office, { job: 'crl-upkeep' }, lease)
+    const { issuedAt } = await keepCurrent(office, { job: 'crl-upkeep' }, lease)
+    // Nothing is due for as long as it was dated ahead, and nobody accepts it: told every minute, not only when a next
+    // one is signed.
+    if (isFarAhead(issuedAt, office.clock.now())) tellFarAhead(office, 'crl', issuedAt)
   })
 }

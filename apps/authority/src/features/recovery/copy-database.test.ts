@@ -84,14 +84,14 @@ describe.runIf(currentBackend() === 'postgres')('copyDatabase', () => {
     const steps: CopyProgress[] = []
     const { tables, records } = await copy({ onProgress: (progress) => steps.push(progress) })
     expect(tables).toMatchObject({
-      crl_versions: 3,
+      crl_versions: 4,
       issued_certs: 3,
       evidence_entries: 6,
       boundary_policies: 2,
       heads: 10,
     })
     expect(Object.keys(tables)).not.toContain('schema_version')
-    expect(records).toMatchObject({ crl: 3, attestation: 3, treaty: 2, 'evidence entry': 6 })
+    expect(records).toMatchObject({ crl: 4, attestation: 3, treaty: 2, 'evidence entry': 6 })
     for (const step of ['copying', 'comparing'] as const)
       expect(steps.filter((each) => each.step === step && each.table === 'issued_certs')).toEqual([
         { step, table: 'issued_certs', done: 3, total: 3 },

@@ -43,7 +43,9 @@ async function inspectVersions(
     if (last !== undefined && sequence !== last.sequence + 1 && !jumps.has(sequence))
       notes.problem(`${name}: follows ${last.sequence}`)
     if (last?.record !== undefined && record !== undefined) {
-      if (issuedAt(record) < issuedAt(last.record)) notes.problem(`${name}: dated before its predecessor`)
+      // Only an audited recovery from a clock that was ahead may date one back.
+      if (issuedAt(record) < issuedAt(last.record) && !jumps.has(sequence))
+        notes.problem(`${name}: dated before its predecessor`)
       await compare(name, last.record, record)
     }
     last = { sequence, record }
@@ -106,7 +108,7 @@ async function inspectActiveList(db: Tx, notes: InspectionNotes): Promise<void> 
   for (const { cert_id } of missing) notes.problem(`crl: the revoked certificate ${cert_id} is not on the last list`)
 }
 
-/** The one permitted jump, and only where an audited recovery made it. */
+/** The one permitted jump or step back, and only where an audited recovery made it. */
 async function recoveredSequences(db: Tx): Promise<Record<'crl' | 'feed', ReadonlySet<number>>> {
   const rows = await db
     .selectFrom('audit_events')

@@ -26,7 +26,7 @@ describe('inspectDatabase', () => {
     const { counts, problems } = await inspect(na.office.store.db)
     expect(problems).toEqual([])
     expect(counts).toMatchObject({
-      crl: 3,
+      crl: 4,
       feed: 2,
       certificate: 3,
       policy: 2,

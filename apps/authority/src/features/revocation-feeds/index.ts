@@ -1,3 +1,3 @@
 export { publishOwnFeed } from './publish.ts'
-export { findOldestImport, isImportedRevocation, listNewestFeeds } from './store.ts'
+export { findOldestImport, findOwnFeed, isImportedRevocation, listNewestFeeds } from './store.ts'
 export type { NewestFeed } from './store.ts'

@@ -15,6 +15,8 @@ import { bumpHead } from '../../store/heads.ts'
 import { findOwnFeed, insertOwnFeed } from './store.ts'
 import type { OwnFeed } from './store.ts'
 
+const NOTHING_BEFORE = { sequence: 0, issuedAt: 0n }
+
 /**
  * Signs the feed of everything withdrawn so far: sequence 0 when nothing ever was, one more for each new withdrawal.
  * One feed per sequence is signed and served unchanged. The caller holds the feed's head.
@@ -23,8 +25,8 @@ export async function publishOwnFeed(
   tx: Tx,
   office: Office,
   revoked: readonly { readonly attestation_id: string; readonly revocation_reason: string | null }[],
-  /** After a recovery: what was already published under another history. */
-  least: { readonly sequence: number; readonly issuedAt: Instant } = { sequence: 0, issuedAt: 0n },
+  /** After a recovery: what was already published under another history, or dated by a clock that was ahead. */
+  least: { readonly sequence: number; readonly issuedAt: Instant; readonly isRedated?: true } = NOTHING_BEFORE,
 ): Promise<OwnFeed> {
   const previous = await findOwnFeed(tx)
   if (revoked.length > MAX_FEED_IDS * 0.8) {
@@ -37,7 +39,7 @@ export async function publishOwnFeed(
   const sequence = Math.max(next, least.sequence)
   const before = readInstant(previous?.issued_at ?? '') ?? 0n
   const floor = before > least.issuedAt ? before : least.issuedAt
-  const issuedAt = dateAfter(office, 'feed', floor)
+  const issuedAt = least.isRedated === true ? office.clock.now() : dateAfter(office, 'feed', floor)
   const draft = draftRevocationFeed({
     feed_id: office.ids.uuid(),
     issuer_sovereign_id: office.genesis.network_name,
