@@ -31,12 +31,12 @@ export function authorityJobs(office: Office): readonly Job[] {
     {
       name: 'purge-nonces',
       everySeconds: 60,
-      run: byRightClock((signal) => purgeNonces(office.store, office.settledTime, signal)),
+      run: byRightClock((signal) => purgeNonces(office.store, office.settledTime.nonces, signal)),
     },
     {
       name: 'purge-idempotency-keys',
       everySeconds: 600,
-      run: byRightClock(() => purgeAnswers(office.store.db, writeSortable(office.settledTime.now()))),
+      run: byRightClock(() => purgeAnswers(office.store.db, writeSortable(office.settledTime.daily.now()))),
     },
     { name: 'purge-limiter-windows', everySeconds: 60, run: () => purgeLimiterWindows(office.store, office.clock) },
   ]

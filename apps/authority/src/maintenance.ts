@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { writeInstant } from '@chancery/protocol'
+import type { Instant } from '@chancery/protocol'
 import { createLog, systemClock, systemIds } from '@chancery/service-kit'
 import { copyDatabase } from './features/recovery/copy-database.ts'
 import type { Copied, CopyProgress } from './features/recovery/copy-database.ts'
@@ -24,8 +25,8 @@ export interface RecoverArguments extends HostArguments {
   /** Files with the newest list and feed that others still hold. */
   readonly crl?: string
   readonly feed?: string
-  /** From a clock that was ahead, not from an old backup. */
-  readonly datedAhead?: boolean
+  /** From a clock that was ahead, not from an old backup: the present time, as another clock shows it. */
+  readonly datedAhead?: Instant
 }
 
 /** Brings a restored database past its high-water mark; no instance has to stop for it, none serves meanwhile. */
@@ -37,7 +38,7 @@ export async function recover(args: RecoverArguments): Promise<number> {
     const published = await readPublished(args)
     const opened = await openOffice(settings, { log, isRecovering: true })
     try {
-      if (args.datedAhead === true) return sayRedated(await redateHeads(opened.office))
+      if (args.datedAhead !== undefined) return sayRedated(await redateHeads(opened.office, args.datedAhead))
       const recovery = await recoverState(opened.office, published)
       const { crlSequence, feedSequence, revocations, agents, replayFloor } = recovery
       const lines = [
@@ -66,7 +67,7 @@ function sayRedated({ crlSequence, feedSequence }: Redated): number {
   const lines = [
     ...(crlSequence === undefined ? [] : [`revocation list ${crlSequence} is dated by this clock`]),
     ...(feedSequence === undefined ? [] : [`feed ${feedSequence} is dated by this clock`]),
-    'verifiers accept them from now on; those dated ahead stay in the record',
+    'verifiers that refused the ones dated ahead accept these; those stay in the record',
   ]
   process.stdout.write(`${lines.join('\n')}\n`)
   return 0

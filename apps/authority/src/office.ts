@@ -77,8 +77,8 @@ export interface Office {
   /** Why nothing may be signed now, besides the key window. */
   readonly halts: readonly SigningHalt[]
   readonly clockWatch: ClockWatch
-  /** The time by which something may be forgotten. */
-  readonly settledTime: SettledTime
+  /** The time by which something may be forgotten: spent nonces, and what matters for a day. */
+  readonly settledTime: { readonly nonces: SettledTime; readonly daily: SettledTime }
   readonly rollbackWatch: RollbackWatch
   readonly keyWatch: KeyWatch
   readonly keyringWatch: KeyringWatch

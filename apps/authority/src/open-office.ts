@@ -21,7 +21,7 @@ import { chooseLimiter } from './limiter.ts'
 import { createMetrics } from './metrics.ts'
 import type { Office } from './office.ts'
 import type { AuthoritySettings } from './settings.ts'
-import { SettledTime } from './settled-time.ts'
+import { DAY_SETTLES_MS, NONCES_SETTLE_MS, SettledTime } from './settled-time.ts'
 import { ClockWatch } from './signing/clock-watch.ts'
 import { KeyWatch } from './signing/key-watch.ts'
 import { MarkUnusable } from './signing/high-water.ts'
@@ -107,7 +107,10 @@ export async function openOffice(settings: AuthoritySettings, parts: OfficeParts
     rollbackWatch,
     keyWatch,
     clockWatch,
-    settledTime: new SettledTime(clock, () => clockWatch.isConfirmed),
+    settledTime: {
+      nonces: new SettledTime(clock, NONCES_SETTLE_MS),
+      daily: new SettledTime(clock, DAY_SETTLES_MS),
+    },
     keyringWatch: new KeyringWatch(metrics.keyringsDiffer),
     readiness: new Coalesced(() => checkReadiness(office)),
     metricsText: new Coalesced(() => office.metrics.registry.render()),

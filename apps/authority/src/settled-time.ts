@@ -1,41 +1,47 @@
-import { seconds } from '@chancery/protocol'
+import { DAY, seconds } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
 import type { Clock } from '@chancery/service-kit'
 
 const JUMP_OVER = seconds(5)
-/** Longer than anything signed by the true time can still be replayed (protocol/core 5.1, 11.3). */
-const BELIEVED_AFTER_MS = 3_600_000
+/** How far back a process stands that does not believe its clock yet: nothing is so old. */
+const NOT_YET = 366n * DAY
+/** Whoever asks takes hours off. */
+const EARLIEST = 10n * DAY
 
 /**
- * The time by which something may be forgotten. A wall clock that jumps ahead would have spent nonces and deletes
- * forgotten long before their time, and once it is set right they could be replayed. So a jump ahead is not believed
- * for an hour, unless the clock of the database confirms it; until then the monotonic clock says how late it is. A jump
- * back is believed at once: it only keeps things longer. Asked often, as jobs do.
+ * The time by which something may be forgotten. A wall clock that is ahead would have spent nonces and deletes
+ * forgotten long before their time, and once it is set right they could be replayed. So a clock is believed only when
+ * it has gone on without a jump ahead for longer than what is to be forgotten could be replayed, at the start of a
+ * process, too; until then the monotonic clock says how late it is. Not even the database is asked: it may stand on the
+ * same machine. A jump back is believed at once: it only keeps things longer. Asked often, as jobs do.
  */
 export class SettledTime implements Pick<Clock, 'now'> {
   readonly #clock: Clock
-  readonly #isConfirmed: () => boolean
+  readonly #believedAfterMs: number
   /** Wall clock less monotonic clock, as it is believed. */
   #base: Instant
   #ahead: { readonly base: Instant; readonly sinceMs: number } | undefined
 
-  constructor(clock: Clock, isConfirmed: () => boolean) {
+  constructor(clock: Clock, believedAfterMs: number) {
     this.#clock = clock
-    this.#isConfirmed = isConfirmed
-    this.#base = this.#difference()
+    this.#believedAfterMs = believedAfterMs
+    const base = this.#difference()
+    this.#base = base - NOT_YET
+    this.#ahead = { base, sinceMs: clock.monotonicMs() }
   }
 
   now(): Instant {
     this.#look()
-    return this.#base + this.#monotonic()
+    const now = this.#base + this.#monotonic()
+    return now > EARLIEST ? now : EARLIEST
   }
 
   #look(): void {
     const [base, ms] = [this.#difference(), this.#clock.monotonicMs()]
     const ahead = this.#ahead
-    if (base - this.#base <= JUMP_OVER || this.#isConfirmed()) this.#believe(base)
+    if (base - this.#base <= JUMP_OVER) this.#believe(base)
     else if (ahead === undefined || magnitude(base - ahead.base) > JUMP_OVER) this.#ahead = { base, sinceMs: ms }
-    else if (ms - ahead.sinceMs >= BELIEVED_AFTER_MS) this.#believe(base)
+    else if (ms - ahead.sinceMs >= this.#believedAfterMs) this.#believe(base)
   }
 
   #believe(base: Instant): void {
@@ -51,6 +57,11 @@ export class SettledTime implements Pick<Clock, 'now'> {
     return BigInt(Math.round(this.#clock.monotonicMs() * 1000))
   }
 }
+
+/** Signed requests are taken within five minutes of their time (protocol/core 5.1, 11.3). */
+export const NONCES_SETTLE_MS = 3_600_000
+/** Descriptors of agents and answers under an idempotency key live for a day (protocol/core 13.2, 4.6). */
+export const DAY_SETTLES_MS = 25 * 3_600_000
 
 function magnitude(value: bigint): bigint {
   return value < 0n ? -value : value

@@ -51,11 +51,6 @@ export class ClockWatch implements SigningHalt {
     return true
   }
 
-  /** True when the database's clock says that this one is right. */
-  get isConfirmed(): boolean {
-    return this.#isComparing && !this.isHalted()
-  }
-
   /** Compares now. Rejects when the database cannot be asked; a halt then stays as it was. */
   async check(): Promise<void> {
     if (this.#isComparing) await this.#checks.read()

@@ -10,8 +10,12 @@ export type DatedLine = 'crl' | 'policy' | 'feed' | 'evidence' | 'evidence-ancho
  * How the next of a line of signed papers is dated: now, and never before its predecessor, even when a clock was set
  * back (reliability 8). What is to be published is published all the same, and an alarm says what it follows.
  */
-export function dateAfter(office: Parts, head: DatedLine, previous: Instant | undefined): Instant {
-  const now = office.clock.now()
+export function dateAfter(
+  office: Parts,
+  head: DatedLine,
+  previous: Instant | undefined,
+  now: Instant = office.clock.now(),
+): Instant {
   if (previous === undefined || previous <= now) return now
   if (isFarAhead(previous, now)) tellFarAhead(office, head, previous)
   return previous

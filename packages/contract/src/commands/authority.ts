@@ -151,14 +151,14 @@ export const authorityCommands: readonly Command[] = [
     path: ['authority', 'recover'],
     summary: 'Bring a restored database past what was already published',
     description:
-      'For a database that lies behind its high-water mark, after a restore from an old backup; with --dated-ahead for a list or feed that a wrong clock dated into the future. Withdrawals come back from the kept list and feed, their numbers jump by 100, unspent invites end, agents announce themselves again, and requests signed up to five minutes from now are refused. Instances on the database serve again by themselves.',
+      'For a database that lies behind its high-water mark, after a restore from an old backup. Withdrawals come back from the kept list and feed, their numbers jump by 100, unspent invites end, agents announce themselves again, and requests signed up to five minutes from now are refused. Instances on the database serve again by themselves. With --dated-ahead it does something else: after a clock was ahead and is right again, it signs list and feed anew where they are dated over 300 s ahead, under the next number and with all they name.',
     arguments: [],
     options: [
       { flags: '--crl <file>', summary: 'A newer revocation list that somebody still has, such as a gateway.' },
       { flags: '--feed <file>', summary: 'A newer revocation feed that somebody still has, such as a peer.' },
       {
-        flags: '--dated-ahead',
-        summary: 'Only sign list and feed again by the present clock, where they are dated over 300 s ahead of it.',
+        flags: '--dated-ahead <time>',
+        summary: 'Only sign anew what a clock dated ahead; the present time as another clock shows it, within 300 s.',
       },
       ...HOST_OPTIONS,
     ],
@@ -169,7 +169,7 @@ export const authorityCommands: readonly Command[] = [
         summary: 'When no mark is left, with the newest list that anybody has.',
       },
       {
-        line: 'chancery authority recover --env-file /etc/chancery/authority.env --dated-ahead',
+        line: 'chancery authority recover --env-file /etc/chancery/authority.env --dated-ahead 2026-05-01T12:00:00Z',
         summary: 'When the clock was ahead and is right again.',
       },
     ],

@@ -9,7 +9,7 @@ const BATCH = 500
 export async function purgeAgents(office: Office, signal: AbortSignal): Promise<void> {
   while (!signal.aborted && (await purgeExpired(office)) === BATCH);
   const { db } = office.store
-  const now = office.settledTime.now()
+  const now = office.settledTime.daily.now()
   // Until then the row says which descriptor was the newest, so an older one cannot be replayed after its successor.
   const forgotten = writeSortable(now - seconds(MAX_AGENT_LIFETIME_SECONDS) - CLOCK_TOLERANCE)
   await db.deleteFrom('agent_registrations').where('listed', '=', 0).where('registered_at', '<', forgotten).execute()

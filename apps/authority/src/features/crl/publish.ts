@@ -36,12 +36,14 @@ export async function publishVersion(
   sequence: number,
   change: Change,
 ): Promise<{ readonly version: CrlVersion; readonly kept: KeptEntries; readonly text: string }> {
-  const now = change.isRedated === true ? office.clock.now() : dateAfter(office, 'crl', previous?.issuedAt)
+  // Read once: a clock that jumps meanwhile must not date the list by one time and prune it by another.
+  const clockNow = office.clock.now()
+  const now = change.isRedated === true ? clockNow : dateAfter(office, 'crl', previous?.issuedAt, clockNow)
   await requireCurrentKey(tx, office)
   await appendEntries(tx, change.appended)
-  const isRestored = await restorePruned(tx, office, previous)
+  const isRestored = await restorePruned(tx, office, previous, clockNow)
   // By the clock, not by the date of the list: what a wrong one dated must not end entries before their time.
-  const isPruned = await pruneEntries(tx, writeSortable(office.clock.now() - HOUR))
+  const isPruned = await pruneEntries(tx, writeSortable(clockNow - HOUR))
   const { text: entries, count } = await gatherEntries(tx, office, previous, change, isRestored || isPruned)
   const body = listText({ crl_id: office.ids.uuid(), sequence, issuer: office.signer.keyId, issuedAt: now }, entries)
   const signature = await sealText(office, body)

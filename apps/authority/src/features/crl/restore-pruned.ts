@@ -1,5 +1,5 @@
 import { HOUR, readInstant, writeInstant, writeSortable } from '@chancery/protocol'
-import type { CrlEntry } from '@chancery/protocol'
+import type { CrlEntry, Instant } from '@chancery/protocol'
 import type { Office } from '../../office.ts'
 import { isFarAhead } from '../../signing/dating.ts'
 import type { Tx } from '../../store/database.ts'
@@ -11,8 +11,12 @@ import type { CrlVersion } from './store.ts'
  * Puts back what a clock that was far ahead has pruned: entries of revoked certificates that are alive by this clock.
  * Without them a relying party would take those for good again. True when there were any.
  */
-export async function restorePruned(tx: Tx, office: Office, previous: CrlVersion | undefined): Promise<boolean> {
-  const now = office.clock.now()
+export async function restorePruned(
+  tx: Tx,
+  office: Office,
+  previous: CrlVersion | undefined,
+  now: Instant,
+): Promise<boolean> {
   if (previous === undefined || !isFarAhead(previous.issuedAt, now)) return false
   const unlisted = await tx
     .selectFrom('issued_certs as c')

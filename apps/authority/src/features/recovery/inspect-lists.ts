@@ -16,11 +16,11 @@ interface Version {
 
 /** Lists and feeds: no gap, no fork, not dated back, and nothing that was withdrawn is taken back. */
 export async function inspectLists(db: Tx, notes: InspectionNotes): Promise<void> {
-  const jumps = await recoveredSequences(db)
-  await inspectVersions(lists(db), 'crl', jumps.crl, notes, async (name, previous, record) => {
+  const recovered = await readRecoveries(db)
+  await inspectVersions(lists(db), 'crl', recovered, notes, async (name, previous, record) => {
     for (const lost of await lostEntries(db, previous, record)) notes.problem(`${name}: no longer names ${lost}`)
   })
-  await inspectVersions(feeds(db), 'feed', jumps.feed, notes, async (name, previous, record) => {
+  await inspectVersions(feeds(db), 'feed', recovered, notes, async (name, previous, record) => {
     const ids = new Set(textsOf(record['revoked_attestation_ids']))
     for (const id of textsOf(previous['revoked_attestation_ids']))
       if (!ids.has(id)) notes.problem(`${name}: no longer names ${id}`)
@@ -31,10 +31,11 @@ export async function inspectLists(db: Tx, notes: InspectionNotes): Promise<void
 async function inspectVersions(
   versions: AsyncIterable<Version>,
   kind: 'crl' | 'feed',
-  jumps: ReadonlySet<number>,
+  recovered: Recovered,
   notes: InspectionNotes,
   compare: (name: string, previous: JsonObject, record: JsonObject) => Promise<void>,
 ): Promise<void> {
+  const { jumps, redated } = recovered[kind]
   let last: { readonly sequence: number; readonly record: JsonObject | undefined } | undefined
   for await (const { sequence, text } of versions) {
     const name = `${kind} ${sequence}`
@@ -44,7 +45,7 @@ async function inspectVersions(
       notes.problem(`${name}: follows ${last.sequence}`)
     if (last?.record !== undefined && record !== undefined) {
       // Only an audited recovery from a clock that was ahead may date one back.
-      if (issuedAt(record) < issuedAt(last.record) && !jumps.has(sequence))
+      if (issuedAt(record) < issuedAt(last.record) && !redated.has(sequence))
         notes.problem(`${name}: dated before its predecessor`)
       await compare(name, last.record, record)
     }
@@ -108,16 +109,27 @@ async function inspectActiveList(db: Tx, notes: InspectionNotes): Promise<void> 
   for (const { cert_id } of missing) notes.problem(`crl: the revoked certificate ${cert_id} is not on the last list`)
 }
 
-/** The one permitted jump or step back, and only where an audited recovery made it. */
-async function recoveredSequences(db: Tx): Promise<Record<'crl' | 'feed', ReadonlySet<number>>> {
+interface RecoveredLine {
+  /** May leave numbers out: the one permitted jump. */
+  readonly jumps: ReadonlySet<number>
+  /** May be dated before its predecessor, which a clock that was ahead had dated. */
+  readonly redated: ReadonlySet<number>
+}
+
+type Recovered = Readonly<Record<'crl' | 'feed', RecoveredLine>>
+
+/** What only an audited recovery may do; one from an old backup tells a replay floor, one from a wrong clock none. */
+async function readRecoveries(db: Tx): Promise<Recovered> {
   const rows = await db
     .selectFrom('audit_events')
     .select('event_json')
     .where('event_type', '=', 'state_recovered')
     .execute()
   const details = rows.map((row) => parse(row.event_json)?.['details']).filter((each) => isJsonObject(each))
-  const numbers = (name: string): ReadonlySet<number> => new Set(details.map((each) => Number(each[name])))
-  return { crl: numbers('crl_sequence'), feed: numbers('feed_sequence') }
+  const numbers = (name: string, hasFloor: boolean): ReadonlySet<number> =>
+    new Set(details.filter((each) => 'replay_floor' in each === hasFloor).map((each) => Number(each[name])))
+  const line = (name: string): RecoveredLine => ({ jumps: numbers(name, true), redated: numbers(name, false) })
+  return { crl: line('crl_sequence'), feed: line('feed_sequence') }
 }
 
 function lists(db: Tx): AsyncGenerator<Version> {

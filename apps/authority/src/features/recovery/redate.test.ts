@@ -47,7 +47,7 @@ describe('list and feed that a wrong clock dated ahead', () => {
     const { cert_id, attestation_id } = await withdrawAhead()
     const [list, feed] = [await read('/crl'), await read('/sovereign-revocation-feed')]
     expect([list['issued_at'], feed['issued_at']]).toEqual(Array(2).fill(writeInstant(clock.now() + AHEAD)))
-    const redated = await redateHeads(na.office)
+    const redated = await redateHeads(na.office, clock.now())
     expect(redated).toEqual({
       crlSequence: Number(list['sequence']) + 1,
       feedSequence: Number(feed['sequence']) + 1,
@@ -61,7 +61,7 @@ describe('list and feed that a wrong clock dated ahead', () => {
 
   it('leave an audit event, and a database that holds', async () => {
     await withdrawAhead()
-    const { crlSequence, feedSequence } = await redateHeads(na.office)
+    const { crlSequence, feedSequence } = await redateHeads(na.office, clock.now())
     const event = (await na.auditEvents()).find((each) => each['event_type'] === 'state_recovered')
     const details = isJsonObject(event) ? event['details'] : undefined
     expect(details).toEqual({ crl_sequence: crlSequence, feed_sequence: feedSequence, revocations: 0, agents: 0 })
@@ -71,12 +71,19 @@ describe('list and feed that a wrong clock dated ahead', () => {
 
   it('go on from there, and are left alone when they are not ahead', async () => {
     await withdrawAhead()
-    await redateHeads(na.office)
-    await expect(redateHeads(na.office)).rejects.toThrow(NothingToRecover)
+    await redateHeads(na.office, clock.now())
+    await expect(redateHeads(na.office, clock.now())).rejects.toThrow(NothingToRecover)
     clock.advance(60)
     const node = nodeCaller(na.url, await testSigner('other'), () => clock.now())
     accepted(await operate('/admin/revoke', { cert_id: (await enroll(na, node)).cert_id }))
     expect((await read('/crl'))['issued_at']).toBe(writeInstant(clock.now()))
+  })
+
+  it('are left alone by a clock that shows another time than the operator reads', async () => {
+    await withdrawAhead()
+    for (const told of [clock.now() + seconds(301), clock.now() - seconds(301)])
+      await expect(redateHeads(na.office, told)).rejects.toThrow(ClockUnfit)
+    await expect(redateHeads(na.office, clock.now() + seconds(300))).resolves.toBeDefined()
   })
 
   it.runIf(currentBackend() === 'postgres')('are not signed by a clock that the database calls wrong', async () => {
@@ -84,7 +91,7 @@ describe('list and feed that a wrong clock dated ahead', () => {
     const other = await startTestAuthority({ clock: own, settings: { NA_CLOCK_CHECK: 'on' } })
     accepted(await other.request('GET', '/crl'))
     own.set(own.now() - seconds(3600))
-    await expect(redateHeads(other.office)).rejects.toThrow(ClockUnfit)
+    await expect(redateHeads(other.office, own.now())).rejects.toThrow(ClockUnfit)
     await other.stop()
   })
 })

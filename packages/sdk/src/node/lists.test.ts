@@ -1,0 +1,60 @@
+import { DAY, asJson, readCrl, readInstant } from '@chancery/protocol'
+import type { Crl, Instant } from '@chancery/protocol'
+import { testIssuer, testList } from '@chancery/testkit'
+import { describe, expect, it } from 'vitest'
+import type { Client } from '../client.ts'
+import { NodeEmitter } from './events.ts'
+import { NodeLists } from './lists.ts'
+import { MemoryNodeStore } from './store.ts'
+
+const NOW = readInstant('2026-03-01T12:00:00Z') ?? 0n
+const by = await testIssuer('agency')
+
+/** A list of this number, dated so far from now. */
+async function list(sequence: number, away: Instant): Promise<Crl> {
+  return readCrl(asJson(await testList(by, NOW, { sequence, issuedAgo: -away })))
+}
+
+/** Follows what the authority is told to have; gives the number of the list held, and why one was refused. */
+async function follow(
+  offered: readonly Crl[],
+): Promise<{ readonly held: number | undefined; readonly refused: unknown[] }> {
+  const events = new NodeEmitter()
+  const refused: unknown[] = []
+  events.on('refused', ({ reason, offered: number }) => refused.push([reason, number]))
+  let current = offered[0]
+  const client = { crl: { current: () => Promise.resolve(current) } } as unknown as Client
+  const signal = new AbortController().signal
+  const parts = {
+    client,
+    store: new MemoryNodeStore(),
+    authorityKey: by.signer.publicKey,
+    events,
+    clock: () => NOW,
+    signal,
+  }
+  const lists = await NodeLists.open(parts)
+  for (const each of offered) {
+    current = each
+    await lists.followCrl({ crl_sequence: each.sequence } as Parameters<NodeLists['followCrl']>[0])
+  }
+  return { held: lists.crl?.sequence, refused }
+}
+
+describe('the list a node holds', () => {
+  it('is replaced by the next one, and not by one that is dated back', async () => {
+    expect(await follow([await list(1, 0n), await list(2, 1_000_000n)])).toEqual({ held: 2, refused: [] })
+    const back = await follow([await list(1, 0n), await list(2, -1_000_000n)])
+    expect(back).toEqual({ held: 1, refused: [['rollback', 2]] })
+  })
+
+  it('is taken for what it withdraws when a clock dated it ahead, and gives way to the next by the right one', async () => {
+    const ahead = [await list(1, 0n), await list(2, 40n * DAY), await list(3, 0n)]
+    expect(await follow(ahead)).toEqual({ held: 3, refused: [] })
+  })
+
+  it('never goes back to a lower number, however it is dated', async () => {
+    const ahead = [await list(2, 40n * DAY), await list(1, 0n)]
+    expect(await follow(ahead)).toEqual({ held: 2, refused: [['rollback', 1]] })
+  })
+})
