@@ -332,3 +332,17 @@ describe('a start that is refused', () => {
     expect(output()).toContain('/nowhere/authority.env')
   })
 })
+
+describe('a port that somebody else has', () => {
+  it('ends the start with one line that names the setting', async () => {
+    const first = await startService({ DB_PATH: join(folder, 'first.db') })
+    const file = await writeSettings({
+      HOST: '127.0.0.1',
+      PORT: String(first.port),
+      DB_PATH: join(folder, 'second.db'),
+    })
+    const { exited, output } = launch(file)
+    expect(await exited).toBe(1)
+    expect(output()).toContain(`chancery: the authority does not start: PORT: ${first.port} is in use on 127.0.0.1\n`)
+  })
+})

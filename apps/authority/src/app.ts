@@ -14,6 +14,7 @@ import { BINDINGS } from './features.ts'
 import { registerGauges } from './features/health/gauges.ts'
 import { authorityJobs } from './jobs.ts'
 import type { Office } from './office.ts'
+import { StartRefused } from './genesis.ts'
 import { openOffice } from './open-office.ts'
 import type { AppParts } from './open-office.ts'
 import type { AuthoritySettings } from './settings.ts'
@@ -34,7 +35,7 @@ export async function startAuthority(settings: AuthoritySettings, parts: AppPart
   registerGauges(office)
   const watch = watchProcess(metrics.registry, clock)
   const server = buildServer(office)
-  const url = await server.listen(settings.host, settings.port)
+  const url = await listen(server, settings)
   const jobs = startJobs(authorityJobs(office), { clock, log, metrics: metrics.registry })
   log.info('authority is serving', {
     url,
@@ -55,6 +56,16 @@ export async function startAuthority(settings: AuthoritySettings, parts: AppPart
       await jobs.stop()
       await opened.close()
     },
+  }
+}
+
+async function listen(server: HttpServer, { host, port }: AuthoritySettings): Promise<string> {
+  try {
+    return await server.listen(host, port)
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined
+    if (code === 'EADDRINUSE') throw new StartRefused(`PORT: ${port} is in use on ${host}`, { cause: error })
+    throw error
   }
 }
 

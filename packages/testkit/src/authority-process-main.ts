@@ -1,8 +1,12 @@
+import { subscribe } from 'node:diagnostics_channel'
 import { flushCompileCache } from 'node:module'
 import { commands } from '@chancery/authority'
 
 // The test is gone, however it ended: no server is left behind.
 process.once('disconnect', () => process.kill(process.pid, 'SIGKILL'))
+
+// Whoever started it asks nobody before: the port may have become another server's meanwhile.
+subscribe('tracing:net.server.listen:asyncEnd', () => void process.send?.('listening'))
 
 // Now, since most of these processes end by kill -9, which keeps nothing.
 flushCompileCache()

@@ -48,12 +48,21 @@ const START_SECONDS = 30
 const STOP_SECONDS = 15
 const LOG_LINES = 200
 
-export async function startAuthorityProcess({
-  network,
-  settings,
-  execArgv = [],
-}: ProcessOptions): Promise<AuthorityProcess> {
-  const port = settings['PORT'] ?? String(await freePort())
+/** At a port that was free a moment ago; when another server took it meanwhile, at the next one. */
+export async function startAuthorityProcess(options: ProcessOptions): Promise<AuthorityProcess> {
+  const given = options.settings['PORT']
+  if (given !== undefined) return startAt(given, options)
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await startAt(String(await freePort()), options)
+    } catch (error) {
+      const isTaken = error instanceof EndedAtStart && /PORT: \d+ is in use/.test(error.message)
+      if (!isTaken || tries === 3) throw error
+    }
+  }
+}
+
+async function startAt(port: string, { network, settings, execArgv = [] }: ProcessOptions): Promise<AuthorityProcess> {
   const url = `http://127.0.0.1:${port}`
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
   const child = fork(fileURLToPath(new URL(`authority-process-main.${extension}`, import.meta.url)), [], {
@@ -100,10 +109,15 @@ function keepLog(child: ChildProcess): string[] {
 
 async function awaitHealthy(child: ChildProcess, url: string, log: readonly string[]): Promise<void> {
   const deadline = performance.now() + START_SECONDS * 1000
+  let isListening = false
+  child.once('message', () => {
+    isListening = true
+  })
   while (performance.now() < deadline) {
     const ending = child.signalCode ?? child.exitCode
     if (ending !== null) throw new EndedAtStart(ending, log)
-    const answer = await send(url, 'GET', '/healthz').catch(() => undefined)
+    // Before that whoever answers at this port is somebody else.
+    const answer = isListening ? await send(url, 'GET', '/healthz').catch(() => undefined) : undefined
     if (answer?.status === 200) return
     await pause(25)
   }
