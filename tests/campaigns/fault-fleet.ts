@@ -114,7 +114,7 @@ export async function openFaultFleet(options: FleetOptions): Promise<FaultFleet>
   }
 }
 
-function toEnv(settings: Readonly<Record<string, string>>): string {
+export function toEnv(settings: Readonly<Record<string, string>>): string {
   return Object.entries(settings)
     .map(([name, value]) => `${name}=${value}\n`)
     .join('')

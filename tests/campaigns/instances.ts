@@ -5,6 +5,7 @@ import { createTestNetwork, operatorCaller, send, testSigner } from '@chancery/t
 import type { TestAnswer, TestNetwork } from '@chancery/testkit'
 import { startBalancedInstances } from '../instances/balanced-instances.ts'
 import type { BalancedInstances } from '../instances/balanced-instances.ts'
+import { withMoreOperators } from './more-operators.ts'
 import { startOwnServer } from './own-server.ts'
 
 /** Three instances behind a balancer on a PostgreSQL of their own, with as many more operators as a campaign needs. */
@@ -40,17 +41,11 @@ export async function startFleet(
   const network = await createTestNetwork('FLEET-NET')
   const server = await startOwnServer()
   const database = await server.createDatabase()
-  const keys = JSON.parse(network.settings['OPERATOR_PUBLIC_KEYS_JSON'] ?? '{}') as Record<string, string>
-  const tiers = JSON.parse(network.settings['OPERATOR_KEY_TIERS_JSON'] ?? '{}') as Record<string, string>
-  for (let index = 0; index < extraOperators; index += 1) {
-    keys[`op-${index}`] = (await testSigner(`op-${index}`)).publicKey
-    tiers[`op-${index}`] = 'standard'
-  }
+  const names = Array.from({ length: extraOperators }, (_, index) => `op-${index}`)
   const instances = await startBalancedInstances({
     ...network.settings,
     LOG_LEVEL: 'error',
-    OPERATOR_PUBLIC_KEYS_JSON: JSON.stringify(keys),
-    OPERATOR_KEY_TIERS_JSON: JSON.stringify(tiers),
+    ...(await withMoreOperators(network, names)),
     ...database.settings,
     ...settings,
   })

@@ -5,9 +5,11 @@ import { join } from 'node:path'
 import { commands } from '@chancery/authority'
 import { writeInstant } from '@chancery/protocol'
 import { systemClock } from '@chancery/service-kit'
-import { createTestNetwork, startAuthorityProcess, testSigner } from '@chancery/testkit'
+import { createTestNetwork, startAuthorityProcess } from '@chancery/testkit'
 import type { AuthorityProcess, TestDatabase, TestNetwork } from '@chancery/testkit'
 import type { CampaignOptions, CampaignResult } from './campaign.ts'
+import { toEnv } from './fault-fleet.ts'
+import { withMoreOperators } from './more-operators.ts'
 import { SPARE_OPERATORS } from './own-transitions.ts'
 import { awaitSilence, withRows } from './rows.ts'
 import type { Rows } from './rows.ts'
@@ -25,25 +27,11 @@ const ROUNDS_PER_DATABASE = SPARE_OPERATORS.length
 
 export async function run(options: CampaignOptions): Promise<CampaignResult> {
   const network = await createTestNetwork('KILL-NET')
-  const settings = await withSpareOperators(network)
+  const settings = { EVIDENCE_STORE: 'on', ...(await withMoreOperators(network, SPARE_OPERATORS)) }
   try {
     return await killBoth(options, (parts) => new TransitionVictim({ ...parts, network, settings, seed: options.seed }))
   } finally {
     await network.remove()
-  }
-}
-
-async function withSpareOperators(network: TestNetwork): Promise<Readonly<Record<string, string>>> {
-  const keys = JSON.parse(network.settings['OPERATOR_PUBLIC_KEYS_JSON'] ?? '{}') as Record<string, string>
-  const tiers = JSON.parse(network.settings['OPERATOR_KEY_TIERS_JSON'] ?? '{}') as Record<string, string>
-  for (const name of SPARE_OPERATORS) {
-    keys[name] = (await testSigner(name)).publicKey
-    tiers[name] = 'standard'
-  }
-  return {
-    EVIDENCE_STORE: 'on',
-    OPERATOR_PUBLIC_KEYS_JSON: JSON.stringify(keys),
-    OPERATOR_KEY_TIERS_JSON: JSON.stringify(tiers),
   }
 }
 
@@ -118,8 +106,7 @@ class TransitionVictim implements Victim {
     this.#database = database
     this.#folder = await mkdtemp(join(tmpdir(), 'chancery-kills-'))
     const settings = { ...this.#parts.network.settings, ...this.#parts.settings, ...database.settings }
-    const lines = Object.entries(settings).map(([name, value]) => `${name}=${value}\n`)
-    await writeFile(join(this.#folder, 'authority.env'), lines.join(''), { mode: 0o600 })
+    await writeFile(join(this.#folder, 'authority.env'), toEnv(settings), { mode: 0o600 })
     const first = await this.#start(database, {})
     for (const path of ['/crl', '/policy']) await first.request('GET', path)
     await first.kill()

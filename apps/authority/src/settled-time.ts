@@ -1,8 +1,8 @@
-import { DAY, seconds } from '@chancery/protocol'
+import { DAY } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
 import type { Clock } from '@chancery/service-kit'
+import { JUMP_OVER, magnitude, monotonicInstant, wallBase } from './clock-jumps.ts'
 
-const JUMP_OVER = seconds(5)
 /** How far back a process stands that does not believe its clock yet: nothing is so old. */
 const NOT_YET = 366n * DAY
 /** Whoever asks takes hours off. */
@@ -25,19 +25,19 @@ export class SettledTime implements Pick<Clock, 'now'> {
   constructor(clock: Clock, believedAfterMs: number) {
     this.#clock = clock
     this.#believedAfterMs = believedAfterMs
-    const base = this.#difference()
+    const base = wallBase(clock)
     this.#base = base - NOT_YET
     this.#ahead = { base, sinceMs: clock.monotonicMs() }
   }
 
   now(): Instant {
     this.#look()
-    const now = this.#base + this.#monotonic()
+    const now = this.#base + monotonicInstant(this.#clock)
     return now > EARLIEST ? now : EARLIEST
   }
 
   #look(): void {
-    const [base, ms] = [this.#difference(), this.#clock.monotonicMs()]
+    const [base, ms] = [wallBase(this.#clock), this.#clock.monotonicMs()]
     const ahead = this.#ahead
     if (base - this.#base <= JUMP_OVER) this.#believe(base)
     else if (ahead === undefined || magnitude(base - ahead.base) > JUMP_OVER) this.#ahead = { base, sinceMs: ms }
@@ -48,21 +48,9 @@ export class SettledTime implements Pick<Clock, 'now'> {
     this.#base = base
     this.#ahead = undefined
   }
-
-  #difference(): Instant {
-    return this.#clock.now() - this.#monotonic()
-  }
-
-  #monotonic(): Instant {
-    return BigInt(Math.round(this.#clock.monotonicMs() * 1000))
-  }
 }
 
 /** Signed requests are taken within five minutes of their time (protocol/core 5.1, 11.3). */
 export const NONCES_SETTLE_MS = 3_600_000
-/** Descriptors of agents and answers under an idempotency key live for a day (protocol/core 13.2, 4.6). */
+/** Descriptors of agents and answers under an idempotency key live for a day (protocol/core 13.2, 11.5). */
 export const DAY_SETTLES_MS = 25 * 3_600_000
-
-function magnitude(value: bigint): bigint {
-  return value < 0n ? -value : value
-}

@@ -3,12 +3,12 @@ import type { Instant } from '@chancery/protocol'
 import { Coalesced } from '@chancery/service-kit'
 import type { Clock, Gauge, Log } from '@chancery/service-kit'
 import { sql } from 'kysely'
+import { JUMP_OVER, magnitude, wallBase } from '../clock-jumps.ts'
 import type { Store } from '../store/database.ts'
 import type { SigningHalt } from './halts.ts'
 
 const WARN_OVER = seconds(2)
 const HALT_OVER = seconds(30)
-const JUMP_OVER = seconds(5)
 
 export interface ClockWatchParts {
   readonly store: Store
@@ -38,14 +38,14 @@ export class ClockWatch implements SigningHalt {
   constructor(parts: ClockWatchParts) {
     this.#parts = parts
     this.#isComparing = parts.enabled && parts.store.backend === 'postgres'
-    this.#base = this.#difference()
+    this.#base = wallBase(parts.clock)
     this.#checks = new Coalesced(() => this.#compare())
     if (!parts.enabled) parts.log.warn('the clock is not compared with the database', { setting: 'NA_CLOCK_CHECK' })
   }
 
   isHalted(): boolean {
     if (!this.#isComparing) return false
-    if (magnitude(this.#difference() - this.#base) <= JUMP_OVER) return this.#isOff
+    if (magnitude(wallBase(this.#parts.clock) - this.#base) <= JUMP_OVER) return this.#isOff
     // The same comparison at once; until it has been made nobody knows which of the two clocks is right.
     this.#checkSoon()
     return true
@@ -58,7 +58,7 @@ export class ClockWatch implements SigningHalt {
 
   async #compare(): Promise<void> {
     const { store, clock, offset } = this.#parts
-    const [before, base] = [clock.now(), this.#difference()]
+    const [before, base] = [clock.now(), wallBase(clock)]
     const server = await readServerClock(store)
     const after = clock.now()
     // The server read its clock somewhere in between: only what lies outside is certainly off.
@@ -87,11 +87,6 @@ export class ClockWatch implements SigningHalt {
         this.#isChecking = false
       })
   }
-
-  #difference(): Instant {
-    const { clock } = this.#parts
-    return clock.now() - BigInt(Math.round(clock.monotonicMs() * 1000))
-  }
 }
 
 /** The one clock all instances share. */
@@ -102,8 +97,4 @@ export async function readServerClock(store: Store): Promise<Instant> {
   const micros = rows[0]?.micros
   if (micros === undefined) throw new Error('the database gave no time')
   return BigInt(micros)
-}
-
-function magnitude(value: bigint): bigint {
-  return value < 0n ? -value : value
 }
