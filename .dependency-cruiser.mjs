@@ -92,7 +92,9 @@ const layers = Object.entries(boundaries.belowFeatures).flatMap(([app, below]) =
       `app-below-main-${app}`,
       'app never imports main',
       { path: `${at}app[.]ts$` },
-      { path: `${at}(main|maintenance|backup-commands|host-authority|succession-commands|index)[.]ts$` },
+      {
+        path: `${at}(main|maintenance|backup-commands|host-authority|succession-commands|unknown-commands|index)[.]ts$`,
+      },
     ),
     forbid(
       `helpers-below-features-${app}`,
@@ -100,7 +102,7 @@ const layers = Object.entries(boundaries.belowFeatures).flatMap(([app, below]) =
       {
         path: `${at}([^/]+|features/[^/]+)[.]ts$`,
         pathNot: [
-          `${at}(main|maintenance|backup-commands|host-authority|succession-commands|app|open-office|features|jobs|index|office)[.]ts$`,
+          `${at}(main|maintenance|backup-commands|host-authority|succession-commands|unknown-commands|app|open-office|features|jobs|index|office)[.]ts$`,
         ],
       },
       { path: `${at}features/[^/]+/` },

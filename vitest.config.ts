@@ -11,6 +11,8 @@ const base = {
   execArgv: ['--conditions=development'],
   testTimeout: 20_000,
   hookTimeout: 30_000,
+  // One second, the default, is short for a database on a busy machine.
+  expect: { poll: { timeout: 10_000 } },
 }
 /**
  * Files share a worker and what it has imported: importing the authority anew for each of them took three quarters of
@@ -52,6 +54,7 @@ export default defineConfig({
           name: 'postgres',
           include: ['apps/authority/src/**/*.test.ts'],
           env: { CHANCERY_TEST_DATABASE: 'postgres' },
+          globalSetup: ['tools/test-databases.ts'],
         },
       },
       {

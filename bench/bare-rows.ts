@@ -69,7 +69,7 @@ export function joinRows(): BatchStatement {
         'n as (insert into nonces (claim, expires_at) select claim, $3 from i), ' +
         'c as (insert into issued_certs (cert_id, node_public_key, cert_json, roles_json, issued_at, expires_at, max_validity_hours, status) ' +
         "select id, id, repeat('x', 480), '[]', $3, $3, 1, 'issued' from i), " +
-        "l as (insert into node_liveness (cert_id, last_heartbeat, heartbeat_status, remote_addr) select id, $3, 'joined', '127.0.0.1' from i) " +
+        "l as (insert into node_liveness (cert_id, node_public_key, last_heartbeat, heartbeat_status, remote_addr) select id, id, $3, 'joined', '127.0.0.1' from i) " +
         "insert into audit_events (event_id, event_type, event_json, created_at) select id, 'certificate_issued', repeat('x', 400), $3 from i",
       values: [ids, ids.map(() => randomBytes(16)), EXPIRES_AT],
     }

@@ -47,7 +47,7 @@ export async function seedCertificates(url: string, nodes: readonly BenchNode[],
       [total - nodes.length],
     )
     await client.query(
-      "insert into node_liveness (cert_id, last_heartbeat, heartbeat_status, remote_addr) select cert_id, '2020-01-01T00:00:00.000000Z', 'joined', '127.0.0.1' from issued_certs on conflict do nothing",
+      "insert into node_liveness (cert_id, node_public_key, last_heartbeat, heartbeat_status, remote_addr) select cert_id, node_public_key, '2020-01-01T00:00:00.000000Z', 'joined', '127.0.0.1' from issued_certs on conflict do nothing",
     )
     await client.query('analyze')
   } finally {

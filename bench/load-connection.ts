@@ -16,25 +16,28 @@ export interface ConnectionEvents {
   ended(): void
 }
 
+export interface LoadPlace {
+  readonly host: string
+  readonly port: number
+  readonly localAddress?: string | undefined
+}
+
 /** One kept connection with one request in flight. Reads as little of an answer as framing it needs. */
 export class LoadConnection {
-  readonly #place: { readonly host: string; readonly port: number }
+  readonly #place: LoadPlace
   readonly #events: ConnectionEvents
   #socket: Socket
   #received: Buffer | undefined
   #sentAt = 0
   #isStopped = false
 
-  private constructor(place: { readonly host: string; readonly port: number }, events: ConnectionEvents) {
+  private constructor(place: LoadPlace, events: ConnectionEvents) {
     this.#place = place
     this.#events = events
     this.#socket = this.#open()
   }
 
-  static open(
-    place: { readonly host: string; readonly port: number },
-    events: ConnectionEvents,
-  ): Promise<LoadConnection> {
+  static open(place: LoadPlace, events: ConnectionEvents): Promise<LoadConnection> {
     const connection = new LoadConnection(place, events)
     return new Promise((resolve) => connection.#socket.once('connect', () => resolve(connection)))
   }
@@ -45,7 +48,8 @@ export class LoadConnection {
   }
 
   #open(): Socket {
-    const socket = connect({ ...this.#place, noDelay: true })
+    const { host, port, localAddress } = this.#place
+    const socket = connect({ host, port, noDelay: true, ...(localAddress === undefined ? {} : { localAddress }) })
     socket.on('data', (chunk) => this.#onData(chunk as Buffer))
     socket.on('error', (error) => this.#events.failed(error))
     socket.on('close', () => {

@@ -24,6 +24,8 @@ export interface LoadTask {
   /** Further processes of the same server: connections are spread over all of them. */
   readonly morePorts?: readonly number[]
   readonly connections: number
+  /** Loopback addresses to connect from, in turn; the usual one when absent. */
+  readonly addresses?: readonly string[]
   /** The slice ends after this time or after this many requests, whichever comes first. */
   readonly seconds: number
   readonly maxRequests: number

@@ -47,7 +47,14 @@ async function drive(task: LoadTask, requests: RequestSource): Promise<LoadRepor
   }
   const ports = [task.port, ...(task.morePorts ?? [])]
   const opening = Array.from({ length: task.connections }, (_, index) =>
-    LoadConnection.open({ ...task, port: ports[index % ports.length] ?? task.port }, events),
+    LoadConnection.open(
+      {
+        host: task.host,
+        port: ports[index % ports.length] ?? task.port,
+        localAddress: task.addresses?.[index % task.addresses.length],
+      },
+      events,
+    ),
   )
   const connections = await Promise.race([Promise.all(opening), done.promise.then(() => [])])
   const cpu = process.cpuUsage()

@@ -9,6 +9,7 @@ import { evidenceAppend } from './evidence-append.ts'
 import { evidenceExport } from './evidence-export.ts'
 import { evidenceHttp } from './evidence-http.ts'
 import { heartbeat } from './heartbeat.ts'
+import { hostileShare } from './hostile-share.ts'
 import { join as joinBench } from './join.ts'
 import type { Bench, BenchOptions } from './bench.ts'
 import { gatewayProxy } from './gateway-proxy.ts'
@@ -37,6 +38,7 @@ const BENCHES: readonly Bench[] = [
   gatewayVerify,
   gatewayProxy,
   gatewayLists,
+  hostileShare,
 ]
 
 const USAGE = `Usage: npm run --silent bench -- NAME [--rounds N] [--seconds S] [--wait S] [--profile DIRECTORY] [--entries N]

@@ -1,6 +1,6 @@
 import { Agent, request } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
-import { findTrustPath, indexEdges } from '@chancery/protocol'
+import { findTrustPath, indexEdges, seedSigner } from '@chancery/protocol'
 import type { RecognitionEdge, TrustIndex } from '@chancery/protocol'
 import pg from 'pg'
 import { LoopProbe } from '../tests/campaigns/loop-probe.ts'
@@ -45,7 +45,8 @@ async function run(options: BenchOptions): Promise<BenchResult> {
   const server = await startAuthority({ network, database, profileDirectory }, cleanup)
   const caller = new Caller(server)
   cleanup.add(() => caller.close())
-  const seed = { database: database.url, sovereigns: SOVEREIGNS, seed: SEED }
+  const signer = await seedSigner(network.authority.keyId, network.authority.seed)
+  const seed = { database: database.url, signer, sovereigns: SOVEREIGNS, seed: SEED }
 
   await seedTreaties({ ...seed, treaties: DOCUMENT_TREATIES })
   const documents = await measureDocuments(caller)

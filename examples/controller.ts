@@ -10,7 +10,8 @@
  *   OUTBOX              a folder of its own
  */
 import { readFile } from 'node:fs/promises'
-import { Governor, createClient, pinAttestation, summarizeDecision } from '@chancery/sdk'
+import { readAttestation } from '@chancery/protocol'
+import { Governor, createClient, pinAttestation, readJson, summarizeDecision } from '@chancery/sdk'
 import { FileOutbox, readGenesisFile, readSignerFile } from '@chancery/sdk/node'
 
 const { NA_URL = 'http://127.0.0.1:8443', GENESIS = 'genesis.json', OUTBOX = 'outbox' } = process.env
@@ -18,7 +19,8 @@ const { OPERATOR_KEY = 'operator.key', EXECUTOR_KEY = 'executor.key' } = process
 const { ATTESTATION = 'attestation.json', POLICY_PINS = 'policy-pins.json' } = process.env
 
 const authorityKey = (await readGenesisFile(GENESIS)).network_authority.public_key
-const attestation = JSON.parse(await readFile(ATTESTATION, 'utf8'))
+// Not JSON.parse: it drops the form of numbers, and with it the digest that is pinned below.
+const attestation = readAttestation(readJson(await readFile(ATTESTATION, 'utf8')))
 const client = createClient({
   url: NA_URL,
   operator: { signer: await readSignerFile(OPERATOR_KEY), audience: authorityKey },

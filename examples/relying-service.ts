@@ -31,7 +31,7 @@ const trust = await RelyingParty.open({
 // the list in force ends, and nobody is let in any more.
 const refresh = setInterval(() => void follow().catch((error: unknown) => console.log('no list:', error)), 30_000)
 async function follow(): Promise<void> {
-  const verdict = await trust.install(await client.crl.current(), now())
+  const verdict = await trust.install(await client.crl.scanned(), now())
   if (!verdict.ok) console.log(`the list is not taken: ${verdict.reason}`)
 }
 process.on('SIGHUP', () => void follow())

@@ -67,7 +67,7 @@ const BROKEN: readonly (readonly [rule: string, file: string, text: string])[] =
   ['office-is-types-authority', `${AUTHORITY}/features/policy/routes.ts`, "import '../../office.ts'"],
   ['office-imports-types-authority', `${AUTHORITY}/office.ts`, "import './auth/book.ts'"],
   ['feature-arrows-authority', `${AUTHORITY}/features/policy/routes.ts`, "import '../crl/index.ts'"],
-  ['feature-arrows-authority-health', `${AUTHORITY}/features/health/routes.ts`, "import '../policy/index.ts'"],
+  ['feature-arrows-authority-health', `${AUTHORITY}/features/health/routes.ts`, "import '../agents/index.ts'"],
   ['feature-door', `${AUTHORITY}/features/health/routes.ts`, "import '../crl/current.ts'"],
   ['domain-word', 'packages/service-kit/src/index.ts', 'export const certificateCount = 1'],
   ['domain-word', 'packages/service-kit/src/index.ts', "export const message = 'The OPERATOR // key'"],
@@ -93,7 +93,7 @@ function writeTree(files: Readonly<Record<string, string>>): string {
   }
   write('node_modules/outside/index.js', '')
   write('packages/protocol/src/inner.ts', '')
-  write(`${AUTHORITY}/features/policy/index.ts`, '')
+  write(`${AUTHORITY}/features/agents/index.ts`, '')
   for (const [file, text] of Object.entries(files)) write(file, text)
   return root
 }

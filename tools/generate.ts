@@ -1,12 +1,14 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { dirname, join, relative } from 'node:path'
+import { chartSchema } from './helm/chart-schema.ts'
 import { SCHEMA_FILES, recordsPage } from './record-pages.ts'
 import { auditEventsPage, commandsPage, errorsPage, routesPage, settingsPage } from './reference-pages.ts'
 import { clientLibraryPage } from './sdk-reference.ts'
 
-/** `npm run generate`: writes docs/reference from the contract, the readers of records and the declarations of the library. With --check it only compares. */
+/** `npm run generate`: writes docs/reference from the contract, the readers of records and the declarations of the library, and the names of settings in the schema of the chart. With --check it only compares. */
 
-const FOLDER = join(import.meta.dirname, '..', 'docs', 'reference')
+const ROOT = join(import.meta.dirname, '..')
+const FOLDER = join(ROOT, 'docs', 'reference')
 const PAGES: Readonly<Record<string, () => string>> = {
   'routes.md': routesPage,
   'errors.md': errorsPage,
@@ -16,6 +18,7 @@ const PAGES: Readonly<Record<string, () => string>> = {
   'client-library.md': clientLibraryPage,
   'records.md': recordsPage,
   ...SCHEMA_FILES,
+  '../../deploy/helm/chancery/values.schema.json': chartSchema,
 }
 
 async function main(isCheck: boolean): Promise<number> {
@@ -24,7 +27,7 @@ async function main(isCheck: boolean): Promise<number> {
     const file = join(FOLDER, name)
     const text = page()
     if ((await readOrEmpty(file)) === text) continue
-    stale.push(`docs/reference/${name}`)
+    stale.push(relative(ROOT, file))
     if (isCheck) continue
     await mkdir(dirname(file), { recursive: true })
     await writeFile(file, text)

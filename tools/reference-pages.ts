@@ -44,13 +44,14 @@ export function routesPage(): string {
       ),
     ),
   )
-  const limits = Object.entries<Limiter>(LIMITERS).map(([name, { setting, default: calls, keys, store, perRoute }]) => [
+  const limits = Object.entries<Limiter>(LIMITERS).map(([name, facts]) => [
     name,
-    String(calls),
-    keys.join(', '),
-    perRoute ? 'each route' : 'all its routes together',
-    store,
-    code(setting),
+    String(facts.default),
+    String(facts.windowSeconds ?? WINDOW_SECONDS),
+    facts.keys.join(', '),
+    facts.perRoute ? 'each route' : 'all its routes together',
+    facts.store,
+    code(facts.setting),
   ])
   const artifacts = Object.entries<Artifact>(ARTIFACTS).map(([id, facts]) => {
     return [code(id), facts.name, code(facts.signatureField), facts.stability]
@@ -63,8 +64,8 @@ export function routesPage(): string {
     ...features,
     section(
       'Limits',
-      `Calls per ${WINDOW_SECONDS} seconds. A counter that is not the limit of any route counts failures or keys.`,
-      table(['Limit', 'Calls', 'Counted per', 'Counts', 'Kept', 'Setting'], limits),
+      'A counter that is not the limit of any route counts failures or keys.',
+      table(['Limit', 'Calls', 'Within seconds', 'Counted per', 'Counts', 'Kept', 'Setting'], limits),
     ),
     section(
       'Trust gateway',
@@ -109,7 +110,7 @@ export function errorsPage(): string {
 export function settingsPage(): string {
   return page(
     'Settings',
-    'A flag overrules its variable. With `--env-file` variables come from that file and from nowhere else. Misspelt names and half-configured security stop the start, with all problems at once.',
+    'A flag overrules its variable, a variable of the environment the same one in the `--env-file` ([how settings are read](../operate/configure.md#how-settings-are-read)). Misspelt names and half-configured security stop the start, with all problems at once.',
     section('Authority', settingsTable(ALL_AUTHORITY_SETTINGS)),
     section('Trust gateway', settingsTable(GATEWAY_SETTINGS)),
   )
@@ -120,7 +121,7 @@ function settingsTable(definitions: SettingDefinitions): string {
     code(row.name),
     row.flag === undefined ? '' : code(row.flag),
     row.required ? 'required' : (row.default ?? ''),
-    row.secret ? `${row.help} Never shown in logs.` : row.help,
+    `${row.help}${row.secret ? ' Never shown in logs.' : ''}${row.sharedName ? ' With a settings file, from the file only.' : ''}`,
   ])
   return table(['Variable', 'Flag', 'Default', 'Meaning'], rows)
 }

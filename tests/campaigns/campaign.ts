@@ -3,6 +3,8 @@ export interface CampaignOptions {
   readonly count: number
   readonly seed: number
   readonly log: (line: string) => void
+  /** How large the fleet is, for campaigns that have one. */
+  readonly nodes?: number
 }
 
 export interface CampaignResult {

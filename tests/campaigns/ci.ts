@@ -10,6 +10,7 @@ const CASES: readonly (readonly [string, number, () => Promise<Pick<Campaign, 'r
   ['races', 50, async () => ({ run: (options) => runCatalogue({ ...options, callers: 10 }) })],
   ['replay', 200, () => import('./replay.ts')],
   ['kills', 100, () => import('./kills.ts')],
+  ['outside-reader', 5, () => import('./outside-reader.ts')],
   ['database-kills', 5, () => import('./database-kills.ts')],
   ['failover', 2, () => import('./failover.ts')],
   // Five partitions; every third case cuts connections during COMMIT.

@@ -42,7 +42,12 @@ export const PATTERNS: readonly Pattern[] = [
   pattern('a hair less than five minutes', (random) => [pass(seconds(300) - hair(random))]),
   pattern('five minutes to the microsecond', () => [pass(seconds(100)), pass(seconds(200))]),
   pattern('a hair over five minutes forwards', (random) => [step(seconds(300) + hair(random))]),
-  pattern('a hair over the grace time', (random) => [pass(seconds(900) - 1n), pass(hair(random) + 1n)]),
+  // The minute behind it is the longest a superseded certificate may wait for others to be listed with.
+  pattern('a hair over the grace time', (random) => [
+    pass(seconds(900) - 1n),
+    pass(hair(random) + 1n),
+    pass(seconds(60)),
+  ]),
   pattern('a hair less than an hour', (random) => [pass(hours(1) - hair(random))]),
   pattern('a hair over an hour forwards', (random) => [step(hours(1) + hair(random))]),
   pattern('the margin of the list', (random) => [pass(hours(12) - hair(random)), pass(seconds(3))]),

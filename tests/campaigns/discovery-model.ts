@@ -27,8 +27,8 @@ export const summary =
   'random lives of agents (announce, delete, expire, purge, replay) on two instances against a model'
 export const defaultCount = 10_000
 
-/** So many lives run side by side under one clock. */
-const GROUP = 250
+/** So many lives run side by side under one clock; one address holds at most half of the 256 places. */
+const GROUP = 100
 const STEPS = 10
 const TOLERANCE = seconds(300)
 const TAGS = ['model:a', 'model:b', 'model:c', 'model:d'] as const

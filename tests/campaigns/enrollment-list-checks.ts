@@ -22,6 +22,9 @@ export async function checkLists(
   const versions = await rows.query('select sequence, crl_json, entries from crl_versions order by sequence')
   const published = events.by('crl_published', 'sequence')
   const expiry = new Map(certificates.map((row) => [text(row, 'cert_id'), Date.parse(text(row, 'expires_at'))]))
+  const removed = new Set(
+    (await rows.query('select sequence from removed_crl_versions')).map((row) => Number(row['sequence'])),
+  )
   let previous: List | undefined
   for (const version of versions) {
     const json = text(version, 'crl_json')
@@ -31,24 +34,32 @@ export async function checkLists(
     if (!verifiesElsewhere(json, authorityKey)) violations.push(`${name}: does not verify`)
     if (list.revoked_certificates.length !== Number(version['entries'])) violations.push(`${name}: another count`)
     if (published.get(String(list.sequence))?.length !== 1) violations.push(`${name}: no event of its publication`)
-    violations.push(...checkContinues(previous, list, expiry))
+    violations.push(...checkContinues(previous, list, expiry, removed))
     previous = list
   }
   if (previous === undefined && published.size > 0) violations.push('events tell of lists that are not there')
   violations.push(...checkRevoked(previous, certificates, events))
   violations.push(...(await checkEntries(rows, previous)))
   const [head] = await rows.query("select version from heads where name = 'crl'")
-  if (Number(head?.['version']) !== versions.length)
-    violations.push(`the stamp says ${text(head, 'version')} changes, there are ${versions.length} lists`)
+  const lists = versions.length + removed.size
+  if (Number(head?.['version']) !== lists)
+    violations.push(`the stamp says ${text(head, 'version')} changes, there are ${lists} lists`)
   return violations
 }
 
 /** The next number, not dated back, every entry that is not pruned in its place and with no lower reason. */
-function checkContinues(previous: List | undefined, list: List, expiry: ReadonlyMap<string, number>): string[] {
+function checkContinues(
+  previous: List | undefined,
+  list: List,
+  expiry: ReadonlyMap<string, number>,
+  removed: ReadonlySet<number>,
+): string[] {
   const name = `list ${list.sequence}`
-  if (previous === undefined) return list.sequence <= 1 ? [] : [`${name}: the first lists are missing`]
+  let before = list.sequence - 1
+  while (removed.has(before)) before -= 1
+  if (previous === undefined) return before <= 0 ? [] : [`${name}: the first lists are missing`]
   const violations: string[] = []
-  if (list.sequence !== previous.sequence + 1) violations.push(`${name}: follows ${previous.sequence}`)
+  if (before !== previous.sequence) violations.push(`${name}: follows ${previous.sequence}`)
   const issuedAt = Date.parse(list.issued_at)
   if (issuedAt < Date.parse(previous.issued_at)) violations.push(`${name}: dated before its predecessor`)
   const kept = previous.revoked_certificates.filter(

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import { gzipSync } from 'node:zlib'
+import { brotliCompressSync } from 'node:zlib'
 import { HOUR, seconds, writeInstant, writeJson } from '@chancery/protocol'
 import type { JsonObject, RevocationList } from '@chancery/protocol'
 import { systemClock } from '@chancery/service-kit'
@@ -10,7 +10,15 @@ import type { Random } from './random.ts'
 /** What a list server answers instead of the next honest list, and what the gateway must make of it. */
 export interface Behaviour {
   readonly name: string
-  readonly outcome: 'installed' | 'unreachable' | 'malformed' | 'unauthentic' | 'rollback' | 'equivocation' | 'stale'
+  readonly outcome:
+    | 'installed'
+    | 'unreachable'
+    | 'too_large'
+    | 'malformed'
+    | 'unauthentic'
+    | 'rollback'
+    | 'equivocation'
+    | 'stale'
   answer(response: ServerResponse, offer: Offer): void | Promise<void>
 }
 
@@ -36,7 +44,7 @@ export function honestList(
   return testList(by, systemClock.now(), { issuedAgo: seconds(60), ...times, sequence, entries })
 }
 
-const MAX_LIST_BYTES = 16 * 1024 * 1024
+const MAX_LIST_BYTES = 64 * 1024 * 1024
 
 const send = (response: ServerResponse, body: string | Uint8Array): void => void response.writeHead(200).end(body)
 
@@ -79,23 +87,6 @@ const unreachable: readonly (readonly [string, Behaviour['answer']])[] = [
       response.write(body.slice(0, -10), () => response.destroy())
     },
   ],
-  [
-    'too large by its own word',
-    (response) => response.writeHead(200, { 'content-length': String(MAX_LIST_BYTES + 1) }).flushHeaders(),
-  ],
-  [
-    'too large while it is read',
-    (response, { newer }) => {
-      response.writeHead(200)
-      response.write(writeJson(newer))
-      const more = ' '.repeat(1024 * 1024)
-      const pour = (left: number): void => {
-        if (left === 0) response.end()
-        else response.write(more, () => pour(left - 1))
-      }
-      pour(17)
-    },
-  ],
   ['silence', () => undefined],
   [
     'one byte at a time',
@@ -112,15 +103,36 @@ const unreachable: readonly (readonly [string, Behaviour['answer']])[] = [
   ],
 ]
 
+const tooLarge: readonly (readonly [string, Behaviour['answer']])[] = [
+  [
+    'too large by its own word',
+    (response) => response.writeHead(200, { 'content-length': String(MAX_LIST_BYTES + 1) }).flushHeaders(),
+  ],
+  [
+    'too large while it is read',
+    (response, { newer }) => {
+      response.writeHead(200)
+      response.write(writeJson(newer))
+      const more = '['.repeat(1024 * 1024)
+      const pour = (left: number): void => {
+        if (left === 0) response.end()
+        else response.write(more, () => pour(left - 1))
+      }
+      pour(65)
+    },
+  ],
+]
+
 const malformed: readonly (readonly [string, Behaviour['answer']])[] = [
   ['a page', text(() => '<html></html>')],
   ['nothing', text(() => '')],
   ['half a list', text(({ newer, random }) => cutAnywhere(writeJson(newer), random))],
   ['two lists', text(({ newer }) => writeJson(newer) + writeJson(newer))],
   ['a list of lists', text(({ newer }) => `[${writeJson(newer)}]`)],
+  ['a list behind a wall of space', text(({ newer }) => ' '.repeat(1024 * 1024) + writeJson(newer))],
   ['a byte order mark', text(({ newer }) => `\uFEFF${writeJson(newer)}`)],
   ['broken UTF-8', text(({ newer }) => Buffer.concat([Buffer.from(writeJson(newer)), Buffer.from([0xc3, 0x28])]))],
-  ['a coded list', (response, { newer }) => coded(response, writeJson(newer))],
+  ['a list in a coding nobody asked for', (response, { newer }) => coded(response, writeJson(newer))],
   ['a repeated member', text(({ newer }) => writeJson(newer).replace('{', '{"sequence":10,'))],
   ['an unknown member', edited((list) => ({ ...list, extra: 1 }))],
   ['a missing member', edited(({ crl_id: _id, ...list }) => list)],
@@ -159,6 +171,7 @@ const judged: readonly (readonly [string, Behaviour['outcome'], Behaviour['answe
 /** At least thirty ways to lie, and the honest one that shows that the others were refused for what they are. */
 export const BEHAVIOURS: readonly Behaviour[] = [
   ...unreachable.map(([name, answer]) => ({ name, outcome: 'unreachable', answer }) as const),
+  ...tooLarge.map(([name, answer]) => ({ name, outcome: 'too_large', answer }) as const),
   ...malformed.map(([name, answer]) => ({ name, outcome: 'malformed', answer }) as const),
   ...unauthentic.map(([name, answer]) => ({ name, outcome: 'unauthentic', answer }) as const),
   ...judged.map(([name, outcome, answer]) => ({ name, outcome, answer })),
@@ -170,7 +183,7 @@ function cutAnywhere(whole: string, random: Random): string {
 }
 
 function coded(response: ServerResponse, body: string): void {
-  response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(body))
+  response.writeHead(200, { 'content-encoding': 'br' }).end(brotliCompressSync(body))
 }
 
 function signedBy(list: RevocationList, sig: string, keyId?: string): RevocationList['signatures'] {

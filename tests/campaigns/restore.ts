@@ -157,7 +157,7 @@ class RestoreStory {
     await this.#expectAll('after the recovery', 200)
     // Everything signed before the floor is refused, fresh or spent.
     for (const sentence of await checkReplays(this.#fleet, this.#recorder)) this.#violation(sentence)
-    this.#expect('a call before the floor', await this.#operate(0, 'GET', '/admin/policy/history'), 401)
+    this.#expect('a call before the floor', await this.#operate(0, 'GET', '/admin/policy/history'), 503)
     await this.#fleet.moveClock(FLOOR_MS)
     for (const index of this.#fleet.processes.keys()) await this.#checkInstance(index)
     for (const sentence of await checkInspection(this.#fleet)) this.#violation(sentence)

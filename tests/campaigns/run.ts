@@ -27,10 +27,12 @@ const CAMPAIGNS = new Map<string, () => Promise<Campaign>>([
   ['gateway-kills', () => import('./gateway-kills.ts')],
   ['gateway-lists', () => import('./gateway-lists.ts')],
   ['gateway-proxy', () => import('./gateway-proxy.ts')],
+  ['hostile', () => import('./hostile.ts')],
   ['json-differential', () => import('./json-differential.ts')],
   ['kills', () => import('./kills.ts')],
   ['merkle', () => import('./merkle.ts')],
   ['one-winner', () => import('./one-winner.ts')],
+  ['outside-reader', () => import('./outside-reader.ts')],
   ['partition', () => import('./partition.ts')],
   ['paused-lease', () => import('./paused-lease.ts')],
   ['policy-differential', () => import('./policy-differential.ts')],
@@ -45,13 +47,14 @@ const CAMPAIGNS = new Map<string, () => Promise<Campaign>>([
   ['sdk-outbox', () => import('./sdk-outbox.ts')],
   ['sovereign-tamper', () => import('./sovereign-tamper.ts')],
   ['succession', () => import('./succession.ts')],
+  ['succession-live', () => import('./succession-live.ts')],
   ['token-signing', () => import('./token-signing.ts')],
   ['transition-kills', () => import('./transition-kills.ts')],
   ['trust-mutation', () => import('./trust-mutation.ts')],
   ['weak-keys', () => import('./weak-keys.ts')],
 ])
 
-const USAGE = 'npm run campaign -- NAME [--count N] [--seed S], or --list'
+const USAGE = 'npm run campaign -- NAME [--count N] [--seed S] [--nodes N], or --list'
 
 process.exitCode = await main(process.argv.slice(2))
 
@@ -75,7 +78,12 @@ async function main(args: string[]): Promise<number> {
   print(`seed ${call.seed}`)
   const campaign = await load()
   const count = call.count ?? campaign.defaultCount
-  const { cases, violations } = await campaign.run({ count, seed: call.seed, log: print })
+  const { cases, violations } = await campaign.run({
+    count,
+    seed: call.seed,
+    log: print,
+    ...(call.nodes === undefined ? {} : { nodes: call.nodes }),
+  })
   print(JSON.stringify({ name: call.name, cases, violations, seed: call.seed }))
   return violations > 0 ? 1 : 0
 }
@@ -85,17 +93,24 @@ interface Call {
   readonly list: boolean
   readonly count: number | undefined
   readonly seed: number
+  readonly nodes: number | undefined
 }
 
 function readCall(args: string[]): Call | string {
-  const options = { list: { type: 'boolean' }, count: { type: 'string' }, seed: { type: 'string' } } as const
+  const options = {
+    list: { type: 'boolean' },
+    count: { type: 'string' },
+    seed: { type: 'string' },
+    nodes: { type: 'string' },
+  } as const
   try {
     const { values, positionals } = parseArgs({ args, options, allowPositionals: true })
     const [name = '', ...more] = positionals
     if (more.length > 0 || (name === '' && values.list !== true)) return 'name one campaign'
     const count = values.count === undefined ? undefined : readWhole(values.count, 1, 1e9)
     const seed = values.seed === undefined ? randomInt(2 ** 32) : readWhole(values.seed, 0, 2 ** 32 - 1)
-    return { name, list: values.list === true, count, seed }
+    const nodes = values.nodes === undefined ? undefined : readWhole(values.nodes, 1, 1e6)
+    return { name, list: values.list === true, count, seed, nodes }
   } catch (error) {
     return error instanceof Error ? error.message : String(error)
   }

@@ -149,7 +149,10 @@ function makeTargets(na: TestAuthority, ownTreaty: string, random: Random, round
       present: async (record) => [
         await post('/recognition-treaties/verify', `{"treaty":${wireText(record)},"issuer_public_keys":${keys}}`),
         await post('/recognition-treaties/verify', `{"treaty":${wireText(record)}}`),
-        await post('/attestations/verify-with-treaty', `{"attestation":${member},"treaty":${wireText(record)}}`),
+        await post(
+          '/attestations/verify-with-treaty',
+          `{"attestation":${member},"treaty":${wireText(record)},"treaty_issuer_public_keys":${keys}}`,
+        ),
       ],
     },
     feedTarget(na, round),

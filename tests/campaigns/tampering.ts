@@ -50,9 +50,11 @@ export function* changes(
         yield { what, value: items.with(i, other) }
       yield { what: `${place}[${i}] removed`, value: items.toSpliced(i, 1) }
     }
-    for (const added of ['added', null, items[0] ?? 0])
+    // Ids of a feed are a set: a repeated id and another order are the same statement (protocol/core 18.3).
+    const isSet = place === 'revoked_attestation_ids'
+    for (const added of ['added', null, isSet ? 0 : (items[0] ?? 0)])
       yield { what: `item added to ${place}`, value: [...items, added] }
-    yield { what: `${place} reversed`, value: items.toReversed() }
+    if (!isSet) yield { what: `${place} reversed`, value: items.toReversed() }
   } else if (isObject(value)) {
     for (const [name, member] of Object.entries(value)) {
       const { [name]: _dropped, ...rest } = value

@@ -70,6 +70,9 @@ function fullMesh(): JsonObject {
       crl_sequence: i,
       source_feed: null,
       imports_available: false,
+      member_count: i % 9,
+      members_truncated: false,
+      links_truncated: false,
       imports: [],
     })),
     links: pairs.map(([from, to], i) => ({
@@ -332,6 +335,63 @@ describe('an operator', () => {
     expect(seen.zeroed.length).toBeGreaterThan(0)
     expect(seen.zeroed.every(Boolean)).toBe(true)
     expect(trouble()).toEqual([])
+  })
+
+  it('never sees a review of earlier words, and sends the words of the review', async () => {
+    await desk('admin-create-invite')
+    await useKey('op-privileged')
+    const held: (() => void)[] = []
+    await page.route('**/services/public-sovereign-metadata', async (route) => {
+      await new Promise<void>((go) => held.push(go))
+      await route.continue()
+    })
+    const write = (role: string): Promise<void> => page.fill('.desk textarea', `{"roles":["${role}"]}`)
+    await write('role:first')
+    await page.click('text=Review what will be signed')
+    await expect.poll(() => held.length).toBe(1)
+    await write('role:second')
+    const late = page.waitForResponse((each) => each.url().endsWith('/public-sovereign-metadata'))
+    held[0]?.()
+    await late
+    // Its few bytes come with the head. `finished()` would wait for ever when the page has let go of the answer.
+    await page.waitForTimeout(500)
+    expect(await page.locator('.review').count()).toBe(0)
+    await page.unroute('**/services/public-sovereign-metadata')
+    await page.click('text=Review what will be signed')
+    expect(await page.textContent('.review pre')).toBe('{"roles":["role:second"]}')
+    await page.click('text=Sign and send')
+    await answered()
+    expect(sent.filter((each) => each.includes('admin-create-invite')).map((each) => JSON.parse(each)[2])).toEqual([
+      '{"roles":["role:second"]}',
+    ])
+  })
+
+  it('loses a key that nobody uses, and nothing else', async () => {
+    await page.clock.install()
+    await visit(watched, world.gateway.url)
+    await enterToken(world.operator.token)
+    await desk('admin-create-invite')
+    await useKey('op-privileged')
+    await page.click('text=Review what will be signed')
+    await page.waitForSelector('.review')
+    await page.clock.fastForward('16:00')
+    await page.waitForSelector('text=The key was forgotten after 15 minutes without input.')
+    expect(await page.locator('.review').count()).toBe(0)
+    expect(await page.locator('[data-client]').count()).toBe(1)
+  })
+
+  it('sees marks that hide or reorder a text as escapes, wherever the script draws it', async () => {
+    await desk('admin-create-invite')
+    await useKey('op\u202eprivileged', testSeed('op-privileged'))
+    expect(await page.textContent('.signature strong')).toBe('op\\u202eprivileged')
+  })
+
+  it('works in a page in which no text becomes markup or script (Trusted Types)', async () => {
+    const attempt = (code: string): Promise<string> =>
+      page.evaluate<string>(`(() => { try { ${code}; return 'done' } catch (error) { return error.name } })()`)
+    expect(await attempt('document.body.innerHTML = "<b>x</b>"')).toBe('TypeError')
+    expect(await attempt('trustedTypes.createPolicy("any", { createHTML: (text) => text })')).toBe('TypeError')
+    expect(await attempt('new Worker("/assets/explorer.js")')).toBe('TypeError')
   })
 
   it('loses the key with the network, and everything with the token', async () => {

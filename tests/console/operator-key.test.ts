@@ -35,6 +35,95 @@ beforeEach(async () => {
 })
 afterEach(() => watched.close())
 
+describe('what is signed', () => {
+  const CERT = '#revoke-cert_id'
+  const openRevoke = async (certId: string): Promise<void> => {
+    await signIn(page, keyFile('op-privileged'))
+    await page.click(`${card('revoke')} > summary`)
+    await page.fill(CERT, certId)
+  }
+  /** Two living certificates. */
+  const twoIds = async (): Promise<readonly [string, string]> => {
+    const ids: string[] = []
+    for (const seed of ['what is signed 1', 'what is signed 2']) {
+      const node = nodeCaller(na.url, await testSigner('n', seed), () => na.office.clock.now())
+      ids.push((await enroll(na, node)).cert_id)
+    }
+    return [ids[0] ?? '', ids[1] ?? '']
+  }
+
+  it('is the body that the review showed', async () => {
+    const [id] = await twoIds()
+    await openRevoke(id)
+    await page.click(`${card('revoke')} form > button`)
+    const shown = JSON.parse((await page.textContent(`${card('revoke')} [data-body]`)) ?? '') as unknown
+    expect(shown).toEqual({ cert_id: id, reason: 'unspecified' })
+    await page.check(`${card('revoke')} input[type=checkbox]`)
+    const [request] = await Promise.all([
+      page.waitForRequest((each) => each.url().endsWith('/admin/revoke')),
+      page.click(`${card('revoke')} >> text=Sign and send`),
+    ])
+    expect(request.postDataJSON()).toEqual(shown)
+    await page.waitForSelector(`${card('revoke')} [data-done]`)
+  })
+
+  it('is never reviewed by the forecast of earlier words: one that comes late is dropped', async () => {
+    const [first, second] = await twoIds()
+    const held: (() => void)[] = []
+    await page.route('**/admin/revoke', async (route) => {
+      if (route.request().postDataJSON().cert_id === first) await new Promise<void>((go) => held.push(go))
+      await route.continue()
+    })
+    await openRevoke(first)
+    await page.click(`${card('revoke')} form > button`)
+    await expect.poll(() => held.length, { timeout: 30_000 }).toBe(1)
+    await page.fill(CERT, second)
+    const late = page.waitForResponse((each) => each.url().endsWith('/admin/revoke'))
+    held[0]?.()
+    await late
+    // The forecast of the second one ends after that of the first, so that the first had its chance.
+    await page.click(`${card('revoke')} form > button`)
+    await page.waitForSelector(`${card('revoke')} [data-forecast]`)
+    expect(await page.textContent(`${card('revoke')} .review`)).not.toContain(first)
+    expect(JSON.parse((await page.textContent(`${card('revoke')} [data-body]`)) ?? '')).toMatchObject({
+      cert_id: second,
+    })
+  })
+
+  it('is dropped while the late forecast is the only one', async () => {
+    const [first, second] = await twoIds()
+    const held: (() => void)[] = []
+    await page.route('**/admin/revoke', async (route) => {
+      await new Promise<void>((go) => held.push(go))
+      await route.continue()
+    })
+    await openRevoke(first)
+    await page.click(`${card('revoke')} form > button`)
+    await expect.poll(() => held.length, { timeout: 30_000 }).toBe(1)
+    await page.fill(CERT, second)
+    const late = page.waitForResponse((each) => each.url().endsWith('/admin/revoke'))
+    held[0]?.()
+    await late
+    // Its few bytes come with the head. `finished()` would wait for ever when the page has let go of the answer.
+    await page.waitForTimeout(500)
+    expect(await page.locator(`${card('revoke')} .review`).count()).toBe(0)
+  })
+})
+
+describe('Trusted Types', () => {
+  const attempt = (code: string): Promise<string> =>
+    page.evaluate<string>(`(() => { try { ${code}; return 'done' } catch (error) { return error.name } })()`)
+
+  it.each(['/operator', '/', '/connectome'])('%s: no text becomes markup or script', async (path) => {
+    await visit(watched, na.url + path)
+    expect(await attempt('document.body.innerHTML = "<b>x</b>"')).toBe('TypeError')
+    expect(await attempt('new DOMParser().parseFromString("<b>x</b>", "text/html")')).toBe('TypeError')
+    expect(await attempt('document.createElement("script").src = "/x.js"')).toBe('TypeError')
+    expect(await attempt('trustedTypes.createPolicy("other", { createHTML: (text) => text })')).toBe('TypeError')
+    expect(await page.getAttribute('body', 'data-enriched')).toBe('done')
+  })
+})
+
 describe('the key', () => {
   it('stays in the page: nothing is stored, and forgetting it leaves nothing', async () => {
     await signIn(page, keyFile('op-privileged'))
@@ -48,6 +137,22 @@ describe('the key', () => {
     await page.waitForSelector('#key-file')
     // The store is off here; that the desk asked is noted by the browser itself.
     expect(watched.trouble.filter((text) => !text.includes('status of 404'))).toEqual([])
+  })
+
+  it('is forgotten after a time without input, with everything that was prepared, and says so', async () => {
+    const own = await openPage(browser, na.url)
+    await own.page.clock.install()
+    await visit(own, `${na.url}/operator`)
+    await signIn(own.page, keyFile('op-privileged'))
+    await own.page.waitForSelector('.action')
+    await own.page.clock.fastForward('14:00')
+    await own.page.keyboard.press('Shift')
+    await own.page.clock.fastForward('14:00')
+    expect(await own.page.locator('.action').count()).toBeGreaterThan(0)
+    await own.page.clock.fastForward('02:00')
+    await own.page.waitForSelector('text=The key was forgotten after 15 minutes without input.')
+    expect(await own.page.locator('.action').count()).toBe(0)
+    await own.close()
   })
 
   it('is refused at once when the authority does not know it', async () => {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { accepted, startTestAuthority } from '@chancery/testkit'
+import { accepted, publishFirst, startTestAuthority } from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 
@@ -16,6 +16,7 @@ let folder: string
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'chancery-audit-'))
   na = await startTestAuthority({ backend: 'sqlite' })
+  await publishFirst(na)
   for (const id of ['a', 'b', 'c'])
     accepted(await na.as('privileged')('POST', '/admin/policy', { policy_id: `exported-${id}` }), 201)
 })

@@ -153,6 +153,52 @@ describe('compose', () => {
   )
 })
 
+describe('balancer of compose', () => {
+  it.runIf(has('haproxy', '-v'))('hides metrics in every spelling, and nothing else', async () => {
+    const na = await startTestAuthority()
+    const door = await openDoor(new URL(na.url).port)
+    const statusOf = async (path: string): Promise<number> => (await fetch(`${door.url}${path}`)).status
+    try {
+      const spellings = [
+        '/metrics',
+        '/%6detrics',
+        '/%6Detrics',
+        '/metric%73',
+        '/%6d%65%74%72%69%63%73',
+        '/m%65trics?x=1',
+      ]
+      for (const path of spellings) expect(await statusOf(path), path).toBe(404)
+      for (const path of ['/healthz', '/health%7A', '/crl', '/agents?capability=/metrics'])
+        expect(await statusOf(path), path).toBe(200)
+      // Decoded once, as the authority does it: this is another path for both.
+      expect(await statusOf('/%256detrics')).toBe(404)
+    } finally {
+      await door.close()
+      await na.stop()
+    }
+  })
+
+  it('and every other shipped door compare decoded paths only', async () => {
+    const files = (await readdir(DEPLOY, { recursive: true })).filter((file) => file.endsWith('.cfg'))
+    expect(files).not.toEqual([])
+    for (const file of files)
+      for (const line of (await read(file)).split('\n').filter((one) => /\{ path\b/.test(one)))
+        expect(line, file).toContain('path,url_dec')
+  })
+
+  it('does not lead to the port of the metrics, which Prometheus asks', async () => {
+    const port = '9464'
+    expect(await read('compose/haproxy.cfg')).not.toContain(port)
+    for (const file of [
+      'compose/compose.yaml',
+      'kubernetes/base/authority.yaml',
+      'helm/chancery/templates/authority.yaml',
+    ])
+      expect(await read(file), file).toContain(`--management-port=${port}`)
+    expect(await read('prometheus/prometheus.yaml')).toContain(`authority-1:${port}`)
+  })
+})
+
 interface Door {
   readonly url: string
   readonly folder: string
@@ -166,8 +212,8 @@ async function openDoor(upstream: string): Promise<Door> {
   const text = (await read('compose/haproxy.cfg'))
     .replace('bind :8443 ssl crt /etc/haproxy/tls/', `bind 127.0.0.1:${port}`)
     .replace(/\nfrontend gateway[^]*$/, '\n')
-    .replace('server na1 authority-1:8443', `server na1 127.0.0.1:${upstream}`)
-    .replace(/^ {2}server na2 .*$/m, '')
+    .replaceAll('server na1 authority-1:8443', `server na1 127.0.0.1:${upstream}`)
+    .replaceAll(/^ {2}server na2 .*$/gm, '')
     .replace(' init-addr none resolvers docker', '')
     .replace('inter 2s', 'inter 100')
   const file = join(folder, 'haproxy.cfg')

@@ -6,7 +6,7 @@ import { retention } from '../campaigns/trust-race-kinds.ts'
 
 type Runnable = Pick<Campaign, 'run'>
 
-/** Small counts of what `npm run campaign -- ci` and the long runs do, on three instances each. */
+/** Small counts of what `npm run campaign -- ci` and the long runs do, on three instances each where they need several. */
 describe('campaigns over several instances', () => {
   it.each<[string, number, () => Promise<Runnable>]>([
     [
@@ -16,6 +16,7 @@ describe('campaigns over several instances', () => {
     ],
     ['replay', 200, () => import('../campaigns/replay.ts')],
     ['transition-kills', 6, () => import('../campaigns/transition-kills.ts')],
+    ['outside-reader', 2, () => import('../campaigns/outside-reader.ts')],
     ['database-kills', 2, () => import('../campaigns/database-kills.ts')],
     ['failover', 1, () => import('../campaigns/failover.ts')],
     ['partition', 3, () => import('../campaigns/partition.ts')],

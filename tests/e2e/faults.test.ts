@@ -142,7 +142,14 @@ describe('PostgreSQL goes away', () => {
       details: Record<string, unknown>
     }
     expect(performance.now() - started).toBeLessThan(2000)
-    expect(Object.keys(details).sort()).toEqual(['database', 'ha_mode', 'instance', 'rate_limiter', 'signing_key'])
+    expect(Object.keys(details).sort()).toEqual([
+      'database',
+      'ha_mode',
+      'instance',
+      'rate_limiter',
+      'reasons',
+      'signing_key',
+    ])
     expect(details['database']).toMatchObject({
       backend: 'postgres',
       writable: false,
@@ -343,6 +350,8 @@ describe('a port that somebody else has', () => {
     })
     const { exited, output } = launch(file)
     expect(await exited).toBe(1)
-    expect(output()).toContain(`chancery: the authority does not start: PORT: ${first.port} is in use on 127.0.0.1\n`)
+    expect(output()).toContain(
+      `chancery: the authority does not start: PORT: ${first.port} is in use on 127.0.0.1: stop what listens there, or choose another port\n`,
+    )
   })
 })

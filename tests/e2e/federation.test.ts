@@ -225,14 +225,14 @@ describe('three authorities: A recognises B, B recognises C', () => {
       await path(sc, 'B-NET', 'C-NET'),
     ]).toEqual([true, true, false, false])
 
-    // A member of B is accepted by A through A's treaty; one of C only with the treaty that B signed for C.
+    // A member of B is accepted by A through A's treaty; one of C is not, whatever B signed for C.
     const ofB = await post(sb, '/admin/attestations', { subject_id: 'zoë@b', roles: ['role:client'] }, 201)
     const ofC = await post(sc, '/admin/attestations', { subject_id: 'kim@c', roles: ['role:client'] }, 201)
     const judge = (attestation: JsonObject, treaty: JsonObject): Promise<JsonObject> =>
       verify(sa, '/attestations/verify-with-treaty', { attestation, treaty })
     expect(await judge(ofB, ab)).toMatchObject({ accepted: true, trust_basis: 'this_authority' })
     expect(await judge(ofC, ab)).toMatchObject({ accepted: false, reason: 'treaty_wrong_subject' })
-    expect(await judge(ofC, bc)).toMatchObject({ accepted: true, trust_basis: 'recognized_issuer_keys' })
+    expect(await judge(ofC, bc)).toMatchObject({ accepted: false, reason: 'treaty_issuer_not_recognized' })
     expect(await verify(sc, '/recognition-treaties/verify', { treaty: bc })).toMatchObject({
       accepted: false,
       reason: 'issuer_not_recognized',

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { accepted, freePort, send } from '@chancery/testkit'
@@ -15,6 +15,16 @@ const PROGRAM = join(CLI, 'bin', 'chancery.mjs')
 
 // The built program, as it is installed: the check builds before it tests.
 describe.runIf(existsSync(join(CLI, 'dist', 'main.js')))('the first minute', () => {
+  it.each(['authority start --env-file nope.env', 'gateway start --check-config --env-file=nope.env'])(
+    'says in its own words that a file of settings is missing: %s',
+    async (line) => {
+      // Run as the file itself, as npm links it: that is where Node.js would take the flag for its own.
+      const env = { PATH: `${dirname(process.execPath)}:${process.env['PATH'] ?? ''}` }
+      const ended = await run(PROGRAM, line.split(' '), { cwd: tmpdir(), env }).catch((error: unknown) => error)
+      expect(ended).toMatchObject({ code: 1, stderr: expect.stringContaining('--env-file: nope.env cannot be read') })
+    },
+  )
+
   it('init, then what init says next, gives a ready authority that the commands can talk to', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'chancery-first-'))
     const port = await freePort()
@@ -27,7 +37,17 @@ describe.runIf(existsSync(join(CLI, 'dist', 'main.js')))('the first minute', () 
     const { next } = JSON.parse(made.stdout) as { next: string[] }
     const words = (line = ''): string[] => line.split(' ').slice(1)
 
-    const service = spawn(process.execPath, [PROGRAM, ...words(next[0])], { ...options, stdio: 'ignore' })
+    // Beside the file, as a shell or Kubernetes may have them: said in the log, and no reason not to start.
+    const env = {
+      ...options.env,
+      PORT: '1',
+      OPERATOR_KEY_TIERS_JSON: '{"operator-local": "privileged"}',
+      NA_X_SERVICE_HOST: 'x',
+    }
+    const stdio = ['ignore', 'pipe', 'ignore'] as const
+    const service = spawn(process.execPath, [PROGRAM, ...words(next[0])], { ...options, env, stdio: [...stdio] })
+    let log = ''
+    service.stdout?.on('data', (chunk: Buffer) => (log += chunk.toString()))
     const exited = once(service, 'exit')
     try {
       const url = `http://127.0.0.1:${port}`
@@ -43,6 +63,9 @@ describe.runIf(existsSync(join(CLI, 'dist', 'main.js')))('the first minute', () 
       expect(shown.stdout).toContain('policy-FIRST-NET-v0.1')
       service.kill('SIGTERM')
       expect((await exited)[0]).toBe(0)
+      expect(log).toContain('PORT: the environment is not used')
+      expect(log).toContain('OPERATOR_KEY_TIERS_JSON: the environment overrules the settings file')
+      expect(log).toContain('NA_X_SERVICE_HOST: is in the environment, and there is no such setting')
     } finally {
       service.kill('SIGKILL')
       await rm(folder, { recursive: true, force: true })

@@ -1,4 +1,4 @@
-import { readRevocationList } from '@chancery/protocol'
+import { HOUR, canonicalJson, readRevocationList, writeInstant, writeSortable } from '@chancery/protocol'
 import type { JoinCertificate, JsonObject } from '@chancery/protocol'
 import { systemClock } from '@chancery/service-kit'
 import {
@@ -15,6 +15,7 @@ import type { TestAuthority, TestGateway } from '@chancery/testkit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 
 const REFRESH_SECONDS = 10
+const REVOKED = ['Revoked { reason: "key_compromise" }']
 const caller = testClient('relying-service', ['TEST-NET'])
 let na: TestAuthority
 let gateway: TestGateway
@@ -60,20 +61,62 @@ it('a certificate joins, is trusted, is revoked, and stays refused: live, after 
     expect(performance.now() - revokedMs).toBeLessThan(REFRESH_SECONDS * 1100 + 3000)
     await new Promise((done) => setTimeout(done, 200))
   }
-  expect((await judge(certificate)).reasons).toEqual(['Revoked { reason: "key_compromise" }'])
+  expect((await judge(certificate)).reasons).toEqual(REVOKED)
 
   const { home } = gateway
   await gateway.stop('keep')
   gateway = await startTestGateway({ policy, state: 'kept', home })
-  expect((await judge(certificate)).reasons).toEqual(['Revoked { reason: "key_compromise" }'])
+  expect((await judge(certificate)).reasons).toEqual(REVOKED)
 
   await gateway.stop('keep')
   // The old file, and an authority nobody can reach: only what the gateway itself remembers is left.
   const offline = { ...policy, networks: { 'TEST-NET': { ...networkOf(policy), crl_url: 'http://127.0.0.1:1/crl' } } }
   gateway = await startTestGateway({ policy: offline, state: 'kept', home })
-  expect((await judge(certificate)).reasons).toEqual(['Revoked { reason: "key_compromise" }'])
+  expect((await judge(certificate)).reasons).toEqual(REVOKED)
 })
 
 function networkOf(given: JsonObject): JsonObject {
   return (given['networks'] as unknown as Record<string, JsonObject>)['TEST-NET'] ?? {}
 }
+
+/** Certificates as a fleet that was given up leaves them: in the database, and named by the next list. */
+async function plantEntries(count: number): Promise<void> {
+  const now = systemClock.now()
+  const facts = { revoked_at: writeInstant(now), reason: 'superseded', issuer: na.office.signer.keyId }
+  const rows = Array.from({ length: count }, (_, n) => {
+    const cert_id = `planted-${n.toString(16).padStart(28, '0')}`
+    const entry_json = canonicalJson({ certificate_id: cert_id, ...facts })
+    return { position: n + 1000, cert_id, entry_json, expires_at: writeSortable(now + HOUR) }
+  })
+  for (let at = 0; at < count; at += 5000)
+    await na.office.store.db
+      .insertInto('crl_entries')
+      .values(rows.slice(at, at + 5000))
+      .execute()
+  // What it remembers of its last list is no more than that list.
+  na.office.crl.remember({ sequence: -1, issuedAt: 0n, text: '', count: 0 })
+}
+
+it('a list of 120,000 entries reaches the gateway: compressed, and with the certificate that was revoked last', async () => {
+  const node = nodeCaller(na.url, await testSigner('large-node'), () => systemClock.now())
+  const certificate = await enroll(na, node, { roles: ['role:client'] })
+  await plantEntries(120_000)
+  accepted(
+    await na.as('privileged')('POST', '/admin/revoke', { cert_id: certificate.cert_id, reason: 'key_compromise' }),
+  )
+  const [plain, packed] = await Promise.all(
+    ['identity', 'gzip'].map((accept) => na.request('GET', '/crl', { headers: { 'Accept-Encoding': accept } })),
+  )
+  expect(Number(plain?.headers['content-length'])).toBeGreaterThan(16_777_216)
+  expect(packed?.headers['content-encoding']).toBe('gzip')
+  expect(Number(packed?.headers['content-length'])).toBeLessThan(4_000_000)
+  for (const held of [plain, packed])
+    for (const accept of ['identity', 'gzip']) {
+      const headers = { 'If-None-Match': String(held?.headers.etag), 'Accept-Encoding': accept }
+      expect((await na.request('GET', '/crl', { headers })).status).toBe(304)
+    }
+  const { home } = gateway
+  await gateway.stop('keep')
+  gateway = await startTestGateway({ policy, state: 'kept', home })
+  await expect.poll(async () => (await judge(certificate)).reasons, { timeout: 30_000 }).toEqual(REVOKED)
+}, 60_000)

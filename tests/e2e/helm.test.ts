@@ -6,8 +6,10 @@ import { Ajv } from 'ajv'
 import type { ErrorObject, ValidateFunction } from 'ajv'
 import { parse } from 'yaml'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { overlay } from '../../tools/helm/check.ts'
-import type { Values } from '../../tools/helm/check.ts'
+import { authorityNames, gatewayNames } from '../../tools/helm/chart-schema.ts'
+import { overlay } from '../../tools/helm/overlay.ts'
+import type { Values } from '../../tools/helm/overlay.ts'
+import { leavesOf, unreached } from '../../tools/helm/reach.ts'
 
 const HELM = join(import.meta.dirname, '../../deploy/helm')
 const CHART = join(HELM, 'chancery')
@@ -78,6 +80,10 @@ describe('values', () => {
       '/traces/endpoint',
     ],
     ['a ratio beyond one', { traces: { ratio: '2' } }, '/traces/ratio'],
+    ['a zone spread nobody knows', { zoneSpread: 'Never' }, '/zoneSpread'],
+    ['a backup at no time', { authority: { backup: { schedule: 'nightly' } } }, '/authority/backup/schedule'],
+    ['a replica that cannot be', { gateway: { state: { initialize: [-1] } } }, '/gateway/state/initialize/0'],
+    ['autoscaling to one', { gateway: { autoscaling: { minReplicas: 1 } } }, '/gateway/autoscaling/minReplicas'],
     ['development mode', { gateway: { settings: { GATEWAY_DEVELOPMENT: 'true' } } }, '/gateway/settings'],
   ])('with %s are refused', (_what, given, place) => {
     expect(problems(withDigest(given)).map(({ instancePath }) => instancePath)).toContain(place)
@@ -98,6 +104,64 @@ describe('values', () => {
       expect(problems(withDigest({ gateway: { settings: { [name]: 'x' } } })), name).not.toEqual([])
   })
 })
+
+describe('values that reach nothing', () => {
+  it('are refused as settings, by their names', () => {
+    const settings = (part: string, name: string): Values => withDigest({ [part]: { settings: { [name]: 'x' } } })
+    for (const name of [...authorityNames(), 'NA_PROXY_HOPS']) expect(problems(settings('authority', name))).toEqual([])
+    for (const name of gatewayNames()) expect(problems(settings('gateway', name))).toEqual([])
+    // Misspelt, overruled by a flag of the chart, read from the file only, read by another program.
+    for (const name of ['NA_PROXY_HOP', 'NA_MANAGEMENT_PORT', 'PORT', 'DATABASE_URL', 'NA_AUDIT_NATS_STREAM'])
+      expect(problems(settings('authority', name)), name).not.toEqual([])
+    for (const name of ['GATEWAY_TYPO', 'GATEWAY_ADDR', 'NA_PROXY_HOPS'])
+      expect(problems(settings('gateway', name)), name).not.toEqual([])
+  })
+
+  it('are refused everywhere else: every table is closed and has a default for each name', async () => {
+    const schema = JSON.parse(await readFile(join(CHART, 'values.schema.json'), 'utf8')) as Schema
+    const look = (part: Schema, value: unknown, way: string): void => {
+      const target = part.$ref === undefined ? part : schema.definitions?.[part.$ref.split('/')[2] ?? '']
+      if (target?.properties === undefined) return
+      expect(target.additionalProperties, way).toBe(false)
+      const names = Object.keys(target.properties).filter((name) => !['global', 'digest'].includes(name))
+      expect(
+        names.filter((name) => (value as Values)[name] === undefined),
+        way,
+      ).toEqual([])
+      for (const name of names) look(target.properties[name] ?? {}, (value as Values)[name], `${way}.${name}`)
+    }
+    look(schema, defaults, 'values')
+  })
+
+  it('are found by rendering with each of them changed (npm run helm:check does so with the chart)', () => {
+    const values = { a: { used: 1, idle: 'x' }, list: [], on: false, table: {} }
+    const render = (given: Values): string => {
+      const { a, list, on, table } = given as unknown as typeof values
+      return JSON.stringify([a.used, on ? list : 0, on, table])
+    }
+    expect(leavesOf(values).map((way) => way.join('.'))).toEqual(['a.used', 'a.idle', 'list', 'on', 'table'])
+    expect(unreached(values, { all: { ...values, on: true }, least: values }, render)).toEqual(['a.idle'])
+  })
+
+  it('are named by some template', async () => {
+    const folder = join(CHART, 'templates')
+    const files = await Promise.all((await readdir(folder)).map((name) => readFile(join(folder, name), 'utf8')))
+    const text = files.join('\n')
+    for (const way of leavesOf(defaults))
+      // The last name, or that of the table it is written out with.
+      expect(
+        way.slice(-3).some((name) => new RegExp(`\\.${name}\\b`).test(text)),
+        way.join('.'),
+      ).toBe(true)
+  })
+})
+
+interface Schema {
+  readonly $ref?: string
+  readonly additionalProperties?: unknown
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly definitions?: Readonly<Record<string, Schema>>
+}
 
 describe('chart', () => {
   it('has the version of everything else', async () => {

@@ -49,16 +49,30 @@ function configure({ host, port, upstream }: { host: string; port: number; upstr
     'frontend public',
     `  bind ${host}:${port}`,
     '  option accept-invalid-http-request',
+    DOCUMENTS,
+    '  use_backend documents if { method GET HEAD } is_document',
     '  default_backend instances',
-    'backend instances',
-    '  balance roundrobin',
-    '  option httpchk GET /readyz',
-    '  retry-on conn-failure',
-    // A connection that waits for its next request may be closed by an instance that stops: such a one is not used.
-    '  http-reuse never',
+    ...backend('instances', '/readyz'),
+    ...servers,
+    // What is signed and public is had from memory while the database is away.
+    ...backend('documents', '/readyz?for=reads'),
     ...servers,
     '',
   ].join('\n')
+}
+
+const DOCUMENTS =
+  '  acl is_document path,url_dec -m reg ^/(crl|policy|genesis|key-history|key-succession|sovereign[.]json|sovereign-revocation-feed)(/|$)'
+
+function backend(name: string, check: string): string[] {
+  return [
+    `backend ${name}`,
+    '  balance roundrobin',
+    `  option httpchk GET ${check}`,
+    '  retry-on conn-failure',
+    // A connection that waits for its next request may be closed by an instance that stops: such a one is not used.
+    '  http-reuse never',
+  ]
 }
 
 async function end(child: ChildProcess): Promise<void> {

@@ -124,9 +124,9 @@ async function store(client: pg.Client, batch: Batch, at: Instant, heardAt: Inst
   await client.query({
     name: 'seed-liveness',
     text:
-      'insert into node_liveness (cert_id, last_heartbeat, heartbeat_status, remote_addr) ' +
-      "select i, $2, 'joined', '192.0.2.1' from unnest($1::text[]) as t(i)",
-    values: [ids, writeSortable(heardAt)],
+      'insert into node_liveness (cert_id, node_public_key, last_heartbeat, heartbeat_status, remote_addr) ' +
+      "select i, k, $3, 'joined', '192.0.2.1' from unnest($1::text[], $2::text[]) as t(i, k)",
+    values: [ids, batch.map((row) => row.key), writeSortable(heardAt)],
   })
 }
 

@@ -1,22 +1,34 @@
 import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
 import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
-import { hours, readInstant, writeInstant, writeJson, writeSortable } from '@chancery/protocol'
-import type { Instant, RecognitionTreaty } from '@chancery/protocol'
+import {
+  hours,
+  readInstant,
+  readPrivateKeyFile,
+  seedSigner,
+  signList,
+  writeInstant,
+  writeJson,
+  writeSortable,
+} from '@chancery/protocol'
+import type { Instant, RecognitionTreaty, Signer } from '@chancery/protocol'
 import pg from 'pg'
 
 /**
  * Fills the PostgreSQL database of an authority with treaties between many sovereigns, the same in every run: who
  * recognises whom follows from seed and index. No route stores treaties of others, so this is the only way to a large
- * graph. The records have the form of signed treaties and share one signature, which the graph does not look at.
+ * graph. The authority's own key signs each of them: a row without its signature counts for nothing.
  *
- *   npx node --conditions=development tests/tools/seed-treaties.ts --database URL --treaties N [--sovereigns N]
+ *   npx node --conditions=development tests/tools/seed-treaties.ts --database URL --key FILE --treaties N [--sovereigns N]
  *     [--from INDEX] [--seed TEXT] [--at INSTANT]
  *
  * The database must have been migrated by an authority; a running one sees the treaties at its next request.
  */
 export interface SeedTreatiesOptions {
   readonly database: string
+  /** The key of the authority. */
+  readonly signer: Signer
   readonly treaties: number
   readonly sovereigns: number
   /** First index, to add to what was seeded before. */
@@ -39,7 +51,6 @@ const BATCH = 2000
 const VALIDITY_HOURS = 8760
 const REVOKED_EVERY = 50
 const SUBJECT_KEY = 'FWxV5KPAG28PqQ20lCvRmUsOjMVzadpN56I1bkBPX1o='
-const SIGNATURE = 'uIPYKl68RU37hnMbr7ZLRoWHPQgPv4ZNskVVsvJWReQRsOwJBrsvGURvtOHOt7wnJXbehNPwZdclUhoy3UUiAw=='
 
 export function seededSovereign(index: number): string {
   return `sovereign-${String(index).padStart(6, '0')}`
@@ -69,7 +80,7 @@ export async function seedTreaties(options: SeedTreatiesOptions): Promise<void> 
     for (let done = 0; done < treaties; done += BATCH) {
       const size = Math.min(BATCH, treaties - done)
       const batch = Array.from({ length: size }, (_, i) => seededTreaty(seed, from + done + i, sovereigns))
-      await store(client, batch, at)
+      await store(client, await Promise.all(batch.map((treaty) => toStored(treaty, at, options.signer))), at)
       if ((done + size) % 50_000 === 0) log(`${done + size} treaties`)
     }
     await client.query("update heads set version = version + 1 where name = 'treaties'")
@@ -79,7 +90,15 @@ export async function seedTreaties(options: SeedTreatiesOptions): Promise<void> 
   }
 }
 
-async function store(client: pg.Client, batch: readonly SeededTreaty[], at: Instant): Promise<void> {
+interface Stored extends SeededTreaty {
+  readonly text: string
+}
+
+async function toStored(treaty: SeededTreaty, at: Instant, signer: Signer): Promise<Stored> {
+  return { ...treaty, text: writeJson(await signList(toRecord(treaty, at, signer), signer)) }
+}
+
+async function store(client: pg.Client, batch: readonly Stored[], at: Instant): Promise<void> {
   const revokedAt = writeSortable(at + hours(1))
   await client.query({
     name: 'seed-treaties',
@@ -90,7 +109,7 @@ async function store(client: pg.Client, batch: readonly SeededTreaty[], at: Inst
       batch.map(({ treaty_id }) => treaty_id),
       batch.map((treaty) => treaty.from),
       batch.map((treaty) => treaty.to),
-      batch.map((treaty) => writeJson(toRecord(treaty, at))),
+      batch.map(({ text }) => text),
       batch.map(({ isRevoked }) => (isRevoked ? 'revoked' : 'active')),
       batch.map(({ isRevoked }) => (isRevoked ? revokedAt : null)),
       batch.map(({ isRevoked }) => (isRevoked ? 'relationship_ended' : null)),
@@ -101,7 +120,11 @@ async function store(client: pg.Client, batch: readonly SeededTreaty[], at: Inst
   })
 }
 
-function toRecord({ treaty_id, from, to }: SeededTreaty, at: Instant): RecognitionTreaty {
+function toRecord(
+  { treaty_id, from, to }: SeededTreaty,
+  at: Instant,
+  signer: Signer,
+): Omit<RecognitionTreaty, 'signatures'> {
   const issued = writeInstant(at)
   return {
     treaty_id,
@@ -113,9 +136,8 @@ function toRecord({ treaty_id, from, to }: SeededTreaty, at: Instant): Recogniti
     issued_at: issued,
     valid_from: issued,
     expires_at: writeInstant(at + hours(VALIDITY_HOURS)),
-    issued_by: 'na-seeded',
+    issued_by: signer.keyId,
     metadata: {},
-    signatures: [{ key_id: 'na-seeded', sig: SIGNATURE }],
   }
 }
 
@@ -126,6 +148,7 @@ function startOfDay(): Instant {
 async function main(): Promise<number> {
   const options = {
     database: { type: 'string' },
+    key: { type: 'string' },
     treaties: { type: 'string' },
     sovereigns: { type: 'string', default: '10000' },
     from: { type: 'string', default: '0' },
@@ -137,15 +160,16 @@ async function main(): Promise<number> {
   const numbers = [values.treaties ?? '', values.sovereigns, values.from]
   const [treaties = 0, sovereigns = 0, from = 0] = numbers.map(Number)
   const isGood = numbers.every((each) => /^\d{1,9}$/.test(each)) && sovereigns >= 2
-  if (values.database === undefined || at === undefined || !isGood) {
+  if (values.database === undefined || values.key === undefined || at === undefined || !isGood) {
     process.stderr.write(
-      'seed-treaties --database URL --treaties N [--sovereigns N] [--from N] [--seed TEXT] [--at INSTANT]\n',
+      'seed-treaties --database URL --key FILE --treaties N [--sovereigns N] [--from N] [--seed TEXT] [--at INSTANT]\n',
     )
     return 2
   }
   const started = performance.now()
   const log = (line: string): boolean => process.stdout.write(`${line}\n`)
-  await seedTreaties({ database: values.database, treaties, sovereigns, from, seed: values.seed, at, log })
+  const signer = await seedSigner('na-seeded', readPrivateKeyFile(await readFile(values.key, 'utf8'))?.value ?? '')
+  await seedTreaties({ database: values.database, signer, treaties, sovereigns, from, seed: values.seed, at, log })
   log(`${treaties} treaties in ${((performance.now() - started) / 1000).toFixed(1)} s`)
   return 0
 }

@@ -1,6 +1,7 @@
 import { Refusal } from '@chancery/contract'
-import { signatureLibrary } from '@chancery/protocol'
+import { TooManyChecks, signatureLibrary } from '@chancery/protocol'
 import {
+  AccessLog,
   BatchClosed,
   BatchOverflow,
   LimiterUnavailable,
@@ -8,10 +9,10 @@ import {
   startJobs,
   watchProcess,
 } from '@chancery/service-kit'
-import type { HttpServer, RunningService } from '@chancery/service-kit'
+import type { Binding, HttpServer, RunningService } from '@chancery/service-kit'
 import { guardFor } from './auth/access.ts'
-import { BINDINGS } from './features.ts'
-import { registerGauges } from './features/health/gauges.ts'
+import { bindingsFor } from './features.ts'
+import { registerGauges, registerLoadGauges } from './features/health/gauges.ts'
 import { authorityJobs } from './jobs.ts'
 import type { Office } from './office.ts'
 import { StartRefused } from './genesis.ts'
@@ -23,6 +24,8 @@ import { translateStoreError } from './store/open.ts'
 
 export interface RunningAuthority extends RunningService {
   readonly url: string
+  /** Of the management listener; undefined without one. */
+  readonly managementUrl: string | undefined
   readonly office: Office
 }
 
@@ -34,11 +37,18 @@ export async function startAuthority(settings: AuthoritySettings, parts: AppPart
   const { clock, log, metrics } = office
   registerGauges(office)
   const watch = watchProcess(metrics.registry, clock)
-  const server = buildServer(office)
-  const url = await listen(server, settings)
+  const { open, management: inside } = bindingsFor(settings)
+  const server = buildServer(office, open)
+  registerLoadGauges(metrics, () => server.load())
+  const { url, management } = await openListeners(office, server, inside).catch(async (error: unknown) => {
+    watch.stop()
+    await opened.close()
+    throw error
+  })
   const jobs = startJobs(authorityJobs(office), { clock, log, metrics: metrics.registry })
   log.info('authority is serving', {
     url,
+    ...(management === undefined ? {} : { management_url: management.url }),
     instance: office.instance,
     sovereign: office.genesis.network_name,
     backend: office.store.backend,
@@ -46,12 +56,15 @@ export async function startAuthority(settings: AuthoritySettings, parts: AppPart
   })
   return {
     url,
+    managementUrl: management?.url,
     office,
     turnNotReady: () => {
       serving = false
     },
     stopAccepting: () => server.stopAccepting(),
     async close() {
+      // Last: who watches this instance sees it until the end.
+      await management?.server.stopAccepting()
       watch.stop()
       await jobs.stop()
       await opened.close()
@@ -59,19 +72,62 @@ export async function startAuthority(settings: AuthoritySettings, parts: AppPart
   }
 }
 
-async function listen(server: HttpServer, { host, port }: AuthoritySettings): Promise<string> {
+/** Where a listener is, and the setting that says so. */
+interface Place {
+  readonly name: string
+  readonly host: string
+  readonly port: number
+}
+
+interface Listeners {
+  readonly url: string
+  readonly management: { readonly server: HttpServer; readonly url: string } | undefined
+}
+
+/** Both listeners or none. The one for those inside is first: nobody is served by an authority that will not start. */
+async function openListeners(
+  office: Office,
+  server: HttpServer,
+  inside: readonly Binding<Office>[],
+): Promise<Listeners> {
+  const { host, port } = office.settings
+  const management = await openManagement(office, inside)
   try {
-    return await server.listen(host, port)
+    return { url: await listen(server, { name: 'PORT', host, port }), management }
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined
-    if (code === 'EADDRINUSE') throw new StartRefused(`PORT: ${port} is in use on ${host}`, { cause: error })
+    await management?.server.app.close()
     throw error
   }
 }
 
-function buildServer(office: Office): HttpServer {
+/** The listener for those inside, when one is asked for. */
+async function openManagement(office: Office, bindings: readonly Binding<Office>[]): Promise<Listeners['management']> {
+  const { managementHost: host, managementPort: port } = office.settings
+  if (port === undefined) return undefined
+  const server = buildServer(office, bindings)
+  return { server, url: await listen(server, { name: 'NA_MANAGEMENT_PORT', host, port }) }
+}
+
+async function listen(server: HttpServer, { name, host, port }: Place): Promise<string> {
+  try {
+    return await server.listen(host, port)
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+    const reason = LISTEN_FAILURES.get(code)
+    if (reason === undefined) throw error
+    throw new StartRefused(`${name}: ${port} ${reason(host)}`, { cause: error })
+  }
+}
+
+const LISTEN_FAILURES: ReadonlyMap<string, (host: string) => string> = new Map([
+  ['EADDRINUSE', (host) => `is in use on ${host}: stop what listens there, or choose another port`],
+  ['EACCES', (host) => `may not be opened on ${host} by this user: choose a port above 1023`],
+  ['EADDRNOTAVAIL', (host) => `cannot be opened on ${host}: that is no address of this machine`],
+])
+
+function buildServer(office: Office, bindings: readonly Binding<Office>[]): HttpServer {
   return createServer({
-    bindings: BINDINGS,
+    bindings,
     context: office,
     guard: guardFor(office),
     ids: office.ids,
@@ -80,15 +136,29 @@ function buildServer(office: Office): HttpServer {
     maxRequestBytes: office.settings.maxRequestBytes,
     translate,
     missing: { prefix: '/operator-console-static/', code: 'asset_not_found' },
+    access: accessLogOf(office),
     observe: (route, status, seconds) => office.metrics.requests.observe(route?.id ?? 'none', status, seconds),
   })
+}
+
+function accessLogOf({ log, instance, settings }: Office): AccessLog {
+  const { accessLogLevel: level, accessLogEvery: every, accessLogSlowMs: slowMs } = settings
+  return new AccessLog({ log, instance, level, every, slowMs })
 }
 
 /** Failures of our own parts, as the refusal they mean. A lost COMMIT says so: the caller must look before repeating. */
 function translate(error: unknown): Refusal | undefined {
   if (error instanceof UnknownOutcome)
     return new Refusal('service_unavailable', { outcome: 'unknown' }, { cause: error })
-  const isBusy = error instanceof LimiterUnavailable || error instanceof BatchOverflow || error instanceof BatchClosed
-  const cause = isBusy ? error : translateStoreError(error)
-  return cause === undefined ? undefined : new Refusal('service_unavailable', {}, { cause })
+  // No verdict was reached: the caller learns why, and no record is called forged that was not tried in full.
+  if (error instanceof TooManyChecks) return new Refusal('too_many_verifications', {}, { cause: error })
+  if (error instanceof LimiterUnavailable) return away('rate_limiter_unavailable', error)
+  if (error instanceof BatchOverflow || error instanceof BatchClosed) return away('overloaded', error)
+  const cause = translateStoreError(error)
+  return cause === undefined ? undefined : away('database_unavailable', cause)
+}
+
+/** The words are those of the readiness document. */
+function away(reason: string, cause: unknown): Refusal {
+  return new Refusal('service_unavailable', { reason }, { cause })
 }

@@ -20,7 +20,9 @@ import type { HostArguments } from './host-settings.ts'
 import { openOffice } from './open-office.ts'
 import type { AuthoritySettings } from './settings.ts'
 import { openSigner } from './signing/key-providers.ts'
-import { openStore } from './store/open.ts'
+import type { Store } from './store/database.ts'
+import { noteMoment } from './store/moments.ts'
+import { openKeptStore, openStore } from './store/open.ts'
 import type { StorePlace } from './store/open.ts'
 import { openSqliteReadOnly } from './store/sqlite.ts'
 import { EXPECTED_SCHEMA_VERSION } from './store/migrate.ts'
@@ -44,6 +46,8 @@ export interface BackupArguments extends ProgressArguments {
 }
 
 export interface BackupReport {
+  /** Whether the database knows of it. */
+  readonly isNoted: boolean
   readonly manifest: BackupManifest
   readonly behind: readonly string[]
   readonly seconds: number
@@ -53,7 +57,31 @@ export interface BackupReport {
 export async function backup(args: BackupArguments): Promise<Outcome<BackupReport>> {
   const settings = await readSettingsOrExplain(args)
   if (settings === undefined) return NOT_STARTED
-  return outcomeOf(async () => backUpInto(args.to, settings, await readAuthority(settings), args))
+  return outcomeOf(async () => {
+    const report = await backUpInto(args.to, settings, await readAuthority(settings), args)
+    return { ...report, isNoted: await noteBackup(settings.storePlace) }
+  })
+}
+
+/** Says that a backup was taken by another tool, for the alert that asks how old the last one is. */
+export async function noteBackupElsewhere(args: HostArguments): Promise<Outcome<{ readonly isNoted: boolean }>> {
+  const settings = await readSettingsOrExplain(args)
+  if (settings === undefined) return NOT_STARTED
+  return outcomeOf(async () => ({ isNoted: await noteBackup(settings.storePlace) }))
+}
+
+/** The backup counts whether or not this could be noted: a disk may be full, the database only readable here. */
+async function noteBackup(place: StorePlace): Promise<boolean> {
+  let store: Store | undefined
+  try {
+    store = openKeptStore(place)
+    await store.transact((tx) => noteMoment(tx, 'backup', systemClock.now()))
+    return true
+  } catch {
+    return false
+  } finally {
+    await store?.close()
+  }
 }
 
 async function backUpInto(
@@ -61,7 +89,7 @@ async function backUpInto(
   settings: AuthoritySettings,
   authority: HostAuthority,
   { onProgress }: ProgressArguments,
-): Promise<BackupReport> {
+): Promise<Omit<BackupReport, 'isNoted'>> {
   const started = systemClock.monotonicMs()
   const signer = await openSigner(settings.keySource, settings.keyId, createLog({ level: 'error', format: 'text' }))
   // Signed by a key that nobody knows it could never be restored.

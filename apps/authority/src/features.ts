@@ -13,7 +13,7 @@ import { disclosureRoutes } from './features/disclosure/routes.ts'
 import { enrollmentRoutes } from './features/enrollment/routes.ts'
 import { evidenceLogRoutes } from './features/evidence-log/routes.ts'
 import { evidenceRoutes } from './features/evidence/routes.ts'
-import { healthRoutes } from './features/health/routes.ts'
+import { briefHealthRoutes, healthRoutes } from './features/health/routes.ts'
 import { operatorKeyRoutes } from './features/operator-keys/routes.ts'
 import { policyRoutes } from './features/policy/routes.ts'
 import { recognitionPolicyRoutes } from './features/recognition-policy/routes.ts'
@@ -24,9 +24,7 @@ import { sovereignRoutes } from './features/sovereign/routes.ts'
 import { trustEvidenceRoutes } from './features/trust-evidence/routes.ts'
 import type { Office } from './office.ts'
 
-/** Every route this authority serves. A contract route that is not here is absent: 404, never a stub. */
-export const BINDINGS: readonly Binding<Office>[] = [
-  ...healthRoutes,
+const SHARED_BINDINGS: readonly Binding<Office>[] = [
   ...referenceRoutes,
   ...sovereignRoutes,
   ...enrollmentRoutes,
@@ -50,3 +48,15 @@ export const BINDINGS: readonly Binding<Office>[] = [
   ...consensusRoutes,
   ...dataUsageRoutes,
 ]
+
+/** Every route this authority serves. A contract route that is not here is absent: 404, never a stub. */
+export const BINDINGS: readonly Binding<Office>[] = [...healthRoutes, ...SHARED_BINDINGS]
+
+/** What each listener serves: all of it on one, or what is for the inside on a second. */
+export function bindingsFor({ managementPort }: { readonly managementPort: number | undefined }): {
+  readonly open: readonly Binding<Office>[]
+  readonly management: readonly Binding<Office>[]
+} {
+  if (managementPort === undefined) return { open: BINDINGS, management: [] }
+  return { open: [...briefHealthRoutes, ...SHARED_BINDINGS], management: healthRoutes }
+}

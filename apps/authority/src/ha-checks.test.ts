@@ -77,11 +77,13 @@ describe.runIf(onPostgres)('a start in HA mode', () => {
 })
 
 describe.runIf(!onPostgres)('a process in HA mode', () => {
+  const refuse = { coreDumps: 'refuse', log } as const
+
   it('is refused while a debugger could read its memory', async () => {
     inspector.open(0, '127.0.0.1')
-    await expect(checkProcess()).rejects.toThrow(/^NODE_OPTIONS: the inspector is on/)
+    await expect(checkProcess({ coreDumps: 'warn', log })).rejects.toThrow(/^NODE_OPTIONS: the inspector is on/)
     inspector.close()
-    await checkProcess('/nowhere')
+    await checkProcess(refuse, '/nowhere')
   })
 
   it('is refused while a crash would write its memory to a disk', async () => {
@@ -94,8 +96,12 @@ describe.runIf(!onPostgres)('a process in HA mode', () => {
       ['1024', true],
     ] as const) {
       await writeFile(file, `${head}Max core file size        ${soft}                unlimited            bytes     \n`)
-      if (refused) await expect(checkProcess(file)).rejects.toThrow(/^NA_HA_MODE: on needs core dumps off/)
-      else await checkProcess(file)
+      const check = checkProcess(refuse, file)
+      if (refused) await expect(check).rejects.toThrow(/^NA_HA_MODE: on needs core dumps off.*NA_CORE_DUMPS=warn/)
+      else await check
+      lines = ''
+      await checkProcess({ coreDumps: 'warn', log }, file)
+      expect(lines.includes('core dumps are on')).toBe(refused)
     }
     await rm(folder, { recursive: true })
   })

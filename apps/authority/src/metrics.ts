@@ -1,23 +1,42 @@
 import type { Route } from '@chancery/contract'
 import { Metrics, createRequestMetrics } from '@chancery/service-kit'
-import type { Counter, Gauge, Labelled, RequestMetrics } from '@chancery/service-kit'
+import type { Clock, Counter, Gauge, Labelled, MetricFacts, RequestMetrics } from '@chancery/service-kit'
 
 /** Numbers the handlers raise; the gauges that are counted from the database belong to features/health/gauges.ts. */
 export interface AuthorityMetrics {
   readonly registry: Metrics
   readonly requests: RequestMetrics
-  readonly auditWriteFailures: Counter
+  readonly auditWriteFailures: RecentCounter
   /** Counts the database had to take for Redis. */
-  readonly limiterFallbacks: Counter
+  readonly limiterFallbacks: RecentCounter
   readonly refusalsNotRecorded: Counter
+  /** Versions of the own feed that could not be signed or stored. */
+  readonly feedPublishFailures: Counter
   readonly clockOffset: Gauge
   readonly keyringsDiffer: Gauge
   /** What verify routes answered; they leave no row. */
   readonly verifications: Labelled<{ route: readonly string[]; accepted: readonly ['true', 'false'] }, Counter>
 }
 
-export function createMetrics(routes: readonly Route[]): AuthorityMetrics {
+/** A counter that also knows how long ago it was raised. */
+export interface RecentCounter extends Counter {
+  isRecent(withinMs: number): boolean
+}
+
+function recent(counter: Counter, clock: Pick<Clock, 'monotonicMs'>): RecentCounter {
+  let raisedMs: number | undefined
+  return {
+    increase(by) {
+      raisedMs = clock.monotonicMs()
+      counter.increase(by)
+    },
+    isRecent: (withinMs) => raisedMs !== undefined && clock.monotonicMs() - raisedMs < withinMs,
+  }
+}
+
+export function createMetrics(routes: readonly Route[], clock: Pick<Clock, 'monotonicMs'>): AuthorityMetrics {
   const registry = new Metrics()
+  const recentCounter = (facts: MetricFacts): RecentCounter => recent(registry.counter(facts), clock)
   return {
     registry,
     requests: createRequestMetrics(
@@ -28,6 +47,10 @@ export function createMetrics(routes: readonly Route[]): AuthorityMetrics {
       name: 'chancery_verifications_total',
       help: 'Answers of the verify routes.',
       labels: { route: routes.map((route) => route.id), accepted: ['true', 'false'] as const },
+    }),
+    feedPublishFailures: registry.counter({
+      name: 'chancery_feed_publish_failures_total',
+      help: 'Versions of the own revocation feed that could not be signed or stored.',
     }),
     clockOffset: registry.gauge({
       name: 'chancery_clock_offset_seconds',
@@ -41,11 +64,11 @@ export function createMetrics(routes: readonly Route[]): AuthorityMetrics {
       name: 'chancery_audit_refusals_not_recorded_total',
       help: 'Refused callers beyond the audit rows a minute may take.',
     }),
-    limiterFallbacks: registry.counter({
+    limiterFallbacks: recentCounter({
       name: 'chancery_limiter_fallbacks_total',
       help: 'Counts the database took because Redis did not answer.',
     }),
-    auditWriteFailures: registry.counter({
+    auditWriteFailures: recentCounter({
       name: 'chancery_audit_write_failures_total',
       help: 'Audit events that could not be stored since start.',
     }),

@@ -14,15 +14,20 @@ import type { EvidenceDesk } from './features/evidence/desk.ts'
 import type { EnrollmentDesk } from './features/enrollment/desk.ts'
 import type { RecognitionPolicyCache } from './features/recognition-policy/cache.ts'
 import type { Readiness } from './features/health/readiness.ts'
+import type { HealthReports } from './features/health/report.ts'
+import type { HealthWatch } from './features/health/watch.job.ts'
 import type { PublicMaterial } from './features/public-material.ts'
 import type { AuthorityMetrics } from './metrics.ts'
 import type { AuthoritySettings } from './settings.ts'
 import type { SettledTime } from './settled-time.ts'
 import type { ClockWatch } from './signing/clock-watch.ts'
 import type { KeyWatch } from './signing/key-watch.ts'
+import type { RecordFaults } from './signing/record-faults.ts'
 import type { OwnKeys } from './signing/own-keys.ts'
 import type { RollbackWatch } from './signing/rollback-watch.ts'
 import type { SigningHalt } from './signing/halts.ts'
+import type { NewestBlocks } from './signing/newest-block.ts'
+import type { VerifiedTreaties } from './signing/verified-treaties.ts'
 import type { AuthoritySigner } from './signing/signer.ts'
 import type { Stamps, Store } from './store/database.ts'
 
@@ -74,8 +79,17 @@ export interface Office {
   readonly metrics: AuthorityMetrics
   /** Shared by all who ask at once: each answer costs a write. */
   readonly readiness: Coalesced<Readiness>
+  /** Why this authority is not healthy. */
+  readonly health: HealthReports
+  readonly healthWatch: HealthWatch
   /** Why nothing may be signed now, besides the key window. */
   readonly halts: readonly SigningHalt[]
+  /** Stored treaties, by our own signature on them. */
+  readonly verifiedTreaties: VerifiedTreaties
+  /** What followers of the root are told. */
+  readonly newestBlock: NewestBlocks
+  /** Stored rows that contradict what was signed. */
+  readonly recordFaults: RecordFaults
   readonly clockWatch: ClockWatch
   /** The time by which something may be forgotten: spent nonces, and what matters for a day. */
   readonly settledTime: { readonly nonces: SettledTime; readonly daily: SettledTime }

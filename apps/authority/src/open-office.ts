@@ -1,10 +1,10 @@
-import { Coalesced, MemoryLimiter, Turns, systemClock, systemIds } from '@chancery/service-kit'
+import { Coalesced, MemoryLimiter, ReadinessEvents, Turns, systemClock, systemIds } from '@chancery/service-kit'
 import type { Clock, Ids, Log } from '@chancery/service-kit'
 import { KeyringWatch } from './auth/keyring-watch.ts'
 import { openAuditDesk } from './audit/desk.ts'
 import { openNonceBook } from './auth/nonces.ts'
 import { RevokedOperatorKeys } from './auth/operator-keys.ts'
-import { BINDINGS } from './features.ts'
+import { bindingsFor } from './features.ts'
 import { openAgentDesk } from './features/agents/desk.ts'
 import { StandingDesk } from './features/attestations/index.ts'
 import { openActivePolicies } from './features/boundary-policies/active-set.ts'
@@ -12,7 +12,7 @@ import { GraphKeeper } from './features/connectome/keeper.ts'
 import { CrlDesk } from './features/crl/desk.ts'
 import { openEnrollmentDesk } from './features/enrollment/desk.ts'
 import { EvidenceDesk } from './features/evidence/desk.ts'
-import { checkReadiness } from './features/health/readiness.ts'
+import { HealthReports, HealthWatch, checkReadiness } from './features/health/index.ts'
 import { RecognitionPolicyCache } from './features/recognition-policy/cache.ts'
 import { PublicMaterial } from './features/public-material.ts'
 import { StartRefused, loadGenesis } from './genesis.ts'
@@ -27,6 +27,9 @@ import { KeyWatch } from './signing/key-watch.ts'
 import { MarkUnusable } from './signing/high-water.ts'
 import { openSigner } from './signing/key-providers.ts'
 import { loadOwnKeys } from './signing/own-keys.ts'
+import { NewestBlocks } from './signing/newest-block.ts'
+import { RecordFaults } from './signing/record-faults.ts'
+import { VerifiedTreaties } from './signing/verified-treaties.ts'
 import { RollbackWatch } from './signing/rollback-watch.ts'
 import { checkStart, claimIdentity } from './start-checks.ts'
 import type { Store } from './store/database.ts'
@@ -64,15 +67,18 @@ export async function openOffice(settings: AuthoritySettings, parts: OfficeParts
   const { formerKeySource } = settings
   const formerSigner = formerKeySource === undefined ? undefined : await openSigner(formerKeySource, 'former', log)
   const ownKeys = await loadOwnKeys(settings.keyHistoryFile, genesis, signer, formerSigner)
-  if (settings.haMode) await checkProcess()
+  if (settings.haMode) await checkProcess({ coreDumps: settings.coreDumps, log })
   const isSucceeding = parts.isSucceeding === true
   const store = await openMigrated(settings, { genesis, clock, log, ownKeys }, isSucceeding)
-  const routes = BINDINGS.map((binding) => binding.route)
-  const metrics = createMetrics(routes)
+  const { open, management } = bindingsFor(settings)
+  const routes = open.map((binding) => binding.route)
+  const metrics = createMetrics([...new Set([...routes, ...management.map((binding) => binding.route)])], clock)
   const clockWatch = new ClockWatch({ store, clock, log, offset: metrics.clockOffset, enabled: settings.clockCheck })
   const rollbackWatch = await openRollbackWatch(settings, { store, signer, ownKeys, genesis, clock, log })
   const keyWatch = new KeyWatch(store, signer.publicKey, log)
   await clockWatch.check()
+  const recordFaults = new RecordFaults(log)
+  const readinessEvents = new ReadinessEvents(log, clock)
   const office: Office = {
     settings,
     routes,
@@ -104,6 +110,9 @@ export async function openOffice(settings: AuthoritySettings, parts: OfficeParts
     log,
     metrics,
     halts: parts.isRecovering === true || isSucceeding ? [clockWatch] : [clockWatch, rollbackWatch, keyWatch],
+    recordFaults,
+    verifiedTreaties: new VerifiedTreaties(ownKeys, recordFaults),
+    newestBlock: new NewestBlocks({ store, genesis, genesisText, ownKeys }),
     rollbackWatch,
     keyWatch,
     clockWatch,
@@ -112,7 +121,13 @@ export async function openOffice(settings: AuthoritySettings, parts: OfficeParts
       daily: new SettledTime(clock, DAY_SETTLES_MS),
     },
     keyringWatch: new KeyringWatch(metrics.keyringsDiffer),
-    readiness: new Coalesced(() => checkReadiness(office)),
+    readiness: new Coalesced(async () => {
+      const readiness = await checkReadiness(office)
+      readinessEvents.see(readiness.reasons)
+      return readiness
+    }),
+    health: new HealthReports(() => office),
+    healthWatch: new HealthWatch(),
     metricsText: new Coalesced(() => office.metrics.registry.render()),
     isServing: parts.isServing ?? (() => true),
   }
@@ -124,7 +139,7 @@ async function closeOffice(office: Office): Promise<void> {
   await office.crl.close()
   await office.agents.close()
   await office.connectome.close()
-  await office.evidence.close()
+  await office.evidence.close(office)
   await office.standings.close()
   await office.auditDesk.close()
   await office.nonces.close()

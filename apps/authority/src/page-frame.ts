@@ -1,3 +1,4 @@
+import { SCRIPT_POLICY, trustedTypesPolicy } from '@chancery/contract'
 import { html, markup } from '@chancery/service-kit'
 import type { Answer, Markup } from '@chancery/service-kit'
 import { toDisplay } from './display.ts'
@@ -31,6 +32,7 @@ export function page(office: Office, { path, title, content }: Page): Answer {
 <html lang="en">
 <head>
 <meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${trustedTypesPolicy(SCRIPT_POLICY)}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="referrer" content="no-referrer">

@@ -16,14 +16,14 @@ export function readPage(query: Query): Page {
   // A cursor stands in place of an offset; both together have no meaning.
   if (cursor !== undefined && offset !== undefined) throw new Refusal('invalid_page')
   return {
-    limit: limit === undefined ? LIMITS.listPageRows : integerText(limit, 1, LIMITS.listPageRows),
-    offset: offset === undefined ? 0 : integerText(offset, 0, LIMITS.listOffsetMax),
-    after: cursor === undefined ? undefined : readCursor(cursor),
+    limit: limit === undefined ? LIMITS.listPageRows : readWhole(limit, 1, LIMITS.listPageRows),
+    offset: offset === undefined ? 0 : readWhole(offset, 0, LIMITS.listOffsetMax),
+    after: cursor === undefined ? undefined : readPlace(cursor),
     asked: limit !== undefined || offset !== undefined || cursor !== undefined,
   }
 }
 
-function integerText(text: string, min: number, max: number): number {
+export function readWhole(text: string, min: number, max: number): number {
   if (!/^(?:0|[1-9][0-9]{0,8})$/.test(text)) throw new Refusal('invalid_page')
   const value = Number(text)
   if (value < min || value > max) throw new Refusal('invalid_page')
@@ -35,8 +35,9 @@ export function writeCursor(place: string): string {
   return Buffer.from(`1|${place}`).toString('base64url')
 }
 
-function readCursor(text: string): string {
-  const place = Buffer.from(text.slice(0, 1024), 'base64url').toString('utf8')
+/** The place a cursor names; a text that we did not write is refused. */
+export function readPlace(text: string): string {
+  const place = Buffer.from(text.slice(0, 4096), 'base64url').toString('utf8')
   // Only what we wrote reads back to itself.
   if (!place.startsWith('1|') || writeCursor(place.slice(2)) !== text) throw new Refusal('invalid_page')
   return place.slice(2)

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { SettingsError } from '@chancery/service-kit'
 import { testSeed, testSigner } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { ALL_AUTHORITY_SETTINGS, readAuthoritySettings } from './settings.ts'
+import { ALL_AUTHORITY_SETTINGS, noteAuthoritySources, readAuthoritySettings } from './settings.ts'
 import type { AuthoritySettings } from './settings.ts'
 
 const MINIMAL = { GENESIS_FILE: '/etc/genesis.json', NA_PRIVATE_KEY_FILE: '/etc/na.key' }
@@ -35,6 +35,18 @@ function expectBlamed(values: Record<string, string | undefined>, ...names: read
 }
 
 describe('settings of the authority', () => {
+  it('raise standard routes to privileged keys by their exact names, and stop the start for any other', () => {
+    expect([...read().privilegedRoutes]).toEqual([])
+    const two = 'POST /admin/trust-evidence,  POST   /admin/data-usage/policy'
+    expect([...read({ NA_PRIVILEGED_ROUTES: two }).privilegedRoutes]).toEqual([
+      'POST /admin/trust-evidence',
+      'POST /admin/data-usage/policy',
+    ])
+    for (const wrong of ['POST /admin/trust-evidenc', '/admin/trust-evidence', 'POST /admin/revoke', 'POST /join'])
+      expectBlamed({ NA_PRIVILEGED_ROUTES: wrong }, 'NA_PRIVILEGED_ROUTES')
+    expectBlamed({ NA_OWN_OFFER_ACCEPTANCE: 'two' }, 'NA_OWN_OFFER_ACCEPTANCE')
+  })
+
   it('have the defaults of protocol/core 25', () => {
     const settings = read()
     expect(settings).toMatchObject({
@@ -67,6 +79,7 @@ describe('settings of the authority', () => {
   it('have the limits of protocol/core 21', () => {
     expect(read().limits).toEqual({
       admin: 30,
+      revocation: 120,
       admin_auth_failed: 30,
       verify: 60,
       evidence: 120,
@@ -76,6 +89,7 @@ describe('settings of the authority', () => {
       discover: 30,
       node: 600,
       'node-key': 30,
+      'renew-key': 6,
       public: 600,
     })
   })
@@ -131,16 +145,40 @@ describe('settings of the authority', () => {
     }
   })
 
-  it('come from the file only, when there is one', () => {
-    const text = Object.entries(MINIMAL)
+  it('of the environment overrule the file, but for names that other programs read too', () => {
+    const text = Object.entries({ ...MINIMAL, NA_HEARTBEAT_SECONDS: '30', NA_PRIVATE_KEY_SEED: 'hunter2' })
       .map(([name, value]) => `${name}=${value}`)
       .join('\n')
-    const settings = readAuthoritySettings({
-      flags: {},
-      env: { PORT: '1', NA_TYPO: 'x' },
-      envFile: { path: 'f', text },
+    const env = {
+      NA_HEARTBEAT_SECONDS: '90',
+      NA_PRIVATE_KEY_SEED: 'hunter3',
+      PORT: '1',
+      HOST: 'elsewhere',
+      DATABASE_URL: 'postgresql://other/d',
+      REDIS_URL: 'redis://other',
+      DB_PATH: '/other',
+      NA_AUTHORITY_SERVICE_HOST: '10.0.0.1',
+    }
+    const sources = { flags: {}, env, envFile: { path: 'f', text } }
+    expect(readAuthoritySettings(sources)).toMatchObject({
+      heartbeatSeconds: 90,
+      port: 8443,
+      host: '127.0.0.1',
+      storePlace: { kind: 'sqlite', path: 'chancery.db' },
+      redisUrl: undefined,
     })
-    expect(settings.port).toBe(8443)
+    const notes = noteAuthoritySources(sources)
+    expect(notes.map((note) => note.split(':')[0])).toEqual([
+      'DB_PATH',
+      'DATABASE_URL',
+      'REDIS_URL',
+      'NA_HEARTBEAT_SECONDS',
+      'HOST',
+      'PORT',
+      'NA_PRIVATE_KEY_SEED',
+      'NA_AUTHORITY_SERVICE_HOST',
+    ])
+    expect(notes.join()).not.toContain('hunter')
   })
 
   it('of flags overrule those of the file', () => {

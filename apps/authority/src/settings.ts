@@ -1,5 +1,5 @@
-import { LIMITERS, LIMITS } from '@chancery/contract'
-import type { LimiterName } from '@chancery/contract'
+import { LIMITERS, LIMITS, WINDOW_SECONDS } from '@chancery/contract'
+import type { Limiter, LimiterName } from '@chancery/contract'
 import { isKeyId } from '@chancery/protocol'
 import {
   SettingProblem,
@@ -7,17 +7,26 @@ import {
   findVariable,
   integer,
   jsonTextMap,
+  noteSources,
   onOff,
   oneOf,
   readSettings,
   setting,
   text,
 } from '@chancery/service-kit'
-import type { Reader, Setting, SettingDefinitions, SettingSources, SettingValues } from '@chancery/service-kit'
+import type {
+  Reader,
+  Setting,
+  SettingDefinitions,
+  SettingRules,
+  SettingSources,
+  SettingValues,
+} from '@chancery/service-kit'
 import { buildKeyring } from './auth/operator-keys.ts'
 import type { OperatorKeyring } from './auth/operator-keys.ts'
 import { KEY_SETTINGS, chooseFormerSource, chooseKeySource } from './key-settings.ts'
 import { operatorPairs } from './operator-flags.ts'
+import { routeList } from './privileged-routes.ts'
 import type { KeySource } from './signing/key-providers.ts'
 import type { StorePlace } from './store/open.ts'
 
@@ -132,12 +141,20 @@ const AUTHORITY_SETTINGS = {
     read: keyIdText,
     default: 'na-2025-q1',
   }),
-  dbPath: setting({ name: 'DB_PATH', flag: '--db-path', help: 'SQLite file.', read: text, default: 'chancery.db' }),
+  dbPath: setting({
+    name: 'DB_PATH',
+    flag: '--db-path',
+    help: 'SQLite file.',
+    read: text,
+    default: 'chancery.db',
+    sharedName: true,
+  }),
   databaseUrl: setting({
     name: 'DATABASE_URL',
     help: 'postgresql://… or sqlite:///path; overrules DB_PATH.',
     read: databaseUrl,
     secret: true,
+    sharedName: true,
   }),
   haMode: setting({
     name: 'NA_HA_MODE',
@@ -152,7 +169,13 @@ const AUTHORITY_SETTINGS = {
     read: oneOf('memory', 'redis', 'database'),
     defaultText: 'memory on SQLite, redis when REDIS_URL is set, else database',
   }),
-  redisUrl: setting({ name: 'REDIS_URL', help: 'Redis of the shared limiter.', read: redisUrl, secret: true }),
+  redisUrl: setting({
+    name: 'REDIS_URL',
+    help: 'Redis of the shared limiter.',
+    read: redisUrl,
+    secret: true,
+    sharedName: true,
+  }),
   operatorPublicKeys: setting({
     name: 'OPERATOR_PUBLIC_KEYS_JSON',
     flag: '--operator-public-key',
@@ -184,6 +207,13 @@ const AUTHORITY_SETTINGS = {
     read: oneOf('optional', 'required'),
     default: 'optional',
   }),
+  requireParentKind: setting({
+    name: 'NA_REQUIRE_PARENT_KIND',
+    help: 'on refuses a decision on an agreement whose context leaves parent_kind out (it would count as direct).',
+    read: onOff,
+    default: false,
+    defaultText: 'off',
+  }),
   evidenceStore: setting({
     name: 'EVIDENCE_STORE',
     flag: '--evidence-store',
@@ -192,11 +222,23 @@ const AUTHORITY_SETTINGS = {
     default: false,
     defaultText: 'off',
   }),
+  evidenceRejections: setting({
+    name: 'NA_EVIDENCE_REJECTIONS',
+    help: 'entries puts refused evidence into the chain; table keeps it beside, for verifiers that do not know such entries.',
+    read: oneOf('entries', 'table'),
+    default: 'entries',
+  }),
   anchorIntervalSeconds: setting({
     name: 'NA_ANCHOR_INTERVAL_SECONDS',
     help: 'Automatic evidence anchors; 0 makes them on request only.',
     read: integer({ min: 0, max: 31_536_000 }),
     default: 3600,
+  }),
+  listReaderBytes: setting({
+    name: 'NA_LIST_READER_BYTES',
+    help: 'Smallest bound of those who read the revocation list (GATEWAY_MAX_LIST_BYTES, maxAnswerBytes). From half of it on, health, doctor and log say that the list is large.',
+    read: integer({ min: 1_048_576, max: 1_073_741_824 }),
+    default: 67_108_864,
   }),
   maxRequestBytes: setting({
     name: 'NA_MAX_REQUEST_BYTES',
@@ -221,6 +263,12 @@ const AUTHORITY_SETTINGS = {
     help: 'Base of every URL in documents; otherwise that of the request.',
     read: origin,
   }),
+  consoleKeyIdleMinutes: setting({
+    name: 'NA_CONSOLE_KEY_IDLE_MINUTES',
+    help: 'After how many minutes without input the page /operator forgets the key it holds.',
+    read: integer({ min: 1, max: 1440 }),
+    default: 15,
+  }),
   allowedRoles: setting({
     name: 'NA_ALLOWED_ROLES',
     help: 'Comma list narrowing which roles may be granted.',
@@ -230,10 +278,35 @@ const AUTHORITY_SETTINGS = {
   }),
   publicAttestationList: setting({
     name: 'NA_PUBLIC_ATTESTATION_LIST',
-    help: 'off answers strangers with the count only.',
+    help: 'off answers strangers with the count only, and gives single attestations to operators only.',
     read: onOff,
     default: true,
     defaultText: 'on',
+  }),
+  ownOfferAcceptance: setting({
+    name: 'NA_OWN_OFFER_ACCEPTANCE',
+    help: 'second-key: an own offer is not accepted by the operator key that made it.',
+    read: oneOf('any-key', 'second-key'),
+    default: 'any-key',
+  }),
+  privilegedRoutes: setting({
+    name: 'NA_PRIVILEGED_ROUTES',
+    help: 'Comma list of operator routes (POST /admin/trust-evidence) that only privileged keys may call.',
+    read: routeList,
+    default: new Set<string>(),
+    defaultText: 'none',
+  }),
+  feedRefreshSeconds: setting({
+    name: 'NA_FEED_REFRESH_SECONDS',
+    help: 'Age at which the own revocation feed is signed again with the same ids.',
+    read: integer({ min: 60, max: 72_000 }),
+    default: 43_200,
+  }),
+  feedPruneMarginSeconds: setting({
+    name: 'NA_FEED_PRUNE_MARGIN_SECONDS',
+    help: 'How long after its attestation has ended an id stays in the own revocation feed.',
+    read: integer({ min: 0, max: 31_536_000 }),
+    default: 86_400,
   }),
   instanceId: setting({
     name: 'NA_INSTANCE_ID',
@@ -246,6 +319,24 @@ const AUTHORITY_SETTINGS = {
     help: 'warn only logs when the key window of the genesis block is over.',
     read: oneOf('enforce', 'warn'),
     default: 'enforce',
+  }),
+  inviteKeptDays: setting({
+    name: 'NA_INVITE_KEPT_DAYS',
+    help: 'How many days after its end an invite can still be listed.',
+    read: integer({ min: 1, max: 3650 }),
+    default: 30,
+  }),
+  rejectionKeptDays: setting({
+    name: 'NA_REJECTION_KEPT_DAYS',
+    help: 'How many days refused evidence is kept in the table beside the chain.',
+    read: integer({ min: 1, max: 3650 }),
+    default: 90,
+  }),
+  keyWarningDays: setting({
+    name: 'NA_KEY_WARNING_DAYS',
+    help: 'How many days before its end /readyz and /health warn of the end of the key window.',
+    read: integer({ min: 1, max: 90 }),
+    default: 14,
   }),
   clockCheck: setting({
     name: 'NA_CLOCK_CHECK',
@@ -273,20 +364,66 @@ const AUTHORITY_SETTINGS = {
     default: false,
     defaultText: 'off',
   }),
+  coreDumps: setting({
+    name: 'NA_CORE_DUMPS',
+    help: 'warn starts in HA mode although a crash may write the memory, with the signing key, to a disk (containers cannot change it).',
+    read: oneOf('refuse', 'warn'),
+    default: 'refuse',
+  }),
   ...AUDIT_SETTINGS,
-  host: setting({ name: 'HOST', flag: '--host', help: 'Listening address.', read: text, default: '127.0.0.1' }),
+  host: setting({
+    name: 'HOST',
+    flag: '--host',
+    help: 'Listening address.',
+    read: text,
+    default: '127.0.0.1',
+    sharedName: true,
+  }),
   port: setting({
     name: 'PORT',
     flag: '--port',
     help: 'Listening port.',
     read: integer({ min: 0, max: 65_535 }),
     default: 8443,
+    sharedName: true,
+  }),
+  managementHost: setting({
+    name: 'NA_MANAGEMENT_HOST',
+    flag: '--management-host',
+    help: 'Listening address of the management listener.',
+    read: text,
+    default: '127.0.0.1',
+  }),
+  managementPort: setting({
+    name: 'NA_MANAGEMENT_PORT',
+    flag: '--management-port',
+    help: 'Port of a second listener for /metrics and the checks of /readyz, which the first then does not show.',
+    read: integer({ min: 0, max: 65_535 }),
+    defaultText: 'no second listener',
   }),
   logLevel: setting({
     name: 'LOG_LEVEL',
     help: 'Least severe events to log.',
     read: oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal'),
     default: 'info',
+  }),
+  accessLogLevel: setting({
+    name: 'NA_ACCESS_LOG_LEVEL',
+    help: 'Level of the line about each request; off writes lines about failures only.',
+    read: oneOf('off', 'debug', 'info'),
+    default: 'info',
+  }),
+  accessLogEvery: setting({
+    name: 'NA_ACCESS_LOG_EVERY',
+    help: 'Of so many ordinary requests one has a line. Refusals, failures and slow requests have one each.',
+    read: integer({ min: 1, max: 1_000_000 }),
+    default: 1,
+  }),
+  accessLogSlowMs: setting({
+    name: 'NA_ACCESS_LOG_SLOW_MS',
+    help: 'From how many milliseconds on a request is slow.',
+    read: integer({ min: 1, max: 300_000 }),
+    default: 1000,
   }),
   logFormat: setting({
     name: 'LOG_FORMAT',
@@ -300,11 +437,11 @@ type RawSettings = SettingValues<typeof AUTHORITY_SETTINGS>
 
 /** One setting per limiter, from the contract's table. */
 const LIMIT_SETTINGS: Readonly<Record<LimiterName, Setting<number>>> = Object.fromEntries(
-  Object.entries(LIMITERS).map(([name, facts]) => [
+  Object.entries<Limiter>(LIMITERS).map(([name, facts]) => [
     name,
     setting({
       name: facts.setting,
-      help: `Calls of limiter ${name} per 60 s.`,
+      help: `Calls of limiter ${name} per ${facts.windowSeconds ?? WINDOW_SECONDS} s.`,
       read: integer({ min: facts.minimum, max: 1_000_000_000 }),
       default: facts.default,
     }),
@@ -337,9 +474,8 @@ export interface AuthoritySettings extends Omit<
 
 /** Reads and cross-checks everything; every problem is reported at once, half-configured security stops the start. */
 export function readAuthoritySettings(sources: SettingSources): AuthoritySettings {
-  const seedName = findVariable(sources, 'NA_KEY_SEED_ENV') ?? 'NA_PRIVATE_KEY_SEED'
-  const names = Object.values(ALL_AUTHORITY_SETTINGS).flatMap((one) => [one.name, one.flag ?? one.name])
-  const rules = { prefixes: ['NA_'], extraNames: [seedName, `${seedName}_FILE`, '--env-file', ...names] }
+  const seedName = seedNameOf(sources)
+  const rules = rulesFor(seedName)
   const problems = new Set<string>()
   const failed = new Set<string>()
   try {
@@ -387,9 +523,25 @@ export function readAuthoritySettings(sources: SettingSources): AuthoritySetting
   }
 }
 
+function seedNameOf(sources: SettingSources): string {
+  return findVariable(sources, 'NA_KEY_SEED_ENV') ?? 'NA_PRIVATE_KEY_SEED'
+}
+
+function rulesFor(seedName: string): Required<SettingRules> {
+  const names = Object.values(ALL_AUTHORITY_SETTINGS).flatMap((one) => [one.name, one.flag ?? one.name])
+  return { prefixes: ['NA_'], extraNames: [seedName, `${seedName}_FILE`, '--env-file', ...names] }
+}
+
+/** What differs between environment and settings file, by name: for the start log. */
+export function noteAuthoritySources(sources: SettingSources): readonly string[] {
+  const seedName = seedNameOf(sources)
+  const seeds = [seedName, `${seedName}_FILE`].map((name) => [name, setting({ name, help: '', read: text })] as const)
+  return noteSources({ ...ALL_AUTHORITY_SETTINGS, ...Object.fromEntries(seeds) }, sources, rulesFor(seedName))
+}
+
 /** Only where the key is: for a network that has no genesis block yet. */
 export function readKeySource(sources: SettingSources): KeySource {
-  const seedName = findVariable(sources, 'NA_KEY_SEED_ENV') ?? 'NA_PRIVATE_KEY_SEED'
+  const seedName = seedNameOf(sources)
   const raw = readSome(KEY_SETTINGS, sources, [seedName, `${seedName}_FILE`])
   const { source, problem } = chooseKeySource(raw, sources, seedName)
   if (source === undefined) throw new SettingsError([problem ?? 'NA_KEY_PROVIDER: names no key'])

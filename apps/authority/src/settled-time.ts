@@ -17,14 +17,14 @@ const EARLIEST = 10n * DAY
  */
 export class SettledTime implements Pick<Clock, 'now'> {
   readonly #clock: Clock
-  readonly #believedAfterMs: number
+  readonly believedAfterMs: number
   /** Wall clock less monotonic clock, as it is believed. */
   #base: Instant
   #ahead: { readonly base: Instant; readonly sinceMs: number } | undefined
 
   constructor(clock: Clock, believedAfterMs: number) {
     this.#clock = clock
-    this.#believedAfterMs = believedAfterMs
+    this.believedAfterMs = believedAfterMs
     const base = wallBase(clock)
     this.#base = base - NOT_YET
     this.#ahead = { base, sinceMs: clock.monotonicMs() }
@@ -36,12 +36,20 @@ export class SettledTime implements Pick<Clock, 'now'> {
     return now > EARLIEST ? now : EARLIEST
   }
 
+  /** As far as time had settled when another process of this database noted it; never ahead of the clock. */
+  goOnFrom(settled: Instant): void {
+    const base = settled - monotonicInstant(this.#clock)
+    if (base <= this.#base) return
+    const wall = wallBase(this.#clock)
+    this.#base = base < wall ? base : wall
+  }
+
   #look(): void {
     const [base, ms] = [wallBase(this.#clock), this.#clock.monotonicMs()]
     const ahead = this.#ahead
     if (base - this.#base <= JUMP_OVER) this.#believe(base)
     else if (ahead === undefined || magnitude(base - ahead.base) > JUMP_OVER) this.#ahead = { base, sinceMs: ms }
-    else if (ms - ahead.sinceMs >= this.#believedAfterMs) this.#believe(base)
+    else if (ms - ahead.sinceMs >= this.believedAfterMs) this.#believe(base)
   }
 
   #believe(base: Instant): void {

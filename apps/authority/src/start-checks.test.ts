@@ -49,7 +49,7 @@ describe('the start of an authority', () => {
       network_authority: {
         public_key: na.publicKey,
         valid_from: writeInstant(clock.now() - DAY),
-        valid_to: writeInstant(clock.now() + DAY),
+        valid_to: writeInstant(clock.now() + 90n * DAY),
       },
       allowed_crypto_suites: ['ed25519', 'x25519'],
       allowed_transports: ['quic', 'wireguard'],

@@ -1,43 +1,41 @@
 import { writeFile } from 'node:fs/promises'
+import { setTimeout as pause } from 'node:timers/promises'
 import { createLog } from '@chancery/service-kit'
-import { FIRST_LIST_HOURS, SuccessionRefused, draftFirstList, succeedKey } from './features/crl/index.ts'
+import { FIRST_LIST_HOURS, SuccessionRefused, draftFirstList } from './features/crl/index.ts'
+import { announceKey, describeSuccession, retireKey, switchKey } from './features/key-succession/index.ts'
+import type { SuccessionProgress } from './features/key-succession/index.ts'
 import { StartRefused } from './genesis.ts'
 import { readSettingsOrExplain } from './host-settings.ts'
 import type { HostArguments } from './host-settings.ts'
+import type { Office } from './office.ts'
 import { openOffice } from './open-office.ts'
+import type { AppParts } from './open-office.ts'
+import type { AuthoritySettings } from './settings.ts'
 import { KeyUnavailable } from './signing/key-unavailable.ts'
+import { KNOWN_FOR_MS } from './signing/newest-block.ts'
+
+export type SuccessionStep = 'announce' | 'status' | 'switch' | 'retire'
 
 export interface SuccessionArguments extends HostArguments {
   /** Only write the first list of the new key to this new file; the database stays as it is. */
   readonly firstList?: string
+  /** The switch when not given. */
+  readonly step?: SuccessionStep
+  /** Although nodes are missing, or certificates of the old key are in use. */
+  readonly isForced?: boolean
 }
 
-/** Hands the database over to the key of the new genesis block; run with the settings of the new key. */
+/** One step of a key succession; run with the settings of the new key. */
 export async function keySuccession(args: SuccessionArguments): Promise<number> {
   const settings = await readSettingsOrExplain(args)
   if (settings === undefined) return 1
   try {
-    const opened = await openOffice(settings, {
-      log: createLog({ level: 'error', format: 'text' }),
-      isSucceeding: true,
-    })
-    try {
-      if (args.firstList !== undefined) {
-        await writeFile(args.firstList, `${await draftFirstList(opened.office)}\n`, { flag: 'wx', mode: 0o644 })
-        process.stdout.write(`the first list of ${settings.keyId}, to pin it with within ${FIRST_LIST_HOURS} hours\n`)
-        return 0
-      }
-      const { formerKeyId, sequence, listsUntil } = await succeedKey(opened.office)
-      const lines = [
-        `${settings.keyId} has taken over from ${formerKeyId}: revocation list ${sequence}`,
-        `${formerKeyId} signs its own list until ${listsUntil}; after that destroy it`,
-        'start all instances with these settings',
-      ]
-      process.stdout.write(`${lines.join('\n')}\n`)
-      return 0
-    } finally {
-      await opened.close()
-    }
+    const log = createLog({ level: 'error', format: 'text' })
+    const lines = await takeSuccessionStep(settings, args, { log })
+    // When the command ends, every instance serves the announcement: the next command may rely on it.
+    if (args.step === 'announce') await pause(KNOWN_FOR_MS)
+    process.stdout.write(`${lines.join('\n')}\n`)
+    return 0
   } catch (error) {
     const isKnown =
       error instanceof SuccessionRefused || error instanceof StartRefused || error instanceof KeyUnavailable
@@ -45,4 +43,57 @@ export async function keySuccession(args: SuccessionArguments): Promise<number> 
     process.stderr.write(`chancery: nothing was changed: ${error.message}\n`)
     return 1
   }
+}
+
+/** One step on the database of these settings; gives what to tell the operator. */
+export async function takeSuccessionStep(
+  settings: AuthoritySettings,
+  args: Omit<SuccessionArguments, keyof HostArguments>,
+  parts: AppParts,
+): Promise<readonly string[]> {
+  const opened = await openOffice(settings, { ...parts, isSucceeding: true })
+  try {
+    return await take(opened.office, args)
+  } finally {
+    await opened.close()
+  }
+}
+
+async function take(office: Office, args: Omit<SuccessionArguments, keyof HostArguments>): Promise<readonly string[]> {
+  const { firstList, step = 'switch', isForced = false } = args
+  if (firstList !== undefined) {
+    await writeFile(firstList, `${await draftFirstList(office)}\n`, { flag: 'wx', mode: 0o644 })
+    return [`the first list of ${office.signer.keyId}, to pin it with within ${FIRST_LIST_HOURS} hours`]
+  }
+  if (step === 'announce') return announceLines(office)
+  if (step === 'status') return statusLines(await describeSuccession(office, { isFull: true }))
+  if (step === 'retire')
+    return [`${await retireKey(office, { isForced })} is retired: take it out of the settings and destroy it`]
+  const { formerKeyId, sequence, listsUntil } = await switchKey(office, { isForced })
+  return [
+    `${office.signer.keyId} has taken over from ${formerKeyId}: revocation list ${sequence}`,
+    `${formerKeyId} signs its own list until ${listsUntil}, or until --step retire; after that destroy it`,
+    'start all instances with these settings',
+  ]
+}
+
+async function announceLines(office: Office): Promise<readonly string[]> {
+  const { keyId, digest, needsSwitch } = await announceKey(office)
+  const told = `${keyId} is announced with the block sha256:${digest}; nodes take it up with their next heartbeats`
+  if (!needsSwitch) return [told, 'the database belongs to this key: start all instances with these settings']
+  return [told, `the first list for gateways is good for ${FIRST_LIST_HOURS} hours: announce again to renew it`]
+}
+
+function statusLines(progress: SuccessionProgress): readonly string[] {
+  const { phase, key_id, announced_at, switched_at, nodes, nodes_with_new_block, former_key_id } = progress
+  if (phase === 'none') return ['no succession is under way']
+  return [
+    `phase ${phase}${key_id === null ? '' : `, key ${key_id}`}`,
+    ...(announced_at === null ? [] : [`announced ${announced_at}`]),
+    ...(switched_at === null ? [] : [`switched ${switched_at}`]),
+    `${nodes_with_new_block} of ${nodes} nodes have the new block`,
+    ...(former_key_id === null
+      ? []
+      : [`${former_key_id} signs its own list; ${progress.former_certificates ?? 0} certificates of it are in use`]),
+  ]
 }

@@ -20,8 +20,8 @@ const NEWER = 'Authority and program do not fit together: compare their versions
 
 const GENERAL: Readonly<Record<string, Advice>> = {
   rate_limit_exceeded: wait,
-  service_unavailable: ({ details }) =>
-    member(details, 'outcome') === 'unknown'
+  service_unavailable: ({ outcomeUncertain }) =>
+    outcomeUncertain
       ? 'It is not known whether the change was made. Look at the state before you try again.'
       : 'Nothing was changed. Look at GET /readyz and the log of the authority, then try again.',
   service_not_ready: () => 'Nothing was changed. The details say which check fails.',

@@ -28,7 +28,10 @@ export interface Reply {
 
 export interface StandIn {
   readonly url: string
+  /** Without those for /sovereign.json, which it answers by itself. */
   readonly asked: Asked[]
+  /** What /sovereign.json names. */
+  surfaces: Readonly<Record<string, string>>
   close(): Promise<void>
 }
 
@@ -41,6 +44,10 @@ export async function standIn(
   const server = createServer((request, response) => {
     void (async () => {
       const seen = await read(request, keys)
+      if (seen.route === 'GET /sovereign.json') {
+        response.end(writeJson(metadataOf(keys.audience, stand.surfaces)))
+        return
+      }
       asked.push(seen)
       const isRefused = seen.route.includes('/admin/') && !seen.isSigned
       const { status = 200, json, headers = {} } = isRefused ? refused('admin_auth_failed') : reply(seen, asked.length)
@@ -53,7 +60,21 @@ export async function standIn(
     server.closeAllConnections()
     await new Promise((resolve) => server.close(resolve))
   }
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked, close }
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const stand: StandIn = { url, asked, surfaces: { dry_run: `${url}/admin/revoke` }, close }
+  return stand
+}
+
+function metadataOf(key: string, supported_surfaces: Readonly<Record<string, string>>): JsonObject {
+  return {
+    sovereign_id: 'E',
+    network_name: 'E',
+    network_version: 'v0.1',
+    endpoint: 'http://na.example',
+    network_authority: { public_key: key, valid_from: '2030-01-01T00:00:00Z', valid_to: '2030-04-01T00:00:00Z' },
+    root_public_key: key,
+    supported_surfaces,
+  }
 }
 
 async function read(request: IncomingMessage, keys: { audience: string; operator: string }): Promise<Asked> {

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { GenesisBlock } from '@chancery/protocol'
 import { RequestError, UnreachableError, createClient } from '@chancery/sdk'
-import type { Client, ClientOptions, Pause } from '@chancery/sdk'
+import type { Client, ClientOptions, Pause, FollowedKeys } from '@chancery/sdk'
 import { CONFIG_FILE, NO_CONFIG, loadConfig } from './config.ts'
 import type { Config } from './config.ts'
 import type { CommandContext } from './context.ts'
@@ -12,7 +12,8 @@ import { loadVerifiedGenesis } from './genesis-file.ts'
 import { loadSigner } from './keys.ts'
 import type { Options } from './options.ts'
 import { withProgress } from './output/progress.ts'
-import { shellWord } from './output/visible.ts'
+import { keysFileOf, openFollowedKeys } from './followed-keys.ts'
+import { shellWord } from './output/shell-word.ts'
 
 /** Where commands that talk to an authority send their calls. */
 export interface Connection {
@@ -20,8 +21,10 @@ export interface Connection {
   readonly config: Config
   /** The genesis block that pins the authority; undefined when none is configured. */
   readonly genesis: GenesisBlock | undefined
-  /** The public key of the authority as that block names it. */
+  /** The public key of the authority that signs now, as the root of that block vouches for it. */
   readonly authorityKey: string | undefined
+  /** That key and the former ones, as they were followed from that block on. */
+  readonly followed?: FollowedKeys
   /** For commands that stay: they handle failures themselves. */
   client(): Client
   /** Makes calls, shows that it waits, and says in words when nobody answers. */
@@ -59,7 +62,9 @@ async function findPlace(context: CommandContext, options: Options): Promise<Pla
   // A pin that cannot be read stops here: falling back to trust on first use would undo it in silence.
   const genesis = config.paths.genesis
   const block = genesis === undefined ? undefined : await loadVerifiedGenesis(genesis)
-  return { url, config, genesis: block, authorityKey: block?.network_authority.public_key }
+  if (block === undefined || genesis === undefined) return { url, config, genesis: undefined, authorityKey: undefined }
+  const followed = await openFollowedKeys(block, keysFileOf(genesis))
+  return { url, config, genesis: followed.keys.genesis, authorityKey: followed.audience, followed }
 }
 
 /** The configuration of a command; a node's home stands for the one in it. */

@@ -1,11 +1,19 @@
-import type { Readable, Writable } from 'node:stream'
+import type { Readable } from 'node:stream'
 import type { Command } from '@chancery/contract'
 import type { Instant, JsonObject } from '@chancery/protocol'
 import type { Arguments, Options } from './options.ts'
+import type { RawOutput } from './output/screen.ts'
 import type { Style } from './output/style.ts'
 
 export type Input = Readable & { readonly isTTY?: boolean }
-export type Output = Writable & { readonly isTTY?: boolean; readonly columns?: number }
+/** Where all output of a command goes; see output/screen.ts. */
+export interface Output {
+  readonly isTTY: boolean
+  readonly columns: number | undefined
+  /** False when the reader is behind; {@link Output.drained} waits for it. */
+  write(text: string): boolean
+  drained(): Promise<void>
+}
 
 /** Questions to a person. Only used when somebody sits at a terminal. */
 export interface Prompts {
@@ -34,6 +42,12 @@ export interface Context {
   /** Aborts when the program is told to stop. Asking takes the first signal away from the system's own handling. */
   readonly stop: () => AbortSignal
   readonly prompts: Prompts
+}
+
+/** What the process gives to a run. */
+export type Surroundings = Omit<Context, 'stdout' | 'stderr'> & {
+  readonly stdout: RawOutput
+  readonly stderr: RawOutput
 }
 
 /** The same with what the command line said for every command. */

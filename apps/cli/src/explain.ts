@@ -1,5 +1,5 @@
 import type { JsonObject } from '@chancery/protocol'
-import { AnswerError, RefusedError, RequestError, UnreachableError } from '@chancery/sdk'
+import { AnswerError, DryRunUnsupportedError, RefusedError, RequestError, UnreachableError } from '@chancery/sdk'
 import { adviceFor } from './advice.ts'
 import { Failure } from './failure.ts'
 
@@ -24,6 +24,10 @@ export function explain(error: unknown, isDebugging = false): Explained {
     return { code: 'usage', message: `The request cannot be made: ${error.message}.`, exitCode: 2 }
   if (error instanceof UnreachableError)
     return { code: 'unreachable', message: `${error.message}.`, hint: unreachableHint(error), exitCode: 1 }
+  if (error instanceof DryRunUnsupportedError) {
+    const hint = 'An older authority would carry it out. Update the authority, or leave --dry-run out.'
+    return { code: 'dry_run_unsupported', message: `${error.message}.`, hint, exitCode: 1 }
+  }
   if (error instanceof AnswerError) {
     const hint =
       'Something else than a network authority may answer at this address. Check --url or network.na_endpoint.'

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { lstat, open, readFile, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join, relative } from 'node:path'
 import { Failure } from './failure.ts'
-import { shellWord } from './output/visible.ts'
+import { shellWord } from './output/shell-word.ts'
 
 /** Only the owner may read: private keys and the files that point at them. */
 export const OWNER_ONLY = 0o600

@@ -1,8 +1,9 @@
+import { visible } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
+import { DryRunUnsupportedError } from '@chancery/sdk'
 import { requireAskable, requireConsent } from './confirm.ts'
 import type { CommandContext, Result } from './context.ts'
 import type { Options } from './options.ts'
-import { visible } from './output/visible.ts'
 
 /** What a command would take away, as the authority foresees it. */
 export interface Forecast {
@@ -27,7 +28,7 @@ export async function foreseeThenAsk(
 ): Promise<{ readonly forecast: Forecast; readonly only?: Result }> {
   const isDryRun = options.isSet('dry-run')
   if (!isDryRun) requireAskable(context, options)
-  const forecast = await deed.foresee()
+  const forecast = await (isDryRun ? deed.foresee() : foreseeIfPossible(deed))
   const text = forecast.lines.join('\n')
   if (isDryRun) return { forecast, only: { data: forecast.data, text: `${text}\nNothing was changed.` } }
   // A program reads it in the result; a person who is about to be asked always sees it.
@@ -37,6 +38,16 @@ export async function foreseeThenAsk(
   return { forecast }
 }
 
+/** A withdrawal does not wait for an authority that cannot say what it would take away. */
+async function foreseeIfPossible(deed: Deed): Promise<Forecast> {
+  try {
+    return await deed.foresee()
+  } catch (error) {
+    if (!(error instanceof DryRunUnsupportedError)) throw error
+    return { data: {}, lines: [`${error.message}. What would stop being trusted is not known beforehand.`] }
+  }
+}
+
 /** `3 agents: a, b, c`; what is not in the sample is said to be there. */
 export function countedText(
   { count, sample }: { readonly count: number; readonly sample: readonly string[] },
@@ -44,7 +55,7 @@ export function countedText(
   many = `${one}s`,
 ): string {
   const names = sample.slice(0, SHOWN)
-  const shown = names.map(visible).join(', ')
+  const shown = names.map((name) => visible(name)).join(', ')
   const more = count > names.length && shown !== '' ? `, and ${count - names.length} more` : ''
   return `${count} ${count === 1 ? one : many}${shown === '' ? '' : `: ${shown}${more}`}`
 }

@@ -4,14 +4,16 @@ import {
   JsonError,
   readGenesisBlock,
   readJson,
+  readKeyHistory,
   sha256Hex,
   signedBytes,
   verifyGenesisBlock,
+  verifyKeyHistory,
 } from '@chancery/protocol'
-import type { GenesisBlock } from '@chancery/protocol'
+import type { GenesisBlock, KeyHistory } from '@chancery/protocol'
 import { Failure, misuse } from './failure.ts'
 import { readText } from './files.ts'
-import { shellWord } from './output/visible.ts'
+import { shellWord } from './output/shell-word.ts'
 
 /** A genesis block from a file; form only. */
 export async function loadGenesis(path: string): Promise<GenesisBlock> {
@@ -36,6 +38,29 @@ export async function loadVerifiedGenesis(path: string): Promise<GenesisBlock> {
   throw new Failure({ code: verdict.reason, message: `${path} does not verify (${verdict.reason}).`, hint })
 }
 
+/** A key history that belongs to this block: the same root signed both. */
+export async function loadKeyHistory(cwd: string, file: string, genesis: GenesisBlock): Promise<KeyHistory> {
+  const path = resolve(cwd, file)
+  let history: KeyHistory
+  try {
+    history = readKeyHistory(readJson(await readText(path)))
+  } catch (error) {
+    if (!(error instanceof FormError || error instanceof JsonError)) throw error
+    throw new Failure(
+      { code: 'invalid_key_history', message: `${path} is not a key history: ${error.message}.` },
+      { cause: error },
+    )
+  }
+  const verdict = await verifyKeyHistory(history, genesis)
+  if (verdict.ok) return history
+  const hint = 'Give the newest genesis block together with its history: the root signs both at every succession.'
+  throw new Failure({
+    code: verdict.reason,
+    message: `${path} does not belong to the block (${verdict.reason}).`,
+    hint,
+  })
+}
+
 /** What two people compare: it covers everything the root signed, and the root key itself. */
 export function genesisFingerprint(block: GenesisBlock): string {
   return `sha256:${sha256Hex(signedBytes(block, 'signatures'))}`
@@ -45,6 +70,8 @@ export function genesisFingerprint(block: GenesisBlock): string {
 export interface Pin {
   readonly fingerprint: string
   readonly said: string
+  /** The block itself, where a file was given: its root may have named another key since. */
+  readonly block?: GenesisBlock
 }
 
 /** --genesis: a file or a fingerprint. */
@@ -56,7 +83,8 @@ export async function readPin(cwd: string, given: string): Promise<Pin> {
 }
 
 export async function pinOf(file: string): Promise<Pin> {
-  return { fingerprint: genesisFingerprint(await loadVerifiedGenesis(file)), said: file }
+  const block = await loadVerifiedGenesis(file)
+  return { fingerprint: genesisFingerprint(block), said: file, block }
 }
 
 /** For people and version control; the signature covers the canonical form, so layout is free. */

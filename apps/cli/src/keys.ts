@@ -15,7 +15,7 @@ import type { Signer } from '@chancery/protocol'
 import type { CommandContext } from './context.ts'
 import { Failure, misuse } from './failure.ts'
 import { FOR_ALL, OWNER_ONLY, readText, refuseExisting, replaceFile, toFailure, writeNewFile } from './files.ts'
-import { shellWord } from './output/visible.ts'
+import { shellWord } from './output/shell-word.ts'
 
 export interface MadeKey {
   readonly keyId: string | undefined

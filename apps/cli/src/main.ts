@@ -1,4 +1,6 @@
 import { homedir } from 'node:os'
+import { explain } from './explain.ts'
+import { screen } from './output/screen.ts'
 import { terminalPrompts } from './prompts.ts'
 import { runProgram } from './program.ts'
 import { sleep, stopSignal } from './process-time.ts'
@@ -10,6 +12,13 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 })
 
 const { stdin, stdout, stderr, env } = process
+
+// A defect outside of any call: in our own words, and past the same place as all output. A service has its own handling.
+process.on('uncaughtException', (error) => {
+  if (process.listenerCount('uncaughtException') > 1) return
+  screen(stderr).write(`error: ${explain(error, (env['CHANCERY_DEBUG'] ?? '') !== '').message}\n`)
+  process.exit(1)
+})
 
 process.exitCode = await runProgram(process.argv.slice(2), {
   stdin,

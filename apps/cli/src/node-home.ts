@@ -1,6 +1,14 @@
 import { dirname, join, resolve } from 'node:path'
-import { FormError, JsonError, readJoinCertificate, readJson, verifyJoinCertificate } from '@chancery/protocol'
-import type { GenesisBlock, Instant, JoinCertificate, JsonValue, Signer } from '@chancery/protocol'
+import {
+  FormError,
+  JsonError,
+  authorityKeysAt,
+  readJoinCertificate,
+  readJson,
+  verifyJoinCertificate,
+} from '@chancery/protocol'
+import type { AuthorityKeys, GenesisBlock, Instant, JoinCertificate, JsonValue, Signer } from '@chancery/protocol'
+import type { FollowedKeys } from '@chancery/sdk'
 import { stringify } from 'smol-toml'
 import { CONFIG_FILE } from './config.ts'
 import type { Config } from './config.ts'
@@ -9,6 +17,7 @@ import type { Connection, Place } from './connection.ts'
 import type { CommandContext } from './context.ts'
 import { Failure, misuse } from './failure.ts'
 import { FOR_ALL, errorCode, readText, replaceFile } from './files.ts'
+import { openFollowedKeys } from './followed-keys.ts'
 import { loadVerifiedGenesis } from './genesis-file.ts'
 import { loadSigner } from './keys.ts'
 import type { Options } from './options.ts'
@@ -20,6 +29,8 @@ export interface NodeFiles {
   readonly genesis: string
   readonly policy: string
   readonly crl: string
+  /** The newest block of the root and its key history, as the node followed them. */
+  readonly keys: string
 }
 
 /** All below one folder. */
@@ -31,6 +42,7 @@ export function nodeFiles(home: string): NodeFiles & { readonly keyBase: string;
     genesis: join(home, 'genesis.json'),
     policy: join(home, 'policy.json'),
     crl: join(home, 'crl.json'),
+    keys: join(home, 'keys.json'),
     config: join(home, CONFIG_FILE),
   }
 }
@@ -52,8 +64,10 @@ export function nodeConfigText(network: GenesisBlock, url: string): string {
 
 /** A connection that proves possession of the node key to the pinned authority. */
 export interface NodeConnection extends Connection {
+  /** The pin; what was followed since is in `followed`. */
   readonly genesis: GenesisBlock
   readonly authorityKey: string
+  readonly followed: FollowedKeys
   readonly signer: Signer
   readonly files: NodeFiles
 }
@@ -70,10 +84,11 @@ export async function connectAsNode(context: CommandContext, options: Options): 
   if (url === undefined) throw misuse('The address of the authority is not known.', 'Give --url <address>.')
   const genesis = await loadVerifiedGenesis(files.genesis)
   const signer = await loadNodeSigner(context, files.privateKey)
-  const authorityKey = genesis.network_authority.public_key
-  const place: Place = { url, config, genesis, authorityKey }
-  const connection = open(context, place, { node: { signer, audience: authorityKey } })
-  return { ...connection, genesis, authorityKey, signer, files }
+  const followed = await openFollowedKeys(genesis, files.keys)
+  const authorityKey = followed.audience
+  const place: Place = { url, config, genesis, authorityKey, followed }
+  const connection = open(context, place, { node: { signer, audience: () => followed.audience } })
+  return { ...connection, genesis, authorityKey, followed, signer, files }
 }
 
 /** The key id of a node key is only a label; records carry the public key instead. */
@@ -91,6 +106,7 @@ function filesOf({ paths, file }: Config): NodeFiles | undefined {
     genesis,
     policy: paths.policy ?? join(home, 'policy.json'),
     crl: join(home, 'crl.json'),
+    keys: join(dirname(genesis), 'keys.json'),
   }
 }
 
@@ -113,7 +129,9 @@ export async function findRecord<Kept>(
   read: (value: JsonValue) => Kept,
 ): Promise<Kept | undefined> {
   try {
-    return read(readJson(await readText(path)))
+    const text = await readText(path)
+    // Written here: a kept list has as many values as it likes.
+    return read(readJson(text, { maxDepth: 64, maxValues: text.length, maxNames: text.length }))
   } catch (error) {
     if (error instanceof Failure && errorCode(error.cause) === 'ENOENT') return undefined
     if (!(error instanceof FormError || error instanceof JsonError)) throw error
@@ -138,7 +156,7 @@ export function recordText(record: object): string {
 }
 
 export interface Expected {
-  readonly genesis: GenesisBlock
+  readonly keys: AuthorityKeys
   /** Whose certificate it must be. */
   readonly publicKey: string
   readonly now: Instant
@@ -146,11 +164,11 @@ export interface Expected {
 
 /** Why a certificate is not the one this node asked for, or undefined. An authority can err, and so can a proxy. */
 export async function whyNotOurs(certificate: JoinCertificate, expected: Expected): Promise<string | undefined> {
-  const { genesis, publicKey, now } = expected
+  const { keys, publicKey, now } = expected
   if (certificate.node_public_key !== publicKey) return 'it belongs to another node key'
   const verdict = await verifyJoinCertificate(certificate, {
-    network_name: genesis.network_name,
-    authorityKey: genesis.network_authority.public_key,
+    network_name: keys.genesis.network_name,
+    authorityKey: authorityKeysAt(keys, certificate.issued_at),
     now,
   })
   if (verdict.ok) return undefined

@@ -1,21 +1,29 @@
 import { readFileSync } from 'node:fs'
 import { GLOBAL_OPTIONS, PROGRAM_NAME } from '@chancery/contract'
 import type { Command } from '@chancery/contract'
+import { visible } from '@chancery/protocol'
 import { CommanderError } from 'commander'
 import type { Command as Parser } from 'commander'
-import type { CommandContext, Context, Result } from './context.ts'
+import type { CommandContext, Context, Result, Surroundings } from './context.ts'
 import { explain } from './explain.ts'
 import type { Explained } from './explain.ts'
 import { misuse } from './failure.ts'
 import { IMPLEMENTATIONS } from './implementations.ts'
 import { Arguments, Options, flagName } from './options.ts'
 import { printError, printResult } from './output/print.ts'
+import { screen, screenedPrompts } from './output/screen.ts'
 import { chooseStyle } from './output/style.ts'
-import { visible } from './output/visible.ts'
 import { buildParser, givenOptions } from './parser.ts'
 
 /** Runs one command line and gives the exit code: 0 done, 1 refused or failed, 2 called wrongly. */
-export async function runProgram(argv: readonly string[], context: Context): Promise<number> {
+export async function runProgram(argv: readonly string[], surroundings: Surroundings): Promise<number> {
+  const { stdout, stderr, prompts } = surroundings
+  const context: Context = {
+    ...surroundings,
+    stdout: screen(stdout),
+    stderr: screen(stderr),
+    prompts: screenedPrompts(prompts),
+  }
   // Read ahead of parsing, because a line that does not parse is reported in the same form.
   const isRefused = argv.includes('--no-color')
   const json = argv.includes('--json')
@@ -80,12 +88,12 @@ function toCommandContext(command: Command, options: Options, context: Context):
     ...context,
     command,
     json,
-    isInteractive: context.stdin.isTTY === true && context.stderr.isTTY === true,
+    isInteractive: context.stdin.isTTY === true && context.stderr.isTTY,
     style: chooseStyle(context.stdout, context.env, isColorRefused),
     note: (text) => {
       if (!isQuiet) context.stderr.write(`${errorStyle.warn('note:')} ${visible(text)}\n`)
     },
-    showProgress: context.stderr.isTTY === true && !isQuiet && !json,
+    showProgress: context.stderr.isTTY && !isQuiet && !json,
   }
 }
 

@@ -1,5 +1,6 @@
 import { PassThrough } from 'node:stream'
 import { expect, it } from 'vitest'
+import type { Prompts } from './context.ts'
 import { terminalPrompts } from './prompts.ts'
 
 /** A person at a terminal: keys go in, the screen comes out. */
@@ -26,6 +27,23 @@ it('gives the default for an empty answer', async () => {
   const person = terminal()
   person.type('\r')
   expect(await terminalPrompts(person).text('Folder', './na', () => undefined)).toBe('./na')
+})
+
+it.each([
+  ['Ctrl-D', (person: ReturnType<typeof terminal>) => person.type('\u0004')],
+  ['the end of the input', (person: ReturnType<typeof terminal>) => setTimeout(() => person.stdin.end(), 20)],
+])('ends with %s, whatever was asked', async (_how, leave) => {
+  const asked: ((prompts: Prompts) => Promise<unknown>)[] = [
+    (prompts) => prompts.confirm('Revoke?'),
+    (prompts) => prompts.text('Folder', './na', () => undefined),
+    (prompts) => prompts.secret('Invite token'),
+  ]
+  for (const ask of asked) {
+    const person = terminal()
+    leave(person)
+    await expect(ask(terminalPrompts(person))).rejects.toMatchObject({ code: 'cancelled' })
+    expect(person.stdin.listenerCount('keypress')).toBe(0)
+  }
 })
 
 it('changes nothing when the person leaves', async () => {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { readJson } from '@chancery/protocol'
 import type { Instant, JsonObject } from '@chancery/protocol'
-import type { Context, Prompts } from './context.ts'
+import type { Prompts, Surroundings } from './context.ts'
 import { runProgram } from './program.ts'
 
 export interface WorldOptions {
@@ -51,7 +51,7 @@ export class World {
   async run(line: string | readonly string[], options: WorldOptions = {}): Promise<Ran> {
     const [stdin, stdout, stderr] = [stream(options), stream(options), stream(options)]
     stdin.end(options.stdin ?? '')
-    const context: Context = {
+    const context: Surroundings = {
       stdin,
       stdout,
       stderr,

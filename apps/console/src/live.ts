@@ -5,7 +5,7 @@ const MAX_BACK_OFF_MS = 120_000
 
 export interface LiveParts {
   /** The page as the authority renders it now. */
-  load(): Promise<string>
+  load(): Promise<Document>
   /** Tells the reader how it goes. */
   say(text: string): void
 }
@@ -54,20 +54,34 @@ export function keepLive(document: Document, parts: LiveParts = ownPage(document
 function ownPage(document: Document): LiveParts {
   const place = document.querySelector('#live')
   return {
-    async load() {
-      const answer = await fetch(document.location.href, { headers: { Accept: 'text/html' } })
-      if (!answer.ok) throw new Error(`status ${answer.status}`)
-      return answer.text()
-    },
+    load: () => loadPage(document.location.href),
     say(text) {
       if (place !== null) place.textContent = text
     },
   }
 }
 
-/** Parsed, not executed: scripts of a parsed document do not run, and the authority escaped every value. */
-export function replaceParts(document: Document, text: string): void {
-  const fresh = new DOMParser().parseFromString(text, 'text/html')
+/**
+ * Parsed by the browser on its way in, never made of a text here: the page allows no script to turn text into markup.
+ * Scripts of such a document do not run, and the authority escaped every value.
+ */
+function loadPage(address: string): Promise<Document> {
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest()
+    request.open('GET', address)
+    request.responseType = 'document'
+    request.setRequestHeader('Accept', 'text/html')
+    request.addEventListener('error', () => reject(new Error('no answer')))
+    request.addEventListener('load', () => {
+      const page = request.responseXML
+      if (request.status === 200 && page !== null) resolve(page)
+      else reject(new Error(`status ${request.status}`))
+    })
+    request.send()
+  })
+}
+
+export function replaceParts(document: Document, fresh: Document): void {
   for (const part of document.querySelectorAll('[data-live]')) {
     const name = part.getAttribute('data-live') ?? ''
     const next = fresh.querySelector(`[data-live="${CSS.escape(name)}"]`)

@@ -1,3 +1,4 @@
+import './visible-text.ts'
 import { keepLive } from './live.ts'
 import { mountAtlas } from './pages/atlas/export.ts'
 import { mountConnectome } from './pages/connectome/mount.tsx'

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
 import {
   MemoryLimiter,
+  ReadinessEvents,
   createLog,
   startJobs,
   systemClock,
@@ -11,12 +12,14 @@ import {
 } from '@chancery/service-kit'
 import type { Clock, Ids, Log, RunningService } from '@chancery/service-kit'
 import { AuditDelivery } from './audit/deliver.job.ts'
+import { RefusalTrail } from './audit/refusal-trail.ts'
 import { RequestAudit } from './audit/request-audit.ts'
-import { FailureTally } from './auth/failure-tally.ts'
+import { SignatureChecks } from './auth/signature-checks.ts'
 import { HeldAccess } from './auth/held-access.ts'
 import { Edge } from './edge/server.ts'
 import { BINDINGS } from './features.ts'
 import { registerGauges } from './features/operations/gauges.ts'
+import { ProxyReader } from './features/proxy/proxy-reader.ts'
 import { BatchPool } from './features/verify/batch-pool.ts'
 import { Permits } from './features/verify/permits.ts'
 import { MeshView } from './features/mesh/mesh-view.ts'
@@ -106,6 +109,7 @@ export async function startGateway(
       await office.mesh.close()
       await office.authorities.close()
       await office.readingDesk.close()
+      await office.proxyReader.close()
       await office.quota.close()
       await held.close()
       await trust?.desk.close()
@@ -129,26 +133,37 @@ function buildOffice({ settings, version, lines, tools, configuration, trust, he
   const { clock } = tools
   const state = trust?.state
   const authorities = new AuthorityPools()
+  const metrics = createMetrics(version)
+  const audit = new RequestAudit(state, clock, lines)
   return {
     ...tools,
     settings,
     version,
-    metrics: createMetrics(version),
+    metrics,
     access: () => held.current,
     book: trust?.book,
     record: new RefreshRecord(),
     state,
-    audit: new RequestAudit(state, clock, lines),
+    audit,
     quota: chooseQuota(settings, configuration, tools),
     failures: new MemoryLimiter(clock),
-    failureTally: new FailureTally(),
+    checks: new SignatureChecks(clock),
+    trail: new RefusalTrail({
+      ...tools,
+      audit,
+      state,
+      perMinute: settings.auditRefusalsPerMinute,
+      notRecorded: metrics.refusalsNotRecorded,
+    }),
     permits: new Permits(settings.cpuWorkers, settings.maxBatchJobs),
     batches: new BatchPool(),
     authorities,
     mesh: new MeshView(authorities, clock),
     readingDesk: new ReadingDesk(),
+    proxyReader: new ProxyReader(),
     isServing,
     hasTls: configuration?.tls !== undefined,
+    readinessEvents: new ReadinessEvents(tools.log, clock),
   }
 }
 
@@ -177,6 +192,7 @@ function startBackground(office: Office, held: HeldAccess, trust: OpenedTrust | 
       : new AuditDelivery({
           state,
           url: new URL(settings.auditUrl),
+          allowPrivate: settings.auditAllowPrivate,
           secrets: () => ({
             token: held.configuration?.auditToken,
             extraRoots: held.configuration?.extraRoots ?? [],
@@ -190,18 +206,20 @@ function startBackground(office: Office, held: HeldAccess, trust: OpenedTrust | 
       await refresher?.stop()
       await delivery?.close()
       await jobs.stop()
+      await office.trail.flush()
     },
   }
 }
 
 function startRefresher(office: Office, { book, desk, state }: OpenedTrust): ListRefresher {
-  const { record, clock, log } = office
+  const { record, clock, log, settings } = office
   const refresher = new ListRefresher({
     book,
     desk,
     record,
     clock,
     log,
+    settings,
     onRefused: ({ policy: { network, issuer } }, outcome) => {
       // An unreachable server says nothing about a list; the metrics count it.
       if (outcome === 'unreachable' || outcome === 'equivocation' || outcome === 'state') return

@@ -1,18 +1,24 @@
 import { DAY } from '@chancery/protocol'
 import type { Job } from '@chancery/service-kit'
+import { LARGE_LIST_PART } from './doctor/check-state.ts'
+import { watchReadiness } from './features/operations/readiness.ts'
 import type { Office } from './office.ts'
 import { operatorEvent } from './trust/trust-book.ts'
 
 const WARNING_PART = 0.7
 const ERROR_PART = 0.85
+const TOLD_EVERY_MS = 86_400_000
 
 /** The gateway's background work besides refreshing lists and delivering audit events. */
 export function gatewayJobs(office: Office): readonly Job[] {
   const { state, settings } = office
-  const jobs: Job[] = []
+  // Without it a loss would be told only when somebody asks.
+  const readiness: Job = { name: 'readiness', everySeconds: 5, run: async () => void (await watchReadiness(office)) }
+  const sizes = new ListSizes()
+  const jobs: Job[] = [readiness, { name: 'list-sizes', everySeconds: 60, run: async () => sizes.tell(office) }]
   if (state !== undefined) {
     jobs.push(
-      { name: 'auth-failures', everySeconds: 60, run: () => recordFailures(office, state) },
+      { name: 'refused-requests', everySeconds: 60, run: () => office.trail.flush() },
       { name: 'state-capacity', everySeconds: 60, run: () => watchCapacity(office, state) },
     )
     if (settings.auditRetentionDays > 0) {
@@ -24,14 +30,26 @@ export function gatewayJobs(office: Office): readonly Job[] {
   return jobs
 }
 
-type State = NonNullable<Office['state']>
+/** Tells of lists that grow towards the bound of this reader: when they pass half of it, and once a day. */
+class ListSizes {
+  readonly #toldMs = new Map<string, number>()
 
-/** One row per minute and route, so that strangers cannot fill the store (protocol/gateway 5.3). */
-async function recordFailures(office: Office, state: State): Promise<void> {
-  for (const { route, count } of office.failureTally.take()) {
-    await state.append(operatorEvent('auth_failures', { route, count }, office))
+  tell({ book, clock, log, settings }: Office): void {
+    for (const [key, { policy, body }] of book?.current.standings ?? []) {
+      const nowMs = clock.monotonicMs()
+      const isTold = nowMs - (this.#toldMs.get(key) ?? -Infinity) < TOLD_EVERY_MS
+      if (body.length < settings.maxListBytes * LARGE_LIST_PART) this.#toldMs.delete(key)
+      else if (!isTold) {
+        this.#toldMs.set(key, nowMs)
+        const { network, issuer } = policy
+        const fields = { network, issuer, bytes: body.length, max_bytes: settings.maxListBytes }
+        log.warn('a revocation list is growing towards GATEWAY_MAX_LIST_BYTES: raise it', fields)
+      }
+    }
   }
 }
+
+type State = NonNullable<Office['state']>
 
 async function watchCapacity({ log, settings }: Office, state: State): Promise<void> {
   const { usedBytes } = await state.measure()

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { readFileSync } from 'node:fs'
+import { visible } from '@chancery/protocol'
 import { SettingsError, createLog, runService, systemClock, systemIds, toError } from '@chancery/service-kit'
 import type { SettingSources } from '@chancery/service-kit'
 import { startGateway } from './app.ts'
@@ -9,7 +10,7 @@ import { initializeState } from './initialize-state.ts'
 import { ConfigurationRefused } from './policy/configuration-refused.ts'
 import { loadConfiguration } from './policy/load-configuration.ts'
 import type { Configuration } from './policy/load-configuration.ts'
-import { readGatewaySettings } from './settings.ts'
+import { noteGatewaySources, readGatewaySettings } from './settings.ts'
 import type { GatewaySettings } from './settings.ts'
 import { ToolProblem } from './maintenance/tool.ts'
 import { StateProblem } from './state/state-problem.ts'
@@ -38,18 +39,20 @@ export async function start(args: StartArguments): Promise<number> {
     return problems.length === 0 ? 0 : 1
   }
   return explained(async () => {
-    const settings = await loadSettings(args.envFile)
+    const sources = await readSources(args.envFile)
+    const settings = readGatewaySettings(sources)
     if (args.action === 'init-state') {
       await initializeState(settings, { clock: systemClock, ids: systemIds })
       process.stdout.write(`The state was created: ${settings.stateFile ?? ''}\n`)
       return 0
     }
-    return run(settings)
+    return run(settings, noteGatewaySources(sources))
   })
 }
 
-async function run(settings: GatewaySettings): Promise<number> {
+async function run(settings: GatewaySettings, notes: readonly string[]): Promise<number> {
   const log = createLog({ level: settings.logLevel, format: 'json' })
+  for (const note of notes) log.warn(note)
   const started = Promise.withResolvers<RunningGateway>()
   // A start that fails says so itself.
   started.promise.catch(() => undefined)
@@ -94,9 +97,16 @@ function configurationOf(settings: GatewaySettings): Configuration | undefined {
 }
 
 export async function loadSettings(envFile: string | undefined): Promise<GatewaySettings> {
+  return readGatewaySettings(await readSources(envFile))
+}
+
+async function readSources(envFile: string | undefined): Promise<SettingSources> {
   const sources: SettingSources = { flags: {}, env: process.env }
-  if (envFile === undefined) return readGatewaySettings(sources)
-  return readGatewaySettings({ ...sources, envFile: { path: envFile, text: await readFile(envFile, 'utf8') } })
+  if (envFile === undefined) return sources
+  const text = await readFile(envFile, 'utf8').catch(() => {
+    throw new SettingsError([`--env-file: ${visible(envFile, { maxLength: 256 })} cannot be read`])
+  })
+  return { ...sources, envFile: { path: envFile, text } }
 }
 
 async function explained(work: () => Promise<number>): Promise<number> {
@@ -120,7 +130,8 @@ export function expectedLines(error: unknown): readonly string[] | undefined {
   if (error instanceof Error && 'code' in error && error.code === 'ERR_SQLITE_ERROR')
     return ['GATEWAY_STATE_FILE: cannot be read: it is damaged, or another process holds it for too long']
   if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') return ['GATEWAY_ADDR: is in use']
-  if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return ['--env-file: cannot be read']
+  if (error instanceof Error && 'code' in error && error.code === 'ENOENT' && 'path' in error)
+    return [`${visible(String(error.path), { maxLength: 256 })}: cannot be read: there is no such file or folder`]
   return undefined
 }
 

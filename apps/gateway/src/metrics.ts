@@ -24,6 +24,7 @@ export interface GatewayMetrics {
   readonly denied: Counter
   readonly throttled: Counter
   readonly quotaDenied: Counter
+  readonly refusalsNotRecorded: Counter
   readonly duration: Histogram
   readonly decisions: Labelled<{ readonly result: typeof RESULTS }, Counter>
   readonly reloads: Labelled<{ readonly outcome: typeof RELOADS }, Counter>
@@ -44,6 +45,10 @@ export function createMetrics(version: string): GatewayMetrics {
     denied: counter('gateway_denied_total', 'Failed authentications.'),
     throttled: counter('gateway_auth_throttled_total', 'Requests throttled after failed authentications.'),
     quotaDenied: counter('gateway_quota_denied_total', 'Requests refused by a quota.'),
+    refusalsNotRecorded: counter(
+      'gateway_audit_refusals_not_recorded_total',
+      'Refused requests that could not be written to the audit.',
+    ),
     duration: registry.histogram({
       name: 'gateway_request_duration_seconds',
       help: 'Time from the head of a request to its answer.',

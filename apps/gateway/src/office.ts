@@ -1,7 +1,9 @@
-import type { Clock, Ids, Limiter, Log } from '@chancery/service-kit'
+import type { Clock, Ids, Limiter, Log, ReadinessEvents } from '@chancery/service-kit'
+import type { RefusalTrail } from './audit/refusal-trail.ts'
 import type { RequestAudit } from './audit/request-audit.ts'
 import type { Access } from './auth/access.ts'
-import type { FailureTally } from './auth/failure-tally.ts'
+import type { SignatureChecks } from './auth/signature-checks.ts'
+import type { ProxyReader } from './features/proxy/proxy-reader.ts'
 import type { BatchPool } from './features/verify/batch-pool.ts'
 import type { ReadingDesk } from './features/verify/reading-desk.ts'
 import type { Permits } from './features/verify/permits.ts'
@@ -31,13 +33,16 @@ export interface Office {
   readonly quota: Quota
   /** Failed authentications per address. */
   readonly failures: Limiter
-  readonly failureTally: FailureTally
+  readonly checks: SignatureChecks
+  readonly trail: RefusalTrail
   readonly permits: Permits
   readonly batches: BatchPool
   readonly authorities: AuthorityPools
   readonly mesh: MeshView
   readonly readingDesk: ReadingDesk
+  readonly proxyReader: ProxyReader
   /** False once a stop was asked for. */
   readonly isServing: () => boolean
   readonly hasTls: boolean
+  readonly readinessEvents: ReadinessEvents
 }

@@ -9,12 +9,12 @@ export interface SeenRequest {
   readonly body: string
 }
 
-/** What it answers; `silent` never does, `cut` breaks the connection instead. */
+/** What it answers; `silent` never does, `cut` breaks the connection instead, `half` in the middle of the answer. */
 export interface Script {
   readonly status?: number
   readonly body?: string
   readonly headers?: Readonly<Record<string, string>>
-  readonly does?: 'silent' | 'cut' | 'stream'
+  readonly does?: 'silent' | 'cut' | 'half' | 'stream'
 }
 
 export interface ScriptedAuthority {
@@ -54,9 +54,16 @@ export async function startScriptedAuthority(): Promise<ScriptedAuthority> {
     const { status = 200, body = '{}', headers: more = {}, does } = authority.answer(seen)
     if (does === 'silent') return
     if (does === 'cut') request.socket.destroy()
+    else if (does === 'half') half(response)
     else if (does === 'stream') stream(response)
     else response.writeHead(status, { 'content-type': 'application/json', ...more }).end(body)
   }
+}
+
+/** Announces more than it sends, and is gone. */
+function half(response: ServerResponse): void {
+  response.writeHead(200, { 'content-type': 'application/json', 'content-length': '500' })
+  response.write('{"token_id":', () => response.destroy())
 }
 
 /** Three megabytes without saying so beforehand. */

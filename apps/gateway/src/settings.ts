@@ -1,5 +1,14 @@
 import { isIP } from 'node:net'
-import { SettingProblem, SettingsError, integer, oneOf, readSettings, setting, text } from '@chancery/service-kit'
+import {
+  SettingProblem,
+  SettingsError,
+  integer,
+  noteSources,
+  oneOf,
+  readSettings,
+  setting,
+  text,
+} from '@chancery/service-kit'
 import type { Reader, SettingSources, SettingValues } from '@chancery/service-kit'
 
 /** A socket address: an IP literal with a port, an IPv6 one in brackets. */
@@ -62,7 +71,7 @@ export const GATEWAY_SETTINGS = {
   }),
   maxInflight: setting({
     name: 'GATEWAY_MAX_INFLIGHT',
-    help: 'Requests admitted at once; /health and /ready are exempt.',
+    help: 'Requests at work at once, of which one caller may have two thirds; /health and /ready are exempt.',
     read: integer({ min: 1, max: 4096 }),
     default: 32,
   }),
@@ -105,6 +114,13 @@ export const GATEWAY_SETTINGS = {
     help: 'HTTPS collector of audit events; needs GATEWAY_STATE_FILE.',
     read: httpsUrl,
   }),
+  auditAllowPrivate: setting({
+    name: 'GATEWAY_AUDIT_ALLOW_PRIVATE',
+    help: 'Whether the name of the collector may stand for a private or loopback address. An address that is written out always may.',
+    read: trueFalse,
+    default: false,
+    defaultText: 'false',
+  }),
   auditTokenFile: setting({
     name: 'GATEWAY_AUDIT_TOKEN_FILE',
     help: 'File with the bearer secret for the collector.',
@@ -141,6 +157,30 @@ export const GATEWAY_SETTINGS = {
     read: oneOf('error', 'warn', 'info', 'debug'),
     default: 'info',
   }),
+  accessLogLevel: setting({
+    name: 'GATEWAY_ACCESS_LOG_LEVEL',
+    help: 'Level of the line about each request that has no line «request completed»; off writes lines about failures only.',
+    read: oneOf('off', 'debug', 'info'),
+    default: 'info',
+  }),
+  accessLogEvery: setting({
+    name: 'GATEWAY_ACCESS_LOG_EVERY',
+    help: 'Of so many ordinary requests one has such a line. Refusals, failures and slow requests have one each.',
+    read: integer({ min: 1, max: 1_000_000 }),
+    default: 1,
+  }),
+  accessLogSlowMs: setting({
+    name: 'GATEWAY_ACCESS_LOG_SLOW_MS',
+    help: 'From how many milliseconds on a request is slow.',
+    read: integer({ min: 1, max: 300_000 }),
+    default: 1000,
+  }),
+  consoleKeyIdleMinutes: setting({
+    name: 'GATEWAY_CONSOLE_KEY_IDLE_MINUTES',
+    help: 'After how many minutes without input the explorer forgets the operator key it holds.',
+    read: integer({ min: 1, max: 1440 }),
+    default: 15,
+  }),
   shutdownSeconds: setting({
     name: 'GATEWAY_SHUTDOWN_SECONDS',
     help: 'How long requests under way may take after a stop signal.',
@@ -152,6 +192,12 @@ export const GATEWAY_SETTINGS = {
     help: 'Failed authentications of one address before further ones are throttled.',
     read: integer({ min: 1, max: 100_000 }),
     default: 60,
+  }),
+  auditRefusalsPerMinute: setting({
+    name: 'GATEWAY_AUDIT_REFUSALS_PER_MINUTE',
+    help: 'Requests refused with 401 that get audit events of their own, in a minute; at most 20 of one address. Others are summed up.',
+    read: integer({ min: 0, max: 6000 }),
+    default: 120,
   }),
   auditRetentionDays: setting({
     name: 'GATEWAY_AUDIT_RETENTION_DAYS',
@@ -171,6 +217,18 @@ export const GATEWAY_SETTINGS = {
     read: oneOf('refuse', 'allow'),
     default: 'refuse',
   }),
+  maxListBytes: setting({
+    name: 'GATEWAY_MAX_LIST_BYTES',
+    help: 'Largest revocation list in bytes, decoded. A list takes about twelve times its size in memory while it is installed.',
+    read: integer({ min: 1_048_576, max: 268_435_456 }),
+    default: 67_108_864,
+  }),
+  unreadListSeconds: setting({
+    name: 'GATEWAY_UNREAD_LIST_SECONDS',
+    help: 'How long an issuer stays trusted by its last list once a newer one is proven that cannot be read, for example because it is too large.',
+    read: integer({ min: 0, max: 86_400 }),
+    default: 900,
+  }),
   stateMaxBytes: setting({
     name: 'GATEWAY_STATE_MAX_BYTES',
     help: 'Capacity of the state file; at the limit writes fail.',
@@ -187,6 +245,11 @@ export function readGatewaySettings(sources: SettingSources): GatewaySettings {
   const problems = [...modeProblems(settings), ...pairProblems(settings)]
   if (problems.length > 0) throw new SettingsError(problems)
   return settings
+}
+
+/** What differs between environment and settings file, by name: for the start log. */
+export function noteGatewaySources(sources: SettingSources): readonly string[] {
+  return noteSources(GATEWAY_SETTINGS, sources, { prefixes: ['GATEWAY_'] })
 }
 
 function modeProblems(settings: GatewaySettings): string[] {

@@ -1,3 +1,5 @@
+import { connect } from 'node:net'
+import type { Socket } from 'node:net'
 import { readInstant } from '@chancery/protocol'
 import type { JoinCertificate, JsonObject } from '@chancery/protocol'
 import {
@@ -62,6 +64,53 @@ export function expectRefusal(answer: GatewayAnswer, status: number, code: strin
   expect([answer.status, rest]).toEqual([status, { code, reason }])
   expect(typeof error).toBe('string')
   expect(request_id).toBe(answer.headers['x-request-id'])
+}
+
+/** Every event of the durable audit that no collector has acknowledged, oldest first. */
+export async function auditEvents({ gateway }: TestGateway): Promise<readonly JsonObject[]> {
+  const rows = (await gateway.office.state?.pending(10_000, 'waiting')) ?? []
+  return rows.map(({ text }) => JSON.parse(text) as JsonObject)
+}
+
+/** A connection that sends exactly this, and gathers what comes back. */
+export class RawCaller {
+  readonly socket: Socket
+  text = ''
+
+  constructor(url: string, sent: string, from?: string) {
+    const { hostname, port } = new URL(url)
+    this.socket = connect({ host: hostname, port: Number(port), ...(from === undefined ? {} : { localAddress: from }) })
+    this.socket.on('error', () => undefined).on('data', (data) => (this.text += data.toString('latin1')))
+    this.socket.write(sent)
+  }
+
+  /** The status of the first answer, when there is one. */
+  async status(): Promise<number> {
+    for (let tries = 0; tries < 1000 && !this.text.includes('\r\n\r\n'); tries += 1) {
+      await new Promise((done) => setTimeout(done, 10))
+    }
+    return Number(/^HTTP\/1\.1 (\d+)/.exec(this.text)?.[1])
+  }
+
+  get requestId(): string {
+    return /x-request-id: (\S+)/i.exec(this.text)?.[1] ?? ''
+  }
+}
+
+/** The head of a request, and as much of its body as is given. */
+export function rawRequest(
+  method: string,
+  path: string,
+  {
+    token,
+    length,
+    sent,
+    headers = {},
+  }: { token: string; length: number; sent: string; headers?: Record<string, string> },
+): string {
+  const all = { host: 'x', authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers }
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
+  return `${method} ${path} HTTP/1.1\r\n${lines.join('')}content-length: ${length}\r\n\r\n${sent}`
 }
 
 export function at(text: string): bigint {

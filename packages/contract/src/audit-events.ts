@@ -33,13 +33,29 @@ export const AUDIT_EVENTS = {
     when: 'Another key of the authority took over.',
     details: ['former_key_id', 'new_key_id', 'lists_until'],
   },
+  authority_key_announced: {
+    when: 'The next key of the authority was announced.',
+    details: ['new_key_id', 'genesis_digest'],
+  },
+  authority_key_retired: {
+    when: 'A former key of the authority signs no list any more.',
+    details: ['former_key_id', 'certificates_in_use'],
+  },
   operator_key_revoked: {
     when: 'An operator key was revoked.',
-    details: ['key_id', 'reason', 'revoked_by'],
+    details: ['key_id', 'reason', 'revoked_by', 'forced'],
   },
   invite_created: {
     when: 'An invite was created.',
     details: ['token_fingerprint', 'roles', 'recipient_public_key'],
+  },
+  invites_created: {
+    when: 'Many invites were created in one call.',
+    details: ['count', 'batch_id', 'roles', 'expires_at', 'invite_fingerprints'],
+  },
+  invites_withdrawn: {
+    when: 'Unused invites were withdrawn, by name, of one key or of one batch.',
+    details: ['count', 'reason', 'created_by', 'batch_id', 'invite_fingerprints'],
   },
   certificate_issued: {
     when: 'A node joined.',
@@ -63,7 +79,11 @@ export const AUDIT_EVENTS = {
   },
   certificate_revoked: {
     when: 'A certificate was revoked.',
-    details: ['cert_id', 'reason', 'crl_sequence'],
+    details: ['cert_id', 'reason', 'crl_sequence', 'known_by'],
+  },
+  certificate_adopted: {
+    when: 'A certificate that a restored database did not know was taken in again, by its own signed text.',
+    details: ['cert_id', 'node_public_key', 'roles'],
   },
   crl_published: {
     when: 'A version of the revocation list was published; cause is revoke, superseded or refresh.',
@@ -114,6 +134,10 @@ export const AUDIT_EVENTS = {
     when: 'Evidence that a restored database had lost was put back from an export.',
     details: ['entries', 'anchors', 'last_sequence'],
   },
+  revocation_feed_published: {
+    when: 'A version of the own revocation feed was signed.',
+    details: ['sequence', 'ids', 'total_ids', 'cause'],
+  },
   sovereign_revocation_feed_imported: {
     when: 'The revocation feed of another sovereign was imported.',
     details: [
@@ -122,6 +146,8 @@ export const AUDIT_EVENTS = {
       'sequence',
       'trust_basis',
       'revoked_count',
+      'complete',
+      'part',
       'differs_from_pinned',
       'accept_sequence_jump',
     ],
@@ -190,7 +216,7 @@ export const AUDIT_EVENTS = {
   },
   boundary_policy_published: {
     when: 'A boundary policy version was signed and stored.',
-    details: ['policy_id', 'version', 'policy_digest'],
+    details: ['policy_id', 'version', 'policy_digest', 'warnings'],
   },
   boundary_policy_activated: {
     when: 'A boundary policy version was made active.',
@@ -209,12 +235,12 @@ export const AUDIT_EVENTS = {
     details: ['evidence_id', 'decision_id', 'resource_id', 'store_sequence'],
   },
   evidence_duplicate: {
-    when: 'Execution evidence that is already stored was sent again.',
-    details: ['evidence_id', 'decision_id', 'resource_id', 'store_sequence'],
+    when: 'Execution evidence that is already stored was sent again. Many of them are counted without names.',
+    details: ['evidence_id', 'decision_id', 'resource_id', 'store_sequence', 'count'],
   },
   evidence_rejected: {
-    when: 'Execution evidence was refused; its payload is not kept.',
-    details: ['rejection_id', 'code', 'evidence_id', 'decision_id', 'resource_id', 'executor_sovereign_id'],
+    when: 'Execution evidence was refused; its payload is not kept. Strangers are not named, and many of them are counted.',
+    details: ['rejection_id', 'code', 'count', 'evidence_id', 'decision_id', 'resource_id', 'executor_sovereign_id'],
   },
   // key_id is the acting operator on every admin event, so the executor key has a name of its own.
   executor_key_registered: {
@@ -243,7 +269,7 @@ export const AUDIT_EVENTS = {
   },
   trust_evidence_built: {
     when: 'Trust evidence was signed.',
-    details: ['evidence_id'],
+    details: ['evidence_id', 'source_sovereign_id', 'target_sovereign_id', 'verdict'],
   },
   capability_commitment_created: {
     when: 'A capability commitment was signed.',
@@ -263,7 +289,7 @@ export const AUDIT_EVENTS = {
   },
   data_license_policy_created: {
     when: 'A data license policy was signed and made active.',
-    details: ['policy_id'],
+    details: ['policy_id', 'previous_policy_id'],
   },
   data_access_intent_created: {
     when: 'A data access intent was signed.',

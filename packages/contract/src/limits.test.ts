@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import {
+  bodyLimitOf,
   type LimiterName,
   limiterOf,
   limiterOfRoute,
@@ -7,14 +8,17 @@ import {
   LIMITS,
   READ_LIMITS,
   RETRY_AFTER_SECONDS,
+  roomOf,
   SERVER_LIMITS,
   WINDOW_SECONDS,
 } from './limits.ts'
+import type { Access } from './route.ts'
 import { ALL_ROUTES } from './routes/index.ts'
 
 // protocol/core 21
 const DEFAULTS: Readonly<Record<LimiterName, readonly [number, string]>> = {
   admin: [30, 'NA_RATE_LIMIT_ADMIN_PER_MINUTE'],
+  revocation: [120, 'NA_RATE_LIMIT_REVOCATION_PER_MINUTE'],
   admin_auth_failed: [30, 'NA_RATE_LIMIT_ADMIN_AUTH_FAILURES_PER_MINUTE'],
   verify: [60, 'NA_RATE_LIMIT_VERIFY_PER_MINUTE'],
   evidence: [120, 'NA_RATE_LIMIT_EVIDENCE_PER_MINUTE'],
@@ -24,18 +28,21 @@ const DEFAULTS: Readonly<Record<LimiterName, readonly [number, string]>> = {
   discover: [30, 'NA_RATE_LIMIT_DISCOVER_PER_MINUTE'],
   node: [600, 'NA_RATE_LIMIT_NODE_PER_MINUTE'],
   'node-key': [30, 'NA_RATE_LIMIT_NODE_KEY_PER_MINUTE'],
+  'renew-key': [6, 'NA_RATE_LIMIT_RENEW_PER_KEY_PER_HOUR'],
   public: [600, 'NA_RATE_LIMIT_PUBLIC_PER_MINUTE'],
 }
 
 const names = Object.keys(LIMITERS) as LimiterName[]
 
 describe('limiters', () => {
-  it('have the defaults and settings of the protocol, over 60 seconds', () => {
+  it('have the defaults and settings of the protocol, over 60 seconds, renewals over an hour', () => {
     expect(Object.fromEntries(names.map((name) => [name, [LIMITERS[name].default, LIMITERS[name].setting]]))).toEqual(
       DEFAULTS,
     )
     expect(WINDOW_SECONDS).toBe(60)
     expect(RETRY_AFTER_SECONDS).toBe(60)
+    const longer = names.filter((name) => limiterOf(name).windowSeconds !== undefined)
+    expect(longer.map((name) => [name, limiterOf(name).windowSeconds])).toEqual([['renew-key', 3600]])
   })
 
   it('can be turned off and stay in the process only for public reads', () => {
@@ -43,11 +50,12 @@ describe('limiters', () => {
     expect(names.filter((name) => limiterOf(name).store === 'process')).toEqual(['public'])
   })
 
-  it('count by address, failed logins also by key, and proven nodes by their key', () => {
+  it('count by address, failed logins also by key, proven nodes and proven withdrawals by their key', () => {
     const unusual = names.filter((name) => limiterOf(name).keys.join() !== 'address')
-    expect(unusual).toEqual(['admin_auth_failed', 'node-key'])
+    expect(unusual).toEqual(['revocation', 'admin_auth_failed', 'node-key', 'renew-key'])
+    expect(LIMITERS.revocation.keys).toEqual(['operator-key'])
     expect(LIMITERS.admin_auth_failed.keys).toEqual(['address', 'address-and-key'])
-    expect(LIMITERS['node-key'].keys).toEqual(['node-key'])
+    for (const name of ['node-key', 'renew-key'] as const) expect(LIMITERS[name].keys).toEqual(['node-key'])
   })
 
   it('give every verify route a counter of its own', () => {
@@ -92,15 +100,52 @@ describe('other limits', () => {
     // Ids and reasons: two values and one name for each.
     expect(READ_LIMITS.large.values).toBeGreaterThan(2 * LIMITS.feedIds)
     expect(READ_LIMITS.large.namesPerObject).toBeGreaterThanOrEqual(LIMITS.feedIds)
+    expect(READ_LIMITS.feed).toEqual({ values: 450_000, namesPerObject: 200_000 })
     expect(READ_LIMITS.normal).toEqual({ values: 50000, namesPerObject: 10000 })
+  })
+
+  it('give every kind of route room for its largest body from one address, and for more than one address', () => {
+    const max = LIMITS.requestBodyBytes
+    for (const route of ALL_ROUTES) {
+      const { bytes, perAddressBytes } = SERVER_LIMITS.bodyRooms[roomOf(route)]
+      expect(bodyLimitOf(route, max), route.id).toBeLessThanOrEqual(perAddressBytes)
+      expect(perAddressBytes, route.id).toBeLessThan(bytes)
+    }
+  })
+
+  it('count bodies of nodes and operators apart from those of strangers', () => {
+    const roomsOf = (access: Access) => new Set(ALL_ROUTES.filter((one) => one.access === access).map(roomOf))
+    expect(roomsOf('node')).toEqual(new Set(['node']))
+    expect(roomsOf('operator:standard')).toEqual(new Set(['operator']))
+    expect(roomsOf('operator:privileged')).toEqual(new Set(['operator']))
+    for (const access of ['public', 'internal', 'executor', 'public-or-operator:standard'] as const)
+      expect(roomsOf(access), access).toEqual(new Set(['open']))
+  })
+
+  it('read 64 KiB at most where no more is needed, whatever the setting', () => {
+    for (const route of ALL_ROUTES.filter(({ method, bodyLimit }) => method === 'GET' || bodyLimit === 'small'))
+      expect(bodyLimitOf(route, 2 ** 28), route.id).toBe(65_536)
   })
 
   it('bound what one process takes on', () => {
     expect(SERVER_LIMITS).toEqual({
       inFlightRequests: 256,
+      verificationsInFlight: 128,
+      withdrawalsInFlight: 256,
+      turnBytes: 32_768,
+      verificationTurnBytes: 8192,
+      turnsAtOnce: 4,
       connections: 2000,
       connectionsPerAddress: 1000,
-      bufferedBodyBytes: 67_108_864,
+      bodyRooms: {
+        open: { bytes: 33_554_432, perAddressBytes: 8_388_608 },
+        node: { bytes: 8_388_608, perAddressBytes: 2_097_152 },
+        operator: { bytes: 25_165_824, perAddressBytes: 16_777_216 },
+      },
+      bodiesPerAddress: 256,
+      bodyIntervalBytes: 5120,
+      bodyIntervalSeconds: 5,
+      bodyPieces: 16_384,
       answerIdleSeconds: 20,
       headersTimeoutSeconds: 10,
       requestTimeoutSeconds: 30,

@@ -1,7 +1,7 @@
-import type { Limit } from './route.ts'
+import type { Limit, Route } from './route.ts'
 
 /** What a counter is kept for. IPv6 addresses count by their /64: a single host owns that many. */
-export type LimitKey = 'address' | 'address-and-key' | 'node-key'
+export type LimitKey = 'address' | 'address-and-key' | 'node-key' | 'operator-key'
 
 export interface Limiter {
   /** Environment name of the setting. */
@@ -16,14 +16,16 @@ export interface Limiter {
   readonly keys: readonly LimitKey[]
   /** Every route has its own counter instead of one for all routes of the limiter. */
   readonly perRoute: boolean
+  /** WINDOW_SECONDS when left out. */
+  readonly windowSeconds?: number
 }
 
 export const WINDOW_SECONDS = 60
 
-/** Sent with every 429 (protocol/core 3). */
+/** Sent with every 429 (protocol/core 3), unless the end of a longer window is known. */
 export const RETRY_AFTER_SECONDS = 60
 
-/** protocol/core 21. The window is WINDOW_SECONDS for all. */
+/** protocol/core 21. The window is WINDOW_SECONDS where nothing else is said. */
 export const LIMITERS = {
   admin: {
     setting: 'NA_RATE_LIMIT_ADMIN_PER_MINUTE',
@@ -31,6 +33,16 @@ export const LIMITERS = {
     minimum: 1,
     store: 'shared',
     keys: ['address'],
+    perRoute: false,
+  },
+  // What a withdrawal may spend when the admin limit of its address is used up. Spent only after the signature and the
+  // nonce were accepted, so that nobody without the key can spend it, from whatever address.
+  revocation: {
+    setting: 'NA_RATE_LIMIT_REVOCATION_PER_MINUTE',
+    default: 120,
+    minimum: 1,
+    store: 'shared',
+    keys: ['operator-key'],
     perRoute: false,
   },
   // Counts failures only. The key counts beside the address once its id is known to be configured.
@@ -108,6 +120,16 @@ export const LIMITERS = {
     keys: ['node-key'],
     perRoute: false,
   },
+  // Counted by the certificates that were issued: each renewal leaves one more for the revocation list.
+  'renew-key': {
+    setting: 'NA_RATE_LIMIT_RENEW_PER_KEY_PER_HOUR',
+    default: 6,
+    minimum: 1,
+    store: 'shared',
+    keys: ['node-key'],
+    perRoute: false,
+    windowSeconds: 3600,
+  },
   // A public read must not cause a write, so it is never counted in a shared store.
   public: {
     setting: 'NA_RATE_LIMIT_PUBLIC_PER_MINUTE',
@@ -136,7 +158,7 @@ export const LIMITS = {
   requestBodyBytes: 2_097_152,
   /** Feed import reads this many times the configured body limit. */
   feedBodyFactor: 4,
-  /** Join, heartbeat, renew and agent delete: small records, sent by anyone. */
+  /** Routes with `bodyLimit` node or small, and reads: small records, sent by anyone. */
   nodeBodyBytes: 65_536,
   /** Request line and headers together. */
   requestHeadBytes: 16_384,
@@ -166,11 +188,37 @@ export const LIMITS = {
 export const SERVER_LIMITS = {
   /** Above it 503, so that a queue never grows without end. */
   inFlightRequests: 256,
+  /** Verify routes have places of their own, shared by address as the others are. */
+  verificationsInFlight: 128,
+  /**
+   * Withdrawals have some, too: no flood of other calls, of their own address or of others, keeps them out. As many as
+   * all others share: whoever has much to withdraw must not be refused earlier than one who invites.
+   */
+  withdrawalsInFlight: 256,
+  /** From this size of the body on a request waits for a turn of its address; on verify routes earlier. */
+  turnBytes: 32_768,
+  verificationTurnBytes: 8192,
+  /** Turns under way at once, of different addresses and for each kind of route. */
+  turnsAtOnce: 4,
   connections: 2000,
   /** Of one address, when no proxy stands in front. */
   connectionsPerAddress: 1000,
-  /** Bodies being read, all requests together. */
-  bufferedBodyBytes: 67_108_864,
+  /**
+   * Bodies held at once, by kind of route: no kind can use up the room of another, no address (IPv6: /64) that of the
+   * others. For the default NA_MAX_REQUEST_BYTES; a larger one makes them larger in proportion.
+   */
+  bodyRooms: {
+    open: { bytes: 33_554_432, perAddressBytes: 8_388_608 },
+    node: { bytes: 8_388_608, perAddressBytes: 2_097_152 },
+    operator: { bytes: 25_165_824, perAddressBytes: 16_777_216 },
+  },
+  /** Requests of one address whose bodies are held, in each room: behind a proxy each holds a connection of all. */
+  bodiesPerAddress: 256,
+  /** A body that brings less in an interval is given up (408). */
+  bodyIntervalBytes: 5120,
+  bodyIntervalSeconds: 5,
+  /** Pieces of one body: each costs the parser a call, however small it is. */
+  bodyPieces: 16_384,
   /** An answer nobody reads on is given up after so long without progress. */
   answerIdleSeconds: 20,
   headersTimeoutSeconds: 10,
@@ -184,8 +232,25 @@ export const SERVER_LIMITS = {
   queryValueBytes: 2048,
 } as const
 
+/** Whose room the body of a request takes. */
+export type RoomName = keyof typeof SERVER_LIMITS.bodyRooms
+
+/** Nodes and operators have room of their own, by the access of the route. */
+export function roomOf({ access }: Pick<Route, 'access'>): RoomName {
+  if (access === 'node') return 'node'
+  return access === 'operator:standard' || access === 'operator:privileged' ? 'operator' : 'open'
+}
+
+/** The largest body a route reads (protocol/core 3). */
+export function bodyLimitOf(route: Pick<Route, 'method' | 'bodyLimit'>, maxRequestBytes: number): number {
+  if (route.method === 'GET' || route.bodyLimit === 'node' || route.bodyLimit === 'small')
+    return Math.min(LIMITS.nodeBodyBytes, maxRequestBytes)
+  return route.bodyLimit === 'feed' ? maxRequestBytes * LIMITS.feedBodyFactor : maxRequestBytes
+}
+
 /** How much one JSON body may hold, by the `readLimit` fact of its route. */
 export const READ_LIMITS = {
   normal: { values: 50_000, namesPerObject: 10_000 },
   large: { values: 250_000, namesPerObject: 50_000 },
+  feed: { values: 450_000, namesPerObject: 200_000 },
 } as const

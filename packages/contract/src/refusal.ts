@@ -1,19 +1,25 @@
 import type { JsonObject } from '@chancery/protocol'
 import { type ErrorCode, ERRORS } from './errors.ts'
 
-/** `message` replaces the usual text where the protocol fixes another one for the same code: 'Unknown admin key'. */
-export type RefusalOptions = ErrorOptions & { readonly message?: string }
+export type RefusalOptions = ErrorOptions & {
+  /** Replaces the usual text where the protocol fixes another one for the same code: 'Unknown admin key'. */
+  readonly message?: string
+  /** Whole seconds for `Retry-After`, where a better value than the usual one is known. */
+  readonly retryAfterSeconds?: number
+}
 
 /** A known "no". The HTTP edge looks up the status; nothing below the edge knows one. */
 export class Refusal extends Error {
   override readonly name = 'Refusal'
   readonly code: ErrorCode
   readonly details: JsonObject
+  readonly retryAfterSeconds: number | undefined
 
   /** `details` holds field names and public identifiers only, never input values. */
   constructor(code: ErrorCode, details: JsonObject = {}, options?: RefusalOptions) {
     super(options?.message ?? ERRORS[code].message, options)
     this.code = code
     this.details = details
+    this.retryAfterSeconds = options?.retryAfterSeconds
   }
 }

@@ -61,10 +61,12 @@ export interface RouteFacts {
   readonly statuses?: Partial<Readonly<Record<ErrorCode, number>>>
   /** An empty body is invalid_json here; elsewhere it counts as {} (protocol/core 1.1 rule 10). */
   readonly emptyBody?: 'refused'
-  /** node: 64 KiB, strangers send it; feed: four times the normal limit (protocol/core 3). */
-  readonly bodyLimit?: 'node' | 'feed'
-  /** large: lists of tens of thousands of ids are normal here, so more values and names are read. */
-  readonly readLimit?: 'large'
+  /** node, small: 64 KiB, strangers send it; feed: four times the normal limit (protocol/core 3). */
+  readonly bodyLimit?: 'node' | 'small' | 'feed'
+  /** large, feed: lists of tens of thousands of ids are normal here, so more values and names are read. */
+  readonly readLimit?: 'large' | 'feed'
+  /** A withdrawal: when the admin limit is used up it spends from the limiter `revocation`, see limits.ts. */
+  readonly reserve?: 'revocation'
   /** The last path parameter takes everything that is left, slashes included. */
   readonly tail?: true
   readonly gateway?: GatewayFacts

@@ -80,9 +80,9 @@ describe('mapSurfaces', () => {
   })
 
   it('counts what it lists', () => {
-    expect(map.counts).toEqual({ http: 104, cli: COMMANDS.length, browser_safe: group('safe').length })
-    // 104 routes without 46 operator, 5 node and 1 executor routes.
-    expect(map.counts.browser_safe).toBe(52)
+    expect(map.counts).toEqual({ http: 111, cli: COMMANDS.length, browser_safe: group('safe').length })
+    // 111 routes without 50 operator, 5 node and 1 executor routes.
+    expect(map.counts.browser_safe).toBe(55)
   })
 
   it('shows the settings in force', () => {

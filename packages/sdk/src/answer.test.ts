@@ -1,6 +1,7 @@
 import { readCrl, toUtf8 } from '@chancery/protocol'
 import { describe, expect, it } from 'vitest'
 import { json, refusalOf, text } from './answer.ts'
+import type { RefusedError } from './errors.ts'
 import type { Incoming } from './transport.ts'
 
 function incoming(body: string, more: Partial<Incoming> = {}): Incoming {
@@ -47,6 +48,13 @@ describe('refusalOf', () => {
       details: { a: 1 },
       requestId: 'r-1',
     })
+  })
+
+  it('shows no control characters of a server in what is printed', () => {
+    const evil = '\u001b]52;c;eA==\u0007\u009b2J'
+    const body = JSON.stringify({ error: { code: 'conflict', message: evil, details: {}, request_id: evil } })
+    const error = refusalOf(incoming(body, { status: 409, requestId: undefined }), context) as RefusedError
+    expect([error.message, error.requestId]).toEqual(Array(2).fill(String.raw`\u001b]52;c;eA==\u0007\u009b2J`))
   })
 
   it.each(['', '<html>bad gateway</html>', '[]', '{"error":"no"}', '{"error":{"code":"X Y","message":"m"}}'])(

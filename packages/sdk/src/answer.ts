@@ -1,4 +1,4 @@
-import { FormError, JsonError, fromUtf8, isJsonObject, member, readJsonBytes, shape } from '@chancery/protocol'
+import { FormError, JsonError, fromUtf8, isJsonObject, member, readJsonBytes, shape, visible } from '@chancery/protocol'
 import type { JsonObject, JsonValue } from '@chancery/protocol'
 import { AnswerError, toRefusedError } from './errors.ts'
 import type { RefusedError } from './errors.ts'
@@ -65,7 +65,10 @@ export function refusalOf(incoming: Incoming, context: RefusalContext): RefusedE
   return toRefusedError({ status, retryAfterSeconds, clockSkewSeconds, ...envelope })
 }
 
-type Envelope = Pick<RefusedError, 'code' | 'message' | 'details' | 'requestId' | 'origin' | 'reason'>
+type Envelope = Pick<
+  RefusedError,
+  'code' | 'message' | 'details' | 'requestId' | 'origin' | 'reason' | 'outcomeUncertain'
+>
 
 const CODE = /^[a-z0-9_]{1,64}$/
 
@@ -74,23 +77,28 @@ function findEnvelope(incoming: Incoming): Envelope | undefined {
   if (!isJsonObject(body)) return undefined
   const error = member(body, 'error')
   // The type of `error` tells who answered: an authority nests, a gateway is flat (protocol/gateway 6).
-  if (isJsonObject(error)) return toEnvelope(incoming, error, { message: 'message', origin: 'authority' })
-  return toEnvelope(incoming, body, { message: 'error', origin: 'gateway' })
+  const outcomeUncertain = member(body, 'outcome_uncertain') === true
+  const [from, place, origin] = isJsonObject(error)
+    ? ([error, 'message', 'authority'] as const)
+    : ([body, 'error', 'gateway'] as const)
+  const envelope = toEnvelope(incoming, from, { message: place, origin })
+  return envelope === undefined ? undefined : { ...envelope, outcomeUncertain }
 }
 
 function toEnvelope(
   incoming: Incoming,
   from: JsonObject,
   { message: place, origin }: { readonly message: string; readonly origin: 'authority' | 'gateway' },
-): Envelope | undefined {
+): Omit<Envelope, 'outcomeUncertain'> | undefined {
   const [code, message, details] = [member(from, 'code'), member(from, place), member(from, 'details')]
   if (typeof code !== 'string' || !CODE.test(code) || typeof message !== 'string') return undefined
   const reason = origin === 'gateway' ? textOf(member(from, 'reason')) : undefined
   return {
     code,
-    message: message.slice(0, 1024),
+    // An error that no one catches is printed: what a server says must not reach a terminal as it is.
+    message: visible(message.slice(0, 1024)),
     details: isJsonObject(details) ? details : ({} satisfies JsonObject),
-    requestId: incoming.requestId ?? textOf(member(from, 'request_id')),
+    requestId: incoming.requestId ?? shownText(member(from, 'request_id')),
     origin,
     reason: reason !== undefined && CODE.test(reason) ? reason : undefined,
   }
@@ -109,8 +117,12 @@ function parse({ body }: Incoming): JsonValue {
   return readJsonBytes(body, { maxDepth: 64, maxValues: body.length, maxNames: body.length })
 }
 
-function toAnswerError({ status, requestId }: Incoming, problem: string): AnswerError {
+export function toAnswerError({ status, requestId }: Incoming, problem: string): AnswerError {
   return new AnswerError({ status, requestId, problem })
+}
+
+function shownText(value: JsonValue | undefined): string | undefined {
+  return typeof value === 'string' ? visible(value.slice(0, 128)) : undefined
 }
 
 function textOf(value: JsonValue | undefined): string | undefined {

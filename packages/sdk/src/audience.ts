@@ -3,11 +3,11 @@ import { RequestError } from './errors.ts'
 
 /**
  * For which authority signatures are made: its public key, as its genesis block names it in
- * network_authority.public_key. Pin it. With `trustFirstAudience` it is read once from /sovereign.json instead, over
+ * network_authority.public_key. Pin it; a function is asked for every call, for callers that follow a key succession. With `trustFirstAudience` it is read once from /sovereign.json instead, over
  * the same channel the calls take: whoever answers there could name another authority and pass the signed calls on.
  */
 export type Audience =
-  | { readonly audience: string; readonly trustFirstAudience?: undefined }
+  | { readonly audience: string | (() => string); readonly trustFirstAudience?: undefined }
   | { readonly trustFirstAudience: true; readonly audience?: undefined }
 
 /** Gives the audience of a caller; one that is fetched is fetched once. */
@@ -17,6 +17,7 @@ export function audienceOf(
   fetchAudience: () => Promise<string>,
 ): () => Promise<string> {
   const { audience } = caller
+  if (typeof audience === 'function') return () => Promise.resolve(audience())
   if (audience !== undefined) {
     if (readPublicKey(audience) === undefined)
       throw new RequestError('the audience is the public key of the authority in base64')

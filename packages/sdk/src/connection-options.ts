@@ -19,12 +19,12 @@ export interface ConnectionOptions {
   readonly timeoutMs?: number
   /** For a whole call with its attempts and pauses; two minutes when not given. */
   readonly budgetMs?: number
-  /** 16 MiB when not given: the largest revocation list a reader must take. */
+  /** Of an answer, decoded; 64 MiB when not given, which is a revocation list of about 450,000 entries. */
   readonly maxAnswerBytes?: number
   readonly retry?: RetryOptions | false
 }
 
-const DEFAULTS = { timeoutMs: 15_000, budgetMs: 120_000, maxAnswerBytes: 16_777_216 } as const
+const DEFAULTS = { timeoutMs: 15_000, budgetMs: 120_000, maxAnswerBytes: 67_108_864 } as const
 
 export function toCallerParts(options: ConnectionOptions): Omit<CallerParts, 'sign' | 'headers'> {
   return {

@@ -1,3 +1,4 @@
+import { member } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 
 /** What every error of this library is. None of them holds a request body, a header, a signature or a key. */
@@ -17,6 +18,8 @@ export interface RefusedFacts {
   readonly requestId: string | undefined
   readonly retryAfterSeconds: number | undefined
   readonly clockSkewSeconds: number | undefined
+  /** Said in so many words by who answered; `details.outcome` of an authority counts as well. */
+  readonly outcomeUncertain?: boolean
 }
 
 /** The authority or gateway said no. `code` is what a program should look at; `message` is for people. */
@@ -34,6 +37,8 @@ export class RefusedError extends ChanceryError {
   readonly retryAfterSeconds: number | undefined
   /** Local clock minus that of the authority; only there when a refused signature may be due to it. */
   readonly clockSkewSeconds: number | undefined
+  /** It may have been carried out all the same: look at the state before you call again. */
+  readonly outcomeUncertain: boolean
 
   constructor(facts: RefusedFacts) {
     super(facts.message)
@@ -45,6 +50,7 @@ export class RefusedError extends ChanceryError {
     this.requestId = facts.requestId
     this.retryAfterSeconds = facts.retryAfterSeconds
     this.clockSkewSeconds = facts.clockSkewSeconds
+    this.outcomeUncertain = facts.outcomeUncertain === true || member(facts.details, 'outcome') === 'unknown'
   }
 }
 

@@ -79,7 +79,8 @@ function draftOf(kind: RecordKindName, record: JsonObject): JsonObject {
 
 function groundOf({ now, validatorKeys }: (typeof EXAMPLES)[number]['ground']): Ground {
   const keys = signers.map(({ publicKey }) => publicKey)
-  return { keys, now, validatorKeys: Object.fromEntries(validatorKeys) }
+  const parties = { offererKeys: keys.slice(0, 1), responderKeys: keys.slice(1) }
+  return { keys, ...parties, now, validatorKeys: Object.fromEntries(validatorKeys) }
 }
 
 const isList = (kind: RecordKindName, record: JsonObject): boolean => Object.hasOwn(record, 'signatures')
@@ -99,7 +100,7 @@ describe.each(kinds)('$kind', ({ kind, record, ground }) => {
     const keyId = kind === 'agent-descriptor' ? (signers[0]?.publicKey ?? '') : 'k'
     const made = SEEDS.slice(0, signersOf(kind)).map((seed) => ({ key_id: keyId, sig: signed(seed, message) }))
     const whole = { ...draft, ...(isList(kind, record) ? { signatures: made } : { signature: made[0] ?? null }) }
-    expect(await verifyPaper(whole, groundOf(ground))).toEqual({ kind, ok: true })
+    expect(await verifyPaper(whole, groundOf(ground))).toMatchObject({ kind, ok: true })
     const other = made.map(({ key_id }) => ({ key_id, sig: signed(SEEDS[0] ?? '', `${message} `) }))
     const forged = { ...draft, ...(isList(kind, record) ? { signatures: other } : { signature: other[0] ?? null }) }
     expect(await verifyPaper(forged, groundOf(ground))).toMatchObject({ ok: false })

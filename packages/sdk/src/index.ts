@@ -32,6 +32,8 @@ export type { NodeOptions } from './node/node.ts'
 export { CertificateError, RevokedError } from './node/certificate.ts'
 export { JoinInterruptedError } from './node/enroll.ts'
 export type { NodeAction, NodeEvents, RefusedList } from './node/events.ts'
+export { FollowedKeys } from './node/followed.ts'
+export type { Followed } from './node/followed.ts'
 export { isFinalRefusal } from './node/final-refusals.ts'
 export * as schedule from './node/schedule.ts'
 export { MemoryNodeStore } from './node/store.ts'
@@ -90,12 +92,20 @@ export type {
   PolicyActivation,
   PolicySimulation,
 } from './areas/boundary-policies.ts'
-export type { Atlas, BlastRadius, Connectome, ConnectomeArea } from './areas/connectome.ts'
+export type { Atlas, Connectome, ConnectomeArea, RevokedPage } from './areas/connectome.ts'
+export type { BlastRadius } from '@chancery/protocol'
 export type { AssemblyRequest, ConsensusArea, ConsensusVerdict } from './areas/consensus.ts'
-export type { CrlArea, RevocationForecast, RevocationRequest, RevocationResult } from './areas/crl.ts'
+export type {
+  CrlArea,
+  RevocationForecast,
+  RevocationRequest,
+  RevocationResult,
+  RevokedCertificates,
+} from './areas/crl.ts'
 export type { DashboardArea, DashboardView } from './areas/dashboard.ts'
 export type { DataUsageArea, IntentRequest, LicenseRequest, UsageVerdict, UsageViolation } from './areas/data-usage.ts'
 export type { DisclosureArea, DisclosureVerdict, ProveRequest } from './areas/disclosure.ts'
+export { DryRunUnsupportedError } from './areas/dry-run.ts'
 export type { Counted, DryRun, RealRun } from './areas/dry-run.ts'
 export type {
   EnrollmentArea,
@@ -109,6 +119,19 @@ export type {
   RosterEntry,
 } from './areas/enrollment.ts'
 export type {
+  InviteBatch,
+  InviteBatchRequest,
+  InviteChoice,
+  InviteFilter,
+  InviteForecast,
+  InvitePage,
+  InviteRow,
+  InviteState,
+  InviteWithdrawal,
+  InviteWithdrawalRequest,
+  InvitesArea,
+} from './areas/invites.ts'
+export type {
   AnchorPage,
   AnchorResult,
   EvidenceArea,
@@ -121,7 +144,12 @@ export type {
 } from './areas/evidence.ts'
 export type { EvidenceLogArea } from './areas/evidence-log.ts'
 export type { ClockReading, EndpointState, Health, HealthArea, Liveness, Readiness } from './areas/health.ts'
-export type { OperatorKeyForecast, OperatorKeyRevocation, OperatorKeysArea } from './areas/operator-keys.ts'
+export type {
+  OperatorKeyActivity,
+  OperatorKeyForecast,
+  OperatorKeyRevocation,
+  OperatorKeysArea,
+} from './areas/operator-keys.ts'
 export type { PageQuery, Paging } from './areas/page.ts'
 export type { PolicyArea, PolicyHistory, PolicyRequest, PolicyVersion, PublishedPolicy } from './areas/policy.ts'
 export type { RecognitionPolicyArea, SavedRecognitionPolicy } from './areas/recognition-policy.ts'
@@ -138,13 +166,7 @@ export type { ReferenceArea, Surfaces } from './areas/reference.ts'
 export type { FeedImport, FeedImportRequest, RevocationFeedsArea } from './areas/revocation-feeds.ts'
 export type { SovereignArea, SovereignMetadata } from './areas/sovereign.ts'
 export { Governor } from './governed/governor.ts'
-export type {
-  ActionReport,
-  GovernedAction,
-  GovernedResult,
-  GovernedStep,
-  GovernorOptions,
-} from './governed/governor.ts'
+export type { ActionReport, GovernedAction, GovernedResult, GovernedStep, GovernorOptions } from './governed/action.ts'
 export { pinAttestation, summarizeDecision } from './governed/decision.ts'
 export type { Expectations } from './governed/decision.ts'
 export {
@@ -154,12 +176,13 @@ export {
   MetadataRefusedError,
 } from './governed/errors.ts'
 export { EvidenceKeeper } from './governed/evidence-keeper.ts'
-export type { Executor, FlushReport, KeeperParts, KeeperStep, Outcome } from './governed/evidence-keeper.ts'
+export type { Outcome } from './governed/evidence-draft.ts'
+export type { Executor, FlushReport, KeeperParts, KeeperStep } from './governed/evidence-keeper.ts'
 export { MemoryOutbox } from './governed/outbox.ts'
 export type { ChainHead, Intent, Outbox, OutboxContent, OutboxEntry, ResourceStep } from './governed/outbox.ts'
 export * from './verify/index.ts'
 export { proveRequest, provingFetch } from './request-proof/sign.ts'
-export type { ProofIdentity, ProvingFetchOptions, RequestToProve } from './request-proof/sign.ts'
+export type { ProofIdentity, ProvingFetch, ProvingFetchOptions, RequestToProve } from './request-proof/sign.ts'
 export type { GuardOptions, GuardRefusal } from './request-proof/guard.ts'
 export { honoNodeProof } from './request-proof/hono.ts'
 // For callers that sign by hand: the helpers of the protocol under the library's roof.

@@ -13,6 +13,7 @@ function refused(status: number, code: string, more: Partial<RefusedError> = {})
     requestId: undefined,
     retryAfterSeconds: more.retryAfterSeconds,
     clockSkewSeconds: undefined,
+    outcomeUncertain: more.outcomeUncertain ?? false,
   })
 }
 
@@ -31,6 +32,9 @@ describe('mayRepeat', () => {
     ['429', refused(429, 'rate_limit_exceeded'), true, true],
     ['503', refused(503, 'service_unavailable'), true, true],
     ['503 of unknown outcome', refused(503, 'service_unavailable', { details: { outcome: 'unknown' } }), true, false],
+    ['503 that says it is uncertain', refused(503, 'unavailable', { outcomeUncertain: true }), true, false],
+    ['429 that says it is uncertain', refused(429, 'rate_limited', { outcomeUncertain: true }), true, false],
+    ['contention of unknown outcome', refused(409, 'crl_publish_contention', { outcomeUncertain: true }), true, false],
     ['contention for the list', refused(409, 'crl_publish_contention'), true, true],
     ['contention for a version', refused(409, 'boundary_policy_version_conflict'), true, true],
     ['contention for an activation', refused(409, 'boundary_policy_activation_conflict'), true, true],

@@ -1,4 +1,3 @@
-import { member } from '@chancery/protocol'
 import type { Addresses } from './addresses.ts'
 import { AnswerError, RefusedError, UnreachableError } from './errors.ts'
 
@@ -108,8 +107,9 @@ export function mayRepeat(error: Error, repeatable: boolean): boolean {
     return error.sent === 'never' || (repeatable && BROKEN.has(error.systemCode ?? ''))
   }
   if (error instanceof RefusedError) {
-    if (error.status === 503) return repeatable || member(error.details, 'outcome') !== 'unknown'
-    return error.status === 429 || isContention(error)
+    // It may have been carried out, whatever the status says.
+    if (error.outcomeUncertain && !repeatable) return false
+    return error.status === 503 || error.status === 429 || isContention(error)
   }
   // A proxy in front answered: it may or may not have passed the call on.
   return error instanceof AnswerError && repeatable && (error.status === 429 || error.status === 503)

@@ -41,6 +41,7 @@ const ARGUMENTS: Readonly<Record<string, readonly unknown[]>> = {
   'GET /recognition-treaties/{treaty_id}': ['x'],
   'POST /admin/recognition-treaties/{treaty_id}/revoke': ['x'],
   'POST /admin/operator-keys/{key_id}/revoke': ['x'],
+  'GET /admin/operator-keys/{key_id}/activity': ['x'],
   'GET /connectome/trust-path': ['a', 'b'],
   'GET /crl/keys/{key_id}': ['x'],
   'POST /admin/revoke': [{ cert_ids: ['x'] }],

@@ -1,4 +1,4 @@
-import { visibleText } from './visible-text.ts'
+import { visible } from '@chancery/protocol'
 
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal'
 
@@ -34,7 +34,7 @@ const RESERVED: ReadonlySet<string> = new Set(['time', 'level', 'event'])
 
 /** A fixed event text, should it ever hold more than that. */
 export function toEventText(event: string): string {
-  return visibleText(event, MAX_TEXT)
+  return visible(event, { maxLength: MAX_TEXT })
 }
 
 /**
@@ -73,20 +73,20 @@ function isSecretName(name: string): boolean {
 }
 
 function toScalar(value: unknown): string | number | boolean | null {
-  if (typeof value === 'string') return visibleText(value, MAX_TEXT)
+  if (typeof value === 'string') return visible(value, { maxLength: MAX_TEXT })
   if (typeof value === 'number') return Number.isFinite(value) ? value : String(value)
   if (typeof value === 'bigint') return String(value)
   if (typeof value === 'boolean' || value === null) return value
-  if (value instanceof Error) return visibleText(value.name, MAX_TEXT)
+  if (value instanceof Error) return visible(value.name, { maxLength: MAX_TEXT })
   return `[${typeof value}]`
 }
 
 function describeError(level: LogLevel, error: Error): LogRecord {
-  const record: LogRecord = { error: visibleText(error.name, MAX_TEXT) }
+  const record: LogRecord = { error: visible(error.name, { maxLength: MAX_TEXT }) }
   const code = [error, ...causes(error)].map(codeOf).find((found) => found !== undefined)
-  if (code !== undefined) record['error_code'] = visibleText(code, MAX_TEXT)
+  if (code !== undefined) record['error_code'] = visible(code, { maxLength: MAX_TEXT })
   if (level === 'error' || level === 'fatal') {
-    record['message'] = visibleText(error.message, MAX_TEXT)
+    record['message'] = visible(error.message, { maxLength: MAX_TEXT })
     record['stack'] = describeStack(error)
   }
   return record
@@ -112,7 +112,7 @@ function causes(error: Error): Error[] {
 function describeStack(error: Error): string {
   const lines = frames(error)
   for (const cause of causes(error)) {
-    lines.push(`caused by ${visibleText(`${cause.name}: ${cause.message}`, MAX_TEXT)}`, ...frames(cause))
+    lines.push(`caused by ${visible(`${cause.name}: ${cause.message}`, { maxLength: MAX_TEXT })}`, ...frames(cause))
   }
   return lines.join('\n').slice(0, MAX_STACK)
 }
@@ -123,6 +123,6 @@ function frames(error: Error): string[] {
   return stack
     .slice(message === -1 ? stack.indexOf('\n    at ') : message + error.message.length)
     .split('\n')
-    .map((line) => visibleText(line.trim(), MAX_TEXT))
+    .map((line) => visible(line.trim(), { maxLength: MAX_TEXT }))
     .filter((line) => line.startsWith('at '))
 }

@@ -18,7 +18,7 @@ describe('DescriptorOutput', () => {
       output.write(line)
       if (index % 100 === 0) await new Promise((resolve) => setImmediate(resolve))
     }
-    await vi.waitFor(() => expect(readFileSync(path, 'utf8')).toBe(lines.join('')))
+    await vi.waitFor(() => expect(readFileSync(path, 'utf8')).toBe(lines.join('')), { timeout: 10_000 })
     expect(output.lostLines).toBe(0)
     closeSync(descriptor)
   })
@@ -35,7 +35,7 @@ describe('DescriptorOutput', () => {
     const output = new DescriptorOutput(openSync('/dev/full', 'w'))
     output.write('a\n')
     output.write('b\n')
-    await vi.waitFor(() => expect(output.lostLines).toBe(2))
+    await vi.waitFor(() => expect(output.lostLines).toBe(2), { timeout: 10_000 })
     output.write('c\n')
     output.write('d\n')
     const started = performance.now()

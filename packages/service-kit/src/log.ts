@@ -1,4 +1,5 @@
 import { writeSortable } from '@chancery/protocol'
+import type { Instant } from '@chancery/protocol'
 import { systemClock } from './clock.ts'
 import type { Clock } from './clock.ts'
 import { LOG_LEVELS, toEventText, toLogRecord } from './log-fields.ts'
@@ -87,9 +88,24 @@ function makeLog(sink: Sink, inherited: LogRecord): Log {
 
 /** A record is flat and made of scalars, and its texts are cut and visible already: the platform writes it as it is. */
 function jsonWriter(destination: LogDestination, clock: Clock): Sink['write'] {
+  const stamp = stampOf(clock)
   return (level, record) => {
     const members = JSON.stringify(record).slice(1)
-    destination.write(`{"level":"${level}","time":"${writeSortable(clock.now())}",${members}\n`)
+    destination.write(`{"level":"${level}","time":"${stamp()}",${members}\n`)
+  }
+}
+
+/** Lines of the same moment share their time: a busy service writes several in a millisecond. */
+function stampOf(clock: Clock): () => string {
+  let at: Instant | undefined
+  let text = ''
+  return () => {
+    const now = clock.now()
+    if (now !== at) {
+      text = writeSortable(now)
+      at = now
+    }
+    return text
   }
 }
 

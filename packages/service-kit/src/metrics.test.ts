@@ -136,11 +136,11 @@ describe('watchProcess', () => {
     const watch = watchProcess(new Metrics(), { now: () => 0n, monotonicMs: () => now })
     const turns = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 60))
     await turns()
-    const end = performance.now() + 300
+    const end = performance.now() + 600
     while (performance.now() < end);
     await turns()
     const blocked = watch.eventLoopDelayP99()
-    expect(blocked).toBeGreaterThan(0.2)
+    expect(blocked).toBeGreaterThan(0.5)
     now = 31_000
     expect(watch.eventLoopDelayP99()).toBe(blocked)
     await turns()
@@ -148,7 +148,7 @@ describe('watchProcess', () => {
     now = 62_000
     expect(watch.eventLoopDelayP99()).toBe(blocked)
     await turns()
-    expect(watch.eventLoopDelayP99()).toBeLessThan(0.2)
+    expect(watch.eventLoopDelayP99()).toBeLessThan(0.5)
     watch.stop()
   })
 })

@@ -1,7 +1,8 @@
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { SettingProblem, integer, jsonTextMap, oneOf, onOff, text } from './setting-readers.ts'
-import { SettingsError, describeSettings, findVariable, readSettings, setting, showSettings } from './settings.ts'
-import type { SettingSources } from './settings.ts'
+import { findVariable } from './setting-sources.ts'
+import type { SettingSources } from './setting-sources.ts'
+import { SettingsError, describeSettings, noteSources, readSettings, setting, showSettings } from './settings.ts'
 
 const definitions = {
   maxBytes: setting({
@@ -58,10 +59,20 @@ describe('readSettings', () => {
     ['the flag over the variable', { env: { APP_MAX_BYTES: '2' }, flags: { '--max-bytes': '3' } }, 3],
     ['the flag over the file', { envFile: { path: 'f', text: 'APP_MAX_BYTES=2' }, flags: { '--max-bytes': '3' } }, 3],
     ['the file', { envFile: { path: 'f', text: 'APP_MAX_BYTES=2' } }, 2],
+    ['the environment beside a file', { env: { APP_MAX_BYTES: '2' }, envFile: { path: 'f', text: '' } }, 2],
     [
-      'the file, never the environment beside it',
-      { env: { APP_MAX_BYTES: '2' }, envFile: { path: 'f', text: '' } },
-      100,
+      'the environment over the file',
+      { env: { APP_MAX_BYTES: '2' }, envFile: { path: 'f', text: 'APP_MAX_BYTES=4' } },
+      2,
+    ],
+    [
+      'the flag over both',
+      {
+        env: { APP_MAX_BYTES: '2' },
+        envFile: { path: 'f', text: 'APP_MAX_BYTES=4' },
+        flags: { '--max-bytes': '3' },
+      },
+      3,
     ],
   ])('takes %s', (_name, sources, value) => {
     const env = { FILE: 'f', ...sources.env }
@@ -69,8 +80,24 @@ describe('readSettings', () => {
     expect(read({ ...sources, env, ...(envFile && { envFile }) }).maxBytes).toBe(value)
   })
 
-  it('does not look at the environment for a required setting when there is a file', () => {
-    expect(problems({ env: { FILE: 'f' }, envFile: { path: 'x', text: '' } })).toEqual(['FILE: is required'])
+  it('takes a name that other programs read too from the file only, when there is one', () => {
+    const shared = { port: setting({ name: 'PORT', help: '', read: text, default: 'none', sharedName: true }) }
+    const port = (env: Record<string, string>, file?: string): string =>
+      readSettings(
+        shared,
+        { flags: {}, env, ...(file === undefined ? {} : { envFile: { path: 'f', text: file } }) },
+        rules,
+      ).port
+    expect(port({ PORT: '1' })).toBe('1')
+    expect(port({ PORT: '1' }, 'PORT=2')).toBe('2')
+    expect(port({ PORT: '1' }, '')).toBe('none')
+  })
+
+  it('says of a value it cannot read that it is in the environment, and lets unknown names there be', () => {
+    const envFile = { path: 'x', text: 'FILE=f\nAPP_MODE=fast' }
+    expect(problems({ env: { APP_MODE: 'slow', APP_SERVICE_HOST: '10.0.0.1' }, envFile })).toEqual([
+      'APP_MODE: in the environment must be one of: fast, safe (given: "slow")',
+    ])
   })
 
   it('hands repeated flags to the reader made for them', () => {
@@ -172,11 +199,36 @@ describe('readSettings', () => {
 })
 
 describe('findVariable', () => {
-  it('follows the rule about file and environment', () => {
-    const envFile = { path: 'x', text: 'A=file' }
+  it('follows the order of the sources', () => {
+    const envFile = { path: 'x', text: 'A=file\nC=file' }
     expect(findVariable({ flags: {}, env: { A: 'env' } }, 'A')).toBe('env')
-    expect(findVariable({ flags: {}, env: { A: 'env', B: 'env' }, envFile }, 'A')).toBe('file')
-    expect(findVariable({ flags: {}, env: { A: 'env', B: 'env' }, envFile }, 'B')).toBeUndefined()
+    expect(findVariable({ flags: {}, env: { A: 'env' }, envFile }, 'A')).toBe('env')
+    expect(findVariable({ flags: {}, env: { A: 'env' }, envFile }, 'C')).toBe('file')
+    expect(findVariable({ flags: {}, env: {}, envFile }, 'B')).toBeUndefined()
+  })
+})
+
+describe('noteSources', () => {
+  const shared = { ...definitions, port: setting({ name: 'PORT', help: '', read: text, sharedName: true }) }
+  const notes = (env: Record<string, string>, file: string, flags: Record<string, string> = {}): string[] =>
+    noteSources(shared, { flags, env, envFile: { path: 'f', text: file } }, rules)
+
+  it('name what is given twice with different values, and never a value', () => {
+    const env = { URL: 'https://hunter2@a', APP_MODE: 'safe', FILE: 'same', PORT: '1', APP_X_SERVICE_HOST: 'hunter2' }
+    const said = notes(env, 'URL=https://hunter3@a\nAPP_MODE=fast\nFILE=same\nPORT=2')
+    expect(said).toEqual([
+      'APP_MODE: the environment overrules the settings file',
+      'URL: the environment overrules the settings file',
+      'PORT: the environment is not used, with a settings file it comes from the file',
+      'APP_X_SERVICE_HOST: is in the environment, and there is no such setting',
+    ])
+    expect(said.join()).not.toContain('hunter')
+  })
+
+  it('say nothing of what one source gives, of what a flag decides and without a file', () => {
+    expect(notes({ APP_MODE: 'safe' }, 'FILE=f')).toEqual([])
+    expect(notes({ APP_MAX_BYTES: '1' }, 'APP_MAX_BYTES=2', { '--max-bytes': '3' })).toEqual([])
+    expect(noteSources(shared, { flags: {}, env: { APP_MODE: 'safe', PORT: '1' } }, rules)).toEqual([])
   })
 })
 
@@ -187,7 +239,7 @@ describe('describeSettings', () => {
       store: setting({ name: 'STORE', help: 'Where to count.', read: text, defaultText: 'depends' }),
       pin: setting({ name: 'PIN', help: 'Secret.', read: text, secret: true, default: 'hunter2' }),
     })
-    const row = { flag: undefined, secret: false, required: false }
+    const row = { flag: undefined, secret: false, required: false, sharedName: false }
     expect(rows).toEqual([
       { ...row, name: 'APP_MAX_BYTES', flag: '--max-bytes', default: '100', help: 'Largest body.' },
       { ...row, name: 'FILE', default: undefined, help: 'What to read.', required: true },

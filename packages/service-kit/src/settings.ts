@@ -1,7 +1,8 @@
-import { readEnvFile } from './env-file.ts'
+import { visible } from '@chancery/protocol'
 import { SettingProblem } from './setting-readers.ts'
 import type { Reader } from './setting-readers.ts'
-import { visibleText } from './visible-text.ts'
+import { Variables } from './setting-sources.ts'
+import type { SettingRules, SettingSources } from './setting-sources.ts'
 
 interface SettingFacts<T> {
   /** The variable's name. */
@@ -17,6 +18,8 @@ interface SettingFacts<T> {
   readonly defaultText?: string
   /** Never shown, neither in problems nor in the start log. */
   readonly secret?: boolean
+  /** Other programs read this name too (PORT): with a settings file it is taken from the file only. */
+  readonly sharedName?: boolean
 }
 
 /** One setting of a service. `T` is what the service sees, `undefined` included when nothing was given. */
@@ -46,21 +49,6 @@ export type SettingValues<Definitions extends SettingDefinitions> = {
   readonly [Key in keyof Definitions]: Definitions[Key] extends Setting<infer T> ? T : never
 }
 
-export interface SettingSources {
-  /** Command-line flags with their dashes; several texts when a flag was repeated. */
-  readonly flags: Readonly<Record<string, string | readonly string[]>>
-  readonly env: Readonly<Record<string, string | undefined>>
-  /** When present, variables come from this file only: a leftover variable of the shell must not mix in. */
-  readonly envFile?: { readonly path: string; readonly text: string }
-}
-
-export interface SettingRules {
-  /** A variable that begins so and is not declared stops the start: it is a misspelt setting. */
-  readonly prefixes: readonly string[]
-  /** Variables and flags that are known although no definition names them. */
-  readonly extraNames?: readonly string[]
-}
-
 /** Everything that is wrong with the settings at once, one line per problem, each naming its variable. */
 export class SettingsError extends Error {
   override readonly name = 'SettingsError'
@@ -78,8 +66,8 @@ export function readSettings<const Definitions extends SettingDefinitions>(
   sources: SettingSources,
   rules: SettingRules,
 ): SettingValues<Definitions> {
-  const { variables, problems: fileProblems } = readVariables(sources)
-  const problems = [...fileProblems, ...findUnknown(definitions, variables, sources, rules)]
+  const variables = new Variables(sources)
+  const problems = [...variables.problems, ...findUnknown(definitions, variables, sources, rules)]
   const values: Record<string, unknown> = {}
   for (const [key, definition] of Object.entries(definitions)) {
     try {
@@ -94,30 +82,16 @@ export function readSettings<const Definitions extends SettingDefinitions>(
   return values as SettingValues<Definitions>
 }
 
-/**
- * The raw text of one variable, by the same rule about the file and the environment. For the rare variable that names
- * another variable and must be known before the definitions can be written.
- */
-export function findVariable(sources: SettingSources, name: string): string | undefined {
-  return readVariables(sources).variables.get(name)
-}
-
-function readVariables(sources: SettingSources): {
-  variables: ReadonlyMap<string, string>
-  problems: readonly string[]
-} {
-  if (sources.envFile !== undefined) {
-    const { values, problems } = readEnvFile(sources.envFile.path, sources.envFile.text)
-    return { variables: values, problems }
-  }
-  const variables = new Map<string, string>()
-  for (const [name, value] of Object.entries(sources.env)) if (value !== undefined) variables.set(name, value)
-  return { variables, problems: [] }
+/** What differs between the environment and the settings file, for the start log: names only, never a value. */
+export function noteSources(definitions: SettingDefinitions, sources: SettingSources, rules: SettingRules): string[] {
+  const settings = Object.values(definitions).filter(({ flag }) => flag === undefined || !(flag in sources.flags))
+  const extraNames = [...(rules.extraNames ?? []), ...Object.values(definitions).map(({ name }) => name)]
+  return [...new Variables(sources).notes(settings, { ...rules, extraNames })]
 }
 
 function findUnknown(
   definitions: SettingDefinitions,
-  variables: ReadonlyMap<string, string>,
+  variables: Variables,
   sources: SettingSources,
   rules: SettingRules,
 ): string[] {
@@ -129,22 +103,21 @@ function findUnknown(
   const suspect = (name: string): boolean => rules.prefixes.some((prefix) => name.startsWith(prefix))
   return [
     ...Object.keys(sources.flags).filter((flag) => !known.has(flag)),
-    ...[...variables.keys()].filter((name) => suspect(name) && !known.has(name)),
-  ].map((name) => `${visibleText(name, 80)}: there is no such setting`)
+    ...variables.strictNames().filter((name) => suspect(name) && !known.has(name)),
+  ].map((name) => `${visible(name, { maxLength: 80 })}: there is no such setting`)
 }
 
-function readOne(
-  definition: Setting<unknown>,
-  variables: ReadonlyMap<string, string>,
-  sources: SettingSources,
-): unknown {
+function readOne(definition: Setting<unknown>, variables: Variables, sources: SettingSources): unknown {
   const { flag } = definition
   if (flag !== undefined && Object.hasOwn(sources.flags, flag)) {
     const given = sources.flags[flag] ?? []
     return readFlag(definition, flag, typeof given === 'string' ? [given] : given)
   }
-  const text = variables.get(definition.name)
-  if (text !== undefined) return readText(definition, '', [text], () => definition.read(text))
+  const found = variables.find(definition)
+  if (found !== undefined) {
+    const where = found.overFile ? 'in the environment ' : ''
+    return readText(definition, where, [found.text], () => definition.read(found.text))
+  }
   if (definition.required === true) {
     throw new SettingProblem(flag === undefined ? 'is required' : `is required (or ${flag})`)
   }
@@ -167,7 +140,7 @@ function readText(definition: Setting<unknown>, where: string, texts: readonly s
     const reason = thrown instanceof SettingProblem ? thrown.message : 'cannot be read'
     if (definition.secret !== true) {
       throw new SettingProblem(
-        `${where}${reason} (given: ${texts.map((text) => `"${visibleText(text, 80)}"`).join(', ')})`,
+        `${where}${reason} (given: ${texts.map((text) => `"${visible(text, { maxLength: 80 })}"`).join(', ')})`,
       )
     }
     const quotes = texts.some((text) => text !== '' && reason.includes(text))
@@ -184,6 +157,7 @@ export interface SettingRow {
   readonly help: string
   readonly secret: boolean
   readonly required: boolean
+  readonly sharedName: boolean
 }
 
 export function describeSettings(definitions: SettingDefinitions): SettingRow[] {
@@ -195,6 +169,7 @@ export function describeSettings(definitions: SettingDefinitions): SettingRow[] 
     help: definition.help,
     secret: definition.secret === true,
     required: definition.required === true,
+    sharedName: definition.sharedName === true,
   }))
 }
 

@@ -46,7 +46,7 @@ export async function plantCertificates(office: Office, options: PlantOptions): 
       const liveness = { last_heartbeat: issued_at, heartbeat_status: 'joined', remote_addr: '127.0.0.1' }
       await tx
         .insertInto('node_liveness')
-        .values(chunk.map(({ cert_id }) => ({ cert_id, ...liveness })))
+        .values(chunk.map(({ cert_id }) => ({ cert_id, node_public_key, ...liveness })))
         .execute()
     })
   }

@@ -1,5 +1,5 @@
 import type { Office } from '@chancery/authority'
-import { hours, writeInstant, writeJson, writeSortable } from '@chancery/protocol'
+import { hours, signList, writeInstant, writeJson, writeSortable } from '@chancery/protocol'
 import type { Instant, JsonObject } from '@chancery/protocol'
 
 export interface PlantedTreaty {
@@ -16,11 +16,12 @@ const CHUNK = 500
 
 /**
  * Puts treaties into the store, also between sovereigns that are not this one, which no route allows: graphs of many
- * sovereigns. The records have the form of a treaty; their signature is not one, since the graph does not look at it.
+ * sovereigns. This authority signs each of them: a row without its signature counts for nothing.
  */
 export async function plantTreaties(office: Office, treaties: readonly PlantedTreaty[]): Promise<void> {
   for (let at = 0; at < treaties.length; at += CHUNK) {
-    const rows = treaties.slice(at, at + CHUNK).map((treaty) => toRow(treaty, office.clock.now()))
+    const some = treaties.slice(at, at + CHUNK)
+    const rows = await Promise.all(some.map((treaty) => toRow(treaty, office)))
     await office.store.transact(async (tx) => {
       await tx.insertInto('recognition_treaties').values(rows).execute()
       await tx
@@ -32,8 +33,8 @@ export async function plantTreaties(office: Office, treaties: readonly PlantedTr
   }
 }
 
-function toRow(treaty: PlantedTreaty, now: Instant) {
-  const { treaty_id, from, to, issuedAt = now, validityHours = 720, revokedBecause } = treaty
+async function toRow(treaty: PlantedTreaty, { signer, clock }: Office) {
+  const { treaty_id, from, to, issuedAt = clock.now(), validityHours = 720, revokedBecause } = treaty
   const [valid_from, expires_at] = [writeInstant(issuedAt), writeInstant(issuedAt + hours(validityHours))]
   const record: JsonObject = {
     treaty_id,
@@ -45,9 +46,8 @@ function toRow(treaty: PlantedTreaty, now: Instant) {
     issued_at: valid_from,
     valid_from,
     expires_at,
-    issued_by: 'na-planted',
+    issued_by: signer.keyId,
     metadata: {},
-    signatures: [{ key_id: 'na-planted', sig: Buffer.alloc(64, 1).toString('base64') }],
   }
   const isRevoked = revokedBecause !== undefined
   return {
@@ -55,7 +55,7 @@ function toRow(treaty: PlantedTreaty, now: Instant) {
     issuer_sovereign_id: from,
     subject_sovereign_id: to,
     status: isRevoked ? 'revoked' : 'active',
-    treaty_json: writeJson(record),
+    treaty_json: writeJson(await signList(record, signer)),
     issued_at: writeSortable(issuedAt),
     valid_from,
     expires_at,

@@ -10,7 +10,7 @@ import type { Clock, Ids, Log } from '@chancery/service-kit'
 import { operatorCaller, send } from './callers.ts'
 import type { SendOptions, TestAnswer } from './callers.ts'
 import { testSeed, testSigner } from './keys.ts'
-import { createTestDatabase } from './test-database.ts'
+import { createMigratedDatabase } from './migrated-database.ts'
 import type { Backend, TestDatabase } from './test-database.ts'
 
 export interface TestAuthorityOptions {
@@ -65,7 +65,7 @@ export async function startTestAuthority(options: TestAuthorityOptions = {}): Pr
   const tiers = options.operators ?? { privileged: 'privileged', standard: 'standard' }
   const clock = options.clock ?? systemClock
   const home = await mkdtemp(join(tmpdir(), 'chancery-home-'))
-  const database = options.database ?? (await createTestDatabase(options.backend))
+  const database = options.database ?? (await createMigratedDatabase(options.backend))
   const genesis = await signedGenesis(options.network ?? 'TEST-NET', clock)
   await writeFile(join(home, 'genesis.json'), writeJson(genesis))
   await writeFile(join(home, 'na.key'), writePrivateKeyFile(testSeed('na'), 'na-test'), { mode: 0o600 })

@@ -22,6 +22,8 @@ export interface TestGatewayOptions {
   readonly home?: string
   readonly clock?: Clock
   readonly log?: Log
+  /** Where audit lines go; nowhere when absent. */
+  readonly lines?: Log
 }
 
 export interface GatewayAnswer {
@@ -61,7 +63,7 @@ export async function startTestGateway(options: TestGatewayOptions): Promise<Tes
   if (options.state === 'new') await initializeState(settings, { clock, ids: systemIds })
   const { configuration, problems } = loadConfiguration(settings, clock.now())
   if (configuration === undefined && !settings.development) throw new Error(JSON.stringify(problems))
-  const parts = { log: options.log ?? silentLog, lines: silentLog, version: '0.0.0', clock }
+  const parts = { log: options.log ?? silentLog, lines: options.lines ?? silentLog, version: '0.0.0', clock }
   const gateway = await startGateway(settings, settings.development ? undefined : configuration, parts)
   const scheme = settings.tlsCertFile === undefined ? 'http' : 'https'
   const url = `${scheme}://127.0.0.1:${gateway.address.port}`

@@ -18,13 +18,13 @@ export function currentBackend(): Backend {
   return process.env['CHANCERY_TEST_DATABASE'] === 'postgres' ? 'postgres' : 'sqlite'
 }
 
-const SERVER = process.env['CHANCERY_TEST_POSTGRES'] ?? 'postgresql://postgres@127.0.0.1:5432/postgres'
+export const SERVER: string = process.env['CHANCERY_TEST_POSTGRES'] ?? 'postgresql://postgres@127.0.0.1:5432/postgres'
 
 export async function createTestDatabase(backend: Backend = currentBackend()): Promise<TestDatabase> {
   return backend === 'postgres' ? createPostgres() : createSqlite()
 }
 
-async function createSqlite(): Promise<TestDatabase> {
+export async function createSqlite(): Promise<TestDatabase> {
   const folder = await mkdtemp(join(tmpdir(), 'chancery-test-'))
   return {
     settings: { DB_PATH: join(folder, 'authority.db') },
@@ -32,9 +32,9 @@ async function createSqlite(): Promise<TestDatabase> {
   }
 }
 
-async function createPostgres(): Promise<TestDatabase> {
+export async function createPostgres(template = 'template1'): Promise<TestDatabase> {
   const name = `test_${randomBytes(8).toString('hex')}`
-  await runOnServer(`create database ${name}`)
+  await runOnServer(`create database ${name} template ${template}`)
   const url = new URL(SERVER)
   url.pathname = `/${name}`
   return {
@@ -43,7 +43,7 @@ async function createPostgres(): Promise<TestDatabase> {
   }
 }
 
-async function runOnServer(statement: string): Promise<void> {
+export async function runOnServer(statement: string): Promise<void> {
   const client = new pg.Client({ connectionString: SERVER })
   await client.connect()
   try {

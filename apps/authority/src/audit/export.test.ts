@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { JsonObject } from '@chancery/protocol'
-import { accepted, currentBackend, startTestAuthority } from '@chancery/testkit'
+import { accepted, currentBackend, publishFirst, startTestAuthority } from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -14,6 +14,7 @@ const onPostgres = currentBackend() === 'postgres'
 let na: TestAuthority
 beforeAll(async () => {
   na = await startTestAuthority()
+  await publishFirst(na)
 })
 afterAll(() => na.stop())
 

@@ -1,5 +1,5 @@
 import { silentLog, systemClock } from '@chancery/service-kit'
-import { accepted, startTestAuthority, startThrowawayNats } from '@chancery/testkit'
+import { accepted, publishFirst, startTestAuthority, startThrowawayNats } from '@chancery/testkit'
 import type { TestAuthority, ThrowawayNats } from '@chancery/testkit'
 import { jetstreamManager } from '@nats-io/jetstream'
 import { connect } from '@nats-io/transport-node'
@@ -14,6 +14,7 @@ let na: TestAuthority
 let nats: ThrowawayNats
 beforeAll(async () => {
   na = await startTestAuthority()
+  await publishFirst(na)
   nats = await startThrowawayNats()
   for (const id of ['a', 'b', 'c'])
     accepted(await na.as('privileged')('POST', '/admin/policy', { policy_id: `forwarded-${id}` }), 201)

@@ -1,3 +1,4 @@
+import type { JsonObject } from '@chancery/protocol'
 import { ManualClock, accepted, refused, startTestAuthority } from '@chancery/testkit'
 import type { TestAnswer, TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -54,6 +55,81 @@ describe('the admin limit', () => {
   })
 })
 
+describe('the reserve of withdrawals', () => {
+  const clock = new ManualClock('2026-03-01T12:00:00Z')
+  const settings = {
+    NA_CLOCK_CHECK: 'off',
+    NA_RATE_LIMIT_ADMIN_PER_MINUTE: '2',
+    NA_RATE_LIMIT_REVOCATION_PER_MINUTE: '3',
+    NA_RATE_LIMIT_ADMIN_AUTH_FAILURES_PER_MINUTE: '50',
+  }
+  let na: TestAuthority
+  beforeAll(async () => {
+    na = await startTestAuthority({
+      clock,
+      settings,
+      operators: { privileged: 'privileged', second: 'privileged', standard: 'standard' },
+    })
+  })
+  afterAll(() => na.stop())
+  const revoke = (from: string, as = 'privileged'): Promise<TestAnswer> =>
+    na.as(as)('POST', '/admin/revoke', { cert_id: '00000000-0000-4000-8000-000000000000' }, { from })
+  const work = (from: string): Promise<TestAnswer> =>
+    na.as('standard')('GET', '/admin/policy/history', undefined, { from })
+  async function spendAdmin(from: string): Promise<void> {
+    for (let i = 0; i < 2; i += 1) accepted(await work(from))
+    refused(await work(from), 429, 'rate_limit_exceeded')
+  }
+
+  it('serves a revocation when daily work has used up the limit of the address, up to its own limit per key', async () => {
+    clock.advance(120)
+    const from = '127.6.0.1'
+    await spendAdmin(from)
+    for (let i = 0; i < 3; i += 1) refused(await revoke(from), 404, 'certificate_not_found')
+    refused(await work(from), 429, 'rate_limit_exceeded')
+    refused(await revoke(from), 429, 'rate_limit_exceeded')
+    // The key counts, not the address: the reserve of one operator is not that of another.
+    refused(await revoke(from, 'second'), 404, 'certificate_not_found')
+    await spendAdmin('127.6.0.2')
+    refused(await revoke('127.6.0.2'), 429, 'rate_limit_exceeded')
+    clock.advance(120)
+    await spendAdmin(from)
+    refused(await revoke(from), 404, 'certificate_not_found')
+  })
+
+  it('is not touched by revocations within the admin limit', async () => {
+    clock.advance(120)
+    for (let i = 0; i < 4; i += 1) refused(await revoke(`127.6.1.${i}`), 404, 'certificate_not_found')
+    await spendAdmin('127.6.1.9')
+    for (let i = 0; i < 3; i += 1) refused(await revoke('127.6.1.9'), 404, 'certificate_not_found')
+  })
+
+  it('cannot be used up without the key: forged, repeated and headerless calls spend nothing of it', async () => {
+    clock.advance(120)
+    const from = '127.6.2.1'
+    await spendAdmin(from)
+    const attempt = (options: JsonObject): Promise<TestAnswer> =>
+      na.as('privileged')('POST', '/admin/revoke', {}, { from, ...options })
+    for (let i = 0; i < 6; i += 1) {
+      refused(await na.request('POST', '/admin/revoke', { body: {}, from }), 401, 'admin_auth_failed')
+      refused(await attempt({ signedBody: { forged: true } }), 401, 'admin_auth_failed')
+    }
+    const nonce = 'captured-once'
+    refused(await attempt({ nonce }), 400, 'missing_cert_id')
+    for (let i = 0; i < 6; i += 1) refused(await attempt({ nonce }), 401, 'admin_auth_failed')
+    for (let i = 0; i < 2; i += 1) refused(await revoke(from), 404, 'certificate_not_found')
+    refused(await revoke(from), 429, 'rate_limit_exceeded')
+  })
+
+  it('is bounded for keys without the tier, too', async () => {
+    clock.advance(120)
+    const from = '127.6.3.1'
+    await spendAdmin(from)
+    for (let i = 0; i < 3; i += 1) refused(await revoke(from, 'standard'), 403, 'insufficient_operator_tier')
+    refused(await revoke(from, 'standard'), 429, 'rate_limit_exceeded')
+  })
+})
+
 describe('the address of a caller', () => {
   it('is the entry the outermost trusted proxy wrote, and nothing the caller wrote', async () => {
     const clock = new ManualClock()
@@ -89,6 +165,20 @@ describe('the address of a caller', () => {
     )
     const [event] = await na.auditEvents('admin_auth_failed')
     expect(event?.['details']).toMatchObject({ remote_addr: '127.5.0.9' })
+    await na.stop()
+  })
+})
+
+describe('NA_PRIVILEGED_ROUTES', () => {
+  it('asks for a privileged key on the named routes and on no other', async () => {
+    const na = await startTestAuthority({ settings: { NA_PRIVILEGED_ROUTES: 'POST /admin/trust-evidence' } })
+    const decision = { source_sovereign_id: 'TEST-NET', target_sovereign_id: 'OTHER', verdict: 'allow' }
+    const raised = await na.as('standard')('POST', '/admin/trust-evidence', { decision })
+    refused(raised, 403, 'insufficient_operator_tier')
+    const [event] = await na.auditEvents('admin_authz_denied')
+    expect(event?.['details']).toMatchObject({ key_id: 'op-standard', required_tier: 'privileged' })
+    accepted(await na.as('privileged')('POST', '/admin/trust-evidence', { decision }), 201)
+    accepted(await na.as('standard')('POST', '/admin/invite', {}), 201)
     await na.stop()
   })
 })

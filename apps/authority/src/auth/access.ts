@@ -13,8 +13,10 @@ import type { Access, Route } from '@chancery/contract'
 import { LimiterUnavailable, limitAddress } from '@chancery/service-kit'
 import type { Binding, Call, Guard, HandlerAnswer, Soon } from '@chancery/service-kit'
 import type { Office } from '../office.ts'
-import { authenticateOperator, hasOperatorHeaders, refuseThrottledAddress } from './operator.ts'
+import { authenticateOperator, hasOperatorHeaders, refuseThrottledAddress, screenOperator } from './operator.ts'
 import type { OperatorCall } from './operator.ts'
+import type { Tier } from './operator-keys.ts'
+import { callOnReserve } from './reserve.ts'
 
 /** What a handler may rely on, by the access its route asks for. A wrong pairing does not compile. */
 export type CallFor<A extends Access> = A extends 'operator:standard' | 'operator:privileged'
@@ -36,6 +38,7 @@ export function bind<R extends Route>(
 export function guardFor(office: Office): Guard {
   return {
     limit: (call, route) => admit(call, route, office),
+    screen: (call, route) => screen(call, route, office),
     authorize: (call, route) => authorize(call, route, office),
   }
 }
@@ -45,9 +48,15 @@ export function guardFor(office: Office): Guard {
  * (reliability 2). features/public-material.ts believes no database that is behind its past.
  */
 const ALWAYS_SERVED: ReadonlySet<string> = new Set(
-  [...Object.values({ ...health, ...sovereign }), crl.current, policy.current, revocationFeeds.current].map(
-    (route) => route.id,
-  ),
+  [
+    ...Object.values({ ...health, ...sovereign }),
+    crl.current,
+    crl.keys,
+    policy.current,
+    revocationFeeds.current,
+    revocationFeeds.index,
+    revocationFeeds.part,
+  ].map((route) => route.id),
 )
 
 /**
@@ -58,7 +67,7 @@ function admit(call: Omit<Call, 'body'>, route: Route, office: Office): Soon<voi
   const { rollbackWatch } = office
   if (ALWAYS_SERVED.has(route.id)) return countCall(call, route, office)
   if (rollbackWatch.isSuspect) return rollbackWatch.settle().then(() => admit(call, route, office))
-  if (rollbackWatch.isHalted()) throw new Refusal('service_unavailable')
+  if (rollbackWatch.isHalted()) throw new Refusal('service_unavailable', { reason: rollbackWatch.reason })
   return countCall(call, route, office)
 }
 
@@ -74,21 +83,26 @@ function countCall(call: Omit<Call, 'body'>, route: Route, office: Office): Soon
   const isWithin = limiter.hit(`${counter} ${limitAddress(call.remoteAddress)}`, limit)
   // Windows of this process are looked at on the spot: most calls need not wait here.
   if (isWithin === true && name !== 'admin') return undefined
-  return judgeCount(call, office, isWithin, name === 'admin')
+  return judgeCount(call, office, isWithin, { isAdmin: name === 'admin', hasReserve: route.reserve !== undefined })
 }
 
 async function judgeCount(
   call: Omit<Call, 'body'>,
   office: Office,
   isWithin: Soon<boolean>,
-  isAdmin: boolean,
+  { isAdmin, hasReserve }: { readonly isAdmin: boolean; readonly hasReserve: boolean },
 ): Promise<void> {
   try {
-    if (!(await isWithin)) throw new Refusal('rate_limit_exceeded')
+    if (!(await isWithin)) {
+      // Whoever calls spends from the reserve of its key, once it has shown that it holds the key.
+      if (!hasReserve) throw new Refusal('rate_limit_exceeded')
+      callOnReserve(call)
+    }
     if (isAdmin) await refuseThrottledAddress(call, office)
   } catch (error) {
     // Never unlimited: a call that cannot be counted is not served.
-    if (error instanceof LimiterUnavailable) throw new Refusal('service_unavailable', {}, { cause: error })
+    if (error instanceof LimiterUnavailable)
+      throw new Refusal('service_unavailable', { reason: 'rate_limiter_unavailable' }, { cause: error })
     throw error
   }
 }
@@ -97,12 +111,24 @@ const EVIDENCE_ROUTES: ReadonlySet<string> = new Set(
   Object.values({ ...evidence, ...evidenceLog }).map((route) => route.id),
 )
 
+/** What a large body cannot change: a caller without the headers of an operator gets no room for it. */
+function screen(call: Omit<Call, 'body'>, route: Route, office: Office): Soon<void> {
+  refuseWithoutStore(route, office)
+  const isOperatorRoute = route.access === 'operator:standard' || route.access === 'operator:privileged'
+  const isOperatorCall = route.access === 'public-or-operator:standard' && hasOperatorHeaders(call)
+  return isOperatorRoute || isOperatorCall ? screenOperator(call, office).then(() => undefined) : undefined
+}
+
+/** No proof is needed to learn that there is no store here (protocol/trust-operations 6.1). */
+function refuseWithoutStore(route: Route, { settings }: Office): void {
+  if (!settings.evidenceStore && EVIDENCE_ROUTES.has(route.id)) throw new Refusal('evidence_store_disabled')
+}
+
 function authorize(call: Call, route: Route, office: Office): Soon<Call> {
-  // Nobody needs to prove anything to learn that there is no store here (protocol/trust-operations 6.1).
-  if (!office.settings.evidenceStore && EVIDENCE_ROUTES.has(route.id)) throw new Refusal('evidence_store_disabled')
+  refuseWithoutStore(route, office)
   switch (route.access) {
     case 'operator:standard':
-      return authenticateOperator(call, office, 'standard')
+      return authenticateOperator(call, office, standardOrRaised(route, office))
     case 'operator:privileged':
       return authenticateOperator(call, office, 'privileged')
     case 'public-or-operator:standard':
@@ -114,4 +140,9 @@ function authorize(call: Call, route: Route, office: Office): Soon<Call> {
     case 'internal':
       return call
   }
+}
+
+/** Routes of the standard tier that this operator has raised (NA_PRIVILEGED_ROUTES). */
+function standardOrRaised(route: Route, office: Office): Tier {
+  return office.settings.privilegedRoutes.has(route.id) ? 'privileged' : 'standard'
 }

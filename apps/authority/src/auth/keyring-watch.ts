@@ -25,6 +25,11 @@ export class KeyringWatch {
   readonly #differs: Gauge
   #differsSince: number | undefined
 
+  /** As of the last comparison. */
+  get isDiffering(): boolean {
+    return this.#differsSince !== undefined
+  }
+
   constructor(differs: Gauge) {
     this.#differs = differs
     differs.set(0)

@@ -1,9 +1,11 @@
 import { Refusal } from '@chancery/contract'
 import { member, readInstant, verifyNodeProof } from '@chancery/protocol'
 import type { Instant, JsonObject, NodeAction } from '@chancery/protocol'
+import { noteCaller } from '@chancery/service-kit'
 import type { Call } from '@chancery/service-kit'
 import { recordRefusedCaller } from '../audit/record.ts'
 import type { Office } from '../office.ts'
+import { refuseBelowFloor } from './replay-floor.ts'
 
 export interface ProvenNode {
   readonly nonce: string
@@ -17,7 +19,8 @@ export async function authenticateNode(call: Call, office: Office, action: NodeA
   if (!verdict.ok) return refuseNode(call, office, action, verdict.reason)
   const { nonce, timestamp } = call.body as { nonce: string; timestamp: string }
   const signedAt = readInstant(timestamp) ?? 0n
-  if (signedAt <= office.rollbackWatch.replayFloor) return refuseNode(call, office, action, 'stale_timestamp')
+  noteCaller(call, 'node')
+  refuseBelowFloor(office, signedAt)
   return { nonce, signedAt }
 }
 

@@ -1,14 +1,18 @@
-import { OPERATOR_HEADERS, OPERATOR_HEADER_MAX_CHARACTERS, Refusal, limiterOf } from '@chancery/contract'
+import { OPERATOR_HEADERS, OPERATOR_HEADER_MAX_CHARACTERS, Refusal, SERVER_LIMITS, limiterOf } from '@chancery/contract'
 import type { AuditEventType } from '@chancery/contract'
 import { CLOCK_TOLERANCE, isKeyId, isNonce, readInstant, verifyOperatorRequest } from '@chancery/protocol'
 import type { Instant, JsonObject } from '@chancery/protocol'
-import { limitAddress } from '@chancery/service-kit'
+import { limitAddress, noteCaller } from '@chancery/service-kit'
 import type { Call } from '@chancery/service-kit'
 import { recordRefusedCaller } from '../audit/record.ts'
 import type { Office } from '../office.ts'
 import { consumeNonce } from './nonces.ts'
 import { satisfiesTier } from './operator-keys.ts'
 import type { OperatorKey, Tier } from './operator-keys.ts'
+import { refuseSpentReserve, spendReserve } from './reserve.ts'
+import { refuseBelowFloor } from './replay-floor.ts'
+
+type BodylessCall = Omit<Call, 'body'>
 
 export type OperatorCall = Call & { readonly operator: OperatorKey }
 
@@ -39,25 +43,61 @@ export function hasOperatorHeaders(call: Pick<Call, 'headers'>): boolean {
  * order is the security: revoked keys before signature work, signature before the nonce table, nonce before tier.
  */
 export async function authenticateOperator(call: Call, office: Office, required: Tier): Promise<OperatorCall> {
-  const credentials = await readCredentials(call, office)
-  await refuseThrottledKey(call, office, credentials.key_id)
-  const operator = await findUsableKey(call, office, credentials.key_id)
-  const signedAt = await checkTimestamp(call, office, credentials)
+  const { credentials, operator, signedAt } = await screenOperator(call, office)
   await checkSignature(call, office, credentials, operator)
+  await refuseSpentReserve(call, office, operator.key_id)
   await spendNonce(call, office, credentials, signedAt)
+  noteCaller(call, 'operator')
+  await spendReserve(call, office, operator.key_id)
   await checkTier(call, office, operator, required)
   return Object.assign(call, { operator })
 }
 
+interface Screened {
+  readonly credentials: Credentials
+  readonly operator: OperatorKey
+  readonly signedAt: Instant
+}
+
+/**
+ * Checks 4 to 9: all that need no body. A large body is taken in only after them, and they are made again with it: a
+ * key may have been revoked while it was on its way.
+ */
+export async function screenOperator(call: BodylessCall, office: Office): Promise<Screened> {
+  const credentials = await readCredentials(call, office)
+  if (isLarge(call)) await refuseLargeForger(call, office)
+  await refuseThrottledKey(call, office, credentials.key_id)
+  const operator = await findUsableKey(call, office, credentials.key_id)
+  const signedAt = await checkTimestamp(call, office, credentials)
+  return { credentials, operator, signedAt }
+}
+
 /** 2. An address that keeps failing is turned away before it costs anything. */
-export async function refuseThrottledAddress(call: Omit<Call, 'body'>, office: Office): Promise<void> {
+export async function refuseThrottledAddress(call: BodylessCall, office: Office): Promise<void> {
   if (await office.limiter.isOver(addressBucket(call), failureLimit(office))) {
     await refuseThrottled(call, office, addressBucket(call), {})
   }
 }
 
+/** A forged call costs as much as its body takes to read and to canonicalise: large ones are forgiven less often. */
+const LARGE_FORGERIES_PER_MINUTE = 2
+
+async function refuseLargeForger(call: BodylessCall, office: Office): Promise<void> {
+  const bucket = largeBucket(call)
+  if (await office.processLimiter.isOver(bucket, LARGE_FORGERIES_PER_MINUTE)) {
+    await refuseThrottled(call, office, bucket, {})
+  }
+}
+
+/** As the head announces it; a body without a length is judged like a large one. */
+function isLarge({ headers }: BodylessCall): boolean {
+  const length = headers.get('content-length')
+  const isPresent = length !== undefined || headers.get('transfer-encoding') !== undefined
+  return isPresent && !(Number(length) < SERVER_LIMITS.turnBytes)
+}
+
 /** 4 and 5. Bounded and single first; a key id or nonce outside its grammar counts as missing. */
-async function readCredentials(call: Call, office: Office): Promise<Credentials> {
+async function readCredentials(call: BodylessCall, office: Office): Promise<Credentials> {
   const values = Object.values(OPERATOR_HEADERS).map((name) => call.headers.all(name))
   const isOversized = values.some((all) => all.length > 1 || (all[0]?.length ?? 0) > OPERATOR_HEADER_MAX_CHARACTERS)
   const [key_id = '', timestamp = '', nonce = '', signature = ''] = values.map((all) => all[0] ?? '')
@@ -69,14 +109,14 @@ async function readCredentials(call: Call, office: Office): Promise<Credentials>
 }
 
 /** 6. The same for one configured key from one address, so that a victim's key is not locked for everyone. */
-async function refuseThrottledKey(call: Call, office: Office, key_id: string): Promise<void> {
+async function refuseThrottledKey(call: BodylessCall, office: Office, key_id: string): Promise<void> {
   if (!office.operators.has(key_id)) return
   const bucket = keyBucket(call, key_id)
   if (await office.limiter.isOver(bucket, failureLimit(office))) await refuseThrottled(call, office, bucket, { key_id })
 }
 
 /** 7. Known and not revoked, as of now on every instance; one message for both, so that ids cannot be probed. */
-async function findUsableKey(call: Call, office: Office, key_id: string): Promise<OperatorKey> {
+async function findUsableKey(call: BodylessCall, office: Office, key_id: string): Promise<OperatorKey> {
   const key = office.operators.get(key_id)
   if (key === undefined) return fail(call, office, key_id, 'unknown_key')
   const stamps = await office.stamps.read()
@@ -84,13 +124,22 @@ async function findUsableKey(call: Call, office: Office, key_id: string): Promis
   return key
 }
 
+/** The same answer and the same trace for a key that was revoked after it had been found usable. */
+export function refuseRevokedKey(call: OperatorCall, office: Office): Promise<never> {
+  return fail(call, office, call.operator.key_id, 'revoked_key')
+}
+
 /** 8 and 9. */
-async function checkTimestamp(call: Call, office: Office, { key_id, timestamp }: Credentials): Promise<Instant> {
+async function checkTimestamp(
+  call: BodylessCall,
+  office: Office,
+  { key_id, timestamp }: Credentials,
+): Promise<Instant> {
   const signedAt = readInstant(timestamp)
   if (signedAt === undefined) return fail(call, office, key_id, 'invalid_timestamp')
   const age = office.clock.now() - signedAt
-  const isSpent = signedAt <= office.rollbackWatch.replayFloor
-  if (age > CLOCK_TOLERANCE || age < -CLOCK_TOLERANCE || isSpent) return fail(call, office, key_id, 'stale_timestamp')
+  if (age > CLOCK_TOLERANCE || age < -CLOCK_TOLERANCE) return fail(call, office, key_id, 'stale_timestamp')
+  refuseBelowFloor(office, signedAt)
   return signedAt
 }
 
@@ -142,7 +191,7 @@ async function checkTier(call: Call, office: Office, operator: OperatorKey, requ
 
 /** Counts the failure, audits it and answers 401. What the caller learns is the same for every reason but step 7. */
 async function fail(
-  call: Call,
+  call: BodylessCall,
   office: Office,
   key_id: string,
   reason: FailureReason,
@@ -151,6 +200,8 @@ async function fail(
   const limit = failureLimit(office)
   await office.limiter.hit(addressBucket(call), limit)
   if (office.operators.has(key_id)) await office.limiter.hit(keyBucket(call, key_id), limit)
+  if (reason === 'invalid_signature' && isLarge(call))
+    await office.processLimiter.hit(largeBucket(call), LARGE_FORGERIES_PER_MINUTE)
   await recordFailure(call, office, 'admin_auth_failed', { key_id: key_id.slice(0, 256) || 'missing', reason, ...more })
   const unknown = reason === 'unknown_key' || reason === 'revoked_key'
   throw new Refusal('admin_auth_failed', {}, unknown ? { message: 'Unknown admin key' } : {})
@@ -158,7 +209,7 @@ async function fail(
 
 /** One event per scope and window: a flood of refused calls must not become a flood of rows. */
 async function refuseThrottled(
-  call: Omit<Call, 'body'>,
+  call: BodylessCall,
   office: Office,
   bucket: string,
   details: JsonObject,
@@ -170,7 +221,7 @@ async function refuseThrottled(
 }
 
 async function recordFailure(
-  call: Omit<Call, 'body'>,
+  call: BodylessCall,
   office: Office,
   type: AuditEventType,
   details: JsonObject,
@@ -183,10 +234,14 @@ function failureLimit(office: Office): number {
   return office.settings.limits['admin_auth_failed'] ?? limiterOf('admin_auth_failed').default
 }
 
-function addressBucket(call: Omit<Call, 'body'>): string {
+function addressBucket(call: BodylessCall): string {
   return `admin_auth_failed ${limitAddress(call.remoteAddress)}`
 }
 
-function keyBucket(call: Omit<Call, 'body'>, key_id: string): string {
+function largeBucket(call: BodylessCall): string {
+  return `admin_auth_failed_large ${limitAddress(call.remoteAddress)}`
+}
+
+function keyBucket(call: BodylessCall, key_id: string): string {
   return `${addressBucket(call)} ${key_id}`
 }

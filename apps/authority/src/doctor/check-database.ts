@@ -4,8 +4,10 @@ import { sql } from 'kysely'
 import { DURABILITY, countSyncStandbys, readServerSettings } from '../ha-checks.ts'
 import type { AuthoritySettings } from '../settings.ts'
 import { readServerClock } from '../signing/clock-watch.ts'
+import { DiskFull } from '../store/database.ts'
 import type { Store } from '../store/database.ts'
-import { EXPECTED_SCHEMA_VERSION, readSchemaVersion } from '../store/migrate.ts'
+import { EXPECTED_SCHEMA_VERSION, readSchemaVersion, readServedSchema } from '../store/migrate.ts'
+import { translateStoreError } from '../store/open.ts'
 import { isCopyUnfinished } from '../store/unfinished-copy.ts'
 import { bad, good, skipped, warn } from '@chancery/service-kit'
 import type { Finding } from '@chancery/service-kit'
@@ -15,6 +17,11 @@ export async function checkDatabase(store: Store, genesis: GenesisBlock | undefi
   const found = await readSchemaVersion(store.db)
   if (found !== EXPECTED_SCHEMA_VERSION) {
     const versions = `schema version ${found}, this release knows ${EXPECTED_SCHEMA_VERSION}`
+    if (found > EXPECTED_SCHEMA_VERSION && (await readServedSchema(store.db)).isNewerButServed) {
+      const next =
+        'A running instance serves until it is stopped. Install the newer release; this one does not start again.'
+      return [warn('database-schema', versions, next), await checkIdentity(store, genesis)]
+    }
     const fix =
       found > EXPECTED_SCHEMA_VERSION
         ? 'Install the newer release on this machine.'
@@ -24,6 +31,28 @@ export async function checkDatabase(store: Store, genesis: GenesisBlock | undefi
   const fix = 'Repeat chancery authority migrate-db with --restart.'
   if (await isCopyUnfinished(store)) return [bad('database-schema', 'holds an unfinished copy', fix)]
   return [good('database-schema', `version ${found}`), await checkIdentity(store, genesis)]
+}
+
+/** Commits one row, the one that /readyz commits: a disk may be full although everything can be read. */
+export async function checkWrites(store: Store): Promise<Finding> {
+  try {
+    await store.checkWritable()
+    return good('database-writes', 'a row was committed')
+  } catch (error) {
+    if (error instanceof DiskFull)
+      return bad(
+        'database-writes',
+        'the disk of the database is full: nothing is stored',
+        'Make room on it: docs/operate/incidents.md#the-disk-is-full.',
+      )
+    const translated = translateStoreError(error)
+    if (translated === undefined) throw error
+    return bad(
+      'database-writes',
+      'a row could not be committed',
+      'Is the server a standby, is the file read-only, and may this user write it?',
+    )
+  }
 }
 
 async function checkIdentity(store: Store, genesis: GenesisBlock | undefined): Promise<Finding> {

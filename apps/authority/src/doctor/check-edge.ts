@@ -16,7 +16,8 @@ const RECENT = 200
 
 /** This machine's own instance, as the balancer sees it. */
 export async function checkInstance(settings: AuthoritySettings): Promise<Finding> {
-  const own = ownAddress(settings)
+  const { managementHost, managementPort } = settings
+  const own = ownAddress(managementPort === undefined ? settings : { host: managementHost, port: managementPort })
   const answer = await ask(`${own}/readyz`)
   if (answer === undefined)
     return bad('ready', `nobody answers on ${own}`, 'Start the authority; its first lines say what stops it.')
@@ -30,7 +31,7 @@ export async function checkInstance(settings: AuthoritySettings): Promise<Findin
   )
 }
 
-function ownAddress({ host, port }: AuthoritySettings): string {
+function ownAddress({ host, port }: Pick<AuthoritySettings, 'host' | 'port'>): string {
   if (host === '0.0.0.0') return `http://127.0.0.1:${port}`
   if (host === '::') return `http://[::1]:${port}`
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
@@ -76,13 +77,17 @@ function checkPublicUrl(origin: string, metadata: JsonObject, { publicUrl }: Aut
   return bad('public-url', `documents name ${typeof endpoint === 'string' ? endpoint : 'no address'}`, fix)
 }
 
+/** The second is the first for the authority, and another path for a rule that compares what was written. */
+const METRICS_SPELLINGS = ['/metrics', '/%6detrics']
+
 async function checkExposure(origin: string): Promise<Finding> {
-  const answer = await ask(`${origin}/metrics`)
-  if (answer?.status !== 200) return good('metrics-exposure', 'not reachable through the balancer')
+  const answers = await Promise.all(METRICS_SPELLINGS.map((path) => ask(`${origin}${path}`)))
+  const open = METRICS_SPELLINGS.filter((_path, index) => answers[index]?.status === 200)
+  if (open.length === 0) return good('metrics-exposure', 'not reachable through the balancer')
   return warn(
     'metrics-exposure',
-    `${origin}/metrics answers anybody`,
-    'Let the balancer refuse /metrics; Prometheus asks the instances.',
+    `${open.map((path) => `${origin}${path}`).join(' and ')} answers anybody`,
+    'Set NA_MANAGEMENT_PORT and let Prometheus ask there, or let the balancer decode the path and refuse /metrics.',
   )
 }
 

@@ -23,7 +23,7 @@ export interface Keys {
   readonly findings: readonly Finding[]
   readonly genesis: GenesisBlock | undefined
   /** Every key this authority signed with; undefined when its genesis block or key history cannot be used. */
-  readonly ownKeys: readonly string[] | undefined
+  readonly ownKeys: OwnKeys | undefined
 }
 
 /** The genesis block, the signing key, who may read it, and whose keys operate. */
@@ -43,7 +43,7 @@ export async function checkKeys(settings: AuthoritySettings, now: Instant): Prom
   return {
     findings,
     genesis: 'check' in genesis ? undefined : genesis,
-    ownKeys: ownKeys === undefined || 'check' in ownKeys ? undefined : ownKeys.all,
+    ownKeys: ownKeys === undefined || 'check' in ownKeys ? undefined : ownKeys,
   }
 }
 

@@ -2,10 +2,11 @@ import { dirname, resolve } from 'node:path'
 import { HOUR, MINUTE, readInstant, writeSortable } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
 import { digestKeyring } from '../auth/keyring-watch.ts'
-import { findActiveVersion } from '../features/crl/index.ts'
+import { LARGE_PART, SHRINK_LIST, findActiveVersion, partOfBound } from '../features/crl/index.ts'
 import { measureUnanchored } from '../features/evidence/index.ts'
 import { listLastEnds } from '../features/recognition-treaties/index.ts'
-import { listNewestFeeds } from '../features/revocation-feeds/index.ts'
+import { listPeerFeeds } from '../features/revocation-feeds/index.ts'
+import type { PeerFeed } from '../features/revocation-feeds/index.ts'
 import type { AuthoritySettings } from '../settings.ts'
 import { MarkUnusable, readMark } from '../signing/high-water.ts'
 import type { Store } from '../store/database.ts'
@@ -21,6 +22,7 @@ const MARK_LATE = 5n * MINUTE
 export async function checkState(store: Store, settings: AuthoritySettings, now: Instant): Promise<readonly Finding[]> {
   return [
     await checkList(store, now),
+    ...(await checkListSize(store, settings)),
     ...(await checkFormerList(store, now)),
     ...(await checkPeers(store, now)),
     ...(settings.evidenceStore ? [await checkAnchors(store, settings, now)] : []),
@@ -101,6 +103,16 @@ async function checkList(store: Store, now: Instant): Promise<Finding> {
   return good('crl', `list ${list.sequence}, ${age} h old`)
 }
 
+/** A list over the bound of its readers is read by none of them, and they do not all say so here. */
+async function checkListSize(store: Store, settings: AuthoritySettings): Promise<readonly Finding[]> {
+  const active = await findActiveVersion(store.db)
+  const part = partOfBound(active, settings)
+  if (active === undefined || part === undefined) return []
+  const found = `${active.entries} entries, ${active.bytes} bytes, ${Math.floor(part * 100)} % of NA_LIST_READER_BYTES`
+  if (part < LARGE_PART) return [good('crl-size', found)]
+  return [part < 1 ? warn('crl-size', found, SHRINK_LIST) : bad('crl-size', found, SHRINK_LIST)]
+}
+
 /** Certificates of a former key are held against a list that this key goes on signing. */
 async function checkFormerList(store: Store, now: Instant): Promise<readonly Finding[]> {
   const former = await store.db
@@ -131,9 +143,8 @@ async function checkFormerList(store: Store, now: Instant): Promise<readonly Fin
   return findings
 }
 
-/** One line for each sovereign that is recognised, or that was imported from. */
+/** One line for each sovereign that is recognised, and one for each treaty that ends or lately has. */
 async function checkPeers(store: Store, now: Instant): Promise<readonly Finding[]> {
-  const feeds = new Map((await listNewestFeeds(store.db)).map((feed) => [feed.issuer_sovereign_id, feed]))
   const ends = await listLastEnds(store.db, writeSortable(now - 168n * HOUR))
   const findings: Finding[] = []
   for (const { sovereign, ends: text } of ends) {
@@ -147,24 +158,20 @@ async function checkPeers(store: Store, now: Instant): Promise<readonly Finding[
         ),
       )
     else if (left < 72n * HOUR) findings.push(warn('treaty', `with ${sovereign} ends ${text}`, 'chancery treaty renew'))
-    if (left > 0n && !feeds.has(sovereign))
-      findings.push(
-        warn(
-          'peer-feed',
-          `nothing was ever imported from ${sovereign}`,
-          'chancery feed import <its address>, every hour by a timer.',
-        ),
-      )
   }
-  for (const { issuer_sovereign_id: sovereign, imported_at } of feeds.values()) {
-    const age = Number((now - (readInstant(imported_at) ?? 0n)) / HOUR)
-    const fix = `chancery feed import <address of ${sovereign}>, and a timer that repeats it every hour.`
-    if (age >= 72)
-      findings.push(bad('peer-feed', `${sovereign} was imported ${age} h ago: what it withdrew since is accepted`, fix))
-    else if (age >= 24) findings.push(warn('peer-feed', `${sovereign} was imported ${age} h ago`, fix))
-    else findings.push(good('peer-feed', `${sovereign}, ${age} h ago`))
-  }
+  for (const peer of await listPeerFeeds(store.db, now)) findings.push(judgePeer(peer, now))
   return findings
+}
+
+function judgePeer({ sovereign, seenAt }: PeerFeed, now: Instant): Finding {
+  const fix = `chancery feed import <address of ${sovereign}>, and a timer that repeats it every hour.`
+  if (seenAt === undefined) return bad('peer-feed', `nothing was ever imported from ${sovereign}`, fix)
+  const age = Number((now - seenAt) / HOUR)
+  if (age >= 72)
+    return bad('peer-feed', `${sovereign} was looked at ${age} h ago: what it withdrew since is accepted`, fix)
+  return age >= 24
+    ? warn('peer-feed', `${sovereign} was looked at ${age} h ago`, fix)
+    : good('peer-feed', `${sovereign}, ${age} h ago`)
 }
 
 async function checkAnchors(

@@ -12,7 +12,16 @@ import {
   writeSortable,
 } from '@chancery/protocol'
 import { systemClock } from '@chancery/service-kit'
-import { startTestAuthority, testSeed, testSigner } from '@chancery/testkit'
+import {
+  accepted,
+  enroll,
+  eventsOfCallers,
+  nodeCaller,
+  plantTreaties,
+  startTestAuthority,
+  testSeed,
+  testSigner,
+} from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { diagnose } from './diagnose.ts'
@@ -113,11 +122,11 @@ describe('doctor', () => {
   })
 
   it('changes nothing but one audit event of a refused call', async () => {
-    const before = await na.auditEvents()
+    const before = await eventsOfCallers(na)
     await examine()
-    expect(await na.auditEvents()).toEqual(before)
+    expect(await eventsOfCallers(na)).toEqual(before)
     await examine({}, na.url)
-    const after = await na.auditEvents()
+    const after = await eventsOfCallers(na)
     expect(after.slice(before.length).map((event) => event['event_type'])).toEqual(['admin_auth_failed'])
   })
 
@@ -221,16 +230,57 @@ describe('doctor', () => {
       expectOnly(await examine(), 'crl', 'bad', /crl-upkeep/)
     })
 
+    it.skipIf(postgres)('14b: a revocation list that grows out of its readers', async () => {
+      const size = (bytes: number) => na.office.store.db.updateTable('crl_versions').set({ bytes }).execute()
+      const half = { NA_LIST_READER_BYTES: '2000000' }
+      await size(999_999)
+      expect((await examine(half)).find(({ check }) => check === 'crl-size')?.status).toBe('good')
+      await size(1_000_000)
+      expectOnly(await examine(half), 'crl-size', 'warn', /GATEWAY_MAX_LIST_BYTES/)
+      await size(2_000_000)
+      expectOnly(await examine(half), 'crl-size', 'bad', /shorter certificates/)
+    })
+
     it('15: a sovereign whose withdrawals are not imported, by name', async () => {
       const feed = { feed_id: 'f', feed_json: '{}', revoked_count: 0, sequence: 1 }
+      const now = systemClock.now()
+      const treaty = (subject_sovereign_id: string, expires_at: string) => ({
+        subject_sovereign_id,
+        expires_at,
+        treaty_id: subject_sovereign_id,
+        issuer_sovereign_id: 'US',
+        treaty_json: '{}',
+        status: 'active',
+        valid_from: ago(100n * HOUR),
+        issued_at: ago(100n * HOUR),
+        revocation_reason: null,
+        revoked_at: null,
+      })
+      const later = writeSortable(now + 1000n * HOUR)
+      await na.office.store.db
+        .insertInto('recognition_treaties')
+        .values([
+          treaty('FRESH', later),
+          treaty('NEVER', later),
+          treaty('STALE', later),
+          treaty('ENDED', ago(300n * HOUR)),
+        ])
+        .execute()
       await na.office.store.db
         .insertInto('sovereign_revocation_feeds')
         .values([
           { ...feed, issuer_sovereign_id: 'FRESH', imported_at: ago(HOUR) },
           { ...feed, issuer_sovereign_id: 'STALE', imported_at: ago(80n * HOUR) },
+          { ...feed, issuer_sovereign_id: 'ENDED', imported_at: ago(500n * HOUR) },
         ])
         .execute()
-      expectOnly(await examine(), 'peer-feed', 'bad', /feed import <address of STALE>/)
+      const peers = (await examine()).filter((one) => one.check === 'peer-feed')
+      expect(peers.map((one) => [one.status, one.found.split(/[ ,]/)[0]])).toEqual([
+        ['good', 'FRESH'],
+        ['bad', 'nothing'],
+        ['bad', 'STALE'],
+      ])
+      expect(peers[2]?.fix).toMatch(/feed import <address of STALE>/)
     })
 
     it('16: two instances that do not know of each other', async () => {
@@ -265,6 +315,29 @@ describe('doctor', () => {
       const key = { key_id: 'na-old', public_key: 'old', succeeded_at: ago(HOUR), lists_until: ago(-DAY) }
       await na.office.store.db.insertInto('former_keys').values(key).execute()
       expectOnly(await examine(), 'former-crl', 'bad', /NA_FORMER_PRIVATE_KEY_FILE/)
+    })
+
+    it('25: a revoked certificate that the rows of the list no longer name', async () => {
+      const node = nodeCaller(na.url, await testSigner('node', 'doctor'), () => systemClock.now())
+      const { cert_id } = await enroll(na, node)
+      accepted(await na.as('privileged')('POST', '/admin/revoke', { cert_id }))
+      await na.office.rollbackWatch.keep()
+      await na.office.store.db.deleteFrom('crl_entries').execute()
+      expectOnly(await examine(), 'crl-entries', 'bad', /authority recover/)
+    })
+
+    it('26: a log of evidence that is not as it was signed', async () => {
+      await na.office.evidence.growLog(na.office)
+      await na.office.store.db.updateTable('evidence_log_checkpoints').set({ note: 'another' }).execute()
+      expectOnly(await examine(), 'evidence-log', 'bad', /evidence_log_tiles/)
+    })
+
+    it('27: a treaty that this authority did not sign', async () => {
+      const treaty = { treaty_id: 't', from: 'TEST-NET', to: 'other', validityHours: 720 }
+      await plantTreaties(na.office, [treaty])
+      await na.office.store.db.updateTable('recognition_treaties').set({ treaty_json: '{}' }).execute()
+      const finding = (await examine()).find((one) => one.check === 'treaties')
+      expect([finding?.status, finding?.fix]).toEqual(['bad', expect.stringMatching(/treaty revoke/)])
     })
 
     it.runIf(postgres)('20: a connection that does not wait for the disk', async () => {

@@ -7,10 +7,11 @@ import type { AuthoritySettings } from '../settings.ts'
 import type { Store } from '../store/database.ts'
 import { openKeptStore, translateStoreError } from '../store/open.ts'
 import { openRedisCounts } from '../store/redis-counts.ts'
-import { checkClock, checkDatabase, checkDurability } from './check-database.ts'
+import { checkClock, checkDatabase, checkDurability, checkWrites } from './check-database.ts'
 import { checkBalancer, checkInstance } from './check-edge.ts'
 import { checkEnvFile, checkKeys } from './check-keys.ts'
 import type { Keys } from './check-keys.ts'
+import { checkRecords } from './check-records.ts'
 import { checkMarks, checkState } from './check-state.ts'
 import { bad, good } from '@chancery/service-kit'
 import type { Finding } from '@chancery/service-kit'
@@ -23,7 +24,7 @@ export interface DoctorArguments extends HostArguments {
 
 /**
  * Looks at a deployment from its settings to its public address, changes nothing but one audit event of a refused
- * call, and says of everything that is wrong what to do. What cannot be looked at never hides what can.
+ * call and the row that every instance writes to see whether it can, and says of everything that is wrong what to do. What cannot be looked at never hides what can.
  */
 export async function diagnose(args: DoctorArguments): Promise<readonly Finding[]> {
   const settings = await readSources(args)
@@ -73,8 +74,11 @@ async function checkStore(
     findings.push(await checkClock(store, settings, () => clock.now()))
     // Another release's or another network's rows would be misread.
     if (database.some(({ status }) => status === 'bad')) return findings
-    if (keys.ownKeys !== undefined) findings.push(...(await checkMarks(store, settings, keys.ownKeys, clock.now())))
+    findings.push(await checkWrites(store))
+    if (keys.ownKeys !== undefined) findings.push(...(await checkMarks(store, settings, keys.ownKeys.all, clock.now())))
     findings.push(...(await checkState(store, settings, clock.now())))
+    if (keys.ownKeys !== undefined && keys.genesis !== undefined)
+      findings.push(...(await checkRecords(store, settings, keys.ownKeys, keys.genesis, clock.now())))
     if (url !== undefined && keys.genesis !== undefined)
       findings.push(...(await checkBalancer(url, { settings, genesis: keys.genesis, store })))
     return findings

@@ -59,7 +59,7 @@ describe('every page', () => {
 
   it('/ is /dashboard', async () => {
     // The job that counts the minute may write between the two.
-    await vi.waitFor(async () => expect(await text('/')).toBe(await text('/dashboard')))
+    await vi.waitFor(async () => expect(await text('/')).toBe(await text('/dashboard')), { timeout: 10_000 })
   })
 
   it('says where one is', async () => {

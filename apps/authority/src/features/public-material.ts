@@ -12,8 +12,8 @@ export interface ReadyDocument {
   readonly document: KeptDocument
   /** The end of the signed validity, until which it may be served while the database is away. */
   readonly goodUntil?: Instant
-  /** When its issuer signs the next one. */
-  readonly refreshAt?: Instant
+  /** When its issuer signs the next one: in any case, and with something that waits to be named. */
+  readonly times?: { readonly refreshAt: Instant; readonly gatherAt: Instant }
 }
 
 export interface DocumentSource {
@@ -38,20 +38,21 @@ interface Held extends ReadyDocument {
  * on, and a million readers cost next to nothing.
  */
 export class PublicMaterial {
-  readonly #held = new Map<HeadName, Held>()
-  readonly #loads = new Map<HeadName, Load>()
+  readonly #held = new Map<string, Held>()
+  readonly #loads = new Map<string, Load>()
 
-  async serve(office: Office, head: HeadName, source: DocumentSource): Promise<KeptDocument> {
-    const held = this.#held.get(head)
+  /** `name` tells two documents of one head apart. */
+  async serve(office: Office, head: HeadName, source: DocumentSource, name: string = head): Promise<KeptDocument> {
+    const held = this.#held.get(name)
     const now = office.clock.now()
     try {
       await requireSettled(office)
       const stamps = await office.stamps.read()
       const stamp = stamps.versions.get(head) ?? -1
       if (held?.stamp === stamp && source.isDue?.(held, stamps, now) !== true) return held.document
-      const fresh = await this.#load(head, source)
+      const fresh = await this.#load(name, source)
       // Loaded after the stamp was read, so at least as new; a newer stamp will make the next request load again.
-      this.#held.set(head, { ...fresh, stamp })
+      this.#held.set(name, { ...fresh, stamp })
       return fresh.document
     } catch (error) {
       // Published and still valid: serving it grants nothing that its signature does not say (reliability 2).
@@ -61,11 +62,17 @@ export class PublicMaterial {
     }
   }
 
+  /** Whether a document is in memory and may be served while the database is away. */
+  holds(name: string, now: Instant): boolean {
+    const held = this.#held.get(name)
+    return held !== undefined && !isOver(held, now)
+  }
+
   /** Readers who wait for the same record share one load, which started after each of them asked. */
-  #load(head: HeadName, source: DocumentSource): Promise<ReadyDocument> {
-    const entry: Load = this.#loads.get(head) ?? { source, load: new Coalesced(() => entry.source.load()) }
+  #load(name: string, source: DocumentSource): Promise<ReadyDocument> {
+    const entry: Load = this.#loads.get(name) ?? { source, load: new Coalesced(() => entry.source.load()) }
     entry.source = source
-    this.#loads.set(head, entry)
+    this.#loads.set(name, entry)
     return entry.load.read()
   }
 }

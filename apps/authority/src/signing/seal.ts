@@ -17,6 +17,8 @@ import {
 } from '@chancery/protocol'
 import type { GenesisBlock, Instant, JsonObject, RecordForm, Signature } from '@chancery/protocol'
 import type { Office } from '../office.ts'
+import { haltReasons } from './halts.ts'
+import { whyOutsideWindow } from './key-window.ts'
 
 /**
  * Signs a draft that has passed its own reader, and verifies the signature before anyone may see it: bytes that do
@@ -104,19 +106,22 @@ function refuseBadSignature(office: Office): never {
   throw new Refusal('service_unavailable')
 }
 
+type SigningParts = Pick<Office, 'genesis' | 'clock' | 'settings' | 'halts'>
+
 /** Outside the window of the genesis block (protocol/core 2) and under a halt nothing is signed; what is stored is served. */
-export function requireSigningWindow(office: Pick<Office, 'genesis' | 'clock' | 'settings' | 'halts'>): void {
-  if (!mayMakeSignatures(office)) throw new Refusal('service_unavailable')
+export function requireSigningWindow(office: SigningParts): void {
+  const [reason] = whyNoSignatures(office)
+  if (reason !== undefined) throw new Refusal('service_unavailable', { reason })
 }
 
-export function mayMakeSignatures({
-  genesis,
-  clock,
-  settings,
-  halts,
-}: Pick<Office, 'genesis' | 'clock' | 'settings' | 'halts'>): boolean {
-  if (halts.some((halt) => halt.isHalted())) return false
-  return settings.genesisWindow === 'warn' || isInsideWindow(genesis, clock.now())
+export function mayMakeSignatures(office: SigningParts): boolean {
+  return whyOutsideWindow(office) === undefined && !office.halts.some((halt) => halt.isHalted())
+}
+
+/** Everything that forbids signing now, as the readiness document calls it. */
+export function whyNoSignatures(office: SigningParts): readonly string[] {
+  const window = whyOutsideWindow(office)
+  return [...(window === undefined ? [] : [window]), ...haltReasons(office.halts)]
 }
 
 export function isInsideWindow(genesis: GenesisBlock, now: Instant): boolean {

@@ -36,7 +36,10 @@ export interface Store {
   countHits(rows: readonly WindowHits[]): Promise<readonly number[]>
   /** Calls back each time a connection breaks: whoever answers next may be another server. */
   onConnectionLost(listener: () => void): void
-  /** Throws unless a write would succeed now; leaves nothing behind. */
+  /**
+   * Throws unless a row could be committed lately, DiskFull when there is no room for more. At most one row every ten
+   * seconds, however many ask; at once after a connection was lost.
+   */
   checkWritable(): Promise<void>
   close(): Promise<void>
 }
@@ -84,7 +87,12 @@ export interface WindowHits {
 
 /** The database could not answer. Nothing is known to have happened; callers refuse. */
 export class StoreUnavailable extends Error {
-  override readonly name = 'StoreUnavailable'
+  override readonly name: string = 'StoreUnavailable'
+}
+
+/** There is no room for more; what is stored can still be read. */
+export class DiskFull extends StoreUnavailable {
+  override readonly name = 'DiskFull'
 }
 
 /** A lock was not had in time: somebody else is changing the same thing. */

@@ -44,14 +44,22 @@ async function newCertificate(columns: Partial<Tables['issued_certs']> = {}): Pr
     .execute()
   await db()
     .insertInto('node_liveness')
-    .values({ cert_id, last_heartbeat: BEFORE, heartbeat_status: 'joined', remote_addr: 'x', revoke_after: null })
+    .values({
+      cert_id,
+      node_public_key,
+      last_heartbeat: BEFORE,
+      heartbeat_status: 'joined',
+      genesis_digest: null,
+      remote_addr: 'x',
+      revoke_after: null,
+    })
     .execute()
   return newRow(cert_id, columns.node_public_key ?? node_public_key)
 }
 
 function newRow(cert_id: string, node_public_key: string, changes: Partial<HeartbeatRow> = {}): HeartbeatRow {
   const claim = randomBytes(16)
-  const liveness = { heartbeat_status: 'fine', remote_addr: '192.0.2.1' }
+  const liveness = { heartbeat_status: 'fine', genesis_digest: 'ab'.repeat(32), remote_addr: '192.0.2.1' }
   return { cert_id, node_public_key, claim, claim_expires_at: LATER, ...liveness, ...changes }
 }
 
@@ -75,10 +83,12 @@ describe('recordHeartbeats', () => {
     expect(await record(row)).toEqual([{ recorded: true, notices: { crl_sequence: 41, policy_id: null } }])
     expect(await liveness(row)).toEqual({
       cert_id: row.cert_id,
+      node_public_key: row.node_public_key,
       last_heartbeat: NOW,
       heartbeat_status: 'fine',
       remote_addr: '192.0.2.1',
       revoke_after: null,
+      genesis_digest: 'ab'.repeat(32),
     })
     expect(await isSpent(row)).toBe(true)
   })

@@ -8,6 +8,8 @@ export interface HeartbeatRow {
   readonly claim_expires_at: string
   readonly heartbeat_status: string
   readonly remote_addr: string
+  /** Of the genesis block the node says it holds. */
+  readonly genesis_digest: string | null
 }
 
 /** What the store knew of the certificate at the moment the nonce was, or was not, spent. */
@@ -67,8 +69,8 @@ interface PostgresRow extends Notices {
 // where they are hashed: as joins of parts whose sizes nobody can foresee they become loops in loops.
 const STATEMENT = `
 with input as materialized (
-  select * from unnest($1::text[], $2::text[], $3::bytea[], $4::text[], $5::text[], $6::text[])
-    with ordinality as t(cert_id, node_key, claim, claim_expires_at, heartbeat_status, remote_addr, n)
+  select * from unnest($1::text[], $2::text[], $3::bytea[], $4::text[], $5::text[], $6::text[], $8::text[])
+    with ordinality as t(cert_id, node_key, claim, claim_expires_at, heartbeat_status, remote_addr, genesis_digest, n)
 ), found as materialized (
   select i.*, c.node_public_key as cert_key, c.status, c.issued_at, c.expires_at, c.revoke_after,
     exists (select 1 from issued_certs k where k.node_public_key = i.node_key and k.revocation_reason = 'key_compromise') as compromised
@@ -81,9 +83,10 @@ with input as materialized (
   insert into nonces (claim, expires_at) select claim, claim_expires_at from usable order by claim
   on conflict do nothing returning claim
 ), judged as materialized (
-  select n, cert_id, heartbeat_status, remote_addr, claim in (select claim from claimed) as fresh from usable
+  select n, cert_id, heartbeat_status, remote_addr, genesis_digest, claim in (select claim from claimed) as fresh from usable
 ), touched as (
-  update node_liveness l set last_heartbeat = $7, heartbeat_status = j.heartbeat_status, remote_addr = j.remote_addr
+  update node_liveness l set last_heartbeat = $7, heartbeat_status = j.heartbeat_status, remote_addr = j.remote_addr,
+    genesis_digest = j.genesis_digest
   from (select distinct on (cert_id) * from judged where fresh order by cert_id, n desc) j
   where l.cert_id = j.cert_id
 ), refused as (
@@ -109,6 +112,7 @@ async function onPostgres(
     column('heartbeat_status'),
     column('remote_addr'),
     now,
+    column('genesis_digest'),
   ])
   if (found === undefined) throw new Error('the statement gives one row, always')
   const { refused, crl_sequence, policy_id } = found
@@ -129,7 +133,7 @@ function onSqlite(engine: SqliteEngine, rows: readonly HeartbeatRow[], now: stri
     )
     const claim = prepare('insert into nonces (claim, expires_at) values (?, ?) on conflict do nothing')
     const touch = prepare(
-      'update node_liveness set last_heartbeat = ?, heartbeat_status = ?, remote_addr = ? where cert_id = ?',
+      'update node_liveness set last_heartbeat = ?, heartbeat_status = ?, remote_addr = ?, genesis_digest = ? where cert_id = ?',
     )
     const notices = readNotices(prepare)
     return rows.map((row): HeartbeatOutcome => {
@@ -141,7 +145,7 @@ function onSqlite(engine: SqliteEngine, rows: readonly HeartbeatRow[], now: stri
       if (!isUsable(certificate, row.node_public_key, now)) return { certificate, recorded: false, judgedAt: now }
       const recorded = claim.run(row.claim, row.claim_expires_at).changes === 1
       if (!recorded) return { certificate, recorded, judgedAt: now }
-      touch.run(now, row.heartbeat_status, row.remote_addr, row.cert_id)
+      touch.run(now, row.heartbeat_status, row.remote_addr, row.genesis_digest, row.cert_id)
       return { recorded, notices }
     })
   })

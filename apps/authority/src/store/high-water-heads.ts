@@ -135,7 +135,13 @@ async function isOther(mark: Head | null, find: (sequence: number) => Promise<st
 
 async function findList(db: Tx, sequence: number): Promise<string | undefined> {
   const row = await db.selectFrom('crl_versions').select('crl_json').where('sequence', '=', sequence).executeTakeFirst()
-  return row === undefined ? undefined : digestOf(row.crl_json)
+  if (row !== undefined) return digestOf(row.crl_json)
+  const removed = await db
+    .selectFrom('removed_crl_versions')
+    .select('digest')
+    .where('sequence', '=', sequence)
+    .executeTakeFirst()
+  return removed?.digest
 }
 
 async function findFeed(db: Tx, sequence: number): Promise<string | undefined> {
@@ -144,7 +150,13 @@ async function findFeed(db: Tx, sequence: number): Promise<string | undefined> {
     .select('feed_json')
     .where('sequence', '=', sequence)
     .executeTakeFirst()
-  return row === undefined ? undefined : digestOf(row.feed_json)
+  if (row !== undefined) return digestOf(row.feed_json)
+  const removed = await db
+    .selectFrom('removed_own_feeds')
+    .select('digest')
+    .where('sequence', '=', sequence)
+    .executeTakeFirst()
+  return removed?.digest
 }
 
 async function findEntry(db: Tx, sequence: number): Promise<string | undefined> {

@@ -64,8 +64,8 @@ with input as materialized (
   insert into issued_certs (cert_id, node_public_key, cert_json, roles_json, issued_at, expires_at, max_validity_hours, status)
   select cert_id, node_public_key, cert_json, roles_json, issued_at, expires_at, max_validity_hours, 'issued' from issued where fresh
 ), live as (
-  insert into node_liveness (cert_id, last_heartbeat, heartbeat_status, remote_addr)
-  select cert_id, issued_at, 'joined', remote_addr from issued where fresh
+  insert into node_liveness (cert_id, node_public_key, last_heartbeat, heartbeat_status, remote_addr)
+  select cert_id, node_public_key, issued_at, 'joined', remote_addr from issued where fresh
 ), audited as (
   insert into audit_events (event_id, event_type, event_json, created_at)
   select event_id, 'certificate_issued', event_json, issued_at from issued where fresh
@@ -159,8 +159,8 @@ function issueOne(prepare: Prepare, row: JoinRow, now: string): JoinOutcome {
     row.max_validity_hours,
   )
   prepare(
-    "insert into node_liveness (cert_id, last_heartbeat, heartbeat_status, remote_addr) values (?, ?, 'joined', ?)",
-  ).run(row.cert_id, row.issued_at, row.remote_addr)
+    "insert into node_liveness (cert_id, node_public_key, last_heartbeat, heartbeat_status, remote_addr) values (?, ?, ?, 'joined', ?)",
+  ).run(row.cert_id, row.node_public_key, row.issued_at, row.remote_addr)
   prepare(
     "insert into audit_events (event_id, event_type, event_json, created_at) values (?, 'certificate_issued', ?, ?)",
   ).run(row.event_id, row.event_json, row.issued_at)

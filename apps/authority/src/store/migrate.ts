@@ -14,6 +14,20 @@ import { activity } from './migrations/0008-activity.ts'
 import { recoveredRevocations } from './migrations/0009-recovered-revocations.ts'
 import { auditNumbers } from './migrations/0010-audit-numbers.ts'
 import { keySuccession } from './migrations/0011-key-succession.ts'
+import { publishedAttestations } from './migrations/0012-published-attestations.ts'
+import { oldLists } from './migrations/0013-old-lists.ts'
+import { offerMakers } from './migrations/0014-offer-makers.ts'
+import { liveKeys } from './migrations/0015-live-keys.ts'
+import { liveFeeds } from './migrations/0016-live-feeds.ts'
+import { rejectionCounts } from './migrations/0017-rejection-counts.ts'
+import { announcedKeys } from './migrations/0018-announced-keys.ts'
+import { importedParts } from './migrations/0019-imported-parts.ts'
+import { duplicateCounts } from './migrations/0020-duplicate-counts.ts'
+import { revokedTreaties } from './migrations/0021-revoked-treaties.ts'
+import { moments } from './migrations/0022-moments.ts'
+import { inviteMakers } from './migrations/0023-invite-makers.ts'
+import { listHeads } from './migrations/0024-list-heads.ts'
+import { servingReleases } from './migrations/0025-serving-releases.ts'
 import { UnfinishedCopy, isCopyUnfinished } from './unfinished-copy.ts'
 
 /** Column types the engines spell differently. */
@@ -25,6 +39,12 @@ export interface ColumnTypes {
 
 export interface Migration {
   readonly version: number
+  /**
+   * The oldest schema version whose release may go on serving when this one was applied; its own when left out. A
+   * migration that only adds (tables, nullable columns, indexes) names the release before; what a release needs no more
+   * is removed by the one after it.
+   */
+  readonly servesFrom?: number
   up(tx: Tx, types: ColumnTypes): Promise<void>
 }
 
@@ -41,6 +61,20 @@ const MIGRATIONS: readonly Migration[] = [
   recoveredRevocations,
   auditNumbers,
   keySuccession,
+  publishedAttestations,
+  oldLists,
+  offerMakers,
+  liveKeys,
+  liveFeeds,
+  rejectionCounts,
+  announcedKeys,
+  importedParts,
+  duplicateCounts,
+  revokedTreaties,
+  moments,
+  inviteMakers,
+  listHeads,
+  servingReleases,
 ]
 
 export const EXPECTED_SCHEMA_VERSION: number = MIGRATIONS.length
@@ -50,7 +84,7 @@ export class NewerSchema extends Error {
   override readonly name = 'NewerSchema'
   constructor(found: number) {
     super(
-      `the database has schema version ${found}, this release knows ${EXPECTED_SCHEMA_VERSION}: start the newer release`,
+      `the database has schema version ${found}, this release knows ${EXPECTED_SCHEMA_VERSION}: install the release that migrated it, or a newer one; to go back to this release, restore the backup that was made before the upgrade`,
     )
   }
 }
@@ -90,12 +124,39 @@ export async function migrate(
       await next.up(tx, TYPES[store.backend])
       await tx
         .insertInto('schema_version')
-        .values({ version: next.version, applied_at: writeSortable(now()) })
+        .values({ version: next.version, applied_at: writeSortable(now()), ...servesFromOf(next) })
         .execute()
       return false
     })
     if (finished) return
   }
+}
+
+/** Earlier migrations wrote no such column: it was not there. */
+function servesFromOf({ version, servesFrom = version }: Migration): { serves_from?: number } {
+  return version < servingReleases.version ? {} : { serves_from: servesFrom }
+}
+
+export interface FoundSchema {
+  readonly version: number
+  /** A newer release has migrated the database meanwhile, and says that this one may go on until it is stopped. */
+  readonly isNewerButServed: boolean
+}
+
+/** For a running instance, whose own migrations are all applied. Every newer migration must say it, not the last one. */
+export async function readServedSchema(db: Tx): Promise<FoundSchema> {
+  const newer = await db
+    .selectFrom('schema_version')
+    .select(['version', 'serves_from'])
+    .where('version', '>', EXPECTED_SCHEMA_VERSION)
+    .orderBy('version', 'desc')
+    .execute()
+  const [last] = newer
+  if (last === undefined) return { version: await readSchemaVersion(db), isNewerButServed: false }
+  const isServed = newer.every(
+    ({ serves_from: from }) => Number(from ?? Number.POSITIVE_INFINITY) <= EXPECTED_SCHEMA_VERSION,
+  )
+  return { version: Number(last.version), isNewerButServed: isServed }
 }
 
 /** The highest applied version, 0 for a new database. */

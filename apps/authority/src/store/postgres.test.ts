@@ -9,6 +9,7 @@ import type { Store, Tx } from './database.ts'
 import { describeStore, placeOf } from './database.suite.ts'
 import { bumpHead } from './heads.ts'
 import { migrate } from './migrate.ts'
+import { lockMigrations } from './migration-lock.ts'
 import { openStore, translateStoreError } from './open.ts'
 import { openPostgres } from './postgres.ts'
 
@@ -17,7 +18,7 @@ if (currentBackend() === 'postgres') describeStore('postgres')
 /** A store that lost track of a connection waits for it for ever. */
 function closeSoon(store: Store): Promise<'closed' | 'hangs'> {
   const hangs = new Promise<'hangs'>((resolve) => {
-    setTimeout(() => resolve('hangs'), 2000)
+    setTimeout(() => resolve('hangs'), 10_000)
   })
   return Promise.race([store.close().then(() => 'closed' as const), hangs])
 }
@@ -46,6 +47,23 @@ describe.runIf(currentBackend() === 'postgres')('PostgreSQL', () => {
     await outside.query('select pg_terminate_backend($1, 2000)', [rows[0]?.pid])
     await new Promise((resolve) => setTimeout(resolve, 10))
   }
+
+  it('migrates without the limit of a statement, and only there', async () => {
+    const limits = async (tx: Tx): Promise<string[]> => {
+      const { rows } = await sql<{ name: string; setting: string }>`
+        select name, setting from pg_settings where name in ('statement_timeout', 'lock_timeout') order by name`.execute(
+        tx,
+      )
+      return rows.map(({ name, setting }) => `${name} ${setting}`)
+    }
+    const within = await store.transact(async (tx) => {
+      await lockMigrations(store, tx)
+      return limits(tx)
+    })
+    // A change of a table that is in use still gives up: everybody else would wait behind it.
+    expect(within).toEqual(['lock_timeout 5000', 'statement_timeout 0'])
+    expect(await store.transact(limits)).toEqual(['lock_timeout 5000', 'statement_timeout 10000'])
+  })
 
   it('finds out that nothing was kept when the connection dies before COMMIT arrives', async () => {
     const before = await policyStamp()

@@ -5,10 +5,11 @@ import { LockTimeout, StoreUnavailable, UnknownOutcome } from './database.ts'
 import type { NonceClaim, RunStatement, Store, WindowHits } from './database.ts'
 import { BEGIN, HonestClient, isRefusedCommit, sqlState } from './honest-client.ts'
 import type { Tables } from './tables.ts'
-import { probeWrite } from './probe-write.ts'
+import { commitProbe, growPostgres, undoneProbe } from './probe-work.ts'
 import { tracedQuery } from './statement-spans.ts'
 import { retrying, transactOn } from './transact.ts'
 import type { TransactOptions } from './transact.ts'
+import { WriteProbe } from './write-probe.ts'
 
 const { Pool, types } = pg
 
@@ -32,6 +33,8 @@ const NAMED_POOL_SIZE = 6
  */
 const ONE_PLAN = '-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c jit=off'
 
+const DISK_FULL = '53100'
+
 /** Opens one PostgreSQL database. */
 export function openPostgres(url: string): Store {
   const lost: (() => void)[] = []
@@ -43,20 +46,29 @@ export function openPostgres(url: string): Store {
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
   const often = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: named }) })
   const options = { isRetryable, isRefusedCommit, begin: sql.raw(BEGIN) }
+  const probe = new WriteProbe({
+    commit: () => commitProbe((work) => transactOn(db, work, options)),
+    writeUndone: () => undoneProbe(db, options),
+    grow: () => growPostgres(db),
+    isFull: (error) => sqlState(error) === DISK_FULL,
+  })
+  lost.push(() => probe.doubt())
+  const { refused } = probe
 
   return {
     backend: 'postgres',
     place: describeUrl(url),
     db,
-    transact: (work) => transactOn(db, work, options),
-    transactOften: (work) => transactOn(often, work, options),
+    transact: (work) => transactOn(db, work, options).catch(refused),
+    transactOften: (work) => transactOn(often, work, options).catch(refused),
     async lockHead(tx, name) {
       await tx.selectFrom('heads').select('name').where('name', '=', name).forUpdate().executeTakeFirstOrThrow()
     },
     engine: {
       kind: 'postgres',
-      run: (name, text, values) => retrying(options, () => runOn(named)(name, text, values)),
-      transact: (work) => retrying(options, () => transactNamed(named, work, options)),
+      run: <Row extends object>(name: string, text: string, values: readonly unknown[]) =>
+        retrying(options, () => runOn(named)<Row>(name, text, values)).catch(refused),
+      transact: (work) => retrying(options, () => transactNamed(named, work, options)).catch(refused),
     },
     async readStamps() {
       const { rows } = await named.query<{ name: string; version: number; due: string | null }>({
@@ -65,10 +77,10 @@ export function openPostgres(url: string): Store {
       })
       return { versions: new Map(rows.map((row) => [row.name, row.version])), nextListing: rows[0]?.due ?? null }
     },
-    claimNonces: (rows) => claimAll(named, rows),
-    countHits: (rows) => countAll(named, rows),
+    claimNonces: (rows) => claimAll(named, rows).catch(refused),
+    countHits: (rows) => countAll(named, rows).catch(refused),
     onConnectionLost: (listener) => void lost.push(listener),
-    checkWritable: () => probeWrite(db),
+    checkWritable: () => probe.check(),
     async close() {
       // `often` has nothing else.
       await named.end()

@@ -1,36 +1,52 @@
-import { closeSync, openSync } from 'node:fs'
+import { accessSync, closeSync, constants, openSync } from 'node:fs'
 import { DatabaseSync, backup } from 'node:sqlite'
-import type { SQLInputValue, StatementSync } from 'node:sqlite'
+import type { DatabaseSyncOptions, SQLInputValue, StatementSync } from 'node:sqlite'
+import { pathToFileURL } from 'node:url'
 import { Kysely, SqliteDialect, sql } from 'kysely'
 import type { SqliteDatabase } from 'kysely'
 import { StoreUnavailable } from './database.ts'
 import type { NonceClaim, Store, Tx, WindowHits } from './database.ts'
 import type { Tables } from './tables.ts'
-import { probeWrite } from './probe-write.ts'
+import { checkFreeSpace, commitProbe, undoneProbe } from './probe-work.ts'
 import { tracedStatement } from './statement-spans.ts'
 import { transactOn } from './transact.ts'
+import { WriteProbe } from './write-probe.ts'
 
 const SQLITE_ERROR = 1
 const SQLITE_BUSY = 5
 /** About five seconds of pauses. */
 const BUSY_ATTEMPTS = 80
 const SQLITE_CONSTRAINT = 19
+/** Full; and the input or output errors that a full disk gives where a file is grown ahead of its use. */
+const FULL_CODES: ReadonlySet<number> = new Set([10, 13])
+
+// The locks of SQLite belong to the process, and the kernel drops all of them when the process closes any descriptor of
+// the file. Another program could then delete the write-ahead log with commits in it. So only SQLite opens a file that
+// may be in use: whether it is there is asked by name, and only a file that is new is created here.
 
 /** Opens one SQLite file: WAL, full synchronisation, one connection, writers begin by taking the write lock. */
 export function openSqlite(path: string): Store {
-  // Roster, addresses and members are nobody else's to read.
-  closeSync(openSync(path, 'a', 0o600))
+  createMissing(path)
   return openShared(path)
 }
 
 /** The same of a file that is there; throws StoreUnavailable where there is none. */
 export function openKeptSqlite(path: string): Store {
   try {
-    closeSync(openSync(path, 'r'))
+    accessSync(path, constants.R_OK)
   } catch (error) {
     throw new StoreUnavailable('the SQLite file cannot be read', { cause: error })
   }
   return openShared(path)
+}
+
+/** Roster, addresses and members are for the owner of the file only. Never opens a file that is there. */
+function createMissing(path: string): void {
+  try {
+    closeSync(openSync(path, 'wx', 0o600))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  }
 }
 
 function openShared(path: string): Store {
@@ -42,7 +58,7 @@ function openShared(path: string): Store {
  * open, and no other can open it until it is closed.
  */
 export function openSqliteAlone(path: string): Store {
-  closeSync(openSync(path, 'r'))
+  accessSync(path, constants.R_OK)
   // The lock is taken by the first transaction in this mode, and then kept.
   return openFile(path, 'pragma locking_mode=exclusive; begin immediate; commit')
 }
@@ -57,7 +73,7 @@ export function openSqliteReadOnly(path: string): Store {
  * it. Nothing stands beside it afterwards.
  */
 export function openSqliteDraft(path: string): Store {
-  closeSync(openSync(path, 'a', 0o600))
+  createMissing(path)
   return openFile(path, 'pragma journal_mode=delete; pragma synchronous=off')
 }
 
@@ -85,9 +101,20 @@ export async function copySqliteFile(
   }
 }
 
+/** SQLite would create a file that is missing, with the rights of the umask. */
+function openExisting(path: string, options: DatabaseSyncOptions): DatabaseSync {
+  const url = pathToFileURL(path)
+  url.searchParams.set('mode', options.readOnly === true ? 'ro' : 'rw')
+  try {
+    return new DatabaseSync(url, options)
+  } catch (error) {
+    throw translateSqliteError(error) ?? error
+  }
+}
+
 function openFile(path: string, first: string, readOnly = false): Store {
   // Hardly any waiting inside the driver, where it would freeze the process: retrying waits, with timers.
-  const file = new DatabaseSync(path, { timeout: 20, enableForeignKeyConstraints: true, readOnly })
+  const file = openExisting(path, { timeout: 20, enableForeignKeyConstraints: true, readOnly })
   try {
     file.exec(first)
   } catch (error) {
@@ -96,7 +123,13 @@ function openFile(path: string, first: string, readOnly = false): Store {
   }
   const db = new Kysely<Tables>({ dialect: new SqliteDialect({ database: toKysely(file) }) })
   const options = { isRetryable: isBusy, isRefusedCommit: () => true, begin: sql`begin`, attempts: BUSY_ATTEMPTS }
-  const transact: Store['transact'] = (work) => transactOn(db, work, options)
+  const probe = new WriteProbe({
+    commit: () => commitProbe((work) => transactOn(db, work, options)),
+    writeUndone: () => undoneProbe(db, options),
+    grow: () => checkFreeSpace(path),
+    isFull: (error) => FULL_CODES.has(errorCode(error) ?? 0),
+  })
+  const transact: Store['transact'] = (work) => transactOn(db, work, options).catch(probe.refused)
   const statements = cachedStatements(file)
 
   return {
@@ -121,7 +154,7 @@ function openFile(path: string, first: string, readOnly = false): Store {
     countHits: (rows) => transact(async (tx) => countEach(tx, statements, rows)),
     // A file is not reached through a connection that could break.
     onConnectionLost: () => undefined,
-    checkWritable: () => probeWrite(db),
+    checkWritable: () => probe.check(),
     async close() {
       await db.destroy()
     },

@@ -8,18 +8,19 @@ export interface StandingRow {
   readonly issuer_sovereign_id: string
   readonly status: string
   readonly revoked_at: string | null
-  /** Highest sequence of imported feeds of its issuer, null when none was imported. */
+  /** Sequence of the own feed in force, null before the first: every attestation of the table is our own. */
   readonly sequence: number | null
-  /** How often imported feeds of its issuer list it. */
+  /** How often feeds list it: imported ones of its issuer, and our own, whatever its row says. */
   readonly listed: number
 }
 
 /** One statement, so that a withdrawal cannot fall between the row and the feeds. */
 const SELECT =
   'select a.attestation_id, a.attestation_json, a.issuer_sovereign_id, a.status, a.revoked_at, ' +
-  '(select max(f.sequence) from sovereign_revocation_feeds f where f.issuer_sovereign_id = a.issuer_sovereign_id) as sequence, ' +
+  '(select max(f.sequence) from own_revocation_feeds f) as sequence, ' +
   '(select count(*) from imported_sovereign_revocations r ' +
-  'where r.issuer_sovereign_id = a.issuer_sovereign_id and r.attestation_id = a.attestation_id) as listed ' +
+  'where r.issuer_sovereign_id = a.issuer_sovereign_id and r.attestation_id = a.attestation_id) + ' +
+  '(select count(*) from own_feed_ids f where f.attestation_id = a.attestation_id) as listed ' +
   'from membership_attestations a where a.attestation_id'
 
 /** The standings of these attestations, in no order; unknown ids have none. */

@@ -1,11 +1,11 @@
-import type { ColumnType } from 'kysely'
+import type { ColumnType, Generated } from 'kysely'
 
 /**
  * One schema for both engines. Times are fixed-width UTC text with six digits, so they sort alike in both; flags are
  * 0 or 1; `*_json` holds a record as it was signed, so that its canonical form reproduces the signed bytes.
  */
 export interface Tables {
-  schema_version: { version: number; applied_at: string }
+  schema_version: { version: number; applied_at: string; serves_from?: number | null }
   authority_identity: { id: number; network_name: string; public_key: string; created_at: string }
   heads: { name: string; version: ColumnType<number, number, number> }
   nonces: { claim: Uint8Array; expires_at: string }
@@ -14,9 +14,32 @@ export interface Tables {
   audit_forwards: { name: string; sequence: number; event_id: string; updated_at: string }
   revoked_operator_keys: { key_id: string; revoked_at: string; reason: string; revoked_by: string }
   policy_versions: { position: number; policy_id: string; policy_json: string; active: number; created_at: string }
-  crl_versions: { sequence: number; crl_json: string; issued_at: string; next_update: string; entries: number }
+  crl_versions: {
+    sequence: number
+    crl_json: string
+    issued_at: string
+    next_update: string
+    entries: number
+    /** The signed head, and the size of the text; null of versions of before. */
+    head_json: ColumnType<string | null, string | null | undefined, string | null>
+    bytes: ColumnType<number | null, number | null | undefined, number | null>
+  }
+  /** Numbers and digests of versions whose text is gone: the line has no gap, and marks can still be compared. */
+  removed_crl_versions: { sequence: number; digest: string; removed_at: string }
   crl_entries: { position: number; cert_id: string; entry_json: string; expires_at: string }
   former_keys: { key_id: string; public_key: string; succeeded_at: string; lists_until: string }
+  /** One row at most: the succession under way, or the last one. */
+  key_succession: {
+    id: number
+    key_id: string
+    genesis_digest: string
+    genesis_json: string
+    history_json: string
+    first_list_json: string | null
+    phase: string
+    announced_at: string
+    switched_at: string | null
+  }
   former_crl_versions: { key_id: string; sequence: number; crl_json: string; next_update: string }
   invite_tokens: {
     token_digest: string
@@ -25,8 +48,13 @@ export interface Tables {
     recipient_public_key: string | null
     created_at: string
     expires_at: string
+    /** Also set when it was withdrawn: whoever reads only this column refuses it. */
     used_at: string | null
     used_by_key: string | null
+    created_by: string | null
+    batch_id: string | null
+    withdrawn_at: string | null
+    withdrawn_by: string | null
   }
   issued_certs: {
     cert_id: string
@@ -46,11 +74,15 @@ export interface Tables {
   }
   node_liveness: {
     cert_id: string
+    /** Copied, too: a node counts once, however many certificates it holds. Null from a release before. */
+    node_public_key: string | null
     last_heartbeat: string
     heartbeat_status: string
     remote_addr: string
     /** Copied from the certificate, so that counting active nodes reads one narrow table. */
     revoke_after: string | null
+    /** Of the genesis block the node holds; null when it did not say. */
+    genesis_digest: string | null
   }
   agent_registrations: {
     node_public_key: string
@@ -72,6 +104,7 @@ export interface Tables {
     status: string
     attestation_json: string
     issued_at: string
+    published: number
     revoked_at: string | null
     revocation_reason: string | null
   }
@@ -95,7 +128,40 @@ export interface Tables {
     active: number
     created_at: string
   }
-  own_revocation_feeds: { sequence: number; feed_json: string; issued_at: string }
+  own_revocation_feeds: {
+    sequence: number
+    feed_json: string
+    issued_at: string
+    /** Null in versions of before the feed had parts. */
+    index_json: string | null
+    total_ids: number | null
+    cause: string | null
+    feed_id: string | null
+    digest: string | null
+    ids: number | null
+  }
+  removed_own_feeds: {
+    sequence: number
+    feed_id: string
+    issued_at: string
+    digest: string
+    ids: number
+    cause: string | null
+  }
+  own_feed_ids: {
+    attestation_id: string
+    /** First byte of SHA-256 of the id. */
+    part_key: number
+    revoked_at: string
+    reason: string
+    ends_at: string
+    end_known: number
+    pruned: number
+  }
+  own_feed_parts: { part: number; count: number; digest: string; part_json: string }
+  imported_feed_parts: { issuer_sovereign_id: string; part_bits: number; part: number; digest: string }
+  /** `confirmed_at`: when its feed was last found to be the one that is held. */
+  imported_issuers: { issuer_sovereign_id: string; ids: number; confirmed_at: string | null }
   sovereign_revocation_feeds: {
     issuer_sovereign_id: string
     sequence: number
@@ -103,6 +169,8 @@ export interface Tables {
     feed_json: string
     revoked_count: number
     imported_at: string
+    complete: Generated<number>
+    digest: string | null
   }
   imported_sovereign_revocations: {
     issuer_sovereign_id: string
@@ -160,6 +228,7 @@ export interface Tables {
     resource_id: string | null
     executor_sovereign_id: string | null
   }
+  evidence_rejection_counts: { span: string; number: number; singles: number }
   executor_keys: {
     key_id: string
     public_key: string
@@ -190,7 +259,10 @@ export interface Tables {
   }
   instances: { instance: string; operator_digest: string; seen_at: string }
   recoveries: { position: number; recovered_at: string; replay_floor: string }
+  offer_makers: { offer_id: string; operator_public_key: string; expires_at: string }
   recovered_revocations: { attestation_id: string; revocation_reason: string | null }
+  /** When something last happened, by name; one row for each. */
+  moments: { name: string; at: string }
   rate_limit_windows: { bucket: string; window_start: number; hits: number }
   job_leases: { name: string; holder: string; token: number; acquired_at: string; expires_at: string }
 }

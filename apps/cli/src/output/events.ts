@@ -1,7 +1,6 @@
-import { writeInstant, writeJson } from '@chancery/protocol'
+import { visible, writeInstant, writeJson } from '@chancery/protocol'
 import type { JsonValue } from '@chancery/protocol'
 import type { CommandContext } from '../context.ts'
-import { visible } from './visible.ts'
 
 export interface CommandEvent {
   readonly event: string
@@ -17,7 +16,7 @@ export type Report = (event: CommandEvent) => void
 /** Tells what a command that stays is doing: lines for people on a terminal, JSON lines anywhere else. */
 export function reporter(context: Pick<CommandContext, 'stdout' | 'style' | 'json' | 'now'>): Report {
   const { stdout, style } = context
-  const asJson = context.json || stdout.isTTY !== true
+  const asJson = context.json || !stdout.isTTY
   return ({ event, facts = {}, text, tone }) => {
     const now = context.now()
     if (asJson) {

@@ -3,21 +3,10 @@ import { describe, expect, it, vi } from 'vitest'
 import { drain } from '../world.suite.ts'
 import { printError, printResult } from './print.ts'
 import { withProgress } from './progress.ts'
+import { screen } from './screen.ts'
 import { PLAIN, chooseStyle } from './style.ts'
 import { fields, table } from './table.ts'
-import { shellWord, visible } from './visible.ts'
-
-describe('visible', () => {
-  it.each([
-    ['plain Zoë 😀', 'plain Zoë 😀'],
-    ['a\u001b[31mb\n', 'a\\u001b[31mb\\u000a'],
-    ['user\u202egnp.exe', 'user\\u202egnp.exe'],
-    ['tag\u{e0041}', 'tag\\u{e0041}'],
-    ['lone\ud800', 'lone\ufffd'],
-  ])('%j', (given, shown) => {
-    expect(visible(given)).toBe(shown)
-  })
-})
+import { shellWord } from './shell-word.ts'
 
 describe('shellWord', () => {
   it.each([
@@ -67,8 +56,8 @@ describe('chooseStyle', () => {
 describe('print', () => {
   it('gives data or text, never both', () => {
     const [json, text] = [new PassThrough(), new PassThrough()]
-    printResult(json, { data: { a: 1 }, text: 'one' }, true)
-    printResult(text, { data: { a: 1 }, text: 'one\n' }, false)
+    printResult(screen(json), { data: { a: 1 }, text: 'one' }, true)
+    printResult(screen(text), { data: { a: 1 }, text: 'one\n' }, false)
     expect([drain(json), drain(text)]).toEqual(['{"a":1}\n', 'one\n'])
   })
 
@@ -82,8 +71,8 @@ describe('print', () => {
       exitCode: 1 as const,
     }
     const [json, text] = [new PassThrough(), new PassThrough()]
-    printError(json, error, true, PLAIN)
-    printError(text, error, false, PLAIN)
+    printError(screen(json), error, true, PLAIN)
+    printError(screen(text), error, false, PLAIN)
     expect(drain(json)).toBe(
       '{"error":{"code":"conflict","message":"No.","hint":"Do this.","details":{"a":1},"request_id":"r-1"}}\n',
     )
@@ -96,7 +85,7 @@ describe('withProgress', () => {
     vi.useFakeTimers()
     try {
       const stderr = new PassThrough()
-      const work = withProgress({ stderr, showProgress }, 'Waiting', async ({ say }) => {
+      const work = withProgress({ stderr: screen(stderr), showProgress }, 'Waiting', async ({ say }) => {
         await new Promise((resolve) => setTimeout(resolve, ms))
         say('Still waiting')
       })

@@ -1,9 +1,8 @@
-import { writeJson } from '@chancery/protocol'
+import { visible, writeJson } from '@chancery/protocol'
 import type { JsonObject, JsonValue } from '@chancery/protocol'
 import type { Output, Result } from '../context.ts'
 import type { Explained } from '../explain.ts'
 import type { Style } from './style.ts'
-import { visible } from './visible.ts'
 
 /** With --json exactly one document on standard output, otherwise the text. */
 export function printResult(output: Output, result: Result, json: boolean): void {

@@ -1,7 +1,9 @@
+import { visible } from '@chancery/protocol'
 import type { CommandContext } from '../context.ts'
+import { controlSequence } from './screen.ts'
 
 const AFTER_MS = 1000
-const CLEAR_LINE = '\r\u001b[2K'
+const CLEAR_LINE = controlSequence('\r\u001b[2K')
 
 export interface Progress {
   /** Replaces the text; shown at once when it is already on the screen. */
@@ -18,7 +20,7 @@ export async function withProgress<Value>(
   let [current, isShown] = [text, false]
   const show = (): void => {
     isShown = true
-    context.stderr.write(`${CLEAR_LINE}${current} …`)
+    context.stderr.write(`${CLEAR_LINE}${visible(current)} …`)
   }
   const timer = setTimeout(show, AFTER_MS)
   const say = (next: string): void => {

@@ -1,4 +1,5 @@
 import { styleText } from 'node:util'
+import { controlSequence } from './screen.ts'
 
 /** Colours with a meaning; each gives its text unchanged when colours are off. */
 export interface Style {
@@ -30,7 +31,8 @@ export function chooseStyle(
 }
 
 function paint(format: 'bold' | 'dim' | 'green' | 'yellow' | 'red'): (text: string) => string {
-  return (text) => styleText(format, text, { validateStream: false })
+  const [on = '', off = ''] = styleText(format, ' ', { validateStream: false }).split(' ').map(controlSequence)
+  return (text) => `${on}${text}${off}`
 }
 
 function same(text: string): string {

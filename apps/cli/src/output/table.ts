@@ -1,6 +1,6 @@
+import { visible } from '@chancery/protocol'
 import { PLAIN } from './style.ts'
 import type { Style } from './style.ts'
-import { visible } from './visible.ts'
 
 /** Names and values in two columns. Values come from anywhere, so they are made visible here. */
 export function fields(rows: readonly (readonly [name: string, value: string])[], style: Style = PLAIN): string {
@@ -10,7 +10,7 @@ export function fields(rows: readonly (readonly [name: string, value: string])[]
 
 /** Rows under a head line; columns are as wide as their widest cell. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[], style: Style = PLAIN): string {
-  const shown = rows.map((row) => row.map(visible))
+  const shown = rows.map((row) => row.map((cell) => visible(cell)))
   const widths = head.map((title, column) => Math.max(title.length, ...shown.map((row) => widthOf(row[column] ?? ''))))
   const line = (cells: readonly string[]): string =>
     cells

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { JSX } from 'preact'
 import { explain } from '../authority.ts'
+import { forgottenText, idleMinutes, watchIdle } from '../idle-key.ts'
 import { Credential } from './components/credential.tsx'
 import { ExplorerPage } from './pages/explorer.tsx'
 import { FederationPage } from './pages/federation.tsx'
@@ -11,7 +12,7 @@ import { PAGES, readPlace, writePlace } from './place.ts'
 import type { Page, Place } from './place.ts'
 import { loadCatalogue } from './requests/catalogue.ts'
 import type { Catalogue } from './requests/catalogue.ts'
-import { NOBODY, chooseNetwork, enter, leave } from './session.ts'
+import { NOBODY, chooseNetwork, enter, forgetKey, leave } from './session.ts'
 import type { Draft, Session } from './session.ts'
 
 const NAMES: Readonly<Record<Page, string>> = {
@@ -35,6 +36,11 @@ export function App(): JSX.Element {
     if (!isFirst.current) main.current?.focus()
     isFirst.current = false
   }, [place.page])
+  useEffect(() => {
+    if (session.signer === undefined) return undefined
+    const minutes = idleMinutes(document.querySelector('#explorer'))
+    return watchIdle(minutes, () => setSession((held) => forgetKey(held, forgottenText(minutes))))
+  }, [session.signer])
   const prepare = (network: string, prepared: Draft): void => {
     setSession((held) => chooseNetwork(held, network))
     setDraft(prepared)

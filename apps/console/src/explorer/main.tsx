@@ -1,3 +1,4 @@
+import '../visible-text.ts'
 import { render } from 'preact'
 import { App } from './app.tsx'
 import '../styles.css'

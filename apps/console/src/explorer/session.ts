@@ -9,6 +9,8 @@ export interface Session {
   readonly standing: Standing | undefined
   readonly networkName: string | undefined
   readonly signer: Signer | undefined
+  /** Why there is no key any more, when the page forgot it by itself. */
+  readonly keyNote: string | undefined
   /** The last good answer, to be put into the next body. */
   readonly lastAnswer: string | undefined
 }
@@ -25,6 +27,7 @@ export const NOBODY: Session = {
   standing: undefined,
   networkName: undefined,
   signer: undefined,
+  keyNote: undefined,
   lastAnswer: undefined,
 }
 
@@ -40,6 +43,11 @@ export function leave(old: Session): Session {
 /** Another network has other operators: the key is dropped with the choice. */
 export function chooseNetwork(session: Session, networkName: string): Session {
   return networkName === session.networkName ? session : { ...session, networkName, signer: undefined }
+}
+
+/** A key that nobody uses is dropped; token and answers stay. */
+export function forgetKey(session: Session, keyNote: string): Session {
+  return { ...session, signer: undefined, keyNote }
 }
 
 export function networkOf({ standing, networkName }: Session): NetworkStanding | undefined {

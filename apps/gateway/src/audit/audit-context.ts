@@ -5,6 +5,9 @@ import type { JsonObject, JsonValue } from '@chancery/protocol'
  * one by one on purpose: whatever is not written here cannot reach the audit.
  */
 export interface AuditContext {
+  /** Of a request that was refused before its work could begin, with the reason it was told. */
+  outcome?: 'refused'
+  reason?: string
   client_id?: string
   policy_revision?: string
   network?: string
@@ -14,6 +17,8 @@ export interface AuditContext {
   admin_key_id?: string
   upstream_status?: number
   upstream_request_id?: string
+  /** It was sent to an authority, and whether it had an effect there is not known. */
+  outcome_uncertain?: true
   auth_method?: 'bearer' | 'oidc' | 'development'
   client_request_id?: string
   peer_certificate_sha256?: string

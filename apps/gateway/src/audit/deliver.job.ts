@@ -8,6 +8,8 @@ import type { PendingEvent } from '../state/state-calls.ts'
 export interface DeliveryParts {
   readonly state: DurableState
   readonly url: URL
+  /** Its name may stand for a private address. */
+  readonly allowPrivate: boolean
   /** Read at each delivery: a reload may have changed it. */
   readonly secrets: () => { readonly token: string | undefined; readonly extraRoots: readonly string[] }
   readonly log: Log
@@ -118,10 +120,11 @@ export class AuditDelivery {
   }
 
   async #send(events: readonly PendingEvent[]): Promise<ReadonlySet<string> | 'refused'> {
-    const { url, secrets } = this.#parts
+    const { url, allowPrivate, secrets } = this.#parts
     const { token, extraRoots } = secrets()
     const answer = await callUrl({
       url,
+      allowPrivate,
       extraRoots,
       method: 'POST',
       headers: {

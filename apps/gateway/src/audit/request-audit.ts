@@ -34,14 +34,29 @@ export class RequestAudit {
   }
 
   /** The intent is kept before the work starts, or the work does not start. */
-  begin({ requestId, method, route }: AuditedRequest): Soon<void> {
+  begin(request: AuditedRequest): Soon<void> {
     if (this.#state === undefined) return undefined
-    const event = { request_id: requestId, phase: 'started', method, route, at: writeInstant(this.#clock.now()) }
-    return this.#keep(event, false)
+    return this.#keep([this.#started(request)], false)
   }
 
   /** The completion is kept before the answer leaves; otherwise nobody may take the answer for certain. */
   complete(request: AuditedRequest, status: number): Soon<void> {
+    const event = this.#completed(request, status)
+    if (this.#state === undefined) return undefined
+    return this.#keepCompletion(event)
+  }
+
+  /** Both at once: nothing was begun. */
+  async refused(request: AuditedRequest, status: number): Promise<void> {
+    const events = [this.#started(request), this.#completed(request, status)]
+    if (this.#state !== undefined) await this.#keep(events, false)
+  }
+
+  #started({ requestId, method, route }: AuditedRequest): JsonObject {
+    return { request_id: requestId, phase: 'started', method, route, at: writeInstant(this.#clock.now()) }
+  }
+
+  #completed(request: AuditedRequest, status: number): JsonObject {
     const { requestId, route, context } = request
     const elapsed_us = Math.max(0, Math.round((this.#clock.monotonicMs() - request.startedMs) * 1000))
     this.#lines.info('request completed', {
@@ -50,6 +65,8 @@ export class RequestAudit {
       route,
       status,
       elapsed_us,
+      outcome: context.outcome,
+      reason: context.reason,
       client_id: context.client_id,
       auth_method: context.auth_method,
       policy_revision: context.policy_revision,
@@ -57,29 +74,23 @@ export class RequestAudit {
       operation: context.operation,
       upstream_status: context.upstream_status,
       upstream_request_id: context.upstream_request_id,
+      outcome_uncertain: context.outcome_uncertain,
       trusted: context.trust_decision?.trusted,
       client_request_id: context.client_request_id,
     })
-    if (this.#state === undefined) return undefined
     const at = writeInstant(this.#clock.now())
-    return this.#keepCompletion({
-      request_id: requestId,
-      phase: 'completed',
-      status,
-      elapsed_us,
-      context: toJson(context),
-      at,
-    })
+    // As it is now: work that ends after the deadline must not change what was told.
+    return { request_id: requestId, phase: 'completed', status, elapsed_us, context: toJson({ ...context }), at }
   }
 
   async #keepCompletion(event: JsonObject): Promise<void> {
-    await this.#keep(event, true)
+    await this.#keep([event], true)
     faultPoint('event-answered')
   }
 
-  async #keep(event: JsonObject, isOutcomeUncertain: boolean): Promise<void> {
+  async #keep(events: readonly JsonObject[], isOutcomeUncertain: boolean): Promise<void> {
     try {
-      await this.#state?.append(event)
+      await this.#state?.append(...events)
     } catch (error) {
       if (!(error instanceof StateUnavailable) && !(error instanceof BatchOverflow)) throw error
       throw new GatewayRefusal('audit_unavailable', undefined, { isOutcomeUncertain, cause: error })

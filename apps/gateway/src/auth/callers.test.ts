@@ -1,3 +1,5 @@
+import { writeFile } from 'node:fs/promises'
+import { Agent, get } from 'node:https'
 import { createHash } from 'node:crypto'
 import { DAY, writeInstant } from '@chancery/protocol'
 import {
@@ -121,6 +123,53 @@ describe('mutual TLS', () => {
     } finally {
       await world.gateway.stop()
       ca.remove()
+    }
+  })
+
+  it('kept connections go on under a new authority only when it issued their certificate', async () => {
+    const [old, next] = [new TestCa('old clients'), new TestCa('new clients')]
+    const server = old.issue('gateway')
+    const [leaving, staying] = [old.issue('leaving'), next.issue('staying')]
+    const world = await startWorld({
+      files: { 'cert.pem': server.cert, 'key.pem': server.key, 'ca.pem': old.cert + next.cert },
+      settings: {
+        GATEWAY_TLS_CERT_FILE: '{home}/cert.pem',
+        GATEWAY_TLS_KEY_FILE: '{home}/key.pem',
+        GATEWAY_TLS_CLIENT_CA_FILE: '{home}/ca.pem',
+      },
+    })
+    const agents: Agent[] = []
+    const keep = ({ cert, key }: { cert: string; key: string }) => {
+      const agent = new Agent({ keepAlive: true, maxSockets: 1, ca: old.cert, cert, key })
+      agents.push(agent)
+      return () =>
+        new Promise<number | string>((resolve) => {
+          const headers = { authorization: `Bearer ${world.caller.token}` }
+          const sent = get(`${world.gateway.url}/v1/networks`, { agent, headers }, (answer) => {
+            answer.resume().on('end', () => resolve(`${answer.statusCode} ${sent.reusedSocket ? 'kept' : 'new'}`))
+          })
+          sent.on('error', () => resolve('refused'))
+        })
+    }
+    try {
+      const [ofOld, ofNext] = [keep(leaving), keep(staying)]
+      expect([await ofOld(), await ofOld(), await ofNext(), await ofNext()]).toEqual([
+        '200 new',
+        '200 kept',
+        '200 new',
+        '200 kept',
+      ])
+      await world.gateway.gateway.reload()
+      expect(await ofOld()).toBe('200 kept')
+      await writeFile(`${world.gateway.home}/ca.pem`, next.cert)
+      await world.gateway.gateway.reload()
+      expect([await ofOld(), await ofNext()]).toEqual(['refused', '200 kept'])
+      expect(await ofOld()).toBe('refused')
+    } finally {
+      for (const agent of agents) agent.destroy()
+      await world.gateway.stop()
+      old.remove()
+      next.remove()
     }
   })
 })

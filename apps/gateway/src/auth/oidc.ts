@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto'
-import { calculateJwkThumbprint, decodeProtectedHeader, importJWK, jwtVerify } from 'jose'
+import { hash } from 'node:crypto'
+import { calculateJwkThumbprint, decodeJwt, decodeProtectedHeader, importJWK, jwtVerify } from 'jose'
 import type { CryptoKey, JWK, JWTPayload, ProtectedHeaderParameters } from 'jose'
 import type { JsonObject } from '@chancery/protocol'
 import { SECOND } from '@chancery/protocol'
@@ -24,13 +24,19 @@ const KEY_TYPES: Readonly<Record<string, { readonly kty: string; readonly crv?: 
 /** Headers by which a token would bring its own key, or demand what we do not know. */
 const REFUSED_HEADERS = ['crit', 'jwk', 'jku', 'x5u', 'x5c'] as const
 
+interface Verified {
+  readonly clientId: string
+  readonly untilSeconds: number
+  readonly endsSeconds: number
+}
+
 /** Judges tokens of the pinned issuer (protocol/gateway 3.10); signatures and claims are the library's work. */
 export class OidcAdapter {
   readonly #policy: OidcPolicy
   readonly #keySet: KeySet | undefined
   readonly #clock: Clock
-  /** Verified tokens by digest, for a minute at most. */
-  readonly #verified = new Map<string, { readonly clientId: string; readonly untilSeconds: number }>()
+  /** Verified tokens by digest: accepted for a minute at most, and known as ours until they end. */
+  readonly #verified = new Map<string, Verified>()
   readonly #imported = new WeakMap<JsonObject, Promise<CryptoKey | Uint8Array>>()
 
   constructor(policy: OidcPolicy, keySet: KeySet | undefined, clock: Clock) {
@@ -44,13 +50,34 @@ export class OidcAdapter {
     return text.length <= MAX_TOKEN_BYTES && /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*$/.test(text)
   }
 
+  /** The client of a token that was verified less than a minute ago; nothing is checked again. */
+  findAccepted(token: string): string | undefined {
+    const known = this.#verified.get(digestOf(token))
+    return known !== undefined && this.#nowSeconds() < known.untilSeconds ? known.clientId : undefined
+  }
+
+  /** Whether its signature was good before: only its holder can send it, so checking it again is never too much. */
+  wasVerified(token: string): boolean {
+    const known = this.#verified.get(digestOf(token))
+    return known !== undefined && this.#nowSeconds() < known.endsSeconds
+  }
+
+  /** The client it would act as if its signature is good; undefined when no signature could make it good. */
+  claimedClient(token: string): string | undefined {
+    const claims = readHeader(token) === undefined ? undefined : readClaims(token)
+    if (claims?.iss !== this.#policy.issuer) return undefined
+    const isMeant = [claims.aud].flat().includes(this.#policy.audience)
+    if (!isMeant || (claims.exp ?? 0) <= this.#nowSeconds() - LEEWAY_SECONDS) return undefined
+    return this.#clientOf(claims)
+  }
+
   async judge(token: string): Promise<OidcVerdict> {
-    const digest = createHash('sha256').update(token).digest('base64')
-    const known = this.#verified.get(digest)
-    if (known !== undefined && this.#nowSeconds() < known.untilSeconds) return { clientId: known.clientId }
-    this.#verified.delete(digest)
+    const accepted = this.findAccepted(token)
+    if (accepted !== undefined) return { clientId: accepted }
+    const digest = digestOf(token)
     const claims = await this.#verify(token)
     const clientId = claims === undefined ? undefined : this.#clientOf(claims)
+    this.#verified.delete(digest)
     if (claims === undefined || clientId === undefined) return 'refused'
     this.#keep(digest, clientId, claims)
     return { clientId }
@@ -129,11 +156,26 @@ export class OidcAdapter {
       const oldest = this.#verified.keys().next()
       if (oldest.done !== true) this.#verified.delete(oldest.value)
     }
-    this.#verified.set(digest, { clientId, untilSeconds: Math.min(exp ?? 0, this.#nowSeconds() + KEPT_SECONDS) })
+    const endsSeconds = exp ?? 0
+    const untilSeconds = Math.min(endsSeconds, this.#nowSeconds() + KEPT_SECONDS)
+    this.#verified.set(digest, { clientId, untilSeconds, endsSeconds })
   }
 
   #nowSeconds(): number {
     return Number(this.#clock.now() / SECOND)
+  }
+}
+
+function digestOf(token: string): string {
+  return hash('sha256', token, 'base64')
+}
+
+/** What a token says, before anybody knows who wrote it. */
+function readClaims(token: string): JWTPayload | undefined {
+  try {
+    return decodeJwt(token)
+  } catch {
+    return undefined
   }
 }
 

@@ -1,6 +1,15 @@
 import { statSync } from 'node:fs'
-import { HOUR, listProblems, markOfList, readJson, readRevocationList, writeInstant } from '@chancery/protocol'
-import type { Instant, RevocationList } from '@chancery/protocol'
+import {
+  HOUR,
+  listProblems,
+  markOfList,
+  markOfScan,
+  scanRevocationList,
+  toUtf8,
+  writeInstant,
+  writeJson,
+} from '@chancery/protocol'
+import type { Instant, ListMark } from '@chancery/protocol'
 import { bad, good, warn } from '@chancery/service-kit'
 import type { Finding } from '@chancery/service-kit'
 import { issuersOf } from '../policy/policy.ts'
@@ -20,6 +29,7 @@ export interface Durable {
 /** Lists end after a day; this long before, somebody should know that no new one came. */
 const ENDING = 4n * HOUR
 const FULL = 0.8
+export const LARGE_LIST_PART = 0.5
 
 /** The state beside the running gateway; undefined when it cannot be used. */
 export function readDurable(
@@ -94,13 +104,23 @@ function isTaken(file: string): boolean {
 }
 
 /** What a start would judge by now: the stored list, or that of the policy file when it is newer. */
-export function checkLists(policy: Policy, state: Durable | undefined, now: Instant): readonly Finding[] {
+export function checkLists(
+  policy: Policy,
+  state: Durable | undefined,
+  { maxListBytes }: Pick<GatewaySettings, 'maxListBytes'>,
+  now: Instant,
+): readonly Finding[] {
   const issuers = issuersOf(policy)
-  const found = issuers.flatMap((issuer) => checkList(issuer, state, now))
+  const found = issuers.flatMap((issuer) => checkList(issuer, state, maxListBytes, now))
   return found.length > 0 ? found : [good('lists', `${issuers.length} are fresh`)]
 }
 
-function checkList(issuer: IssuerPolicy, state: Durable | undefined, now: Instant): readonly Finding[] {
+function checkList(
+  issuer: IssuerPolicy,
+  state: Durable | undefined,
+  maxBytes: number,
+  now: Instant,
+): readonly Finding[] {
   const stored = state?.checkpoints.find((each) => each.network === issuer.network && each.issuer === issuer.issuer)
   const name = `${issuer.network}, ${issuer.issuer}`
   const suspect =
@@ -113,18 +133,33 @@ function checkList(issuer: IssuerPolicy, state: Durable | undefined, now: Instan
           ),
         ]
       : []
-  const mark = markOfList(newest(issuer.bootstrap, stored))
+  const { mark, bytes } = newest(issuer, stored)
+  const size = checkSize(name, bytes, maxBytes)
   const problems = listProblems(mark, issuer.floor, issuer.freshness, now)
   const fetch = issuer.listUrl === undefined ? 'It has no crl_url: put a new list into the policy.' : REFRESH
-  if (problems.length > 0) return [...suspect, bad('lists', `${name}: ${problems.join(', ')}`, fetch)]
-  if (mark.nextUpdate - now > ENDING) return suspect
-  return [...suspect, warn('lists', `${name}: ends at ${writeInstant(mark.nextUpdate)}`, fetch)]
+  if (problems.length > 0) return [...suspect, ...size, bad('lists', `${name}: ${problems.join(', ')}`, fetch)]
+  if (mark.nextUpdate - now > ENDING) return [...suspect, ...size]
+  return [...suspect, ...size, warn('lists', `${name}: ends at ${writeInstant(mark.nextUpdate)}`, fetch)]
 }
 
 const REFRESH =
   'Nobody fetched a newer one: see the check reachable, and gateway_crl_expires_in_seconds in the metrics.'
 
-function newest(bootstrap: RevocationList, stored: StoredCheckpoint | undefined): RevocationList {
-  if (stored === undefined || stored.sequence < bootstrap.sequence) return bootstrap
-  return readRevocationList(readJson(stored.body))
+function newest(
+  { bootstrap }: IssuerPolicy,
+  stored: StoredCheckpoint | undefined,
+): { readonly mark: ListMark; readonly bytes: number } {
+  const bytes = stored === undefined || stored.sequence < bootstrap.sequence ? undefined : toUtf8(stored.body)
+  const list = bytes === undefined ? undefined : scanRevocationList(bytes)
+  if (bytes === undefined || list === undefined)
+    return { mark: markOfList(bootstrap), bytes: writeJson(bootstrap).length }
+  return { mark: markOfScan(list), bytes: bytes.length }
+}
+
+/** A list over the bound is not read: from half of it on there is time to raise it. */
+function checkSize(name: string, bytes: number, maxBytes: number): readonly Finding[] {
+  if (bytes < maxBytes * LARGE_LIST_PART) return []
+  const found = `${name}: ${bytes} bytes, ${Math.floor((bytes * 100) / maxBytes)} % of GATEWAY_MAX_LIST_BYTES`
+  const fix = 'Raise GATEWAY_MAX_LIST_BYTES; the memory it takes is in docs/operate/capacity.md.'
+  return [warn('list-size', found, fix)]
 }

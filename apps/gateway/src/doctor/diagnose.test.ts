@@ -114,6 +114,12 @@ describe('gateway doctor', () => {
       expectOnly(await examine({}, end + 2n * HOUR), 'lists', 'bad', /no crl_url/)
     })
 
+    it('7b: a list of half the size that is read', async () => {
+      expectOnly(await examine({ maxListBytes: 500 }), 'list-size', 'warn', /GATEWAY_MAX_LIST_BYTES/)
+      const findings = await examine({ maxListBytes: 5000 })
+      expect(findings.map(({ check }) => check)).not.toContain('list-size')
+    })
+
     it('8: an address of the policy that does not answer', async () => {
       await rewrite(await policy({ crl_url: 'http://127.0.0.1:1/crl', allow_http: true }))
       expectOnly(await examine(), 'reachable', 'bad', /firewall/)

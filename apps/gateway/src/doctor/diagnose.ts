@@ -39,10 +39,10 @@ async function readSettings(load: () => Promise<GatewaySettings>): Promise<Gatew
   try {
     return await load()
   } catch (error) {
-    if (error instanceof SettingsError)
-      return error.problems.map((problem) => bad('settings', problem, 'Mend this setting: docs/reference/settings.md.'))
     const fix = 'Give --env-file the settings of the gateway, as its user or as root.'
-    return [bad('settings', 'their file cannot be read', fix)]
+    if (!(error instanceof SettingsError)) return [bad('settings', 'their file cannot be read', fix)]
+    const known = 'Mend this setting: docs/reference/settings.md.'
+    return error.problems.map((problem) => bad('settings', problem, problem.startsWith('--env-file:') ? fix : known))
   }
 }
 
@@ -65,7 +65,7 @@ async function checkFiles(
     ...(isPolicyGood ? [good('policy', `revision ${policy.revision}`)] : []),
     ...checkClients(policy, now),
     checkTls(tls, now),
-    ...checkLists(policy, state, now),
+    ...checkLists(policy, state, settings, now),
     ...unreachable.map((problem) => bad('reachable', problemText(problem), REACH)),
     ...(offline ? [skipped('reachable', 'not asked, with --offline')] : []),
     ...(!offline && unreachable.length === 0

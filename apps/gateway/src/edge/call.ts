@@ -23,6 +23,10 @@ export interface GatewayCall {
   readBody(): Soon<Uint8Array>
   /** What is left of the time this request may take. */
   remainingMs(): number
+  /** Refuses once the time is over; to be asked before anything that others can see. */
+  checkDeadline(): void
+  /** Whether something is sent whose effect nobody has confirmed: a refusal at the deadline says so. */
+  setOutcomeUncertain(isUncertain: boolean): void
 }
 
 /** The same for routes that need a credential. */

@@ -1,17 +1,19 @@
 import type { IncomingMessage } from 'node:http'
 import type { TLSSocket } from 'node:tls'
 import { GATEWAY_ERRORS, GatewayRefusal, REQUEST_ID_PATTERN } from '@chancery/contract'
-import { RawHeaders, after } from '@chancery/service-kit'
-import type { Answer, Gatekeeper, RequestHeaders, Soon } from '@chancery/service-kit'
-import { authenticate } from '../auth/access.ts'
+import { RawHeaders, after, endingWith, hasBody, toError } from '@chancery/service-kit'
+import type { Answer, RequestHeaders, Soon } from '@chancery/service-kit'
+import type { AuditedRequest } from '../audit/request-audit.ts'
+import { RefusedCaller, authenticate } from '../auth/access.ts'
 import type { Caller } from '../auth/access.ts'
 import type { Office } from '../office.ts'
 import type { QuotaAnswer } from '../quota/quota.ts'
 import type { ClientCall, GatewayBinding } from './call.ts'
 import type { Deadline } from './deadline.ts'
-import { answerFor } from './error-body.ts'
+import { answerFor, toRefusal } from './error-body.ts'
 import { OpenCall, OpenClientCall } from './open-call.ts'
 import type { Arrival } from './open-call.ts'
+import type { CallerPlaces, Places } from './places.ts'
 import type { RouteMatch } from './route-table.ts'
 
 export interface Exchange {
@@ -20,34 +22,38 @@ export interface Exchange {
   readonly startedMs: number
   readonly match: RouteMatch
   readonly deadline: Deadline
+  readonly told: Told
+}
+
+/** What the line about a request needs to know of its way. */
+export interface Told {
+  caller: 'anonymous' | 'client'
+  /** The audit has written the line of this request. */
+  isWritten: boolean
 }
 
 type ClientBinding = Extract<GatewayBinding<Office>, { client: unknown }>
 
 /**
- * Steps 6 to 12 of protocol/gateway 5.1. The first failing one decides the answer. Each goes on at once where nothing
+ * Steps 4 to 12 of protocol/gateway 5.1. The first failing one decides the answer. Each goes on at once where nothing
  * waits: on the common way only the body does.
  */
-export function answerExchange(exchange: Exchange, office: Office, gate: Gatekeeper): Soon<Answer> {
+export function answerExchange(exchange: Exchange, office: Office, places: Places): Soon<Answer> {
   const { request, requestId, match, deadline } = exchange
   const headers = new RawHeaders(request.rawHeaders)
   const { maxBodyBytes } = office.settings
-  const arrival: Arrival = {
-    request,
-    requestId,
-    match,
-    deadline,
-    headers,
-    trust: office.book?.current,
-    gate,
-    maxBodyBytes,
-  }
+  const arrival: Arrival = { request, requestId, match, deadline, headers, trust: office.book?.current, maxBodyBytes }
   const { binding } = match
-  if ('open' in binding) return deadline.within(binding.open(new OpenCall(arrival), office))
+  if ('open' in binding) {
+    if (binding.route.admission === 'counted') places.checkRoom()
+    return deadline.within(binding.open(new OpenCall(arrival), office))
+  }
   return after(deadline.within(admitCaller(exchange, headers, office)), (caller) => {
-    const call = new OpenClientCall(arrival, caller.client)
+    const own = places.ofClient(caller.client.id)
+    const call = new OpenClientCall(arrival, caller.client, own)
     noteCaller(caller, call, request)
-    return answerCaller(binding, call, exchange, office)
+    exchange.told.caller = 'client'
+    return answerCaller(binding, call, exchange, office, own)
   })
 }
 
@@ -55,24 +61,59 @@ export function answerExchange(exchange: Exchange, office: Office, gate: Gatekee
 function answerCaller(
   binding: ClientBinding,
   call: ClientCall,
-  { request, requestId, startedMs, deadline }: Exchange,
+  { request, requestId, startedMs, deadline, told }: Exchange,
   office: Office,
+  places: CallerPlaces,
 ): Soon<Answer> {
   const { audit } = office
   const { path: route } = binding.route
   const audited = { requestId, method: request.method ?? '', route, startedMs, context: call.context }
-  return after(deadline.within(audit.begin(audited)), () =>
-    after(runAudited(binding, call, deadline, office), (answer) =>
-      after(audit.complete(audited, answer.status ?? 200), () => answer),
+  const work = (): Soon<Answer> => {
+    // Without a body the work begins now, otherwise when it is there.
+    if (!hasBody(request)) places.enter()
+    return endingWith(
+      () => handle(binding, call, office),
+      () => places.leave(),
+    )
+  }
+  return after(beginAudited(audited, deadline, office), () =>
+    after(runAudited(work, call, deadline, office), (answer) =>
+      after(audit.complete(audited, answer.status ?? 200), () => {
+        told.isWritten = true
+        return answer
+      }),
     ),
   )
 }
 
+/** An intent that is kept only after the deadline is completed all the same: its caller was told 408, no more. */
+function beginAudited(audited: AuditedRequest, deadline: Deadline, { audit, log }: Office): Soon<void> {
+  const begun = audit.begin(audited)
+  const kept = deadline.within(begun)
+  if (!(kept instanceof Promise)) return kept
+  return kept.catch((thrown: unknown) => {
+    if (toRefusal(thrown)?.error === 'deadline') {
+      Promise.resolve(begun)
+        .then(() => audit.complete(audited, GATEWAY_ERRORS.deadline.status))
+        .catch((error: unknown) => log.error('a late request is not in the audit', { error: toError(error) }))
+    }
+    throw thrown
+  })
+}
+
 /** Also a refusal is an outcome the audit hears of before the caller does. */
-function runAudited(binding: ClientBinding, call: ClientCall, deadline: Deadline, office: Office): Soon<Answer> {
-  const refuse = (thrown: unknown): Answer => answerFor(thrown, call.requestId, office.log)
+function runAudited(
+  work: () => Soon<Answer>,
+  { requestId, context }: ClientCall,
+  deadline: Deadline,
+  { log }: Office,
+): Soon<Answer> {
+  const refuse = (thrown: unknown): Answer => {
+    if (toRefusal(thrown)?.isOutcomeUncertain === true) context.outcome_uncertain = true
+    return answerFor(thrown, requestId, log)
+  }
   try {
-    const answer = deadline.within(handle(binding, call, office))
+    const answer = deadline.within(work())
     return answer instanceof Promise ? answer.catch(refuse) : answer
   } catch (thrown) {
     return refuse(thrown)
@@ -87,32 +128,49 @@ function handle(binding: ClientBinding, call: ClientCall, office: Office): Soon<
 /** Steps 6 to 8: healthy state, credential, quota. */
 function admitCaller(exchange: Exchange, headers: RequestHeaders, office: Office): Soon<Caller> {
   if (office.state?.isHealthy === false) throw new GatewayRefusal('state_unavailable')
-  const { metrics, failures, failureTally, settings, clock } = office
-  const route = exchange.match.binding.route.path
+  const { failures, checks, settings, clock } = office
+  const { request, deadline } = exchange
   const presented = {
     authorization: headers.all('authorization'),
-    address: exchange.request.socket.remoteAddress ?? '',
-    peerCertificate: peerCertificate(exchange.request),
+    address: request.socket.remoteAddress ?? '',
+    peerCertificate: peerCertificate(request),
+    isGone: () => request.socket.destroyed || deadline.remainingMs === 0,
   }
-  const rules = {
-    limiter: failures,
-    perMinute: settings.authFailuresPerMinute,
-    onFailure: () => {
-      metrics.denied.increase()
-      failureTally.note(route)
-    },
-    onThrottled: () => metrics.throttled.increase(),
+  const rules = { limiter: failures, perMinute: settings.authFailuresPerMinute, checks }
+  const refuse = (thrown: unknown): Promise<never> => recordRefused(thrown, presented.address, exchange, office)
+  try {
+    const caller = authenticate(office.access(), presented, rules, clock.now())
+    const admitted = after(caller, (known) => takeRequest(known, office))
+    return admitted instanceof Promise ? admitted.catch(refuse) : admitted
+  } catch (thrown) {
+    return refuse(thrown)
   }
-  const caller = authenticate(office.access(), presented, rules, clock.now())
-  return after(caller, (known) => takeRequest(known, office))
 }
 
-function takeRequest(caller: Caller, { quota, metrics }: Office): Soon<Caller> {
+/** Every refusal leaves a trail before it is answered, within bounds; whatever becomes of the trail, the answer stays. */
+async function recordRefused(
+  thrown: unknown,
+  address: string,
+  { request, requestId, startedMs, match }: Exchange,
+  { metrics, trail }: Office,
+): Promise<never> {
+  if (!(thrown instanceof RefusedCaller)) throw thrown
+  const { error } = thrown
+  if (GATEWAY_ERRORS[error].status === 401) metrics.denied.increase()
+  else if (error === 'auth_throttled') metrics.throttled.increase()
+  else if (error === 'client_quota') metrics.quotaDenied.increase()
+  const { path: route } = match.binding.route
+  await trail.record({ requestId, method: request.method ?? '', route, startedMs, address }, thrown)
+  throw thrown
+}
+
+function takeRequest(caller: Caller, { quota }: Office): Soon<Caller> {
   const { id: clientId, requestsPerMinute: limit } = caller.client
   const settle = (answer: QuotaAnswer): Caller => {
     if (answer === undefined) return caller
-    metrics.quotaDenied.increase()
-    throw new GatewayRefusal('client_quota', undefined, { retryAfterSeconds: toRetrySeconds(answer.retryAfterMs) })
+    throw new RefusedCaller('client_quota', caller.client, {
+      retryAfterSeconds: toRetrySeconds(answer.retryAfterMs),
+    })
   }
   return after(quota.take({ clientId, kind: 'requests', limit, cost: 1 }), settle)
 }

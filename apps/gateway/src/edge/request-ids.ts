@@ -9,6 +9,11 @@ export class RequestIds {
     this.#instance = ids.hex(32)
   }
 
+  /** The beginning of every id of this process. */
+  get instance(): string {
+    return this.#instance.slice(0, 12)
+  }
+
   next(): string {
     this.#count += 1
     return `${this.#instance}-${this.#count.toString(16).padStart(16, '0')}`

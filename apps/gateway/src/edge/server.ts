@@ -3,16 +3,17 @@ import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'nod
 import { createServer as createSecure } from 'node:https'
 import type { Server as SecureServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
-import { GATEWAY_HEADERS, GatewayRefusal } from '@chancery/contract'
+import { GATEWAY_ERRORS, GATEWAY_HEADERS, GatewayRefusal } from '@chancery/contract'
 import type { Refusal } from '@chancery/contract'
 import {
+  AccessLog,
   Answer,
   Gatekeeper,
+  Pipelined,
   answerBrokenRequest,
   answerUnmetExpectation,
   checkRawRequest,
   endingWith,
-  hasBody,
   inRequestSpan,
   isTracing,
 } from '@chancery/service-kit'
@@ -20,12 +21,16 @@ import type { Soon } from '@chancery/service-kit'
 import type { Office } from '../office.ts'
 import type { TlsMaterial } from '../policy/tls-files.ts'
 import type { GatewayBinding } from './call.ts'
+import { ClientAuthority } from './client-authority.ts'
 import { Deadline } from './deadline.ts'
 import { answerFor, errorAnswer, toRefusal } from './error-body.ts'
+import { HANDSHAKE_MS, Handshakes } from './handshakes.ts'
 import { answerExchange, isServerFailure } from './pipeline.ts'
-import type { Exchange } from './pipeline.ts'
+import type { Exchange, Told } from './pipeline.ts'
+import { Places } from './places.ts'
 import { RequestIds } from './request-ids.ts'
 import { RouteTable } from './route-table.ts'
+import { send } from './send.ts'
 
 /** protocol/gateway 3.2, listener hardening. */
 const LISTENER: ServerOptions = {
@@ -40,29 +45,39 @@ const LISTENER: ServerOptions = {
 }
 const REQUESTS_PER_CONNECTION = 1000
 const CONNECTIONS = 2000
+/** Half of the connections: bodies that do not come leave room for other requests. */
+const BODIES_AT_ONCE = CONNECTIONS / 2
 /** Room for the bodies of all requests together: a few of the largest, or many small ones. */
 const BODY_ROOM_FACTOR = 16
 const MIN_BODY_ROOM = 67_108_864
-/** How long what is still being sent is read and thrown away after a refusal, so that the refusal can be read. */
-const LINGER_MS = 1000
 
 /** The HTTP edge of the gateway: one pipeline for every route, one body for every failure. */
 export class Edge {
   readonly #office: Office
   readonly #routes: RouteTable
   readonly #gate: Gatekeeper
+  readonly #places: Places
   readonly #ids: RequestIds
+  readonly #access: AccessLog
   readonly #server: Server | SecureServer
+  /** Of the mutual TLS listener only. */
+  readonly #clients: ClientAuthority | undefined
 
   constructor(office: Office, bindings: readonly GatewayBinding<Office>[], tls: TlsMaterial | undefined) {
     this.#office = office
     this.#routes = new RouteTable(bindings)
     this.#ids = new RequestIds(office.ids)
-    this.#gate = new Gatekeeper({
-      inFlight: office.settings.maxInflight,
-      bodyBytes: Math.max(MIN_BODY_ROOM, office.settings.maxBodyBytes * BODY_ROOM_FACTOR),
-      connectionsPerAddress: 0,
+    const { maxInflight, maxBodyBytes, accessLogLevel: level, accessLogEvery: every } = office.settings
+    const { accessLogSlowMs: slowMs } = office.settings
+    this.#access = new AccessLog({ log: office.log, instance: this.#ids.instance, level, every, slowMs })
+    // An ingress may hold all connections alone; to another address it loses one. Requests are for the places.
+    this.#gate = new Gatekeeper({ inFlight: 0, connections: CONNECTIONS, connectionsPerAddress: CONNECTIONS })
+    this.#places = new Places({
+      requests: maxInflight,
+      bodies: BODIES_AT_ONCE,
+      bodyBytes: Math.max(MIN_BODY_ROOM, maxBodyBytes * BODY_ROOM_FACTOR),
     })
+    this.#clients = tls === undefined ? undefined : new ClientAuthority(tls.clientCa)
     this.#server = this.#createServer(tls)
   }
 
@@ -74,9 +89,10 @@ export class Edge {
     })
   }
 
-  /** New TLS material for connections from now on. */
+  /** New TLS material for connections from now on; kept ones go on only under the new authorities of clients. */
   replaceTls(tls: TlsMaterial): void {
     if ('setSecureContext' in this.#server) this.#server.setSecureContext(this.#tlsOptions(tls))
+    this.#clients?.replace(tls.clientCa)
   }
 
   stopAccepting(): Promise<void> {
@@ -84,25 +100,52 @@ export class Edge {
   }
 
   #createServer(tls: TlsMaterial | undefined): Server | SecureServer {
-    const onRequest = (request: IncomingMessage, response: ServerResponse): void => this.#serve(request, response)
-    const server =
-      tls === undefined
-        ? createPlain(LISTENER, onRequest)
-        : createSecure(
-            { ...LISTENER, ...this.#tlsOptions(tls), requestCert: true, rejectUnauthorized: true },
-            onRequest,
-          )
+    const pipelined = new Pipelined((request, response) => this.#serve(request, response))
+    const server = tls === undefined ? this.#createPlain(pipelined) : this.#createSecure(tls, pipelined)
     server.maxRequestsPerSocket = REQUESTS_PER_CONNECTION
-    server.maxConnections = CONNECTIONS
     // Unlimited here: Node would drop headers beyond a limit in silence; checkRawRequest counts and refuses.
     server.maxHeadersCount = 0
-    server.on(tls === undefined ? 'connection' : 'secureConnection', (socket: Socket) => this.#gate.admit(socket))
     const toBroken = (refusal: Refusal): Answer => this.#brokenAnswer(refusal)
+    server.on('request', (request, response) => pipelined.take(request, response))
+    server.on('checkExpectation', (request, response) =>
+      pipelined.take(request, response, () => answerUnmetExpectation(response, toBroken)),
+    )
     server.on('clientError', (error: Error & { code?: string }, socket) =>
       answerBrokenRequest(error, socket as Socket, toBroken),
     )
-    server.on('connect', (_request, socket) => answerBrokenRequest(new Error('CONNECT'), socket as Socket, toBroken))
-    server.on('checkExpectation', (_request, response) => answerUnmetExpectation(response, toBroken))
+    server.on('connect', (_request, socket) => {
+      pipelined.release(socket as Socket)
+      answerBrokenRequest(new Error('CONNECT'), socket as Socket, toBroken)
+    })
+    return server
+  }
+
+  #createPlain(pipelined: Pipelined): Server {
+    const server = createPlain(LISTENER)
+    server.on('connection', (socket) => {
+      this.#gate.admit(socket)
+      pipelined.watch(socket)
+    })
+    return server
+  }
+
+  #createSecure(tls: TlsMaterial, pipelined: Pipelined): SecureServer {
+    const handshake = { requestCert: true, rejectUnauthorized: true, handshakeTimeout: HANDSHAKE_MS }
+    const server = createSecure({ ...LISTENER, ...this.#tlsOptions(tls), ...handshake })
+    const handshakes = new Handshakes()
+    const [start] = server.listeners('connection')
+    if (start === undefined) throw new Error('the platform listens for no connections')
+    server.removeAllListeners('connection')
+    server.on('connection', (socket: Socket) => {
+      this.#gate.admit(socket)
+      if (!socket.destroyed) handshakes.begin(socket, () => start.call(server, socket))
+    })
+    server.on('secureConnection', (secure) => {
+      const below = handshakes.finish(secure)
+      if (below !== undefined) this.#gate.secure(secure, below)
+      this.#clients?.watch(secure)
+      pipelined.watch(secure)
+    })
     return server
   }
 
@@ -112,71 +155,94 @@ export class Edge {
   }
 
   #serve(request: IncomingMessage, response: ServerResponse): void {
+    if (this.#clients?.isWithdrawn(request.socket) === true) {
+      request.socket.destroy()
+      return
+    }
     const startedMs = this.#office.clock.monotonicMs()
     const requestId = this.#ids.next()
     this.#gate.openAnswer(request.socket)
-    const give = (answer: Answer): void => this.#give(request, response, answer, { requestId, startedMs })
-    const refuse = (thrown: unknown): void => give(answerFor(thrown, requestId, this.#office.log))
+    const arrived: Arrived = { requestId, startedMs, told: { caller: 'anonymous', isWritten: false } }
+    const give = (answer: Answer, thrown?: unknown): void => this.#give(request, response, answer, arrived, thrown)
+    const refuse = (thrown: unknown): void => give(answerFor(thrown, requestId, this.#office.log), thrown)
     let answer: Soon<Answer>
     try {
-      answer = this.#answer(request, requestId, startedMs)
+      answer = this.#answer(request, arrived)
     } catch (thrown) {
       refuse(thrown)
       return
     }
-    if (answer instanceof Promise) void answer.then(give, refuse)
+    if (answer instanceof Promise) void answer.then((given) => give(given), refuse)
     else give(answer)
   }
 
-  #give(
-    request: IncomingMessage,
-    response: ServerResponse,
-    answer: Answer,
-    { requestId, startedMs }: { readonly requestId: string; readonly startedMs: number },
-  ): void {
+  #give(request: IncomingMessage, response: ServerResponse, answer: Answer, arrived: Arrived, thrown: unknown): void {
+    const { requestId, startedMs } = arrived
     const { metrics, clock, log } = this.#office
     metrics.requests.increase()
     if (isServerFailure(answer.status ?? 200)) metrics.failures.increase()
-    metrics.duration.observe((clock.monotonicMs() - startedMs) / 1000)
+    const milliseconds = clock.monotonicMs() - startedMs
+    metrics.duration.observe(milliseconds / 1000)
+    if (!arrived.told.isWritten) this.#tell(arrived, answer.status ?? 200, milliseconds, thrown)
     try {
       const isWritten = send(request, response, answer, { requestId, closing: this.#gate.draining })
-      if (isWritten) this.#gate.closeAnswer()
-      else response.once('close', () => this.#gate.closeAnswer())
+      if (isWritten) this.#gate.closeAnswer(request.socket)
+      else response.once('close', () => this.#gate.closeAnswer(request.socket))
     } catch (error) {
       // Half an answer may be out: the caller must not take it for a whole one.
       log.error('an answer could not be sent', { request_id: requestId, error })
-      this.#gate.closeAnswer()
+      this.#gate.closeAnswer(request.socket)
       response.destroy()
     }
   }
 
-  /** Steps 2 to 5 of protocol/gateway 5.1, then the route's own. */
-  #answer(request: IncomingMessage, requestId: string, startedMs: number): Soon<Answer> {
+  /** Steps 2, 3 and 5 of protocol/gateway 5.1, then the route's own. */
+  #answer(request: IncomingMessage, arrived: Arrived): Soon<Answer> {
     checkRawRequest(request)
     checkFieldSizes(request)
     const match = this.#routes.match(request)
+    arrived.route = match.binding.route
     const { settings } = this.#office
     if (Number(request.headers['content-length'] ?? 0) > settings.maxBodyBytes)
       throw new GatewayRefusal('body_too_large')
-    const isExempt = match.binding.route.admission === 'exempt'
-    if (!this.#gate.enter(isExempt)) throw new GatewayRefusal('overloaded')
     const deadline = new Deadline(settings.timeoutMs)
-    const exchange = { request, requestId, startedMs, match, deadline }
-    const run = (): Soon<Answer> => answerExchange(exchange, this.#office, this.#gate)
-    return endingWith(isTracing ? () => inSpan(exchange, run) : run, () => {
-      deadline.clear()
-      this.#gate.leave(isExempt)
+    const exchange = { ...arrived, request, match, deadline }
+    const run = (): Soon<Answer> => answerExchange(exchange, this.#office, this.#places)
+    return endingWith(isTracing ? () => inSpan(exchange, run) : run, () => deadline.clear())
+  }
+
+  #tell({ requestId, told, route }: Arrived, status: number, milliseconds: number, thrown: unknown): void {
+    const refusal = thrown === undefined ? undefined : (toRefusal(thrown) ?? new GatewayRefusal('internal'))
+    this.#access.note({
+      requestId,
+      route: route === undefined ? 'none' : `${route.method} ${route.path}`,
+      status,
+      milliseconds,
+      caller: told.caller,
+      code: refusal === undefined ? undefined : GATEWAY_ERRORS[refusal.error].reason,
+      cause: refusal?.cause ?? thrown,
+      isProbe: route?.admission === 'exempt',
     })
   }
 
   #brokenAnswer(refusal: Refusal): Answer {
     const requestId = this.#ids.next()
+    const told: Told = { caller: 'anonymous', isWritten: false }
     const { body, contentType, status, headers } = errorAnswer(
       toRefusal(refusal) ?? new GatewayRefusal('internal'),
       requestId,
     )
+    this.#tell({ requestId, startedMs: 0, told }, status ?? 400, 0, refusal)
     return new Answer(body, contentType, status, { ...GATEWAY_HEADERS, ...headers, 'x-request-id': requestId })
   }
+}
+
+/** One request from its first byte to its answer. */
+interface Arrived {
+  readonly requestId: string
+  readonly startedMs: number
+  readonly told: Told
+  route?: GatewayBinding<Office>['route']
 }
 
 function inSpan({ request, requestId, match }: Exchange, run: () => Soon<Answer>): Promise<Answer> {
@@ -199,54 +265,4 @@ const MAX_FIELD_BYTES = 16_384 + 16
 
 function checkFieldSizes({ rawHeaders }: IncomingMessage): void {
   if (rawHeaders.some((text) => text.length > MAX_FIELD_BYTES)) throw new GatewayRefusal('headers_too_large')
-}
-
-/** Names and values in turn, the form the platform sends with the least work. */
-const FIXED_PAIRS: readonly string[] = Object.entries(GATEWAY_HEADERS).flat()
-
-/** Where an answer has a rule of its own for a header, its own counts. */
-function pairsWith(headers: { readonly [name: string]: string }): string[] {
-  const names = Object.keys(headers)
-  const pairs = names.some((name) => name in GATEWAY_HEADERS)
-    ? Object.entries(GATEWAY_HEADERS).flatMap(([name, value]) => (name in headers ? [] : [name, value]))
-    : [...FIXED_PAIRS]
-  for (const name of names) pairs.push(name, headers[name] ?? '')
-  return pairs
-}
-
-/** False while the connection is kept open for what its caller still sends. */
-function send(
-  request: IncomingMessage,
-  response: ServerResponse,
-  { body, contentType, status = 200, headers }: Answer,
-  { requestId, closing }: { readonly requestId: string; readonly closing: boolean },
-): boolean {
-  if (response.destroyed) return true
-  // Without a body a request is whole before the parser says so.
-  const isUnread = hasBody(request) && !request.complete
-  const length = Buffer.byteLength(body)
-  const pairs = headers === undefined ? [...FIXED_PAIRS] : pairsWith(headers)
-  pairs.push('content-type', contentType, 'content-length', String(length), 'x-request-id', requestId)
-  // What was not read must not be taken for the next request on this connection.
-  if (closing || isUnread) pairs.push('connection', 'close')
-  response.writeHead(status, pairs)
-  if (request.method === 'HEAD') response.end()
-  else if (isUnread) sendAndLinger(request, response, body)
-  // A text leaves in one piece with its head; where every character is one byte, without being encoded.
-  else if (typeof body === 'string') response.end(body, length === body.length ? 'latin1' : 'utf8')
-  else response.end(body)
-  return request.method === 'HEAD' || !isUnread
-}
-
-/** Closing at once would reset the connection, and a caller that is still sending would never see the refusal. */
-function sendAndLinger(request: IncomingMessage, response: ServerResponse, body: string | Uint8Array): void {
-  response.write(body)
-  const timer = setTimeout(() => response.end(), LINGER_MS)
-  const end = (): void => {
-    clearTimeout(timer)
-    response.end()
-  }
-  request.once('end', end)
-  request.once('error', end)
-  request.resume()
 }

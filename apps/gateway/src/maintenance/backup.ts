@@ -1,7 +1,8 @@
 import { closeSync, openSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { backup as copyDatabase } from 'node:sqlite'
+import { DatabaseSync } from 'node:sqlite'
 import type { GatewaySettings } from '../settings.ts'
+import { copyState } from '../state/copy-state.ts'
 import { openStateFile, syncPath } from '../state/state-file.ts'
 import { StateProblem } from '../state/state-problem.ts'
 import { verifyState } from '../state/verify-state.ts'
@@ -14,7 +15,7 @@ export async function backup(settings: GatewaySettings, target: string): Promise
   try {
     reserve(target)
     try {
-      await copyDatabase(source, target)
+      await fill(target, source)
       syncPath(target)
       syncPath(dirname(target))
       const { head_sequence } = readState(target, settings, (db) => verifyState(db))
@@ -25,6 +26,15 @@ export async function backup(settings: GatewaySettings, target: string): Promise
     }
   } finally {
     source.close()
+  }
+}
+
+async function fill(target: string, source: DatabaseSync): Promise<void> {
+  const db = new DatabaseSync(target)
+  try {
+    await copyState(source, db)
+  } finally {
+    db.close()
   }
 }
 

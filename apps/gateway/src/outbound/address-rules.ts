@@ -5,6 +5,9 @@ import { addressForms } from './address-forms.ts'
 
 type Kind = 'ipv4' | 'ipv6'
 
+/** Code of the error when a name stands for no address that may be called. */
+export const NOT_ALLOWED = 'EADDRNOTALLOWED'
+
 /** Never called, whatever the policy says: unspecified, link-local (cloud metadata), multicast, reserved. */
 const NEVER = blockList([
   ['0.0.0.0', 8, 'ipv4'],
@@ -66,7 +69,7 @@ export function guardedLookup(allowPrivate: boolean, resolve: typeof lookup = lo
         const addresses = (found ?? []).filter(({ address }) => isCallable(address, allowPrivate))
         const [first] = addresses
         if (error !== null || first === undefined) {
-          done(error ?? Object.assign(new Error('no address that may be called'), { code: 'EADDRNOTALLOWED' }), '', 4)
+          done(error ?? Object.assign(new Error('no address that may be called'), { code: NOT_ALLOWED }), '', 4)
         } else if (options.all === true) done(null, addresses)
         else done(null, first.address, first.family)
       },

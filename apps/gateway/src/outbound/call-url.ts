@@ -3,8 +3,10 @@ import type { IncomingMessage } from 'node:http'
 import { request as secureRequest } from 'node:https'
 import { isIP } from 'node:net'
 import { getCACertificates } from 'node:tls'
+import { joinBytes } from '@chancery/protocol'
 import { traced } from '@chancery/service-kit'
 import { guardedLookup, isRefusedLiteral } from './address-rules.ts'
+import { OversizeError, readBlocks } from './read-blocks.ts'
 
 export interface OutboundCall {
   readonly url: URL
@@ -19,22 +21,44 @@ export interface OutboundCall {
   /** Names may resolve to private addresses; addresses written out by the operator always may. */
   readonly allowPrivate?: boolean
   readonly signal?: AbortSignal
+  /** Asks for gzip and decodes it; what it decodes to counts against `maxBytes` while it is decoded. */
+  readonly takesGzip?: boolean
 }
+
+type AnswerHeaders = Readonly<Record<string, string | string[] | undefined>>
 
 export interface OutboundAnswer {
   readonly status: number
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  readonly headers: AnswerHeaders
   readonly body: Uint8Array
+}
+
+/** The body in blocks of their own memory: they go to another thread without a copy, and are joined there. */
+export interface BlocksAnswer {
+  readonly status: number
+  readonly headers: AnswerHeaders
+  readonly blocks: Uint8Array<ArrayBuffer>[]
+}
+
+interface FailureFacts {
+  readonly wasSent?: boolean
+  readonly answer?: Pick<OutboundAnswer, 'status' | 'headers'> | undefined
 }
 
 /** The call came to nothing: no connection, no answer in time, or too much of it. */
 export class OutboundFailure extends Error {
   override readonly name = 'OutboundFailure'
   readonly kind: 'unreachable' | 'timeout' | 'too_large'
+  /** Some of it may have left: whether it had an effect is not known. */
+  readonly wasSent: boolean
+  /** Of an answer that began and could not be read to its end. */
+  readonly answer: Pick<OutboundAnswer, 'status' | 'headers'> | undefined
 
-  constructor(kind: OutboundFailure['kind'], options?: ErrorOptions) {
+  constructor(kind: OutboundFailure['kind'], options?: ErrorOptions & FailureFacts) {
     super(kind, options)
     this.kind = kind
+    this.wasSent = options?.wasSent === true
+    this.answer = options?.answer
   }
 }
 
@@ -42,22 +66,29 @@ export class OutboundFailure extends Error {
  * Calls one configured address (reliability 11): no redirects, no proxies of the environment, no cookies, TLS verified,
  * time and size bounded while reading.
  */
-export function callUrl(call: OutboundCall): Promise<OutboundAnswer> {
+export async function callUrl(call: OutboundCall): Promise<OutboundAnswer> {
+  const { status, headers, blocks } = await callForBlocks(call)
+  return { status, headers, body: joinBytes(blocks) }
+}
+
+export function callForBlocks(call: OutboundCall): Promise<BlocksAnswer> {
   const about = { 'http.request.method': call.method ?? 'GET', 'server.address': call.url.host }
   return traced('call', about, () => callOnce(call))
 }
 
-async function callOnce(call: OutboundCall): Promise<OutboundAnswer> {
+async function callOnce(call: OutboundCall): Promise<BlocksAnswer> {
   const host = call.url.hostname.replace(/^\[(.*)\]$/, '$1')
   if (isRefusedLiteral(call.url)) throw new OutboundFailure('unreachable')
   const limit = AbortSignal.timeout(call.timeoutMs)
   const signal = call.signal === undefined ? limit : AbortSignal.any([limit, call.signal])
+  let begun: Pick<OutboundAnswer, 'status' | 'headers'> | undefined
   try {
     const answer = await send(call, host, signal)
-    return { status: answer.statusCode ?? 0, headers: answer.headers, body: await readAll(answer, call.maxBytes) }
+    begun = { status: answer.statusCode ?? 0, headers: answer.headers }
+    return { ...begun, blocks: await readBlocks(answer, call) }
   } catch (error) {
-    if (error instanceof OutboundFailure) throw error
-    throw new OutboundFailure(limit.aborted ? 'timeout' : 'unreachable', { cause: error })
+    const kind = error instanceof OversizeError ? 'too_large' : limit.aborted ? 'timeout' : 'unreachable'
+    throw new OutboundFailure(kind, { cause: error, answer: begun })
   }
 }
 
@@ -69,7 +100,11 @@ function send(call: OutboundCall, host: string, signal: AbortSignal): Promise<In
     port: url.port === '' ? (isSecure ? 443 : 80) : Number(url.port),
     path: `${url.pathname}${url.search}`,
     method,
-    headers: { ...call.headers, ...(body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }) },
+    headers: {
+      ...call.headers,
+      ...(call.takesGzip === true ? { 'accept-encoding': 'gzip' } : {}),
+      ...(body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }),
+    },
     agent: false as const,
     lookup: guardedLookup(call.allowPrivate === true),
     signal,
@@ -84,22 +119,4 @@ function send(call: OutboundCall, host: string, signal: AbortSignal): Promise<In
     request.on('error', reject)
     request.end(body)
   })
-}
-
-async function readAll(answer: IncomingMessage, maxBytes: number): Promise<Uint8Array> {
-  const chunks: Buffer[] = []
-  let size = 0
-  if (Number(answer.headers['content-length'] ?? 0) > maxBytes) {
-    answer.destroy()
-    throw new OutboundFailure('too_large')
-  }
-  for await (const chunk of answer as AsyncIterable<Buffer>) {
-    size += chunk.length
-    if (size > maxBytes) {
-      answer.destroy()
-      throw new OutboundFailure('too_large')
-    }
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks, size)
 }

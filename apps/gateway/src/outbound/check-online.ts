@@ -4,10 +4,12 @@ import { getCACertificates } from 'node:tls'
 import type { Configuration, ConfigurationProblem } from '../policy/load-configuration.ts'
 import { issuersOf } from '../policy/policy.ts'
 import type { GatewaySettings } from '../settings.ts'
-import { OutboundFailure, callUrl } from './call-url.ts'
+import { NOT_ALLOWED, guardedLookup, isRefusedLiteral } from './address-rules.ts'
+import { OutboundFailure, callForBlocks } from './call-url.ts'
+import type { OutboundCall } from './call-url.ts'
 
 const CALL_MS = 10_000
-const MAX_BYTES = 16 * 1024 * 1024
+const KEY_SET_BYTES = 1_048_576
 
 /** `--check-config --online`: every address that a running gateway will call answers (protocol/gateway 18.2). */
 export async function checkOnline(
@@ -18,12 +20,22 @@ export async function checkOnline(
   const lists = issuersOf(policy).map(async ({ path, listUrl, allowHttp, extraRoot }) => {
     if (listUrl === undefined) return undefined
     const roots = extraRoot === undefined ? [] : [extraRoot]
-    const message = await fetchProblem(listUrl, roots, allowHttp)
+    const message = await fetchProblem({
+      url: listUrl,
+      extraRoots: roots,
+      allowPrivate: allowHttp,
+      maxBytes: settings.maxListBytes,
+      takesGzip: true,
+    })
     return problem('GATEWAY_POLICY_FILE', `${path}.crl_url`, message)
   })
-  const keys = oidc?.keySetUrl === undefined ? undefined : await fetchProblem(oidc.keySetUrl, extraRoots, false)
+  const keys =
+    oidc?.keySetUrl === undefined
+      ? undefined
+      : await fetchProblem({ url: oidc.keySetUrl, extraRoots, maxBytes: KEY_SET_BYTES })
+  const { auditUrl, auditAllowPrivate } = settings
   const collector =
-    settings.auditUrl === undefined ? undefined : await handshakeProblem(new URL(settings.auditUrl), extraRoots)
+    auditUrl === undefined ? undefined : await handshakeProblem(new URL(auditUrl), extraRoots, auditAllowPrivate)
   const found = [
     ...(await Promise.all(lists)),
     problem('GATEWAY_OIDC_FILE', 'jwks_url', keys),
@@ -36,28 +48,32 @@ function problem(setting: string, path: string, message: string | undefined): Co
   return message === undefined ? undefined : { setting, path, message }
 }
 
-async function fetchProblem(
+async function fetchProblem(call: Omit<OutboundCall, 'timeoutMs'>): Promise<string | undefined> {
+  try {
+    const { status } = await callForBlocks({ ...call, timeoutMs: CALL_MS })
+    return status === 200 ? undefined : `answers ${status}`
+  } catch (error) {
+    if (!(error instanceof OutboundFailure)) throw error
+    if (error.kind === 'too_large' && call.takesGzip === true)
+      return `is larger than ${call.maxBytes} bytes: raise GATEWAY_MAX_LIST_BYTES`
+    return `cannot be fetched (${error.kind})`
+  }
+}
+
+/** The collector is not called: a check must not deliver anything. It is connected to by the rules of a delivery. */
+async function handshakeProblem(
   url: URL,
   extraRoots: readonly string[],
   allowPrivate: boolean,
 ): Promise<string | undefined> {
-  try {
-    const { status } = await callUrl({ url, extraRoots, allowPrivate, timeoutMs: CALL_MS, maxBytes: MAX_BYTES })
-    return status === 200 ? undefined : `answers ${status}`
-  } catch (error) {
-    if (error instanceof OutboundFailure) return `cannot be fetched (${error.kind})`
-    throw error
-  }
-}
-
-/** The collector is not called: a check must not deliver anything. */
-function handshakeProblem(url: URL, extraRoots: readonly string[]): Promise<string | undefined> {
+  if (isRefusedLiteral(url)) return 'is an address that is never called'
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
   const ca = extraRoots.length === 0 ? {} : { ca: [...getCACertificates('default'), ...extraRoots] }
   return new Promise((resolve) => {
     const socket = connect({
       host,
       port: Number(url.port || 443),
+      lookup: guardedLookup(allowPrivate),
       // An address is no server name; the platform refuses to send it as one.
       ...(isIP(host) === 0 ? { servername: host } : {}),
       timeout: CALL_MS,
@@ -69,7 +85,13 @@ function handshakeProblem(url: URL, extraRoots: readonly string[]): Promise<stri
       resolve(message)
     }
     socket.once('secureConnect', () => end(undefined))
-    socket.once('error', () => end('its TLS handshake fails'))
+    socket.once('error', (error: Error & { code?: string }) =>
+      end(
+        error.code === NOT_ALLOWED
+          ? 'its name stands for an address that may not be called; see GATEWAY_AUDIT_ALLOW_PRIVATE'
+          : 'its TLS handshake fails',
+      ),
+    )
     socket.once('timeout', () => end('does not answer'))
   })
 }

@@ -11,6 +11,8 @@ export interface UpstreamCall {
   /** From the first step to the last byte. */
   readonly timeoutMs: number
   readonly maxBytes: number
+  /** Called when it is about to leave on a connection: from then on nobody can say that it had no effect. */
+  readonly onSend?: () => void
 }
 
 export interface UpstreamAnswer {
@@ -34,6 +36,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | undefined
   #timer: NodeJS.Timeout | undefined
   #isOver = false
+  #wasSent = false
 
   constructor(call: UpstreamCall) {
     this.#call = call
@@ -41,7 +44,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
 
   run(dispatcher: Dispatcher): Promise<UpstreamAnswer> {
     const { method, target, headers, body, timeoutMs } = this.#call
-    this.#timer = setTimeout(() => this.#fail(new OutboundFailure('timeout')), timeoutMs)
+    this.#timer = setTimeout(() => this.#fail(this.#failure('timeout')), timeoutMs)
     try {
       dispatcher.dispatch({ method, path: target, headers: [...headers], body: body ?? null }, this)
     } catch (error) {
@@ -54,7 +57,12 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller
     // Its time passed while it waited for a connection: it must not be sent any more.
-    if (this.#isOver) controller.abort(new OutboundFailure('timeout'))
+    if (this.#isOver) {
+      controller.abort(new OutboundFailure('timeout'))
+      return
+    }
+    this.#wasSent = true
+    this.#call.onSend?.()
   }
 
   onResponseStart(
@@ -83,7 +91,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, cause: Error): void {
-    this.#fail(new OutboundFailure('unreachable', { cause }))
+    this.#fail(this.#failure('unreachable', cause))
   }
 
   /** More than may be read: the status is known, the rest is not worth reading. */
@@ -103,6 +111,10 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
     this.#end()
     this.#done.reject(failure)
     this.#controller?.abort(failure)
+  }
+
+  #failure(kind: OutboundFailure['kind'], cause?: Error): OutboundFailure {
+    return new OutboundFailure(kind, { wasSent: this.#wasSent, ...(cause === undefined ? {} : { cause }) })
   }
 
   #end(): void {

@@ -1,6 +1,5 @@
-import { isJsonObject, member, readInstant } from '@chancery/protocol'
+import { isJsonObject, member, readInstant, visible } from '@chancery/protocol'
 import type { Instant, JsonValue } from '@chancery/protocol'
-import { visibleText } from '@chancery/service-kit'
 
 /** One thing wrong with a file, with the place of the member and never its value. */
 export interface Problem {
@@ -18,7 +17,7 @@ export class Problems {
 }
 
 export function placeOf(path: string, name: string): string {
-  return path === '' ? visibleText(name, 256) : `${path}.${visibleText(name, 256)}`
+  return path === '' ? visible(name, { maxLength: 256 }) : `${path}.${visible(name, { maxLength: 256 })}`
 }
 
 /** Gives the value, or adds a problem and gives undefined. */

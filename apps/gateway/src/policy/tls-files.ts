@@ -40,9 +40,14 @@ export function readTlsFiles(settings: GatewaySettings, now: Instant): TlsMateri
   return problems.length > 0 ? problems : { cert, key, clientCa }
 }
 
+/** Every certificate of a PEM text, each by itself. */
+export function certificateBlocks(pem: string): readonly string[] {
+  return pem.match(PEM) ?? []
+}
+
 /** Why a PEM chain cannot be used now, or undefined. */
 export function chainProblem(pem: string, now: Instant): string | undefined {
-  const blocks = pem.match(PEM) ?? []
+  const blocks = certificateBlocks(pem)
   if (blocks.length === 0) return 'holds no certificate'
   try {
     const ended = blocks

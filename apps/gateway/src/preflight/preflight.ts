@@ -1,7 +1,7 @@
 import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { checkListAdvance, isJsonObject, markOfList, readJson, writeInstant, writeJson } from '@chancery/protocol'
-import type { JsonObject, RevocationList } from '@chancery/protocol'
+import type { Instant, JsonObject, RevocationList } from '@chancery/protocol'
 import { systemClock } from '@chancery/service-kit'
 import { TOOLS, ToolProblem } from '../maintenance/tool.ts'
 import type { ToolResult } from '../maintenance/tool.ts'
@@ -49,7 +49,7 @@ export async function preflight(args: PreflightArguments): Promise<ToolResult> {
       rootKey: args.rootKey,
       now,
     })),
-    ...previousChecks(list, args),
+    ...previousChecks(list, args, now),
   ]
   const passed = checks.every((each) => each.passed)
   const report = {
@@ -71,13 +71,15 @@ export async function preflight(args: PreflightArguments): Promise<ToolResult> {
 function previousChecks(
   list: RevocationList | undefined,
   { previousFile, network }: PreflightArguments,
+  now: Instant,
 ): PreflightCheck[] {
   if (previousFile === undefined) return []
   const value = readJson(readFileSync(previousFile, 'utf8'))
   const entry = isJsonObject(value) ? value[network] : undefined
   const crl = isJsonObject(entry) ? entry['crl'] : undefined
   const held = readList(isJsonObject(crl) ? crl : undefined)
-  const passed = held !== undefined && list !== undefined && checkListAdvance(markOfList(held), markOfList(list)).ok
+  const passed =
+    held !== undefined && list !== undefined && checkListAdvance(markOfList(held), markOfList(list), now).ok
   return [{ check: 'crl_advance', passed }]
 }
 

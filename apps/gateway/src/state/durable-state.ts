@@ -21,7 +21,7 @@ const MAX_WAITING = 8192
 export class DurableState {
   readonly #thread = new Thread('./state-thread', import.meta.url)
   readonly #log: Log
-  readonly #events: Batcher<JsonObject, undefined>
+  readonly #events: Batcher<readonly JsonObject[], undefined>
   #healthy = true
   #usage: StateUsage = { bytes: 0, usedBytes: 0, pending: 0, oldestPendingAt: undefined }
 
@@ -60,10 +60,10 @@ export class DurableState {
     return this.#usage
   }
 
-  /** Appends to the audit chain; events that wait together share one commit. */
-  async append(event: JsonObject): Promise<void> {
+  /** Appends to the audit chain, all or none; events that wait together share one commit. */
+  async append(...events: readonly JsonObject[]): Promise<void> {
     try {
-      await this.#events.add(event)
+      await this.#events.add(events)
     } catch (error) {
       if (error instanceof BatchClosed) throw new StateUnavailable('the state is closed', { cause: error })
       throw error
@@ -108,9 +108,9 @@ export class DurableState {
     await this.#thread.close()
   }
 
-  async #append(events: JsonObject[]): Promise<undefined[]> {
-    await this.#write('append', events)
-    return events.map(() => undefined)
+  async #append(groups: (readonly JsonObject[])[]): Promise<undefined[]> {
+    await this.#write('append', groups.flat())
+    return groups.map(() => undefined)
   }
 
   async #write<Value>(operation: string, argument: unknown): Promise<Value> {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
 import { canonicalJson, sha256Hex } from '@chancery/protocol'
 import { StateProblem } from './state-problem.ts'
@@ -78,6 +79,35 @@ export function changeFacts(ledger: Ledger, added: Iterable<FactRow>, removed: I
   return { ...ledger, facts, facts_count }
 }
 
-function digestOfRow(row: FactRow): bigint {
-  return BigInt(`0x${sha256Hex(canonicalJson([...row]))}`)
+/** SHA-256 over the canonical form of the row. Spelled in pieces: a row may hold a list of many megabytes. */
+export function digestOfRow(row: FactRow): bigint {
+  const hash = createHash('sha256')
+  for (const [index, column] of row.entries()) {
+    hash.update(index === 0 ? '[' : ',')
+    for (const piece of spell(column)) hash.update(piece)
+  }
+  return BigInt(`0x${hash.update(']').digest('hex')}`)
+}
+
+const PIECE_CHARACTERS = 1_048_576
+
+function* spell(column: string | number): Generator<string> {
+  if (typeof column === 'number' || column.length <= PIECE_CHARACTERS) {
+    yield canonicalJson(column)
+    return
+  }
+  yield '"'
+  for (let at = 0; at < column.length;) {
+    let end = Math.min(at + PIECE_CHARACTERS, column.length)
+    // A character of two units stays whole.
+    if (end < column.length && /[\uD800-\uDBFF]/.test(column.charAt(end - 1))) end -= 1
+    yield quoted(column.slice(at, end)).slice(1, -1)
+    at = end
+  }
+  yield '"'
+}
+
+/** Signed lists are plain ASCII, which the platform spells in the same way and seven times as fast. */
+function quoted(text: string): string {
+  return /^[\x20-\x7e]*$/.test(text) ? JSON.stringify(text) : canonicalJson(text)
 }

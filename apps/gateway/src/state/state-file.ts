@@ -82,8 +82,8 @@ export function createStateFile(file: string, fill: (db: DatabaseSync) => void):
     closeSync(openSync(draft, 'wx', 0o600))
     const db = new DatabaseSync(draft)
     try {
-      db.exec(`pragma journal_mode = delete; pragma synchronous = extra; pragma application_id = ${APPLICATION_ID};
-        pragma user_version = ${SCHEMA_VERSION}; ${SCHEMA}`)
+      db.exec('pragma journal_mode = delete; pragma synchronous = extra')
+      writeSchema(db)
       inTransaction(db, () => writeLedger(db, EMPTY_LEDGER))
       fill(db)
     } finally {
@@ -95,6 +95,11 @@ export function createStateFile(file: string, fill: (db: DatabaseSync) => void):
   } finally {
     rmSync(workshop, { recursive: true, force: true })
   }
+}
+
+/** The tables of a state in an empty file, and what says that it is one. */
+export function writeSchema(db: DatabaseSync): void {
+  db.exec(`pragma application_id = ${APPLICATION_ID}; pragma user_version = ${SCHEMA_VERSION}; ${SCHEMA}`)
 }
 
 export function syncPath(path: string): void {

@@ -68,9 +68,8 @@ async function loadHeld(
     )
     return undefined
   }
-  const index = isMemory ? known.index : outcome.index
-  const isSuspect = isMemory ? known.isSuspect : known.suspect
-  return standingOf(policy, { ...outcome, index }, isSuspect)
+  if (!isMemory) return standingOf(policy, outcome, { isSuspect: known.suspect })
+  return standingOf(policy, { ...outcome, index: known.index }, known)
 }
 
 async function choose(
@@ -87,7 +86,7 @@ async function choose(
   // the only way to keep it fresh. A start keeps the stored one at an equal sequence (9.4).
   const isResigned = takesResigned && outcome.outcome === 'installed'
   if (isAccepted(outcome) && (isHigher || isResigned)) {
-    const standing = standingOf(policy, outcome, held?.isSuspect ?? false)
+    const standing = standingOf(policy, outcome, held)
     return { standing, stickyChange: outcome.stickyChange }
   }
   // An equal or lower list in the file is an old file, as long as it does not contradict what is known.
@@ -121,9 +120,15 @@ function checkChosen({ policy, mark, floor }: IssuerStanding, { now, problems }:
   return problems.list.length === before
 }
 
-function standingOf(policy: IssuerPolicy, list: AcceptedList, isSuspect: boolean): IssuerStanding {
-  const floor = Math.max(policy.floor, list.mark.sequence)
-  return { policy, mark: list.mark, body: list.body, index: list.index, floor, isSuspect }
+/** What is known of the issuer beside its list stays known: a reload is no way around a floor. */
+function standingOf(
+  policy: IssuerPolicy,
+  { mark, body, index }: AcceptedList,
+  known: Partial<Pick<IssuerStanding, 'isSuspect' | 'unread' | 'floor'>> = {},
+): IssuerStanding {
+  const unread = known.unread !== undefined && known.unread.sequence > mark.sequence ? known.unread : undefined
+  const floor = Math.max(policy.floor, mark.sequence, known.floor ?? 0)
+  return { policy, mark, body, index, floor, isSuspect: known.isSuspect ?? false, unread }
 }
 
 function isAccepted(outcome: ListOutcome): outcome is AcceptedList {

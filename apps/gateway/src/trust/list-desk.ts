@@ -5,12 +5,11 @@ import type { ListOutcome, ListTask } from './list-work.ts'
 export class ListDesk {
   #thread: Thread | undefined
 
-  /** `given`: the bytes are the desk's from now on, and need not be copied to it. */
-  judge(task: ListTask, bytes: 'given' | 'lent' = 'lent'): Promise<ListOutcome> {
+  /** Blocks are the desk's from now on, and are not copied to it. */
+  judge(task: ListTask): Promise<ListOutcome> {
     if (this.#thread === undefined || this.#thread.hasEnded) this.#thread = new Thread('./list-thread', import.meta.url)
-    const { buffer } = task.bytes
-    const isMovable = bytes === 'given' && buffer instanceof ArrayBuffer && task.bytes.length === buffer.byteLength
-    return this.#thread.call<ListOutcome>('judge', task, isMovable ? [buffer] : [])
+    const moved = Array.isArray(task.bytes) ? task.bytes.map(({ buffer }) => buffer as ArrayBuffer) : []
+    return this.#thread.call<ListOutcome>('judge', task, moved)
   }
 
   async close(): Promise<void> {

@@ -42,6 +42,14 @@ describe('judgeList', () => {
     expect((await judgeList(task(text))).outcome).toBe(expected)
   })
 
+  it('makes nothing of a list that is not authentic, however long', async () => {
+    const list = await testList(by, NOW, { entries: [{ certificate_id: 'gone' }] })
+    const [entry] = list.revoked_certificates
+    if (entry === undefined) throw new Error('no entry')
+    const text = writeJson({ ...list, revoked_certificates: Array.from({ length: 100_000 }, () => entry) })
+    expect(await judgeList(task(text))).toEqual({ outcome: 'unauthentic', body: undefined })
+  })
+
   it('refuses another signer, another issuer and a changed list', async () => {
     const stranger = { ...(await testIssuer('elsewhere')), keyId: by.keyId }
     const list = await testList(by, NOW)

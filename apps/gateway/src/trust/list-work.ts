@@ -1,22 +1,23 @@
 import {
-  FormError,
-  JsonError,
+  bytesOfScan,
   checkListAdvance,
-  isAuthenticList,
+  entriesOfScan,
+  isAuthenticScan,
+  joinBytes,
   listProblems,
-  markOfList,
-  readJsonBytes,
-  readRevocationList,
+  markOfScan,
+  scanRevocationList,
   toUtf8,
   writeJson,
 } from '@chancery/protocol'
-import type { Freshness, Instant, ListMark, RevocationList, RevokedEntry } from '@chancery/protocol'
-import { buildIndex, indexEntries } from './revocation-index.ts'
-import type { IndexEntry, SharedIndex } from './revocation-index.ts'
+import type { Freshness, Instant, JsonObject, ListMark, ScannedList } from '@chancery/protocol'
+import { hasId, indexRows, rowsOfIndex } from './revocation-index.ts'
+import type { IndexEntry, IndexRow, SharedIndex } from './revocation-index.ts'
 
 /** A list somebody offers, and what it is measured by. Plain data: it travels to another thread. */
 export interface ListTask {
-  readonly bytes: Uint8Array
+  /** In one piece, or in blocks that are taken out of the array as soon as they are joined. */
+  readonly bytes: Uint8Array | Uint8Array[]
   readonly issuer: string
   readonly anchors: ReadonlyMap<string, Uint8Array>
   readonly floor: number
@@ -36,7 +37,7 @@ export interface AcceptedList {
   readonly mark: ListMark
   readonly index: SharedIndex
   /**
-   * The list as it is kept: every signed member, in the reader's own spelling. In shared memory: it goes from this
+   * The list as it is kept: in canonical form, signatures included. In shared memory: it goes from this
    * thread through the main one to the store, and copying megabytes on the way would hold every request up.
    */
   readonly body: Uint8Array
@@ -46,15 +47,17 @@ export interface AcceptedList {
 
 export type ListOutcome = AcceptedList | { readonly outcome: ListRefusal; readonly body: Uint8Array | undefined }
 
-/** protocol/gateway 9.5: strict JSON, authenticity, 9.1 and 9.2, then the index. Never throws on input. */
+/** protocol/gateway 9.5: the form, authenticity, 9.1 and 9.2, then the index. Never throws on input. */
 export async function judgeList(task: ListTask): Promise<ListOutcome> {
-  const list = readOffered(task.bytes)
+  const list = scanRevocationList(wholeOf(task.bytes))
   if (list === undefined) return { outcome: 'malformed', body: undefined }
-  const body = toShared(toUtf8(writeJson(list)))
+  // Until the signature is known to be good nothing is made of the entries: who wrote them is not known either.
+  if (list.issuer !== task.issuer || !(await isAuthenticScan(list, task.anchors)))
+    return { outcome: 'unauthentic', body: undefined }
+  const body = bytesOfScan(list, (length) => new Uint8Array(new SharedArrayBuffer(length)))
   const refuse = (outcome: ListRefusal): ListOutcome => ({ outcome, body })
-  if (list.issuer !== task.issuer || !(await isAuthenticList(list, task.anchors))) return refuse('unauthentic')
-  const mark = markOfList(list)
-  const advance = task.held === undefined ? undefined : checkListAdvance(task.held.mark, mark)
+  const mark = markOfScan(list)
+  const advance = task.held === undefined ? undefined : checkListAdvance(task.held.mark, mark, task.now)
   if (advance?.ok === false) return refuse(advance.reason === 'other_issuer' ? 'unauthentic' : advance.reason)
   if (task.demand === 'fresh') {
     const problems = listProblems(mark, task.floor, task.freshness, task.now)
@@ -64,16 +67,31 @@ export async function judgeList(task: ListTask): Promise<ListOutcome> {
   return accept(task, list, mark, body)
 }
 
-function accept(task: ListTask, list: RevocationList, mark: ListMark, body: Uint8Array): AcceptedList {
+function accept(task: ListTask, list: ScannedList, mark: ListMark, body: Uint8Array): AcceptedList {
   const { held } = task
   if (held !== undefined && isSameList(held.mark, mark)) {
     return { outcome: 'unchanged', mark, index: held.index, body, stickyChange: toUtf8(NO_CHANGE) }
   }
-  const named = new Set(list.revoked_certificates.map((entry) => entry.certificate_id))
-  const kept = held === undefined ? (task.withdrawn ?? []) : [...indexEntries(held.index)]
-  const withdrawn = kept.filter((entry) => !named.has(entry.certificate_id))
-  const index = buildIndex([...list.revoked_certificates.map(toListed), ...withdrawn.map(toWithdrawn)])
-  return { outcome: 'installed', mark, index, body, stickyChange: toUtf8(stickyChange(kept, withdrawn, named)) }
+  const kept = held === undefined ? () => storedRows(task.withdrawn ?? []) : () => rowsOfIndex(held.index)
+  const named = indexRows(() => listedRows(list))
+  const withdrawn: IndexRow[] = []
+  for (const row of kept()) if (!hasId(named, row.id)) withdrawn.push(row)
+  const index = withdrawn.length === 0 ? named : indexRows(() => allRows(list, withdrawn))
+  return { outcome: 'installed', mark, index, body, stickyChange: toUtf8(stickyChange(kept, named)) }
+}
+
+function* listedRows(list: ScannedList): Generator<IndexRow> {
+  for (const entry of entriesOfScan(list)) yield { ...entry, withdrawn: false }
+}
+
+function* storedRows(entries: NonNullable<ListTask['withdrawn']>): Generator<IndexRow> {
+  for (const { certificate_id, reason, revoked_at } of entries)
+    yield { id: toUtf8(certificate_id), reason: toUtf8(reason), revokedAt: toUtf8(revoked_at), withdrawn: true }
+}
+
+function* allRows(list: ScannedList, withdrawn: readonly IndexRow[]): Generator<IndexRow> {
+  yield* listedRows(list)
+  for (const row of withdrawn) yield { ...row, withdrawn: true }
 }
 
 const NO_CHANGE = '{"gained":[],"lost":[]}'
@@ -85,42 +103,23 @@ function isSameList(held: ListMark, offered: ListMark): boolean {
 }
 
 /** Gained: left out by this list for the first time. Lost: withdrawn before and named again, so the list itself holds it. */
-function stickyChange(
-  kept: readonly (Omit<IndexEntry, 'withdrawn'> & { readonly withdrawn?: boolean })[],
-  withdrawn: readonly (Omit<IndexEntry, 'withdrawn'> & { readonly withdrawn?: boolean })[],
-  named: ReadonlySet<string>,
-): string {
-  const gained = withdrawn.filter((entry) => entry.withdrawn === false)
-  const lost = kept.filter((entry) => entry.withdrawn !== false && named.has(entry.certificate_id))
-  return writeJson({
-    gained: gained.map(({ certificate_id, reason, revoked_at }) => ({ certificate_id, reason, revoked_at })),
-    lost: lost.map(({ certificate_id }) => certificate_id),
-  })
-}
-
-function toListed({ certificate_id, reason, revoked_at }: RevokedEntry): IndexEntry {
-  return { certificate_id, reason, revoked_at, withdrawn: false }
-}
-
-function toWithdrawn({ certificate_id, reason, revoked_at }: Omit<IndexEntry, 'withdrawn'>): IndexEntry {
-  return { certificate_id, reason, revoked_at, withdrawn: true }
-}
-
-function toShared(bytes: Uint8Array): Uint8Array {
-  const shared = new Uint8Array(new SharedArrayBuffer(bytes.length))
-  shared.set(bytes)
-  return shared
-}
-
-const WHOLE_DOCUMENT = { maxDepth: 64, maxValues: Number.MAX_SAFE_INTEGER, maxNames: Number.MAX_SAFE_INTEGER }
-
-function readOffered(bytes: Uint8Array): RevocationList | undefined {
-  try {
-    // Copied where it is shared: decoders do not take shared memory.
-    const own = bytes.buffer instanceof SharedArrayBuffer ? bytes.slice() : bytes
-    return readRevocationList(readJsonBytes(own, WHOLE_DOCUMENT))
-  } catch (error) {
-    if (error instanceof JsonError || error instanceof FormError) return undefined
-    throw error
+function stickyChange(kept: () => Iterable<IndexRow>, named: SharedIndex): string {
+  const [gained, lost]: [JsonObject[], string[]] = [[], []]
+  for (const { id, reason, revokedAt, withdrawn } of kept()) {
+    const isNamed = hasId(named, id)
+    if (withdrawn && isNamed) lost.push(textOf(id))
+    if (!withdrawn && !isNamed)
+      gained.push({ certificate_id: textOf(id), reason: textOf(reason), revoked_at: textOf(revokedAt) })
   }
+  return writeJson({ gained, lost })
+}
+
+/** Copied: decoders do not take shared memory. */
+function textOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('utf8')
+}
+
+function wholeOf(bytes: Uint8Array | Uint8Array[]): Uint8Array {
+  if (Array.isArray(bytes)) return joinBytes(bytes.splice(0))
+  return bytes.buffer instanceof SharedArrayBuffer ? bytes.slice() : bytes
 }

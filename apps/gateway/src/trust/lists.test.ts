@@ -103,7 +103,12 @@ describe('refresh', () => {
     ['a redirect', 'unreachable', (_newer, response) => response.writeHead(302, { location: url }).end()],
     ['nothing new', 'unreachable', (_newer, response) => response.writeHead(304).end()],
     ['a cut answer', 'unreachable', (_newer, response) => response.destroy()],
-    ['too much', 'unreachable', (_newer, response) => response.writeHead(200, { 'content-length': '16777217' }).end()],
+    ['too much', 'too_large', (_newer, response) => response.writeHead(200, { 'content-length': '67108865' }).end()],
+    [
+      'too much space',
+      'malformed',
+      (newer, response) => response.writeHead(200).end(writeJson(newer) + ' '.repeat(70_000)),
+    ],
     ['HTML', 'malformed', (_newer, response) => response.writeHead(200).end('<html></html>')],
     ['half a list', 'malformed', (newer, response) => response.writeHead(200).end(writeJson(newer).slice(0, -2))],
     [

@@ -1,13 +1,16 @@
 import { SECOND } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
+import type { Instant, ListHead } from '@chancery/protocol'
 import { sleep, toError } from '@chancery/service-kit'
 import type { Clock, Log } from '@chancery/service-kit'
-import { OutboundFailure, callUrl } from '../outbound/call-url.ts'
+import { OutboundFailure, callForBlocks } from '../outbound/call-url.ts'
+import type { BlocksAnswer } from '../outbound/call-url.ts'
+import type { GatewaySettings } from '../settings.ts'
 import { StateUnavailable } from '../state/durable-state.ts'
 import type { ListDesk } from './list-desk.ts'
 import type { RefreshOutcome, RefreshRecord } from './refresh-outcome.ts'
 import type { IssuerStanding } from './snapshot.ts'
 import type { TrustBook } from './trust-book.ts'
+import { headOf, noteUnread } from './unread-list.ts'
 
 export interface RefreshParts {
   readonly book: TrustBook
@@ -15,17 +18,18 @@ export interface RefreshParts {
   readonly record: RefreshRecord
   readonly clock: Clock
   readonly log: Log
+  readonly settings: Pick<GatewaySettings, 'maxListBytes' | 'unreadListSeconds'>
   /** Called with every refused list; for the audit. */
   readonly onRefused: (standing: IssuerStanding, outcome: RefreshOutcome) => void
   readonly random?: () => number
 }
 
 const FETCH_MS = 10_000
-const MAX_LIST_BYTES = 16 * 1024 * 1024
 const FETCHES_AT_ONCE = 2
 const JITTER = 0.1
 /** Within two intervals of the end the tries come this many times closer. */
 const HURRY = 4
+const LEAST_PAUSE_MS = 100
 
 /**
  * The refresh loop of protocol/gateway 9.5: one loop per issuer with an address, each on its own, so that a slow issuer
@@ -75,8 +79,8 @@ export class ListRefresher {
 
   async #attempt(standing: IssuerStanding): Promise<void> {
     const { network, issuer } = standing.policy
-    const { record, clock, log, onRefused } = this.#parts
-    const outcome = await this.#refresh(standing)
+    const { record, clock, log, onRefused, settings } = this.#parts
+    const { outcome, head } = await this.#refresh(standing)
     if (this.#stop.signal.aborted) return
     record.note(network, issuer, outcome, clock.now())
     const fields = { network, issuer, outcome }
@@ -86,43 +90,61 @@ export class ListRefresher {
     }
     if (outcome === 'equivocation')
       log.error('the authority signed two lists under one sequence', { alarm: true, ...fields })
+    else if (outcome === 'too_large')
+      log.error('the revocation list is larger than GATEWAY_MAX_LIST_BYTES: raise it', {
+        alarm: true,
+        ...fields,
+        max_bytes: settings.maxListBytes,
+      })
     else log.warn('revocation list not refreshed', fields)
+    await noteUnread(this.#parts, standing, head, outcome)
     onRefused(standing, outcome)
   }
 
-  async #refresh(standing: IssuerStanding): Promise<RefreshOutcome> {
-    const { book, desk, clock, log } = this.#parts
+  async #refresh(standing: IssuerStanding): Promise<Refreshed> {
+    const { log } = this.#parts
+    let head: Promise<ListHead | undefined> | undefined
     try {
-      const bytes = await this.#fetch(standing)
-      if (bytes === undefined) return 'unreachable'
-      const { issuer, anchors, freshness } = standing.policy
-      const held = { mark: standing.mark, index: standing.index }
-      const task = { bytes, issuer, anchors, floor: standing.floor, freshness, now: clock.now(), held }
-      const judged = await desk.judge({ ...task, demand: 'fresh' }, 'given')
-      if (judged.outcome === 'installed') return (await book.install(standing, judged)) ? 'installed' : 'unchanged'
-      if (judged.outcome === 'equivocation' && judged.body !== undefined) await book.accuse(standing, judged.body)
-      return judged.outcome
+      const { status, headers, blocks } = await this.#fetch(standing)
+      head = headOf(standing, { status, headers })
+      // Every answer but a plain 200 is none; nothing of it is followed or kept.
+      if (status !== 200) return { outcome: 'unreachable', head: undefined }
+      return { outcome: await this.#judge(standing, blocks), head: await head }
     } catch (thrown) {
-      if (thrown instanceof StateUnavailable) return 'state'
-      if (!(thrown instanceof OutboundFailure)) log.error('refresh failed', { error: toError(thrown) })
-      return 'unreachable'
+      if (thrown instanceof StateUnavailable) return { outcome: 'state', head: await head }
+      if (!(thrown instanceof OutboundFailure)) {
+        log.error('refresh failed', { error: toError(thrown) })
+        return { outcome: 'unreachable', head: await head }
+      }
+      const isLarge = thrown.kind === 'too_large' && thrown.answer?.status === 200
+      return { outcome: isLarge ? 'too_large' : 'unreachable', head: await headOf(standing, thrown.answer) }
     }
   }
 
-  /** Undefined for every answer but a plain 200; nothing of it is followed or kept. */
-  async #fetch({ policy }: IssuerStanding): Promise<Uint8Array | undefined> {
+  async #judge(standing: IssuerStanding, bytes: Uint8Array[]): Promise<RefreshOutcome> {
+    const { book, desk, clock } = this.#parts
+    const { issuer, anchors, freshness } = standing.policy
+    const held = { mark: standing.mark, index: standing.index }
+    const task = { bytes, issuer, anchors, floor: standing.floor, freshness, now: clock.now(), held }
+    const judged = await desk.judge({ ...task, demand: 'fresh' })
+    if (judged.outcome === 'installed') return (await book.install(standing, judged)) ? 'installed' : 'unchanged'
+    if (judged.outcome === 'equivocation' && judged.body !== undefined) await book.accuse(standing, judged.body)
+    return judged.outcome
+  }
+
+  async #fetch({ policy }: IssuerStanding): Promise<BlocksAnswer> {
     const { listUrl, allowHttp, extraRoot } = policy
-    if (listUrl === undefined) return undefined
-    const answer = await callUrl({
+    if (listUrl === undefined) throw new OutboundFailure('unreachable')
+    return callForBlocks({
       url: listUrl,
       headers: { accept: 'application/json' },
+      takesGzip: true,
       timeoutMs: FETCH_MS,
-      maxBytes: MAX_LIST_BYTES,
+      maxBytes: this.#parts.settings.maxListBytes,
       allowPrivate: allowHttp,
       signal: this.#stop.signal,
       ...(extraRoot === undefined ? {} : { extraRoots: [extraRoot] }),
     })
-    return answer.status === 200 ? answer.body : undefined
   }
 
   #pauseMs(key: string): number {
@@ -130,8 +152,11 @@ export class ListRefresher {
     const standing = this.#parts.book.current.standings.get(key)
     const interval = (standing?.policy.refreshSeconds ?? 60) * 1000
     const left = standing === undefined ? 0 : toMs(standing.mark.nextUpdate - clock.now())
-    const pause = left < 2 * interval ? interval / HURRY : interval
-    return pause * (1 + JITTER * (2 * random() - 1))
+    const pause = (left < 2 * interval ? interval / HURRY : interval) * (1 + JITTER * (2 * random() - 1))
+    const unread = standing?.unread
+    if (standing === undefined || unread === undefined || standing.floor >= unread.sequence) return pause
+    // Asked once more when its time is over: whoever cannot read it then refuses.
+    return Math.min(pause, Math.max(LEAST_PAUSE_MS, toMs(unread.refusedFrom - clock.now())))
   }
 
   async #turn(): Promise<void> {
@@ -144,6 +169,12 @@ export class ListRefresher {
     if (next === undefined) this.#free += 1
     else next()
   }
+}
+
+interface Refreshed {
+  readonly outcome: RefreshOutcome
+  /** What the authority signed of the list it offered. */
+  readonly head: ListHead | undefined
 }
 
 function toMs(duration: Instant): number {

@@ -5,6 +5,7 @@ export const REFRESH_OUTCOMES = [
   'installed',
   'unchanged',
   'unreachable',
+  'too_large',
   'malformed',
   'unauthentic',
   'rollback',

@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto'
-import type { KnownRevocation, RevocationIndex } from '@chancery/protocol'
+import type { KnownRevocation, RevocationIndex, ScannedEntry } from '@chancery/protocol'
 
 /** One revocation to be indexed. */
 export interface IndexEntry extends KnownRevocation {
@@ -25,47 +25,77 @@ export interface SharedIndex {
 
 const PER_ENTRY = 4
 
+/** The texts of one revocation as bytes: a list of hundreds of thousands is indexed without making a string of any. */
+export interface IndexRow extends ScannedEntry {
+  readonly withdrawn: boolean
+}
+
 /** Of entries with one id the first wins (protocol/gateway 2.6). */
-export function buildIndex(entries: Iterable<IndexEntry>, seed: number = randomInt(2 ** 32)): SharedIndex {
-  const first = new Map<string, IndexEntry>()
-  for (const entry of entries) if (!first.has(entry.certificate_id)) first.set(entry.certificate_id, entry)
-  const texts = [...first.values()].map((entry) => ({
+export function buildIndex(entries: Iterable<IndexEntry>, seed?: number): SharedIndex {
+  const rows = Array.from(entries, (entry) => ({
     id: Buffer.from(entry.certificate_id),
     reason: Buffer.from(entry.reason),
-    time: Buffer.from(entry.revoked_at),
+    revokedAt: Buffer.from(entry.revoked_at),
     withdrawn: entry.withdrawn,
   }))
-  const size = texts.reduce((sum, { id, reason, time }) => sum + id.length + reason.length + time.length, 0)
+  return indexRows(() => rows, seed)
+}
+
+/** `rows` is walked twice, for the size and for the texts, so that nothing is held between. */
+export function indexRows(rows: () => Iterable<IndexRow>, seed: number = randomInt(2 ** 32)): SharedIndex {
+  let [total, size] = [0, 0]
+  for (const { id, reason, revokedAt } of rows()) {
+    total += 1
+    size += id.length + reason.length + revokedAt.length
+  }
   const index = {
-    slots: new Uint32Array(new SharedArrayBuffer(4 * slotCount(texts.length))),
-    entries: new Uint32Array(new SharedArrayBuffer(4 * PER_ENTRY * texts.length)),
+    slots: new Uint32Array(new SharedArrayBuffer(4 * slotCount(total))),
+    entries: new Uint32Array(new SharedArrayBuffer(4 * PER_ENTRY * total)),
     bytes: new Uint8Array(new SharedArrayBuffer(size)),
-    listed: texts.filter(({ withdrawn }) => !withdrawn).length,
-    count: texts.length,
     seed,
   }
-  let offset = 0
-  for (const [number, { id, reason, time, withdrawn }] of texts.entries()) {
-    const row = [offset, id.length, reason.length, time.length * 2 + (withdrawn ? 1 : 0)]
-    index.entries.set(row, number * PER_ENTRY)
-    for (const text of [id, reason, time]) {
+  let [count, listed, offset] = [0, 0, 0]
+  for (const { id, reason, revokedAt, withdrawn } of rows()) {
+    const slot = freeSlot(index, id)
+    if (slot === undefined) continue
+    index.slots[slot] = count + 1
+    index.entries.set([offset, id.length, reason.length, revokedAt.length * 2 + (withdrawn ? 1 : 0)], count * PER_ENTRY)
+    for (const text of [id, reason, revokedAt]) {
       index.bytes.set(text, offset)
       offset += text.length
     }
-    place(index, id, number)
+    count += 1
+    if (!withdrawn) listed += 1
   }
-  return index
+  return { ...index, count, listed }
 }
 
 function slotCount(count: number): number {
   return 2 ** Math.ceil(Math.log2(Math.max(8, count * 2)))
 }
 
-function place(index: SharedIndex, id: Uint8Array, number: number): void {
+/** Where this id would stand; undefined when it stands somewhere already. */
+function freeSlot(index: Omit<SharedIndex, 'count' | 'listed'>, id: Uint8Array): number | undefined {
   const mask = index.slots.length - 1
-  let slot = hash(id, index.seed) & mask
-  while (index.slots[slot] !== 0) slot = (slot + 1) & mask
-  index.slots[slot] = number + 1
+  for (let slot = hash(id, index.seed) & mask; ; slot = (slot + 1) & mask) {
+    const number = (index.slots[slot] ?? 0) - 1
+    if (number < 0) return slot
+    if (isEntryOf(index, number, id)) return undefined
+  }
+}
+
+function isEntryOf(
+  { entries, bytes }: Pick<SharedIndex, 'entries' | 'bytes'>,
+  number: number,
+  id: Uint8Array,
+): boolean {
+  const [at = 0, length = 0] = [entries[number * PER_ENTRY], entries[number * PER_ENTRY + 1]]
+  return length === id.length && isEqual(bytes, at, id)
+}
+
+/** Whether it names this id, in whatever way. */
+export function hasId(index: SharedIndex, id: Uint8Array): boolean {
+  return freeSlot(index, id) === undefined
 }
 
 /** FNV-1a with a seed and a final mix; only spreads, proves nothing. */
@@ -87,8 +117,7 @@ function find(index: SharedIndex, id: Uint8Array): KnownRevocation | undefined {
   for (let slot = hash(id, index.seed) & mask; ; slot = (slot + 1) & mask) {
     const number = (index.slots[slot] ?? 0) - 1
     if (number < 0) return undefined
-    const [offset = 0, length = 0] = index.entries.subarray(number * PER_ENTRY, number * PER_ENTRY + 2)
-    if (length !== id.length || !isEqual(index.bytes, offset, id)) continue
+    if (!isEntryOf(index, number, id)) continue
     const { certificate_id: _id, ...known } = entryAt(index, number)
     return known
   }
@@ -99,9 +128,24 @@ function isEqual(bytes: Uint8Array, offset: number, id: Uint8Array): boolean {
   return true
 }
 
-/** Every entry, for building the next index from this one. */
+/** Every entry. */
 export function* indexEntries(index: SharedIndex): Generator<IndexEntry> {
   for (let number = 0; number < index.count; number += 1) yield entryAt(index, number)
+}
+
+/** Every entry as bytes, for building the next index from this one. */
+export function* rowsOfIndex({ entries, bytes, count }: SharedIndex): Generator<IndexRow> {
+  for (let number = 0; number < count; number += 1) {
+    const at = number * PER_ENTRY
+    const [offset = 0, id = 0, reason = 0, time = 0] = entries.subarray(at, at + PER_ENTRY)
+    const [reasonAt, timeAt] = [offset + id, offset + id + reason]
+    yield {
+      id: bytes.subarray(offset, reasonAt),
+      reason: bytes.subarray(reasonAt, timeAt),
+      revokedAt: bytes.subarray(timeAt, timeAt + (time >> 1)),
+      withdrawn: (time & 1) === 1,
+    }
+  }
 }
 
 function entryAt(index: SharedIndex, number: number): IndexEntry {

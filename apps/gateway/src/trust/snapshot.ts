@@ -14,6 +14,16 @@ export interface IssuerStanding {
   readonly floor: number
   /** The authority signed two lists under one sequence; an operator has to look. */
   readonly isSuspect: boolean
+  /** A newer list that the authority signed and this gateway could not read. */
+  readonly unread: UnreadList | undefined
+}
+
+export interface UnreadList {
+  readonly sequence: number
+  readonly bytes: number
+  readonly reason: 'list_too_large' | 'list_unreadable'
+  /** From then on the held list is below the floor: what the newer one revokes is not known here. */
+  readonly refusedFrom: Instant
 }
 
 /** What one request is judged by, from its beginning to its end. Plain data, so that it can go to other threads. */

@@ -7,7 +7,7 @@ import type { DurableState } from '../state/durable-state.ts'
 import type { Established } from './establish.ts'
 import type { AcceptedList } from './list-work.ts'
 import { assembleSnapshot, standingKey } from './snapshot.ts'
-import type { IssuerStanding, TrustSnapshot } from './snapshot.ts'
+import type { IssuerStanding, TrustSnapshot, UnreadList } from './snapshot.ts'
 
 export interface TrustBookParts {
   readonly state: DurableState | undefined
@@ -66,11 +66,28 @@ export class TrustBook {
       const key = standingKey(before.policy.network, before.policy.issuer)
       if (this.#snapshot.standings.get(key) !== before) return false
       const floor = Math.max(before.floor, list.mark.sequence)
-      const standing = { ...before, mark: list.mark, body: list.body, index: list.index, floor }
+      const { mark, body, index } = list
+      const unread = before.unread !== undefined && before.unread.sequence > mark.sequence ? before.unread : undefined
+      const standing = { ...before, mark, body, index, floor, unread }
       await this.#keep(standing, list.stickyChange)
       this.#publish(this.#snapshot.policy, new Map(this.#snapshot.standings).set(key, standing))
       faultPoint('checkpoint-published')
       return true
+    })
+  }
+
+  /**
+   * Notes that there is a newer list which cannot be read. From its time on the floor is that list: the held one grants
+   * nothing any more, by the rule for every list below the floor.
+   */
+  noteUnread(before: IssuerStanding, unread: UnreadList): Promise<boolean> {
+    return this.#inTurn(async () => {
+      const key = standingKey(before.policy.network, before.policy.issuer)
+      if (this.#snapshot.standings.get(key) !== before) return false
+      const isOver = this.#parts.clock.now() >= unread.refusedFrom
+      const floor = isOver ? Math.max(before.floor, unread.sequence) : before.floor
+      this.#publish(this.#snapshot.policy, new Map(this.#snapshot.standings).set(key, { ...before, unread, floor }))
+      return isOver && floor > before.floor
     })
   }
 

@@ -19,12 +19,7 @@ app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 {{ printf "%s@%s" .Values.image.repository (required "image.digest must be given: a tag can move" .Values.image.digest) }}
 {{- end }}
 
-{{/* What both workloads are, beside their container: the restricted profile, spread over machines, no cluster access. */}}
-{{- define "chancery.pod" -}}
-serviceAccountName: {{ include "chancery.name" . }}
-automountServiceAccountToken: false
-# The time to drain and the longest request, with some to spare.
-terminationGracePeriodSeconds: 40
+{{- define "chancery.user" }}
 {{- with .root.Values.image.pullSecrets }}
 imagePullSecrets:
   {{- range . }}
@@ -37,7 +32,24 @@ securityContext:
   runAsGroup: 10001
   fsGroup: 10001
   seccompProfile: { type: RuntimeDefault }
+{{- end }}
+
+{{/* What both workloads are, beside their container: the restricted profile, spread over machines, no cluster access. */}}
+{{- define "chancery.pod" -}}
+serviceAccountName: {{ include "chancery.name" . }}
+automountServiceAccountToken: false
+# Names that the cluster makes of services look like settings: NA_AUTHORITY_PORT of a release «na».
+enableServiceLinks: false
+# The time to drain and the longest request, with some to spare.
+terminationGracePeriodSeconds: 40
+{{- include "chancery.user" . }}
 topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: topology.kubernetes.io/zone
+    whenUnsatisfiable: {{ .root.Values.zoneSpread }}
+    labelSelector:
+      matchLabels:
+        {{- include "chancery.selector" . | nindent 8 }}
   - maxSkew: 1
     topologyKey: kubernetes.io/hostname
     whenUnsatisfiable: ScheduleAnyway
@@ -72,7 +84,12 @@ metadata:
 spec:
   selector:
     {{- include "chancery.selector" . | nindent 4 }}
-  ports: [{ name: http, port: {{ .port }}, targetPort: http }]
+  ports:
+    - { name: http, port: {{ .port }}, targetPort: http }
+    {{- if eq .part "authority" }}
+    # For the monitoring only: see the network policy.
+    - { name: management, port: 9464, targetPort: management }
+    {{- end }}
 ---
 apiVersion: policy/v1
 kind: PodDisruptionBudget
@@ -85,6 +102,23 @@ spec:
   selector:
     matchLabels:
       {{- include "chancery.selector" . | nindent 6 }}
+{{- end }}
+
+{{- define "chancery.authorityEnv" -}}
+{{- range $name, $value := .root.Values.authority.settings }}
+- name: {{ $name }}
+  value: {{ $value | quote }}
+{{- end }}
+{{- end }}
+
+{{- define "chancery.gatewayEnv" -}}
+- { name: GATEWAY_ADDR, value: '0.0.0.0:8080' }
+- { name: GATEWAY_POLICY_FILE, value: /etc/chancery/policy.json }
+- { name: GATEWAY_STATE_FILE, value: /var/lib/chancery/gateway.state }
+{{- range $name, $value := .root.Values.gateway.settings }}
+- name: {{ $name }}
+  value: {{ $value | quote }}
+{{- end }}
 {{- end }}
 
 {{/* The variables of docs/operate/traces.md; nothing without a collector. */}}
@@ -112,4 +146,48 @@ spec:
   resources:
     requests:
       storage: {{ .volume.size }}
+{{- end }}
+
+{{/* Both workloads are stateful sets; the set then has no number of replicas of its own. */}}
+{{- define "chancery.autoscaler" -}}
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata:
+  name: {{ include "chancery.name" . }}
+  labels:
+    {{- include "chancery.labels" . | nindent 4 }}
+spec:
+  scaleTargetRef: { apiVersion: apps/v1, kind: StatefulSet, name: {{ include "chancery.name" . }} }
+  minReplicas: {{ .scale.minReplicas }}
+  maxReplicas: {{ .scale.maxReplicas }}
+  metrics:
+    - type: Resource
+      resource:
+        name: cpu
+        target: { type: Utilization, averageUtilization: {{ .scale.targetCpuPercent }} }
+{{- end }}
+
+{{- define "chancery.monitor" -}}
+apiVersion: monitoring.coreos.com/v1
+kind: ServiceMonitor
+metadata:
+  name: {{ include "chancery.name" . }}
+  labels:
+    {{- include "chancery.labels" . | nindent 4 }}
+    {{- with .root.Values.monitoring.labels }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+spec:
+  selector:
+    matchLabels:
+      {{- include "chancery.selector" . | nindent 6 }}
+{{- end }}
+
+{{/* What runs once and ends, in the closed form of the workloads. */}}
+{{- define "chancery.once" -}}
+restartPolicy: Never
+automountServiceAccountToken: false
+enableServiceLinks: false
+serviceAccountName: {{ include "chancery.name" (dict "root" .root "part" .account) }}
+{{- include "chancery.user" . }}
 {{- end }}

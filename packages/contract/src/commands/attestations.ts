@@ -66,13 +66,15 @@ export const attestationCommands: readonly Command[] = [
     summary: 'Verify an attestation',
     description:
       'Says whether the authority accepts an attestation: on the strength of one treaty, or under a recognition ' +
-      'policy. Exits with a failure when it does not.',
+      'policy. Without --issuer-key only a treaty of the authority itself counts: recognition is never passed on by a ' +
+      'partner. With it the judgement is yours, and the answer says that it does not count at the authority. Exits ' +
+      'with a failure when it is not accepted.',
     arguments: [{ name: 'file', summary: 'JSON file with the attestation.', required: true }],
     options: [
       { flags: '--treaty <treaty>', summary: 'Treaty that recognises its issuer: an id, or a .json file.' },
       {
         flags: '--issuer-key <key>',
-        summary: 'Key of the issuer of a foreign treaty: a .pub file or base64.',
+        summary: 'Key you trust for the issuer of a foreign treaty: a .pub file or base64.',
         repeatable: true,
       },
       { flags: '--policy <file>', summary: 'Recognition policy to judge by; else the active one.' },

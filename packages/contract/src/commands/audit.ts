@@ -3,7 +3,7 @@ import type { Command } from './command.ts'
 /** Where the events are. No key and no genesis block is needed to read them. */
 const DATABASE_OPTIONS: Command['options'] = [
   { flags: '--db-path <file>', summary: 'SQLite file (DB_PATH).', default: 'chancery.db' },
-  { flags: '--env-file <file>', summary: 'Read all settings from this file and from nowhere else.' },
+  { flags: '--env-file <file>', summary: 'Read settings from this file; the environment overrules it.' },
 ]
 
 export const auditCommands: readonly Command[] = [

@@ -1,3 +1,4 @@
+import { REVOCATION_REASONS } from '@chancery/protocol'
 import type { Command } from './command.ts'
 
 /** What every command on the authority's own machine needs to find its key and its database. */
@@ -6,7 +7,7 @@ export const HOST_OPTIONS: Command['options'] = [
   { flags: '--na-private-key <file>', summary: 'Private key file of the authority (NA_PRIVATE_KEY_FILE).' },
   { flags: '--key-id <id>', summary: 'Key id written into signatures (NA_KEY_ID).', default: 'na-2025-q1' },
   { flags: '--db-path <file>', summary: 'SQLite file (DB_PATH).', default: 'chancery.db' },
-  { flags: '--env-file <file>', summary: 'Read all settings from this file and from nowhere else.' },
+  { flags: '--env-file <file>', summary: 'Read settings from this file; the environment overrules it.' },
 ]
 
 export const authorityCommands: readonly Command[] = [
@@ -44,7 +45,16 @@ export const authorityCommands: readonly Command[] = [
       },
       { flags: '--host <address>', summary: 'Listening address (HOST).', default: '127.0.0.1' },
       { flags: '--port <n>', summary: 'Listening port (PORT).', default: '8443' },
-      { flags: '--env-file <file>', summary: 'Read all settings from this file and from nowhere else.' },
+      {
+        flags: '--management-host <address>',
+        summary: 'Listening address of the management listener (NA_MANAGEMENT_HOST).',
+        default: '127.0.0.1',
+      },
+      {
+        flags: '--management-port <n>',
+        summary: 'Port of a second listener for metrics and the checks of readiness (NA_MANAGEMENT_PORT).',
+      },
+      { flags: '--env-file <file>', summary: 'Read settings from this file; the environment overrules it.' },
     ],
     examples: [
       {
@@ -92,7 +102,14 @@ export const authorityCommands: readonly Command[] = [
     description:
       'Copies one state of the database while the authority serves, from SQLite or PostgreSQL, into a file that can be restored into either, and signs what is in it. Private keys and settings are never inside, and neither is the high-water mark: keep each of them elsewhere.',
     arguments: [],
-    options: [{ flags: '--to <folder>', summary: 'New folder for this backup.', required: true }, ...HOST_OPTIONS],
+    options: [
+      { flags: '--to <folder>', summary: 'New folder for this backup.' },
+      {
+        flags: '--taken-elsewhere',
+        summary: 'Only note that another tool has just taken a backup, so that the alert knows.',
+      },
+      ...HOST_OPTIONS,
+    ],
     examples: [
       {
         line: 'chancery authority backup --env-file /etc/chancery/authority.env --to /backups/2026-05-01',
@@ -151,14 +168,40 @@ export const authorityCommands: readonly Command[] = [
     path: ['authority', 'recover'],
     summary: 'Bring a restored database past what was already published',
     description:
-      'For a database that lies behind its high-water mark, after a restore from an old backup. Withdrawals come back from the kept list and feed, their numbers jump by 100, unspent invites end, agents announce themselves again, and requests signed up to five minutes from now are refused. Instances on the database serve again by themselves. With --dated-ahead it does something else: after a clock was ahead and is right again, it signs list and feed anew where they are dated over 300 s ahead, under the next number and with all they name.',
+      'For a database that lies behind its high-water mark, after a restore from an old backup. Withdrawals come back from the kept list and feed, their numbers jump by 100, unspent invites end, agents announce themselves again, and requests signed up to five minutes from now are refused. Instances on the database serve again by themselves. With --dated-ahead it does something else: after a clock was ahead and is right again, it signs list and feed anew where they are dated over 300 s ahead, under the next number and with all they name. With --audit or --certificates, after a recovery, it compares the database with what others know: certificates issued after the backup are listed, and on demand revoked, or adopted when their own signed text is there.',
     arguments: [],
     options: [
-      { flags: '--crl <file>', summary: 'A newer revocation list that somebody still has, such as a gateway.' },
+      {
+        flags: '--crl <file>',
+        summary:
+          'A newer revocation list that somebody still has, or the copy of a gateway’s state (gateway state backup).',
+      },
       { flags: '--feed <file>', summary: 'A newer revocation feed that somebody still has, such as a peer.' },
       {
         flags: '--dated-ahead <time>',
         summary: 'Only sign anew what a clock dated ahead; the present time as another clock shows it, within 300 s.',
+      },
+      {
+        flags: '--audit <file>',
+        summary:
+          'Audit events from before the loss (audit export, or the stream): names certificates that are unknown.',
+      },
+      {
+        flags: '--certificates <path>',
+        summary: 'A certificate, or a folder of them, as nodes keep them: those that are unknown can be adopted.',
+      },
+      {
+        flags: '--unknown <what>',
+        summary:
+          'With --audit or --certificates: list what is unknown, revoke all of it, or adopt what has a certificate.',
+        default: 'list',
+        choices: ['list', 'revoke', 'adopt'],
+      },
+      {
+        flags: '--reason <word>',
+        summary: 'Why, for --unknown revoke.',
+        default: 'unspecified',
+        choices: REVOCATION_REASONS,
       },
       ...HOST_OPTIONS,
     ],
@@ -167,6 +210,10 @@ export const authorityCommands: readonly Command[] = [
       {
         line: 'chancery authority recover --env-file /etc/chancery/authority.env --crl list.json',
         summary: 'When no mark is left, with the newest list that anybody has.',
+      },
+      {
+        line: 'chancery authority recover --env-file /etc/chancery/authority.env --audit audit.jsonl --certificates found',
+        summary: 'What was issued after the backup; changes nothing.',
       },
       {
         line: 'chancery authority recover --env-file /etc/chancery/authority.env --dated-ahead 2026-05-01T12:00:00Z',
@@ -217,9 +264,11 @@ export const authorityCommands: readonly Command[] = [
     path: ['authority', 'key-succession'],
     summary: 'Hand the authority over to a new key',
     description:
-      'Run with the settings of the new key, once every instance is stopped. The database becomes the new key’s, and the old one goes on signing its own revocation list until its last certificate ends. With --first-list nothing changes: it writes the list that gateways pin the new key with beforehand.',
+      'Run with the settings of the new key, one step at a time. announce tells nodes and all others who hold the root key of the new block; the signing key stays. status says how many nodes hold it. switch, once every instance is stopped, makes the database the new key’s and signs everything published again; the old key goes on signing its own revocation list. retire ends that list. To undo a step, let the root sign a block that names the old key again and announce that one. With --first-list nothing changes: it writes the list that gateways pin the new key with beforehand.',
     arguments: [],
     options: [
+      { flags: '--step <name>', summary: 'announce, status, switch or retire.', default: 'switch' },
+      { flags: '--yes', summary: 'Go on although nodes are missing, or certificates of the old key are in use.' },
       { flags: '--first-list <file>', summary: 'Only write the first list of the new key to this new file.' },
       ...HOST_OPTIONS,
     ],
@@ -228,7 +277,16 @@ export const authorityCommands: readonly Command[] = [
         line: 'chancery authority key-succession --env-file new.env --first-list new-list.json',
         summary: 'For the policies of gateways, hours before.',
       },
+      { line: 'chancery authority key-succession --env-file new.env --step announce', summary: 'Days before.' },
+      {
+        line: 'chancery authority key-succession --env-file new.env --step status',
+        summary: 'Who holds the new block.',
+      },
       { line: 'chancery authority key-succession --env-file new.env', summary: 'The switch itself.' },
+      {
+        line: 'chancery authority key-succession --env-file new.env --step retire',
+        summary: 'The end of the old key.',
+      },
     ],
     needs: 'authority-host',
   },

@@ -31,7 +31,7 @@ export const boundaryCommands: readonly Command[] = [
       { flags: '--agreement <file>', summary: 'Decide on this agreement: a JSON file.' },
       { flags: '--attestation <id>', summary: 'Decide on this attestation of the network.' },
       { flags: '--context <file>', summary: 'JSON or YAML file with the context of the request.' },
-      { flags: '--out <file>', summary: 'Write decision and justification to a new file.' },
+      { flags: '--out <file>', summary: 'Write decision and justification to a new file, for chancery verify.' },
     ],
     examples: [
       {

@@ -1,6 +1,6 @@
 import { REVOCATION_REASONS } from '@chancery/protocol'
 import type { Command, CommandOption } from './command.ts'
-import { REVOKING_OPTIONS } from './revoking.ts'
+import { LIST_OPTIONS, REVOKING_OPTIONS } from './revoking.ts'
 
 /** Of every command that speaks for a node. */
 export const NODE_HOME_OPTION: CommandOption = {
@@ -25,6 +25,11 @@ export const enrollmentCommands: readonly Command[] = [
       { flags: '--token-expiry-hours <n>', summary: 'How long the token can be used.', default: '24' },
       { flags: '--recipient <key>', summary: 'Only this node key may use it: a .pub file or base64.' },
       { flags: '--out <file>', summary: 'Write the token to a new file that only you can read, and print it nowhere.' },
+      {
+        flags: '--count <n>',
+        summary: 'So many invites for a fleet, 1 to 1000, one token a line in the file of --out.',
+      },
+      { flags: '--print', summary: 'With --count: print the tokens on the screen instead of writing a file.' },
     ],
     examples: [
       { line: 'chancery invite', summary: 'For any node, with role:client.' },
@@ -32,6 +37,52 @@ export const enrollmentCommands: readonly Command[] = [
         line: 'chancery invite --role role:anchor --role role:bridge --recipient ./node.pub --out invite.token',
         summary: 'Two roles, for one node key, kept off the screen.',
       },
+      { line: 'chancery invite --count 500 --out fleet.tokens', summary: 'For 500 nodes, all or none.' },
+    ],
+    needs: 'operator',
+  },
+  {
+    path: ['invite', 'list'],
+    summary: 'List invites',
+    description:
+      'Shows invites by the fingerprints of their tokens, with who made them and what became of them. A token itself ' +
+      'cannot be shown again.',
+    arguments: [],
+    options: [
+      {
+        flags: '--state <state>',
+        summary: 'Which ones.',
+        choices: ['open', 'used', 'withdrawn', 'expired', 'all'],
+        default: 'open',
+      },
+      { flags: '--created-by <key_id>', summary: 'Only those of this operator key.' },
+      { flags: '--batch <id>', summary: 'Only those of this batch.' },
+      ...LIST_OPTIONS,
+    ],
+    examples: [
+      { line: 'chancery invite list', summary: 'Those that can still be used.' },
+      { line: 'chancery invite list --created-by ops-2 --state all --all', summary: 'Everything one key made.' },
+    ],
+    needs: 'operator',
+  },
+  {
+    path: ['invite', 'withdraw'],
+    summary: 'Withdraw invites',
+    description:
+      'Ends invites that nobody has used. A standard key ends those it made itself, a privileged key any. Nodes that ' +
+      'joined stay: revoke their certificates.',
+    arguments: [
+      { name: 'fingerprint', summary: 'Fingerprints, as invite list shows them.', required: false, variadic: true },
+    ],
+    options: [
+      { flags: '--created-by <key_id>', summary: 'All open ones of this operator key.' },
+      { flags: '--batch <id>', summary: 'All open ones of this batch.' },
+      { flags: '--reason <text>', summary: 'Why, for the audit trail.', default: 'unspecified' },
+      ...REVOKING_OPTIONS,
+    ],
+    examples: [
+      { line: 'chancery invite withdraw 96149fd8297ceb40', summary: 'Shows what follows, asks, then ends it.' },
+      { line: 'chancery invite withdraw --created-by ops-2 --yes', summary: 'All that a lost key handed out.' },
     ],
     needs: 'operator',
   },
@@ -138,7 +189,19 @@ export const enrollmentCommands: readonly Command[] = [
         default: 'unspecified',
         choices: REVOCATION_REASONS,
       },
+      {
+        flags: '--all-of-key',
+        summary: 'Ends every other certificate of the same node keys with them; without it they are named.',
+      },
       { flags: '--file <file>', summary: 'File with one id per line; lines that start with # are comments.' },
+      {
+        flags: '--forgotten',
+        summary: 'After a restore: send the certificate files themselves, so that unknown ones are revoked, too.',
+      },
+      {
+        flags: '--node-key <key>',
+        summary: 'After a restore: node key of the one certificate id, so that it is revoked although it is unknown.',
+      },
       ...REVOKING_OPTIONS,
     ],
     examples: [

@@ -26,7 +26,7 @@ export const evidenceCommands: readonly Command[] = [
       {
         flags: '--kind <word>',
         summary: 'Only entries of this kind.',
-        choices: ['decision', 'justification', 'execution', 'retention_checkpoint'],
+        choices: ['decision', 'justification', 'execution', 'retention_checkpoint', 'rejection'],
       },
       { flags: '--since <time>', summary: 'Recorded at this time or later (ISO 8601).' },
       { flags: '--until <time>', summary: 'Recorded before this time (ISO 8601).' },
@@ -62,6 +62,10 @@ export const evidenceCommands: readonly Command[] = [
       { flags: '--checkpoint <file>', summary: 'Retention checkpoint behind which the export begins.' },
       { flags: '--authority-key <key>', summary: 'Key of the authority: a .pub file or base64; else of the genesis.' },
       { flags: '--network <name>', summary: 'Network of the authority; else of the genesis.' },
+      {
+        flags: '--key-history <file>',
+        summary: 'With the genesis: keys its authority had before, signed by its root.',
+      },
       {
         flags: '--executor-keys <file>',
         summary: 'Keys of executors, as printed by executor-key list --json.',

@@ -2,7 +2,7 @@ import type { Command, CommandArgument, CommandOption } from './command.ts'
 
 const ENV_FILE: CommandOption = {
   flags: '--env-file <file>',
-  summary: 'Read all settings from this file and from nowhere else.',
+  summary: 'Read settings from this file; the environment overrules it.',
 }
 const NETWORK: CommandArgument = { name: 'network', summary: 'Name of the network in the policy.', required: true }
 const ISSUER: CommandArgument = { name: 'issuer', summary: 'Key id of the issuer of its lists.', required: true }
@@ -169,6 +169,29 @@ const state: readonly Command[] = [
 
 const preflight: readonly Command[] = [
   {
+    path: ['gateway', 'follow'],
+    summary: 'Pin the newest key of a network',
+    description:
+      'Asks the authority of a network for its newest key and changes the policy file: the new key beside the old one, and in its place once that is retired. Block, history and list must be signed by the root key of the given block and by the new key. Reload the gateway afterwards.',
+    arguments: [],
+    options: [
+      { flags: '--policy <file>', summary: 'The policy file of the gateway; it is replaced.', required: true },
+      { flags: '--network <name>', summary: 'The network in it.', required: true },
+      {
+        flags: '--genesis <file>',
+        summary: 'The block you hold of that network; its root key decides.',
+        required: true,
+      },
+    ],
+    examples: [
+      {
+        line: 'chancery gateway follow --policy policy.json --network ACME-NET --genesis genesis.json --url https://na.example.org',
+        summary: 'Then reload: kill -HUP.',
+      },
+    ],
+    needs: 'nothing',
+  },
+  {
     path: ['gateway', 'preflight'],
     summary: 'Check what an authority publishes before trusting it',
     description:
@@ -177,8 +200,12 @@ const preflight: readonly Command[] = [
     options: [
       { flags: '--origin <url>', summary: 'Scheme, host and port of the authority.', required: true },
       { flags: '--network <name>', summary: 'Its network name, as you were told.', required: true },
-      { flags: '--authority-key <key>', summary: 'Its public key, as you were told.', required: true },
-      { flags: '--root-key <key>', summary: 'The root public key, as you were told.' },
+      {
+        flags: '--authority-key <key>',
+        summary: 'Its public key, as you were told: a .pub file or base64.',
+        required: true,
+      },
+      { flags: '--root-key <key>', summary: 'The root public key, as you were told: a .pub file or base64.' },
       {
         flags: '--accept-self-declared-root',
         summary: 'Take the root key from the authority itself; it proves consistency, not ownership.',

@@ -57,7 +57,7 @@ export const genesisCommands: readonly Command[] = [
     path: ['genesis', 'succeed'],
     summary: 'Sign the block of the next authority key',
     description:
-      'Makes the genesis block that names the next key of the authority and the history that names its former ones, both signed by the root key. Run it where that key is kept, away from the network.',
+      'Makes the genesis block that names the next key of the authority and the history that names its former ones, both signed by the root key. The next key may be a former one: that undoes a succession. Run it where the root key is kept, away from the network.',
     arguments: [],
     options: [
       { flags: '--genesis <file>', summary: 'The signed block in force.', required: true },
@@ -71,13 +71,39 @@ export const genesisCommands: readonly Command[] = [
       { flags: '--out <file>', summary: 'Where to write the new block.', required: true },
       { flags: '--history-out <file>', summary: 'Where to write the key history.', required: true },
       { flags: '--history <file>', summary: 'The history in force, when there was a succession before.' },
-      { flags: '--valid-days <n>', summary: 'How long the next key is valid from now.', default: '90' },
-      { flags: '--overlap-hours <n>', summary: 'How long the present key still signs, at most.', default: '48' },
+      {
+        flags: '--valid-days <n>',
+        summary: 'How long the next key is valid from now; as long as the present one when not given.',
+      },
+      { flags: '--overlap-hours <n>', summary: 'How long the present key may still sign, at most.', default: '720' },
     ],
     examples: [
       {
         line: 'chancery genesis succeed --genesis genesis.signed.json --na-public-key na-2.pub --former-key-id na-1 --root-private-key root.key --out genesis-2.signed.json --history-out key-history.json',
         summary: 'The first succession.',
+      },
+      {
+        line: 'chancery genesis succeed --genesis genesis-2.signed.json --history key-history.json --na-public-key na-1.pub --former-key-id na-2 --root-private-key root.key --out genesis-3.signed.json --history-out key-history-3.json',
+        summary: 'Undo it: the next key is the one before.',
+      },
+    ],
+    needs: 'nothing',
+  },
+  {
+    path: ['genesis', 'follow'],
+    summary: 'Take up the newest block of the root',
+    description:
+      'Asks the authority for the newest genesis block and key history and takes them up when the root key of the given block signed them. They are kept in keys.json beside it; commands that are configured with that block use them from then on. Nodes that run do this by themselves.',
+    arguments: [],
+    options: [
+      { flags: '--genesis <file>', summary: 'The block you hold; its root key decides.', required: true },
+      { flags: '--out <file>', summary: 'Also write the newest block to this new file.' },
+      { flags: '--history-out <file>', summary: 'And its key history to this one.' },
+    ],
+    examples: [
+      {
+        line: 'chancery genesis follow --genesis genesis.json --url https://na.example.org',
+        summary: 'On the machine of an operator or an auditor.',
       },
     ],
     needs: 'nothing',

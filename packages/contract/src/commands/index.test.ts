@@ -14,6 +14,7 @@ const PATHS = [
   'genesis sign',
   'genesis verify',
   'genesis succeed',
+  'genesis follow',
   'authority start',
   'authority verify-db',
   'authority migrate-db',
@@ -29,6 +30,8 @@ const PATHS = [
   'audit export',
   'audit forward',
   'invite',
+  'invite list',
+  'invite withdraw',
   'join',
   'status',
   'heartbeat',
@@ -41,6 +44,7 @@ const PATHS = [
   'agent show',
   'agent withdraw',
   'operator revoke',
+  'operator activity',
   'network-policy show',
   'network-policy publish',
   'network-policy rollback',
@@ -101,6 +105,7 @@ const PATHS = [
   'gateway state release-revocation',
   'gateway audit verify',
   'gateway audit export',
+  'gateway follow',
   'gateway preflight',
   'cert verify',
   'cert issue',
@@ -131,6 +136,8 @@ const AUTHORITY_FLAGS = [
   '--evidence-store',
   '--host',
   '--port',
+  '--management-host',
+  '--management-port',
   '--env-file',
 ]
 
@@ -158,8 +165,11 @@ describe('commands', () => {
     const signing = COMMANDS.filter((command) => command.needs === 'operator').map((command) => command.path.join(' '))
     expect(signing).toEqual([
       'invite',
+      'invite list',
+      'invite withdraw',
       'revoke',
       'operator revoke',
+      'operator activity',
       'network-policy publish',
       'network-policy rollback',
       'attestation issue',
@@ -204,7 +214,14 @@ describe('commands', () => {
   })
 
   it('let every command that takes trust away be tried first', () => {
-    const names = ['revoke', 'operator revoke', 'attestation revoke', 'treaty replace', 'treaty revoke']
+    const names = [
+      'revoke',
+      'invite withdraw',
+      'operator revoke',
+      'attestation revoke',
+      'treaty replace',
+      'treaty revoke',
+    ]
     for (const name of names)
       expect(flagsOf(named(name)?.options ?? []), name).toEqual(expect.arrayContaining(['--dry-run', '--yes']))
   })

@@ -11,7 +11,18 @@ export const verifyCommands: readonly Command[] = [
     arguments: [{ name: 'file', summary: 'JSON file with the record, as its signer wrote it.', required: true }],
     options: [
       { flags: '--key <key>', summary: 'Key the signer is known by: a .pub file or base64.', repeatable: true },
+      {
+        flags: '--offerer-key <key>',
+        summary: 'Key of the offerer, for an agreement: a .pub file or base64.',
+        repeatable: true,
+      },
+      {
+        flags: '--responder-key <key>',
+        summary: 'Key of the responder, for an agreement: a .pub file or base64.',
+        repeatable: true,
+      },
       { flags: '--genesis <file>', summary: 'Genesis block whose authority must have signed.' },
+      { flags: '--key-history <file>', summary: 'Keys its authority had before, signed by the same root.' },
       {
         flags: '--validator-key <id=key>',
         summary: 'Key of a validator, for a consensus proof.',
@@ -22,6 +33,10 @@ export const verifyCommands: readonly Command[] = [
     examples: [
       { line: 'chancery verify crl.json --genesis genesis.json', summary: 'Signed by the authority of this network?' },
       { line: 'chancery verify treaty.json --key partner.pub --json', summary: 'The verdict for a program.' },
+      {
+        line: 'chancery verify agreement.json --offerer-key alpha.pub --responder-key beta.pub',
+        summary: 'Signed by both parties?',
+      },
       {
         line: 'chancery verify proof.json --commitment commitment.json --genesis genesis.json',
         summary: 'The proof of a capability.',

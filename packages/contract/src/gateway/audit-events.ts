@@ -15,7 +15,10 @@ const EVENTS = {
     when: 'An authority signed two lists under one sequence; both are kept.',
     details: ['network', 'issuer', 'list_sequence', 'held_sha256', 'offered_sha256'],
   },
-  auth_failures: { when: 'Failed authentications of one minute and route.', details: ['route', 'count'] },
+  refused_requests: {
+    when: 'Requests refused with 401 or 429 beyond those with events of their own, of one minute.',
+    details: ['route', 'status', 'reason', 'client_id', 'count', 'first_at', 'last_at'],
+  },
   audit_pruned: {
     when: 'Acknowledged events beyond the retention time were removed.',
     details: ['removed_through', 'removed_hash', 'removed_count'],

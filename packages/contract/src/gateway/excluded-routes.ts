@@ -28,7 +28,13 @@ export const EXCLUDED_ROUTES: Readonly<Partial<Record<RouteId, string>>> = {
   'GET /surfaces': PROCESS,
   'POST /admin/boundary-policies/simulate': 'Ours alone and beta; operation ids are forever, so it waits until stable.',
   'GET /crl/keys/{key_id}': 'Ours alone and beta; gateways read it themselves.',
+  'GET /key-succession': 'Ours alone and beta; operation ids are forever, so it waits until stable.',
   'GET /key-history': 'Ours alone and beta; operation ids are forever, so it waits until stable.',
+  'POST /admin/invites': 'Ours alone and beta; operation ids are forever, so it waits until stable.',
+  'GET /admin/invites': 'Ours alone and beta; operation ids are forever, so it waits until stable.',
+  'POST /admin/invites/withdraw': 'Ours alone and beta; operation ids are forever, so it waits until stable.',
+  'GET /admin/operator-keys/{key_id}/activity':
+    'Ours alone and beta; operation ids are forever, so it waits until stable.',
   'GET /evidence-log/checkpoint': LOG,
   'GET /evidence-log/tile/{tile}': LOG,
   'GET /admin/evidence-log/entries/{tile}': LOG,

@@ -21,6 +21,11 @@ export type MeshNetwork = {
   readonly source_feed: MeshFeed | null
   readonly imports_available: boolean
   readonly imports: readonly MeshImport[]
+  /** Members that are published, also those beyond the limit of this document. */
+  readonly member_count: number
+  /** Not all of them, or of its treaties, could be read. */
+  readonly members_truncated: boolean
+  readonly links_truncated: boolean
 }
 
 export type MeshFeed = { readonly sequence: number; readonly issued_at: string; readonly signature_verified: true }
@@ -64,3 +69,9 @@ export type MeshStatus =
   | 'current'
   | 'behind'
   | 'source_rollback'
+
+/** GET /v1/mesh?network=N&cursor=C: members of one network, from one observation (protocol/gateway 14.5). */
+export type MeshMembers = {
+  readonly members: readonly MeshMember[]
+  readonly next_cursor: string | null
+}

@@ -11,6 +11,7 @@ const facts = {
     summary: 'Register an agent',
     purpose: 'Stores a descriptor signed by a node that owns a valid certificate.',
     emptyBody: 'refused',
+    bodyLimit: 'node',
     gateway: { operation: 'discovery-register-agent', group: 'discovery' },
   },
   search: {

@@ -19,13 +19,13 @@ const facts = {
   },
   find: {
     id: 'GET /attestations/{attestation_id}',
-    access: 'public',
+    access: 'public-or-operator:standard',
     limit: 'public',
     stability: 'stable',
     success: 200,
     answer: 'json',
     summary: 'One attestation',
-    purpose: 'Gives one attestation with its stored status.',
+    purpose: 'Gives one attestation with its stored status; to operators only where the membership is confidential.',
     gateway: { operation: 'attestations-get-attestation', group: 'attestations' },
   },
   issue: {
@@ -43,6 +43,7 @@ const facts = {
     id: 'POST /admin/attestations/{attestation_id}/revoke',
     access: 'operator:privileged',
     limit: 'admin',
+    reserve: 'revocation',
     stability: 'stable',
     success: 200,
     answer: 'json',
@@ -69,7 +70,8 @@ const facts = {
     success: 200,
     answer: 'json',
     summary: 'Verify an attestation with a treaty',
-    purpose: 'Judges a foreign attestation on the strength of one recognition treaty.',
+    purpose:
+      'Judges a foreign attestation on the strength of one direct treaty: an own one, or one under keys the caller gives.',
     gateway: { operation: 'treaties-verify-attestation-with-treaty-route', group: 'treaties' },
   },
 } as const

@@ -141,6 +141,7 @@ const facts = {
     id: 'POST /admin/evidence/executor-keys/{key_id}/retire',
     access: 'operator:privileged',
     limit: 'admin',
+    reserve: 'revocation',
     stability: 'stable',
     success: 200,
     answer: 'json',

@@ -19,16 +19,16 @@ const ACTIONS: Readonly<Record<string, readonly string[]>> = {
     'consoleLogo',
   ],
   connectome: ['graph', 'page', 'summary', 'trustPath', 'atlasPage', 'atlas'],
-  sovereign: ['genesis', 'metadata', 'keyHistory'],
-  enrollment: ['invite', 'join', 'heartbeat', 'renew', 'nodes'],
+  sovereign: ['genesis', 'metadata', 'keyHistory', 'keySuccession'],
+  enrollment: ['invite', 'inviteBatch', 'inviteList', 'inviteWithdraw', 'join', 'heartbeat', 'renew', 'nodes'],
   crl: ['current', 'keys', 'revoke'],
   policy: ['current', 'history', 'publish', 'rollback'],
-  operatorKeys: ['revoke'],
+  operatorKeys: ['revoke', 'activity'],
   agents: ['register', 'search', 'find', 'remove'],
   attestations: ['list', 'find', 'issue', 'revoke', 'verify', 'verifyWithTreaty'],
   recognitionPolicy: ['current', 'publish'],
   recognitionTreaties: ['list', 'find', 'issue', 'revoke', 'verify'],
-  revocationFeeds: ['current', 'import'],
+  revocationFeeds: ['current', 'index', 'part', 'import'],
   agreements: ['offer', 'counter', 'accept', 'verify'],
   boundary: ['evaluate', 'decide', 'verify'],
   boundaryPolicies: [
@@ -67,6 +67,7 @@ const ACTIONS: Readonly<Record<string, readonly string[]>> = {
 
 // Anything that grants trust, withdraws trust or changes policy.
 const PRIVILEGED = [
+  'GET /admin/operator-keys/{key_id}/activity',
   'POST /admin/revoke',
   'POST /admin/operator-keys/{key_id}/revoke',
   'POST /admin/policy',
@@ -99,6 +100,10 @@ const VERIFY = [
 ]
 
 const BETA = [
+  'GET /admin/invites',
+  'GET /admin/operator-keys/{key_id}/activity',
+  'POST /admin/invites',
+  'POST /admin/invites/withdraw',
   'POST /admin/boundary-policies/simulate',
   'POST /admin/boundary/decide',
   'POST /admin/consensus/proof',
@@ -109,6 +114,7 @@ const BETA = [
   'POST /admin/evidence/anchors',
   'GET /crl/keys/{key_id}',
   'GET /key-history',
+  'GET /key-succession',
   'GET /evidence-log/checkpoint',
   'GET /evidence-log/tile/{tile}',
   'GET /admin/evidence-log/entries/{tile}',
@@ -121,6 +127,8 @@ const BETA = [
   'GET /connectome/trust-path',
   'GET /metrics',
   'GET /recognition-graph',
+  'GET /sovereign-revocation-feed/index',
+  'GET /sovereign-revocation-feed/parts/{part}',
   'POST /consensus/verify',
   'POST /disclosure/prove',
   'POST /disclosure/verify',
@@ -147,6 +155,7 @@ const INTERNAL = [
 
 const CREATED = [
   'POST /admin/invite',
+  'POST /admin/invites',
   'POST /join',
   'POST /renew',
   'POST /admin/policy',
@@ -177,9 +186,9 @@ function idsWhere(kept: (route: Route) => boolean): string[] {
 }
 
 describe('the table of routes', () => {
-  it('has exactly 104 routes with different ids', () => {
-    expect(ALL_ROUTES).toHaveLength(104)
-    expect(new Set(ALL_ROUTES.map((route) => route.id)).size).toBe(104)
+  it('has exactly 111 routes with different ids', () => {
+    expect(ALL_ROUTES).toHaveLength(111)
+    expect(new Set(ALL_ROUTES.map((route) => route.id)).size).toBe(111)
   })
 
   it('names every action as its file is named', () => {
@@ -207,7 +216,7 @@ describe('the table of routes', () => {
 describe('who may call', () => {
   it('lets only operators into /admin, under the admin limit', () => {
     const admin = ALL_ROUTES.filter((route) => route.path.startsWith('/admin/'))
-    expect(admin).toHaveLength(46)
+    expect(admin).toHaveLength(50)
     for (const route of admin) {
       expect(route.access, route.id).toMatch(/^operator:(standard|privileged)$/)
       expect(route.limit, route.id).toBe('admin')
@@ -219,7 +228,7 @@ describe('who may call', () => {
     }
   })
 
-  it('asks for the privileged tier exactly where trust or policy changes', () => {
+  it('asks for the privileged tier exactly where trust or policy changes, and for what a key did', () => {
     expect(idsWhere((route) => route.access === 'operator:privileged')).toEqual(PRIVILEGED.toSorted())
   })
 
@@ -234,9 +243,10 @@ describe('who may call', () => {
     expect(idsWhere((route) => route.access === 'executor')).toEqual(['POST /evidence/execution'])
   })
 
-  it('shows more to a verified operator on two public routes and leaves one to the deployment', () => {
+  it('shows more to a verified operator on three public routes and leaves one to the deployment', () => {
     expect(idsWhere((route) => route.access === 'public-or-operator:standard')).toEqual([
       'GET /attestations',
+      'GET /attestations/{attestation_id}',
       'GET /nodes',
     ])
     expect(idsWhere((route) => route.access === 'internal')).toEqual(['GET /metrics'])
@@ -263,6 +273,17 @@ describe('limits', () => {
     expect(idsWhere((route) => route.limit === 'read')).toEqual(['GET /data-usage/policy'])
   })
 
+  it('keeps a reserve for withdrawals, which every operator needs in an emergency', () => {
+    expect(idsWhere((route) => route.reserve === 'revocation')).toEqual([
+      'POST /admin/attestations/{attestation_id}/revoke',
+      'POST /admin/evidence/executor-keys/{key_id}/retire',
+      'POST /admin/invites/withdraw',
+      'POST /admin/operator-keys/{key_id}/revoke',
+      'POST /admin/recognition-treaties/{treaty_id}/revoke',
+      'POST /admin/revoke',
+    ])
+  })
+
   it('leaves only probes and static files unlimited', () => {
     expect(idsWhere((route) => route.limit === 'none')).toEqual([
       'GET /favicon.ico',
@@ -278,19 +299,21 @@ describe('limits', () => {
     for (const route of ALL_ROUTES.filter(({ limit }) => limit === 'public')) expect(route.method, route.id).toBe('GET')
   })
 
-  it('reads larger bodies only where lists of ids arrive, and smaller ones from nodes', () => {
+  it('reads larger bodies only where lists of ids arrive, and smaller ones where no more is needed', () => {
     expect(idsWhere((route) => route.bodyLimit === 'feed')).toEqual(['POST /admin/sovereign-revocation-feeds/import'])
     expect(idsWhere((route) => route.bodyLimit === 'node')).toEqual([
       'DELETE /agents/{node_public_key}',
+      'POST /agents',
       'POST /heartbeat',
       'POST /join',
       'POST /renew',
     ])
+    expect(idsWhere((route) => route.bodyLimit === 'small')).toEqual(['POST /recognition-treaties/verify'])
     expect(idsWhere((route) => route.readLimit === 'large')).toEqual([
       'POST /admin/boundary-policies/simulate',
       'POST /admin/recognition-policy',
-      'POST /admin/sovereign-revocation-feeds/import',
     ])
+    expect(idsWhere((route) => route.readLimit === 'feed')).toEqual(['POST /admin/sovereign-revocation-feeds/import'])
     expect(idsWhere((route) => route.emptyBody === 'refused')).toEqual([
       'DELETE /agents/{node_public_key}',
       'POST /agents',

@@ -5,12 +5,23 @@ const facts = {
     id: 'POST /admin/operator-keys/{key_id}/revoke',
     access: 'operator:privileged',
     limit: 'admin',
+    reserve: 'revocation',
     stability: 'stable',
     success: 200,
     answer: 'json',
     summary: 'Revoke an operator key',
     purpose: 'Ends an operator key for good, unless it is the last usable one.',
     gateway: { operation: 'admin-revoke-operator-key', group: 'administration' },
+  },
+  activity: {
+    id: 'GET /admin/operator-keys/{key_id}/activity',
+    access: 'operator:privileged',
+    limit: 'admin',
+    stability: 'beta',
+    success: 200,
+    answer: 'json',
+    summary: 'What an operator key did',
+    purpose: 'Counts the audit events of an operator key by type over a time, and its invites that can still be used.',
   },
 } as const
 

@@ -42,6 +42,7 @@ const facts = {
     id: 'POST /admin/recognition-treaties/{treaty_id}/revoke',
     access: 'operator:privileged',
     limit: 'admin',
+    reserve: 'revocation',
     stability: 'stable',
     success: 200,
     answer: 'json',
@@ -58,6 +59,7 @@ const facts = {
     answer: 'json',
     summary: 'Verify a recognition treaty',
     purpose: 'Judges a treaty without storing anything.',
+    bodyLimit: 'small',
     gateway: { operation: 'treaties-verify-treaty', group: 'treaties' },
   },
 } as const

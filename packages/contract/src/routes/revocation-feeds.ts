@@ -16,6 +16,28 @@ const facts = {
       query: ['issuer_sovereign_id'],
     },
   },
+  index: {
+    id: 'GET /sovereign-revocation-feed/index',
+    access: 'public',
+    limit: 'public',
+    stability: 'beta',
+    success: 200,
+    answer: 'json',
+    summary: 'Index of the own revocation feed',
+    purpose: 'Gives the signed index that names every part of the feed by its digest.',
+    gateway: { operation: 'attestations-feed-index', group: 'attestations', since: 'v0.60' },
+  },
+  part: {
+    id: 'GET /sovereign-revocation-feed/parts/{part}',
+    access: 'public',
+    limit: 'public',
+    stability: 'beta',
+    success: 200,
+    answer: 'json',
+    summary: 'Part of the own revocation feed',
+    purpose: 'Gives the revoked attestations of one part, bound by the digest in the index.',
+    gateway: { operation: 'attestations-feed-part', group: 'attestations', since: 'v0.60' },
+  },
   // A full feed lists 50000 ids. A bad signature is a malformed feed here, not a failed login (protocol/core 23).
   import: {
     id: 'POST /admin/sovereign-revocation-feeds/import',
@@ -28,7 +50,7 @@ const facts = {
     purpose: 'Takes over the revocations of another sovereign after checking its signature and sequence.',
     statuses: { invalid_signature: 400 },
     bodyLimit: 'feed',
-    readLimit: 'large',
+    readLimit: 'feed',
     gateway: { operation: 'treaties-import-sovereign-revocation-feed', group: 'treaties' },
   },
 } as const

@@ -33,6 +33,17 @@ const facts = {
     summary: 'Former keys',
     purpose: 'Gives the keys this authority had before, signed by the root key; 404 when it had none.',
   },
+  keySuccession: {
+    id: 'GET /key-succession',
+    access: 'public',
+    limit: 'public',
+    stability: 'beta',
+    success: 200,
+    answer: 'json',
+    summary: 'Newest block of the root',
+    purpose:
+      'Gives the newest genesis block and key history, announced or in force, for followers to verify by the root key; 404 when there never was a succession.',
+  },
 } as const
 
 /** Who this network is: the block signed by the root key and a summary for peers (protocol/core 4, 19). */

@@ -2,9 +2,9 @@ import type { AgreementRecord } from '../artifacts/agreement-record.ts'
 import { fails, HOLDS } from '../artifacts/verdict.ts'
 import type { Verdict } from '../artifacts/verdict.ts'
 import { instantOf } from '../reading/text.ts'
-import { verifyAny } from '../signing/forms.ts'
 import { checkReceivedForm, receivedBytes } from '../signing/received.ts'
 import type { Received } from '../signing/received.ts'
+import { verifyAny } from '../signing/verify-any.ts'
 
 export type AgreementReason =
   | 'missing_offerer_signature'
@@ -46,6 +46,22 @@ export async function verifyAgreement(
   return instantOf(expires_at) === instantOf(agreed_terms.valid_until) ? HOLDS : fails('terms_mismatch')
 }
 
+export type TwoPartyReason = AgreementReason | 'same_party' | 'overlapping_party_keys'
+
+/**
+ * The same for a verifier without an authority: two parties, known by different keys. A key that counts for both would
+ * let one party sign in the name of the other.
+ */
+export async function verifyTwoParties(
+  agreement: Received<AgreementRecord>,
+  against: Parameters<typeof verifyAgreement>[1],
+): Promise<Verdict<TwoPartyReason>> {
+  const { offerer_sovereign_id, responder_sovereign_id } = agreement.record
+  if (offerer_sovereign_id === responder_sovereign_id) return fails('same_party')
+  if (against.offererKeys.some((key) => against.responderKeys.includes(key))) return fails('overlapping_party_keys')
+  return verifyAgreement(agreement, against)
+}
+
 /** Keys that may sign for a sovereign, and whether a treaty vouches for it (protocol/trust-operations 3.5). */
 export interface PartyKeys {
   readonly keys: readonly string[]
@@ -53,7 +69,7 @@ export interface PartyKeys {
 }
 
 export type Party = 'offerer' | 'responder'
-export type UntrustedReason = 'same_party' | 'unknown_party' | 'overlapping_party_keys' | AgreementReason
+export type UntrustedReason = 'unknown_party' | TwoPartyReason
 export type AgreementTrust =
   | { readonly ok: true }
   | { readonly ok: false; readonly reason: UntrustedReason; readonly party?: Party }
@@ -81,6 +97,5 @@ export async function trustAgreement(
     return verifyAgreement(agreement, { offererKeys: own.keys, responderKeys: own.keys })
   if (offerer.keys.length === 0) return { ok: false, reason: 'unknown_party', party: 'offerer' }
   if (responder.keys.length === 0) return { ok: false, reason: 'unknown_party', party: 'responder' }
-  if (offerer.keys.some((key) => responder.keys.includes(key))) return fails('overlapping_party_keys')
-  return verifyAgreement(agreement, { offererKeys: offerer.keys, responderKeys: responder.keys })
+  return verifyTwoParties(agreement, { offererKeys: offerer.keys, responderKeys: responder.keys })
 }

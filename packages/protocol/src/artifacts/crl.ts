@@ -5,8 +5,6 @@ import { arrayOf, closed, integer, oneOf, readRecord, required, withDefault } fr
 import type { Read } from '../reading/shape.ts'
 import { identifier, requireOrder, signatures, timestamp } from '../reading/text.ts'
 import type { Signature } from '../signing/forms.ts'
-import { HOLDS, fails } from './verdict.ts'
-import type { Verdict } from './verdict.ts'
 
 export const REVOCATION_REASONS = ['key_compromise', 'cessation_of_operation', 'superseded', 'unspecified'] as const
 export type RevocationReason = (typeof REVOCATION_REASONS)[number]
@@ -46,8 +44,8 @@ export const crlShape: Read<Crl> = closed({
   issued_at: required(timestamp),
   next_update: required(timestamp),
   issuer: required(identifier),
-  // Bounded by the size of the document itself: 16 MiB hold about 115,000 entries.
-  revoked_certificates: withDefault(arrayOf(entry, { max: 200_000 }), []),
+  // Bounded by the size of the document itself: 64 MiB hold about 470,000 entries.
+  revoked_certificates: withDefault(arrayOf(entry, { max: 1_000_000 }), []),
   signatures: withDefault(signatures, []),
 })
 
@@ -73,17 +71,4 @@ export function draftCrl(facts: {
     revoked_certificates: facts.entries,
     signatures: [],
   }
-}
-
-/** What a holder of a list remembers of it. */
-export type CrlMark = { readonly sequence: number; readonly digest: string }
-
-/** Never backwards, and never two contents under one number (a forked authority would look like that). */
-export function checkCrlAdvance(
-  held: CrlMark,
-  offered: CrlMark,
-): Verdict<'lower_sequence' | 'same_sequence_other_content'> {
-  if (offered.sequence < held.sequence) return fails('lower_sequence')
-  if (offered.sequence === held.sequence && offered.digest !== held.digest) return fails('same_sequence_other_content')
-  return HOLDS
 }

@@ -4,7 +4,7 @@ import { hours, readInstant } from '../canonical/time.ts'
 import core from '../vectors/core.json' with { type: 'json' }
 import { draftAgentDescriptor } from './agent-descriptor.ts'
 import { draftAttestation, readAttestation } from './attestation.ts'
-import { CRL_VALIDITY, checkCrlAdvance, draftCrl, readCrl } from './crl.ts'
+import { CRL_VALIDITY, draftCrl, readCrl } from './crl.ts'
 import { draftGenesisBlock } from './genesis-block.ts'
 import { draftJoinCertificate, readJoinCertificate } from './join-certificate.ts'
 import {
@@ -124,20 +124,6 @@ describe('drafts', () => {
       metadata: {},
       signatures: [],
     })
-  })
-})
-
-describe('checkCrlAdvance', () => {
-  it.each([
-    ['a later list', 1, 'a', 2, 'b', undefined],
-    ['the same list', 1, 'a', 1, 'a', undefined],
-    ['an earlier list', 2, 'a', 1, 'a', 'lower_sequence'],
-    ['an earlier list of other content', 2, 'a', 1, 'b', 'lower_sequence'],
-    ['another list of the same number', 1, 'a', 1, 'b', 'same_sequence_other_content'],
-    ['a gap', 1, 'a', 1000, 'b', undefined],
-  ] as const)('%s', (_what, heldSequence, heldDigest, sequence, digest, reason) => {
-    const verdict = checkCrlAdvance({ sequence: heldSequence, digest: heldDigest }, { sequence, digest })
-    expect(verdict).toEqual(reason === undefined ? { ok: true } : { ok: false, reason })
   })
 })
 

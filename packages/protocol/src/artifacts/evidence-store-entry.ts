@@ -3,7 +3,7 @@ import { closed, integer, nullable, readRecord, required, string } from '../read
 import type { Read } from '../reading/shape.ts'
 import { timestamp } from '../reading/text.ts'
 
-export const ENTRY_KINDS = ['decision', 'justification', 'execution', 'retention_checkpoint'] as const
+export const ENTRY_KINDS = ['decision', 'justification', 'execution', 'retention_checkpoint', 'rejection'] as const
 export type EntryKind = (typeof ENTRY_KINDS)[number]
 
 /**

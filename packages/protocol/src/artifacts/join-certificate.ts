@@ -1,7 +1,7 @@
 import type { JsonValue } from '../canonical/json-value.ts'
 import { CLOCK_TOLERANCE, hours, writeInstant } from '../canonical/time.ts'
 import type { Instant } from '../canonical/time.ts'
-import { arrayOf, closed, readRecord, required, withDefault } from '../reading/shape.ts'
+import { arrayOf, closed, readRecord, required, string, withDefault } from '../reading/shape.ts'
 import type { Read } from '../reading/shape.ts'
 import { identifier, instantOf, plainText, publicKey, requireOrder, signatures, timestamp } from '../reading/text.ts'
 import { verifyList } from '../signing/forms.ts'
@@ -21,15 +21,39 @@ export type JoinCertificate = {
   readonly signatures: readonly Signature[]
 }
 
-export const joinCertificateShape: Read<JoinCertificate> = closed({
-  cert_id: required(identifier),
-  node_public_key: required(publicKey),
-  network_name: required(identifier),
-  roles: required(arrayOf(plainText(128), { max: 64 })),
-  issued_at: required(timestamp),
-  expires_at: required(timestamp),
-  issued_by: required(identifier),
-  signatures: withDefault(signatures, []),
+/** The members of a certificate, written once; a reader says how far it looks into their texts. */
+function certificateReader(
+  text: (rule: Read<string>) => Read<string>,
+  { maxRoles, signed }: { readonly maxRoles: number; readonly signed: Read<readonly Signature[]> },
+): Read<JoinCertificate> {
+  return closed({
+    cert_id: required(text(identifier)),
+    node_public_key: required(text(publicKey)),
+    network_name: required(text(identifier)),
+    // Present in what is signed even when empty, so leaving it out says nothing else (protocol/gateway 2.5).
+    roles: withDefault(arrayOf(text(plainText(128)), { max: maxRoles }), []),
+    issued_at: required(text(timestamp)),
+    expires_at: required(text(timestamp)),
+    issued_by: required(text(identifier)),
+    signatures: withDefault(signed, []),
+  })
+}
+
+/** A certificate whose texts are what they are said to be. */
+export const joinCertificateShape: Read<JoinCertificate> = certificateReader((rule) => rule, {
+  maxRoles: 64,
+  signed: signatures,
+})
+
+const ANY_NUMBER = { max: Number.MAX_SAFE_INTEGER }
+
+/**
+ * The same record as somebody presents it. The form only: whether keys, times and signatures mean anything is for the
+ * evaluation to say, with a reason, and how much of it a gateway admits is a bound of its own (protocol/gateway 2.5).
+ */
+export const presentedCertificate: Read<JoinCertificate> = certificateReader(() => string, {
+  maxRoles: ANY_NUMBER.max,
+  signed: arrayOf(closed({ key_id: required(string), sig: required(string) }), ANY_NUMBER),
 })
 
 export function readJoinCertificate(value: JsonValue): JoinCertificate {
@@ -67,11 +91,11 @@ export type CertificateReason =
  */
 export async function verifyJoinCertificate(
   certificate: JoinCertificate,
-  against: { readonly network_name: string; readonly authorityKey: string; readonly now: Instant },
+  against: { readonly network_name: string; readonly authorityKey: string | readonly string[]; readonly now: Instant },
 ): Promise<Verdict<CertificateReason>> {
   if (certificate.network_name !== against.network_name) return fails('wrong_network')
   if (certificate.signatures.length === 0) return fails('missing_signature')
-  if (!(await verifyList(certificate, [against.authorityKey]))) return fails('invalid_signature')
+  if (!(await verifyList(certificate, [against.authorityKey].flat()))) return fails('invalid_signature')
   if (against.now < instantOf(certificate.issued_at) - CLOCK_TOLERANCE) return fails('not_yet_valid')
   if (against.now > instantOf(certificate.expires_at) + CLOCK_TOLERANCE) return fails('expired')
   return HOLDS

@@ -5,11 +5,19 @@ import { described } from '../reading/schema.ts'
 import { arrayOf, closed, integer, object, readRecord, required, withDefault } from '../reading/shape.ts'
 import type { Read } from '../reading/shape.ts'
 import { identifier, plainText, signatures, timestamp } from '../reading/text.ts'
+import { verifyList } from '../signing/forms.ts'
 import type { Signature } from '../signing/forms.ts'
 
+/** The ids of one plain feed that we sign; the parts carry all. */
 export const MAX_FEED_IDS = 50_000
 
-/** Every attestation a sovereign has withdrawn, as one signed list (protocol/core 18.1). */
+/** The ids of one plain feed that we read (protocol/core 18.3). */
+export const MAX_READ_FEED_IDS = 200_000
+
+/** Longest text of a plain feed: above it reasons are left out, those of the oldest revocations first. */
+export const MAX_FEED_BYTES = 6_291_456
+
+/** The attestations a sovereign has withdrawn, as one signed list (protocol/core 18.1). */
 export type RevocationFeed = {
   readonly feed_id: string
   readonly issuer_sovereign_id: string
@@ -21,21 +29,11 @@ export type RevocationFeed = {
   readonly signatures: readonly Signature[]
 }
 
-const readIds = arrayOf(identifier, { max: MAX_FEED_IDS })
+/** Order and repetition are the issuer's affair: ids count as a set, and the signature decides. */
+const readIds = arrayOf(identifier, { max: MAX_READ_FEED_IDS })
 const reason = plainText(256, 0)
 
-/** The signed form is the sorted one; another order would be a second text for the same facts. */
-const sortedIds: Read<readonly string[]> = (value, field) => {
-  const ids = readIds(value, field)
-  for (let i = 1; i < ids.length; i += 1) {
-    if (compareCodePoints(ids[i - 1] ?? '', ids[i] ?? '') >= 0) throw new FormError(field, 'is not sorted and unique')
-  }
-  return ids
-}
-
-described(sortedIds, (of) => ({ ...of(readIds), uniqueItems: true, $comment: 'Sorted by code points.' }))
-
-const reasons: Read<{ readonly [id: string]: string }> = (value, field) => {
+export const reasons: Read<{ readonly [id: string]: string }> = (value, field) => {
   const found = object(value, field)
   for (const [id, text] of Object.entries(found)) reason(text, `${field}.${id}`)
   return found as JsonObject & { readonly [id: string]: string }
@@ -48,7 +46,7 @@ export const revocationFeedShape: Read<RevocationFeed> = closed({
   issuer_sovereign_id: required(identifier),
   sequence: required(integer(0, Number.MAX_SAFE_INTEGER)),
   issued_at: required(timestamp),
-  revoked_attestation_ids: withDefault(sortedIds, []),
+  revoked_attestation_ids: withDefault(readIds, []),
   revocation_reasons: withDefault(reasons, {}),
   issued_by: required(identifier),
   signatures: withDefault(signatures, []),
@@ -63,17 +61,50 @@ export function readRevocationFeed(value: JsonValue): RevocationFeed {
   return feed
 }
 
+/** True when the ids are in the order and without the repetitions in which we write them. */
+export function hasSortedIds({
+  revoked_attestation_ids: ids,
+}: Pick<RevocationFeed, 'revoked_attestation_ids'>): boolean {
+  for (let i = 1; i < ids.length; i += 1) if (compareCodePoints(ids[i - 1] ?? '', ids[i] ?? '') >= 0) return false
+  return true
+}
+
+/** The same feed with sorted, unique ids: what an issuer signed that serves another order. */
+export function withSortedIds(feed: RevocationFeed): RevocationFeed {
+  const ids = [...new Set(feed.revoked_attestation_ids)].sort(compareCodePoints)
+  return { ...feed, revoked_attestation_ids: ids }
+}
+
+/** Whether a feed is signed by one of the keys, as received or over its sorted ids (protocol/core 18.3). */
+export async function verifyRevocationFeed(feed: RevocationFeed, keys: readonly string[]): Promise<boolean> {
+  if (await verifyList(feed, keys)) return true
+  return !hasSortedIds(feed) && (await verifyList(withSortedIds(feed), keys))
+}
+
 /** The next feed of a sovereign: ids sorted, every given reason kept. */
 export function draftRevocationFeed(facts: {
   readonly feed_id: string
   readonly issuer_sovereign_id: string
   readonly sequence: number
   readonly issued_at: string
-  readonly reasons: ReadonlyMap<string, string>
+  /** Null where the reason is left out. */
+  readonly reasons: ReadonlyMap<string, string | null>
   readonly issued_by: string
 }): RevocationFeed {
   const { reasons: given, ...named } = facts
   const ids = [...given.keys()].sort(compareCodePoints)
-  const byId = Object.fromEntries(ids.map((id) => [id, given.get(id) ?? 'unspecified']))
-  return { ...named, revoked_attestation_ids: ids, revocation_reasons: byId, signatures: [] }
+  return { ...named, revoked_attestation_ids: ids, revocation_reasons: reasonsById(ids, given), signatures: [] }
+}
+
+/** An object by id, in the order of the ids. */
+export function reasonsById(
+  ids: readonly string[],
+  given: ReadonlyMap<string, string | null>,
+): { readonly [id: string]: string } {
+  return Object.fromEntries(
+    ids.flatMap((id) => {
+      const found = given.get(id)
+      return typeof found === 'string' ? [[id, found]] : []
+    }),
+  )
 }

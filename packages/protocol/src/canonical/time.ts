@@ -18,6 +18,33 @@ export function hours(count: number | bigint): Instant {
   return BigInt(count) * HOUR
 }
 
+const FIRST_PLAUSIBLE: Instant = 946_684_800_000_000n // 2000-01-01T00:00:00Z
+const LAST_PLAUSIBLE: Instant = 253_402_300_799_999_999n // 9999-12-31T23:59:59.999999Z
+
+/** A time that cannot be meant: not a bigint, or of another unit. It is no ground for a verdict. */
+export class InstantError extends RangeError {
+  override readonly name = 'InstantError'
+}
+
+/**
+ * The time a verifier says it is. Milliseconds taken for microseconds lie in 1970, where nothing has expired yet: every
+ * record that is over would hold. The same count in another unit is never inside these bounds.
+ */
+export function requireInstant(now: unknown): Instant {
+  const isPlausible = (value: bigint): boolean => value >= FIRST_PLAUSIBLE && value <= LAST_PLAUSIBLE
+  if (typeof now === 'bigint' && isPlausible(now)) return now
+  const whole = typeof now === 'bigint' ? now : Number.isSafeInteger(now) ? BigInt(now as number) : 0n
+  const units = {
+    seconds: whole * MICROS,
+    milliseconds: whole * 1000n,
+    microseconds: whole,
+    nanoseconds: whole / 1000n,
+  }
+  const [unit] = Object.entries(units).find(([, value]) => isPlausible(value)) ?? []
+  const seen = unit === undefined ? '' : `; this looks like ${unit}${typeof now === 'bigint' ? '' : ' in a number'}`
+  throw new InstantError(`the time is a bigint of microseconds, as BigInt(Date.now()) * 1000n gives${seen}`)
+}
+
 const MONTH_DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] as const
 
 /**

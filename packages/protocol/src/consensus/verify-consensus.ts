@@ -10,6 +10,7 @@ import { instantOf } from '../reading/text.ts'
 import { readPublicKey } from '../signing/keys.ts'
 import { checkReceivedForm, readReceived, receivedBytes, verifyReceivedPlainly } from '../signing/received.ts'
 import type { Received } from '../signing/received.ts'
+import { CheckSlices } from '../signing/verify-any.ts'
 import { verifySignature } from '../signing/verify.ts'
 import { namesContext, scoreCascade } from './cascade.ts'
 
@@ -41,9 +42,6 @@ export interface ConsensusGround {
   readonly justification?: { readonly proof_id: string }
   readonly now: Instant
 }
-
-/** Above so many votes each verification goes to another thread: one proof must not hold up everybody else. */
-const FEW_VOTES = 64
 
 /**
  * Whether enough independent validators approved (protocol/trust-operations 8.6).
@@ -86,15 +84,13 @@ export function reachesThreshold(counting: readonly ValidatorVote[], threshold: 
   return threshold >= 1 && new Set(counting.map((vote) => vote.validator_sovereign_id)).size >= threshold
 }
 
-/** Whether this key signed this vote, form included. */
-export async function verifyVote(
-  vote: Received<ValidatorVote>,
-  key: string,
-  place: 'here' | 'aside' = 'here',
-): Promise<boolean> {
+/** Whether this key signed this vote, form included. `slices` is for many votes in a row. */
+export async function verifyVote(vote: Received<ValidatorVote>, key: string, slices?: CheckSlices): Promise<boolean> {
   const { signature } = vote.record
   if (signature === null || !checkReceivedForm(vote).ok) return false
-  return verifySignature(key, receivedBytes(vote), signature.sig, undefined, place)
+  const turn = slices?.next()
+  if (turn !== undefined) await turn
+  return verifySignature(key, receivedBytes(vote), signature.sig)
 }
 
 function isAboutOneProof(
@@ -110,7 +106,7 @@ async function verifyVotes(
   named: ReadonlySet<string>,
   keys: ReadonlyMap<string, string>,
 ): Promise<Verdict<'invalid_vote_signature' | 'unknown_validator_key'>> {
-  const place = record.votes.length > FEW_VOTES ? 'aside' : 'here'
+  const slices = new CheckSlices()
   // Read before with the proof they stand in; its wire holds them as they were signed.
   const wires = (wire['votes'] ?? []) as readonly JsonValue[]
   for (const [index, vote] of record.votes.entries()) {
@@ -121,7 +117,8 @@ async function verifyVotes(
       if (!isKnown) return fails('unknown_validator_key')
     }
     if (vote.signature === null || !isKnown) continue
-    if (!(await verifyVote(readValidatorVote(wires[index] ?? null), key, place))) return fails('invalid_vote_signature')
+    const signed = readValidatorVote(wires[index] ?? null)
+    if (!(await verifyVote(signed, key, slices))) return fails('invalid_vote_signature')
   }
   return HOLDS
 }

@@ -2,6 +2,8 @@ import { boundaryDecisionForm } from '../artifacts/boundary-decision.ts'
 import { contextRecordForm } from '../artifacts/context-record.ts'
 import { checkResourceMembers, executionEvidenceForm } from '../artifacts/execution-evidence.ts'
 import type { ExecutionEvidence } from '../artifacts/execution-evidence.ts'
+import { readEvidenceRejection, rejectionSubject } from '../artifacts/evidence-rejection.ts'
+import type { EvidenceRejection } from '../artifacts/evidence-rejection.ts'
 import { NO_SUBJECT } from '../artifacts/evidence-store-entry.ts'
 import type { EntrySubject, EvidenceStoreEntry } from '../artifacts/evidence-store-entry.ts'
 import { justificationForm } from '../artifacts/justification-proof.ts'
@@ -41,7 +43,8 @@ export interface JudgedPayload {
   /** Absent where the form is already broken. */
   readonly signed?: SignedPart
   readonly decision?: StoredDecision
-  /** The decision a justification explains; its envelope must repeat that decision's. */
+  readonly isRejection?: true
+  /** The decision a justification or a rejection is about; its envelope must repeat that decision's. */
   readonly explains?: string
   readonly execution?: JudgedExecution
   readonly checkpoint?: RemovedPart
@@ -75,6 +78,8 @@ export function judgePayload({ entry, payload, isPlain }: ReadEvent, keys: Store
       return judgeExecution(entry, payload, keys, isPlain)
     case 'retention_checkpoint':
       return judgeCheckpoint(entry, payload, keys, isPlain)
+    case 'rejection':
+      return judgeRejection(entry, payload)
     default:
       return { problems: [{ reason: 'unknown_entry_kind', detail: 'entry_kind' }], warnings: [] }
   }
@@ -193,6 +198,28 @@ function judgeCheckpoint(
     warnings: unsignedNames(received.wire),
     signed: { received, text: signedText(received), keys: keys.authority },
     checkpoint: { removed_through_sequence, last_removed_entry_digest },
+  }
+}
+
+/** Nobody signed it: its form and its envelope are all there is to judge. */
+function judgeRejection(entry: EvidenceStoreEntry, payload: JsonValue): JudgedPayload {
+  const rejection = readRejection(payload)
+  if (rejection === undefined) return invalid('rejection')
+  const { verified_executor, decision_id } = rejection
+  return {
+    problems: compareEnvelope(entry, rejectionSubject(rejection, entry)),
+    warnings: [],
+    isRejection: true,
+    ...(verified_executor && decision_id !== null ? { explains: decision_id } : {}),
+  }
+}
+
+function readRejection(payload: JsonValue): EvidenceRejection | undefined {
+  try {
+    return readEvidenceRejection(payload)
+  } catch (error) {
+    if (error instanceof FormError) return undefined
+    throw error
   }
 }
 

@@ -46,6 +46,7 @@ export class StoreChecker {
   #count = 0
   #decisionCount = 0
   #executionCount = 0
+  #rejectionCount = 0
   #first: ExaminedLine['entry'] | undefined
   #last: { readonly sequence: number; readonly digest: string | undefined } | undefined
   #linkedStart = false
@@ -114,6 +115,7 @@ export class StoreChecker {
       checked_entries: this.#count,
       decisions: this.#decisionCount,
       executions: this.#executionCount,
+      rejections: this.#rejectionCount,
       failures: this.#failures.inOrder(),
       warnings: this.#warnings.inOrder(),
     }
@@ -195,6 +197,7 @@ export class StoreChecker {
       this.#decisionCount += 1
       this.#decisions.remember(decision)
     }
+    if (line.isRejection === true) this.#rejectionCount += 1
     if (explains !== undefined)
       this.#compareSubject(at, entry, explains, ['context_id', 'vendor_id', 'attestation_id', 'capability'])
     if (execution !== undefined) {

@@ -40,6 +40,7 @@ export interface StoreReport {
   readonly checked_entries: number
   readonly decisions: number
   readonly executions: number
+  readonly rejections: number
   readonly failures: readonly StoreFinding[]
   readonly warnings: readonly StoreFinding[]
 }

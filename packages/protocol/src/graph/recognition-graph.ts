@@ -2,6 +2,7 @@ import { compareCodePoints } from '../canonical/canonical-json.ts'
 import type { JsonObject, JsonValue } from '../canonical/json-value.ts'
 import type { Instant } from '../canonical/time.ts'
 import { isActiveState, treatyLifecycle } from './lifecycle.ts'
+import { sortMaterial } from './material-page.ts'
 import type { ExpiryRisk, LifecycleState, TreatyStanding } from './lifecycle.ts'
 
 /** A stored treaty as the graph needs it; `treaty` is the signed record, needed only where it is shown. */
@@ -168,29 +169,35 @@ export function summarize(graph: RecognitionGraph): ConnectomeSummary {
   }
 }
 
-/** The graph in reading order, with what each imported revocation touches (protocol/core 20.2). */
-export function buildConnectome(graph: RecognitionGraph): JsonObject {
-  const material = [...graph.revoked_trust_material].sort(
-    (a, b) => compareCodePoints(a.type, b.type) || compareCodePoints(a.id, b.id),
-  )
-  const accepting = acceptingSovereigns(graph.recognition_edges)
+/** The graph in reading order, with what each imported revocation of the page touches (protocol/core 20.2). */
+export function buildConnectome(
+  graph: RecognitionGraph,
+  material: readonly RevokedMaterial[] = sortMaterial(graph.revoked_trust_material),
+): JsonObject {
   return {
     summary: summarize(graph),
     sovereigns: graph.sovereigns,
     recognition_edges: [...graph.recognition_edges].sort(compareEdges),
     active_treaties: graph.active_treaties,
     revoked_trust_material: material,
-    revocation_blast_radius: material.filter(isWithdrawn).map(({ type, id, issuer_sovereign_id, ...rest }) => ({
-      type,
-      id,
-      issuer_sovereign_id,
-      affected_accepting_sovereigns: accepting.get(issuer_sovereign_id) ?? [],
-      ...rest,
-    })),
+    revocation_blast_radius: listBlastRadius(graph, material),
   }
 }
 
-function isWithdrawn(item: RevokedMaterial): item is WithdrawnAttestation {
+export type BlastRadius = WithdrawnAttestation & { readonly affected_accepting_sovereigns: readonly string[] }
+
+export function listBlastRadius(graph: RecognitionGraph, material: readonly RevokedMaterial[]): readonly BlastRadius[] {
+  const accepting = acceptingSovereigns(graph.recognition_edges)
+  return material.filter(isWithdrawn).map(({ type, id, issuer_sovereign_id, ...rest }) => ({
+    type,
+    id,
+    issuer_sovereign_id,
+    affected_accepting_sovereigns: accepting.get(issuer_sovereign_id) ?? [],
+    ...rest,
+  }))
+}
+
+export function isWithdrawn(item: RevokedMaterial): item is WithdrawnAttestation {
   return item.type === 'membership_attestation'
 }
 

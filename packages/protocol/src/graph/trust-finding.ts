@@ -21,11 +21,20 @@ export function findTrust(
   evaluated_at: string,
 ): TrustFinding {
   const path = findTrustPath(ground.index, parties.source, parties.target)
-  const signals = path.trusted ? pathSignals(path, ground) : [signal(path.reason, 'block')]
+  return judgeTrustPath(path, ground.withdrawals, evaluated_at)
+}
+
+/** The same of a path that was found already. */
+export function judgeTrustPath(
+  path: TrustPath,
+  withdrawals: TrustGround['withdrawals'],
+  evaluated_at: string,
+): TrustFinding {
+  const signals = path.trusted ? pathSignals(path, withdrawals) : [signal(path.reason, 'block')]
   const gravest = GRAVITY.find((severity) => signals.some((each) => each.severity === severity))
   return {
-    source_sovereign_id: parties.source,
-    target_sovereign_id: parties.target,
+    source_sovereign_id: path.from,
+    target_sovereign_id: path.to,
     verdict: gravest ?? 'allow',
     reason: signals.find(({ severity }) => severity === gravest)?.code ?? path.reason,
     requested_roles: [],
@@ -36,7 +45,7 @@ export function findTrust(
   }
 }
 
-function pathSignals({ from, path }: TrustPath, { withdrawals }: TrustGround): TrustSignal[] {
+function pathSignals({ from, path }: TrustPath, withdrawals: TrustGround['withdrawals']): TrustSignal[] {
   const onPath = [from, ...path.map((edge) => edge.to)]
   const pressure = onPath.flatMap((sovereign) =>
     Array.from({ length: Math.min(withdrawals(sovereign), MAX_ITEMS) }, () =>

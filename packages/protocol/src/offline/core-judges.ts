@@ -6,7 +6,7 @@ import { readJoinCertificate } from '../artifacts/join-certificate.ts'
 import { readPolicyManifest } from '../artifacts/policy-manifest.ts'
 import { readRecognitionPolicy } from '../artifacts/recognition-policy.ts'
 import { readRecognitionTreaty } from '../artifacts/recognition-treaty.ts'
-import { readRevocationFeed } from '../artifacts/revocation-feed.ts'
+import { hasSortedIds, readRevocationFeed, withSortedIds } from '../artifacts/revocation-feed.ts'
 import { HOLDS, fails } from '../artifacts/verdict.ts'
 import type { Verdict } from '../artifacts/verdict.ts'
 import type { JsonObject } from '../canonical/json-value.ts'
@@ -26,7 +26,7 @@ async function judgeSigned(
   facts: { readonly issuer?: unknown; readonly from?: string; readonly until?: string },
 ): Promise<Verdict<string>> {
   if (record.signatures.length === 0) return fails('missing_signature')
-  if (!(await verifyList(record, signerKeys(ground)))) return fails('invalid_signature')
+  if (!(await verifyList(record, signerKeys(ground, record)))) return fails('invalid_signature')
   if ('issuer' in facts && !isOfNetwork(facts.issuer, ground)) return fails('wrong_issuer')
   return checkTime(facts.from, facts.until, ground.now)
 }
@@ -89,7 +89,12 @@ const recognitionPolicy: Judge = async (value) => {
 
 const revocationFeed: Judge = async (value, ground) => {
   const feed = readRevocationFeed(value)
-  return judgeSigned(feed, ground, { issuer: feed.issuer_sovereign_id, from: feed.issued_at })
+  // An issuer may serve its ids in another order than the one it signed.
+  const isAsReceived = hasSortedIds(feed) || (await verifyList(feed, signerKeys(ground)))
+  return judgeSigned(isAsReceived ? feed : withSortedIds(feed), ground, {
+    issuer: feed.issuer_sovereign_id,
+    from: feed.issued_at,
+  })
 }
 
 export const CORE_JUDGES: Readonly<Record<CoreKindName, Judge>> = {

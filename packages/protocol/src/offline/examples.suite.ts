@@ -81,6 +81,8 @@ export const EXAMPLES: readonly Example[] = [
   trustExample('capability-counter', 'E4', { unsigned: { expires_at: '2027-03-05T00:00:00Z' } }),
   trustExample('agreement-record', 'E4', {
     unsigned: { agreement_id: 'a-1', established_at: '2027-03-04T05:06:07Z', expires_at: AGREED_UNTIL },
+    offererKeys: [keys['trust na'] ?? ''],
+    responderKeys: [keys['trust partner'] ?? ''],
   }),
   trustExample('boundary-decision', 'E10'),
   trustExample('boundary-policy', 'E7'),

@@ -1,4 +1,4 @@
-import { verifyAgreement } from '../agreements/verify-agreement.ts'
+import { verifyTwoParties } from '../agreements/verify-agreement.ts'
 import { agreementRecordForm } from '../artifacts/agreement-record.ts'
 import { boundaryDecisionForm } from '../artifacts/boundary-decision.ts'
 import { BOUNDARY_POLICY_FORM } from '../artifacts/boundary-policy.ts'
@@ -22,7 +22,7 @@ import { readConsensusProof, verifyConsensusProof } from '../consensus/verify-co
 import { verifyDisclosure } from '../disclosure/verify-disclosure.ts'
 import type { RecordForm } from '../reading/trust-form.ts'
 import { readReceived, verifyReceived } from '../signing/received.ts'
-import { checkTime, isOfNetwork, signerKeys } from './ground.ts'
+import { checkTime, isOfNetwork, partyKeys, signerKeys } from './ground.ts'
 import type { Judge } from './ground.ts'
 import type { TrustKindName } from './recognise.ts'
 
@@ -37,7 +37,7 @@ interface Facts {
 function signedBy<Value>(form: RecordForm<Value>, factsOf: (record: Value) => Facts): Judge {
   return async (value, ground) => {
     const received = readReceived(form, value)
-    const signed = await verifyReceived(received, signerKeys(ground))
+    const signed = await verifyReceived(received, signerKeys(ground, value))
     if (!signed.ok) return signed
     const { issuer, from, until } = factsOf(received.record)
     if (issuer !== undefined && !isOfNetwork(issuer, ground)) return fails('wrong_issuer')
@@ -45,20 +45,24 @@ function signedBy<Value>(form: RecordForm<Value>, factsOf: (record: Value) => Fa
   }
 }
 
-/** Both parties sign the same bytes, so the keys given must cover both; the time that counts is the signed one. */
+/** Both parties sign the same bytes, so each is known by keys of its own; the time that counts is the signed one. */
 const agreementRecord: Judge = async (value, ground) => {
   const received = readReceived(agreementRecordForm, value)
-  const keys = signerKeys(ground)
-  const verdict = await verifyAgreement(received, { offererKeys: keys, responderKeys: keys })
+  const { offerer_sovereign_id: offerer, responder_sovereign_id: responder, agreed_terms } = received.record
+  if (!isOfNetwork(offerer, ground) && !isOfNetwork(responder, ground)) return fails('wrong_issuer')
+  const offererKeys = partyKeys(offerer, ground.offererKeys, ground)
+  const responderKeys = partyKeys(responder, ground.responderKeys, ground)
+  if (offererKeys.length === 0 || responderKeys.length === 0) return fails('party_keys_needed')
+  const verdict = await verifyTwoParties(received, { offererKeys, responderKeys })
   if (!verdict.ok) return verdict
-  const { valid_from, valid_until } = received.record.agreed_terms
+  const { valid_from, valid_until } = agreed_terms
   return checkTime(valid_from, valid_until, ground.now)
 }
 
 /** A genuine denial holds: what it says is another question than whether it was said. */
 const boundaryDecision: Judge = async (value, ground) => {
   const received = readReceived(boundaryDecisionForm, value)
-  const verdict = await verifyBoundaryDecision(received, { keys: signerKeys(ground), now: ground.now })
+  const verdict = await verifyBoundaryDecision(received, { keys: signerKeys(ground, value), now: ground.now })
   if (!verdict.accepted) return fails(verdict.reason)
   return isOfNetwork(received.record.operator_sovereign_id, ground) ? HOLDS : fails('wrong_issuer')
 }
@@ -66,14 +70,16 @@ const boundaryDecision: Judge = async (value, ground) => {
 const membershipProof: Judge = async (value, ground) => {
   const proof = readReceived(membershipProofForm, value).record
   if (ground.commitment === undefined) return fails('commitment_needed')
-  return verifyDisclosure(proof, ground.commitment, signerKeys(ground))
+  return verifyDisclosure(proof, ground.commitment, signerKeys(ground, ground.commitment.record))
 }
 
 const consensusProof: Judge = async (value, ground) => {
   const proof = readConsensusProof(value)
   if (ground.validatorKeys.size === 0) return fails('validator_keys_needed')
+  // One holder under two names would vote twice.
+  if (new Set(ground.validatorKeys.values()).size < ground.validatorKeys.size) return fails('duplicate_validator_key')
   const { validatorKeys, now } = ground
-  return verifyConsensusProof(proof, { assemblerKeys: signerKeys(ground), validatorKeys, now })
+  return verifyConsensusProof(proof, { assemblerKeys: signerKeys(ground, value), validatorKeys, now })
 }
 
 export const TRUST_JUDGES: Readonly<Record<TrustKindName, Judge>> = {

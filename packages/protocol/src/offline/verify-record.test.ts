@@ -19,6 +19,11 @@ async function reasonOf({ kind, record, ground }: Example, changes: Partial<Exam
   return verdict.ok ? 'valid' : verdict.reason
 }
 
+/** The same example by other keys, of both parties where it has two. */
+function keysOf({ kind }: Example, keys: readonly string[]): Partial<Example['ground']> {
+  return kind === 'agreement-record' ? { keys, offererKeys: keys, responderKeys: keys } : { keys }
+}
+
 const SELF_SIGNED: readonly RecordKindName[] = ['genesis-block', 'agent-descriptor', 'recognition-policy']
 
 describe('a record of every kind', () => {
@@ -35,7 +40,7 @@ describe('a record of every kind', () => {
     '$kind does not hold under the key of somebody else, nor unsigned',
     async (example) => {
       const stranger = 'GBrrHJtgVIR4IT8ZhA8LPEh0NaBYkLwijVy/j5+LyHI='
-      expect(await reasonOf(example, { keys: [stranger] })).not.toBe('valid')
+      expect(await reasonOf(example, keysOf(example, [stranger]))).not.toBe('valid')
       if (example.kind === 'capability-membership-proof') return
       const { signature: _one, signatures: _many, ...unsigned } = example.record
       expect(await reasonOf({ ...example, record: unsigned })).toMatch(/^missing_(offerer_)?signature$/)
@@ -45,9 +50,81 @@ describe('a record of every kind', () => {
   it.each(EXAMPLES.filter(({ kind }) => !SELF_SIGNED.includes(kind)))(
     '$kind needs a key from somebody who is trusted',
     async (example) => {
-      expect(await reasonOf(example, { keys: [] })).toBe('keys_needed')
+      const reason = example.kind === 'agreement-record' ? 'party_keys_needed' : 'keys_needed'
+      expect(await reasonOf(example, keysOf(example, []))).toBe(reason)
     },
   )
+})
+
+describe('an agreement', () => {
+  const example = exampleOf('agreement-record')
+  const { offererKeys = [], responderKeys = [] } = example.ground
+  const both = [...offererKeys, ...responderKeys]
+  const [responder, offerer] = example.record['signatures'] as readonly JsonObject[]
+  const signedBy = (...signatures: readonly (JsonObject | undefined)[]): Example => ({
+    ...example,
+    record: { ...example.record, signatures: signatures.filter((each) => each !== undefined) },
+  })
+
+  it('is not judged by one list of keys, however many signatures it has', async () => {
+    const { offererKeys: _offerer, responderKeys: _responder, ...rest } = example.ground
+    for (const each of [example, signedBy(offerer), signedBy(offerer, offerer), signedBy(responder)])
+      expect(await reasonOf({ ...each, ground: { ...rest, keys: both } })).toBe('party_keys_needed')
+    expect(await reasonOf(example, { offererKeys, responderKeys: [] })).toBe('party_keys_needed')
+  })
+
+  it('does not hold when one party signed for both, nor under keys that are given for both', async () => {
+    expect(await reasonOf(signedBy(offerer))).toBe('missing_responder_signature')
+    expect(await reasonOf(signedBy(offerer, offerer))).toBe('invalid_responder_signature')
+    expect(await reasonOf(signedBy(responder))).toBe('invalid_offerer_signature')
+    expect(await reasonOf(signedBy(offerer), { offererKeys, responderKeys: offererKeys })).toBe(
+      'overlapping_party_keys',
+    )
+    expect(await reasonOf(example, { offererKeys: both, responderKeys: both })).toBe('overlapping_party_keys')
+  })
+
+  it('takes the authority of a genesis block for the party of its name, and nothing more', async () => {
+    const genesis = readGenesisBlock(exampleOf('genesis-block').record)
+    const [public_key = ''] = offererKeys
+    const network_authority = { ...genesis.network_authority, public_key }
+    const own = { ...genesis, network_name: 'acme-net', network_authority }
+    expect(await reasonOf(example, { keys: [], offererKeys: [], genesis: own })).toBe('valid')
+    expect(await reasonOf(example, { keys: [], offererKeys: [], responderKeys: [], genesis: own })).toBe(
+      'party_keys_needed',
+    )
+    expect(await reasonOf(example, { keys: [], genesis })).toBe('wrong_issuer')
+  })
+})
+
+it('a consensus proof does not hold when one key is given for two validators', async () => {
+  const example = exampleOf('consensus-proof')
+  const [first = ''] = example.ground.validatorKeys.values()
+  const validatorKeys = new Map([...example.ground.validatorKeys.keys()].map((id) => [id, first]))
+  expect(await reasonOf(example, { validatorKeys })).toBe('duplicate_validator_key')
+})
+
+describe('what a record that holds leaves open', () => {
+  const openIn = async (kind: RecordKindName, changes: Partial<Example['ground']> = {}): Promise<unknown> => {
+    const { record, ground } = exampleOf(kind)
+    const verdict = await verifyRecord(kind, record, { ...ground, ...changes })
+    return verdict.ok ? (verdict.unproven ?? 'nothing') : verdict.reason
+  }
+  const genesis = readGenesisBlock(exampleOf('genesis-block').record)
+
+  it('is the root key of a genesis block, unless it was given', async () => {
+    expect(await openIn('genesis-block', { keys: [] })).toEqual(['root_key'])
+    expect(await openIn('genesis-block', { keys: [genesis.root_public_key] })).toBe('nothing')
+    expect(await openIn('genesis-block', { keys: [], genesis })).toBe('nothing')
+  })
+
+  it('is the membership of the node behind an agent, and its key unless it was given', async () => {
+    expect(await openIn('agent-descriptor', { keys: [] })).toEqual(['node_key', 'node_membership'])
+    expect(await openIn('agent-descriptor')).toEqual(['node_membership'])
+  })
+
+  it('is who wrote a recognition policy', async () => {
+    expect(await openIn('recognition-policy')).toEqual(['authorship'])
+  })
 })
 
 describe('every pair of kinds', () => {
@@ -119,6 +196,26 @@ describe('time', () => {
       expect(await reasonOf(example, { now: example.ground.now - 3650n * DAY })).toBe('not_yet_valid')
     },
   )
+})
+
+describe('a time that cannot be meant', () => {
+  const { record, ground } = exampleOf('boundary-decision')
+
+  it.each<[string, unknown, string]>([
+    ['seconds', ground.now / 1_000_000n, 'this looks like seconds'],
+    ['milliseconds', ground.now / 1000n, 'this looks like milliseconds'],
+    ['milliseconds in a number', Number(ground.now / 1000n), 'this looks like milliseconds in a number'],
+    ['microseconds in a number', Number(ground.now), 'this looks like microseconds in a number'],
+    ['nanoseconds', ground.now * 1000n, 'this looks like nanoseconds'],
+    ['zero', 0n, 'bigint of microseconds'],
+    ['nothing', undefined, 'bigint of microseconds'],
+    ['a text', '2027-03-04T05:06:30Z', 'bigint of microseconds'],
+    ['half a number', 0.5, 'bigint of microseconds'],
+  ])('%s is an error and no verdict', async (_name, now, words) => {
+    const judged = verifyRecord('boundary-decision', record, { ...ground, now: now as bigint })
+    await expect(judged).rejects.toThrow(words)
+    await expect(judged).rejects.toMatchObject({ name: 'InstantError' })
+  })
 })
 
 describe('a genesis block as ground', () => {

@@ -2,6 +2,7 @@ import { canonicalBytes } from '../canonical/canonical-json.ts'
 import { toBase64 } from '../canonical/base64.ts'
 import type { JsonObject, JsonValue } from '../canonical/json-value.ts'
 import type { Signer } from './sign.ts'
+import { verifyAny } from './verify-any.ts'
 import { verifySignature } from './verify.ts'
 
 /** Who signed (a label, never a reason to trust) and the signature over the record's canonical bytes. */
@@ -44,26 +45,9 @@ async function signatureOver(rest: JsonObject, signer: Signer, keyId: string = s
   return { key_id: keyId, sig: toBase64(await signer.sign(canonicalBytes(rest))) }
 }
 
-/** One record with many signatures and many keys must not hold up everybody else. */
-const FEW_CHECKS = 8
-
 /** True when one signature verifies under one of the accepted keys. `key_id` selects nothing. */
 export async function verifyList(record: JsonObject & SignedList, keys: readonly string[]): Promise<boolean> {
   return verifyAny(signedBytes(record, 'signatures'), record.signatures, keys)
-}
-
-/** As {@link verifyList}, over bytes the caller already has. */
-export async function verifyAny(
-  message: Uint8Array,
-  signatures: readonly Signature[],
-  keys: readonly string[],
-): Promise<boolean> {
-  const [texts, accepted] = [new Set(signatures.map(({ sig }) => sig)), new Set(keys)]
-  const place = texts.size * accepted.size > FEW_CHECKS ? 'aside' : 'here'
-  for (const sig of texts) {
-    for (const key of accepted) if (await verifySignature(key, message, sig, undefined, place)) return true
-  }
-  return false
 }
 
 /** True when the record has signatures and every one of them verifies under this key. */
@@ -76,9 +60,7 @@ export async function verifyEvery(record: JsonObject & SignedList, key: string):
 /** True when the single signature verifies under one of the accepted keys. */
 export async function verifyOnce(record: JsonObject & SignedOnce, keys: readonly string[]): Promise<boolean> {
   if (record.signature === null) return false
-  const message = signedBytes(record, 'signature')
-  for (const key of keys) if (await verifySignature(key, message, record.signature.sig)) return true
-  return false
+  return verifyAny(signedBytes(record, 'signature'), [record.signature], keys)
 }
 
 /** A record type seen as the JSON it is; TypeScript interfaces lack the index signature. */

@@ -8,3 +8,14 @@ const sodium = findSodium()
 
 /** libsodium where it is installed, otherwise the platform's own; both give the same verdicts (docs/decisions/0006). */
 export const ed25519: Ed25519Backend = sodium === undefined ? nodeCrypto : withSodium(sodium, nodeCrypto)
+
+interface NodeTimers {
+  setImmediate(next: () => void): unknown
+}
+
+/** Resolves when everything that waits in this turn of the event loop was served. */
+export function nextTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    ;(globalThis as unknown as NodeTimers).setImmediate(resolve)
+  })
+}

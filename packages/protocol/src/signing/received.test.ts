@@ -240,7 +240,8 @@ describe('F3 to F5', () => {
     }
     immediate(turn)
     expect(await verifyReceived(received, keys)).toEqual({ ok: false, reason: 'invalid_signature' })
-    expect(turns).toBe(10)
+    // 64 checks in slices of 16: others had a turn after each slice but the last.
+    expect(turns).toBe(3)
     expect(await verifyReceived(received, [...keys.slice(1), key.publicKey])).toEqual({ ok: true })
   })
 })

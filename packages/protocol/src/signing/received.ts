@@ -8,9 +8,10 @@ import { FormError } from '../reading/form-error.ts'
 import type { FormMembers, RecordForm } from '../reading/trust-form.ts'
 import { HOLDS, fails } from '../artifacts/verdict.ts'
 import type { Verdict } from '../artifacts/verdict.ts'
-import { asJson, verifyAny } from './forms.ts'
+import { asJson } from './forms.ts'
 import type { Signature } from './forms.ts'
 import type { Signer } from './sign.ts'
+import { verifyAny } from './verify-any.ts'
 
 /**
  * A trust record as it came: typed for decisions, and untouched for its signature. Signed bytes are always built from

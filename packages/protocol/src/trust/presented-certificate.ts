@@ -1,26 +1,6 @@
 import { canonicalJson } from '../canonical/canonical-json.ts'
 import { toUtf8 } from '../canonical/utf8.ts'
-import { arrayOf, closed, required, string, withDefault } from '../reading/shape.ts'
-import type { Read } from '../reading/shape.ts'
 import type { JoinCertificate } from '../artifacts/join-certificate.ts'
-
-/**
- * A join certificate as somebody presents it. The form only: whether keys, times and signatures mean anything is for
- * the evaluation to say, with a reason, and how much of it a gateway admits is a bound of its own (protocol/gateway 2.5).
- */
-export const presentedCertificate: Read<JoinCertificate> = closed({
-  cert_id: required(string),
-  node_public_key: required(string),
-  network_name: required(string),
-  roles: withDefault(arrayOf(string, { max: Number.MAX_SAFE_INTEGER }), []),
-  issued_at: required(string),
-  expires_at: required(string),
-  issued_by: required(string),
-  signatures: withDefault(
-    arrayOf(closed({ key_id: required(string), sig: required(string) }), { max: Number.MAX_SAFE_INTEGER }),
-    [],
-  ),
-})
 
 const NAME_BYTES = 256
 const ROLE_BYTES = 128

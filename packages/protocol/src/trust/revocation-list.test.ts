@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { seconds } from '../canonical/time.ts'
 import { FormError } from '../reading/form-error.ts'
 import { instantOf } from '../reading/text.ts'
-import { checkListAdvance, isAuthenticList, listProblems, markOfList, readRevocationList } from './revocation-list.ts'
+import { isAuthenticList, listProblems, markOfList, readRevocationList } from './revocation-list.ts'
 import type { RevocationList } from './revocation-list.ts'
 import { AUTHORITY_KEY, LIST, NODE_KEY, keyBytes } from './worked-records.suite.ts'
 
@@ -60,34 +60,6 @@ describe('isAuthenticList', () => {
   it('ignores other signatures', async () => {
     const foreign = { key_id: 'someone', sig: `${'A'.repeat(86)}==` }
     expect(await isAuthenticList({ ...LIST, signatures: [foreign, ...LIST.signatures] }, anchors)).toBe(true)
-  })
-})
-
-describe('checkListAdvance', () => {
-  const held = markOfList(LIST)
-  const later = { ...LIST, issued_at: '2026-03-02T06:00:00Z', next_update: '2026-03-03T06:00:00Z' }
-  const reordered = [{ ...LIST.revoked_certificates[0], certificate_id: 'cert-1' }, ...LIST.revoked_certificates]
-  it.each([
-    ['the same list', LIST, 'ok'],
-    ['a re-signed list with new times', later, 'ok'],
-    ['a higher sequence', { ...later, sequence: 10, revoked_certificates: [] }, 'ok'],
-    ['a lower sequence', { ...later, sequence: 8 }, 'rollback'],
-    [
-      'a higher sequence issued earlier',
-      { ...LIST, sequence: 10, issued_at: '2026-03-01T23:59:59.999999Z' },
-      'rollback',
-    ],
-    ['another content at the same sequence', { ...later, revoked_certificates: [] }, 'equivocation'],
-    ['more entries at the same sequence', { ...later, revoked_certificates: reordered }, 'equivocation'],
-    [
-      'another content issued earlier',
-      { ...LIST, issued_at: '2026-03-01T00:00:00Z', revoked_certificates: [] },
-      'equivocation',
-    ],
-    ['another issuer', { ...later, issuer: 'na-second' }, 'other_issuer'],
-  ] as readonly (readonly [string, RevocationList, string])[])('%s: %s', (_name, offered, expected) => {
-    const verdict = checkListAdvance(held, markOfList(offered))
-    expect(verdict.ok ? 'ok' : verdict.reason).toBe(expected)
   })
 })
 

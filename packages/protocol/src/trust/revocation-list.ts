@@ -2,12 +2,11 @@ import { canonicalBytes } from '../canonical/canonical-json.ts'
 import { digestOf } from '../canonical/digest.ts'
 import type { JsonValue } from '../canonical/json-value.ts'
 import type { Instant } from '../canonical/time.ts'
-import { HOLDS, fails } from '../artifacts/verdict.ts'
-import type { Verdict } from '../artifacts/verdict.ts'
 import { arrayOf, closed, integer, readRecord, required, string, withDefault } from '../reading/shape.ts'
 import { instantOf, requireOrder, timestamp } from '../reading/text.ts'
 import type { Signature } from '../signing/forms.ts'
 import { verifySignature } from '../signing/verify.ts'
+import type { AdvanceMark } from './list-advance.ts'
 
 /** One revoked certificate as another authority's list names it: its reason is that authority's own text. */
 export type RevokedEntry = {
@@ -28,7 +27,7 @@ export type RevocationList = {
   readonly signatures: readonly Signature[]
 }
 
-/** Bounded by the 16 MiB of the whole document, not by a count. */
+/** Bounded by the size of the whole document, not by a count. */
 const ANY_NUMBER = { max: Number.MAX_SAFE_INTEGER }
 
 const shape = closed({
@@ -76,14 +75,9 @@ export async function isAuthenticList(
   return false
 }
 
-/** What a verifier keeps of the list in force, enough to judge the next one. */
-export interface ListMark {
-  readonly issuer: string
-  readonly sequence: number
-  readonly issuedAt: Instant
+/** What a verifier keeps of the list in force, enough to rely on it and to judge the next one. */
+export interface ListMark extends AdvanceMark {
   readonly nextUpdate: Instant
-  /** Over the revocations one by one and in order; times, id and signatures are not in it. */
-  readonly entriesDigest: string
 }
 
 export function markOfList(list: RevocationList): ListMark {
@@ -94,20 +88,6 @@ export function markOfList(list: RevocationList): ListMark {
     nextUpdate: instantOf(list.next_update),
     entriesDigest: digestOf(list.revoked_certificates),
   }
-}
-
-export type AdvanceRefusal = 'other_issuer' | 'rollback' | 'equivocation'
-
-/**
- * Whether an offered list may replace the held one (protocol/gateway 9.2). At an equal sequence the revocations must be
- * the same, one by one and in order; an authority may re-sign an unchanged list to keep it fresh. An authentic list that
- * breaks this proves that the authority signed two histories, whatever time it carries.
- */
-export function checkListAdvance(held: ListMark, offered: ListMark): Verdict<AdvanceRefusal> {
-  if (offered.issuer !== held.issuer) return fails('other_issuer')
-  if (offered.sequence < held.sequence) return fails('rollback')
-  if (offered.sequence === held.sequence && offered.entriesDigest !== held.entriesDigest) return fails('equivocation')
-  return offered.issuedAt < held.issuedAt ? fails('rollback') : HOLDS
 }
 
 /** How long a list is relied upon, and how far ahead of us its issuer's clock may be. */

@@ -26,13 +26,21 @@ const READY = {
   instance: 'a1',
   ha_mode: 'off',
   database: { backend: 'sqlite', expected_schema_version: 3, writable: true, schema_version: 3 },
-  signing_key: { key_id: 'na-example', provider: 'file', fingerprint: 'c0' },
+  signing_key: {
+    key_id: 'na-example',
+    provider: 'file',
+    fingerprint: 'c0',
+    valid_to: '2030-01-01T00:00:00Z',
+    expires_in_seconds: -5,
+  },
+  warnings: ['signing_key_window_ending'],
   rate_limiter: 'memory',
   db_path: '/na/authority.db',
 }
 
 const HEALTH = {
-  status: 'healthy',
+  status: 'degraded',
+  reasons: ['crl_overdue'],
   network: 'EXAMPLE-NET',
   version: 'v0.1',
   boundary_policies: 'healthy',
@@ -142,6 +150,15 @@ describe('answers', () => {
   it('that are unsigned may gain members', async () => {
     const client = await clientOf({ json: { ...HEALTH, later: 1 } })
     expect(await client.health.health()).toEqual(HEALTH)
+  })
+
+  it('of an authority that gives no reasons and no end of its key are read as well', async () => {
+    const { reasons: _none, ...before } = HEALTH
+    expect((await (await clientOf({ json: before })).health.health()).reasons).toEqual([])
+    const { key_id, provider, fingerprint } = READY.signing_key
+    const { warnings: _no, ...ready } = READY
+    const client = await clientOf({ json: { ...ready, signing_key: { key_id, provider, fingerprint } } })
+    expect(await client.health.readyz()).toMatchObject({ warnings: [], signing_key: { valid_to: null } })
   })
 
   it('that are signed may not', async () => {

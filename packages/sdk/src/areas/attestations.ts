@@ -5,7 +5,7 @@ import { json, known } from '../answer.ts'
 import type { CallOptions, Connection, WriteOptions } from '../call.ts'
 import { AnswerError } from '../errors.ts'
 import { given } from '../given.ts'
-import { isDryRun, readCounted } from './dry-run.ts'
+import { foresee, isDryRun, readCounted } from './dry-run.ts'
 import type { Counted, DryRun, RealRun } from './dry-run.ts'
 import { paging } from './page.ts'
 import type { PageQuery, Paging } from './page.ts'
@@ -64,6 +64,11 @@ export type TreatyAttestationVerdict = {
   readonly accepted: boolean
   readonly reason: string
   readonly trust_basis: string
+  /**
+   * The authority itself accepts it, by its own treaty. False when the keys were the caller's choice: look here unless
+   * you chose them. Read as false when an older authority does not say.
+   */
+  readonly counts_here: boolean
   readonly treaty_id: string
   readonly attestation_id: string
   readonly issuer_sovereign_id: string
@@ -91,13 +96,17 @@ export interface AttestationsArea {
     query?: AttestationFilter & { readonly limit?: number },
     options?: CallOptions,
   ): AsyncGenerator<AttestationRow, void, undefined>
-  find(id: string, options?: CallOptions): Promise<AttestationRow>
+  /** `asOperator`: signed, for a network that shows its members to operators only. */
+  find(id: string, options?: CallOptions & { readonly asOperator?: true }): Promise<AttestationRow>
   /** Under the given policy, else under the active one of the authority. */
   verify(
     request: { readonly attestation: Attestation; readonly recognition_policy?: RecognitionPolicy },
     options?: CallOptions,
   ): Promise<AttestationVerdict>
-  /** On the strength of one direct treaty. */
+  /**
+   * On the strength of one direct treaty. Without keys only a treaty of the authority itself counts: recognition is
+   * never passed on by a partner.
+   */
   verifyWithTreaty(
     request: {
       readonly attestation: Attestation
@@ -145,13 +154,15 @@ const readTreatyVerdict = known({
   accepted: flag,
   reason: word,
   trust_basis: word,
+  counts_here: shape.withDefault(shape.boolean, false),
   treaty_id: word,
   attestation_id: word,
   issuer_sovereign_id: word,
   subject_sovereign_id: word,
 })
 
-export function attestationsArea({ call }: Connection): AttestationsArea {
+export function attestationsArea(connection: Connection): AttestationsArea {
+  const { call } = connection
   const page: AttestationsArea['page'] = ({ asOperator, ...query } = {}, options) =>
     call({
       route: attestations.list,
@@ -178,7 +189,11 @@ export function attestationsArea({ call }: Connection): AttestationsArea {
   ): Promise<AttestationForecast | { attestation_id: string; status: string }> {
     const facts = { route: attestations.revoke, params: { attestation_id: id }, repeatable: true, options }
     if (dryRun === true)
-      return call({ ...facts, body: given({ reason, dry_run: true }), read: json((value) => readForecast(value, '')) })
+      return foresee(connection, {
+        ...facts,
+        body: given({ reason, dry_run: true }),
+        read: json((value) => readForecast(value, '')),
+      })
     return call({ ...facts, body: given({ reason }), read: json((value) => readDone(value, '')) })
   }
 
@@ -196,10 +211,11 @@ export function attestationsArea({ call }: Connection): AttestationsArea {
     page,
     list: ({ limit, ...filter } = {}, options) =>
       allRows((bounds) => page({ ...filter, ...bounds }, options), rowsOf, limit),
-    find: (id, options) =>
+    find: (id, { asOperator, ...options } = {}) =>
       call({
         route: attestations.find,
         params: { attestation_id: id },
+        ...(asOperator === true ? { asOperator } : {}),
         read: json((value) => readRow(value, '')),
         options,
       }),

@@ -29,6 +29,7 @@ describe('boundary policies', () => {
       valid: true,
       issues: [],
       policy_id: 'p',
+      warnings: [],
       next_version: 1,
     })
     const policy = await client.boundaryPolicies.publish(intent('p'))

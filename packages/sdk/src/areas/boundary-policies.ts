@@ -19,6 +19,8 @@ export type BoundaryPolicyIssue = {
 export type BoundaryPolicyValidation = {
   readonly valid: boolean
   readonly issues: readonly BoundaryPolicyIssue[]
+  /** What its author should know although it is valid. */
+  readonly warnings: readonly { readonly code: string; readonly message: string }[]
   readonly policy_id: string
   readonly next_version: number
 }
@@ -152,6 +154,7 @@ const readIssue = known({ code: word, message: word, gate_id: wordOrNull })
 const readValidation = known({
   valid: flag,
   issues: shape.required(shape.arrayOf(readIssue, { max: 16_384 })),
+  warnings: shape.withDefault(shape.arrayOf(known({ code: word, message: word }), { max: 64 }), []),
   policy_id: word,
   next_version: whole,
 })

@@ -1,6 +1,7 @@
 import { connectome } from '@chancery/contract'
 import { shape } from '@chancery/protocol'
 import type {
+  BlastRadius,
   ConnectomeSummary,
   JsonObject,
   JsonValue,
@@ -8,19 +9,23 @@ import type {
   RecognitionGraph,
   RevokedMaterial,
   TrustPath,
-  WithdrawnAttestation,
 } from '@chancery/protocol'
 import { json, known, text } from '../answer.ts'
 import type { CallOptions, Connection } from '../call.ts'
-
-/** An attestation its issuer withdrew, and who accepts members of that issuer. */
-export type BlastRadius = WithdrawnAttestation & { readonly affected_accepting_sovereigns: readonly string[] }
 
 /** The graph in reading order (protocol/core 20.2). */
 export type Connectome = RecognitionGraph & {
   readonly summary: ConnectomeSummary
   readonly revocation_blast_radius: readonly BlastRadius[]
+  /** Where `revoked` reads on when there is more material than one document carries; else null. */
+  readonly next_cursor: string | null
 }
+
+/** A page of what was revoked, with whom each withdrawal touches. */
+export type RevokedPage = Pick<
+  Connectome,
+  'summary' | 'revoked_trust_material' | 'revocation_blast_radius' | 'next_cursor'
+>
 
 export type Atlas = Pick<RecognitionGraph, 'sovereigns' | 'recognition_edges'> & {
   readonly active_treaty_count: number
@@ -31,7 +36,10 @@ export type Atlas = Pick<RecognitionGraph, 'sovereigns' | 'recognition_edges'> &
 /** Views over stored treaties and imported revocations; none of them is a source of trust. */
 export interface ConnectomeArea {
   graph(options?: CallOptions): Promise<RecognitionGraph>
+  /** At most 10,000 rows of revoked material; `next_cursor` says whether there are more. */
   summary(options?: CallOptions): Promise<Connectome>
+  /** Revoked material page by page. */
+  revoked(query?: { readonly limit?: number; readonly cursor?: string }, options?: CallOptions): Promise<RevokedPage>
   /** How one sovereign comes to know of another. It makes no treaty transitive. */
   trustPath(from: string, to: string, options?: CallOptions): Promise<TrustPath>
   atlas(options?: CallOptions): Promise<Atlas>
@@ -95,8 +103,8 @@ const graphMembers = {
 
 const readGraph = known(graphMembers)
 
-const readConnectome = known({
-  ...graphMembers,
+const revokedMembers = {
+  revoked_trust_material: graphMembers.revoked_trust_material,
   summary: shape.required(
     known({
       sovereign_count: whole,
@@ -113,7 +121,11 @@ const readConnectome = known({
       MANY,
     ),
   ),
-})
+  next_cursor: shape.withDefault(shape.nullable(shape.string), null),
+}
+
+const readConnectome = known({ ...graphMembers, ...revokedMembers })
+const readRevoked = known(revokedMembers)
 
 const readPath = known({
   from: word,
@@ -137,6 +149,13 @@ export function connectomeArea({ call }: Connection): ConnectomeArea {
     graph: (options) => call({ route: connectome.graph, read: json((value) => readGraph(value, '')), options }),
     summary: (options) =>
       call({ route: connectome.summary, read: json((value) => readConnectome(value, '')), options }),
+    revoked: (query = {}, options) =>
+      call({
+        route: connectome.summary,
+        query: { view: 'revoked', ...query },
+        read: json((value) => readRevoked(value, '')),
+        options,
+      }),
     trustPath: (from, to, options) =>
       call({
         route: connectome.trustPath,

@@ -1,29 +1,48 @@
 import { crl } from '@chancery/contract'
-import { readCrl, shape } from '@chancery/protocol'
-import type { Crl, RevocationReason } from '@chancery/protocol'
+import { asJson, readCrl, shape } from '@chancery/protocol'
+import type { Crl, JoinCertificate, JsonObject, RevocationReason } from '@chancery/protocol'
 import { json, known } from '../answer.ts'
 import type { CallOptions, Connection, WriteOptions } from '../call.ts'
 import { RequestError } from '../errors.ts'
-import { isDryRun, readCounted } from './dry-run.ts'
+import { scannedList } from '../scanned-list.ts'
+import type { OfferedList } from '../verify/relying-party.ts'
+import { foresee, isDryRun, readCounted } from './dry-run.ts'
 import type { Counted, DryRun, RealRun } from './dry-run.ts'
 
-export interface RevocationRequest {
-  /** One certificate, or up to 1000 in one version of the list; an unknown id among them changes nothing. */
-  readonly cert_ids: readonly [string, ...string[]]
+/**
+ * Certificates by id, up to 1000 in one version of the list; an unknown id among them changes nothing. One that a
+ * restored database has forgotten is named by id and node key, or by its own text, up to 100 of them.
+ */
+export type RevokedCertificates =
+  | { readonly cert_ids: readonly [string, ...string[]]; readonly certificates?: never; readonly nodeKey?: never }
+  | { readonly cert_ids: readonly [string]; readonly nodeKey: string; readonly certificates?: never }
+  | {
+      readonly certificates: readonly [JoinCertificate, ...JoinCertificate[]]
+      readonly cert_ids?: never
+      readonly nodeKey?: never
+    }
+
+export type RevocationRequest = RevokedCertificates & {
   readonly reason?: RevocationReason
+  /** Ends every other living certificate of the same node keys with them, in one version of the list. */
+  readonly allOfKey?: boolean
 }
 
 export interface RevocationResult {
   readonly crl_sequence: number
   /** Entries of the list now in force, not of this request. */
   readonly revoked_count: number
+  /** Certificates of the same node keys that are still good. */
+  readonly other_certificates: Counted
 }
 
 export type RevocationForecast = {
   readonly dry_run: true
   readonly would_change: boolean
-  /** With key_compromise also the other certificates of the node keys. */
+  /** With key_compromise or `allOfKey` also the other certificates of the node keys. */
   readonly certificates_revoked: Counted
+  /** Certificates of the same node keys that would stay good. */
+  readonly other_certificates: Counted
   /** Revoked before; only their reason would become key_compromise. */
   readonly reasons_raised: Counted
   /** Agents that would leave the registry, by node key. */
@@ -31,8 +50,10 @@ export type RevocationForecast = {
 }
 
 export interface CrlArea {
-  /** The active list as served; a verifier checks signature, next_update and sequence (checkCrlAdvance) itself. */
+  /** The active list as served; a verifier checks signature, next_update and sequence (checkListAdvance) itself. */
   current(options?: CallOptions): Promise<Crl>
+  /** The same for {@link RelyingParty.install}, without making objects of its entries: for lists of many megabytes. */
+  scanned(options?: CallOptions): Promise<OfferedList>
   /** The list of one key: the current one, or a former one while its certificates are in use. */
   ofKey(keyId: string, options?: CallOptions): Promise<Crl>
   /** What would be taken away; an unknown id is refused as in the revocation itself. */
@@ -42,44 +63,66 @@ export interface CrlArea {
 }
 
 const MAX_IDS = 1000
+const MAX_TEXTS = 100
 
 const count = shape.required(shape.integer(0, Number.MAX_SAFE_INTEGER))
 
-const readResult = known({ crl_sequence: count, revoked_count: count })
+/** Named when there are any. */
+const namedOthers = shape.withDefault<Counted>(readCounted, { count: 0, sample: [] })
+
+const numbers = { crl_sequence: count, revoked_count: count }
+const readResult = known({ ...numbers, other_certificates: namedOthers })
+/** Insisted on: an authority that does not name them did not know `all_of_key` either, and left them in use. */
+const readResultOfKey = known({ ...numbers, other_certificates: shape.required(readCounted) })
 
 const readForecast = known({
   dry_run: shape.required(isDryRun),
   would_change: shape.required(shape.boolean),
   certificates_revoked: shape.required(readCounted),
+  other_certificates: namedOthers,
   reasons_raised: shape.withDefault<Counted>(readCounted, { count: 0, sample: [] }),
   agents_dropped: shape.required(readCounted),
 })
 
-export function crlArea({ call }: Connection): CrlArea {
+function nameCertificates({ cert_ids, certificates, nodeKey }: RevokedCertificates): JsonObject {
+  const [given, most] = certificates === undefined ? [cert_ids, MAX_IDS] : [certificates, MAX_TEXTS]
+  if (given.length > most) throw new RequestError(`at most ${most} certificates can be revoked at once`)
+  if (certificates !== undefined) return { certificates: certificates.map((each) => asJson(each)) }
+  const [first, ...others] = cert_ids
+  if (others.length > 0) return { cert_ids }
+  return { cert_id: first, ...(nodeKey === undefined ? {} : { node_public_key: nodeKey }) }
+}
+
+export function crlArea(connection: Connection): CrlArea {
+  const { call } = connection
   async function revoke(request: RevocationRequest & DryRun, options?: CallOptions): Promise<RevocationForecast>
   async function revoke(request: RevocationRequest & RealRun, options?: WriteOptions): Promise<RevocationResult>
   async function revoke(
-    { cert_ids, reason, dryRun }: RevocationRequest & { readonly dryRun?: boolean },
+    { reason, allOfKey, dryRun, ...named }: RevocationRequest & { readonly dryRun?: boolean },
     options?: WriteOptions,
   ): Promise<RevocationForecast | RevocationResult> {
-    if (cert_ids.length > MAX_IDS) throw new RequestError(`at most ${MAX_IDS} certificates can be revoked at once`)
-    const [first, ...others] = cert_ids
     const body = {
-      ...(others.length === 0 ? { cert_id: first } : { cert_ids }),
+      ...nameCertificates(named),
       ...(reason === undefined ? {} : { reason }),
+      ...(allOfKey === true ? { all_of_key: true } : {}),
     }
     const facts = { route: crl.revoke, repeatable: true, options }
     if (dryRun === true)
-      return call({ ...facts, body: { ...body, dry_run: true }, read: json((value) => readForecast(value, '')) })
+      return foresee(connection, {
+        ...facts,
+        body: { ...body, dry_run: true },
+        read: json((value) => readForecast(value, '')),
+      })
     return call({
       ...facts,
       body,
       idempotencyKey: options?.idempotencyKey,
-      read: json((value) => readResult(value, '')),
+      read: json((value) => (allOfKey === true ? readResultOfKey : readResult)(value, '')),
     })
   }
   return {
     current: (options) => call({ route: crl.current, read: json(readCrl), options }),
+    scanned: (options) => call({ route: crl.current, read: scannedList, options }),
     ofKey: (keyId, options) => call({ route: crl.keys, params: { key_id: keyId }, read: json(readCrl), options }),
     revoke,
   }

@@ -8,6 +8,8 @@ import type { CallOptions, Connection } from '../call.ts'
 export type DashboardView = {
   readonly sovereign: { readonly id: string; readonly version: string }
   readonly readiness: { readonly status: string; readonly backend: string }
+  /** Null where the authority does not say. */
+  readonly signing_key: { readonly key_id: string; readonly valid_to: string; readonly days_left: number } | null
   readonly nodes: { readonly active: number; readonly tracked: number }
   readonly connectome_summary: ConnectomeSummary
   readonly treaty_summary: {
@@ -57,6 +59,7 @@ const objects = shape.required(shape.arrayOf(object, MANY))
 const readView = known({
   sovereign: shape.required(known({ id: word, version: word })),
   readiness: shape.required(known({ status: word, backend: word })),
+  signing_key: shape.withDefault(shape.nullable(known({ key_id: word, valid_to: word, days_left: whole })), null),
   nodes: shape.required(known({ active: whole, tracked: whole })),
   connectome_summary: shape.required(
     known({

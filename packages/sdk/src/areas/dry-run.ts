@@ -1,6 +1,10 @@
+import { DRY_RUN_SURFACE } from '@chancery/contract'
 import { FormError, shape } from '@chancery/protocol'
 import type { JsonValue } from '@chancery/protocol'
 import { known } from '../answer.ts'
+import type { Call, Connection } from '../call.ts'
+import { AnswerError, ChanceryError } from '../errors.ts'
+import { sovereignArea } from './sovereign.ts'
 
 /** Asks what a revocation would change; nothing is changed or written down. */
 export interface DryRun {
@@ -24,6 +28,32 @@ const readParts = known({
 
 export function readCounted(value: JsonValue, place: string): Counted {
   return readParts(value, place)
+}
+
+/** The authority does not say that it knows dry runs, so none was sent: it might have taken it for the deed itself. */
+export class DryRunUnsupportedError extends ChanceryError {
+  override readonly name: string = 'DryRunUnsupportedError'
+
+  constructor() {
+    super('This authority does not say that it knows dry runs, so none was sent')
+  }
+}
+
+/**
+ * Sends a dry run to an authority that says it knows them (protocol/core 11.6), and to no other: one that does not would
+ * ignore the member and carry the withdrawal out. Asked each time, since an authority may be replaced meanwhile.
+ */
+export async function foresee<Answer>(connection: Connection, call: Call<Answer>): Promise<Answer> {
+  const { supported_surfaces: surfaces } = await sovereignArea(connection).metadata(call.options)
+  if (!Object.hasOwn(surfaces, DRY_RUN_SURFACE)) throw new DryRunUnsupportedError()
+  try {
+    return await connection.call(call)
+  } catch (error) {
+    if (!(error instanceof AnswerError)) throw error
+    const { status, requestId } = error
+    const problem = `${error.problem}. It is no answer to a dry run, so the withdrawal may have been carried out`
+    throw new AnswerError({ status, problem, requestId })
+  }
 }
 
 /** Insisted on: an authority that does not know dry runs may have carried the revocation out. */

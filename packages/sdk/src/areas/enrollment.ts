@@ -5,6 +5,8 @@ import { json, known } from '../answer.ts'
 import type { CallOptions, Connection, WriteOptions } from '../call.ts'
 import { given } from '../given.ts'
 import { requireNode } from '../node-key.ts'
+import { invitesArea } from './invites.ts'
+import type { InvitesArea } from './invites.ts'
 
 /** protocol/core 8; absent members get the defaults of the authority. */
 export interface InviteRequest {
@@ -29,6 +31,8 @@ export interface HeartbeatRequest {
   readonly cert_id: string
   /** Shown in the roster; `unknown` when not given. */
   readonly status?: string
+  /** Of the genesis block this node holds: the authority counts who follows a key succession. */
+  readonly genesis_digest?: string
 }
 
 /** The last three are undefined from an authority that does not pace its nodes (protocol/core 7). */
@@ -37,6 +41,8 @@ export interface HeartbeatAnswer {
   readonly next_heartbeat_seconds: number | undefined
   readonly crl_sequence: number | undefined
   readonly policy_id: string | null | undefined
+  /** Of the newest block of the root; only for nodes that said which one they hold, and after a succession. */
+  readonly genesis_digest?: string | undefined
 }
 
 export interface RenewRequest {
@@ -60,7 +66,7 @@ export interface Roster {
   readonly nodes: Readonly<Record<string, RosterEntry>>
 }
 
-export interface EnrollmentArea {
+export interface EnrollmentArea extends InvitesArea {
   /** As operator. The answer holds a secret and is never given twice, so an attempt of unknown fate is not repeated. */
   invite(request?: InviteRequest, options?: WriteOptions): Promise<Invite>
   /** Spends the invite. Check the certificate with protocol's verifyJoinCertificate before relying on it. */
@@ -84,6 +90,7 @@ const readHeartbeat = known({
   next_heartbeat_seconds: shape.withDefault<number | undefined>(whole, undefined),
   crl_sequence: shape.withDefault<number | undefined>(whole, undefined),
   policy_id: shape.withDefault<string | null | undefined>(shape.nullable(shape.string), undefined),
+  genesis_digest: shape.withDefault<string | undefined>(shape.string, undefined),
 })
 
 const readCount = known({ count: shape.required(whole) })
@@ -104,8 +111,10 @@ function readEntries(value: JsonValue, place: string): Readonly<Record<string, R
   return Object.fromEntries(entries.map(([id, entry]) => [id, readEntry(entry, `${place}.${id}`)]))
 }
 
-export function enrollmentArea({ call, node }: Connection): EnrollmentArea {
+export function enrollmentArea(connection: Connection): EnrollmentArea {
+  const { call, node } = connection
   return {
+    ...invitesArea(connection),
     invite: (request = {}, options) =>
       call({
         route: enrollment.invite,

@@ -174,11 +174,14 @@ export function evidenceArea(connection: Connection): EvidenceArea {
     ...keepingMethods(connection),
     lines: (since, limit = MAX_PAGE, options) => lines(since, limit, options),
     async *export(since = 0, options) {
-      for (let next = lines(since, MAX_PAGE, options); ;) {
+      for (let [after, next] = [since, lines(since, MAX_PAGE, options)]; ;) {
         const page = await next
         if (page.length < MAX_PAGE) return yield* page
         const event = readEventLine(page.at(-1) ?? '')
         if (event === undefined) throw new FormError('entry', 'the last line of a page cannot be read')
+        // A page that does not move on would never end.
+        if (event.entry.store_sequence <= after) throw new FormError('entry', 'the page does not follow the last one')
+        after = event.entry.store_sequence
         // Asked for while this page is taken; a failure is told when its turn comes.
         next = lines(event.entry.store_sequence, MAX_PAGE, options)
         next.catch(() => undefined)

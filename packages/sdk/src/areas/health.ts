@@ -9,7 +9,10 @@ export interface Liveness {
 }
 
 export interface Health {
+  /** healthy, degraded or unhealthy. */
   readonly status: string
+  /** Why; empty when it is healthy, and from authorities that do not say. */
+  readonly reasons: readonly string[]
   readonly network: string
   readonly version: string
   readonly boundary_policies: string
@@ -17,19 +20,34 @@ export interface Health {
   readonly evidence_store: string
 }
 
+/** All but the status is undefined where the authority tells it on its management listener only. */
 export interface Readiness {
   readonly status: string
-  readonly instance: string
-  readonly ha_mode: string
-  readonly database: {
-    readonly backend: string
-    readonly expected_schema_version: number
-    readonly writable: boolean
-    readonly schema_version: number | null
-  }
-  readonly signing_key: { readonly key_id: string; readonly provider: string; readonly fingerprint: string }
-  readonly rate_limiter: string
-  readonly db_path: string
+  readonly instance: string | undefined
+  readonly ha_mode: string | undefined
+  readonly database:
+    | {
+        readonly backend: string
+        readonly expected_schema_version: number
+        readonly writable: boolean
+        readonly schema_version: number | null
+      }
+    | undefined
+  readonly signing_key:
+    | {
+        readonly key_id: string
+        readonly provider: string
+        readonly fingerprint: string
+        /** The end of its window; null where the authority does not say. */
+        readonly valid_to: string | null
+        readonly expires_in_seconds: number | null
+      }
+    | undefined
+  /** What an operator has to do soon; ready all the same. */
+  readonly warnings: readonly string[]
+  readonly rate_limiter: string | undefined
+  /** Told on the machine of the authority only. */
+  readonly db_path: string | undefined
 }
 
 export interface ClockReading {
@@ -65,8 +83,11 @@ const count = shape.integer(0, Number.MAX_SAFE_INTEGER)
 
 const readLiveness = known({ status: word })
 
+const codes = shape.withDefault<readonly string[]>(shape.arrayOf(shape.string, { max: 100 }), [])
+
 const readHealth = known({
   status: word,
+  reasons: codes,
   network: word,
   version: word,
   boundary_policies: word,
@@ -74,11 +95,14 @@ const readHealth = known({
   evidence_store: word,
 })
 
+const perhaps = <Value>(read: Parameters<typeof shape.required<Value>>[0]) =>
+  shape.withDefault<Value | undefined>(read, undefined)
+
 const readReadiness = known({
   status: word,
-  instance: word,
-  ha_mode: word,
-  database: shape.required(
+  instance: perhaps(shape.string),
+  ha_mode: perhaps(shape.string),
+  database: perhaps(
     known({
       backend: word,
       expected_schema_version: shape.required(count),
@@ -86,9 +110,21 @@ const readReadiness = known({
       schema_version: shape.required(shape.nullable(count)),
     }),
   ),
-  signing_key: shape.required(known({ key_id: word, provider: word, fingerprint: word })),
-  rate_limiter: word,
-  db_path: word,
+  signing_key: perhaps(
+    known({
+      key_id: word,
+      provider: word,
+      fingerprint: word,
+      valid_to: shape.withDefault<string | null>(shape.string, null),
+      expires_in_seconds: shape.withDefault<number | null>(
+        shape.integer(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER),
+        null,
+      ),
+    }),
+  ),
+  warnings: codes,
+  rate_limiter: perhaps(shape.string),
+  db_path: perhaps(shape.string),
 })
 
 export function healthArea({ call, clock, addresses }: Connection): HealthArea {

@@ -1,4 +1,4 @@
-import { verifyList } from '@chancery/protocol'
+import { asJson, verifyList } from '@chancery/protocol'
 import type { RecognitionTreaty } from '@chancery/protocol'
 import { ManualClock, createInvite, startTestAuthority, testSigner } from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
@@ -7,6 +7,7 @@ import { createClient } from '../client.ts'
 import type { Client } from '../client.ts'
 import { AnswerError, RefusedError } from '../errors.ts'
 import { listen } from '../http-server.suite.ts'
+import { DryRunUnsupportedError } from './dry-run.ts'
 
 const clock = new ManualClock('2030-01-02T03:00:00Z')
 let na: TestAuthority
@@ -44,11 +45,15 @@ async function treatyWith(subject: string): Promise<RecognitionTreaty> {
   })
 }
 
-async function codeOf(work: Promise<unknown>): Promise<string | undefined> {
-  const error = await work.then(
+async function failureOf(work: Promise<unknown>): Promise<unknown> {
+  return work.then(
     () => undefined,
     (reason: unknown) => reason,
   )
+}
+
+async function codeOf(work: Promise<unknown>): Promise<string | undefined> {
+  const error = await failureOf(work)
   return error instanceof RefusedError ? error.code : undefined
 }
 
@@ -138,6 +143,7 @@ describe('attestations', () => {
       accepted: false,
       reason: 'treaty_wrong_subject',
       trust_basis: 'this_authority',
+      counts_here: false,
     })
   })
 })
@@ -216,6 +222,7 @@ describe('a dry run', () => {
       dry_run: true,
       would_change: true,
       certificates_revoked: { count: 1, sample: [cert_id] },
+      other_certificates: { count: 0, sample: [] },
       reasons_raised: { count: 0, sample: [] },
       agents_dropped: { count: 0, sample: [] },
     })
@@ -229,6 +236,8 @@ describe('a dry run', () => {
       key_id: 'op-standard',
       would_change: true,
       remaining_active_keys: 1,
+      remaining_privileged_keys: 1,
+      open_invites: 0,
     })
     await client.operatorKeys.revoke('op-standard', { reason: 'left' })
     expect(await client.operatorKeys.revoke('op-standard', { dryRun: true })).toEqual({
@@ -236,15 +245,43 @@ describe('a dry run', () => {
       key_id: 'op-standard',
       would_change: false,
       remaining_active_keys: null,
+      remaining_privileged_keys: null,
+      open_invites: null,
     })
     expect(await codeOf(client.operatorKeys.revoke('op-privileged', { dryRun: true }))).toBe('last_active_operator_key')
   })
 
   it('is not believed when the answer does not say that it was one', async () => {
-    const server = await listen(() => ({ json: { treaty_id: 't', status: 'revoked' } }))
+    const metadata = await client.sovereign.metadata()
+    const server = await listen(({ target }) => ({
+      json: target === '/sovereign.json' ? asJson(metadata) : { treaty_id: 't', status: 'revoked' },
+    }))
     const signer = await testSigner('op-privileged')
     const other = createClient({ url: server.url, operator: { signer, audience: partnerKey }, retry: false })
-    await expect(other.recognitionTreaties.revoke('t', { dryRun: true })).rejects.toThrow(AnswerError)
+    const failure = await failureOf(other.recognitionTreaties.revoke('t', { dryRun: true }))
+    expect(failure).toBeInstanceOf(AnswerError)
+    expect(String(failure)).toContain('may have been carried out')
+    await server.close()
+  })
+
+  it('is not sent to an authority that does not say that it knows them, whatever it is about', async () => {
+    const metadata = await client.sovereign.metadata()
+    const { dry_run: _, ...supported_surfaces } = metadata.supported_surfaces
+    const sent: string[] = []
+    const server = await listen(({ method, target }) => {
+      sent.push(`${method} ${target}`)
+      return target === '/sovereign.json' ? { json: asJson({ ...metadata, supported_surfaces }) } : { json: {} }
+    })
+    const signer = await testSigner('op-privileged')
+    const other = createClient({ url: server.url, operator: { signer, audience: partnerKey }, retry: false })
+    for (const dryRun of [
+      other.crl.revoke({ cert_ids: ['c'], dryRun: true }),
+      other.operatorKeys.revoke('op-standard', { dryRun: true }),
+      other.attestations.revoke('a', { dryRun: true }),
+      other.recognitionTreaties.revoke('t', { dryRun: true }),
+    ])
+      expect(await failureOf(dryRun)).toBeInstanceOf(DryRunUnsupportedError)
+    expect(new Set(sent)).toEqual(new Set(['GET /sovereign.json']))
     await server.close()
   })
 })

@@ -4,7 +4,7 @@ import type { JsonObject, RecognitionTreaty, Standing, TreatyLifecycle } from '@
 import { json, known } from '../answer.ts'
 import type { CallOptions, Connection, WriteOptions } from '../call.ts'
 import { given } from '../given.ts'
-import { isDryRun } from './dry-run.ts'
+import { foresee, isDryRun } from './dry-run.ts'
 import type { DryRun, RealRun } from './dry-run.ts'
 import { paging } from './page.ts'
 import type { PageQuery, Paging } from './page.ts'
@@ -61,11 +61,16 @@ export type TreatyForecast = {
   readonly attestations_no_longer_accepted: { readonly issuer_sovereign_id: string; readonly all: boolean }
 }
 
-/** protocol/core 17.2: a judgement, not an error, when it is no. */
+/** protocol/core 17.2: a judgement, not an error, when it is no. It says nothing about members of the subject. */
 export type TreatyVerdict = {
   readonly accepted: boolean
   readonly reason: string
   readonly trust_basis: string
+  /**
+   * The authority itself accepts it, by its own treaty. False when the keys were the caller's choice: look here unless
+   * you chose them. Read as false when an older authority does not say.
+   */
+  readonly counts_here: boolean
   readonly treaty_id: string
   readonly issuer_sovereign_id: string
   readonly subject_sovereign_id: string
@@ -151,12 +156,14 @@ const readVerdict = known({
   accepted: flag,
   reason: word,
   trust_basis: word,
+  counts_here: shape.withDefault(shape.boolean, false),
   treaty_id: word,
   issuer_sovereign_id: word,
   subject_sovereign_id: word,
 })
 
-export function recognitionTreatiesArea({ call }: Connection): RecognitionTreatiesArea {
+export function recognitionTreatiesArea(connection: Connection): RecognitionTreatiesArea {
+  const { call } = connection
   const page: RecognitionTreatiesArea['page'] = (query = {}, options) =>
     call({
       route: recognitionTreaties.list,
@@ -178,7 +185,11 @@ export function recognitionTreatiesArea({ call }: Connection): RecognitionTreati
   ): Promise<TreatyForecast | { treaty_id: string; status: string }> {
     const facts = { route: recognitionTreaties.revoke, params: { treaty_id: id }, repeatable: true, options }
     if (dryRun === true)
-      return call({ ...facts, body: given({ reason, dry_run: true }), read: json((value) => readForecast(value, '')) })
+      return foresee(connection, {
+        ...facts,
+        body: given({ reason, dry_run: true }),
+        read: json((value) => readForecast(value, '')),
+      })
     return call({ ...facts, body: given({ reason }), read: json((value) => readDone(value, '')) })
   }
 

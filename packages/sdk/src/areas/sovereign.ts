@@ -1,6 +1,6 @@
 import { sovereign } from '@chancery/contract'
-import { FormError, field, readGenesisBlock, readKeyHistory, shape } from '@chancery/protocol'
-import type { GenesisBlock, JsonValue, KeyHistory } from '@chancery/protocol'
+import { FormError, field, readCrl, readGenesisBlock, readKeyHistory, shape } from '@chancery/protocol'
+import type { Crl, GenesisBlock, JsonValue, KeyHistory } from '@chancery/protocol'
 import { json, known } from '../answer.ts'
 import type { CallOptions, Connection } from '../call.ts'
 
@@ -23,7 +23,32 @@ export interface SovereignArea {
   metadata(options?: CallOptions): Promise<SovereignMetadata>
   /** Former keys as served; check it with protocol's verifyKeyHistory against the block you trust. */
   keyHistory(options?: CallOptions): Promise<KeyHistory>
+  /** The newest block and history as served; check both with protocol's verifySuccession against what you hold. */
+  keySuccession(options?: CallOptions): Promise<KeySuccession>
 }
+
+/** GET /key-succession. Only `genesis` and `key_history` are signed by the root; the rest is a hint. */
+export interface KeySuccession {
+  /** announced: another key signs until the switch. */
+  readonly phase: string
+  /** The key that signs now. */
+  readonly current_public_key: string
+  readonly genesis: GenesisBlock
+  readonly key_history: KeyHistory
+  /** While announced: the first list of the next key, signed by it, for gateways. */
+  readonly first_list: Crl | null
+}
+
+const readSuccession = known({
+  phase: shape.required(shape.string),
+  current_public_key: shape.required(field.publicKey),
+  genesis: shape.required((value: JsonValue) => readGenesisBlock(value)),
+  key_history: shape.required((value: JsonValue) => readKeyHistory(value)),
+  first_list: shape.withDefault(
+    shape.nullable((value: JsonValue) => readCrl(value)),
+    null,
+  ),
+})
 
 const word = shape.required(shape.string)
 
@@ -61,5 +86,7 @@ export function sovereignArea({ call }: Connection): SovereignArea {
     genesis: (options) => call({ route: sovereign.genesis, read: json(readGenesisBlock), options }),
     metadata: (options) => call({ route: sovereign.metadata, read: json((value) => readMetadata(value, '')), options }),
     keyHistory: (options) => call({ route: sovereign.keyHistory, read: json(readKeyHistory), options }),
+    keySuccession: (options) =>
+      call({ route: sovereign.keySuccession, read: json((value) => readSuccession(value, '')), options }),
   }
 }

@@ -13,18 +13,18 @@ import {
   readAttestation,
   readReceived,
   readRevocationFeed,
+  verifyRevocationFeed as verifyFeedSignature,
   recordDigest,
   retentionCheckpointForm,
   sha256Hex,
   signForm,
   signedBytes,
   verifyList,
-  verifyAgreement as verifyReceivedAgreement,
   verifyBoundaryDecision as verifyReceivedDecision,
   verifyReceived,
+  verifyTwoParties,
 } from '@chancery/protocol'
 import type {
-  AgreementReason,
   DataAccessIntent,
   DecisionExpectations,
   DecisionVerdict,
@@ -35,8 +35,10 @@ import type {
   RecordForm,
   Signer,
   StoreReport,
+  TwoPartyReason,
   Verdict,
 } from '@chancery/protocol'
+import { momentOf } from '../moment.ts'
 
 /** A signed record as it arrived; it is verified as it is spelled. */
 type Arrived = object
@@ -45,9 +47,10 @@ type SignatureVerdict = Verdict<FormReason>
 /** Genuine, in its time and on the expected basis; a decision nobody pins policies for is refused by a governor. */
 export async function verifyBoundaryDecision(
   decision: Arrived,
-  expectations: DecisionExpectations,
+  expectations: Omit<DecisionExpectations, 'now'> & { readonly now?: Instant },
 ): Promise<DecisionVerdict> {
-  return verifyReceivedDecision(readReceived(boundaryDecisionForm, decision as JsonObject), expectations)
+  const received = readReceived(boundaryDecisionForm, decision as JsonObject)
+  return verifyReceivedDecision(received, { ...expectations, now: momentOf(expectations.now) })
 }
 
 /** Form and signature alone: nothing is said of time or basis. */
@@ -71,9 +74,10 @@ export function verifyAttestationSignature(attestation: Arrived, keys: readonly 
 }
 
 export function verifyRevocationFeedSignature(feed: Arrived, keys: readonly string[]): Promise<boolean> {
-  return verifyList(readRevocationFeed(feed as JsonValue), keys)
+  return verifyFeedSignature(readRevocationFeed(feed as JsonValue), keys)
 }
 
+/** Both parties signed it, each under keys of its own: a key that is given for both is refused. */
 export async function verifyAgreement(
   agreement: Arrived,
   against: {
@@ -81,20 +85,21 @@ export async function verifyAgreement(
     readonly responderKeys: readonly string[]
     readonly expectedGraphDigest?: string
   },
-): Promise<Verdict<AgreementReason>> {
-  return verifyReceivedAgreement(readReceived(agreementRecordForm, agreement as JsonObject), against)
+): Promise<Verdict<TwoPartyReason>> {
+  return verifyTwoParties(readReceived(agreementRecordForm, agreement as JsonObject), against)
 }
 
 /** The agent signed exactly this, and it is not over. */
 export async function verifyDataAccessIntent(
   intent: Arrived,
   keys: readonly string[],
-  now: Instant,
+  now?: Instant,
 ): Promise<Verdict<FormReason | 'intent_expired'>> {
+  const moment = momentOf(now)
   const received = readReceived(accessIntentForm, intent as JsonObject)
   const verdict = await verifyReceived(received, keys)
   if (!verdict.ok) return verdict
-  const isOver = now > instantOf(received.record.expires_at)
+  const isOver = moment > instantOf(received.record.expires_at)
   return isOver ? { ok: false, reason: 'intent_expired' } : { ok: true }
 }
 

@@ -3,6 +3,7 @@ import { readReceived, retentionCheckpointForm } from '@chancery/protocol'
 import type { EvidenceEvent, EvidenceFilter } from '../areas/evidence.ts'
 import type { CallOptions } from '../call.ts'
 import type { Client } from '../client.ts'
+import { ChanceryError } from '../errors.ts'
 import type { EvidenceKeeper, FlushReport } from '../governed/evidence-keeper.ts'
 import type { ChainHead, OutboxEntry } from '../governed/outbox.ts'
 
@@ -56,7 +57,10 @@ export function evidenceStoreNames({ evidence }: Client, keeper: EvidenceKeeper 
         options,
       )
       yield* page.entries
-      after = page.next_after_sequence
+      const next = page.next_after_sequence
+      // A place that does not move on would never end.
+      if (next !== null && next <= after) throw new ChanceryError('the next page does not follow this one')
+      after = next
     }
   }
   return {

@@ -1,6 +1,8 @@
 import { inspect } from 'node:util'
 import { afterEach, describe, expect, it } from 'vitest'
+import { seedSigner } from '@chancery/protocol'
 import type { JoinCertificate } from '@chancery/protocol'
+import { testSeed } from '@chancery/testkit'
 import { listen } from '../http-server.suite.ts'
 import type { Reply, TestServer } from '../http-server.suite.ts'
 import { createGatewayClient } from './client.ts'
@@ -83,6 +85,30 @@ describe('a refusal', () => {
       reason: 'network_scope',
       message: 'Not yours.',
     })
+  })
+
+  it.each([
+    [503, 'audit_unavailable'],
+    [502, 'authority_unreachable'],
+    [429, 'quota_exceeded'],
+  ])('of uncertain outcome (%d %s) is told, and a change is not sent again', async (status, reason) => {
+    const body = { error: 'Not now.', code: 'unavailable', reason, request_id: 'r', outcome_uncertain: true }
+    const { client, server } = await connect(() => ({ status, json: body, headers: { 'Retry-After': '0' } }))
+    const signer = await seedSigner('op', testSeed('op'))
+    const operator = { signer, audience: signer.publicKey }
+    const authority = client.asAuthority('net', { operator, retry: { firstDelayMs: 1 } })
+    const { enrollment, attestations, crl } = authority
+    for (const change of [
+      () => enrollment.invite({ roles: ['role:client'] }),
+      () => attestations.issue({ subject_id: 's', roles: ['role:client'] }),
+    ]) {
+      server.received.length = 0
+      await expect(change()).rejects.toMatchObject({ status, reason, outcomeUncertain: true })
+      expect(server.received).toHaveLength(1)
+    }
+    server.received.length = 0
+    await expect(crl.current()).rejects.toMatchObject({ status })
+    expect(server.received).toHaveLength(status === 502 ? 1 : 5)
   })
 
   it('never shows the credential', async () => {

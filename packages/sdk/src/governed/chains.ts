@@ -1,7 +1,7 @@
 import { asReceived, executionEvidenceForm, isJsonObject, readReceived, recordDigest } from '@chancery/protocol'
 import type { ExecutionEvidence } from '@chancery/protocol'
 import type { Client } from '../client.ts'
-import { RefusedError } from '../errors.ts'
+import { ChanceryError, RefusedError } from '../errors.ts'
 import { EMPTY_CHAIN } from './outbox.ts'
 import type { ChainHead, OutboxEntry } from './outbox.ts'
 
@@ -63,7 +63,8 @@ export async function storedResourceHead(client: Client, resourceId: string): Pr
 /** The last record of a decision that the authority has. */
 export async function storedDecisionHead(client: Client, decisionId: string): Promise<ChainHead> {
   let head = EMPTY_CHAIN
-  for (let after = 0; ;) {
+  // A decision is good for minutes; what has more pages than this has no end.
+  for (let [after, pages] = [0, 1]; pages <= MOST_PAGES; pages += 1) {
     const page = await client.evidence.page({
       decision_id: decisionId,
       entry_kind: 'execution',
@@ -78,4 +79,7 @@ export async function storedDecisionHead(client: Client, decisionId: string): Pr
     if (page.next_after_sequence === null) return head
     after = page.next_after_sequence
   }
+  throw new ChanceryError('the evidence of one decision has no end')
 }
+
+const MOST_PAGES = 100

@@ -1,10 +1,14 @@
 import {
   boundaryDecisionForm,
+  contextDigest,
+  justificationForm,
   meaningOf,
   readReceived,
   sha256Hex,
   signedBytes,
   verifyBoundaryDecision,
+  verifyJustification,
+  visible,
 } from '@chancery/protocol'
 import type {
   AppliedPolicy,
@@ -15,7 +19,9 @@ import type {
   Instant,
   JsonObject,
 } from '@chancery/protocol'
-import type { EvaluateRequest } from '../areas/boundary.ts'
+import type { Evaluated } from '../areas/boundary.ts'
+import { contextOf } from './asked-request.ts'
+import type { AskedRequest } from './asked-request.ts'
 import { DecisionVerificationError } from './errors.ts'
 
 /** What a caller insists on before it acts on a decision. */
@@ -39,16 +45,16 @@ export function pinAttestation(attestation: Attestation): Omit<AttestationBindin
   }
 }
 
-/** Judges a decision offline: genuine, in its time, about this very request, on the expected basis. */
+/** Judges a decision offline: genuine, in its time, about this very request, on the expected basis, and explained. */
 export async function requireDecision(
-  decision: BoundaryDecision,
-  asked: { readonly request: EvaluateRequest; readonly contextId: string; readonly now: Instant },
+  { decision, justification_proof: justification }: Evaluated,
+  asked: { readonly request: AskedRequest; readonly now: Instant },
   expectations: Expectations,
 ): Promise<void> {
   const refuse = (reason: string): never => {
     throw new DecisionVerificationError(reason, decision.decision_id)
   }
-  const { request, contextId, now } = asked
+  const { request, now } = asked
   const { expectedPolicies, expectedAttestation, authorityKeys } = expectations
   // A denial permits nothing, so its basis need not be the expected one; it must be genuine all the same.
   const wanted: Pick<DecisionExpectations, 'policies' | 'attestation'> = decision.authorized
@@ -61,18 +67,25 @@ export async function requireDecision(
   const verdict = await verifyBoundaryDecision(received, { keys: authorityKeys, now, ...wanted })
   if (!verdict.accepted) refuse(verdict.reason)
   // Another decision of this authority, however genuine, is about somebody else's request.
-  if (decision.context_id !== contextId) refuse('context_mismatch')
+  if (decision.context_id !== request.context.context_id) refuse('context_mismatch')
   if (decision.agreement_id !== (request.attestation_id ?? request.agreement?.agreement_id)) refuse('basis_mismatch')
+  if (decision.policy_binding === undefined) return refuse('policy_binding_missing')
+  // Capability, parameters and this very run are in the digest: one given for anything else, or before, differs.
+  if (decision.policy_binding.context_digest !== contextDigest(contextOf(request, decision)))
+    refuse('context_digest_mismatch')
+  const proof = readReceived(justificationForm, justification as unknown as JsonObject)
+  const explained = await verifyJustification(proof, authorityKeys, decision)
+  if (!explained.ok) refuse(`justification_${explained.reason}`)
   if (!decision.authorized) return
   if (request.attestation_id !== undefined && expectedAttestation === undefined) refuse('attestation_not_pinned')
-  if (expectedPolicies === 'none' && (decision.policy_binding?.policies.length ?? 0) > 0)
-    refuse('policy_binding_mismatch')
+  if (expectedPolicies === 'none' && decision.policy_binding.policies.length > 0) refuse('policy_binding_mismatch')
 }
 
 /** One line for people: what was decided, and by which gates. */
 export function summarizeDecision(decision: BoundaryDecision): string {
   const failed = decision.gate_results.filter(({ passed }) => !passed)
   const gates = failed.map(({ gate_name, detail }) => `${gate_name} (${detail})`).join(', ')
-  if (decision.authorized) return `ALLOW ${decision.decision_id} until ${decision.decision_valid_until}`
-  return `DENY ${decision.decision_id}: ${meaningOf(decision)}${gates === '' ? '' : `, failed: ${gates}`}`
+  // Its texts are those of an authority; a line for a terminal holds no control characters.
+  if (decision.authorized) return visible(`ALLOW ${decision.decision_id} until ${decision.decision_valid_until}`)
+  return visible(`DENY ${decision.decision_id}: ${meaningOf(decision)}${gates === '' ? '' : `, failed: ${gates}`}`)
 }

@@ -1,19 +1,17 @@
-import { executionEvidenceForm, holdsSecretMaterial, readInstant, signForm, writeInstant } from '@chancery/protocol'
+import { executionEvidenceForm, readInstant, signForm, writeInstant } from '@chancery/protocol'
 import type { ExecutionEvidence, Instant, Signer } from '@chancery/protocol'
 import type { Client } from '../client.ts'
 import { ChanceryError, RefusedError } from '../errors.ts'
 import { after } from '../node/schedule.ts'
-import {
-  digestOfRecord,
-  laterHead,
-  pendingDecisionHead,
-  pendingResourceHead,
-  storedDecisionHead,
-  storedResourceHead,
-} from './chains.ts'
+import { digestOfRecord, pendingResourceHead, storedDecisionHead, storedResourceHead } from './chains.ts'
 import type { Heads } from './chains.ts'
+import { draftEvidence, headsFor, placedBehind } from './evidence-draft.ts'
+import type { Outcome } from './evidence-draft.ts'
 import { EMPTY_CHAIN } from './outbox.ts'
 import type { ChainHead, Intent, Outbox, OutboxEntry } from './outbox.ts'
+import { sharedOf } from './outbox-turns.ts'
+import type { SharedOutbox } from './outbox-turns.ts'
+import { THIS_PROCESS, beginRun, endRun, isRunning } from './running.ts'
 
 /** Who did it: a key registered with the authority for this executor. */
 export interface Executor {
@@ -30,11 +28,6 @@ export interface KeeperParts {
 }
 
 export type KeeperStep = 'evidence-signed' | 'evidence-kept' | 'evidence-submitted' | 'evidence-removed'
-
-export interface Outcome {
-  readonly outcome: ExecutionEvidence['outcome']
-  readonly outcome_detail: string | null
-}
 
 /** What one round of submissions came to. */
 export interface FlushReport {
@@ -59,44 +52,63 @@ const LONGEST_RETRY_SECONDS = 900
 /** In one round; another writer that is always quicker must not hold this one for ever. */
 const MOST_REPAIRS = 3
 
-export const INTERRUPTED = 'interrupted: the process ended during the action, so its effect is not known'
+export const INTERRUPTED = 'interrupted: the end of the action was not recorded, so its effect is not known'
 
 /** Signs evidence, keeps it durably and brings it to the authority. Nothing it keeps is ever dropped. */
 export class EvidenceKeeper {
   readonly #parts: KeeperParts
-  /** Positions in chains are given out one at a time. */
-  #queue: Promise<unknown> = Promise.resolve()
+  readonly #shared: SharedOutbox
   #flushing: Promise<FlushReport> | undefined
   #next: Promise<FlushReport> | undefined
+  #isNextForced = false
 
   constructor(parts: KeeperParts) {
     this.#parts = parts
+    this.#shared = sharedOf(parts.outbox)
+    this.#shared.signers.set(parts.executor.signer.keyId, parts.executor.signer)
   }
 
-  begin(intent: Intent): Promise<OutboxEntry> {
-    return this.#parts.outbox.add({ state: 'started', intent })
+  /** Keeps what is about to be done. From here to {@link finish} or {@link release} it counts as under way. */
+  async begin(intent: Intent): Promise<OutboxEntry> {
+    // Before it can be seen in the outbox: another keeper may be looking for what was left there.
+    beginRun(intent.evidence_id)
+    try {
+      return await this.#parts.outbox.add({ state: 'started', intent, owner: THIS_PROCESS })
+    } catch (error) {
+      endRun(intent.evidence_id)
+      throw error
+    }
   }
 
   /** Turns what was begun into signed evidence behind everything that waits already. */
   finish(entry: OutboxEntry, outcome: Outcome): Promise<ExecutionEvidence> {
-    return this.#alone(async () => {
-      if (entry.state !== 'started') throw new ChanceryError('the evidence of this action is written already')
-      const record = await this.#sign(entry.intent, outcome)
-      this.#parts.observe('evidence-signed')
-      await this.#parts.outbox.update({ id: entry.id, ...waiting(record) })
-      this.#parts.observe('evidence-kept')
-      return record
-    })
+    return this.#shared.places.take(() => this.#write(entry, outcome)).finally(() => this.release(entry))
+  }
+
+  /** The action is over, whether or not its end could be kept. */
+  release(entry: OutboxEntry): void {
+    if (entry.state === 'started') endRun(entry.intent.evidence_id)
   }
 
   /**
-   * Actions that a process before this one began and did not end: whether they took effect is not known, so the
-   * evidence says `partial`.
+   * Actions of this executor that were begun and not ended, by a process that has ended or by a run of this one that is
+   * over: whether they took effect is not known, so the evidence says `partial`. What is under way is never touched, nor
+   * what another process may still be doing.
    */
-  async recover(): Promise<number> {
-    const cutOff = (await this.#parts.outbox.list()).filter(({ state }) => state === 'started')
-    for (const entry of cutOff) await this.finish(entry, { outcome: 'partial', outcome_detail: INTERRUPTED })
-    return cutOff.length
+  recover(options: { readonly othersEnded?: boolean } = {}): Promise<number> {
+    const { outbox, executor } = this.#parts
+    const haveOthersEnded = outbox.isExclusive === true || options.othersEnded === true
+    return this.#shared.places.take(async () => {
+      const cutOff = (await outbox.list()).filter(
+        (entry) =>
+          entry.state === 'started' &&
+          entry.intent.executor_sovereign_id === executor.sovereignId &&
+          !isRunning(entry.intent.evidence_id) &&
+          (entry.owner === THIS_PROCESS || haveOthersEnded),
+      )
+      for (const entry of cutOff) await this.#write(entry, { outcome: 'partial', outcome_detail: INTERRUPTED })
+      return cutOff.length
+    })
   }
 
   /** Keeps a record that somebody else signed, to be submitted like the others. */
@@ -111,10 +123,17 @@ export class EvidenceKeeper {
   /** Submits what is due. Never throws because of a submission: what fails waits, or is kept as a dead letter. */
   flush(options: { readonly force?: boolean } = {}): Promise<FlushReport> {
     // One round at a time. Whoever asks during a round waits for the next: its own record may be too new for this one.
-    if (this.#flushing !== undefined) return (this.#next ??= this.#flushing.then(() => this.#flushNext(options)))
-    this.#flushing = this.#flushOnce(options.force === true).finally(() => {
-      this.#flushing = undefined
-    })
+    if (this.#flushing !== undefined) {
+      this.#isNextForced ||= options.force === true
+      const next = (): Promise<FlushReport> => this.#flushNext()
+      // Also after a round that failed: an outbox that could not be read once must not end all rounds.
+      return (this.#next ??= this.#flushing.then(next, next))
+    }
+    this.#flushing = this.#shared.rounds
+      .take(() => this.#flushOnce(options.force === true))
+      .finally(() => {
+        this.#flushing = undefined
+      })
     return this.#flushing
   }
 
@@ -124,17 +143,28 @@ export class EvidenceKeeper {
       if (entry.state === 'dead_letter') await this.#parts.outbox.update({ id: entry.id, ...waiting(entry.record) })
   }
 
-  #flushNext(options: { readonly force?: boolean }): Promise<FlushReport> {
+  #flushNext(): Promise<FlushReport> {
+    const force = this.#isNextForced
     this.#next = undefined
-    return this.flush(options)
+    this.#isNextForced = false
+    return this.flush({ force })
+  }
+
+  async #write(entry: OutboxEntry, outcome: Outcome): Promise<ExecutionEvidence> {
+    if (entry.state !== 'started') throw new ChanceryError('the evidence of this action is written already')
+    const record = await this.#sign(entry.intent, outcome)
+    this.#parts.observe('evidence-signed')
+    await this.#parts.outbox.update({ id: entry.id, ...waiting(record) })
+    this.#parts.observe('evidence-kept')
+    return record
   }
 
   async #flushOnce(isForced: boolean): Promise<FlushReport> {
     const now = this.#parts.clock()
     const blocked = new Set<string>()
     let stored = 0
-    for (const entry of await this.#parts.outbox.list()) {
-      if (entry.state !== 'pending') continue
+    const due = (await this.#parts.outbox.list()).filter((entry): entry is Waiting => entry.state === 'pending')
+    for (const entry of due.toSorted(byPlace)) {
       const { record, next_attempt_at } = entry
       const links = [
         `d ${record.decision_id}`,
@@ -175,18 +205,19 @@ export class EvidenceKeeper {
 
   /** Signed anew behind the stored ends of both chains; undefined when that changes nothing or cannot be done now. */
   #rechain(entry: Waiting): Promise<Waiting | undefined> {
-    return this.#alone(async () => {
-      const { client, executor, outbox } = this.#parts
+    return this.#shared.places.take(async () => {
+      const { client, outbox } = this.#parts
       const { record } = entry
-      // A record of another key can be kept, but not signed anew.
-      if (record.signature?.key_id !== executor.signer.keyId) return undefined
+      // A record of a key that is not at hand can be kept, but not signed again.
+      const signer = this.#shared.signers.get(record.signature?.key_id ?? '')
+      if (signer === undefined) return undefined
       try {
         const heads: Heads = {
           decision: await storedDecisionHead(client, record.decision_id),
           resource:
             record.resource_id === undefined ? EMPTY_CHAIN : await storedResourceHead(client, record.resource_id),
         }
-        const signed = await signForm(executionEvidenceForm, placed(record, heads), executor.signer)
+        const signed = await signForm(executionEvidenceForm, placedBehind(record, heads), signer)
         if (digestOfRecord(signed) === digestOfRecord(record)) return undefined
         const mended: Waiting = { ...entry, record: signed }
         await outbox.update(mended)
@@ -214,36 +245,10 @@ export class EvidenceKeeper {
     await outbox.update(changed).catch(() => undefined)
   }
 
-  async #sign(intent: Intent, { outcome, outcome_detail }: Outcome): Promise<ExecutionEvidence> {
+  async #sign(intent: Intent, outcome: Outcome): Promise<ExecutionEvidence> {
     const { executor, outbox } = this.#parts
-    const waitingNow = await outbox.list()
-    const { resource, ...facts } = intent
-    const heads: Heads = {
-      decision: laterHead(EMPTY_CHAIN, pendingDecisionHead(waitingNow, intent.decision_id)),
-      resource:
-        resource === null
-          ? EMPTY_CHAIN
-          : laterHead(resource.head, pendingResourceHead(waitingNow, resource.resource_id)),
-    }
-    const draft: ExecutionEvidence = {
-      ...facts,
-      sequence_no: 1,
-      outcome,
-      // A text of the caller or of an error must not cost the record.
-      outcome_detail: holdsSecretMaterial(intent.execution_parameters, outcome_detail) ? 'withheld' : outcome_detail,
-      prev_evidence_digest: null,
-      ...(resource === null
-        ? {}
-        : { resource_id: resource.resource_id, resource_action: resource.resource_action, resource_sequence: 1 }),
-      signature: null,
-    }
-    return signForm(executionEvidenceForm, placed(draft, heads), executor.signer)
-  }
-
-  #alone<Result>(work: () => Promise<Result>): Promise<Result> {
-    const turn = this.#queue.then(work)
-    this.#queue = turn.catch(() => undefined)
-    return turn
+    const draft = draftEvidence(intent, outcome, headsFor(intent, await outbox.list()))
+    return signForm(executionEvidenceForm, draft, executor.signer)
   }
 }
 
@@ -251,15 +256,7 @@ function waiting(record: ExecutionEvidence): Omit<Waiting, 'id'> {
   return { state: 'pending', record, attempts: 0, next_attempt_at: null, code: null }
 }
 
-/** The record behind these heads, unsigned. */
-function placed(record: ExecutionEvidence, { decision, resource }: Heads): ExecutionEvidence {
-  const { prev_resource_digest: _old, ...rest } = record
-  return {
-    ...rest,
-    sequence_no: decision.sequence + 1,
-    prev_evidence_digest: decision.digest,
-    ...(record.resource_id === undefined ? {} : { resource_sequence: resource.sequence + 1 }),
-    ...(record.resource_id === undefined || resource.digest === null ? {} : { prev_resource_digest: resource.digest }),
-    signature: null,
-  }
+/** Actions that overlap end in another order than they began in: a record goes after the one it follows. */
+function byPlace({ record: a }: Waiting, { record: b }: Waiting): number {
+  return (a.resource_sequence ?? 0) - (b.resource_sequence ?? 0) || a.sequence_no - b.sequence_no
 }

@@ -5,7 +5,7 @@ import { createClient } from '../client.ts'
 import type { Client } from '../client.ts'
 import { pinAttestation } from './decision.ts'
 import { Governor } from './governor.ts'
-import type { GovernedAction, GovernedStep } from './governor.ts'
+import type { GovernedAction, GovernedStep } from './action.ts'
 import { MemoryOutbox } from './outbox.ts'
 import type { Outbox } from './outbox.ts'
 
@@ -17,6 +17,8 @@ export interface GovernedWorld {
   readonly attestation: Attestation
   /** Whether submissions reach the authority; `lost` means that only their answers are lost. */
   submissions: 'arrive' | 'fail' | 'lost'
+  /** What stands between makes of the answer to an evaluation. */
+  between: (answer: string) => string
   readonly steps: GovernedStep[]
   open(outbox?: Outbox, executor?: string): Promise<Governor>
   action<Value>(run: () => Promise<Value>, more?: Partial<GovernedAction<Value>>): GovernedAction<Value>
@@ -29,6 +31,10 @@ export async function openWorld(): Promise<GovernedWorld> {
   const na = await startTestAuthority({ clock, backend: 'sqlite', settings: { EVIDENCE_STORE: 'on' } })
   const operator = { signer: await testSigner('op-privileged'), audience: na.genesis.network_authority.public_key }
   const fetch = async (url: string, init: RequestInit): Promise<Response> => {
+    if (url.endsWith('/admin/boundary/evaluate')) {
+      const answer = await globalThis.fetch(url, init)
+      return new Response(world.between(await answer.text()), { status: answer.status })
+    }
     if (!url.endsWith('/evidence/execution') || world.submissions === 'arrive') return globalThis.fetch(url, init)
     if (world.submissions === 'lost') await globalThis.fetch(url, init)
     throw new TypeError('fetch failed')
@@ -46,6 +52,7 @@ export async function openWorld(): Promise<GovernedWorld> {
     client,
     attestation,
     submissions: 'arrive',
+    between: (answer) => answer,
     steps: [],
     open: async (outbox = new MemoryOutbox(), executor = 'rotator-1') =>
       Governor.open({

@@ -186,16 +186,3 @@ describe('while submissions fail', () => {
     expect((await governor.pending()).map(({ state }) => state)).toEqual(['pending', 'pending'])
   })
 })
-
-it('actions of a process that ended are told as partial', async () => {
-  const outbox = new MemoryOutbox()
-  const first = await world.open(outbox, 'rotator-2')
-  const never = world.action(() => new Promise<void>(() => undefined), resource('r/cut'))
-  void first.run(never)
-  while (!world.steps.includes('intent-kept')) await new Promise((resolve) => setTimeout(resolve, 5))
-  const second = await world.open(outbox, 'rotator-2')
-  expect(await second.flush()).toMatchObject({ stored: 1, waiting: 0 })
-  const [record] = await world.executions({ resource_id: 'r/cut' })
-  expect(record).toMatchObject({ outcome: 'partial', resource_sequence: 1 })
-  expect(record?.outcome_detail).toContain('interrupted')
-})

@@ -1,61 +1,33 @@
-import { holdsSecretMaterial, instantOf, sha256Hex, writeInstant } from '@chancery/protocol'
-import type { BoundaryDecision, ExecutionEvidence, Instant, JsonObject, JustificationProof } from '@chancery/protocol'
-import type { EvaluateRequest } from '../areas/boundary.ts'
+import { holdsSecretMaterial, instantOf, readJson, writeInstant, writeJson } from '@chancery/protocol'
+import type { BoundaryDecision, ExecutionEvidence, JsonObject } from '@chancery/protocol'
+import type { Evaluated } from '../areas/boundary.ts'
 import { systemClock } from '../system-clock.ts'
-import type { Client } from '../client.ts'
+import { momentOf } from '../moment.ts'
 import { sleep } from '../retry.ts'
+import type { ActionReport, GovernedAction, GovernedResult, GovernorOptions } from './action.ts'
+import { askedRequest } from './asked-request.ts'
+import type { AskedRequest } from './asked-request.ts'
 import { storedResourceHead } from './chains.ts'
 import { requireDecision } from './decision.ts'
-import type { Expectations } from './decision.ts'
 import { DecisionVerificationError, EvidenceNotKeptError, MetadataRefusedError } from './errors.ts'
 import { EvidenceKeeper } from './evidence-keeper.ts'
-import type { Executor, FlushReport, KeeperStep, Outcome } from './evidence-keeper.ts'
-import type { Intent, Outbox, OutboxEntry, ResourceStep } from './outbox.ts'
+import type { Outcome } from './evidence-draft.ts'
+import type { FlushReport } from './evidence-keeper.ts'
+import type { Intent, OutboxEntry } from './outbox.ts'
 
-export interface GovernorOptions {
-  /** With an operator that may evaluate. */
-  readonly client: Client
-  readonly executor: Executor
-  /** Where evidence waits; a FileOutbox survives the process. */
-  readonly outbox: Outbox
-  readonly clock?: () => Instant
-  /** False where evaluations go through a gateway, which forwards no idempotency key. */
-  readonly nameTries?: boolean
-  /** Told of every step, for traces. What it throws is thrown by `run`. */
-  readonly observe?: (step: GovernedStep) => void
+/** An action as it was when its run began: what is checked is what is done and told, whatever the caller changes. */
+interface Run<Value> extends Omit<GovernedAction<Value>, 'request' | 'parameters'> {
+  readonly id: string
+  readonly request: AskedRequest
+  readonly parameters: JsonObject
 }
 
-export type GovernedStep = 'decision-received' | 'decision-verified' | 'intent-kept' | 'action-done' | KeeperStep
-
-/** What an action may say of itself; anything else it returns is only passed on. */
-export interface ActionReport {
-  readonly outcome?: 'success' | 'partial'
-  /** Metadata, never a secret. */
-  readonly detail?: string
+interface Performed<Value> {
+  readonly entry: OutboxEntry
+  readonly value?: Value
+  readonly failure?: { readonly error: unknown }
+  readonly evidence: ExecutionEvidence
 }
-
-export interface GovernedAction<Value> extends Expectations {
-  readonly request: EvaluateRequest
-  /** What is done, as metadata for the evidence. */
-  readonly parameters?: JsonObject
-  /** The resource whose history the evidence continues. */
-  readonly resource?: { readonly id: string; readonly action: ResourceStep['resource_action'] }
-  /** Done only on a verified ALLOW. */
-  readonly run: (decision: BoundaryDecision, report: (said: ActionReport) => void) => Promise<Value>
-}
-
-export type GovernedResult<Value> =
-  | { readonly authorized: false; readonly decision: BoundaryDecision; readonly justification: JustificationProof }
-  | {
-      readonly authorized: true
-      readonly decision: BoundaryDecision
-      readonly justification: JustificationProof
-      readonly value: Value
-      /** As kept; when another executor was quicker at the resource it is signed anew at its new place. */
-      readonly evidence: ExecutionEvidence
-      /** False: it waits in the outbox. */
-      readonly stored: boolean
-    }
 
 const FLUSH_EVERY_MS = 5000
 
@@ -67,18 +39,24 @@ const FLUSH_EVERY_MS = 5000
  */
 export class Governor {
   readonly #options: Required<
-    Pick<GovernorOptions, 'client' | 'executor' | 'outbox' | 'clock' | 'observe' | 'nameTries'>
+    Pick<GovernorOptions, 'client' | 'executor' | 'outbox' | 'clock' | 'observe' | 'nameTries' | 'onError'>
   >
   readonly #keeper: EvidenceKeeper
   readonly #stop = new AbortController()
   #loop: Promise<void> | undefined
 
   private constructor(options: GovernorOptions) {
-    this.#options = { clock: systemClock, observe: () => undefined, nameTries: true, ...options }
+    const quiet = (): undefined => undefined
+    const { clock = systemClock } = options
+    const isNamed = options.nameTries ?? true
+    this.#options = { observe: quiet, onError: quiet, ...options, nameTries: isNamed, clock: () => momentOf(clock()) }
     this.#keeper = new EvidenceKeeper(this.#options)
   }
 
-  /** Opens, and writes the evidence of what an earlier process began and did not end. */
+  /**
+   * Opens, and writes the evidence of what an earlier process began and did not end, where the outbox knows that it has
+   * ended ({@link Outbox.isExclusive}). Several may be open on one outbox: none touches what another is doing.
+   */
   static async open(options: GovernorOptions): Promise<Governor> {
     const governor = new Governor(options)
     await governor.#keeper.recover()
@@ -90,20 +68,25 @@ export class Governor {
    * thrown on. A submission that fails is no error: the evidence waits.
    */
   async run<Value>(action: GovernedAction<Value>): Promise<GovernedResult<Value>> {
-    const parameters = action.parameters ?? {}
+    const parameters = readJson(writeJson(action.parameters ?? {})) as JsonObject
     // Before anything is asked for: afterwards the refusal of the store would come too late.
     if (holdsSecretMaterial(parameters, null)) throw new MetadataRefusedError()
-    const { decision, justification_proof: justification } = await this.#decide(action)
+    const id = crypto.randomUUID()
+    const run: Run<Value> = { ...action, id, parameters, request: askedRequest(action.request, id) }
+    const { decision, justification_proof: justification } = await this.#decide(run)
     if (!decision.authorized) return { authorized: false, decision, justification }
-    const entry = await this.#begin(action, decision, parameters)
-    const { value, outcome, failure } = await this.#act(action, decision)
-    this.#options.observe('action-done')
-    const evidence = await this.#keep(entry, outcome)
-    const { outbox } = this.#options
-    await this.#keeper.flush()
+    const { entry, value, failure, evidence } = await this.#perform(run, decision)
+    const stored = await this.#submit(entry)
     if (failure !== undefined) throw failure.error
-    const stored = !(await outbox.list()).some(({ id }) => id === entry.id)
     return { authorized: true, decision, justification, value: value as Value, evidence, stored }
+  }
+
+  /**
+   * Tells what is left in the outbox as interrupted, as {@link open} does. With `othersEnded` also what other processes
+   * began: for a caller who knows that they have ended, with an outbox that does not.
+   */
+  recover(options?: { readonly othersEnded?: boolean }): Promise<number> {
+    return this.#keeper.recover(options)
   }
 
   /** Submits what waits and is due; with `force`, also what is not due yet. */
@@ -133,34 +116,58 @@ export class Governor {
 
   async #flushForever(everyMs: number): Promise<void> {
     while (!this.#stop.signal.aborted) {
-      await this.#keeper.flush()
+      await this.#keeper.flush().catch((error: unknown) => this.#tell(error))
       await sleep(everyMs, this.#stop.signal).catch(() => undefined)
     }
   }
 
-  async #decide<Value>(action: GovernedAction<Value>): Promise<{
-    readonly decision: BoundaryDecision
-    readonly justification_proof: JustificationProof
-  }> {
+  async #perform<Value>(run: Run<Value>, decision: BoundaryDecision): Promise<Performed<Value>> {
+    const entry = await this.#begin(run, decision)
+    try {
+      this.#options.observe('intent-kept')
+      const { outcome, ...done } = await this.#act(run, decision)
+      this.#options.observe('action-done')
+      return { entry, ...done, evidence: await this.#keep(entry, outcome) }
+    } finally {
+      this.#keeper.release(entry)
+    }
+  }
+
+  /** Whether the authority has the evidence. It is kept already, so a failure here is none of the action. */
+  async #submit(entry: OutboxEntry): Promise<boolean> {
+    try {
+      await this.#keeper.flush()
+      return !(await this.#options.outbox.list()).some(({ id }) => id === entry.id)
+    } catch (error) {
+      this.#tell(error)
+      return false
+    }
+  }
+
+  /** A listener that fails must not end the submission of evidence. */
+  #tell(error: unknown): void {
+    try {
+      this.#options.onError(error)
+    } catch {
+      // What was to be told is tried again all the same.
+    }
+  }
+
+  async #decide<Value>({ id, request, ...expectations }: Run<Value>): Promise<Evaluated> {
     const { client, clock, observe } = this.#options
-    const contextId = action.request.context?.context_id ?? crypto.randomUUID()
-    const request = { ...action.request, context: { ...action.request.context, context_id: contextId } }
-    // Named, so that a try whose answer was lost gives the same decision and not a second one.
-    const named = this.#options.nameTries ? { idempotencyKey: `governed:${sha256Hex(contextId)}` } : {}
+    // Named by this run, so that a try whose answer was lost gives the same decision and not a second one; a later run
+    // asks for a decision of its own.
+    const named = this.#options.nameTries ? { idempotencyKey: `governed:${id}` } : {}
     const answer = await client.boundary.evaluate(request, named)
     observe('decision-received')
-    await requireDecision(answer.decision, { request, contextId, now: clock() }, action)
+    await requireDecision(answer, { request, now: clock() }, expectations)
     observe('decision-verified')
     return answer
   }
 
-  async #begin<Value>(
-    action: GovernedAction<Value>,
-    decision: BoundaryDecision,
-    parameters: JsonObject,
-  ): Promise<OutboxEntry> {
-    const { client, clock, executor, observe } = this.#options
-    const { resource } = action
+  async #begin<Value>(run: Run<Value>, decision: BoundaryDecision): Promise<OutboxEntry> {
+    const { client, clock, executor } = this.#options
+    const { request, parameters, resource } = run
     const head = resource === undefined ? undefined : await storedResourceHead(client, resource.id)
     const now = clock()
     // Reading the head took time: what is begun must be begun inside the window, or its evidence is refused.
@@ -173,7 +180,7 @@ export class Governor {
       context_id: decision.context_id,
       agreement_id: decision.agreement_id,
       executor_sovereign_id: executor.sovereignId,
-      executed_capability: action.request.requested_capability,
+      executed_capability: request.requested_capability,
       execution_parameters: parameters,
       // A local clock a little behind would put the action before its decision.
       executed_at: writeInstant(now < begun ? begun : now),
@@ -182,20 +189,18 @@ export class Governor {
           ? null
           : { resource_id: resource.id, resource_action: resource.action, head },
     }
-    const entry = await this.#keeper.begin(intent).catch((error: unknown) => {
+    return this.#keeper.begin(intent).catch((error: unknown) => {
       throw new EvidenceNotKeptError(false, intent, { cause: error })
     })
-    observe('intent-kept')
-    return entry
   }
 
   async #act<Value>(
-    action: GovernedAction<Value>,
+    run: Run<Value>,
     decision: BoundaryDecision,
   ): Promise<{ value?: Value; outcome: Outcome; failure?: { readonly error: unknown } }> {
     let said: ActionReport = {}
     try {
-      const value = await action.run(decision, (report) => (said = report))
+      const value = await run.run(decision, (report) => (said = report))
       return { value, outcome: { outcome: said.outcome ?? 'success', outcome_detail: said.detail ?? null } }
     } catch (error) {
       // The name of an error is metadata; its message may hold anything.

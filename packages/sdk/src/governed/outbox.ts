@@ -31,7 +31,12 @@ export const EMPTY_CHAIN: ChainHead = { sequence: 0, digest: null }
  * refuses it for good; a person has to look.
  */
 export type OutboxContent =
-  | { readonly state: 'started'; readonly intent: Intent }
+  | {
+      readonly state: 'started'
+      readonly intent: Intent
+      /** The process that began it; absent in entries of earlier releases. */
+      readonly owner?: string
+    }
   | {
       readonly state: 'pending' | 'dead_letter'
       readonly record: ExecutionEvidence
@@ -49,6 +54,12 @@ export type OutboxEntry = OutboxContent & {
 
 /** Where evidence waits until the authority has it. Each method is done, durably, when it resolves. */
 export interface Outbox {
+  /**
+   * True when no other process can use what is kept here while this one has it open: then an action that another one
+   * began was left by a process that has ended, and is told as interrupted. Without it that cannot be known, and such
+   * an action is left alone until the caller says so ({@link Governor.recover}).
+   */
+  readonly isExclusive?: boolean
   add(content: OutboxContent): Promise<OutboxEntry>
   /** Replaces the content under the same id, whole or not at all. */
   update(entry: OutboxEntry): Promise<void>
@@ -59,6 +70,7 @@ export interface Outbox {
 
 /** For tests and for actions whose evidence may end with the process. */
 export class MemoryOutbox implements Outbox {
+  readonly isExclusive: boolean = true
   readonly #entries = new Map<string, OutboxEntry>()
   #last = 0
 

@@ -1,5 +1,5 @@
-import { instantOf, readJoinCertificate, readJson, verifyJoinCertificate } from '@chancery/protocol'
-import type { CrlEntry, GenesisBlock, Instant, JoinCertificate } from '@chancery/protocol'
+import { authorityKeysAt, instantOf, readJoinCertificate, readJson, verifyJoinCertificate } from '@chancery/protocol'
+import type { AuthorityKeys, CrlEntry, Instant, JoinCertificate } from '@chancery/protocol'
 import { ChanceryError } from '../errors.ts'
 
 /** A certificate that is not this node's, whoever gave it: an authority can err, and so can a proxy. */
@@ -19,18 +19,18 @@ export class RevokedError extends CertificateError {
 }
 
 export interface Expected {
-  readonly genesis: GenesisBlock
+  readonly keys: AuthorityKeys
   readonly publicKey: string
   readonly now: Instant
 }
 
 /** Checks a certificate before anything relies on it. */
 export async function requireOurs(certificate: JoinCertificate, expected: Expected): Promise<void> {
-  const { genesis, publicKey, now } = expected
+  const { keys, publicKey, now } = expected
   if (certificate.node_public_key !== publicKey) throw new CertificateError('the certificate is of another node key')
   const verdict = await verifyJoinCertificate(certificate, {
-    network_name: genesis.network_name,
-    authorityKey: genesis.network_authority.public_key,
+    network_name: keys.genesis.network_name,
+    authorityKey: authorityKeysAt(keys, certificate.issued_at),
     now,
   })
   if (!verdict.ok) throw new CertificateError(`the certificate ${certificate.cert_id} is not usable: ${verdict.reason}`)

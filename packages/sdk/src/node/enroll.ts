@@ -2,7 +2,8 @@ import { isJsonObject, member, readJson, sha256Hex, writeInstant, writeJson } fr
 import type { Instant, JoinCertificate, JsonObject } from '@chancery/protocol'
 import type { Client } from '../client.ts'
 import { ChanceryError, RefusedError, RequestError } from '../errors.ts'
-import { requireOurs } from './certificate.ts'
+import { requireOursFollowing } from './following.ts'
+import type { FollowedKeys } from './followed.ts'
 import type { Expected } from './certificate.ts'
 import type { NodeStore } from './store.ts'
 
@@ -44,6 +45,7 @@ type JoinNote = {
 export interface Enrolling {
   readonly client: Client
   readonly store: NodeStore
+  readonly followed: FollowedKeys
   readonly expected: () => Expected
   readonly clock: () => Instant
   readonly invite: string | (() => Promise<string>) | undefined
@@ -80,7 +82,7 @@ async function join(parts: Enrolling, invite_token: string): Promise<JoinCertifi
     if (isRepeated && error.code === 'invalid_invite_token')
       throw new JoinInterruptedError(expected().publicKey, note, { cause: error })
     // An invite that was refused at once was never used here; the next refusal of it needs no other explanation.
-    if (!isRepeated && error.status < 500) await settle()
+    if (!isRepeated && error.status < 500 && !error.outcomeUncertain) await settle()
     throw error
   }
   await keep(parts, certificate)
@@ -97,8 +99,8 @@ async function takeOver(parts: Enrolling, cert_id: string): Promise<JoinCertific
   return certificate
 }
 
-async function keep({ store, expected }: Enrolling, certificate: JoinCertificate): Promise<void> {
-  await requireOurs(certificate, expected())
+async function keep({ client, store, followed, expected }: Enrolling, certificate: JoinCertificate): Promise<void> {
+  await requireOursFollowing(certificate, { client, followed, expected })
   await store.write('certificate', writeJson(certificate))
 }
 

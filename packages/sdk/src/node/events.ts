@@ -1,4 +1,12 @@
-import type { AdvanceRefusal, AgentDescriptor, Crl, JoinCertificate, PolicyManifest } from '@chancery/protocol'
+import type {
+  AdvanceRefusal,
+  AgentDescriptor,
+  Crl,
+  FollowRefusal,
+  GenesisBlock,
+  JoinCertificate,
+  PolicyManifest,
+} from '@chancery/protocol'
 import type { HeartbeatAnswer } from '../areas/enrollment.ts'
 
 /** What a running node tells. */
@@ -12,6 +20,10 @@ export interface NodeEvents {
   readonly announced: { readonly descriptor: AgentDescriptor; readonly expires_at: string }
   readonly crl: { readonly crl: Crl }
   readonly policy: { readonly policy: PolicyManifest }
+  /** The root named another key: its block is held from here on. */
+  readonly followed: { readonly genesis: GenesisBlock; readonly digest: string }
+  /** A block that was offered and is not the root's, or older than the one held. Said once. */
+  readonly unfollowed: { readonly reason: FollowRefusal }
   /** A list the authority offers or speaks of but that is not taken. Said once until something else is offered. */
   readonly refused: RefusedList
   /** Tried again by itself after this time. */
@@ -37,7 +49,7 @@ export interface RefusedList {
   readonly held?: number
 }
 
-export type NodeAction = 'heartbeat' | 'renew' | 'announce' | 'save' | 'crl' | 'policy' | 'withdraw'
+export type NodeAction = 'heartbeat' | 'renew' | 'announce' | 'save' | 'crl' | 'policy' | 'withdraw' | 'follow'
 
 type Listener<Name extends keyof NodeEvents> = (event: NodeEvents[Name]) => void
 

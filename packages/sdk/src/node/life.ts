@@ -1,12 +1,14 @@
 import { LIMITS } from '@chancery/contract'
-import { instantOf, readInstant, writeJson } from '@chancery/protocol'
+import { instantOf, readInstant, verifyList, writeJson } from '@chancery/protocol'
 import type { Instant, JoinCertificate } from '@chancery/protocol'
 import type { AgentFacts } from '../areas/agents.ts'
 import type { Client } from '../client.ts'
 import { RefusedError, RequestError } from '../errors.ts'
-import { RevokedError, readKept, requireOurs } from './certificate.ts'
+import { RevokedError, readKept } from './certificate.ts'
 import type { Expected } from './certificate.ts'
 import type { NodeAction, NodeEmitter } from './events.ts'
+import type { FollowedKeys } from './followed.ts'
+import { Follower, requireOursFollowing } from './following.ts'
 import { isFinalRefusal } from './final-refusals.ts'
 import type { NodeLists } from './lists.ts'
 import { after, isDue, lifeHours, paceSeconds, refreshSeconds, renewalTime, retrySeconds, sleepMs } from './schedule.ts'
@@ -16,6 +18,7 @@ export interface LifeParts {
   readonly client: Client
   readonly store: NodeStore
   readonly lists: NodeLists
+  readonly followed: FollowedKeys
   readonly events: NodeEmitter
   readonly clock: () => Instant
   readonly random: () => number
@@ -27,12 +30,15 @@ export interface LifeParts {
 }
 
 const CLOCK_WARNING_SECONDS = 60
+/** Over so many heartbeats a fleet renews to a new key. */
+const MOVING_PACES = 20
 
 type Due = 'heartbeat' | 'renew' | 'announce'
 
 /** One node: its certificate, and when it does what next. */
 export class NodeLife {
   readonly #parts: LifeParts
+  readonly #follower: Follower
   readonly #at: Record<Due, Instant>
   /** In a row, by what was tried. */
   readonly #failures = new Map<NodeAction, number>()
@@ -40,9 +46,12 @@ export class NodeLife {
   /** The store would not take the certificate in use; held here until it does. */
   #isUnsaved = false
   #isAnnounced = false
+  /** A renewal to the new key is planned. */
+  #isMoving = false
 
   constructor(parts: LifeParts) {
     this.#parts = parts
+    this.#follower = new Follower(parts)
     this.#certificate = parts.certificate
     const now = parts.clock()
     this.#at = { heartbeat: now, renew: this.#timeToRenew(), announce: now }
@@ -91,28 +100,45 @@ export class NodeLife {
   }
 
   async #heartbeat(): Promise<void> {
-    const { client, clock, events, lists, signal, status } = this.#parts
+    const { client, clock, events, followed, lists, signal, status } = this.#parts
     const { cert_id } = this.#certificate
     const said = typeof status === 'string' ? status : status()
-    const answer = await client.enrollment.heartbeat({ cert_id, status: said }, { signal })
+    const genesis_digest = followed.digest
+    const answer = await client.enrollment.heartbeat({ cert_id, status: said, genesis_digest }, { signal })
     const nextSeconds = paceSeconds(answer.next_heartbeat_seconds)
     this.#at.heartbeat = after(clock(), nextSeconds)
     events.emit('heartbeat', { answer, nextSeconds })
     this.#warnOfClock(answer.server_time)
+    if (answer.genesis_digest !== undefined && answer.genesis_digest !== followed.digest)
+      await this.#follow('follow', nextSeconds, () => this.#follower.follow(signal))
     await this.#follow('crl', nextSeconds, () => lists.followCrl(answer))
     await this.#follow('policy', nextSeconds, () => lists.followPolicy(answer))
     const entry = lists.entryOf(cert_id)
     if (entry !== undefined) throw new RevokedError(entry)
+    await this.#renewSoon(nextSeconds)
   }
 
   /** A list that could not be fetched is left to the next heartbeat: lists may lag, they never grant. */
-  async #follow(action: 'crl' | 'policy', retryInSeconds: number, work: () => Promise<void>): Promise<void> {
+  async #follow(action: 'crl' | 'policy' | 'follow', retryInSeconds: number, work: () => Promise<void>): Promise<void> {
     try {
       await work()
       this.#failures.delete(action)
     } catch (error) {
       if (!this.#parts.signal.aborted) this.#fail(action, error, retryInSeconds)
     }
+  }
+
+  /**
+   * Once the new key signs, a certificate of the former one is renewed: spread over some heartbeats, so that a fleet
+   * does not come at once.
+   */
+  async #renewSoon(pace: number): Promise<void> {
+    const { clock, followed, random } = this.#parts
+    if (this.#isMoving || followed.audience !== followed.current) return
+    if (await verifyList(this.#certificate, [followed.current])) return
+    this.#isMoving = true
+    const soon = after(clock(), pace * MOVING_PACES * random())
+    if (soon < this.#at.renew) this.#at.renew = soon
   }
 
   #warnOfClock(serverTime: string): void {
@@ -134,13 +160,13 @@ export class NodeLife {
   }
 
   async #renew(): Promise<void> {
-    const { client, events, expected, signal } = this.#parts
+    const { client, events, signal } = this.#parts
     const old = this.#certificate
     const certificate = await client.enrollment.renew(
       { cert_id: old.cert_id, validity_hours: lifeHours(old) },
       { signal },
     )
-    await requireOurs(certificate, expected())
+    await requireOursFollowing(certificate, this.#parts)
     this.#adopt(certificate)
     await this.#save()
     events.emit('renewed', { certificate, replaces: old.cert_id })
@@ -148,6 +174,7 @@ export class NodeLife {
 
   #adopt(certificate: JoinCertificate): void {
     this.#certificate = certificate
+    this.#isMoving = false
     this.#at.renew = this.#timeToRenew()
   }
 
@@ -183,6 +210,9 @@ export class NodeLife {
     } catch (error) {
       if (signal.aborted) return
       if (isFinal(error)) throw error
+      // The key this node speaks to may be retired: the root says which one signs now.
+      if (error instanceof RefusedError && error.status === 401)
+        await this.#follower.follow(signal).catch(() => undefined)
       const retryInSeconds = retrySeconds((this.#failures.get(action) ?? 0) + 1, random())
       this.#at[action] = after(clock(), retryInSeconds)
       this.#fail(action, error, retryInSeconds)

@@ -4,6 +4,7 @@ import { testIssuer, testList } from '@chancery/testkit'
 import { describe, expect, it } from 'vitest'
 import type { Client } from '../client.ts'
 import { NodeEmitter } from './events.ts'
+import type { FollowedKeys } from './followed.ts'
 import { NodeLists } from './lists.ts'
 import { MemoryNodeStore } from './store.ts'
 
@@ -19,6 +20,13 @@ async function list(sequence: number, away: Instant): Promise<Crl> {
 async function follow(
   offered: readonly Crl[],
 ): Promise<{ readonly held: number | undefined; readonly refused: unknown[] }> {
+  const { held, refused } = await followAll(offered)
+  return { held, refused }
+}
+
+async function followAll(
+  offered: readonly Crl[],
+): Promise<{ readonly held: number | undefined; readonly refused: unknown[]; readonly lists: NodeLists }> {
   const events = new NodeEmitter()
   const refused: unknown[] = []
   events.on('refused', ({ reason, offered: number }) => refused.push([reason, number]))
@@ -28,7 +36,11 @@ async function follow(
   const parts = {
     client,
     store: new MemoryNodeStore(),
-    authorityKey: by.signer.publicKey,
+    followed: {
+      at: () => [by.signer.publicKey],
+      current: by.signer.publicKey,
+      audience: by.signer.publicKey,
+    } as unknown as FollowedKeys,
     events,
     clock: () => NOW,
     signal,
@@ -38,7 +50,7 @@ async function follow(
     current = each
     await lists.followCrl({ crl_sequence: each.sequence } as Parameters<NodeLists['followCrl']>[0])
   }
-  return { held: lists.crl?.sequence, refused }
+  return { held: lists.crl?.sequence, refused, lists }
 }
 
 describe('the list a node holds', () => {
@@ -51,6 +63,13 @@ describe('the list a node holds', () => {
   it('is taken for what it withdraws when a clock dated it ahead, and gives way to the next by the right one', async () => {
     const ahead = [await list(1, 0n), await list(2, 40n * DAY), await list(3, 0n)]
     expect(await follow(ahead)).toEqual({ held: 3, refused: [] })
+  })
+
+  it('is replaced by one that was signed again under its number when its time is over', async () => {
+    const old = await list(1, -2n * DAY)
+    const again = await list(1, 0n)
+    const { held, lists } = await followAll([old, again])
+    expect([held, lists.crl?.issued_at]).toEqual([1, again.issued_at])
   })
 
   it('never goes back to a lower number, however it is dated', async () => {

@@ -1,5 +1,4 @@
 import {
-  CLOCK_TOLERANCE,
   checkListAdvance,
   markOfList,
   readCrl,
@@ -12,13 +11,14 @@ import {
 import type { Crl, CrlEntry, Instant, JsonValue, PolicyManifest } from '@chancery/protocol'
 import type { HeartbeatAnswer } from '../areas/enrollment.ts'
 import type { Client } from '../client.ts'
+import type { FollowedKeys } from './followed.ts'
 import type { NodeEmitter, RefusedList } from './events.ts'
 import type { NodeDocument, NodeStore } from './store.ts'
 
 export interface ListParts {
   readonly client: Client
   readonly store: NodeStore
-  readonly authorityKey: string
+  readonly followed: FollowedKeys
   readonly events: NodeEmitter
   readonly clock: () => Instant
   readonly signal: AbortSignal
@@ -74,17 +74,29 @@ export class NodeLists {
         offered: crl.sequence,
         ...(held === undefined ? {} : { held: held.sequence }),
       })
-    if (crl.sequence === held?.sequence) return
+    // The same list; one that was signed again under its number to keep it fresh has another time.
+    if (crl.sequence === held?.sequence && crl.issued_at === held.issued_at) return
     await store.write('crl', writeJson(crl))
     this.#crl = crl
+    await this.#noteSigner(crl)
     events.emit('crl', { crl })
   }
 
+  /** A list of the current key says that the switch is done: from then on proofs are made for it. */
+  async #noteSigner(crl: Crl): Promise<void> {
+    const { followed } = this.#parts
+    const signer = (await verifyList(crl, [followed.current])) ? followed.current : followed.audience
+    if (signer === followed.audience) return
+    followed.address(signer)
+    await followed.keep()
+  }
+
   async followPolicy({ policy_id: told }: HeartbeatAnswer): Promise<void> {
-    const { authorityKey, client, events, signal, store } = this.#parts
+    const { client, events, followed, signal, store } = this.#parts
     if (told === undefined || told === null || told === this.#policy?.policy_id) return
     const policy = await client.policy.current({ signal })
-    if (!(await verifyList(policy, [authorityKey]))) return this.#refuse({ list: 'policy', reason: 'not_signed' })
+    if (!(await verifyList(policy, followed.at(policy.issued_at))))
+      return this.#refuse({ list: 'policy', reason: 'not_signed' })
     await store.write('policy', writeJson(policy))
     this.#policy = policy
     events.emit('policy', { policy })
@@ -99,13 +111,11 @@ export class NodeLists {
 
   /** protocol/gateway 9.2: never backwards, and never two contents under one number. */
   async #whyNot(crl: Crl): Promise<RefusedList['reason'] | undefined> {
-    if (!(await verifyList(crl, [this.#parts.authorityKey]))) return 'not_signed'
+    if (!(await verifyList(crl, this.#parts.followed.at(crl.issued_at)))) return 'not_signed'
     if (this.#crl === undefined) return undefined
-    const held = markOfList(this.#crl)
-    // Taken for what it withdraws, although a clock that was ahead had dated it; but such a date must not keep every
-    // later list out until its time has come. The numbers still only go up.
-    const isAhead = held.issuedAt > this.#parts.clock() + CLOCK_TOLERANCE
-    const verdict = checkListAdvance(isAhead ? { ...held, issuedAt: 0n } : held, markOfList(crl))
+    // Both keys are the authority's: after a succession its lists go on under the name of the new one.
+    const held = { ...markOfList(this.#crl), issuer: crl.issuer }
+    const verdict = checkListAdvance(held, markOfList(crl), this.#parts.clock())
     return verdict.ok ? undefined : verdict.reason
   }
 
@@ -117,8 +127,9 @@ export class NodeLists {
     const text = await this.#parts.store.read(document)
     if (text === undefined) return undefined
     try {
-      const kept = read(readJson(text))
-      return (await verifyList(kept, [this.#parts.authorityKey])) ? kept : undefined
+      // As long as it is: a list has as many values as it likes.
+      const kept = read(readJson(text, { maxDepth: 64, maxValues: text.length, maxNames: text.length }))
+      return (await verifyList(kept, this.#parts.followed.at(kept.issued_at))) ? kept : undefined
     } catch {
       return undefined
     }

@@ -1,23 +1,37 @@
 import { verifyGenesisBlock } from '@chancery/protocol'
-import type { Crl, GenesisBlock, Instant, JoinCertificate, PolicyManifest, Signer } from '@chancery/protocol'
+import type {
+  AuthorityKeys,
+  Crl,
+  GenesisBlock,
+  Instant,
+  JoinCertificate,
+  PolicyManifest,
+  Signer,
+} from '@chancery/protocol'
 import type { AgentFacts } from '../areas/agents.ts'
 import { createClient } from '../client.ts'
 import { systemClock } from '../system-clock.ts'
 import type { Client, ClientOptions } from '../client.ts'
 import { RequestError } from '../errors.ts'
 import { provingFetch } from '../request-proof/sign.ts'
+import type { ProvingFetch } from '../request-proof/sign.ts'
 import { sleep } from '../retry.ts'
 import type { Fetch } from '../transport.ts'
 import { readKept } from './certificate.ts'
+import type { Expected } from './certificate.ts'
 import { enroll } from './enroll.ts'
 import { NodeEmitter } from './events.ts'
 import type { NodeEvents } from './events.ts'
+import { FollowedKeys } from './followed.ts'
 import { NodeLife } from './life.ts'
 import { NodeLists } from './lists.ts'
 import type { NodeStore } from './store.ts'
 
 export interface NodeOptions extends Omit<ClientOptions, 'node' | 'operator'> {
-  /** The genesis block of the network, from a place you trust: it names the authority this node speaks to. */
+  /**
+   * The genesis block of the network, from a place you trust: it names the authority this node speaks to,
+   * and the root key whose later blocks the node follows.
+   */
   readonly genesis: GenesisBlock
   /** Where key, certificate and lists are kept. */
   readonly store: NodeStore
@@ -47,6 +61,7 @@ const SETTLE_MS = 5000
 export class Node {
   readonly #life: NodeLife
   readonly #lists: NodeLists
+  readonly #followed: FollowedKeys
   readonly #events: NodeEmitter
   readonly #stop: AbortController
   readonly #signer: Signer
@@ -59,6 +74,7 @@ export class Node {
   private constructor(parts: {
     readonly life: NodeLife
     readonly lists: NodeLists
+    readonly followed: FollowedKeys
     readonly events: NodeEmitter
     readonly stop: AbortController
     readonly client: Client
@@ -69,6 +85,7 @@ export class Node {
   }) {
     this.#life = parts.life
     this.#lists = parts.lists
+    this.#followed = parts.followed
     this.#events = parts.events
     this.#stop = parts.stop
     this.client = parts.client
@@ -87,23 +104,24 @@ export class Node {
     const verdict = await verifyGenesisBlock(genesis)
     if (!verdict.ok) throw new RequestError(`the genesis block does not hold: ${verdict.reason}`)
     const signer = await store.signer()
-    const authorityKey = genesis.network_authority.public_key
-    const client = createClient({ ...options, clock, node: { signer, audience: authorityKey } })
-    const expected = (): { genesis: GenesisBlock; publicKey: string; now: Instant } => ({
-      genesis,
+    const followed = await FollowedKeys.open(genesis, store)
+    const client = createClient({ ...options, clock, node: { signer, audience: () => followed.audience } })
+    const expected = (): Expected => ({
+      keys: followed.keys,
       publicKey: signer.publicKey,
       now: clock(),
     })
     const kept = await readKept(await store.read('certificate'), expected())
     const { invite, lostCertificate, validityHours } = options
     const certificate =
-      kept ?? (await enroll({ client, store, expected, clock, invite, lostCertificate, validityHours }))
+      kept ?? (await enroll({ client, store, followed, expected, clock, invite, lostCertificate, validityHours }))
     const [events, stop] = [new NodeEmitter(), new AbortController()]
-    const lists = await NodeLists.open({ client, store, authorityKey, events, clock, signal: stop.signal })
+    const lists = await NodeLists.open({ client, store, followed, events, clock, signal: stop.signal })
     const life = new NodeLife({
       client,
       store,
       lists,
+      followed,
       events,
       clock,
       random,
@@ -114,12 +132,17 @@ export class Node {
       certificate,
     })
     const resumed = kept !== undefined
-    return new Node({ life, lists, events, stop, client, signer, clock, rest, resumed })
+    return new Node({ life, lists, followed, events, stop, client, signer, clock, rest, resumed })
   }
 
   /** The certificate in use. */
   get certificate(): JoinCertificate {
     return this.#life.certificate
+  }
+
+  /** The keys of the authority, as the root of the genesis block vouches for them now. */
+  get keys(): AuthorityKeys {
+    return this.#followed.keys
   }
 
   /** The revocation list this node holds; checked, and never older than one it held before. */
@@ -140,7 +163,7 @@ export class Node {
    * A `fetch` that proves to the service named `audience` who calls (docs/protocol/request-proof.md), with the
    * certificate of the moment.
    */
-  fetchAs(audience: string, fetch?: Fetch): Fetch {
+  fetchAs(audience: string, fetch?: Fetch): ProvingFetch {
     return provingFetch(() => ({
       signer: this.#signer,
       certificate: this.certificate,

@@ -1,8 +1,9 @@
 import { seedSigner, toBase64 } from '@chancery/protocol'
 import type { Signer } from '@chancery/protocol'
 
-/** What a node keeps beside its key. `join` is the note of an invite that was used, see JoinNote. */
-export type NodeDocument = 'certificate' | 'crl' | 'policy' | 'join'
+/** What a node keeps beside its key. `join` is the note of an invite that was used, see JoinNote; `keys` the
+ * newest block of the root, see FollowedKeys. */
+export type NodeDocument = 'certificate' | 'crl' | 'policy' | 'join' | 'keys'
 
 /** Where a node keeps itself, so that it is the same node after a restart. */
 export interface NodeStore {

@@ -3,8 +3,11 @@ import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { testSigner } from '@chancery/testkit'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import type { OutboxContent } from '../governed/outbox.ts'
+import { createClient } from '../client.ts'
+import { EvidenceKeeper } from '../governed/evidence-keeper.ts'
+import type { Intent, OutboxContent } from '../governed/outbox.ts'
 import { FileOutbox } from './file-outbox.ts'
 
 let folder: string
@@ -64,4 +67,23 @@ it('refuses a second owner, in this process and in another', async () => {
   first.close()
   await expect(first.add(content('a'))).rejects.toThrow('closed')
   expect((await run(process.execPath, args, inRepository)).stdout).toBe('opened\n')
+})
+
+it('is not given away while an action is under way, whose evidence the next owner would falsify', async () => {
+  const outbox = await FileOutbox.open(folder)
+  const keeper = new EvidenceKeeper({
+    client: createClient({ url: 'http://127.0.0.1:1', retry: false }),
+    executor: { signer: await testSigner('rotator-1'), sovereignId: 'rotator' },
+    outbox,
+    clock: () => 0n,
+    observe: () => undefined,
+  })
+  const entry = await keeper.begin({ evidence_id: 'e-1', executor_sovereign_id: 'rotator' } as Intent)
+  expect(() => outbox.close()).toThrow('under way')
+  await expect(FileOutbox.open(folder)).rejects.toMatchObject({ name: 'InUseError' })
+  keeper.release(entry)
+  outbox.close()
+  const next = await FileOutbox.open(folder)
+  expect(await next.list()).toMatchObject([{ state: 'started', owner: expect.any(String) }])
+  next.close()
 })

@@ -5,6 +5,7 @@ import type { JsonObject } from '@chancery/protocol'
 import { ChanceryError } from '../errors.ts'
 import { outboxId } from '../governed/outbox.ts'
 import type { Outbox, OutboxContent, OutboxEntry } from '../governed/outbox.ts'
+import { isRunning } from '../governed/running.ts'
 import { OWNER_ONLY, OWNER_ONLY_FOLDER, replaceFile, syncFolder } from './durable-file.ts'
 import { takeOwnership } from './ownership.ts'
 import type { Ownership } from './ownership.ts'
@@ -17,6 +18,7 @@ const NAME = /^(\d{12})\.json(\.unreadable)?$/
  * yet. A file that cannot be read is set aside under another name and told, never dropped.
  */
 export class FileOutbox implements Outbox {
+  readonly isExclusive: boolean = true
   readonly #folder: string
   readonly #ownership: Ownership
   readonly #entries = new Map<string, OutboxEntry>()
@@ -72,8 +74,14 @@ export class FileOutbox implements Outbox {
     return Promise.resolve([...this.#entries.values()])
   }
 
-  /** Lets another process have the folder. */
+  /**
+   * Lets another process have the folder. Throws while an action is under way: the next owner would tell it as
+   * interrupted, and its evidence could no longer be kept.
+   */
   close(): void {
+    for (const entry of this.#entries.values())
+      if (entry.state === 'started' && isRunning(entry.intent.evidence_id))
+        throw new ChanceryError('an action is under way: its evidence would be lost')
     this.#isClosed = true
     this.#ownership.release()
   }

@@ -1,4 +1,5 @@
 import { createServer } from 'node:http'
+import { connect } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import fastify from 'fastify'
 import { Hono } from 'hono'
@@ -217,6 +218,159 @@ describe.each(Object.keys(SERVERS))('%s', (name) => {
   })
 })
 
+it('a proving fetch takes what fetch takes, and proves what the platform sends', async () => {
+  const seen: string[] = []
+  const handler: Parameters<typeof httpNodeProof>[1] = (request, response) => {
+    seen.push(
+      `${request.method} ${request.url} ${String(request.rawBody)} ${String(request.headers['x-own'] ?? '')}`.trim(),
+    )
+    response.end()
+  }
+  served = await listen(createServer(httpNodeProof(options(), handler)))
+  const { url } = served
+  const send = provingFetch(() => ({ signer: node, certificate, audience: AUDIENCE, clock: () => NOW }))
+  const own = { 'x-own': 'kept' }
+  const stream = (): ReadableStream => new Blob(['{"n":6}']).stream()
+  const answers = [
+    await send(`${url}/a?b=1#part`),
+    await send(new URL(`${url}/b c`)),
+    await send(`${url}/c`, { method: 'post', body: '{"n":1}', headers: own }),
+    await send(new Request(`${url}/d`, { method: 'POST', body: '{"n":2}', headers: own })),
+    await send(new Request(`${url}/e`)),
+    await send(new Request(`${url}/f`, { headers: own }), { method: 'PUT', body: new TextEncoder().encode('{"n":3}') }),
+    await send(`${url}/g`, { method: 'POST', body: new URLSearchParams({ n: '4' }), headers: own }),
+    await send(`${url}/h`, { method: 'patch', body: new Blob(['{"n":5}']) }),
+    await send(`${url}/i`, { method: 'POST', body: stream(), duplex: 'half' } as RequestInit),
+    await send(`${url}/j`, { method: 'POST', body: null }),
+  ]
+  expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200))
+  expect(seen).toEqual([
+    'GET /a?b=1',
+    'GET /b%20c',
+    'POST /c {"n":1} kept',
+    'POST /d {"n":2} kept',
+    'GET /e',
+    'PUT /f {"n":3} kept',
+    'POST /g n=4 kept',
+    'PATCH /h {"n":5}',
+    'POST /i {"n":6}',
+    'POST /j',
+  ])
+  const read = new Request(`${url}/k`, { method: 'POST', body: 'x' })
+  await read.text()
+  await expect(send(read)).rejects.toThrow(TypeError)
+  await expect(send(`${url}/l`, { signal: AbortSignal.abort(new Error('enough')) })).rejects.toThrow('enough')
+})
+
+it('a proving fetch follows no redirect, whatever the request asks for', async () => {
+  const away = createServer((_request, response) => response.writeHead(307, { Location: '/elsewhere' }).end())
+  served = await listen(away)
+  const send = provingFetch(() => ({ signer: node, certificate, audience: AUDIENCE, clock: () => NOW }))
+  const { url } = served
+  await expect(send(url, { redirect: 'follow' })).rejects.toThrow('fetch failed')
+  await expect(send(new Request(url, { redirect: 'follow' }))).rejects.toThrow('fetch failed')
+})
+
+/** The beginning of a request whose body will take its time. */
+function headOf(target: string, length: number, fields: Readonly<Record<string, string>>): string {
+  const lines = Object.entries({ Host: 'h', 'Content-Length': String(length), ...fields })
+  return `POST ${target} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`
+}
+
+/** The status that is answered while the body is withheld; `none` when none is. */
+async function statusWhileWithheld(
+  url: string,
+  fields: Readonly<Record<string, string>>,
+  limitMs = 10_000,
+): Promise<string> {
+  const { port, pathname, search } = new URL(url)
+  const socket = connect(Number(port), '127.0.0.1')
+  const answer = new Promise<string>((resolve) => {
+    socket.once('data', (data) => resolve(String(data).slice(9, 12)))
+    setTimeout(() => resolve('none'), limitMs)
+  })
+  socket.write(`${headOf(pathname + search, 900, fields)}{"text":`)
+  const status = await answer
+  socket.destroy()
+  return status
+}
+
+// The adapter of Hono in this file reads bodies itself.
+describe.each(Object.keys(SERVERS).filter((name) => name !== 'hono'))('%s, while a body is withheld', (name) => {
+  const prove = (over: object = {}): Promise<Record<string, string>> =>
+    proveRequest(
+      { method: 'POST', url: '/print?copies=2', body: 'x'.repeat(900), audience: AUDIENCE, now: NOW, ...over },
+      { signer: node, certificate },
+    )
+
+  it('keeps nothing of a stranger, and waits for a node once', async () => {
+    served = await SERVERS[name]?.()
+    const url = `${served?.url}/print?copies=2`
+    const good = await prove()
+    expect(await statusWhileWithheld(url, {})).toBe('401')
+    expect(await statusWhileWithheld(url, await prove({ audience: 'https://other.example.org' }))).toBe('401')
+    const other = await prove()
+    expect(await statusWhileWithheld(url, { ...good, signature: other.signature ?? '' })).toBe('401')
+    expect(await statusWhileWithheld(url, good, 300)).toBe('none')
+    expect(await statusWhileWithheld(url, good)).toBe('401')
+  })
+})
+
+describe('node:http behind the proof', () => {
+  const send = (url: string): Promise<Response> =>
+    provingFetch(() => ({ signer: node, certificate, audience: AUDIENCE, clock: () => NOW }))(url)
+
+  it('answers 500 to an exception of the handler, tells it, and goes on', async () => {
+    const told: unknown[] = []
+    const failing = { ...options(), onError: (error: unknown) => told.push(error) }
+    const broken = new Error('the secret of the handler')
+    served = await listen(
+      createServer(
+        httpNodeProof(failing, (request, response) => {
+          if (request.url === '/thrown') throw broken
+          if (request.url === '/begun') response.write('half of it')
+          return request.url === '/good' ? void response.end('fine') : Promise.reject(broken)
+        }),
+      ),
+    )
+    for (const path of ['/thrown', '/rejected']) {
+      const answer = await send(served.url + path)
+      const text = await answer.text()
+      expect([answer.status, text.includes('secret')]).toEqual([500, false])
+    }
+    await expect(send(`${served.url}/begun`).then((answer) => answer.text())).rejects.toThrow(TypeError)
+    expect((await send(`${served.url}/good`)).status).toBe(200)
+    expect(told).toEqual([broken, broken, broken])
+  })
+
+  it('tells it as a warning of the process when no one listens, and so what `trust` throws', async () => {
+    const warned = new Promise<Error & { detail?: string }>((resolve) => process.once('warning', resolve))
+    const trust = { evaluate: () => Promise.reject(new Error('the list cannot be read')) }
+    served = await listen(createServer(httpNodeProof({ ...options(), trust }, () => undefined)))
+    expect((await send(served.url)).status).toBe(500)
+    expect(await warned).toMatchObject({
+      name: 'NodeProofWarning',
+      detail: expect.stringContaining('the list cannot be read'),
+    })
+  })
+
+  it('is quiet when the caller goes away while it sends', async () => {
+    const told: unknown[] = []
+    const failing = { ...options(), onError: (error: unknown) => told.push(error) }
+    served = await listen(createServer(httpNodeProof(failing, () => undefined)))
+    const proof = await proveRequest(
+      { method: 'POST', url: '/', body: 'half a body', audience: AUDIENCE, now: NOW },
+      { signer: node, certificate },
+    )
+    const socket = connect(Number(new URL(served.url).port), '127.0.0.1')
+    socket.write(headOf('/', 11, proof) + 'half')
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    socket.destroy()
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    expect(told).toEqual([])
+  })
+})
+
 it('runs no handler of Fastify behind a refusal, however slowly the refusal is sent or who hangs up', async () => {
   const app = fastify()
   let runs = 0
@@ -247,4 +401,27 @@ it('a relying party forgets no revocation that a later list leaves out, and neve
   const stale = await testList(by, NOW, { sequence: 11, lasts: HOUR, issuedAgo: 2n * HOUR })
   expect(await fresh.install(stale, NOW)).toEqual({ ok: false, reason: 'crl_stale' })
   expect(fresh.sequenceOf()).toBe(10)
+})
+
+it('a relying party gives a verdict on whatever is presented to it', async () => {
+  const fresh = await openParty([])
+  const { roles: _roles, ...without } = certificate
+  for (const garbage of [
+    null,
+    undefined,
+    7,
+    'x',
+    [],
+    {},
+    { ...certificate, roles: 'role:client' },
+    { ...certificate, signatures: [null] },
+    { ...certificate, network_name: {} },
+    { ...certificate, stray: 1 },
+  ]) {
+    const { trusted, reasons } = await fresh.evaluate(garbage as JoinCertificate, NOW)
+    expect([trusted, reasons.length]).toEqual([false, 1])
+    expect(await fresh.install(garbage as never, NOW)).toEqual({ ok: false, reason: 'malformed' })
+  }
+  expect((await fresh.evaluate(without as JoinCertificate, NOW)).trusted).toBe(false)
+  expect((await fresh.evaluate(certificate, NOW)).trusted).toBe(true)
 })

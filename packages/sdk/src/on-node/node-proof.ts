@@ -1,26 +1,55 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
-import { Guard, bodyTooLarge, readBody } from '../request-proof/guard.ts'
+import { CallerGoneError, Guard, readBody } from '../request-proof/guard.ts'
 import type { GuardOptions, GuardRefusal, Guarded } from '../request-proof/guard.ts'
 import type { NodeCaller } from '../request-proof/verify.ts'
 
 /** A request that was checked: who made it, and its body as it was signed. */
 export type ProvenMessage = IncomingMessage & { readonly node: NodeCaller; readonly rawBody: Buffer }
 
-/** For plain node:http: `createServer(httpNodeProof(options, handler))`. */
+export interface HttpGuardOptions extends GuardOptions {
+  /** Told of every exception of the handler and of `trust`; a warning of the process when not given. */
+  readonly onError?: (error: unknown, request: IncomingMessage) => void
+}
+
+/**
+ * For plain node:http: `createServer(httpNodeProof(options, handler))`. A handler that throws is answered with 500; what
+ * it threw is told, and the caller learns nothing of it.
+ */
 export function httpNodeProof(
-  options: GuardOptions,
+  options: HttpGuardOptions,
   handler: (request: ProvenMessage, response: ServerResponse) => void | Promise<void>,
 ): (request: IncomingMessage, response: ServerResponse) => void {
   const guard = new Guard(options)
+  const tell = options.onError ?? warn
   return (request, response) => {
     void (async () => {
-      const body = await readBody(request, guard.maxBodyBytes)
-      const guarded = await check(guard, request, request.url ?? '', body)
+      const guarded = await check(guard, request, request.url ?? '')
       if ('refusal' in guarded) return send(response, guarded.refusal)
-      await handler(Object.assign(request, { node: guarded.node, rawBody: Buffer.from(body ?? []) }), response)
-    })().catch(() => response.destroy())
+      await handler(Object.assign(request, { node: guarded.node, rawBody: Buffer.from(guarded.body) }), response)
+    })().catch((error: unknown) => {
+      // There is no one left to answer.
+      if (error instanceof CallerGoneError) return response.destroy()
+      fail(response)
+      tell(error, request)
+    })
   }
+}
+
+/** An answer that was begun cannot become another one: it is cut, so that it is not taken for a whole. */
+function fail(response: ServerResponse): void {
+  if (response.headersSent) response.destroy()
+  else send(response, FAILED)
+}
+
+const FAILED = {
+  status: 500,
+  body: { error: { code: 'internal_server_error', message: 'The service failed.', details: {} } },
+} as const
+
+function warn(error: unknown): void {
+  const detail = error instanceof Error ? (error.stack ?? error.message) : String(error)
+  process.emitWarning('A request behind httpNodeProof failed', { type: 'NodeProofWarning', detail })
 }
 
 /** The part of Express's request used here. */
@@ -38,10 +67,9 @@ export function expressNodeProof(
     void (async () => {
       // Behind a parser the bytes are gone: an empty body would be compared, and every proof refused without a reason.
       if (request.readableEnded) throw new Error('expressNodeProof must stand before body parsers')
-      const body = await readBody(request, guard.maxBodyBytes)
-      const guarded = await check(guard, request, request.originalUrl, body)
+      const guarded = await check(guard, request, request.originalUrl)
       if ('refusal' in guarded) return send(response, guarded.refusal)
-      const rawBody = Buffer.from(body ?? [])
+      const rawBody = Buffer.from(guarded.body)
       Object.assign(request, { node: guarded.node, rawBody, body: parsed(request, rawBody), _body: true })
       next()
     })().catch(next)
@@ -70,16 +98,15 @@ export function fastifyNodeProof(
   const guard = new Guard(options)
   return (request, reply, payload, done) => {
     const work = async (): Promise<Readable | undefined> => {
-      const body = await readBody(payload, guard.maxBodyBytes)
-      const guarded = await check(guard, request.raw, request.raw.url ?? '', body)
+      const guarded = await check(guard, request.raw, request.raw.url ?? '', payload)
       if ('refusal' in guarded) {
         reply.code(guarded.refusal.status).send(guarded.refusal.body)
         return undefined
       }
       Object.assign(request, { node: guarded.node })
-      const rest = Readable.from([Buffer.from(body ?? [])])
+      const rest = Readable.from([Buffer.from(guarded.body)])
       // Fastify compares it with Content-Length.
-      return Object.assign(rest, { receivedEncodedLength: body?.length ?? 0 })
+      return Object.assign(rest, { receivedEncodedLength: guarded.body.length })
     }
     work().then(
       (checked) => {
@@ -96,15 +123,14 @@ async function check(
   guard: Guard,
   request: IncomingMessage,
   target: string,
-  body: Uint8Array | undefined,
+  payload: AsyncIterable<Uint8Array> = request,
 ): Promise<Guarded> {
-  if (body === undefined) return { refusal: bodyTooLarge() }
   return guard.check({
     method: request.method ?? '',
     target,
     // headersDistinct keeps repeated fields apart; `headers` would join them.
     field: (name) => request.headersDistinct[name] ?? [],
-    body,
+    body: () => readBody(payload, guard.maxBodyBytes),
   })
 }
 
@@ -119,7 +145,7 @@ function parsed(request: IncomingMessage, body: Buffer): unknown {
   }
 }
 
-function send(response: ServerResponse, { status, body }: GuardRefusal): void {
+function send(response: ServerResponse, { status, body }: GuardRefusal | typeof FAILED): void {
   const text = JSON.stringify(body)
   response.writeHead(status, { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) })
   response.end(text)

@@ -26,7 +26,10 @@ export interface GuardRefusal {
   readonly body: { readonly error: { readonly code: string; readonly message: string; readonly details: object } }
 }
 
-export type Guarded = { readonly node: NodeCaller } | { readonly refusal: GuardRefusal }
+export type Guarded = { readonly node: NodeCaller; readonly body: Uint8Array } | { readonly refusal: GuardRefusal }
+
+/** A request whose body was not read yet. */
+export type UnreadRequest = Omit<ArrivedRequest, 'body'> & { readonly body: () => Promise<Uint8Array | undefined> }
 
 const MAX_BODY_BYTES = 1024 * 1024
 
@@ -42,12 +45,15 @@ export class Guard {
     this.maxBodyBytes = options.maxBodyBytes ?? MAX_BODY_BYTES
   }
 
-  async check(request: ArrivedRequest): Promise<Guarded> {
+  async check(request: UnreadRequest): Promise<Guarded> {
     const { audience, trust, clock = systemClock, onRefusal } = this.#options
     const evaluate = (certificate: JoinCertificate, now: Instant): Promise<TrustVerdict> =>
       trust.evaluate(certificate, now)
-    const verdict = await verifyRequest(request, { audience, evaluate, nonces: this.#nonces, now: clock() })
-    if (verdict.ok) return { node: verdict.node }
+    let body: Uint8Array | undefined
+    const read = async (): Promise<Uint8Array | undefined> => (body = await request.body())
+    const policy = { audience, evaluate, nonces: this.#nonces, now: clock() }
+    const verdict = await verifyRequest({ ...request, body: read }, policy)
+    if (verdict.ok) return { node: verdict.node, body: body ?? new Uint8Array() }
     onRefusal?.(verdict.reason, verdict.decision)
     return { refusal: toRefusal(verdict.reason) }
   }
@@ -56,27 +62,33 @@ export class Guard {
 /** What a stranger learns: which check failed, and nothing of the policy behind it. */
 function toRefusal(reason: ProofRefusal): GuardRefusal {
   if (reason === 'certificate_untrusted') return refusal(403, reason, 'This certificate is not trusted here.', reason)
+  if (reason === 'body_too_large') return refusal(413, 'request_entity_too_large', 'The body is too large.', 'body')
   if (reason === 'nonces_unavailable')
     return refusal(503, 'service_unavailable', 'The proof cannot be checked at the moment.', reason)
   return refusal(401, 'node_proof_required', 'This service needs a proof of a node with every request.', reason)
-}
-
-export function bodyTooLarge(): GuardRefusal {
-  return refusal(413, 'request_entity_too_large', 'The body is too large.', 'body')
 }
 
 function refusal(status: GuardRefusal['status'], code: string, message: string, reason: string): GuardRefusal {
   return { status, body: { error: { code, message, details: { reason } } } }
 }
 
+/** The caller went away while it sent its body. */
+export class CallerGoneError extends Error {
+  override readonly name = 'CallerGoneError'
+}
+
 /** Collects a body within a bound; undefined when it is longer. */
 export async function readBody(chunks: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Uint8Array | undefined> {
   const parts: Uint8Array[] = []
   let size = 0
-  for await (const chunk of chunks) {
-    size += chunk.length
-    if (size > maxBytes) return undefined
-    parts.push(chunk)
+  try {
+    for await (const chunk of chunks) {
+      size += chunk.length
+      if (size > maxBytes) return undefined
+      parts.push(chunk)
+    }
+  } catch (error) {
+    throw new CallerGoneError('the body did not arrive', { cause: error })
   }
   const body = new Uint8Array(size)
   let at = 0

@@ -1,4 +1,4 @@
-import { Guard, bodyTooLarge } from './guard.ts'
+import { Guard } from './guard.ts'
 import type { GuardOptions, GuardRefusal } from './guard.ts'
 import type { NodeCaller } from './verify.ts'
 
@@ -16,9 +16,6 @@ export function honoNodeProof(
   return async (context, next) => {
     const { raw } = context.req
     const { pathname, search } = new URL(raw.url)
-    // Read from a copy: the handler gets the body untouched.
-    const body = await readCopy(raw, guard.maxBodyBytes)
-    if (body === undefined) return send(bodyTooLarge())
     const guarded = await guard.check({
       method: raw.method,
       target: pathname + search,
@@ -27,7 +24,8 @@ export function honoNodeProof(
         const value = raw.headers.get(name)
         return value === null ? [] : value.split(', ')
       },
-      body,
+      // Read from a copy: the handler gets the body untouched.
+      body: () => readCopy(raw, guard.maxBodyBytes),
     })
     if ('refusal' in guarded) return send(guarded.refusal)
     context.set('node', guarded.node)

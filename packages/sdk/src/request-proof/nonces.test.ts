@@ -35,4 +35,17 @@ describe('the memory of nonces', () => {
       for (let index = 0; index < 17; index += 1) nonces.claim(`node ${index}`, 'n', at(260), at(200))
     }).toThrow('too many proofs')
   })
+
+  it('keeps room for others when several nodes ask for all they can get', () => {
+    const nonces = new MemoryNonces(1024)
+    const greedy = Array.from({ length: 8 }, (_, index) => `greedy ${index}`)
+    for (const node of greedy) {
+      const fill = (): void => {
+        for (let index = 0; index < 1024; index += 1) nonces.claim(node, `n${index}`, at(160), at(100))
+      }
+      expect(fill).toThrow('too many proofs')
+    }
+    expect(nonces.claim('modest', 'n', at(160), at(100))).toBe(true)
+    expect(nonces.claim('modest', 'm', at(160), at(100))).toBe(true)
+  })
 })

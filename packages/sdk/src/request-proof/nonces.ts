@@ -29,11 +29,10 @@ export class MemoryNonces implements NonceMemory {
     // It may be one of those forgotten as stale: a clock that goes back must not bring them to life.
     if (this.#forgottenUntil !== undefined && until <= this.#forgottenUntil)
       throw new Error('the clock was turned back: this proof may have been used')
-    // Forgetting one that still counts would let it be used again; refusing is the safe side. One node must not be able
-    // to have all others refused.
+    // Forgetting one that still counts would let it be used again; refusing is the safe side. A node may have as many as
+    // are still free, so that one node, or some together, never have all others refused.
     const count = this.#counts.get(nodeKey) ?? 0
-    if (this.#used.size >= this.#most || count >= Math.ceil(this.#most / 2))
-      throw new Error('too many proofs to remember')
+    if (count >= this.#most - this.#used.size) throw new Error('too many proofs to remember')
     this.#used.set(name, { nodeKey, until })
     this.#counts.set(nodeKey, count + 1)
     return true

@@ -2,6 +2,7 @@ import { toBase64, toUtf8, writeJson } from '@chancery/protocol'
 import type { Instant, JoinCertificate, Signer } from '@chancery/protocol'
 import { systemClock } from '../system-clock.ts'
 import { RequestError } from '../errors.ts'
+import { momentOf } from '../moment.ts'
 import type { Fetch } from '../transport.ts'
 import { MAX_CERTIFICATE_CHARACTERS, contentDigest, isKeyIdOfProof, signatureBase, writeParameters } from './profile.ts'
 import type { ProofHeaders } from './profile.ts'
@@ -38,7 +39,7 @@ export async function proveRequest(request: RequestToProve, identity: ProofIdent
   if (fields['chancery-certificate'].length > MAX_CERTIFICATE_CHARACTERS)
     throw new RequestError('the certificate is too long for a header')
   const parameters = writeParameters({
-    created: Number((request.now ?? systemClock()) / 1_000_000n),
+    created: Number(momentOf(request.now) / 1_000_000n),
     nonce: crypto.randomUUID(),
     keyId: certificate.cert_id,
   })
@@ -59,17 +60,37 @@ export interface ProvingFetchOptions extends ProofIdentity {
   readonly fetch?: Fetch
 }
 
-/** A `fetch` that proves every request; bodies are bytes or text, since a stream cannot be signed before it is sent. */
-export function provingFetch(identity: () => ProvingFetchOptions): Fetch {
-  return async (url, init) => {
+/** What `fetch` takes: an address as text or URL with or without init, or a Request. */
+export type ProvingFetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>
+
+/** A `fetch` that proves every request. A body is read whole first: what is signed must be known before it is sent. */
+export function provingFetch(identity: () => ProvingFetchOptions): ProvingFetch {
+  return async (input, init) => {
     const { audience, clock = systemClock, fetch = globalThis.fetch, ...who } = identity()
-    const { body, method = 'GET' } = init
-    if (body !== undefined && body !== null && typeof body !== 'string' && !(body instanceof Uint8Array))
-      throw new RequestError('a proven request has text or bytes as its body')
-    const request = { method, url, audience, now: clock(), ...(body === undefined || body === null ? {} : { body }) }
-    const headers = new Headers(init.headers)
-    for (const [name, value] of Object.entries(await proveRequest(request, who))) headers.set(name, value)
-    // A redirect would carry the proof to an address nobody chose.
-    return fetch(url, { ...init, headers, redirect: 'error' })
+    // The platform's own reading of its arguments, so that nothing is understood in two ways.
+    const request = new Request(input, init)
+    const { url, signal, body: stream } = request
+    const method = request.method.toUpperCase()
+    const body = stream === null ? undefined : new Uint8Array(await request.arrayBuffer())
+    const about = { method, url, audience, now: clock(), ...(body === undefined ? {} : { body }) }
+    const headers = new Headers(request.headers)
+    for (const [name, value] of Object.entries(await proveRequest(about, who))) headers.set(name, value)
+    return fetch(url, {
+      ...(input instanceof Request ? carriedOver(input) : {}),
+      ...init,
+      method,
+      headers,
+      ...(body === undefined ? {} : { body }),
+      signal,
+      // A redirect would carry the proof to an address nobody chose.
+      redirect: 'error',
+    })
   }
+}
+
+function carriedOver(request: Request): RequestInit {
+  const { cache, credentials, integrity, keepalive, mode, referrer, referrerPolicy } = request
+  // A page cannot ask for this mode; the request it navigates with has it all the same.
+  const isAllowed = mode !== 'navigate'
+  return { cache, credentials, integrity, keepalive, referrer, referrerPolicy, ...(isAllowed ? { mode } : {}) }
 }

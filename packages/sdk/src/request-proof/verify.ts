@@ -10,6 +10,7 @@ import {
 } from '@chancery/protocol'
 import type { Instant, JoinCertificate } from '@chancery/protocol'
 import type { TrustVerdict } from '../gateway/verdict.ts'
+import { momentOf } from '../moment.ts'
 import type { NonceMemory } from './nonces.ts'
 import {
   MAX_AGE_SECONDS,
@@ -34,6 +35,7 @@ export type ProofRefusal =
   | 'certificate_untrusted'
   | 'proof_replayed'
   | 'nonces_unavailable'
+  | 'body_too_large'
 
 /** A request as it arrived. */
 export interface ArrivedRequest {
@@ -42,7 +44,11 @@ export interface ArrivedRequest {
   readonly target: string
   /** All values of a field, as they came; a repeated field is refused. */
   readonly field: (name: ProofField) => readonly string[]
-  readonly body: Uint8Array
+  /**
+   * The body, or how to read it: then it is read last, when everything else holds, so that a stranger's body is never
+   * kept. Undefined when it is longer than the service takes.
+   */
+  readonly body: Uint8Array | (() => Promise<Uint8Array | undefined>)
 }
 
 export interface ProofPolicy {
@@ -51,8 +57,11 @@ export interface ProofPolicy {
   /** Judges the certificate: a {@link RelyingParty}, or a gateway that is asked. */
   readonly evaluate: (certificate: JoinCertificate, now: Instant) => Promise<TrustVerdict>
   readonly nonces: NonceMemory
-  readonly now: Instant
+  /** The clock of this machine when not given. */
+  readonly now?: Instant
 }
+
+type PolicyNow = ProofPolicy & { readonly now: Instant }
 
 /** Who made a request. */
 export interface NodeCaller {
@@ -67,7 +76,8 @@ export type ProofVerdict =
   | { readonly ok: false; readonly reason: ProofRefusal; readonly decision?: TrustVerdict }
 
 /** Checks a request proof in the order of docs/protocol/request-proof.md section 3. Never throws on what arrived. */
-export async function verifyRequest(request: ArrivedRequest, policy: ProofPolicy): Promise<ProofVerdict> {
+export async function verifyRequest(request: ArrivedRequest, given: ProofPolicy): Promise<ProofVerdict> {
+  const policy = { ...given, now: momentOf(given.now) }
   const fields = readFields(request)
   if (typeof fields === 'string') return { ok: false, reason: fields }
   const { headers, parameters, signature } = fields
@@ -83,6 +93,8 @@ export async function verifyRequest(request: ArrivedRequest, policy: ProofPolicy
   if (!decision.trusted) return { ok: false, reason: 'certificate_untrusted', decision }
   const used = await claim(certificate, parameters, policy)
   if (used !== undefined) return { ok: false, reason: used }
+  const unread = typeof request.body === 'function' ? checkBody(await request.body(), headers) : undefined
+  if (unread !== undefined) return { ok: false, reason: unread }
   const { node_public_key: publicKey, roles } = certificate
   return { ok: true, node: { publicKey, certificate, roles, decision } }
 }
@@ -111,12 +123,17 @@ function readFields({ field }: ArrivedRequest): ProofFields | 'proof_missing' | 
 
 function checkClaims(
   { body }: ArrivedRequest,
-  { audience, now }: ProofPolicy,
+  { audience, now }: PolicyNow,
   { headers, parameters }: ProofFields,
 ): ProofRefusal | undefined {
   if (headers['chancery-audience'] !== audience) return 'wrong_audience'
   const age = now - seconds(parameters.created)
   if (age > seconds(MAX_AGE_SECONDS) || age < -seconds(MAX_AHEAD_SECONDS)) return 'proof_stale'
+  return typeof body === 'function' ? undefined : checkBody(body, headers)
+}
+
+function checkBody(body: Uint8Array | undefined, headers: ProofHeaders): ProofRefusal | undefined {
+  if (body === undefined) return 'body_too_large'
   return headers['content-digest'] === contentDigest(body) ? undefined : 'digest_mismatch'
 }
 
@@ -135,7 +152,7 @@ function readCertificate(value: string): JoinCertificate | undefined {
 async function claim(
   { node_public_key: key }: JoinCertificate,
   { created, nonce }: ProofParameters,
-  { nonces, now }: ProofPolicy,
+  { nonces, now }: PolicyNow,
 ): Promise<'proof_replayed' | 'nonces_unavailable' | undefined> {
   try {
     const isNew = await nonces.claim(key, nonce, seconds(created + MAX_AGE_SECONDS), now)

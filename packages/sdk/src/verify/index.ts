@@ -3,8 +3,11 @@
  * pulls in nothing of the rest of the library.
  */
 export * from './records.ts'
+export type { Unproven } from '@chancery/protocol'
+// Numbers keep their form only in this reader: JSON.parse makes 90 of 90.0, and the signature no longer holds.
+export { JsonFloat, readJson, writeJson } from '@chancery/protocol'
 export { RelyingParty } from './relying-party.ts'
-export type { InstallRefusal, IssuerPins, NetworkPins } from './relying-party.ts'
+export type { InstallRefusal, IssuerPins, Listed, NetworkPins, OfferedList } from './relying-party.ts'
 export { UntrustedError } from '../gateway/verdict.ts'
 export type { TrustVerdict } from '../gateway/verdict.ts'
 export { MemoryNonces } from '../request-proof/nonces.ts'

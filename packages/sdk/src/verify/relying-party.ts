@@ -1,10 +1,12 @@
 import {
+  FormError,
   checkListAdvance,
   evaluateCertificate,
   hours,
   isAuthenticList,
   listProblems,
   markOfList,
+  presentedCertificate,
   readRevocationList,
   readTrustedPublicKey,
   seconds,
@@ -17,14 +19,17 @@ import type {
   IssuerTrust,
   JoinCertificate,
   JsonValue,
+  Judgement,
   KnownRevocation,
   ListMark,
   ListProblem,
   NetworkTrust,
   RevocationList,
+  RevokedEntry,
   Verdict,
 } from '@chancery/protocol'
 import { RequestError } from '../errors.ts'
+import { momentOf } from '../moment.ts'
 import { toVerdict } from '../gateway/verdict.ts'
 import type { TrustVerdict } from '../gateway/verdict.ts'
 
@@ -50,7 +55,7 @@ export interface NetworkPins extends IssuerPins {
   readonly revision?: string
 }
 
-export type InstallRefusal = AdvanceRefusal | ListProblem | 'unknown_issuer' | 'not_authentic'
+export type InstallRefusal = AdvanceRefusal | ListProblem | 'malformed' | 'unknown_issuer' | 'not_authentic'
 
 const DEFAULTS = { maxAge: 604_800, clockSkew: 30, certificateSkew: 300 } as const
 
@@ -84,19 +89,22 @@ export class RelyingParty {
 
   /**
    * Takes a newer list into force. It must be authentic, still in its time, and a step forward: never a lower sequence,
-   * never two contents under one number. Refused lists change nothing.
+   * never two contents under one number. Refused lists change nothing. A list of many megabytes is best
+   * given as `client.crl.scanned()` reads it: no entry of it becomes an object.
    */
-  async install(value: JsonValue | RevocationList, now: Instant): Promise<Verdict<InstallRefusal>> {
-    const list = readRevocationList(value)
-    const standing = this.#issuers.get(list.issuer)
+  async install(value: JsonValue | RevocationList | OfferedList, now?: Instant): Promise<Verdict<InstallRefusal>> {
+    const moment = momentOf(now)
+    const offered = toOffered(value)
+    if (offered === undefined) return { ok: false, reason: 'malformed' }
+    const standing = this.#issuers.get(offered.issuer)
     if (standing === undefined) return { ok: false, reason: 'unknown_issuer' }
-    if (!(await isAuthenticList(list, standing.anchors))) return { ok: false, reason: 'not_authentic' }
-    const mark = markOfList(list)
-    const [problem] = listProblems(mark, standing.floor, standing.freshness, now)
+    if (!(await offered.isAuthentic(standing.anchors))) return { ok: false, reason: 'not_authentic' }
+    const { mark } = offered
+    const [problem] = listProblems(mark, standing.floor, standing.freshness, moment)
     if (problem !== undefined) return { ok: false, reason: problem }
-    const advance = checkListAdvance(standing.mark, mark)
+    const advance = checkListAdvance(standing.mark, mark, moment)
     if (!advance.ok) return advance
-    take(standing, list, mark)
+    take(standing, offered, mark)
     return { ok: true }
   }
 
@@ -110,12 +118,17 @@ export class RelyingParty {
     return this.#issuers.get(issuer)?.mark.nextUpdate
   }
 
-  /** Judges one certificate at one instant (protocol/gateway 8). Never throws on what somebody presents. */
-  async evaluate(certificate: JoinCertificate, now: Instant): Promise<TrustVerdict> {
-    const network = certificate.network_name
+  /**
+   * Judges one certificate at one instant, by the clock when none is given (protocol/gateway 8). Never throws on what
+   * somebody presents; throws RequestError on a time of another unit.
+   */
+  async evaluate(presented: JoinCertificate, now?: Instant): Promise<TrustVerdict> {
+    const moment = momentOf(now)
+    const certificate = readOr((value) => presentedCertificate(value, ''), presented)
+    const network = certificate?.network_name ?? ''
     const known = network === this.#pins.network ? this.#trust() : undefined
-    const judgement = await evaluateCertificate(certificate, known, now)
-    return toVerdict(toTrustDecision(judgement, { network, policyRevision: this.#pins.revision ?? null, now }))
+    const judgement = certificate === undefined ? MALFORMED : await evaluateCertificate(certificate, known, moment)
+    return toVerdict(toTrustDecision(judgement, { network, policyRevision: this.#pins.revision ?? null, now: moment }))
   }
 
   async #add({ anchors: texts, crl, minimum_crl_sequence: floor = 0, freshness = {} }: IssuerPins): Promise<void> {
@@ -166,8 +179,41 @@ export class RelyingParty {
   }
 }
 
+/** What has not the form of its record has been made by a stranger, and is no reason to stop. */
+function readOr<Value>(read: (value: JsonValue) => Value, given: unknown): Value | undefined {
+  try {
+    return read(given as JsonValue)
+  } catch (error) {
+    if (error instanceof FormError) return undefined
+    throw error
+  }
+}
+
+const MALFORMED: Judgement = {
+  findings: [{ code: 'malformed_certificate', cause: 'encoding' }],
+  issuer: undefined,
+  expiresAt: undefined,
+}
+
+export type Listed = Pick<RevokedEntry, 'certificate_id' | 'reason' | 'revoked_at'>
+
+/** A list in either form, as {@link RelyingParty.install} judges it. */
+export interface OfferedList {
+  readonly issuer: string
+  isAuthentic(anchors: ReadonlyMap<string, Uint8Array>): Promise<boolean>
+  readonly mark: ListMark
+  readonly revoked_certificates: Iterable<Listed>
+}
+
+/** What came as JSON has no functions: nobody can send a list that says of itself that it is authentic. */
+function toOffered(value: unknown): OfferedList | undefined {
+  if (typeof (value as OfferedList | null)?.isAuthentic === 'function') return value as OfferedList
+  const list = readOr(readRevocationList, value)
+  return list && { ...list, mark: markOfList(list), isAuthentic: (anchors) => isAuthenticList(list, anchors) }
+}
+
 /** Of entries with one id the first wins; what is not listed any more is kept as withdrawn. */
-function take(standing: Standing, list: RevocationList, mark: ListMark): void {
+function take(standing: Standing, list: Pick<OfferedList, 'revoked_certificates'>, mark: ListMark): void {
   for (const [id, known] of standing.revocations) standing.revocations.set(id, { ...known, withdrawn: true })
   const listed = new Set<string>()
   for (const { certificate_id: id, reason, revoked_at } of list.revoked_certificates) {

@@ -52,6 +52,10 @@ export class KeptDocument {
   /** Names and values in turn, of a whole answer and of a 304. */
   readonly headers: readonly string[]
   readonly briefHeaders: readonly string[]
+  /** Large enough for a compressed copy, which has an ETag of its own: it is other bytes. */
+  readonly isLarge: boolean
+
+  readonly #named: readonly string[]
 
   /** `etag` is given where the bytes were hashed in another thread. */
   constructor(
@@ -59,16 +63,42 @@ export class KeptDocument {
     cacheControl: string,
     contentType: string = CONTENT_TYPES.json,
     etag: string = etagOf(bytes),
+    /** Further headers of this document. */
+    more: Readonly<Record<string, string>> = {},
   ) {
     this.bytes = bytes
     this.cacheControl = cacheControl
     this.contentType = contentType
     this.etag = etag
     this.text = bytes.length <= SHORT_BYTES ? toAscii(bytes) : undefined
-    const named = { ...SECURITY_HEADERS, ETag: etag, 'Cache-Control': cacheControl }
-    this.briefHeaders = Object.entries(named).flat()
+    this.isLarge = bytes.length > SHORT_BYTES
+    const vary = this.isLarge ? { Vary: 'Accept-Encoding' } : {}
+    const named = { ...SECURITY_HEADERS, 'Cache-Control': cacheControl, ...vary, ...more }
+    this.#named = Object.entries(named).flat()
+    this.briefHeaders = [...this.#named, 'ETag', etag]
     this.headers = [...this.briefHeaders, 'Content-Type', contentType, 'Content-Length', String(bytes.length)]
   }
+
+  /** As `headers`, of the copy that is compressed. */
+  gzipHeaders(length: number): string[] {
+    const { contentType } = this
+    const type = ['Content-Type', contentType, 'Content-Encoding', 'gzip', 'Content-Length', String(length)]
+    return [...this.gzipBriefHeaders(), ...type]
+  }
+
+  gzipBriefHeaders(): string[] {
+    return [...this.#named, 'ETag', gzipTag(this.etag)]
+  }
+
+  /** Which form a reader has already, by its If-None-Match: either proves that it has this version. */
+  formHeldBy(ifNoneMatch: string | undefined): 'plain' | 'gzip' | undefined {
+    if (isNotModified(ifNoneMatch, this.etag)) return 'plain'
+    return this.isLarge && isNotModified(ifNoneMatch, gzipTag(this.etag)) ? 'gzip' : undefined
+  }
+}
+
+function gzipTag(etag: string): string {
+  return `${etag.slice(0, -1)}.gzip"`
 }
 
 /** A strong ETag: other bytes, another tag. */

@@ -12,10 +12,12 @@ export interface Binding<Context> {
   readonly handle: (call: Call, context: Context) => Soon<HandlerAnswer>
 }
 
-/** What stands between the HTTP edge and the handlers; both steps refuse by throwing. */
+/** What stands between the HTTP edge and the handlers; every step refuses by throwing. */
 export interface Guard {
-  /** Counts the call; runs before the body is read as JSON. */
+  /** Counts the call; runs before the body is read as JSON, and before a large body is taken in. */
   limit(call: Omit<Call, 'body'>, route: Route): Soon<void>
+  /** Before a large body is taken in: refuses a call that cannot be authorized whatever its body says. */
+  screen(call: Omit<Call, 'body'>, route: Route): Soon<void>
   /** Decides who calls; gives the call its handler expects. */
   authorize(call: Call, route: Route): Soon<Call>
 }

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { READ_LIMITS, Refusal } from '@chancery/contract'
+import { LIMITS, READ_LIMITS, Refusal, SERVER_LIMITS } from '@chancery/contract'
 import type { Route } from '@chancery/contract'
 import { isJsonObject, JsonError, readJsonBytes } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
@@ -7,12 +7,21 @@ import type { Soon } from '../soon.ts'
 import type { RequestHeaders } from './call.ts'
 
 const EMPTY: JsonObject = Object.freeze({})
-const NO_BYTES = new Uint8Array()
+export const NO_BYTES: Uint8Array = new Uint8Array()
 
-/** Room for bodies that are being read, shared by all requests of the process. */
+/** Room for the bodies of requests. */
 export interface BodyRoom {
   takeBytes(count: number): boolean
+  /** The body has been read or refused. */
   giveBytes(count: number): void
+  /** Told of the reading while it goes on: one that is too slow or too large for its neighbours can be cut. */
+  watch?(reading: OpenReading): void
+}
+
+/** A body on its way. */
+export interface OpenReading {
+  readonly received: number
+  cut(refusal: Refusal): void
 }
 
 /** True when the head announces a body; a request without one is whole before the parser says so. */
@@ -20,22 +29,45 @@ export function hasBody({ headers }: IncomingMessage): boolean {
   return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
 }
 
+/** True when the head promises a body that is quick to take in; of unknown length it may become a large one. */
+export function isShort({ headers }: IncomingMessage): boolean {
+  const declared = headers['content-length']
+  return declared !== undefined && Number(declared) <= LIMITS.nodeBodyBytes
+}
+
+/** Refuses what the declared length already says (protocol/core 3). */
+export function checkDeclaredLength({ headers }: IncomingMessage, maxBytes: number): void {
+  const declared = headers['content-length']
+  if (declared !== undefined && Number(declared) > maxBytes) throw new Refusal('request_entity_too_large')
+}
+
 /** The raw body, size enforced from the declared length and again while reading (protocol/core 3). */
 export function readBodyBytes(request: IncomingMessage, maxBytes: number, room: BodyRoom): Soon<Uint8Array> {
   if (!hasBody(request)) return NO_BYTES
-  const declared = request.headers['content-length']
-  if (declared !== undefined && Number(declared) > maxBytes) throw new Refusal('request_entity_too_large')
+  checkDeclaredLength(request, maxBytes)
+  return takeBody(request, maxBytes, room)
+}
+
+/** The same for a request that has a body, and whose declared length was looked at. */
+export function takeBody(request: IncomingMessage, maxBytes: number, room: BodyRoom): Promise<Uint8Array> {
   return new Promise((resolve, reject) => new BodyReading(request, maxBytes, room).start(resolve, reject))
 }
 
+/** Where growing begins, so that a body in many small pieces is not copied with each of them. */
+const FIRST_CAPACITY = 16_384
+
 /** One body on its way. Listens to the stream itself: iterating over it costs more than everything else here. */
-class BodyReading {
+class BodyReading implements OpenReading {
   readonly #request: IncomingMessage
   readonly #maxBytes: number
   readonly #room: BodyRoom
-  readonly #chunks: Buffer[] = []
+  /** Never a list of pieces: each piece of one byte would cost two hundred. */
+  #bytes: Uint8Array = NO_BYTES
+  #taken = 0
   #size = 0
+  #pieces = 0
   #isOver = false
+  #give: (refusal?: Refusal) => void = () => undefined
 
   constructor(request: IncomingMessage, maxBytes: number, room: BodyRoom) {
     this.#request = request
@@ -43,18 +75,31 @@ class BodyReading {
     this.#room = room
   }
 
+  get received(): number {
+    return this.#size
+  }
+
+  cut(refusal: Refusal): void {
+    this.#give(refusal)
+  }
+
   start(resolve: (bytes: Uint8Array) => void, reject: (refusal: Refusal) => void): void {
     const give = (refusal?: Refusal): void => {
       if (this.#isOver) return
       this.#isOver = true
-      this.#room.giveBytes(this.#size)
+      this.#room.giveBytes(this.#taken)
       if (refusal === undefined) resolve(this.#whole())
       else reject(refusal)
+      this.#bytes = NO_BYTES
     }
-    // The caller went away or broke the framing: nobody is left to answer, but nothing may go on either.
+    this.#give = give
+    // The caller went away or broke the framing: nothing is left to answer, but nothing may go on either.
     const onBroken = (cause?: Error): void => {
       if (!this.#isOver) give(new Refusal('bad_request', {}, cause === undefined ? {} : { cause }))
     }
+    // It may have gone while the limiter was asked: then no event will say so again.
+    if (this.#request.destroyed) return onBroken()
+    this.#room.watch?.(this)
     this.#request
       .on('data', (chunk: Buffer) => {
         // What follows a refusal is read and dropped until the connection is closed.
@@ -67,15 +112,38 @@ class BodyReading {
   }
 
   #take(chunk: Buffer): Refusal | undefined {
-    if (this.#size + chunk.length > this.#maxBytes) return new Refusal('request_entity_too_large')
-    if (!this.#room.takeBytes(chunk.length)) return new Refusal('service_unavailable')
-    this.#size += chunk.length
-    this.#chunks.push(chunk)
+    const size = this.#size + chunk.length
+    if (size > this.#maxBytes) return new Refusal('request_entity_too_large')
+    this.#pieces += 1
+    if (this.#pieces > SERVER_LIMITS.bodyPieces) return new Refusal('bad_request')
+    if (size > this.#bytes.length && !this.#grow(chunk, size)) return new Refusal('service_unavailable')
+    if (this.#bytes !== chunk) this.#bytes.set(chunk, this.#size)
+    this.#size = size
     return undefined
   }
 
   #whole(): Uint8Array {
-    return this.#chunks.length === 1 ? (this.#chunks[0] ?? NO_BYTES) : Buffer.concat(this.#chunks, this.#size)
+    return this.#bytes.length === this.#size ? this.#bytes : this.#bytes.subarray(0, this.#size)
+  }
+
+  /** Most bodies are one piece, which is kept as it came. */
+  #grow(chunk: Buffer, size: number): boolean {
+    const capacity = this.#size === 0 ? size : this.#nextCapacity(size)
+    if (!this.#room.takeBytes(capacity - this.#taken)) return false
+    this.#taken = capacity
+    if (this.#size === 0) {
+      this.#bytes = chunk
+      return true
+    }
+    const grown = Buffer.allocUnsafe(capacity)
+    grown.set(this.#bytes.subarray(0, this.#size))
+    this.#bytes = grown
+    return true
+  }
+
+  #nextCapacity(size: number): number {
+    const declared = Number(this.#request.headers['content-length'] ?? this.#maxBytes)
+    return Math.max(size, Math.min(declared, Math.max(FIRST_CAPACITY, 2 * this.#taken)))
   }
 }
 

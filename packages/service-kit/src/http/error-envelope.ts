@@ -10,14 +10,14 @@ export function toErrorAnswer(error: unknown, requestId: string, route?: Route):
   const body = writeJson({
     error: { code: refusal.code, message: refusal.message, details: refusal.details, request_id: requestId },
   })
-  return new Answer(body, CONTENT_TYPES.json, status, retryHeader(status))
+  return new Answer(body, CONTENT_TYPES.json, status, retryHeader(status, refusal.retryAfterSeconds))
 }
 
 export function statusOf(code: ErrorCode, route?: Route): number {
   return route?.statuses?.[code] ?? ERRORS[code].status
 }
 
-function retryHeader(status: number): { readonly [name: string]: string } | undefined {
-  if (status === 429) return { 'Retry-After': String(RETRY_AFTER_SECONDS) }
-  return status === 503 ? { 'Retry-After': '1' } : undefined
+function retryHeader(status: number, seconds?: number): { readonly [name: string]: string } | undefined {
+  if (status === 429) return { 'Retry-After': String(seconds ?? RETRY_AFTER_SECONDS) }
+  return status === 503 ? { 'Retry-After': String(seconds ?? 1) } : undefined
 }

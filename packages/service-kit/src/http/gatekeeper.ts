@@ -2,6 +2,9 @@ import type { Server as HttpServer } from 'node:http'
 import { Server } from 'node:net'
 import type { Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
+import { Shares } from '../shares.ts'
+import { Connections } from './connections.ts'
+import type { ConnectionLimits } from './connections.ts'
 
 const GRACE_MS = 300
 const STEP_MS = 50
@@ -12,47 +15,50 @@ export interface Drainable {
   close(): Promise<unknown>
 }
 
-export interface GateLimits {
+export interface GateLimits extends ConnectionLimits {
   /** Handlers at work at once. */
   readonly inFlight: number
-  /** Bytes of bodies being read, over all requests. */
-  readonly bodyBytes: number
-  /** Connections of one address; 0 when a proxy stands in front and all come from it. */
-  readonly connectionsPerAddress: number
 }
 
-/** What one process takes on: places for handlers, room for bodies, connections per address; awaited while draining. */
+/** What one process takes on: places for handlers and connections, shared by address; awaited while draining. */
 export class Gatekeeper {
-  readonly #limits: GateLimits
-  readonly #connections = new Map<string, number>()
-  readonly #open = new Set<Socket>()
-  /** Requests a connection has carried. Node's own limit would answer the next one outside the envelope. */
-  readonly #requests = new WeakMap<Socket, number>()
-  #inFlight = 0
+  readonly #places: Shares
+  readonly #connections: Connections
   #exempt = 0
   #answers = 0
-  #bodyBytes = 0
   #draining = false
 
   constructor(limits: GateLimits) {
-    this.#limits = limits
+    this.#places = new Shares(limits.inFlight, 1)
+    this.#connections = new Connections(limits)
   }
 
   get draining(): boolean {
     return this.#draining
   }
 
-  /** False when the process is full. Health routes have places of their own: an overloaded instance must say how it is. */
-  enter(exempt: boolean): boolean {
-    if (exempt) this.#exempt += 1
-    else if (this.#inFlight >= this.#limits.inFlight) return false
-    else this.#inFlight += 1
+  get connections(): number {
+    return this.#connections.size
+  }
+
+  /** Handlers at work, those of health routes apart. */
+  get inFlight(): number {
+    return this.#places.taken
+  }
+
+  /**
+   * False when the process is full, or this address holds its share of it. Health routes have places of their own: an
+   * overloaded instance must say how it is.
+   */
+  enter(exempt: boolean, address: string): boolean {
+    if (!exempt) return this.#places.take(address)
+    this.#exempt += 1
     return true
   }
 
-  leave(exempt: boolean): void {
+  leave(exempt: boolean, address: string): void {
     if (exempt) this.#exempt -= 1
-    else this.#inFlight -= 1
+    else this.#places.give(address)
   }
 
   /**
@@ -61,42 +67,23 @@ export class Gatekeeper {
    */
   openAnswer(socket: Socket): number {
     this.#answers += 1
-    const count = (this.#requests.get(socket) ?? 0) + 1
-    this.#requests.set(socket, count)
-    return count
+    return this.#connections.begin(socket)
   }
 
   /** The answer is written; what the caller has not taken yet waits in its connection. */
-  closeAnswer(): void {
+  closeAnswer(socket: Socket): void {
     this.#answers -= 1
-  }
-
-  /** False when the bodies being read are already as large, together, as this process allows. */
-  takeBytes(count: number): boolean {
-    if (this.#bodyBytes + count > this.#limits.bodyBytes) return false
-    this.#bodyBytes += count
-    return true
-  }
-
-  giveBytes(count: number): void {
-    this.#bodyBytes -= count
+    this.#connections.end(socket)
   }
 
   /** Closes a connection beyond what one address may hold. */
   admit(socket: Socket): void {
-    this.#open.add(socket)
-    socket.once('close', () => this.#open.delete(socket))
-    const { connectionsPerAddress } = this.#limits
-    const address = socket.remoteAddress ?? ''
-    if (connectionsPerAddress === 0 || address === '') return
-    const held = (this.#connections.get(address) ?? 0) + 1
-    this.#connections.set(address, held)
-    socket.once('close', () => {
-      const left = (this.#connections.get(address) ?? 1) - 1
-      if (left === 0) this.#connections.delete(address)
-      else this.#connections.set(address, left)
-    })
-    if (held > connectionsPerAddress) socket.destroy()
+    this.#connections.admit(socket)
+  }
+
+  /** Requests come over `secure`, which was made of the admitted connection `below`. */
+  secure(secure: Socket, below: Socket): void {
+    this.#connections.secure(secure, below)
   }
 
   /**
@@ -108,16 +95,10 @@ export class Gatekeeper {
     // net's close, not http's: the latter also closes idle connections at once, and with them requests on their way.
     Server.prototype.close.call(app.server)
     await pause(GRACE_MS)
-    while (this.#inFlight + this.#exempt + this.#answers > 0 || this.#hasUnread()) await pause(STEP_MS)
+    while (this.#places.taken + this.#exempt + this.#answers > 0 || this.#connections.hasUnsent) await pause(STEP_MS)
     app.server.closeIdleConnections()
     await pause(STEP_MS)
     app.server.closeAllConnections()
     await app.close()
-  }
-
-  /** True while a written answer has not left this process. */
-  #hasUnread(): boolean {
-    for (const socket of this.#open) if (socket.writableLength > 0) return true
-    return false
   }
 }

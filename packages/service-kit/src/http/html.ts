@@ -1,4 +1,5 @@
 import { CONTENT_TYPES } from '@chancery/contract'
+import { visible } from '@chancery/protocol'
 import { Answer } from './answer.ts'
 
 /** Text that may stand in a page as it is. Only `markup` makes it, so nothing reaches a page without being escaped. */
@@ -38,16 +39,11 @@ const ENTITIES: Readonly<Record<string, string>> = {
 }
 
 /**
- * A value as page text. Controls and marks that reorder or hide what stands around them are shown as their number: a
+ * A value as page text. Controls and marks that reorder or hide what stands around them are shown as escapes: a
  * name must not be able to look like another one.
  */
 export function escapeText(text: string): string {
-  return text
-    .replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? '')
-    .replaceAll(
-      /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu,
-      (character) => `[U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}]`,
-    )
+  return visible(text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? ''))
 }
 
 /** A page. The type asks for Markup: a string that nobody escaped does not compile. */

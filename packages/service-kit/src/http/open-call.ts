@@ -25,6 +25,8 @@ export class OpenCall implements Call {
   readonly headers: RequestHeaders
   readonly remoteAddress: string
   body: JsonObject = {}
+  /** For the access line; set by whoever verified a proof. */
+  caller = 'anonymous'
   readonly #raw: IncomingMessage
   readonly #hops: number
 
@@ -53,6 +55,11 @@ export class OpenCall implements Call {
     if (this.#hops === 0) return undefined
     return this.headers.all(name).join(',').split(',').at(-this.#hops)?.trim() || undefined
   }
+}
+
+/** Says who a request is proven to come from; the line about the request shows it. */
+export function noteCaller(call: Omit<Call, 'body'>, kind: string): void {
+  if (call instanceof OpenCall) call.caller = kind
 }
 
 function addressOf(raw: IncomingMessage, headers: RequestHeaders, hops: number): string {

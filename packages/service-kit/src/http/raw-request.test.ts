@@ -233,8 +233,12 @@ describe('raw HTTP', () => {
 
     it('a request beyond the 1,000th of a connection is refused in the envelope', async () => {
       const wire = await Wire.open(edge.port)
-      wire.send(request('GET /healthz').repeat(1001))
-      for (let i = 0; i < 1000; i += 1) expect((await wire.reply()).status).toBe(200)
+      // In parts: a connection on which too many requests wait is closed.
+      for (let part = 0; part < 10; part += 1) {
+        wire.send(request('GET /healthz').repeat(100))
+        for (let i = 0; i < 100; i += 1) expect((await wire.reply()).status).toBe(200)
+      }
+      wire.send(request('GET /healthz'))
       // Closing after the thousandth answer is as good; a bare answer is not.
       const last = await wire.reply().catch(() => undefined)
       if (last !== undefined) {

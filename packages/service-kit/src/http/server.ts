@@ -1,32 +1,49 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { CONTENT_TYPES, LIMITS, Refusal, SERVER_LIMITS } from '@chancery/contract'
-import type { ErrorCode, Route } from '@chancery/contract'
+import type { ErrorCode, RoomName, Route } from '@chancery/contract'
 import { fastify } from 'fastify'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Ids } from '../ids.ts'
 import { allowedMethods } from './allow.ts'
 import { Answer } from './answer.ts'
 import type { Binding, HandlerAnswer } from './bind.ts'
+import { BodyRooms, bodyRoomLimits } from './body-rooms.ts'
+import type { BodyRoomLimits } from './body-rooms.ts'
 import { answerBrokenRequest, answerUnmetExpectation, brokenAnswer } from './broken-request.ts'
 import { toErrorAnswer } from './error-envelope.ts'
 import { Exchange } from './exchange.ts'
 import type { ExchangeOptions } from './exchange.ts'
 import { Gatekeeper } from './gatekeeper.ts'
+import { GzipCopies } from './gzip-copies.ts'
+import { LongWork } from './long-work.ts'
+import { Pipelined } from './pipelined.ts'
 import { checkRawRequest } from './raw-request.ts'
 import { requestIdOf } from './request-id.ts'
 import { send } from './send.ts'
 import { readTarget } from './target.ts'
+import { Verifications, Withdrawals } from './verifications.ts'
 
 export interface ServerOptions<Context> extends ExchangeOptions<Context> {
   readonly bindings: readonly Binding<Context>[]
   readonly ids: Ids
+  /** Room for bodies; by default what `maxRequestBytes` asks for. */
+  readonly bodyRooms?: BodyRoomLimits
   /** The code for paths below a prefix that no route serves; everywhere else it is `not_found`. */
   readonly missing?: { readonly prefix: string; readonly code: ErrorCode }
 }
 
+/** What a server has taken on at this moment. All of it goes back to nothing when no request is open. */
+export interface ServerLoad {
+  readonly inFlight: number
+  readonly verifications: number
+  readonly connections: number
+  readonly bodyBytes: Readonly<Record<RoomName, number>>
+}
+
 export interface HttpServer {
   readonly app: FastifyInstance
+  load(): ServerLoad
   listen(host: string, port: number): Promise<string>
   /** Stops listening, lets requests in flight finish, then closes what is idle. */
   stopAccepting(): Promise<void>
@@ -35,12 +52,22 @@ export interface HttpServer {
 /** The HTTP edge: strict reading, one pipeline for every route, one envelope for every failure. */
 export function createServer<Context>(options: ServerOptions<Context>): HttpServer {
   const { bindings, ids, log } = options
-  const toBroken = (refusal: Refusal): Answer => brokenAnswer(refusal, ids.uuid())
+  const toBroken = (refusal: Refusal): Answer => {
+    const requestId = ids.uuid()
+    const answer = brokenAnswer(refusal, requestId)
+    tellAside(requestId, answer.status ?? 400, refusal)
+    return answer
+  }
   const gate = new Gatekeeper({
     inFlight: SERVER_LIMITS.inFlightRequests,
-    bodyBytes: SERVER_LIMITS.bufferedBodyBytes,
+    connections: SERVER_LIMITS.connections,
     connectionsPerAddress: options.proxyHops > 0 ? 0 : SERVER_LIMITS.connectionsPerAddress,
   })
+  const verifications = new Verifications()
+  const withdrawals = new Withdrawals()
+  const rooms = new BodyRooms(options.bodyRooms ?? bodyRoomLimits(options.maxRequestBytes))
+  const longWork = new LongWork()
+  const copies = new GzipCopies()
   const app = fastify({
     logger: false,
     genReqId: (raw: IncomingMessage) => requestIdOf(raw, ids),
@@ -64,16 +91,24 @@ export function createServer<Context>(options: ServerOptions<Context>): HttpServ
     clientErrorHandler: (error: Error & { code?: string }, socket: Socket) =>
       answerBrokenRequest(error, socket, toBroken),
     frameworkErrors: (_error, request, reply) => {
-      answerAside(reply, toErrorAnswer(new Refusal('bad_request'), request.id), request.id)
+      answerAside(reply, new Refusal('bad_request'), request.id)
     },
   })
   // Unlimited here: Node would drop headers beyond a limit in silence; raw-request.ts counts and refuses.
   app.server.maxHeadersCount = 0
-  app.server.maxConnections = SERVER_LIMITS.connections
-  app.server.on('connection', (socket: Socket) => gate.admit(socket))
-  app.server.on('connect', (_request: IncomingMessage, socket: Socket) =>
-    answerBrokenRequest(new Error('CONNECT'), socket, toBroken),
+  const pipelined = takeTurns(app.server)
+  app.server.on('connection', (socket: Socket) => {
+    gate.admit(socket)
+    pipelined.watch(socket)
+  })
+  // The pipeline says when the body may come: until then a caller that asks first has sent nothing of it.
+  app.server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) =>
+    app.server.emit('request', request, response),
   )
+  app.server.on('connect', (_request: IncomingMessage, socket: Socket) => {
+    pipelined.release(socket)
+    answerBrokenRequest(new Error('CONNECT'), socket, toBroken)
+  })
   // Bodies are read by body.ts from the raw stream: the framework's parsers would accept what ours refuses.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, _payload, done) => done(null, undefined))
@@ -82,12 +117,12 @@ export function createServer<Context>(options: ServerOptions<Context>): HttpServ
     if (request.raw.headers['content-type'] !== undefined) request.raw.headers['content-type'] = CONTENT_TYPES.json
     done()
   })
-  app.server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) =>
-    answerUnmetExpectation(response, toBroken),
+  app.server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) =>
+    pipelined.take(request, response, () => answerUnmetExpectation(response, toBroken)),
   )
   app.setErrorHandler((error, request, reply) => {
     log.error('request failed outside its handler', { request_id: request.id, error })
-    answerAside(reply, toErrorAnswer(error, request.id), request.id)
+    answerAside(reply, error, request.id)
   })
 
   const served = bindings.map((binding) => binding.route)
@@ -106,16 +141,45 @@ export function createServer<Context>(options: ServerOptions<Context>): HttpServ
   function openExchange(request: FastifyRequest, reply: FastifyReply): Exchange<Context> {
     reply.hijack()
     const arrival = { raw: request.raw, requestId: request.id, params: request.params as Record<string, string> }
-    return new Exchange(options, gate, arrival, reply.raw)
+    const capacity = { gate, verifications, withdrawals, rooms, longWork, copies }
+    return new Exchange(options, capacity, arrival, reply.raw)
+  }
+
+  function tellAside(requestId: string, status: number, cause: unknown): void {
+    const code = cause instanceof Refusal ? cause.code : 'internal_server_error'
+    const about = { requestId, route: 'none', status, code, cause, milliseconds: 0 }
+    options.access?.note({ ...about, caller: 'anonymous', isProbe: false })
   }
 
   /** For what never became an exchange. */
-  function answerAside(reply: FastifyReply, answer: Answer, requestId: string): void {
+  function answerAside(reply: FastifyReply, error: unknown, requestId: string): void {
     reply.hijack()
-    send(reply.raw, answer, { requestId, status: answer.status ?? 500, closes: gate.draining })
+    const answer = toErrorAnswer(error, requestId)
+    tellAside(requestId, answer.status ?? 500, error)
+    send(reply.raw, answer, { requestId, status: answer.status ?? 500, closes: gate.draining ? 'now' : undefined })
   }
 
-  return { app, listen: (host, port) => app.listen({ host, port }), stopAccepting: () => gate.drain(app) }
+  return {
+    app,
+    load: () => ({
+      inFlight: gate.inFlight + verifications.taken + withdrawals.taken,
+      connections: gate.connections,
+      verifications: verifications.taken,
+      bodyBytes: rooms.held,
+    }),
+    listen: (host, port) => app.listen({ host, port }),
+    stopAccepting: () => gate.drain(app),
+  }
+}
+
+/** Puts what a caller sends without waiting for answers in front of the framework, in turns. */
+function takeTurns(server: FastifyInstance['server']): Pipelined {
+  const [serve] = server.listeners('request')
+  if (serve === undefined) throw new Error('the framework listens for no requests')
+  server.removeAllListeners('request')
+  const pipelined = new Pipelined((request, response) => serve.call(server, request, response))
+  server.on('request', (request: IncomingMessage, response: ServerResponse) => pipelined.take(request, response))
+  return pipelined
 }
 
 function answerUnrouted(

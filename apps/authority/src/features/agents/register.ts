@@ -12,6 +12,7 @@ import {
   writeSortable,
 } from '@chancery/protocol'
 import type { AgentDescriptor, JsonObject } from '@chancery/protocol'
+import { noteCaller } from '@chancery/service-kit'
 import type { Call } from '@chancery/service-kit'
 import type { Office } from '../../office.ts'
 import { shorten } from '../../reading.ts'
@@ -28,6 +29,7 @@ export async function register(call: Call, office: Office): Promise<JsonObject> 
   const descriptor = readDescriptor(call.body)
   if (descriptor.signatures.length === 0) throw new Refusal('descriptor_signature_required')
   if (!(await verifyAgentDescriptor(descriptor))) throw new Refusal('invalid_signature')
+  noteCaller(call, 'node')
   const expected = office.genesis.network_name
   if (descriptor.network_name !== expected) throw new Refusal('descriptor_network_mismatch', { expected })
   const now = office.clock.now()

@@ -211,3 +211,50 @@ describe('POST /admin/agreements/accept', () => {
       refused(await na.request('POST', `/admin/agreements/${action}`, { body: {} }), 401, 'admin_auth_failed')
   })
 })
+
+describe('NA_OWN_OFFER_ACCEPTANCE=second-key', () => {
+  let strict: TestAuthority
+  beforeAll(async () => {
+    const settings = { NA_CLOCK_CHECK: 'off', NA_OWN_OFFER_ACCEPTANCE: 'second-key' }
+    strict = await startTestAuthority({ clock, settings })
+    const scope = { allowed_roles: ['role:client'] }
+    const body = { subject_sovereign_id: 'bolt-net', subject_public_keys: [bolt.publicKey], scope }
+    accepted(await strict.as('privileged')('POST', '/admin/recognition-treaties', body), 201)
+  })
+  afterAll(() => strict.stop())
+  const ask = (as: string, action: string, body: JsonObject): Promise<TestAnswer> =>
+    strict.as(as)('POST', `/admin/agreements/${action}`, body)
+  const offered = async (): Promise<JsonObject> => {
+    const body = { responder_sovereign_id: 'bolt-net', ...TERMS, expires_at: '2026-01-03T00:00:00Z' }
+    return accepted(await ask('standard', 'offer', body), 201)
+  }
+  const reasonOf = (answer: TestAnswer): JsonValue | undefined =>
+    (refused(answer, 422, 'accept_rejected')['details'] as JsonObject)['reason']
+
+  it('the key that made an own offer does not accept it; another key does', async () => {
+    const offer = await offered()
+    expect(reasonOf(await ask('standard', 'accept', { offer }))).toBe('own_offer_same_key')
+    accepted(await ask('privileged', 'accept', { offer }), 201)
+  })
+
+  it('nor through a counter that we signed in place of the other side', async () => {
+    const offer = await offered()
+    const own = accepted(await ask('standard', 'counter', { offer, ...TERMS }), 201)
+    const body = { counter: own, original_offer: offer }
+    expect(reasonOf(await ask('standard', 'accept', body))).toBe('own_offer_same_key')
+    accepted(await ask('privileged', 'accept', body), 201)
+  })
+
+  it('a counter that the other side signed is its consent, and so is its own offer', async () => {
+    const offer = await offered()
+    accepted(await ask('standard', 'accept', { counter: theirCounter(offer), original_offer: offer }), 201)
+    accepted(await ask('standard', 'accept', { offer: theirOffer() }), 201)
+  })
+
+  it('an own offer whose maker is not known is refused', async () => {
+    const offer = await offered()
+    const id = String(offer['offer_id'])
+    await strict.office.store.db.deleteFrom('offer_makers').where('offer_id', '=', id).execute()
+    expect(reasonOf(await ask('privileged', 'accept', { offer }))).toBe('offer_maker_unknown')
+  })
+})

@@ -1,5 +1,5 @@
 import { Refusal } from '@chancery/contract'
-import { capabilityOfferForm, draftCapabilityOffer } from '@chancery/protocol'
+import { capabilityOfferForm, draftCapabilityOffer, instantOf, writeSortable } from '@chancery/protocol'
 import type { Answer } from '@chancery/service-kit'
 import type { OperatorCall } from '../../auth/operator.ts'
 import type { Office } from '../../office.ts'
@@ -7,6 +7,7 @@ import { issueRecord } from '../../signing/issue.ts'
 import { sealOr } from '../../signing/seal.ts'
 import { issueFinding } from '../trust-evidence/index.ts'
 import { readOfferRequest } from './requests.ts'
+import { insertOfferMaker } from './store.ts'
 
 /**
  * POST /admin/agreements/offer
@@ -21,11 +22,16 @@ export async function offer(call: OperatorCall, office: Office): Promise<Answer>
   if (responder_sovereign_id === own) throw new Refusal('offer_rejected', { field: 'responder_sovereign_id' })
   const parties = { source: own, target: responder_sovereign_id }
   const evidence = await issueFinding(office, parties, 'offer_rejected')
-  return issueRecord(call, office, async (_tx, now) => {
+  return issueRecord(call, office, async (tx, now) => {
     const requested_terms = { ...terms, freshness_commitment: 0 }
     const draft = draftCapabilityOffer({ ...request, offer_id: office.ids.uuid(), requested_terms, evidence, now })
     const record = await sealOr('offer_rejected', office, capabilityOfferForm, draft)
     const { offer_id, offerer_sovereign_id } = record
+    await insertOfferMaker(tx, {
+      offer_id,
+      operator_public_key: call.operator.publicKey,
+      expires_at: writeSortable(instantOf(record.expires_at)),
+    })
     const { capabilities } = requested_terms
     const details = { offer_id, offerer_sovereign_id, responder_sovereign_id, capabilities }
     return { record, type: 'capability_offer_built', details }

@@ -2,15 +2,18 @@ import { Refusal, SECURITY_HEADERS } from '@chancery/contract'
 import { toUtf8 } from '@chancery/protocol'
 import { KeptDocument } from '@chancery/service-kit'
 import type { Call } from '@chancery/service-kit'
+import type { OperatorCall } from '../../auth/operator.ts'
 import type { Office } from '../../office.ts'
 import { findAttestation } from './store.ts'
 import { rowText } from './view.ts'
 
 /**
  * GET /attestations/{attestation_id}
- * The signed record and what became of it.
+ * The signed record and what became of it. A network that keeps its membership to itself shows it to operators only: the
+ * public feed names ids, and each would open a record. The refusal is the same whether there is one or not.
  */
-export async function find(call: Call, office: Office): Promise<KeptDocument> {
+export async function find(call: Call | OperatorCall, office: Office): Promise<KeptDocument> {
+  if (!office.settings.publicAttestationList && !('operator' in call)) throw new Refusal('admin_auth_failed')
   const row = await findAttestation(office.store.db, call.params['attestation_id'] ?? '')
   if (row === undefined) throw new Refusal('attestation_not_found')
   return new KeptDocument(toUtf8(rowText(row)), SECURITY_HEADERS['Cache-Control'])

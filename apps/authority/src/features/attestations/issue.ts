@@ -44,6 +44,7 @@ export async function issue(call: OperatorCall, office: Office): Promise<Answer>
       subject_id,
       attestation_json: text,
       issued_at: writeSortable(now),
+      published: draft.claims['public_mesh'] === true ? 1 : 0,
     })
     const details = { attestation_id, issuer_sovereign_id: own, subject_id, roles, ...causedBy(call) }
     await recordAudit(tx, office, { type: 'membership_attestation_issued', details })

@@ -80,6 +80,42 @@ describe('GET /attestations', () => {
     expect(found.count).toBe(ids(found).length)
   })
 
+  describe('published=true', () => {
+    it('keeps those whose claims say public_mesh exactly true, page by page', async () => {
+      const own = await startTestAuthority({ clock: new ManualClock(), settings })
+      try {
+        const issueWith = async (subject_id: string, claims: JsonObject): Promise<void> => {
+          const body = { subject_id, roles: ['role:client'], claims }
+          accepted(await own.as('privileged')('POST', '/admin/attestations', body), 201)
+        }
+        const said: readonly JsonObject[] = [
+          { public_mesh: true },
+          {},
+          { public_mesh: 'true' },
+          { public_mesh: 1 },
+          { public_mesh: false },
+          { inner: { public_mesh: true } },
+          { public_mesh: true, demo: true },
+        ]
+        for (const [number, claims] of said.entries()) await issueWith(`member-${number}`, claims)
+        const subjects = async (query: string): Promise<readonly string[]> => {
+          const { attestations } = accepted(await own.request('GET', `/attestations${query}`)) as unknown as List
+          return attestations.map((row) => row.attestation.subject_id).sort()
+        }
+        expect(await subjects('?published=true')).toEqual(['member-0', 'member-6'])
+        expect(await subjects('?status=active&published=true')).toEqual(['member-0', 'member-6'])
+        expect(await subjects('?status=revoked&published=true')).toEqual([])
+        expect(await subjects('?published=false')).toHaveLength(said.length)
+        const first = accepted(await own.request('GET', '/attestations?published=true&limit=1')) as unknown as List
+        expect([first.count, first.total, typeof first.next_cursor]).toEqual([1, 2, 'string'])
+        const rest = await subjects(`?published=true&limit=1000&cursor=${first.next_cursor ?? ''}`)
+        expect([...rest, first.attestations[0]?.attestation.subject_id].sort()).toEqual(['member-0', 'member-6'])
+      } finally {
+        await own.stop()
+      }
+    })
+  })
+
   describe('pages', () => {
     it.each([1, 2, 7, 22, 23, 24, 1000])('of %i by cursor give the whole list, each once', async (limit) => {
       const seen: string[] = []
@@ -211,6 +247,7 @@ describe('GET /attestations with NA_PUBLIC_ATTESTATION_LIST=off', () => {
     ['?status=revoked', 1],
     ['?status=nonsense', 0],
     ['?limit=1', 3],
+    ['?published=true', 0],
   ])('shows strangers a number: %s', async (query, count) => {
     expect(accepted(await closed.request('GET', `/attestations${query}`))).toEqual({ count })
   })
@@ -236,6 +273,27 @@ describe('GET /attestations with NA_PUBLIC_ATTESTATION_LIST=off', () => {
   it('answers bad headers with 401, not with the number', async () => {
     const stale = { timestamp: '2001-01-01T00:00:00Z' }
     refused(await closed.as('standard')('GET', '/attestations', undefined, stale), 401, 'admin_auth_failed')
+  })
+})
+
+describe('GET /attestations/{attestation_id} with NA_PUBLIC_ATTESTATION_LIST=off', () => {
+  it('is for operators: a stranger gets the same refusal for every id, also for one the public feed names', async () => {
+    const closed = await startTestAuthority({ settings: { NA_PUBLIC_ATTESTATION_LIST: 'off' } })
+    try {
+      await issueOn(closed, 'hidden-member')
+      const { attestations } = accepted(await closed.as('standard')('GET', '/attestations')) as unknown as List
+      const id = attestations[0]?.attestation.attestation_id ?? ''
+      accepted(await closed.as('privileged')('POST', `/admin/attestations/${id}/revoke`, {}))
+      expect((await closed.request('GET', '/sovereign-revocation-feed')).text).toContain(id)
+      for (const asked of [id, 'unknown'])
+        refused(await closed.request('GET', `/attestations/${asked}`), 401, 'admin_auth_failed')
+      const stale = { timestamp: '2001-01-01T00:00:00Z' }
+      refused(await closed.as('standard')('GET', `/attestations/${id}`, undefined, stale), 401, 'admin_auth_failed')
+      expect((await closed.as('standard')('GET', `/attestations/${id}`)).text).toContain('hidden-member')
+      refused(await closed.as('standard')('GET', '/attestations/unknown'), 404, 'attestation_not_found')
+    } finally {
+      await closed.stop()
+    }
   })
 })
 

@@ -19,13 +19,14 @@ export async function list(call: Call | OperatorCall, office: Office): Promise<A
     issuer_sovereign_id: call.query.first('issuer_sovereign_id'),
     subject_id: call.query.first('subject_id'),
     status: call.query.first('status'),
+    isPublished: call.query.first('published') === 'true',
   }
   const { db } = office.store
   if (!office.settings.publicAttestationList && !('operator' in call)) {
     // A filter would let a stranger ask for one member after another.
     if (filter.issuer_sovereign_id !== undefined || filter.subject_id !== undefined)
       throw new Refusal('admin_auth_failed')
-    return { count: await countAllAttestations(db, filter.status) }
+    return { count: await countAllAttestations(db, filter) }
   }
   const page = readPage(call.query)
   const rows = await listAttestations(db, filter, {

@@ -7,7 +7,7 @@ import type { Office } from '../../office.ts'
 import { readDryRun, readReason, refuseUnknownMembers } from '../../reading.ts'
 import { acceptedBy } from '../connectome/index.ts'
 import { publishOwnFeed } from '../revocation-feeds/index.ts'
-import { findAttestation, listRevokedAttestations, markAttestationRevoked } from './store.ts'
+import { findAttestation, markAttestationRevoked } from './store.ts'
 
 /**
  * POST /admin/attestations/{attestation_id}/revoke
@@ -18,6 +18,15 @@ export async function revoke(call: OperatorCall, office: Office): Promise<JsonOb
   const reason = readReason(call.body)
   const attestation_id = call.params['attestation_id'] ?? ''
   if (readDryRun(call.body)) return foresee(office, attestation_id)
+  try {
+    return await withdraw(call, office, attestation_id, reason)
+  } catch (error) {
+    if (!(error instanceof Refusal && error.code === 'attestation_not_found')) tellUnpublished(office, error)
+    throw error
+  }
+}
+
+function withdraw(call: OperatorCall, office: Office, attestation_id: string, reason: string): Promise<JsonObject> {
   return office.store.transact(async (tx) => {
     await office.store.lockHead(tx, 'feed')
     const held = await findAttestation(tx, attestation_id)
@@ -25,13 +34,19 @@ export async function revoke(call: OperatorCall, office: Office): Promise<JsonOb
     const now = office.clock.now()
     if (!(await markAttestationRevoked(tx, attestation_id, writeSortable(now), reason)))
       return { attestation_id, status: 'revoked' }
-    await publishOwnFeed(tx, office, await listRevokedAttestations(tx))
+    await publishOwnFeed(tx, office, 'revoke')
     await recordAudit(tx, office, {
       type: 'membership_attestation_revoked',
       details: { attestation_id, reason, ...causedBy(call) },
     })
     return { attestation_id, status: 'revoked' }
   })
+}
+
+/** Nothing was changed: a withdrawal that others cannot be told of would hold here only. */
+function tellUnpublished(office: Office, error: unknown): void {
+  office.metrics.feedPublishFailures.increase()
+  office.log.error('an attestation was not revoked: its feed could not be published', { alarm: true, error })
 }
 
 /** What would stop being trusted, without touching anything. */

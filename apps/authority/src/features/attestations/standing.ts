@@ -2,6 +2,7 @@ import { checkAttestationText } from '@chancery/protocol'
 import type { CheckedAttestation, StoredAttestation } from '@chancery/protocol'
 import { Batcher, endOfTurn } from '@chancery/service-kit'
 import type { Office } from '../../office.ts'
+import { KeptByText } from '../../store/kept-by-text.ts'
 import { readStandings } from '../../store/standings.ts'
 import type { StandingRow } from '../../store/standings.ts'
 
@@ -19,12 +20,11 @@ export interface Standing {
  * statement; what follows from the text alone is kept for equal texts: an edited row has another text, and is checked.
  */
 export class StandingDesk {
-  readonly #office: () => Pick<Office, 'store' | 'ownKeys'>
+  readonly #office: () => Pick<Office, 'store' | 'ownKeys' | 'log'>
   readonly #reads: Batcher<string, StandingRow | undefined>
-  readonly #checked = new Map<string, CheckedAttestation>()
-  #keptCharacters = 0
+  readonly #checked = new KeptByText<CheckedAttestation>(MAX_KEPT_CHARACTERS)
 
-  constructor(office: () => Pick<Office, 'store' | 'ownKeys'>) {
+  constructor(office: () => Pick<Office, 'store' | 'ownKeys' | 'log'>) {
     this.#office = office
     this.#reads = new Batcher(
       async (ids) => {
@@ -45,7 +45,7 @@ export class StandingDesk {
     const revocationSequence = Number(row.sequence ?? 0)
     return {
       stored: { attestation_json, issuer_sovereign_id, status, isRevoked, revocationSequence },
-      checked: await this.#check(attestation_json),
+      checked: await this.#check(attestation_id, attestation_json),
     }
   }
 
@@ -53,22 +53,14 @@ export class StandingDesk {
     return this.#reads.close()
   }
 
-  async #check(text: string): Promise<CheckedAttestation> {
-    const known = this.#checked.get(text)
+  async #check(attestation_id: string, text: string): Promise<CheckedAttestation> {
+    const known = this.#checked.find(text)
     if (known !== undefined) return known
     const checked = await checkAttestationText(text, this.#office().ownKeys.all)
-    if (!this.#checked.has(text)) this.#keep(text, checked)
+    // The caller learns that the attestation is invalid; that the row was edited is for the operator.
+    if (!checked.isSigned)
+      this.#office().log.error('a stored attestation does not verify', { alarm: true, attestation_id })
+    this.#checked.keep(text, checked)
     return checked
-  }
-
-  /** The oldest go first. */
-  #keep(text: string, checked: CheckedAttestation): void {
-    this.#checked.set(text, checked)
-    this.#keptCharacters += text.length
-    for (const oldest of this.#checked.keys()) {
-      if (this.#keptCharacters <= MAX_KEPT_CHARACTERS) break
-      this.#checked.delete(oldest)
-      this.#keptCharacters -= oldest.length
-    }
   }
 }

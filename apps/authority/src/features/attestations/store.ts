@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { Tx } from '../../store/database.ts'
 import { assertKept } from '../../store/kept.ts'
 import { isBehind } from '../../paged-list.ts'
@@ -10,6 +11,8 @@ export interface AttestationRow {
   readonly status: string
   readonly attestation_json: string
   readonly issued_at: string
+  /** 1 when its claims say that the mesh may show it. */
+  readonly published: number
   readonly revoked_at: string | null
   readonly revocation_reason: string | null
 }
@@ -18,6 +21,8 @@ export interface AttestationFilter {
   readonly issuer_sovereign_id: string | undefined
   readonly subject_id: string | undefined
   readonly status: string | undefined
+  /** Only those whose claims say that the mesh may show them. */
+  readonly isPublished: boolean
 }
 
 export async function insertAttestation(
@@ -80,9 +85,11 @@ export async function countAttestations(db: Tx, filter: AttestationFilter, bound
   return count > bound ? null : count
 }
 
-export async function countAllAttestations(db: Tx, status: string | undefined): Promise<number> {
-  const none = { issuer_sovereign_id: undefined, subject_id: undefined, status }
-  const row = await filtered(db, none)
+export async function countAllAttestations(
+  db: Tx,
+  filter: Pick<AttestationFilter, 'status' | 'isPublished'>,
+): Promise<number> {
+  const row = await filtered(db, { ...filter, issuer_sovereign_id: undefined, subject_id: undefined })
     .select((eb) => eb.fn.countAll<number>().as('count'))
     .executeTakeFirst()
   return Number(row?.count ?? 0)
@@ -94,6 +101,8 @@ function filtered(db: Tx, filter: AttestationFilter) {
     query = query.where('issuer_sovereign_id', '=', filter.issuer_sovereign_id)
   if (filter.subject_id !== undefined) query = query.where('subject_id', '=', filter.subject_id)
   if (filter.status !== undefined) query = query.where('status', '=', filter.status)
+  // Written out: the index is of these rows only, and a bound value would not let the database see that it fits.
+  if (filter.isPublished) query = query.where(sql<boolean>`published = 1`)
   return query
 }
 
@@ -109,14 +118,15 @@ export async function listRevokedAttestations(
     .execute()
 }
 
-/** True when this authority issued and withdrew it. */
+/** True when this authority issued and withdrew it: by its row, or by the ids of the own feed, whatever the row says. */
 export async function isOwnAttestationRevoked(db: Tx, attestation_id: string): Promise<boolean> {
   const row = await db
     .selectFrom('membership_attestations')
-    .select('status')
-    .where('attestation_id', '=', attestation_id)
+    .leftJoin('own_feed_ids', 'own_feed_ids.attestation_id', 'membership_attestations.attestation_id')
+    .select(['membership_attestations.status', 'own_feed_ids.attestation_id as listed'])
+    .where('membership_attestations.attestation_id', '=', attestation_id)
     .executeTakeFirst()
-  if (row !== undefined) return row.status === 'revoked'
+  if (row !== undefined) return row.status === 'revoked' || row.listed !== null
   // Issued and withdrawn after the backup this database was restored from: only the withdrawal is known.
   const recovered = await db
     .selectFrom('recovered_revocations')

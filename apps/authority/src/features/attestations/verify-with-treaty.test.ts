@@ -1,12 +1,13 @@
 import { readJson, toRecognizedIssuer, readRecognitionTreaty } from '@chancery/protocol'
 import type { JsonObject, JsonValue } from '@chancery/protocol'
 import {
-  ManualClock,
   accepted,
+  eventsOfCallers,
   foreignAttestation,
   foreignFeed,
   foreignSovereign,
   foreignTreaty,
+  ManualClock,
   refused,
   startTestAuthority,
   wireText,
@@ -50,6 +51,7 @@ describe('POST /attestations/verify-with-treaty', () => {
       accepted: true,
       reason: 'accepted',
       trust_basis: 'this_authority',
+      counts_here: true,
       treaty_id: own['treaty_id'],
       attestation_id: attestation['attestation_id'],
       issuer_sovereign_id: 'TEST-NET',
@@ -58,10 +60,10 @@ describe('POST /attestations/verify-with-treaty', () => {
   })
 
   it('leaves no row behind', async () => {
-    const before = (await na.auditEvents()).length
+    const before = (await eventsOfCallers(na)).length
     await verify(member(), own)
     await verify(member({ roles: [] }), own)
-    expect((await na.auditEvents()).length).toBe(before)
+    expect((await eventsOfCallers(na)).length).toBe(before)
   })
 
   describe('a treaty that does not hold is told with its reason', () => {
@@ -161,13 +163,45 @@ describe('POST /attestations/verify-with-treaty', () => {
     })
   })
 
-  it('one direct treaty only: a treaty of a recognised sovereign for a third counts under its keys, never in a chain', async () => {
+  describe('recognition is never passed on', () => {
     const third = foreignSovereign('THIRD-NET')
-    const theirs = asJson(foreignTreaty(partner, third, clock.now()))
-    const guest = asJson(foreignAttestation(third, clock.now()))
-    // PARTNER-NET is recognised, so its treaty verifies under the pinned keys; the own treaty does not reach THIRD-NET.
-    expect(await verify(guest, theirs)).toMatchObject({ reason: 'accepted', trust_basis: 'recognized_issuer_keys' })
-    expect(await reason(guest, own)).toBe('treaty_wrong_subject')
+    // PARTNER-NET is recognised for role:client. What it signs for THIRD-NET is its own affair.
+    it.each(['role:client', 'role:operator'])('a partner’s treaty lets no third in as %s', async (role) => {
+      const theirs = asJson(foreignTreaty(partner, third, clock.now(), { scope: { allowed_roles: [role] } }))
+      const guest = asJson(foreignAttestation(third, clock.now(), { roles: [role] }))
+      const refusal = {
+        accepted: false,
+        reason: 'treaty_issuer_not_recognized',
+        trust_basis: 'none',
+        counts_here: false,
+      }
+      for (const keys of [undefined, null, []])
+        expect(
+          await verify(guest, theirs, keys === undefined ? {} : { treaty_issuer_public_keys: keys }),
+        ).toMatchObject(refusal)
+      expect(await reason(guest, own)).toBe('treaty_wrong_subject')
+    })
+
+    it('keys the caller chose give the caller’s judgement, and it says that it does not count here', async () => {
+      const theirs = asJson(foreignTreaty(partner, third, clock.now()))
+      const guest = asJson(foreignAttestation(third, clock.now()))
+      expect(await verify(guest, theirs, { treaty_issuer_public_keys: [partner.publicKey] })).toMatchObject({
+        accepted: true,
+        trust_basis: 'caller_supplied_keys',
+        counts_here: false,
+      })
+      expect(await verify(member({ roles: [] }), own)).toMatchObject({
+        accepted: false,
+        trust_basis: 'this_authority',
+        counts_here: false,
+      })
+    })
+
+    it('the treaty itself is still told genuine under the partner’s keys, without counting', async () => {
+      const theirs = asJson(foreignTreaty(partner, third, clock.now()))
+      const answer = accepted(await na.request('POST', '/recognition-treaties/verify', { body: { treaty: theirs } }))
+      expect(answer).toMatchObject({ accepted: true, trust_basis: 'recognized_issuer_keys', counts_here: false })
+    })
   })
 
   it('the scope of the treaty is what makes the issuer', () => {

@@ -4,12 +4,13 @@ import type { Call } from '@chancery/service-kit'
 import type { Office } from '../../office.ts'
 import { readKeyList, readOr } from '../../reading.ts'
 import { noteVerdict } from '../verdicts.ts'
-import { judgeTreaty } from '../recognition-treaties/index.ts'
+import { countsHere, judgeTreaty } from '../recognition-treaties/index.ts'
 import { isWithdrawn } from './verify.ts'
 
 /**
  * POST /attestations/verify-with-treaty
- * A foreign member, accepted because one direct treaty recognises its sovereign. Writes nothing.
+ * A foreign member, accepted because one direct treaty recognises its sovereign: an own one, or one whose issuer's keys
+ * the caller chose; then the judgement is the caller's and `counts_here` is false. Writes nothing.
  */
 export async function verifyWithTreaty(call: Call, office: Office): Promise<JsonObject> {
   const { attestation, treaty } = readOr('invalid_attestation_or_treaty', () => ({
@@ -23,6 +24,7 @@ export async function verifyWithTreaty(call: Call, office: Office): Promise<Json
     treaty,
     call.body['treaty'] ?? null,
     supplied,
+    'admission',
     expected,
   )
   const reason = held.ok ? await judgeMember() : `treaty_${held.reason}`
@@ -31,6 +33,7 @@ export async function verifyWithTreaty(call: Call, office: Office): Promise<Json
     accepted: reason === 'accepted',
     reason,
     trust_basis,
+    counts_here: countsHere(reason === 'accepted', trust_basis),
     treaty_id: treaty.treaty_id,
     attestation_id: attestation.attestation_id,
     issuer_sovereign_id: treaty.issuer_sovereign_id,

@@ -6,6 +6,7 @@ import {
   foreignAttestation,
   foreignFeed,
   foreignSovereign,
+  publishFirst,
   refused,
   startTestAuthority,
   wireText,
@@ -19,8 +20,7 @@ const stranger = foreignSovereign('STRANGER-NET')
 let na: TestAuthority
 beforeAll(async () => {
   na = await startTestAuthority({ clock, settings: { NA_CLOCK_CHECK: 'off' } })
-  // The first list is published by a job; then the authority is quiet.
-  accepted(await na.request('GET', '/crl'))
+  await publishFirst(na)
 })
 afterAll(() => na.stop())
 

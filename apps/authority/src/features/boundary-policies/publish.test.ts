@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { JsonFloat, canonicalJson } from '@chancery/protocol'
 import type { JsonObject, JsonValue } from '@chancery/protocol'
-import { accepted, refused, startTestAuthority } from '@chancery/testkit'
+import { accepted, detailsOf, eventsOf, refused, startTestAuthority } from '@chancery/testkit'
 import type { TestAnswer, TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { gate, intent, publishPolicy } from './intents.suite.ts'
@@ -159,6 +159,30 @@ describe('POST /admin/boundary-policies', () => {
   })
 })
 
+describe('a policy that selects by parent_kinds', () => {
+  it.each([
+    [['agreement'], 'is not selected'],
+    [['agreement', 'direct'], 'is selected'],
+  ])(
+    '%j warns that an omitted kind counts as direct, at validation and in the event of its publication',
+    async (kinds, effect) => {
+      const body = intent({ selector: { parent_kinds: kinds } })
+      const { valid, warnings } = accepted(await validate(body)) as { valid: boolean; warnings: JsonObject[] }
+      expect(valid).toBe(true)
+      expect(warnings.map((warning) => warning['code'])).toEqual(['parent_kind_may_be_omitted'])
+      expect(String(warnings[0]?.['message'])).toContain(`counts as direct and ${effect}`)
+      const [event] = await eventsOf(na, await publish(body))
+      expect(detailsOf(event)).toMatchObject({ warnings: ['parent_kind_may_be_omitted'] })
+    },
+  )
+
+  it('of attestations alone does not: that kind is not the caller’s word', async () => {
+    const body = intent({ selector: { parent_kinds: ['attestation'] } })
+    expect(accepted(await validate(body))['warnings']).toEqual([])
+    expect(detailsOf((await eventsOf(na, await publish(body)))[0])).not.toHaveProperty('warnings')
+  })
+})
+
 describe('POST /admin/boundary-policies/validate', () => {
   it('answers 200 with the next version, stores nothing and leaves an event', async () => {
     const body = intent()
@@ -166,6 +190,7 @@ describe('POST /admin/boundary-policies/validate', () => {
     expect(accepted(await validate(body))).toEqual({
       valid: true,
       issues: [],
+      warnings: [],
       policy_id: body['policy_id'],
       next_version: 1,
     })

@@ -3,6 +3,7 @@ import {
   BOUNDARY_POLICY_FORM,
   boundaryPolicyDigest,
   draftBoundaryPolicy,
+  findPolicyWarnings,
   writeJson,
   writeSortable,
 } from '@chancery/protocol'
@@ -36,7 +37,9 @@ export async function publish(call: OperatorCall, office: Office): Promise<Answe
     const earlier = attempt === undefined ? undefined : await findAnswer(tx, attempt, writeSortable(now))
     if (earlier !== undefined) return jsonText(earlier.text, earlier.status)
     const { text, version, policy_digest } = await storeNext(tx, office, intent, now)
-    const details = { policy_id: intent.policy_id, version, policy_digest, ...causedBy(call) }
+    const warnings = findPolicyWarnings(intent).map(({ code }) => code)
+    const warned = warnings.length === 0 ? {} : { warnings }
+    const details = { policy_id: intent.policy_id, version, policy_digest, ...warned, ...causedBy(call) }
     await recordAudit(tx, office, { type: 'boundary_policy_published', details })
     if (attempt !== undefined) await keepAnswer(tx, attempt, { status: 201, text })
     return jsonText(text, 201)

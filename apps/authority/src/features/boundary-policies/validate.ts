@@ -1,4 +1,4 @@
-import { isPolicyId } from '@chancery/protocol'
+import { findPolicyWarnings, isPolicyId } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import { causedBy, recordAudit } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
@@ -19,5 +19,6 @@ export async function validate(call: OperatorCall, office: Office): Promise<Json
   const issue_codes = [...new Set(issues.map((issue) => issue.code))]
   const details = { policy_id: shorten(policy_id), version, issue_codes, ...causedBy(call) }
   await recordAudit(office.store.db, office, { type: 'boundary_policy_validated', details })
-  return { valid: issues.length === 0, issues: issues.map(toJson), policy_id, next_version: version }
+  const warnings = findPolicyWarnings(intent).map((warning) => ({ ...warning }))
+  return { valid: issues.length === 0, issues: issues.map(toJson), warnings, policy_id, next_version: version }
 }

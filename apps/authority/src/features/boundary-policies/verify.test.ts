@@ -1,6 +1,6 @@
 import { BOUNDARY_POLICY_FORM, signForm } from '@chancery/protocol'
 import type { BoundaryPolicy, JsonObject, JsonValue } from '@chancery/protocol'
-import { accepted, refused, startTestAuthority, testSigner } from '@chancery/testkit'
+import { accepted, eventsOfCallers, refused, startTestAuthority, testSigner } from '@chancery/testkit'
 import type { TestAnswer, TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { publishPolicy } from './intents.suite.ts'
@@ -30,7 +30,7 @@ async function foreign(members: JsonObject, drop: readonly string[] = []): Promi
 
 describe('POST /boundary-policies/verify', () => {
   it('200: judges by the own key, or by the keys that are sent', async () => {
-    const before = (await na.auditEvents()).length
+    const before = (await eventsOfCallers(na)).length
     expect(accepted(await verify(own))).toMatchObject({
       valid: true,
       reason: 'valid',
@@ -42,7 +42,7 @@ describe('POST /boundary-policies/verify', () => {
     expect(await reasonOf(policy)).toBe('invalid_signature')
     expect(await reasonOf(policy, [key])).toBe('valid')
     expect(await reasonOf(policy, [])).toBe('invalid_signature')
-    expect(await na.auditEvents()).toHaveLength(before)
+    expect(await eventsOfCallers(na)).toHaveLength(before)
   })
 
   it('200: tells a missing signature, a changed member and a form nobody may sign', async () => {

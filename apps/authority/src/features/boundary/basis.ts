@@ -3,7 +3,7 @@ import type { AgreementBasis, AttestationBasis, ContextRecord, Instant, JsonValu
 import type { OperatorCall } from '../../auth/operator.ts'
 import type { Office } from '../../office.ts'
 import { loadTrustedAgreement } from '../agreements/index.ts'
-import { agreementContext, readContext, requireAgreedParties, requireParty } from './context.ts'
+import { agreementContext, readContext, requireAgreedParties, requireParentKind, requireParty } from './context.ts'
 import type { EvaluateRequest } from './requests.ts'
 
 /** What a decision rests on, and the request as the authority understands it. */
@@ -29,6 +29,7 @@ async function onAgreement(
 ): Promise<ResolvedBasis> {
   const agreement = (await loadTrustedAgreement(call, office, given)).record
   const asked = readContext(call.body['context'])
+  requireParentKind(asked, office)
   requireAgreedParties(asked, agreement)
   const context_id = office.ids.uuid()
   return {

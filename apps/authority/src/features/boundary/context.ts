@@ -1,6 +1,7 @@
 import { Refusal } from '@chancery/contract'
 import { field, isJsonObject, shape, writeInstant } from '@chancery/protocol'
 import type { AgreementRecord, ContextRecord, Instant, JsonObject, JsonValue } from '@chancery/protocol'
+import type { Office } from '../../office.ts'
 import { readOr } from '../../reading.ts'
 
 /** What a caller may say about a request; who the parties are and when it was made is not theirs to say. */
@@ -48,6 +49,12 @@ export function readContext(given: JsonValue | undefined): AskedContext {
 export function requireAgreedParties(asked: AskedContext, agreement: AgreementRecord): void {
   requireParty(asked.requester_sovereign_id, agreement.responder_sovereign_id, 'requester_sovereign_id')
   requireParty(asked.provider_sovereign_id, agreement.offerer_sovereign_id, 'provider_sovereign_id')
+}
+
+/** With NA_REQUIRE_PARENT_KIND=on: a kind that is left out would count as direct, and pass policies for the others. */
+export function requireParentKind(asked: AskedContext, office: Office): void {
+  if (office.settings.requireParentKind && asked.parent_kind === undefined)
+    throw new Refusal('invalid_context', { field: 'parent_kind' })
 }
 
 /** The context under the agreement basis: its parties are those of the agreement, whatever the caller says. */

@@ -19,7 +19,7 @@ import { requireSigningWindow, sealOr } from '../../signing/seal.ts'
 import { readAttempt } from '../../store/idempotency.ts'
 import { loadTrustedAgreement } from '../agreements/index.ts'
 import { recordDecision } from '../evidence/index.ts'
-import { agreementContext, readContext, requireAgreedParties } from './context.ts'
+import { agreementContext, readContext, requireAgreedParties, requireParentKind } from './context.ts'
 
 /**
  * POST /admin/boundary/decide
@@ -31,6 +31,7 @@ export async function decide(call: OperatorCall, office: Office): Promise<Answer
   const requested_capability = readCapability(call.body)
   const agreement = (await loadTrustedAgreement(call, office, given)).record
   const asked = { ...readContext(call.body['context']), attributes: {} }
+  requireParentKind(asked, office)
   requireAgreedParties(asked, agreement)
   requireSigningWindow(office)
   const now = office.clock.now()

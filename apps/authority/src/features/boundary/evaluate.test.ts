@@ -43,7 +43,7 @@ const ask = (attestation: JsonObject, members: JsonObject = {}): JsonObject => (
   ...members,
 })
 
-async function agree(): Promise<JsonObject> {
+async function agree(on = na): Promise<JsonObject> {
   const request = {
     responder_sovereign_id: 'bolt-net',
     capabilities: ['ledger.read'],
@@ -51,8 +51,8 @@ async function agree(): Promise<JsonObject> {
     valid_until: '2026-02-02T00:00:00Z',
     expires_at: '2026-02-02T00:00:00Z',
   }
-  const offer = accepted(await na.as('standard')('POST', '/admin/agreements/offer', request), 201)
-  return accepted(await na.as('standard')('POST', '/admin/agreements/accept', { offer }), 201)
+  const offer = accepted(await on.as('standard')('POST', '/admin/agreements/offer', request), 201)
+  return accepted(await on.as('standard')('POST', '/admin/agreements/accept', { offer }), 201)
 }
 
 /** Puts a policy in force for the time of one test. */
@@ -249,7 +249,7 @@ describe('POST /admin/boundary/evaluate', () => {
           requested_capability: 'secret.rotate',
           authorized: false,
           denial_reason: "policy gate 'audited/limit' failed",
-          revocation_seq_checked: 0,
+          revocation_seq_checked: (decision['attestation_binding'] as JsonObject)['revocation_seq_checked'],
           applied_policies: ['audited@1'],
           failed_gates: ['audited/limit'],
           key_id: 'op-standard',
@@ -334,5 +334,48 @@ describe('POST /admin/boundary/evaluate', () => {
 
   it('401: only for operators', async () => {
     refused(await na.request('POST', '/admin/boundary/evaluate', { body: {} }), 401, 'admin_auth_failed')
+  })
+})
+
+describe('revocation_seq_checked', () => {
+  it('is the sequence of the own feed in force, whatever was imported; 0 for an unknown attestation', async () => {
+    const [leaver, member] = [await attest(), await attest()]
+    accepted(await na.as('privileged')('POST', `/admin/attestations/${String(leaver['attestation_id'])}/revoke`, {}))
+    const { sequence } = accepted(await na.request('GET', '/sovereign-revocation-feed'))
+    const checked = async (attestation: JsonObject): Promise<JsonValue | undefined> =>
+      ((await decisionOf(ask(attestation)))['attestation_binding'] as JsonObject)['revocation_seq_checked']
+    expect(Number(sequence)).toBeGreaterThan(0)
+    expect([await checked(member), await checked(leaver)]).toEqual([sequence, sequence])
+    expect(await checked({ attestation_id: 'unknown' })).toBe(0)
+  })
+})
+
+describe('NA_REQUIRE_PARENT_KIND=on', () => {
+  it('refuses both decisions on an agreement without a kind, and asks nothing more of attestations', async () => {
+    const strict = await startTestAuthority({
+      clock,
+      settings: { NA_CLOCK_CHECK: 'off', NA_REQUIRE_PARENT_KIND: 'on' },
+    })
+    try {
+      const scope = { allowed_roles: ['role:client'] }
+      const subject_public_keys = ['tKuCPvDZZd8broYS70S4S1+zbk2Hv8ntbV4wsa+TDts=']
+      const treaty = { subject_sovereign_id: 'bolt-net', subject_public_keys, scope }
+      accepted(await strict.as('privileged')('POST', '/admin/recognition-treaties', treaty), 201)
+      const agreement = await agree(strict)
+      for (const route of ['evaluate', 'decide'])
+        for (const context of [undefined, {}, { parent_kind: null }, { parent_kind: '' }]) {
+          const body = { agreement, requested_capability: 'ledger.read', ...(context === undefined ? {} : { context }) }
+          const answer = await strict.as('standard')('POST', `/admin/boundary/${route}`, body)
+          expect(refused(answer, 400, 'invalid_context')['details']).toEqual({ field: 'parent_kind' })
+        }
+      const context = { parent_kind: 'agreement' }
+      const named = { agreement, requested_capability: 'ledger.read', context }
+      expect(accepted(await evaluate(named, strict), 201)['decision']).toMatchObject({ authorized: true })
+      const member = { subject_id: 'v', roles: ['role:client'], claims: { capabilities: ['secret.rotate'] } }
+      const attestation = accepted(await strict.as('privileged')('POST', '/admin/attestations', member), 201)
+      expect(accepted(await evaluate(ask(attestation), strict), 201)['decision']).toMatchObject({ authorized: true })
+    } finally {
+      await strict.stop()
+    }
   })
 })

@@ -39,6 +39,12 @@ export async function evaluate(call: OperatorCall, office: Office): Promise<Answ
   const now = office.clock.now()
   const context = contextAt(now)
   const evaluation = evaluateBoundary({ basis, context, policies, now })
+  const { resolution_failure } = evaluation.policy_binding
+  if (resolution_failure !== null)
+    office.log.warn('a decision was denied by the state of the policies', {
+      request_id: call.requestId,
+      resolution_failure,
+    })
   const draft = draftBoundaryDecision({
     decision_id: office.ids.uuid(),
     context,

@@ -3,6 +3,7 @@ import { compareCodePoints, findLostPaths, findTrustPath, isActiveEdge } from '@
 import type {
   ConnectomeSummary,
   Instant,
+  JsonObject,
   LostPaths,
   RecognitionEdge,
   TrustFinding,
@@ -15,6 +16,7 @@ import { DocumentWriter } from './documents.ts'
 import type { DocumentName } from './documents.ts'
 import { readGraphInput } from './facts.ts'
 import type { GraphAnswers } from './graph-worker.ts'
+import type { AskedMaterial } from './material-pages.ts'
 import { outlineGraph } from './outline.ts'
 import type { GraphOutline } from './outline.ts'
 import type { TreatyTable } from './treaty-table.ts'
@@ -25,6 +27,8 @@ import type { AskedTrust } from './views.ts'
 export interface BuiltGraph {
   /** Made when first asked for, then kept. */
   document(name: DocumentName): Promise<KeptDocument>
+  /** A page of what was revoked. */
+  materialPage(asked: AskedMaterial): Promise<JsonObject>
   /** H(C(graph)). */
   digest(): Promise<string>
   readonly summary: ConnectomeSummary
@@ -46,6 +50,8 @@ export interface BuiltGraph {
 /** A finding and the graph it rests on: both of one version. */
 export interface GroundedFinding {
   readonly finding: TrustFinding
+  /** The treaties of the path it rests on. */
+  readonly treaty_ids: readonly string[]
   readonly graph_digest: string
 }
 
@@ -55,12 +61,13 @@ const INLINE_FACTS = 1000
 export class GraphBuilder {
   #thread: StoreThread | undefined
 
-  async build(office: Office): Promise<BuiltGraph> {
-    if ((await countFacts(office)) <= INLINE_FACTS) return buildInline(office)
+  /** Without the treaties that were found not to be signed. */
+  async build(office: Office, refused: ReadonlySet<string>): Promise<BuiltGraph> {
+    if ((await countFacts(office)) <= INLINE_FACTS) return buildInline(office, refused)
     // A thread that died is replaced; those who waited for it were refused.
     if (this.#thread === undefined || this.#thread.hasEnded)
       this.#thread = new StoreThread('./graph-worker', import.meta.url, { place: office.settings.storePlace })
-    return buildAside(this.#thread, office.clock.now())
+    return buildAside(this.#thread, { now: office.clock.now(), refused })
   }
 
   async close(): Promise<void> {
@@ -87,17 +94,18 @@ async function countFacts(office: Office): Promise<number> {
   return counts.reduce((sum, row) => sum + Number(row?.count ?? 0), 0)
 }
 
-async function buildInline(office: Office): Promise<BuiltGraph> {
-  const views = buildViews(await readGraphInput(office.store.db, office.clock.now()))
+async function buildInline(office: Office, refused: ReadonlySet<string>): Promise<BuiltGraph> {
+  const views = buildViews(await readGraphInput(office.store.db, office.clock.now(), refused))
   const { graph, index, ...plain } = views
   const writer = new DocumentWriter(office.store.db, graph)
   return {
     ...plain,
     document: keeping(async (name) => toDocument(await writer.write(name))),
+    materialPage: async (asked) => writer.materialPage(asked),
     digest: () => writer.digest(),
     isAlive: () => true,
     trustPath: async (from, to) => findTrustPath(index, from, to),
-    trustFinding: async (asked) => ({ finding: findTrustIn(views, asked), graph_digest: await writer.digest() }),
+    trustFinding: async (asked) => ({ ...findTrustIn(views, asked), graph_digest: await writer.digest() }),
     lostPaths: async (treaty_id) => findLostPaths(graph.recognition_edges, treaty_id),
     outline: keepingWhole(async (words) => outlineGraph(graph, words)),
     acceptedBy: async (sovereign) => acceptedBy(graph.recognition_edges, sovereign),
@@ -134,17 +142,18 @@ function toDocument(bytes: Uint8Array, etag?: string): KeptDocument {
 }
 
 /** A graph whose index lives in a thread. */
-async function buildAside(thread: StoreThread, now: Instant): Promise<BuiltGraph> {
+async function buildAside(thread: StoreThread, built: GraphAnswers['build']['argument']): Promise<BuiltGraph> {
   const ask = <Name extends keyof GraphAnswers>(
     name: Name,
     argument: GraphAnswers[Name]['argument'],
   ): Promise<GraphAnswers[Name]['answer']> => thread.call(name, argument)
   return {
-    ...(await ask('build', now)),
+    ...(await ask('build', built)),
     document: keeping(async (name) => {
       const { bytes, etag } = await ask('document', name)
       return toDocument(bytes, etag)
     }),
+    materialPage: (asked) => ask('materialPage', asked),
     digest: () => ask('digest', undefined),
     isAlive: () => !thread.hasEnded,
     trustPath: (from, to) => ask('trustPath', { from, to }),

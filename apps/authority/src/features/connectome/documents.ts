@@ -1,8 +1,22 @@
 import { createHash } from 'node:crypto'
-import { buildConnectome, canonicalJson, joinBytes, readJson, sortCodePoints, writeJson } from '@chancery/protocol'
-import type { JsonObject, JsonValue, RecognitionGraph } from '@chancery/protocol'
+import {
+  MAX_CONNECTOME_ROWS,
+  buildConnectome,
+  canonicalJson,
+  joinBytes,
+  listBlastRadius,
+  pageMaterial,
+  readJson,
+  sortCodePoints,
+  sortMaterial,
+  summarize,
+  writeJson,
+} from '@chancery/protocol'
+import type { JsonObject, JsonValue, RecognitionGraph, RevokedMaterial } from '@chancery/protocol'
 import type { Tx } from '../../store/database.ts'
 import { listEdgeColumns } from './edge-columns.ts'
+import { writeMaterialPlace } from './material-pages.ts'
+import type { AskedMaterial } from './material-pages.ts'
 import { pageTreatyTexts } from './store.ts'
 import type { TextPlace } from './store.ts'
 
@@ -19,6 +33,7 @@ export class DocumentWriter {
   readonly #db: Tx
   readonly #graph: Outline
   #digest: Promise<string> | undefined
+  #sorted: readonly RevokedMaterial[] | undefined
 
   constructor(db: Tx, graph: Outline) {
     this.#db = db
@@ -28,11 +43,34 @@ export class DocumentWriter {
   async write(name: DocumentName): Promise<Uint8Array<ArrayBuffer>> {
     if (name === 'atlas') return joinBytes([Buffer.from(writeJson(await this.#atlas()))])
     if (name === 'edges') return joinBytes([Buffer.from(writeJson(listEdgeColumns(this.#graph)))])
-    const outline = name === 'graph' ? this.#graph : buildConnectome(this.#graph)
+    const outline = name === 'graph' ? this.#graph : this.#connectome()
     const chunks: Buffer[] = []
     for await (const text of this.#fill(outline, Object.keys(outline), writeJson, asStored))
       chunks.push(Buffer.from(text))
     return joinBytes(chunks)
+  }
+
+  /** Rows of revoked material behind a place, with whom each touches: strangers read a large graph in pages. */
+  materialPage(asked: AskedMaterial): JsonObject {
+    const { rows, end } = pageMaterial(this.#material(), asked)
+    return {
+      summary: summarize(this.#graph),
+      revoked_trust_material: rows,
+      revocation_blast_radius: listBlastRadius(this.#graph, rows),
+      next_cursor: end === undefined ? null : writeMaterialPlace(end),
+    }
+  }
+
+  #connectome(): JsonObject {
+    const { rows, end } = pageMaterial(this.#material(), { limit: MAX_CONNECTOME_ROWS, after: undefined })
+    const whole = buildConnectome(this.#graph, rows)
+    return end === undefined ? whole : { ...whole, next_cursor: writeMaterialPlace(end) }
+  }
+
+  /** Sorted when first asked for: a million rows are not sorted once per page. */
+  #material(): readonly RevokedMaterial[] {
+    this.#sorted ??= sortMaterial(this.#graph.revoked_trust_material)
+    return this.#sorted
   }
 
   /** H(C(graph)), the digest that trust evidence and agreements name (protocol/trust-operations 2.2). */

@@ -6,8 +6,14 @@ import { listImportedRevocations, listTreatyFacts } from './store.ts'
 import type { GraphInput } from './views.ts'
 
 /** Reads treaties and imported revocations in the forms the wire has. */
-export async function readGraphInput(db: Tx, now: Instant): Promise<GraphInput> {
-  const [treaties, revocations] = await Promise.all([listTreatyFacts(db), listImportedRevocations(db)])
+export async function readGraphInput(
+  db: Tx,
+  now: Instant,
+  /** Treaties that were found not to be signed by this authority. */
+  refused: ReadonlySet<string> = new Set(),
+): Promise<GraphInput> {
+  const [rows, revocations] = await Promise.all([listTreatyFacts(db), listImportedRevocations(db)])
+  const treaties = refused.size === 0 ? rows : rows.filter((row) => !refused.has(row.treaty_id))
   return {
     treaties: treaties.map((row) => ({ ...row, revoked_at: toWireTime(row.revoked_at) })),
     // Sorted here and not by the database, whose collation would change the digest of the graph.

@@ -1,5 +1,5 @@
 import { findTrustPath } from '@chancery/protocol'
-import type { ConnectomeSummary, Instant, TrustPath } from '@chancery/protocol'
+import type { ConnectomeSummary, Instant, JsonObject, TrustPath } from '@chancery/protocol'
 import { Moved, etagOf } from '@chancery/service-kit'
 import { answerStoreCalls } from '../../store/answer-store-calls.ts'
 import type { Store } from '../../store/database.ts'
@@ -10,6 +10,7 @@ import type { DocumentName } from './documents.ts'
 import { readGraphInput } from './facts.ts'
 import { findLostPaths } from '@chancery/protocol'
 import type { LostPaths } from '@chancery/protocol'
+import type { AskedMaterial } from './material-pages.ts'
 import { outlineGraph } from './outline.ts'
 import type { GraphOutline } from './outline.ts'
 import type { TreatyTable } from './treaty-table.ts'
@@ -34,8 +35,12 @@ export interface WrittenDocument {
  * never older than the one asked of.
  */
 export interface GraphAnswers {
-  readonly build: { readonly argument: Instant; readonly answer: BuiltFacts }
+  readonly build: {
+    readonly argument: { readonly now: Instant; readonly refused: ReadonlySet<string> }
+    readonly answer: BuiltFacts
+  }
   readonly document: { readonly argument: DocumentName; readonly answer: WrittenDocument }
+  readonly materialPage: { readonly argument: AskedMaterial; readonly answer: JsonObject }
   readonly digest: { readonly argument: undefined; readonly answer: string }
   readonly trustPath: { readonly argument: { readonly from: string; readonly to: string }; readonly answer: TrustPath }
   readonly trustFinding: { readonly argument: AskedTrust; readonly answer: GroundedFinding }
@@ -62,8 +67,8 @@ function operationsOn(db: Store['db']): GraphOperations {
   }
   const edges = (): GraphViews['graph']['recognition_edges'] => newest().views.graph.recognition_edges
   return {
-    async build(now) {
-      const views = buildViews(await readGraphInput(db, now))
+    async build({ now, refused }) {
+      const views = buildViews(await readGraphInput(db, now, refused))
       held = { views, writer: new DocumentWriter(db, views.graph) }
       const { summary, treatyTable, staleAt } = views
       return { summary, treatyTable, staleAt }
@@ -72,11 +77,12 @@ function operationsOn(db: Store['db']): GraphOperations {
       const bytes = await newest().writer.write(name)
       return new Moved({ bytes, etag: etagOf(bytes) } satisfies WrittenDocument, [bytes.buffer])
     },
+    materialPage: (asked) => newest().writer.materialPage(asked),
     digest: () => newest().writer.digest(),
     trustPath: ({ from, to }) => findTrustPath(newest().views.index, from, to),
     async trustFinding(asked) {
       const { views, writer } = newest()
-      return { finding: findTrustIn(views, asked), graph_digest: await writer.digest() }
+      return { ...findTrustIn(views, asked), graph_digest: await writer.digest() }
     },
     lostPaths: (treaty_id) => findLostPaths(edges(), treaty_id),
     outline: (words) => outlineGraph(newest().views.graph, words),

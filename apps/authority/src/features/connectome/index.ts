@@ -22,6 +22,11 @@ export async function graphDigest(office: Office): Promise<string> {
 }
 
 /** What the recognition graph says about a sovereign now, and the digest of that very graph. */
-export async function findTrustNow(office: Office, asked: AskedTrust): Promise<GroundedFinding> {
-  return (await office.connectome.current(office)).trustFinding(asked)
+export async function findTrustNow(office: Office, asked: AskedTrust): Promise<Omit<GroundedFinding, 'treaty_ids'>> {
+  const { finding, graph_digest } = await office.connectome.ask(
+    office,
+    (graph) => graph.trustFinding(asked),
+    (found) => found.treaty_ids,
+  )
+  return { finding, graph_digest }
 }

@@ -1,9 +1,14 @@
 import type { Instant } from '@chancery/protocol'
 import { Coalesced } from '@chancery/service-kit'
 import type { Office } from '../../office.ts'
+import { RecordFault } from '../../signing/record-faults.ts'
 import type { Stamps } from '../../store/database.ts'
 import { GraphBuilder } from './builder.ts'
 import type { BuiltGraph } from './builder.ts'
+import { listSignedTreaties } from './store.ts'
+
+/** So often a question is asked again without the treaties that did not verify. */
+const MAX_ASKED = 8
 
 interface Held extends BuiltGraph {
   readonly stamp: string
@@ -19,6 +24,10 @@ export class GraphKeeper {
   readonly #builder = new GraphBuilder()
   #held: Held | undefined
   #build: Coalesced<Held> | undefined
+  readonly #verified = new WeakMap<BuiltGraph, Set<string>>()
+  /** Treaties that were found not to be signed. Asked again when treaties changed: one may have been put right. */
+  #refused = new Set<string>()
+  #refusedUnder = ''
 
   async current(office: Office): Promise<BuiltGraph> {
     const stamps = await office.stamps.read()
@@ -29,11 +38,49 @@ export class GraphKeeper {
     this.#build ??= new Coalesced(async () => {
       const builtAt = office.clock.now()
       const before = stampOf(await office.stamps.read())
-      const built = { ...(await this.#builder.build(office)), stamp: before, builtAt }
+      if (this.#refusedUnder !== before) this.#refused = new Set()
+      this.#refusedUnder = before
+      const built = { ...(await this.#builder.build(office, this.#refused)), stamp: before, builtAt }
       this.#held = built
       return built
     })
     return this.#build.read()
+  }
+
+  /**
+   * An answer that rests on treaties, of which each was verified. One that is not signed by this authority is taken out
+   * of the graph, and the question is asked again: it must neither count nor hide one that does.
+   */
+  async ask<Value>(
+    office: Office,
+    question: (graph: BuiltGraph) => Promise<Value>,
+    treatiesOf: (answer: Value) => readonly string[],
+  ): Promise<Value> {
+    for (let asked = 0; asked < MAX_ASKED; asked += 1) {
+      const graph = await this.current(office)
+      const answer = await question(graph)
+      if (await this.#areSigned(office, graph, treatiesOf(answer))) return answer
+    }
+    throw new RecordFault('treaties', 'too many treaties of the graph do not verify')
+  }
+
+  /** Each treaty once for each version of the graph: it holds what the rows said when it was built. */
+  async #areSigned(office: Office, graph: BuiltGraph, ids: readonly string[]): Promise<boolean> {
+    const verified = this.#verified.get(graph) ?? new Set<string>()
+    this.#verified.set(graph, verified)
+    const unknown = ids.filter((id) => !verified.has(id))
+    if (unknown.length === 0) return true
+    const rows = new Map((await listSignedTreaties(office.store, unknown)).map((row) => [row.treaty_id, row]))
+    const before = this.#refused.size
+    for (const id of unknown) {
+      const row = rows.get(id)
+      const treaty = row === undefined ? undefined : await office.verifiedTreaties.read(row)
+      if (treaty === undefined) this.#refused.add(id)
+      else verified.add(id)
+    }
+    if (this.#refused.size === before) return true
+    this.#held = undefined
+    return false
   }
 
   close(): Promise<void> {

@@ -1,4 +1,4 @@
-import { buildConnectome, compareEdges, isActiveEdge } from '@chancery/protocol'
+import { compareEdges, isActiveEdge, isWithdrawn, listBlastRadius, sortMaterial } from '@chancery/protocol'
 import type { RecognitionEdge, RecognitionGraph } from '@chancery/protocol'
 
 export type SovereignRow = {
@@ -37,7 +37,7 @@ export function outlineGraph(graph: RecognitionGraph<string>, words: string): Gr
   const counts = countRecognition(graph.recognition_edges)
   const sovereigns = graph.sovereigns.filter(({ sovereign_id }) => fits(sovereign_id))
   const edges = graph.recognition_edges.filter((edge) => fits(edge.from) || fits(edge.to))
-  const blasts = listBlasts(graph).filter((row) => fits(row.issuer_sovereign_id))
+  const withdrawn = graph.revoked_trust_material.filter(isWithdrawn).filter((row) => fits(row.issuer_sovereign_id))
   return {
     sovereigns: sovereigns
       .slice(0, MAX_SOVEREIGNS)
@@ -45,8 +45,8 @@ export function outlineGraph(graph: RecognitionGraph<string>, words: string): Gr
     sovereign_count: sovereigns.length,
     edges: edges.sort(compareEdges).slice(0, MAX_EDGES),
     edge_count: edges.length,
-    blast_radius: blasts.slice(0, MAX_BLASTS),
-    blast_count: blasts.length,
+    blast_radius: listBlastRadius(graph, sortMaterial(withdrawn).slice(0, MAX_BLASTS)),
+    blast_count: withdrawn.length,
   }
 }
 
@@ -67,11 +67,4 @@ function countRecognition(
     of(edge.to).recognised_by += 1
   }
   return counts
-}
-
-/** Without imported revocations nothing has to be sorted. */
-function listBlasts(graph: RecognitionGraph<string>): readonly BlastRow[] {
-  if (!graph.revoked_trust_material.some((item) => item.type === 'membership_attestation')) return []
-  // The type is that of protocol/core 20.2; buildConnectome gives it as plain JSON.
-  return buildConnectome(graph)['revocation_blast_radius'] as unknown as readonly BlastRow[]
 }

@@ -8,6 +8,7 @@ import { badge, figure, identifier, table, tile, when } from '../../page-parts.t
 import { edgeTable, searchForm } from './edge-table.ts'
 import { drawMap } from './map.ts'
 import type { GraphOutline } from './outline.ts'
+import { findVerifiedPath } from './verified-path.ts'
 
 /**
  * GET /connectome
@@ -18,7 +19,7 @@ export async function page(call: Call, office: Office): Promise<Answer> {
   const built = await office.connectome.current(office)
   const outline = await built.outline(words ?? '')
   const isAsked = from !== undefined && from !== '' && to !== undefined && to !== ''
-  const path = isAsked ? await built.trustPath(from, to) : undefined
+  const path = isAsked ? await findVerifiedPath(office, from, to) : undefined
   return frame(office, {
     path: '/connectome',
     title: 'Connectome',

@@ -1,5 +1,7 @@
 import type { ImportedRevocation, TreatyFact } from '@chancery/protocol'
-import type { Tx } from '../../store/database.ts'
+import type { SignedTreatyRow } from '../../signing/verified-treaties.ts'
+import type { Store, Tx } from '../../store/database.ts'
+import { isRevokedInAudit } from '../../store/revoked-treaties.ts'
 
 /** Everything the graph needs of every treaty, in order of issue and without the signed texts. */
 export function listTreatyFacts(db: Tx): Promise<readonly TreatyFact[]> {
@@ -17,6 +19,27 @@ export function listTreatyFacts(db: Tx): Promise<readonly TreatyFact[]> {
     ])
     .orderBy('issued_at')
     .orderBy('treaty_id')
+    .execute()
+}
+
+/** Treaties by id, with their signed texts. */
+export function listSignedTreaties(
+  { backend, db }: Pick<Store, 'backend' | 'db'>,
+  ids: readonly string[],
+): Promise<readonly SignedTreatyRow[]> {
+  return db
+    .selectFrom('recognition_treaties')
+    .select([
+      'treaty_id',
+      'issuer_sovereign_id',
+      'subject_sovereign_id',
+      'valid_from',
+      'expires_at',
+      'treaty_json',
+      'status',
+    ])
+    .select(isRevokedInAudit(backend).as('revoked_in_audit'))
+    .where('treaty_id', 'in', ids)
     .execute()
 }
 

@@ -1,5 +1,5 @@
 import type { JsonObject, TrustPath } from '@chancery/protocol'
-import { ManualClock, accepted, plantTreaties, refused, startTestAuthority } from '@chancery/testkit'
+import { ManualClock, accepted, plantTreaties, publishFirst, refused, startTestAuthority } from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
@@ -7,6 +7,7 @@ const clock = new ManualClock('2026-01-02T03:04:05Z')
 let na: TestAuthority
 beforeAll(async () => {
   na = await startTestAuthority({ clock, settings: { NA_CLOCK_CHECK: 'off' } })
+  await publishFirst(na)
   await plantTreaties(na.office, [
     { treaty_id: 'a-b', from: 'A', to: 'B' },
     { treaty_id: 'b-c', from: 'B', to: 'C' },

@@ -2,6 +2,7 @@ import { Refusal } from '@chancery/contract'
 import type { JsonObject } from '@chancery/protocol'
 import type { Call } from '@chancery/service-kit'
 import type { Office } from '../../office.ts'
+import { findVerifiedPath } from './verified-path.ts'
 
 /**
  * GET /connectome/trust-path
@@ -11,5 +12,5 @@ export async function trustPath(call: Call, office: Office): Promise<JsonObject>
   const from = call.query.first('from') ?? call.query.first('source') ?? ''
   const to = call.query.first('to') ?? call.query.first('target') ?? ''
   if (from === '' || to === '') throw new Refusal('missing_trust_path_parameters')
-  return (await office.connectome.current(office)).trustPath(from, to)
+  return findVerifiedPath(office, from, to)
 }

@@ -1,4 +1,4 @@
-import { buildGraph, findTrust, indexEdges, nextBoundary, summarize } from '@chancery/protocol'
+import { buildGraph, findTrustPath, indexEdges, judgeTrustPath, nextBoundary, summarize } from '@chancery/protocol'
 import type {
   ConnectomeSummary,
   ImportedRevocation,
@@ -57,9 +57,13 @@ function countWithdrawals(revocations: readonly ImportedRevocation[]): ReadonlyM
 }
 
 /** What the graph says about one sovereign in the eyes of another (protocol/trust-operations 2.5). */
-export function findTrustIn(views: Pick<GraphViews, 'index' | 'withdrawals'>, asked: AskedTrust): TrustFinding {
-  const withdrawals = (issuer: string): number => views.withdrawals.get(issuer) ?? 0
-  return findTrust({ index: views.index, withdrawals }, asked, asked.evaluated_at)
+export function findTrustIn(
+  views: Pick<GraphViews, 'index' | 'withdrawals'>,
+  asked: AskedTrust,
+): { readonly finding: TrustFinding; readonly treaty_ids: readonly string[] } {
+  const path = findTrustPath(views.index, asked.source, asked.target)
+  const finding = judgeTrustPath(path, (issuer) => views.withdrawals.get(issuer) ?? 0, asked.evaluated_at)
+  return { finding, treaty_ids: path.path.map((edge) => edge.treaty_id) }
 }
 
 export function firstBoundary(treaties: readonly TreatyFact[], now: Instant): Instant | undefined {

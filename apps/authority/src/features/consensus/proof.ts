@@ -1,5 +1,6 @@
 import { Refusal } from '@chancery/contract'
 import {
+  CheckSlices,
   consensusForm,
   countingVotes,
   digestOf,
@@ -68,14 +69,11 @@ function assess(request: AssemblyRequest): { counting: number; scores: CascadeSc
   return { counting: counting.length, scores }
 }
 
-/** Above so many votes their verification goes to other threads. */
-const FEW_VOTES = 64
-
 /** A vote in our own name that we did not cast must not get our signature around it. */
 async function requireOwnVotes(office: Office, votes: readonly Received<ValidatorVote>[]): Promise<void> {
   const own = votes.filter(({ record }) => record.validator_sovereign_id === office.genesis.network_name)
-  const place = own.length > FEW_VOTES ? 'aside' : 'here'
+  const slices = new CheckSlices()
   for (const vote of own)
-    if (!(await verifyVote(vote, office.signer.publicKey, place)))
+    if (!(await verifyVote(vote, office.signer.publicKey, slices)))
       throw new Refusal('proof_assembly_failed', { reason: 'invalid_vote_signature' })
 }

@@ -1,11 +1,12 @@
 import { readJson, seconds, writeInstant } from '@chancery/protocol'
 import type { JsonObject, JsonValue } from '@chancery/protocol'
 import {
-  ManualClock,
   accepted,
+  eventsOfCallers,
   foreignConsensus,
   foreignSovereign,
   foreignVote,
+  ManualClock,
   refused,
   startTestAuthority,
   wireText,
@@ -48,10 +49,10 @@ async function reason(proof: JsonObject, changes: JsonObject = {}): Promise<stri
 
 describe('POST /consensus/verify', () => {
   it('accepts a foreign proof under the given keys and writes nothing', async () => {
-    const before = (await na.auditEvents()).length
+    const before = (await eventsOfCallers(na)).length
     expect(await reason(proofOf(two()))).toBe('valid')
     expect(await reason(proofOf(two()), { validator_public_keys: { ...publicKeys, more: 'no key' } })).toBe('valid')
-    expect((await na.auditEvents()).length).toBe(before)
+    expect((await eventsOfCallers(na)).length).toBe(before)
   })
 
   it.each<[string, () => JsonObject, JsonObject?]>([

@@ -1,3 +1,4 @@
+import { readListHeadHeader } from '@chancery/protocol'
 import { ManualClock, accepted, startTestAuthority, verifiesElsewhere } from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -35,6 +36,23 @@ describe('GET /crl', () => {
       expect(events.map((event) => event['details'])).toEqual([
         expect.objectContaining({ sequence: 0, entries: 0, cause: 'refresh' }),
       ])
+    })
+
+    it('comes with a signed head, also in a 304, for readers who cannot take it in', async () => {
+      const full = await na.request('GET', '/crl')
+      const list = accepted(full)
+      const again = await na.request('GET', '/crl', { headers: { 'If-None-Match': String(full.headers.etag) } })
+      const value = String(again.headers['chancery-list-head'])
+      expect(value).toBe(full.headers['chancery-list-head'])
+      const issuer = String(list['issuer'])
+      const anchors = new Map([[issuer, Buffer.from(na.genesis.network_authority.public_key, 'base64')]])
+      expect(await readListHeadHeader(value, issuer, anchors)).toMatchObject({
+        list_id: list['crl_id'],
+        list_sequence: list['sequence'],
+        list_bytes: Buffer.byteLength(full.text),
+        issued_at: list['issued_at'],
+        next_update: list['next_update'],
+      })
     })
 
     it('can be kept by a CDN: strong ETag over the bytes, its own caching rule, 304', async () => {

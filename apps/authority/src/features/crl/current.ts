@@ -1,12 +1,13 @@
 import { CACHE_CONTROL, Refusal } from '@chancery/contract'
-import { toUtf8 } from '@chancery/protocol'
+import { LIST_HEAD_HEADER, toUtf8, writeListHeadHeader } from '@chancery/protocol'
+import type { JsonObject } from '@chancery/protocol'
 import { KeptDocument } from '@chancery/service-kit'
 import type { Call } from '@chancery/service-kit'
 import type { Office } from '../../office.ts'
 import { LockTimeout } from '../../store/database.ts'
 import { translateStoreError } from '../../store/open.ts'
-import { loadCrlText } from './store.ts'
-import { isListDue, keepCurrent, refreshTime } from './upkeep.ts'
+import { loadCrl } from './store.ts'
+import { isListDue, keepCurrent, listTimes } from './upkeep.ts'
 
 /**
  * GET /crl
@@ -14,13 +15,19 @@ import { isListDue, keepCurrent, refreshTime } from './upkeep.ts'
  * reader who comes when the next version is due gets that.
  */
 export function current(call: Call, office: Office): Promise<KeptDocument> {
+  return serveList(office, { request_id: call.requestId, remote_addr: call.remoteAddress })
+}
+
+/** The same for whoever is no request: `cause` is for the audit, should a new version be signed. */
+export function serveList(office: Office, cause: JsonObject): Promise<KeptDocument> {
   const served = office.publicMaterial.serve(office, 'crl', {
-    isDue: (held, stamps, now) => isListDue(held.refreshAt ?? now, stamps, now),
+    isDue: ({ times }, stamps, now) => times === undefined || isListDue(times, stamps, now),
     load: async () => {
-      const version = await keepCurrent(office, { request_id: call.requestId, remote_addr: call.remoteAddress })
-      const text = await loadCrlText(office.store.db, version.sequence)
-      const document = new KeptDocument(toUtf8(text), CACHE_CONTROL.publicMaterial)
-      return { document, goodUntil: version.nextUpdate, refreshAt: refreshTime(version) }
+      const version = await keepCurrent(office, cause)
+      const { crl_json, head_json } = await loadCrl(office.store.db, version.sequence)
+      const more = head_json === null ? {} : { [LIST_HEAD_HEADER]: writeListHeadHeader(head_json) }
+      const document = new KeptDocument(toUtf8(crl_json), CACHE_CONTROL.publicMaterial, undefined, undefined, more)
+      return { document, goodUntil: version.nextUpdate, times: listTimes(version) }
     },
   })
   return served.catch(refuseContention)

@@ -16,6 +16,12 @@ export interface KeptEntries {
   readonly count: number
 }
 
+/**
+ * Certificates of one run, as many as one request may name: PostgreSQL has a table of locks for all transactions
+ * together, and a run locks the key of each.
+ */
+const MAX_CERTIFICATES = 1000
+
 /** Where revocations wait: those that arrive while a list is built share the next version. */
 export class CrlDesk {
   #kept: KeptEntries | undefined
@@ -38,7 +44,12 @@ export class CrlDesk {
   }
 
   async revoke(office: Office, revocation: Revocation): Promise<RevocationOutcome> {
-    this.#revocations ??= new Batcher((items) => revokeTogether(office, items), { maxItems: 200, maxWaiting: 1000 })
+    this.#revocations ??= new Batcher((items) => revokeTogether(office, items), {
+      maxItems: 200,
+      maxWaiting: 1000,
+      maxWeight: MAX_CERTIFICATES,
+      weigh: ({ cert_ids }) => cert_ids.length,
+    })
     try {
       return await this.#revocations.add(revocation)
     } catch (error) {

@@ -1,28 +1,40 @@
-import { Refusal } from '@chancery/contract'
 import { writeSortable } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import type { Office } from '../../office.ts'
 import { listAgentsOf } from '../agents/index.ts'
 import { listCertificates, listOtherCertificates } from '../enrollment/index.ts'
 import type { RevocableCertificate } from '../enrollment/index.ts'
+import { asRevocable, findProblem } from './forgotten.ts'
+import type { ForgottenCertificate } from './forgotten.ts'
 import type { RevokeRequest } from './requests.ts'
 
 const SAMPLE = 20
 
+/** Living certificates of the same keys that a revocation leaves, counted and sampled. */
+export function countOthers(ofKey: readonly RevocableCertificate[], ended?: ReadonlySet<string>): JsonObject {
+  const left = ofKey.map((certificate) => certificate.cert_id).filter((id) => ended?.has(id) !== true)
+  return { count: left.length, sample: left.slice(0, SAMPLE) }
+}
+
+type Foreseen = Pick<RevokeRequest, 'cert_ids' | 'form' | 'reason' | 'allOfKey'> & {
+  readonly forgotten: readonly ForgottenCertificate[]
+}
+
 /** What a revocation would take away, counted and sampled; nothing changes and nothing is audited. */
-export async function foreseeRevocation(office: Office, request: Omit<RevokeRequest, 'isDryRun'>): Promise<JsonObject> {
+export async function foreseeRevocation(office: Office, request: Foreseen): Promise<JsonObject> {
   const { db } = office.store
   const now = writeSortable(office.clock.now())
-  const found = await listCertificates(db, request.cert_ids)
-  const known = new Set(found.map((certificate) => certificate.cert_id))
-  const unknown = request.cert_ids.filter((id) => !known.has(id))
-  if (unknown.length > 0)
-    throw new Refusal('certificate_not_found', request.form === 'cert_ids' ? { cert_ids: unknown } : {})
+  const known = await listCertificates(db, request.cert_ids)
+  const problem = findProblem(request, known)
+  if (problem !== undefined) throw problem
+  const ids = new Set(known.map((certificate) => certificate.cert_id))
+  const found = [...known, ...request.forgotten.filter(({ cert_id }) => !ids.has(cert_id)).map(asRevocable)]
   const isCompromise = request.reason === 'key_compromise'
   const keysOf = (some: readonly RevocableCertificate[]): string[] => [
     ...new Set(some.map((each) => each.node_public_key)),
   ]
-  const others = isCompromise ? await listOtherCertificates(db, keysOf(found), now) : []
+  const ofKey = await listOtherCertificates(db, keysOf(found), now)
+  const others = isCompromise || request.allOfKey ? ofKey : []
   const fresh = [...found, ...others].filter((certificate) => certificate.status !== 'revoked')
   const affected = new Set(fresh.map((certificate) => certificate.cert_id))
   // Revoked before, but not as a lost key: the list would say so from now on, and the key could not join again.
@@ -34,6 +46,7 @@ export async function foreseeRevocation(office: Office, request: Omit<RevokeRequ
     dry_run: true,
     would_change: affected.size + raised.length > 0,
     certificates_revoked: { count: affected.size, sample: [...affected].sort().slice(0, SAMPLE) },
+    other_certificates: countOthers(ofKey, affected),
     reasons_raised: { count: raised.length, sample: raised.map((each) => each.cert_id).slice(0, SAMPLE) },
     agents_dropped: { count: agents.length, sample: [...agents].sort().slice(0, SAMPLE) },
   }

@@ -4,7 +4,9 @@ import { sql } from 'kysely'
 import type { Office } from '../../office.ts'
 import type { Store, Tx } from '../../store/database.ts'
 import { assertKept } from '../../store/kept.ts'
+import { requireLiving } from './continuity.ts'
 import { listText } from './list-text.ts'
+import { signedEntries } from './signed-list.ts'
 
 /**
  * The list of the former key, in the transaction of every version of the current one and under the same number, until
@@ -21,6 +23,11 @@ export async function publishFormerList(
   // The start refuses without it; here for a key that was taken away since.
   if (formerSigner?.publicKey !== live.public_key) throw new Error('the former key is not at hand')
   const entries = await joinFormerEntries(office.store, tx, formerSigner.keyId, office.signer.keyId)
+  const last = await findFormerList(tx, formerSigner.keyId)
+  if (last !== undefined) {
+    const before = await signedEntries(last.crl_json, last.sequence, [formerSigner.publicKey])
+    await requireLiving(tx, office, { before, entries, now: office.clock.now() })
+  }
   const header = { crl_id: office.ids.uuid(), sequence, issuer: formerSigner.keyId, issuedAt }
   const crl_json = await signList(formerSigner, listText(header, entries))
   const next_update = writeSortable(issuedAt + CRL_VALIDITY)
@@ -43,10 +50,10 @@ export async function findLiveFormer(
 export async function findFormerList(
   db: Tx,
   key_id: string,
-): Promise<{ readonly crl_json: string; readonly next_update: string } | undefined> {
+): Promise<{ readonly sequence: number; readonly crl_json: string; readonly next_update: string } | undefined> {
   return db
     .selectFrom('former_crl_versions')
-    .select(['crl_json', 'next_update'])
+    .select(['sequence', 'crl_json', 'next_update'])
     .where('key_id', '=', key_id)
     .orderBy('sequence', 'desc')
     .limit(1)
@@ -64,7 +71,8 @@ export async function signList(signer: Signer, body: string): Promise<string> {
 
 /**
  * Entries are kept in the spelling of the current key; the issuer of each is the last word of its list. One whose
- * certificate this database does not know, after a recovery, may be of either key: it is named by both.
+ * certificate this database does not know, after a recovery, or knows by id and key only, may be of either key: it is
+ * named by both.
  */
 async function joinFormerEntries(store: Store, tx: Tx, former: string, current: string): Promise<string> {
   const [from, to] = [issuerText(current), issuerText(former)]
@@ -73,12 +81,12 @@ async function joinFormerEntries(store: Store, tx: Tx, former: string, current: 
       ? sql<{ text: string | null }>`
         select string_agg(replace(e.entry_json, ${from}, ${to}), ',' order by e.position) as text
         from crl_entries e left join issued_certs c on c.cert_id = e.cert_id
-        where c.cert_id is null or c.cert_json::json ->> 'issued_by' = ${former}`
+        where coalesce(c.cert_json::json ->> 'issued_by', ${former}) = ${former}`
       : sql<{ text: string | null }>`
         select group_concat(entry, ',') as text from (
           select replace(e.entry_json, ${from}, ${to}) as entry
           from crl_entries e left join issued_certs c on c.cert_id = e.cert_id
-          where c.cert_id is null or json_extract(c.cert_json, '$.issued_by') = ${former} order by e.position)`
+          where coalesce(json_extract(c.cert_json, '$.issued_by'), ${former}) = ${former} order by e.position)`
   ).execute(tx)
   return rows[0]?.text ?? ''
 }

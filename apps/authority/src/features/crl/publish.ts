@@ -1,16 +1,18 @@
 import { Refusal } from '@chancery/contract'
-import { CRL_VALIDITY, HOUR, writeSortable } from '@chancery/protocol'
+import { CRL_VALIDITY, HOUR, writeInstant, writeJson, writeSortable } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import { recordAudit } from '../../audit/record.ts'
 import { faultPoint } from '#faults'
 import type { Office } from '../../office.ts'
 import { dateAfter } from '../../signing/dating.ts'
-import { sealText } from '../../signing/seal.ts'
+import { seal, sealText } from '../../signing/seal.ts'
 import type { Tx } from '../../store/database.ts'
 import { bumpHead } from '../../store/heads.ts'
+import { loadSignedEntries, requireLiving } from './continuity.ts'
 import type { KeptEntries } from './desk.ts'
 import { publishFormerList } from './former.ts'
 import { listText } from './list-text.ts'
+import type { CrlHeader } from './list-text.ts'
 import { restorePruned } from './restore-pruned.ts'
 import { appendEntries, insertVersion, joinEntries, pruneEntries } from './store.ts'
 import type { CrlVersion, NewEntry } from './store.ts'
@@ -21,6 +23,8 @@ export interface Change {
   /** True when an entry that was listed before got another text. */
   readonly rewritten: boolean
   readonly details: JsonObject
+  /** A recovery put back what any list names: the last one in the database need not be whole. */
+  readonly isRecovered?: true
   /** Dated now although its predecessor is dated ahead: a recovery from a clock that was (reliability 8). */
   readonly isRedated?: true
 }
@@ -44,18 +48,28 @@ export async function publishVersion(
   const isRestored = await restorePruned(tx, office, previous, clockNow)
   // By the clock, not by the date of the list: what a wrong one dated must not end entries before their time.
   const isPruned = await pruneEntries(tx, writeSortable(clockNow - HOUR))
-  const { text: entries, count } = await gatherEntries(tx, office, previous, change, isRestored || isPruned)
-  const body = listText({ crl_id: office.ids.uuid(), sequence, issuer: office.signer.keyId, issuedAt: now }, entries)
+  const gathered = await gatherEntries(tx, office, previous, change, isRestored || isPruned)
+  const { text: entries, count } = gathered
+  if (gathered.isRead && previous !== undefined && change.isRecovered !== true) {
+    const before = office.crl.remembered(previous)?.text ?? (await loadSignedEntries(tx, office, previous))
+    await requireLiving(tx, office, { before, entries, now: clockNow })
+  }
+  const header = { crl_id: office.ids.uuid(), sequence, issuer: office.signer.keyId, issuedAt: now }
+  const body = listText(header, entries)
   const signature = await sealText(office, body)
   const text = `${body.slice(0, -1)},"signatures":[${signature}]}`
-  const version = { sequence, issuedAt: now, nextUpdate: now + CRL_VALIDITY, entries: count }
+  // Canonical form is ASCII: as many bytes as characters.
+  const bytes = text.length
+  const version = { sequence, issuedAt: now, nextUpdate: now + CRL_VALIDITY, entries: count, bytes }
   faultPoint('crl-signed')
   await insertVersion(tx, {
     sequence,
     crl_json: text,
+    head_json: await signHead(office, header, version),
     issued_at: writeSortable(now),
     next_update: writeSortable(version.nextUpdate),
     entries: count,
+    bytes,
   })
   await publishFormerList(tx, office, { sequence, issuedAt: now })
   await bumpHead(tx, 'crl')
@@ -63,6 +77,24 @@ export async function publishVersion(
   await recordAudit(tx, office, { type: 'crl_published', details })
   faultPoint('crl-stored')
   return { version, kept: { sequence, issuedAt: now, text: entries, count }, text }
+}
+
+/** Stands beside the list in its answers, for readers who cannot take the list itself in. */
+async function signHead(
+  office: Office,
+  { crl_id, issuer }: CrlHeader,
+  { sequence, issuedAt, nextUpdate, entries, bytes = 0 }: CrlVersion,
+): Promise<string> {
+  const head = {
+    list_id: crl_id,
+    list_sequence: sequence,
+    list_bytes: bytes,
+    list_entries: entries,
+    issued_at: writeInstant(issuedAt),
+    next_update: writeInstant(nextUpdate),
+    issuer,
+  }
+  return writeJson(await seal(office, head))
 }
 
 /** Under the head lock: an instance that was left running over a key succession must not publish behind the new key. */
@@ -78,9 +110,12 @@ async function gatherEntries(
   previous: CrlVersion | undefined,
   change: Change,
   isChanged: boolean,
-): Promise<{ readonly text: string; readonly count: number }> {
+): Promise<{ readonly text: string; readonly count: number; readonly isRead: boolean }> {
   const kept = office.crl.remembered(previous)
-  if (kept === undefined || isChanged || change.rewritten) return joinEntries(office.store, tx)
+  if (kept === undefined || isChanged || change.rewritten)
+    return { ...(await joinEntries(office.store, tx)), isRead: true }
   const parts = change.appended.map((entry) => entry.entry_json)
-  return { text: [...(kept.text === '' ? [] : [kept.text]), ...parts].join(','), count: kept.count + parts.length }
+  // What this process signed itself, and more: nothing can be missing.
+  const text = [...(kept.text === '' ? [] : [kept.text]), ...parts].join(',')
+  return { text, count: kept.count + parts.length, isRead: false }
 }

@@ -1,11 +1,14 @@
-import { DAY, instantOf, writeSortable } from '@chancery/protocol'
+import { DAY, HOUR, instantOf, writeSortable } from '@chancery/protocol'
 import type { Crl, CrlEntry } from '@chancery/protocol'
 import type { Office } from '../../office.ts'
 import type { Tx } from '../../store/database.ts'
 import { markRevoked } from '../enrollment/index.ts'
 import { entryText } from './list-text.ts'
 import { publishVersion } from './publish.ts'
-import { findActiveVersion, rewriteEntry } from './store.ts'
+import { signedEnd } from './certificate-end.ts'
+import { listDropped, loadSignedEntries } from './continuity.ts'
+import { readEntry } from './signed-list.ts'
+import { findActiveVersion, joinEntries, pruneEntries, rewriteEntry } from './store.ts'
 import type { CrlVersion, NewEntry } from './store.ts'
 
 /** Longer than any certificate lives: of one that the restored database does not know nobody knows its end. */
@@ -30,6 +33,7 @@ export async function relistEntries(tx: Tx, office: Office, kept: Crl, sequence:
     await markRevoked(tx, [entry.certificate_id], writeSortable(instantOf(entry.revoked_at)), entry.reason)
   }
   const active = await findActiveVersion(tx)
+  appended.push(...(await restoreForgotten(tx, office, active, appended)).appended)
   const issuedAt = instantOf(kept.issued_at)
   // Dated after both of its predecessors, the one in the database and the one that was published.
   const previous =
@@ -37,7 +41,13 @@ export async function relistEntries(tx: Tx, office: Office, kept: Crl, sequence:
       ? active
       : { sequence: kept.sequence, issuedAt, nextUpdate: instantOf(kept.next_update), entries: held.length }
   const details = { job: 'recover' }
-  await publishVersion(tx, office, previous, sequence, { cause: 'refresh', appended, rewritten: true, details })
+  await publishVersion(tx, office, previous, sequence, {
+    cause: 'refresh',
+    appended,
+    rewritten: true,
+    details,
+    isRecovered: true,
+  })
   return appended.length
 }
 
@@ -55,11 +65,64 @@ export async function redateList(tx: Tx, office: Office, previous: CrlVersion): 
   return sequence
 }
 
-async function expiryOf(tx: Tx, office: Office, entry: CrlEntry): Promise<string> {
+interface Forgotten {
+  /** To be appended: they have no row. */
+  readonly appended: readonly NewEntry[]
+  /** With those whose row said something else and was put right. */
+  readonly count: number
+}
+
+/** What the last signed list of the database names and its rows do not: a row may have been deleted or edited. */
+async function restoreForgotten(
+  tx: Tx,
+  office: Office,
+  active: CrlVersion | undefined,
+  besides: readonly NewEntry[],
+): Promise<Forgotten> {
+  const before = active === undefined ? undefined : await loadSignedEntries(tx, office, active)
+  if (before === undefined) return { appended: [], count: 0 }
+  await pruneEntries(tx, writeSortable(office.clock.now() - HOUR))
+  const rows = await tx.selectFrom('crl_entries').select('cert_id').execute()
+  const held = new Set(rows.map((row) => row.cert_id))
+  const known = new Set(besides.map((entry) => entry.cert_id))
+  const { text: entries } = await joinEntries(office.store, tx)
+  const appended: NewEntry[] = []
+  let count = 0
+  for (const entry_json of await listDropped(tx, office.ownKeys, { before, entries, now: office.clock.now() })) {
+    const entry = readEntry(entry_json)
+    if (entry === undefined || known.has(entry.certificate_id)) continue
+    const row = { cert_id: entry.certificate_id, entry_json, expires_at: await expiryOf(tx, office, entry) }
+    if (held.has(entry.certificate_id)) await rewriteEntry(tx, row)
+    else appended.push(row)
+    await markRevoked(tx, [entry.certificate_id], writeSortable(instantOf(entry.revoked_at)), entry.reason)
+    count += 1
+  }
+  return { appended, count }
+}
+
+/**
+ * Puts back what the last signed list names and the rows have lost, and publishes; undefined when nothing is missing.
+ * The caller holds the head.
+ */
+export async function restoreDropped(
+  tx: Tx,
+  office: Office,
+): Promise<{ readonly sequence: number; readonly added: number } | undefined> {
+  const previous = await findActiveVersion(tx)
+  const { appended, count } = await restoreForgotten(tx, office, previous, [])
+  if (previous === undefined || count === 0) return undefined
+  const sequence = previous.sequence + 1
+  const change = { cause: 'refresh', rewritten: true, details: { job: 'recover' } } as const
+  await publishVersion(tx, office, previous, sequence, { ...change, appended })
+  return { sequence, added: count }
+}
+
+async function expiryOf(tx: Tx, office: Office, entry: Pick<CrlEntry, 'certificate_id'>): Promise<string> {
   const row = await tx
     .selectFrom('issued_certs')
-    .select('expires_at')
+    .select(['expires_at', 'cert_json'])
     .where('cert_id', '=', entry.certificate_id)
     .executeTakeFirst()
-  return row?.expires_at ?? writeSortable(office.clock.now() + UNKNOWN_EXPIRY)
+  const end = await signedEnd(row?.cert_json, entry.certificate_id, office.ownKeys)
+  return writeSortable(end ?? office.clock.now() + UNKNOWN_EXPIRY)
 }

@@ -1,27 +1,58 @@
 import { Refusal } from '@chancery/contract'
-import { REVOCATION_REASONS, isPlainText } from '@chancery/protocol'
-import type { JsonObject, JsonValue, RevocationReason } from '@chancery/protocol'
-import { readDryRun, refuseUnknownMembers, shorten } from '../../reading.ts'
+import {
+  FormError,
+  REVOCATION_REASONS,
+  isPlainText,
+  readJoinCertificate,
+  readPublicKey,
+  shape,
+} from '@chancery/protocol'
+import type { JoinCertificate, JsonObject, JsonValue, RevocationReason } from '@chancery/protocol'
+import { readDryRun, readMember, refuseUnknownMembers, shorten } from '../../reading.ts'
 
 export interface RevokeRequest {
   readonly cert_ids: readonly string[]
   readonly form: 'cert_id' | 'cert_ids'
+  /** Given by their own text; whether they are ours is not judged yet. */
+  readonly certificates: readonly JoinCertificate[]
+  /** Whose the one certificate is, in case it is not known any more. */
+  readonly node_public_key: string | undefined
   readonly reason: RevocationReason
+  /** Every other living certificate of the same keys goes with them, for the same reason. */
+  readonly allOfKey: boolean
   readonly isDryRun: boolean
 }
 
 const MAX_IDS = 1000
+/** Each costs a signature check. */
+const MAX_TEXTS = 100
 
 /** One certificate, or up to a thousand in one version of the list (protocol/core 9.3). */
 export function readRevokeRequest(body: JsonObject): RevokeRequest {
-  refuseUnknownMembers(body, ['cert_id', 'cert_ids', 'reason', 'dry_run'])
-  const form = body['cert_ids'] === undefined ? 'cert_id' : 'cert_ids'
-  const cert_ids = form === 'cert_id' ? [body['cert_id']] : readIds(body)
+  refuseUnknownMembers(body, [
+    'cert_id',
+    'cert_ids',
+    'certificates',
+    'node_public_key',
+    'reason',
+    'all_of_key',
+    'dry_run',
+  ])
+  const certificates = readCertificates(body)
+  const form = body['cert_ids'] === undefined && certificates.length === 0 ? 'cert_id' : 'cert_ids'
+  const cert_ids =
+    certificates.length > 0
+      ? certificates.map(({ cert_id }) => cert_id)
+      : form === 'cert_id'
+        ? [body['cert_id']]
+        : readIds(body)
   const ids = cert_ids.map((id) => {
     if (typeof id !== 'string' || id === '') throw new Refusal('missing_cert_id')
     return id
   })
   const reason = readReason(body['reason'])
+  const node_public_key = readNodeKey(body)
+  const allOfKey = readMember(body['all_of_key'], false, shape.boolean, 'invalid_input')
   // Ids of another form were never issued; nothing needs to be looked up to say so.
   const unknown = ids.filter((id) => !isPlainText(id, 128))
   if (unknown.length > 0)
@@ -29,7 +60,39 @@ export function readRevokeRequest(body: JsonObject): RevokeRequest {
       'certificate_not_found',
       form === 'cert_ids' ? { cert_ids: unknown.slice(0, 64).map(shorten) } : {},
     )
-  return { cert_ids: ids, form, reason, isDryRun: readDryRun(body) }
+  const isDryRun = readDryRun(body)
+  return { cert_ids: ids, form, certificates, node_public_key, reason, allOfKey, isDryRun }
+}
+
+/** In place of ids; an empty array when they are given by id. */
+function readCertificates(body: JsonObject): readonly JoinCertificate[] {
+  const given = body['certificates']
+  if (given === undefined) return []
+  const isAlone = ['cert_id', 'cert_ids', 'node_public_key'].every((name) => body[name] === undefined)
+  const isList = Array.isArray(given) && given.length >= 1 && given.length <= MAX_TEXTS
+  if (!isList || !isAlone) throw new Refusal('missing_cert_id')
+  const certificates = given.map(readCertificate)
+  if (new Set(certificates.map(({ cert_id }) => cert_id)).size < certificates.length)
+    throw new Refusal('missing_cert_id')
+  return certificates
+}
+
+function readCertificate(value: JsonValue): JoinCertificate {
+  try {
+    return readJoinCertificate(value)
+  } catch (error) {
+    if (!(error instanceof FormError)) throw error
+    throw new Refusal('invalid_input', { field: 'certificates' }, { cause: error })
+  }
+}
+
+/** Beside one id only: of several it would be open whose key it is. */
+function readNodeKey(body: JsonObject): string | undefined {
+  const given = body['node_public_key']
+  if (given === undefined) return undefined
+  if (body['cert_ids'] !== undefined) throw new Refusal('missing_cert_id')
+  if (typeof given !== 'string' || readPublicKey(given) === undefined) throw new Refusal('invalid_public_key')
+  return given
 }
 
 function readIds(body: JsonObject): readonly JsonValue[] {

@@ -11,9 +11,13 @@ import { takeNodeKeys } from '../../store/node-key-locks.ts'
 import { dropAgents } from '../agents/index.ts'
 import { listCertificates, listOtherCertificates, markRevoked, raiseReason } from '../enrollment/index.ts'
 import type { RevocableCertificate } from '../enrollment/index.ts'
+import { countOthers } from './foresee.ts'
+import { NO_TEXT, findProblem, insertForgotten } from './forgotten.ts'
+import type { ForgottenCertificate } from './forgotten.ts'
 import { entryText } from './list-text.ts'
 import { publishVersion } from './publish.ts'
-import { chunks, findActiveVersion, rewriteEntry } from './store.ts'
+import { readEntry } from './signed-list.ts'
+import { chunks, findActiveVersion, findEntries, rewriteEntry } from './store.ts'
 import type { CrlVersion, NewEntry } from './store.ts'
 import { listSuperseded } from './superseded.ts'
 
@@ -21,13 +25,23 @@ import { listSuperseded } from './superseded.ts'
 export interface Revocation {
   readonly cert_ids: readonly string[]
   readonly reason: RevocationReason
+  /** As with key_compromise every other living certificate of the keys goes with them. */
+  readonly allOfKey: boolean
   /** How a missing certificate is named in the answer. */
   readonly form: 'cert_id' | 'cert_ids'
+  /** Those of them that the database may not know. */
+  readonly forgotten: readonly ForgottenCertificate[]
   readonly attempt: Attempt | undefined
   readonly cause: JsonObject
 }
 
 export type RevocationOutcome = StoredAnswer
+
+/** A request that was served: the keys of its certificates. */
+interface Withdrawn {
+  readonly keys: readonly string[]
+  readonly allOfKey: boolean
+}
 
 /** What one version gathers from all requests that share it. */
 interface Gathered {
@@ -49,17 +63,17 @@ export async function revokeTogether(
     await takeKeysOf(tx, office, requests)
     const previous = await findActiveVersion(tx)
     const gathered: Gathered = { entries: new Map(), events: [], rewritten: false }
-    const judged: (StoredAnswer | Error | 'answer')[] = []
+    const judged: (StoredAnswer | Error | Withdrawn)[] = []
     for (const request of requests) judged.push(await judge(tx, office, request, gathered))
     faultPoint('revoke-marked')
     const published = await publishChange(tx, office, previous, gathered)
     const active = published?.version ?? previous
-    const text = writeJson({ crl_sequence: active?.sequence ?? 0, revoked_count: active?.entries ?? 0 })
     const answers: (StoredAnswer | Error)[] = []
     for (const [index, verdict] of judged.entries()) {
       const attempt = requests[index]?.attempt
-      const answer = verdict === 'answer' ? { status: 200, text } : verdict
-      if (verdict === 'answer' && attempt !== undefined) await keepAnswer(tx, attempt, { status: 200, text })
+      const answer = 'keys' in verdict ? await answerTo(tx, office, verdict, active) : verdict
+      if ('keys' in verdict && attempt !== undefined && !(answer instanceof Error))
+        await keepAnswer(tx, attempt, answer)
       answers.push(answer)
     }
     return { outcomes: answers, kept: published?.kept }
@@ -70,12 +84,28 @@ export async function revokeTogether(
 }
 
 /**
+ * Asked after all requests of the batch: what another of them ended is not named as living. Said when there are any, and
+ * in answer to all_of_key, so that its caller knows that it was understood.
+ */
+async function answerTo(
+  tx: Tx,
+  office: Office,
+  { keys, allOfKey }: Withdrawn,
+  active: CrlVersion | undefined,
+): Promise<StoredAnswer> {
+  const left = await listOtherCertificates(tx, keys, writeSortable(office.clock.now()))
+  const others = left.length > 0 || allOfKey ? { other_certificates: countOthers(left) } : {}
+  const numbers = { crl_sequence: active?.sequence ?? 0, revoked_count: active?.entries ?? 0 }
+  return { status: 200, text: writeJson({ ...numbers, ...others }) }
+}
+
+/**
  * Nothing can be issued or announced for these keys until the withdrawal is committed. Taken for all requests at once
  * and in order, like everyone who takes several: two batches must not wait for each other.
  */
 async function takeKeysOf(tx: Tx, office: Office, requests: readonly Revocation[]): Promise<void> {
   const ids = [...new Set(requests.flatMap((request) => request.cert_ids))]
-  const keys: string[] = []
+  const keys = requests.flatMap((request) => request.forgotten.map((each) => each.node_public_key))
   for (const some of chunks(ids, 1000))
     keys.push(...(await listCertificates(tx, some)).map((each) => each.node_public_key))
   await takeNodeKeys(office.store, tx, keys)
@@ -115,14 +145,10 @@ async function judge(
   office: Office,
   request: Revocation,
   gathered: Gathered,
-): Promise<StoredAnswer | Error | 'answer'> {
+): Promise<StoredAnswer | Error | Withdrawn> {
   const now = writeSortable(office.clock.now())
-  const found = await listCertificates(tx, request.cert_ids)
-  const known = new Map(found.map((certificate) => [certificate.cert_id, certificate]))
-  const unknown = request.cert_ids.filter((id) => !known.has(id))
-  if (unknown.length > 0) {
-    return new Refusal('certificate_not_found', request.form === 'cert_ids' ? { cert_ids: unknown } : {})
-  }
+  const problem = findProblem(request, await listCertificates(tx, request.cert_ids))
+  if (problem !== undefined) return problem
   if (request.attempt !== undefined) {
     try {
       const earlier = await findAnswer(tx, request.attempt, now)
@@ -132,22 +158,25 @@ async function judge(
       throw error
     }
   }
-  await withdraw(tx, office, request, found, gathered)
-  return 'answer'
+  const added = await insertForgotten(tx, request.forgotten)
+  const found = await listCertificates(tx, request.cert_ids)
+  await withdraw(tx, office, request, { found, added }, gathered)
+  const keys = [...new Set(found.map((certificate) => certificate.node_public_key))]
+  return { keys, allOfKey: request.allOfKey }
 }
 
 async function withdraw(
   tx: Tx,
   office: Office,
   request: Revocation,
-  found: readonly RevocableCertificate[],
+  { found, added }: { readonly found: readonly RevocableCertificate[]; readonly added: ReadonlySet<string> },
   gathered: Gathered,
 ): Promise<void> {
-  const { reason, cause } = request
+  const { reason, allOfKey, cause } = request
   const targets = new Map(found.map((certificate) => [certificate.cert_id, certificate]))
   const keys = found.map((certificate) => certificate.node_public_key)
-  if (reason === 'key_compromise') {
-    // The key itself is lost: whatever else it holds goes with it.
+  if (reason === 'key_compromise' || allOfKey) {
+    // The key itself is lost, or its owner is to go: whatever else it holds goes with it.
     const now = writeSortable(office.clock.now())
     for (const other of await listOtherCertificates(tx, keys, now)) targets.set(other.cert_id, other)
   }
@@ -163,15 +192,60 @@ async function withdraw(
   )
   // A lost key announces nothing any more, whichever of its certificates was still in use.
   await dropAgents(tx, reason === 'key_compromise' ? keys : fresh.map((certificate) => certificate.node_public_key))
+  const listed = await findEntries(
+    tx,
+    fresh.map((certificate) => certificate.cert_id),
+  )
   for (const certificate of fresh) {
+    const entry = listed.get(certificate.cert_id)
+    if (entry !== undefined) {
+      if (!added.has(certificate.cert_id)) tellTurnedBack(office, certificate)
+      await relist(tx, office, certificate, entry, { gathered, reason, cause })
+      continue
+    }
     gathered.entries.set(certificate.cert_id, toEntry(office, certificate, writeInstant(revokedAt), reason))
-    gathered.events.push({ cert_id: certificate.cert_id, reason, ...cause })
+    gathered.events.push({ cert_id: certificate.cert_id, reason, ...knownBy(request, added, certificate), ...cause })
   }
   if (reason !== 'key_compromise') return
   for (const certificate of found) {
     if (certificate.status !== 'revoked' || certificate.revocation_reason === reason) continue
     await raise(tx, office, certificate, gathered, cause)
   }
+}
+
+/**
+ * The list names it although its row said that it is in use: somebody turned the row back. The row is right again, the
+ * entry stays, with the graver reason if there is one, and the list is signed anew so that the event has its number.
+ */
+async function relist(
+  tx: Tx,
+  office: Office,
+  certificate: RevocableCertificate,
+  entry: string,
+  { gathered, reason, cause }: { gathered: Gathered; reason: RevocationReason; cause: JsonObject },
+): Promise<void> {
+  const { cert_id } = certificate
+  const was = readEntry(entry)
+  if (reason === 'key_compromise' && was?.reason !== reason)
+    return raise(tx, office, { ...certificate, revoked_at: was?.revoked_at ?? null }, gathered, cause)
+  gathered.rewritten = true
+  gathered.events.push({ cert_id, reason, ...cause })
+}
+
+/** Not of one that a restore has lost: there was no row to turn back. */
+function tellTurnedBack({ log }: Office, { cert_id }: RevocableCertificate): void {
+  log.error('a revoked certificate was in use again in the database', { alarm: true, cert_id })
+}
+
+/** Said of a certificate that the database did not know: what it was taken for one by. */
+function knownBy(
+  { forgotten }: Revocation,
+  added: ReadonlySet<string>,
+  { cert_id }: Pick<RevocableCertificate, 'cert_id'>,
+): JsonObject {
+  if (!added.has(cert_id)) return {}
+  const text = forgotten.find((each) => each.cert_id === cert_id)?.cert_json
+  return { known_by: text === NO_TEXT ? 'id_and_key' : 'certificate' }
 }
 
 /** A revoked certificate turns out to be a lost key: the entry keeps its place and time and gets the graver reason. */

@@ -117,7 +117,14 @@ describe('POST /admin/revoke for key_compromise', () => {
   it('is not lost when it shares a version with a lesser reason for the same certificate', async () => {
     const node = await newNode()
     const { cert_id } = await enroll(na, node)
-    const request = { cert_ids: [cert_id], form: 'cert_id', attempt: undefined, cause: {} } as const
+    const request = {
+      cert_ids: [cert_id],
+      form: 'cert_id',
+      forgotten: [],
+      attempt: undefined,
+      allOfKey: false,
+      cause: {},
+    } as const
     const before = await list()
     // Handed over in one turn, so that both go with one batch.
     const outcomes = await Promise.all([

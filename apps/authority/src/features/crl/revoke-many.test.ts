@@ -1,3 +1,4 @@
+import { readJson } from '@chancery/protocol'
 import type { Crl, JsonObject, JsonValue } from '@chancery/protocol'
 import {
   ManualClock,
@@ -50,6 +51,25 @@ describe('POST /admin/revoke with cert_ids', () => {
       const events = (await eventsOf(na, answer)).map(detailsOf)
       expect(events.map((details) => details['cert_id']).sort()).toEqual([...cert_ids].sort())
       for (const details of events) expect(details['crl_sequence']).toBe(crl.sequence)
+    })
+
+    it('shares no version with others beyond a thousand: each locks the keys of all it names', async () => {
+      const lists = [await plant(600), await plant(600), await plant(400)]
+      const request = {
+        reason: 'unspecified',
+        allOfKey: false,
+        form: 'cert_ids',
+        forgotten: [],
+        attempt: undefined,
+        cause: {},
+      } as const
+      // In one turn, so that they wait together.
+      const texts = await Promise.all(
+        lists.map((cert_ids) => na.office.crl.revoke(na.office, { ...request, cert_ids })),
+      )
+      const [first, second, third] = texts.map(({ text }) => (readJson(text) as JsonObject)['crl_sequence'])
+      expect(second).toBe(Number(first) + 1)
+      expect(third).toBe(second)
     })
 
     it('takes a list of one', async () => {

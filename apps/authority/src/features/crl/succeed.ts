@@ -2,9 +2,11 @@ import { CRL_VALIDITY, HOUR, readInstant, writeSortable } from '@chancery/protoc
 import { sql } from 'kysely'
 import { recordAudit } from '../../audit/record.ts'
 import type { Office } from '../../office.ts'
+import { loadSignedEntries, requireLiving } from './continuity.ts'
 import { findLiveFormer, issuerText, signList } from './former.ts'
 import { listText } from './list-text.ts'
 import { publishVersion } from './publish.ts'
+import type { Tx } from '../../store/database.ts'
 import { findActiveVersion, joinEntries } from './store.ts'
 
 /** Why there is no succession; the message is for the operator. */
@@ -25,7 +27,11 @@ const AFTERLIFE = HOUR
  * Makes the database the new key's, in one audited transaction with the first list of the new key and the next list of
  * the old one (decision 0022). Everything that makes it impossible is looked at before anything changes.
  */
-export async function succeedKey(office: Office): Promise<Succession> {
+export async function succeedKey(
+  office: Office,
+  /** In the same transaction: what else is signed again with the new key. */
+  within: (tx: Tx) => Promise<void> = () => Promise.resolve(),
+): Promise<Succession> {
   const { store, ownKeys, signer, genesis } = office
   const { formerSigner } = ownKeys
   if (formerSigner === undefined)
@@ -40,6 +46,8 @@ export async function succeedKey(office: Office): Promise<Succession> {
     if (held.public_key !== formerSigner.publicKey)
       throw new SuccessionRefused('the database belongs to a key that is not the given former one')
     const now = office.clock.now()
+    // The way back: the former key is the current one again, and its own list goes on as the list of all.
+    await tx.deleteFrom('former_keys').where('public_key', '=', signer.publicKey).execute()
     const live = await findLiveFormer(tx, now)
     if (live !== undefined)
       throw new SuccessionRefused(
@@ -51,6 +59,7 @@ export async function succeedKey(office: Office): Promise<Succession> {
       .executeTakeFirst()
     const end = readInstant(last?.expires_at ?? '') ?? now
     const listsUntil = writeSortable((end > now ? end : now) + AFTERLIFE)
+    await tx.deleteFrom('former_keys').where('public_key', '=', formerSigner.publicKey).execute()
     await tx
       .insertInto('former_keys')
       .values({
@@ -67,6 +76,7 @@ export async function succeedKey(office: Office): Promise<Succession> {
     const sequence = (previous?.sequence ?? 0) + 1
     const details = { job: 'key-succession' }
     await publishVersion(tx, office, previous, sequence, { cause: 'refresh', appended: [], rewritten: true, details })
+    await within(tx)
     await recordAudit(tx, office, {
       type: 'authority_key_succeeded',
       details: { former_key_id: formerSigner.keyId, new_key_id: signer.keyId, lists_until: listsUntil },
@@ -86,6 +96,8 @@ export async function draftFirstList(office: Office): Promise<string> {
   const { text } = await joinEntries(store, store.db)
   const [from, to] = [issuerText(ownKeys.formerSigner?.keyId ?? ''), issuerText(signer.keyId)]
   const now = office.clock.now()
+  const before = await loadSignedEntries(store.db, office, active)
+  await requireLiving(store.db, office, { before, entries: text, now })
   const issuedAt = now < active.issuedAt ? active.issuedAt : now
   const header = { crl_id: office.ids.uuid(), sequence: active.sequence, issuer: signer.keyId, issuedAt }
   return signList(signer, listText(header, text.replaceAll(from, to)))

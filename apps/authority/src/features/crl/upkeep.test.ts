@@ -135,6 +135,64 @@ describe('superseded certificates', () => {
     expect(events.sort()).toEqual([gone, old.cert_id].sort())
   })
 
+  it('wait until a minute after the last version, and are refused by the authority meanwhile', async () => {
+    const [early, late] = [await newNode(), await newNode()]
+    const [first, second] = [await enroll(na, early), await enroll(na, late)]
+    await list()
+    await renewed(early, first.cert_id)
+    clock.advance(20)
+    await renewed(late, second.cert_id)
+    clock.advance(880)
+    const before = await list()
+    expect(before.revoked_certificates.map((entry) => entry.certificate_id)).toEqual([first.cert_id])
+    clock.advance(59)
+    expect(await list()).toEqual(before)
+    await refreshList(na.office)
+    expect(await list()).toEqual(before)
+    refused(await late.heartbeat(second.cert_id), 403, 'certificate_superseded')
+    clock.advance(1)
+    const crl = await list()
+    expect(crl.sequence).toBe(before.sequence + 1)
+    expect(entryOf(crl, second.cert_id)?.reason).toBe('superseded')
+    refused(await late.heartbeat(second.cert_id), 403, 'certificate_revoked')
+  })
+
+  it('that wait go along with a revocation, which does not', async () => {
+    const [node, lost] = [await newNode(), await newNode()]
+    const [{ cert_id }, burnt] = [await enroll(na, node), await enroll(na, lost)]
+    await renewed(node, cert_id)
+    clock.advance(899)
+    await revoke(await plantOne(168))
+    const before = await list()
+    clock.advance(1)
+    expect(await list()).toEqual(before)
+    const body = { cert_id: burnt.cert_id, reason: 'key_compromise' }
+    accepted(await na.as('privileged')('POST', '/admin/revoke', body))
+    const crl = await list()
+    expect(crl.sequence).toBe(before.sequence + 1)
+    expect([cert_id, burnt.cert_id].map((id) => entryOf(crl, id)?.reason)).toEqual(['superseded', 'key_compromise'])
+  })
+
+  it('of many renewals in a row make one version a minute at most', async () => {
+    const { sequence } = await list()
+    for (let count = 0; count < 20; count += 1) {
+      const node = await newNode()
+      await renewed(node, (await enroll(na, node)).cert_id)
+      clock.advance(10)
+      await list()
+    }
+    clock.advance(900 - 200)
+    for (let count = 0; count < 20; count += 1) {
+      await list()
+      clock.advance(10)
+    }
+    clock.advance(60)
+    const crl = await list()
+    expect(crl.revoked_certificates).toHaveLength(20)
+    // They matured over 200 seconds: at the start, after each of three minutes, and what was left.
+    expect(crl.sequence - sequence).toBeLessThanOrEqual(5)
+  })
+
   it('that are revoked within the grace time keep that reason', async () => {
     const node = await newNode()
     const { cert_id } = await enroll(na, node)

@@ -1,4 +1,4 @@
-import { CRL_REFRESH_MARGIN, writeSortable } from '@chancery/protocol'
+import { CRL_REFRESH_MARGIN, seconds, writeSortable } from '@chancery/protocol'
 import type { Instant, JsonObject } from '@chancery/protocol'
 import { recordAudits } from '../../audit/record.ts'
 import type { Office } from '../../office.ts'
@@ -7,6 +7,7 @@ import { mayMakeSignatures } from '../../signing/seal.ts'
 import type { Stamps } from '../../store/database.ts'
 import { checkLease, withLease } from '../../store/leases.ts'
 import type { Lease } from '../../store/leases.ts'
+import { findListFault } from './continuity.ts'
 import { publishVersion } from './publish.ts'
 import { findActiveVersion } from './store.ts'
 import type { CrlVersion } from './store.ts'
@@ -14,13 +15,25 @@ import { listSuperseded } from './superseded.ts'
 
 const LEASE_SECONDS = 120
 
-/** True when the list has to be signed anew: near its end, or with a superseded certificate to name. */
-export function isListDue(refreshAt: Instant, stamps: Stamps, now: Instant): boolean {
-  return now >= refreshAt || (stamps.nextListing !== null && stamps.nextListing <= writeSortable(now))
+/** Superseded certificates wait so long after the last version: renewals alone make one a minute, not one each. */
+const GATHER = seconds(60)
+
+/** When the next version is signed. */
+export interface ListTimes {
+  /** In any case: the list is near its end. */
+  readonly refreshAt: Instant
+  /** With superseded certificates to name. A revocation does not wait, and takes them along. */
+  readonly gatherAt: Instant
 }
 
-export function refreshTime(version: CrlVersion): Instant {
-  return version.nextUpdate - CRL_REFRESH_MARGIN
+/** True when the list has to be signed again. */
+export function isListDue({ refreshAt, gatherAt }: ListTimes, stamps: Stamps, now: Instant): boolean {
+  if (now >= refreshAt) return true
+  return now >= gatherAt && stamps.nextListing !== null && stamps.nextListing <= writeSortable(now)
+}
+
+export function listTimes({ issuedAt, nextUpdate }: CrlVersion): ListTimes {
+  return { refreshAt: nextUpdate - CRL_REFRESH_MARGIN, gatherAt: issuedAt + GATHER }
 }
 
 /**
@@ -31,15 +44,17 @@ export async function keepCurrent(office: Office, details: JsonObject, lease?: L
   const before = await findActiveVersion(office.store.db)
   if (
     before !== undefined &&
-    (!mayMakeSignatures(office) || !isListDue(refreshTime(before), await office.stamps.read(), office.clock.now()))
+    (!mayMakeSignatures(office) || !isListDue(listTimes(before), await office.stamps.read(), office.clock.now()))
   )
     return before
   const { version, kept } = await office.store.transact(async (tx) => {
     if (lease !== undefined) await checkLease(tx, lease)
     await office.store.lockHead(tx, 'crl')
     const previous = await findActiveVersion(tx)
-    const appended = previous === undefined ? [] : await listSuperseded(tx, office)
-    const isOld = previous !== undefined && office.clock.now() >= refreshTime(previous)
+    const now = office.clock.now()
+    const isOld = previous !== undefined && now >= listTimes(previous).refreshAt
+    const isGathered = previous !== undefined && now >= listTimes(previous).gatherAt
+    const appended = isOld || isGathered ? await listSuperseded(tx, office) : []
     if (previous !== undefined && appended.length === 0 && !isOld) return { version: previous, kept: undefined }
     const sequence = previous === undefined ? 0 : previous.sequence + 1
     const cause = appended.length > 0 ? ('superseded' as const) : ('refresh' as const)
@@ -60,9 +75,16 @@ export async function keepCurrent(office: Office, details: JsonObject, lease?: L
   return version
 }
 
+/** A fault ends when the rows are whole again, whether or not a list is due. */
+async function checkRows(office: Office): Promise<void> {
+  if ((await findListFault(office.store, office.ownKeys, office.clock.now())) === undefined)
+    office.recordFaults.clear('crl')
+}
+
 /** Every minute on one instance: a list nobody reads must not run out, nor a superseded certificate wait for a reader. */
 export async function refreshList(office: Office): Promise<void> {
   if (!mayMakeSignatures(office)) return
+  if (office.recordFaults.has('crl')) await checkRows(office)
   await withLease(office, 'crl-upkeep', LEASE_SECONDS, async (lease) => {
     const { issuedAt } = await keepCurrent(office, { job: 'crl-upkeep' }, lease)
     // Nothing is due for as long as it was dated ahead, and nobody accepts it: told every minute, not only when a next

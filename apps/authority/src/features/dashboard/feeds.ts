@@ -24,6 +24,8 @@ export type FeedRow = {
   readonly imported_at_display: string
   readonly age_hours: number
   readonly freshness: Freshness
+  /** Every withdrawal of the issuer up to this sequence is known. */
+  readonly complete: boolean
 }
 
 /** How long ago each recognised sovereign was last heard of withdrawing anything. */
@@ -53,5 +55,6 @@ function describe(feed: NewestFeed, now: Instant): FeedRow {
     imported_at_display: toDisplay(imported_at),
     age_hours,
     freshness: age <= 24n * HOUR ? 'fresh' : age <= 72n * HOUR ? 'watch' : 'stale',
+    complete: feed.complete === 1,
   }
 }

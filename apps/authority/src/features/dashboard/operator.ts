@@ -16,8 +16,8 @@ export function operator(_call: Call, office: Office): Answer {
     path: '/operator',
     title: 'Operator',
     content: markup`<h1>Operator</h1>
-<p class="lead">Work that changes this network, signed with your key. The key never leaves this page and is gone when you close it; every request is shown before it is signed.</p>
-<div id="desk"></div>
+<p class="lead">Work that changes this network, signed with your key. The key never leaves this page and is gone when you close it or leave it idle; every request is shown before it is signed.</p>
+<div id="desk" data-key-idle-minutes="${office.settings.consoleKeyIdleMinutes}"></div>
 <section class="card"><h2>The same on the command line</h2>${table(
       'Commands that need an operator key',
       [

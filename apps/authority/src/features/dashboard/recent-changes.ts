@@ -1,6 +1,7 @@
-import { isJsonObject, readJson } from '@chancery/protocol'
+import { isJsonObject, readJson, sha256Hex } from '@chancery/protocol'
 import type { JsonObject, JsonValue } from '@chancery/protocol'
 import type { AuditEventType } from '@chancery/contract'
+import type { OperatorKeyring } from '../../auth/operator-keys.ts'
 import type { Tx } from '../../store/database.ts'
 import { toDisplay } from '../../display.ts'
 
@@ -60,10 +61,28 @@ const SHOWN: Readonly<
     state: 'rejected',
     fields: ['issuer_sovereign_id', 'sequence', 'reason'],
   },
+  // What a standard key may have signed in the name of this sovereign: shown with the key it came through.
+  trust_evidence_built: {
+    title: 'Trust evidence signed',
+    state: 'recorded',
+    fields: ['source_sovereign_id', 'target_sovereign_id', 'verdict', 'operator'],
+  },
+  data_license_policy_created: {
+    title: 'Data license changed',
+    state: 'accepted',
+    fields: ['policy_id', 'previous_policy_id', 'operator'],
+  },
 }
 
+/** How many hexadecimal digits of a fingerprint name an operator key among the few there are. */
+const FINGERPRINT_DIGITS = 16
+
 /** With a confidential membership the ids of attestations are left out: each opens the record behind it. */
-export async function listRecentChanges(db: Tx, isMembershipPublic: boolean): Promise<readonly RecentChange[]> {
+export async function listRecentChanges(
+  db: Tx,
+  isMembershipPublic: boolean,
+  operators: OperatorKeyring,
+): Promise<readonly RecentChange[]> {
   const rows = await db
     .selectFrom('audit_events')
     .select('event_json')
@@ -71,15 +90,26 @@ export async function listRecentChanges(db: Tx, isMembershipPublic: boolean): Pr
     .orderBy('created_at', 'desc')
     .limit(NEWEST)
     .execute()
-  return rows.map((row) => describe(readJson(row.event_json), isMembershipPublic))
+  return rows.map((row) => describe(readJson(row.event_json), isMembershipPublic, operators))
 }
 
-function describe(event: JsonValue, isMembershipPublic: boolean): RecentChange {
+/**
+ * Which operator key, as strangers may see it: the start of SHA-256 of the public key. The id of a key is left
+ * out: an attacker would need it to name the key in calls of its own.
+ */
+function nameOperator(details: JsonObject, operators: OperatorKeyring): JsonObject {
+  const key_id = textOf(details['key_id'])
+  const key = operators.get(key_id)
+  return { operator: key === undefined ? 'removed key' : sha256Hex(key.bytes).slice(0, FINGERPRINT_DIGITS) }
+}
+
+function describe(event: JsonValue, isMembershipPublic: boolean, operators: OperatorKeyring): RecentChange {
   const record = isJsonObject(event) ? event : {}
   const event_type = textOf(record['event_type'])
   const created_at = textOf(record['created_at'])
   const shown = SHOWN[event_type as AuditEventType]
-  const facts = isJsonObject(record['details']) ? record['details'] : {}
+  const details = isJsonObject(record['details']) ? record['details'] : {}
+  const facts = { ...details, ...nameOperator(details, operators) }
   const known = (shown?.fields ?? []).filter(
     (name) => Object.hasOwn(facts, name) && (isMembershipPublic || name !== 'attestation_id'),
   )

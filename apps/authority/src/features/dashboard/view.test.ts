@@ -1,10 +1,13 @@
-import { readJson } from '@chancery/protocol'
+import { createHash } from 'node:crypto'
+import { fromBase64, readJson } from '@chancery/protocol'
 import type { JsonObject, JsonValue } from '@chancery/protocol'
 import {
   ManualClock,
   accepted,
   currentBackend,
+  detailsOf,
   enroll,
+  eventsOf,
   foreignFeed,
   foreignSovereign,
   nodeCaller,
@@ -44,6 +47,8 @@ describe('GET /dashboard.json', () => {
     expect(await view()).toEqual({
       sovereign: { id: 'TEST-NET', version: 'v0.1' },
       readiness: { status: 'ready', backend: currentBackend() === 'postgres' ? 'PostgreSQL' : 'SQLite' },
+      // The window of the test authority is 90 days.
+      signing_key: { key_id: 'na-test', valid_to: '2026-04-02T03:04:05.500000Z', days_left: 90 },
       nodes: { active: 0, tracked: 0 },
       // The job that counts once a minute may have run already.
       certificates: { issued: 0, revoked: 0, expiring: expect.toBeOneOf([null, 0]) },
@@ -259,6 +264,52 @@ describe('GET /dashboard.json', () => {
       ])
     })
 
+    it('name what a standard key signed with a fingerprint of that key, never with its id', async () => {
+      const standard = na.as('standard')
+      const decision = { source_sovereign_id: 'TEST-NET', target_sovereign_id: 'OTHER', verdict: 'allow' }
+      clock.advance(1)
+      const evidence = await standard('POST', '/admin/trust-evidence', { decision })
+      accepted(evidence, 201)
+      clock.advance(1)
+      const license = {
+        licensee_sovereign_id: 'OTHER',
+        allowed_source_ids: ['s'],
+        allowed_access_types: ['read'],
+        max_volume_bytes_per_session: 1,
+        valid_from: '2026-01-01T00:00:00Z',
+        valid_until: '2026-02-01T00:00:00Z',
+      }
+      const first = accepted(await standard('POST', '/admin/data-usage/policy', license), 201)
+      clock.advance(1)
+      const second = await standard('POST', '/admin/data-usage/policy', license)
+      accepted(second, 201)
+      // Named in full where only the operator of this authority looks.
+      for (const answer of [evidence, second])
+        expect(detailsOf((await eventsOf(na, answer))[0])).toMatchObject({ key_id: 'op-standard' })
+      const key = fromBase64((await testSigner('op-standard')).publicKey) ?? new Uint8Array()
+      const operator = createHash('sha256').update(key).digest('hex').slice(0, 16)
+      const changes = (await member('recent_changes')) as JsonObject[]
+      const shown = changes.filter(({ event_type }) => event_type !== 'crl_published').slice(0, 3)
+      expect(shown.map(({ event_type, details }) => [event_type, details])).toEqual([
+        [
+          'data_license_policy_created',
+          {
+            policy_id: (second.json as JsonObject)['policy_id'],
+            previous_policy_id: first['policy_id'],
+            operator,
+          },
+        ],
+        ['data_license_policy_created', { policy_id: first['policy_id'], previous_policy_id: null, operator }],
+        [
+          'trust_evidence_built',
+          { source_sovereign_id: 'TEST-NET', target_sovereign_id: 'OTHER', verdict: 'allow', operator },
+        ],
+      ])
+      const page = (await na.request('GET', '/dashboard')).text
+      expect(page).toContain(operator)
+      expect(page).not.toContain('op-standard')
+    })
+
     it('name no subject, key, address, operator or token', async () => {
       const secret = 'zoë.private@example.org'
       const key = (await testSigner('subject')).publicKey
@@ -273,7 +324,8 @@ describe('GET /dashboard.json', () => {
         nodeCaller(na.url, await testSigner('n', 'dash-3'), () => clock.now()),
       )
       await post('/admin/revoke', { cert_id })
-      const { text } = await na.request('GET', '/dashboard.json')
+      const { signing_key: _own, ...rest } = accepted(await na.request('GET', '/dashboard.json'))
+      const text = JSON.stringify(rest)
       for (const hidden of [
         secret,
         key,

@@ -4,11 +4,14 @@ import type { Call } from '@chancery/service-kit'
 import { baseUrl } from '../../base-url.ts'
 import { toDisplay } from '../../display.ts'
 import type { Office } from '../../office.ts'
+import { keyWindow } from '../../signing/key-window.ts'
 import { describePolicySet } from '../boundary-policies/index.ts'
 import type { PolicySetView } from '../boundary-policies/index.ts'
 import type { TreatyRow, TreatySummary } from '../connectome/index.ts'
 import { findActiveVersion } from '../crl/index.ts'
 import type { CrlVersion } from '../crl/index.ts'
+import { readProgress } from '../key-succession/index.ts'
+import type { SuccessionProgress } from '../key-succession/index.ts'
 import { readActivity } from './activity.ts'
 import type { Activity } from './activity.ts'
 import { describeFeeds } from './feeds.ts'
@@ -28,10 +31,14 @@ export type ListView = {
   readonly overdue: boolean
 }
 
+export type SigningKeyView = { readonly key_id: string; readonly valid_to: string; readonly days_left: number }
+
 /** One model: /dashboard.json writes it, the pages show it. */
 export type DashboardView = {
   readonly sovereign: { readonly id: string; readonly version: string }
   readonly readiness: { readonly status: 'ready' | 'not_ready'; readonly backend: 'PostgreSQL' | 'SQLite' }
+  /** The key in use, and when the root key lets it end. */
+  readonly signing_key: SigningKeyView
   readonly nodes: { readonly active: number; readonly tracked: number }
   readonly certificates: { readonly issued: number; readonly revoked: number; readonly expiring: number | null }
   /** Null before the first list was signed. */
@@ -45,6 +52,12 @@ export type DashboardView = {
   readonly recent_changes: readonly RecentChange[]
   readonly warnings: readonly string[]
   readonly activity: Activity
+  /** While a succession of the authority's key is under way. */
+  readonly key_succession?: {
+    readonly phase: string
+    readonly nodes: number
+    readonly nodes_with_new_block: number
+  }
   readonly links: Readonly<Record<keyof typeof LINKS, string>>
 }
 
@@ -66,7 +79,7 @@ export async function view(call: Call, office: Office): Promise<DashboardView> {
   const { db, backend } = office.store
   const { enrollment } = office
   const now = office.clock.now()
-  const [readiness, built, feeds, active, tracked, issued, revoked, list, recent, policies, history] =
+  const [readiness, built, feeds, active, tracked, issued, revoked, list, recent, policies, history, succession] =
     await Promise.all([
       office.readiness.read(),
       office.connectome.current(office),
@@ -76,20 +89,23 @@ export async function view(call: Call, office: Office): Promise<DashboardView> {
       enrollment.issued.read(),
       enrollment.revoked.read(),
       findActiveVersion(db),
-      listRecentChanges(db, office.settings.publicAttestationList),
+      listRecentChanges(db, office.settings.publicAttestationList, office.operators),
       describePolicySet(office),
       readActivity(office),
+      readProgress(office),
     ])
   const facts = {
     readiness: {
       status: readiness.isReady ? ('ready' as const) : ('not_ready' as const),
       backend: backend === 'postgres' ? ('PostgreSQL' as const) : ('SQLite' as const),
     },
+    signing_key: describeKey(office),
     revocation_list: list === undefined ? null : describeList(list, now),
     treaty_summary: built.treatyTable.summary,
     revocation_feed_summary: feeds.summary,
     boundary_policies: policies,
     recent_changes: recent,
+    ...underWay(succession),
   }
   return {
     sovereign: { id: office.genesis.network_name, version: office.genesis.network_version },
@@ -103,6 +119,16 @@ export async function view(call: Call, office: Office): Promise<DashboardView> {
     activity: history.activity,
     links: linksFrom(baseUrl(call, office)),
   }
+}
+
+function describeKey(office: Office): SigningKeyView {
+  const { valid_to, days_left } = keyWindow(office)
+  return { key_id: office.signer.keyId, valid_to, days_left }
+}
+
+function underWay({ phase, nodes, nodes_with_new_block }: SuccessionProgress): Pick<DashboardView, 'key_succession'> {
+  if (phase === 'none' || phase === 'retired') return {}
+  return { key_succession: { phase, nodes, nodes_with_new_block } }
 }
 
 function describeList(list: CrlVersion, now: Instant): ListView {

@@ -4,6 +4,7 @@ import type { Watched } from './warnings.ts'
 
 const QUIET: Watched = {
   readiness: { status: 'ready', backend: 'SQLite' },
+  signing_key: { key_id: 'na', valid_to: '2030-01-01T00:00:00Z', days_left: 30 },
   revocation_list: null,
   treaty_summary: { total: 0, active: 0, expiring_soon: 0, expired: 0, revoked: 0, replaced: 0, warning_count: 0 },
   revocation_feed_summary: { count: 0, freshness: 'none', stale_count: 0, watch_count: 0 },
@@ -25,21 +26,36 @@ describe('findWarnings', () => {
     expect(findWarnings({ ...QUIET, revocation_list: { ...LIST, overdue: false } })).toEqual([])
   })
 
+  it.each([
+    [29, 'in 29 days: sign a new one with chancery genesis succeed.'],
+    [7, 'in 7 days: '],
+    [1, 'in 1 day: '],
+    [0, 'in less than a day or past: '],
+  ])('tells with %i days of the key window left what to do', (days_left, said) => {
+    const found = findWarnings({ ...QUIET, signing_key: { ...QUIET.signing_key, days_left } })
+    expect(found).toEqual([expect.stringContaining(said)])
+  })
+
   it('names everything that needs somebody, the most urgent first', () => {
     const found = findWarnings({
       ...QUIET,
       readiness: { status: 'not_ready', backend: 'SQLite' },
+      signing_key: { ...QUIET.signing_key, days_left: 29 },
       revocation_list: { ...LIST, overdue: true },
       boundary_policies: { ...QUIET.boundary_policies, healthy: false, status: 'unhealthy', problem_count: 1 },
       treaty_summary: { ...QUIET.treaty_summary, warning_count: 2 },
       revocation_feed_summary: { ...QUIET.revocation_feed_summary, stale_count: 3 },
+      key_succession: { phase: 'announced', nodes: 1320, nodes_with_new_block: 1312 },
     })
     expect(found.map((text) => text.split(':')[0])).toEqual([
       'This instance is not ready',
+      'The key window of the genesis block ends 2030-01-01T00',
       'The revocation list is past its next update',
       '1 problem in the active boundary policies',
       '2 treaties are expired or end within 72 hours',
       '3 revocation feeds were not imported for over 72 hours',
+      'A new key is announced',
     ])
+    expect(found.at(-1)).toContain('1312 of 1320 nodes have the new block')
   })
 })

@@ -63,6 +63,7 @@ describe('POST /admin/data-usage/policy', () => {
       expect(events.map((event) => event['event_type'])).toEqual(['data_license_policy_created'])
       expect(detailsOf(events[0])).toEqual({
         policy_id: policy['policy_id'],
+        previous_policy_id: null,
         key_id: 'op-standard',
         remote_addr: '127.0.0.1',
         request_id: answer.headers['x-request-id'],

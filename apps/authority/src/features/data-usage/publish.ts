@@ -25,13 +25,13 @@ export async function publish(call: OperatorCall, office: Office): Promise<Answe
       })
       const record = await sealOr('policy_sign_failed', office, licensePolicyForm, draft)
       const { policy_id } = record
-      await insertActiveLicense(tx, {
+      const previous_policy_id = await insertActiveLicense(tx, {
         policy_id,
         policy_json: writeJson(asJson(record)),
         created_at: writeSortable(now),
       })
       await bumpHead(tx, 'data-usage')
-      return { record, type: 'data_license_policy_created', details: { policy_id } }
+      return { record, type: 'data_license_policy_created', details: { policy_id, previous_policy_id } }
     },
     'data-usage',
   )

@@ -1,12 +1,13 @@
 import { readJson } from '@chancery/protocol'
 import type { JsonObject, JsonValue } from '@chancery/protocol'
 import {
-  Double,
-  ManualClock,
   accepted,
+  Double,
+  eventsOfCallers,
   foreignIntent,
   foreignLicense,
   foreignSovereign,
+  ManualClock,
   refused,
   startTestAuthority,
   wireText,
@@ -59,9 +60,9 @@ describe('POST /data-usage/verify', () => {
       await operator('POST', '/admin/data-usage/intent', { sources, access_types: ['read'] }),
       201,
     )
-    const before = (await na.auditEvents()).length
+    const before = (await eventsOfCallers(na)).length
     expect(await violations(declared, policy, {})).toEqual([])
-    expect((await na.auditEvents()).length).toBe(before)
+    expect((await eventsOfCallers(na)).length).toBe(before)
   })
 
   it('tells each violation in full', async () => {

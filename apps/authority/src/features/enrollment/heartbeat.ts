@@ -13,7 +13,7 @@ import { readHeartbeatRequest } from './requests.ts'
  * Acknowledged after its liveness is committed. The answer paces the node and tells it whether lists have changed.
  */
 export async function heartbeat(call: Call, office: Office): Promise<JsonObject> {
-  const { cert_id, node_public_key, status } = readHeartbeatRequest(call.body)
+  const { cert_id, node_public_key, status, genesis_digest } = readHeartbeatRequest(call.body)
   const proof = await authenticateNode(call, office, 'heartbeat')
   await countNodeKey(office, node_public_key)
   const { claim, expires_at: claim_expires_at } = toClaim(`node:${node_public_key}`, proof.nonce, proof.signedAt)
@@ -24,6 +24,7 @@ export async function heartbeat(call: Call, office: Office): Promise<JsonObject>
     claim_expires_at,
     heartbeat_status: status,
     remote_addr: call.remoteAddress,
+    genesis_digest,
   }
   const outcome = await office.enrollment.heartbeats.add(row)
   const now = office.clock.now()
@@ -39,7 +40,14 @@ export async function heartbeat(call: Call, office: Office): Promise<JsonObject>
     next_heartbeat_seconds: nextPace(office),
     crl_sequence,
     policy_id,
+    ...(genesis_digest === null ? {} : await tellOfBlock(office)),
   }
+}
+
+/** Told to nodes that say which block they hold, and only once there was or is a succession. */
+async function tellOfBlock(office: Office): Promise<JsonObject> {
+  const digest = await office.newestBlock.digest()
+  return digest === undefined ? {} : { genesis_digest: digest }
 }
 
 /** Spread by a tenth, so that nodes which started together do not stay together. */

@@ -8,4 +8,6 @@ export {
   markRevoked,
   raiseReason,
 } from './store.ts'
+export { withdrawInvites } from './invite-withdraw.ts'
+export { countOpen as countOpenInvites } from './invite-store.ts'
 export type { RevocableCertificate } from './store.ts'

@@ -54,6 +54,10 @@ describe('POST /admin/invite', () => {
         expires_at: writeSortable(clock.now() + hours(24)),
         used_at: null,
         used_by_key: null,
+        created_by: 'op-standard',
+        batch_id: null,
+        withdrawn_at: null,
+        withdrawn_by: null,
       })
     })
 

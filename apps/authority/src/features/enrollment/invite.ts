@@ -2,10 +2,11 @@ import { hours, sha256Hex, writeInstant, writeJson, writeSortable } from '@chanc
 import type { JsonObject } from '@chancery/protocol'
 import { causedBy, recordAudit } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
+import { transactWithKey } from '../../auth/outlived-key.ts'
 import type { Office } from '../../office.ts'
 import { findAnswer, readAttempt } from '../../store/idempotency.ts'
+import { insertInvites } from './invite-store.ts'
 import { readInviteRequest } from './requests.ts'
-import { insertInvite } from './store.ts'
 
 /**
  * POST /admin/invite
@@ -19,17 +20,20 @@ export async function invite(call: OperatorCall, office: Office): Promise<JsonOb
   const digest = sha256Hex(token)
   const expires = now + hours(request.tokenExpiryHours)
 
-  await office.store.transact(async (tx) => {
+  await transactWithKey(call, office, async (tx) => {
     // The answer holds a secret and is never stored: a repeat under the same key is a conflict, not a second invite.
     if (attempt !== undefined) await findAnswer(tx, attempt, writeSortable(now))
-    await insertInvite(tx, {
+    const row = {
       token_digest: digest,
       assigned_roles_json: writeJson(request.roles),
       max_validity_hours: request.maxValidityHours,
       recipient_public_key: request.recipient,
       created_at: writeSortable(now),
       expires_at: writeSortable(expires),
-    })
+      created_by: call.operator.key_id,
+      batch_id: null,
+    }
+    await insertInvites(tx, [row])
     const details = {
       token_fingerprint: digest.slice(0, 16),
       roles: request.roles,

@@ -112,10 +112,12 @@ describe('POST /join', () => {
       expect(live).toEqual([
         {
           cert_id,
+          node_public_key: node.key,
           last_heartbeat: issued_at,
           heartbeat_status: 'joined',
           remote_addr: '127.0.0.1',
           revoke_after: null,
+          genesis_digest: null,
         },
       ])
       expect(await findInvite(token)).toMatchObject({ used_at: issued_at, used_by_key: node.key })

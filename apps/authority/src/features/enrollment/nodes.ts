@@ -11,17 +11,20 @@ const PAGE = 1000
 
 /**
  * GET /nodes
- * Strangers learn how many nodes are active; a verified operator learns which. Headers that fail never get here.
+ * Strangers learn how many nodes are active; a verified operator learns which. A node counts once, whatever number of
+ * certificates it holds. Headers that fail never get here.
  */
 export async function nodes(call: Call | OperatorCall, office: Office): Promise<JsonObject | Answer> {
   if (!('operator' in call)) return { count: await office.enrollment.count.read() }
   const entries: string[] = []
+  const keys = new Set<string>()
   // In pages, each spelled at once: a large roster neither sits in the driver as a whole nor holds the event loop.
   for (let after = ''; ;) {
     const rows = await listActiveNodes(office.store.db, office.clock.now(), after, PAGE)
+    for (const row of rows) keys.add(row.node_public_key)
     for (const row of rows) entries.push(`${canonicalJson(row.cert_id)}:${writeJson(toEntry(row))}`)
     after = rows.at(-1)?.cert_id ?? after
-    if (rows.length < PAGE) return jsonText(`{"count":${entries.length},"nodes":{${entries.join(',')}}}`)
+    if (rows.length < PAGE) return jsonText(`{"count":${keys.size},"nodes":{${entries.join(',')}}}`)
   }
 }
 

@@ -21,7 +21,7 @@ import {
 import type { NodeCaller, TestAnswer, TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
-const settings = { NA_CLOCK_CHECK: 'off' }
+const settings = { NA_CLOCK_CHECK: 'off', NA_RATE_LIMIT_RENEW_PER_KEY_PER_HOUR: '100' }
 const clock = new ManualClock()
 let na: TestAuthority
 beforeAll(async () => {
@@ -86,10 +86,12 @@ describe('POST /renew', () => {
       expect(await db.selectFrom('node_liveness').selectAll().where('cert_id', '=', cert_id).execute()).toEqual([
         {
           cert_id,
+          node_public_key: node.key,
           last_heartbeat: writeSortable(clock.now()),
           heartbeat_status: 'joined',
           remote_addr: '127.4.0.1',
           revoke_after: null,
+          genesis_digest: null,
         },
       ])
       const events = await eventsOf(na, answer)

@@ -1,7 +1,18 @@
 import { Refusal } from '@chancery/contract'
 import type { ErrorCode } from '@chancery/contract'
-import { DAY, draftJoinCertificate, readInstant, seconds, writeJson, writeSortable } from '@chancery/protocol'
-import type { Instant, JoinCertificate, JsonValue } from '@chancery/protocol'
+import {
+  CLOCK_TOLERANCE,
+  DAY,
+  HOUR,
+  SECOND,
+  draftJoinCertificate,
+  member,
+  readInstant,
+  seconds,
+  writeJson,
+  writeSortable,
+} from '@chancery/protocol'
+import type { Instant, JoinCertificate, JsonObject, JsonValue } from '@chancery/protocol'
 import { jsonText } from '@chancery/service-kit'
 import type { Answer, Call } from '@chancery/service-kit'
 import { recordAudit } from '../../audit/record.ts'
@@ -11,13 +22,17 @@ import { faultPoint } from '#faults'
 import type { Office } from '../../office.ts'
 import { requireSigningWindow, seal } from '../../signing/seal.ts'
 import type { Tx } from '../../store/database.ts'
-import { shareNodeKey } from '../../store/node-key-locks.ts'
+import { takeNodeKeys } from '../../store/node-key-locks.ts'
 import { rejectCertificate, whyUnusable } from './certificate-state.ts'
-import { claimInside, insertSuccessor, loadForRenewal, supersede } from './renewal-store.ts'
+import { claimInside, findRenewal, insertSuccessor, loadForRenewal, supersede } from './renewal-store.ts'
 import type { RenewableCertificate } from './renewal-store.ts'
 import { readRenewRequest } from './requests.ts'
 
-type Outcome = { readonly text: string } | { readonly rejected: ErrorCode } | { readonly replayed: true }
+type Outcome =
+  | { readonly text: string }
+  | { readonly rejected: ErrorCode }
+  | { readonly replayed: true }
+  | { readonly retryAfterSeconds: number }
 
 /**
  * POST /renew
@@ -32,13 +47,16 @@ export async function renew(call: Call, office: Office): Promise<Answer> {
   const claim = toClaim(`node:${request.node_public_key}`, proof.nonce, proof.signedAt)
 
   const outcome = await office.store.transact(async (tx): Promise<Outcome> => {
-    await shareNodeKey(office.store, tx, request.node_public_key)
+    // Alone: renewals of one key are counted, also those of two certificates on two instances.
+    await takeNodeKeys(office.store, tx, [request.node_public_key])
     const stored = await loadForRenewal(office.store, tx, request.cert_id)
     faultPoint('renew-locked')
     const now = office.clock.now()
     const rejected =
       whyUnusable(stored, request.node_public_key, writeSortable(now)) ?? whyOtherRoles(stored, request.roles)
     if (rejected !== undefined || stored === undefined) return { rejected: rejected ?? 'certificate_not_found' }
+    const retryAfterSeconds = await whenNext(tx, office, request.node_public_key, now)
+    if (retryAfterSeconds !== undefined) return { retryAfterSeconds }
     if (!(await claimInside(tx, claim))) return { replayed: true }
     return {
       text: await issueSuccessor(
@@ -53,9 +71,20 @@ export async function renew(call: Call, office: Office): Promise<Answer> {
   })
   faultPoint('renew-committed')
   if ('text' in outcome) return jsonText(outcome.text, 201)
+  if ('retryAfterSeconds' in outcome) throw new Refusal('rate_limit_exceeded', {}, outcome)
   if ('replayed' in outcome) return refuseNode(call, office, 'renew', 'nonce_replay', proof.nonce)
   if (outcome.rejected === 'invalid_role') throw new Refusal('invalid_role')
   return rejectCertificate(call, office, 'renewal_rejected', request.cert_id, outcome.rejected)
+}
+
+/**
+ * Seconds until this key may renew again, or undefined when it may now: every renewal is one more certificate for the
+ * revocation list. What a clock that was far ahead has dated does not count for as long as it was ahead.
+ */
+async function whenNext(tx: Tx, office: Office, key: string, now: Instant): Promise<number | undefined> {
+  const window = { after: now - HOUR, until: now + CLOCK_TOLERANCE }
+  const first = await findRenewal(tx, key, window, office.settings.limits['renew-key'])
+  return first === undefined ? undefined : Number((first + HOUR - now) / SECOND) + 1
 }
 
 /** Check 13: roles are those of the invite for ever; a list sent along must be the same multiset. */
@@ -88,8 +117,10 @@ async function issueSuccessor(
   const text = writeJson(certificate)
   faultPoint('renew-sealed')
   await insertSuccessor(tx, stored, certificate, text, call.remoteAddress)
-  // Written once: repeating a renewal must not keep the predecessor alive for ever.
-  if (stored.revoke_after === null) await supersede(tx, stored.cert_id, graceEnd(office, stored, now))
+  // Written once: repeating a renewal must not keep the predecessor alive for ever. Across a key succession the node
+  // may not be able to verify the successor yet: there the predecessor ends when the successor is first used.
+  if (stored.revoke_after === null && isOfKey(stored, office.signer.keyId))
+    await supersede(tx, stored.cert_id, graceEnd(office, stored, now))
   faultPoint('renew-stored')
   const cause = { remote_addr: call.remoteAddress, request_id: call.requestId }
   const details = {
@@ -101,10 +132,14 @@ async function issueSuccessor(
   return text
 }
 
+function isOfKey({ cert_json }: RenewableCertificate, keyId: string): boolean {
+  return member(JSON.parse(cert_json) as JsonObject, 'issued_by') === keyId
+}
+
 /** When the predecessor ends, and whether the list will name it: not when less than a day of its life is left then. */
-function graceEnd(
+export function graceEnd(
   office: Office,
-  stored: RenewableCertificate,
+  stored: { readonly expires_at: string },
   now: Instant,
 ): { revoke_after: string; list_after: string | null } {
   const end = now + seconds(office.settings.renewalGraceSeconds)

@@ -1,10 +1,11 @@
 import { readInstant, writeSortable } from '@chancery/protocol'
-import type { JoinCertificate } from '@chancery/protocol'
+import type { Instant, JoinCertificate } from '@chancery/protocol'
 import type { NonceClaim, Store, Tx } from '../../store/database.ts'
 import type { CertificateState } from '../../store/heartbeats.ts'
 
 export interface RenewableCertificate extends CertificateState {
   readonly cert_id: string
+  readonly cert_json: string
   readonly roles_json: string
   readonly max_validity_hours: number
 }
@@ -16,6 +17,7 @@ export async function loadForRenewal(store: Store, tx: Tx, cert_id: string): Pro
     .select([
       'cert_id',
       'node_public_key',
+      'cert_json',
       'roles_json',
       'max_validity_hours',
       'status',
@@ -33,7 +35,56 @@ export async function loadForRenewal(store: Store, tx: Tx, cert_id: string): Pro
     .where('revocation_reason', '=', 'key_compromise')
     .limit(1)
     .executeTakeFirst()
-  return { ...row, compromised: burnt !== undefined }
+  const { isListed, isBurnt } = await findListed(tx, row)
+  return { ...row, ...(isListed ? { status: 'revoked' } : {}), compromised: burnt !== undefined || isBurnt }
+}
+
+const BURNT = '"reason":"key_compromise"'
+
+/**
+ * What the revocation list says of a certificate and its key. A row that was turned back to issued must not become a new
+ * certificate, and the entries are held against the signed list before the next one is signed.
+ */
+async function findListed(
+  tx: Tx,
+  { cert_id, node_public_key }: { readonly cert_id: string; readonly node_public_key: string },
+): Promise<{ readonly isListed: boolean; readonly isBurnt: boolean }> {
+  const entries = await tx
+    .selectFrom('issued_certs as c')
+    .innerJoin('crl_entries as e', 'e.cert_id', 'c.cert_id')
+    .select(['e.cert_id', 'e.entry_json'])
+    .where('c.node_public_key', '=', node_public_key)
+    .where((eb) => eb.or([eb('e.cert_id', '=', cert_id), eb('e.entry_json', 'like', `%${BURNT}%`)]))
+    .limit(2)
+    .execute()
+  return {
+    isListed: entries.some((entry) => entry.cert_id === cert_id),
+    isBurnt: entries.some((entry) => entry.entry_json.includes(BURNT)),
+  }
+}
+
+/**
+ * When the renewal was made that is `count` renewals back, of those within a window; undefined when there were fewer.
+ * Counted by the certificates themselves: the same for all instances, and a restart forgets none.
+ */
+export async function findRenewal(
+  tx: Tx,
+  node_public_key: string,
+  window: { readonly after: Instant; readonly until: Instant },
+  count: number,
+): Promise<Instant | undefined> {
+  const row = await tx
+    .selectFrom('issued_certs')
+    .select('issued_at')
+    .where('node_public_key', '=', node_public_key)
+    .where('renewed_from', 'is not', null)
+    .where('issued_at', '>', writeSortable(window.after))
+    .where('issued_at', '<=', writeSortable(window.until))
+    .orderBy('issued_at', 'desc')
+    .offset(count - 1)
+    .limit(1)
+    .executeTakeFirst()
+  return row === undefined ? undefined : (readInstant(row.issued_at) ?? window.until)
 }
 
 /** Spends a nonce inside the caller's transaction; true when it was fresh. */
@@ -77,10 +128,12 @@ export async function insertSuccessor(
     .insertInto('node_liveness')
     .values({
       cert_id: certificate.cert_id,
+      node_public_key: certificate.node_public_key,
       last_heartbeat: issued_at,
       heartbeat_status: 'joined',
       remote_addr,
       revoke_after: null,
+      genesis_digest: null,
     })
     .execute()
 }

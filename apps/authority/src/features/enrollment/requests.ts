@@ -1,7 +1,8 @@
 import { Refusal } from '@chancery/contract'
-import { isPlainText, readPublicKey, shape } from '@chancery/protocol'
+import { FormError, isKeyId, isPlainText, readPublicKey, shape } from '@chancery/protocol'
 import type { JsonObject, JsonValue } from '@chancery/protocol'
-import { readGrantedRoles, readMember, refuseUnknownMembers } from '../../reading.ts'
+import { readDryRun, readGrantedRoles, readMember, readOr, readReason, refuseUnknownMembers } from '../../reading.ts'
+import type { InviteChoice } from './invite-store.ts'
 
 export const DEFAULT_VALIDITY_HOURS = 168
 
@@ -15,6 +16,62 @@ export interface InviteRequest {
 /** protocol/core 8, in the order of its table. */
 export function readInviteRequest(body: JsonObject, allowedRoles: readonly string[]): InviteRequest {
   refuseUnknownMembers(body, ['roles', 'max_validity_hours', 'token_expiry_hours', 'recipient_public_key'])
+  return { ...readTerms(body, allowedRoles), recipient: readRecipient(body['recipient_public_key']) }
+}
+
+export interface BatchRequest extends Omit<InviteRequest, 'recipient'> {
+  readonly count: number
+}
+
+/** The same for many invites; none of them can be for one key only. */
+export function readBatchRequest(body: JsonObject, allowedRoles: readonly string[]): BatchRequest {
+  refuseUnknownMembers(body, ['roles', 'max_validity_hours', 'token_expiry_hours', 'count'])
+  const count = readOr('invalid_input', () => shape.integer(1, BATCH_INVITES)(body['count'] ?? null, 'count'))
+  return { ...readTerms(body, allowedRoles), count }
+}
+
+const BATCH_INVITES = 1000
+
+export interface WithdrawalRequest {
+  readonly choice: InviteChoice
+  readonly reason: string
+  readonly isDryRun: boolean
+}
+
+/** Exactly one of the three says which invites are meant. */
+export function readWithdrawal(body: JsonObject): WithdrawalRequest {
+  refuseUnknownMembers(body, ['token_fingerprints', 'created_by', 'batch_id', 'reason', 'dry_run'])
+  return { choice: readChoice(body), reason: readReason(body), isDryRun: readDryRun(body) }
+}
+
+function readChoice(body: JsonObject): InviteChoice {
+  const { token_fingerprints: fingerprints, created_by, batch_id } = body
+  const given = [fingerprints, created_by, batch_id].filter((value) => value !== undefined)
+  if (given.length !== 1) throw new Refusal('invalid_input', { field: 'token_fingerprints, created_by or batch_id' })
+  if (fingerprints !== undefined) {
+    const read = shape.arrayOf(readFingerprint, { min: 1, max: BATCH_INVITES })
+    const list = readOr('invalid_input', () => read(fingerprints, 'token_fingerprints'))
+    return { by: 'fingerprints', fingerprints: [...new Set(list)] }
+  }
+  if (created_by !== undefined) {
+    if (typeof created_by !== 'string' || !isKeyId(created_by))
+      throw new Refusal('invalid_input', { field: 'created_by' })
+    return { by: 'maker', created_by }
+  }
+  if (typeof batch_id !== 'string' || !isBatchId(batch_id)) throw new Refusal('invalid_input', { field: 'batch_id' })
+  return { by: 'batch', batch_id }
+}
+
+function readFingerprint(value: JsonValue, place: string): string {
+  if (typeof value !== 'string' || !/^[0-9a-f]{16}$/.test(value)) throw new FormError(place, 'must be 16 hex digits')
+  return value
+}
+
+export function isBatchId(text: string): boolean {
+  return /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text)
+}
+
+function readTerms(body: JsonObject, allowedRoles: readonly string[]): Omit<InviteRequest, 'recipient'> {
   return {
     roles: readGrantedRoles(body['roles'] === undefined ? ['role:client'] : body['roles'], 1, allowedRoles),
     maxValidityHours: readMember(
@@ -24,7 +81,6 @@ export function readInviteRequest(body: JsonObject, allowedRoles: readonly strin
       'invalid_max_validity_hours',
     ),
     tokenExpiryHours: readMember(body['token_expiry_hours'], 24, shape.integer(1, 720), 'invalid_token_expiry_hours'),
-    recipient: readRecipient(body['recipient_public_key']),
   }
 }
 
@@ -58,12 +114,17 @@ export interface CertificateRequest {
 }
 
 /** Checks 2 to 4 of protocol/core 7 for POST /heartbeat. */
-export function readHeartbeatRequest(body: JsonObject): CertificateRequest & { readonly status: string } {
+export function readHeartbeatRequest(
+  body: JsonObject,
+): CertificateRequest & { readonly status: string; readonly genesis_digest: string | null } {
   refuseSiblings(body, ['invite_token', 'validity_hours', 'roles'])
   const identity = readIdentity(body)
   const status = body['status'] === undefined ? 'unknown' : body['status']
   if (typeof status !== 'string' || !isPlainText(status, 64)) throw new Refusal('invalid_input', { field: 'status' })
-  return { ...identity, status }
+  const digest = body['genesis_digest']
+  // Which block the node holds: for the progress of a key succession only, so another form says nothing.
+  const genesis_digest = typeof digest === 'string' && /^[0-9a-f]{64}$/.test(digest) ? digest : null
+  return { ...identity, status, genesis_digest }
 }
 
 /** Checks 2 to 4 of protocol/core 7 for POST /renew; roles are compared later, with what is stored. */

@@ -1,6 +1,8 @@
 import { LIMITS } from '@chancery/contract'
 import { seconds, writeSortable } from '@chancery/protocol'
 import type { Instant, RevocationReason } from '@chancery/protocol'
+import { sql } from 'kysely'
+import type { Expression, RawBuilder } from 'kysely'
 import type { Tx } from '../../store/database.ts'
 
 export async function countCertificates(db: Tx, status?: 'issued' | 'revoked'): Promise<number> {
@@ -9,13 +11,21 @@ export async function countCertificates(db: Tx, status?: 'issued' | 'revoked'): 
   return Number((await query.executeTakeFirst())?.count ?? 0)
 }
 
-/** Heard of within the window; revoked certificates have no liveness row, superseded ones say so in theirs. */
+/**
+ * Keys heard of within the window; revoked certificates have no liveness row, superseded ones say so in theirs. Distinct
+ * in a query of its own: databases hash that, and sort for a count of distinct values.
+ */
 export async function countActiveNodes(db: Tx, now: Instant): Promise<number> {
-  const row = await db
+  const keys = db
     .selectFrom('node_liveness')
-    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .select((eb) => eb.fn.coalesce('node_public_key', 'cert_id').as('node'))
+    .distinct()
     .where('last_heartbeat', '>', activeSince(now))
     .where((eb) => eb.or([eb('revoke_after', 'is', null), eb('revoke_after', '>', writeSortable(now))]))
+    .as('keys')
+  const row = await db
+    .selectFrom(keys)
+    .select((eb) => eb.fn.countAll<number>().as('count'))
     .executeTakeFirst()
   return Number(row?.count ?? 0)
 }
@@ -47,7 +57,7 @@ export interface RosterRow {
   readonly remote_addr: string
 }
 
-/** One page of active nodes by certificate id. */
+/** One page of active nodes by certificate id. A predecessor is left out while its successor is there. */
 export function listActiveNodes(db: Tx, now: Instant, after: string, limit: number): Promise<readonly RosterRow[]> {
   return db
     .selectFrom('node_liveness as l')
@@ -63,27 +73,25 @@ export function listActiveNodes(db: Tx, now: Instant, after: string, limit: numb
     ])
     .where('l.cert_id', '>', after)
     .where('l.last_heartbeat', '>', activeSince(now))
-    .where((eb) => eb.or([eb('l.revoke_after', 'is', null), eb('l.revoke_after', '>', writeSortable(now))]))
+    .where((eb) =>
+      eb.or([
+        eb('l.revoke_after', 'is', null),
+        eb.and([
+          eb('l.revoke_after', '>', writeSortable(now)),
+          eb.not(eb.exists(activeSuccessor(eb.ref('l.cert_id'), now))),
+        ]),
+      ]),
+    )
     .orderBy('l.cert_id')
     .limit(limit)
     .execute()
 }
 
-export async function insertInvite(
-  tx: Tx,
-  row: {
-    token_digest: string
-    assigned_roles_json: string
-    max_validity_hours: number
-    recipient_public_key: string | null
-    created_at: string
-    expires_at: string
-  },
-): Promise<void> {
-  await tx
-    .insertInto('invite_tokens')
-    .values({ ...row, used_at: null, used_by_key: null })
-    .execute()
+/** The certificates that followed one and are active themselves. */
+function activeSuccessor(cert_id: Expression<string>, now: Instant): RawBuilder<unknown> {
+  return sql`(select 1 from issued_certs s join node_liveness sl on sl.cert_id = s.cert_id
+    where s.renewed_from = ${cert_id} and sl.last_heartbeat > ${activeSince(now)}
+      and (sl.revoke_after is null or sl.revoke_after > ${writeSortable(now)}))`
 }
 
 /** What revoking needs to know of a certificate. */

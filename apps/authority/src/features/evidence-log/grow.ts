@@ -1,10 +1,12 @@
 import { logOrigin, nodesFromTiles, openCheckpoint, signCheckpoint, treeRoot, writeSortable } from '@chancery/protocol'
 import { faultPoint } from '#faults'
 import type { Office } from '../../office.ts'
+import { settleFault } from '../../signing/record-faults.ts'
 import { mayMakeSignatures } from '../../signing/seal.ts'
 import type { Tx } from '../../store/database.ts'
 import { readEvidenceHead } from '../../store/evidence-chain.ts'
 import type { AppendedLines } from './appended-lines.ts'
+import { compareWithNote } from './continuity.ts'
 import { GrowingTiles } from './growing-tiles.ts'
 import { findLog, keepCheckpoint, readLeaves } from './store.ts'
 
@@ -35,8 +37,12 @@ async function growOnce(tx: Tx, office: Office, appended: AppendedLines): Promis
   const state = await findLog(tx)
   const size = state?.size ?? 0
   const { last_sequence } = await readEvidenceHead(tx)
-  if (state !== undefined && size >= last_sequence) return { isDone: true, through: size }
+  const isDone = state !== undefined && size >= last_sequence
+  if (isDone && !office.recordFaults.has('evidenceLog')) return { isDone, through: size }
   const tiles = new GrowingTiles(tx, size)
+  if (state !== undefined)
+    settleFault(office.recordFaults, 'evidenceLog', await compareWithNote(state, office, (name) => tiles.read(name)))
+  if (isDone) return { isDone, through: size }
   const leaves = await readLeaves(tx, { after: size, last: last_sequence }, appended)
   await tiles.add(leaves.map((digest) => Buffer.from(digest, 'hex')))
   await tiles.keep()

@@ -2,6 +2,7 @@ import { HASH_BYTES, TILE_WIDTH, foldHashes, hashLeaf, widthInTree } from '@chan
 import type { TileName } from '@chancery/protocol'
 import type { Tx } from '../../store/database.ts'
 import { findTile, keepTile } from './store.ts'
+import { TileMissing } from './tile-missing.ts'
 
 /** A tile with room for all its hashes; the first `width` of them are there. */
 interface OpenTile {
@@ -15,6 +16,8 @@ interface OpenTile {
 export class GrowingTiles {
   readonly #tx: Tx
   readonly #tiles = new Map<string, OpenTile>()
+  /** Tiles as the database had them: each is read once, so that what was verified is what is used. */
+  readonly #stored = new Map<string, Promise<Uint8Array | undefined>>()
   #size: number
 
   constructor(tx: Tx, size: number) {
@@ -46,8 +49,8 @@ export class GrowingTiles {
   /** A tile as it is now, for proofs and the root. */
   async read({ level, tile, width }: TileName): Promise<Uint8Array> {
     const open = this.#tiles.get(`${level}/${tile}`)
-    const held = open === undefined ? await findTile(this.#tx, level, tile) : hashesOf(open)
-    if (held === undefined || held.length < width * HASH_BYTES) throw new Error('a tile of the log is missing')
+    const held = open === undefined ? await this.#load(level, tile) : hashesOf(open)
+    if (held === undefined || held.length < width * HASH_BYTES) throw new TileMissing('a tile of the log is missing')
     return held
   }
 
@@ -55,14 +58,21 @@ export class GrowingTiles {
     for (const open of this.#tiles.values()) await keepTile(this.#tx, open.level, open.tile, hashesOf(open))
   }
 
+  #load(level: number, tile: number): Promise<Uint8Array | undefined> {
+    const name = `${level}/${tile}`
+    const known = this.#stored.get(name) ?? findTile(this.#tx, level, tile)
+    this.#stored.set(name, known)
+    return known
+  }
+
   /** What the tree of the last checkpoint had of a tile; whatever a row holds beyond it was never signed. */
   async #open(level: number, tile: number, place: number): Promise<OpenTile> {
     const open = { level, tile, room: new Uint8Array(TILE_WIDTH * HASH_BYTES), width: place }
     this.#tiles.set(`${level}/${tile}`, open)
     if (place === 0) return open
-    const held = await findTile(this.#tx, level, tile)
+    const held = await this.#load(level, tile)
     const isEnough = held !== undefined && held.length >= place * HASH_BYTES
-    if (!isEnough || widthInTree(this.#size, level, tile) < place) throw new Error('a tile of the log is missing')
+    if (!isEnough || widthInTree(this.#size, level, tile) < place) throw new TileMissing('a tile of the log is missing')
     open.room.set(held.subarray(0, place * HASH_BYTES))
     return open
   }

@@ -1,1 +1,3 @@
+export { findLogFault } from './continuity.ts'
 export { LogKeeper } from './keeper.ts'
+export { signCheckpointAgain } from './sign-again.ts'

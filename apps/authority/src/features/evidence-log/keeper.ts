@@ -1,4 +1,5 @@
 import type { Office } from '../../office.ts'
+import { RecordFault } from '../../signing/record-faults.ts'
 import { AppendedLines } from './appended-lines.ts'
 import { growLog } from './grow.ts'
 
@@ -34,7 +35,10 @@ export class LogKeeper {
   /** A failure is tried again with the next entry, and by the job within a minute. */
   async #run(office: Office): Promise<void> {
     this.#running ??= this.grow(office)
-      .catch((error: unknown) => office.log.error('the evidence log could not grow', { error }))
+      .catch((error: unknown) => {
+        // A fault of its rows has been told, once.
+        if (!(error instanceof RecordFault)) office.log.error('the evidence log could not grow', { error })
+      })
       .finally(() => {
         this.#running = undefined
       })

@@ -42,7 +42,12 @@ export interface Submission {
 export type Admission =
   | { readonly kind: 'admitted'; readonly decision: EvidenceStoreEntry }
   | ({ readonly kind: 'duplicate' } & KeptEntry)
-  | { readonly kind: 'refused'; readonly code: ErrorCode }
+  | {
+      readonly kind: 'refused'
+      readonly code: ErrorCode
+      /** Rows 6 to 8 passed: who signed it is known. */
+      readonly executor?: { readonly decision: EvidenceStoreEntry | undefined }
+    }
 
 type KeptEntry = Pick<ChainedEntry, 'entry' | 'entry_digest'>
 
@@ -107,14 +112,15 @@ export class AdmissionDesk {
         ? { kind: 'duplicate', ...held }
         : refused('evidence_conflict')
     const found = this.#decision(record.decision_id)
+    const stranger = checkMembers(record) ?? (await this.#checkExecutor(submission))
+    if (stranger !== undefined) return refused(stranger)
     const code =
-      checkMembers(record) ??
-      (await this.#checkExecutor(submission)) ??
       checkDecision(record, found) ??
       this.#checkDecisionChain(record) ??
       this.#checkResourceChain(record) ??
       (holdsSecretMaterial(record.execution_parameters, record.outcome_detail) ? 'evidence_secret_material' : undefined)
-    if (code !== undefined || found === undefined) return refused(code ?? 'evidence_decision_not_found')
+    if (code !== undefined || found === undefined)
+      return { ...refused(code ?? 'evidence_decision_not_found'), executor: { decision: found?.entry } }
     return { kind: 'admitted', decision: found.entry }
   }
 
@@ -214,6 +220,6 @@ function checkDecision(record: ExecutionEvidence, found: StoredDecisionEntry | u
   return record.executed_capability === context.requested_capability ? undefined : 'evidence_capability_mismatch'
 }
 
-function refused(code: ErrorCode): Admission {
+function refused(code: ErrorCode): Admission & { kind: 'refused' } {
   return { kind: 'refused', code }
 }

@@ -61,7 +61,8 @@ describe('recordDecision', () => {
     const answers = await Promise.all([desk.submit(bad), desk.submit(good), desk.submit(rival), desk.decide()])
     refused(answers[0], 422, 'evidence_decision_not_found')
     expect([answers[1].status, answers[2].status].sort()).toEqual([201, 409])
-    expect((await kept()).length).toBe(5)
+    // Two decisions, one execution, and what was refused of the other two.
+    expect((await kept()).length).toBe(7)
     expect(failuresOf(await desk.report())).toEqual([])
   })
 

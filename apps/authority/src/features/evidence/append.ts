@@ -1,41 +1,19 @@
 import { Refusal } from '@chancery/contract'
 import type { ErrorCode } from '@chancery/contract'
-import {
-  CHECKPOINT_SUBJECT,
-  asJson,
-  canonicalJson,
-  chainEntry,
-  decisionSubject,
-  executionSubject,
-  readInstant,
-  writeInstant,
-  writeSortable,
-} from '@chancery/protocol'
-import type {
-  BoundaryDecision,
-  ChainedEntry,
-  ContextRecord,
-  EntrySubject,
-  Instant,
-  JsonObject,
-  JustificationProof,
-  RetentionCheckpoint,
-  StoreHead,
-} from '@chancery/protocol'
-import { auditRows } from '../../audit/record.ts'
+import { asJson, canonicalJson, decisionSubject, executionSubject } from '@chancery/protocol'
+import type { BoundaryDecision, ContextRecord, JsonObject, JustificationProof } from '@chancery/protocol'
 import type { AuditEvent } from '../../audit/record.ts'
 import { faultPoint } from '#faults'
 import type { Office } from '../../office.ts'
-import { isFarAhead, tellFarAhead } from '../../signing/dating.ts'
 import type { Tx } from '../../store/database.ts'
-import { lockEvidenceHead, toStoreHead, writeChain } from '../../store/evidence-chain.ts'
-import type { EvidenceHeadRow, NewEntry } from '../../store/evidence-chain.ts'
+import { lockEvidenceHead } from '../../store/evidence-chain.ts'
+import type { NewEntry } from '../../store/evidence-chain.ts'
 import { findAnswer, keepAnswer } from '../../store/idempotency.ts'
 import type { Attempt, StoredAnswer } from '../../store/idempotency.ts'
 import { AdmissionDesk } from './admission.ts'
 import type { Submission } from './admission.ts'
-import { insertRejections } from './store.ts'
-import type { RejectionRow } from './store.ts'
+import { AppendBatch } from './append-batch.ts'
+import type { DuplicatesItem, RejectedNames, SummaryItem } from './rejections.ts'
 
 /** A signed decision with what it was made from; entries of its justification stand right behind it. */
 export interface DecisionItem {
@@ -48,12 +26,6 @@ export interface DecisionItem {
   readonly attempt: Attempt | undefined
   readonly answer: StoredAnswer
 }
-
-/** What a refused submission may leave behind: names, never its content. */
-export type RejectedNames = Pick<
-  RejectionRow,
-  'submitted_digest' | 'evidence_id' | 'decision_id' | 'resource_id' | 'executor_sovereign_id'
->
 
 export interface ExecutionItem extends Submission {
   readonly kind: 'execution'
@@ -71,14 +43,14 @@ export interface RejectionItem {
   readonly cause: JsonObject
 }
 
-export type AppendItem = DecisionItem | ExecutionItem | RejectionItem
+export type AppendItem = DecisionItem | ExecutionItem | RejectionItem | SummaryItem | DuplicatesItem
 
 /**
  * Appends everything that waits in one transaction under the head of the chain (protocol/trust-operations 6.3). An item
  * that must not enter is taken out under the lock; the others go on. Nobody is answered before the commit.
  */
 export async function appendTogether(office: Office, items: readonly AppendItem[]): Promise<(StoredAnswer | Error)[]> {
-  const { answers: outcomes, entries } = await office.store.transactOften(async (tx) => {
+  const { answers: outcomes, batch: kept } = await office.store.transactOften(async (tx) => {
     const head = await lockEvidenceHead(office.store, tx)
     faultPoint('evidence-locked')
     const batch = new AppendBatch(office, head)
@@ -87,9 +59,10 @@ export async function appendTogether(office: Office, items: readonly AppendItem[
     const answers: (StoredAnswer | Error)[] = []
     for (const item of items) answers.push(await takeItem(tx, batch, desk, item))
     await batch.keep(tx)
-    return { answers, entries: batch.entries }
+    return { answers, batch }
   })
-  office.evidence.noteAppended(entries)
+  office.evidence.noteAppended(kept.entries)
+  kept.countUncounted()
   faultPoint('evidence-committed')
   return outcomes
 }
@@ -105,9 +78,13 @@ async function takeItem(
       return takeDecision(tx, batch, item)
     case 'execution':
       if (desk === undefined) throw new Error('an execution is judged at a desk')
-      return takeExecution(batch, desk, item)
+      return takeExecution(tx, batch, desk, item)
     case 'rejection':
-      return batch.reject(item.code, item.names(), item.cause)
+      return batch.reject(tx, { code: item.code, names: item.names(), cause: item.cause })
+    case 'summary':
+      return batch.summarise(item)
+    case 'duplicates':
+      return batch.summariseDuplicates(item)
   }
 }
 
@@ -133,12 +110,21 @@ async function takeDecision(tx: Tx, batch: AppendBatch, item: DecisionItem): Pro
 }
 
 async function takeExecution(
+  tx: Tx,
   batch: AppendBatch,
   desk: AdmissionDesk,
   item: ExecutionItem,
 ): Promise<StoredAnswer | Error> {
   const admission = await desk.judge(item)
-  if (admission.kind === 'refused') return batch.reject(admission.code, item.names(), item.cause)
+  if (admission.kind === 'refused') {
+    const { code, executor } = admission
+    return batch.reject(tx, {
+      code,
+      names: item.names(),
+      cause: item.cause,
+      ...(executor === undefined ? {} : { executor }),
+    })
+  }
   const { record } = item.received
   const details = {
     evidence_id: record.evidence_id,
@@ -148,7 +134,7 @@ async function takeExecution(
   if (admission.kind === 'duplicate') {
     const { entry, entry_digest } = admission
     const { store_sequence } = entry
-    batch.tell({ type: 'evidence_duplicate', details: { ...details, store_sequence, ...item.cause } })
+    await batch.tellDuplicate(tx, { ...details, store_sequence, ...item.cause }, item.cause)
     return answerOf({ entry, entry_digest }, 'duplicate')
   }
   const added = batch.append(executionSubject(record, admission.decision), item.payload, item.digest)
@@ -163,78 +149,4 @@ function answerOf(kept: Pick<NewEntry, 'entry' | 'entry_digest'>, status: 'recor
   const { entry, entry_digest } = kept
   const text = canonicalJson({ entry: asJson(entry), entry_digest, status })
   return { status: status === 'recorded' ? 201 : 200, text }
-}
-
-/** The entries, events and rejections of one transaction, linked as they come. */
-export class AppendBatch {
-  readonly #office: Office
-  readonly #entries: NewEntry[] = []
-  readonly #events: AuditEvent[] = []
-  readonly #rejections: RejectionRow[] = []
-  readonly #recordedAt: Instant
-  readonly #lastRecordedAt: string | null
-  #head: StoreHead
-
-  constructor(office: Office, head: EvidenceHeadRow) {
-    this.#office = office
-    this.#head = toStoreHead(head)
-    this.#lastRecordedAt = head.last_recorded_at
-    // An entry is never dated before its predecessor, even when a clock was set back (reliability 8).
-    const [now, last] = [office.clock.now(), readInstant(head.last_recorded_at ?? '') ?? 0n]
-    this.#recordedAt = now < last ? last : now
-    // Once a minute: entries may come by the thousand.
-    if (isFarAhead(last, now) && office.processLimiter.hit('evidence-dated-ahead', 1) === true)
-      tellFarAhead(office, 'evidence', last)
-  }
-
-  get entries(): readonly ChainedEntry[] {
-    return this.#entries
-  }
-
-  get now(): string {
-    return writeSortable(this.#office.clock.now())
-  }
-
-  append(subject: EntrySubject, payload: string, record_digest: string | null): NewEntry {
-    const chained = { ...chainEntry(this.#head, subject, payload, writeInstant(this.#recordedAt)), record_digest }
-    this.#head = { store_sequence: chained.entry.store_sequence, entry_digest: chained.entry_digest }
-    this.#entries.push(chained)
-    return chained
-  }
-
-  appendCheckpoint(checkpoint: RetentionCheckpoint): NewEntry {
-    return this.append(CHECKPOINT_SUBJECT, canonicalJson(asJson(checkpoint)), null)
-  }
-
-  tell(event: AuditEvent): void {
-    this.#events.push(event)
-  }
-
-  reject(code: ErrorCode, names: RejectedNames, cause: JsonObject): Refusal {
-    const rejection_id = this.#office.ids.uuid()
-    this.#rejections.push({ rejection_id, rejected_at: this.now, code, ...names })
-    const { submitted_digest: _digest, ...named } = names
-    this.tell({ type: 'evidence_rejected', details: { rejection_id, code, ...named, ...cause } })
-    return new Refusal(code)
-  }
-
-  /** Writes it all; the caller commits. */
-  async keep(tx: Tx): Promise<void> {
-    // All of it was answered from what an earlier try had left.
-    if (this.#entries.length === 0 && this.#events.length === 0) return
-    const last_recorded_at = this.#entries.length === 0 ? this.#lastRecordedAt : writeSortable(this.#recordedAt)
-    await writeChain(this.#office.store, tx, {
-      entries: this.#entries,
-      head: {
-        last_sequence: this.#head.store_sequence,
-        last_digest: this.#head.entry_digest,
-        last_recorded_at,
-      },
-      rejected: this.#rejections.length,
-      audits: auditRows(this.#office, this.#events),
-    })
-    faultPoint('evidence-inserted')
-    await insertRejections(tx, this.#rejections)
-    faultPoint('evidence-audited')
-  }
 }

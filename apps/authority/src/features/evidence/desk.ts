@@ -1,5 +1,6 @@
 import { Refusal } from '@chancery/contract'
-import type { ChainedEntry } from '@chancery/protocol'
+import { HOUR } from '@chancery/protocol'
+import type { ChainedEntry, Instant } from '@chancery/protocol'
 import { Batcher } from '@chancery/service-kit'
 import type { Office } from '../../office.ts'
 import { UnknownOutcome } from '../../store/database.ts'
@@ -9,6 +10,7 @@ import { LogKeeper } from '../evidence-log/index.ts'
 import { AnchorWatch } from './anchor.job.ts'
 import { appendTogether } from './append.ts'
 import type { AppendItem } from './append.ts'
+import { RejectionBook } from './rejections.ts'
 import { Inspector } from './inspector.ts'
 import { KnownKeys } from './known-keys.ts'
 
@@ -20,6 +22,7 @@ const MAX_WAITING = 2000
 export class EvidenceDesk {
   readonly inspector = new Inspector()
   readonly executorKeys = new KnownKeys()
+  readonly rejections = new RejectionBook()
   readonly #anchors = new AnchorWatch()
   readonly #log = new LogKeeper()
   #appends: Batcher<AppendItem, StoredAnswer> | undefined
@@ -27,6 +30,10 @@ export class EvidenceDesk {
   /** Answers once the item's own batch is committed; throws its refusal, or 503 when the store could not take it. */
   async append(office: Office, item: AppendItem): Promise<StoredAnswer> {
     if (office.rollbackWatch.isEvidenceBehind) throw new Refusal('evidence_store_unavailable')
+    if (item.kind === 'rejection' && this.rejections.isFull(office, item.cause)) {
+      this.rejections.add(office.clock.now(), item.code, item.names().submitted_digest)
+      throw new Refusal(item.code)
+    }
     this.#appends ??= new Batcher((items) => this.#run(office, items), { maxItems: MAX_ITEMS, maxWaiting: MAX_WAITING })
     try {
       return await this.#appends.add(item)
@@ -35,6 +42,11 @@ export class EvidenceDesk {
       const details = error instanceof UnknownOutcome ? { outcome: 'unknown' } : {}
       throw new Refusal('evidence_store_unavailable', details, { cause: error })
     }
+  }
+
+  /** Appends what was counted of refused and repeated submissions in minutes or hours that are over by `now`. */
+  async appendSummaries(office: Office, now: Instant = office.clock.now()): Promise<void> {
+    await this.rejections.appendEnded(now, (item) => this.append(office, item))
   }
 
   /** For entries that were appended while no anchor could be made. */
@@ -52,7 +64,11 @@ export class EvidenceDesk {
     this.#log.appended.keep(entries)
   }
 
-  async close(): Promise<void> {
+  async close(office: Office): Promise<void> {
+    // Also those of the minute or hour that is not over: there will be no other chance.
+    await this.appendSummaries(office, office.clock.now() + HOUR).catch((error: unknown) =>
+      office.log.warn('counts of refused evidence are lost', { error }),
+    )
     await this.#appends?.close()
     await this.#anchors.close()
     await this.#log.close()

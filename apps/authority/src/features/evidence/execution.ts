@@ -11,12 +11,13 @@ import {
   verifySignature,
 } from '@chancery/protocol'
 import type { ExecutionEvidence, JsonObject, Received } from '@chancery/protocol'
-import { jsonText } from '@chancery/service-kit'
+import { jsonText, noteCaller } from '@chancery/service-kit'
 import type { Answer, Call } from '@chancery/service-kit'
 import { causedBy } from '../../audit/record.ts'
 import type { Office } from '../../office.ts'
 import type { KeyVerdict } from './admission.ts'
-import type { AppendItem, RejectedNames } from './append.ts'
+import type { AppendItem } from './append.ts'
+import type { RejectedNames } from './rejections.ts'
 
 /**
  * POST /evidence/execution
@@ -26,7 +27,9 @@ import type { AppendItem, RejectedNames } from './append.ts'
 export async function execution(call: Call, office: Office): Promise<Answer> {
   const evidence = member(call.body, 'evidence')
   if (!isJsonObject(evidence)) throw new Refusal('invalid_evidence')
-  const { status, text } = await office.evidence.append(office, await readSubmission(office, evidence, causedBy(call)))
+  const item = await readSubmission(office, evidence, causedBy(call))
+  if (item.kind === 'execution' && item.verdict?.isGood === true) noteCaller(call, 'executor')
+  const { status, text } = await office.evidence.append(office, item)
   return jsonText(text, status)
 }
 

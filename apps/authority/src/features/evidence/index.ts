@@ -6,6 +6,7 @@ import type { Office } from '../../office.ts'
 import { findAnswer, keepAnswer } from '../../store/idempotency.ts'
 import type { Attempt, StoredAnswer } from '../../store/idempotency.ts'
 
+export { findLogFault } from '../evidence-log/index.ts'
 export { listDecidedContexts } from './decided-contexts.ts'
 export { measureUnanchored } from './unanchored.ts'
 

@@ -58,10 +58,10 @@ const RESOURCE_HEADS = new IdStatement<ResourceState>(
   (ids) => `
   select t.id,
     coalesce(
-      (select x.resource_sequence from evidence_entries x where x.resource_id = t.id order by x.resource_sequence desc limit 1),
+      (select x.resource_sequence from evidence_entries x where x.resource_id = t.id and x.resource_sequence is not null order by x.resource_sequence desc limit 1),
       (select h.resource_sequence from evidence_removed_heads h where h.resource_id = t.id)) as resource_sequence,
     coalesce(
-      (select x.record_digest from evidence_entries x where x.resource_id = t.id order by x.resource_sequence desc limit 1),
+      (select x.record_digest from evidence_entries x where x.resource_id = t.id and x.resource_sequence is not null order by x.resource_sequence desc limit 1),
       (select h.record_digest from evidence_removed_heads h where h.resource_id = t.id)) as record_digest
   from ${ids}`,
 )

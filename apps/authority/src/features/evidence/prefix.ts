@@ -42,7 +42,7 @@ async function walk(
   for (;;) {
     const { rows } = await sql<WalkedRow>`
       select e.store_sequence, e.entry_kind, e.recorded_at,
-        case when e.resource_id is null or e.resource_sequence <
+        case when e.resource_sequence is null or e.resource_sequence <
           (select max(x.resource_sequence) from evidence_entries x where x.resource_id = e.resource_id) then 0 else 1 end as is_head,
         case when e.entry_kind = 'decision' then e.line end as line
       from evidence_entries e where e.store_sequence > ${last} order by e.store_sequence limit ${SLICE}`.execute(db)
@@ -93,6 +93,7 @@ export async function findSpanning(
             .selectFrom('evidence_entries as x')
             .select('x.store_sequence')
             .whereRef('x.decision_id', '=', 'e.decision_id')
+            .where('x.entry_kind', '!=', 'rejection')
             .where('x.store_sequence', '>', beyond),
         ),
       )
@@ -113,6 +114,7 @@ export async function isTouchedSince(tx: Tx, after: number, through: number): Pr
     )
     .select('n.store_sequence')
     .where('n.store_sequence', '>', after)
+    .where('n.entry_kind', '!=', 'rejection')
     .where('d.store_sequence', '<=', through)
     .limit(1)
     .executeTakeFirst()

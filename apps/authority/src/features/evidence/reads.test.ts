@@ -110,6 +110,7 @@ describe('GET /admin/evidence/resources/{resource_id}', () => {
       checked_entries: 6,
       decisions: 2,
       executions: 2,
+      rejections: 0,
       failures: [],
     })
   })

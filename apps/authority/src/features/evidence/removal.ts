@@ -18,7 +18,7 @@ import { lockEvidenceHead, readEvidenceHead } from '../../store/evidence-chain.t
 import type { EvidenceHeadRow } from '../../store/evidence-chain.ts'
 import { checkLease } from '../../store/leases.ts'
 import type { Lease } from '../../store/leases.ts'
-import { AppendBatch } from './append.ts'
+import { AppendBatch } from './append-batch.ts'
 import { readBoundary } from './inspection.ts'
 import { findPrefix, isTouchedSince } from './prefix.ts'
 import type { Prefix } from './prefix.ts'

@@ -1,5 +1,5 @@
 import { Refusal } from '@chancery/contract'
-import { DAY, shape } from '@chancery/protocol'
+import { DAY, shape, writeSortable } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import { jsonText } from '@chancery/service-kit'
 import type { Answer } from '@chancery/service-kit'
@@ -9,6 +9,7 @@ import type { Office } from '../../office.ts'
 import { readOr } from '../../reading.ts'
 import { LeaseLost, withLease } from '../../store/leases.ts'
 import { removePrefix } from './removal.ts'
+import { deleteOldRejections } from './store.ts'
 
 /** A hundred years; more would leave the years a timestamp can have. */
 const MAX_DAYS = 36_500
@@ -26,7 +27,9 @@ export async function retention(call: OperatorCall, office: Office): Promise<Ans
   try {
     await withLease(office, 'evidence-retention', LEASE_SECONDS, async (lease) => {
       const now = office.clock.now()
-      answer = await removePrefix(office, { lease, now, cutoff: now - BigInt(days) * DAY, cause: causedBy(call) })
+      const cutoff = now - BigInt(days) * DAY
+      answer = await removePrefix(office, { lease, now, cutoff, cause: causedBy(call) })
+      await deleteOldRejections(office.store.db, writeSortable(cutoff))
     })
   } catch (error) {
     if (error instanceof LeaseLost) throw new Refusal('retention_in_progress', {}, { cause: error })

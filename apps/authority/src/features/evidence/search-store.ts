@@ -52,6 +52,7 @@ export async function readResourceHistory(db: Tx, resource_id: string, after: nu
     .selectFrom('evidence_entries')
     .select(['store_sequence', 'decision_id', 'line'])
     .where('resource_id', '=', resource_id)
+    .where('entry_kind', '=', 'execution')
     .where('store_sequence', '>', after)
     .orderBy('store_sequence')
     .limit(MAX_HISTORY + 1)

@@ -11,6 +11,22 @@ export async function insertRejections(tx: Tx, rows: readonly RejectionRow[]): P
   if (rows.length > 0) await tx.insertInto('evidence_rejections').values(rows).execute()
 }
 
+/** Rows beside the chain that are older than what retention keeps; some at a time. */
+export async function deleteOldRejections(db: Tx, cutoff: string): Promise<void> {
+  for (;;) {
+    const old = db
+      .selectFrom('evidence_rejections')
+      .select('rejection_id')
+      .where('rejected_at', '<', cutoff)
+      .limit(5000)
+    const { numDeletedRows } = await db
+      .deleteFrom('evidence_rejections')
+      .where('rejection_id', 'in', old)
+      .executeTakeFirstOrThrow()
+    if (numDeletedRows < 5000n) return
+  }
+}
+
 /** One statement decides: of two instances registering one id, exactly one gets a row. */
 export async function insertExecutorKey(tx: Tx, row: Omit<ExecutorKeyRow, 'retired_at'>): Promise<boolean> {
   const kept = await tx

@@ -1,6 +1,8 @@
 import { ManualClock, accepted, startTestAuthority } from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { noteMoment } from '../../store/moments.ts'
+import { publishAndEdit } from './edited-policy.suite.ts'
 
 const START = '2026-03-02T12:00:00Z'
 const NONE = 'Nan'
@@ -27,6 +29,18 @@ describe('freshness in GET /metrics', () => {
     expect(await read('chancery_ready')).toBe('0')
   })
 
+  it('tells when the key window ends, and when it has', async () => {
+    expect(await read('chancery_signing_key_expires_in_seconds')).toBe(String(90 * 86_400))
+    clock.advance(90 * 86_400 + 60)
+    expect(await read('chancery_signing_key_expires_in_seconds')).toBe('-60')
+  })
+
+  it('says whether the active boundary policies can decide', async () => {
+    expect(await read('chancery_boundary_policies_healthy')).toBe('1')
+    await publishAndEdit(na)
+    expect(await read('chancery_boundary_policies_healthy')).toBe('0')
+  })
+
   it('tells the age and the end of the revocation list', async () => {
     accepted(await na.request('GET', '/crl'))
     clock.advance(3600)
@@ -34,9 +48,9 @@ describe('freshness in GET /metrics', () => {
     expect(await read('chancery_crl_expires_in_seconds')).toBe(String(23 * 3600))
   })
 
-  it('tells the age of the feed that was imported least recently, by issuer and not by feed', async () => {
+  it('tells the age of the feeds of recognised sovereigns only, and who was never imported from', async () => {
     expect(await read('chancery_peer_feed_oldest_age_seconds')).toBe(NONE)
-    const row = (issuer_sovereign_id: string, sequence: number, imported_at: string) => ({
+    const feed = (issuer_sovereign_id: string, sequence: number, imported_at: string) => ({
       issuer_sovereign_id,
       sequence,
       imported_at,
@@ -44,15 +58,55 @@ describe('freshness in GET /metrics', () => {
       feed_json: '{}',
       revoked_count: 0,
     })
-    await na.office.store.db
+    const treaty = (subject_sovereign_id: string, expires_at: string, status = 'active') => ({
+      subject_sovereign_id,
+      expires_at,
+      status,
+      treaty_id: `${subject_sovereign_id}-${expires_at}`,
+      issuer_sovereign_id: 'US',
+      treaty_json: '{}',
+      valid_from: START,
+      revocation_reason: null,
+      issued_at: '2026-01-01T00:00:00.000000Z',
+      revoked_at: null,
+    })
+    const { db } = na.office.store
+    const later = '2026-06-01T00:00:00.000000Z'
+    await db
+      .insertInto('recognition_treaties')
+      .values([
+        treaty('A', later),
+        treaty('B', later),
+        treaty('NEVER', later),
+        treaty('ENDED', '2026-03-01T00:00:00.000000Z'),
+        treaty('WITHDRAWN', later, 'revoked'),
+        { ...treaty('NOT-YET', later), valid_from: '2026-05-01T00:00:00Z' },
+      ])
+      .execute()
+    await db
       .insertInto('sovereign_revocation_feeds')
       .values([
-        row('A', 1, '2026-02-01T00:00:00.000000Z'),
-        row('A', 2, '2026-03-02T11:59:00.000000Z'),
-        row('B', 1, '2026-03-02T11:00:00.000000Z'),
+        feed('A', 1, '2026-02-01T00:00:00.000000Z'),
+        feed('A', 2, '2026-03-02T11:59:00.000000Z'),
+        feed('B', 1, '2026-03-02T11:00:00.000000Z'),
+        feed('ENDED', 1, '2026-01-01T00:00:00.000000Z'),
+        feed('WITHDRAWN', 1, '2026-01-01T00:00:00.000000Z'),
       ])
       .execute()
     expect(await read('chancery_peer_feed_oldest_age_seconds')).toBe('3600')
+    expect(await read('chancery_peer_feeds_never_imported')).toBe('1')
+    await db
+      .insertInto('imported_issuers')
+      .values({ issuer_sovereign_id: 'B', ids: 0, confirmed_at: '2026-03-02T11:59:30.000000Z' })
+      .execute()
+    expect(await read('chancery_peer_feed_oldest_age_seconds')).toBe('60')
+  })
+
+  it('tells the age of the last backup, and of the database while there is none', async () => {
+    clock.advance(7200)
+    expect(await read('chancery_backup_age_seconds')).toBe('7200')
+    await na.office.store.transact((tx) => noteMoment(tx, 'backup', clock.now() - 60_000_000n))
+    expect(await read('chancery_backup_age_seconds')).toBe('60')
   })
 
   it('tells when the first sovereign will be without a treaty, and who lately lost his', async () => {

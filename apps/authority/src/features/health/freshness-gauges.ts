@@ -1,11 +1,15 @@
 import { DAY, SECOND, readInstant, writeSortable } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
+import { secondsToFloor } from '../../auth/replay-floor.ts'
 import type { Office } from '../../office.ts'
+import { keyWindow } from '../../signing/key-window.ts'
+import { describePolicySet } from '../boundary-policies/index.ts'
 import { findActiveVersion } from '../crl/index.ts'
 import { measureUnanchored } from '../evidence/index.ts'
 import { findEnds } from '../recognition-treaties/index.ts'
-import { findOldestImport } from '../revocation-feeds/index.ts'
+import { listPeerFeeds } from '../revocation-feeds/index.ts'
 import { findOldestUnsent } from '../../store/audit-numbers.ts'
+import { findLastBackup } from '../../store/moments.ts'
 
 /** For how long a treaty that ended and was not followed by another is still worth a word. */
 const LAPSED_WITHIN = 7n * DAY
@@ -22,6 +26,14 @@ export function registerFreshnessGauges(office: Office): void {
     registry.gauge({ name, help, collect })
   }
   gauge('chancery_ready', 'Whether /readyz says yes.', async () => ((await office.readiness.read()).isReady ? 1 : 0))
+  gauge(
+    'chancery_signing_key_expires_in_seconds',
+    'Time until the key window of the genesis block ends; negative when it has.',
+    () => keyWindow(office).expires_in_seconds,
+  )
+  gauge('chancery_boundary_policies_healthy', 'Whether the active boundary policies can decide.', async () =>
+    (await describePolicySet(office)).healthy ? 1 : 0,
+  )
   gauge('chancery_crl_age_seconds', 'Time since the revocation list in force was signed.', async () =>
     age((await findActiveVersion(db))?.issuedAt),
   )
@@ -29,11 +41,19 @@ export function registerFreshnessGauges(office: Office): void {
     const active = await findActiveVersion(db)
     return active === undefined ? Number.NaN : until(office, active.nextUpdate)
   })
+  gauge('chancery_crl_bytes', 'Size of the revocation list in force.', async () => {
+    return (await findActiveVersion(db))?.bytes ?? Number.NaN
+  })
+  gauge('chancery_crl_entries', 'Certificates that the list in force names.', async () => {
+    return (await findActiveVersion(db))?.entries ?? Number.NaN
+  })
   gauge(
-    'chancery_peer_feed_oldest_age_seconds',
-    'Time since the last import from the sovereign whose feed was imported least recently.',
-    async () => age(readStored(await findOldestImport(db))),
+    'chancery_crl_reader_max_bytes',
+    'NA_LIST_READER_BYTES: a larger list is not read by every reader.',
+    () => office.settings.listReaderBytes,
   )
+  registerPeerGauges(office)
+  registerStandGauges(office)
   registerTreatyGauges(office)
   registerEvidenceGauges(office)
   gauge(
@@ -44,6 +64,58 @@ export function registerFreshnessGauges(office: Office): void {
       return oldest === undefined ? 0 : age(oldest)
     },
   )
+}
+
+/** Only of sovereigns that are recognised now: nobody has to import what counts for nothing. */
+function registerPeerGauges(office: Office): void {
+  const { registry } = office.metrics
+  const seen = async (): Promise<readonly (Instant | undefined)[]> =>
+    (await listPeerFeeds(office.store.db, office.clock.now())).map(({ seenAt }) => seenAt)
+  registry.gauge({
+    name: 'chancery_peer_feed_oldest_age_seconds',
+    help: 'Of the recognised sovereigns whose feed was ever imported: time since the one seen least recently was imported or found unchanged.',
+    collect: async () => {
+      const times = (await seen()).filter((time) => time !== undefined)
+      if (times.length === 0) return Number.NaN
+      return -until(
+        office,
+        times.reduce((oldest, time) => (time < oldest ? time : oldest)),
+      )
+    },
+  })
+  registry.gauge({
+    name: 'chancery_peer_feeds_never_imported',
+    help: 'Recognised sovereigns whose feed was never imported.',
+    collect: async () => (await seen()).filter((time) => time === undefined).length,
+  })
+}
+
+/** How the database stands: states that ask for something else than any instance that is not ready. */
+function registerStandGauges(office: Office): void {
+  const { registry } = office.metrics
+  registry.gauge({
+    name: 'chancery_database_disk_full',
+    help: 'Whether a write lately met a full disk.',
+    collect: async () => ((await office.readiness.read()).reasons.includes('disk_full') ? 1 : 0),
+  })
+  registry.gauge({
+    name: 'chancery_state_rollback',
+    help: 'Whether the database lies behind what was already published: nobody is served until it was recovered.',
+    collect: () => (office.rollbackWatch.isHalted() ? 1 : 0),
+  })
+  registry.gauge({
+    name: 'chancery_replay_floor_seconds',
+    help: 'After a recovery: for how long requests signed now are still refused; 0 when they are accepted.',
+    collect: () => secondsToFloor(office),
+  })
+  registry.gauge({
+    name: 'chancery_backup_age_seconds',
+    help: 'Time since the last backup that was noted, or since this database was made when there is none.',
+    collect: async () => {
+      const at = readStored(await findLastBackup(office.store.db))
+      return at === undefined ? Number.NaN : -until(office, at)
+    },
+  })
 }
 
 function registerTreatyGauges(office: Office): void {

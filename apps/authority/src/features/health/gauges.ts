@@ -1,6 +1,9 @@
 import { countSyncStandbys } from '../../ha-checks.ts'
+import type { ServerLoad } from '@chancery/service-kit'
 import type { Office } from '../../office.ts'
+import { FAULT_KINDS, RECORD_FAULTS } from '../../signing/record-faults.ts'
 import { findActiveVersion } from '../crl/index.ts'
+import { readProgress } from '../key-succession/index.ts'
 import { registerFreshnessGauges } from './freshness-gauges.ts'
 
 /** The numbers of protocol/core 22.2 that are counted from the database when somebody asks. */
@@ -8,20 +11,41 @@ export function registerGauges(office: Office): void {
   const { registry } = office.metrics
   const { db } = office.store
   registerFreshnessGauges(office)
+  registry.rows({
+    name: 'chancery_record_faults',
+    help: 'Whether stored rows of this kind contradict what was signed; nothing is signed on them.',
+    kind: 'gauge',
+    labels: ['kind'],
+    collect: () =>
+      FAULT_KINDS.map((kind) => ({
+        labels: { kind: RECORD_FAULTS[kind] },
+        value: office.recordFaults.has(kind) ? 1 : 0,
+      })),
+  })
+  registry.gauge({
+    name: 'chancery_key_succession_nodes',
+    help: 'While a key succession is under way: nodes heard of within a day.',
+    collect: async () => (await readProgress(office)).nodes,
+  })
+  registry.gauge({
+    name: 'chancery_key_succession_nodes_with_new_block',
+    help: 'Those of them that hold the new genesis block.',
+    collect: async () => (await readProgress(office)).nodes_with_new_block,
+  })
   registry.gauge({
     name: 'chancery_issued_certs_total',
     help: 'Certificates ever issued.',
-    collect: () => office.enrollment.issued.read(),
+    collect: () => office.enrollment.issued.readKept(),
   })
   registry.gauge({
     name: 'chancery_active_nodes',
-    help: 'Certificates in use: heard of within the active-node window.',
-    collect: () => office.enrollment.count.read(),
+    help: 'Nodes in use, by key: heard of within the active-node window.',
+    collect: () => office.enrollment.count.readKept(),
   })
   registry.gauge({
     name: 'chancery_revoked_certs_total',
     help: 'Certificates with status revoked.',
-    collect: () => office.enrollment.revoked.read(),
+    collect: () => office.enrollment.revoked.readKept(),
   })
   registry.gauge({
     name: 'chancery_crl_sequence',
@@ -44,5 +68,31 @@ export function registerGauges(office: Office): void {
         .executeTakeFirst()
       return Number(row?.count ?? 0)
     },
+  })
+}
+
+/** What the HTTP edge has taken on. A value that stays when no request is open would be a leak. */
+export function registerLoadGauges({ registry }: Office['metrics'], load: () => ServerLoad): void {
+  registry.gauge({
+    name: 'chancery_http_requests_in_flight',
+    help: 'Requests whose handler is at work, health and verify routes apart.',
+    collect: () => load().inFlight,
+  })
+  registry.gauge({
+    name: 'chancery_http_verifications_in_flight',
+    help: 'Requests of verify routes at work or waiting for their turn.',
+    collect: () => load().verifications,
+  })
+  registry.gauge({
+    name: 'chancery_http_connections',
+    help: 'Open connections.',
+    collect: () => load().connections,
+  })
+  registry.rows({
+    name: 'chancery_http_body_bytes',
+    help: 'Bytes of request bodies held, by the kind of route they are for.',
+    kind: 'gauge',
+    labels: ['room'],
+    collect: () => Object.entries(load().bodyBytes).map(([room, value]) => ({ labels: { room }, value })),
   })
 }

@@ -1,7 +1,9 @@
+import { writeJson } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import { accepted, refused, startTestAuthority } from '@chancery/testkit'
 import type { TestAnswer, TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { countEventsOf } from './store.ts'
 
 const UNKNOWN = 'Unknown admin key'
 
@@ -36,6 +38,7 @@ describe('POST /admin/operator-keys/{key_id}/revoke', () => {
         revoked_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{6})?Z$/),
         reason: 'laptop lost',
         remaining_active_keys: 6,
+        remaining_privileged_keys: 3,
       })
       expect(refused(await ping('a'), 401, 'admin_auth_failed')['message']).toBe(UNKNOWN)
       const events = await na.auditEvents('operator_key_revoked')
@@ -44,6 +47,7 @@ describe('POST /admin/operator-keys/{key_id}/revoke', () => {
           key_id: 'op-a',
           reason: 'laptop lost',
           revoked_by: 'op-privileged',
+          forced: false,
           remote_addr: '127.0.0.1',
           request_id: expect.any(String),
         },
@@ -147,6 +151,51 @@ describe('POST /admin/operator-keys/{key_id}/revoke', () => {
       await pair.stop()
     })
 
+    it('the last privileged key needs force and a reason, also in a dry run', async () => {
+      const pair = await startTestAuthority({ operators: { boss: 'privileged', clerk: 'standard', other: 'standard' } })
+      const tier = { tier: 'privileged' }
+      for (const body of [
+        {},
+        { reason: 'left' },
+        { dry_run: true },
+        { force: true },
+        { force: false, reason: 'left' },
+      ]) {
+        const error = refused(await revoke('boss', body, 'boss', pair), 409, 'last_active_operator_key')
+        expect(error['details']).toEqual(tier)
+      }
+      refused(await revoke('boss', { force: 1, reason: 'left' }, 'boss', pair), 400, 'invalid_input')
+      accepted(await ping('boss', pair))
+      const counts = { remaining_active_keys: 2, remaining_privileged_keys: 0 }
+      const forced = { force: true, reason: 'left' }
+      expect(accepted(await revoke('boss', { ...forced, dry_run: true }, 'boss', pair))).toMatchObject(counts)
+      expect(accepted(await revoke('clerk', { dry_run: true }, 'boss', pair))).toMatchObject({
+        remaining_active_keys: 2,
+        remaining_privileged_keys: 1,
+      })
+      expect(accepted(await revoke('boss', forced, 'boss', pair))).toMatchObject(counts)
+      const [event] = await pair.auditEvents('operator_key_revoked')
+      expect(event?.['details']).toMatchObject({ key_id: 'op-boss', reason: 'left', forced: true })
+      refused(await ping('boss', pair), 401, 'admin_auth_failed')
+      await pair.stop()
+    })
+
+    it('the last usable key stays usable, with force as well', async () => {
+      const pair = await startTestAuthority()
+      accepted(await revoke('standard', {}, 'privileged', pair))
+      const forced = { force: true, reason: 'left' }
+      const error = refused(await revoke('privileged', forced, 'privileged', pair), 409, 'last_active_operator_key')
+      expect(error['details']).toEqual({})
+      await pair.stop()
+    })
+
+    it('two privileged keys that revoke each other at the same moment leave one', async () => {
+      const trio = await startTestAuthority({ operators: { a: 'privileged', b: 'privileged', c: 'standard' } })
+      const answers = await Promise.all([revoke('b', {}, 'a', trio), revoke('a', {}, 'b', trio)])
+      expect(answers.map((answer) => answer.status).filter((status) => status === 200)).toHaveLength(1)
+      await trio.stop()
+    })
+
     it('counts configured keys only: a revoked key of an earlier configuration is no spare', async () => {
       const first = await startTestAuthority({ operators: { x: 'privileged', y: 'privileged', z: 'privileged' } })
       accepted(await revoke('y', {}, 'x', first))
@@ -168,5 +217,31 @@ describe('POST /admin/operator-keys/{key_id}/revoke', () => {
       expect(alive).toHaveLength(1)
       await pair.stop()
     })
+  })
+
+  it('activity counts page after page, also events of one moment, and says where it stopped', async () => {
+    const { store } = na.office
+    // Long before everything else: events of one moment over more than two pages, and older ones.
+    const times = ['1999-01-02T00:00:00.000000Z', '1999-01-01T00:00:00.000000Z'] as const
+    const rows = times.flatMap((created_at, at) =>
+      Array.from({ length: at === 0 ? 2100 : 300 }, (_, n) => ({
+        event_id: `old-${at}-${n}`,
+        event_type: 'invite_created',
+        event_json: writeJson({ details: { key_id: n % 2 === 0 ? 'op-old' : 'op-older' } }),
+        created_at,
+      })),
+    )
+    for (let at = 0; at < rows.length; at += 400)
+      await store.db
+        .insertInto('audit_events')
+        .values(rows.slice(at, at + 400))
+        .execute()
+    const look = { key_id: 'op-old', since: '1999-01-01T00:00:00.000000Z', hasTime: () => true }
+    const [first_at, last_at] = [times[1], times[0]]
+    const all = { event_type: 'invite_created', count: 1200, first_at, last_at }
+    expect(await countEventsOf(store, look)).toEqual({ events: [all], cut: undefined })
+    expect((await countEventsOf(store, { ...look, most: 1000 })).cut).toBeDefined()
+    expect((await countEventsOf(store, { ...look, hasTime: () => false })).cut).toBeDefined()
+    await store.db.deleteFrom('audit_events').where('event_id', 'like', 'old-%').execute()
   })
 })

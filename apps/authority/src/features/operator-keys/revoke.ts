@@ -1,26 +1,37 @@
 import { Refusal } from '@chancery/contract'
-import { writeInstant, writeSortable } from '@chancery/protocol'
+import { shape, writeInstant, writeSortable } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import { causedBy, recordAudit } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
 import type { Office } from '../../office.ts'
-import { readDryRun, readReason, refuseUnknownMembers } from '../../reading.ts'
+import { readDryRun, readMember, readReason, refuseUnknownMembers } from '../../reading.ts'
 import { bumpHead } from '../../store/heads.ts'
+import { countOpenInvites, withdrawInvites } from '../enrollment/index.ts'
 import { insertRevokedKey, listRevokedKeys } from './store.ts'
 
 /**
  * POST /admin/operator-keys/{key_id}/revoke
  * Final, and in force on every instance from the next request on. The last usable key cannot be revoked: an authority
- * nobody can operate could not withdraw anything else either.
+ * nobody can operate could not withdraw anything else either. The last privileged one needs `force` and a reason: without
+ * it nothing can be withdrawn until another is configured.
  */
 export async function revoke(call: OperatorCall, office: Office): Promise<JsonObject> {
-  refuseUnknownMembers(call.body, ['reason', 'dry_run'])
+  refuseUnknownMembers(call.body, ['reason', 'force', 'dry_run', 'withdraw_invites'])
   const reason = readReason(call.body)
   const isDryRun = readDryRun(call.body)
+  // Force is meant, not slipped in: it counts only with a reason of its own.
+  const isForced =
+    readMember(call.body['force'], false, shape.boolean, 'invalid_input') && call.body['reason'] !== undefined
+  const withInvites = readMember(call.body['withdraw_invites'], false, shape.boolean, 'invalid_input')
   const key_id = call.params['key_id'] ?? ''
-  if (!office.operators.has(key_id)) throw new Refusal('unknown_operator_key')
+  const made = { by: 'maker', created_by: key_id } as const
+  const held = office.operators.get(key_id)
+  if (held === undefined) throw new Refusal('unknown_operator_key')
 
   return office.store.transact(async (tx) => {
+    /** Also when the key was revoked before: whoever forgot its invites can still end them. */
+    const endInvites = async (): Promise<JsonObject> =>
+      withInvites ? { withdrawn_invites: await withdrawInvites(tx, office, { call, choice: made, reason }) } : {}
     // Counted under the lock: two keys that revoke each other at the same moment leave one.
     await office.store.lockHead(tx, 'operator-keys')
     const revoked = new Set((await listRevokedKeys(tx)).map((row) => row.key_id))
@@ -29,25 +40,35 @@ export async function revoke(call: OperatorCall, office: Office): Promise<JsonOb
     if (revoked.has(key_id)) {
       return isDryRun
         ? { dry_run: true, key_id, would_change: false }
-        : { key_id, revoked: true, already_revoked: true }
+        : { key_id, revoked: true, already_revoked: true, ...(await endInvites()) }
     }
-    const remaining = [...office.operators.keys()].filter((id) => id !== key_id && !revoked.has(id)).length
-    if (remaining === 0) throw new Refusal('last_active_operator_key')
-    if (isDryRun) return { dry_run: true, key_id, would_change: true, remaining_active_keys: remaining }
-
+    const left = [...office.operators.values()].filter((key) => key.key_id !== key_id && !revoked.has(key.key_id))
+    const remaining = {
+      remaining_active_keys: left.length,
+      remaining_privileged_keys: left.filter((key) => key.tier === 'privileged').length,
+    }
+    if (left.length === 0) throw new Refusal('last_active_operator_key')
+    const isLastPrivileged = held.tier === 'privileged' && remaining.remaining_privileged_keys === 0
+    if (isLastPrivileged && !isForced) throw new Refusal('last_active_operator_key', { tier: 'privileged' })
     const now = office.clock.now()
+    if (isDryRun) {
+      const open_invites = await countOpenInvites(tx, made, writeSortable(now))
+      return { dry_run: true, key_id, would_change: true, ...remaining, open_invites }
+    }
     await insertRevokedKey(tx, { key_id, revoked_at: writeSortable(now), reason, revoked_by: call.operator.key_id })
     await bumpHead(tx, 'operator-keys')
     // Here key_id is the key withdrawn; who did it is revoked_by.
-    const details = { ...causedBy(call), key_id, reason, revoked_by: call.operator.key_id }
+    const details = { ...causedBy(call), key_id, reason, revoked_by: call.operator.key_id, forced: isLastPrivileged }
     await recordAudit(tx, office, { type: 'operator_key_revoked', details })
+    const ended = await endInvites()
     return {
       key_id,
       revoked: true,
       already_revoked: false,
       revoked_at: writeInstant(now),
       reason,
-      remaining_active_keys: remaining,
+      ...remaining,
+      ...ended,
     }
   })
 }

@@ -1,5 +1,5 @@
-import { JsonFloat, seconds, writeInstant } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import { JsonFloat, seconds, signList, writeInstant } from '@chancery/protocol'
+import type { JsonObject, Signer } from '@chancery/protocol'
 import { ManualClock, accepted, refused, startTestAuthority, testSigner, verifiesElsewhere } from '@chancery/testkit'
 import type { TestAnswer, TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -19,6 +19,9 @@ describe('POST /admin/policy', () => {
   })
   afterAll(() => na.stop())
   const publish = (body: JsonObject, as = 'privileged'): Promise<TestAnswer> => na.as(as)('POST', '/admin/policy', body)
+  /** Of an operator as the test authority configures it, of the authority, of the root, or of a stranger. */
+  const signerOf = (name: string): Promise<Signer> =>
+    name === 'na' || name === 'root' ? testSigner('some-id', name) : testSigner(`op-${name}`)
   const active = async (): Promise<JsonObject> => accepted(await na.request('GET', '/policy'))
   const countVersions = async (): Promise<number> =>
     (await na.office.store.db.selectFrom('policy_versions').selectAll().execute()).length
@@ -83,12 +86,28 @@ describe('POST /admin/policy', () => {
       expect(accepted(await publish({ routing: {} }), 201)['routing']).toEqual(DEFAULTS.routing)
     })
 
-    it('ignores who signed what the caller sends, and signs itself', async () => {
+    it.each(['privileged', 'na', 'root'])(
+      'takes what %s has signed, and signs it itself with its own time and name',
+      async (name) => {
+        const signer = await signerOf(name)
+        const draft = { policy_id: `p-by-${name}`, issued_at: '2001-01-01T00:00:00Z', issued_by: 'someone' }
+        const answer = await publish(await signList({ ...draft, signatures: [] }, signer))
+        expect(accepted(answer, 201)).toMatchObject({ policy_id: draft.policy_id, issued_by: 'na-test' })
+        expect(verifiesElsewhere(answer.text, na.genesis.network_authority.public_key)).toBe(true)
+      },
+    )
+
+    it('takes the manifest in force back as it was served', async () => {
+      accepted(await publish({ policy_id: 'p-served' }), 201)
+      expect(accepted(await publish(await active()))['policy_id']).toBe('p-served')
+    })
+
+    it('ignores who is said to have issued it, and signs itself', async () => {
       const foreign = {
         policy_id: 'p-foreign',
         issued_at: '2001-01-01T00:00:00Z',
         issued_by: 'someone',
-        signatures: [{ key_id: 'x', sig: 'y' }],
+        signatures: [],
       }
       const answer = await publish(foreign)
       const policy = accepted(answer, 201)
@@ -150,6 +169,40 @@ describe('POST /admin/policy', () => {
       const before = (await na.auditEvents('policy_published')).length
       accepted(await publish({ policy_id: 'p-active' }), 200)
       expect(await na.auditEvents('policy_published')).toHaveLength(before)
+    })
+  })
+
+  describe('400, signatures', () => {
+    const draft = { policy_id: 'p-forged', issued_at: '2030-01-01T00:00:00Z', issued_by: 'na-test', signatures: [] }
+    const WRONG = { field: 'signatures', reason: 'invalid_signature' }
+
+    it('refuses a signature of a stranger, of another operator, over another text, and one good among bad', async () => {
+      const [stranger, other, own] = [
+        await signerOf('stranger'),
+        await signerOf('standard'),
+        await signerOf('privileged'),
+      ]
+      const good = await signList(draft, own)
+      const bad = await signList(draft, stranger)
+      const before = await countVersions()
+      const bodies: JsonObject[] = [
+        bad,
+        await signList(draft, other),
+        { ...good, allowed_ports: [1] },
+        { ...draft, signatures: [...good.signatures, ...bad.signatures] },
+        { ...draft, signatures: [{ key_id: 'na-test', sig: 'y' }] },
+        { ...draft, signatures: ['x'] },
+        { ...draft, signatures: 'x' },
+        { ...draft, signatures: Array.from({ length: 9 }, () => good.signatures[0] ?? {}) },
+      ]
+      for (const body of bodies) expect(refused(await publish(body), 400, 'invalid_policy')['details']).toEqual(WRONG)
+      expect(await countVersions()).toBe(before)
+    })
+
+    it.each(['issued_at', 'issued_by'] as const)('refuses a signed manifest without %s', async (name) => {
+      const { [name]: _left, ...rest } = draft
+      const body = await signList(rest, await signerOf('privileged'))
+      expect(refused(await publish(body), 400, 'invalid_policy')['details']).toEqual(WRONG)
     })
   })
 

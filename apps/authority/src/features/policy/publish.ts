@@ -9,6 +9,7 @@ import type { Office } from '../../office.ts'
 import { requireSigningWindow } from '../../signing/seal.ts'
 import { findAnswer, keepAnswer, readAttempt } from '../../store/idempotency.ts'
 import { readPublishRequest } from './requests.ts'
+import { requireSentSignatures } from './sent-signatures.ts'
 import { findActivePolicy, findPolicy } from './store.ts'
 import type { StoredPolicy } from './store.ts'
 import { activateStored, publishVersion, verifyStored } from './versions.ts'
@@ -20,6 +21,7 @@ import { activateStored, publishVersion, verifyStored } from './versions.ts'
  */
 export async function publish(call: OperatorCall, office: Office): Promise<Answer> {
   const { policy_id, terms } = readPublishRequest(call.body)
+  await requireSentSignatures(call, office)
   requireSigningWindow(office)
   const id = policy_id ?? `policy-${office.ids.uuid()}`
   const attempt = readAttempt(call, office.clock.now())

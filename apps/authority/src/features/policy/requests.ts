@@ -4,7 +4,10 @@ import type { JsonObject, PolicyTerms } from '@chancery/protocol'
 import { refuseUnknownMembers, shorten } from '../../reading.ts'
 
 const TERMS = ['policy_id', 'min_client_version', 'allowed_ports', 'allowed_services', 'routing']
-/** Accepted and ignored: operators may send a whole manifest back; these three are the authority's (protocol/core 10.2). */
+/**
+ * Accepted and not taken over: operators may send a whole manifest back; these three are the authority's (protocol/core
+ * 10.2). Signatures that are sent along must verify.
+ */
 const IGNORED = ['issued_at', 'issued_by', 'signatures']
 
 export function readPublishRequest(body: JsonObject): {

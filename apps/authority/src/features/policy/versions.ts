@@ -48,14 +48,21 @@ export async function activateStored(tx: Tx, stored: StoredPolicy): Promise<stri
 
 /** The stored manifest, if its signature still holds: an edited row is a conflict, whatever was done to it. */
 export async function verifyStored(office: Office, stored: StoredPolicy): Promise<PolicyManifest> {
+  let cause: unknown
   try {
     const manifest = toManifest(stored)
     const isWhole = canonicalJson(readJson(stored.policy_json)) === canonicalJson(manifest)
     if (isWhole && (await verifyList(manifest, ownKeysAt(office.ownKeys, manifest.issued_at)))) return manifest
   } catch (error) {
     if (!(error instanceof FormError) && !(error instanceof JsonError)) throw error
+    cause = error
   }
-  throw new Refusal('conflict')
+  office.log.error('a stored network policy does not verify', {
+    alarm: true,
+    policy_id: stored.policy_id,
+    error: cause,
+  })
+  throw new Refusal('conflict', {}, { cause })
 }
 
 async function switchTo(tx: Tx, policy_id: string): Promise<void> {

@@ -11,7 +11,7 @@ import { rowText } from './view.ts'
  * The signed record and how it stands.
  */
 export async function find(call: Call, office: Office): Promise<KeptDocument> {
-  const row = await findTreaty(office.store.db, call.params['treaty_id'] ?? '')
+  const row = await findTreaty(office.store, call.params['treaty_id'] ?? '')
   if (row === undefined) throw new Refusal('treaty_not_found')
   return new KeptDocument(toUtf8(rowText(row, office.clock.now())), SECURITY_HEADERS['Cache-Control'])
 }

@@ -1,3 +1,3 @@
 export { findEnds, listLastEnds } from './ends.ts'
-export { judgeTreaty, pinnedKeys } from './judge.ts'
+export { countsHere, judgeTreaty, pinnedKeys } from './judge.ts'
 export { vouchedKeys } from './vouch.ts'

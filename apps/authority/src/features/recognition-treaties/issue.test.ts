@@ -171,6 +171,8 @@ describe('POST /admin/recognition-treaties', () => {
           { accepted_statuses: null },
           { claims: [] },
           { claims: { a: 'x'.repeat(16_384) } },
+          { claims: { delegation: null } },
+          { claims: { delegation: { depth: 1 } } },
         ],
         422,
         'invalid_treaty_scope',

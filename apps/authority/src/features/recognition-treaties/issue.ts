@@ -6,6 +6,7 @@ import { causedBy, recordAudit } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
 import type { Office } from '../../office.ts'
 import { areStorableKeys } from '../../reading.ts'
+import { RecordFault } from '../../signing/record-faults.ts'
 import { requireSigningWindow, seal } from '../../signing/seal.ts'
 import { bumpHead } from '../../store/heads.ts'
 import { findAnswer, keepAnswer, readAttempt } from '../../store/idempotency.ts'
@@ -21,6 +22,7 @@ export async function issue(call: OperatorCall, office: Office): Promise<Answer>
   const { validityHours, ...facts } = readIssueRequest(call.body, own, office.settings.allowedRoles)
   if (!(await areStorableKeys(facts.subject_public_keys))) throw new Refusal('invalid_public_keys')
   requireSigningWindow(office)
+  if (office.recordFaults.has('treaties')) throw new RecordFault('treaties', 'a stored treaty does not verify')
   const attempt = readAttempt(call, office.clock.now())
   return office.store.transact(async (tx) => {
     await office.store.lockHead(tx, 'treaties')

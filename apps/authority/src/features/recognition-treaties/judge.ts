@@ -1,30 +1,39 @@
 import { Refusal } from '@chancery/contract'
-import {
-  canonicalJson,
-  fails,
-  isActiveState,
-  readJson,
-  readRecognitionTreaty,
-  treatyLifecycle,
-  verifyTreaty,
-} from '@chancery/protocol'
+import { canonicalJson, fails, isActiveState, readJson, treatyLifecycle, verifyTreaty } from '@chancery/protocol'
 import type { JsonValue, RecognitionTreaty, TreatyReason, Verdict } from '@chancery/protocol'
 import type { Office } from '../../office.ts'
 import { ownKeysAt } from '../../signing/own-keys.ts'
 import { findTreaty, listTreatiesFor } from './store.ts'
 
-export type TrustBasis = 'this_authority' | 'caller_supplied_keys' | 'recognized_issuer_keys'
+/** `none`: no key of the issuer counts for the question that was asked. */
+export type TrustBasis = 'this_authority' | 'caller_supplied_keys' | 'recognized_issuer_keys' | 'none'
 
 export interface TreatyJudgement {
   readonly verdict: Verdict<TreatyReason | 'not_held' | 'issuer_not_recognized'>
   readonly trust_basis: TrustBasis
 }
 
-/** Subject keys of own treaties for this sovereign that are in force now. */
+/**
+ * What a treaty is judged for. `genuine`: did its issuer sign it; keys of a recognised issuer answer that, and it says
+ * nothing about its subject. `admission`: may its subject's members in; without keys of the caller's choice only our
+ * own treaties do that, or a partner could pass on a recognition that we gave to it alone.
+ */
+export type TreatyQuestion = 'genuine' | 'admission'
+
+/** Whether an acceptance is this authority's own, or only the judgement of a caller who chose the keys. */
+export function countsHere(accepted: boolean, basis: TrustBasis): boolean {
+  return accepted && basis === 'this_authority'
+}
+
+/** Subject keys of own treaties for this sovereign that are in force now, each by our signature on it. */
 export async function pinnedKeys(office: Office, subject: string): Promise<readonly string[]> {
-  const rows = await listTreatiesFor(office.store.db, office.genesis.network_name, subject)
-  const inForce = rows.filter((row) => isActiveState(treatyLifecycle(row, office.clock.now()).state))
-  return [...new Set(inForce.flatMap((row) => readRecognitionTreaty(readJson(row.treaty_json)).subject_public_keys))]
+  const rows = await listTreatiesFor(office.store, office.genesis.network_name, subject)
+  const keys = new Set<string>()
+  for (const row of rows) {
+    if (!isActiveState(treatyLifecycle(row, office.clock.now()).state)) continue
+    for (const key of (await office.verifiedTreaties.read(row))?.subject_public_keys ?? []) keys.add(key)
+  }
+  return [...keys]
 }
 
 /** protocol/core 17.2 from check 3 on: which keys are used for the issuer, then whether the treaty holds under them. */
@@ -33,16 +42,21 @@ export async function judgeTreaty(
   treaty: RecognitionTreaty,
   posted: JsonValue,
   supplied: readonly string[],
+  question: TreatyQuestion,
   expected: { readonly issuer: string | undefined; readonly subject: string | undefined },
 ): Promise<TreatyJudgement> {
-  const held = await findTreaty(office.store.db, treaty.treaty_id)
+  const held = await findTreaty(office.store, treaty.treaty_id)
   const isOwn = treaty.issuer_sovereign_id === office.genesis.network_name
-  const { keys, basis } = await chooseKeys(office, treaty, supplied, isOwn)
+  const { keys, basis } = isOwn
+    ? chooseOwnKeys(office, treaty, supplied)
+    : await chooseForeignKeys(office, treaty, supplied, question)
   // An own treaty counts only as it is stored, signatures included: a second signature would be a second paper.
   if (isOwn && (held === undefined || canonicalJson(readJson(held.treaty_json)) !== canonicalJson(posted)))
     return { verdict: fails('not_held'), trust_basis: basis }
   if (keys.length === 0) return { verdict: fails('issuer_not_recognized'), trust_basis: basis }
-  const isRevoked = held?.status === 'revoked' && held.issuer_sovereign_id === treaty.issuer_sovereign_id
+  const isRevoked =
+    held?.issuer_sovereign_id === treaty.issuer_sovereign_id &&
+    (held.status === 'revoked' || Boolean(held.revoked_in_audit))
   const against = {
     keys,
     expectedIssuer: expected.issuer,
@@ -53,16 +67,24 @@ export async function judgeTreaty(
   return { verdict: await verifyTreaty(treaty, against), trust_basis: basis }
 }
 
-async function chooseKeys(
+interface ChosenKeys {
+  readonly keys: readonly string[]
+  readonly basis: TrustBasis
+}
+
+function chooseOwnKeys(office: Office, treaty: RecognitionTreaty, supplied: readonly string[]): ChosenKeys {
+  if (supplied.some((key) => !office.ownKeys.all.includes(key))) throw new Refusal('caller_keys_not_accepted')
+  return { keys: ownKeysAt(office.ownKeys, treaty.issued_at), basis: 'this_authority' }
+}
+
+/** protocol/core 17.2 and 17.3: the two routes differ here only. */
+async function chooseForeignKeys(
   office: Office,
   treaty: RecognitionTreaty,
   supplied: readonly string[],
-  isOwn: boolean,
-): Promise<{ keys: readonly string[]; basis: TrustBasis }> {
-  if (isOwn) {
-    if (supplied.some((key) => !office.ownKeys.all.includes(key))) throw new Refusal('caller_keys_not_accepted')
-    return { keys: ownKeysAt(office.ownKeys, treaty.issued_at), basis: 'this_authority' }
-  }
+  question: TreatyQuestion,
+): Promise<ChosenKeys> {
   if (supplied.length > 0) return { keys: supplied, basis: 'caller_supplied_keys' }
+  if (question === 'admission') return { keys: [], basis: 'none' }
   return { keys: await pinnedKeys(office, treaty.issuer_sovereign_id), basis: 'recognized_issuer_keys' }
 }

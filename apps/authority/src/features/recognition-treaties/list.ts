@@ -20,7 +20,7 @@ export async function list(call: Call, office: Office): Promise<Answer> {
   }
   const page = readPage(query)
   const { db } = office.store
-  const rows = await listTreaties(db, filter, {
+  const rows = await listTreaties(office.store, filter, {
     limit: page.limit + 1,
     offset: page.offset,
     after: readIssuePlace(page),

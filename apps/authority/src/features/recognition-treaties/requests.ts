@@ -48,5 +48,7 @@ function readSubjectKeys(body: JsonObject): readonly string[] {
 function readScope(body: JsonObject, allowedRoles: readonly string[]): TreatyScope {
   const scope = readOr('invalid_treaty_scope', () => readTreatyScope(body['scope'] ?? {}))
   readGrantedRoles(scope.allowed_roles, 0, allowedRoles)
+  // Reserved: recognition is never passed on, and a treaty must not read as if it were.
+  if (Object.hasOwn(scope.claims, 'delegation')) throw new Refusal('invalid_treaty_scope')
   return scope
 }

@@ -20,7 +20,7 @@ export async function revoke(call: OperatorCall, office: Office): Promise<JsonOb
   if (readDryRun(call.body)) return foresee(office, treaty_id)
   return office.store.transact(async (tx) => {
     await office.store.lockHead(tx, 'treaties')
-    if ((await findTreaty(tx, treaty_id)) === undefined) throw new Refusal('treaty_not_found')
+    if ((await findTreaty(office.store, treaty_id, tx)) === undefined) throw new Refusal('treaty_not_found')
     if (!(await markTreatyRevoked(tx, treaty_id, writeSortable(office.clock.now()), reason)))
       return { treaty_id, status: 'revoked' }
     await bumpHead(tx, 'treaties')
@@ -34,7 +34,7 @@ export async function revoke(call: OperatorCall, office: Office): Promise<JsonOb
 
 /** Which paths between sovereigns would be lost, without touching anything. */
 async function foresee(office: Office, treaty_id: string): Promise<JsonObject> {
-  const held = await findTreaty(office.store.db, treaty_id)
+  const held = await findTreaty(office.store, treaty_id)
   if (held === undefined) throw new Refusal('treaty_not_found')
   const loss = await foreseeTreatyLoss(office, treaty_id)
   return {

@@ -1,5 +1,6 @@
-import type { Tx } from '../../store/database.ts'
+import type { Store, Tx } from '../../store/database.ts'
 import { assertKept } from '../../store/kept.ts'
+import { isRevokedInAudit } from '../../store/revoked-treaties.ts'
 import { isBehind } from '../../paged-list.ts'
 import type { IssuePlace } from '../../paged-list.ts'
 
@@ -15,6 +16,7 @@ export interface TreatyRow {
   readonly expires_at: string
   readonly revoked_at: string | null
   readonly revocation_reason: string | null
+  readonly revoked_in_audit: boolean | number
 }
 
 export interface TreatyFilter {
@@ -25,7 +27,7 @@ export interface TreatyFilter {
 
 export async function insertTreaty(
   tx: Tx,
-  row: Omit<TreatyRow, 'status' | 'revoked_at' | 'revocation_reason'>,
+  row: Omit<TreatyRow, 'status' | 'revoked_at' | 'revocation_reason' | 'revoked_in_audit'>,
 ): Promise<void> {
   const kept = await tx
     .insertInto('recognition_treaties')
@@ -35,8 +37,20 @@ export async function insertTreaty(
   assertKept(row.treaty_json, kept?.treaty_json)
 }
 
-export function findTreaty(db: Tx, treaty_id: string): Promise<TreatyRow | undefined> {
-  return db.selectFrom('recognition_treaties').selectAll().where('treaty_id', '=', treaty_id).executeTakeFirst()
+/** Whose rows are asked for, and how its engine reads the audit. */
+type TreatyStore = Pick<Store, 'backend' | 'db'>
+
+export function findTreaty(
+  { backend, db }: TreatyStore,
+  treaty_id: string,
+  tx: Tx = db,
+): Promise<TreatyRow | undefined> {
+  return tx
+    .selectFrom('recognition_treaties')
+    .selectAll()
+    .select(isRevokedInAudit(backend).as('revoked_in_audit'))
+    .where('treaty_id', '=', treaty_id)
+    .executeTakeFirst()
 }
 
 /** One statement decides; false when it was revoked before. */
@@ -57,11 +71,11 @@ export async function markTreatyRevoked(
 }
 
 export async function listTreaties(
-  db: Tx,
+  { backend, db }: TreatyStore,
   filter: TreatyFilter,
   page: { readonly limit: number; readonly offset: number; readonly after: IssuePlace | undefined },
 ): Promise<readonly TreatyRow[]> {
-  let query = filtered(db, filter).selectAll()
+  let query = filtered(db, filter).selectAll().select(isRevokedInAudit(backend).as('revoked_in_audit'))
   if (page.after !== undefined) query = query.where(isBehind('treaty_id', page.after))
   return query.orderBy('issued_at').orderBy('treaty_id').offset(page.offset).limit(page.limit).execute()
 }
@@ -89,10 +103,15 @@ function filtered(db: Tx, filter: TreatyFilter) {
 }
 
 /** Own, unrevoked treaties for a sovereign; whether they are in force now is the caller's to judge. */
-export function listTreatiesFor(db: Tx, own: string, subject: string): Promise<readonly TreatyRow[]> {
+export function listTreatiesFor(
+  { backend, db }: TreatyStore,
+  own: string,
+  subject: string,
+): Promise<readonly TreatyRow[]> {
   return db
     .selectFrom('recognition_treaties')
     .selectAll()
+    .select(isRevokedInAudit(backend).as('revoked_in_audit'))
     .where('issuer_sovereign_id', '=', own)
     .where('subject_sovereign_id', '=', subject)
     .where('status', '=', 'active')

@@ -1,10 +1,11 @@
 import { readJson } from '@chancery/protocol'
 import type { JsonObject, JsonValue } from '@chancery/protocol'
 import {
-  ManualClock,
   accepted,
+  eventsOfCallers,
   foreignSovereign,
   foreignTreaty,
+  ManualClock,
   refused,
   startTestAuthority,
   wireText,
@@ -48,16 +49,17 @@ describe('POST /recognition-treaties/verify', () => {
       ['with the own key twice', (key) => [key, key]],
     ])('%s is accepted as it is stored', async (_what, keys) => {
       const treaty = await issue()
-      const before = (await na.auditEvents()).length
+      const before = (await eventsOfCallers(na)).length
       expect(await verify(treaty, { issuer_public_keys: keys(ownKey) })).toEqual({
         accepted: true,
         reason: 'accepted',
         trust_basis: 'this_authority',
+        counts_here: true,
         treaty_id: treaty['treaty_id'],
         issuer_sovereign_id: 'TEST-NET',
         subject_sovereign_id: 'PARTNER-NET',
       })
-      expect((await na.auditEvents()).length).toBe(before)
+      expect((await eventsOfCallers(na)).length).toBe(before)
     })
 
     it('with any other key is 422 caller_keys_not_accepted', async () => {
@@ -136,6 +138,7 @@ describe('POST /recognition-treaties/verify', () => {
         accepted: true,
         reason: 'accepted',
         trust_basis: 'caller_supplied_keys',
+        counts_here: false,
         treaty_id: treaty['treaty_id'],
         issuer_sovereign_id: 'STRANGER-NET',
         subject_sovereign_id: 'THIRD-NET',

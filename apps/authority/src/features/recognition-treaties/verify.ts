@@ -5,11 +5,12 @@ import type { Call } from '@chancery/service-kit'
 import type { Office } from '../../office.ts'
 import { readKeyList, readOr } from '../../reading.ts'
 import { noteVerdict } from '../verdicts.ts'
-import { judgeTreaty } from './judge.ts'
+import { countsHere, judgeTreaty } from './judge.ts'
 
 /**
  * POST /recognition-treaties/verify
- * Whether a treaty holds: an own one as stored, a foreign one under recognised or supplied keys. Writes nothing.
+ * Whether a treaty holds: an own one as stored, a foreign one under recognised or supplied keys. It says nothing about the
+ * members of its subject. Writes nothing.
  */
 export async function verify(call: Call, office: Office): Promise<JsonObject> {
   const treaty = readOr('invalid_recognition_treaty', () => readRecognitionTreaty(call.body['treaty'] ?? null))
@@ -18,13 +19,15 @@ export async function verify(call: Call, office: Office): Promise<JsonObject> {
     issuer: readExpected(call.body, 'expected_issuer_sovereign_id'),
     subject: readExpected(call.body, 'expected_subject_sovereign_id'),
   }
-  const { verdict, trust_basis } = await judgeTreaty(office, treaty, call.body['treaty'] ?? null, supplied, expected)
+  const posted = call.body['treaty'] ?? null
+  const { verdict, trust_basis } = await judgeTreaty(office, treaty, posted, supplied, 'genuine', expected)
   const reason = verdict.ok ? 'accepted' : verdict.reason
   noteVerdict(call, office, verdict.ok, reason)
   return {
     accepted: verdict.ok,
     reason,
     trust_basis,
+    counts_here: countsHere(verdict.ok, trust_basis),
     treaty_id: treaty.treaty_id,
     issuer_sovereign_id: treaty.issuer_sovereign_id,
     subject_sovereign_id: treaty.subject_sovereign_id,

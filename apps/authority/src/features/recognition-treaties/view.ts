@@ -6,7 +6,8 @@ import type { TreatyRow } from './store.ts'
 /** A row as it is answered: the signed record untouched, how it stands beside it (protocol/core 15.2). */
 export function rowText(row: TreatyRow, now: Instant): string {
   const revoked_at = toWireTime(row.revoked_at)
-  const lifecycle = treatyLifecycle({ ...row, revoked_at }, now)
-  const rest = canonicalJson({ status: row.status, revoked_at, revocation_reason: row.revocation_reason, lifecycle })
+  const status = row.revoked_in_audit ? 'revoked' : row.status
+  const lifecycle = treatyLifecycle({ ...row, status, revoked_at }, now)
+  const rest = canonicalJson({ status, revoked_at, revocation_reason: row.revocation_reason, lifecycle })
   return `{"treaty":${row.treaty_json},${rest.slice(1)}`
 }

@@ -1,16 +1,15 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { instantOf, readJson, readRecognitionTreaty, verifyList } from '@chancery/protocol'
+import { instantOf } from '@chancery/protocol'
 import type { PartyKeys } from '@chancery/protocol'
 import type { Office } from '../../office.ts'
-import { ownKeysAt } from '../../signing/own-keys.ts'
 import { listTreatiesFor } from './store.ts'
 
 const TREATIES_PER_TURN = 32
 
 /**
  * The keys that may sign for a sovereign: K(s) and T(s) of protocol/trust-operations 3.5. A treaty vouches when it is
- * in force, grants at least one role and carries our own signature, checked here and now: a row written behind our back
- * must not make anybody a party. The own key never signs for another.
+ * in force, grants at least one role and carries our own signature: a row written behind our back must not make anybody
+ * a party. The own key never signs for another.
  */
 export async function vouchedKeys(office: Office, sovereign_id: string): Promise<PartyKeys> {
   const own = office.genesis.network_name
@@ -18,15 +17,14 @@ export async function vouchedKeys(office: Office, sovereign_id: string): Promise
   const now = office.clock.now()
   const keys = new Set<string>()
   let isVouched = false
-  const rows = await listTreatiesFor(office.store.db, own, sovereign_id)
+  const rows = await listTreatiesFor(office.store, own, sovereign_id)
   for (const [at, row] of rows.entries()) {
     // A sovereign may hold any number of treaties with another; each costs a verification, so others get a turn.
     if (at % TREATIES_PER_TURN === TREATIES_PER_TURN - 1) await nextTurn()
-    const treaty = readRecognitionTreaty(readJson(row.treaty_json))
+    const treaty = await office.verifiedTreaties.read(row)
+    if (treaty === undefined) continue
     const isInForce = instantOf(treaty.valid_from) <= now && now < instantOf(treaty.expires_at)
-    const isSubject = treaty.subject_sovereign_id === sovereign_id
-    if (!isInForce || !isSubject || treaty.status !== 'active' || treaty.scope.allowed_roles.length === 0) continue
-    if (!(await verifyList(treaty, ownKeysAt(office.ownKeys, treaty.issued_at)))) continue
+    if (!isInForce || treaty.status !== 'active' || treaty.scope.allowed_roles.length === 0) continue
     isVouched = true
     for (const key of treaty.subject_public_keys) keys.add(key)
   }

@@ -1,6 +1,8 @@
 import { DAY, HOUR, isJsonObject, readInstant } from '@chancery/protocol'
 import type { Instant, JsonObject } from '@chancery/protocol'
+import { sql } from 'kysely'
 import type { Tx } from '../../store/database.ts'
+import { mayLeaveOut } from './left-out.ts'
 import { pages, parse } from './inspection-notes.ts'
 import type { InspectionNotes } from './inspection-notes.ts'
 
@@ -11,7 +13,8 @@ const UNKNOWN_LISTED = 366n * DAY
 
 interface Version {
   readonly sequence: number
-  readonly text: string
+  /** Null when it was removed after its time. */
+  readonly text: string | null
 }
 
 /** Lists and feeds: no gap, no fork, not dated back, and nothing that was withdrawn is taken back. */
@@ -23,7 +26,8 @@ export async function inspectLists(db: Tx, notes: InspectionNotes): Promise<void
   await inspectVersions(feeds(db), 'feed', recovered, notes, async (name, previous, record) => {
     const ids = new Set(textsOf(record['revoked_attestation_ids']))
     for (const id of textsOf(previous['revoked_attestation_ids']))
-      if (!ids.has(id)) notes.problem(`${name}: no longer names ${id}`)
+      if (!ids.has(id) && !(await mayLeaveOut(db, id, { at: issuedAt(record), ids: ids.size })))
+        notes.problem(`${name}: no longer names ${id}`)
   })
   await inspectActiveList(db, notes)
 }
@@ -36,20 +40,25 @@ async function inspectVersions(
   compare: (name: string, previous: JsonObject, record: JsonObject) => Promise<void>,
 ): Promise<void> {
   const { jumps, redated } = recovered[kind]
-  let last: { readonly sequence: number; readonly record: JsonObject | undefined } | undefined
+  let last: { readonly sequence: number; readonly record: JsonObject | undefined; readonly isNext: boolean } | undefined
   for await (const { sequence, text } of versions) {
     const name = `${kind} ${sequence}`
-    const record = await notes.ownRecord(kind, String(sequence), text)
-    if (record !== undefined && record['sequence'] !== sequence) notes.problem(`${name}: says another number`)
     if (last !== undefined && sequence !== last.sequence + 1 && !jumps.has(sequence))
       notes.problem(`${name}: follows ${last.sequence}`)
+    if (text === null) {
+      // Its text is removed. What the one before it named is held against the next that is there.
+      last = { sequence, record: last?.record, isNext: false }
+      continue
+    }
+    const record = await notes.ownRecord(kind, String(sequence), text)
+    if (record !== undefined && record['sequence'] !== sequence) notes.problem(`${name}: says another number`)
     if (last?.record !== undefined && record !== undefined) {
-      // Only an audited recovery from a clock that was ahead may date one back.
-      if (issuedAt(record) < issuedAt(last.record) && !redated.has(sequence))
+      // Only an audited recovery from a clock that was ahead may date one back; it may be among those removed.
+      if (last.isNext && issuedAt(record) < issuedAt(last.record) && !redated.has(sequence))
         notes.problem(`${name}: dated before its predecessor`)
       await compare(name, last.record, record)
     }
-    last = { sequence, record }
+    last = { sequence, record, isNext: true }
   }
 }
 
@@ -136,8 +145,14 @@ function lists(db: Tx): AsyncGenerator<Version> {
   const page = (after: number): Promise<Version[]> =>
     db
       .selectFrom('crl_versions')
-      .select(['sequence', 'crl_json as text'])
+      .select(['sequence', sql<string | null>`crl_json`.as('text')])
       .where('sequence', '>', after)
+      .unionAll((eb) =>
+        eb
+          .selectFrom('removed_crl_versions')
+          .select(['sequence', sql<string | null>`null`.as('text')])
+          .where('sequence', '>', after),
+      )
       .orderBy('sequence')
       .limit(PAGE)
       .execute()
@@ -148,8 +163,14 @@ function feeds(db: Tx): AsyncGenerator<Version> {
   const page = (after: number): Promise<Version[]> =>
     db
       .selectFrom('own_revocation_feeds')
-      .select(['sequence', 'feed_json as text'])
+      .select(['sequence', sql<string | null>`feed_json`.as('text')])
       .where('sequence', '>', after)
+      .unionAll((eb) =>
+        eb
+          .selectFrom('removed_own_feeds')
+          .select(['sequence', sql<string | null>`null`.as('text')])
+          .where('sequence', '>', after),
+      )
       .orderBy('sequence')
       .limit(PAGE)
       .execute()

@@ -1,6 +1,7 @@
-import { isJsonObject } from '@chancery/protocol'
+import { MAX_FEED_IDS, isJsonObject, readInstant } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import type { Tx } from '../../store/database.ts'
+import { mayLeaveOut } from './left-out.ts'
 import { pages, parse } from './inspection-notes.ts'
 import type { InspectionNotes } from './inspection-notes.ts'
 
@@ -40,7 +41,7 @@ function checkWithdrawal(notes: InspectionNotes, name: string, row: Withdrawal):
 async function inspectAttestations(db: Tx, notes: InspectionNotes): Promise<void> {
   const feed = await db
     .selectFrom('own_revocation_feeds')
-    .select('feed_json')
+    .select(['feed_json', 'issued_at', 'index_json'])
     .orderBy('sequence', 'desc')
     .limit(1)
     .executeTakeFirst()
@@ -64,13 +65,37 @@ async function inspectAttestations(db: Tx, notes: InspectionNotes): Promise<void
     checkWithdrawal(notes, name, row)
     if (row.status !== 'revoked') continue
     withdrawn.add(row.attestation_id)
-    if (feed !== undefined && !told.has(row.attestation_id)) notes.problem(`${name}: withdrawn, but not in the feed`)
+    if (feed === undefined || told.has(row.attestation_id)) continue
+    // Of before the feed had parts, and full: the next version takes the others along.
+    if (feed.index_json === null && told.size >= MAX_FEED_IDS) continue
+    const version = { at: readInstant(feed.issued_at) ?? 0n, ids: told.size }
+    if (!(await mayLeaveOut(db, row.attestation_id, version))) notes.problem(`${name}: withdrawn, but not in the feed`)
   }
   for (const id of told)
     if (!withdrawn.has(String(id))) notes.problem(`feed: names attestation ${String(id)}, which is not withdrawn here`)
 }
 
+/** Treaties that were revoked by the word of the audit. */
+async function readRevokedTreaties(db: Tx): Promise<ReadonlySet<unknown>> {
+  const page = (after: string) =>
+    db
+      .selectFrom('audit_events')
+      .select(['event_id', 'event_json'])
+      .where('event_type', '=', 'recognition_treaty_revoked')
+      .where('event_id', '>', after)
+      .orderBy('event_id')
+      .limit(PAGE)
+      .execute()
+  const revoked = new Set<unknown>()
+  for await (const { event_json } of pages('', page, (each) => each.event_id)) {
+    const details = parse(event_json)?.['details']
+    if (isJsonObject(details)) revoked.add(details['treaty_id'])
+  }
+  return revoked
+}
+
 async function inspectTreaties(db: Tx, notes: InspectionNotes): Promise<void> {
+  const revoked = await readRevokedTreaties(db)
   const page = (after: string) =>
     db
       .selectFrom('recognition_treaties')
@@ -85,6 +110,7 @@ async function inspectTreaties(db: Tx, notes: InspectionNotes): Promise<void> {
     const { treaty_id, issuer_sovereign_id, subject_sovereign_id } = row
     checkColumns(notes, name, record, { treaty_id, issuer_sovereign_id, subject_sovereign_id })
     checkWithdrawal(notes, name, row)
+    if (row.status !== 'revoked' && revoked.has(treaty_id)) notes.problem(`${name}: active, but revoked in the audit`)
   }
 }
 
@@ -96,16 +122,19 @@ async function inspectImports(db: Tx, notes: InspectionNotes): Promise<void> {
     const name = `imported feed ${issuer_sovereign_id} ${sequence}`
     const row = await db
       .selectFrom('sovereign_revocation_feeds')
-      .select(['feed_id', 'feed_json'])
+      .select(['feed_id', 'feed_json', 'digest'])
       .where('issuer_sovereign_id', '=', issuer_sovereign_id)
       .where('sequence', '=', sequence)
       .executeTakeFirst()
+    // Of older ones only a digest is kept.
+    if (row?.feed_json === '' && row.digest !== null) continue
     const record = parse(row?.feed_json ?? '')
     if (row === undefined || !isJsonObject(record)) {
       notes.problem(`${name}: is not a record`)
       continue
     }
-    checkColumns(notes, name, record, { issuer_sovereign_id, feed_id: row.feed_id })
+    const named = 'index_id' in record ? { index_id: row.feed_id } : { feed_id: row.feed_id }
+    checkColumns(notes, name, record, { issuer_sovereign_id, ...named })
     if (record['sequence'] !== sequence) notes.problem(`${name}: says another number`)
     const ids = record['revoked_attestation_ids']
     const kept = await db

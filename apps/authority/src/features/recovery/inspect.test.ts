@@ -27,7 +27,7 @@ describe('inspectDatabase', () => {
     expect(problems).toEqual([])
     expect(counts).toMatchObject({
       crl: 4,
-      feed: 2,
+      feed: 3,
       certificate: 3,
       policy: 2,
       attestation: 3,
@@ -111,6 +111,11 @@ describe('inspectDatabase', () => {
       'a treaty withdrawn by half',
       "update recognition_treaties set status = 'revoked'",
       /^treaty \S+: withdrawn by half$/,
+    ],
+    [
+      'a revoked treaty made active',
+      "update recognition_treaties set status = 'active', revoked_at = null, revocation_reason = null",
+      /^treaty \S+: active, but revoked in the audit$/,
     ],
     [
       'an imported withdrawal that is gone',

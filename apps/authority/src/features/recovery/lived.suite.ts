@@ -28,8 +28,9 @@ export async function startLivedAuthority(options: TestAuthorityOptions = {}): P
   const na = await startTestAuthority({ ...options, settings: { ...SETTINGS, ...options.settings } })
   const post = async (target: string, body: JsonObject, status = 201): Promise<JsonObject> =>
     accepted(await na.as('privileged')('POST', target, body), status)
-  // The first list, before a job makes it at a moment of its own.
+  // The first list and feed, before jobs make them at a moment of their own.
   accepted(await na.request('GET', '/crl'))
+  accepted(await na.request('GET', '/sovereign-revocation-feed'))
   await post('/admin/policy', { policy_id: 'one' })
   await post('/admin/policy', { policy_id: 'two' })
   for (const name of ['a', 'b', 'c']) {

@@ -2,19 +2,21 @@ import {
   FormError,
   JsonError,
   READ_LIMITS,
+  checkListAdvance,
+  markOfList,
   readCrl,
   readJson,
   readRevocationFeed,
   verifyList,
   writeInstant,
 } from '@chancery/protocol'
-import type { JsonObject, Signature } from '@chancery/protocol'
+import type { Crl, Instant, JsonObject, Signature } from '@chancery/protocol'
 import type { Office } from '../../office.ts'
 import type { HighWater } from '../../signing/high-water.ts'
 import { digestOf, readHeads } from '../../store/high-water-heads.ts'
 
 /** A kept list is as long as a list may get. */
-export const LIST_LIMITS = { ...READ_LIMITS, maxValues: 2_000_000, maxNames: 200_000 }
+export const LIST_LIMITS = { ...READ_LIMITS, maxValues: 6_000_000, maxNames: 200_000 }
 
 /** What others still hold of what this authority said, as they received it. */
 export interface Published {
@@ -37,7 +39,9 @@ export async function raiseMark(office: Office, { crl, feed }: Published): Promi
   const facts = { network_name: genesis.network_name, written_at: writeInstant(clock.now()) }
   let mark: HighWater = kept ?? { mark_version: 1, ...facts, ...(await readHeads(store.db)) }
   if (crl !== undefined) {
-    const { sequence } = await readOwn('--crl', crl, readCrl, ownKeys.current)
+    const list = await readOwn('--crl', crl, readCrl, ownKeys.current)
+    requireOneHistory(list, mark.last_crl, clock.now())
+    const { sequence } = list
     if (sequence > (mark.crl?.sequence ?? -1))
       mark = { ...mark, crl: { sequence, digest: digestOf(crl) }, last_crl: crl }
   }
@@ -50,6 +54,42 @@ export async function raiseMark(office: Office, { crl, feed }: Published): Promi
   }
   return mark
 }
+
+/** Of several lists the newest that is ours; the only one is taken as it is, and judged later. */
+export async function chooseOwnList(texts: readonly string[], publicKey: string): Promise<string> {
+  const [only, ...more] = texts
+  if (only !== undefined && more.length === 0) return only
+  let newest: { readonly sequence: number; readonly text: string } | undefined
+  for (const text of texts) {
+    const list = await readOwn('--crl', text, readCrl, publicKey).catch((error: unknown) => {
+      if (error instanceof PublishedUnusable) return undefined
+      throw error
+    })
+    if (list !== undefined && list.sequence > (newest?.sequence ?? -1)) newest = { sequence: list.sequence, text }
+  }
+  if (newest === undefined) throw new PublishedUnusable('--crl: holds no list that this authority signed')
+  return newest.text
+}
+
+/**
+ * Two lists of one number with different revocations: taking either would drop what only the other withdraws, so the
+ * operator has to decide (protocol/gateway 9.2).
+ */
+function requireOneHistory(given: Crl, keptText: string | null, now: Instant): void {
+  if (keptText === null) return
+  const kept = readCrl(readJson(keptText, LIST_LIMITS))
+  const verdict = checkListAdvance(markOfList(kept), markOfList(given), now)
+  if (verdict.ok || verdict.reason !== 'equivocation') return
+  const known = new Set(kept.revoked_certificates.map((entry) => entry.certificate_id))
+  const alone = given.revoked_certificates.flatMap(({ certificate_id: id }) => (known.has(id) ? [] : [id]))
+  const named = alone.length === 0 ? 'nothing' : alone.slice(0, NAMED).join(', ') + (alone.length > NAMED ? ', …' : '')
+  throw new PublishedUnusable(
+    `--crl: number ${given.sequence} is known with other revocations: two histories were signed. ` +
+      `Recover without it, then revoke what only this list names: ${named}`,
+  )
+}
+
+const NAMED = 20
 
 /** Read as what it is said to be, and signed by our present key: the list of a former one names its own certificates only. */
 async function readOwn<Kind>(

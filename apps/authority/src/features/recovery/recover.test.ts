@@ -184,12 +184,22 @@ describe('an authority whose database is older than what it has published', () =
     await na.office.rollbackWatch.settle()
     const history = (options?: object): ReturnType<ReturnType<TestAuthority['as']>> =>
       na.as('standard')('GET', '/admin/policy/history', undefined, options)
-    refused(await history(captured), 401, 'admin_auth_failed')
-    refused(await history(), 401, 'admin_auth_failed')
-    refused(await (await node('again')).join(invite), 401, 'node_auth_failed')
+    // Not the caller's fault, so neither counted nor audited as one: it is told why and when to come again.
+    const floor = { reason: 'replay_floor', replay_floor: '2026-01-02T03:09:15Z' }
+    expect(refused(await history(captured), 503, 'service_unavailable')['details']).toEqual(floor)
+    const first = await history()
+    expect(refused(first, 503, 'service_unavailable')['details']).toEqual(floor)
+    expect(Number(first.headers['retry-after'])).toBeGreaterThanOrEqual(300)
+    expect(refused(await (await node('again')).join(invite), 503, 'service_unavailable')['details']).toEqual(floor)
+    for (const type of ['admin_auth_failed', 'node_auth_failed']) expect(await na.auditEvents(type)).toEqual([])
+    const gauge = async (): Promise<string | undefined> =>
+      /^chancery_replay_floor_seconds (.+)$/m.exec((await na.request('GET', '/metrics')).text)?.[1]
+    expect(await gauge()).toBe('301')
+    expect(accepted(await na.request('GET', '/readyz'))['warnings']).toEqual(['replay_floor'])
     clock.advance(300)
-    refused(await history(), 401, 'admin_auth_failed')
+    refused(await history(), 503, 'service_unavailable')
     clock.advance(1)
+    expect(await gauge()).toBe('0')
     accepted(await history())
     refused(await (await node('again')).join(invite), 403, 'invalid_invite_token')
     expect(refused(await na.as('gone')('GET', '/admin/policy/history'), 401, 'admin_auth_failed')['message']).toBe(
@@ -270,6 +280,27 @@ describe('an authority whose database is older than what it has published', () =
     expect((await na.request('GET', '/crl')).text).toContain(late.cert_id)
     expect((await na.request('GET', '/sovereign-revocation-feed')).text).toContain(kept)
     await expect(recover({ crl, feed })).rejects.toThrow(NothingToRecover)
+  })
+
+  it('drops no revocation in silence when another list of the same number was signed since', async () => {
+    await start()
+    const [one, two] = [await enroll(na, await node('early')), await enroll(na, await node('late'))]
+    await stop()
+    const restore = await backUp(database)
+    await start()
+    await revoke(one.cert_id)
+    const crl = (await na.request('GET', '/crl')).text
+    await stop()
+    await restore()
+    for (const file of marks()) await rm(file)
+    await start()
+    await revoke(two.cert_id)
+    const forgotten = recover({ crl })
+    await expect(forgotten).rejects.toThrow(PublishedUnusable)
+    await expect(forgotten).rejects.toThrow(`revoke what only this list names: ${one.cert_id}`)
+    // The own list, given as it stands, is no second history.
+    const own = (await na.request('GET', '/crl')).text
+    await expect(recover({ crl: own })).rejects.toThrow(NothingToRecover)
   })
 
   it('stays recovered over a restart, and says that there is nothing more to do', async () => {

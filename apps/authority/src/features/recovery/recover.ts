@@ -12,8 +12,8 @@ import { sql } from 'kysely'
 import { recordAudit } from '../../audit/record.ts'
 import { listRevokedAttestations } from '../attestations/index.ts'
 import { unlistAllAgents } from '../agents/index.ts'
-import { findActiveVersion, relistEntries } from '../crl/index.ts'
-import { publishOwnFeed } from '../revocation-feeds/index.ts'
+import { findActiveVersion, relistEntries, restoreDropped } from '../crl/index.ts'
+import { findSignedFeed, publishOwnFeed } from '../revocation-feeds/index.ts'
 import type { Office } from '../../office.ts'
 import type { HighWater } from '../../signing/high-water.ts'
 import { LIST_LIMITS, raiseMark } from './published.ts'
@@ -35,7 +35,8 @@ export interface Recovery {
   readonly revocations: number
   /** Taken out of the registry until they announce themselves again. */
   readonly agents: number
-  readonly replayFloor: Instant
+  /** Undefined when only rows were put back. */
+  readonly replayFloor: Instant | undefined
 }
 
 /** The database is at its mark, or there is none to compare it with. */
@@ -51,8 +52,7 @@ export class NothingToRecover extends Error {
 export async function recoverState(office: Office, published: Published = {}): Promise<Recovery> {
   const { rollbackWatch, store } = office
   const mark = await raiseMark(office, published)
-  if (!rollbackWatch.isHalted() && !(await isBehind(store.db, mark)))
-    throw new NothingToRecover('the database is not behind anything that was published')
+  if (!rollbackWatch.isHalted() && !(await isBehind(store.db, mark))) return restoreRows(office)
   const recovery = await store.transact(async (tx) => {
     // A large registry takes longer than any statement of a request may.
     if (store.backend === 'postgres') await sql`set local statement_timeout = 0`.execute(tx)
@@ -80,6 +80,36 @@ export async function recoverState(office: Office, published: Published = {}): P
   })
   await rollbackWatch.keep()
   return recovery
+}
+
+/** Nothing is behind, but rows of what was signed may be gone: they come back from the last list and feed themselves. */
+async function restoreRows(office: Office): Promise<Recovery> {
+  const { store, rollbackWatch } = office
+  const recovery = await store.transact(async (tx) => {
+    for (const head of ['crl', 'feed']) await store.lockHead(tx, head)
+    const list = await restoreDropped(tx, office)
+    const feed = await restoreWithdrawn(tx, office)
+    if (list === undefined && feed === undefined)
+      throw new NothingToRecover('the database is not behind anything that was published')
+    const revocations = (list?.added ?? 0) + (feed?.added ?? 0)
+    const heads = { crlSequence: list?.sequence, feedSequence: feed?.sequence }
+    const recovered = { ...heads, revocations, agents: 0, replayFloor: undefined }
+    await audit(tx, office, recovered)
+    return recovered
+  })
+  await rollbackWatch.keep()
+  return recovery
+}
+
+async function restoreWithdrawn(
+  tx: Tx,
+  office: Office,
+): Promise<{ readonly sequence: number; readonly added: number } | undefined> {
+  const last = await findSignedFeed(tx, office.ownKeys)
+  const added = last === undefined ? 0 : await withdrawMissing(tx, office, last)
+  if (added === 0) return undefined
+  const { sequence } = await publishOwnFeed(tx, office, 'refresh')
+  return { sequence, added }
 }
 
 async function isBehind(db: Tx, mark: HighWater): Promise<boolean> {
@@ -132,6 +162,20 @@ async function withdrawAgain(
 ): Promise<{ readonly sequence: number; readonly added: number } | undefined> {
   if (mark.feed === null || mark.last_feed === null) return undefined
   const kept: RevocationFeed = readRevocationFeed(readJson(mark.last_feed, LIST_LIMITS))
+  const last = await findSignedFeed(tx, office.ownKeys)
+  const added =
+    (await withdrawMissing(tx, office, kept)) + (last === undefined ? 0 : await withdrawMissing(tx, office, last))
+  const least = {
+    sequence: mark.feed.sequence + JUMP,
+    issuedAt: instantOf(kept.issued_at),
+    isRecovered: true,
+  } as const
+  const { sequence } = await publishOwnFeed(tx, office, 'refresh', least)
+  return { sequence, added }
+}
+
+/** Withdraws what a feed names and the rows do not; gives how many. */
+async function withdrawMissing(tx: Tx, office: Office, kept: RevocationFeed): Promise<number> {
   const known = new Set((await listRevokedAttestations(tx)).map((row) => row.attestation_id))
   const missing = kept.revoked_attestation_ids.filter((id) => !known.has(id))
   const now = writeSortable(office.clock.now())
@@ -146,9 +190,7 @@ async function withdrawAgain(
     if (held === undefined)
       await tx.insertInto('recovered_revocations').values({ attestation_id, revocation_reason }).execute()
   }
-  const least = { sequence: mark.feed.sequence + JUMP, issuedAt: instantOf(kept.issued_at) }
-  const { sequence } = await publishOwnFeed(tx, office, await listRevokedAttestations(tx), least)
-  return { sequence, added: missing.length }
+  return missing.length
 }
 
 /** Which of them were spent after the backup nobody knows any more: none may be spent again. */
@@ -189,7 +231,7 @@ async function audit(tx: Tx, office: Office, recovery: Recovery): Promise<void> 
     details: {
       revocations: recovery.revocations,
       agents: recovery.agents,
-      replay_floor: writeInstant(recovery.replayFloor),
+      ...(recovery.replayFloor === undefined ? {} : { replay_floor: writeInstant(recovery.replayFloor) }),
       ...(recovery.crlSequence === undefined ? {} : { crl_sequence: recovery.crlSequence }),
       ...(recovery.feedSequence === undefined ? {} : { feed_sequence: recovery.feedSequence }),
     },

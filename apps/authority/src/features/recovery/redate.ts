@@ -5,7 +5,6 @@ import { recordAudit } from '../../audit/record.ts'
 import type { Office } from '../../office.ts'
 import { isFarAhead } from '../../signing/dating.ts'
 import type { Tx } from '../../store/database.ts'
-import { listRevokedAttestations } from '../attestations/index.ts'
 import { findActiveVersion, redateList } from '../crl/index.ts'
 import { findOwnFeed, publishOwnFeed } from '../revocation-feeds/index.ts'
 import { NothingToRecover } from './recover.ts'
@@ -63,7 +62,7 @@ export async function redateHeads(office: Office, told: Instant): Promise<Redate
 /** Undefined when it is full, so that none can follow it (decision 0011). */
 async function redateFeed(tx: Tx, office: Office, before: number): Promise<number | undefined> {
   const least = { sequence: 0, issuedAt: 0n, isRedated: true } as const
-  const { sequence } = await publishOwnFeed(tx, office, await listRevokedAttestations(tx), least)
+  const { sequence } = await publishOwnFeed(tx, office, 'refresh', least)
   return sequence === before ? undefined : sequence
 }
 

@@ -1,7 +1,9 @@
+import { createHash } from 'node:crypto'
 import { readRevocationFeed, seconds, verifyList } from '@chancery/protocol'
 import { ManualClock, accepted, refused, startTestAuthority, verifiesElsewhere } from '@chancery/testkit'
 import type { TestAnswer, TestAuthority } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { keepFeed } from './upkeep.ts'
 
 const settings = { NA_CLOCK_CHECK: 'off' }
 let clock: ManualClock
@@ -13,8 +15,8 @@ beforeEach(async () => {
 afterEach(() => na.stop())
 
 const feed = (): Promise<TestAnswer> => na.request('GET', '/sovereign-revocation-feed')
-async function issue(): Promise<string> {
-  const body = { subject_id: 'x', roles: ['role:client'] }
+async function issue(validity_hours = 168): Promise<string> {
+  const body = { subject_id: 'x', roles: ['role:client'], validity_hours }
   return String(accepted(await na.as('privileged')('POST', '/admin/attestations', body), 201)['attestation_id'])
 }
 const revoke = async (id: string, reason?: string): Promise<void> =>
@@ -36,12 +38,12 @@ describe('GET /sovereign-revocation-feed', () => {
       signatures: [{ key_id: 'na-test', sig: expect.any(String) }],
     })
     expect(new Set(answers.map((answer) => answer.text)).size).toBe(1)
-    clock.advance(86_400 * 30)
+    clock.advance(43_199)
     expect((await feed()).text).toBe(answers[0]?.text)
     expect(verifiesElsewhere((await feed()).text, na.genesis.network_authority.public_key)).toBe(true)
   })
 
-  it('counts withdrawals: the sequence equals their number, read before or not', async () => {
+  it('has the next sequence with each withdrawal, read before or not, and its total in a header', async () => {
     const ids = [await issue(), await issue(), await issue()]
     await revoke(ids[0] ?? '', 'left')
     expect(accepted(await feed())).toMatchObject({ sequence: 1, revocation_reasons: { [ids[0] ?? '']: 'left' } })
@@ -50,6 +52,7 @@ describe('GET /sovereign-revocation-feed', () => {
     await revoke(ids[2] ?? '')
     const current = readRevocationFeed(accepted(await feed()))
     expect(current.sequence).toBe(3)
+    expect((await feed()).headers['chancery-feed-total']).toBe('3')
     expect(current.revoked_attestation_ids).toEqual([...ids].sort())
     expect(current.revocation_reasons).toEqual({
       [ids[0] ?? '']: 'left',
@@ -72,8 +75,113 @@ describe('GET /sovereign-revocation-feed', () => {
       texts.push((await feed()).text, (await feed()).text)
     }
     expect(new Set(texts).size).toBe(3)
-    const rows = await na.office.store.db.selectFrom('own_revocation_feeds').selectAll().orderBy('sequence').execute()
+    const rows = await na.office.store.db
+      .selectFrom('own_revocation_feeds')
+      .select('feed_json')
+      .where('sequence', '>', 0)
+      .orderBy('sequence')
+      .execute()
     expect(rows.map((row) => row.feed_json)).toEqual([...new Set(texts)])
+  })
+
+  it('keeps the texts of the newest 8 versions, and of older ones what they were', async () => {
+    accepted(await feed())
+    const texts: string[] = [(await feed()).text]
+    for (let i = 0; i < 11; i += 1) {
+      await revoke(await issue())
+      texts.push((await feed()).text)
+    }
+    const { db } = na.office.store
+    const kept = await db.selectFrom('own_revocation_feeds').select('feed_json').orderBy('sequence').execute()
+    expect(kept.map((row) => row.feed_json)).toEqual(texts.slice(-8))
+    const removed = await db.selectFrom('removed_own_feeds').selectAll().orderBy('sequence').execute()
+    expect(removed).toEqual(
+      texts.slice(0, 4).map((text, sequence) => ({
+        sequence,
+        feed_id: (JSON.parse(text) as { feed_id: string }).feed_id,
+        issued_at: '2026-01-02T03:04:05.000000Z',
+        digest: createHash('sha256').update(text).digest('hex'),
+        ids: sequence,
+        cause: sequence === 0 ? 'refresh' : 'revoke',
+      })),
+    )
+  })
+
+  it('is signed again when it is old, by the first reader, with the same ids and the next sequence', async () => {
+    await revoke(await issue(), 'left')
+    const old = accepted(await feed())
+    clock.advance(43_200)
+    const answers = await Promise.all(Array.from({ length: 8 }, () => feed()))
+    expect(new Set(answers.map((answer) => answer.text)).size).toBe(1)
+    const fresh = accepted(answers[0] ?? (await feed()))
+    expect(fresh).toMatchObject({
+      sequence: Number(old['sequence']) + 1,
+      issued_at: '2026-01-02T15:04:05Z',
+      revoked_attestation_ids: old['revoked_attestation_ids'],
+      revocation_reasons: old['revocation_reasons'],
+    })
+    expect(fresh['feed_id']).not.toBe(old['feed_id'])
+    const events = (await na.auditEvents('revocation_feed_published')).map((event) => event['details'])
+    expect(events).toContainEqual({ sequence: fresh['sequence'], ids: 1, total_ids: 1, cause: 'refresh' })
+  })
+
+  it('is signed again by a job when it is not read', async () => {
+    const old = accepted(await feed())
+    clock.advance(43_200)
+    await keepFeed(na.office)
+    const row = await na.office.store.db
+      .selectFrom('own_revocation_feeds')
+      .select('sequence')
+      .orderBy('sequence', 'desc')
+      .executeTakeFirst()
+    expect(row?.sequence).toBe(Number(old['sequence']) + 1)
+    await keepFeed(na.office)
+    expect(accepted(await feed())['sequence']).toBe(Number(old['sequence']) + 1)
+  })
+
+  it('leaves an id out a day after its attestation has ended; the attestation stays revoked', async () => {
+    const [brief, long] = [await issue(1), await issue(1000)]
+    await revoke(brief)
+    clock.advance(3600 + 86_400 - 1)
+    await revoke(long)
+    expect(accepted(await feed())['revoked_attestation_ids']).toEqual([brief, long].sort())
+    clock.advance(2)
+    await revoke(await issue(1000))
+    const pruned = accepted(await feed())
+    expect(pruned['revoked_attestation_ids']).not.toContain(brief)
+    expect(pruned['revoked_attestation_ids']).toContain(long)
+    expect(accepted(await na.request('GET', `/attestations/${brief}`))['status']).toBe('revoked')
+    // A clock that was ahead took it out too early: with the right time it is back.
+    clock.set(clock.now() - seconds(3600))
+    await revoke(await issue(1000))
+    expect(accepted(await feed())['revoked_attestation_ids']).toContain(brief)
+  })
+
+  it('an id that the table of the feed has lost is found again with the next withdrawal', async () => {
+    const [first, second] = [await issue(), await issue()]
+    await revoke(first)
+    clock.advance(3600)
+    await na.office.store.db.deleteFrom('own_feed_ids').where('attestation_id', '=', first).execute()
+    await revoke(second)
+    expect(accepted(await feed())['revoked_attestation_ids']).toEqual([first, second].sort())
+  })
+
+  it('signs no id that no record says is withdrawn, and revokes nothing meanwhile', async () => {
+    await revoke(await issue())
+    const row = await na.office.store.db.selectFrom('own_feed_ids').selectAll().executeTakeFirstOrThrow()
+    const { db } = na.office.store
+    await db
+      .insertInto('own_feed_ids')
+      .values({ ...row, attestation_id: 'stray' })
+      .execute()
+    const id = await issue()
+    const answer = await na.as('privileged')('POST', `/admin/attestations/${id}/revoke`, {})
+    expect(refused(answer, 503, 'service_unavailable')['details']).toEqual({ reason: 'feed_incomplete' })
+    expect(accepted(await na.request('GET', `/attestations/${id}`))['status']).toBe('active')
+    expect((await feed()).text).not.toContain('stray')
+    await db.deleteFrom('own_feed_ids').where('attestation_id', '=', 'stray').execute()
+    await revoke(id)
+    expect(accepted(await feed())['revoked_attestation_ids']).toContain(id)
   })
 
   it('is never dated before its predecessor, even when the clock was set back', async () => {

@@ -1,4 +1,4 @@
-import { canonicalJson, readJson } from '@chancery/protocol'
+import { HOUR, canonicalJson, readJson } from '@chancery/protocol'
 import type { JsonObject, JsonValue } from '@chancery/protocol'
 import {
   ManualClock,
@@ -13,6 +13,7 @@ import {
 } from '@chancery/testkit'
 import type { ForeignObject, ForeignSovereign, TestAnswer, TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { listPeerFeeds } from './index.ts'
 
 const clock = new ManualClock()
 let na: TestAuthority
@@ -90,6 +91,7 @@ describe('POST /admin/sovereign-revocation-feeds/import', () => {
         ...identity(feed),
         revoked_count: 2,
         trust_basis: 'recognized_issuer_keys',
+        complete: true,
       }
       expect(accepted(answer)).toEqual(told)
       expect(await imported(issuer)).toEqual(['a-1', 'a-2'])
@@ -156,6 +158,21 @@ describe('POST /admin/sovereign-revocation-feeds/import', () => {
       expect(row).toMatchObject({ sequence: 1, reason: 'first' })
     })
 
+    it.each(['as sent', 'over sorted ids'])('takes ids in any order and repeated, signed %s', async (how) => {
+      const issuer = newIssuer()
+      await recognise(issuer)
+      const sent = { revoked_attestation_ids: ['c', 'a', 'b', 'a'] }
+      const signed = asJson(foreignFeed(issuer, 1, ['a', 'b', 'c'], how === 'as sent' ? sent : {}))
+      expect(accepted(await send({ feed: { ...signed, ...sent } }))).toMatchObject({ revoked_count: 3 })
+      expect(await imported(issuer)).toEqual(['a', 'b', 'c'])
+      await expectRejected(
+        { feed: { ...asJson(foreignFeed(issuer, 2, ['a', 'b', 'c'], sent)), revoked_attestation_ids: ['b', 'a'] } },
+        issuer,
+        400,
+        'invalid_signature',
+      )
+    })
+
     it('begins at sequence 0 and knows sequences per issuer', async () => {
       const [one, other] = [newIssuer(), newIssuer()]
       for (const issuer of [one, other])
@@ -207,8 +224,7 @@ describe('POST /admin/sovereign-revocation-feeds/import', () => {
       ['null', () => null],
       ['a list', () => []],
       ['an unknown member', (feed) => ({ ...feed, extra: 1 })],
-      ['ids out of order', (feed) => ({ ...feed, revoked_attestation_ids: ['b', 'a'] })],
-      ['an id twice', (feed) => ({ ...feed, revoked_attestation_ids: ['a', 'a'] })],
+      ['ids that are no list', (feed) => ({ ...feed, revoked_attestation_ids: 'a' })],
       ['a reason for an id that is not listed', (feed) => ({ ...feed, revocation_reasons: { z: 'x' } })],
       ['sequence -1', (feed) => ({ ...feed, sequence: -1 })],
       ['sequence as text', (feed) => ({ ...feed, sequence: '1' })],
@@ -382,6 +398,29 @@ describe('POST /admin/sovereign-revocation-feeds/import', () => {
       await expectRejected({ feed }, issuer, 409, 'stale_sequence')
       await expectRejected({ feed: asJson(foreignFeed(issuer, 5, ['a', 'b'])) }, issuer, 409, 'stale_sequence')
       await expectRejected({ feed: asJson(foreignFeed(issuer, 4, ['z'])) }, issuer, 409, 'stale_sequence')
+    })
+
+    it('notes that the feed of a quiet sovereign was looked at, and that of no other', async () => {
+      const issuer = newIssuer()
+      await recognise(issuer)
+      const seen = async (): Promise<number> => {
+        const peers = await listPeerFeeds(na.office.store.db, clock.now())
+        const seenAt = peers.find(({ sovereign }) => sovereign === issuer.sovereign_id)?.seenAt
+        return seenAt === undefined ? -1 : Number((clock.now() - seenAt) / HOUR)
+      }
+      expect(await seen()).toBe(-1)
+      accepted(await send({ feed: asJson(foreignFeed(issuer, 5, ['a', 'b'])) }))
+      clock.advance(30 * 3600)
+      expect(await seen()).toBe(30)
+      // An earlier one, one that names more under the same number, and one that somebody else signed say nothing.
+      refused(await send({ feed: asJson(foreignFeed(issuer, 4, ['a'])) }), 409, 'stale_sequence')
+      refused(await send({ feed: asJson(foreignFeed(issuer, 5, ['a', 'b', 'c'])) }), 409, 'stale_sequence')
+      const forged = { ...asJson(foreignFeed(issuer, 5, ['a', 'b'])), issued_by: 'x' }
+      refused(await send({ feed: forged }), 400, 'invalid_signature')
+      expect(await seen()).toBe(30)
+      // The same again, signed anew.
+      refused(await send({ feed: asJson(foreignFeed(issuer, 5, ['b', 'a'])) }), 409, 'stale_sequence')
+      expect(await seen()).toBe(0)
     })
 
     it('the signature is looked at before the sequence', async () => {

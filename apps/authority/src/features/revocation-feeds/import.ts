@@ -1,97 +1,116 @@
 import { Refusal } from '@chancery/contract'
 import type { ErrorCode } from '@chancery/contract'
-import { asJson, signedBytes, verifySignature, writeJson, writeSortable } from '@chancery/protocol'
-import type { JsonObject, RevocationFeed } from '@chancery/protocol'
+import { asJson, hasSortedIds, signedBytes, verifySignature, withSortedIds } from '@chancery/protocol'
+import type { FeedIndex, JsonObject, RevocationFeed } from '@chancery/protocol'
 import { causedBy, recordAudit, recordRefusedCaller } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
 import type { Office } from '../../office.ts'
-import type { Tx } from '../../store/database.ts'
-import { bumpHead } from '../../store/heads.ts'
 import { pinnedKeys } from '../recognition-treaties/index.ts'
+import { concludeIndex, keepFeed, keepPart } from './keep-imported.ts'
+import type { ImportProblem } from './keep-imported.ts'
 import { readImportRequest } from './requests.ts'
-import type { SuppliedKeys } from './requests.ts'
-import { insertImportedFeed, insertRevocations, lastImportedSequence } from './store.ts'
-
-/** A feed near 2^53 must not silence an issuer for ever (protocol/core 18.3). */
-const MAX_JUMP = 1_000_000
+import type { Imported, SuppliedKeys } from './requests.ts'
+import { confirmFeed } from './peers.ts'
 
 /**
  * POST /admin/sovereign-revocation-feeds/import
- * Takes over what another sovereign has withdrawn. Signature before sequence; what was imported once stays revoked.
+ * Takes over what another sovereign has withdrawn: a plain feed, or an index with some of its parts. Signature before
+ * sequence; what was imported once stays revoked.
  */
 export async function importFeed(call: OperatorCall, office: Office): Promise<JsonObject> {
-  const { feed, supplied, expectedIssuer, acceptJump } = readImportRequest(call.body)
-  const issuer = feed.issuer_sovereign_id
+  const { imported, supplied, expectedIssuer, acceptJump } = readImportRequest(call.body)
+  const signed = 'feed' in imported ? imported.feed : imported.index
+  const issuer = signed.issuer_sovereign_id
   const isForeign =
     issuer !== office.genesis.network_name && (expectedIssuer === undefined || expectedIssuer === issuer)
-  if (!isForeign) return reject(call, office, feed, 'wrong_issuer')
+  if (!isForeign) return reject(call, office, signed, 'wrong_issuer')
   const pinned = await pinnedKeys(office, issuer)
   if (supplied === undefined && pinned.length === 0)
     throw new Refusal('missing_issuer_public_keys', { issuer_sovereign_id: issuer })
-  if (feed.signatures.length === 0) return reject(call, office, feed, 'missing_signature')
-  if (!(await isSigned(feed, supplied ?? { any: pinned }))) return reject(call, office, feed, 'invalid_signature')
-
-  const basis = supplied === undefined ? 'recognized_issuer_keys' : 'caller_supplied_keys'
+  if (signed.signatures.length === 0) return reject(call, office, signed, 'missing_signature')
+  if (!(await isSigned(signed, supplied ?? { any: pinned }))) return reject(call, office, signed, 'invalid_signature')
   const answer = {
     accepted: true,
     reason: 'accepted',
-    feed_id: feed.feed_id,
-    issuer_sovereign_id: issuer,
-    sequence: feed.sequence,
-    revoked_count: feed.revoked_attestation_ids.length,
-    trust_basis: basis,
+    ...identity(signed),
+    revoked_count: countIds(imported),
+    trust_basis: supplied === undefined ? 'recognized_issuer_keys' : 'caller_supplied_keys',
   }
-  const problem = await office.store.transact(async (tx) => {
-    await office.store.lockHead(tx, 'imports')
-    const last = await lastImportedSequence(tx, issuer)
-    if (last !== undefined && feed.sequence <= last) return 'stale_sequence' as const
-    const isJump = feed.sequence - (last ?? 0) > MAX_JUMP
-    if (isJump && !acceptJump) return 'sequence_jump' as const
-    await keep(tx, office, feed)
-    const details = {
-      ...answer,
-      ...(isJump ? { accept_sequence_jump: true } : {}),
-      ...differs(supplied, pinned),
-      ...causedBy(call),
-    }
-    await recordAudit(tx, office, { type: 'sovereign_revocation_feed_imported', details })
-    return undefined
-  })
-  if (problem === 'stale_sequence') return reject(call, office, feed, 'stale_sequence')
-  if (problem === 'sequence_jump')
-    throw new Refusal('invalid_sovereign_revocation_feed', { reason: 'sequence_jump', ...identity(feed) })
-  return answer
+  const details = { ...answer, ...differs(supplied, pinned), ...causedBy(call) }
+  const outcome = await keepImported(office, imported, acceptJump, details)
+  if (outcome === 'stale_sequence') {
+    await office.store.transact((tx) => confirmFeed(tx, signed, office.clock.now()))
+    return reject(call, office, signed, 'stale_sequence')
+  }
+  if (outcome === 'sequence_jump')
+    throw new Refusal('invalid_sovereign_revocation_feed', { reason: 'sequence_jump', ...identity(signed) })
+  return { ...answer, complete: outcome.complete }
 }
 
-/** Of keys given by id only the one the signature names is tried. */
-async function isSigned(feed: RevocationFeed, keys: SuppliedKeys): Promise<boolean> {
-  const message = signedBytes(asJson(feed), 'signatures')
-  for (const { key_id, sig } of feed.signatures) {
-    const candidates = 'any' in keys ? keys.any : [keys.byId.get(key_id)].filter((key) => key !== undefined)
-    for (const key of candidates) if (await verifySignature(key, message, sig)) return true
+/** A plain feed in one transaction. Parts each in their own: a crash leaves more revoked, never less. */
+async function keepImported(
+  office: Office,
+  imported: Imported,
+  acceptJump: boolean,
+  details: JsonObject,
+): Promise<ImportProblem | { readonly complete: boolean }> {
+  const note = (complete: boolean, isJump: boolean, more: JsonObject = {}): JsonObject => ({
+    ...details,
+    ...more,
+    complete,
+    ...(isJump ? { accept_sequence_jump: true } : {}),
+  })
+  if ('feed' in imported)
+    return office.store.transact(async (tx) => {
+      await office.store.lockHead(tx, 'imports')
+      const kept = await keepFeed(tx, office, imported.feed, acceptJump)
+      if (typeof kept !== 'string')
+        await recordAudit(tx, office, {
+          type: 'sovereign_revocation_feed_imported',
+          details: note(kept.complete, kept.isJump),
+        })
+      return kept
+    })
+  const { index, parts } = imported
+  for (const part of parts) {
+    const problem = await office.store.transact(async (tx) => {
+      await office.store.lockHead(tx, 'imports')
+      const kept = await keepPart(tx, office, index, part, acceptJump)
+      if (typeof kept === 'string') return kept
+      await recordAudit(tx, office, {
+        type: 'sovereign_revocation_feed_imported',
+        details: note(false, kept.isJump, { part: part.part }),
+      })
+      return undefined
+    })
+    if (problem !== undefined) return problem
+  }
+  return office.store.transact(async (tx) => {
+    await office.store.lockHead(tx, 'imports')
+    const complete = await concludeIndex(tx, office, index)
+    await confirmFeed(tx, index, office.clock.now())
+    if (complete)
+      await recordAudit(tx, office, { type: 'sovereign_revocation_feed_imported', details: note(true, false) })
+    return { complete }
+  })
+}
+
+function countIds(imported: Imported): number {
+  if ('feed' in imported) return new Set(imported.feed.revoked_attestation_ids).size
+  return imported.parts.reduce((sum, part) => sum + part.revoked_attestation_ids.length, 0)
+}
+
+/** As received, or over sorted ids. Of keys given by id only the one the signature names is tried. */
+async function isSigned(record: RevocationFeed | FeedIndex, keys: SuppliedKeys): Promise<boolean> {
+  const isInOrder = !('feed_id' in record) || hasSortedIds(record)
+  for (const text of isInOrder ? [record] : [record, withSortedIds(record)]) {
+    const message = signedBytes(asJson(text), 'signatures')
+    for (const { key_id, sig } of record.signatures) {
+      const candidates = 'any' in keys ? keys.any : [keys.byId.get(key_id)].filter((key) => key !== undefined)
+      for (const key of candidates) if (await verifySignature(key, message, sig)) return true
+    }
   }
   return false
-}
-
-async function keep(tx: Tx, office: Office, feed: RevocationFeed): Promise<void> {
-  const imported_at = writeSortable(office.clock.now())
-  const { feed_id, sequence, issuer_sovereign_id, revoked_attestation_ids, revocation_reasons } = feed
-  await insertImportedFeed(tx, {
-    issuer_sovereign_id,
-    sequence,
-    feed_id,
-    feed_json: writeJson(asJson(feed)),
-    revoked_count: revoked_attestation_ids.length,
-    imported_at,
-  })
-  const rows = revoked_attestation_ids.map((attestation_id) => {
-    const reason = Object.hasOwn(revocation_reasons, attestation_id)
-      ? (revocation_reasons[attestation_id] ?? null)
-      : null
-    return { issuer_sovereign_id, attestation_id, feed_id, sequence, reason, imported_at }
-  })
-  await insertRevocations(tx, rows)
-  await bumpHead(tx, 'imports')
 }
 
 /** An operator who vouches for other keys than a treaty pins leaves a trace that the dashboard shows. */
@@ -101,12 +120,18 @@ function differs(supplied: SuppliedKeys | undefined, pinned: readonly string[]):
   return keys.every((key) => pinned.includes(key)) ? {} : { differs_from_pinned: true }
 }
 
-async function reject(call: OperatorCall, office: Office, feed: RevocationFeed, reason: ErrorCode): Promise<never> {
-  const details = { ...identity(feed), reason, ...causedBy(call) }
+async function reject(
+  call: OperatorCall,
+  office: Office,
+  record: RevocationFeed | FeedIndex,
+  reason: ErrorCode,
+): Promise<never> {
+  const details = { ...identity(record), reason, ...causedBy(call) }
   await recordRefusedCaller(office, { type: 'sovereign_revocation_feed_rejected', details })
-  throw new Refusal(reason, identity(feed))
+  throw new Refusal(reason, identity(record))
 }
 
-function identity(feed: RevocationFeed): JsonObject {
-  return { feed_id: feed.feed_id, issuer_sovereign_id: feed.issuer_sovereign_id, sequence: feed.sequence }
+function identity(record: RevocationFeed | FeedIndex): JsonObject {
+  const feed_id = 'feed_id' in record ? record.feed_id : record.index_id
+  return { feed_id, issuer_sovereign_id: record.issuer_sovereign_id, sequence: record.sequence }
 }

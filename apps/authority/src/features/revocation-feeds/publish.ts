@@ -1,55 +1,128 @@
+import { Refusal } from '@chancery/contract'
 import {
-  MAX_FEED_IDS,
+  MAX_FEED_BYTES,
+  MAX_FEED_TOTAL_IDS,
   draftRevocationFeed,
   readInstant,
+  sha256Hex,
   writeInstant,
   writeJson,
   writeSortable,
 } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
+import type { Instant, RevocationFeed } from '@chancery/protocol'
+import { recordAudit } from '../../audit/record.ts'
 import type { Office } from '../../office.ts'
 import { dateAfter } from '../../signing/dating.ts'
 import { seal } from '../../signing/seal.ts'
 import type { Tx } from '../../store/database.ts'
 import { bumpHead } from '../../store/heads.ts'
-import { findOwnFeed, insertOwnFeed } from './store.ts'
+import { rememberSigned } from './continuity.ts'
+import { gatherIds } from './gather.ts'
+import { buildParts, fitReasons } from './parts.ts'
+import type { ReasonedId } from './parts.ts'
+import { findOwnFeed, insertOwnFeed, removeOldTexts } from './store.ts'
 import type { OwnFeed } from './store.ts'
 
-const NOTHING_BEFORE = { sequence: 0, issuedAt: 0n }
+/** Why a version was signed. */
+export type FeedCause = 'revoke' | 'refresh' | 'prune'
+
+/** After a recovery: what was already published under another history, or dated by a clock that was ahead. */
+export interface Least {
+  readonly sequence: number
+  readonly issuedAt: Instant
+  readonly isRedated?: true
+  /** What was withdrawn came back from a kept feed: the last one in the database need not be whole. */
+  readonly isRecovered?: true
+}
+
+const NOTHING_BEFORE: Least = { sequence: 0, issuedAt: 0n }
+
+/** From so many ids on an alarm says that the feed will be full. */
+const NEARLY_FULL = MAX_FEED_TOTAL_IDS * 0.8
+
+/** Texts of so many versions are kept; a version that is signed takes two older ones out, so that backlogs end. */
+const KEPT_TEXTS = 8
+const REMOVED_AT_ONCE = 2
 
 /**
- * Signs the feed of everything withdrawn so far: sequence 0 when nothing ever was, one more for each new withdrawal.
- * One feed per sequence is signed and served unchanged. The caller holds the feed's head.
+ * Signs the next version of the own feed: the plain form with the newest ids, the index and the parts that changed
+ * (protocol/core 18.2, 18.4). Its sequence is one more than the last one, whatever the cause; the first one has the
+ * number of ids. The caller holds the feed's head.
  */
 export async function publishOwnFeed(
   tx: Tx,
   office: Office,
-  revoked: readonly { readonly attestation_id: string; readonly revocation_reason: string | null }[],
-  /** After a recovery: what was already published under another history, or dated by a clock that was ahead. */
-  least: { readonly sequence: number; readonly issuedAt: Instant; readonly isRedated?: true } = NOTHING_BEFORE,
+  cause: FeedCause,
+  least: Least = NOTHING_BEFORE,
 ): Promise<OwnFeed> {
   const previous = await findOwnFeed(tx)
-  if (revoked.length > MAX_FEED_IDS * 0.8) {
-    office.log.error('the revocation feed is nearly full or full', { alarm: true, ids: revoked.length })
-  }
-  // A longer feed would be refused by every reader, ours included. The withdrawal itself holds all the same: this
-  // authority refuses the attestation from now on, and the alarm says that others cannot be told (decision 0011).
-  if (revoked.length > MAX_FEED_IDS && previous !== undefined) return previous
-  const next = previous === undefined ? revoked.length : previous.sequence + 1
-  const sequence = Math.max(next, least.sequence)
-  const before = readInstant(previous?.issued_at ?? '') ?? 0n
-  const floor = before > least.issuedAt ? before : least.issuedAt
-  const issuedAt = least.isRedated === true ? office.clock.now() : dateAfter(office, 'feed', floor)
-  const draft = draftRevocationFeed({
-    feed_id: office.ids.uuid(),
+  const { newest, synced } = await gatherIds(tx, office, previous, {
+    isCompared: cause !== 'revoke',
+    isRecovered: least.isRecovered === true,
+  })
+  const { total_ids, ...parts } = await buildParts(tx, office.genesis.network_name, synced)
+  requireRoom(office, cause, total_ids)
+  const sequence = Math.max(previous === undefined ? total_ids : previous.sequence + 1, least.sequence)
+  const issuedAt = dateVersion(office, previous, least)
+  const issued = {
     issuer_sovereign_id: office.genesis.network_name,
     sequence,
     issued_at: writeInstant(issuedAt),
-    reasons: new Map(revoked.map((row) => [row.attestation_id, row.revocation_reason ?? 'unspecified'])),
     issued_by: office.signer.keyId,
-  })
-  const feed = { sequence, feed_json: writeJson(await seal(office, draft)), issued_at: writeSortable(issuedAt) }
+  }
+  const draft = draftPlain({ ...issued, feed_id: office.ids.uuid() }, newest)
+  const sealed = await seal(office, draft)
+  const feed_json = writeJson(sealed)
+  const digest = sha256Hex(feed_json)
+  const index = { index_id: office.ids.uuid(), ...issued, total_ids, ...parts, signatures: [] }
+  const feed = {
+    sequence,
+    feed_json,
+    feed_id: draft.feed_id,
+    digest,
+    ids: newest.length,
+    issued_at: writeSortable(issuedAt),
+    index_json: writeJson(await seal(office, index)),
+    total_ids,
+    cause,
+  }
   await insertOwnFeed(tx, feed)
+  rememberSigned(office.ownKeys, digest, sealed)
+  await removeOldTexts(tx, sequence - KEPT_TEXTS, REMOVED_AT_ONCE)
   await bumpHead(tx, 'feed')
+  const details = { sequence, ids: newest.length, total_ids, cause }
+  await recordAudit(tx, office, { type: 'revocation_feed_published', details })
   return feed
+}
+
+function dateVersion(office: Office, previous: OwnFeed | undefined, least: Least): Instant {
+  if (least.isRedated === true) return office.clock.now()
+  const before = readInstant(previous?.issued_at ?? '') ?? 0n
+  return dateAfter(office, 'feed', before > least.issuedAt ? before : least.issuedAt)
+}
+
+function draftPlain(
+  named: Pick<RevocationFeed, 'feed_id' | 'issuer_sovereign_id' | 'sequence' | 'issued_at' | 'issued_by'>,
+  newest: readonly ReasonedId[],
+): RevocationFeed {
+  const { reasons } = fitReasons(newest, MAX_FEED_BYTES - FRAME_BYTES, (given) => ({
+    reasons: given,
+    length: newest.reduce((sum, row) => sum + bytesOf(row, given), 0),
+  }))
+  return draftRevocationFeed({ ...named, reasons })
+}
+
+/** What stands around ids and reasons, signature included: less than that. */
+const FRAME_BYTES = 4096
+
+/** An id stands in the list, and once more with its reason; each of its parts is a JSON text and a sign. */
+function bytesOf({ attestation_id, reason }: ReasonedId, reasons: ReadonlyMap<string, string | null>): number {
+  const id = Buffer.byteLength(JSON.stringify(attestation_id)) + 1
+  return reasons.get(attestation_id) === null ? id : 2 * id + Buffer.byteLength(JSON.stringify(reason)) + 1
+}
+
+/** A withdrawal that cannot be published is not accepted: this sovereign and the others must say the same. */
+function requireRoom(office: Office, cause: FeedCause, total: number): void {
+  if (total > NEARLY_FULL) office.log.error('the revocation feed is nearly full or full', { alarm: true, ids: total })
+  if (cause === 'revoke' && total > MAX_FEED_TOTAL_IDS) throw new Refusal('revocation_feed_full')
 }

@@ -7,6 +7,7 @@ const PATHS = {
   genesis: '/genesis',
   recognition_treaties: '/recognition-treaties',
   sovereign_revocation_feed: '/sovereign-revocation-feed',
+  sovereign_revocation_feed_index: '/sovereign-revocation-feed/index',
   connectome: '/connectome.json',
   recognition_graph: '/recognition-graph',
   atlas: '/atlas.json',
@@ -14,6 +15,7 @@ const PATHS = {
   surfaces: '/surfaces',
   api_reference: '/api-reference',
   cli_reference: '/cli-reference',
+  dry_run: '/swagger.json',
 }
 const urls = (base: string): Record<string, string> =>
   Object.fromEntries(Object.entries(PATHS).map(([name, path]) => [name, base + path]))

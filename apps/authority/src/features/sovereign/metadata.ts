@@ -1,3 +1,4 @@
+import { DRY_RUN_SURFACE } from '@chancery/contract'
 import type { JsonObject } from '@chancery/protocol'
 import type { Call } from '@chancery/service-kit'
 import { baseUrl } from '../../base-url.ts'
@@ -8,6 +9,7 @@ const SURFACES = {
   genesis: '/genesis',
   recognition_treaties: '/recognition-treaties',
   sovereign_revocation_feed: '/sovereign-revocation-feed',
+  sovereign_revocation_feed_index: '/sovereign-revocation-feed/index',
   connectome: '/connectome.json',
   recognition_graph: '/recognition-graph',
   atlas: '/atlas.json',
@@ -15,6 +17,8 @@ const SURFACES = {
   surfaces: '/surfaces',
   api_reference: '/api-reference',
   cli_reference: '/cli-reference',
+  // Every address here answers a GET; this one describes the routes that take the member.
+  [DRY_RUN_SURFACE]: '/swagger.json',
 } as const
 
 /**

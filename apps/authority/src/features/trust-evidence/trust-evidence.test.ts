@@ -1,11 +1,12 @@
 import { digestOf, readJson, readReceived, trustEvidenceForm, verifyReceived } from '@chancery/protocol'
 import type { JsonObject, JsonValue } from '@chancery/protocol'
 import {
-  ManualClock,
   accepted,
   detailsOf,
   eventsOf,
+  eventsOfCallers,
   foreignSovereign,
+  ManualClock,
   refused,
   startTestAuthority,
   verifiesElsewhere,
@@ -139,7 +140,7 @@ describe('POST /trust-evidence/verify', () => {
     ['changed', { ...record(), verdict: 'allow' }, keys, 'invalid_signature'],
     ['with a signed unknown member', record({ more: 1 }), keys, 'invalid_signature'],
   ])('200: %s', async (_name, evidence, more, reason) => {
-    const before = (await na.auditEvents()).length
+    const before = (await eventsOfCallers(na)).length
     expect(accepted(await post({ evidence, ...more }))).toEqual({
       accepted: reason === 'accepted',
       reason,
@@ -147,7 +148,7 @@ describe('POST /trust-evidence/verify', () => {
       issuer_sovereign_id: 'foreign-net',
       verdict: evidence['verdict'],
     })
-    expect(await na.auditEvents()).toHaveLength(before)
+    expect(await eventsOfCallers(na)).toHaveLength(before)
   })
 
   it('200: an own one under the default key', async () => {

@@ -1,7 +1,6 @@
-import { JsonError, isJsonObject, isPlainText, member, readJsonBytes, sha256Hex } from '@chancery/protocol'
+import { JsonError, isJsonObject, isPlainText, member, readJsonBytes, sha256Hex, visible } from '@chancery/protocol'
 import type { AgentDescriptor, JsonObject, JsonValue } from '@chancery/protocol'
 import { Failure } from '../../failure.ts'
-import { visible } from '../../output/visible.ts'
 import { endpointText, readAddress } from './endpoint.ts'
 import type { Endpoint } from './endpoint.ts'
 

@@ -1,10 +1,9 @@
-import { canonicalJson } from '@chancery/protocol'
+import { canonicalJson, visible } from '@chancery/protocol'
 import { connect } from '../../connection.ts'
 import type { CommandContext, Result } from '../../context.ts'
 import { loadPublicKey } from '../../keys.ts'
 import type { Arguments, Options } from '../../options.ts'
 import { fields } from '../../output/table.ts'
-import { visible } from '../../output/visible.ts'
 import { endpointText } from './endpoint.ts'
 import { judge, toJson, verdictText } from './judge.ts'
 

@@ -55,6 +55,14 @@ describe('an agreement', () => {
     expect([code, stderr.includes('context_freshness_seq')]).toEqual([1, true])
   })
 
+  it('that the authority signed for both is not told as signed by both, and no key counts for both', async () => {
+    const { code, stdout } = await network.asOperator('agreement verify agreement.json')
+    expect([code, stdout.includes('signed it for a party')]).toEqual([0, true])
+    const key = network.genesis.network_authority.public_key
+    const same = await network.asOperator(`agreement verify agreement.json --offerer-key ${key} --responder-key ${key}`)
+    expect([same.code, same.stderr.includes('the same key')]).toEqual([2, true])
+  })
+
   it('judged under other keys does not hold', async () => {
     const { code, stdout } = await network.asOperator(`agreement verify agreement.json --offerer-key ${bolt.publicKey}`)
     expect([code, stdout.includes('(invalid_offerer_signature)')]).toEqual([1, true])

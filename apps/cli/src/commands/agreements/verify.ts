@@ -1,12 +1,15 @@
+import { visible } from '@chancery/protocol'
 import { connect } from '../../connection.ts'
 import type { CommandContext, Result } from '../../context.ts'
+import { misuse } from '../../failure.ts'
 import type { Arguments, Options } from '../../options.ts'
-import { visible } from '../../output/visible.ts'
 import { loadPublicKeys } from '../../public-keys.ts'
 import { describeTerms, loadAgreement } from './records.ts'
 
 const REASONS: Readonly<Record<string, string>> = {
-  accepted: 'both parties signed it.',
+  accepted: 'each party signed it with a key of its own.',
+  accepted_for_both:
+    'the key of the authority signed it for a party. Give the keys of both to see whether each signed.',
   missing_offerer_signature: 'nobody signed it.',
   invalid_offerer_signature: 'no signature is that of a key of the offerer.',
   missing_responder_signature: 'the responder has not signed it.',
@@ -23,6 +26,10 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const agreement = await loadAgreement(cwd, args.required('file'))
   const offerer = await loadPublicKeys(cwd, options, 'offerer-key')
   const responder = await loadPublicKeys(cwd, options, 'responder-key')
+  // At the authority one signature counts for both parties when their keys are the same.
+  if (offerer?.some((key) => responder?.includes(key)) === true)
+    throw misuse('--offerer-key and --responder-key name the same key. Give each party its own.')
+  const isByOwnKeys = offerer !== undefined && responder !== undefined
   const request = {
     agreement,
     ...(offerer === undefined ? {} : { offerer_public_keys: offerer }),
@@ -31,7 +38,7 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const connection = await connect(context, options)
   const verdict = await connection.ask((client) => client.agreements.verify(request))
   const title = verdict.accepted ? style.good('Holds:') : style.bad('Does not hold:')
-  const words = REASONS[verdict.reason]
+  const words = REASONS[verdict.accepted && !isByOwnKeys ? 'accepted_for_both' : verdict.reason]
   const reason = words === undefined ? visible(verdict.reason) : `${words} (${visible(verdict.reason)})`
   const text = `${title} ${reason}\n${describeTerms(agreement, agreement.agreed_terms, style)}`
   return { data: verdict, text, exitCode: verdict.accepted ? 0 : 1 }

@@ -1,10 +1,10 @@
+import { visible } from '@chancery/protocol'
 import type { AttestationForecast } from '@chancery/sdk'
 import { connectAsOperator } from '../../connection.ts'
 import type { CommandContext, Result } from '../../context.ts'
 import { countedText, foreseeThenAsk } from '../../foresee.ts'
 import type { Forecast } from '../../foresee.ts'
 import type { Arguments, Options } from '../../options.ts'
-import { visible } from '../../output/visible.ts'
 
 /** attestation revoke: final, so it shows what follows and asks first. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {

@@ -1,4 +1,4 @@
-import { readAttestation, readRecognitionPolicy } from '@chancery/protocol'
+import { readAttestation, readRecognitionPolicy, visible } from '@chancery/protocol'
 import type { Attestation } from '@chancery/protocol'
 import type { AttestationVerdict, TreatyAttestationVerdict } from '@chancery/sdk'
 import { connect } from '../../connection.ts'
@@ -7,7 +7,6 @@ import type { CommandContext, Result } from '../../context.ts'
 import { misuse } from '../../failure.ts'
 import { loadRecord } from '../../json-file.ts'
 import type { Arguments, Options } from '../../options.ts'
-import { visible } from '../../output/visible.ts'
 import { loadPublicKeys } from '../../public-keys.ts'
 import { findTreaty } from '../recognition-treaties/find-treaty.ts'
 import { reasonText } from '../recognition-treaties/reasons.ts'
@@ -24,10 +23,16 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const connection = await connect(context, options)
   const verdict = await judge(context, connection, options, attestation)
   const title = verdict.accepted ? style.good('Accepted:') : style.bad('Not accepted:')
-  const ground =
-    'trust_basis' in verdict ? `\nGround: treaty ${visible(verdict.treaty_id)}, ${visible(verdict.trust_basis)}` : ''
+  const ground = 'trust_basis' in verdict ? groundText(verdict) : ''
   const text = `${title} ${reasonText(verdict.reason)}\n${describeAttestation(attestation, style)}${ground}`
   return { data: verdict, text, exitCode: verdict.accepted ? 0 : 1 }
+}
+
+/** An acceptance under keys that the caller chose must not read like one of the authority. */
+function groundText(verdict: TreatyAttestationVerdict): string {
+  const ground = `\nGround: treaty ${visible(verdict.treaty_id)}, ${visible(verdict.trust_basis)}`
+  if (!verdict.accepted || verdict.counts_here) return ground
+  return `${ground}\nThis is your own judgement, under the keys you gave. The authority itself does not accept it.`
 }
 
 async function judge(

@@ -1,9 +1,9 @@
 import { resolve } from 'node:path'
+import { visible } from '@chancery/protocol'
 import type { CommandContext } from '../../context.ts'
 import { Failure } from '../../failure.ts'
 import type { Options } from '../../options.ts'
 import type { Progress } from '../../output/progress.ts'
-import { visible } from '../../output/visible.ts'
 import { toStartArguments } from './start.ts'
 import type { StartArguments } from './start.ts'
 

@@ -1,7 +1,7 @@
+import { visible } from '@chancery/protocol'
 import type { CommandContext, Result } from '../../context.ts'
 import type { Arguments, Options } from '../../options.ts'
 import { withProgress } from '../../output/progress.ts'
-import { visible } from '../../output/visible.ts'
 import { STOP_INSTANCES, counted, pathOf, saying, successOf, toHostArguments } from './maintenance.ts'
 
 const HINTS: Readonly<Record<string, string>> = {

@@ -1,8 +1,8 @@
+import { visible } from '@chancery/protocol'
 import type { CommandContext, Result } from '../../context.ts'
 import { Failure } from '../../failure.ts'
 import type { Arguments, Options } from '../../options.ts'
 import { withProgress } from '../../output/progress.ts'
-import { visible } from '../../output/visible.ts'
 import { toStartArguments } from './start.ts'
 
 /** authority verify-db: looks at every record of the authority's database and changes nothing. */

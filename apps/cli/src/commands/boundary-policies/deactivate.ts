@@ -1,8 +1,8 @@
+import { visible } from '@chancery/protocol'
 import { requireConsent } from '../../confirm.ts'
 import { connectAsOperator } from '../../connection.ts'
 import type { CommandContext, Result } from '../../context.ts'
 import type { Arguments, Options } from '../../options.ts'
-import { visible } from '../../output/visible.ts'
 import { readVersion } from './version.ts'
 
 /** boundary-policy deactivate: fewer rules from now on, so it asks. */

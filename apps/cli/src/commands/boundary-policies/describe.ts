@@ -1,8 +1,8 @@
+import { visible } from '@chancery/protocol'
 import type { BoundaryPolicy } from '@chancery/protocol'
 import type { PolicySimulation } from '@chancery/sdk'
 import type { Style } from '../../output/style.ts'
 import { fields } from '../../output/table.ts'
-import { visible } from '../../output/visible.ts'
 
 export function describePolicy(policy: BoundaryPolicy, style: Style): string {
   return fields(

@@ -1,9 +1,9 @@
+import { visible } from '@chancery/protocol'
 import type { BoundaryPolicyRow } from '@chancery/sdk'
 import { connectAsOperator } from '../../connection.ts'
 import type { CommandContext, Result } from '../../context.ts'
 import type { Arguments, Options } from '../../options.ts'
 import { table } from '../../output/table.ts'
-import { visible } from '../../output/visible.ts'
 
 /** boundary-policy list: what is stored, what is in force, and whether the set may decide. */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {

@@ -58,6 +58,20 @@ describe('boundary-policy test', () => {
     })
   })
 
+  it('warns that a kind which is left out counts as direct', async () => {
+    const undo = await edit(
+      'pay.policy.yaml',
+      'capabilities: [payment.*]',
+      'capabilities: [payment.*]\n  parent_kinds: [agreement, direct]',
+    )
+    const { code, stdout } = await world.run('boundary-policy test .')
+    const { json } = await world.run('boundary-policy test . --json')
+    await undo()
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/Warning: pay: parent_kinds: .* counts as direct/)
+    expect(json()).toMatchObject({ warnings: [{ policy_id: 'pay' }] })
+  })
+
   it('names gates no case reaches', async () => {
     const undo = await edit('pay.policy.yaml', 'capabilities: [payment.*]', 'capabilities: [nothing.*]')
     const { code, stdout } = await world.run('boundary-policy test .')

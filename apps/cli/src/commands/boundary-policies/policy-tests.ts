@@ -5,6 +5,7 @@ import {
   draftBoundaryPolicy,
   evaluatePolicies,
   findPolicyIssues,
+  findPolicyWarnings,
   isJsonObject,
   member,
   readInstant,
@@ -36,6 +37,8 @@ export interface TestReport {
   readonly unreached: readonly string[]
   /** Gates that no case sees fail, although some run them. */
   readonly neverFailed: readonly string[]
+  /** What the authors should know although the policies are valid. */
+  readonly warnings: readonly { readonly policy_id: string; readonly message: string }[]
 }
 
 export interface SourceFile {
@@ -66,6 +69,11 @@ export function runPolicyTests(
     gates,
     unreached: gates.filter((gate) => !outcomes.has(gate)),
     neverFailed: gates.filter((gate) => outcomes.has(gate) && [...(outcomes.get(gate) ?? [])].join() === 'pass'),
+    warnings: set.flatMap(({ policy }) =>
+      policy === undefined
+        ? []
+        : findPolicyWarnings(policy).map(({ message }) => ({ policy_id: policy.policy_id, message })),
+    ),
   }
 }
 

@@ -1,8 +1,8 @@
+import { findPolicyWarnings, visible } from '@chancery/protocol'
 import { connectAsOperator } from '../../connection.ts'
 import type { CommandContext, Result } from '../../context.ts'
 import { keepRecord } from '../../kept-record.ts'
 import type { Arguments, Options } from '../../options.ts'
-import { visible } from '../../output/visible.ts'
 import { describePolicy } from './describe.ts'
 import { loadIntent } from './policy-file.ts'
 
@@ -16,5 +16,7 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   )
   const { policy_id, version } = record
   const next = `Not in force yet: chancery boundary-policy activate ${visible(policy_id)} ${version}`
-  return { data: record, text: `${style.good('Published:')}\n${describePolicy(record, style)}${kept}\n${next}` }
+  const warnings = findPolicyWarnings(record).map(({ message }) => `\n${style.warn('Warning:')} ${visible(message)}`)
+  const text = `${style.good('Published:')}\n${describePolicy(record, style)}${kept}${warnings.join('')}\n${next}`
+  return { data: record, text }
 }

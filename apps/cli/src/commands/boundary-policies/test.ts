@@ -1,11 +1,11 @@
 import { readdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
+import { visible } from '@chancery/protocol'
 import type { CommandContext, Result } from '../../context.ts'
 import { Failure } from '../../failure.ts'
 import { FOR_ALL, replaceFile, toFailure } from '../../files.ts'
 import type { Arguments, Options } from '../../options.ts'
 import type { Style } from '../../output/style.ts'
-import { visible } from '../../output/visible.ts'
 import { loadStructured } from '../../structured-file.ts'
 import { junitXml } from './junit.ts'
 import { runPolicyTests } from './policy-tests.ts'
@@ -47,7 +47,10 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   }
 }
 
-function toData({ results, gates, unreached, neverFailed }: TestReport, failed: number): NonNullable<Result['data']> {
+function toData(
+  { results, gates, unreached, neverFailed, warnings }: TestReport,
+  failed: number,
+): NonNullable<Result['data']> {
   return {
     passed: results.length - failed,
     failed,
@@ -58,11 +61,18 @@ function toData({ results, gates, unreached, neverFailed }: TestReport, failed: 
       differences: differences.map((each) => ({ ...each })),
     })),
     coverage: { gates: gates.length, unreached: [...unreached], never_failed: [...neverFailed] },
+    warnings: warnings.map((each) => ({ ...each })),
   }
 }
 
-function describe({ results, gates, unreached, neverFailed }: TestReport, failed: number, style: Style): string {
+function describe(
+  { results, gates, unreached, neverFailed, warnings }: TestReport,
+  failed: number,
+  style: Style,
+): string {
   const lines = results.map((each) => describeCase(each, style))
+  for (const { policy_id, message } of warnings)
+    lines.push(`${style.warn('Warning:')} ${visible(policy_id)}: ${visible(message)}`)
   const sum = `${results.length - failed} passed, ${failed} failed`
   lines.push('', failed === 0 ? style.good(sum) : style.bad(sum))
   lines.push(`Gates reached by a case: ${gates.length - unreached.length} of ${gates.length}`)

@@ -1,7 +1,7 @@
+import { visible } from '@chancery/protocol'
 import { connectAsOperator } from '../../connection.ts'
 import type { CommandContext, Result } from '../../context.ts'
 import type { Arguments, Options } from '../../options.ts'
-import { visible } from '../../output/visible.ts'
 import { loadIntent } from './policy-file.ts'
 
 /** boundary-policy validate: issues are a result; the exit code is 1 when there are any. */
@@ -12,7 +12,8 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const found = await connection.ask((client) => client.boundaryPolicies.validate(intent))
   if (found.valid) {
     const text = `${style.good('Valid:')} ${visible(found.policy_id)} would become version ${found.next_version}.`
-    return { data: found, text }
+    const warnings = found.warnings.map(({ message }) => `\n${style.warn('Warning:')} ${visible(message)}`)
+    return { data: found, text: `${text}${warnings.join('')}` }
   }
   const lines = found.issues.map(
     ({ code, message, gate_id }) =>

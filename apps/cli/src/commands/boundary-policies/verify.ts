@@ -1,10 +1,9 @@
-import { BOUNDARY_POLICY_FORM, readReceived } from '@chancery/protocol'
+import { BOUNDARY_POLICY_FORM, readReceived, visible } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import { connect } from '../../connection.ts'
 import type { CommandContext, Result } from '../../context.ts'
 import { loadRecord } from '../../json-file.ts'
 import type { Arguments, Options } from '../../options.ts'
-import { visible } from '../../output/visible.ts'
 import { loadPublicKeys } from '../../public-keys.ts'
 
 const POLICY = {

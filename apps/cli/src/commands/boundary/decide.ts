@@ -1,9 +1,9 @@
+import { visible } from '@chancery/protocol'
 import { connectAsOperator } from '../../connection.ts'
 import type { CommandContext, Result } from '../../context.ts'
 import { loadJsonObject } from '../../json-file.ts'
 import { keepRecord } from '../../kept-record.ts'
 import type { Arguments, Options } from '../../options.ts'
-import { visible } from '../../output/visible.ts'
 import { loadAgreement } from '../agreements/records.ts'
 import { describeDecision } from './describe.ts'
 

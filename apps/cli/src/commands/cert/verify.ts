@@ -45,7 +45,8 @@ function readAnchors(options: Options): ReadonlyMap<string, Uint8Array> {
 }
 
 function loadList({ cwd }: CommandContext, file: string): Promise<RevocationList> {
-  return loadRecord(cwd, file, { name: 'a revocation list', member: 'crl', read: readRevocationList })
+  const limits = { maxDepth: 64, maxValues: Number.MAX_SAFE_INTEGER, maxNames: Number.MAX_SAFE_INTEGER }
+  return loadRecord(cwd, file, { name: 'a revocation list', member: 'crl', read: readRevocationList }, limits)
 }
 
 async function toBrought(

@@ -45,13 +45,16 @@ COMP_WORDS=("$@"); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); _chancery; printf '%s
     [['gen'], ['genesis']],
     [
       ['genesis', ''],
-      ['create', 'sign', 'verify', 'succeed'],
+      ['create', 'sign', 'verify', 'succeed', 'follow'],
     ],
     [
       ['--json', 'keygen', 'n'],
       ['network-authority', 'node'],
     ],
-    [['--config', 'genesis', 'operator', ''], ['revoke']],
+    [
+      ['--config', 'genesis', 'operator', ''],
+      ['revoke', 'activity'],
+    ],
     [['network-policy', 'show', '--his'], ['--history']],
     [['network-policy', 'show', '--j'], ['--json']],
     [

@@ -1,9 +1,10 @@
+import { visible } from '@chancery/protocol'
 import type { TrustPath } from '@chancery/protocol'
 import { connect } from '../../connection.ts'
 import type { CommandContext, Result } from '../../context.ts'
 import type { Arguments, Options } from '../../options.ts'
 import type { Style } from '../../output/style.ts'
-import { shellWord, visible } from '../../output/visible.ts'
+import { shellWord } from '../../output/shell-word.ts'
 
 /** trust path: a line of hops, or why there is none; the exit code is 1 then. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {

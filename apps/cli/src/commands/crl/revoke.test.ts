@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { readPublicKeyFile } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
-import { entryOf, fetchCrl, plantCertificates } from '@chancery/testkit'
+import { detailsOf, entryOf, fetchCrl, plantCertificates } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { refused, standIn } from '../../authority.suite.ts'
 import { openNetwork } from '../../real-authority.suite.ts'
@@ -20,6 +20,12 @@ async function joined(): Promise<{ home: string; certId: string }> {
   counter += 1
   const { json } = await network.join(`n${counter}`, '--json')
   return { home: `n${counter}`, certId: String((json()['certificate'] as JsonObject)['cert_id']) }
+}
+
+/** The lists that revocations made: a job refreshes the list, too. */
+async function listsOfCallers(): Promise<readonly JsonObject[]> {
+  const events = await network.na.auditEvents('crl_published')
+  return events.filter((event) => detailsOf(event)['cause'] !== 'refresh')
 }
 
 async function reasonOf(certId: string): Promise<string | undefined> {
@@ -46,6 +52,27 @@ describe('revoke', () => {
     expect([await reasonOf(a.certId), await reasonOf(b.certId)]).toEqual(['unspecified', 'unspecified'])
   })
 
+  it('withdraws what a restored database has forgotten, by its file or by id and key', async () => {
+    const [a, b] = [await joined(), await joined()]
+    const { db } = network.na.office.store
+    const keys = await db
+      .selectFrom('issued_certs')
+      .select(['cert_id', 'node_public_key'])
+      .where('cert_id', 'in', [a.certId, b.certId])
+      .execute()
+    await db.deleteFrom('node_liveness').where('cert_id', 'in', [a.certId, b.certId]).execute()
+    await db.deleteFrom('issued_certs').where('cert_id', 'in', [a.certId, b.certId]).execute()
+    const file = `${a.home}/certificate.json`
+    expect((await network.asOperator(`revoke ${file} --yes --json`)).code).toBe(1)
+    expect((await network.asOperator(`revoke ${file} --forgotten --yes --json`)).json()).toMatchObject({ revoked: 1 })
+    const key = keys.find(({ cert_id }) => cert_id === b.certId)?.node_public_key ?? ''
+    expect((await network.asOperator(`revoke ${b.certId} --node-key ${key} --yes`)).code).toBe(0)
+    expect([await reasonOf(a.certId), await reasonOf(b.certId)]).toEqual(['unspecified', 'unspecified'])
+    for (const wrong of [`${b.certId} --forgotten`, `--forgotten`, `${file} --forgotten --node-key ${key}`])
+      expect((await network.asOperator(`revoke ${wrong} --yes`)).code).toBe(2)
+    expect((await network.asOperator(`revoke ${a.certId} ${b.certId} --node-key ${key} --yes`)).code).toBe(2)
+  })
+
   it('takes a file of ids, each once', async () => {
     const [a, b] = [await joined(), await joined()]
     await writeFile(network.world.path('ids'), `# after the incident\n${a.certId}\r\n\n  ${b.certId}\n${a.certId}\n`)
@@ -59,7 +86,7 @@ describe('revoke', () => {
       node_public_key: readPublicKeyFile(await keyOfStranger())?.value ?? '',
     })
     await writeFile(network.world.path('many'), certificates.map(({ cert_id }) => cert_id).join('\n'))
-    const before = (await network.na.auditEvents('crl_published')).length
+    const before = (await listsOfCallers()).length
     const { code, stderr, json } = await network.asOperator('revoke --file many --yes --json')
     expect(code).toBe(0)
     expect(stderr.trimEnd().split('\n')).toEqual([
@@ -68,13 +95,29 @@ describe('revoke', () => {
       'note: 2100 of 2100 certificates are revoked',
     ])
     expect(json()['revoked']).toBe(2100)
-    expect(await network.na.auditEvents('crl_published')).toHaveLength(before + 3)
+    expect(await listsOfCallers()).toHaveLength(before + 3)
   })
 
   async function keyOfStranger(): Promise<string> {
     await network.run('keygen node --out stranger --force')
     return readFile(network.world.path('stranger.pub'), 'utf8')
   }
+
+  it('names the other certificates of the key, and ends them with --all-of-key', async () => {
+    const [named, other] = await plantCertificates(network.na.office, {
+      count: 2,
+      node_public_key: readPublicKeyFile(await keyOfStranger())?.value ?? '',
+    })
+    const [first, second] = [named?.cert_id ?? '', other?.cert_id ?? '']
+    const { stdout } = await network.asOperator(`revoke ${first} --dry-run`)
+    expect(stdout).toContain(`Of the same node keys and left: 1 certificate: ${second} (--all-of-key ends them too)`)
+    const left = await network.asOperator(`revoke ${first} --yes`)
+    expect(left.stdout).toContain(`1 certificate: ${second} of the same node keys; --all-of-key ends them`)
+    expect(await reasonOf(second)).toBeUndefined()
+    const all = await network.asOperator(`revoke ${first} --all-of-key --reason superseded --yes --json`)
+    expect(all.json()).toMatchObject({ other_certificates: { count: 0, sample: [] } })
+    expect([await reasonOf(first), await reasonOf(second)]).toEqual(['unspecified', 'superseded'])
+  })
 
   it('may be repeated', async () => {
     const { certId } = await joined()

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
-import { REVOCATION_REASONS, isPlainText } from '@chancery/protocol'
-import type { RevocationReason } from '@chancery/protocol'
-import type { Client, Counted, RevocationForecast, RevocationResult } from '@chancery/sdk'
+import { REVOCATION_REASONS, isPlainText, visible } from '@chancery/protocol'
+import type { JoinCertificate, RevocationReason } from '@chancery/protocol'
+import type { Client, Counted, RevocationForecast, RevocationResult, RevokedCertificates } from '@chancery/sdk'
 import { connectAsOperator } from '../../connection.ts'
 import type { Connection } from '../../connection.ts'
 import type { CommandContext, Result } from '../../context.ts'
@@ -13,21 +13,37 @@ import { readText } from '../../files.ts'
 import { findCertificate } from '../../node-home.ts'
 import type { Arguments, Options } from '../../options.ts'
 import { fields } from '../../output/table.ts'
-import { visible } from '../../output/visible.ts'
 
 const PER_CALL = 1000
+const TEXTS_PER_CALL = 100
+
+interface Plan {
+  readonly ids: readonly string[]
+  /** The same, as they are sent: one call for each part. */
+  readonly parts: readonly RevokedCertificates[]
+  readonly reason: RevocationReason
+  readonly allOfKey: boolean
+}
 
 /** revoke: final, so it asks first; long lists go in calls of a thousand, each of which happens whole or not at all. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
-  const ids = await readIds(context.cwd, args.list('certificate'), options.text('file'))
-  const reason = readReason(options.textOrDefault('reason'))
+  const { ids, parts } = await readNamed(context, args, options)
+  const plan = {
+    ids,
+    parts,
+    reason: readReason(options.textOrDefault('reason')),
+    allOfKey: options.isSet('all-of-key'),
+  }
+  const { reason } = plan
   const connection = await connectAsOperator(context, options)
   const { forecast, only } = await foreseeThenAsk(context, options, {
-    foresee: () => foreseeAll(connection, ids, reason),
-    question: question(ids, reason, connection.url),
+    foresee: () => foreseeAll(connection, plan),
+    question: question(plan, connection.url),
   })
   if (only !== undefined) return only
-  const done = await revokeAll(context, connection, ids, reason)
+  const done = await revokeAll(context, connection, plan)
+  // Of several calls the first may name what the last one ended.
+  const others = parts.length > 1 ? { count: 0, sample: [] } : done.other_certificates
   const rows = fields(
     [
       ['reason', reason],
@@ -35,12 +51,60 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
         'list',
         `number ${done.crl_sequence}, with ${done.revoked_count} ${done.revoked_count === 1 ? 'entry' : 'entries'}`,
       ],
+      ...(others.count === 0
+        ? []
+        : [['left', `${countedText(others, 'certificate')} of the same node keys; --all-of-key ends them`] as const]),
     ],
     context.style,
   )
   const { crl_sequence, revoked_count } = done
-  const data = { revoked: ids.length, reason, crl_sequence, revoked_count, forecast: forecast.data }
+  const data = {
+    revoked: ids.length,
+    reason,
+    crl_sequence,
+    revoked_count,
+    other_certificates: { ...others },
+    forecast: forecast.data,
+  }
   return { data, text: `${context.style.good('Revoked')} ${counted(ids.length)}.\n${rows}` }
+}
+
+/** By id; or, when the authority may have forgotten them, by their own text or by id and key. */
+async function readNamed(
+  { cwd }: CommandContext,
+  args: Arguments,
+  options: Options,
+): Promise<Pick<Plan, 'ids' | 'parts'>> {
+  const [given, file, nodeKey] = [args.list('certificate'), options.text('file'), options.text('node-key')]
+  if (options.isSet('forgotten')) {
+    if (
+      file !== undefined ||
+      nodeKey !== undefined ||
+      given.length === 0 ||
+      given.some((one) => !one.endsWith('.json'))
+    )
+      throw misuse('--forgotten takes certificate files.', 'Of a certificate without one give its id and --node-key.')
+    const certificates: JoinCertificate[] = []
+    for (const one of given) certificates.push(await certificateIn(resolve(cwd, one)))
+    return {
+      ids: certificates.map(({ cert_id }) => cert_id),
+      parts: chunksOf(certificates, TEXTS_PER_CALL).map((some) => ({ certificates: some })),
+    }
+  }
+  const ids = await readIds(cwd, given, file)
+  const [only, ...more] = ids
+  if (nodeKey === undefined) return { ids, parts: chunksOf(ids, PER_CALL).map((some) => ({ cert_ids: some })) }
+  if (only === undefined || more.length > 0) throw misuse('--node-key goes with one certificate id.')
+  return { ids, parts: [{ cert_ids: [only], nodeKey }] }
+}
+
+function chunksOf<Value>(all: readonly Value[], size: number): (readonly [Value, ...Value[]])[] {
+  const chunks: (readonly [Value, ...Value[]])[] = []
+  for (let at = 0; at < all.length; at += size) {
+    const [first, ...others] = all.slice(at, at + size)
+    if (first !== undefined) chunks.push([first, ...others])
+  }
+  return chunks
 }
 
 /** Ids from the line and the file, each once; a certificate file stands for the id in it. */
@@ -48,7 +112,7 @@ async function readIds(cwd: string, given: readonly string[], file: string | und
   const named: string[] = []
   for (const word of given) {
     if (!word.endsWith('.json')) named.push(word)
-    else named.push(await idIn(resolve(cwd, word)))
+    else named.push((await certificateIn(resolve(cwd, word))).cert_id)
   }
   const lines = file === undefined ? [] : (await readText(resolve(cwd, file))).split('\n')
   const listed = lines.map((line) => line.trim()).filter((line) => line !== '' && !line.startsWith('#'))
@@ -60,9 +124,9 @@ async function readIds(cwd: string, given: readonly string[], file: string | und
   return ids
 }
 
-async function idIn(file: string): Promise<string> {
+async function certificateIn(file: string): Promise<JoinCertificate> {
   const certificate = await findCertificate(file)
-  if (certificate !== undefined) return certificate.cert_id
+  if (certificate !== undefined) return certificate
   throw new Failure({ code: 'file_error', message: `${file} cannot be read: there is no such file or folder.` })
 }
 
@@ -72,23 +136,25 @@ function readReason(word: string): RevocationReason {
   return reason
 }
 
-function question(ids: readonly string[], reason: RevocationReason, url: string): string {
+function question({ ids, reason, allOfKey }: Plan, url: string): string {
   const what = ids.length === 1 ? `certificate ${visible(ids[0] ?? '')}` : counted(ids.length)
   const more =
     reason === 'key_compromise'
       ? ' Every other certificate of the same node keys goes with it, and the keys are barred.'
-      : ''
+      : allOfKey
+        ? ' Every other certificate of the same node keys goes with it.'
+        : ''
   return `Revoke ${what} at ${url} (${reason})?${more} This cannot be undone.`
 }
 
 /** Every part is asked for before the first is sent: an unknown id anywhere then changes nothing at all. */
-async function foreseeAll(connection: Connection, ids: readonly string[], reason: RevocationReason): Promise<Forecast> {
+async function foreseeAll(connection: Connection, plan: Plan): Promise<Forecast> {
+  const { reason, allOfKey } = plan
   const parts: RevocationForecast[] = []
-  for (let at = 0; at < ids.length; at += PER_CALL) {
-    const chunk = ids.slice(at, at + PER_CALL) as [string, ...string[]]
-    parts.push(await connection.ask((client) => client.crl.revoke({ cert_ids: chunk, reason, dryRun: true })))
-  }
+  for (const part of plan.parts)
+    parts.push(await connection.ask((client) => client.crl.revoke({ ...part, reason, allOfKey, dryRun: true })))
   const certificates = sum(parts.map((part) => part.certificates_revoked))
+  const others = sum(parts.map((part) => part.other_certificates))
   const raised = sum(parts.map((part) => part.reasons_raised))
   const agents = sum(parts.map((part) => part.agents_dropped))
   const wouldChange = parts.some((part) => part.would_change)
@@ -96,6 +162,7 @@ async function foreseeAll(connection: Connection, ids: readonly string[], reason
     dry_run: true,
     would_change: wouldChange,
     certificates_revoked: certificates,
+    other_certificates: others,
     reasons_raised: raised,
     agents_dropped: agents,
   }
@@ -104,6 +171,9 @@ async function foreseeAll(connection: Connection, ids: readonly string[], reason
   const lines = [
     `Would stop being trusted: ${most}${countedText(certificates, 'certificate')}`,
     `Would leave the registry: ${most}${countedText(agents, 'agent')}`,
+    ...(others.count === 0
+      ? []
+      : [`Of the same node keys and left: ${most}${countedText(others, 'certificate')} (--all-of-key ends them too)`]),
     ...(raised.count === 0 ? [] : [`Revoked before, now for ${reason}: ${most}${countedText(raised, 'certificate')}`]),
   ]
   return { data, lines: wouldChange ? lines : ['All of them are revoked already.'] }
@@ -119,18 +189,17 @@ function sum(parts: readonly Counted[]): Counted {
 async function revokeAll(
   context: CommandContext,
   connection: Connection,
-  ids: readonly string[],
-  reason: RevocationReason,
+  { ids, parts, reason, allOfKey }: Plan,
 ): Promise<RevocationResult> {
-  let [result, done] = [{ crl_sequence: 0, revoked_count: 0 } as RevocationResult, 0]
-  while (done < ids.length) {
-    const chunk = ids.slice(done, done + PER_CALL) as [string, ...string[]]
-    const revoke = (client: Client): Promise<RevocationResult> => client.crl.revoke({ cert_ids: chunk, reason })
+  const nothing: RevocationResult = { crl_sequence: 0, revoked_count: 0, other_certificates: { count: 0, sample: [] } }
+  let [result, done] = [nothing, 0]
+  for (const part of parts) {
+    const revoke = (client: Client): Promise<RevocationResult> => client.crl.revoke({ ...part, reason, allOfKey })
     result = await connection.ask(revoke).catch((error: unknown) => {
       throw done === 0 ? error : toPartial(error, done, ids.length)
     })
-    done += chunk.length
-    if (ids.length > PER_CALL) context.note(`${done} of ${ids.length} certificates are revoked`)
+    done += (part.certificates ?? part.cert_ids).length
+    if (parts.length > 1) context.note(`${done} of ${ids.length} certificates are revoked`)
   }
   return result
 }

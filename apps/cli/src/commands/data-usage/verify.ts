@@ -1,4 +1,4 @@
-import { accessIntentForm, asJson, licensePolicyForm, readReceived } from '@chancery/protocol'
+import { accessIntentForm, asJson, licensePolicyForm, readReceived, visible } from '@chancery/protocol'
 import type { DataAccessIntent, DataLicensePolicy, JsonObject, Received } from '@chancery/protocol'
 import { connect } from '../../connection.ts'
 import type { Connection } from '../../connection.ts'
@@ -6,7 +6,6 @@ import type { CommandContext, Result } from '../../context.ts'
 import { loadRecord } from '../../json-file.ts'
 import type { RecordKind } from '../../json-file.ts'
 import type { Arguments, Options } from '../../options.ts'
-import { visible } from '../../output/visible.ts'
 import { loadPublicKeys } from '../../public-keys.ts'
 import { describeIntent } from './describe.ts'
 

@@ -1,10 +1,12 @@
+import { once } from 'node:events'
+import { createServer } from 'node:net'
 import { resolve } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { createClient } from '@chancery/sdk'
 import { addressOf } from '../../connection.ts'
 import type { CommandContext, Result } from '../../context.ts'
 import { Failure, misuse } from '../../failure.ts'
-import { typed } from '../../files.ts'
+import { errorCode, typed } from '../../files.ts'
 import type { Arguments, Options } from '../../options.ts'
 import { homeFiles, prepareHome } from '../init/home.ts'
 import { NETWORK } from './cast.ts'
@@ -23,16 +25,19 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
     port: readNumber(options.textOrDefault('port'), 'port', 65_535),
   }
   const nodes = Number(readNumber(options.textOrDefault('nodes'), 'nodes', 2000))
+  await requireFreePort(Number(choices.port))
   const files = homeFiles(choices.home)
   const { undo } = await prepareHome(choices.home, false, context.now())
-  const keys = await writeDemoHome(choices, files, context.now()).catch(async (error: unknown) => {
+  const undone = async (error: unknown): Promise<never> => {
     await undo()
     throw error
-  })
+  }
+  const keys = await writeDemoHome(choices, files, context.now()).catch(undone)
   const { commands } = await import('@chancery/authority')
   const ended = commands.start({ flags: {}, envFile: files.settings })
   const url = addressOf(choices.host, choices.port)
-  await Promise.race([waitUntilReady(url), ended.then(refuseEarlyEnd)])
+  // Another program may have taken the port meanwhile; nothing of an authority that never served is kept.
+  await Promise.race([waitUntilReady(url), ended.then(refuseEarlyEnd).catch(undone)])
   context.note(`filling ${NETWORK} with ${nodes} nodes`)
   await fill({ url, keys, nodes, now: context.now })
   context.note(
@@ -46,6 +51,25 @@ function readNumber(text: string, name: string, max: number): string {
   if (!/^[1-9][0-9]{0,4}$/.test(text) || Number(text) > max)
     throw misuse(`--${name} must be a number from 1 to ${max}.`)
   return text
+}
+
+/** Before anything is made: a demo that cannot be served leaves nothing behind. */
+async function requireFreePort(port: number): Promise<void> {
+  const server = createServer()
+  try {
+    server.listen(port, HOST)
+    await once(server, 'listening')
+  } catch (error) {
+    const hint = 'Stop the program that listens there, or choose another with --port.'
+    throw new Failure({ code: 'port_in_use', message: `Port ${port} cannot be used: ${portProblem(error)}.`, hint })
+  }
+  server.close()
+  await once(server, 'close')
+}
+
+function portProblem(error: unknown): string {
+  const code = errorCode(error)
+  return code === 'EADDRINUSE' ? 'another program listens on it' : `the system says ${code ?? 'no'}`
 }
 
 function refuseEarlyEnd(): never {

@@ -1,6 +1,6 @@
+import { visible } from '@chancery/protocol'
 import type { Result } from '../../context.ts'
 import type { Style } from '../../output/style.ts'
-import { visible } from '../../output/visible.ts'
 
 /** As the services give it; their types are loaded with them only. */
 interface Finding {

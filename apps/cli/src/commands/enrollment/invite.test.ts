@@ -98,6 +98,76 @@ describe('invite', () => {
   })
 })
 
+describe('invites of a fleet', () => {
+  it('writes the tokens to a file only the owner can read, and nowhere else', async () => {
+    const { code, stdout, stderr, json } = await network.asOperator('invite --count 1000 --out fleet --json')
+    expect(code).toBe(0)
+    const tokens = (await readFile(network.world.path('fleet'), 'utf8')).trim().split('\n')
+    expect(new Set(tokens).size).toBe(1000)
+    expect(tokens[0]).toMatch(/^[A-Za-z0-9_-]{43}$/)
+    expect(tokens.some((token) => `${stdout}${stderr}`.includes(token))).toBe(false)
+    expect((await stat(network.world.path('fleet'))).mode & 0o777).toBe(0o600)
+    expect(json()).toMatchObject({ count: 1000, roles: ['role:client'] })
+    await network.run(`join --home fleet-node --url ${network.na.url} --genesis genesis.json`, {
+      stdin: tokens[7] ?? '',
+    })
+    const batch = String(json()['batch_id'])
+    const left = await network.asOperator(`invite list --batch ${batch} --all --json`)
+    expect(left.json()).toMatchObject({ count: 999 })
+    const used = await network.asOperator(`invite list --batch ${batch} --state used`)
+    expect(used.stdout).toMatch(/^FINGERPRINT +STATE +ROLES +MADE BY +MADE AT +END\n[0-9a-f]{16} +used/)
+    const dry = await network.asOperator(`invite withdraw --batch ${batch} --dry-run`)
+    expect(dry.stdout).toContain('999 invites could not be used any more.')
+    const ended = await network.asOperator(`invite withdraw --batch ${batch} --yes --json`)
+    expect(ended.json()).toMatchObject({ withdrawn: 999, unknown_fingerprints: [] })
+  })
+
+  it('prints them only when asked', async () => {
+    const silent = await network.asOperator('invite --count 2')
+    expect([silent.code, silent.stdout]).toEqual([2, ''])
+    expect(silent.stderr).toContain('--count needs --out or --print, not both')
+    const { code, stdout } = await network.asOperator('invite --count 2 --print')
+    expect(code).toBe(0)
+    expect(
+      stdout
+        .trimEnd()
+        .split('\n')
+        .slice(-2)
+        .every((line) => /^[A-Za-z0-9_-]{43}$/.test(line)),
+    ).toBe(true)
+  })
+
+  it('makes none when the file is there, or for a single recipient', async () => {
+    await writeFile(network.world.path('taken'), 'precious')
+    const before = (await network.na.auditEvents('invites_created')).length
+    expect((await network.asOperator('invite --count 2 --out taken')).stderr).toContain('exists already')
+    await network.run('keygen node --out single')
+    expect((await network.asOperator('invite --count 2 --out f2 --recipient single.pub')).code).toBe(2)
+    expect(await network.na.auditEvents('invites_created')).toHaveLength(before)
+  })
+
+  it('withdraws by fingerprint and says what it does not know', async () => {
+    const { json } = await network.asOperator('invite list --limit 1 --json')
+    const [row] = json()['invites'] as { token_fingerprint: string }[]
+    const mark = row?.token_fingerprint ?? ''
+    const done = await network.asOperator(`invite withdraw ${mark} ffffffffffffffff --yes`)
+    expect(done.stdout).toBe('Withdrew 1 invite.\nUnknown here: ffffffffffffffff.\n')
+    const unknown = await network.asOperator('invite withdraw ffffffffffffffff --yes')
+    expect(unknown.code).toBe(1)
+    expect(unknown.stderr).toContain('invite list --state all')
+    expect((await network.asOperator('invite withdraw --yes')).code).toBe(2)
+    expect((await network.asOperator('invite withdraw xyz --yes')).stderr).toContain('never give the token')
+  })
+
+  it('shows what an operator key did', async () => {
+    const { code, stdout } = await network.asOperator('operator activity op-privileged --days 1')
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^EVENT +COUNT +FIRST +LAST\n/)
+    expect(stdout).toMatch(/invites_created +\d+ +2030-01-02T03:00:00Z/)
+    expect(stdout).toContain('can still be used: chancery invite withdraw --created-by op-privileged')
+  })
+})
+
 describe('nodes', () => {
   it('counts for anybody', async () => {
     await network.join('node')

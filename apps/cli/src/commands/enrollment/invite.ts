@@ -11,13 +11,18 @@ import { loadPublicKey } from '../../keys.ts'
 import { wholeNumberOrDefault } from '../../numbers.ts'
 import type { Arguments, Options } from '../../options.ts'
 import { fields } from '../../output/table.ts'
-import { shellWord } from '../../output/visible.ts'
+import { shellWord } from '../../output/shell-word.ts'
+import { runBatch } from './invite-batch.ts'
 
 type FullRequest = Required<Omit<InviteRequest, 'recipient_public_key'>> & Pick<InviteRequest, 'recipient_public_key'>
 
 /** invite: the token leaves this program once, to the screen or to a file. */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const request = await readRequest(context.cwd, options)
+  if (options.isSet('count')) {
+    const { recipient_public_key: _none, ...terms } = request
+    return runBatch(context, options, { ...terms, count: wholeNumberOrDefault(options, 'count', 1, 1000) })
+  }
   const out = options.text('out')
   const file = out === undefined ? undefined : resolve(context.cwd, out)
   // Asked before the invite exists: a token that cannot be kept would be lost.

@@ -41,8 +41,12 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   const token = await readToken(context, options)
 
   const pins = await findPins({ cwd: context.cwd, given: options.text('genesis'), kept: files.genesis, config })
-  const genesis = await open(context, toPlace(url, config)).ask((client) => client.sovereign.genesis())
-  await requirePinned(genesis, pins, url)
+  const stranger = open(context, toPlace(url, config))
+  const genesis = await stranger.ask((client) => client.sovereign.genesis())
+  // Without a history that can be read, another block is another network.
+  await requirePinned(genesis, pins, url, () =>
+    stranger.ask((client) => client.sovereign.keyHistory()).catch(() => undefined),
+  )
   if (pins.length === 0)
     context.note(`the authority is trusted on first use; compare the fingerprint ${genesisFingerprint(genesis)}`)
 
@@ -55,7 +59,7 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
     invite_token: token,
     ...(validity_hours === undefined ? {} : { validity_hours }),
   })
-  await requireOurs(certificate, { genesis, publicKey: signer.publicKey, now: context.now() })
+  await requireOurs(certificate, { keys: { genesis }, publicKey: signer.publicKey, now: context.now() })
   if (earlier !== undefined) context.note(`the earlier certificate ${earlier.cert_id} is replaced`)
   await keepCertificate(files, certificate)
   return describe(context, { home, files, genesis, certificate, isNewKey, isPinned: pins.length > 0, url })
@@ -123,7 +127,7 @@ async function requestCertificate(
   } catch (error) {
     const isUnknown =
       (error instanceof Failure && error.cause instanceof UnreachableError && error.cause.sent === 'perhaps') ||
-      (error instanceof RefusedError && error.details['outcome'] === 'unknown')
+      (error instanceof RefusedError && error.outcomeUncertain)
     if (!isUnknown) throw error
     throw new Failure(
       {

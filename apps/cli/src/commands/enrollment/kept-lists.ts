@@ -1,49 +1,47 @@
-import { checkCrlAdvance, readCrl, readInstant, sha256Hex, signedBytes, verifyList } from '@chancery/protocol'
-import type { Crl, CrlEntry, CrlMark, Instant } from '@chancery/protocol'
+import { authorityKeysAt, checkListAdvance, markOfList, readCrl, verifyList } from '@chancery/protocol'
+import type { AuthorityKeys, Crl, CrlEntry, Instant, ListMark } from '@chancery/protocol'
 import { Failure } from '../../failure.ts'
 import { findRecord } from '../../node-home.ts'
 import type { NodeFiles } from '../../node-home.ts'
 
 /** The list a node holds: what it remembers of it, and whether its own certificate stands in it. */
 export interface HeldCrl {
-  readonly mark: CrlMark
-  readonly nextUpdate: Instant
+  readonly mark: ListMark
   readonly entryOf: (certId: string) => CrlEntry | undefined
 }
 
 export function toHeld(crl: Crl): HeldCrl {
   const entries = new Map(crl.revoked_certificates.map((entry) => [entry.certificate_id, entry]))
   return {
-    mark: markOf(crl),
-    nextUpdate: readInstant(crl.next_update) ?? 0n,
+    mark: markOfList(crl),
     entryOf: (certId) => entries.get(certId),
   }
-}
-
-function markOf(crl: Crl): CrlMark {
-  return { sequence: crl.sequence, digest: sha256Hex(signedBytes(crl, 'signatures')) }
 }
 
 /** Why an offered list cannot be taken, or undefined: signed by the authority, and not older than the one held. */
 export async function whyNotList(
   crl: Crl,
-  authorityKey: string,
+  keys: AuthorityKeys,
   held: HeldCrl | undefined,
+  now: Instant,
 ): Promise<string | undefined> {
-  if (!(await verifyList(crl, [authorityKey]))) return 'the authority of the genesis block did not sign it'
+  if (!(await verifyList(crl, authorityKeysAt(keys, crl.issued_at))))
+    return 'the authority of the genesis block did not sign it'
   if (held === undefined) return undefined
-  const verdict = checkCrlAdvance(held.mark, markOf(crl))
+  // Both keys are the authority's: after a succession its lists go on under the name of the new one.
+  const verdict = checkListAdvance({ ...held.mark, issuer: crl.issuer }, markOfList(crl), now)
   if (verdict.ok) return undefined
   return {
-    lower_sequence: `it is number ${crl.sequence}, and number ${held.mark.sequence} is known already`,
-    same_sequence_other_content: `number ${crl.sequence} is known with another content`,
+    other_issuer: `it is the list of ${crl.issuer}, and that of ${held.mark.issuer} is known already`,
+    rollback: `it is number ${crl.sequence} of ${crl.issued_at}, and a later one, number ${held.mark.sequence}, is known already`,
+    equivocation: `number ${crl.sequence} is known with other revocations`,
   }[verdict.reason]
 }
 
 /** The list of an earlier run, when it is there and still verifies. */
-export async function findKeptCrl({ crl: path }: NodeFiles, authorityKey: string): Promise<HeldCrl | undefined> {
+export async function findKeptCrl({ crl: path }: NodeFiles, keys: AuthorityKeys): Promise<HeldCrl | undefined> {
   const crl = await findRecord(path, 'a revocation list', readCrl).catch(ignoreMalformed)
-  return crl !== undefined && (await verifyList(crl, [authorityKey])) ? toHeld(crl) : undefined
+  return crl !== undefined && (await verifyList(crl, authorityKeysAt(keys, crl.issued_at))) ? toHeld(crl) : undefined
 }
 
 /** A damaged copy is as good as none: the authority has the original. */

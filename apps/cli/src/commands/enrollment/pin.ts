@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises'
-import { verifyGenesisBlock } from '@chancery/protocol'
-import type { GenesisBlock } from '@chancery/protocol'
+import { verifyGenesisBlock, verifySuccession } from '@chancery/protocol'
+import type { GenesisBlock, KeyHistory } from '@chancery/protocol'
 import type { Config } from '../../config.ts'
 import { Failure } from '../../failure.ts'
 import { genesisFingerprint, pinOf, readPin } from '../../genesis-file.ts'
@@ -32,8 +32,16 @@ async function exists(path: string): Promise<boolean> {
   )
 }
 
-/** Accepts the block an authority serves only when its root signed it and nobody named another one. */
-export async function requirePinned(served: GenesisBlock, pins: readonly Pin[], url: string): Promise<void> {
+/**
+ * Accepts the block an authority serves only when its root signed it and nobody named another one. A block that the
+ * root of a named one signed later, with a history that names its key, is the same network after a succession.
+ */
+export async function requirePinned(
+  served: GenesisBlock,
+  pins: readonly Pin[],
+  url: string,
+  findHistory: () => Promise<KeyHistory | undefined> = () => Promise.resolve(undefined),
+): Promise<void> {
   const verdict = await verifyGenesisBlock(served)
   if (!verdict.ok) {
     throw new Failure({
@@ -43,11 +51,23 @@ export async function requirePinned(served: GenesisBlock, pins: readonly Pin[], 
     })
   }
   const fingerprint = genesisFingerprint(served)
-  const other = pins.find((pin) => pin.fingerprint !== fingerprint)
+  const others = pins.filter((pin) => pin.fingerprint !== fingerprint)
+  let other: Pin | undefined
+  for (const pin of others) if (!(await isSucceeded(pin, served, findHistory))) other ??= pin
   if (other === undefined) return
   throw new Failure({
     code: 'genesis_mismatch',
     message: `${url} is not the authority of the network you named: it serves ${fingerprint}, and ${other.said} says ${other.fingerprint}.`,
     hint: 'The token was not sent. Check --url and --genesis; if both are right, somebody else answers there.',
   })
+}
+
+async function isSucceeded(
+  { block }: Pin,
+  served: GenesisBlock,
+  findHistory: () => Promise<KeyHistory | undefined>,
+): Promise<boolean> {
+  const history = block === undefined ? undefined : await findHistory()
+  if (block === undefined || history === undefined) return false
+  return (await verifySuccession({ genesis: block }, { genesis: served, history })).ok
 }

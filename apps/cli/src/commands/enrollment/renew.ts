@@ -1,7 +1,8 @@
 import { schedule } from '@chancery/sdk'
 import type { CommandContext, Result } from '../../context.ts'
 import { typed } from '../../files.ts'
-import { connectAsNode, keepCertificate, loadCertificate, requireOurs } from '../../node-home.ts'
+import { connectAsNode, keepCertificate, loadCertificate, requireOurs, whyNotOurs } from '../../node-home.ts'
+import type { Expected } from '../../node-home.ts'
 import { wholeNumber } from '../../numbers.ts'
 import type { Arguments, Options } from '../../options.ts'
 import { fields } from '../../output/table.ts'
@@ -10,11 +11,15 @@ import { fields } from '../../output/table.ts'
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const asked = wholeNumber(options, 'validity-hours', 1, Number.MAX_SAFE_INTEGER)
   const connection = await connectAsNode(context, options)
-  const { files, genesis, signer } = connection
+  const { files, followed, signer } = connection
   const old = await loadCertificate(files)
   const request = { cert_id: old.cert_id, validity_hours: asked ?? schedule.lifeHours(old) }
   const certificate = await connection.ask((client) => client.enrollment.renew(request))
-  await requireOurs(certificate, { genesis, publicKey: signer.publicKey, now: context.now() })
+  const expected = (): Expected => ({ keys: followed.keys, publicKey: signer.publicKey, now: context.now() })
+  // It may be of a key that the root has named meanwhile.
+  if ((await whyNotOurs(certificate, expected())) !== undefined)
+    await connection.ask((client) => followed.follow(client)).catch(() => 'unchanged')
+  await requireOurs(certificate, expected())
   await keepCertificate(files, certificate)
   const rows = fields(
     [

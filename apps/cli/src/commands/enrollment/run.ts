@@ -1,7 +1,8 @@
 import { Node, RevokedError } from '@chancery/sdk'
 import type { CommandContext, Result } from '../../context.ts'
 import { Failure } from '../../failure.ts'
-import { connectAsNode, loadCertificate, requireOurs } from '../../node-home.ts'
+import { connectAsNode, loadCertificate, requireOurs, whyNotOurs } from '../../node-home.ts'
+import type { Expected } from '../../node-home.ts'
 import type { Arguments, Options } from '../../options.ts'
 import { reporter } from '../../output/events.ts'
 import { HomeStore } from './home-store.ts'
@@ -9,9 +10,14 @@ import { tellNode } from './tell-node.ts'
 
 /** node run: stays until it is told to stop, or until nothing it could do would help. */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
-  const { url, genesis, files, signer } = await connectAsNode(context, options)
-  const expected = { genesis, publicKey: signer.publicKey, now: context.now() }
-  await requireOurs(await loadCertificate(files), expected)
+  const connection = await connectAsNode(context, options)
+  const { url, genesis, followed, files, signer } = connection
+  const certificate = await loadCertificate(files)
+  const expected = (): Expected => ({ keys: followed.keys, publicKey: signer.publicKey, now: context.now() })
+  // It may be of a key that the root has named since the block was kept.
+  if ((await whyNotOurs(certificate, expected())) !== undefined)
+    await followed.follow(connection.client()).catch(() => 'unchanged')
+  await requireOurs(certificate, expected())
   const [report, stop] = [reporter(context), context.stop()]
   const node = await Node.join({
     url,

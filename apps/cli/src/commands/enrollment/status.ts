@@ -1,3 +1,4 @@
+import { visible } from '@chancery/protocol'
 import type { CommandContext, Result } from '../../context.ts'
 import { explain } from '../../explain.ts'
 import { typed } from '../../files.ts'
@@ -6,7 +7,6 @@ import type { NodeConnection } from '../../node-home.ts'
 import type { Arguments, Options } from '../../options.ts'
 import type { Style } from '../../output/style.ts'
 import { fields } from '../../output/table.ts'
-import { visible } from '../../output/visible.ts'
 import { findKeptCrl, toHeld, whyNotList } from './kept-lists.ts'
 import { adviseOn, describeClock, describeState, stateOf } from './standing.ts'
 import type { Advice, Findings, Revocation, State } from './standing.ts'
@@ -26,11 +26,11 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
 }
 
 async function look(context: CommandContext, connection: NodeConnection): Promise<Findings> {
-  const { files, genesis, signer } = connection
+  const { files, followed, signer } = connection
   const certificate = await findCertificate(files.certificate)
   const reach = await reachAuthority(connection)
   const now = context.now()
-  const expected = { genesis, publicKey: signer.publicKey, now }
+  const expected = { keys: followed.keys, publicKey: signer.publicKey, now }
   return {
     now,
     certificate,
@@ -63,15 +63,15 @@ async function lookUp(
   now: bigint,
 ): Promise<Revocation> {
   if (certId === undefined) return { checked: false, why: 'there is no certificate' }
-  const { files, authorityKey } = connection
-  const kept = await findKeptCrl(files, authorityKey)
+  const { files, followed } = connection
+  const kept = await findKeptCrl(files, followed.keys)
   let why = problem
   if (problem === undefined) {
     try {
       const crl = await connection.ask((client) => client.crl.current())
-      why = await whyNotList(crl, authorityKey, kept)
+      why = await whyNotList(crl, followed.keys, kept, now)
       const held = toHeld(crl)
-      if (why === undefined && held.nextUpdate <= now) why = `the list ran out at ${crl.next_update}`
+      if (why === undefined && held.mark.nextUpdate <= now) why = `the list ran out at ${crl.next_update}`
       if (why === undefined)
         return { checked: true, sequence: crl.sequence, source: 'authority', entry: held.entryOf(certId) }
     } catch (error) {
@@ -80,7 +80,7 @@ async function lookUp(
   }
   // A copy past its time says nothing about today; an entry in it still holds, for revocations are final.
   const entry = kept?.entryOf(certId)
-  if (kept !== undefined && (entry !== undefined || kept.nextUpdate > now))
+  if (kept !== undefined && (entry !== undefined || kept.mark.nextUpdate > now))
     return { checked: true, sequence: kept.mark.sequence, source: 'kept', entry }
   return { checked: false, why: why ?? 'there is no list' }
 }

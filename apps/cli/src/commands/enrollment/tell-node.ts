@@ -47,6 +47,22 @@ export function tellNode(node: Node, report: Report, { url, now }: { url: string
     const text = `the clock of this machine is ${Math.abs(seconds)} s ${seconds > 0 ? 'ahead of' : 'behind'} the authority: set it right`
     report({ event: 'clock', facts: { offset_seconds: seconds }, text, tone: 'warn' })
   })
+  node.on('followed', ({ digest }) =>
+    report({
+      event: 'followed',
+      facts: { genesis_digest: digest },
+      text: `the root named another authority key: its block sha256:${digest} is held now`,
+      tone: 'good',
+    }),
+  )
+  node.on('unfollowed', ({ reason }) =>
+    report({
+      event: 'unfollowed',
+      facts: { code: reason },
+      text: `a block is offered that the root does not vouch for (${reason}): tell the operator of the authority`,
+      tone: 'bad',
+    }),
+  )
   node.on('refused', (refused) => tellRefusedList(refused, report))
   node.on('failed', (failed) => tellFailure(failed, report, () => instantOf(node.certificate.expires_at) - now()))
 }

@@ -2,6 +2,7 @@ import { readdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import {
   FormError,
+  allAuthorityKeys,
   isJsonObject,
   readReceived,
   readTrustedPublicKey,
@@ -14,7 +15,8 @@ import { findConfig } from '../../connection.ts'
 import type { CommandContext } from '../../context.ts'
 import { Failure, misuse } from '../../failure.ts'
 import { toFailure } from '../../files.ts'
-import { loadVerifiedGenesis } from '../../genesis-file.ts'
+import { keysFileOf, openFollowedKeys } from '../../followed-keys.ts'
+import { loadKeyHistory, loadVerifiedGenesis } from '../../genesis-file.ts'
 import { loadJsonObject, loadRecord } from '../../json-file.ts'
 import { loadPublicKey } from '../../keys.ts'
 import type { Options } from '../../options.ts'
@@ -22,7 +24,8 @@ import type { ExecutorKey } from './audit-keys.ts'
 
 /** Whose store it is; everything else an auditor checks hangs on it. */
 export interface Trust {
-  readonly key: string
+  /** The present key, and the former ones of a key history. */
+  readonly keys: readonly string[]
   readonly network: string
 }
 
@@ -30,16 +33,22 @@ export interface Trust {
 export async function loadTrust(context: CommandContext, options: Options): Promise<Trust> {
   const [key, network] = [options.text('authority-key'), options.text('network')]
   if (key !== undefined && network !== undefined)
-    return { key: await loadPublicKey(context.cwd, '--authority-key', key), network }
+    return { keys: [await loadPublicKey(context.cwd, '--authority-key', key)], network }
   const { paths } = await findConfig(context, options)
   if (paths.genesis === undefined)
     throw misuse(
       'Nobody says whose store this is.',
       'Give --authority-key and --network, or a configuration with paths.genesis.',
     )
-  const { network_name, network_authority } = await loadVerifiedGenesis(paths.genesis)
+  const genesis = await loadVerifiedGenesis(paths.genesis)
+  const historyFile = options.text('key-history')
+  const followed = await openFollowedKeys(genesis, keysFileOf(paths.genesis))
+  const known =
+    historyFile === undefined
+      ? followed.keys
+      : { genesis, history: await loadKeyHistory(context.cwd, historyFile, genesis) }
   const given = key === undefined ? undefined : await loadPublicKey(context.cwd, '--authority-key', key)
-  return { key: given ?? network_authority.public_key, network: network ?? network_name }
+  return { keys: given === undefined ? allAuthorityKeys(known) : [given], network: network ?? genesis.network_name }
 }
 
 /** A checkpoint names as many resources as were ever removed. */

@@ -113,7 +113,20 @@ describe('evidence export and verify', () => {
   it('take keys by hand, and know nobody without them', async () => {
     const key = network.genesis.network_authority.public_key
     const line = `evidence verify all.jsonl --authority-key ${key} --network TEST-NET`
-    const stranger = await network.run(line)
+    const without = await network.run(line)
+    expect([without.code, without.stdout]).toEqual([
+      1,
+      'Not verified in full: the executor keys are missing, so 1 execution was not judged. Everything else in its 5 ' +
+        'entries is sound.\nGive --executor-keys with a file made by: chancery executor-key list --json\n',
+    ])
+    expect((await network.run(`${line} --json`)).json()).toMatchObject({
+      verified: false,
+      failures: [],
+      executions_not_judged: 1,
+      missing: 'executor_keys',
+    })
+    await writeFile(network.world.path('nobody.json'), '{"executor_keys":[]}')
+    const stranger = await network.run(`${line} --executor-keys nobody.json`)
     expect(stranger.stdout).toContain('the first problem is at entry 3 (invalid_signature)')
     expect((await network.run(`${line} --executor-keys keys.json`)).code).toBe(0)
     expect((await network.run('evidence verify all.jsonl')).stderr).toContain('Nobody says whose store this is.')

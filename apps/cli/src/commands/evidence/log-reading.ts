@@ -1,4 +1,4 @@
-import { logOrigin, nodesFromTiles, openCheckpoint } from '@chancery/protocol'
+import { allAuthorityKeys, logOrigin, nodesFromTiles, openCheckpoint } from '@chancery/protocol'
 import type { LogCheckpoint, NodeReader } from '@chancery/protocol'
 import type { Client } from '@chancery/sdk'
 import type { Connection } from '../../connection.ts'
@@ -10,16 +10,22 @@ export interface SeenCheckpoint extends LogCheckpoint {
 }
 
 /** Who may sign the log; without a pinned key a forger would be believed. */
-export function logTrust({ genesis, authorityKey }: Connection): { readonly origin: string; readonly key: string } {
+export function logTrust({ genesis, authorityKey, followed }: Connection): {
+  readonly origin: string
+  readonly keys: readonly string[]
+} {
   if (genesis === undefined || authorityKey === undefined)
     throw misuse('The authority is not pinned.', 'Give a configuration with paths.genesis.')
-  return { origin: logOrigin(genesis.network_name), key: authorityKey }
+  return {
+    origin: logOrigin(genesis.network_name),
+    keys: followed === undefined ? [authorityKey] : allAuthorityKeys(followed.keys),
+  }
 }
 
 export async function fetchCheckpoint(connection: Connection): Promise<SeenCheckpoint> {
-  const { origin, key } = logTrust(connection)
+  const { origin, keys } = logTrust(connection)
   const note = await connection.ask((client) => client.evidenceLog.checkpoint())
-  const opened = await openCheckpoint(note, origin, key)
+  const opened = await openByAny(note, origin, keys)
   if (opened === undefined)
     throw new Failure({
       code: 'invalid_checkpoint',
@@ -27,6 +33,19 @@ export async function fetchCheckpoint(connection: Connection): Promise<SeenCheck
       hint: 'Do not trust this log. Keep the note, and compare the genesis block.',
     })
   return { ...opened, note }
+}
+
+/** A note kept from before a succession is of a former key. */
+export async function openByAny(
+  note: string,
+  origin: string,
+  keys: readonly string[],
+): Promise<LogCheckpoint | undefined> {
+  for (const key of keys) {
+    const opened = await openCheckpoint(note, origin, key)
+    if (opened !== undefined) return opened
+  }
+  return undefined
 }
 
 /** The tree of a checkpoint, out of public tiles. What they say is believed only as far as it leads to a signed root. */

@@ -1,10 +1,9 @@
 import { resolve } from 'node:path'
-import { AnchorChecker, StoreChecker, reportJson } from '@chancery/protocol'
-import type { StoreReport } from '@chancery/protocol'
+import { AnchorChecker, StoreChecker, reportJson, visible } from '@chancery/protocol'
+import type { StoreFinding, StoreReport } from '@chancery/protocol'
 import type { CommandContext, Result } from '../../context.ts'
 import type { Arguments, Options } from '../../options.ts'
 import { withProgress } from '../../output/progress.ts'
-import { visible } from '../../output/visible.ts'
 import { auditFile } from './audit-file.ts'
 import { loadAnchors, loadBoundary, loadExecutorKeys, loadTrust } from './audit-inputs.ts'
 import { keysOf } from './audit-keys.ts'
@@ -13,8 +12,8 @@ import { keysOf } from './audit-keys.ts'
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const file = args.required('file')
   const trust = await loadTrust(context, options)
-  const anchors = await AnchorChecker.open(await loadAnchors(context, options), [trust.key], trust.network)
-  const keys = { authority: [trust.key], executors: await loadExecutorKeys(context, options) }
+  const anchors = await AnchorChecker.open(await loadAnchors(context, options), trust.keys, trust.network)
+  const keys = { authority: trust.keys, executors: await loadExecutorKeys(context, options) }
   const boundary = await loadBoundary(context, options)
   const checker = new StoreChecker({ keys: keysOf(keys), scope: 'store', boundary, anchors })
   await withProgress(context, `Verifying ${file}`, (progress) =>
@@ -25,13 +24,40 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
     ),
   )
   const report = await checker.finish()
-  const data = reportJson(report, { anchors: anchors.report() })
-  return { data, text: describe(context, file, report), exitCode: report.failures.length === 0 ? 0 : 1 }
+  const { judged, unjudged } = options.isSet('executor-keys') ? { judged: report, unjudged: 0 } : setAside(report)
+  const missing = unjudged === 0 ? {} : { verified: false, executions_not_judged: unjudged, missing: 'executor_keys' }
+  const data = reportJson(judged, { anchors: anchors.report(), ...missing })
+  const text = [
+    ...(unjudged === 0 || judged.failures.length > 0 ? [describe(context, file, judged)] : []),
+    ...(unjudged === 0 ? [] : [missingText(context, unjudged, judged)]),
+  ].join('\n')
+  return { data, text, exitCode: report.failures.length === 0 ? 0 : 1 }
+}
+
+/**
+ * Without the keys of executors none of their signatures can be judged. The rules call such a signature invalid
+ * (protocol/trust-operations 6.9); of keys that were never given that would be a false alarm.
+ */
+function setAside(report: StoreReport): { readonly judged: StoreReport; readonly unjudged: number } {
+  const isOfExecutor = ({ reason, detail }: StoreFinding): boolean =>
+    reason === 'invalid_signature' && detail === 'execution'
+  const failures = report.failures.filter((finding) => !isOfExecutor(finding))
+  return { judged: { ...report, failures }, unjudged: report.failures.length - failures.length }
+}
+
+function missingText({ style }: CommandContext, unjudged: number, { failures, checked_entries }: StoreReport): string {
+  const rest = failures.length === 0 ? ` Everything else in its ${checked_entries} entries is sound.` : ''
+  return (
+    `${style.bad('Not verified in full:')} the executor keys are missing, so ${unjudged} ` +
+    `${unjudged === 1 ? 'execution was' : 'executions were'} not judged.${rest}\n` +
+    `Give --executor-keys with a file made by: chancery executor-key list --json`
+  )
 }
 
 function describe({ style }: CommandContext, file: string, report: StoreReport): string {
-  const { checked_entries, decisions, executions, failures } = report
-  const counted = `${checked_entries} entries, ${decisions} decisions, ${executions} executions`
+  const { checked_entries, decisions, executions, rejections, failures } = report
+  const refused = rejections === 0 ? '' : `, ${rejections} rejections`
+  const counted = `${checked_entries} entries, ${decisions} decisions, ${executions} executions${refused}`
   const [first] = failures
   if (first === undefined)
     return `${style.good('Verified:')} ${visible(file)} holds ${counted}, and every one is sound.`

@@ -1,8 +1,8 @@
+import { visible } from '@chancery/protocol'
 import { connectAsOperator } from '../../connection.ts'
 import type { CommandContext, Result } from '../../context.ts'
 import { loadPublicKey } from '../../keys.ts'
 import type { Arguments, Options } from '../../options.ts'
-import { visible } from '../../output/visible.ts'
 
 /** executor-key register */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {

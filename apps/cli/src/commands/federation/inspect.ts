@@ -1,7 +1,7 @@
+import { visible } from '@chancery/protocol'
 import type { CommandContext, Result } from '../../context.ts'
 import type { Arguments, Options } from '../../options.ts'
 import { fields } from '../../output/table.ts'
-import { visible } from '../../output/visible.ts'
 import { meet, metData, metRows, problemsOf, readForeignPins } from './meet.ts'
 
 /** sovereign inspect: who answers there, and whether what it says fits together; grants nothing. */

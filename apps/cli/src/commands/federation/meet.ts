@@ -1,4 +1,4 @@
-import { instantOf, verifyGenesisBlock } from '@chancery/protocol'
+import { instantOf, verifyGenesisBlock, visible } from '@chancery/protocol'
 import type { GenesisBlock, JsonObject } from '@chancery/protocol'
 import type { SovereignMetadata } from '@chancery/sdk'
 import { openForeign } from '../../connection.ts'
@@ -8,7 +8,6 @@ import { genesisFingerprint, readPin } from '../../genesis-file.ts'
 import type { Pin } from '../../genesis-file.ts'
 import { loadPublicKey } from '../../keys.ts'
 import type { Options } from '../../options.ts'
-import { visible } from '../../output/visible.ts'
 
 /** What somebody told us about the other sovereign by another way than its own address. */
 export interface ForeignPins {

@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import type { CommandContext, Result } from '../../context.ts'
 import type { Arguments, Options } from '../../options.ts'
 import { withGateway } from './maintain.ts'
@@ -10,7 +9,7 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
     if (command.path.at(-1) === 'verify') return audit.verify(settings)
     return audit.export(settings, async (lines) => {
       // A slow reader sets the pace: the events of a year do not fit into memory.
-      if (!stdout.write(lines)) await once(stdout, 'drain')
+      if (!stdout.write(lines)) await stdout.drained()
     })
   })
 }

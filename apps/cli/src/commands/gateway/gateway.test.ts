@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
-import { readRevocationList } from '@chancery/protocol'
+import { readRevocationList, writePublicKeyFile } from '@chancery/protocol'
 import { systemClock } from '@chancery/service-kit'
 import {
   startTestAuthority,
@@ -43,6 +43,13 @@ describe('gateway start', () => {
     expect((await world.run('gateway start --version')).stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
     expect((await world.run('gateway start --check-config --init-state')).code).toBe(2)
     expect((await world.run('gateway start --online')).code).toBe(2)
+  })
+
+  it('says which file of settings cannot be read', async () => {
+    const ran = await world.run('gateway state floors --env-file nope.env')
+    expect([ran.code, ran.stderr]).toEqual([1, expect.stringContaining('--env-file: nope.env cannot be read')])
+    const looked = await world.run('gateway doctor --env-file nope.env --json')
+    expect(looked.json()['findings']).toMatchObject([{ found: '--env-file: nope.env cannot be read' }])
   })
 })
 
@@ -153,6 +160,16 @@ describe('gateway preflight', () => {
       'fragment.json',
     ])
     expect([again.code, again.stdout]).toEqual([0, expect.stringContaining('ok     crl_advance')])
+  })
+
+  it('takes public keys as files', async () => {
+    const { network_authority, root_public_key } = na.genesis
+    await writeFile(world.path('na.pub'), writePublicKeyFile(network_authority.public_key, 'na'))
+    await writeFile(world.path('root.pub'), writePublicKeyFile(root_public_key, 'root'))
+    const ran = await world.run(line('na.pub', 'root.pub'))
+    expect([ran.code, ran.json()['passed']]).toEqual([0, true])
+    const missing = await world.run(line('nothing.pub', 'root.pub'))
+    expect([missing.code, missing.errorJson()]).toMatchObject([2, { error: { code: 'usage' } }])
   })
 
   it('refuses another key or root and writes nothing', async () => {

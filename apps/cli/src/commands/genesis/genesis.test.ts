@@ -179,3 +179,38 @@ describe('genesis verify', () => {
     expect(errorJson()).toMatchObject({ error: { code: 'file_error' } })
   })
 })
+
+describe('genesis succeed', () => {
+  const line = (more: string): string =>
+    `genesis succeed --root-private-key root.key --genesis g.json --na-public-key na-2.pub --former-key-id na-1 --out g2.json --history-out h2.json ${more}`
+  beforeEach(async () => {
+    await world.run('keygen network-authority --out na-2')
+    await world.run(`${CREATE} --valid-days 200`)
+    await world.run(SIGN)
+  })
+
+  it('keeps the length of the window, and says until when the old key may sign', async () => {
+    const { code, stdout } = await world.run(line(''))
+    expect(code).toBe(0)
+    const { network_authority } = await block('g2.json')
+    const days = (Date.parse(network_authority.valid_to) - Date.parse(network_authority.valid_from)) / 86_400_000
+    expect(days).toBe(200)
+    expect(stdout).toContain('na-1 may sign until 2030-02-01T03:00:00Z')
+  })
+
+  it('takes another length when one is given', async () => {
+    await world.run(line('--valid-days 30'))
+    expect((await block('g2.json')).network_authority.valid_to).toBe('2030-02-01T03:00:00Z')
+  })
+
+  it('undoes a succession: a key that becomes current again leaves the history', async () => {
+    await world.run(line(''))
+    const undo =
+      'genesis succeed --root-private-key root.key --genesis g2.json --history h2.json --na-public-key na.pub --former-key-id na-2 --out g3.json --history-out h3.json'
+    const { code, stderr } = await world.run(undo)
+    expect([code, stderr]).toEqual([0, ''])
+    const history = readJson(await readFile(world.path('h3.json'), 'utf8')) as { former_keys: { key_id: string }[] }
+    expect(history.former_keys.map((key) => key.key_id)).toEqual(['na-2'])
+    expect((await block('g3.json')).network_authority.public_key).toBe((await block()).network_authority.public_key)
+  })
+})

@@ -3,6 +3,7 @@ import {
   FormError,
   HOUR,
   asJson,
+  instantOf,
   readKeyHistory,
   signList,
   verifyGenesisBlock,
@@ -17,7 +18,7 @@ import { FOR_ALL, refuseExisting, typed, writeNewFile } from '../../files.ts'
 import { loadGenesis, writeGenesisText } from '../../genesis-file.ts'
 import { loadJsonObject } from '../../json-file.ts'
 import { loadPublicKey, loadSigner } from '../../keys.ts'
-import { wholeNumberOrDefault } from '../../numbers.ts'
+import { wholeNumber, wholeNumberOrDefault } from '../../numbers.ts'
 import type { Arguments, Options } from '../../options.ts'
 import { validity } from './create.ts'
 import { describeGenesis } from './describe.ts'
@@ -32,20 +33,42 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   await requireRoot(block, root)
   const now = context.now()
   const newKey = await loadPublicKey(cwd, '--na-public-key', options.required('na-public-key'))
-  const window = validity(now, wholeNumberOrDefault(options, 'valid-days', 1, 36_500))
+  const window = nextWindow(block, now, wholeNumber(options, 'valid-days', 1, 36_500))
   const { signatures: _old, ...rest } = block
   const next = await signList({ ...rest, network_authority: { public_key: newKey, ...window }, signatures: [] }, root)
   const overlap = BigInt(wholeNumberOrDefault(options, 'overlap-hours', 1, 8760)) * HOUR
   const earlier = options.text('history')
   const before = earlier === undefined ? undefined : await loadHistory(cwd, earlier)
-  const history = await sealHistory(block, before, options.required('former-key-id'), now, overlap, root)
+  const history = await sealHistory(
+    block,
+    before,
+    { key_id: options.required('former-key-id'), now, overlap, newKey },
+    root,
+  )
   for (const verdict of [await verifyGenesisBlock(next), await verifyKeyHistory(history, next)])
     if (!verdict.ok)
       throw new Failure({ code: verdict.reason, message: `The result does not verify (${verdict.reason}).` })
   await writeNewFile(out, writeGenesisText(next), FOR_ALL)
   await writeNewFile(historyOut, `${writeJson(asJson(history))}\n`, FOR_ALL)
-  const text = `${style.good('Signed')} ${typed(cwd, out)} and ${typed(cwd, historyOut)}.\n${describeGenesis(next, now, style)}`
-  return { data: { file: out, history_file: historyOut }, text }
+  const last = history.former_keys.at(-1)
+  const text = [
+    `${style.good('Signed')} ${typed(cwd, out)} and ${typed(cwd, historyOut)}.`,
+    describeGenesis(next, now, style),
+    `The present key ${last?.key_id ?? ''} may sign until ${last?.valid_to ?? ''}: switch before.`,
+  ].join('\n')
+  return { data: { file: out, history_file: historyOut, genesis: next, history }, text }
+}
+
+/** As long as the window in force, unless the operator gives another. */
+function nextWindow(
+  { network_authority: present }: GenesisBlock,
+  now: Instant,
+  days: number | undefined,
+): { readonly valid_from: string; readonly valid_to: string } {
+  if (days !== undefined) return validity(now, days)
+  const { valid_from } = validity(now, 1)
+  const length = instantOf(present.valid_to) - instantOf(present.valid_from)
+  return { valid_from, valid_to: writeInstant(instantOf(valid_from) + length) }
 }
 
 async function requireRoot(block: GenesisBlock, root: Signer): Promise<void> {
@@ -60,18 +83,18 @@ async function requireRoot(block: GenesisBlock, root: Signer): Promise<void> {
 async function sealHistory(
   block: GenesisBlock,
   before: KeyHistory | undefined,
-  key_id: string,
-  now: Instant,
-  overlap: Instant,
+  facts: { readonly key_id: string; readonly now: Instant; readonly overlap: Instant; readonly newKey: string },
   root: Signer,
 ): Promise<KeyHistory> {
+  const { key_id, now, overlap, newKey } = facts
   const { public_key, valid_from } = block.network_authority
   const last = { key_id, public_key, valid_from, valid_to: writeInstant(now + overlap) }
   const draft = {
     network_name: block.network_name,
     root_public_key: block.root_public_key,
     issued_at: writeInstant(now),
-    former_keys: [...(before?.former_keys ?? []), last],
+    // A key that becomes the current one again is former no more.
+    former_keys: [...(before?.former_keys ?? []).filter((key) => key.public_key !== newKey), last],
     signatures: [],
   }
   try {

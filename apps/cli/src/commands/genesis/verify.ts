@@ -1,11 +1,10 @@
 import { resolve } from 'node:path'
-import { verifyGenesisBlock } from '@chancery/protocol'
+import { verifyGenesisBlock, visible } from '@chancery/protocol'
 import type { CommandContext, Result } from '../../context.ts'
 import { Failure } from '../../failure.ts'
 import { typed } from '../../files.ts'
 import { loadGenesis } from '../../genesis-file.ts'
 import type { Arguments, Options } from '../../options.ts'
-import { visible } from '../../output/visible.ts'
 import { describeGenesis, windowOf } from './describe.ts'
 
 const REASONS = {

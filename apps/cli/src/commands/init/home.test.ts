@@ -1,4 +1,5 @@
 import { mkdir, readdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { NOW, World } from '../../world.suite.ts'
 import { prepareHome } from './home.ts'
@@ -10,13 +11,25 @@ beforeEach(async () => {
 afterEach(() => world.remove())
 
 describe('undo', () => {
-  it('leaves an empty folder, so that the next run can start', async () => {
-    const home = world.path('na')
+  it('takes away what was made, folders above it as well', async () => {
+    const home = world.path('networks', 'na')
     const { undo } = await prepareHome(home, false, NOW)
-    await mkdir(world.path('na', 'keys'))
-    await writeFile(world.path('na', 'keys', 'root.key'), 'half')
+    await mkdir(join(home, 'keys'))
+    await writeFile(join(home, 'keys', 'root.key'), 'half')
     await undo()
-    expect(await readdir(home)).toEqual([])
+    expect(await readdir(world.folder)).toEqual([])
+  })
+
+  it('leaves a folder that was there before, and one that others put something into', async () => {
+    await mkdir(world.path('na'))
+    const own = await prepareHome(world.path('na'), false, NOW)
+    await writeFile(world.path('na', 'half'), '')
+    await own.undo()
+    expect(await readdir(world.path('na'))).toEqual([])
+    const other = await prepareHome(world.path('networks', 'na'), false, NOW)
+    await writeFile(world.path('networks', 'others'), '')
+    await other.undo()
+    expect(await readdir(world.path('networks'))).toEqual(['others'])
   })
 
   it('brings the earlier folder back', async () => {

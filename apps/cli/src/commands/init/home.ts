@@ -45,12 +45,13 @@ export interface PreparedHome {
  */
 export async function prepareHome(home: string, force: boolean, now: Instant): Promise<PreparedHome> {
   const found = await list(home)
-  let movedTo: string | undefined
+  let [movedTo, topmost]: (string | undefined)[] = []
   if (found.length > 0) movedTo = await moveAside(home, found, force, now)
   try {
     // Only the home itself is closed to others, not the folders above it.
-    await mkdir(dirname(home), { recursive: true })
-    await mkdir(home, { recursive: true, mode: 0o700 })
+    topmost = await mkdir(dirname(home), { recursive: true })
+    const made = await mkdir(home, { recursive: true, mode: 0o700 })
+    topmost ??= made
     // An empty folder that was there before may be open to others.
     await chmod(home, 0o700)
   } catch (error) {
@@ -58,11 +59,25 @@ export async function prepareHome(home: string, force: boolean, now: Instant): P
   }
   const undo = async (): Promise<void> => {
     for (const name of await readdir(home)) await rm(join(home, name), { recursive: true, force: true })
-    if (movedTo === undefined) return
-    await rmdir(home)
-    await rename(movedTo, home)
+    if (movedTo !== undefined) {
+      await rmdir(home)
+      await rename(movedTo, home)
+    } else if (topmost !== undefined) await removeEmpty(home, topmost)
   }
   return { movedTo, undo }
+}
+
+/** A folder and those above it up to the topmost that was made for it; one that others use meanwhile stays. */
+async function removeEmpty(home: string, topmost: string): Promise<void> {
+  for (let at = home; ; at = dirname(at)) {
+    try {
+      await rmdir(at)
+    } catch (error) {
+      if (errorCode(error) === 'ENOTEMPTY') return
+      throw error
+    }
+    if (at === topmost) return
+  }
 }
 
 async function moveAside(home: string, found: readonly string[], force: boolean, now: Instant): Promise<string> {

@@ -1,7 +1,7 @@
+import { visible } from '@chancery/protocol'
 import type { PolicyManifest } from '@chancery/protocol'
 import type { Style } from '../../output/style.ts'
 import { fields } from '../../output/table.ts'
-import { visible } from '../../output/visible.ts'
 
 /** One manifest for people. */
 export function describePolicy(policy: PolicyManifest, signature: string, style: Style): string {

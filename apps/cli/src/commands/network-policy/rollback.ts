@@ -1,8 +1,8 @@
+import { visible } from '@chancery/protocol'
 import { connectAsOperator } from '../../connection.ts'
 import { requireConsent } from '../../confirm.ts'
 import type { CommandContext, Result } from '../../context.ts'
 import type { Arguments, Options } from '../../options.ts'
-import { visible } from '../../output/visible.ts'
 import { checkSignature } from './check-signature.ts'
 import { describePolicy } from './describe.ts'
 

@@ -36,7 +36,13 @@ const REVOKED = {
   remaining_active_keys: 1,
 }
 
-const FORESEEN = { dry_run: true, key_id: 'ops-2', would_change: true, remaining_active_keys: 1 }
+const FORESEEN = {
+  dry_run: true,
+  key_id: 'ops-2',
+  would_change: true,
+  remaining_active_keys: 1,
+  remaining_privileged_keys: 1,
+}
 
 function line(words = 'operator revoke ops-2 --yes'): string {
   return `${words} --config na/chancery.toml --url ${server.url}`
@@ -46,7 +52,9 @@ describe('operator revoke', () => {
   it('signs for the pinned authority and says what is left', async () => {
     const { code, stdout, stderr } = await world.run(line('operator revoke ops-2 --reason left-the-team --yes'))
     expect(code).toBe(0)
-    expect(stderr).toBe('No request signed with ops-2 would be accepted any more.\nUsable keys left: 1.\n')
+    expect(stderr).toBe(
+      'No request signed with ops-2 would be accepted any more.\nUsable keys left: 1, privileged: 1.\n',
+    )
     expect(stdout).toBe(
       'Revoked operator key ops-2.\n  revoked at        2030-01-02T03:00:00Z\n  reason            left-the-team\n  usable keys left  1\n',
     )
@@ -54,6 +62,23 @@ describe('operator revoke', () => {
     expect(server.asked).toEqual([
       { route, body: { reason: 'left-the-team', dry_run: true }, isSigned: true },
       { route, body: { reason: 'left-the-team' }, isSigned: true },
+    ])
+  })
+
+  it('sends --force only with a reason, and says how many privileged keys are left', async () => {
+    const without = await world.run(line('operator revoke ops-2 --force --yes'))
+    expect(without.code).toBe(2)
+    expect(without.stderr).toContain('--force needs a reason')
+    expect(server.asked).toEqual([])
+    const numbers = { remaining_active_keys: 1, remaining_privileged_keys: 0 }
+    reply = ({ body }) => ({ json: { ...(body['dry_run'] === true ? FORESEEN : REVOKED), ...numbers } })
+    const { code, stdout, stderr } = await world.run(line('operator revoke ops-2 --force --reason left --yes'))
+    expect(code).toBe(0)
+    expect(stderr).toContain('Usable keys left: 1, privileged: 0.')
+    expect(stdout).toContain('of these privileged  0')
+    expect(server.asked.map(({ body }) => body)).toEqual([
+      { reason: 'left', force: true, dry_run: true },
+      { reason: 'left', force: true },
     ])
   })
 
@@ -71,9 +96,12 @@ describe('operator revoke', () => {
     const { code, stdout } = await world.run(line('operator revoke ops-2 --dry-run'))
     expect(code).toBe(0)
     expect(stdout).toBe(
-      'No request signed with ops-2 would be accepted any more.\nUsable keys left: 1.\nNothing was changed.\n',
+      'No request signed with ops-2 would be accepted any more.\nUsable keys left: 1, privileged: 1.\nNothing was changed.\n',
     )
-    expect((await world.run(line('operator revoke ops-2 --dry-run --json'))).json()).toEqual(FORESEEN)
+    expect((await world.run(line('operator revoke ops-2 --dry-run --json'))).json()).toEqual({
+      ...FORESEEN,
+      open_invites: null,
+    })
     expect(server.asked.every(({ body }) => body['dry_run'] === true)).toBe(true)
   })
 
@@ -82,12 +110,47 @@ describe('operator revoke', () => {
     const { code, stderr } = await world.run(line())
     expect(code).toBe(1)
     expect(stderr).toContain('dry_run: is missing')
+    expect(stderr).toContain('may have been carried out')
     expect(server.asked).toHaveLength(1)
+  })
+
+  it('sends no dry run to an authority that does not say that it knows them', async () => {
+    server.surfaces = { genesis: `${server.url}/genesis` }
+    for (const more of ['', ' --json']) {
+      const { code, stdout, stderr } = await world.run(line(`operator revoke ops-2 --dry-run${more}`))
+      expect([code, stdout]).toEqual([1, ''])
+      expect(stderr).toContain('does not say that it knows dry runs, so none was sent')
+    }
+    expect(server.asked).toEqual([])
+  })
+
+  it('revokes at such an authority without a forecast, only after the question', async () => {
+    server.surfaces = {}
+    const confirm = (): Promise<boolean> => {
+      expect(server.asked).toEqual([])
+      return Promise.resolve(true)
+    }
+    const { code, stderr } = await world.run(line('operator revoke ops-2'), { isTTY: true, prompts: { confirm } })
+    expect(code).toBe(0)
+    expect(stderr).toContain('is not known beforehand')
+    expect(server.asked.map(({ body }) => body['dry_run'])).toEqual([undefined])
+  })
+
+  it('does not wait for what the key did while daily work is refused', async () => {
+    const busy = { ...refused('rate_limit_exceeded'), headers: { 'Retry-After': '60' } }
+    reply = ({ route, body }) => {
+      if (route.endsWith('/activity')) return busy
+      return { json: body['dry_run'] === true ? { ...FORESEEN, open_invites: 0 } : REVOKED }
+    }
+    const { code, stderr } = await world.run(line())
+    expect(code).toBe(0)
+    expect(stderr).toContain('What the key did could not be read')
+    expect(server.asked.map(({ route }) => route.split('/').at(-1))).toEqual(['revoke', 'activity', 'revoke'])
   })
 
   it('gives the answer as JSON', async () => {
     const { json, stderr } = await world.run(line('operator revoke ops-2 --yes --json'))
-    expect(json()).toEqual({ ...REVOKED, forecast: FORESEEN })
+    expect(json()).toEqual({ ...REVOKED, forecast: { ...FORESEEN, open_invites: null } })
     expect(stderr).toBe('')
   })
 
@@ -104,7 +167,14 @@ describe('operator revoke', () => {
       key_id: 'ops-2',
       revoked: true,
       already_revoked: true,
-      forecast: { dry_run: true, key_id: 'ops-2', would_change: false, remaining_active_keys: null },
+      forecast: {
+        dry_run: true,
+        key_id: 'ops-2',
+        would_change: false,
+        remaining_active_keys: null,
+        remaining_privileged_keys: null,
+        open_invites: null,
+      },
     })
   })
 
@@ -116,9 +186,60 @@ describe('operator revoke', () => {
     }
     const { code, stderr } = await world.run(line('operator revoke ops-2'), { isTTY: true, prompts: { confirm } })
     expect(code).toBe(1)
-    expect(stderr).toContain('Usable keys left: 1.')
+    expect(stderr).toContain('Usable keys left: 1, privileged: 1.')
     expect(questions[0]).toContain('Revoke operator key ops-2 at http')
     expect(server.asked.map(({ body }) => body['dry_run'])).toEqual([true])
+  })
+
+  const ACTIVITY = {
+    key_id: 'ops-2',
+    revoked: false,
+    from: '2029-12-03T03:00:00Z',
+    until: '2030-01-02T03:00:00Z',
+    complete: true,
+    events: [
+      { event_type: 'invite_created', count: 4, first_at: '2030-01-01T00:00:00Z', last_at: '2030-01-01T01:00:00Z' },
+    ],
+    open_invites: 3,
+  }
+  const withInvites = ({ route, body }: Asked): Reply => {
+    if (route.startsWith('GET /admin/operator-keys/ops-2/activity')) return { json: ACTIVITY }
+    if (body['dry_run'] === true) return { json: { ...FORESEEN, open_invites: 3 } }
+    return { json: { ...REVOKED, ...(body['withdraw_invites'] === true ? { withdrawn_invites: 3 } : {}) } }
+  }
+
+  it.each([true, false])('shows what the key did and offers to withdraw its invites (wanted: %s)', async (isWanted) => {
+    reply = withInvites
+    const questions: string[] = []
+    const confirm = (question: string): Promise<boolean> => {
+      questions.push(question)
+      return Promise.resolve(questions.length === 1 || isWanted)
+    }
+    const { code, stdout, stderr } = await world.run(line('operator revoke ops-2'), {
+      isTTY: true,
+      prompts: { confirm },
+    })
+    expect(code).toBe(0)
+    expect(stderr).toContain('ops-2 did 4 audited things from 2029-12-03T03:00:00Z to 2030-01-02T03:00:00Z.')
+    expect(questions[1]).toBe('Also withdraw the 3 of its invites that can still be used?')
+    expect(server.asked.at(-1)?.body['withdraw_invites']).toBe(isWanted ? true : undefined)
+    expect(stdout.includes('invites withdrawn')).toBe(isWanted)
+  })
+
+  it('withdraws them in a script only with --withdraw-invites', async () => {
+    reply = withInvites
+    await world.run(line('operator revoke ops-2 --yes'))
+    expect(server.asked.at(-1)?.body).toEqual({ reason: 'unspecified' })
+    const { stdout } = await world.run(line('operator revoke ops-2 --yes --withdraw-invites'))
+    expect(server.asked.at(-1)?.body).toEqual({ reason: 'unspecified', withdraw_invites: true })
+    expect(stdout).toContain('invites withdrawn  3')
+  })
+
+  it('revokes also when what the key did cannot be read', async () => {
+    reply = (asked) => (asked.route.startsWith('GET') ? refused('service_unavailable') : withInvites(asked))
+    const { code, stderr } = await world.run(line('operator revoke ops-2 --yes'))
+    expect(code).toBe(0)
+    expect(stderr).toContain('What the key did could not be read')
   })
 
   it('does not act unasked in a script', async () => {
@@ -154,18 +275,6 @@ describe('operator revoke', () => {
   })
 
   it('says that the first answer is trusted when nothing is pinned, and asks for the audience', async () => {
-    const metadata = {
-      sovereign_id: 'E',
-      network_name: 'E',
-      network_version: 'v0.1',
-      endpoint: server.url,
-      network_authority: { public_key: audience, valid_from: '2030-01-01T00:00:00Z', valid_to: '2030-04-01T00:00:00Z' },
-      root_public_key: audience,
-      supported_surfaces: {},
-    }
-    reply = ({ route, body }) => ({
-      json: route === 'GET /sovereign.json' ? metadata : body['dry_run'] === true ? FORESEEN : REVOKED,
-    })
     const words = `operator revoke ops-2 --yes --url ${server.url} --operator-key na/keys/operator.key`
     const { code, stderr } = await world.run(words)
     expect(code).toBe(0)

@@ -1,6 +1,6 @@
+import { visible } from '@chancery/protocol'
 import type { TreatyForecast } from '@chancery/sdk'
 import { countedText } from '../../foresee.ts'
-import { visible } from '../../output/visible.ts'
 
 /** What ends with a treaty, in lines. */
 export function forecastLines(forecast: TreatyForecast): readonly string[] {

@@ -1,11 +1,10 @@
-import { verifyList } from '@chancery/protocol'
+import { verifyList, visible } from '@chancery/protocol'
 import type { RecognitionTreaty } from '@chancery/protocol'
 import { connect } from '../../connection.ts'
 import type { Connection } from '../../connection.ts'
 import type { CommandContext, Result } from '../../context.ts'
 import { Failure } from '../../failure.ts'
 import type { Arguments, Options } from '../../options.ts'
-import { visible } from '../../output/visible.ts'
 import { loadPublicKeys } from '../../public-keys.ts'
 import { describeTreaty } from './describe.ts'
 import { isTreatyFile, loadTreaty } from './find-treaty.ts'
@@ -25,7 +24,8 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const title = verdict.accepted ? style.good('Holds:') : style.bad('Does not hold:')
   const text =
     `${title} ${treatyReasonText(verdict.reason)}\n${describeTreaty(treaty, style, row?.lifecycle)}` +
-    `\nGround: ${visible(verdict.trust_basis)}`
+    `\nGround: ${visible(verdict.trust_basis)}` +
+    (verdict.accepted && !verdict.counts_here ? '\nIt lets no member in here: only own treaties do.' : '')
   const data = { ...verdict, treaty, ...(row === undefined ? {} : { lifecycle: row.lifecycle }) }
   return { data, text, exitCode: verdict.accepted ? 0 : 1 }
 }

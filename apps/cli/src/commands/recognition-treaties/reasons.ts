@@ -1,4 +1,4 @@
-import { visible } from '../../output/visible.ts'
+import { visible } from '@chancery/protocol'
 
 const TREATY: Readonly<Record<string, string>> = {
   not_held: 'the authority holds no such treaty; it was never issued here, or was changed since.',
@@ -11,6 +11,11 @@ const TREATY: Readonly<Record<string, string>> = {
   missing_signature: 'it carries no signature.',
   invalid_signature: 'no signature is that of a known key of its issuer. Do not use it.',
 }
+
+/** About a member, a treaty of another sovereign never counts by itself, also not one of a partner. */
+const NOT_OURS =
+  'another sovereign issued it, and recognition is never passed on. Issue a treaty of your own ' +
+  '(chancery federation bootstrap), or judge by keys you trust with --issuer-key.'
 
 const ATTESTATION: Readonly<Record<string, string>> = {
   unknown_issuer: 'its issuer is not recognised. Issue a treaty, or add it to the recognition policy.',
@@ -26,6 +31,7 @@ const ATTESTATION: Readonly<Record<string, string>> = {
 export function reasonText(reason: string): string {
   if (reason === 'accepted') return 'it holds.'
   const [, ofTreaty] = /^treaty_(.+)$/.exec(reason) ?? []
+  if (ofTreaty === 'issuer_not_recognized') return withCode(reason, 'of the treaty: ', NOT_OURS)
   if (ofTreaty !== undefined) return withCode(reason, 'of the treaty: ', TREATY[ofTreaty])
   return withCode(reason, '', ATTESTATION[reason.replace(/^attestation_/, '')])
 }

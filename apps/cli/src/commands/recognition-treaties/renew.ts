@@ -1,8 +1,8 @@
+import { visible } from '@chancery/protocol'
 import { connectAsOperator } from '../../connection.ts'
 import type { CommandContext, Result } from '../../context.ts'
 import { wholeNumber } from '../../numbers.ts'
 import type { Arguments, Options } from '../../options.ts'
-import { visible } from '../../output/visible.ts'
 import { describeTreaty } from './describe.ts'
 import { findPredecessor, sameAs, succeed } from './succession.ts'
 

@@ -1,3 +1,4 @@
+import { visible } from '@chancery/protocol'
 import type { RecognitionTreaty } from '@chancery/protocol'
 import type { TreatyRequest } from '@chancery/sdk'
 import { connectAsOperator } from '../../connection.ts'
@@ -8,7 +9,6 @@ import { foreseeThenAsk } from '../../foresee.ts'
 import type { Forecast } from '../../foresee.ts'
 import { wholeNumber } from '../../numbers.ts'
 import type { Arguments, Options } from '../../options.ts'
-import { visible } from '../../output/visible.ts'
 import { loadPublicKeys } from '../../public-keys.ts'
 import { describeTreaty } from './describe.ts'
 import { forecastLines } from './forecast.ts'
@@ -63,7 +63,7 @@ async function foresee(
     ...forecastLines(data).map((line) => `  ${line}`),
     'The new one is issued first and takes its place. No longer accepted:',
     ...Object.entries(lost).map(
-      ([name, gone]) => `  ${name}: ${gone.length === 0 ? '-' : gone.map(visible).join(', ')}`,
+      ([name, gone]) => `  ${name}: ${gone.length === 0 ? '-' : gone.map((each) => visible(each)).join(', ')}`,
     ),
   ]
   return { data: { ...data, no_longer_accepted: lost }, lines }

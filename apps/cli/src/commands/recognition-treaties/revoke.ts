@@ -1,8 +1,8 @@
+import { visible } from '@chancery/protocol'
 import { connectAsOperator } from '../../connection.ts'
 import type { CommandContext, Result } from '../../context.ts'
 import { foreseeThenAsk } from '../../foresee.ts'
 import type { Arguments, Options } from '../../options.ts'
-import { visible } from '../../output/visible.ts'
 import { forecastLines } from './forecast.ts'
 
 /** treaty revoke: final, so it shows what is lost and asks first. */

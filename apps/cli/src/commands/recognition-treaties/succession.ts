@@ -1,10 +1,9 @@
-import { HOUR, canonicalJson, instantOf, sha256Hex, toUtf8 } from '@chancery/protocol'
+import { HOUR, canonicalJson, instantOf, sha256Hex, toUtf8, visible } from '@chancery/protocol'
 import type { RecognitionTreaty } from '@chancery/protocol'
 import type { TreatyRequest, TreatyRow } from '@chancery/sdk'
 import type { Connection } from '../../connection.ts'
 import { explain } from '../../explain.ts'
 import { Failure } from '../../failure.ts'
-import { visible } from '../../output/visible.ts'
 
 export type Succession = 'renewed_by' | 'replaced_by'
 

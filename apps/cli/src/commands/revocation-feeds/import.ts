@@ -1,11 +1,10 @@
-import { readRevocationFeed } from '@chancery/protocol'
+import { readRevocationFeed, visible } from '@chancery/protocol'
 import type { RevocationFeed } from '@chancery/protocol'
 import { connectAsOperator, openForeign } from '../../connection.ts'
 import type { CommandContext, Result } from '../../context.ts'
 import { loadRecord } from '../../json-file.ts'
 import type { Arguments, Options } from '../../options.ts'
 import { fields } from '../../output/table.ts'
-import { visible } from '../../output/visible.ts'
 import { loadPublicKeys } from '../../public-keys.ts'
 
 const FEED = { name: 'a revocation feed', member: 'feed', read: readRevocationFeed } as const

@@ -1,10 +1,9 @@
-import { readReceived, trustEvidenceForm } from '@chancery/protocol'
+import { readReceived, trustEvidenceForm, visible } from '@chancery/protocol'
 import type { JsonValue, TrustEvidence } from '@chancery/protocol'
 import { connect } from '../../connection.ts'
 import type { CommandContext, Result } from '../../context.ts'
 import { loadRecord } from '../../json-file.ts'
 import type { Arguments, Options } from '../../options.ts'
-import { visible } from '../../output/visible.ts'
 import { loadPublicKeys } from '../../public-keys.ts'
 import { describeEvidence } from './describe.ts'
 

@@ -1,4 +1,4 @@
-import type { RecordKindName } from '@chancery/protocol'
+import type { RecordKindName, Unproven } from '@chancery/protocol'
 
 interface KindWords {
   readonly name: string
@@ -60,7 +60,8 @@ export const KIND_WORDS: Readonly<Record<RecordKindName, KindWords>> = {
   },
   'agreement-record': {
     name: 'agreement record',
-    proves: 'The given keys signed these terms for both parties. Its id and its dates outside the terms are unsigned.',
+    proves:
+      'Both parties signed these terms, each by its own key. Its id and its dates outside the terms are unsigned.',
   },
   'boundary-decision': {
     name: 'boundary decision',
@@ -118,4 +119,12 @@ export const KIND_WORDS: Readonly<Record<RecordKindName, KindWords>> = {
     name: 'data access intent',
     proves: 'The agent declared this use. Whether it is licensed: chancery data-usage verify.',
   },
+}
+
+/** What a record that holds leaves open. */
+export const UNPROVEN_WORDS: Readonly<Record<Unproven, string>> = {
+  root_key: 'that this root key is the one of the network. Compare it, or give it with --key.',
+  node_key: 'that this key is the one of the node. Compare it, or give it with --key.',
+  node_membership: 'that the node is a member now. Its certificate and the revocation list say so.',
+  authorship: 'who wrote it. It has no signature.',
 }

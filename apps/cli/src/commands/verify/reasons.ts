@@ -8,7 +8,10 @@ export const OFFLINE_REASONS: Readonly<Record<string, string>> = {
   unrecognized: 'it is not a record of this protocol, or it mixes the members of several.',
   malformed: 'it does not have the form of such a record.',
   keys_needed: 'no key to judge it by was given. Add --key or --genesis.',
+  party_keys_needed:
+    'the keys of each party are needed, so that none signs for the other. Add --offerer-key and --responder-key.',
   validator_keys_needed: 'the keys of its validators are needed. Add --validator-key.',
+  duplicate_validator_key: 'one key was given for two validators, so one holder would count twice.',
   commitment_needed: 'it proves nothing without its commitment. Add --commitment.',
   missing_signature: 'nobody signed it.',
   invalid_signature: 'no given key signed it, or it was changed since. Do not use it.',
@@ -26,5 +29,11 @@ export const OFFLINE_REASONS: Readonly<Record<string, string>> = {
   invalid_offerer_signature: 'no given key signed it, or it was changed since. Do not use it.',
   missing_responder_signature: 'only one party signed it.',
   invalid_responder_signature: 'a second signature is not that of a given key.',
+  same_party: 'it names one party on both sides.',
+  overlapping_party_keys: 'one key was given for both parties. Give each party its own.',
+  decision_id_mismatch: 'its justification is that of another decision. Do not use it.',
+  trace_entry_count_mismatch: 'its justification leaves gates out or adds some. Do not use it.',
+  trace_gate_mismatch: 'its justification says of a gate what the decision does not. Do not use it.',
+  short_circuit_inconsistent: 'its justification does not end as the decision does. Do not use it.',
   terms_mismatch: 'its expires_at differs from the signed terms. Do not use it.',
 }

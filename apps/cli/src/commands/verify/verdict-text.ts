@@ -1,5 +1,5 @@
+import { visible } from '@chancery/protocol'
 import type { Style } from '../../output/style.ts'
-import { visible } from '../../output/visible.ts'
 
 /** A verdict in one line: the word, the reason in words and, when it is no, its code. */
 export function verdictText(

@@ -2,11 +2,13 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { RECORD_KINDS, writeJson } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import {
+  foreignAgreement,
   foreignCommitment,
   foreignConsensus,
   foreignProof,
   foreignSovereign,
   foreignVote,
+  signAgreed,
   wireText,
 } from '@chancery/testkit'
 import type { ForeignObject } from '@chancery/testkit'
@@ -52,6 +54,31 @@ describe('verify', () => {
     expect(stdout).toContain('na-test')
   })
 
+  it('takes what evaluate --out writes: the decision holds only with its own justification', async () => {
+    const attestation = await network.asOperator('attestation issue eve --role role:client --json')
+    const id = String(attestation.json()['attestation_id'])
+    for (const name of ['one.json', 'two.json'])
+      await network.asOperator(`evaluate ledger.read --attestation ${id} --out ${name}`)
+    const [one, two] = await Promise.all(
+      ['one.json', 'two.json'].map(
+        async (name) => JSON.parse(await readFile(network.world.path(name), 'utf8')) as JsonObject,
+      ),
+    )
+    const held = await network.run('verify one.json --genesis genesis.json --json')
+    expect([held.code, held.json()]).toMatchObject([0, { valid: true, kind: 'boundary-decision' }])
+    const proof = one?.['justification_proof'] as JsonObject
+    for (const [changed, reason] of [
+      [{ ...one, justification_proof: two?.['justification_proof'] }, 'decision_id_mismatch'],
+      [{ ...one, justification_proof: { ...proof, proof_issued_at: '2030-01-02T03:00:01Z' } }, 'invalid_signature'],
+      [{ ...one, justification_proof: {} }, 'malformed'],
+      [{ ...one, more: 1 }, 'unrecognized'],
+    ] as const) {
+      await writeFile(network.world.path('changed.json'), JSON.stringify(changed))
+      const { code, json } = await network.run('verify changed.json --genesis genesis.json --json')
+      expect([code, json()['reason']]).toEqual([1, reason])
+    }
+  })
+
   it('says what is wrong, in words and for programs, and exits with 1', async () => {
     const alice = JSON.parse(await readFile(network.world.path('alice.json'), 'utf8')) as JsonObject
     await writeFile(network.world.path('mallory.json'), writeJson({ ...alice, subject_id: 'mallory' }))
@@ -75,6 +102,38 @@ describe('verify', () => {
     expect((await network.run('verify nothing.json --genesis genesis.json')).stderr).toContain('no such file')
     await writeFile(network.world.path('text.json'), 'hello')
     expect((await network.run('verify text.json')).stderr).toContain('is not JSON')
+  })
+
+  it('takes an agreement by the keys of each party only', async () => {
+    const offerer = foreignSovereign('OFFERER-NET')
+    const now = network.clock.now()
+    const reasonOf = async (signers: readonly (typeof partner)[], flags: string): Promise<unknown> => {
+      const parties = { offerer: offerer.sovereign_id, responder: partner.sovereign_id }
+      await file('agreement.json', signAgreed(foreignAgreement(parties, now), ...signers))
+      const { code, json } = await network.run(`verify agreement.json ${flags} --json`)
+      expect(code).toBe(json()['valid'] === true ? 0 : 1)
+      return json()['reason']
+    }
+    const parties = `--offerer-key ${offerer.publicKey} --responder-key ${partner.publicKey}`
+    expect(await reasonOf([partner, offerer], parties)).toBe('valid')
+    expect(await reasonOf([offerer], parties)).toBe('missing_responder_signature')
+    expect(await reasonOf([offerer, offerer], parties)).toBe('invalid_responder_signature')
+    const listed = `--key ${offerer.publicKey} --key ${partner.publicKey}`
+    expect(await reasonOf([partner, offerer], listed)).toBe('party_keys_needed')
+    expect(await reasonOf([offerer], listed)).toBe('party_keys_needed')
+    expect(await reasonOf([partner, offerer], `${parties} --offerer-key ${partner.publicKey}`)).toBe(
+      'overlapping_party_keys',
+    )
+    const { stdout } = await network.run(`verify agreement.json ${listed}`)
+    expect(stdout).toContain('Add --offerer-key and --responder-key.')
+  })
+
+  it('says what a record that holds does not prove', async () => {
+    const { code, stdout } = await network.run('verify genesis.json')
+    expect([code, stdout.includes('Not proven: that this root key')]).toEqual([0, true])
+    expect((await network.run('verify genesis.json --json')).json()['unproven']).toEqual(['root_key'])
+    const known = await network.run(`verify genesis.json --key ${network.genesis.root_public_key} --json`)
+    expect([known.code, known.json()['unproven']]).toEqual([0, []])
   })
 
   it('verifies the proof of a capability with its commitment', async () => {
@@ -101,5 +160,7 @@ describe('verify', () => {
     const flags = validators.map((each) => `--validator-key ${each.sovereign_id}=${each.publicKey}`)
     expect((await network.run(`${line} ${flags[0] ?? ''}`)).json()['reason']).toBe('unknown_validator_key')
     expect((await network.run(`${line} ${flags.join(' ')}`)).json()['reason']).toBe('valid')
+    const same = validators.map((each) => `--validator-key ${each.sovereign_id}=${partner.publicKey}`)
+    expect((await network.run(`${line} ${same.join(' ')}`)).json()['reason']).toBe('duplicate_validator_key')
   })
 })

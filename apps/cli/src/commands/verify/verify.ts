@@ -1,24 +1,26 @@
 import { resolve } from 'node:path'
-import { isJsonObject, recogniseRecord, verifyRecord } from '@chancery/protocol'
+import { isJsonObject, recogniseRecord, verifyRecord, visible } from '@chancery/protocol'
 import type { JsonObject, JsonValue, OfflineGround, RecordKindName } from '@chancery/protocol'
 import type { CommandContext, Result } from '../../context.ts'
 import { misuse } from '../../failure.ts'
-import { loadVerifiedGenesis } from '../../genesis-file.ts'
+import { loadKeyHistory, loadVerifiedGenesis } from '../../genesis-file.ts'
 import { loadJsonObject, loadRecord } from '../../json-file.ts'
 import type { Arguments, Options } from '../../options.ts'
 import { fields } from '../../output/table.ts'
-import { visible } from '../../output/visible.ts'
 import { loadPublicKeys } from '../../public-keys.ts'
 import { loadValidatorKeys } from '../../validator-keys.ts'
 import { COMMITMENT } from '../disclosure/records.ts'
-import { KIND_WORDS } from './kinds.ts'
+import { findEvaluated, verifyEvaluated } from './evaluated.ts'
+import { KIND_WORDS, UNPROVEN_WORDS } from './kinds.ts'
 import { OFFLINE_REASONS } from './reasons.ts'
 import { verdictText } from './verdict-text.ts'
 
 /** verify: nobody is asked. A verdict is a result, printed as one; the exit code is 0 only when the record holds. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
-  const value = await loadJsonObject(cwd, args.required('file'))
+  const file = await loadJsonObject(cwd, args.required('file'))
+  const evaluated = findEvaluated(file)
+  const value = evaluated?.decision ?? file
   const ground = await loadGround(context, options)
   const kind = recogniseRecord(value)
   if (kind === undefined) {
@@ -27,18 +29,27 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
     return { data, text: verdictText(verdict, OFFLINE_REASONS, style), exitCode: 1 }
   }
   const { name, proves } = KIND_WORDS[kind]
-  const judged = await verifyRecord(kind, value, ground)
+  const judged = await (evaluated === undefined
+    ? verifyRecord(kind, value, ground)
+    : verifyEvaluated(evaluated, ground))
   const verdict = { valid: judged.ok, reason: judged.ok ? 'valid' : judged.reason }
   const words = { ...OFFLINE_REASONS, valid: proves }
-  const problem = judged.problem === undefined ? '' : `\n  ${visible(judged.problem)}`
-  const text = `${verdictText(verdict, words, style)}${problem}\n${describe(kind, name, value, context)}`
+  const unproven = judged.ok ? (judged.unproven ?? []) : []
+  const problem = judged.ok ? undefined : judged.problem
+  const more = [
+    ...unproven.map((each) => `${style.warn('Not proven:')} ${UNPROVEN_WORDS[each]}`),
+    ...(problem === undefined ? [] : [`  ${visible(problem)}`]),
+  ]
+  const text = [verdictText(verdict, words, style), ...more, describe(kind, name, value, context)].join('\n')
   const explanation = words[verdict.reason as keyof typeof words] ?? verdict.reason
-  const data = { ...verdict, kind, explanation, problem: judged.problem ?? null }
+  const data = { ...verdict, kind, explanation, problem: problem ?? null, unproven }
   return { data, text, exitCode: judged.ok ? 0 : 1 }
 }
 
 async function loadGround({ cwd, now }: CommandContext, options: Options): Promise<OfflineGround> {
   const keys = (await loadPublicKeys(cwd, options, 'key')) ?? []
+  const offererKeys = await loadPublicKeys(cwd, options, 'offerer-key')
+  const responderKeys = await loadPublicKeys(cwd, options, 'responder-key')
   const file = options.text('genesis')
   // Whose word counts must not be left open.
   if (file !== undefined && keys.length > 0) throw misuse('Give --key or --genesis, not both.')
@@ -47,9 +58,21 @@ async function loadGround({ cwd, now }: CommandContext, options: Options): Promi
     keys,
     validatorKeys: new Map(Object.entries(await loadValidatorKeys(cwd, options))),
     now: now(),
-    ...(file === undefined ? {} : { genesis: await loadVerifiedGenesis(resolve(cwd, file)) }),
+    ...(offererKeys === undefined ? {} : { offererKeys }),
+    ...(responderKeys === undefined ? {} : { responderKeys }),
+    ...(await loadNetwork(cwd, options)),
     ...(given === undefined ? {} : { commitment: await loadRecord(cwd, given, COMMITMENT) }),
   }
+}
+
+/** The genesis block, and the keys its authority had before where a key history is given. */
+async function loadNetwork(cwd: string, options: Options): Promise<Pick<OfflineGround, 'genesis' | 'history'>> {
+  const [file, historyFile] = [options.text('genesis'), options.text('key-history')]
+  if (file === undefined && historyFile !== undefined)
+    throw misuse('--key-history needs --genesis: its root signed both.')
+  if (file === undefined) return {}
+  const genesis = await loadVerifiedGenesis(resolve(cwd, file))
+  return historyFile === undefined ? { genesis } : { genesis, history: await loadKeyHistory(cwd, historyFile, genesis) }
 }
 
 /** What the file says of itself; nothing of it is proved unless the record holds. */

@@ -1,13 +1,16 @@
 import {
   CLOCK_TOLERANCE,
   HOUR,
-  checkCrlAdvance,
+  authorityKeysAt,
+  checkListAdvance,
   instantOf,
+  markOfFeed,
+  markOfList,
   sha256Hex,
   signedBytes,
   verifyList,
 } from '@chancery/protocol'
-import type { Crl, CrlMark, GenesisBlock, Instant, RevocationFeed } from '@chancery/protocol'
+import type { AdvanceMark, AuthorityKeys, Crl, Instant, RevocationFeed } from '@chancery/protocol'
 
 /** All that can be wrong, as one fixed set: each is a series of the metrics file. */
 export const PROBLEMS = [
@@ -27,20 +30,23 @@ export type Problem = (typeof PROBLEMS)[number]
 /** Signed anew when 12 hours are left: an hour more and nobody does it. */
 const OLD_AFTER = 13n * HOUR
 
+/** What was seen last, as this release keeps it or as an earlier one left it. */
+export type HeldMark = AdvanceMark | { readonly sequence: number; readonly digest: string }
+
 export interface Pin {
-  readonly genesis: GenesisBlock
+  readonly keys: AuthorityKeys
   readonly now: Instant
 }
 
 /** What is wrong with a list, as a verifier sees it. Nothing else is said of one that the authority did not sign. */
 export async function judgeList(
   crl: Crl,
-  { genesis, now }: Pin,
-  held: CrlMark | undefined,
+  { keys, now }: Pin,
+  held: HeldMark | undefined,
   canary: string | undefined,
 ): Promise<readonly Problem[]> {
-  if (!(await verifyList(crl, [genesis.network_authority.public_key]))) return ['unauthentic']
-  const problems: Problem[] = [...judgeAdvance(held, markOf(crl))]
+  if (!(await verifyList(crl, authorityKeysAt(keys, crl.issued_at)))) return ['unauthentic']
+  const problems: Problem[] = [...judgeAdvance(held, crl, now)]
   const issuedAt = instantOf(crl.issued_at)
   if (issuedAt > now + CLOCK_TOLERANCE) problems.push('future')
   if (now >= instantOf(crl.next_update)) problems.push('ended')
@@ -50,31 +56,45 @@ export async function judgeList(
   return problems
 }
 
-export interface FeedMark extends CrlMark {
-  readonly count: number
-}
+export type FeedMark = HeldMark & { readonly count: number }
 
 /** A feed has no end of its own; it names everything ever withdrawn, so it only grows. */
 export async function judgeFeed(
   feed: RevocationFeed,
-  { genesis, now }: Pin,
+  { keys, now }: Pin,
   held: FeedMark | undefined,
 ): Promise<readonly Problem[]> {
-  const isOurs = feed.issuer_sovereign_id === genesis.network_name
-  if (!isOurs || !(await verifyList(feed, [genesis.network_authority.public_key]))) return ['unauthentic']
-  const problems: Problem[] = [...judgeAdvance(held, markOf(feed))]
+  const isOurs = feed.issuer_sovereign_id === keys.genesis.network_name
+  if (!isOurs || !(await verifyList(feed, authorityKeysAt(keys, feed.issued_at)))) return ['unauthentic']
+  const problems: Problem[] = [...judgeAdvance(held, feed, now)]
   if (instantOf(feed.issued_at) > now + CLOCK_TOLERANCE) problems.push('future')
   if (held !== undefined && feed.revoked_attestation_ids.length < held.count) problems.push('shrunk')
   return problems
 }
 
-/** By what was signed: another signature over the same content is no second content. */
-export function markOf(record: Crl | RevocationFeed): CrlMark {
-  return { sequence: record.sequence, digest: sha256Hex(signedBytes(record, 'signatures')) }
+export function markOf(record: Crl | RevocationFeed): AdvanceMark {
+  if ('feed_id' in record) return markOfFeed(record)
+  const { nextUpdate: _, ...mark } = markOfList(record)
+  return mark
 }
 
-function judgeAdvance(held: CrlMark | undefined, offered: CrlMark): readonly Problem[] {
-  const verdict = held === undefined ? undefined : checkCrlAdvance(held, offered)
-  if (verdict === undefined || verdict.ok) return []
-  return [verdict.reason === 'lower_sequence' ? 'rollback' : 'equivocation']
+function judgeAdvance(
+  held: HeldMark | undefined,
+  offered: Crl | RevocationFeed,
+  now: Instant,
+): readonly ('rollback' | 'equivocation' | 'unauthentic')[] {
+  if (held === undefined) return []
+  // The keys were judged by the signature: after a succession the lists go on under the name of the new one.
+  const mark = markOf(offered)
+  const verdict = checkListAdvance({ ...toMark(held, offered), issuer: mark.issuer }, mark, now)
+  if (verdict.ok) return []
+  return [verdict.reason === 'other_issuer' ? 'unauthentic' : verdict.reason]
+}
+
+/** An earlier release kept a digest of all that was signed: equal content is only known where that is equal. */
+function toMark(held: HeldMark, offered: Crl | RevocationFeed): AdvanceMark {
+  if ('entriesDigest' in held) return held
+  const { issuer, entriesDigest } = markOf(offered)
+  const isSame = sha256Hex(signedBytes(offered, 'signatures')) === held.digest
+  return { issuer, sequence: held.sequence, issuedAt: 0n, entriesDigest: isSame ? entriesDigest : '' }
 }

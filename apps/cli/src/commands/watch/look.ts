@@ -1,7 +1,7 @@
 import { SECOND, instantOf } from '@chancery/protocol'
-import type { Crl, GenesisBlock, Instant, RevocationFeed } from '@chancery/protocol'
+import type { Crl, Instant, RevocationFeed } from '@chancery/protocol'
 import { UnreachableError } from '@chancery/sdk'
-import type { Client } from '@chancery/sdk'
+import type { Client, FollowedKeys } from '@chancery/sdk'
 import { judgeFeed, judgeList, markOf } from './judge.ts'
 import type { Problem } from './judge.ts'
 import type { Memory } from './memory.ts'
@@ -24,20 +24,22 @@ export interface Look {
 
 interface LookParts {
   readonly client: Client
-  readonly genesis: GenesisBlock
+  readonly followed: FollowedKeys
   readonly now: () => Instant
   readonly canary: string | undefined
 }
 
 /** Reads both documents and judges each for itself: one that is missing must not hide what is wrong with the other. */
 export async function look(parts: LookParts, memory: Memory): Promise<Look> {
-  const { client, genesis, now, canary } = parts
+  const { client, followed, now, canary } = parts
+  // Who cannot be asked, or offers what the root did not sign, changes nothing about the keys that are held.
+  await followed.follow(client).catch(() => 'unchanged')
   const [list, feed] = await Promise.all([
     attempt(() => client.crl.current()),
     attempt(() => client.revocationFeeds.current()),
   ])
   const at = now()
-  const pin = { genesis, now: at }
+  const pin = { keys: followed.keys, now: at }
   const listProblems = isProblem(list) ? [list] : await judgeList(list, pin, memory.crl, canary)
   const feedProblems = isProblem(feed) ? [feed] : await judgeFeed(feed, pin, memory.feed)
   return {

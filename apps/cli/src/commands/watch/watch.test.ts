@@ -2,9 +2,11 @@ import { readFile, writeFile } from 'node:fs/promises'
 import {
   DAY,
   HOUR,
+  canonicalBytes,
   draftCrl,
   draftGenesisBlock,
   draftRevocationFeed,
+  sha256Hex,
   signList,
   writeInstant,
   writeJson,
@@ -76,8 +78,8 @@ beforeEach(async () => {
   state = `state-${(states += 1)}.json`
 })
 
-const watch = (flags = '', url = server.url): Promise<Ran> =>
-  world.run(`watch --url ${url} --genesis genesis.json --state ${state} --json ${flags}`, { now: () => NOW })
+const watch = (flags = '', now = NOW): Promise<Ran> =>
+  world.run(`watch --url ${server.url} --genesis genesis.json --state ${state} --json ${flags}`, { now: () => now })
 
 describe('watch', () => {
   it('ends with 0 and says what it saw', async () => {
@@ -98,23 +100,50 @@ describe('watch', () => {
     expect((await watch()).code).toBe(0)
   })
 
+  it('says nothing of a list that was only signed again: the same revocations in the same order', async () => {
+    await watch()
+    published = { ...published, crl: await list(5, { id: 'crl-5-again', at: NOW }) }
+    expect((await watch()).json()['crl']).toMatchObject({ problems: [] })
+  })
+
+  it('goes on over the state of an earlier release, which kept a digest of all that was signed', async () => {
+    await watch()
+    const { authority } = JSON.parse(await readFile(world.path(state), 'utf8')) as JsonObject
+    const { signatures: _, ...signed } = published.crl as JsonObject
+    const digest = sha256Hex(canonicalBytes(signed))
+    const earlier = async (): Promise<void> =>
+      writeFile(world.path(state), JSON.stringify({ authority, crl: { sequence: 5, digest } }))
+    await earlier()
+    expect((await watch()).json()['crl']).toMatchObject({ problems: [] })
+    for (const [made, problem] of [
+      [await list(4), 'rollback'],
+      [await list(5, { ids: ['cert-2'] }), 'equivocation'],
+    ] as const) {
+      await earlier()
+      published = { ...published, crl: made }
+      expect((await watch()).json()['crl']).toMatchObject({ problems: [problem] })
+    }
+  })
+
   it('ends with 1 and names what is wrong with the list', async () => {
-    const wrong: [string, () => Promise<JsonValue>][] = [
+    const wrong: [string, () => Promise<JsonValue>, Instant?][] = [
       ['unauthentic', () => list(6, { seed: 'somebody else' })],
       ['rollback', () => list(4)],
-      ['equivocation', () => list(5, { id: 'crl-5-again' })],
+      ['equivocation', () => list(5, { ids: ['cert-1', 'cert-2'] })],
+      ['equivocation', () => list(5, { ids: ['cert-1', 'cert-2'], at: NOW - 2n * HOUR })],
+      ['rollback', () => list(6, { at: NOW - 2n * HOUR })],
       ['future', () => list(6, { at: NOW + HOUR })],
-      ['old', () => list(6, { at: NOW - 14n * HOUR })],
-      ['ended', () => list(6, { at: NOW - 24n * HOUR })],
+      ['old', () => list(6), NOW + 13n * HOUR],
+      ['ended', () => list(6), NOW + 23n * HOUR],
       ['canary_missing', () => list(6, { ids: [] })],
       ['malformed', () => Promise.resolve({ sequence: 6 })],
     ]
-    for (const [problem, make] of wrong) {
+    for (const [problem, make, now] of wrong) {
       state = `state-${(states += 1)}.json`
       published = { ...published, crl: await list(5) }
       expect((await watch()).code, problem).toBe(0)
       published = { ...published, crl: await make() }
-      const ran = await watch('--canary cert-1')
+      const ran = await watch('--canary cert-1', now)
       expect([ran.code, ran.json()['crl']], problem).toEqual([1, expect.objectContaining({ problems: [problem] })])
       expect(ran.json()['feed'], problem).toMatchObject({ problems: [] })
     }

@@ -1,10 +1,12 @@
 import { resolve } from 'node:path'
-import { writeInstant } from '@chancery/protocol'
-import type { GenesisBlock, JsonObject } from '@chancery/protocol'
+import { allAuthorityKeys, writeInstant } from '@chancery/protocol'
+import type { JsonObject } from '@chancery/protocol'
+import type { FollowedKeys } from '@chancery/sdk'
 import { connect } from '../../connection.ts'
 import type { CommandContext, Result } from '../../context.ts'
 import { misuse } from '../../failure.ts'
 import { FOR_ALL, replaceFile } from '../../files.ts'
+import { keysFileOf, openFollowedKeys } from '../../followed-keys.ts'
 import { loadVerifiedGenesis } from '../../genesis-file.ts'
 import type { Arguments, Options } from '../../options.ts'
 import { reporter } from '../../output/events.ts'
@@ -16,10 +18,10 @@ import { metricsText } from './metrics-text.ts'
 /** watch: reads what the authority publishes as a verifier would, once or again and again. */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const connection = await connect(context, options)
-  const genesis = await findGenesis(context, options, connection.genesis)
+  const followed = await findKeys(context, options, connection.followed)
   const [state, metrics] = [place(context, options.text('state')), place(context, options.text('metrics-file'))]
-  const parts = { client: connection.client(), genesis, now: context.now, canary: options.text('canary') }
-  let memory = await readMemory(state, genesis.network_authority.public_key)
+  const parts = { client: connection.client(), followed, now: context.now, canary: options.text('canary') }
+  let memory = await readMemory(state, allAuthorityKeys(followed.keys))
   const lookOnce = async (): Promise<Look> => {
     const seen = await look(parts, memory)
     memory = seen.memory
@@ -49,13 +51,16 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
 }
 
 /** Without a pin nothing can be told from a list: whoever answers would vouch for himself. */
-async function findGenesis(
+async function findKeys(
   context: CommandContext,
   options: Options,
-  configured: GenesisBlock | undefined,
-): Promise<GenesisBlock> {
+  configured: FollowedKeys | undefined,
+): Promise<FollowedKeys> {
   const file = options.text('genesis')
-  if (file !== undefined) return loadVerifiedGenesis(resolve(context.cwd, file))
+  if (file !== undefined) {
+    const path = resolve(context.cwd, file)
+    return openFollowedKeys(await loadVerifiedGenesis(path), keysFileOf(path))
+  }
   if (configured !== undefined) return configured
   throw misuse('No genesis block pins the authority.', 'Give --genesis <file>, or a configuration with paths.genesis.')
 }

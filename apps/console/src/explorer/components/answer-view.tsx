@@ -1,3 +1,4 @@
+import { visibleLines } from '@chancery/protocol'
 import type { JSX } from 'preact'
 import { Badge } from '../../components/badge.tsx'
 import { Fact } from '../../components/fact.tsx'
@@ -5,7 +6,6 @@ import { isSuccess } from '../requests/ask.ts'
 import type { Reply } from '../requests/ask.ts'
 import { explainReply } from '../requests/explain-reply.ts'
 import { indentJson } from '../requests/indent-json.ts'
-import { showMarks } from '../requests/show-marks.ts'
 
 const SHOWN_CHARACTERS = 200_000
 
@@ -34,7 +34,7 @@ export function AnswerView({ reply }: { readonly reply: Reply }): JSX.Element {
           The first {SHOWN_CHARACTERS} of {reply.text.length} characters:
         </p>
       ) : null}
-      <pre tabIndex={0}>{showMarks(text.length < reply.text.length ? text : indentJson(text))}</pre>
+      <pre tabIndex={0}>{visibleLines(text.length < reply.text.length ? text : indentJson(text))}</pre>
     </div>
   )
 }

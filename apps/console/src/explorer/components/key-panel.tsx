@@ -7,12 +7,14 @@ import { openKey } from '../../session-keys.ts'
 
 interface Props {
   readonly signer: Signer | undefined
+  /** Why an earlier key is gone. */
+  readonly note: string | undefined
   readonly setSigner: (signer: Signer | undefined) => void
 }
 
 /** The operator's key: read into the page, held where no script can read it, forgotten on demand. */
-export function KeyPanel({ signer, setSigner }: Props): JSX.Element {
-  if (signer === undefined) return <KeyForm setSigner={setSigner} />
+export function KeyPanel({ signer, note, setSigner }: Props): JSX.Element {
+  if (signer === undefined) return <KeyForm note={note} setSigner={setSigner} />
   return (
     <div>
       <p>
@@ -26,7 +28,7 @@ export function KeyPanel({ signer, setSigner }: Props): JSX.Element {
   )
 }
 
-function KeyForm({ setSigner }: Pick<Props, 'setSigner'>): JSX.Element {
+function KeyForm({ note, setSigner }: Pick<Props, 'note' | 'setSigner'>): JSX.Element {
   const [problem, setProblem] = useState('')
   const submit = async (event: SubmitEvent & { readonly currentTarget: HTMLFormElement }): Promise<void> => {
     event.preventDefault()
@@ -53,6 +55,7 @@ function KeyForm({ setSigner }: Pick<Props, 'setSigner'>): JSX.Element {
     )
   return (
     <form class="key-form" onSubmit={(event) => void submit(event)}>
+      {note === undefined ? null : <p role="status">{note}</p>}
       <p class="entry">
         <label for="key-id">Key id</label>
         <input id="key-id" autocomplete="off" spellcheck={false} />

@@ -1,6 +1,6 @@
 import { writeJson, readJson } from '@chancery/protocol'
 import type { Signer } from '@chancery/sdk'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import type { JSX } from 'preact'
 import { explain } from '../../authority.ts'
 import { Badge } from '../../components/badge.tsx'
@@ -44,28 +44,34 @@ export function RequestDesk({ operation, session, setSession, draft }: Props): J
   const [reply, setReply] = useState<Reply>()
   // Another network has other operators: neither a review nor pasted headers are good for it.
   useEffect(() => {
+    writing.current += 1
     setStage({ kind: 'writing' })
     setMeans((held) => (held.kind === 'pasted' ? { kind: 'pasted' } : held))
   }, [session.networkName])
   useEffect(() => {
-    if (draft !== undefined) setBody(draft.body)
+    if (draft !== undefined) change(() => setBody(draft.body))
   }, [draft])
 
   const refusal = whyRefused(operation, session.standing, network)
   const covered = coveredBy(operation, network?.name ?? '', values, body)
+  /** Counts what was written: a review of earlier words comes too late. */
+  const writing = useRef(0)
   const attempt = async (work: () => Promise<Stage>): Promise<void> => {
     setStage({ kind: 'busy' })
-    try {
-      setStage(await work())
-    } catch (error) {
-      setStage({ kind: 'writing', problem: explain(error) })
-    }
+    const begun = writing.current
+    const reached = await work().catch((error: unknown): Stage => ({ kind: 'writing', problem: explain(error) }))
+    // What became of a request that was sent is always told.
+    if (reached.kind !== 'review' || begun === writing.current) setStage(reached)
   }
-  const send = async (headers: Readonly<Record<string, string>>): Promise<Stage> => {
+  /** Sends what it is given: after a review that is what the reader saw, not what the form holds by now. */
+  const send = async (
+    sent: Pick<RequestToSign, 'values' | 'body'> & { readonly network: { readonly name: string } | undefined },
+    headers: Readonly<Record<string, string>>,
+  ): Promise<Stage> => {
     setReply(undefined)
-    const target = gatewayTarget(operation, network?.name, values)
+    const target = gatewayTarget(operation, sent.network?.name, sent.values)
     const token = operation.needsToken ? session.token : undefined
-    const answer = await ask({ method: operation.method, target, token, body, headers })
+    const answer = await ask({ method: operation.method, target, token, body: sent.body, headers })
     setReply(answer)
     if (isSuccess(answer))
       // An answer to an earlier token must not turn up under the next one.
@@ -76,11 +82,11 @@ export function RequestDesk({ operation, session, setSession, draft }: Props): J
     const missing = findMissing(operation, values)
     if (missing !== undefined) throw new Error(`${missing} is part of the path and must be given.`)
     if (body !== undefined) readBody(body)
-    if (!operation.needsSignature) return send({})
+    if (!operation.needsSignature) return send({ network, values, body }, {})
     if (means.kind === 'pasted') {
       const headers = takePasted(means, covered)
       setMeans({ kind: 'pasted', isSpent: true })
-      return send(headers)
+      return send({ network, values, body }, headers)
     }
     if (session.signer === undefined) throw new Error('Give a key first, or paste headers that were signed elsewhere.')
     if (network === undefined || session.token === undefined) throw new Error('Choose a network first.')
@@ -88,8 +94,9 @@ export function RequestDesk({ operation, session, setSession, draft }: Props): J
     return { kind: 'review', request: { operation, network, values, body, audience } }
   }
   const sign = (request: RequestToSign, signer: Signer): void =>
-    void attempt(async () => send(await signRequest(request, signer, freshMoment())))
+    void attempt(async () => send(request, await signRequest(request, signer, freshMoment())))
   const change = (apply: () => void): void => {
+    writing.current += 1
     apply()
     setStage({ kind: 'writing' })
   }
@@ -108,7 +115,8 @@ export function RequestDesk({ operation, session, setSession, draft }: Props): J
           setMeans={(next) => change(() => setMeans(next))}
           covered={covered}
           signer={session.signer}
-          setSigner={(signer) => change(() => setSession((held) => ({ ...held, signer })))}
+          keyNote={session.keyNote}
+          setSigner={(signer) => change(() => setSession((held) => ({ ...held, signer, keyNote: undefined })))}
         />
       ) : null}
       <form

@@ -1,8 +1,8 @@
+import { visibleLines } from '@chancery/protocol'
 import type { Signer } from '@chancery/sdk'
 import type { JSX } from 'preact'
 import { Fact } from '../../components/fact.tsx'
 import type { RequestToSign } from '../requests/sign-request.ts'
-import { showMarks } from '../requests/show-marks.ts'
 import { authorityPath, authorityQuery } from '../requests/target.ts'
 
 /** Everything the signature will cover, before it is made. */
@@ -21,11 +21,11 @@ export function Review(props: {
       <dl class="facts">
         <Fact name="To the authority of" value={network.name} />
         <Fact name="Its key, pinned and confirmed" value={audience} />
-        <Fact name="Method and path" value={showMarks(`${operation.method} ${authorityPath(operation, values)}`)} />
-        <Fact name="Query" value={showMarks(query.join(', ')) || 'none'} />
+        <Fact name="Method and path" value={visibleLines(`${operation.method} ${authorityPath(operation, values)}`)} />
+        <Fact name="Query" value={visibleLines(query.join(', ')) || 'none'} />
         <Fact name="Signed by" value={signer.keyId} />
       </dl>
-      {body === undefined ? null : <pre tabIndex={0}>{showMarks(body)}</pre>}
+      {body === undefined ? null : <pre tabIndex={0}>{visibleLines(body)}</pre>}
       {network.admin_signature_version === 1 ? (
         <p class="warning">
           This network asks for signatures of version 1. They cover neither the path nor the authority: whoever sees one

@@ -15,10 +15,11 @@ interface Props {
   readonly setMeans: (means: Means) => void
   readonly covered: string
   readonly signer: Signer | undefined
+  readonly keyNote: string | undefined
   readonly setSigner: (signer: Signer | undefined) => void
 }
 
-export function SignatureChoice({ means, setMeans, covered, signer, setSigner }: Props): JSX.Element {
+export function SignatureChoice({ means, setMeans, covered, signer, keyNote, setSigner }: Props): JSX.Element {
   const choice = (kind: Means['kind'], label: string): JSX.Element => (
     <label class="sure">
       <input type="radio" name="means" checked={means.kind === kind} onChange={() => setMeans({ kind })} /> {label}
@@ -32,7 +33,7 @@ export function SignatureChoice({ means, setMeans, covered, signer, setSigner }:
         {choice('pasted', 'Paste signed headers')}
       </div>
       {means.kind === 'key' ? (
-        <KeyPanel signer={signer} setSigner={setSigner} />
+        <KeyPanel signer={signer} note={keyNote} setSigner={setSigner} />
       ) : (
         <Paste means={means} setMeans={setMeans} covered={covered} />
       )}

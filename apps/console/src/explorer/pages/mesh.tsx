@@ -92,7 +92,10 @@ function Chosen({ mesh, id }: { readonly mesh: Mesh; readonly id: string | undef
         <Fact name="Recognises" value={names(mesh.links, 'from', 'to', id)} />
         <Fact name="Recognised by" value={names(mesh.links, 'to', 'from', id)} />
       </dl>
-      <h3>Members ({members.length})</h3>
+      <h3>Members ({network.member_count})</h3>
+      {network.members_truncated ? <p class="warning">Not all members could be read.</p> : null}
+      {network.links_truncated ? <p class="warning">Not all treaties could be read.</p> : null}
+      {network.member_count > members.length ? <p class="quiet">The first {members.length} are shown.</p> : null}
       {members.length === 0 ? <p class="quiet">None is published.</p> : null}
       <ul class="plain">
         {members.map((member) => (

@@ -33,17 +33,17 @@ const GATEWAY: Readonly<Record<string, string>> = {
   query_not_allowed: 'The operation does not take one of these query parameters.',
   body_object_required: 'The operation needs a JSON object as its body.',
   invalid_json: 'The body is not valid JSON.',
-  authority_unreachable: 'The gateway could not reach the authority. Nothing was carried out.',
-  authority_timeout:
-    'The authority did not answer in time. It may have carried the request out: look before repeating.',
+  authority_unreachable: 'The gateway could not reach the authority.',
+  authority_timeout: 'The authority did not answer in time.',
   authority_redirect: 'The authority answered with a redirect, which the gateway never follows. Check authority_url.',
-  authority_error: 'The authority failed on its side. It may have carried the request out: look before repeating.',
+  authority_error: 'The authority failed on its side.',
   authority_response_too_large: 'The authority answered more than the gateway passes on. Ask for less, with a limit.',
   authority_invalid_response: 'What answered in place of the authority does not speak its language.',
   overloaded: 'The gateway has too many requests under way.',
   crypto_capacity: 'The gateway has too many verifications under way.',
   batch_capacity: 'The gateway has too many batches under way.',
   state_unavailable: 'The durable state of the gateway is not usable, so it decides nothing.',
+  deadline: 'The request took longer than the gateway allows.',
   audit_unavailable: 'The gateway could not write its audit record, so it did not answer.',
   quota_backend: 'The gateway could not count this request, so it did not carry it out.',
   authority_not_configured: 'The gateway knows no address of this authority.',
@@ -65,6 +65,13 @@ const BY_STATUS: Readonly<Record<number, string>> = {
   429: 'The authority limits this gateway for now.',
 }
 
+/** What is known of the effect of a request that failed on its way to the authority. */
+function effectOf({ reason, outcome_uncertain }: Failure): string {
+  if (outcome_uncertain === true)
+    return 'The operation may have happened all the same: look at the authority before repeating it.'
+  return reason === 'authority_unreachable' ? 'Nothing was carried out.' : ''
+}
+
 /** Undefined for an answer that is no failure. */
 export function explainReply(reply: Reply): Explanation | undefined {
   if (reply.status < 400) return undefined
@@ -79,9 +86,7 @@ export function explainReply(reply: Reply): Explanation | undefined {
     known !== undefined && nested !== undefined && typeof nested.message === 'string'
       ? `It says: ${nested.message}`
       : '',
-    failure.outcome_uncertain === true
-      ? 'The operation may have happened all the same: look at the authority before repeating it.'
-      : '',
+    nested === undefined ? effectOf(failure) : '',
     waitOf(reply),
   ]
   return {

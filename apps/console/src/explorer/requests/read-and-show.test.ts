@@ -7,7 +7,6 @@ import { explainReply } from './explain-reply.ts'
 import { indentJson } from './indent-json.ts'
 import { whyStale } from './mesh.ts'
 import { readPastedHeaders } from './pasted-headers.ts'
-import { showMarks } from './show-marks.ts'
 
 describe('a token', () => {
   const head = `gw1_${randomBytes(32).toString('base64url')}`
@@ -57,11 +56,6 @@ describe('JSON in lines', () => {
   it('leaves alone what is something else', () => {
     for (const text of ['', 'gateway_ready 1\n', '<html>']) expect(indentJson(text)).toBe(text)
   })
-})
-
-it('marks that hide or reorder text are shown as their number', () => {
-  const text = '{"a":"x\u202ey\u200b","é":"\u0000"}\n'
-  expect(showMarks(text)).toBe('{"a":"x\\u202ey\\u200b","é":"\\u0000"}\n')
 })
 
 it('an example gets times of today, the later ones after the first', () => {
@@ -118,7 +112,16 @@ describe('a failure', () => {
     [429, authority('admin_auth_throttled'), 'authority', /throttles operator signatures/],
     [401, authority('unauthorized'), 'authority', /key id, the seed and the clock.*Their words/],
     [403, authority('insufficient_operator_tier'), 'authority', /lacks the tier/],
-    [502, gateway('authority_timeout'), 'gateway', /look before repeating/],
+    [502, gateway('authority_timeout'), 'gateway', /^The authority did not answer in time\. Try again/],
+    [502, { ...gateway('authority_timeout'), outcome_uncertain: true }, 'gateway', /may have happened/],
+    [502, gateway('authority_unreachable'), 'gateway', /Nothing was carried out/],
+    [
+      502,
+      { ...gateway('authority_unreachable'), outcome_uncertain: true },
+      'gateway',
+      /^(?!.*Nothing).*may have happened/,
+    ],
+    [408, { ...gateway('deadline'), outcome_uncertain: true }, 'gateway', /longer than.*may have happened/],
     [503, { ...gateway('audit_unavailable'), outcome_uncertain: true }, 'gateway', /may have happened/],
     [418, gateway('new_reason'), 'gateway', /^text/],
     [500, 'no JSON', 'gateway', /status 500/],

@@ -1,3 +1,4 @@
+import { SCRIPT_POLICY } from '@chancery/contract'
 import { INLINE_PIECES, firstPlaces, openLayout } from './layout.ts'
 import type { LayoutRequest, Places } from './layout.ts'
 
@@ -8,10 +9,27 @@ const SCRIPT = '/operator-console-static/console.js'
 export function runLayout(request: LayoutRequest, report: (places: Places) => void): () => void {
   if (request.count + request.from.length <= INLINE_PIECES) return runHere(request, report)
   report(firstPlaces(request))
-  const worker = new Worker(SCRIPT, { type: 'module' })
+  const worker = new Worker(layoutScript(), { type: 'module' })
   worker.addEventListener('message', (event: MessageEvent<Places>) => report(event.data))
   worker.postMessage(request)
   return () => worker.terminate()
+}
+
+interface ScriptPolicies {
+  createPolicy(
+    name: string,
+    rules: { createScriptURL: (address: string) => string },
+  ): { createScriptURL(address: string): string }
+}
+
+let trusted: string | undefined
+
+/** The one address of a script that the page may name (Trusted Types); a browser that knows none takes the text. */
+function layoutScript(): string {
+  const { trustedTypes } = globalThis as { readonly trustedTypes?: ScriptPolicies }
+  trusted ??=
+    trustedTypes?.createPolicy(SCRIPT_POLICY, { createScriptURL: () => SCRIPT }).createScriptURL(SCRIPT) ?? SCRIPT
+  return trusted
 }
 
 /** A small graph comes to rest in a few frames; whoever asked for less motion sees only the end. */

@@ -1,18 +1,26 @@
+import { visible, visibleLines } from '@chancery/protocol'
 import type { Client } from '@chancery/sdk'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { JSX } from 'preact'
 import { explain } from '../../authority.ts'
 import { pretty } from '../../components/paper.tsx'
-import type { Action, Field, Values } from './action.ts'
+import type { Action, Drafted, Field, Values } from './action.ts'
 import type { Forecast } from './forecast.ts'
 import { ForecastView } from './forecast-view.tsx'
 
 type Stage =
   | { readonly kind: 'writing'; readonly problem?: string }
   | { readonly kind: 'asking' }
-  | { readonly kind: 'shown'; readonly forecast: Forecast }
-  | { readonly kind: 'sending'; readonly forecast: Forecast }
+  | { readonly kind: 'shown'; readonly reviewed: Reviewed }
+  | { readonly kind: 'sending'; readonly reviewed: Reviewed }
   | { readonly kind: 'done'; readonly answer: string }
+
+/** What the reader saw. Only this can be signed, whatever was written since. */
+interface Reviewed {
+  readonly values: Values
+  readonly drafted: Drafted
+  readonly forecast: Forecast
+}
 
 /** One action through its stages: written, shown, confirmed, signed, answered. */
 export function ActionCard(props: {
@@ -28,30 +36,42 @@ export function ActionCard(props: {
   const [stage, setStage] = useState<Stage>({ kind: 'writing' })
   const [isSure, setSure] = useState(false)
   const card = useRef<HTMLDetailsElement>(null)
-  useEffect(() => {
-    if (brought === undefined || card.current === null) return
-    setValues((held) => ({ ...held, ...brought }))
+  /** Counts what was written: an answer about earlier words comes too late. */
+  const writing = useRef(0)
+  const isSending = stage.kind === 'sending'
+  const write = (change: (held: Values) => Values): void => {
+    writing.current += 1
+    setValues(change)
+    // What was shown belongs to other words: it has to be shown again.
     setStage({ kind: 'writing' })
+  }
+  useEffect(() => {
+    if (brought === undefined || card.current === null || isSending) return
+    write((held) => ({ ...held, ...brought }))
     card.current.open = true
     card.current.querySelector('button')?.focus()
   }, [brought])
 
-  const attempt = async (next: () => Promise<Stage>): Promise<void> => {
-    try {
-      setStage(await next())
-    } catch (error) {
-      setStage({ kind: 'writing', problem: explain(error) })
-    }
+  const attempt = async (next: () => Promise<Stage>, isCurrent: () => boolean = () => true): Promise<void> => {
+    const stageOf = next().catch((error: unknown): Stage => ({ kind: 'writing', problem: explain(error) }))
+    const reached = await stageOf
+    if (isCurrent()) setStage(reached)
   }
   const show = (event: Event): void => {
     event.preventDefault()
     setSure(false)
     setStage({ kind: 'asking' })
-    void attempt(async () => ({ kind: 'shown', forecast: (await action.foresee?.(client, values)) ?? { lines: [] } }))
+    const asked = (writing.current += 1)
+    const foreseen = async (): Promise<Stage> => {
+      const drafted = action.draft(values)
+      const forecast = (await drafted.foresee?.(client)) ?? { lines: [] }
+      return { kind: 'shown', reviewed: { values, drafted, forecast } }
+    }
+    void attempt(foreseen, () => asked === writing.current)
   }
-  const send = (forecast: Forecast): void => {
-    setStage({ kind: 'sending', forecast })
-    void attempt(async () => ({ kind: 'done', answer: pretty(await action.carryOut(client, values)) }))
+  const send = (reviewed: Reviewed): void => {
+    setStage({ kind: 'sending', reviewed })
+    void attempt(async () => ({ kind: 'done', answer: visibleLines(pretty(await reviewed.drafted.send(client))) }))
   }
   const isWriting = stage.kind === 'writing' || stage.kind === 'done'
   return (
@@ -66,11 +86,8 @@ export function ActionCard(props: {
             field={field}
             id={`${action.id}-${field.name}`}
             value={values[field.name] ?? ''}
-            set={(value) => {
-              setValues({ ...values, [field.name]: value })
-              // What was shown belongs to other words: it has to be shown again.
-              setStage({ kind: 'writing' })
-            }}
+            isFixed={isSending}
+            set={(value) => write((held) => ({ ...held, [field.name]: value }))}
           />
         ))}
         <button disabled={!isWriting}>{action.isFinal ? 'Show what it will do' : 'Review'}</button>
@@ -79,12 +96,11 @@ export function ActionCard(props: {
         {stage.kind === 'shown' || stage.kind === 'sending' ? (
           <Review
             action={action}
-            values={values}
-            forecast={stage.forecast}
-            isSending={stage.kind === 'sending'}
+            reviewed={stage.reviewed}
+            isSending={isSending}
             isSure={isSure}
             setSure={setSure}
-            send={() => send(stage.forecast)}
+            send={() => send(stage.reviewed)}
             back={() => setStage({ kind: 'writing' })}
           />
         ) : null}
@@ -101,19 +117,19 @@ export function ActionCard(props: {
 
 function Review(props: {
   readonly action: Action
-  readonly values: Values
-  readonly forecast: Forecast
+  readonly reviewed: Reviewed
   readonly isSending: boolean
   readonly isSure: boolean
   readonly setSure: (isSure: boolean) => void
   readonly send: () => void
   readonly back: () => void
 }): JSX.Element {
-  const { action, values, forecast, isSending, isSure } = props
+  const { action, isSending, isSure } = props
+  const { values, drafted, forecast } = props.reviewed
   return (
     <div class={`review ${action.isFinal ? 'review-final' : ''}`} role="group" aria-label="Review">
       <p>
-        Will be signed and sent: <code>{action.target(values)}</code>
+        Will be signed and sent: <code>{visible(drafted.target)}</code>
       </p>
       <dl class="facts">
         {action.fields
@@ -121,10 +137,13 @@ function Review(props: {
           .map((field) => (
             <div key={field.name}>
               <dt>{field.label}</dt>
-              <dd>{values[field.name] === '' ? 'default' : values[field.name]}</dd>
+              <dd>{visible(values[field.name] ?? '') || 'default'}</dd>
             </div>
           ))}
       </dl>
+      <pre tabIndex={0} data-body>
+        {visibleLines(pretty(drafted.body))}
+      </pre>
       <ForecastView forecast={forecast} />
       {action.isFinal ? (
         <label class="sure">
@@ -153,10 +172,11 @@ function Entry(props: {
   readonly field: Field
   readonly id: string
   readonly value: string
+  readonly isFixed: boolean
   readonly set: (value: string) => void
 }): JSX.Element {
-  const { field, id, value, set } = props
-  const shared = { id, name: field.name, value, required: field.required ?? false }
+  const { field, id, value, isFixed, set } = props
+  const shared = { id, name: field.name, value, disabled: isFixed, required: field.required ?? false }
   return (
     <p class="entry">
       <label for={id}>{field.label}</label>

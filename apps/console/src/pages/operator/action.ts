@@ -27,11 +27,19 @@ export interface Action {
   readonly fields: readonly Field[]
   /** Takes something away: asked for twice. */
   readonly isFinal?: true
-  /** Method and path it will send, for the reader. */
-  readonly target: (values: Values) => string
+  /** Made once of what is written. What is shown, foreseen and signed is this and nothing newer. */
+  readonly draft: (values: Values) => Drafted
+}
+
+/** One request, as it will be signed. */
+export interface Drafted {
+  /** Method and path. */
+  readonly target: string
+  readonly body: JsonObject
   /** What would happen; asked of the authority where it can tell. */
-  readonly foresee?: (client: Client, values: Values) => Promise<Forecast>
-  readonly carryOut: (client: Client, values: Values) => Promise<JsonValue>
+  readonly foresee?: (client: Client) => Promise<Forecast>
+  /** Signs and sends exactly this target and this body. */
+  readonly send: (client: Client) => Promise<JsonValue>
 }
 
 /** Words apart by spaces, commas or lines. */

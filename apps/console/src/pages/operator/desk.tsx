@@ -4,6 +4,7 @@ import { useEffect, useState } from 'preact/hooks'
 import type { JSX } from 'preact'
 import { authority, explain } from '../../authority.ts'
 import { Badge } from '../../components/badge.tsx'
+import { forgottenText, idleMinutes, watchIdle } from '../../idle-key.ts'
 import { openKey } from '../../session-keys.ts'
 import { ActionCard } from './action-card.tsx'
 import type { Values } from './action.ts'
@@ -21,8 +22,18 @@ interface Session {
 /** The desk: first the key, then the work. */
 export function Desk(): JSX.Element {
   const [session, setSession] = useState<Session>()
+  const [note, setNote] = useState('')
   const [brought, setBrought] = useState<{ readonly id: string; readonly values: Values }>()
-  if (session === undefined) return <KeyForm open={setSession} />
+  useEffect(() => {
+    if (session === undefined) return undefined
+    const minutes = idleMinutes(document.querySelector('#desk'))
+    return watchIdle(minutes, () => {
+      setSession(undefined)
+      setBrought(undefined)
+      setNote(forgottenText(minutes))
+    })
+  }, [session])
+  if (session === undefined) return <KeyForm open={setSession} note={note} />
   return (
     <>
       <section class="card">
@@ -59,7 +70,7 @@ export function Desk(): JSX.Element {
   )
 }
 
-function KeyForm(props: { readonly open: (session: Session) => void }): JSX.Element {
+function KeyForm(props: { readonly open: (session: Session) => void; readonly note: string }): JSX.Element {
   const [keyId, setKeyId] = useState('')
   const [problem, setProblem] = useState('')
   const [isBusy, setBusy] = useState(false)
@@ -82,6 +93,7 @@ function KeyForm(props: { readonly open: (session: Session) => void }): JSX.Elem
   return (
     <section class="card">
       <h2>Your key</h2>
+      {props.note === '' ? null : <p role="status">{props.note}</p>}
       <form class="try" onSubmit={(event) => void submit(event)}>
         <p class="entry">
           <label for="key-file">Private key file</label>

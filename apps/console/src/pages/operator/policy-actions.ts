@@ -28,9 +28,15 @@ export const POLICY_ACTIONS: readonly Action[] = [
     title: 'Publish a boundary policy',
     purpose: 'Signs the next version, inactive. What is wrong with it and what it would change is shown before.',
     fields: [{ name: 'intent', label: 'Policy as JSON', kind: 'json', required: true }, TRIALS],
-    target: () => 'POST /admin/boundary-policies',
-    foresee: foreseePublishing,
-    carryOut: (client, values) => client.boundaryPolicies.publish(jsonObject(values, 'intent')),
+    draft(values) {
+      const body = jsonObject(values, 'intent')
+      return {
+        target: 'POST /admin/boundary-policies',
+        body,
+        foresee: (client) => foreseePublishing(client, values, body),
+        send: (client) => client.boundaryPolicies.publish(body),
+      }
+    },
   },
   {
     id: 'policy-activate',
@@ -38,9 +44,15 @@ export const POLICY_ACTIONS: readonly Action[] = [
     purpose: 'From the next request on decisions are made under this version; an earlier one is the rollback.',
     isFinal: true,
     fields: [...POLICY, TRIALS],
-    target: (values) => `POST /admin/boundary-policies/${text(values, 'policy_id')}/activate`,
-    foresee: foreseeActivation,
-    carryOut: (client, values) => client.boundaryPolicies.activate(text(values, 'policy_id'), versionOf(values)),
+    draft(values) {
+      const [id, version] = [text(values, 'policy_id'), versionOf(values)]
+      return {
+        target: `POST /admin/boundary-policies/${id}/activate`,
+        body: { version },
+        foresee: (client) => foreseeActivation(client, values),
+        send: (client) => client.boundaryPolicies.activate(id, version),
+      }
+    },
   },
   {
     id: 'policy-deactivate',
@@ -49,21 +61,27 @@ export const POLICY_ACTIONS: readonly Action[] = [
       'From the next request on nothing is held against it. Where enforcement is required, a set without policies denies.',
     isFinal: true,
     fields: POLICY,
-    target: (values) => `POST /admin/boundary-policies/${text(values, 'policy_id')}/deactivate`,
-    foresee: foreseeDeactivation,
-    carryOut: (client, values) => client.boundaryPolicies.deactivate(text(values, 'policy_id'), versionOf(values)),
+    draft(values) {
+      const [id, version] = [text(values, 'policy_id'), versionOf(values)]
+      return {
+        target: `POST /admin/boundary-policies/${id}/deactivate`,
+        body: { version },
+        foresee: (client) => foreseeDeactivation(client, values),
+        send: (client) => client.boundaryPolicies.deactivate(id, version),
+      }
+    },
   },
 ]
 
-async function foreseePublishing(client: Client, values: Values): Promise<Forecast> {
-  const intent = jsonObject(values, 'intent')
-  const { valid, issues, policy_id, next_version } = await client.boundaryPolicies.validate(intent)
+async function foreseePublishing(client: Client, values: Values, intent: JsonObject): Promise<Forecast> {
+  const { valid, issues, warnings, policy_id, next_version } = await client.boundaryPolicies.validate(intent)
   if (!valid) return { lines: ['It would be refused:', ...issues.map((issue) => `${issue.code}: ${issue.message}`)] }
   const active = (await client.boundaryPolicies.active()).active.find((each) => each.policy_id === policy_id)
   return {
     lines: [
       `${policy_id} becomes version ${next_version}, inactive.`,
       active === undefined ? 'No version of it is in force.' : `Version ${active.version} stays in force.`,
+      ...warnings.map(({ message }) => `Warning: ${message}.`),
     ],
     ...compared(active?.policy ?? null, intent),
     ...(await simulated(client, values, intent)),

@@ -1,11 +1,14 @@
-import { CONTENT_TYPES } from '@chancery/contract'
+import { CONTENT_TYPES, trustedTypesPolicy } from '@chancery/contract'
 import { Answer } from '@chancery/service-kit'
+import type { GatewayCall } from '../../edge/call.ts'
+import type { Office } from '../../office.ts'
 
 /** One style sheet, one script, both of this origin, nothing inline: the content policy has no exception. */
-const PAGE = `<!doctype html>
+const pageOf = (keyIdleMinutes: number): string => `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${trustedTypesPolicy()}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>Trust gateway</title>
@@ -15,7 +18,7 @@ const PAGE = `<!doctype html>
 </head>
 <body>
 <a class="skip" href="#content">Skip to content</a>
-<div id="explorer">
+<div id="explorer" data-key-idle-minutes="${keyIdleMinutes}">
 <main id="content" tabindex="-1">
 <h1>Trust gateway</h1>
 <p>This service judges join certificates and forwards reviewed operations to network authorities.</p>
@@ -37,6 +40,6 @@ const PAGE = `<!doctype html>
  * GET /
  * The endpoint explorer. Before its script runs, and without it, the page holds plain links to the same answers.
  */
-export function home(): Answer {
-  return new Answer(PAGE, CONTENT_TYPES.html)
+export function home(_call: GatewayCall, { settings }: Office): Answer {
+  return new Answer(pageOf(settings.consoleKeyIdleMinutes), CONTENT_TYPES.html)
 }

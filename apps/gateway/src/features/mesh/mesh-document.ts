@@ -3,19 +3,20 @@ import type {
   MeshFeed,
   MeshImport,
   MeshLink,
-  MeshMember,
   MeshNetwork,
   MeshStatus,
   MeshSynchronization,
 } from '@chancery/contract'
-import { writeInstant, writeJson } from '@chancery/protocol'
+import { readInstant, writeInstant, writeJson } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
+import type { ReadMembers } from './member-cache.ts'
 
 /** What may be shown of one authority's answers. */
-export interface Projection {
+export interface Projection extends ReadMembers {
   readonly isAvailable: boolean
   readonly links: readonly MeshLink[]
-  readonly members: readonly MeshMember[]
+  /** Not all treaties could be read. */
+  readonly isLinksCut: boolean
   readonly feed: MeshFeed | null
   /** Undefined when they could not be read. */
   readonly imports: readonly MeshImport[] | undefined
@@ -37,7 +38,10 @@ export const REFRESH_SECONDS = 20
 /** The document of protocol/gateway 14.1, everything in its order. */
 export function writeMesh(networks: readonly ObservedNetwork[], now: Instant, isStale: boolean): string {
   const links = networks.flatMap(({ projection }) => projection.links)
-  const members = networks.flatMap(({ projection }) => projection.members)
+  // Slow memberships are kept for some minutes; what has ended meanwhile is not shown.
+  const members = networks.flatMap(({ projection }) =>
+    projection.members.filter(({ expires_at }) => (readInstant(expires_at) ?? 0n) > now),
+  )
   const mesh: Mesh = {
     observed_at: writeInstant(now),
     refresh_seconds: REFRESH_SECONDS,
@@ -54,7 +58,7 @@ export function writeMesh(networks: readonly ObservedNetwork[], now: Instant, is
 }
 
 function toNetwork({ id, isTrustReady, listSequence, projection }: ObservedNetwork): MeshNetwork {
-  const { isAvailable, feed, imports } = projection
+  const { isAvailable, feed, imports, memberCount, isMembersCut, isLinksCut } = projection
   return {
     id,
     available: isAvailable,
@@ -63,6 +67,9 @@ function toNetwork({ id, isTrustReady, listSequence, projection }: ObservedNetwo
     source_feed: feed,
     imports_available: imports !== undefined,
     imports: imports ?? [],
+    member_count: memberCount,
+    members_truncated: isMembersCut,
+    links_truncated: isLinksCut,
   }
 }
 

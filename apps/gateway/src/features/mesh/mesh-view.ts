@@ -3,10 +3,10 @@ import type { Clock } from '@chancery/service-kit'
 import type { AuthorityPools } from '../../outbound/authority-pools.ts'
 import type { Policy } from '../../policy/policy.ts'
 import type { TrustSnapshot } from '../../trust/snapshot.ts'
+import { MemberCache } from './member-cache.ts'
+import { MemberPages } from './member-pages.ts'
 import { REFRESH_SECONDS, writeMesh } from './mesh-document.ts'
-import type { Projection } from './mesh-document.ts'
 import { observe } from './observe.ts'
-import type { ProjectionTask } from './project.ts'
 
 const FRESH_MS = REFRESH_SECONDS * 1000
 const STALE_MS = 60_000
@@ -17,19 +17,39 @@ interface Held {
   readonly readMs: number
   readonly text: string
   readonly staleText: string
+  readonly pages: MemberPages
 }
 
 /** The mesh document, observed at most once per 20 s and by one refresh at a time (protocol/gateway 14.4). */
 export class MeshView {
   readonly #authorities: AuthorityPools
   readonly #clock: Clock
+  readonly #members: MemberCache
   #held: Held | undefined
+  /** The one before: whoever is paging through it may go on for a while. */
+  #former: Held | undefined
+  #gatherings = 0
+  #observations = 0
   #refresh: { readonly policy: Policy; readonly done: Promise<Held> } | undefined
   #thread: Thread | undefined
 
   constructor(authorities: AuthorityPools, clock: Clock) {
     this.#authorities = authorities
     this.#clock = clock
+    this.#members = new MemberCache(clock)
+  }
+
+  /** Members of one network from one observation, as text; undefined when there is no such network or place. */
+  async readMembers(
+    trust: TrustSnapshot | undefined,
+    network: string,
+    cursor: string | undefined,
+  ): Promise<string | undefined> {
+    if (trust === undefined) return undefined
+    if (cursor === undefined) await this.read(trust)
+    const held = [this.#held, this.#former].filter((each) => each?.policy === trust.policy)
+    if (cursor === undefined) return held[0]?.pages.first(network)
+    return held.map((each) => each?.pages.at(network, cursor)).find((text) => text !== undefined)
   }
 
   /** The document as text; without a policy nothing is published. */
@@ -57,7 +77,10 @@ export class MeshView {
       if (this.#refresh === refresh) this.#refresh = undefined
     }
     refresh.done.then((held) => {
-      if (this.#refresh === refresh) this.#held = held
+      if (this.#refresh === refresh) {
+        this.#former = this.#held
+        this.#held = held
+      }
       end()
     }, end)
     return refresh.done
@@ -65,22 +88,29 @@ export class MeshView {
 
   async #observe(trust: TrustSnapshot): Promise<Held> {
     const now = this.#clock.now()
+    // Its age counts from here, as `observed_at` says it, however long the reading takes.
+    const readMs = this.#clock.monotonicMs()
+    this.#observations += 1
+    const number = this.#observations
     const networks = await observe(trust, {
       authorities: this.#authorities,
-      project: (task) => this.#project(task),
+      ask: (operation, argument) => this.#ask(operation, argument),
+      nextId: () => (this.#gatherings += 1),
+      members: this.#members,
       now,
     })
     return {
       policy: trust.policy,
-      readMs: this.#clock.monotonicMs(),
+      readMs,
       text: writeMesh(networks, now, false),
       staleText: writeMesh(networks, now, true),
+      pages: new MemberPages(networks, number),
     }
   }
 
   /** A thread that ended is replaced at the next refresh. */
-  #project(task: ProjectionTask): Promise<Projection> {
+  #ask<Value>(operation: string, argument: unknown): Promise<Value> {
     if (this.#thread === undefined || this.#thread.hasEnded) this.#thread = new Thread('./mesh-thread', import.meta.url)
-    return this.#thread.call<Projection>('project', task)
+    return this.#thread.call<Value>(operation, argument)
   }
 }

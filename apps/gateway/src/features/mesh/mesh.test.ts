@@ -46,8 +46,8 @@ async function serve(name: 'alpha' | 'beta', other: string, published: number, i
   })
   const imports = [{ issuer_sovereign_id: other, sequence: imported, imported_at: writeInstant(now) }]
   const documents: Readonly<Record<string, JsonObject>> = {
-    '/recognition-treaties?status=active': { recognition_treaties: [{ status: 'active', treaty }] },
-    '/attestations?status=active': { attestations: [] },
+    '/recognition-treaties?status=active&limit=500': { recognition_treaties: [{ status: 'active', treaty }] },
+    '/attestations?status=active&published=true&limit=500': { attestations: [] },
     '/dashboard.json': { revocation_feeds: imports },
     '/sovereign-revocation-feed': feed,
   }
@@ -103,6 +103,9 @@ it('shows published networks, their treaties and how far each has imported the o
           imported_at: '2026-03-02T12:00:00Z',
         },
       ],
+      member_count: 0,
+      members_truncated: false,
+      links_truncated: false,
     })),
     links: ['alpha', 'beta'].map((from) => ({
       id: from === 'alpha' ? 'alpha-to-beta' : 'beta-to-alpha',

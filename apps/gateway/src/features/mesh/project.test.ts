@@ -2,8 +2,8 @@ import { canonicalBytes, readInstant, toBase64, writeJson } from '@chancery/prot
 import type { JsonObject, JsonValue } from '@chancery/protocol'
 import { testSigner } from '@chancery/testkit'
 import { describe, expect, it } from 'vitest'
-import { project } from './project.ts'
-import type { ProjectionTask, Readings } from './project.ts'
+import { Gathering } from './gather.ts'
+import type { Facts } from './project.ts'
 
 const NOW = readInstant('2026-03-02T12:00:00Z') ?? 0n
 const signer = await testSigner('na-main', 'alpha/na-main')
@@ -55,16 +55,28 @@ function rows(name: string, member: string, records: readonly JsonObject[], stat
   return bytes({ [name]: records.map((record) => ({ status, [member]: record })) })
 }
 
-async function shown(readings: Partial<Readings>) {
-  const none: Readings = { treaties: undefined, attestations: undefined, dashboard: undefined, feed: undefined }
-  const task: ProjectionTask = {
-    network: 'alpha',
-    anchors: { 'na-main': signer.publicKey },
-    published: ['alpha', 'beta'],
-    now: NOW,
-    readings: { ...none, ...readings },
-  }
-  return project(task)
+interface Readings {
+  readonly treaties?: Uint8Array
+  readonly attestations?: Uint8Array
+  readonly dashboard?: Uint8Array
+  readonly feed?: Uint8Array
+}
+
+const FACTS: Facts = {
+  network: 'alpha',
+  anchors: { 'na-main': signer.publicKey },
+  published: ['alpha', 'beta'],
+  now: NOW,
+}
+
+/** What is shown of one page of each, as the mesh document has it. */
+async function shown({ treaties, attestations, dashboard, feed: given }: Readings) {
+  const gathering = new Gathering(FACTS)
+  const read = treaties === undefined ? undefined : await gathering.add({ list: 'links', bytes: treaties })
+  if (attestations !== undefined) await gathering.add({ list: 'members', bytes: attestations })
+  const singles = await gathering.readSingles({ feed: given, dashboard })
+  const { members } = gathering.takeMembers()
+  return { isAvailable: read !== undefined, links: gathering.takeLinks().links, members, ...singles }
 }
 
 const links = async (records: readonly JsonObject[], status?: string) =>

@@ -10,89 +10,73 @@ import {
   verifySignature,
 } from '@chancery/protocol'
 import type { Instant, JsonObject, JsonValue } from '@chancery/protocol'
-import { LINK_LIMIT, MEMBER_LIMIT, compare } from './mesh-document.ts'
-import type { Projection } from './mesh-document.ts'
+import { compare } from './mesh-document.ts'
 
-/** What one authority answered to the four reads; undefined where a read failed. */
-export interface Readings {
-  readonly treaties: Uint8Array | undefined
-  readonly attestations: Uint8Array | undefined
-  readonly dashboard: Uint8Array | undefined
-  readonly feed: Uint8Array | undefined
-}
-
-export interface ProjectionTask {
+/** What decides which records of a network are shown. Plain data: it travels to another thread. */
+export interface Facts {
   readonly network: string
   readonly anchors: Readonly<Record<string, string>>
   /** The networks that are shown at all; no other name may leave. */
   readonly published: readonly string[]
   readonly now: Instant
-  readonly readings: Readings
+}
+
+/** The records of one page that are shown, and where the next page begins. */
+export interface Page<Shown> {
+  readonly shown: readonly Shown[]
+  readonly next: string | undefined
 }
 
 const ROLE_LIMIT = 16
+const MAX_CURSOR = 2048
 const MAX_ID_BYTES = 256
 const FEED_AHEAD = seconds(300)
 const FEED_AGE = seconds(86_400)
 const READ_LIMITS = { maxDepth: 64, maxValues: 500_000, maxNames: 10_000 }
 
-/**
+/*
  * What may be shown of one network (protocol/gateway 14.3). Nothing is repeated on the authority's word alone: a record
  * is shown when its own signature verifies under the keys the operator of this gateway pinned.
  */
-export async function project(task: ProjectionTask): Promise<Projection> {
-  const treaties = rowsOf(task.readings.treaties, 'recognition_treaties', 'treaty')
-  const attestations = rowsOf(task.readings.attestations, 'attestations', 'attestation') ?? []
-  return {
-    isAvailable: treaties !== undefined,
-    links: await firstShown(treaties ?? [], (record) => toLink(record, task), { by: 'id', limit: LINK_LIMIT, task }),
-    members: await firstShown(attestations, (record) => toMember(record, task), {
-      by: 'subject',
-      limit: MEMBER_LIMIT,
-      task,
-    }),
-    feed: await toFeed(readObject(task.readings.feed), task),
-    imports: toImports(readObject(task.readings.dashboard), task),
-  }
+
+/** Undefined when the document has not its form. */
+export function projectLinks(bytes: Uint8Array, facts: Facts): Promise<Page<MeshLink> | undefined> {
+  return projectPage(bytes, ['recognition_treaties', 'treaty'], (record) => toLink(record, facts), facts)
 }
 
-/** The records of rows that are active; undefined when the document has not its form. */
-function rowsOf(bytes: Uint8Array | undefined, list: string, member: string): readonly JsonObject[] | undefined {
-  const rows = readObject(bytes)?.[list]
-  if (!Array.isArray(rows)) return undefined
-  return (rows as readonly JsonValue[]).flatMap((row) => {
-    const record = isJsonObject(row) && row['status'] === 'active' ? row[member] : undefined
-    return isJsonObject(record) ? [record] : []
-  })
+export function projectMembers(bytes: Uint8Array, facts: Facts): Promise<Page<MeshMember> | undefined> {
+  return projectPage(bytes, ['attestations', 'attestation'], (record) => toMember(record, facts), facts)
 }
 
-interface Choice<Shown> {
-  readonly by: keyof Shown & string
-  readonly limit: number
-  readonly task: ProjectionTask
+export function projectFeed(bytes: Uint8Array | undefined, facts: Facts): Promise<MeshFeed | null> {
+  return toFeed(readObject(bytes), facts)
 }
 
-/** In order, until the limit is reached: a signature costs far more than everything else here. */
-async function firstShown<Shown extends { readonly id: string }>(
-  records: readonly JsonObject[],
+export function projectImports(bytes: Uint8Array | undefined, facts: Facts): readonly MeshImport[] | undefined {
+  return toImports(readObject(bytes), facts)
+}
+
+async function projectPage<Shown>(
+  bytes: Uint8Array,
+  [list, member]: readonly [string, string],
   toShown: (record: JsonObject) => Shown | undefined,
-  { by, limit, task }: Choice<Shown>,
-): Promise<readonly Shown[]> {
-  const candidates = records
-    .flatMap((record) => {
-      const shown = toShown(record)
-      return shown === undefined ? [] : [{ record, shown }]
-    })
-    .sort((a, b) => compare(`${String(a.shown[by])}\0${a.shown.id}`, `${String(b.shown[by])}\0${b.shown.id}`))
-  const found = new Map<string, Shown>()
-  for (const { record, shown } of candidates) {
-    if (found.size === limit) break
-    if (!found.has(shown.id) && (await isSigned(record, task.anchors))) found.set(shown.id, shown)
+  { anchors }: Facts,
+): Promise<Page<Shown> | undefined> {
+  const document = readObject(bytes)
+  const rows = document?.[list]
+  if (document === undefined || !Array.isArray(rows)) return undefined
+  const shown: Shown[] = []
+  for (const row of rows as readonly JsonValue[]) {
+    const record = isJsonObject(row) && row['status'] === 'active' ? row[member] : undefined
+    const each = isJsonObject(record) ? toShown(record) : undefined
+    // Last, because a signature costs far more than everything else here.
+    if (each !== undefined && isJsonObject(record) && (await isSigned(record, anchors))) shown.push(each)
   }
-  return [...found.values()]
+  const next = document['next_cursor']
+  return { shown, next: typeof next === 'string' && next !== '' && next.length <= MAX_CURSOR ? next : undefined }
 }
 
-function toLink(treaty: JsonObject, { network, published, now }: ProjectionTask): MeshLink | undefined {
+function toLink(treaty: JsonObject, { network, published, now }: Facts): MeshLink | undefined {
   const { treaty_id: id, subject_sovereign_id: to, scope } = treaty
   const window = windowOf(treaty, now)
   if (window === undefined || treaty['issuer_sovereign_id'] !== network) return undefined
@@ -100,7 +84,7 @@ function toLink(treaty: JsonObject, { network, published, now }: ProjectionTask)
   return { id, from: network, to, roles: rolesOf(isJsonObject(scope) ? scope['allowed_roles'] : undefined), ...window }
 }
 
-function toMember(attestation: JsonObject, { network, now }: ProjectionTask): MeshMember | undefined {
+function toMember(attestation: JsonObject, { network, now }: Facts): MeshMember | undefined {
   const { attestation_id: id, subject_id: subject, claims } = attestation
   const window = windowOf(attestation, now)
   if (window === undefined || attestation['issuer_sovereign_id'] !== network) return undefined
@@ -120,21 +104,18 @@ function windowOf(record: JsonObject, now: Instant): Pick<MeshLink, 'issued_at' 
   return { issued_at, expires_at }
 }
 
-async function toFeed(feed: JsonObject | undefined, task: ProjectionTask): Promise<MeshFeed | null> {
+async function toFeed(feed: JsonObject | undefined, facts: Facts): Promise<MeshFeed | null> {
   const { issuer_sovereign_id, issued_at, sequence, issued_by } = feed ?? {}
   const at = instantOf(issued_at)
-  if (feed === undefined || issuer_sovereign_id !== task.network || at === undefined) return null
-  if (at > task.now + FEED_AHEAD || task.now - at > FEED_AGE) return null
+  if (feed === undefined || issuer_sovereign_id !== facts.network || at === undefined) return null
+  if (at > facts.now + FEED_AHEAD || facts.now - at > FEED_AGE) return null
   if (!isCount(sequence) || typeof issued_at !== 'string' || typeof issued_by !== 'string') return null
-  const key = Object.hasOwn(task.anchors, issued_by) ? task.anchors[issued_by] : undefined
+  const key = Object.hasOwn(facts.anchors, issued_by) ? facts.anchors[issued_by] : undefined
   if (key === undefined || !(await isSigned(feed, { [issued_by]: key }))) return null
   return { sequence, issued_at, signature_verified: true }
 }
 
-function toImports(
-  dashboard: JsonObject | undefined,
-  { published }: ProjectionTask,
-): readonly MeshImport[] | undefined {
+function toImports(dashboard: JsonObject | undefined, { published }: Facts): readonly MeshImport[] | undefined {
   const rows = dashboard?.['revocation_feeds']
   if (!Array.isArray(rows)) return undefined
   const found = new Map<string, MeshImport>()

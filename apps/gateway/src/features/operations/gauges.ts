@@ -1,5 +1,6 @@
 import { SECOND } from '@chancery/protocol'
 import type { Office } from '../../office.ts'
+import type { IssuerStanding } from '../../trust/snapshot.ts'
 import { checkReadiness, isReady } from './readiness.ts'
 
 /** Numbers that are read when somebody asks for them (protocol/gateway 10). */
@@ -45,6 +46,7 @@ function registerListRows(office: Office): void {
         value: Number((mark.nextUpdate - office.clock.now()) / SECOND),
       })),
   })
+  registerSizeRows(office)
   registry.rows({
     name: 'gateway_crl_refresh_total',
     help: 'Attempts to refresh a list, by what became of them.',
@@ -58,6 +60,31 @@ function registerListRows(office: Office): void {
     kind: 'counter',
     labels: [],
     collect: () => [{ labels: {}, value: office.record.equivocations }],
+  })
+}
+
+/** How near lists are to the bound of this reader. */
+function registerSizeRows(office: Office): void {
+  const { registry } = office.metrics
+  const perIssuer = (name: string, help: string, value: (standing: IssuerStanding) => number): void => {
+    const collect = () =>
+      [...(office.book?.current.standings.values() ?? [])].map((standing) => {
+        const { network, issuer } = standing.policy
+        return { labels: { network, issuer }, value: value(standing) }
+      })
+    registry.rows({ name, help, kind: 'gauge', labels: ['network', 'issuer'], collect })
+  }
+  perIssuer('gateway_crl_bytes', 'Size of the list in force.', ({ body }) => body.length)
+  perIssuer('gateway_crl_entries', 'Certificates that the list in force names.', ({ index }) => index.listed)
+  perIssuer(
+    'gateway_crl_unread_sequence',
+    'Sequence of a newer list that is proven and cannot be read, 0 without one.',
+    ({ unread }) => unread?.sequence ?? 0,
+  )
+  registry.gauge({
+    name: 'gateway_crl_max_bytes',
+    help: 'GATEWAY_MAX_LIST_BYTES: a larger list is not read.',
+    collect: () => office.settings.maxListBytes,
   })
 }
 

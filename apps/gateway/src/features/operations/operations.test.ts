@@ -1,4 +1,6 @@
 import { HOUR, MINUTE } from '@chancery/protocol'
+import type { JsonObject } from '@chancery/protocol'
+import { createLog } from '@chancery/service-kit'
 import {
   ManualClock,
   startTestGateway,
@@ -8,7 +10,8 @@ import {
   testNetwork,
   testPolicy,
 } from '@chancery/testkit'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { GatewayAnswer } from '@chancery/testkit'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { expectRefusal, startWorld } from '../../test-world.suite.ts'
 import type { World } from '../../test-world.suite.ts'
 
@@ -53,6 +56,60 @@ describe('GET /health, /ready', () => {
       ])
     } finally {
       await gateway.stop()
+    }
+  })
+})
+
+describe('the log', () => {
+  const lines: JsonObject[] = []
+  const destination = { write: (line: string) => void lines.push(JSON.parse(line) as JsonObject) }
+  const log = createLog({ level: 'info', format: 'json', destination })
+  const lineOf = (answer: GatewayAnswer): JsonObject | undefined => {
+    const found = lines.filter((line) => line['request_id'] === answer.headers['x-request-id'])
+    expect(found).toHaveLength(1)
+    return found[0]
+  }
+
+  it('has the request id of every answer once, with route, status, code and caller, and no query', async () => {
+    const own = await startWorld({ clock, log, lines: log })
+    try {
+      const { gateway, caller } = own
+      expect(lineOf(await gateway.request('GET', '/api?token=hunter2'))).toMatchObject({
+        event: 'request',
+        route: 'GET /api',
+        status: 200,
+        caller: 'anonymous',
+        duration_ms: expect.any(Number),
+        instance: expect.stringMatching(/^[0-9a-f]{12}$/),
+      })
+      expect(lineOf(await gateway.request('GET', '/hunter2'))).toMatchObject({ route: 'none', status: 404 })
+      // A caller that is known has the line of the audit.
+      const networks = await gateway.request('GET', '/v1/networks', { token: caller.token })
+      expect(lineOf(networks)).toMatchObject({ event: 'request completed', status: 200, client_id: 'caller' })
+      const unknown = await gateway.request('GET', '/v1/networks', { token: `${'x'.repeat(40)}hunter2` })
+      const events = lines.filter((line) => line['request_id'] === unknown.headers['x-request-id'])
+      expect(events).toContainEqual(
+        expect.objectContaining({ event: 'request', status: 401, caller: 'anonymous', code: 'credential_invalid' }),
+      )
+      expect(JSON.stringify(lines)).not.toContain('hunter2')
+    } finally {
+      await own.gateway.stop()
+    }
+  })
+
+  it('tells a loss of readiness once, and once that it is over', async () => {
+    lines.length = 0
+    const own = await startWorld({ clock, log })
+    try {
+      const { office } = own.gateway.gateway
+      const lost = vi.spyOn(office.quota, 'probe').mockResolvedValue(false)
+      for (let asked = 0; asked < 3; asked += 1) await own.gateway.request('GET', '/ready')
+      lost.mockRestore()
+      for (let asked = 0; asked < 3; asked += 1) await own.gateway.request('GET', '/ready')
+      const events = lines.map((line) => String(line['event'])).filter((event) => event.includes('ready'))
+      expect(events).toEqual(['not ready: quota', 'ready again'])
+    } finally {
+      await own.gateway.stop()
     }
   })
 })

@@ -40,7 +40,7 @@ beforeAll(async () => {
   }
   const reached = { authority_url: authority.url, allow_http: true }
   gateway = await startTestGateway({
-    settings: { GATEWAY_TIMEOUT_MS: '1500' },
+    settings: { GATEWAY_TIMEOUT_MS: '4000' },
     policy: testPolicy(
       {
         agency: await network('agency', reached),

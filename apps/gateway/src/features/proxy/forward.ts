@@ -1,7 +1,5 @@
 import { CONTENT_TYPES, GatewayRefusal, REQUEST_ID_HEADER } from '@chancery/contract'
 import type { GatewayOperation } from '@chancery/contract'
-import { JsonError, isJsonObject, readJsonBytes } from '@chancery/protocol'
-import type { JsonValue } from '@chancery/protocol'
 import { after } from '@chancery/service-kit'
 import type { Answer, Soon } from '@chancery/service-kit'
 import type { ClientCall } from '../../edge/call.ts'
@@ -9,16 +7,14 @@ import type { UPSTREAM_OUTCOMES } from '../../metrics.ts'
 import type { Office } from '../../office.ts'
 import { OutboundFailure } from '../../outbound/call-url.ts'
 import type { UpstreamAnswer } from '../../outbound/upstream-exchange.ts'
-import { admit } from './admit.ts'
+import { admit, isHarmless } from './admit.ts'
 import type { Admitted } from './admit.ts'
 import { NOT_SIGNED, readOperatorHeaders } from './operator-headers.ts'
 import { toTarget } from './target.ts'
-import { passOn, upstreamRequestId } from './upstream-answer.ts'
+import { isLost, passOn, upstreamRequestId } from './upstream-answer.ts'
 
 /** In whole, within the deadline of the request (protocol/gateway 12.4). */
 const TOTAL_MS = 10_000
-/** Bounded by the body; the same limits as for the verify routes. */
-const BODY_LIMITS = { maxDepth: 64, maxValues: 2_000_000, maxNames: 10_000 }
 
 /**
  * GET, POST, DELETE /v1/networks/{network}/services/{operation}
@@ -29,39 +25,43 @@ export function forward(call: ClientCall, office: Office): Soon<Answer> {
   const admitted = admit(call)
   const { operation } = admitted
   const target = toTarget(operation, call.query)
-  return after(readOperationBody(operation, call), (body) => {
+  return after(readOperationBody(operation, call, office), (body) => {
     const signed = operation.admin ? readOperatorHeaders(call.headers) : NOT_SIGNED
     if (signed.keyId !== undefined) call.context.admin_key_id = signed.keyId
     return send(admitted, { target, body, signed: signed.pairs }, call, office).then((answer) => {
       call.context.upstream_status = answer.status
       const theirId = upstreamRequestId(answer)
       if (theirId !== undefined) call.context.upstream_request_id = theirId
-      return counted(operation, office, () => passOn(operation, answer, theirId))
+      return counted(operation, office, () =>
+        // Waited for even when it is late: the authority has done it.
+        passOn(operation, answer, theirId, (bytes, form) =>
+          office.proxyReader.hasForm(bytes, form, { id: call.client.id, check: () => undefined }),
+        ),
+      )
     })
   })
 }
 
 /** Check 8. The bytes are judged and stay as they are: a signature covers numbers as they were written. */
-function readOperationBody(operation: GatewayOperation, call: ClientCall): Soon<Uint8Array | undefined> {
+function readOperationBody(
+  operation: GatewayOperation,
+  call: ClientCall,
+  { proxyReader }: Office,
+): Soon<Uint8Array | undefined> {
   if (operation.method === 'GET') {
     return after(call.readBytes(), (bytes) => {
       if (bytes.length > 0) throw new GatewayRefusal('body_not_allowed')
       return undefined
     })
   }
-  return after(call.readBody(), (bytes) => {
-    if (bytes.length === 0 || !isJsonObject(readStrictly(bytes))) throw new GatewayRefusal('body_object_required')
-    return bytes
-  })
-}
-
-function readStrictly(bytes: Uint8Array): JsonValue {
-  try {
-    return readJsonBytes(bytes, BODY_LIMITS)
-  } catch (error) {
-    if (error instanceof JsonError) throw new GatewayRefusal('invalid_json', undefined, { cause: error })
-    throw error
-  }
+  const holder = { id: call.client.id, check: () => call.checkDeadline() }
+  return after(call.readBody(), (bytes) =>
+    after(bytes.length === 0 ? 'other' : proxyReader.kindOfBody(bytes, holder), (kind) => {
+      if (kind === 'invalid') throw new GatewayRefusal('invalid_json')
+      if (kind === 'other') throw new GatewayRefusal('body_object_required')
+      return bytes
+    }),
+  )
 }
 
 interface Prepared {
@@ -81,21 +81,28 @@ async function send(
   const accept = operation.response === 'ndjson' ? CONTENT_TYPES['json-lines'] : CONTENT_TYPES.json
   const headers = ['accept', accept, REQUEST_ID_HEADER, call.requestId, ...signed]
   if (body !== undefined) headers.push('content-type', CONTENT_TYPES.json)
+  // Whoever was told that the time is over may try again: what was not sent by then is not sent at all.
+  call.checkDeadline()
   const startedMs = clock.monotonicMs()
   try {
-    return await authorities.send(network, {
+    const answer = await authorities.send(network, {
       method: operation.method,
       target,
       headers,
       body,
       timeoutMs: Math.min(TOTAL_MS, call.remainingMs()),
       maxBytes: operation.max_response_bytes,
+      onSend: () => call.setOutcomeUncertain(!isHarmless(operation)),
     })
+    // It was done: until its answer has left, a refusal at the deadline would hide that.
+    call.setOutcomeUncertain(isLost(answer.status) && !isHarmless(operation))
+    return answer
   } catch (error) {
     if (!(error instanceof OutboundFailure)) throw error
     const kind = error.kind === 'timeout' ? 'timeout' : 'unreachable'
     metrics.upstreamRequests.with({ group: operation.group, outcome: kind }).increase()
     throw new GatewayRefusal(kind === 'timeout' ? 'authority_timeout' : 'authority_unreachable', undefined, {
+      isOutcomeUncertain: error.wasSent && !isHarmless(operation),
       cause: error,
     })
   } finally {

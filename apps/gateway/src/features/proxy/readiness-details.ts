@@ -1,6 +1,8 @@
 import { isJsonObject } from '@chancery/protocol'
 import type { JsonObject, JsonValue } from '@chancery/protocol'
 
+const MAX_BYTES = 65_536
+
 /** Words, numbers and digests; a path or an address has other characters. */
 const PLAIN = /^[A-Za-z0-9_-]{1,64}$/
 
@@ -22,8 +24,10 @@ export function readinessOf(body: Buffer | undefined): JsonObject | undefined {
 }
 
 function detailsOf(body: Buffer | undefined): JsonObject | undefined {
+  // Read on the event loop, so only where it cannot take long; a true answer has some hundred bytes.
+  if (body === undefined || body.length > MAX_BYTES) return undefined
   try {
-    const value = JSON.parse(body?.toString('utf8') ?? '') as JsonValue
+    const value = JSON.parse(body.toString('utf8')) as JsonValue
     const error = isJsonObject(value) ? value['error'] : undefined
     const details = isJsonObject(error) ? error['details'] : undefined
     return isJsonObject(details) ? details : undefined

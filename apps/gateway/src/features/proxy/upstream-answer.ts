@@ -1,36 +1,45 @@
-import { isUtf8 } from 'node:buffer'
-import { setImmediate as pause } from 'node:timers/promises'
 import { CONTENT_TYPES, GatewayRefusal, REQUEST_ID_PATTERN } from '@chancery/contract'
 import type { GatewayErrorName, GatewayOperation } from '@chancery/contract'
+import type { JsonObject } from '@chancery/protocol'
 import { Answer, after } from '@chancery/service-kit'
 import type { Soon } from '@chancery/service-kit'
 import type { UpstreamAnswer } from '../../outbound/upstream-exchange.ts'
+import { isHarmless } from './admit.ts'
+import type { AnswerForm } from './json-checks.ts'
 import { readinessOf } from './readiness-details.ts'
 
 const MAX_RETRY_SECONDS = 86_400
+/** Longer answers leave as the bytes they came in. */
+const AS_TEXT_BYTES = 131_072
 
 /**
  * What the caller gets for what the authority said (protocol/gateway 12.5). The bytes are checked and passed on as they
  * came: writing them anew would change numbers inside signed records. Nothing of a failed authority's text leaves.
  */
-export function passOn(operation: GatewayOperation, answer: UpstreamAnswer, theirId: string | undefined): Soon<Answer> {
+export function passOn(
+  operation: GatewayOperation,
+  answer: UpstreamAnswer,
+  theirId: string | undefined,
+  hasForm: (bytes: Uint8Array, form: AnswerForm) => Soon<boolean>,
+): Soon<Answer> {
   const { status, body } = answer
   const headers = keptHeaders(answer, theirId)
-  if (status < 400 && status >= 300) throw refuse('authority_redirect', headers)
+  const isOutcomeUncertain = isLost(status) && !isHarmless(operation)
+  const refuse = (error: GatewayErrorName, details?: JsonObject): GatewayRefusal =>
+    new GatewayRefusal(error, details, { isOutcomeUncertain, ...(headers === undefined ? {} : { headers }) })
+  if (status < 400 && status >= 300) throw refuse('authority_redirect')
   if (status >= 500) {
     const readiness = operation.id === 'health-readyz' && status === 503 ? readinessOf(body) : undefined
-    const details = readiness === undefined ? undefined : { readiness }
-    throw new GatewayRefusal('authority_error', details, headers === undefined ? {} : { headers })
+    throw refuse('authority_error', readiness === undefined ? undefined : { readiness })
   }
-  if (body === undefined) throw refuse('authority_response_too_large', headers)
+  if (body === undefined) throw refuse('authority_response_too_large')
   const isLines = operation.response === 'ndjson' && status < 300
-  const text = isUtf8(body) ? body.toString('utf8') : undefined
-  const settle = (isGood: boolean): Answer => {
-    if (text === undefined || !isGood) throw refuse('authority_invalid_response', headers)
-    // Valid UTF-8 keeps its bytes through a text, and a text leaves in one piece with its head.
-    return new Answer(text, isLines ? CONTENT_TYPES['json-lines'] : CONTENT_TYPES.json, status, headers)
-  }
-  return after(text !== undefined && (isLines ? areJsonLines(text) : isJson(text)), settle)
+  return after(hasForm(body, isLines ? 'json-lines' : 'json'), (isGood) => {
+    if (!isGood) throw refuse('authority_invalid_response')
+    // Valid UTF-8 keeps its bytes through a text, and a short text leaves in one piece with its head.
+    const whole = body.length > AS_TEXT_BYTES ? body : body.toString('utf8')
+    return new Answer(whole, isLines ? CONTENT_TYPES['json-lines'] : CONTENT_TYPES.json, status, headers)
+  })
 }
 
 /** What the authority calls this request, when that can be repeated safely. */
@@ -54,33 +63,7 @@ function keptHeaders(
   }
 }
 
-function refuse(error: GatewayErrorName, headers: Readonly<Record<string, string>> | undefined): GatewayRefusal {
-  return new GatewayRefusal(error, undefined, headers === undefined ? {} : { headers })
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
-  }
-}
-
-/** Other requests get their turn in between: an export may hold many thousand lines. */
-const CHARACTERS_PER_TURN = 262_144
-
-async function areJsonLines(text: string): Promise<boolean> {
-  let [start, turnEnd] = [0, CHARACTERS_PER_TURN]
-  while (start < text.length) {
-    const found = text.indexOf('\n', start)
-    const end = found < 0 ? text.length : found
-    const line = text.slice(start, end)
-    if (line.trim() !== '' && !isJson(line)) return false
-    start = end + 1
-    if (start <= turnEnd) continue
-    turnEnd = start + CHARACTERS_PER_TURN
-    await pause()
-  }
-  return true
+/** Without its answer nobody knows: it was done, or the authority failed on the way. A 503 says that it did not begin. */
+export function isLost(status: number): boolean {
+  return status < 300 || (status >= 500 && status !== 503)
 }

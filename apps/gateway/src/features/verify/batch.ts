@@ -4,7 +4,7 @@ import type { ClientCall } from '../../edge/call.ts'
 import type { Office } from '../../office.ts'
 import { takeCertificates } from './certificate-quota.ts'
 import { judgeBrought } from './judge-brought.ts'
-import { READ_HERE_BYTES } from './reading-desk.ts'
+import { READ_HERE_BYTES, holderOf } from './reading-desk.ts'
 
 /**
  * POST /verify/batch
@@ -17,7 +17,7 @@ export async function verifyBatch(call: ClientCall, office: Office): Promise<Ans
   const { maxBatch } = office.settings
   const request = { bytes, maxBatch, networks: client.networks }
   // What is wrong with the request is said before what is wrong with the moment (protocol/gateway 7.3).
-  if (!office.permits.hasBatchPlace) await office.readingDesk.checkBatch(request)
+  if (!office.permits.hasBatchPlace) await office.readingDesk.checkBatch(request, holderOf(call))
   const result = await office.permits.forBatch(() =>
     office.batches.run({
       ...request,
@@ -37,14 +37,14 @@ export async function verifyBatch(call: ClientCall, office: Office): Promise<Ans
   return new Answer(result.body, CONTENT_TYPES.json)
 }
 
-async function verifyBroughtBatch(bytes: Uint8Array, { context }: ClientCall, office: Office): Promise<Answer> {
+async function verifyBroughtBatch(bytes: Uint8Array, call: ClientCall, office: Office): Promise<Answer> {
   const request = { bytes, kind: 'batch', maxBatch: office.settings.maxBatch, now: office.clock.now() } as const
   const { body, decisions } = await office.permits.forBatch(() =>
-    bytes.length > READ_HERE_BYTES ? office.readingDesk.judgeBrought(request) : judgeBrought(request),
+    bytes.length > READ_HERE_BYTES ? office.readingDesk.judgeBrought(request, holderOf(call)) : judgeBrought(request),
   )
   const trusted = decisions.filter((decision) => decision.trusted).length
   noteCounts(office, { trusted, untrusted: decisions.length - trusted })
-  context.trust_decisions = decisions
+  call.context.trust_decisions = decisions
   return new Answer(body, CONTENT_TYPES.json)
 }
 

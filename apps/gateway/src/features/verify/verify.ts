@@ -9,7 +9,7 @@ import { toAudited } from './audited-decision.ts'
 import { takeCertificates } from './certificate-quota.ts'
 import { judgeBrought } from './judge-brought.ts'
 import { digestOfCertificate, judge } from './judge.ts'
-import { READ_HERE_BYTES } from './reading-desk.ts'
+import { READ_HERE_BYTES, holderOf } from './reading-desk.ts'
 import { readAllowedSingle } from './requests.ts'
 
 /**
@@ -20,7 +20,7 @@ export function verify(call: ClientCall, office: Office): Soon<Answer> {
   return after(call.readBody(), (bytes) => {
     const { trust, client } = call
     if (trust === undefined) return verifyBrought(bytes, call, office)
-    return after(readCertificate(bytes, client.networks, office), (certificate) =>
+    return after(readCertificate(bytes, call, office), (certificate) =>
       after(takeCertificates(client, 1, office), () => verifyCertificate(certificate, trust, call, office)),
     )
   })
@@ -41,24 +41,21 @@ function verifyCertificate(
   })
 }
 
-function readCertificate(
-  bytes: Uint8Array,
-  networks: readonly string[],
-  { readingDesk }: Office,
-): Soon<JoinCertificate> {
-  const request = { bytes, networks }
-  return bytes.length > READ_HERE_BYTES ? readingDesk.readCertificate(request) : readAllowedSingle(request)
+function readCertificate(bytes: Uint8Array, call: ClientCall, { readingDesk }: Office): Soon<JoinCertificate> {
+  const request = { bytes, networks: call.client.networks }
+  if (bytes.length <= READ_HERE_BYTES) return readAllowedSingle(request)
+  return readingDesk.readCertificate(request, holderOf(call))
 }
 
-async function verifyBrought(bytes: Uint8Array, { context }: ClientCall, office: Office): Promise<Answer> {
+async function verifyBrought(bytes: Uint8Array, call: ClientCall, office: Office): Promise<Answer> {
   const request = { bytes, kind: 'single', maxBatch: 1, now: office.clock.now() } as const
   const { body, decisions } = await office.permits.forOne(() =>
-    bytes.length > READ_HERE_BYTES ? office.readingDesk.judgeBrought(request) : judgeBrought(request),
+    bytes.length > READ_HERE_BYTES ? office.readingDesk.judgeBrought(request, holderOf(call)) : judgeBrought(request),
   )
   const [decision] = decisions
   if (decision !== undefined) {
     office.metrics.decisions.with({ result: decision.trusted ? 'trusted' : 'untrusted' }).increase()
-    context.trust_decision = decision
+    call.context.trust_decision = decision
   }
   return new Answer(body, CONTENT_TYPES.json)
 }

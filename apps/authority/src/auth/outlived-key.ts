@@ -1,0 +1,33 @@
+import type { Office } from '../office.ts'
+import type { Tx } from '../store/database.ts'
+import { refuseRevokedKey } from './operator.ts'
+import type { OperatorCall } from './operator.ts'
+
+class RevokedMeanwhile extends Error {
+  override readonly name = 'RevokedMeanwhile'
+}
+
+/**
+ * For what ends together with the key that made it: whoever revokes the key ends all of it, and a call that was under
+ * way then adds nothing behind their back. The lock is that of the revocation. It is taken last, so that a revocation
+ * waits for no more than a commit.
+ */
+export async function transactWithKey<Result>(
+  call: OperatorCall,
+  office: Office,
+  work: (tx: Tx) => Promise<Result>,
+): Promise<Result> {
+  const { store } = office
+  try {
+    return await store.transact(async (tx) => {
+      const done = await work(tx)
+      await store.lockHead(tx, 'operator-keys')
+      const revoked = tx.selectFrom('revoked_operator_keys').select('key_id').where('key_id', '=', call.operator.key_id)
+      if ((await revoked.executeTakeFirst()) !== undefined) throw new RevokedMeanwhile()
+      return done
+    })
+  } catch (error) {
+    if (!(error instanceof RevokedMeanwhile)) throw error
+    return refuseRevokedKey(call, office)
+  }
+}

@@ -1,0 +1,28 @@
+import { Refusal } from '@chancery/contract'
+import { SECOND, writeInstant } from '@chancery/protocol'
+import type { Instant } from '@chancery/protocol'
+import type { Office } from '../office.ts'
+
+/**
+ * After a recovery it is not known what was spent before it, so nothing that was signed up to the floor is accepted
+ * (reliability 12). The caller did nothing wrong: it is told when to sign again, and nothing is counted against it.
+ */
+export function refuseBelowFloor(office: Pick<Office, 'clock' | 'rollbackWatch'>, signedAt: Instant): void {
+  const { replayFloor } = office.rollbackWatch
+  if (signedAt > replayFloor) return
+  const retryAfterSeconds = Math.max(1, secondsToFloor(office) + 1)
+  throw new Refusal(
+    'service_unavailable',
+    { reason: 'replay_floor', replay_floor: writeInstant(replayFloor) },
+    {
+      retryAfterSeconds,
+      message: `The authority was recovered from a backup. Sign the request again after ${writeInstant(replayFloor)}.`,
+    },
+  )
+}
+
+/** How long requests that are signed now are still refused; 0 when they are accepted. */
+export function secondsToFloor({ clock, rollbackWatch }: Pick<Office, 'clock' | 'rollbackWatch'>): number {
+  const left = rollbackWatch.replayFloor - clock.now()
+  return left < 0n ? 0 : Number(left / SECOND) + 1
+}

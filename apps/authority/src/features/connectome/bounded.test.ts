@@ -1,0 +1,81 @@
+import type { JsonObject } from '@chancery/protocol'
+import { ManualClock, plantTreaties, refused, startTestAuthority } from '@chancery/testkit'
+import type { TestAuthority } from '@chancery/testkit'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+
+const COUNT = 10_050
+const clock = new ManualClock('2026-01-02T03:04:05Z')
+const number = (i: number): string => String(i).padStart(6, '0')
+let na: TestAuthority
+beforeAll(async () => {
+  na = await startTestAuthority({ clock, settings: { NA_CLOCK_CHECK: 'off' } })
+  await plantTreaties(na.office, [
+    { treaty_id: 't-1', from: 'TEST-NET', to: 'PARTNER' },
+    { treaty_id: 't-2', from: 'TEST-NET', to: 'OTHER', revokedBecause: 'over' },
+  ])
+  const imported_at = '2026-01-02T03:04:05.000000Z'
+  const rows = Array.from({ length: COUNT }, (_, i) => ({
+    // The last two issuers withdrew one id each of the same name.
+    issuer_sovereign_id: i === COUNT - 1 ? 'OTHER' : 'PARTNER',
+    attestation_id: i === COUNT - 1 ? `a-${number(COUNT - 2)}` : `a-${number(i)}`,
+    feed_id: 'f',
+    sequence: 1,
+    reason: null,
+    imported_at,
+  }))
+  for (let at = 0; at < COUNT; at += 1000)
+    await na.office.store.db
+      .insertInto('imported_sovereign_revocations')
+      .values(rows.slice(at, at + 1000))
+      .execute()
+})
+afterAll(() => na.stop())
+
+type Page = { revoked_trust_material: JsonObject[]; revocation_blast_radius: JsonObject[]; next_cursor: string | null }
+async function read(query: string): Promise<Page> {
+  const answer = await na.request('GET', `/connectome.json${query}`)
+  expect(answer.status).toBe(200)
+  // Longer than what the strict reader of the testkit takes.
+  return JSON.parse(answer.text) as Page
+}
+
+describe('GET /connectome.json of a large graph', () => {
+  it('carries 10,000 rows of revoked material, counts all, and says where the others are', async () => {
+    const whole = await read('')
+    expect(whole.revoked_trust_material).toHaveLength(10_000)
+    expect(whole.revocation_blast_radius).toHaveLength(10_000)
+    expect((whole as unknown as JsonObject)['summary']).toMatchObject({
+      imported_revocation_count: COUNT,
+      revoked_trust_material_count: COUNT + 1,
+    })
+    const rest = await read(`?view=revoked&cursor=${String(whole.next_cursor)}`)
+    expect(rest.next_cursor).toBeNull()
+    expect(rest.revoked_trust_material).toHaveLength(51)
+    expect(rest.revoked_trust_material.at(-1)).toMatchObject({ type: 'recognition_treaty', id: 't-2' })
+    expect(rest.revocation_blast_radius).toHaveLength(50)
+  })
+
+  it('pages give every row once, in order, also where two issuers share an id', async () => {
+    const seen: string[] = []
+    let cursor: string | null = ''
+    while (cursor !== null) {
+      const page: Page = await read(`?view=revoked&limit=3000${cursor === '' ? '' : `&cursor=${cursor}`}`)
+      expect(page.revoked_trust_material.length).toBeLessThanOrEqual(3000)
+      seen.push(
+        ...page.revoked_trust_material.map((row) => `${String(row['id'])} ${String(row['issuer_sovereign_id'])}`),
+      )
+      cursor = page.next_cursor
+    }
+    expect(new Set(seen).size).toBe(COUNT + 1)
+    expect(seen).toEqual([...seen.slice(0, -1).sort(), 't-2 undefined'])
+    const two = seen.filter((row) => row.startsWith(`a-${number(COUNT - 2)} `))
+    expect(two).toEqual([`a-${number(COUNT - 2)} OTHER`, `a-${number(COUNT - 2)} PARTNER`])
+  })
+
+  it.each(['limit=0', 'limit=10001', 'limit=x', 'cursor=x', `cursor=${Buffer.from('1|x').toString('base64url')}`])(
+    'view=revoked with %s is 400 invalid_page',
+    async (query) => {
+      refused(await na.request('GET', `/connectome.json?view=revoked&${query}`), 400, 'invalid_page')
+    },
+  )
+})

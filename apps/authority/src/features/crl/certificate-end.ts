@@ -1,0 +1,23 @@
+import { FormError, JsonError, instantOf, readJoinCertificate, readJson, verifyList } from '@chancery/protocol'
+import type { Instant, JoinCertificate } from '@chancery/protocol'
+import type { OwnKeys } from '../../signing/own-keys.ts'
+
+/** When a certificate ends by its own signed text; undefined when the text is none of ours. A column could say anything. */
+export async function signedEnd(
+  text: string | undefined,
+  cert_id: string,
+  ownKeys: Pick<OwnKeys, 'all'>,
+): Promise<Instant | undefined> {
+  const certificate = text === undefined ? undefined : parse(text)
+  if (certificate?.cert_id !== cert_id || !(await verifyList(certificate, ownKeys.all))) return undefined
+  return instantOf(certificate.expires_at)
+}
+
+function parse(text: string): JoinCertificate | undefined {
+  try {
+    return readJoinCertificate(readJson(text))
+  } catch (error) {
+    if (error instanceof FormError || error instanceof JsonError) return undefined
+    throw error
+  }
+}

@@ -1,0 +1,129 @@
+import { DAY, HOUR, readInstant, writeSortable } from '@chancery/protocol'
+import type { Instant } from '@chancery/protocol'
+import type { OwnKeys } from '../../signing/own-keys.ts'
+import { settleFault } from '../../signing/record-faults.ts'
+import type { RecordFaults } from '../../signing/record-faults.ts'
+import type { Store, Tx } from '../../store/database.ts'
+import { signedEnd } from './certificate-end.ts'
+import { readEntry, signedEntries, splitEntries } from './signed-list.ts'
+import { chunks, findActiveVersion, joinEntries, loadCrlText } from './store.ts'
+import type { CrlVersion } from './store.ts'
+
+/** No certificate lives longer: after it an entry may go although its certificate is unknown. */
+const LONGEST_LIFE = 366n * DAY
+/** So many of what is missing are named. */
+const NAMED = 5
+const NOT_AS_SIGNED = 'the last list in the database is not as it was signed'
+
+/** What a check needs of an office; the doctor has no other. */
+export interface ListGround {
+  readonly ownKeys: Pick<OwnKeys, 'all'>
+  readonly recordFaults: RecordFaults
+}
+
+type Entry = NonNullable<ReturnType<typeof readEntry>>
+
+/**
+ * Refuses to go on unless the next list names everything that the last signed one names and that is alive. Rows are not
+ * signed: without this, one that was deleted would be a withdrawal that this authority itself takes back.
+ */
+export async function requireLiving(
+  tx: Tx,
+  { ownKeys, recordFaults }: ListGround,
+  next: { readonly before: string | undefined; readonly entries: string; readonly now: Instant },
+): Promise<void> {
+  const problem =
+    next.before === undefined ? NOT_AS_SIGNED : await findDropped(tx, ownKeys, { ...next, before: next.before })
+  settleFault(recordFaults, 'crl', problem)
+}
+
+/** The same of the rows as they are, for those who only look; undefined when the next list would be whole. */
+export async function findListFault(
+  store: Pick<Store, 'backend' | 'db'>,
+  ownKeys: Pick<OwnKeys, 'all'>,
+  now: Instant,
+): Promise<string | undefined> {
+  const active = await findActiveVersion(store.db)
+  if (active === undefined) return undefined
+  const before = await loadSignedEntries(store.db, { ownKeys }, active)
+  // Without what the next list would leave out by the column alone.
+  const { text: entries } = await joinEntries(store, store.db, writeSortable(now - HOUR))
+  return before === undefined ? NOT_AS_SIGNED : findDropped(store.db, ownKeys, { before, entries, now })
+}
+
+/** The signed entries of a version; undefined when its text does not verify. */
+export async function loadSignedEntries(
+  tx: Tx,
+  { ownKeys }: Pick<ListGround, 'ownKeys'>,
+  { sequence }: Pick<CrlVersion, 'sequence'>,
+): Promise<string | undefined> {
+  return signedEntries(await loadCrlText(tx, sequence), sequence, ownKeys.all)
+}
+
+/** Which living entries of `before` are not in `entries`, in words; undefined when all are. */
+export async function findDropped(
+  tx: Tx,
+  ownKeys: Pick<OwnKeys, 'all'>,
+  next: { readonly before: string; readonly entries: string; readonly now: Instant },
+): Promise<string | undefined> {
+  const dropped = await listDropped(tx, ownKeys, next)
+  if (dropped.length === 0) return undefined
+  const names = dropped.slice(0, NAMED).map((text) => readEntry(text)?.certificate_id ?? 'an unreadable entry')
+  return `${dropped.length} living entries of the last signed list are missing: ${names.join(', ')}`
+}
+
+/** The texts of those entries, as they were signed. */
+export async function listDropped(
+  tx: Tx,
+  ownKeys: Pick<OwnKeys, 'all'>,
+  { before, entries, now }: { readonly before: string; readonly entries: string; readonly now: Instant },
+): Promise<readonly string[]> {
+  if (entries.startsWith(before) && (before === '' || [undefined, ','].includes(entries[before.length]))) return []
+  const [were, are] = [splitEntries(before), splitEntries(entries)]
+  const present = new Set(are)
+  const missing = were.filter((text) => !present.has(text))
+  if (missing.length === 0) return []
+  const known = new Set(were)
+  const changed = new Map<string, Entry>()
+  for (const text of are) {
+    const entry = known.has(text) ? undefined : readEntry(text)
+    if (entry !== undefined) changed.set(entry.certificate_id, entry)
+  }
+  const unexplained = missing.filter((text) => !isCarriedOn(readEntry(text), changed))
+  const ended = await listEnded(tx, ownKeys, unexplained, now - HOUR)
+  return unexplained.filter((text) => !ended.has(text))
+}
+
+/** The reason may have been raised, and another key may list it now; nothing else of an entry changes. */
+function isCarriedOn(was: Entry | undefined, changed: ReadonlyMap<string, Entry>): boolean {
+  const is = was === undefined ? undefined : changed.get(was.certificate_id)
+  if (was === undefined || is?.revoked_at !== was.revoked_at) return false
+  return is.reason === was.reason || is.reason === 'key_compromise'
+}
+
+/** Those whose certificate ended before `cutoff`, by its own signed text: a column could say anything. */
+async function listEnded(
+  tx: Tx,
+  ownKeys: Pick<OwnKeys, 'all'>,
+  entries: readonly string[],
+  cutoff: Instant,
+): Promise<ReadonlySet<string>> {
+  const ended = new Set<string>()
+  for (const some of chunks(entries, 500)) {
+    const read = some.map((text) => ({ text, entry: readEntry(text) }))
+    const ids = read.flatMap(({ entry }) => (entry === undefined ? [] : [entry.certificate_id]))
+    const rows = await tx
+      .selectFrom('issued_certs')
+      .select(['cert_id', 'cert_json'])
+      .where('cert_id', 'in', ids)
+      .execute()
+    const texts = new Map(rows.map((row) => [row.cert_id, row.cert_json]))
+    for (const { text, entry } of read) {
+      if (entry === undefined) continue
+      const end = await signedEnd(texts.get(entry.certificate_id), entry.certificate_id, ownKeys)
+      const last = end ?? (readInstant(entry.revoked_at) ?? cutoff) + LONGEST_LIFE
+      if (last < cutoff) ended.add(text)
+    }
+  }
+  return ended
+}

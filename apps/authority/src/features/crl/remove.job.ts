@@ -1,0 +1,63 @@
+import { DAY, writeSortable } from '@chancery/protocol'
+import type { Office } from '../../office.ts'
+import type { Tx } from '../../store/database.ts'
+import { digestOf } from '../../store/high-water-heads.ts'
+import { withLease } from '../../store/leases.ts'
+
+/** After its end a version is kept for those whose clocks or caches are behind, and for a dispute. */
+const KEPT_AFTER_END = DAY
+const LEASE_SECONDS = 120
+/** In one run: a list may be megabytes, and its digest is computed here. */
+const MAX_REMOVED = 100
+
+/**
+ * Removes the text of list versions that ended more than a day ago. The newest stays whatever its age, and so does one
+ * that the high-water mark names. Number and digest of the others stay: a gap or a second history is still seen.
+ */
+export async function removeOldLists(office: Office, signal: AbortSignal): Promise<void> {
+  const cutoff = writeSortable(office.clock.now() - KEPT_AFTER_END)
+  await withLease(office, 'crl-removal', LEASE_SECONDS, async () => {
+    for (let removed = 0; removed < MAX_REMOVED && !signal.aborted; removed += 1)
+      if (!(await removeOldest(office, cutoff))) break
+    await removeFormer(office.store.db, cutoff)
+  })
+}
+
+/** One version a transaction; false when none is left to remove. */
+async function removeOldest(office: Office, cutoff: string): Promise<boolean> {
+  const marked = office.rollbackWatch.mark?.crl?.sequence ?? -1
+  return office.store.transact(async (tx) => {
+    const oldest = await tx
+      .selectFrom('crl_versions')
+      .select(['sequence', 'crl_json'])
+      .where('next_update', '<', cutoff)
+      .where('sequence', '<', (eb) => eb.selectFrom('crl_versions').select((max) => max.fn.max('sequence').as('last')))
+      .where('sequence', '!=', marked)
+      .orderBy('sequence')
+      .limit(1)
+      .executeTakeFirst()
+    if (oldest === undefined) return false
+    const { sequence } = oldest
+    const row = { sequence, digest: digestOf(oldest.crl_json), removed_at: writeSortable(office.clock.now()) }
+    await tx.insertInto('removed_crl_versions').values(row).execute()
+    await tx.deleteFrom('crl_versions').where('sequence', '=', sequence).execute()
+    return true
+  })
+}
+
+/** Lists of former keys: the newest of each stays. No mark names them. */
+async function removeFormer(db: Tx, cutoff: string): Promise<void> {
+  await db
+    .deleteFrom('former_crl_versions')
+    .where('next_update', '<', cutoff)
+    .where((eb) =>
+      eb.exists(
+        eb
+          .selectFrom('former_crl_versions as later')
+          .select('later.sequence')
+          .whereRef('later.key_id', '=', 'former_crl_versions.key_id')
+          .whereRef('later.sequence', '>', 'former_crl_versions.sequence'),
+      ),
+    )
+    .execute()
+}

@@ -1,0 +1,109 @@
+import { hours } from '@chancery/protocol'
+import { ManualClock, accepted, plantCertificates, startTestAuthority, testSigner } from '@chancery/testkit'
+import type { TestAuthority } from '@chancery/testkit'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { digestOf, findRollback, readHeads } from '../../store/high-water-heads.ts'
+import { inspectStore } from '../evidence/inspection.ts'
+import { inspectDatabase } from '../recovery/inspect.ts'
+import { removeOldLists } from './remove.job.ts'
+
+describe('removeOldLists', () => {
+  const clock = new ManualClock()
+  let na: TestAuthority
+  let counter = 0
+  beforeEach(async () => {
+    na = await startTestAuthority({ clock, settings: { NA_CLOCK_CHECK: 'off' } })
+    accepted(await na.request('GET', '/crl'))
+  })
+  afterEach(() => na.stop())
+
+  async function revokeOne(): Promise<void> {
+    counter += 1
+    const { publicKey } = await testSigner('node', `removal-${counter}`)
+    const [planted] = await plantCertificates(na.office, { count: 1, node_public_key: publicKey, validityHours: 1000 })
+    accepted(await na.as('privileged')('POST', '/admin/revoke', { cert_id: planted?.cert_id ?? '' }))
+  }
+  const remove = (): Promise<void> => removeOldLists(na.office, new AbortController().signal)
+  const held = async (): Promise<number[]> => {
+    const rows = await na.office.store.db.selectFrom('crl_versions').select('sequence').orderBy('sequence').execute()
+    return rows.map(({ sequence }) => sequence)
+  }
+  const textOf = async (sequence: number): Promise<string> => {
+    const query = na.office.store.db.selectFrom('crl_versions').select('crl_json').where('sequence', '=', sequence)
+    return (await query.executeTakeFirstOrThrow()).crl_json
+  }
+  const problems = async (): Promise<readonly string[]> => {
+    const authority = {
+      publicKeys: [na.genesis.network_authority.public_key],
+      sovereign: na.genesis.network_name,
+    }
+    return (await inspectDatabase(na.office.store.db, authority, inspectStore)).problems
+  }
+
+  it('removes a version a day after its end, not before, and keeps its number and digest', async () => {
+    await revokeOne()
+    const text = await textOf(0)
+    clock.set(clock.now() + hours(24))
+    await revokeOne()
+    await revokeOne()
+    await na.office.rollbackWatch.keep()
+    clock.set(clock.now() + hours(24))
+    await remove()
+    expect(await held()).toEqual([0, 1, 2, 3])
+    clock.set(clock.now() + 1n)
+    await remove()
+    expect(await held()).toEqual([2, 3])
+    const { db } = na.office.store
+    const [first] = await db.selectFrom('removed_crl_versions').selectAll().orderBy('sequence').execute()
+    expect(first).toMatchObject({ sequence: 0, digest: digestOf(text) })
+    // The others are served, continued and inspected as before.
+    expect(await problems()).toEqual([])
+    await revokeOne()
+    expect(await held()).toEqual([2, 3, 4])
+    expect(await problems()).toEqual([])
+  })
+
+  it('keeps the newest however old it is', async () => {
+    await na.office.rollbackWatch.keep()
+    clock.set(clock.now() + hours(1000))
+    await remove()
+    expect(await held()).toEqual([0])
+  })
+
+  it('keeps the one the high-water mark names', async () => {
+    await revokeOne()
+    await na.office.rollbackWatch.keep()
+    if (na.office.rollbackWatch.mark === undefined) return
+    expect(na.office.rollbackWatch.mark.crl?.sequence).toBe(1)
+    for (let count = 0; count < 2; count += 1) await revokeOne()
+    clock.set(clock.now() + hours(49))
+    await remove()
+    expect(await held()).toEqual([1, 3])
+    expect(await problems()).toEqual([])
+  })
+
+  it('leaves a second history to be seen: a mark that names another text under a removed number', async () => {
+    const heads = await readHeads(na.office.store.db)
+    const mark = { mark_version: 1, network_name: 'TEST-NET', written_at: '2100-01-01T00:00:00Z', ...heads } as const
+    const text = await textOf(0)
+    await revokeOne()
+    await na.office.rollbackWatch.keep()
+    clock.set(clock.now() + hours(49))
+    await remove()
+    expect(await held()).toEqual([1])
+    const { db } = na.office.store
+    expect(await findRollback(db, await readHeads(db), mark)).toEqual([])
+    const forged = { ...mark, crl: { sequence: 0, digest: digestOf(`${text} `) } }
+    expect(await findRollback(db, await readHeads(db), forged)).toEqual(['crl'])
+  })
+
+  it('leaves a gap to be seen', async () => {
+    for (let count = 0; count < 3; count += 1) await revokeOne()
+    await na.office.rollbackWatch.keep()
+    clock.set(clock.now() + hours(49))
+    await remove()
+    expect(await problems()).toEqual([])
+    await na.office.store.db.deleteFrom('removed_crl_versions').where('sequence', '=', 1).execute()
+    expect(await problems()).toEqual(['crl 2: follows 0'])
+  })
+})

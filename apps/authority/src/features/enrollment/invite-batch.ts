@@ -1,0 +1,50 @@
+import { hours, sha256Hex, writeInstant, writeJson, writeSortable } from '@chancery/protocol'
+import type { JsonObject } from '@chancery/protocol'
+import { causedBy, recordAudit } from '../../audit/record.ts'
+import type { OperatorCall } from '../../auth/operator.ts'
+import { transactWithKey } from '../../auth/outlived-key.ts'
+import type { Office } from '../../office.ts'
+import { findAnswer, readAttempt } from '../../store/idempotency.ts'
+import { FINGERPRINT_CHARACTERS, insertInvites } from './invite-store.ts'
+import { readBatchRequest } from './requests.ts'
+
+/**
+ * POST /admin/invites
+ * Up to 1,000 invites for a fleet, all or none of them, with one audit event. The tokens are shown once.
+ */
+export async function inviteBatch(call: OperatorCall, office: Office): Promise<JsonObject> {
+  const { count, ...request } = readBatchRequest(call.body, office.settings.allowedRoles)
+  const now = office.clock.now()
+  const attempt = readAttempt(call, now)
+  const tokens = Array.from({ length: count }, () => office.ids.token())
+  const digests = tokens.map((token) => sha256Hex(token))
+  const expires = now + hours(request.tokenExpiryHours)
+  const batch_id = office.ids.uuid()
+
+  await transactWithKey(call, office, async (tx) => {
+    // As for a single invite: the answer holds secrets and is never stored.
+    if (attempt !== undefined) await findAnswer(tx, attempt, writeSortable(now))
+    const row = {
+      assigned_roles_json: writeJson(request.roles),
+      max_validity_hours: request.maxValidityHours,
+      recipient_public_key: null,
+      created_at: writeSortable(now),
+      expires_at: writeSortable(expires),
+      created_by: call.operator.key_id,
+      batch_id,
+    }
+    await insertInvites(
+      tx,
+      digests.map((token_digest) => ({ ...row, token_digest })),
+    )
+    const details = {
+      count,
+      batch_id,
+      roles: request.roles,
+      expires_at: writeInstant(expires),
+      invite_fingerprints: digests.map((digest) => digest.slice(0, FINGERPRINT_CHARACTERS)),
+    }
+    await recordAudit(tx, office, { type: 'invites_created', details: { ...details, ...causedBy(call) } })
+  })
+  return { count, batch_id, expires_at: writeInstant(expires), token_ids: tokens }
+}

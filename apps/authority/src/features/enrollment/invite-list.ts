@@ -1,0 +1,72 @@
+import { Refusal } from '@chancery/contract'
+import { isKeyId, readJson, writeSortable } from '@chancery/protocol'
+import type { JsonObject } from '@chancery/protocol'
+import type { Query } from '@chancery/service-kit'
+import type { OperatorCall } from '../../auth/operator.ts'
+import type { Office } from '../../office.ts'
+import { toWireTime } from '../../paged-list.ts'
+import { pageMembers, readPage } from '../../paging.ts'
+import type { Page } from '../../paging.ts'
+import { FINGERPRINT_CHARACTERS, INVITE_STATES, countInvites, listInvites, stateOf } from './invite-store.ts'
+import type { InviteFilter, InvitePlace, InviteRow, InviteState } from './invite-store.ts'
+import { isBatchId } from './requests.ts'
+
+/**
+ * GET /admin/invites
+ * Who made which invites and what became of them. A token cannot be shown again: it is known by its fingerprint.
+ */
+export async function inviteList(call: OperatorCall, office: Office): Promise<JsonObject> {
+  const filter = readFilter(call.query, writeSortable(office.clock.now()))
+  const page = readPage(call.query)
+  const { db } = office.store
+  const rows = await listInvites(db, filter, {
+    limit: page.limit + 1,
+    offset: page.offset,
+    after: readInvitePlace(page),
+  })
+  const shown = rows.slice(0, page.limit)
+  const end = rows.length > page.limit ? shown.at(-1) : undefined
+  const last = end === undefined ? undefined : `${end.created_at}|${end.token_digest}`
+  const paging = await pageMembers(page, shown.length, last, (bound) => countInvites(db, filter, bound))
+  return { count: shown.length, invites: shown.map((row) => viewOf(row, filter.now)), ...paging }
+}
+
+function readFilter(query: Query, now: string): InviteFilter {
+  const state = query.first('state') ?? 'open'
+  if (!isState(state)) throw new Refusal('invalid_input', { field: 'state' })
+  const [created_by, batch_id] = [query.first('created_by'), query.first('batch_id')]
+  if (created_by !== undefined && !isKeyId(created_by)) throw new Refusal('invalid_input', { field: 'created_by' })
+  if (batch_id !== undefined && !isBatchId(batch_id)) throw new Refusal('invalid_input', { field: 'batch_id' })
+  return { state, created_by, batch_id, now }
+}
+
+function isState(text: string): text is InviteState {
+  return INVITE_STATES.some((state) => state === text)
+}
+
+function readInvitePlace({ after }: Page): InvitePlace | undefined {
+  if (after === undefined) return undefined
+  const match = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z)\|([0-9a-f]{64})$/.exec(after)
+  if (match === null) throw new Refusal('invalid_page')
+  return { created_at: match[1] ?? '', token_digest: match[2] ?? '' }
+}
+
+function viewOf(row: InviteRow, now: string): JsonObject {
+  const state = stateOf(row, now)
+  return {
+    token_fingerprint: row.token_digest.slice(0, FINGERPRINT_CHARACTERS),
+    state,
+    roles: readJson(row.assigned_roles_json),
+    max_validity_hours: row.max_validity_hours,
+    recipient_public_key: row.recipient_public_key,
+    created_at: toWireTime(row.created_at),
+    created_by: row.created_by,
+    batch_id: row.batch_id,
+    expires_at: toWireTime(row.expires_at),
+    // A withdrawn one counts as spent in the table; nobody joined with it.
+    used_at: state === 'used' ? toWireTime(row.used_at) : null,
+    used_by_key: row.used_by_key,
+    withdrawn_at: toWireTime(row.withdrawn_at),
+    withdrawn_by: row.withdrawn_by,
+  }
+}

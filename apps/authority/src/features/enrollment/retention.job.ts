@@ -1,0 +1,41 @@
+import { DAY, writeSortable } from '@chancery/protocol'
+import type { Office } from '../../office.ts'
+
+/** Rows of one statement: short enough that joins and heartbeats hardly wait. */
+const ROWS = 5000
+
+/**
+ * Removes invites so many days after their end, and what was last heard of certificates that ended more than a day ago.
+ * By the settled time, which goes on over restarts: a clock that is ahead has nothing forgotten early.
+ */
+export async function removeEnded(office: Office, signal: AbortSignal): Promise<void> {
+  const now = office.settledTime.daily.now()
+  const invites = writeSortable(now - BigInt(office.settings.inviteKeptDays) * DAY)
+  while (!signal.aborted && (await removeInvites(office, invites)) === ROWS);
+  const liveness = writeSortable(now - DAY)
+  while (!signal.aborted && (await removeLiveness(office, liveness)) === ROWS);
+}
+
+async function removeInvites({ store: { db } }: Office, cutoff: string): Promise<number> {
+  const ended = db.selectFrom('invite_tokens').select('token_digest').where('expires_at', '<', cutoff).limit(ROWS)
+  const { numDeletedRows } = await db
+    .deleteFrom('invite_tokens')
+    .where('token_digest', 'in', ended)
+    .executeTakeFirstOrThrow()
+  return Number(numDeletedRows)
+}
+
+async function removeLiveness({ store: { db } }: Office, cutoff: string): Promise<number> {
+  const ended = db
+    .selectFrom('node_liveness as l')
+    .innerJoin('issued_certs as c', 'c.cert_id', 'l.cert_id')
+    .select('l.cert_id')
+    .where('l.last_heartbeat', '<', cutoff)
+    .where('c.expires_at', '<', cutoff)
+    .limit(ROWS)
+  const { numDeletedRows } = await db
+    .deleteFrom('node_liveness')
+    .where('cert_id', 'in', ended)
+    .executeTakeFirstOrThrow()
+  return Number(numDeletedRows)
+}

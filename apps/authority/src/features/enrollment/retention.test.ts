@@ -1,0 +1,105 @@
+import { DAY, writeSortable } from '@chancery/protocol'
+import {
+  ManualClock,
+  accepted,
+  createInvite,
+  enroll,
+  nodeCaller,
+  startTestAuthority,
+  testSigner,
+} from '@chancery/testkit'
+import type { TestAuthority } from '@chancery/testkit'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { authorityJobs } from '../../jobs.ts'
+import type { Office } from '../../office.ts'
+import { DAY_SETTLES_MS, NONCES_SETTLE_MS, SettledTime } from '../../settled-time.ts'
+
+const clock = new ManualClock('2026-03-01T00:00:00Z')
+let na: TestAuthority
+beforeAll(async () => {
+  const settings = { NA_CLOCK_CHECK: 'off', NA_INVITE_KEPT_DAYS: '2', NA_REJECTION_KEPT_DAYS: '3' }
+  na = await startTestAuthority({ clock, settings })
+})
+afterAll(() => na.stop())
+
+/** The same authority after a restart: what a process remembers is gone. */
+function restarted(at: ManualClock = clock): Office {
+  const settledTime = {
+    nonces: new SettledTime(at, NONCES_SETTLE_MS),
+    daily: new SettledTime(at, DAY_SETTLES_MS),
+  }
+  return Object.assign(Object.create(na.office) as Office, { settledTime })
+}
+
+const JOBS = ['settled-time', 'retention', 'purge-idempotency-keys']
+async function run(office: Office): Promise<void> {
+  for (const job of authorityJobs(office)) if (JOBS.includes(job.name)) await job.run(new AbortController().signal)
+}
+
+type Counted = 'invite_tokens' | 'node_liveness' | 'issued_certs' | 'evidence_rejections' | 'idempotency_keys'
+async function countOf(table: Counted): Promise<number> {
+  const query = na.office.store.db.selectFrom(table).select((eb) => eb.fn.countAll<number>().as('count'))
+  return Number((await query.executeTakeFirst())?.count)
+}
+
+async function reject(rejected_at: string): Promise<void> {
+  const row = { rejection_id: rejected_at, rejected_at, code: 'evidence_malformed', submitted_digest: 'd' }
+  const about = { evidence_id: null, decision_id: null, resource_id: null, executor_sovereign_id: null }
+  await na.office.store.db
+    .insertInto('evidence_rejections')
+    .values({ ...row, ...about })
+    .execute()
+}
+
+it('processes that live for half a day believe their clock together after a day, and go on from there', async () => {
+  const [first, second] = [restarted(), restarted()]
+  for (let hour = 0; hour < 12; hour += 1) {
+    clock.advance(3600)
+    // Two instances at the same time: their hours count once.
+    await run(first)
+    await run(second)
+  }
+  expect(first.settledTime.daily.now()).toBeLessThan(clock.now() - 300n * DAY)
+  for (let half = 0; half < 2; half += 1) {
+    clock.advance(600)
+    const office = restarted()
+    await run(office)
+    clock.advance(12 * 3600)
+    await run(office)
+    const isSettled = office.settledTime.daily.now() > clock.now() - DAY
+    expect(isSettled).toBe(half === 1)
+  }
+  const member = nodeCaller(na.url, await testSigner('node', 'ends'), () => clock.now())
+  await enroll(na, member, { max_validity_hours: 1 })
+  await createInvite(na)
+  accepted(await na.as('standard')('POST', '/admin/invite', {}, { headers: { 'Idempotency-Key': 'a' } }), 201)
+  await reject(writeSortable(clock.now()))
+  await reject(writeSortable(clock.now() - 4n * DAY))
+
+  // Restarts twice a day, with ten minutes of downtime each: no process lives for long.
+  for (let half = 1; half <= 8; half += 1) {
+    clock.advance(600)
+    const office = restarted()
+    await run(office)
+    clock.advance(12 * 3600)
+    await run(office)
+    // After 2.5 days an invite of one day is not two days past its end.
+    if (half === 5) expect([await countOf('invite_tokens'), await countOf('evidence_rejections')]).toEqual([3, 1])
+  }
+  expect(await countOf('invite_tokens')).toBe(0)
+  expect(await countOf('node_liveness')).toBe(0)
+  expect(await countOf('idempotency_keys')).toBe(0)
+  expect(await countOf('evidence_rejections')).toBe(0)
+  // A certificate stays: whether a key was burnt must be known for ever.
+  expect(await countOf('issued_certs')).toBe(1)
+})
+
+it('nothing ends early for a process whose clock is ahead from its start', async () => {
+  await createInvite(na)
+  const ahead = new ManualClock(clock.now() + 40n * DAY)
+  const office = restarted(ahead)
+  await run(office)
+  ahead.advance(12 * 3600)
+  await run(office)
+  expect(await countOf('invite_tokens')).toBe(1)
+})

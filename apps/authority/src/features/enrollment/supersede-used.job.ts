@@ -1,0 +1,35 @@
+import { writeSortable } from '@chancery/protocol'
+import type { Office } from '../../office.ts'
+import { mayMakeSignatures } from '../../signing/seal.ts'
+import { graceEnd } from './renew.ts'
+import { supersede } from './renewal-store.ts'
+
+const MAX_AT_ONCE = 1000
+
+/**
+ * Certificates renewed across a key succession: the predecessor ends, after the grace time, once its successor was used
+ * for a heartbeat. A node that could not take the successor up keeps what it has.
+ */
+export async function supersedeUsed(office: Office): Promise<void> {
+  if (!mayMakeSignatures(office)) return
+  const { store } = office
+  const now = office.clock.now()
+  const former = await store.db.selectFrom('former_keys').select('key_id').limit(1).executeTakeFirst()
+  // Elsewhere a renewal ends its predecessor at once: there is nothing to look for.
+  if (former === undefined) return
+  await store.transact(async (tx) => {
+    const used = await tx
+      .selectFrom('issued_certs as old')
+      .innerJoin('issued_certs as next', 'next.renewed_from', 'old.cert_id')
+      .innerJoin('node_liveness as live', 'live.cert_id', 'next.cert_id')
+      .select(['old.cert_id', 'old.expires_at'])
+      .distinct()
+      .where('old.status', '=', 'issued')
+      .where('old.revoke_after', 'is', null)
+      .where('old.expires_at', '>', writeSortable(now))
+      .whereRef('live.last_heartbeat', '>', 'next.issued_at')
+      .limit(MAX_AT_ONCE)
+      .execute()
+    for (const row of used) await supersede(tx, row.cert_id, graceEnd(office, row, now))
+  })
+}

@@ -1,0 +1,169 @@
+import { Refusal } from '@chancery/contract'
+import type { ErrorCode } from '@chancery/contract'
+import {
+  CHECKPOINT_SUBJECT,
+  asJson,
+  canonicalJson,
+  chainEntry,
+  readInstant,
+  rejectionSubject,
+  writeInstant,
+  writeSortable,
+} from '@chancery/protocol'
+import type {
+  ChainedEntry,
+  EntrySubject,
+  EvidenceRejection,
+  Instant,
+  JsonObject,
+  RetentionCheckpoint,
+  StoreHead,
+} from '@chancery/protocol'
+import { auditRows } from '../../audit/record.ts'
+import type { AuditEvent } from '../../audit/record.ts'
+import { faultPoint } from '#faults'
+import type { Office } from '../../office.ts'
+import { isFarAhead, tellFarAhead } from '../../signing/dating.ts'
+import type { Tx } from '../../store/database.ts'
+import { toStoreHead, writeChain } from '../../store/evidence-chain.ts'
+import type { EvidenceHeadRow, NewEntry } from '../../store/evidence-chain.ts'
+import type { StoredAnswer } from '../../store/idempotency.ts'
+import type { DuplicatesItem, Rejected, SummaryItem } from './rejections.ts'
+import { insertRejections } from './store.ts'
+import type { RejectionRow } from './store.ts'
+
+const NO_NAMES = { evidence_id: null, decision_id: null, resource_id: null, executor_sovereign_id: null }
+
+/** The entries, events and rejections of one transaction, linked as they come. */
+export class AppendBatch {
+  readonly #office: Office
+  readonly #entries: NewEntry[] = []
+  readonly #events: AuditEvent[] = []
+  readonly #rejections: RejectionRow[] = []
+  readonly #uncounted: { readonly now: Instant; readonly code: ErrorCode; readonly submitted_digest: string }[] = []
+  readonly #duplicates: Instant[] = []
+  #rejected = 0
+  readonly #recordedAt: Instant
+  readonly #lastRecordedAt: string | null
+  #head: StoreHead
+
+  constructor(office: Office, head: EvidenceHeadRow) {
+    this.#office = office
+    this.#head = toStoreHead(head)
+    this.#lastRecordedAt = head.last_recorded_at
+    // An entry is never dated before its predecessor, even when a clock was set back (reliability 8).
+    const [now, last] = [office.clock.now(), readInstant(head.last_recorded_at ?? '') ?? 0n]
+    this.#recordedAt = now < last ? last : now
+    // Once a minute: entries may come by the thousand.
+    if (isFarAhead(last, now) && office.processLimiter.hit('evidence-dated-ahead', 1) === true)
+      tellFarAhead(office, 'evidence', last)
+  }
+
+  get entries(): readonly ChainedEntry[] {
+    return this.#entries
+  }
+
+  get now(): string {
+    return writeSortable(this.#office.clock.now())
+  }
+
+  append(subject: EntrySubject, payload: string, record_digest: string | null): NewEntry {
+    const chained = { ...chainEntry(this.#head, subject, payload, writeInstant(this.#recordedAt)), record_digest }
+    this.#head = { store_sequence: chained.entry.store_sequence, entry_digest: chained.entry_digest }
+    this.#entries.push(chained)
+    return chained
+  }
+
+  appendCheckpoint(checkpoint: RetentionCheckpoint): NewEntry {
+    return this.append(CHECKPOINT_SUBJECT, canonicalJson(asJson(checkpoint)), null)
+  }
+
+  tell(event: AuditEvent): void {
+    this.#events.push(event)
+  }
+
+  /**
+   * A refused submission as an entry, or as a row beside the chain (NA_EVIDENCE_REJECTIONS). Of strangers only so many:
+   * the others are counted once this has been committed.
+   */
+  async reject(tx: Tx, rejected: Rejected): Promise<Refusal> {
+    const { code, names } = rejected
+    const now = this.#office.clock.now()
+    const { rejections } = this.#office.evidence
+    const isKept =
+      rejected.executor !== undefined || (await rejections.take(tx, 'rejected', this.#office, rejected.cause))
+    if (isKept) this.#appendRejection(rejected, now, 1)
+    else this.#uncounted.push({ now, code, submitted_digest: names.submitted_digest })
+    return new Refusal(code)
+  }
+
+  /** What was counted of strangers: it names no caller. */
+  summarise({ code, count, submitted_digest }: SummaryItem): StoredAnswer {
+    const names = { ...NO_NAMES, submitted_digest }
+    this.#appendRejection({ code, names, cause: {} }, this.#office.clock.now(), count)
+    return { status: 200, text: '' }
+  }
+
+  /** Anybody who has seen a record may send it again, so only so many of them are events of their own. */
+  async tellDuplicate(tx: Tx, details: JsonObject, cause: JsonObject): Promise<void> {
+    if (await this.#office.evidence.rejections.take(tx, 'duplicate', this.#office, cause))
+      this.tell({ type: 'evidence_duplicate', details: { ...details, count: 1 } })
+    else this.#duplicates.push(this.#office.clock.now())
+  }
+
+  summariseDuplicates({ count }: DuplicatesItem): StoredAnswer {
+    this.tell({ type: 'evidence_duplicate', details: { count } })
+    return { status: 200, text: '' }
+  }
+
+  /** Called after COMMIT only: what was rolled back is tried again. */
+  countUncounted(): void {
+    for (const { now, code, submitted_digest } of this.#uncounted)
+      this.#office.evidence.rejections.add(now, code, submitted_digest)
+    for (const now of this.#duplicates) this.#office.evidence.rejections.addDuplicate(now)
+  }
+
+  #appendRejection({ code, names, cause, executor }: Rejected, now: Instant, count: number): void {
+    const rejection_id = this.#office.ids.uuid()
+    const isTable = this.#office.settings.evidenceRejections === 'table'
+    if (isTable) {
+      this.#rejected += count
+      if (count === 1) this.#rejections.push({ rejection_id, rejected_at: writeSortable(now), code, ...names })
+    } else {
+      const verified_executor = executor !== undefined
+      const rejection: EvidenceRejection = {
+        rejection_id,
+        rejected_at: writeInstant(now),
+        code,
+        count,
+        ...names,
+        verified_executor,
+      }
+      this.append(rejectionSubject(rejection, executor?.decision), canonicalJson(asJson(rejection)), null)
+    }
+    const { submitted_digest: _digest, ...claimed } = names
+    // Names that a stranger chose are kept once, in the entry or row.
+    const named = executor === undefined ? {} : claimed
+    this.tell({ type: 'evidence_rejected', details: { rejection_id, code, count, ...named, ...cause } })
+  }
+
+  /** Writes it all; the caller commits. */
+  async keep(tx: Tx): Promise<void> {
+    // All of it was answered from what an earlier try had left.
+    if (this.#entries.length === 0 && this.#events.length === 0) return
+    const last_recorded_at = this.#entries.length === 0 ? this.#lastRecordedAt : writeSortable(this.#recordedAt)
+    await writeChain(this.#office.store, tx, {
+      entries: this.#entries,
+      head: {
+        last_sequence: this.#head.store_sequence,
+        last_digest: this.#head.entry_digest,
+        last_recorded_at,
+      },
+      rejected: this.#rejected,
+      audits: auditRows(this.#office, this.#events),
+    })
+    faultPoint('evidence-inserted')
+    await insertRejections(tx, this.#rejections)
+    faultPoint('evidence-audited')
+  }
+}

@@ -1,0 +1,262 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { NO_SUBJECT, canonicalJson, sha256Hex } from '@chancery/protocol'
+import type { EvidenceRejection, EvidenceStoreEntry, JsonObject } from '@chancery/protocol'
+import { ManualClock, accepted, refused } from '@chancery/testkit'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { failuresOf, forgeRows, openStoreDesk, parseLines } from './evidence.suite.ts'
+import {
+  RejectionBook,
+  SINGLES_PER_ADDRESS,
+  SINGLES_PER_DAY,
+  SINGLES_PER_MINUTE,
+  SUMMARIES_PER_DAY,
+} from './rejections.ts'
+
+type Desk = Awaited<ReturnType<typeof openStoreDesk>>
+interface Line {
+  readonly entry: EvidenceStoreEntry
+  readonly payload: EvidenceRejection
+}
+
+let desk: Desk
+beforeEach(async () => {
+  desk = await openStoreDesk()
+})
+afterEach(() => desk.stop())
+
+const rejected = async (of = desk): Promise<readonly Line[]> =>
+  (parseLines(await of.lines()) as unknown as Line[]).filter(({ entry }) => entry.entry_kind === 'rejection')
+const junk = (): JsonObject => ({ evidence_id: randomUUID(), decision_id: randomUUID(), note: 'x' })
+const submit = (evidence: JsonObject, from?: string, of = desk) =>
+  of.na.request('POST', '/evidence/execution', {
+    body: { evidence },
+    ...(from === undefined ? {} : { from }),
+  })
+
+describe('a refused submission in the store', () => {
+  it('is an entry that names nobody when its signer is a stranger', async () => {
+    const evidence = junk()
+    refused(await submit(evidence), 422, 'evidence_malformed')
+    const [line] = await rejected()
+    expect(line?.payload).toEqual({
+      rejection_id: expect.any(String),
+      rejected_at: expect.any(String),
+      code: 'evidence_malformed',
+      count: 1,
+      submitted_digest: sha256Hex(canonicalJson(evidence)),
+      evidence_id: evidence['evidence_id'],
+      decision_id: evidence['decision_id'],
+      resource_id: null,
+      executor_sovereign_id: null,
+      verified_executor: false,
+    })
+    expect(line?.entry).toMatchObject({
+      ...NO_SUBJECT,
+      entry_kind: 'rejection',
+      outcome: 'rejected',
+    })
+    expect(await desk.report()).toMatchObject({ verified: true, rejections: 1 })
+  })
+
+  it('names a verified executor, its decision and resource, and takes no place in their chains', async () => {
+    const { decision, context } = await desk.decide()
+    const resource = { resource_id: 'kv/a', resource_action: 'create', resource_sequence: 1 } as const
+    const good = await desk.evidence(decision, resource)
+    accepted(await desk.submit(good), 201)
+    refused(
+      await desk.submit(await desk.evidence(decision, { ...resource, executed_capability: 'x' })),
+      422,
+      'evidence_capability_mismatch',
+    )
+    const [line] = await rejected()
+    expect(line?.payload.verified_executor).toBe(true)
+    expect(line?.entry).toMatchObject({
+      decision_id: decision.decision_id,
+      context_id: decision.context_id,
+      capability: context.requested_capability,
+      executor_sovereign_id: 'rotator',
+      resource_id: 'kv/a',
+      evidence_id: null,
+      exec_sequence_no: null,
+      resource_sequence: null,
+    })
+    const head = accepted(await desk.get('/admin/evidence/resource-heads/kv%2Fa'))
+    expect(head['resource_sequence']).toBe(1)
+    const history = accepted(await desk.get('/admin/evidence/resources/kv%2Fa'))
+    expect(JSON.stringify(history)).not.toContain('rejection"')
+    expect(failuresOf(await desk.report())).toEqual([])
+  })
+
+  it('is told apart from what was edited', async () => {
+    refused(await submit(junk()), 422, 'evidence_malformed')
+    await forgeRows(desk.na, `update evidence_entries set line = replace(line, '"count":1', '"count":2')`)
+    const reasons = JSON.stringify(failuresOf(await desk.report()))
+    expect(reasons).toContain('payload_digest_mismatch')
+    expect(reasons).toContain('payload_invalid')
+  })
+})
+
+describe('a flood of strangers', () => {
+  it('gets some entries a minute, and one that sums up the rest by its code', async () => {
+    const clock = desk.clock
+    const sent = Array.from({ length: 150 }, junk)
+    for (const evidence of sent) refused(await submit(evidence), 422, 'evidence_malformed')
+    expect((await rejected()).length).toBe(SINGLES_PER_ADDRESS)
+    await desk.na.office.evidence.appendSummaries(desk.na.office)
+    expect((await rejected()).length).toBe(SINGLES_PER_ADDRESS)
+    clock.advance(60)
+    await desk.na.office.evidence.appendSummaries(desk.na.office)
+    const lines = await rejected()
+    expect(lines.length).toBe(SINGLES_PER_ADDRESS + 1)
+    const summary = lines.at(-1)
+    const hash = createHash('sha256')
+    for (const evidence of sent.slice(SINGLES_PER_ADDRESS)) hash.update(sha256Hex(canonicalJson(evidence)))
+    expect(summary?.payload).toMatchObject({
+      code: 'evidence_malformed',
+      count: 150 - SINGLES_PER_ADDRESS,
+      submitted_digest: hash.digest('hex'),
+      evidence_id: null,
+      verified_executor: false,
+    })
+    expect(lines.reduce((sum, line) => sum + line.payload.count, 0)).toBe(150)
+    const events = await desk.na.auditEvents('evidence_rejected')
+    expect(events.length).toBe(SINGLES_PER_ADDRESS + 1)
+    expect(await desk.report()).toMatchObject({ verified: true, rejections: lines.length })
+  })
+
+  it('gets no more over all addresses and instances', async () => {
+    const other = await openStoreDesk({ database: desk.na.database, clock: new ManualClock(desk.clock.now()) })
+    try {
+      for (let at = 0; at < 2 * SINGLES_PER_MINUTE; at += 1)
+        refused(await submit(junk(), `127.0.9.${at % 8}`, at % 2 === 0 ? desk : other), 422, 'evidence_malformed')
+      expect((await rejected()).length).toBe(SINGLES_PER_MINUTE)
+    } finally {
+      await other.stop()
+    }
+    // A stop appends what was counted of the minute that is not over.
+    const counted = (await rejected()).reduce((sum, line) => sum + line.payload.count, 0)
+    await desk.na.office.evidence.appendSummaries(desk.na.office, desk.clock.now() + 60_000_000n)
+    const all = (await rejected()).reduce((sum, line) => sum + line.payload.count, 0)
+    expect(counted).toBeGreaterThan(SINGLES_PER_MINUTE)
+    expect(all).toBe(2 * SINGLES_PER_MINUTE)
+  })
+
+  it('gets no more over a day', async () => {
+    const { db } = desk.na.office.store
+    const day = Number(desk.clock.now() / 86_400_000_000n)
+    const counts = { number: day, singles: SINGLES_PER_DAY }
+    await db.updateTable('evidence_rejection_counts').set(counts).where('span', '=', 'day').execute()
+    refused(await submit(junk()), 422, 'evidence_malformed')
+    expect(await rejected()).toEqual([])
+  })
+
+  it('leaves verified executors their entries', async () => {
+    for (let at = 0; at < SINGLES_PER_ADDRESS + 1; at += 1) refused(await submit(junk()), 422, 'evidence_malformed')
+    const { decision } = await desk.decide()
+    refused(await desk.submit(await desk.evidence(decision, { sequence_no: 5 })), 422, 'evidence_chain_gap')
+    expect((await rejected()).length).toBe(SINGLES_PER_ADDRESS + 1)
+  })
+})
+
+describe('a submission that is stored already', () => {
+  const counts = async (): Promise<readonly number[]> => {
+    const rows = await desk.na.office.store.db
+      .selectFrom('audit_events')
+      .select('event_json')
+      .where('event_type', '=', 'evidence_duplicate')
+      .orderBy('created_at')
+      .execute()
+    return rows.map(({ event_json }) => Number((JSON.parse(event_json) as { details: JsonObject }).details['count']))
+  }
+
+  it('sent again and again is a bounded number of events and one sum, of one address and of all', async () => {
+    const { decision } = await desk.decide()
+    const record = await desk.evidence(decision)
+    accepted(await desk.submit(record), 201)
+    const again = async (from: string) => expect(accepted(await submit(record, from))['status']).toBe('duplicate')
+    for (let at = 0; at < SINGLES_PER_ADDRESS + 5; at += 1) await again('127.0.8.1')
+    expect(await counts()).toEqual(Array.from({ length: SINGLES_PER_ADDRESS }, () => 1))
+    for (let at = 0; at < SINGLES_PER_MINUTE; at += 1) await again(`127.0.8.${2 + (at % 4)}`)
+    expect(await counts()).toHaveLength(SINGLES_PER_MINUTE)
+    desk.clock.advance(60)
+    await desk.na.office.evidence.appendSummaries(desk.na.office)
+    expect((await counts()).at(-1)).toBe(SINGLES_PER_ADDRESS + 5)
+    expect(await rejected()).toEqual([])
+  })
+
+  it('gets no more events over a day', async () => {
+    const { decision } = await desk.decide()
+    const record = await desk.evidence(decision)
+    accepted(await desk.submit(record), 201)
+    const number = Number(desk.clock.now() / 86_400_000_000n)
+    await desk.na.office.store.db
+      .updateTable('evidence_rejection_counts')
+      .set({ number, singles: SINGLES_PER_DAY })
+      .where('span', '=', 'duplicate-day')
+      .execute()
+    accepted(await submit(record))
+    expect(await counts()).toEqual([])
+  })
+})
+
+describe('sums of what was refused', () => {
+  it('are of a minute until there were many in a day, then of an hour', async () => {
+    const book = new RejectionBook()
+    const [minute, hour] = [60_000_000n, 3_600_000_000n]
+    const start = (desk.clock.now() / (24n * hour)) * 24n * hour
+    let [appended, counted] = [0, 0]
+    for (let at = 0n; at < 1440n; at += 1n) {
+      const now = start + at * minute
+      book.add(now, 'evidence_malformed', 'ab')
+      await book.appendEnded(now + minute, async ({ count }) => {
+        appended += 1
+        counted += count
+      })
+    }
+    expect(counted).toBe(1440)
+    expect(appended).toBeLessThanOrEqual(SUMMARIES_PER_DAY + 24)
+    // The next day begins with minutes again.
+    book.add(start + 24n * hour, 'evidence_malformed', 'ab')
+    await book.appendEnded(start + 24n * hour + minute, async () => void (appended += 1000))
+    expect(appended).toBeGreaterThan(1000)
+  })
+})
+
+describe('NA_EVIDENCE_REJECTIONS=table', () => {
+  it('keeps them beside the chain, bounds them alike, and retention removes old ones', async () => {
+    const own = await openStoreDesk({ settings: { NA_EVIDENCE_REJECTIONS: 'table' } })
+    try {
+      const rows = async (): Promise<number> =>
+        (await own.na.office.store.db.selectFrom('evidence_rejections').select('code').execute()).length
+      const state = async () => accepted(await own.get('/admin/evidence/status'))
+      for (let at = 0; at < 40; at += 1) refused(await submit(junk(), undefined, own), 422, 'evidence_malformed')
+      expect(await rows()).toBe(SINGLES_PER_ADDRESS)
+      own.clock.advance(60)
+      await own.na.office.evidence.appendSummaries(own.na.office)
+      expect(await state()).toMatchObject({ entries: 0, rejections: 40 })
+      expect(await rows()).toBe(SINGLES_PER_ADDRESS)
+      own.clock.advance(40 * 86_400)
+      accepted(await own.post('/admin/evidence/retention/apply', { older_than_days: 30 }))
+      expect(await rows()).toBe(0)
+      expect(await state()).toMatchObject({ rejections: 40 })
+    } finally {
+      await own.stop()
+    }
+  })
+})
+
+describe('retention', () => {
+  it('removes rejections with their time, and is stopped by none', async () => {
+    const { decision } = await desk.decide()
+    refused(
+      await desk.submit(
+        await desk.evidence(decision, { resource_id: 'r', resource_action: 'create', resource_sequence: 5 }),
+      ),
+      422,
+      'resource_chain_gap',
+    )
+    desk.clock.advance(40 * 86_400)
+    const answer = accepted(await desk.post('/admin/evidence/retention/apply', { older_than_days: 30 }))
+    expect(answer['removed_count']).toBe(3)
+  })
+})

@@ -1,0 +1,163 @@
+import { createHash } from 'node:crypto'
+import type { Hash } from 'node:crypto'
+import type { ErrorCode } from '@chancery/contract'
+import { DAY, HOUR, MINUTE } from '@chancery/protocol'
+import type { Instant, JsonObject, RejectedDecision } from '@chancery/protocol'
+import { limitAddress } from '@chancery/service-kit'
+import { sql } from 'kysely'
+import type { Office } from '../../office.ts'
+import type { Tx } from '../../store/database.ts'
+import type { RejectionRow } from './store.ts'
+
+/**
+ * Entries of their own that strangers get, over all instances (protocol/trust-operations 6.14); the day is ours. Audit
+ * events of submissions that were stored before have the same bounds, counted apart.
+ */
+export const SINGLES_PER_MINUTE = 60
+export const SINGLES_PER_DAY = 3000
+/** Of one address on one instance, so that one stranger does not take the whole minute. */
+export const SINGLES_PER_ADDRESS = 30
+/** Sums of a minute that an instance appends in a day; after them sums are of an hour. */
+export const SUMMARIES_PER_DAY = 500
+const MAX_SUMS = 5000
+
+/** What a refused submission may leave behind: names, never its content. */
+export type RejectedNames = Pick<
+  RejectionRow,
+  'submitted_digest' | 'evidence_id' | 'decision_id' | 'resource_id' | 'executor_sovereign_id'
+>
+
+/** A submission that was refused. */
+export interface Rejected {
+  readonly code: ErrorCode
+  readonly names: RejectedNames
+  readonly cause: JsonObject
+  /** Who signed it is known; with the decision it names, when that is stored. */
+  readonly executor?: { readonly decision: RejectedDecision | undefined }
+}
+
+/** What many refused submissions of one minute, or one hour, come to. */
+export interface SummaryItem {
+  readonly kind: 'summary'
+  readonly code: ErrorCode
+  readonly count: number
+  /** Over the digests of the submissions in hexadecimal, joined in order of arrival. */
+  readonly submitted_digest: string
+}
+
+/** The same of submissions that were stored before. */
+export interface DuplicatesItem {
+  readonly kind: 'duplicates'
+  readonly count: number
+}
+
+interface Sum {
+  /** When its minute or hour is over. */
+  readonly ends: Instant
+  /** Undefined for duplicates. */
+  readonly code: ErrorCode | undefined
+  readonly hash: Hash
+  count: number
+}
+
+/** What is bounded: refused submissions, and such that are stored already. */
+export type BoundedKind = keyof typeof SPANS
+
+/**
+ * Keeps what strangers send from filling the store: some of a minute are entries or events, the rest is counted here
+ * and becomes one per code. What is counted here is lost in a crash, and in the log.
+ */
+export class RejectionBook {
+  readonly #sums = new Map<string, Sum>()
+  readonly #closedUntil: Record<BoundedKind, Instant> = { rejected: 0n, duplicate: 0n }
+  #summaries = { day: 0n, count: 0 }
+
+  /** True when this process knows that the next one would not be an entry: nothing has to be asked or locked then. */
+  isFull({ clock, processLimiter }: Limits, cause: JsonObject): boolean {
+    const isClosed = clock.now() < this.#closedUntil.rejected
+    return isClosed || processLimiter.isOver(bucketOf('rejected', cause), SINGLES_PER_ADDRESS) === true
+  }
+
+  /** Under the lock of the store: whether one more may be an entry, or an event. */
+  async take(tx: Tx, kind: BoundedKind, { clock, processLimiter }: Limits, cause: JsonObject): Promise<boolean> {
+    const now = clock.now()
+    if (now < this.#closedUntil[kind]) return false
+    if (processLimiter.hit(bucketOf(kind, cause), SINGLES_PER_ADDRESS) !== true) return false
+    for (const [span, length, most] of SPANS[kind]) {
+      if ((await countOne(tx, span, now / length)) <= most) continue
+      this.#closedUntil[kind] = (now / MINUTE + 1n) * MINUTE
+      return false
+    }
+    return true
+  }
+
+  add(now: Instant, code: ErrorCode, submitted_digest: string): void {
+    this.#sum(now, code).hash.update(submitted_digest)
+  }
+
+  addDuplicate(now: Instant): void {
+    this.#sum(now, undefined)
+  }
+
+  /** Appends the sums whose time is over by `now`; one that could not be appended stays. */
+  async appendEnded(now: Instant, append: (item: SummaryItem | DuplicatesItem) => Promise<unknown>): Promise<void> {
+    for (const [key, { ends, code, hash, count }] of this.#sums) {
+      if (ends > now) continue
+      if (code === undefined) await append({ kind: 'duplicates', count })
+      else await append({ kind: 'summary', code, count, submitted_digest: hash.copy().digest('hex') })
+      this.#sums.delete(key)
+      this.#appendedOn(now / DAY).count += 1
+    }
+  }
+
+  /** Counts one more in the sum of its code. */
+  #sum(now: Instant, code: ErrorCode | undefined): Sum {
+    const length = this.#appendedOn(now / DAY).count < SUMMARIES_PER_DAY ? MINUTE : HOUR
+    const ends = (now / length + 1n) * length
+    const key = `${ends} ${code ?? ''}`
+    const sum = this.#sums.get(key) ?? { ends, code, hash: createHash('sha256'), count: 0 }
+    sum.count += 1
+    this.#sums.set(key, sum)
+    // Only while nothing can be appended for hours.
+    const [oldest] = this.#sums.keys()
+    if (this.#sums.size > MAX_SUMS && oldest !== undefined) this.#sums.delete(oldest)
+    return sum
+  }
+
+  #appendedOn(day: Instant): { readonly day: Instant; count: number } {
+    if (this.#summaries.day !== day) this.#summaries = { day, count: 0 }
+    return this.#summaries
+  }
+}
+
+type Limits = Pick<Office, 'clock' | 'processLimiter'>
+
+function bucketOf(kind: BoundedKind, cause: JsonObject): string {
+  const address = cause['remote_addr']
+  return `evidence-${kind} ${typeof address === 'string' ? limitAddress(address) : ''}`
+}
+
+const SPANS = {
+  rejected: [
+    ['minute', MINUTE, SINGLES_PER_MINUTE],
+    ['day', DAY, SINGLES_PER_DAY],
+  ],
+  duplicate: [
+    ['duplicate-minute', MINUTE, SINGLES_PER_MINUTE],
+    ['duplicate-day', DAY, SINGLES_PER_DAY],
+  ],
+} as const
+
+/** One row for each span: the head of the store is locked, so nobody counts beside us. */
+async function countOne(tx: Tx, span: string, number: bigint): Promise<number> {
+  const row = await tx
+    .updateTable('evidence_rejection_counts')
+    .set({
+      number: Number(number),
+      singles: sql<number>`case when number = ${Number(number)} then singles + 1 else 1 end`,
+    })
+    .where('span', '=', span)
+    .returning('singles')
+    .executeTakeFirst()
+  return Number(row?.singles ?? Number.POSITIVE_INFINITY)
+}

@@ -1,0 +1,18 @@
+const TIME_LIMIT_MS = 1500
+
+/** Bounded, so that a hanging database is a "no" and not a silence. */
+export async function inTime<Value>(work: Promise<Value>): Promise<Value> {
+  let timer: NodeJS.Timeout | undefined
+  const limit = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new TimeLimit()), TIME_LIMIT_MS)
+  })
+  try {
+    return await Promise.race([work, limit])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+class TimeLimit extends Error {
+  override readonly name = 'TimeLimit'
+}

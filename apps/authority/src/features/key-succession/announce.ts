@@ -1,0 +1,50 @@
+import { genesisDigest, writeSortable } from '@chancery/protocol'
+import { recordAudit } from '../../audit/record.ts'
+import type { Office } from '../../office.ts'
+import { SuccessionRefused, draftFirstList } from '../crl/index.ts'
+import { keepSuccession } from './store.ts'
+
+export interface Announcement {
+  readonly keyId: string
+  readonly digest: string
+  /** False when the database belongs to the announced key already: only blocks change then. */
+  readonly needsSwitch: boolean
+}
+
+/**
+ * Stores the block and the history of the root for followers, with the first list of the next key; run with the
+ * settings of the next key. The signing key stays what it is. Repeated, it renews the first list.
+ */
+export async function announceKey(office: Office): Promise<Announcement> {
+  const { store, genesis, genesisText, ownKeys, signer } = office
+  const { historyText } = ownKeys
+  if (historyText === undefined)
+    throw new SuccessionRefused('NA_KEY_HISTORY_FILE: is required: followers are convinced by the history')
+  const held = await store.db.selectFrom('authority_identity').selectAll().executeTakeFirst()
+  if (held === undefined) throw new SuccessionRefused('the database is new: there is nothing to succeed to')
+  if (held.network_name !== genesis.network_name)
+    throw new SuccessionRefused(`the database belongs to network ${held.network_name}`)
+  const isHeld = held.public_key === signer.publicKey
+  const present = ownKeys.former.find((key) => key.public_key === held.public_key)
+  if (!isHeld && present === undefined)
+    throw new SuccessionRefused('the key history does not name the key the database belongs to: nodes would not follow')
+  const firstList = isHeld ? null : await draftFirstList(office)
+  const digest = genesisDigest(genesis)
+  await store.transact(async (tx) => {
+    await keepSuccession(tx, {
+      key_id: signer.keyId,
+      genesis_digest: digest,
+      genesis_json: genesisText,
+      history_json: historyText,
+      first_list_json: firstList,
+      phase: isHeld ? 'switched' : 'announced',
+      announced_at: writeSortable(office.clock.now()),
+      switched_at: null,
+    })
+    await recordAudit(tx, office, {
+      type: 'authority_key_announced',
+      details: { new_key_id: signer.keyId, genesis_digest: digest },
+    })
+  })
+  return { keyId: signer.keyId, digest, needsSwitch: !isHeld }
+}

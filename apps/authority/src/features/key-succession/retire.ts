@@ -1,0 +1,34 @@
+import { writeSortable } from '@chancery/protocol'
+import { recordAudit } from '../../audit/record.ts'
+import type { Office } from '../../office.ts'
+import { SuccessionRefused, findLiveFormer } from '../crl/index.ts'
+import { countUsable, enterPhase } from './store.ts'
+
+/** Ends the list of the former key. From then on there is no way back, and the key can be destroyed. */
+export async function retireKey(office: Office, { isForced }: { readonly isForced: boolean }): Promise<string> {
+  const { store, signer } = office
+  const now = office.clock.now()
+  return store.transact(async (tx) => {
+    await store.lockHead(tx, 'crl')
+    const held = await tx.selectFrom('authority_identity').select('public_key').executeTakeFirst()
+    if (held?.public_key !== signer.publicKey) throw new SuccessionRefused('the database belongs to another key')
+    const live = await findLiveFormer(tx, now)
+    if (live === undefined) throw new SuccessionRefused('no former key signs a list any more')
+    const usable = await countUsable(store, tx, live.key_id, now)
+    if (usable > 0 && !isForced)
+      throw new SuccessionRefused(
+        `${usable} certificates of ${live.key_id} are in use: they would be refused once its last list ends; wait, or --yes`,
+      )
+    await tx
+      .updateTable('former_keys')
+      .set({ lists_until: writeSortable(now) })
+      .where('key_id', '=', live.key_id)
+      .execute()
+    await enterPhase(tx, 'retired')
+    await recordAudit(tx, office, {
+      type: 'authority_key_retired',
+      details: { former_key_id: live.key_id, certificates_in_use: usable },
+    })
+    return live.key_id
+  })
+}

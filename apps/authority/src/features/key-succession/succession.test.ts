@@ -1,0 +1,200 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import {
+  genesisDigest,
+  logOrigin,
+  openCheckpoint,
+  readCrl,
+  readGenesisBlock,
+  readJson,
+  readKeyHistory,
+  readPolicyManifest,
+  readRevocationFeed,
+  verifyList,
+  verifySuccession,
+} from '@chancery/protocol'
+import type { JoinCertificate, JsonValue } from '@chancery/protocol'
+import { silentLog } from '@chancery/service-kit'
+import {
+  FIRST_KEY,
+  ManualClock,
+  accepted,
+  createTestDatabase,
+  enroll,
+  fetchCrl,
+  nodeCaller,
+  refused,
+  signSuccession,
+  startTestAuthority,
+  testSigner,
+} from '@chancery/testkit'
+import type { NodeCaller, Succeeded, TestAuthority, TestDatabase } from '@chancery/testkit'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Office } from '../../office.ts'
+import { openOffice } from '../../open-office.ts'
+import { readAuthoritySettings } from '../../settings.ts'
+import { supersedeUsed } from '../enrollment/supersede-used.job.ts'
+import { announceKey, describeSuccession, retireKey, switchKey } from './index.ts'
+
+const clock = new ManualClock()
+const SECOND_KEY = { keyId: 'na-2', seed: 'na-2' }
+const [first, second] = [await testSigner('na-test', 'na'), await testSigner('na-2', 'na-2')]
+let folder: string
+let database: TestDatabase
+let na: TestAuthority
+let node: NodeCaller
+let certificate: JoinCertificate
+let begun: Succeeded
+let next: Required<Succeeded>
+
+const start = (settings: Readonly<Record<string, string>> = {}): Promise<TestAuthority> =>
+  startTestAuthority({ clock, database, settings: { EVIDENCE_STORE: 'on', ...settings } })
+
+/** One step with the settings of the next key, as the command takes it. */
+async function step<Result>(
+  work: (office: Office) => Promise<Result>,
+  of: Required<Succeeded> = next,
+): Promise<Result> {
+  const values = { ...database.settings, NA_CLOCK_CHECK: 'off', ...of.settings }
+  const text = Object.entries(values).map(([name, value]) => `${name}=${value}`)
+  const settings = readAuthoritySettings({ flags: {}, env: {}, envFile: { path: 'test', text: text.join('\n') } })
+  const opened = await openOffice(settings, { log: silentLog, clock, isSucceeding: true })
+  try {
+    return await work(opened.office)
+  } finally {
+    await opened.close()
+  }
+}
+
+async function read(path: string): Promise<JsonValue> {
+  return readJson((await na.request('GET', path)).text)
+}
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'chancery-succession-'))
+  database = await createTestDatabase()
+  na = await start()
+  begun = { genesis: na.genesis, key: FIRST_KEY }
+  node = nodeCaller(na.url, await testSigner('node', 'follower'), () => clock.now())
+  certificate = await enroll(na, node)
+  for (const path of ['/crl', '/policy', '/sovereign-revocation-feed']) await na.request('GET', path)
+  await na.office.evidence.growLog(na.office)
+  next = await signSuccession(folder, begun, SECOND_KEY, clock.now())
+})
+afterAll(async () => {
+  await na.stop()
+  await database.drop()
+  await rm(folder, { recursive: true, force: true })
+})
+
+describe('a key succession in steps', () => {
+  it('tells nobody anything before it is announced', async () => {
+    refused(await na.request('GET', '/key-succession'), 404, 'key_history_not_found')
+    const answer = accepted(await node.heartbeat(certificate.cert_id, { genesis_digest: genesisDigest(na.genesis) }))
+    expect(Object.keys(answer)).not.toContain('genesis_digest')
+    await expect(step((office) => switchKey(office, { isForced: false }))).rejects.toThrow('was not announced')
+  })
+
+  it('is announced while the old key signs, and followers are convinced by the root alone', async () => {
+    const { digest, needsSwitch } = await step(announceKey)
+    expect([digest, needsSwitch]).toEqual([genesisDigest(next.genesis), true])
+    clock.advance(3)
+    na.office.newestBlock.forget()
+    const told = accepted(await na.request('GET', '/key-succession'))
+    expect([told['phase'], told['current_public_key']]).toEqual(['announced', first.publicKey])
+    const offered = {
+      genesis: readGenesisBlock(told['genesis'] ?? null),
+      history: readKeyHistory(told['key_history'] ?? null),
+    }
+    expect(await verifySuccession({ genesis: na.genesis }, offered)).toEqual({ ok: true })
+    const list = readCrl(told['first_list'] ?? null)
+    expect([list.issuer, await verifyList(list, [second.publicKey])]).toEqual(['na-2', true])
+    expect(accepted(await na.request('GET', '/genesis'))).toEqual(na.genesis)
+    expect(await na.auditEvents('authority_key_announced')).toHaveLength(1)
+  })
+
+  it('counts the nodes that hold the new block, and does not switch before all of them do', async () => {
+    const quiet = accepted(await node.heartbeat(certificate.cert_id))
+    expect(Object.keys(quiet)).not.toContain('genesis_digest')
+    expect(await describeSuccession(na.office)).toMatchObject({ phase: 'announced', nodes: 1, nodes_with_new_block: 0 })
+    await expect(step((office) => switchKey(office, { isForced: false }))).rejects.toThrow('0 of 1 nodes')
+    const digest = genesisDigest(next.genesis)
+    const beat = accepted(await node.heartbeat(certificate.cert_id, { genesis_digest: digest }))
+    expect(beat['genesis_digest']).toBe(digest)
+    expect(await describeSuccession(na.office)).toMatchObject({ key_id: 'na-2', nodes: 1, nodes_with_new_block: 1 })
+    expect((await na.request('GET', '/metrics')).text).toContain('chancery_key_succession_nodes_with_new_block 1\n')
+    expect(accepted(await na.request('GET', '/dashboard.json'))['key_succession']).toMatchObject({ phase: 'announced' })
+  })
+
+  it('signs everything published again at the switch', async () => {
+    const before = readRevocationFeed(await read('/sovereign-revocation-feed'))
+    await na.stop()
+    const done = await step((office) => switchKey(office, { isForced: false }))
+    expect(done.formerKeyId).toBe('na-test')
+    na = await start(next.settings)
+    const keys = [second.publicKey]
+    expect(await verifyList(readCrl(await read('/crl')), keys)).toBe(true)
+    const policy = readPolicyManifest(await read('/policy'))
+    expect([policy.issued_by, await verifyList(policy, keys)]).toEqual(['na-2', true])
+    const feed = readRevocationFeed(await read('/sovereign-revocation-feed'))
+    expect([feed.sequence, await verifyList(feed, keys)]).toEqual([before.sequence + 1, true])
+    const note = (await na.request('GET', '/evidence-log/checkpoint')).text
+    expect(await openCheckpoint(note, logOrigin(na.genesis.network_name), second.publicKey)).toBeDefined()
+    expect(accepted(await na.request('GET', '/key-succession'))).toMatchObject({
+      phase: 'settled',
+      current_public_key: second.publicKey,
+    })
+  })
+
+  it('ends a predecessor only when its successor of the new key is first used', async () => {
+    node = nodeCaller(na.url, await testSigner('node', 'follower'), () => clock.now())
+    const [renewed, again] = [
+      accepted(await node.renew(certificate.cert_id), 201),
+      accepted(await node.renew(certificate.cert_id), 201),
+    ] as unknown as JoinCertificate[]
+    expect(renewed?.issued_by).toBe('na-2')
+    await supersedeUsed(na.office)
+    clock.advance(3600)
+    await supersedeUsed(na.office)
+    // Neither answer was taken up: the node keeps the certificate it has.
+    accepted(await node.heartbeat(certificate.cert_id))
+    accepted(await node.heartbeat(again?.cert_id ?? ''))
+    await supersedeUsed(na.office)
+    accepted(await node.heartbeat(certificate.cert_id))
+    clock.advance(901)
+    refused(await node.heartbeat(certificate.cert_id), 403, 'certificate_superseded')
+    accepted(await node.heartbeat(again?.cert_id ?? ''))
+  })
+
+  it('is undone by the root: the old key again, and no number goes back', async () => {
+    const back = await signSuccession(folder, next, FIRST_KEY, clock.now())
+    await step(announceKey, back)
+    const [list, feed] = [
+      await fetchCrl(na.url, second.publicKey),
+      readRevocationFeed(await read('/sovereign-revocation-feed')),
+    ]
+    await na.stop()
+    await step((office) => switchKey(office, { isForced: true }), back)
+    na = await start(back.settings)
+    const now = await fetchCrl(na.url, first.publicKey)
+    expect(now.sequence).toBe(list.sequence + 1)
+    const after = readRevocationFeed(await read('/sovereign-revocation-feed'))
+    expect([after.sequence, await verifyList(after, [first.publicKey])]).toEqual([feed.sequence + 1, true])
+    expect((await fetchCrl(na.url, second.publicKey, '/crl/keys/na-2')).sequence).toBe(now.sequence)
+    accepted(await na.request('GET', '/readyz'))
+    next = back
+  })
+
+  it('retires a key once no certificate of it is in use, or when told to', async () => {
+    const wait = step((office) => retireKey(office, { isForced: false }))
+    await expect(wait).rejects.toThrow('certificates of na-2 are in use')
+    expect(await step((office) => retireKey(office, { isForced: true }))).toBe('na-2')
+    refused(await na.request('GET', '/crl/keys/na-2'), 404, 'key_list_not_found')
+    const { NA_FORMER_PRIVATE_KEY_FILE: _key, ...without } = next.settings
+    await na.stop()
+    na = await start(without)
+    expect(await describeSuccession(na.office)).toMatchObject({ phase: 'retired', former_key_id: null })
+    expect(await na.auditEvents('authority_key_retired')).toHaveLength(1)
+  })
+})

@@ -1,0 +1,52 @@
+import { Refusal } from '@chancery/contract'
+import { DAY, writeInstant, writeSortable } from '@chancery/protocol'
+import type { JsonObject } from '@chancery/protocol'
+import type { OperatorCall } from '../../auth/operator.ts'
+import type { Office } from '../../office.ts'
+import { toWireTime } from '../../paged-list.ts'
+import { countOpenInvites } from '../enrollment/index.ts'
+import { countEventsOf, listRevokedKeys } from './store.ts'
+
+const DEFAULT_DAYS = 30
+const MAX_DAYS = 3650
+/** Beyond it, or beyond a number of events, the answer says from when on it looked. */
+const LOOK_MS = 4000
+
+/**
+ * GET /admin/operator-keys/{key_id}/activity
+ * What a key did, before or after it is revoked: the person who must undo it needs to know where to look. Forged calls
+ * that only named the key are no deeds of it and are left out.
+ */
+export async function activity(call: OperatorCall, office: Office): Promise<JsonObject> {
+  const days = readDays(call.query.first('days'))
+  const key_id = call.params['key_id'] ?? ''
+  const { db } = office.store
+  const isRevoked = (await listRevokedKeys(db)).some((row) => row.key_id === key_id)
+  if (!isRevoked && !office.operators.has(key_id)) throw new Refusal('unknown_operator_key')
+  const now = office.clock.now()
+  const asked = writeSortable(now - BigInt(days) * DAY)
+  const endMs = office.clock.monotonicMs() + LOOK_MS
+  const hasTime = (): boolean => office.clock.monotonicMs() < endMs
+  const { events, cut } = await countEventsOf(office.store, { key_id, since: asked, hasTime })
+  return {
+    key_id,
+    revoked: isRevoked,
+    from: toWireTime(cut ?? asked),
+    until: writeInstant(now),
+    complete: cut === undefined,
+    events: events.map(({ event_type, count, first_at, last_at }) => ({
+      event_type,
+      count,
+      first_at: toWireTime(first_at),
+      last_at: toWireTime(last_at),
+    })),
+    open_invites: await countOpenInvites(db, { by: 'maker', created_by: key_id }, writeSortable(now)),
+  }
+}
+
+function readDays(text: string | undefined): number {
+  if (text === undefined) return DEFAULT_DAYS
+  const days = /^[1-9][0-9]{0,3}$/.test(text) ? Number(text) : 0
+  if (days < 1 || days > MAX_DAYS) throw new Refusal('invalid_input', { field: 'days' })
+  return days
+}

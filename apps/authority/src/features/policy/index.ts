@@ -1,0 +1,2 @@
+export { signPolicyAgain } from './sign-again.ts'
+export { servePolicy } from './current.ts'

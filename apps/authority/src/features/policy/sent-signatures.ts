@@ -1,0 +1,44 @@
+import { Refusal } from '@chancery/contract'
+import { FormError, field, signedBytes, verifySignature } from '@chancery/protocol'
+import type { JsonObject, Signature } from '@chancery/protocol'
+import type { OperatorCall } from '../../auth/operator.ts'
+import type { Office } from '../../office.ts'
+
+/**
+ * A manifest that is sent with signatures claims to be signed already: each must verify over it as
+ * it was sent, under a key of this authority, the root key or that of the caller. Without any it stays a draft.
+ */
+export async function requireSentSignatures({ body, operator }: OperatorCall, office: Office): Promise<void> {
+  const signatures = readSignatures(body)
+  if (signatures.length === 0) return
+  // What it is signed as has to be in it; the authority puts its own in place of both.
+  if (typeof body['issued_at'] !== 'string' || typeof body['issued_by'] !== 'string') refuseSignatures()
+  const caller = office.operators.get(operator.key_id)
+  const keys = [
+    ...office.ownKeys.all,
+    office.genesis.root_public_key,
+    ...(caller === undefined ? [] : [caller.publicKey]),
+  ]
+  const message = signedBytes({ ...body, signatures }, 'signatures')
+  for (const { sig } of signatures) if (!(await verifiesUnderOne(keys, message, sig))) refuseSignatures()
+}
+
+async function verifiesUnderOne(keys: readonly string[], message: Uint8Array, sig: string): Promise<boolean> {
+  for (const key of keys) if (await verifySignature(key, message, sig)) return true
+  return false
+}
+
+function readSignatures(body: JsonObject): readonly Signature[] {
+  const sent = body['signatures']
+  if (sent === undefined || sent === null) return []
+  try {
+    return field.signatures(sent, 'signatures')
+  } catch (error) {
+    if (error instanceof FormError) refuseSignatures()
+    throw error
+  }
+}
+
+function refuseSignatures(): never {
+  throw new Refusal('invalid_policy', { field: 'signatures', reason: 'invalid_signature' })
+}

@@ -1,0 +1,94 @@
+import {
+  FormError,
+  JsonError,
+  MAX_FEED_IDS,
+  READ_LIMITS,
+  readJson,
+  readRevocationFeed,
+  sha256Hex,
+  verifyList,
+} from '@chancery/protocol'
+import type { RevocationFeed } from '@chancery/protocol'
+import type { Office } from '../../office.ts'
+import { settleFault } from '../../signing/record-faults.ts'
+import type { OwnKeys } from '../../signing/own-keys.ts'
+import type { Tx } from '../../store/database.ts'
+import { findOwnFeed, isWithdrawn, listNewestIds, listWithdrawn } from './store.ts'
+import type { ListedId, OwnFeed } from './store.ts'
+
+/** A feed is as long as a feed may get. */
+const LIMITS = { ...READ_LIMITS, maxValues: 2_000_000, maxNames: 200_000 }
+/** So many of what is missing are named. */
+const NAMED = 5
+
+/** Refuses to go on unless everything that the last signed feed names is still withdrawn. */
+export async function requireWithdrawn(
+  tx: Tx,
+  { recordFaults }: Pick<Office, 'recordFaults'>,
+  last: RevocationFeed | undefined,
+  newest: readonly ListedId[],
+): Promise<void> {
+  settleFault(recordFaults, 'feed', await findDropped(tx, last, newest))
+}
+
+/** What the next feed would no longer name, in words; undefined when nothing. */
+export async function findFeedFault(db: Tx, ownKeys: Pick<OwnKeys, 'all'>): Promise<string | undefined> {
+  const last = await findOwnFeed(db)
+  if (last === undefined) return undefined
+  return findDropped(db, await readSignedFeed(ownKeys, last), await listNewestIds(db, MAX_FEED_IDS))
+}
+
+/** The last feed of the database; undefined when there is none, or it is not as it was signed. */
+export async function findSignedFeed(db: Tx, ownKeys: Pick<OwnKeys, 'all'>): Promise<RevocationFeed | undefined> {
+  const last = await findOwnFeed(db)
+  return last === undefined ? undefined : readSignedFeed(ownKeys, last)
+}
+
+/** Ids of the last text that was found to be as it was signed, by the keys it was held against. */
+const verified = new WeakMap<object, { readonly digest: string; readonly feed: RevocationFeed }>()
+
+/** The feed of a row, when it is as it was signed. An equal text is not read and verified twice. */
+export async function readSignedFeed(
+  ownKeys: Pick<OwnKeys, 'all'>,
+  { sequence, feed_json }: OwnFeed,
+): Promise<RevocationFeed | undefined> {
+  const digest = sha256Hex(feed_json)
+  const known = verified.get(ownKeys)
+  if (known?.digest === digest) return known.feed.sequence === sequence ? known.feed : undefined
+  const feed = parse(feed_json)
+  if (feed?.sequence !== sequence || !(await verifyList(feed, ownKeys.all))) return undefined
+  verified.set(ownKeys, { digest, feed })
+  return feed
+}
+
+/** A feed that was just signed here: its text need not be read again. */
+export function rememberSigned(ownKeys: Pick<OwnKeys, 'all'>, digest: string, feed: RevocationFeed): void {
+  verified.set(ownKeys, { digest, feed })
+}
+
+async function findDropped(
+  db: Tx,
+  feed: RevocationFeed | undefined,
+  newest: readonly ListedId[],
+): Promise<string | undefined> {
+  if (feed === undefined) return 'the last feed in the database is not as it was signed'
+  const sure = new Set(newest.filter(isWithdrawn).map((row) => row.attestation_id))
+  const doubtful = feed.revoked_attestation_ids.filter((id) => !sure.has(id))
+  const withdrawn = await listWithdrawn(db, doubtful)
+  const missing = doubtful.filter((id) => !withdrawn.has(id))
+  if (missing.length > 0)
+    return `${missing.length} ids of the last signed feed are missing: ${missing.slice(0, NAMED).join(', ')}`
+  // A row of the feed without a withdrawn attestation was written behind our back.
+  const strays = newest.filter((row) => !isWithdrawn(row)).map((row) => row.attestation_id)
+  if (strays.length === 0) return undefined
+  return `${strays.length} ids of the next feed are not withdrawn: ${strays.slice(0, NAMED).join(', ')}`
+}
+
+function parse(text: string): RevocationFeed | undefined {
+  try {
+    return readRevocationFeed(readJson(text, LIMITS))
+  } catch (error) {
+    if (error instanceof FormError || error instanceof JsonError) return undefined
+    throw error
+  }
+}

@@ -1,0 +1,52 @@
+import { MAX_FEED_IDS, readInstant } from '@chancery/protocol'
+import type { Office } from '../../office.ts'
+import type { Tx } from '../../store/database.ts'
+import { readSignedFeed, requireWithdrawn } from './continuity.ts'
+import { syncFeedIds } from './own-ids.ts'
+import type { SyncedIds } from './own-ids.ts'
+import { listKnownIds, listNewestIds } from './store.ts'
+import type { ListedId, OwnFeed } from './store.ts'
+
+/** What the next version names. */
+export interface GatheredIds {
+  readonly newest: readonly ListedId[]
+  readonly synced: SyncedIds
+}
+
+/**
+ * Brings the ids of the feed up to date. Between two whole comparisons only what was withdrawn since the last version is
+ * looked for; when the last version names an id that the table has lost, everything is compared at once. Unless the rows
+ * were just recovered, nothing is signed when an id of the last signed version is no longer withdrawn.
+ */
+export async function gatherIds(
+  tx: Tx,
+  office: Office,
+  previous: OwnFeed | undefined,
+  { isCompared, isRecovered }: { readonly isCompared: boolean; readonly isRecovered: boolean },
+): Promise<GatheredIds> {
+  const isPartial = !isCompared && previous !== undefined && previous.index_json !== null
+  const since = isPartial ? (readInstant(previous.issued_at) ?? 0n) : undefined
+  let synced = await syncFeedIds(tx, office, since)
+  let newest = await listNewestIds(tx, MAX_FEED_IDS)
+  const last = previous === undefined ? undefined : await readSignedFeed(office.ownKeys, previous)
+  if (isPartial && last !== undefined && (await hasUnknown(tx, last.revoked_attestation_ids, newest))) {
+    synced = joined(synced, await syncFeedIds(tx, office, undefined))
+    newest = await listNewestIds(tx, MAX_FEED_IDS)
+  }
+  if (previous !== undefined && !isRecovered) await requireWithdrawn(tx, office, last, newest)
+  return { newest, synced }
+}
+
+async function hasUnknown(tx: Tx, ids: readonly string[], newest: readonly ListedId[]): Promise<boolean> {
+  const named = new Set(newest.map((row) => row.attestation_id))
+  const missing = ids.filter((id) => !named.has(id))
+  return (await listKnownIds(tx, missing)).size < missing.length
+}
+
+function joined(a: SyncedIds, b: SyncedIds): SyncedIds {
+  return {
+    added: a.added + b.added,
+    removed: a.removed + b.removed,
+    touched: new Set([...a.touched, ...b.touched]),
+  }
+}

@@ -1,0 +1,154 @@
+import { createHash } from 'node:crypto'
+import { canonicalJson, readFeedIndex, readFeedPart, verifyList } from '@chancery/protocol'
+import type { FeedIndex, FeedPart, JsonObject, JsonValue } from '@chancery/protocol'
+import { ManualClock, accepted, refused, startTestAuthority } from '@chancery/testkit'
+import type { TestAuthority } from '@chancery/testkit'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { fitReasons } from './parts.ts'
+
+const clock = new ManualClock('2026-01-02T03:04:05Z')
+let na: TestAuthority
+beforeAll(async () => {
+  na = await startTestAuthority({ clock, settings: { NA_CLOCK_CHECK: 'off' } })
+})
+afterAll(() => na.stop())
+
+const read = async (path: string): Promise<JsonValue> => {
+  const answer = await na.request('GET', path)
+  expect(answer.status).toBe(200)
+  // Longer than what the strict reader of the testkit takes.
+  return JSON.parse(answer.text) as JsonValue
+}
+const index = async (): Promise<FeedIndex> => readFeedIndex(await read('/sovereign-revocation-feed/index'))
+const part = async (n: number): Promise<FeedPart> => readFeedPart(await read(`/sovereign-revocation-feed/parts/${n}`))
+const plain = async (): Promise<{ sequence: number; issued_at: string; revoked_attestation_ids: string[] }> =>
+  (await read('/sovereign-revocation-feed')) as never
+
+async function issue(): Promise<string> {
+  const body = { subject_id: 'x', roles: ['role:client'] }
+  return String(accepted(await na.as('privileged')('POST', '/admin/attestations', body), 201)['attestation_id'])
+}
+const revoke = async (id: string): Promise<JsonObject> =>
+  accepted(await na.as('privileged')('POST', `/admin/attestations/${id}/revoke`, { reason: 'left' }))
+
+/** Withdrawn attestations that another instance, or a release before, left in the database. */
+async function plant(count: number, from: string): Promise<string[]> {
+  const { db } = na.office.store
+  const row = await db
+    .selectFrom('membership_attestations')
+    .selectAll()
+    .where('attestation_id', '=', from)
+    .executeTakeFirstOrThrow()
+  const ids = Array.from({ length: count }, (_, i) => `planted-${String(i).padStart(6, '0')}`)
+  for (let at = 0; at < ids.length; at += 500)
+    await db
+      .insertInto('membership_attestations')
+      .values(ids.slice(at, at + 500).map((attestation_id) => ({ ...row, attestation_id })))
+      .execute()
+  return ids
+}
+const bitsOf = (id: string, bits: number): number =>
+  bits === 0 ? 0 : createHash('sha256').update(id).digest().readUInt16BE(0) >>> (16 - bits)
+const digest = (value: JsonValue): string => createHash('sha256').update(canonicalJson(value)).digest('hex')
+
+/** Every rule of the index, recomputed from what is served. */
+async function expectWhole(ids: readonly string[]): Promise<FeedIndex> {
+  const found = await index()
+  const feed = await plain()
+  expect(await verifyList(found, [na.genesis.network_authority.public_key])).toBe(true)
+  expect([found.sequence, found.issued_at, found.total_ids]).toEqual([feed.sequence, feed.issued_at, ids.length])
+  const all: string[] = []
+  for (const entry of found.parts) {
+    const each = await part(entry.part)
+    expect([digest(each as unknown as JsonValue), each.revoked_attestation_ids.length]).toEqual([
+      entry.digest,
+      entry.count,
+    ])
+    expect(each.revoked_attestation_ids.every((id) => bitsOf(id, found.part_bits) === entry.part)).toBe(true)
+    all.push(...each.revoked_attestation_ids)
+  }
+  expect(all.sort()).toEqual([...ids].sort())
+  return found
+}
+
+describe('GET /sovereign-revocation-feed/index and /parts/{part}', () => {
+  it('begin with one empty part', async () => {
+    expect(await expectWhole([])).toMatchObject({ part_bits: 0, sequence: 0 })
+    for (const asked of ['1', '256', '-1', 'x', '00', '1e0'])
+      refused(await na.request('GET', `/sovereign-revocation-feed/parts/${asked}`), 404, 'feed_part_not_found')
+  })
+
+  it('carry an ETag, and 304 for those who hold it', async () => {
+    for (const path of ['index', 'parts/0']) {
+      const { headers } = await na.request('GET', `/sovereign-revocation-feed/${path}`)
+      const again = { headers: { 'If-None-Match': String(headers.etag) } }
+      expect((await na.request('GET', `/sovereign-revocation-feed/${path}`, again)).status).toBe(304)
+    }
+  })
+
+  it('grow in parts, and one withdrawal changes one of them', { timeout: 120_000 }, async () => {
+    const first = await issue()
+    await revoke(first)
+    const planted = await plant(20_000, first)
+    const next = await issue()
+    await revoke(next)
+    const before = await expectWhole([first, ...planted, next])
+    // 20,002 ids are more than 2 parts of 8192.
+    expect(before.part_bits).toBe(2)
+    const last = await issue()
+    await revoke(last)
+    const after = await expectWhole([first, ...planted, next, last])
+    const changed = after.parts.filter(({ digest: now }, n) => now !== before.parts[n]?.digest)
+    expect(changed.map((entry) => entry.part)).toEqual([bitsOf(last, 2)])
+    expect((await plain()).revoked_attestation_ids).toHaveLength(20_003)
+  })
+
+  it(
+    'a withdrawal beyond the 50,000th is in the plain form, and older ones in the parts',
+    { timeout: 120_000 },
+    async () => {
+      const { db } = na.office.store
+      const held = await db.selectFrom('membership_attestations').select('attestation_id').execute()
+      clock.advance(1)
+      const marker = await issue()
+      await revoke(marker)
+      const row = await db
+        .selectFrom('membership_attestations')
+        .selectAll()
+        .where('attestation_id', '=', marker)
+        .executeTakeFirstOrThrow()
+      const more = Array.from({ length: 40_000 }, (_, i) => `more-${String(i).padStart(6, '0')}`)
+      for (let at = 0; at < more.length; at += 500)
+        await db
+          .insertInto('membership_attestations')
+          .values(more.slice(at, at + 500).map((attestation_id) => ({ ...row, attestation_id })))
+          .execute()
+      clock.advance(1)
+      const last = await issue()
+      await revoke(last)
+      const feed = await plain()
+      expect(feed.revoked_attestation_ids).toHaveLength(50_000)
+      expect(feed.revoked_attestation_ids).toEqual(expect.arrayContaining([last, marker, 'more-000000', 'more-039999']))
+      await expectWhole([...held.map((each) => each.attestation_id), marker, ...more, last])
+      expect((await na.request('GET', '/sovereign-revocation-feed')).headers['chancery-feed-total']).toBe('60005')
+    },
+  )
+})
+
+describe('fitReasons', () => {
+  const rows = ['a', 'b', 'c'].map((attestation_id, i) => ({
+    attestation_id,
+    revoked_at: `t${i}`,
+    reason: 'x'.repeat(50),
+  }))
+  const write = (reasons: ReadonlyMap<string, string | null>): string =>
+    canonicalJson(Object.fromEntries([...reasons].filter(([, reason]) => reason !== null)))
+
+  it('leaves all in where they fit, and the oldest out first where not', () => {
+    expect(fitReasons(rows, 1000, write)).toContain('"a"')
+    const fitted = fitReasons(rows, 130, write)
+    expect(fitted.length).toBeLessThanOrEqual(130)
+    expect(Object.keys(JSON.parse(fitted) as object)).toEqual(['b', 'c'])
+    expect(fitReasons(rows, 2, write)).toBe('{}')
+  })
+})

@@ -1,0 +1,111 @@
+import {
+  MAX_PART_BYTES,
+  canonicalJson,
+  compareCodePoints,
+  nextPartBits,
+  partKeysOf,
+  reasonsById,
+  sha256Hex,
+} from '@chancery/protocol'
+import type { FeedPart, FeedPartEntry } from '@chancery/protocol'
+import type { Tx } from '../../store/database.ts'
+import { assertKept } from '../../store/kept.ts'
+import type { SyncedIds } from './own-ids.ts'
+
+/** The parts of a version of the feed. */
+export interface BuiltParts {
+  readonly part_bits: number
+  readonly total_ids: number
+  readonly parts: readonly FeedPartEntry[]
+}
+
+/** Writes the parts that changed, or all of them when their number does. */
+export async function buildParts(tx: Tx, issuer_sovereign_id: string, synced: SyncedIds): Promise<BuiltParts> {
+  const held = await tx.selectFrom('own_feed_parts').select(['part', 'count', 'digest']).orderBy('part').execute()
+  const bits = Math.log2(held.length)
+  const isUsable = held.length > 0 && Number.isInteger(bits)
+  const total = held.reduce((sum, { count }) => sum + count, 0) + synced.added - synced.removed
+  const part_bits = isUsable ? nextPartBits(total, bits) : await firstBits(tx)
+  const isWhole = !isUsable || part_bits !== bits
+  const wanted = isWhole
+    ? Array.from({ length: 2 ** part_bits }, (_, part) => part)
+    : [...new Set([...synced.touched].map((key) => key >>> (8 - part_bits)))]
+  const entries = new Map(isWhole ? [] : held.map((entry) => [entry.part, entry]))
+  for (const part of wanted) entries.set(part, await writePart(tx, { issuer_sovereign_id, part, part_bits }))
+  if (isWhole)
+    await tx
+      .deleteFrom('own_feed_parts')
+      .where('part', '>=', 2 ** part_bits)
+      .execute()
+  const parts = [...entries.values()].sort((a, b) => a.part - b.part)
+  return { part_bits, parts, total_ids: parts.reduce((sum, { count }) => sum + count, 0) }
+}
+
+async function firstBits(tx: Tx): Promise<number> {
+  const row = await tx
+    .selectFrom('own_feed_ids')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where('pruned', '=', 0)
+    .executeTakeFirst()
+  return nextPartBits(Number(row?.count ?? 0), 0)
+}
+
+async function writePart(
+  tx: Tx,
+  named: Pick<FeedPart, 'issuer_sovereign_id' | 'part' | 'part_bits'>,
+): Promise<FeedPartEntry> {
+  const [from, below] = partKeysOf(named.part, named.part_bits)
+  const rows = await tx
+    .selectFrom('own_feed_ids')
+    .select(['attestation_id', 'revoked_at', 'reason'])
+    .where('pruned', '=', 0)
+    .where('part_key', '>=', from)
+    .where('part_key', '<', below)
+    .execute()
+  const ids = rows.map((row) => row.attestation_id).sort(compareCodePoints)
+  // C of a part is also its text: what is hashed is what is served.
+  const part_json = fitReasons(rows, MAX_PART_BYTES, (reasons) =>
+    canonicalJson({ ...named, revoked_attestation_ids: ids, revocation_reasons: reasonsById(ids, reasons) }),
+  )
+  const entry = { part: named.part, count: ids.length, digest: sha256Hex(part_json) }
+  const kept = await tx
+    .insertInto('own_feed_parts')
+    .values({ ...entry, part_json })
+    .onConflict((conflict) =>
+      conflict.column('part').doUpdateSet({ count: entry.count, digest: entry.digest, part_json }),
+    )
+    .returning('part_json')
+    .executeTakeFirst()
+  assertKept(part_json, kept?.part_json)
+  return entry
+}
+
+export interface ReasonedId {
+  readonly attestation_id: string
+  readonly revoked_at: string
+  readonly reason: string
+}
+
+/** Leaves reasons out, those of the oldest revocations first, until what is written fits. */
+export function fitReasons<Written extends { readonly length: number }>(
+  rows: readonly ReasonedId[],
+  maxBytes: number,
+  write: (reasons: ReadonlyMap<string, string | null>) => Written,
+): Written {
+  const reasons = new Map<string, string | null>(rows.map((row) => [row.attestation_id, row.reason]))
+  let written = write(reasons)
+  if (written.length <= maxBytes) return written
+  const oldest = [...rows].sort(
+    (a, b) => compareCodePoints(a.revoked_at, b.revoked_at) || compareCodePoints(a.attestation_id, b.attestation_id),
+  )
+  let next = 0
+  while (written.length > maxBytes && next < oldest.length) {
+    for (let over = written.length - maxBytes; over > 0 && next < oldest.length; next += 1) {
+      const { attestation_id, reason } = oldest[next] ?? { attestation_id: '', reason: '' }
+      reasons.set(attestation_id, null)
+      over -= canonicalJson(attestation_id).length + canonicalJson(reason).length + 2
+    }
+    written = write(reasons)
+  }
+  return written
+}

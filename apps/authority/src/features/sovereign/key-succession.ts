@@ -1,0 +1,20 @@
+import { CACHE_CONTROL, Refusal } from '@chancery/contract'
+import { toUtf8 } from '@chancery/protocol'
+import { KeptDocument } from '@chancery/service-kit'
+import type { Call } from '@chancery/service-kit'
+import type { Office } from '../../office.ts'
+
+/**
+ * GET /key-succession
+ * The newest block and history of the root. Followers verify both by the root key they hold; nothing else in the answer
+ * counts, except as a hint.
+ */
+export async function keySuccession(_call: Call, office: Office): Promise<KeptDocument> {
+  const newest = await office.newestBlock.readOrLast()
+  if (newest === undefined) throw new Refusal('key_history_not_found')
+  const { phase, genesisText, historyText, firstListText } = newest
+  const text =
+    `{"phase":"${phase}","current_public_key":"${office.signer.publicKey}","genesis":${genesisText},` +
+    `"key_history":${historyText},"first_list":${firstListText ?? 'null'}}`
+  return new KeptDocument(toUtf8(text), CACHE_CONTROL.publicMaterial)
+}

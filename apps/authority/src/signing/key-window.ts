@@ -1,0 +1,46 @@
+import { DAY, SECOND, instantOf } from '@chancery/protocol'
+import type { Instant } from '@chancery/protocol'
+import type { Office } from '../office.ts'
+
+type Parts = Pick<Office, 'genesis' | 'clock'>
+
+/** The key of the authority may be used within a window that the root key signed (protocol/core 2). */
+export type KeyWindow = {
+  readonly valid_to: string
+  /** Negative when it is over. */
+  readonly expires_in_seconds: number
+  /** Whole days. */
+  readonly days_left: number
+}
+
+export function keyWindow({ genesis, clock }: Parts): KeyWindow {
+  const { valid_to } = genesis.network_authority
+  const left = instantOf(valid_to) - clock.now()
+  return {
+    valid_to,
+    expires_in_seconds: Number(left / SECOND),
+    days_left: left > 0n ? Number(left / DAY) : 0,
+  }
+}
+
+/** Why the window forbids signing; undefined within it, and where it is only warned of. */
+export function whyOutsideWindow({
+  genesis,
+  clock,
+  settings,
+}: Parts & Pick<Office, 'settings'>): 'signing_key_window_over' | 'signing_key_window_not_begun' | undefined {
+  if (settings.genesisWindow === 'warn') return undefined
+  const { valid_from, valid_to } = genesis.network_authority
+  const now: Instant = clock.now()
+  if (now >= instantOf(valid_to)) return 'signing_key_window_over'
+  return now < instantOf(valid_from) ? 'signing_key_window_not_begun' : undefined
+}
+
+/** Within NA_KEY_WARNING_DAYS of the end, and after it where that is only warned of. */
+export function isWindowEnding(office: Parts & Pick<Office, 'settings'>): boolean {
+  const { expires_in_seconds } = keyWindow(office)
+  return (
+    expires_in_seconds < office.settings.keyWarningDays * 86_400 &&
+    whyOutsideWindow(office) !== 'signing_key_window_over'
+  )
+}

@@ -1,0 +1,124 @@
+import { genesisDigest, instantOf, readJson, readKeyHistory } from '@chancery/protocol'
+import type { GenesisBlock } from '@chancery/protocol'
+import type { Store, Tx } from '../store/database.ts'
+import { translateStoreError } from '../store/open.ts'
+import type { OwnKeys } from './own-keys.ts'
+
+/** A succession as it is stored; `announced` and `switched` are under way, `retired` is over. */
+export interface StoredSuccession {
+  readonly key_id: string
+  readonly genesis_digest: string
+  readonly genesis_json: string
+  readonly history_json: string
+  readonly first_list_json: string | null
+  readonly phase: string
+  readonly announced_at: string
+  readonly switched_at: string | null
+}
+
+export function findSuccession(db: Tx): Promise<StoredSuccession | undefined> {
+  return db.selectFrom('key_succession').selectAll().where('id', '=', 1).executeTakeFirst()
+}
+
+/** The newest block of the root and its key history, for followers. */
+export interface NewestBlock {
+  readonly phase: 'announced' | 'settled'
+  readonly digest: string
+  readonly genesisText: string
+  readonly historyText: string
+  readonly firstListText: string | null
+}
+
+/** So long an announcement may be unknown to an instance; every heartbeat asks, so not each may read the database. */
+export const KNOWN_FOR_MS = 2000
+
+interface Parts {
+  readonly store: Pick<Store, 'db'>
+  readonly genesis: GenesisBlock
+  readonly genesisText: string
+  readonly ownKeys: OwnKeys
+}
+
+/** What followers are told: the announced block, else the own one once there was a succession. */
+export class NewestBlocks {
+  readonly #parts: Parts
+  readonly #own: NewestBlock | undefined
+  readonly #ownIssuedAt: bigint
+  #read: Promise<NewestBlock | undefined> | undefined
+  #readAt = 0
+  /** What was read last, for when the database is away. */
+  #last: { readonly block: NewestBlock | undefined } | undefined
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+    const { historyText } = parts.ownKeys
+    this.#ownIssuedAt = historyText === undefined ? 0n : issuedAt(historyText)
+    this.#own =
+      historyText === undefined
+        ? undefined
+        : {
+            phase: 'settled',
+            digest: genesisDigest(parts.genesis),
+            genesisText: parts.genesisText,
+            historyText,
+            firstListText: null,
+          }
+  }
+
+  async digest(): Promise<string | undefined> {
+    return (await this.read())?.digest
+  }
+
+  /** Undefined when there never was a succession. */
+  read(): Promise<NewestBlock | undefined> {
+    const now = performance.now()
+    if (this.#read === undefined || now - this.#readAt > KNOWN_FOR_MS) {
+      this.#readAt = now
+      this.#read = this.#load().catch((error: unknown) => {
+        this.#read = undefined
+        throw error
+      })
+    }
+    return this.#read
+  }
+
+  /** What the database said last; while it is away, that is still signed by the root. */
+  async readOrLast(): Promise<NewestBlock | undefined> {
+    try {
+      return await this.read()
+    } catch (error) {
+      if (this.#last === undefined || translateStoreError(error) === undefined) throw error
+      return this.#last.block
+    }
+  }
+
+  /** The next reader asks the database. */
+  forget(): void {
+    this.#read = undefined
+  }
+
+  async #load(): Promise<NewestBlock | undefined> {
+    const block = await this.#loadStored()
+    this.#last = { block }
+    return block
+  }
+
+  async #loadStored(): Promise<NewestBlock | undefined> {
+    const stored = await findSuccession(this.#parts.store.db)
+    if (stored === undefined || stored.phase === 'retired') return this.#own
+    const isOwn = stored.genesis_digest === genesisDigest(this.#parts.genesis)
+    // The settings may name a block that was signed after the stored one: followers never go back.
+    if (isOwn || issuedAt(stored.history_json) < this.#ownIssuedAt) return this.#own
+    return {
+      phase: 'announced',
+      digest: stored.genesis_digest,
+      genesisText: stored.genesis_json,
+      historyText: stored.history_json,
+      firstListText: stored.first_list_json,
+    }
+  }
+}
+
+function issuedAt(historyText: string): bigint {
+  return instantOf(readKeyHistory(readJson(historyText)).issued_at)
+}

@@ -1,0 +1,113 @@
+import { FormError, JsonError, readJson, readRecognitionTreaty, verifyList } from '@chancery/protocol'
+import type { RecognitionTreaty } from '@chancery/protocol'
+import { KeptByText } from '../store/kept-by-text.ts'
+import type { Store } from '../store/database.ts'
+import { isRevokedInAudit } from '../store/revoked-treaties.ts'
+import { ownKeysAt } from './own-keys.ts'
+import type { OwnKeys } from './own-keys.ts'
+import type { RecordFaults } from './record-faults.ts'
+
+/** Texts whose signature was checked, at most so many characters of them: about as many bytes. */
+const MAX_KEPT_CHARACTERS = 8_000_000
+/** Rows of one look through the treaties in force. */
+const ROWS_PER_LOOK = 500
+const MAX_NAMED = 20
+
+/** What of a row is signed in its text, too. */
+export interface SignedTreatyRow {
+  readonly treaty_id: string
+  readonly issuer_sovereign_id: string
+  readonly subject_sovereign_id: string
+  readonly valid_from: string
+  readonly expires_at: string
+  readonly treaty_json: string
+  readonly status: string
+  /** What the audit says of it, whatever its row says. */
+  readonly revoked_in_audit: boolean | number
+}
+
+const COLUMNS = ['treaty_id', 'issuer_sovereign_id', 'subject_sovereign_id', 'valid_from', 'expires_at'] as const
+
+/**
+ * Stored treaties count by our own signature on them, never as rows: one that was written or edited in the database
+ * names keys and sovereigns that this authority never recognised. One that was revoked stays so by the audit, whatever
+ * became of the column that says it.
+ */
+export class VerifiedTreaties {
+  readonly #ownKeys: OwnKeys
+  readonly #faults: RecordFaults
+  readonly #checked = new KeptByText<RecognitionTreaty | 'unsigned'>(MAX_KEPT_CHARACTERS)
+  /** Where the look through the rows is, and whether it met a fault. */
+  #after = ''
+  #hasMet = false
+
+  constructor(ownKeys: OwnKeys, faults: RecordFaults) {
+    this.#ownKeys = ownKeys
+    this.#faults = faults
+  }
+
+  /** The treaty of a row; undefined, and an alarm, when the row is not what was signed or hides its revocation. */
+  async read(row: SignedTreatyRow): Promise<RecognitionTreaty | undefined> {
+    const treaty = await this.#check(row.treaty_json)
+    const isSigned = treaty !== 'unsigned' && COLUMNS.every((name) => treaty[name] === row[name])
+    const isHidden = Boolean(row.revoked_in_audit) && row.status !== 'revoked'
+    if (isSigned && !isHidden) return treaty
+    this.#hasMet = true
+    const problem = isSigned ? 'the audit says that it was revoked' : 'it is not as it was signed'
+    this.#faults.report('treaties', { treaty_id: row.treaty_id, problem })
+    return undefined
+  }
+
+  /** Some of the unrevoked treaties, the next ones each time. The fault ends with a whole round that meets none. */
+  async look(store: TreatyStore): Promise<void> {
+    if (this.#after === '') this.#hasMet = false
+    const rows = await listUnrevoked(store, this.#after)
+    for (const row of rows) await this.read(row)
+    this.#after = rows.length < ROWS_PER_LOOK ? '' : (rows.at(-1)?.treaty_id ?? '')
+    if (this.#after === '' && !this.#hasMet) this.#faults.clear('treaties')
+  }
+
+  /** Ids of unrevoked treaties that are not what was signed, or were revoked; some of them when there are many. */
+  async findUnsigned(store: TreatyStore): Promise<readonly string[]> {
+    const found: string[] = []
+    for (let after = ''; ;) {
+      const rows = await listUnrevoked(store, after)
+      for (const row of rows) if ((await this.read(row)) === undefined) found.push(row.treaty_id)
+      after = rows.at(-1)?.treaty_id ?? ''
+      if (rows.length < ROWS_PER_LOOK || found.length >= MAX_NAMED) return found.slice(0, MAX_NAMED)
+    }
+  }
+
+  async #check(text: string): Promise<RecognitionTreaty | 'unsigned'> {
+    const known = this.#checked.find(text)
+    if (known !== undefined) return known
+    const treaty = parse(text)
+    const isSigned = treaty !== undefined && (await verifyList(treaty, ownKeysAt(this.#ownKeys, treaty.issued_at)))
+    const checked = isSigned ? treaty : 'unsigned'
+    this.#checked.keep(text, checked)
+    return checked
+  }
+}
+
+type TreatyStore = Pick<Store, 'backend' | 'db'>
+
+function listUnrevoked({ backend, db }: TreatyStore, after: string): Promise<readonly SignedTreatyRow[]> {
+  return db
+    .selectFrom('recognition_treaties')
+    .select([...COLUMNS, 'status', 'treaty_json'])
+    .select(isRevokedInAudit(backend).as('revoked_in_audit'))
+    .where('status', '=', 'active')
+    .where('treaty_id', '>', after)
+    .orderBy('treaty_id')
+    .limit(ROWS_PER_LOOK)
+    .execute()
+}
+
+function parse(text: string): RecognitionTreaty | undefined {
+  try {
+    return readRecognitionTreaty(readJson(text))
+  } catch (error) {
+    if (error instanceof FormError || error instanceof JsonError) return undefined
+    throw error
+  }
+}

@@ -1,0 +1,13 @@
+import { sql } from 'kysely'
+import { auditedTreaty } from '../revoked-treaties.ts'
+import type { Migration } from '../migrate.ts'
+
+/** Finds the audit event that says a treaty was revoked: the column beside the treaty is not signed. */
+export const revokedTreaties: Migration = {
+  version: 21,
+  async up(tx, { backend }) {
+    await sql`create index audit_events_by_revoked_treaty on audit_events (${sql.raw(auditedTreaty(backend))}) where event_type = 'recognition_treaty_revoked'`.execute(
+      tx,
+    )
+  },
+}

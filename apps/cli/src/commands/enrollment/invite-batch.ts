@@ -1,0 +1,64 @@
+import { resolve } from 'node:path'
+import type { InviteBatch, InviteBatchRequest } from '@chancery/sdk'
+import { connectAsOperator } from '../../connection.ts'
+import type { CommandContext, Result } from '../../context.ts'
+import { misuse } from '../../failure.ts'
+import { OWNER_ONLY, refuseExisting, typed, writeNewFile } from '../../files.ts'
+import type { Options } from '../../options.ts'
+import { fields } from '../../output/table.ts'
+
+/** invite --count: tokens of a whole fleet go to a file; to the screen only when that is asked for. */
+export async function runBatch(
+  context: CommandContext,
+  options: Options,
+  request: Required<InviteBatchRequest>,
+): Promise<Result> {
+  const out = options.text('out')
+  if (options.isSet('recipient'))
+    throw misuse('--recipient is for a single invite.', 'Leave out --count, or leave out --recipient.')
+  if ((out === undefined) === !options.isSet('print'))
+    throw misuse(
+      '--count needs --out or --print, not both.',
+      'With --out <file> the tokens are written to a new file that only you can read.',
+    )
+  const file = out === undefined ? undefined : resolve(context.cwd, out)
+  // Asked before the invites exist: tokens that cannot be kept would be lost.
+  if (file !== undefined) await refuseExisting([file])
+  const connection = await connectAsOperator(context, options)
+  const batch = await connection.ask((client) => client.enrollment.inviteBatch(request))
+  if (file !== undefined) await writeNewFile(file, `${batch.token_ids.join('\n')}\n`, OWNER_ONLY)
+  return describe(context, { request, batch, file })
+}
+
+interface Made {
+  readonly request: Required<InviteBatchRequest>
+  readonly batch: InviteBatch
+  readonly file: string | undefined
+}
+
+function describe({ cwd, style }: CommandContext, { request, batch, file }: Made): Result {
+  const data = {
+    count: batch.count,
+    batch_id: batch.batch_id,
+    expires_at: batch.expires_at,
+    roles: request.roles,
+    max_validity_hours: request.max_validity_hours,
+    ...(file === undefined ? { token_ids: batch.token_ids } : { token_file: file }),
+  }
+  const rows = fields(
+    [
+      ['roles', request.roles.join(', ')],
+      ['certificates', `at most ${request.max_validity_hours} h`],
+      ['use them until', batch.expires_at],
+      ['batch', batch.batch_id],
+      ...(file === undefined ? [] : [['tokens', `one a line in ${typed(cwd, file)} (readable by you only)`] as const]),
+    ],
+    style,
+  )
+  const warning = style.warn(
+    'Each token is a secret and works once: whoever has it can join. They are not kept and cannot be shown again.',
+  )
+  const next = `${style.title('Take back those nobody has used:')}\n  chancery invite withdraw --batch ${batch.batch_id}`
+  const tokens = file === undefined ? `\n\n${batch.token_ids.join('\n')}` : ''
+  return { data, text: `${style.good('Made')} ${batch.count} invites.\n${rows}\n\n${warning}\n\n${next}${tokens}` }
+}

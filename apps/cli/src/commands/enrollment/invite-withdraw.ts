@@ -1,0 +1,68 @@
+import type { InviteChoice, InviteForecast } from '@chancery/sdk'
+import { connectAsOperator } from '../../connection.ts'
+import type { CommandContext, Result } from '../../context.ts'
+import { Failure, misuse } from '../../failure.ts'
+import { foreseeThenAsk } from '../../foresee.ts'
+import type { Forecast } from '../../foresee.ts'
+import type { Arguments, Options } from '../../options.ts'
+
+/** invite withdraw: ends invites nobody has used. */
+export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+  const choice = readChoice(args.list('fingerprint'), options)
+  const request = { ...choice, reason: options.textOrDefault('reason') }
+  const connection = await connectAsOperator(context, options)
+  const { forecast, only } = await foreseeThenAsk(context, options, {
+    foresee: async () =>
+      describeForecast(
+        await connection.ask((client) => client.enrollment.withdrawInvites({ ...request, dryRun: true })),
+      ),
+    question: `Withdraw these invites at ${connection.url}? This cannot be undone.`,
+  })
+  if (only !== undefined) return only
+  const done = await connection.ask((client) => client.enrollment.withdrawInvites(request))
+  if (done.withdrawn === 0 && done.unknown_fingerprints.length > 0)
+    throw new Failure({
+      code: 'invite_not_found',
+      message: `No such invite: ${done.unknown_fingerprints.join(', ')}.`,
+      hint: 'chancery invite list --state all shows them with their fingerprints.',
+    })
+  const unknown = unknownText(done.unknown_fingerprints)
+  const text = `${context.style.good('Withdrew')} ${invitesText(done.withdrawn)}.${unknown === '' ? '' : `\n${unknown}`}`
+  return { data: { ...done, forecast: forecast.data }, text }
+}
+
+function readChoice(fingerprints: readonly string[], options: Options): InviteChoice {
+  const [created_by, batch_id] = [options.text('created-by'), options.text('batch')]
+  const given = [fingerprints.length > 0, created_by !== undefined, batch_id !== undefined].filter(Boolean)
+  if (given.length !== 1)
+    throw misuse(
+      'Say which invites: fingerprints, --created-by or --batch, one of them.',
+      'chancery invite list shows fingerprints, makers and, with --json, batches.',
+    )
+  if (created_by !== undefined) return { created_by }
+  if (batch_id !== undefined) return { batch_id }
+  const wrong = fingerprints.find((text) => !/^[0-9a-f]{16}$/.test(text))
+  if (wrong !== undefined)
+    throw misuse(
+      `${wrong} is no fingerprint of an invite.`,
+      'It has 16 digits, 0 to 9 and a to f; never give the token.',
+    )
+  return { token_fingerprints: fingerprints }
+}
+
+function describeForecast(forecast: InviteForecast): Forecast {
+  const unknown = unknownText(forecast.unknown_fingerprints)
+  const lines = [
+    `${invitesText(forecast.open_invites)} could not be used any more. Nodes that joined stay.`,
+    ...(unknown === '' ? [] : [unknown]),
+  ]
+  return { data: forecast, lines }
+}
+
+function invitesText(count: number): string {
+  return `${count} invite${count === 1 ? '' : 's'}`
+}
+
+function unknownText(fingerprints: readonly string[]): string {
+  return fingerprints.length === 0 ? '' : `Unknown here: ${fingerprints.join(', ')}.`
+}

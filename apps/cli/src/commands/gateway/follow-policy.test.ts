@@ -1,0 +1,49 @@
+import type { Crl, JsonObject } from '@chancery/protocol'
+import { expect, it } from 'vitest'
+import { followNetwork } from './follow-policy.ts'
+
+const list = (issuer: string, sequence: number): Crl =>
+  ({ issuer, sequence, revoked_certificates: [] }) as unknown as Crl
+const BEFORE: JsonObject = {
+  anchors: { 'na-1': 'AAA=' },
+  crl: list('na-1', 4),
+  minimum_crl_sequence: 4,
+  crl_url: 'https://na.example.org/crl',
+  refresh_seconds: 30,
+  required_roles: ['role:client'],
+}
+const NEXT = { publicKey: 'BBB=', list: list('na-2', 9), origin: 'https://na.example.org', isPrimaryRetired: false }
+
+it('pins the new key beside the old one, each with the address of its own list', () => {
+  const { entry, change } = followNetwork(BEFORE, NEXT)
+  expect(change).toBe('added')
+  expect(entry).toEqual({
+    ...BEFORE,
+    crl_url: 'https://na.example.org/crl/keys/na-1',
+    additional_issuers: {
+      'na-2': {
+        anchors: { 'na-2': 'BBB=' },
+        crl: NEXT.list,
+        minimum_crl_sequence: 9,
+        crl_url: 'https://na.example.org/crl/keys/na-2',
+        refresh_seconds: 30,
+      },
+    },
+  })
+  expect(followNetwork(entry, { ...NEXT, list: list('na-2', 12) }).change).toBe('unchanged')
+})
+
+it('makes it the issuer of the network once the old one is retired, and keeps the rest', () => {
+  const { entry } = followNetwork(BEFORE, NEXT)
+  const promoted = followNetwork(entry, { ...NEXT, isPrimaryRetired: true })
+  expect(promoted.change).toBe('promoted')
+  expect(promoted.entry).toEqual({
+    anchors: { 'na-2': 'BBB=' },
+    crl: NEXT.list,
+    minimum_crl_sequence: 9,
+    crl_url: 'https://na.example.org/crl/keys/na-2',
+    refresh_seconds: 30,
+    required_roles: ['role:client'],
+  })
+  expect(followNetwork(promoted.entry, NEXT).change).toBe('unchanged')
+})

@@ -1,0 +1,91 @@
+import { resolve } from 'node:path'
+import { isJsonObject, verifyList, writeJson } from '@chancery/protocol'
+import type { Crl, JsonObject } from '@chancery/protocol'
+import { RefusedError } from '@chancery/sdk'
+import type { Client } from '@chancery/sdk'
+import { connect } from '../../connection.ts'
+import type { CommandContext, Result } from '../../context.ts'
+import { Failure } from '../../failure.ts'
+import { FOR_ALL, readText, replaceFile, typed } from '../../files.ts'
+import { keysFileOf, openFollowedKeys } from '../../followed-keys.ts'
+import { loadVerifiedGenesis } from '../../genesis-file.ts'
+import { loadJsonObject } from '../../json-file.ts'
+import type { Arguments, Options } from '../../options.ts'
+import { followNetwork } from './follow-policy.ts'
+
+const POLICY_LIMITS = { maxDepth: 32, maxValues: Number.MAX_SAFE_INTEGER, maxNames: Number.MAX_SAFE_INTEGER }
+
+/** gateway follow: pins the newest key of a network beside the old one; only the root key of the block given counts. */
+export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+  const { cwd, style } = context
+  const [policyFile, genesisFile] = ['policy', 'genesis'].map((name) => resolve(cwd, options.required(name))) as [
+    string,
+    string,
+  ]
+  const network = options.required('network')
+  const policy = await loadJsonObject(cwd, policyFile, POLICY_LIMITS)
+  const networks = policy['networks'] ?? null
+  const entry = isJsonObject(networks) && Object.hasOwn(networks, network) ? networks[network] : undefined
+  if (entry === undefined || !isJsonObject(entry) || !isJsonObject(networks))
+    throw new Failure({ code: 'unknown_network', message: `${typed(cwd, policyFile)} has no network ${network}.` })
+  const followed = await openFollowedKeys(await loadVerifiedGenesis(genesisFile), keysFileOf(genesisFile))
+  const connection = await connect(context, options)
+  const outcome = await connection.ask((client) => followed.follow(client))
+  if (outcome !== 'changed' && outcome !== 'unchanged')
+    throw new Failure({
+      code: outcome,
+      message: `${connection.url} offers a block that the root of ${typed(cwd, genesisFile)} does not vouch for (${outcome}).`,
+      hint: 'Nothing was changed. Tell the operator of the authority.',
+    })
+  const publicKey = followed.current
+  const list = await connection.ask((client) => findList(client, publicKey))
+  const primary = primaryOf(entry)
+  const isPrimaryRetired = primary !== list.issuer && (await connection.ask((client) => isWithoutList(client, primary)))
+  const origin = connection.url.replace(/\/$/, '')
+  const { entry: next, change } = followNetwork(entry, { publicKey, list, origin, isPrimaryRetired })
+  if (change === 'unchanged') return { data: { change, key_id: list.issuer }, text: 'The policy pins the newest key.' }
+  // Laid out as before as far as it can be told; the file is of the operator.
+  const isWide = (await readText(policyFile)).includes('\n  ')
+  const written = { ...policy, networks: { ...networks, [network]: next } }
+  const text = isWide ? JSON.stringify(JSON.parse(writeJson(written)), undefined, 2) : writeJson(written)
+  await replaceFile(policyFile, `${text}\n`, FOR_ALL)
+  const said =
+    change === 'added'
+      ? `${style.good('Added')} ${list.issuer} to ${network}: the gateway judges certificates of both keys.`
+      : `${style.good('Replaced')} the retired issuer ${primary} of ${network} by ${list.issuer}.`
+  return { data: { change, key_id: list.issuer }, text: `${said}\nReload the gateway (SIGHUP) to use it.` }
+}
+
+/** A list of the newest key: the announced first one, or the one in force. Signed by that key, or it is not taken. */
+async function findList(client: Client, publicKey: string): Promise<Crl> {
+  const first = await client.sovereign.keySuccession().then(
+    ({ first_list }) => first_list,
+    (error: unknown) => {
+      if (error instanceof RefusedError && error.status === 404) return null
+      throw error
+    },
+  )
+  const list = first ?? (await client.crl.current())
+  if (await verifyList(list, [publicKey])) return list
+  throw new Failure({
+    code: 'invalid_list',
+    message: 'The authority gives no list that its newest key signed.',
+    hint: 'While a key is announced, the operator renews its first list with --step announce.',
+  })
+}
+
+function primaryOf(entry: JsonObject): string {
+  const list = entry['crl'] ?? null
+  const issuer = isJsonObject(list) ? list['issuer'] : undefined
+  return typeof issuer === 'string' ? issuer : ''
+}
+
+async function isWithoutList(client: Client, keyId: string): Promise<boolean> {
+  try {
+    await client.crl.ofKey(keyId)
+    return false
+  } catch (error) {
+    if (error instanceof RefusedError && error.code === 'key_list_not_found') return true
+    throw error
+  }
+}

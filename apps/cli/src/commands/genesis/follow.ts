@@ -1,0 +1,42 @@
+import { resolve } from 'node:path'
+import { writeJson } from '@chancery/protocol'
+import { connect } from '../../connection.ts'
+import type { CommandContext, Result } from '../../context.ts'
+import { Failure, misuse } from '../../failure.ts'
+import { FOR_ALL, refuseExisting, typed, writeNewFile } from '../../files.ts'
+import { keysFileOf, openFollowedKeys } from '../../followed-keys.ts'
+import { loadVerifiedGenesis, writeGenesisText } from '../../genesis-file.ts'
+import type { Arguments, Options } from '../../options.ts'
+import { describeGenesis } from './describe.ts'
+
+/** genesis follow: takes up the newest block of the root; nothing but the root key of the block given counts. */
+export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+  const { cwd, style } = context
+  const file = resolve(cwd, options.required('genesis'))
+  const outs = ['out', 'history-out'].map((name) => options.text(name)).filter((each) => each !== undefined)
+  if (outs.length === 1) throw misuse('Give --out and --history-out together: a block and its history belong together.')
+  const [out, historyOut] = outs.map((each) => resolve(cwd, each))
+  await refuseExisting([out, historyOut].filter((each) => each !== undefined))
+  const pinned = await loadVerifiedGenesis(file)
+  const followed = await openFollowedKeys(pinned, keysFileOf(file))
+  const connection = await connect(context, options)
+  const outcome = await connection.ask((client) => followed.follow(client))
+  if (outcome !== 'changed' && outcome !== 'unchanged')
+    throw new Failure({
+      code: outcome,
+      message: `${connection.url} offers a block that the root of ${typed(cwd, file)} does not vouch for (${outcome}).`,
+      hint: 'Nothing was changed. Tell the operator of the authority.',
+    })
+  const { genesis, history } = followed.keys
+  if (out !== undefined && historyOut !== undefined) {
+    if (history === undefined) throw new Failure({ code: 'no_history', message: 'There never was a key succession.' })
+    await writeNewFile(out, writeGenesisText(genesis), FOR_ALL)
+    await writeNewFile(historyOut, `${writeJson(history)}\n`, FOR_ALL)
+  }
+  const said =
+    outcome === 'changed'
+      ? `${style.good('Followed')} the root of ${typed(cwd, file)}: see ${typed(cwd, keysFileOf(file))}.`
+      : 'Nothing newer than what is held.'
+  const data = { outcome, genesis, key_history: history ?? null, signing_key: followed.audience }
+  return { data, text: `${said}\n${describeGenesis(genesis, context.now(), style)}` }
+}

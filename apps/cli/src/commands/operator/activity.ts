@@ -1,0 +1,36 @@
+import { visible } from '@chancery/protocol'
+import type { OperatorKeyActivity } from '@chancery/sdk'
+import { connectAsOperator } from '../../connection.ts'
+import type { CommandContext, Result } from '../../context.ts'
+import { checkKeyId } from '../../keys.ts'
+import { wholeNumberOrDefault } from '../../numbers.ts'
+import type { Arguments, Options } from '../../options.ts'
+import { table } from '../../output/table.ts'
+
+/** operator activity: what a key did, from the audit trail. */
+export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+  const keyId = checkKeyId(args.required('key_id'))
+  const days = wholeNumberOrDefault(options, 'days', 1, 3650)
+  const connection = await connectAsOperator(context, options)
+  const found = await connection.ask((client) => client.operatorKeys.activity(keyId, { days }))
+  const lines = found.events.map(({ event_type, count, first_at, last_at }) =>
+    [event_type, String(count), first_at, last_at].map((text) => visible(text)),
+  )
+  const rows = lines.length === 0 ? '' : `${table(['EVENT', 'COUNT', 'FIRST', 'LAST'], lines, context.style)}\n\n`
+  const text = `${rows}${activityLines(found).join('\n')}`
+  return { data: { ...found }, text }
+}
+
+/** Whole lines for whoever decides about the key. */
+export function activityLines(found: OperatorKeyActivity): readonly string[] {
+  const sum = found.events.reduce((total, { count }) => total + count, 0)
+  const span = `from ${found.from} to ${found.until}`
+  const key = visible(found.key_id)
+  return [
+    sum === 0 ? `${key} did nothing that is audited ${span}.` : `${key} did ${sum} audited things ${span}.`,
+    ...(found.complete ? [] : ['Earlier events were too many to look through: ask the audit export for them.']),
+    ...(found.open_invites === 0
+      ? []
+      : [`${found.open_invites} of its invites can still be used: chancery invite withdraw --created-by ${key}`]),
+  ]
+}

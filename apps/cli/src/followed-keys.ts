@@ -1,0 +1,30 @@
+import { dirname, join } from 'node:path'
+import type { GenesisBlock } from '@chancery/protocol'
+import { FollowedKeys } from '@chancery/sdk'
+import { Failure } from './failure.ts'
+import { FOR_ALL, errorCode, readText, replaceFile } from './files.ts'
+
+/** Beside a genesis block: the newest block of its root and the key history, as they were followed. */
+export function keysFileOf(genesisFile: string): string {
+  return join(dirname(genesisFile), 'keys.json')
+}
+
+/**
+ * The keys of the authority that a genesis block pins, with what was followed since. Only what its root signed counts,
+ * so the file needs no more trust than the place it lies in.
+ */
+export function openFollowedKeys(pinned: GenesisBlock, keysFile: string | undefined): Promise<FollowedKeys> {
+  return FollowedKeys.open(pinned, {
+    signer: () => Promise.reject(new Error('nothing is signed here')),
+    read: () => (keysFile === undefined ? Promise.resolve(undefined) : readIfThere(keysFile)),
+    write: (_document, text) =>
+      keysFile === undefined ? Promise.resolve() : replaceFile(keysFile, `${text}\n`, FOR_ALL),
+  })
+}
+
+function readIfThere(file: string): Promise<string | undefined> {
+  return readText(file).catch((error: unknown) => {
+    if (error instanceof Failure && errorCode(error.cause) === 'ENOENT') return undefined
+    throw error
+  })
+}

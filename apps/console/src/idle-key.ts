@@ -1,0 +1,52 @@
+const MINUTE_MS = 60_000
+const SIGNS_OF_A_READER = ['pointerdown', 'pointermove', 'keydown', 'wheel'] as const
+/** How often it is looked whether the time is over. */
+const LOOK_MS = 5_000
+
+/** What watches: a page, or a stand-in of a test. */
+export interface Watched {
+  readonly events: EventTarget
+  /** Two clocks: one may be set back, the other stands still while the machine sleeps. */
+  readonly clocks: readonly (() => number)[]
+}
+
+const thisPage = (): Watched => ({ events: document, clocks: [() => Date.now(), () => performance.now()] })
+
+/**
+ * Locks once after so many minutes without a hand on the page. The first input after that time locks as well: a machine
+ * that slept must not wake up unlocked. Gives what ends the watch.
+ */
+export function watchIdle(minutes: number, lock: () => void, { events, clocks }: Watched = thisPage()): () => void {
+  let seen = clocks.map((clock) => clock())
+  const check = (): boolean => {
+    const isOver = clocks.some((clock, at) => clock() - (seen[at] ?? 0) >= minutes * MINUTE_MS)
+    if (!isOver) return false
+    end()
+    lock()
+    return true
+  }
+  const touch = (): void => {
+    if (!check()) seen = clocks.map((clock) => clock())
+  }
+  const timer = setInterval(check, LOOK_MS)
+  const end = (): void => {
+    clearInterval(timer)
+    for (const sign of SIGNS_OF_A_READER) events.removeEventListener(sign, touch, true)
+    events.removeEventListener('visibilitychange', check)
+  }
+  for (const sign of SIGNS_OF_A_READER) events.addEventListener(sign, touch, true)
+  events.addEventListener('visibilitychange', check)
+  return end
+}
+
+const DEFAULT_MINUTES = 15
+
+/** As the service wrote it into the place of the page; the default where it says nothing that can be used. */
+export function idleMinutes(place: Element | null): number {
+  const given = Number(place?.getAttribute('data-key-idle-minutes'))
+  return Number.isInteger(given) && given > 0 ? given : DEFAULT_MINUTES
+}
+
+export function forgottenText(minutes: number): string {
+  return `The key was forgotten after ${minutes === 1 ? 'a minute' : `${minutes} minutes`} without input.`
+}

@@ -1,0 +1,56 @@
+import { readJsonBytes, seedSigner } from '@chancery/protocol'
+import { createClient } from '@chancery/sdk'
+import { expect, it } from 'vitest'
+import type { Values } from './action.ts'
+import { ACTIONS } from './actions.ts'
+
+const KEY = 'F8t5+ytBIPKx7GXkGY1uCLKOgT/rAeSkAIObheGAgM4='
+
+/** Words for every action, with everything that may be left out once given and once not. */
+const WRITTEN: Readonly<Record<string, readonly Values[]>> = {
+  invite: [{ roles: 'role:a, role:b' }, { roles: 'role:a', max_validity_hours: '5', token_expiry_hours: '2' }],
+  revoke: [
+    { cert_id: ' c-1 ', reason: 'superseded', ends: 'this certificate' },
+    { cert_id: 'c-1', reason: 'key_compromise', ends: 'every certificate of its node key' },
+  ],
+  'treaty-issue': [
+    { subject_sovereign_id: 'B', subject_public_keys: KEY, roles: 'role:a', validity_hours: '' },
+    { subject_sovereign_id: 'B', subject_public_keys: KEY, roles: '', validity_hours: '168' },
+  ],
+  'treaty-revoke': [{ treaty_id: 't-1' }, { treaty_id: 't-1', reason: 'over' }],
+  'attestation-issue': [
+    { subject_id: 'm', roles: 'role:a' },
+    { subject_id: 'm', roles: 'role:a', validity_hours: '3' },
+  ],
+  'attestation-revoke': [{ attestation_id: 'a-1' }, { attestation_id: 'a-1', reason: 'over' }],
+  'policy-publish': [{ intent: '{"policy_id":"p","gates":[],"limit":1.0}' }],
+  'policy-activate': [{ policy_id: 'p', version: '2' }],
+  'policy-deactivate': [{ policy_id: 'p', version: '2' }],
+  anchor: [{}],
+}
+
+it('every action has words to be tried with', () => {
+  expect(Object.keys(WRITTEN).sort()).toEqual(ACTIONS.map(({ id }) => id).sort())
+})
+
+it.each(ACTIONS.map((action) => [action.id, action] as const))(
+  '%s sends exactly the target and the body that the review shows',
+  async (id, action) => {
+    for (const values of WRITTEN[id] ?? []) {
+      const sent: unknown[] = []
+      const signer = await seedSigner('op', 'NTU1NTU1NTU1NTU1NTU1NTU1NTU1NTU1NTU1NTU1NTU=')
+      const client = createClient({
+        url: 'https://na.example',
+        operator: { signer, audience: KEY },
+        retry: false,
+        fetch: async (url, { method = '', body }) => {
+          sent.push([`${method} ${url.slice('https://na.example'.length)}`, readJsonBytes(body as Uint8Array)])
+          return new Response('{}', { status: 500 })
+        },
+      })
+      const { target, body, send } = action.draft(values)
+      await send(client).catch(() => undefined)
+      expect(sent).toEqual([[target, body]])
+    }
+  },
+)

@@ -1,0 +1,114 @@
+import type { JsonObject } from '@chancery/protocol'
+import { startTestGateway, testClient, testIssuer, testList, testNetwork, testPolicy } from '@chancery/testkit'
+import type { TestGateway } from '@chancery/testkit'
+import { systemClock } from '@chancery/service-kit'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { auditEvents } from '../test-world.suite.ts'
+
+const PER_ADDRESS = 20
+const limited = testClient('limited', ['agency'], { requests_per_minute: 2 })
+const over = testClient('over', ['agency'], { expires_at: '2020-01-01T00:00:00Z' })
+const watcher = testClient('watcher', [], { metrics: true })
+const WRONG = 'wrong-'.repeat(8)
+
+let gateway: TestGateway
+beforeEach(async () => {
+  const by = await testIssuer('agency')
+  gateway = await startTestGateway({
+    state: 'new',
+    settings: { GATEWAY_AUDIT_REFUSALS_PER_MINUTE: '30', GATEWAY_AUTH_FAILURES_PER_MINUTE: '25' },
+    policy: testPolicy({ agency: testNetwork(by, await testList(by, systemClock.now())) }, [limited, over, watcher]),
+  })
+})
+afterEach(() => gateway.stop())
+
+const ask = (from: string, token: string, path = '/v1/networks') => gateway.request('GET', path, { from, token })
+
+async function pairsOf(ids: readonly unknown[]): Promise<readonly JsonObject[]> {
+  return (await auditEvents(gateway)).filter((event) => ids.includes(event['request_id']))
+}
+
+async function sums(): Promise<readonly JsonObject[]> {
+  await gateway.gateway.office.trail.flush()
+  return (await auditEvents(gateway)).filter(({ event }) => event === 'refused_requests')
+}
+
+describe('the trail of refused requests', () => {
+  it('holds both events of a refusal, with the reason and the known client, without the credential', async () => {
+    const wrong = await ask('127.0.0.2', WRONG)
+    const expired = await ask('127.0.0.2', over.token)
+    const id = wrong.headers['x-request-id']
+    expect(await pairsOf([id])).toMatchObject([
+      { request_id: id, phase: 'started', method: 'GET', route: '/v1/networks' },
+      { phase: 'completed', status: 401, context: { outcome: 'refused', reason: 'credential_invalid' } },
+    ])
+    const [, completed] = await pairsOf([expired.headers['x-request-id']])
+    expect(completed?.['context']).toEqual({ outcome: 'refused', reason: 'credential_expired', client_id: 'over' })
+    expect(JSON.stringify(await auditEvents(gateway))).not.toContain(WRONG)
+  })
+
+  it('401: pairs up to 20 of an address and the setting in all, and a sum of every other', async () => {
+    const ids: unknown[] = []
+    for (const from of ['127.0.0.2', '127.0.0.3'])
+      for (let n = 0; n < 25; n += 1) ids.push((await ask(from, WRONG)).headers['x-request-id'])
+    expect(await pairsOf(ids)).toHaveLength(2 * 30)
+    expect(await pairsOf(ids.slice(0, 25))).toHaveLength(2 * PER_ADDRESS)
+    const [sum, ...more] = await sums()
+    expect(more).toEqual([])
+    expect(sum).toMatchObject({ route: '/v1/networks', status: 401, reason: 'credential_invalid', count: 20 })
+    expect(String(sum?.['first_at']) <= String(sum?.['last_at'])).toBe(true)
+  })
+
+  it('429: ten pairs of a client, a sum of the rest; throttled strangers are only summed up', async () => {
+    const refused: unknown[] = []
+    for (let n = 0; n < 17; n += 1) {
+      const answer = await ask('127.0.0.4', limited.token)
+      if (answer.status === 429) refused.push(answer.headers['x-request-id'])
+    }
+    expect(refused).toHaveLength(15)
+    expect(await pairsOf(refused)).toHaveLength(2 * 10)
+    for (let n = 0; n < 28; n += 1) await ask('127.0.0.5', WRONG, '/metrics')
+    const found = (await sums()).map(({ route, status, reason, client_id, count }) => [
+      route,
+      status,
+      reason,
+      client_id,
+      count,
+    ])
+    expect(found).toContainEqual(['/v1/networks', 429, 'client_quota', 'limited', 5])
+    expect(found).toContainEqual(['/metrics', 429, 'auth_throttled', undefined, 3])
+    expect(await sums()).toHaveLength(found.length)
+  })
+
+  it('is counted when it cannot be written, and the answer stays', async () => {
+    const { state } = gateway.gateway.office
+    if (state === undefined) throw new Error('no state')
+    const append = state.append.bind(state)
+    state.append = () => Promise.reject(new Error('the disk is gone'))
+    try {
+      expect((await ask('127.0.0.6', WRONG)).status).toBe(401)
+    } finally {
+      state.append = append
+    }
+    const { text } = await gateway.request('GET', '/metrics', { token: watcher.token })
+    expect(text).toMatch(/^gateway_audit_refusals_not_recorded_total 1$/m)
+  })
+
+  it('sums are written when the process ends', async () => {
+    const home = gateway.home
+    for (let n = 0; n < 27; n += 1) await ask('127.0.0.2', WRONG)
+    await gateway.stop('keep')
+    gateway = await startTestGateway({
+      home,
+      state: 'kept',
+      policy: JSON.parse(await readPolicy(home)) as JsonObject,
+    })
+    const found = (await auditEvents(gateway)).filter(({ event }) => event === 'refused_requests')
+    expect(found.reduce((sum, { count }) => sum + Number(count), 0)).toBe(27 - PER_ADDRESS)
+  })
+})
+
+async function readPolicy(home: string): Promise<string> {
+  const { readFile } = await import('node:fs/promises')
+  return readFile(`${home}/policy.json`, 'utf8')
+}

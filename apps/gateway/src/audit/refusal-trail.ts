@@ -1,0 +1,112 @@
+import { GATEWAY_ERRORS } from '@chancery/contract'
+import { writeInstant } from '@chancery/protocol'
+import type { Instant } from '@chancery/protocol'
+import { MemoryLimiter, limitAddress } from '@chancery/service-kit'
+import type { Clock, Counter, Ids, Limiter, Log } from '@chancery/service-kit'
+import type { RefusedCaller } from '../auth/access.ts'
+import type { DurableState } from '../state/durable-state.ts'
+import { operatorEvent } from '../trust/trust-book.ts'
+import type { AuditedRequest, RequestAudit } from './request-audit.ts'
+
+export interface TrailParts {
+  readonly audit: RequestAudit
+  readonly state: DurableState | undefined
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly log: Log
+  /** GATEWAY_AUDIT_REFUSALS_PER_MINUTE. */
+  readonly perMinute: number
+  readonly notRecorded: Counter
+}
+
+/** A request that was refused before its work could begin. */
+export interface RefusedRequest extends Omit<AuditedRequest, 'context'> {
+  readonly address: string
+}
+
+/** Pairs of events a minute: of one address, of one client, and of all clients together. */
+const OF_ADDRESS = 20
+const OF_CLIENT = 10
+const OF_CLIENTS = 600
+
+interface Sum {
+  readonly route: string
+  readonly status: number
+  readonly reason: string
+  readonly client_id: string | undefined
+  count: number
+  readonly firstAt: Instant
+  lastAt: Instant
+}
+
+/**
+ * What the audit keeps of requests refused with 401 and 429: both events of each, up to a bound that no flood passes,
+ * and above it one sum a minute. A failure to write changes no answer; it is counted.
+ */
+export class RefusalTrail {
+  readonly #parts: TrailParts
+  readonly #limits: Limiter
+  readonly #sums = new Map<string, Sum>()
+
+  constructor(parts: TrailParts) {
+    this.#parts = parts
+    this.#limits = new MemoryLimiter(parts.clock)
+  }
+
+  async record(request: RefusedRequest, { error, client }: RefusedCaller): Promise<void> {
+    const { status, reason } = GATEWAY_ERRORS[error]
+    if (!(await this.#isAlone(status, request.address, client?.id))) {
+      this.#add(request.route, status, reason, client?.id)
+      return
+    }
+    const context = { outcome: 'refused', reason, ...(client === undefined ? {} : { client_id: client.id }) } as const
+    try {
+      await this.#parts.audit.refused({ ...request, context }, status)
+    } catch {
+      this.#parts.notRecorded.increase()
+    }
+  }
+
+  /** Writes the sums since the last time. */
+  async flush(): Promise<void> {
+    const { state, log, notRecorded } = this.#parts
+    const sums = [...this.#sums.values()]
+    this.#sums.clear()
+    for (const { firstAt, lastAt, client_id, ...facts } of sums) {
+      const times = { first_at: writeInstant(firstAt), last_at: writeInstant(lastAt) }
+      const members = { ...facts, ...(client_id === undefined ? {} : { client_id }), ...times }
+      try {
+        await state?.append(operatorEvent('refused_requests', members, this.#parts))
+      } catch (error) {
+        notRecorded.increase(facts.count)
+        log.error('refused requests are not in the audit', { error })
+      }
+    }
+  }
+
+  /** Whether it gets events of its own. Throttled strangers never do: they are what the throttling is for. */
+  async #isAlone(status: number, address: string, clientId: string | undefined): Promise<boolean> {
+    const limits = this.#limits
+    if (status === 401) {
+      return (
+        (await limits.hit(`address ${limitAddress(address)}`, OF_ADDRESS)) &&
+        (await limits.hit('failures', this.#parts.perMinute))
+      )
+    }
+    if (clientId === undefined) return false
+    return (await limits.hit(`client ${clientId}`, OF_CLIENT)) && (await limits.hit('clients', OF_CLIENTS))
+  }
+
+  /** As many sums as there are routes, reasons and clients of the policy: callers cannot make more. */
+  #add(route: string, status: number, reason: string, client_id: string | undefined): void {
+    const now = this.#parts.clock.now()
+    const key = JSON.stringify([route, status, reason, client_id])
+    const sum = this.#sums.get(key)
+    if (sum === undefined) {
+      this.#sums.set(key, { route, status, reason, client_id, count: 1, firstAt: now, lastAt: now })
+      return
+    }
+    sum.count += 1
+    sum.lastAt = now
+  }
+}

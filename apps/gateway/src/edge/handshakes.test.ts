@@ -1,0 +1,44 @@
+import { EventEmitter } from 'node:events'
+import type { Socket } from 'node:net'
+import { describe, expect, it } from 'vitest'
+import { Handshakes } from './handshakes.ts'
+
+let ports = 0
+
+/** What Handshakes uses of a connection; `close` is told some time after the end, as the platform does. */
+class Connection extends EventEmitter {
+  readonly remoteAddress = '192.0.2.1'
+  readonly remotePort = (ports += 1)
+  readonly localAddress = '192.0.2.2'
+  readonly localPort = 443
+  destroyed = false
+
+  destroy(): void {
+    this.destroyed = true
+  }
+
+  setTimeout(): this {
+    return this
+  }
+}
+
+describe('Handshakes', () => {
+  it('loses no connection that waits when one before it ended just before its turn', () => {
+    const handshakes = new Handshakes()
+    const began: Connection[] = []
+    const begin = (): Connection => {
+      const connection = new Connection()
+      handshakes.begin(connection as unknown as Socket, () => began.push(connection))
+      return connection
+    }
+    const first = Array.from({ length: 8 }, begin)
+    const [broken, ...waiting] = Array.from({ length: 4 }, begin)
+    expect(began).toEqual(first)
+    broken?.destroy()
+    // Its turn comes, it is left out, and the next one begins; only then its end is told.
+    first[0]?.emit('close')
+    broken?.emit('close')
+    for (const connection of first.slice(1)) connection.emit('close')
+    expect(began.slice(8)).toEqual(waiting)
+  })
+})

@@ -1,0 +1,84 @@
+import { canonicalJson } from '../canonical/canonical-json.ts'
+import { digestOf } from '../canonical/digest.ts'
+import { readInstant } from '../canonical/time.ts'
+import type { Instant } from '../canonical/time.ts'
+import { instantOf } from '../reading/text.ts'
+import { verifyGenesisBlock } from './genesis-block.ts'
+import type { GenesisBlock } from './genesis-block.ts'
+import { verifyKeyHistory, wasCurrent } from './key-history.ts'
+import type { KeyHistory } from './key-history.ts'
+import { HOLDS, fails } from './verdict.ts'
+import type { Verdict } from './verdict.ts'
+
+/** The keys of one authority as its root vouches for them: the current one, and the former ones in their windows. */
+export type AuthorityKeys = {
+  readonly genesis: GenesisBlock
+  readonly history?: KeyHistory | undefined
+}
+
+/**
+ * The keys that may have signed a record of this date: the current one, and each former one whose window holds the
+ * date. Only the current one when there is no date.
+ */
+export function authorityKeysAt({ genesis, history }: AuthorityKeys, date: unknown): readonly string[] {
+  const { public_key: current } = genesis.network_authority
+  const at = toInstant(date)
+  if (history === undefined || at === undefined) return [current]
+  return [current, ...history.former_keys.filter((key) => wasCurrent(key, at)).map((key) => key.public_key)]
+}
+
+/** All of them, the current one first: for a record that bears no date of its signature. */
+export function allAuthorityKeys({ genesis, history }: AuthorityKeys): readonly string[] {
+  return [genesis.network_authority.public_key, ...(history?.former_keys.map((key) => key.public_key) ?? [])]
+}
+
+function toInstant(date: unknown): Instant | undefined {
+  if (typeof date === 'bigint') return date
+  return typeof date === 'string' ? readInstant(date) : undefined
+}
+
+/** What two parties compare to know whether they hold the same block. */
+export function genesisDigest(block: GenesisBlock): string {
+  const { signatures: _signatures, ...rest } = block
+  return digestOf(rest)
+}
+
+export type FollowRefusal =
+  | 'missing_signature'
+  | 'invalid_signature'
+  | 'root_key_reused'
+  | 'other_network'
+  | 'other_root'
+  | 'repeated_key'
+  /** The history does not name the key that is held: a stolen key is not handed over, and a person has to decide. */
+  | 'key_not_in_history'
+  /** Older than what is held, or a key that was in the history is missing. */
+  | 'rollback'
+
+/**
+ * Whether a block and its key history may take the place of those held. Only the root key that is held already counts:
+ * an authority key, or who controls the network, cannot bring in another one.
+ */
+export async function verifySuccession(
+  held: AuthorityKeys,
+  offered: AuthorityKeys & { readonly history: KeyHistory },
+): Promise<Verdict<FollowRefusal>> {
+  const { genesis, history } = offered
+  if (genesis.network_name !== held.genesis.network_name) return fails('other_network')
+  if (genesis.root_public_key !== held.genesis.root_public_key) return fails('other_root')
+  for (const verdict of [await verifyGenesisBlock(genesis), await verifyKeyHistory(history, genesis)])
+    if (!verdict.ok) return verdict
+  if (isOlder(held, offered)) return fails('rollback')
+  const known = new Set(allAuthorityKeys(offered))
+  if (!known.has(held.genesis.network_authority.public_key)) return fails('key_not_in_history')
+  return allAuthorityKeys(held).every((key) => known.has(key)) ? HOLDS : fails('rollback')
+}
+
+function isOlder(held: AuthorityKeys, { genesis, history }: AuthorityKeys & { readonly history: KeyHistory }): boolean {
+  const starts = (block: GenesisBlock): Instant => instantOf(block.network_authority.valid_from)
+  if (starts(genesis) < starts(held.genesis)) return true
+  if (held.history === undefined) return false
+  const [before, now] = [instantOf(held.history.issued_at), instantOf(history.issued_at)]
+  // Two histories of one moment: which came later cannot be told.
+  return now < before || (now === before && canonicalJson(history) !== canonicalJson(held.history))
+}

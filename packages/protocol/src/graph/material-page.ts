@@ -1,0 +1,50 @@
+import { compareCodePoints } from '../canonical/canonical-json.ts'
+import type { RevokedMaterial } from './recognition-graph.ts'
+
+/** The rows of revoked material that one connectome document carries at most; the others are read page by page. */
+export const MAX_CONNECTOME_ROWS = 10_000
+
+/** Revoked material in reading order. Sorting is the expensive part, so who reads pages does it once. */
+export function sortMaterial<Row extends RevokedMaterial>(material: readonly Row[]): readonly Row[] {
+  return [...material].sort(compareMaterial)
+}
+
+function compareMaterial(a: MaterialPlace, b: MaterialPlace): number {
+  return (
+    compareCodePoints(a.type, b.type) || compareCodePoints(a.id, b.id) || compareCodePoints(issuerOf(a), issuerOf(b))
+  )
+}
+
+/** Where a page of material ended. Two issuers may have withdrawn attestations of one id. */
+export type MaterialPlace = { readonly type: string; readonly id: string; readonly issuer_sovereign_id?: string }
+
+function issuerOf(place: MaterialPlace): string {
+  return place.issuer_sovereign_id ?? ''
+}
+
+export interface MaterialPage {
+  readonly rows: readonly RevokedMaterial[]
+  /** Undefined when these are the last ones. */
+  readonly end: MaterialPlace | undefined
+}
+
+/** At most `limit` rows behind a place of sorted material. */
+export function pageMaterial(
+  sorted: readonly RevokedMaterial[],
+  { limit, after }: { readonly limit: number; readonly after: MaterialPlace | undefined },
+): MaterialPage {
+  const from = after === undefined ? 0 : firstBehind(sorted, after)
+  const rows = sorted.slice(from, from + limit)
+  return { rows, end: from + limit < sorted.length ? rows.at(-1) : undefined }
+}
+
+function firstBehind(sorted: readonly RevokedMaterial[], place: MaterialPlace): number {
+  let [low, high] = [0, sorted.length]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    const row = sorted[middle]
+    if (row !== undefined && compareMaterial(row, place) <= 0) low = middle + 1
+    else high = middle
+  }
+  return low
+}

@@ -1,0 +1,105 @@
+import { nextTurn } from '#platform'
+import { fromBase64 } from '../canonical/base64.ts'
+import { FormError } from '../reading/form-error.ts'
+import type { Signature } from './forms.ts'
+import { readPublicKey } from './keys.ts'
+import { verifySignatureBytes } from './verify.ts'
+
+/**
+ * protocol/trust-operations 1.5 allows 8 signatures and 64 keys, but not their product: one record costs at most so
+ * many verifications against one list of keys. All pairs are tried for one signature and 64 keys, for 8 signatures and
+ * 16 keys, and for everything between that needs no more.
+ */
+export const CHECKS_PER_RECORD = 128
+
+/** Every verification hashes the whole record: a large one gets fewer of them, but always one for each signature. */
+export const HASHED_BYTES_PER_RECORD = 16_777_216
+const CHECKS_AT_LEAST = 8
+
+/** One turn of the event loop does so many checks, and hashes so many bytes, of all long verifications together. */
+const SLICE_CHECKS = 16
+const SLICE_BYTES = 262_144
+
+/** The allowed verifications are used up and none of them held, yet not every pair was tried. No verdict was reached. */
+export class TooManyChecks extends FormError {
+  constructor() {
+    super('signatures', 'too many signatures and keys for a record of this size')
+  }
+}
+
+/** How many verifications a record of this size may cost. */
+export function checksAllowed(messageBytes: number): number {
+  const byBytes = Math.floor(HASHED_BYTES_PER_RECORD / Math.max(1, messageBytes))
+  return Math.min(CHECKS_PER_RECORD, Math.max(CHECKS_AT_LEAST, byBytes))
+}
+
+/**
+ * True when one signature verifies under one of the keys. `key_id` gives no trust: it only decides which key is tried
+ * first. Throws {@link TooManyChecks} where no verdict is possible at an acceptable cost.
+ */
+export async function verifyAny(
+  message: Uint8Array,
+  signatures: readonly Signature[],
+  keys: readonly string[],
+): Promise<boolean> {
+  const slices = new CheckSlices(message.length)
+  let left = checksAllowed(message.length)
+  for (const [key, signature] of pairsOf(signatures, keys)) {
+    if (left === 0) throw new TooManyChecks()
+    left -= 1
+    const turn = slices.next()
+    if (turn !== undefined) await turn
+    const verdict = verifySignatureBytes(key, message, signature)
+    if (typeof verdict === 'boolean' ? verdict : await verdict) return true
+  }
+  return false
+}
+
+/** Every pair once. A signature that names one of the keys is tried under that key before all others. */
+function* pairsOf(
+  signatures: readonly Signature[],
+  keys: readonly string[],
+): Generator<readonly [Uint8Array, Uint8Array]> {
+  const readKeys = new Map<string, Uint8Array>()
+  for (const text of keys) {
+    const key = readKeys.has(text) ? undefined : readPublicKey(text)
+    if (key !== undefined) readKeys.set(text, key)
+  }
+  const readSignatures = new Map<string, { readonly bytes: Uint8Array; readonly named: Set<string> }>()
+  for (const { key_id, sig } of signatures) {
+    const bytes = readSignatures.get(sig)?.bytes ?? (sig.length === 88 ? fromBase64(sig) : undefined)
+    if (bytes === undefined) continue
+    const entry = readSignatures.get(sig) ?? { bytes, named: new Set() }
+    if (readKeys.has(key_id)) entry.named.add(key_id)
+    readSignatures.set(sig, entry)
+  }
+  for (const { bytes, named } of readSignatures.values())
+    for (const text of named) yield [readKeys.get(text) as Uint8Array, bytes]
+  for (const { bytes, named } of readSignatures.values())
+    for (const [text, key] of readKeys) if (!named.has(text)) yield [key, bytes]
+}
+
+/**
+ * Cuts a long run of checks into slices. The slices of all runs wait in one line and one of them is done per turn of
+ * the event loop: however many long verifications are under way, other work waits for one slice only.
+ */
+export class CheckSlices {
+  static #line: Promise<void> = Promise.resolve()
+  readonly #checks: number
+  #left: number
+
+  /** `messageBytes` is what one check hashes, about. */
+  constructor(messageBytes: number = 1024) {
+    this.#checks = Math.max(1, Math.min(SLICE_CHECKS, Math.floor(SLICE_BYTES / Math.max(1, messageBytes))))
+    this.#left = this.#checks
+  }
+
+  /** Asked before each check: undefined to go on at once, otherwise what to wait for. */
+  next(): Promise<void> | undefined {
+    this.#left -= 1
+    if (this.#left >= 0) return undefined
+    this.#left = this.#checks - 1
+    CheckSlices.#line = CheckSlices.#line.then(nextTurn)
+    return CheckSlices.#line
+  }
+}

@@ -1,0 +1,56 @@
+import type { BoundaryDecision, ExecutionEvidence, Instant, JsonObject, JustificationProof } from '@chancery/protocol'
+import type { EvaluateRequest } from '../areas/boundary.ts'
+import type { Client } from '../client.ts'
+import type { Expectations } from './decision.ts'
+import type { Executor, KeeperStep } from './evidence-keeper.ts'
+import type { Outbox, ResourceStep } from './outbox.ts'
+
+export interface GovernorOptions {
+  /** With an operator that may evaluate. */
+  readonly client: Client
+  readonly executor: Executor
+  /** Where evidence waits; a FileOutbox survives the process. */
+  readonly outbox: Outbox
+  readonly clock?: () => Instant
+  /** False where evaluations go through a gateway, which forwards no idempotency key. */
+  readonly nameTries?: boolean
+  /**
+   * Told of what fails beside an action: an outbox that cannot be read while evidence is submitted. It is tried again;
+   * nothing is lost.
+   */
+  readonly onError?: (error: unknown) => void
+  /** Told of every step, for traces. What it throws is thrown by `run`. */
+  readonly observe?: (step: GovernedStep) => void
+}
+
+export type GovernedStep = 'decision-received' | 'decision-verified' | 'intent-kept' | 'action-done' | KeeperStep
+
+/** What an action may say of itself; anything else it returns is only passed on. */
+export interface ActionReport {
+  readonly outcome?: 'success' | 'partial'
+  /** Metadata, never a secret. */
+  readonly detail?: string
+}
+
+export interface GovernedAction<Value> extends Expectations {
+  readonly request: EvaluateRequest
+  /** What is done, as metadata for the evidence. */
+  readonly parameters?: JsonObject
+  /** The resource whose history the evidence continues. */
+  readonly resource?: { readonly id: string; readonly action: ResourceStep['resource_action'] }
+  /** Done only on a verified ALLOW. */
+  readonly run: (decision: BoundaryDecision, report: (said: ActionReport) => void) => Promise<Value>
+}
+
+export type GovernedResult<Value> =
+  | { readonly authorized: false; readonly decision: BoundaryDecision; readonly justification: JustificationProof }
+  | {
+      readonly authorized: true
+      readonly decision: BoundaryDecision
+      readonly justification: JustificationProof
+      readonly value: Value
+      /** As kept; when another executor was quicker at the resource it is signed anew at its new place. */
+      readonly evidence: ExecutionEvidence
+      /** False: it waits in the outbox. */
+      readonly stored: boolean
+    }

@@ -1,0 +1,53 @@
+import { genesisDigest } from '@chancery/protocol'
+import type { JoinCertificate } from '@chancery/protocol'
+import type { Client } from '../client.ts'
+import { CertificateError, requireOurs } from './certificate.ts'
+import type { Expected } from './certificate.ts'
+import type { NodeEmitter } from './events.ts'
+import type { FollowedKeys } from './followed.ts'
+
+interface Following {
+  readonly client: Client
+  readonly followed: FollowedKeys
+  readonly expected: () => Expected
+}
+
+/** A certificate that does not verify may be of a key the root has named meanwhile: asked for, then checked again. */
+export async function requireOursFollowing(
+  certificate: JoinCertificate,
+  { client, followed, expected }: Following,
+): Promise<void> {
+  try {
+    await requireOurs(certificate, expected())
+  } catch (error) {
+    if (!(error instanceof CertificateError)) throw error
+    const outcome = await followed.follow(client).catch(() => 'unchanged')
+    if (outcome !== 'changed') throw error
+    await requireOurs(certificate, expected())
+  }
+}
+
+/** Takes up a newer block and tells of it; a refused one is told once. */
+export class Follower {
+  readonly #parts: { readonly client: Client; readonly followed: FollowedKeys; readonly events: NodeEmitter }
+  #told = ''
+
+  constructor(parts: { readonly client: Client; readonly followed: FollowedKeys; readonly events: NodeEmitter }) {
+    this.#parts = parts
+  }
+
+  async follow(signal: AbortSignal): Promise<void> {
+    const { client, followed, events } = this.#parts
+    const before = followed.digest
+    const outcome = await followed.follow(client, signal)
+    if (outcome === 'unchanged') return
+    if (outcome === 'changed') {
+      const { genesis } = followed.keys
+      const digest = genesisDigest(genesis)
+      if (digest !== before) events.emit('followed', { genesis, digest })
+      return
+    }
+    if (outcome !== this.#told) events.emit('unfollowed', { reason: outcome })
+    this.#told = outcome
+  }
+}

@@ -1,0 +1,76 @@
+import { describe, expect, it } from 'vitest'
+import { createLog } from '../log.ts'
+import type { LogLevel } from '../log-fields.ts'
+import { AccessLog } from './access-log.ts'
+import type { AccessEntry, AccessLogOptions } from './access-log.ts'
+
+const ORDINARY: AccessEntry = {
+  requestId: 'r-1',
+  route: 'GET /crl',
+  status: 200,
+  milliseconds: 1.236,
+  caller: 'anonymous',
+  code: undefined,
+  cause: undefined,
+  isProbe: false,
+}
+
+function notes(
+  entries: readonly Partial<AccessEntry>[],
+  options: Partial<AccessLogOptions> = {},
+  level: LogLevel = 'info',
+) {
+  const lines: Record<string, unknown>[] = []
+  const destination = { write: (line: string) => void lines.push(JSON.parse(line) as Record<string, unknown>) }
+  const log = createLog({ level, format: 'json', destination })
+  const access = new AccessLog({ log, instance: 'na-1', level: 'info', every: 1, slowMs: 1000, ...options })
+  for (const entry of entries) access.note({ ...ORDINARY, ...entry })
+  return lines.map(({ time: _time, ...line }) => line)
+}
+
+describe('an access line', () => {
+  it('says who asked for what, how it ended, how long it took and where', () => {
+    expect(notes([{}, { status: 404, code: 'not_found', caller: 'known' }])).toEqual([
+      {
+        level: 'info',
+        event: 'request',
+        request_id: 'r-1',
+        route: 'GET /crl',
+        status: 200,
+        duration_ms: 1.24,
+        caller: 'anonymous',
+        instance: 'na-1',
+      },
+      expect.objectContaining({ level: 'info', status: 404, code: 'not_found', caller: 'known' }),
+    ])
+  })
+
+  it('of a failure is an error with message and cause, whatever the level and the sampling', () => {
+    const cause = new Error('no answer\n{"level":"info"}', { cause: new Error('connect ECONNREFUSED') })
+    const options = { level: 'off', every: 1000 } as const
+    const [line, ...more] = notes([{}, { status: 503, code: 'service_unavailable', cause }], options, 'error')
+    expect(more).toEqual([])
+    expect(line).toMatchObject({
+      level: 'error',
+      code: 'service_unavailable',
+      message: 'Error: no answer\\u000a{"level":"info"}',
+      cause: 'Error: connect ECONNREFUSED',
+    })
+  })
+
+  it('is written for one in so many ordinary requests, and for every refusal and slow request', () => {
+    const many = Array.from({ length: 30 }, (_, index) => ({ requestId: `r-${index + 1}` }))
+    const ids = (lines: readonly Record<string, unknown>[]): unknown[] => lines.map((line) => line['request_id'])
+    expect(ids(notes(many, { every: 10 }))).toEqual(['r-10', 'r-20', 'r-30'])
+    const others = [{ status: 429 }, { milliseconds: 1000 }, { milliseconds: 999 }]
+    expect(notes(others, { every: 10 })).toHaveLength(2)
+  })
+
+  it('is left out below the level, and of probes at debug only, whatever they say', () => {
+    expect(notes([{}, { status: 404 }], {}, 'warn')).toEqual([])
+    expect(notes([{}], { level: 'off' })).toEqual([])
+    expect(notes([{}], { level: 'debug' })).toEqual([])
+    expect(notes([{ isProbe: true, status: 503 }])).toEqual([])
+    expect(notes([{ isProbe: true, status: 503 }], {}, 'debug')).toMatchObject([{ level: 'debug', status: 503 }])
+  })
+})

@@ -1,0 +1,98 @@
+import { Socket } from 'node:net'
+import { describe, expect, it } from 'vitest'
+import { Connections } from './connections.ts'
+
+/** A socket that says it comes from this address; a machine that runs tests has none in a second network. */
+function socketFrom(address: string): Socket {
+  return Object.defineProperty(new Socket(), 'remoteAddress', { value: address })
+}
+
+function open(connections: Connections, ...addresses: string[]): Socket[] {
+  return addresses.map((address) => {
+    const socket = socketFrom(address)
+    connections.admit(socket)
+    return socket
+  })
+}
+
+const closed = (sockets: readonly Socket[]): boolean[] => sockets.map((socket) => socket.destroyed)
+const closing = (socket: Socket): Promise<void> => new Promise((resolve) => socket.once('close', () => resolve()))
+
+describe('connections', () => {
+  it('of one IPv6 /64 count as those of one address', () => {
+    const connections = new Connections({ connectionsPerAddress: 2 })
+    const same = open(connections, '2001:db8:1:2::1', '2001:db8:1:2:ffff::9', '2001:DB8:1:2::77')
+    expect(closed(same)).toEqual([false, false, true])
+    expect(closed(open(connections, '2001:db8:1:3::1'))).toEqual([false])
+  })
+
+  it('of an IPv4 address count as one, mapped into IPv6 or not', () => {
+    const connections = new Connections({ connectionsPerAddress: 2 })
+    expect(closed(open(connections, '192.0.2.1', '::ffff:192.0.2.1', '192.0.2.1', '192.0.2.2'))).toEqual([
+      false,
+      false,
+      true,
+      false,
+    ])
+  })
+
+  it('are free again when they close', async () => {
+    const connections = new Connections({ connectionsPerAddress: 1 })
+    const [first] = open(connections, '192.0.2.1')
+    const gone = first === undefined ? undefined : closing(first)
+    first?.destroy()
+    await gone
+    expect(connections.size).toBe(0)
+    expect(closed(open(connections, '192.0.2.1'))).toEqual([false])
+  })
+
+  it('are taken from the address that holds most when all are taken, those without a request first', () => {
+    const connections = new Connections({ connections: 4, connectionsPerAddress: 3 })
+    const many = open(connections, '192.0.2.1', '192.0.2.1', '192.0.2.1')
+    const few = open(connections, '192.0.2.2')
+    if (many[0] !== undefined) connections.begin(many[0])
+    const late = open(connections, '192.0.2.3')
+    expect([closed(many), closed(few), closed(late)]).toEqual([[false, true, false], [false], [false]])
+    expect(connections.size).toBe(4)
+  })
+
+  it('are not given to an address that would then hold as much as the others', () => {
+    const connections = new Connections({ connections: 4, connectionsPerAddress: 3 })
+    open(connections, '192.0.2.1', '192.0.2.1', '192.0.2.2', '192.0.2.2')
+    expect(closed(open(connections, '192.0.2.1', '192.0.2.2'))).toEqual([true, true])
+    expect(closed(open(connections, '192.0.2.3'))).toEqual([false])
+  })
+
+  it('are not told apart behind a proxy, but still counted', () => {
+    const connections = new Connections({ connections: 2, connectionsPerAddress: 0 })
+    expect(closed(open(connections, '192.0.2.1', '192.0.2.1', '192.0.2.1'))).toEqual([false, false, true])
+  })
+
+  it('count the requests they carry', () => {
+    const connections = new Connections({ connectionsPerAddress: 0 })
+    const [socket] = open(connections, '192.0.2.1')
+    if (socket === undefined) throw new Error('no socket')
+    expect([connections.begin(socket), connections.begin(socket), connections.begin(socket)]).toEqual([1, 2, 3])
+  })
+
+  it('under TLS carry requests and answers on the secure connection that was made of them', () => {
+    const connections = new Connections({ connections: 3, connectionsPerAddress: 3 })
+    const many = open(connections, '192.0.2.1', '192.0.2.1', '192.0.2.1')
+    const secure = new Socket()
+    if (many[0] !== undefined) connections.secure(secure, many[0])
+    expect([connections.begin(secure), connections.begin(secure)]).toEqual([1, 2])
+    expect(connections.hasUnsent).toBe(false)
+    Object.defineProperty(secure, 'writableLength', { value: 1 })
+    expect(connections.hasUnsent).toBe(true)
+    open(connections, '192.0.2.2')
+    expect(closed(many)).toEqual([false, true, false])
+  })
+
+  it('may all be of one address when no share is set below all, until another address comes', () => {
+    const connections = new Connections({ connections: 3, connectionsPerAddress: 3 })
+    const many = open(connections, '2001:db8:1:2::1', '2001:db8:1:2::2', '2001:db8:1:2::3', '2001:db8:1:2::4')
+    expect(closed(many)).toEqual([false, false, false, true])
+    expect(closed(open(connections, '2001:db8:1:3::1'))).toEqual([false])
+    expect(closed(many)).toEqual([true, false, false, true])
+  })
+})

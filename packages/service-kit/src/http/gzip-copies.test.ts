@@ -1,0 +1,94 @@
+import { request } from 'node:http'
+import type { IncomingHttpHeaders } from 'node:http'
+import { buffer } from 'node:stream/consumers'
+import { gunzipSync } from 'node:zlib'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { KeptDocument } from './answer.ts'
+import { startEdge } from './edge.suite.ts'
+import type { Edge } from './edge.suite.ts'
+import { GzipCopies } from './gzip-copies.ts'
+
+const documentOf = (letter: string): KeptDocument =>
+  new KeptDocument(Buffer.from(letter.repeat(200_000)), 'no-store', 'text/plain')
+
+it('readers of one version share one copy, and the least asked for is left first', async () => {
+  const room = (await new GzipCopies().copyOf(documentOf('a')))?.length ?? 0
+  const copies = new GzipCopies(2 * room + 10)
+  const [first, second] = await Promise.all([copies.copyOf(documentOf('a')), copies.copyOf(documentOf('a'))])
+  expect(first).toBe(second)
+  await copies.copyOf(documentOf('b'))
+  expect(copies.copyOf(documentOf('a'))).toBe(first)
+  await copies.copyOf(documentOf('c'))
+  expect(copies.copyOf(documentOf('a'))).toBe(first)
+  expect(copies.copyOf(documentOf('b'))).toBeInstanceOf(Promise)
+  expect(copies.bytes).toBeLessThanOrEqual(2 * room + 10)
+})
+
+it('compresses two at once, and sends the third as it is', async () => {
+  const copies = new GzipCopies()
+  const [first, second] = [copies.copyOf(documentOf('a')), copies.copyOf(documentOf('b'))]
+  expect(copies.copyOf(documentOf('c'))).toBeUndefined()
+  const copy = await first
+  await second
+  expect(gunzipSync(copy ?? new Uint8Array()).length).toBe(200_000)
+  expect(copies.copyOf(documentOf('c'))).toBeInstanceOf(Promise)
+})
+
+describe('large documents', () => {
+  let edge: Edge
+  beforeAll(async () => {
+    edge = await startEdge()
+  })
+  afterAll(() => edge.stop())
+
+  /** Decodes nothing. */
+  const fetchFrom = (
+    path: string,
+    headers: Record<string, string>,
+    method = 'GET',
+  ): Promise<{ readonly status: number; readonly headers: IncomingHttpHeaders; readonly body: Buffer }> =>
+    new Promise((resolve, reject) => {
+      request({ host: '127.0.0.1', port: edge.port, path, method, headers }, (answer) => {
+        buffer(answer).then(
+          (body) => resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body }),
+          reject,
+        )
+      })
+        .on('error', reject)
+        .end()
+    })
+  const fetchLarge = (headers: Record<string, string>, method?: string) => fetchFrom('/large', headers, method)
+
+  it('are compressed once when they are large and the reader takes gzip, under an ETag of their own', async () => {
+    const plain = await fetchLarge({ 'accept-encoding': 'identity' })
+    const packed = await fetchLarge({ 'accept-encoding': 'br;q=1, gzip;q=0.8' })
+    expect([plain.headers['content-encoding'], packed.headers['content-encoding']]).toEqual([undefined, 'gzip'])
+    expect([plain.headers.vary, packed.headers.vary]).toEqual(['Accept-Encoding', 'Accept-Encoding'])
+    expect(packed.headers['content-length']).toBe(String(packed.body.length))
+    expect(packed.headers.etag).toBe(String(plain.headers.etag).replace(/"$/, '.gzip"'))
+    expect(gunzipSync(packed.body).equals(plain.body)).toBe(true)
+    for (const value of ['gzip;q=0', 'br', '*;q=0', 'gzip;q=0.000, *'])
+      expect((await fetchLarge({ 'accept-encoding': value })).headers['content-encoding'], value).toBeUndefined()
+    const head = await fetchLarge({ 'accept-encoding': '*' }, 'HEAD')
+    expect([head.headers.etag, head.headers['content-length'], head.body.length]).toEqual([
+      packed.headers.etag,
+      packed.headers['content-length'],
+      0,
+    ])
+  })
+
+  it('are 304 under the tag a reader has, whichever form it takes now', async () => {
+    const tags = [
+      String((await fetchLarge({})).headers.etag),
+      String((await fetchLarge({ 'accept-encoding': 'gzip' })).headers.etag),
+    ]
+    for (const tag of tags)
+      for (const accept of ['gzip', 'identity']) {
+        const answer = await fetchLarge({ 'accept-encoding': accept, 'if-none-match': tag })
+        const { etag, vary } = answer.headers
+        expect([answer.status, etag, vary, answer.body.length]).toEqual([304, tag, 'Accept-Encoding', 0])
+      }
+    const small = (await fetchFrom('/kept', { 'accept-encoding': 'gzip' })).headers
+    expect([small['content-encoding'], small.vary]).toEqual([undefined, undefined])
+  })
+})

@@ -1,0 +1,82 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { gzip } from 'node:zlib'
+import type { Soon } from '../soon.ts'
+import { KeptDocument } from './answer.ts'
+import type { HandlerAnswer } from './bind.ts'
+
+/** All copies together; a list of 64 MiB has one of about 14 MiB. */
+const KEPT_BYTES = 67_108_864
+/** Compressing takes a thread of the platform, of which signatures need some, too. */
+const AT_ONCE = 2
+/** Measured on revocation lists: higher levels take three times as long for a fiftieth less. */
+const LEVEL = 2
+
+/**
+ * Compressed copies of large documents: each version is compressed once, beside the event loop, and kept for all who
+ * read it. Found by ETag, because some documents are read from the database anew for every request.
+ */
+export class GzipCopies {
+  readonly #keptBytes: number
+  /** The copy that was not asked for longest stands first. */
+  readonly #copies = new Map<string, Uint8Array>()
+  readonly #running = new Map<string, Promise<Uint8Array | undefined>>()
+  #bytes = 0
+
+  constructor(keptBytes: number = KEPT_BYTES) {
+    this.#keptBytes = keptBytes
+  }
+
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  /** Whoever reads a new version first waits until it is compressed; a reader who has it, or takes no copy, does not. */
+  copyFor(answer: HandlerAnswer, headers: IncomingHttpHeaders): Soon<Uint8Array | undefined> {
+    if (!(answer instanceof KeptDocument) || !answer.isLarge || !acceptsGzip(headers['accept-encoding']))
+      return undefined
+    return answer.formHeldBy(headers['if-none-match']) === undefined ? this.copyOf(answer) : undefined
+  }
+
+  /** Undefined when this document is to be sent as it is: others are being compressed, or it did not get smaller. */
+  copyOf(document: KeptDocument): Soon<Uint8Array | undefined> {
+    const { etag } = document
+    const kept = this.#copies.get(etag)
+    if (kept !== undefined) {
+      this.#copies.delete(etag)
+      this.#copies.set(etag, kept)
+      return kept
+    }
+    const running = this.#running.get(etag)
+    if (running !== undefined || this.#running.size >= AT_ONCE) return running
+    const started = this.#make(document).finally(() => this.#running.delete(etag))
+    this.#running.set(etag, started)
+    return started
+  }
+
+  async #make({ bytes, etag }: KeptDocument): Promise<Uint8Array | undefined> {
+    const copy = await new Promise<Uint8Array | undefined>((resolve) =>
+      gzip(bytes, { level: LEVEL }, (error, made) => resolve(error === null ? made : undefined)),
+    )
+    if (copy === undefined || copy.length >= bytes.length || copy.length > this.#keptBytes) return undefined
+    this.#copies.set(etag, copy)
+    this.#bytes += copy.length
+    for (const [oldest, { length }] of this.#copies) {
+      if (this.#bytes <= this.#keptBytes) break
+      this.#copies.delete(oldest)
+      this.#bytes -= length
+    }
+    return copy
+  }
+}
+
+/** Whether an Accept-Encoding value takes gzip: RFC 9110 section 12.5.3. Without the header nothing is compressed. */
+function acceptsGzip(accept: string | undefined): boolean {
+  let any = false
+  for (const entry of (accept ?? '').split(',')) {
+    const [name = '', ...parameters] = entry.split(';').map((part) => part.trim().toLowerCase())
+    const isTaken = !parameters.some((each) => /^q=0(?:\.0{0,3})?$/.test(each))
+    if (name === 'gzip' || name === 'x-gzip') return isTaken
+    if (name === '*') any = isTaken
+  }
+  return any
+}

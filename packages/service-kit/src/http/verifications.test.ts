@@ -1,0 +1,167 @@
+import { request as httpRequest } from 'node:http'
+import { setTimeout as pause } from 'node:timers/promises'
+import { SERVER_LIMITS, route } from '@chancery/contract'
+import type { RouteFacts } from '@chancery/contract'
+import type { JsonObject } from '@chancery/protocol'
+import { afterEach, describe, expect, it } from 'vitest'
+import { TABLE, startEdge } from './edge.suite.ts'
+import type { Edge, EdgeContext } from './edge.suite.ts'
+import type { Binding, Guard } from './bind.ts'
+
+const facts: RouteFacts = {
+  access: 'public',
+  limit: 'verify',
+  stability: 'internal',
+  success: 200,
+  answer: 'json',
+  summary: 'Test',
+  purpose: 'Test.',
+}
+const SMALL = '{"n":1}'
+const LARGE = `{"text":"${'a'.repeat(SERVER_LIMITS.verificationTurnBytes)}"}`
+/** As many as are left for the others. */
+const SHARE = SERVER_LIMITS.verificationsInFlight / 2
+
+let edge: Edge | undefined
+afterEach(() => edge?.stop())
+
+/** A verify route whose handler waits until it is released, and counts. */
+async function startVerifying(
+  options: Parameters<typeof startEdge>[0] = {},
+): Promise<{ port: number; release: () => void; begun: () => number }> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  let begun = 0
+  const verify: Binding<EdgeContext> = {
+    route: route('POST /verify', facts),
+    handle: async () => {
+      begun += 1
+      await promise
+      return {}
+    },
+  }
+  edge = await startEdge({ bindings: [...TABLE, verify], ...options })
+  return { port: edge.port, release: resolve, begun: () => begun }
+}
+
+interface Sent {
+  readonly status: Promise<number>
+  leave(): void
+}
+
+function post(port: number, body: string, from = '127.0.0.1', path = '/verify'): Sent {
+  const { promise, resolve } = Promise.withResolvers<number>()
+  const headers = { 'Content-Type': 'application/json', 'Content-Length': body.length }
+  const sent = httpRequest(
+    { host: '127.0.0.1', port, path, method: 'POST', headers, localAddress: from, agent: false },
+    (response) => {
+      response.resume()
+      resolve(response.statusCode ?? 0)
+    },
+  )
+  sent.on('error', () => resolve(0))
+  sent.end(body)
+  return { status: promise, leave: () => sent.destroy() }
+}
+
+async function until(isTrue: () => boolean): Promise<void> {
+  for (let i = 0; i < 2000 && !isTrue(); i += 1) await pause(5)
+  expect(isTrue()).toBe(true)
+}
+
+describe('verify routes', () => {
+  it('give one address a part of their places, and take none of the others', async () => {
+    const { port, release, begun } = await startVerifying()
+    const held = Array.from({ length: SHARE }, () => post(port, SMALL))
+    await until(() => begun() === SHARE)
+    expect(await post(port, SMALL).status).toBe(503)
+    expect(await post(port, SMALL, '127.0.0.1', '/echo').status).toBe(200)
+    const other = post(port, SMALL, '127.0.0.2')
+    await until(() => begun() === SHARE + 1)
+    release()
+    expect(await other.status).toBe(200)
+    expect(new Set(await Promise.all(held.map(({ status }) => status)))).toEqual(new Set([200]))
+    expect(await post(port, SMALL).status).toBe(200)
+  })
+
+  it('judge one large body of an address at a time, and those of others beside it', async () => {
+    const { port, release, begun } = await startVerifying()
+    const held = Array.from({ length: 5 }, () => post(port, LARGE))
+    await until(() => begun() === 1)
+    const small = post(port, SMALL)
+    const other = post(port, LARGE, '127.0.0.2')
+    await until(() => begun() === 3)
+    await pause(50)
+    expect(begun()).toBe(3)
+    release()
+    expect(await Promise.all([...held, small, other].map(({ status }) => status))).toEqual(Array(7).fill(200))
+  })
+
+  it('do not begin for a caller who has gone, and give its place back', async () => {
+    const { port, release, begun } = await startVerifying()
+    const first = post(port, LARGE)
+    await until(() => begun() === 1)
+    const gone = Array.from({ length: SHARE - 1 }, () => post(port, LARGE))
+    const inFlight = (): number | undefined => edge?.server.load().inFlight
+    await until(() => inFlight() === SHARE)
+    expect(await post(port, LARGE).status).toBe(503)
+    for (const { leave } of gone) leave()
+    await until(() => inFlight() === 1)
+    const last = post(port, LARGE)
+    await until(() => inFlight() === 2)
+    release()
+    expect(await first.status).toBe(200)
+    expect(await last.status).toBe(200)
+    expect(begun()).toBe(2)
+  })
+
+  it('do not begin for a caller who went while the limiter was asked', async () => {
+    const { promise: asked, resolve: answer } = Promise.withResolvers<undefined>()
+    let judged = 0
+    const guard: Guard = {
+      limit: (call) => (call.remoteAddress === '127.0.0.2' ? asked : undefined),
+      screen: () => undefined,
+      authorize: async (call) => {
+        judged += 1
+        return call
+      },
+    }
+    const { port, release, begun } = await startVerifying({ guard })
+    release()
+    const gone = post(port, LARGE, '127.0.0.2')
+    await until(() => edge?.server.load().verifications === 1)
+    gone.leave()
+    await until(() => edge?.server.load().connections === 0)
+    answer(undefined)
+    await until(() => edge?.server.load().verifications === 0)
+    expect(await post(port, LARGE).status).toBe(200)
+    expect([judged, begun()]).toEqual([1, 1])
+  })
+})
+
+describe('withdrawals', () => {
+  it('have places of their own: neither other calls of the address nor the verify routes keep them out', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    let begun = 0
+    const waiting = async (): Promise<JsonObject> => {
+      begun += 1
+      await promise
+      return {}
+    }
+    const operator: RouteFacts = { ...facts, access: 'operator:privileged', limit: 'admin' }
+    edge = await startEdge({
+      bindings: [
+        ...TABLE,
+        { route: route('POST /work', operator), handle: waiting },
+        { route: route('POST /revoke', { ...operator, reserve: 'revocation' }), handle: () => ({}) },
+      ],
+    })
+    const { port } = edge
+    const share = SERVER_LIMITS.inFlightRequests / 2
+    const held = Array.from({ length: share }, () => post(port, SMALL, '127.0.0.1', '/work'))
+    await until(() => begun === share)
+    expect(await post(port, SMALL, '127.0.0.1', '/work').status).toBe(503)
+    expect(await post(port, SMALL, '127.0.0.1', '/revoke').status).toBe(200)
+    resolve()
+    expect(new Set(await Promise.all(held.map(({ status }) => status)))).toEqual(new Set([200]))
+  })
+})
