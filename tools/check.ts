@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { parseArgs, stripVTControlCharacters } from 'node:util'
 
 /**
@@ -21,6 +21,14 @@ interface Step {
   readonly repeat: string
   /** Counts single tests in what the step left behind; undefined when it left no numbers. */
   readonly count?: (output: string) => Promise<Count | undefined>
+  /** The name of the report that Vitest writes; its failed files run a second time. */
+  readonly report?: string
+}
+
+interface FailedTest {
+  readonly file: string
+  readonly name: string
+  readonly message: string
 }
 
 interface Ended {
@@ -30,6 +38,10 @@ interface Ended {
 
 const ROOT = join(import.meta.dirname, '..')
 const STEP_LIMIT_MS = 22 * 60_000
+/** Up to this many failed files run a second time, alone (docs/decisions/0029). */
+const MOST_SECOND_RUNS = 3
+/** So many characters of the output of a failed test run are printed: its summary stands at the end. */
+const MOST_OUTPUT = 20_000
 const scratch = await mkdtemp(join(tmpdir(), 'chancery-check-'))
 const SOURCES = '--conditions=development'
 
@@ -63,6 +75,7 @@ const STEPS: readonly Step[] = [
     command: vitest('tests', ['--project=packages', '--project=sqlite', '--project=postgres', '--maxWorkers=2']),
     repeat: 'npx vitest run <file>   (all: npm test)',
     count: () => countReport('tests'),
+    report: 'tests',
   },
   {
     name: 'whole',
@@ -70,6 +83,7 @@ const STEPS: readonly Step[] = [
     command: vitest('whole', ['--project=console', '--project=e2e', '--maxWorkers=1']),
     repeat: 'npx vitest run <file>   (all: npm test)',
     count: () => countReport('whole'),
+    report: 'whole',
   },
   {
     name: 'browser',
@@ -113,13 +127,58 @@ function chooseSteps(): readonly Step[] | undefined {
 async function runStep(step: Step): Promise<Count> {
   const started = performance.now()
   const { isGood, output } = await run(step.command)
+  // An error outside of every test is never run again: a second run could miss it.
+  const isCounted = step.report !== undefined && !output.includes('Unhandled Error')
+  const failures = isGood || !isCounted ? [] : await failedTests(step.report)
+  const isGoodAlone = failures.length > 0 && (await runAlone(step, failures))
   const seconds = ((performance.now() - started) / 1000).toFixed(1)
-  const tests = await step.count?.(output)
+  const counted = await step.count?.(output)
+  const tests = isGoodAlone && counted !== undefined ? allPassed(counted) : counted
   const numbers = tests === undefined ? '' : `  ${tests.passed} passed, ${tests.failed} failed`
-  console.log(`${isGood ? 'ok    ' : 'FAILED'} ${step.name.padEnd(10)} ${seconds.padStart(6)} s${numbers}`)
-  if (!isGood) console.log(`\n${output.trimEnd()}\n\nrepeat with: ${step.repeat}\n`)
+  const isAccepted = isGood || isGoodAlone
+  console.log(`${isAccepted ? 'ok    ' : 'FAILED'} ${step.name.padEnd(10)} ${seconds.padStart(6)} s${numbers}`)
+  for (const { file, name, message } of failures) {
+    console.log(`${isGoodAlone ? 'failed, and passed when run alone' : 'failed'}: ${file}\n  ${name}\n  ${message}`)
+  }
+  if (!isAccepted) console.log(`\n${shorten(step, output)}\n\nrepeat with: ${step.repeat}\n`)
   // A step that fails has at least one failure, also when it broke before its first test.
-  return { passed: tests?.passed ?? (isGood ? 1 : 0), failed: Math.max(tests?.failed ?? 0, isGood ? 0 : 1) }
+  return { passed: tests?.passed ?? (isAccepted ? 1 : 0), failed: Math.max(tests?.failed ?? 0, isAccepted ? 0 : 1) }
+}
+
+function allPassed({ passed, failed }: Count): Count {
+  return { passed: passed + failed, failed: 0 }
+}
+
+/** Runs the files of failed tests again with nothing beside them. False when there are too many, or one fails again. */
+async function runAlone(step: Step, failures: readonly FailedTest[]): Promise<boolean> {
+  const files = [...new Set(failures.map(({ file }) => file))]
+  if (files.length > MOST_SECOND_RUNS) return false
+  const [program, ...args] = step.command
+  const options = args.filter((arg) => !/^--(reporter|outputFile|maxWorkers)/.test(arg))
+  const { isGood } = await run([program, ...options, '--reporter=default', '--maxWorkers=1', ...files])
+  return isGood
+}
+
+/** The failed tests of a report. None when a file broke outside of its tests: that is never run again. */
+async function failedTests(report: string): Promise<readonly FailedTest[]> {
+  const read = await readReport(report)
+  if (read === undefined) return []
+  const failures: FailedTest[] = []
+  for (const { name: path, status, assertionResults } of read.testResults) {
+    const failed = assertionResults.filter((test) => test.status === 'failed')
+    if (status === 'failed' && failed.length === 0) return []
+    for (const { fullName, failureMessages } of failed) {
+      const message = failureMessages.join('\n').split('\n').slice(0, 12).join('\n  ')
+      failures.push({ file: relative(ROOT, path), name: fullName, message })
+    }
+  }
+  return failures
+}
+
+/** What Vitest printed, without the thousands of lines about tests that passed. */
+function shorten(step: Step, output: string): string {
+  const text = output.trimEnd()
+  return step.report === undefined ? text : text.slice(-MOST_OUTPUT)
 }
 
 function run([program, ...args]: Step['command']): Promise<Ended> {
@@ -137,17 +196,32 @@ function run([program, ...args]: Step['command']): Promise<Ended> {
   })
 }
 
-async function countReport(name: string): Promise<Count | undefined> {
+interface Report {
+  readonly numPassedTests: number
+  readonly numFailedTests: number
+  readonly testResults: readonly {
+    readonly name: string
+    readonly status: string
+    readonly assertionResults: readonly {
+      readonly fullName: string
+      readonly status: string
+      readonly failureMessages: readonly string[]
+    }[]
+  }[]
+}
+
+async function readReport(name: string): Promise<Report | undefined> {
   try {
-    const { numPassedTests, numFailedTests } = JSON.parse(await readFile(reportOf(name), 'utf8')) as Record<
-      string,
-      number
-    >
-    return { passed: numPassedTests ?? 0, failed: numFailedTests ?? 0 }
+    return JSON.parse(await readFile(reportOf(name), 'utf8')) as Report
   } catch {
     // No report: the run broke, and its exit code says so.
     return undefined
   }
+}
+
+async function countReport(name: string): Promise<Count | undefined> {
+  const report = await readReport(name)
+  return report && { passed: report.numPassedTests, failed: report.numFailedTests }
 }
 
 function countLine(output: string): Count | undefined {
