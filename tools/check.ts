@@ -71,16 +71,16 @@ const STEPS: readonly Step[] = [
   },
   {
     name: 'tests',
-    // On both cores: these mostly compute.
-    command: vitest('tests', ['--project=packages', '--project=sqlite', '--project=postgres', '--maxWorkers=2']),
+    // One more than there are cores: a test that waits for a database leaves its core to another.
+    command: vitest('tests', ['--project=packages', '--project=sqlite', '--project=postgres', '--maxWorkers=3']),
     repeat: 'npx vitest run <file>   (all: npm test)',
     count: () => countReport('tests'),
     report: 'tests',
   },
   {
     name: 'whole',
-    // One after the other: they start whole services and browsers, and measure their patience in seconds.
-    command: vitest('whole', ['--project=console', '--project=e2e', '--maxWorkers=1']),
+    // They start whole services and browsers and mostly wait for them: two at a time use the cores well.
+    command: vitest('whole', ['--project=console', '--project=e2e', '--maxWorkers=2']),
     repeat: 'npx vitest run <file>   (all: npm test)',
     count: () => countReport('whole'),
     report: 'whole',
