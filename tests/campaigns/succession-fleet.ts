@@ -1,17 +1,27 @@
-import { spawn } from 'node:child_process'
+import { fork, spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
 import { readJoinCertificate, readJson } from '@chancery/protocol'
-import type { GenesisBlock, JoinCertificate } from '@chancery/protocol'
-import { MemoryNodeStore, Node } from '@chancery/sdk'
+import type { JoinCertificate } from '@chancery/protocol'
+import { COMPILE_CACHE } from '@chancery/testkit'
 import type { Random } from './random.ts'
+import { RefusedCalls } from './refused-calls.ts'
 import { CLI, chancery } from './succession-commands.ts'
+import type { FleetFigures, FleetMessage, FleetTask } from './succession-fleet-process.ts'
 
-interface LibraryNode {
-  readonly store: MemoryNodeStore
-  node: Node
+const PROCESS_FILE = fileURLToPath(new URL('succession-fleet-process.ts', import.meta.url))
+const QUICK = ['--conditions=development', '--import', new URL('quick-node.ts', import.meta.url).href]
+const JOINING_AT_ONCE = 2
+
+interface Crew {
+  readonly task: FleetTask
+  process: ChildProcess
+  /** Of the process that runs; those of killed ones are in `past`. */
+  figures: FleetFigures | undefined
 }
 
 interface CommandNode {
@@ -19,75 +29,91 @@ interface CommandNode {
   process: ChildProcess
 }
 
-/** So small a part of the usual spread that a round takes a minute. */
-const SPREAD = 0.1
-const JOINING_AT_ONCE = 8
+export interface FleetParts {
+  readonly url: string
+  /** The block every node begins with. */
+  readonly genesisFile: string
+  readonly folder: string
+  readonly random: Random
+  readonly invite: () => Promise<string>
+}
 
-/** Nodes of the library in this process, and nodes of the command line in their own. */
+/** Nodes of the library in a few processes, and nodes of the command line in one each. All are killed now and then. */
 export class Fleet {
   readonly found: string[] = []
-  readonly #library: LibraryNode[] = []
+  readonly #parts: FleetParts
+  readonly #crews: Crew[] = []
   readonly #commands: CommandNode[] = []
-  readonly #random: Random
+  readonly #certificates = new Map<string, JoinCertificate>()
+  readonly #calls = new RefusedCalls()
+  #past: FleetFigures = { heartbeats: 0, renewals: 0, refusals: 0, longestRefusedMs: 0 }
+  #commandHeartbeats = 0
+  #kills = 0
+  #size = 0
   #isStopping = false
 
-  constructor(random: Random) {
-    this.#random = random
+  constructor(parts: FleetParts) {
+    this.#parts = parts
   }
 
   get size(): number {
-    return this.#library.length + this.#commands.length
+    return this.#size
   }
 
-  async join(url: string, genesis: GenesisBlock, count: number, invite: () => Promise<string>): Promise<void> {
+  async joinByLibrary(count: number, processes: number): Promise<void> {
+    const { url, genesisFile, folder } = this.#parts
+    const folders = Array.from({ length: count }, (_, index) => join(folder, `library-${index}`))
+    for (const each of folders) {
+      await mkdir(each, { recursive: true })
+      await writeFile(join(each, 'invite'), await this.#parts.invite())
+    }
+    for (let at = 0; at < processes; at += 1) {
+      const own = folders.filter((_, index) => index % processes === at)
+      const task = { url, genesisFile, folders: own }
+      this.#crews.push({ task, process: await this.#startCrew(task), figures: undefined })
+    }
+    this.#size += count
+  }
+
+  async joinByCommand(count: number): Promise<void> {
+    const { url, genesisFile, folder } = this.#parts
     let left = count
     const joinSome = async (): Promise<void> => {
       while (left > 0) {
         left -= 1
-        const store = new MemoryNodeStore()
-        const one: LibraryNode = { store, node: await this.#start(url, genesis, store, invite) }
-        this.#library.push(one)
+        const home = join(folder, `command-${left}`)
+        const tokenFile = join(folder, `command-${left}.token`)
+        await writeFile(tokenFile, await this.#parts.invite(), { mode: 0o600 })
+        const words = ['--home', home, '--url', url, '--genesis', genesisFile, '--token-file', tokenFile]
+        await chancery({}, 'join', ...words)
+        this.#commands.push({ home, process: this.#runCommand(home) })
       }
     }
     await Promise.all(Array.from({ length: JOINING_AT_ONCE }, joinSome))
+    this.#size += count
   }
 
-  async joinByCommand(
-    url: string,
-    genesisFile: string,
-    folder: string,
-    count: number,
-    invite: () => Promise<string>,
-  ): Promise<void> {
-    for (let index = 0; index < count; index += 1) {
-      const home = join(folder, `node-${index}`)
-      const tokenFile = join(folder, `token-${index}`)
-      await writeFile(tokenFile, await invite(), { mode: 0o600 })
-      const words = ['--home', home, '--url', url, '--genesis', genesisFile, '--token-file', tokenFile]
-      await chancery({}, 'join', ...words)
-      this.#commands.push({ home, process: this.#runCommand(home) })
-    }
+  /** kill -9 of one process with its many nodes; they go on from their disks. */
+  async killCrew(): Promise<void> {
+    const crew = this.#crews[this.#parts.random.below(this.#crews.length)]
+    if (crew === undefined) return
+    await this.#kill(crew.process)
+    this.#past = addFigures(this.#past, crew.figures)
+    crew.figures = undefined
+    crew.process = await this.#startCrew(crew.task)
   }
 
-  /** Ends some nodes as a crash would, and starts them again from what they kept. */
-  async restartSome(url: string, genesis: GenesisBlock): Promise<void> {
-    const one = this.#library[this.#random.below(this.#library.length)]
-    if (one !== undefined) {
-      await one.node.stop()
-      one.node = await this.#start(url, genesis, one.store, () =>
-        Promise.reject(new Error('a second invite is asked for')),
-      )
-    }
-    const other = this.#commands[this.#random.below(Math.max(this.#commands.length, 1))]
-    if (other === undefined) return
-    other.process.kill('SIGKILL')
-    await once(other.process, 'exit')
-    other.process = this.#runCommand(other.home)
+  async killCommand(): Promise<void> {
+    const one = this.#commands[this.#parts.random.below(Math.max(this.#commands.length, 1))]
+    if (one === undefined) return
+    await this.#kill(one.process)
+    one.process = this.#runCommand(one.home)
   }
 
   /** `chancery renew` beside a running node: it takes the certificate up from the disk. */
-  async renewCommands(): Promise<void> {
-    for (const { home } of this.#commands) await chancery({}, 'renew', '--home', home)
+  async renewOneByCommand(): Promise<void> {
+    const one = this.#commands[this.#parts.random.below(Math.max(this.#commands.length, 1))]
+    if (one !== undefined) await chancery({}, 'renew', '--home', one.home)
   }
 
   async certificates(): Promise<readonly JoinCertificate[]> {
@@ -96,37 +122,93 @@ export class Fleet {
         readJoinCertificate(readJson(await readFile(join(home, 'certificate.json'), 'utf8'))),
       ),
     )
-    return [...this.#library.map(({ node }) => node.certificate), ...kept]
+    return [...this.#certificates.values(), ...kept]
+  }
+
+  figures(): FleetFigures & { readonly command_heartbeats: number; readonly node_kills: number } {
+    const { refusals, longestRefusedMs } = this.#calls
+    const ofCommands = { heartbeats: this.#commandHeartbeats, renewals: 0, refusals, longestRefusedMs }
+    const library = this.#crews.reduce((sum, { figures }) => addFigures(sum, figures), this.#past)
+    const all = addFigures(library, ofCommands)
+    return { ...all, command_heartbeats: this.#commandHeartbeats, node_kills: this.#kills }
   }
 
   async stop(): Promise<void> {
     this.#isStopping = true
-    await Promise.all(this.#library.map(({ node }) => node.stop()))
-    for (const { process } of this.#commands) process.kill('SIGKILL')
+    const running = [...this.#crews, ...this.#commands].map(({ process }) => process)
+    await Promise.all(running.filter((each) => each.exitCode === null && each.signalCode === null).map(end))
   }
 
-  async #start(
-    url: string,
-    genesis: GenesisBlock,
-    store: MemoryNodeStore,
-    invite: () => Promise<string>,
-  ): Promise<Node> {
-    const random = (): number => SPREAD * (this.#random.next() / 2 ** 32)
-    const node = await Node.join({ url, genesis, store, invite, random })
-    node.on('stopped', ({ error }) => {
-      if (error !== undefined && !this.#isStopping) this.found.push(`a node is lost: ${error.message}`)
+  async #kill(child: ChildProcess): Promise<void> {
+    this.#kills += 1
+    child.removeAllListeners('exit')
+    await end(child)
+  }
+
+  async #startCrew(task: FleetTask): Promise<ChildProcess> {
+    const child = fork(PROCESS_FILE, [JSON.stringify(task)], {
+      execArgv: QUICK,
+      env: { ...COMPILE_CACHE, PATH: process.env['PATH'] },
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     })
-    node.on('unfollowed', ({ reason }) => this.found.push(`a node does not follow: ${reason}`))
-    return node
+    child.on('exit', (code, signal) => this.#noteEnd(`a process of ${task.folders.length} nodes`, code ?? signal))
+    await new Promise<void>((started, failed) => {
+      child.once('exit', () => failed(new Error('the process of nodes ended at its start')))
+      child.on('message', (message: FleetMessage) => {
+        if (message.kind === 'started') started()
+        else if (message.kind === 'certificate') this.#certificates.set(message.folder, message.certificate)
+        else if (message.kind === 'found') this.found.push(message.text)
+        else this.#noteFigures(task, message.figures)
+      })
+    })
+    return child
+  }
+
+  #noteFigures(task: FleetTask, figures: FleetFigures): void {
+    const crew = this.#crews.find((each) => each.task === task)
+    if (crew !== undefined) crew.figures = figures
   }
 
   #runCommand(home: string): ChildProcess {
-    const child = spawn(process.execPath, ['--conditions=development', CLI, 'node', 'run', '--home', home], {
-      stdio: ['ignore', 'ignore', 'ignore'],
+    const child = spawn(process.execPath, [...QUICK, CLI, 'node', 'run', '--home', home], {
+      env: { ...COMPILE_CACHE, PATH: process.env['PATH'] },
+      stdio: ['ignore', 'pipe', 'ignore'],
     })
-    child.on('exit', (code) => {
-      if (code !== null && code !== 0 && !this.#isStopping) this.found.push(`node run of ${home} ended with ${code}`)
-    })
+    child.on('exit', (code, signal) => this.#noteEnd(`node run of ${home}`, code ?? signal))
+    if (child.stdout !== null) createInterface(child.stdout).on('line', (line) => this.#noteLine(home, line))
     return child
+  }
+
+  /** What `node run` tells: one JSON line for each event. */
+  #noteLine(home: string, line: string): void {
+    const { event, code, action } = JSON.parse(line) as { event: string; code?: string; action?: string }
+    if (event === 'heartbeat') {
+      this.#commandHeartbeats += 1
+      this.#calls.accepted(home)
+    } else if (event === 'unfollowed' || event === 'list_refused') this.found.push(`node run: ${line}`)
+    else if (event === 'failed' && code !== 'unreachable') {
+      const tooLong = this.#calls.refused(home)
+      if (tooLong !== undefined) this.found.push(`${action} of node run is refused for ${tooLong} ms: ${code}`)
+    }
+  }
+
+  #noteEnd(who: string, ending: string | number | null): void {
+    if (!this.#isStopping) this.found.push(`${who} ended with ${ending}`)
+  }
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  const exited = once(child, 'exit')
+  child.kill('SIGKILL')
+  await exited
+}
+
+function addFigures(a: FleetFigures, b: FleetFigures | undefined): FleetFigures {
+  if (b === undefined) return a
+  return {
+    heartbeats: a.heartbeats + b.heartbeats,
+    renewals: a.renewals + b.renewals,
+    refusals: a.refusals + b.refusals,
+    longestRefusedMs: Math.max(a.longestRefusedMs, b.longestRefusedMs),
   }
 }

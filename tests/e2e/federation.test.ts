@@ -1,60 +1,20 @@
 import { createHash, randomInt } from 'node:crypto'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import {
-  DAY,
-  draftGenesisBlock,
-  readJson,
-  signList,
-  writeInstant,
-  writeJson,
-  writePrivateKeyFile,
-} from '@chancery/protocol'
+import { readJson } from '@chancery/protocol'
 import type { ConnectomeSummary, JsonObject, RecognitionEdge, TrustPath } from '@chancery/protocol'
-import { systemClock } from '@chancery/service-kit'
 import {
   accepted,
   canonicalText,
   createTestDatabase,
   createTestNetwork,
+  ownKeysOf,
   plantTreaties,
   startAuthorityProcess,
   startTestAuthority,
-  testSeed,
-  testSigner,
 } from '@chancery/testkit'
 import type { AuthorityProcess, ForeignObject, TestAnswer, TestDatabase, TestNetwork } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import * as feedOrders from '../campaigns/feed-orders.ts'
 import * as sovereignTamper from '../campaigns/sovereign-tamper.ts'
-
-/** A network whose authority has a key of its own: sovereigns that share one could not be told apart. */
-async function createSovereign(name: string): Promise<TestNetwork> {
-  const network = await createTestNetwork(name)
-  const folder = await mkdtemp(join(tmpdir(), 'chancery-sovereign-'))
-  const [root, authority] = [
-    await testSigner('rs', `root of ${name}`),
-    await testSigner(`na-${name}`, `authority of ${name}`),
-  ]
-  const now = systemClock.now()
-  const window = { valid_from: writeInstant(now - DAY), valid_to: writeInstant(now + 90n * DAY) }
-  const draft = draftGenesisBlock({
-    network_name: name,
-    root_public_key: root.publicKey,
-    network_authority: { public_key: authority.publicKey, ...window },
-  })
-  const files = { GENESIS_FILE: join(folder, 'genesis.json'), NA_PRIVATE_KEY_FILE: join(folder, 'na.key') }
-  await writeFile(files.GENESIS_FILE, writeJson(await signList(draft, root)))
-  await writeFile(files.NA_PRIVATE_KEY_FILE, writePrivateKeyFile(testSeed(`authority of ${name}`), authority.keyId), {
-    mode: 0o600,
-  })
-  const remove = async (): Promise<void> => {
-    await network.remove()
-    await rm(folder, { recursive: true, force: true })
-  }
-  return { ...network, authority, settings: { ...network.settings, ...files, NA_KEY_ID: authority.keyId }, remove }
-}
 
 interface Sovereign {
   readonly name: string
@@ -65,7 +25,7 @@ interface Sovereign {
 }
 
 async function startSovereign(name: string, backend: 'sqlite' | 'postgres'): Promise<Sovereign> {
-  const [network, database] = [await createSovereign(name), await createTestDatabase(backend)]
+  const [network, database] = [await createTestNetwork(name, ownKeysOf(name)), await createTestDatabase(backend)]
   const process = await startAuthorityProcess({ network, settings: database.settings })
   return { name, key: network.authority.publicKey, process, network, database }
 }

@@ -67,9 +67,14 @@ async function take(office: Office, args: Omit<SuccessionArguments, keyof HostAr
   }
   if (step === 'announce') return announceLines(office)
   if (step === 'status') return statusLines(await describeSuccession(office, { isFull: true }))
-  if (step === 'retire')
-    return [`${await retireKey(office, { isForced })} is retired: take it out of the settings and destroy it`]
-  const { formerKeyId, sequence, listsUntil } = await switchKey(office, { isForced })
+  if (step === 'retire') {
+    const retired = (await retireKey(office, { isForced })) ?? 'the former key'
+    return [`${retired} is retired: take it out of the settings and destroy it`]
+  }
+  const done = await switchKey(office, { isForced })
+  if (done === undefined)
+    return [`${office.signer.keyId} has taken over before`, 'start all instances with these settings']
+  const { formerKeyId, sequence, listsUntil } = done
   return [
     `${office.signer.keyId} has taken over from ${formerKeyId}: revocation list ${sequence}`,
     `${formerKeyId} signs its own list until ${listsUntil}, or until --step retire; after that destroy it`,

@@ -13,6 +13,10 @@ export interface GatewayProcess {
   /** Resolves with the signal or exit code. */
   readonly exited: Promise<string | number>
   request(method: string, path: string, options?: GatewayRequest): Promise<GatewayAnswer>
+  /** SIGHUP: it reads its policy again. */
+  reload(): void
+  /** kill -9. */
+  kill(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -38,6 +42,11 @@ export async function startGatewayProcess(env: Readonly<Record<string, string>>)
     url,
     exited,
     request: (method, path, options = {}) => sendGatewayRequest(url, method, path, options),
+    reload: () => void child.kill('SIGHUP'),
+    async kill() {
+      child.kill('SIGKILL')
+      await exited
+    },
     async stop() {
       child.kill('SIGTERM')
       await exited

@@ -18,10 +18,24 @@ export interface TestNetwork {
   remove(): Promise<void>
 }
 
-export async function createTestNetwork(name = 'TEST-NET'): Promise<TestNetwork> {
+/** What the keys of a network are made of. Sovereigns that share one could not be told apart. */
+export interface NetworkKeys {
+  readonly rootSeed: string
+  readonly keyId: string
+  readonly seed: string
+}
+
+const USUAL_KEYS: NetworkKeys = { rootSeed: 'root', keyId: 'na-test', seed: 'na' }
+
+/** Keys that no other network of a test has. */
+export function ownKeysOf(name: string): NetworkKeys {
+  return { rootSeed: `root of ${name}`, keyId: `na-${name}`, seed: `authority of ${name}` }
+}
+
+export async function createTestNetwork(name = 'TEST-NET', keys: NetworkKeys = USUAL_KEYS): Promise<TestNetwork> {
   const folder = await mkdtemp(join(tmpdir(), 'chancery-network-'))
-  const root = await testSigner('rs-test', 'root')
-  const authority = await testSigner('na-test', 'na')
+  const root = await testSigner('rs-test', keys.rootSeed)
+  const authority = await testSigner(keys.keyId, keys.seed)
   const operators = { privileged: await testSigner('op-privileged'), standard: await testSigner('op-standard') }
   const now = systemClock.now()
   const window = { valid_from: writeInstant(now - DAY), valid_to: writeInstant(now + 90n * DAY) }
@@ -32,7 +46,7 @@ export async function createTestNetwork(name = 'TEST-NET'): Promise<TestNetwork>
   })
   const [genesisFile, keyFile] = [join(folder, 'genesis.json'), join(folder, 'na.key')]
   await writeFile(genesisFile, writeJson(await signList(draft, root)))
-  await writeFile(keyFile, writePrivateKeyFile(testSeed('na'), authority.keyId), { mode: 0o600 })
+  await writeFile(keyFile, writePrivateKeyFile(testSeed(keys.seed), authority.keyId), { mode: 0o600 })
   const [privileged, standard] = [operators.privileged.publicKey, operators.standard.publicKey]
   return {
     name,

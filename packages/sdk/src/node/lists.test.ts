@@ -1,4 +1,4 @@
-import { DAY, asJson, readCrl, readInstant } from '@chancery/protocol'
+import { DAY, asJson, readCrl, readInstant, writeJson } from '@chancery/protocol'
 import type { Crl, Instant } from '@chancery/protocol'
 import { testIssuer, testList } from '@chancery/testkit'
 import { describe, expect, it } from 'vitest'
@@ -76,4 +76,21 @@ describe('the list a node holds', () => {
     const ahead = [await list(2, 40n * DAY), await list(1, 0n)]
     expect(await follow(ahead)).toEqual({ held: 2, refused: [['rollback', 1]] })
   })
+})
+
+it('speaks to the key that signed the list it kept, also when the run before was killed between the two', async () => {
+  const store = new MemoryNodeStore()
+  await store.write('crl', writeJson(await list(1, 0n)))
+  const addressed: string[] = []
+  const followed = {
+    at: () => [by.signer.publicKey],
+    current: by.signer.publicKey,
+    audience: 'the key before',
+    address: (key: string) => addressed.push(key),
+    keep: () => Promise.resolve(),
+  } as unknown as FollowedKeys
+  const signal = new AbortController().signal
+  const client = {} as Client
+  await NodeLists.open({ client, store, followed, events: new NodeEmitter(), clock: () => NOW, signal })
+  expect(addressed).toEqual([by.signer.publicKey])
 })

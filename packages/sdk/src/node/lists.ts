@@ -41,6 +41,8 @@ export class NodeLists {
     const lists = new NodeLists(parts)
     lists.#crl = await lists.#kept('crl', readCrl)
     lists.#policy = await lists.#kept('policy', readPolicyManifest)
+    // A run that was killed may have kept the list and not what it says of the key that signs.
+    if (lists.#crl !== undefined) await lists.#noteSigner(lists.#crl)
     return lists
   }
 

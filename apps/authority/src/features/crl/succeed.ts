@@ -1,5 +1,6 @@
 import { CRL_VALIDITY, HOUR, readInstant, writeSortable } from '@chancery/protocol'
 import { sql } from 'kysely'
+import { faultPoint } from '#faults'
 import { recordAudit } from '../../audit/record.ts'
 import type { Office } from '../../office.ts'
 import { loadSignedEntries, requireLiving } from './continuity.ts'
@@ -70,6 +71,7 @@ export async function succeedKey(
       })
       .execute()
     await tx.updateTable('authority_identity').set({ public_key: signer.publicKey }).where('id', '=', 1).execute()
+    faultPoint('switch-identity-stored')
     const [from, to] = [issuerText(formerSigner.keyId), issuerText(signer.keyId)]
     await sql`update crl_entries set entry_json = replace(entry_json, ${from}, ${to})`.execute(tx)
     const previous = await findActiveVersion(tx)

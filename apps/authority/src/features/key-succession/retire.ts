@@ -1,11 +1,18 @@
 import { writeSortable } from '@chancery/protocol'
 import { recordAudit } from '../../audit/record.ts'
 import type { Office } from '../../office.ts'
+import { findSuccession } from '../../signing/newest-block.ts'
 import { SuccessionRefused, findLiveFormer } from '../crl/index.ts'
 import { countUsable, enterPhase } from './store.ts'
 
-/** Ends the list of the former key. From then on there is no way back, and the key can be destroyed. */
-export async function retireKey(office: Office, { isForced }: { readonly isForced: boolean }): Promise<string> {
+/**
+ * Ends the list of the former key. From then on there is no way back, and the key can be destroyed. Undefined when that
+ * was done before: whoever ran the command may not have seen its end, and repeats it.
+ */
+export async function retireKey(
+  office: Office,
+  { isForced }: { readonly isForced: boolean },
+): Promise<string | undefined> {
   const { store, signer } = office
   const now = office.clock.now()
   return store.transact(async (tx) => {
@@ -13,7 +20,10 @@ export async function retireKey(office: Office, { isForced }: { readonly isForce
     const held = await tx.selectFrom('authority_identity').select('public_key').executeTakeFirst()
     if (held?.public_key !== signer.publicKey) throw new SuccessionRefused('the database belongs to another key')
     const live = await findLiveFormer(tx, now)
-    if (live === undefined) throw new SuccessionRefused('no former key signs a list any more')
+    if (live === undefined) {
+      if ((await findSuccession(tx))?.phase === 'retired') return undefined
+      throw new SuccessionRefused('no former key signs a list any more')
+    }
     const usable = await countUsable(store, tx, live.key_id, now)
     if (usable > 0 && !isForced)
       throw new SuccessionRefused(

@@ -1,6 +1,6 @@
 import type { Crl, JsonObject } from '@chancery/protocol'
 import { expect, it } from 'vitest'
-import { followNetwork } from './follow-policy.ts'
+import { followNetwork, issuersOf } from './follow-policy.ts'
 
 const list = (issuer: string, sequence: number): Crl =>
   ({ issuer, sequence, revoked_certificates: [] }) as unknown as Crl
@@ -12,7 +12,12 @@ const BEFORE: JsonObject = {
   refresh_seconds: 30,
   required_roles: ['role:client'],
 }
-const NEXT = { publicKey: 'BBB=', list: list('na-2', 9), origin: 'https://na.example.org', isPrimaryRetired: false }
+const NEXT = {
+  publicKey: 'BBB=',
+  list: list('na-2', 9),
+  origin: 'https://na.example.org',
+  withoutList: new Set<string>(),
+}
 
 it('pins the new key beside the old one, each with the address of its own list', () => {
   const { entry, change } = followNetwork(BEFORE, NEXT)
@@ -35,7 +40,7 @@ it('pins the new key beside the old one, each with the address of its own list',
 
 it('makes it the issuer of the network once the old one is retired, and keeps the rest', () => {
   const { entry } = followNetwork(BEFORE, NEXT)
-  const promoted = followNetwork(entry, { ...NEXT, isPrimaryRetired: true })
+  const promoted = followNetwork(entry, { ...NEXT, withoutList: new Set(['na-1']) })
   expect(promoted.change).toBe('promoted')
   expect(promoted.entry).toEqual({
     anchors: { 'na-2': 'BBB=' },
@@ -46,4 +51,17 @@ it('makes it the issuer of the network once the old one is retired, and keeps th
     required_roles: ['role:client'],
   })
   expect(followNetwork(promoted.entry, NEXT).change).toBe('unchanged')
+})
+
+it('drops an issuer without a list after an undone succession, and only issuers of this authority', () => {
+  const { entry } = followNetwork(BEFORE, NEXT)
+  const elsewhere = { anchors: { other: 'CCC=' }, crl: list('other', 1), crl_url: 'https://other.example/crl' }
+  const pinned = { ...entry, additional_issuers: { ...(entry['additional_issuers'] as JsonObject), other: elsewhere } }
+  expect(issuersOf(pinned, NEXT.origin)).toEqual(['na-1', 'na-2'])
+  const back = { ...NEXT, publicKey: 'AAA=', list: list('na-1', 12), withoutList: new Set(['na-2']) }
+  const undone = followNetwork(pinned, back)
+  expect(undone.change).toBe('dropped')
+  expect(undone.entry).toEqual({ ...entry, additional_issuers: { other: elsewhere } })
+  expect(followNetwork(undone.entry, back).change).toBe('unchanged')
+  expect(followNetwork(entry, back).entry).toEqual({ ...BEFORE, crl_url: 'https://na.example.org/crl/keys/na-1' })
 })

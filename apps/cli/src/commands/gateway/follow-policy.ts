@@ -8,29 +8,53 @@ export interface FollowedIssuer {
   readonly list: Crl
   /** Where the authority answers. */
   readonly origin: string
-  /** The authority serves no list of the primary issuer any more: its key is retired. */
-  readonly isPrimaryRetired: boolean
+  /** Issuers of the entry whose list the authority does not serve: their keys are retired, or never came to sign. */
+  readonly withoutList: ReadonlySet<string>
 }
 
-export type Change = 'unchanged' | 'added' | 'promoted'
+export type Change = 'unchanged' | 'added' | 'promoted' | 'dropped'
 
-/** The entry of a network with its newest key pinned, too; with the primary issuer replaced once that is retired. */
+/** Issuers of an entry that are read from this authority, the primary one first. */
+export function issuersOf(entry: JsonObject, origin: string): readonly string[] {
+  const isReadThere = (value: JsonValue): boolean => {
+    const url = isJsonObject(value) ? value['crl_url'] : undefined
+    return typeof url === 'string' && url.startsWith(`${origin}/crl`)
+  }
+  const more = Object.entries(moreOf(entry)).filter(([, value]) => isReadThere(value))
+  return [...(isReadThere(entry) ? [issuerOf(entry)] : []), ...more.map(([keyId]) => keyId)]
+}
+
+/**
+ * The entry of a network with its newest key pinned, too; with the primary issuer replaced once that is retired. Other
+ * issuers without a list are dropped: their last list ends, and the gateway would not be ready any more.
+ */
 export function followNetwork(entry: JsonObject, issuer: FollowedIssuer): { entry: JsonObject; change: Change } {
   const keyId = issuer.list.issuer
+  const isOver = ([id]: readonly [string, unknown]): boolean => id !== keyId && issuer.withoutList.has(id)
+  const over = Object.entries(moreOf(entry)).filter(isOver)
+  const kept =
+    over.length === 0
+      ? entry
+      : withMore(
+          entry,
+          Object.entries(moreOf(entry)).filter((each) => !isOver(each)),
+        )
+  const followed = pinNewest(kept, issuer)
+  if (followed.change !== 'unchanged' || over.length === 0) return followed
+  return { entry: followed.entry, change: 'dropped' }
+}
+
+function pinNewest(entry: JsonObject, issuer: FollowedIssuer): { entry: JsonObject; change: Change } {
+  const keyId = issuer.list.issuer
   const primary = issuerOf(entry)
-  const more = isJsonObject(entry['additional_issuers'] ?? null) ? (entry['additional_issuers'] as JsonObject) : {}
+  const more = moreOf(entry)
   if (primary === keyId && holds(entry, issuer)) return { entry, change: 'unchanged' }
   const listed = Object.hasOwn(more, keyId) ? more[keyId] : undefined
   const known = listed !== undefined && isJsonObject(listed) && holds(listed, issuer) ? listed : undefined
   const added = known ?? newIssuer(entry, issuer)
-  if (issuer.isPrimaryRetired) {
-    const { [keyId]: _promoted, ...others } = more
-    const { additional_issuers: _before, ...rest } = entry
-    const next = { ...rest, ...added }
-    return {
-      entry: Object.keys(others).length === 0 ? next : { ...next, additional_issuers: others },
-      change: 'promoted',
-    }
+  if (issuer.withoutList.has(primary)) {
+    const others = Object.entries(more).filter(([id]) => id !== keyId)
+    return { entry: withMore({ ...entry, ...added }, others), change: 'promoted' }
   }
   const addressed = { ...entry, ...ownAddress(entry, primary) }
   const isSame = known !== undefined && addressed['crl_url'] === entry['crl_url']
@@ -38,7 +62,17 @@ export function followNetwork(entry: JsonObject, issuer: FollowedIssuer): { entr
   return { entry: { ...addressed, additional_issuers: { ...more, [keyId]: added } }, change: 'added' }
 }
 
-function issuerOf(entry: JsonObject): string {
+function moreOf(entry: JsonObject): JsonObject {
+  const more = entry['additional_issuers'] ?? null
+  return isJsonObject(more) ? more : {}
+}
+
+function withMore(entry: JsonObject, more: readonly (readonly [string, JsonValue])[]): JsonObject {
+  const { additional_issuers: _before, ...rest } = entry
+  return more.length === 0 ? rest : { ...rest, additional_issuers: Object.fromEntries(more) }
+}
+
+export function issuerOf(entry: JsonObject): string {
   const list = entry['crl'] ?? null
   const issuer = isJsonObject(list) ? list['issuer'] : undefined
   return typeof issuer === 'string' ? issuer : ''

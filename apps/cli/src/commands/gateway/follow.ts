@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { isJsonObject, verifyList, writeJson } from '@chancery/protocol'
-import type { Crl, JsonObject } from '@chancery/protocol'
+import type { Crl } from '@chancery/protocol'
 import { RefusedError } from '@chancery/sdk'
 import type { Client } from '@chancery/sdk'
 import { connect } from '../../connection.ts'
@@ -11,7 +11,7 @@ import { keysFileOf, openFollowedKeys } from '../../followed-keys.ts'
 import { loadVerifiedGenesis } from '../../genesis-file.ts'
 import { loadJsonObject } from '../../json-file.ts'
 import type { Arguments, Options } from '../../options.ts'
-import { followNetwork } from './follow-policy.ts'
+import { followNetwork, issuerOf, issuersOf } from './follow-policy.ts'
 
 const POLICY_LIMITS = { maxDepth: 32, maxValues: Number.MAX_SAFE_INTEGER, maxNames: Number.MAX_SAFE_INTEGER }
 
@@ -39,20 +39,22 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
     })
   const publicKey = followed.current
   const list = await connection.ask((client) => findList(client, publicKey))
-  const primary = primaryOf(entry)
-  const isPrimaryRetired = primary !== list.issuer && (await connection.ask((client) => isWithoutList(client, primary)))
   const origin = connection.url.replace(/\/$/, '')
-  const { entry: next, change } = followNetwork(entry, { publicKey, list, origin, isPrimaryRetired })
+  const others = [...new Set([issuerOf(entry), ...issuersOf(entry, origin)])].filter((id) => id !== list.issuer)
+  const withoutList = await connection.ask((client) => findWithoutList(client, others))
+  const { entry: next, change } = followNetwork(entry, { publicKey, list, origin, withoutList })
   if (change === 'unchanged') return { data: { change, key_id: list.issuer }, text: 'The policy pins the newest key.' }
   // Laid out as before as far as it can be told; the file is of the operator.
   const isWide = (await readText(policyFile)).includes('\n  ')
   const written = { ...policy, networks: { ...networks, [network]: next } }
   const text = isWide ? JSON.stringify(JSON.parse(writeJson(written)), undefined, 2) : writeJson(written)
   await replaceFile(policyFile, `${text}\n`, FOR_ALL)
-  const said =
-    change === 'added'
-      ? `${style.good('Added')} ${list.issuer} to ${network}: the gateway judges certificates of both keys.`
-      : `${style.good('Replaced')} the retired issuer ${primary} of ${network} by ${list.issuer}.`
+  const over = others.filter((id) => withoutList.has(id)).join(', ')
+  const said = {
+    added: `${style.good('Added')} ${list.issuer} to ${network}: the gateway judges certificates of both keys.`,
+    promoted: `${style.good('Replaced')} the retired issuer ${issuerOf(entry)} of ${network} by ${list.issuer}.`,
+    dropped: `${style.good('Removed')} ${over} from ${network}: the authority signs no list with it.`,
+  }[change]
   return { data: { change, key_id: list.issuer }, text: `${said}\nReload the gateway (SIGHUP) to use it.` }
 }
 
@@ -74,10 +76,10 @@ async function findList(client: Client, publicKey: string): Promise<Crl> {
   })
 }
 
-function primaryOf(entry: JsonObject): string {
-  const list = entry['crl'] ?? null
-  const issuer = isJsonObject(list) ? list['issuer'] : undefined
-  return typeof issuer === 'string' ? issuer : ''
+async function findWithoutList(client: Client, keyIds: readonly string[]): Promise<ReadonlySet<string>> {
+  const found = new Set<string>()
+  for (const keyId of keyIds) if (await isWithoutList(client, keyId)) found.add(keyId)
+  return found
 }
 
 async function isWithoutList(client: Client, keyId: string): Promise<boolean> {

@@ -1,0 +1,30 @@
+/** How often gateways fetch their lists here; the shortest interval a policy may name. */
+export const PULL_SECONDS = 10
+/** An interval with its jitter, a fetch, and a busy machine. */
+export const REFUSED_AT_MOST_MS = PULL_SECONDS * 1100 + 5000
+
+/** For how long callers were refused one after the other. A call that reached nobody says nothing. */
+export class RefusedCalls {
+  readonly #since = new Map<string, number>()
+  /** Told once until the next call is accepted. */
+  readonly #told = new Set<string>()
+  refusals = 0
+  longestRefusedMs = 0
+
+  accepted(caller: string): void {
+    this.#since.delete(caller)
+    this.#told.delete(caller)
+  }
+
+  /** The milliseconds since the first refusal, once they are too many. */
+  refused(caller: string): number | undefined {
+    this.refusals += 1
+    const since = this.#since.get(caller) ?? performance.now()
+    this.#since.set(caller, since)
+    const lasted = Math.round(performance.now() - since)
+    this.longestRefusedMs = Math.max(this.longestRefusedMs, lasted)
+    if (lasted <= REFUSED_AT_MOST_MS || this.#told.has(caller)) return undefined
+    this.#told.add(caller)
+    return lasted
+  }
+}
