@@ -86,6 +86,8 @@ export class ListRefresher {
     const fields = { network, issuer, outcome }
     if (outcome === 'installed' || outcome === 'unchanged') {
       log.debug('revocation list refreshed', fields)
+      // The held list once more is no newer one: what was proven stays proven, and its time runs.
+      if (outcome === 'unchanged') await noteUnread(this.#parts, standing, head, outcome)
       return
     }
     if (outcome === 'equivocation')

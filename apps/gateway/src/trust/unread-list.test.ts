@@ -195,3 +195,23 @@ it('a list over the bound whose head somebody else signed is told, and refuses n
   expect((await on.request('GET', '/ready')).body).toEqual({ status: 'ready', warnings: ['list_too_large'] })
   expect(await verdictOn(on, 'fine')).toEqual([true, []])
 })
+
+it('is refused in time also when a server gives the held list again', async () => {
+  const large = await list(10, manyIds(12_000))
+  const [body, head] = [writeJson(large), await headOf(large)]
+  let asked = 0
+  reply = (response) => {
+    asked += 1
+    if (asked === 1) response.writeHead(200, head).end(body)
+    else response.writeHead(200).end(writeJson((policy['networks'] as { agency: { crl: JsonObject } }).agency.crl))
+  }
+  const on = await start(1)
+  expect(await outcome(on)).toBe('too_large')
+  await until(
+    () => on.request('GET', '/ready'),
+    ({ status }) => status === 503,
+  )
+  expect(await verdictOn(on, 'fine')).toEqual([false, ['NetworkPolicyRejected']])
+  // The next try is as far away as the policy says: nobody is asked all the time.
+  expect(asked).toBeLessThan(10)
+})
