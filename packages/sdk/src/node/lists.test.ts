@@ -94,3 +94,40 @@ it('speaks to the key that signed the list it kept, also when the run before was
   await NodeLists.open({ client, store, followed, events: new NodeEmitter(), clock: () => NOW, signal })
   expect(addressed).toEqual([by.signer.publicKey])
 })
+
+it('is of the current key once one was: a former key still signs a list that leaves out what it did not issue', async () => {
+  const former = await testIssuer('agency', 'na-former')
+  const sign = async (issuer: typeof by, sequence: number): Promise<Crl> =>
+    readCrl(asJson(await testList(issuer, NOW, { sequence, issuedAgo: 0n })))
+  const refused: unknown[] = []
+  const events = new NodeEmitter()
+  events.on('refused', ({ reason, offered }) => refused.push([reason, offered]))
+  let offered = await sign(former, 1)
+  let current = by.signer.publicKey
+  const followed = {
+    at: () => [by.signer.publicKey, former.signer.publicKey],
+    get current() {
+      return current
+    },
+    audience: by.signer.publicKey,
+    address: () => undefined,
+    keep: () => Promise.resolve(),
+  } as unknown as FollowedKeys
+  const client = { crl: { current: () => Promise.resolve(offered) } } as unknown as Client
+  const signal = new AbortController().signal
+  const store = new MemoryNodeStore()
+  let lists = await NodeLists.open({ client, store, followed, events, clock: () => NOW, signal })
+  const offer = async (issuer: typeof by, sequence: number): Promise<number | undefined> => {
+    offered = await sign(issuer, sequence)
+    await lists.followCrl({ crl_sequence: sequence } as Parameters<NodeLists['followCrl']>[0])
+    return lists.crl?.sequence
+  }
+  expect([await offer(former, 1), await offer(former, 2), await offer(by, 3)]).toEqual([1, 2, 3])
+  expect([await offer(former, 4), refused]).toEqual([3, [['not_signed', 4]]])
+  // The same after a restart.
+  lists = await NodeLists.open({ client, store, followed, events, clock: () => NOW, signal })
+  expect([await offer(former, 5), await offer(by, 5)]).toEqual([3, 5])
+  // The way back: the root names the former one as current again.
+  current = former.signer.publicKey
+  expect([await offer(former, 6), await offer(by, 7)]).toEqual([6, 6])
+})

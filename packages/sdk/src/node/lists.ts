@@ -31,6 +31,8 @@ export class NodeLists {
   #policy: PolicyManifest | undefined
   /** What was told last; the same is not told at every heartbeat. */
   #told = ''
+  /** The current key that a held list was signed by. */
+  #switchedTo: string | undefined
 
   private constructor(parts: ListParts) {
     this.#parts = parts
@@ -113,12 +115,22 @@ export class NodeLists {
 
   /** protocol/gateway 9.2: never backwards, and never two contents under one number. */
   async #whyNot(crl: Crl): Promise<RefusedList['reason'] | undefined> {
-    if (!(await verifyList(crl, this.#parts.followed.at(crl.issued_at)))) return 'not_signed'
+    const { followed } = this.#parts
+    const keys = (await this.#isSwitched()) ? [followed.current] : followed.at(crl.issued_at)
+    if (!(await verifyList(crl, keys))) return 'not_signed'
     if (this.#crl === undefined) return undefined
     // Both keys are the authority's: after a succession its lists go on under the name of the new one.
     const held = { ...markOfList(this.#crl), issuer: crl.issuer }
     const verdict = checkListAdvance(held, markOfList(crl), this.#parts.clock())
     return verdict.ok ? undefined : verdict.reason
+  }
+
+  /** From its first list on the current key signs them all: what a former key still signs names its own certificates only. */
+  async #isSwitched(): Promise<boolean> {
+    const { current } = this.#parts.followed
+    const isKnown = this.#crl === undefined || this.#switchedTo === current
+    if (!isKnown && (await verifyList(this.#crl as Crl, [current]))) this.#switchedTo = current
+    return this.#switchedTo === current
   }
 
   /** A damaged copy is as good as none: the authority has the original. */
