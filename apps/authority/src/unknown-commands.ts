@@ -4,8 +4,11 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { RevocationReason } from '@chancery/protocol'
 import { createLog } from '@chancery/service-kit'
+import { describeUnknown } from './features/recovery/describe-unknown.ts'
 import { adoptUnknown, restoreListed, revokeUnknown } from './features/recovery/settle-unknown.ts'
+import { revokeTreatiesAgain, withdrawAttestations } from './features/recovery/withdraw-lost.ts'
 import { SourceUnusable, findUnknown } from './features/recovery/unknown.ts'
+import type { LostRecord } from './features/recovery/unknown-records.ts'
 import type { UnknownCertificate, UnknownReport } from './features/recovery/unknown.ts'
 import { isExpected, readSettingsOrExplain } from './host-settings.ts'
 import type { HostArguments } from './host-settings.ts'
@@ -41,7 +44,7 @@ export async function recoverUnknown(args: UnknownArguments): Promise<number> {
         events: args.audit === undefined ? [] : createInterface({ input: createReadStream(args.audit) }),
         certificates,
       })
-      const lines = [...describe(report), ...(await settle(office, report, args))]
+      const lines = [...describeUnknown(report), ...(await settle(office, report, args))]
       process.stdout.write(`${lines.join('\n')}\n`)
       return 0
     } finally {
@@ -55,26 +58,42 @@ export async function recoverUnknown(args: UnknownArguments): Promise<number> {
   }
 }
 
-async function settle(
+async function settle(office: Office, report: UnknownReport, args: UnknownArguments): Promise<readonly string[]> {
+  const { certificates, listed, attestations, attestationsValidAgain, treatiesValidAgain } = report
+  const changeable = [certificates, listed, attestations, attestationsValidAgain, treatiesValidAgain]
+  if (changeable.every((each) => each.length === 0)) return []
+  if (args.unknown === 'list')
+    return ['Nothing was changed. --unknown adopt or --unknown revoke does what is listed above.']
+  // Before anything is adopted: a certificate of a lost key must not come back.
+  const restored = await restoreListed(office, listed)
+  return [
+    ...(restored === 0 ? [] : [`withdrawn again, lost keys barred: ${restored}`]),
+    ...(await settleUnknown(office, certificates, args)),
+    ...(await settleLost(office, report, args)),
+  ]
+}
+
+/** Makes withdrawals again that the events name; `revoke` also ends attestations that nobody withdrew. */
+async function settleLost(
   office: Office,
-  { certificates: unknown, listed }: UnknownReport,
+  { attestations, attestationsValidAgain, treatiesValidAgain }: UnknownReport,
   { unknown: action, reason }: UnknownArguments,
 ): Promise<readonly string[]> {
-  if (unknown.length + listed.length === 0) return []
-  // Before anything is adopted: a certificate of a key that was lost must not come back.
-  const restored = action === 'list' ? 0 : await restoreListed(office, listed)
-  const first = restored === 0 ? [] : [`withdrawn again, lost keys barred: ${restored}`]
-  return [...first, ...(await settleUnknown(office, unknown, action, reason))]
+  const isEnded = ({ revokedFor }: LostRecord): boolean => action === 'revoke' || revokedFor !== undefined
+  const withdrawn = [...attestations.filter(isEnded), ...attestationsValidAgain]
+  const sequence = await withdrawAttestations(office, withdrawn, reason)
+  const treaties = await revokeTreatiesAgain(office, treatiesValidAgain)
+  return [
+    ...(sequence === undefined ? [] : [`attestations revoked: ${withdrawn.length}, feed ${sequence}`]),
+    ...(treaties === 0 ? [] : [`treaties revoked again: ${treaties}`]),
+  ]
 }
 
 async function settleUnknown(
   office: Office,
   unknown: readonly UnknownCertificate[],
-  action: UnknownArguments['unknown'],
-  reason: RevocationReason,
+  { unknown: action, reason }: UnknownArguments,
 ): Promise<readonly string[]> {
-  if (action === 'list')
-    return ['nothing was changed: --unknown adopt takes in those with a certificate, --unknown revoke ends all']
   if (unknown.length === 0) return []
   if (action === 'revoke') {
     const sequence = await revokeUnknown(office, unknown, reason)
@@ -87,23 +106,6 @@ async function settleUnknown(
     ...(barred === 0 ? [] : [`of barred keys, not adopted: ${barred}`]),
     ...(left === 0 ? [] : [`left: ${left}; give their certificates, revoke them, or let their nodes join again`]),
   ]
-}
-
-function describe({ certificates, listed, events, foreign, ended }: UnknownReport): string[] {
-  const lines = [
-    `certificates that the database does not know: ${certificates.length}`,
-    ...certificates.map(({ cert_id, node_public_key, certificate }) => {
-      const known = certificate === undefined ? 'id and key only' : `certificate, ends ${certificate.expires_at}`
-      return `  ${cert_id}  key ${node_public_key}  ${known}`
-    }),
-  ]
-  if (listed.length > 0) lines.push(`on the list, and without a row: ${listed.length}`)
-  if (foreign > 0) lines.push(`files that hold no certificate of this authority: ${foreign}`)
-  if (ended > 0) lines.push(`certificates that have ended, nothing to do: ${ended}`)
-  const types = Object.entries(events).sort(([a], [b]) => (a < b ? -1 : 1))
-  if (types.length > 0) lines.push('audit events that the database does not have:')
-  for (const [type, count] of types) lines.push(`  ${count} ${type}`)
-  return lines
 }
 
 /** A folder is read without those below it; only names that end in .json. */

@@ -1,3 +1,4 @@
+import { Refusal } from '@chancery/contract'
 import type { Instant } from '@chancery/protocol'
 import { KeptDocument } from '@chancery/service-kit'
 import { ManualClock, accepted, refused, startTestAuthority } from '@chancery/testkit'
@@ -89,6 +90,40 @@ describe('public material', () => {
     expect(textOf(await material.serve(office, 'crl', source('new')))).toBe('held')
     clock.advance(0.001)
     await expect(material.serve(office, 'crl', source('new'))).rejects.toThrow(StoreUnavailable)
+  })
+
+  it('holds bounded documents while there is room, and the first ones stay', async () => {
+    const { office, away } = desk()
+    const material = new PublicMaterial(10)
+    const serve = (name: string, text: string): Promise<KeptDocument> =>
+      material.serve(office, 'crl', source(text), { name, isBounded: true })
+    for (const [name, text] of [
+      ['a', '12345'],
+      ['b', '1234'],
+      ['c', '12'],
+    ] as const)
+      expect(textOf(await serve(name, text))).toBe(text)
+    // Documents that are always held take no part in it.
+    await material.serve(office, 'crl', source('much longer than ten'))
+    away.error = new StoreUnavailable('away')
+    expect([textOf(await serve('a', 'new')), textOf(await serve('b', 'new'))]).toEqual(['12345', '1234'])
+    await expect(serve('c', 'new')).rejects.toThrow(StoreUnavailable)
+    expect(textOf(await material.serve(office, 'crl', source('new')))).toBe('much longer than ten')
+  })
+
+  it('gives up a document that is no longer published, and its room', async () => {
+    const { office, versions, away } = desk()
+    const material = new PublicMaterial(5)
+    const place = { name: 'a', isBounded: true } as const
+    await material.serve(office, 'crl', source('12345'), place)
+    versions.set('crl', 2)
+    const gone = { load: () => Promise.reject(new Refusal('feed_part_not_found')) }
+    await expect(material.serve(office, 'crl', gone, place)).rejects.toMatchObject({ code: 'feed_part_not_found' })
+    expect(material.heldTag('a')).toBeUndefined()
+    await material.serve(office, 'crl', source('54321'), { name: 'b', isBounded: true })
+    away.error = new StoreUnavailable('away')
+    await expect(material.serve(office, 'crl', source('new'), place)).rejects.toThrow(StoreUnavailable)
+    expect(material.holds('b', clock.now())).toBe(true)
   })
 
   it('does not hide a bug behind an old document', async () => {

@@ -28,6 +28,16 @@ interface Load {
   readonly load: Coalesced<ReadyDocument>
 }
 
+/** What documents that are asked for by a number may take in memory together: there can be hundreds of them. */
+const BOUNDED_BYTES = 64 * 1024 * 1024
+
+export interface DocumentPlace {
+  /** Tells two documents of one head apart. */
+  readonly name: string
+  /** Held only while there is room for all bounded documents; those that came first stay. */
+  readonly isBounded?: true
+}
+
 interface Held extends ReadyDocument {
   readonly stamp: number
 }
@@ -40,9 +50,20 @@ interface Held extends ReadyDocument {
 export class PublicMaterial {
   readonly #held = new Map<string, Held>()
   readonly #loads = new Map<string, Load>()
+  readonly #boundedBytes = new Map<string, number>()
+  readonly #maxBoundedBytes: number
 
-  /** `name` tells two documents of one head apart. */
-  async serve(office: Office, head: HeadName, source: DocumentSource, name: string = head): Promise<KeptDocument> {
+  constructor(maxBoundedBytes = BOUNDED_BYTES) {
+    this.#maxBoundedBytes = maxBoundedBytes
+  }
+
+  async serve(
+    office: Office,
+    head: HeadName,
+    source: DocumentSource,
+    place: DocumentPlace = { name: head },
+  ): Promise<KeptDocument> {
+    const { name } = place
     const held = this.#held.get(name)
     const now = office.clock.now()
     try {
@@ -52,20 +73,43 @@ export class PublicMaterial {
       if (held?.stamp === stamp && source.isDue?.(held, stamps, now) !== true) return held.document
       const fresh = await this.#load(name, source)
       // Loaded after the stamp was read, so at least as new; a newer stamp will make the next request load again.
-      this.#held.set(name, { ...fresh, stamp })
+      this.#hold(place, { ...fresh, stamp })
       return fresh.document
     } catch (error) {
       // Published and still valid: serving it grants nothing that its signature does not say (reliability 2).
       const isAway = error instanceof BehindItsPast || translateStoreError(error) !== undefined
       if (isAway && held !== undefined && !isOver(held, now)) return held.document
+      if (error instanceof Refusal && error.code.endsWith('_not_found')) this.#drop(name)
       throw error instanceof BehindItsPast ? new Refusal('service_unavailable', {}, { cause: error }) : error
     }
+  }
+
+  /** The tag of a document in memory. */
+  heldTag(name: string): string | undefined {
+    return this.#held.get(name)?.document.etag
   }
 
   /** Whether a document is in memory and may be served while the database is away. */
   holds(name: string, now: Instant): boolean {
     const held = this.#held.get(name)
     return held !== undefined && !isOver(held, now)
+  }
+
+  #hold({ name, isBounded }: DocumentPlace, held: Held): void {
+    if (isBounded === true) {
+      const { length } = held.document.bytes
+      this.#boundedBytes.delete(name)
+      const used = [...this.#boundedBytes.values()].reduce((sum, bytes) => sum + bytes, 0)
+      if (used + length > this.#maxBoundedBytes) return this.#drop(name)
+      this.#boundedBytes.set(name, length)
+    }
+    this.#held.set(name, held)
+  }
+
+  #drop(name: string): void {
+    this.#boundedBytes.delete(name)
+    this.#held.delete(name)
+    this.#loads.delete(name)
   }
 
   /** Readers who wait for the same record share one load, which started after each of them asked. */

@@ -168,7 +168,7 @@ export const authorityCommands: readonly Command[] = [
     path: ['authority', 'recover'],
     summary: 'Bring a restored database past what was already published',
     description:
-      'For a database that lies behind its high-water mark, after a restore from an old backup. Withdrawals come back from the kept list and feed, their numbers jump by 100, unspent invites end, agents announce themselves again, and requests signed up to five minutes from now are refused. Instances on the database serve again by themselves. With --dated-ahead it does something else: after a clock was ahead and is right again, it signs list and feed anew where they are dated over 300 s ahead, under the next number and with all they name. With --audit or --certificates, after a recovery, it compares the database with what others know: certificates issued after the backup are listed, and on demand revoked, or adopted when their own signed text is there.',
+      'For a database that lies behind its high-water mark, after a restore from an old backup. Withdrawals come back from the kept list and feed, their numbers jump by 100, unspent invites end, agents announce themselves again, and requests signed up to five minutes from now are refused. Instances on the database serve again by themselves. With --dated-ahead it does something else: after a clock was ahead and is right again, it signs list and feed anew where they are dated over 300 s ahead, under the next number and with all they name. With --audit or --certificates, after a recovery, it compares the database with what others know: certificates, attestations and treaties of after the backup are listed, and on demand revoked; certificates are adopted when their own signed text is there.',
     arguments: [],
     options: [
       {
@@ -184,7 +184,7 @@ export const authorityCommands: readonly Command[] = [
       {
         flags: '--audit <file>',
         summary:
-          'Audit events from before the loss (audit export, or the stream): names certificates that are unknown.',
+          'Audit events from before the loss (audit export, or the stream): names certificates, attestations and treaties that are unknown.',
       },
       {
         flags: '--certificates <path>',

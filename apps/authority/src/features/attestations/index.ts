@@ -1,2 +1,2 @@
 export { StandingDesk } from './standing.ts'
-export { listRevokedAttestations } from './store.ts'
+export { listRevokedAttestations, markAttestationRevoked } from './store.ts'

@@ -29,10 +29,12 @@ import {
   testSigner,
 } from '@chancery/testkit'
 import type { NodeCaller, TestAuthority, TestDatabase } from '@chancery/testkit'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { EXAMPLES } from '../../../../../packages/protocol/src/offline/examples.suite.ts'
 import { openOffice } from '../../open-office.ts'
 import type { AuthoritySettings } from '../../settings.ts'
+import { StoreUnavailable } from '../../store/database.ts'
+import { holdDocuments } from '../health/index.ts'
 import { draftFirstList, succeedKey } from './succeed.ts'
 
 const clock = new ManualClock()
@@ -158,6 +160,21 @@ describe('a key succession', () => {
     expect((await na.request('GET', '/crl/keys/na-next')).text).toBe((await na.request('GET', '/crl')).text)
     refused(await na.request('GET', '/crl/keys/nobody'), 404, 'key_list_not_found')
     expect(accepted(await na.request('GET', '/key-history'))['former_keys']).toHaveLength(1)
+  })
+
+  it('serves the list of the old key while the database is away, until that list ends', async () => {
+    const { text } = await na.request('GET', '/crl/keys/na-test')
+    const away = vi.spyOn(na.office.stamps, 'read').mockRejectedValue(new StoreUnavailable('away'))
+    try {
+      expect((await na.request('GET', '/crl/keys/na-test')).text).toBe(text)
+      const over = vi.spyOn(na.office.clock, 'now').mockReturnValue(clock.now() + 24n * HOUR)
+      refused(await na.request('GET', '/crl/keys/na-test'), 503, 'service_unavailable')
+      over.mockRestore()
+    } finally {
+      away.mockRestore()
+    }
+    await holdDocuments(na.office)
+    expect(na.office.publicMaterial.holds('crl-key-na-test', clock.now())).toBe(true)
   })
 
   it('still hears nodes and operators who know the old key only', async () => {

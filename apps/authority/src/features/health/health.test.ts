@@ -96,13 +96,15 @@ describe('health', () => {
     const other = await startTestAuthority()
     const { office } = other
     const holds = (): boolean[] =>
-      ['crl', 'policy', 'feed', 'feed-index'].map((name) => office.publicMaterial.holds(name, office.clock.now()))
+      ['crl', 'policy', 'feed', 'feed-index', 'feed-part-0'].map((name) =>
+        office.publicMaterial.holds(name, office.clock.now()),
+      )
     await holdDocuments(office)
-    expect(holds()).toEqual([false, false, false, false])
+    expect(holds()).toEqual([false, false, false, false, false])
     const second = await startTestAuthority({ database: other.database, network: other.genesis.network_name })
     for (const path of ['/crl', '/policy', '/sovereign-revocation-feed']) accepted(await second.request('GET', path))
     await holdDocuments(office)
-    expect(holds()).toEqual([true, true, true, true])
+    expect(holds()).toEqual([true, true, true, true, true])
     await second.stop()
     await other.stop()
   })

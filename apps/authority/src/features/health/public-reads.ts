@@ -1,14 +1,16 @@
 import type { Office } from '../../office.ts'
 import type { HeadName } from '../../store/heads.ts'
-import { serveList } from '../crl/index.ts'
+import { holdFormerList, serveList } from '../crl/index.ts'
 import { servePolicy } from '../policy/index.ts'
-import { serveFeed, serveIndex } from '../revocation-feeds/index.ts'
+import { holdParts, serveFeed, serveIndex } from '../revocation-feeds/index.ts'
 
 const DOCUMENTS: readonly (readonly [HeadName, (office: Office) => Promise<unknown>])[] = [
   ['crl', (office) => serveList(office, {})],
+  ['crl', holdFormerList],
   ['policy', (office) => servePolicy(office, {})],
   ['feed', serveFeed],
   ['feed', serveIndex],
+  ['feed', holdParts],
 ]
 
 /**

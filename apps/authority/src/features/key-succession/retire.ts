@@ -2,6 +2,7 @@ import { writeSortable } from '@chancery/protocol'
 import { recordAudit } from '../../audit/record.ts'
 import type { Office } from '../../office.ts'
 import { findSuccession } from '../../signing/newest-block.ts'
+import { bumpHead } from '../../store/heads.ts'
 import { SuccessionRefused, findLiveFormer } from '../crl/index.ts'
 import { countUsable, enterPhase } from './store.ts'
 
@@ -34,6 +35,8 @@ export async function retireKey(
       .set({ lists_until: writeSortable(now) })
       .where('key_id', '=', live.key_id)
       .execute()
+    // Instances that hold its list read the row again.
+    await bumpHead(tx, 'crl')
     await enterPhase(tx, 'retired')
     await recordAudit(tx, office, {
       type: 'authority_key_retired',

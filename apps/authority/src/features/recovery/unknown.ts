@@ -1,9 +1,11 @@
 import { DAY, FormError, JsonError, instantOf, isJsonObject, member, readInstant, readJson } from '@chancery/protocol'
 import { readJoinCertificate } from '@chancery/protocol'
-import type { Instant, JoinCertificate, JsonObject } from '@chancery/protocol'
+import type { JoinCertificate, JsonObject } from '@chancery/protocol'
 import type { Office } from '../../office.ts'
 import type { Tx } from '../../store/database.ts'
 import { isOurs } from '../crl/index.ts'
+import { LostRecordReader } from './unknown-records.ts'
+import type { LostEvent, LostRecords } from './unknown-records.ts'
 
 /** No certificate lives longer: of an older event nothing is left to withdraw. */
 const LONGEST_LIFE = 366n * DAY
@@ -25,7 +27,7 @@ export interface UnknownCertificate {
   readonly certificate: JoinCertificate | undefined
 }
 
-export interface UnknownReport {
+export interface UnknownReport extends LostRecords {
   readonly certificates: readonly UnknownCertificate[]
   /** On the list, and still without a row: a lost key among them is not barred yet. */
   readonly listed: readonly UnknownCertificate[]
@@ -43,9 +45,11 @@ export async function findUnknown(office: Office, elsewhere: KnownElsewhere): Pr
   const now = office.clock.now()
   const named = new Map<string, UnknownCertificate>()
   const events: Record<string, number> = {}
+  const lost = new LostRecordReader(now)
   for await (const some of batches(elsewhere.events)) {
     for (const event of await withoutKnown(db, some.map(readEvent))) {
       events[event.type] = (events[event.type] ?? 0) + 1
+      lost.add(event)
       const issued = event.at + LONGEST_LIFE > now ? certificateOf(event) : undefined
       if (issued !== undefined) named.set(issued.cert_id, issued)
     }
@@ -62,18 +66,11 @@ export async function findUnknown(office: Office, elsewhere: KnownElsewhere): Pr
       named.set(cert_id, { cert_id, node_public_key, certificate })
     }
   }
-  return { ...(await withoutHeld(db, [...named.values()])), events, foreign, ended }
-}
-
-interface HeardEvent {
-  readonly id: string
-  readonly type: string
-  readonly at: Instant
-  readonly details: JsonObject
+  return { ...(await withoutHeld(db, [...named.values()])), ...(await lost.compare(db)), events, foreign, ended }
 }
 
 /** A line that is no event stops everything: half of a file must not pass for all of it. */
-function readEvent(line: string): HeardEvent {
+function readEvent(line: string): LostEvent {
   const value = parse(line)
   const [id, type, at] = ['event_id', 'event_type', 'created_at'].map((name) => member(value ?? {}, name))
   const details = member(value ?? {}, 'details')
@@ -94,7 +91,7 @@ const ID_MEMBERS: Readonly<Record<string, string>> = {
   certificate_adopted: 'cert_id',
 }
 
-function certificateOf({ type, details }: HeardEvent): UnknownCertificate | undefined {
+function certificateOf({ type, details }: LostEvent): UnknownCertificate | undefined {
   const name = ID_MEMBERS[type]
   const cert_id = name === undefined ? undefined : details[name]
   const node_public_key = details['node_public_key']
@@ -135,7 +132,7 @@ async function* batches(lines: KnownElsewhere['events']): AsyncGenerator<string[
   if (some.length > 0) yield some
 }
 
-async function withoutKnown(db: Tx, events: readonly HeardEvent[]): Promise<readonly HeardEvent[]> {
+async function withoutKnown(db: Tx, events: readonly LostEvent[]): Promise<readonly LostEvent[]> {
   const ids = events.map(({ id }) => id)
   const rows = await db.selectFrom('audit_events').select('event_id').where('event_id', 'in', ids).execute()
   const known = new Set(rows.map((row) => row.event_id))

@@ -15,7 +15,7 @@ export async function index(_call: Call, office: Office): Promise<KeptDocument> 
 }
 
 export function serveIndex(office: Office): Promise<KeptDocument> {
-  return office.publicMaterial.serve(office, 'feed', feedSource(office, toIndexDocument), 'feed-index')
+  return office.publicMaterial.serve(office, 'feed', feedSource(office, toIndexDocument), { name: 'feed-index' })
 }
 
 /** A version of before the feed had parts, which cannot be signed again now. */

@@ -7,3 +7,4 @@ export { findOwnFeed, findOwnFeedTime, isImportedRevocation, listNewestFeeds } f
 export type { NewestFeed } from './store.ts'
 export { serveFeed } from './current.ts'
 export { serveIndex } from './feed-index.ts'
+export { holdParts } from './part.ts'

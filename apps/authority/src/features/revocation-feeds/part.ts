@@ -3,10 +3,7 @@ import { toUtf8 } from '@chancery/protocol'
 import { KeptDocument } from '@chancery/service-kit'
 import type { Call } from '@chancery/service-kit'
 import type { Office } from '../../office.ts'
-import { findPart } from './store.ts'
-
-/** So many are served from memory while the database is away: a part is at most 3 MiB. */
-const KEPT_PARTS = 8
+import { findPart, listPartDigests } from './store.ts'
 
 /**
  * GET /sovereign-revocation-feed/parts/{part}
@@ -15,18 +12,37 @@ const KEPT_PARTS = 8
 export async function part(call: Call, office: Office): Promise<KeptDocument> {
   const asked = call.params['part'] ?? ''
   if (!/^(?:0|[1-9][0-9]{0,2})$/.test(asked)) throw new Refusal('feed_part_not_found')
-  const load = (): Promise<KeptDocument> => loadPart(office, Number(asked))
-  if (Number(asked) >= KEPT_PARTS) return load()
-  return office.publicMaterial.serve(
-    office,
-    'feed',
-    { load: async () => ({ document: await load() }) },
-    `feed-part-${asked}`,
-  )
+  return servePart(office, Number(asked))
+}
+
+/**
+ * Takes the parts into memory that are not there yet, as far as there is room, so that partners can read the feed while
+ * the database is away.
+ */
+export async function holdParts(office: Office): Promise<void> {
+  for (const { part: number, digest } of await listPartDigests(office.store.db)) {
+    if (office.publicMaterial.heldTag(nameOf(number)) === tagOf(digest)) continue
+    await servePart(office, number)
+    // There is no room for it, so there is none for those that follow.
+    if (office.publicMaterial.heldTag(nameOf(number)) === undefined) return
+  }
+}
+
+function servePart(office: Office, number: number): Promise<KeptDocument> {
+  const source = { load: async () => ({ document: await loadPart(office, number) }) }
+  return office.publicMaterial.serve(office, 'feed', source, { name: nameOf(number), isBounded: true })
 }
 
 async function loadPart(office: Office, number: number): Promise<KeptDocument> {
   const found = await findPart(office.store.db, number)
   if (found === undefined) throw new Refusal('feed_part_not_found')
-  return new KeptDocument(toUtf8(found.part_json), CACHE_CONTROL.publicMaterial, undefined, `"${found.digest}"`)
+  return new KeptDocument(toUtf8(found.part_json), CACHE_CONTROL.publicMaterial, undefined, tagOf(found.digest))
+}
+
+function nameOf(number: number): string {
+  return `feed-part-${number}`
+}
+
+function tagOf(digest: string): string {
+  return `"${digest}"`
 }

@@ -181,6 +181,10 @@ export function findPart(
   return db.selectFrom('own_feed_parts').select(['digest', 'part_json']).where('part', '=', part).executeTakeFirst()
 }
 
+export function listPartDigests(db: Tx): Promise<readonly { readonly part: number; readonly digest: string }[]> {
+  return db.selectFrom('own_feed_parts').select(['part', 'digest']).orderBy('part').execute()
+}
+
 /** The newest imported feed of an issuer. */
 export function findLastImported(
   tx: Tx,
