@@ -9,14 +9,19 @@ import type { Row, Rows } from './rows.ts'
  * Promises 2, 3 and 4 (docs/operate/reliability.md) after a fault: what was acknowledged is there, what was certainly
  * refused is not, nothing is there by half, no sequence has a gap or two contents, and nothing spent is taken again.
  */
-export async function checkPromises(fleet: FaultFleet, recorder: FaultRecorder, rows: Rows): Promise<string[]> {
+export async function checkPromises(
+  fleet: FaultFleet,
+  recorder: FaultRecorder,
+  rows: Rows,
+  inspect: (fleet: FaultFleet) => Promise<string[]> = checkInspection,
+): Promise<string[]> {
   const { publicKey } = fleet.network.authority
   return [
     ...recorder.notes.violations.splice(0),
     ...(await recorder.acks.check(rows)),
     ...(await checkBooks(recorder, rows)),
     ...(await checkEnrollment(rows, { authorityKey: publicKey })),
-    ...(await checkInspection(fleet)),
+    ...(await inspect(fleet)),
     ...(await checkReplays(fleet, recorder)),
     ...(await checkServedAlike(fleet)),
   ]

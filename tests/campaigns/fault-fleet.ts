@@ -23,11 +23,13 @@ export interface FaultFleet {
 }
 
 export interface FleetOptions {
-  /** Each instance may have a way of its own to the database. */
+  /** Each instance may have a way of its own to the database. Empty when `settings` name an SQLite file. */
   readonly databaseUrl: (index: number) => string
   /** For commands; the first instance's unless given. */
   readonly directUrl?: string
   readonly settings?: Readonly<Record<string, string>>
+  /** What only one of them is started with. */
+  readonly settingsOf?: (index: number) => Readonly<Record<string, string>>
   readonly instances?: number
 }
 
@@ -53,11 +55,12 @@ export async function openFaultFleet(options: FleetOptions): Promise<FaultFleet>
   const settingsOf = (index: number): Readonly<Record<string, string>> => ({
     ...SETTINGS,
     ...options.settings,
-    DATABASE_URL: options.databaseUrl(index),
+    ...placeAt(options.databaseUrl(index)),
     NA_INSTANCE_ID: `na${index + 1}`,
     // All in one folder, as instances on one shared disk: whoever writes last is the highest.
     NA_HIGH_WATER_FILES: [1, 2].map((place) => join(folder, `na-${place}.mark`)).join(','),
     CHANCERY_MOVED_CLOCK_FILE: clockFile,
+    ...options.settingsOf?.(index),
   })
   const processes: AuthorityProcess[] = []
   let offset = 0
@@ -96,7 +99,7 @@ export async function openFaultFleet(options: FleetOptions): Promise<FaultFleet>
   }
   const { CHANCERY_MOVED_CLOCK_FILE: _clock, ...forCommands } = settingsOf(0)
   const direct = options.directUrl ?? options.databaseUrl(0)
-  await writeFile(fleet.envFile, toEnv({ ...network.settings, ...forCommands, DATABASE_URL: direct }), { mode: 0o600 })
+  await writeFile(fleet.envFile, toEnv({ ...network.settings, ...forCommands, ...placeAt(direct) }), { mode: 0o600 })
   try {
     // One after the other: the first migrates.
     for (let index = 0; index < (options.instances ?? 3); index += 1)
@@ -112,6 +115,10 @@ export async function openFaultFleet(options: FleetOptions): Promise<FaultFleet>
     await fleet.close()
     throw error
   }
+}
+
+function placeAt(url: string): Readonly<Record<string, string>> {
+  return url === '' ? {} : { DATABASE_URL: url }
 }
 
 export function toEnv(settings: Readonly<Record<string, string>>): string {

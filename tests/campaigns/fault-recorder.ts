@@ -44,6 +44,8 @@ export class FaultRecorder {
   readonly spent: SpentCall[] = []
   readonly notes = new RaceNotes()
   unavailable = 0
+  /** What the last request was told that was refused. */
+  lastRefusal = ''
   unknown = 0
   acked = 0
   readonly #fleet: FaultFleet
@@ -116,7 +118,10 @@ export class FaultRecorder {
     const error = isJsonObject(body['error']) ? body['error'] : {}
     if (answer.status === 503) {
       if (isUnknown(answer)) this.unknown += 1
-      else this.unavailable += 1
+      else {
+        this.unavailable += 1
+        this.lastRefusal = answer.text.slice(0, 300)
+      }
     } else if (!REFUSALS.includes(text(error, 'code')))
       this.notes.violation(`answered ${answer.status} ${answer.text.slice(0, 200)}`)
     return undefined

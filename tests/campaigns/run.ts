@@ -32,6 +32,7 @@ const CAMPAIGNS = new Map<string, () => Promise<Campaign>>([
   ['kills', () => import('./kills.ts')],
   ['merkle', () => import('./merkle.ts')],
   ['one-winner', () => import('./one-winner.ts')],
+  ['operate', () => import('./operate.ts')],
   ['outside-reader', () => import('./outside-reader.ts')],
   ['partition', () => import('./partition.ts')],
   ['paused-lease', () => import('./paused-lease.ts')],

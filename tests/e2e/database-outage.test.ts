@@ -8,6 +8,7 @@ import { crl, policy, revocationFeeds, sovereign } from '@chancery/contract'
 import { accepted, freePort, send, startTestAuthority, startThrowawayPostgres } from '@chancery/testkit'
 import type { TestAnswer, TestAuthority, ThrowawayPostgres } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { startShippedHaproxy } from '../instances/shipped-haproxy.ts'
 
 const DEPLOY = join(import.meta.dirname, '../../deploy')
 const has = (program: string, ...args: string[]): boolean => spawnSync(program, args).status === 0
@@ -128,17 +129,11 @@ describe.runIf(has('haproxy', '-v') && has('nginx', '-v'))('PostgreSQL gone, beh
   const upstream = (index: number): string => `127.0.0.1:${new URL(instances[index]?.url ?? '').port}`
 
   async function openHaproxy(): Promise<string> {
-    const port = await freePort()
-    const text = (await readFile(join(DEPLOY, 'compose/haproxy.cfg'), 'utf8'))
-      .replace('bind :8443 ssl crt /etc/haproxy/tls/', `bind 127.0.0.1:${port}`)
-      .replace(/\nfrontend gateway[^]*$/, '\n')
-      .replaceAll('authority-1:8443', upstream(0))
-      .replaceAll('authority-2:8443', upstream(1))
-      .replace(' init-addr none resolvers docker', '')
-      .replace('inter 2s', 'inter 100')
-    const file = join(folder, 'haproxy.cfg')
-    await writeFile(file, text)
-    return open(port, ['haproxy', '-db', '-q', '-f', file])
+    const [first, second] = instances
+    if (first === undefined || second === undefined) throw new Error('two instances are needed')
+    const haproxy = await startShippedHaproxy({ folder, upstream: [first.url, second.url], checkEveryMs: 100 })
+    ends.push(() => haproxy.stop())
+    return haproxy.url
   }
 
   async function openNginx(): Promise<string> {

@@ -5,7 +5,7 @@ import { StartRefused } from './genesis.ts'
 import { readAuthoritySettings } from './settings.ts'
 import type { AuthoritySettings } from './settings.ts'
 import { KeyUnavailable } from './signing/key-unavailable.ts'
-import { NewerSchema } from './store/migrate.ts'
+import { MigrationFailed, NewerSchema } from './store/migrate.ts'
 import { UnfinishedCopy } from './store/unfinished-copy.ts'
 
 /** What a command on the authority's own machine is given. */
@@ -41,7 +41,9 @@ export function readSettingsOrExplain(args: HostArguments): Promise<AuthoritySet
 
 /** A reason to stop that an operator can mend; its message says how. */
 export function isExpected(error: unknown): error is Error {
-  return [StartRefused, KeyUnavailable, NewerSchema, UnfinishedCopy].some((kind) => error instanceof kind)
+  return [StartRefused, KeyUnavailable, NewerSchema, MigrationFailed, UnfinishedCopy].some(
+    (kind) => error instanceof kind,
+  )
 }
 
 /** One line per problem, each naming the setting to mend. */

@@ -27,8 +27,9 @@ export interface ThrowawayStandby extends ThrowawayPostgres {
   promote(): Promise<void>
 }
 
-export async function startThrowawayPostgres(): Promise<ThrowawayPostgres> {
-  const server = await prepareServer()
+/** In `parent`, such as the mount point of a small disk; in the folder for temporary files when it is left out. */
+export async function startThrowawayPostgres(parent: string = tmpdir()): Promise<ThrowawayPostgres> {
+  const server = await prepareServer(parent)
   await server.run('initdb', ['-D', server.data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C'])
   await server.start()
   return server
@@ -58,9 +59,9 @@ interface PreparedServer extends ThrowawayPostgres {
 }
 
 /** A folder and a port; there is no server yet. */
-async function prepareServer(): Promise<PreparedServer> {
+async function prepareServer(parent: string = tmpdir()): Promise<PreparedServer> {
   const bin = await findServerPrograms()
-  const folder = await mkdtemp(join(tmpdir(), 'chancery-pg-'))
+  const folder = await mkdtemp(join(parent, 'chancery-pg-'))
   const data = join(folder, 'data')
   const port = await freePort()
   const isRoot = process.getuid?.() === 0

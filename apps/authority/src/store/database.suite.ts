@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { claimIdentity } from '../start-checks.ts'
 import type { NonceClaim, Store } from './database.ts'
 import { bumpHead, stampReader } from './heads.ts'
-import { EXPECTED_SCHEMA_VERSION, NewerSchema, migrate, readSchemaVersion } from './migrate.ts'
+import { EXPECTED_SCHEMA_VERSION, MigrationFailed, NewerSchema, migrate, readSchemaVersion } from './migrate.ts'
 import { openStore } from './open.ts'
 import type { StorePlace } from './open.ts'
 
@@ -62,6 +62,24 @@ export function describeStore(backend: Backend): void {
         await expect(startTestAuthority({ database })).rejects.toThrow(/999/)
         expect(await readSchemaVersion(store.db)).toBe(999)
         await store.db.deleteFrom('schema_version').where('version', '=', 999).execute()
+      })
+
+      it('that fail are undone and named, and go on from there when the cause is gone', async () => {
+        const fresh = await createTestDatabase(backend)
+        const half = openStore(placeOf(fresh))
+        await migrate(half, now, { upTo: 23 })
+        // What the migration after the next one makes is there already.
+        await sql`alter table schema_version add column serves_from integer`.execute(half.db)
+        const failed = migrate(half, now)
+        await expect(failed).rejects.toThrow(MigrationFailed)
+        await expect(failed).rejects.toThrow(/schema version 25 failed and was undone.*still at version 24/)
+        await expect(startTestAuthority({ database: fresh })).rejects.toThrow(MigrationFailed)
+        expect(await readSchemaVersion(half.db)).toBe(24)
+        await sql`alter table schema_version drop column serves_from`.execute(half.db)
+        await migrate(half, now)
+        expect(await readSchemaVersion(half.db)).toBe(EXPECTED_SCHEMA_VERSION)
+        await half.close()
+        await fresh.drop()
       })
 
       it('run by two processes at once are applied once', async () => {

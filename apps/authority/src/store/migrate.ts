@@ -1,6 +1,7 @@
 import type { ColumnDataType } from 'kysely'
 import { writeSortable } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
+import { UnknownOutcome } from './database.ts'
 import type { Store, Tx } from './database.ts'
 import { lockMigrations } from './migration-lock.ts'
 import { foundation } from './migrations/0001-foundation.ts'
@@ -89,6 +90,18 @@ export class NewerSchema extends Error {
   }
 }
 
+/** A migration failed and was undone. Running instances are not touched by it; this process does not start. */
+export class MigrationFailed extends Error {
+  override readonly name = 'MigrationFailed'
+  constructor(version: number, cause: unknown) {
+    const why = cause instanceof Error ? cause.message : String(cause)
+    super(
+      `the migration to schema version ${version} failed and was undone, the database is still at version ${version - 1}: ${why}; running instances go on serving: see docs/operate/upgrade.md#when-a-migration-fails`,
+      { cause },
+    )
+  }
+}
+
 const TYPES: Readonly<Record<Store['backend'], ColumnTypes>> = {
   sqlite: { backend: 'sqlite', binary: 'blob', bigint: 'integer' },
   postgres: { backend: 'postgres', binary: 'bytea', bigint: 'bigint' },
@@ -102,34 +115,51 @@ export interface MigrateOptions {
 }
 
 /** Applies what is missing, one transaction per migration, one instance at a time. */
-export async function migrate(
-  store: Store,
-  now: () => Instant,
-  { copying = false, upTo = EXPECTED_SCHEMA_VERSION }: MigrateOptions = {},
-): Promise<void> {
-  for (;;) {
-    const finished = await store.transact(async (tx) => {
-      await lockMigrations(store, tx)
-      if (!copying && (await isCopyUnfinished(store, tx))) throw new UnfinishedCopy()
-      await tx.schema
-        .createTable('schema_version')
-        .ifNotExists()
-        .addColumn('version', 'integer', (c) => c.primaryKey())
-        .addColumn('applied_at', 'text', (c) => c.notNull())
-        .execute()
-      const current = await readSchemaVersion(tx)
-      if (current > EXPECTED_SCHEMA_VERSION) throw new NewerSchema(current)
-      const next = MIGRATIONS.find((migration) => migration.version === current + 1)
-      if (next === undefined || next.version > upTo) return true
-      await next.up(tx, TYPES[store.backend])
-      await tx
-        .insertInto('schema_version')
-        .values({ version: next.version, applied_at: writeSortable(now()), ...servesFromOf(next) })
-        .execute()
-      return false
-    })
-    if (finished) return
+export async function migrate(store: Store, now: () => Instant, options: MigrateOptions = {}): Promise<void> {
+  const progress: Progress = { applying: undefined }
+  try {
+    let isComplete = false
+    while (!isComplete) isComplete = await store.transact((tx) => applyNext(store, tx, now, options, progress))
+  } catch (error) {
+    // Whether the last COMMIT was lost or not, the next start finds out.
+    if (progress.applying === undefined || error instanceof UnknownOutcome) throw error
+    throw new MigrationFailed(progress.applying, error)
   }
+}
+
+interface Progress {
+  /** The version of the migration that runs now. */
+  applying: number | undefined
+}
+
+/** Gives whether nothing is missing any more. */
+async function applyNext(
+  store: Store,
+  tx: Tx,
+  now: () => Instant,
+  { copying = false, upTo = EXPECTED_SCHEMA_VERSION }: MigrateOptions,
+  progress: Progress,
+): Promise<boolean> {
+  progress.applying = undefined
+  await lockMigrations(store, tx)
+  if (!copying && (await isCopyUnfinished(store, tx))) throw new UnfinishedCopy()
+  await tx.schema
+    .createTable('schema_version')
+    .ifNotExists()
+    .addColumn('version', 'integer', (c) => c.primaryKey())
+    .addColumn('applied_at', 'text', (c) => c.notNull())
+    .execute()
+  const current = await readSchemaVersion(tx)
+  if (current > EXPECTED_SCHEMA_VERSION) throw new NewerSchema(current)
+  const next = MIGRATIONS.find((migration) => migration.version === current + 1)
+  if (next === undefined || next.version > upTo) return true
+  progress.applying = next.version
+  await next.up(tx, TYPES[store.backend])
+  await tx
+    .insertInto('schema_version')
+    .values({ version: next.version, applied_at: writeSortable(now()), ...servesFromOf(next) })
+    .execute()
+  return false
 }
 
 /** Earlier migrations wrote no such column: it was not there. */

@@ -61,8 +61,34 @@ describe.runIf(currentBackend() === 'postgres')('PostgreSQL', () => {
       return limits(tx)
     })
     // A change of a table that is in use still gives up: everybody else would wait behind it.
-    expect(within).toEqual(['lock_timeout 5000', 'statement_timeout 0'])
+    expect(within).toEqual(['lock_timeout 2000', 'statement_timeout 0'])
     expect(await store.transact(limits)).toEqual(['lock_timeout 5000', 'statement_timeout 10000'])
+  })
+
+  it('refuses no request that waits behind a migration for a table that is held', async () => {
+    await outside.query('begin')
+    await outside.query('select count(*) from moments')
+    try {
+      const { promise: started, resolve: isStarted } = Promise.withResolvers<void>()
+      const migration = store.transact(async (tx) => {
+        await lockMigrations(store, tx)
+        isStarted()
+        await sql`alter table moments add column next_note text`.execute(tx)
+      })
+      const ending = migration.then(
+        () => 'migrated',
+        (error: unknown) => String(error),
+      )
+      await started
+      // In the queue before the migration or behind it; one after another, so that some come in every part of the wait.
+      for (let count = 0; count < 20; count += 1) {
+        await store.db.selectFrom('moments').select('name').execute()
+        await new Promise((resolve) => setTimeout(resolve, 100))
+      }
+      expect(await ending).toMatch(/lock timeout/)
+    } finally {
+      await outside.query('rollback')
+    }
   })
 
   it('finds out that nothing was kept when the connection dies before COMMIT arrives', async () => {

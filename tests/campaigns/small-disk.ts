@@ -1,0 +1,56 @@
+import { execFile } from 'node:child_process'
+import { chmod, mkdtemp, open, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+const BLOCK = Buffer.alloc(1 << 16)
+
+/** A file system of a few megabytes in memory, which a campaign can fill to the last byte. Needs root. */
+export interface SmallDisk {
+  readonly folder: string
+  /** Until a write is refused with ENOSPC. */
+  fill(): Promise<void>
+  /** Removes what `fill` wrote. */
+  free(): Promise<void>
+  remove(): Promise<void>
+}
+
+export async function mountSmallDisk(megabytes: number): Promise<SmallDisk> {
+  const folder = await mkdtemp(join(tmpdir(), 'chancery-disk-'))
+  await run('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', folder])
+  // PostgreSQL runs as another user and must get past this folder.
+  await chmod(folder, 0o755)
+  const filler = join(folder, 'filler')
+  return {
+    folder,
+    async fill() {
+      const file = await open(filler, 'a')
+      try {
+        // Blocks first, then single bytes for the rest of the last page.
+        for (const piece of [BLOCK, BLOCK.subarray(0, 4096), BLOCK.subarray(0, 1)]) {
+          let isRoom = true
+          while (isRoom) isRoom = await fits(() => file.appendFile(piece))
+        }
+      } finally {
+        await file.close()
+      }
+    },
+    free: () => rm(filler, { force: true }),
+    async remove() {
+      await run('umount', ['-l', folder])
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+async function fits(write: () => Promise<void>): Promise<boolean> {
+  try {
+    await write()
+    return true
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOSPC') return false
+    throw error
+  }
+}
