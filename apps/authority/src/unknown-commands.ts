@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline'
 import type { RevocationReason } from '@chancery/protocol'
 import { createLog } from '@chancery/service-kit'
 import { describeUnknown } from './features/recovery/describe-unknown.ts'
-import { adoptUnknown, restoreListed, revokeUnknown } from './features/recovery/settle-unknown.ts'
+import { adoptUnknown, restoreListed, revokeAgain, revokeUnknown } from './features/recovery/settle-unknown.ts'
 import { revokeTreatiesAgain, withdrawAttestations } from './features/recovery/withdraw-lost.ts'
 import { SourceUnusable, findUnknown } from './features/recovery/unknown.ts'
 import type { LostRecord } from './features/recovery/unknown-records.ts'
@@ -59,15 +59,17 @@ export async function recoverUnknown(args: UnknownArguments): Promise<number> {
 }
 
 async function settle(office: Office, report: UnknownReport, args: UnknownArguments): Promise<readonly string[]> {
-  const { certificates, listed, attestations, attestationsValidAgain, treatiesValidAgain } = report
-  const changeable = [certificates, listed, attestations, attestationsValidAgain, treatiesValidAgain]
+  const { certificates, listed, validAgain, attestations, attestationsValidAgain, treatiesValidAgain } = report
+  const changeable = [certificates, listed, validAgain, attestations, attestationsValidAgain, treatiesValidAgain]
   if (changeable.every((each) => each.length === 0)) return []
   if (args.unknown === 'list')
     return ['Nothing was changed. --unknown adopt or --unknown revoke does what is listed above.']
   // Before anything is adopted: a certificate of a lost key must not come back.
   const restored = await restoreListed(office, listed)
+  await revokeAgain(office, validAgain)
   return [
     ...(restored === 0 ? [] : [`withdrawn again, lost keys barred: ${restored}`]),
+    ...(validAgain.length === 0 ? [] : [`certificates revoked again: ${validAgain.length}`]),
     ...(await settleUnknown(office, certificates, args)),
     ...(await settleLost(office, report, args)),
   ]
@@ -99,9 +101,12 @@ async function settleUnknown(
     const sequence = await revokeUnknown(office, unknown, reason)
     return [`revoked: ${unknown.length}, list ${sequence ?? 'unchanged'}`]
   }
+  const ended = unknown.filter(({ revokedFor }) => revokedFor !== undefined)
+  await revokeUnknown(office, ended, reason)
   const { adopted, barred } = await adoptUnknown(office, unknown)
-  const left = unknown.length - adopted
+  const left = unknown.length - ended.length - adopted
   return [
+    ...(ended.length === 0 ? [] : [`revoked after the backup, and revoked again: ${ended.length}`]),
     `adopted: ${adopted}; their nodes go on`,
     ...(barred === 0 ? [] : [`of barred keys, not adopted: ${barred}`]),
     ...(left === 0 ? [] : [`left: ${left}; give their certificates, revoke them, or let their nodes join again`]),

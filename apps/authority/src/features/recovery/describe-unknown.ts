@@ -1,22 +1,32 @@
-import { writeInstant } from '@chancery/protocol'
+import { visible, writeInstant } from '@chancery/protocol'
 import type { UnknownReport } from './unknown.ts'
 import type { LostRecord } from './unknown-records.ts'
 
 /** Writes what others know of and the database does not, each with what to do about it. */
 export function describeUnknown(report: UnknownReport): readonly string[] {
-  return [...describeCertificates(report), ...describeRecords(report), ...describeEvents(report)]
+  const lines = [...describeCertificates(report), ...describeRecords(report), ...describeEvents(report)]
+  // Types, subjects and roles are as the file has them.
+  return lines.map((line) => visible(line))
 }
 
-function describeCertificates({ certificates, listed, foreign, ended }: UnknownReport): readonly string[] {
+function describeCertificates(report: UnknownReport): readonly string[] {
+  const { certificates, listed, validAgain, foreign, ended } = report
   const lines = [
     `certificates that the database does not know: ${certificates.length}`,
-    ...certificates.map(({ cert_id, node_public_key, certificate }) => {
+    ...certificates.map(({ cert_id, node_public_key, certificate, revokedFor }) => {
       const known = certificate === undefined ? 'id and key only' : `certificate, ends ${certificate.expires_at}`
-      return `  ${cert_id}  key ${node_public_key}  ${known}`
+      const later = revokedFor === undefined ? '' : `  revoked later: ${revokedFor}`
+      return `  ${cert_id}  key ${node_public_key}  ${known}${later}`
     }),
   ]
   if (certificates.length > 0)
     lines.push('  Adopt those with a certificate: --unknown adopt. Revoke all of them: --unknown revoke.')
+  if (validAgain.length > 0)
+    lines.push(
+      `certificates revoked after the backup and in use here again: ${validAgain.length}`,
+      ...validAgain.map(({ cert_id, revokedFor }) => `  ${cert_id}  ${revokedFor}`),
+      '  Revoke them again: --unknown revoke, or --unknown adopt.',
+    )
   if (listed.length > 0) lines.push(`on the list, and without a row: ${listed.length}`)
   if (foreign > 0) lines.push(`files that hold no certificate of this authority: ${foreign}`)
   if (ended > 0) lines.push(`certificates that have ended, nothing to do: ${ended}`)

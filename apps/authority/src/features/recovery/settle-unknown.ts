@@ -1,4 +1,4 @@
-import { instantOf, writeSortable } from '@chancery/protocol'
+import { REVOCATION_REASONS, instantOf, writeSortable } from '@chancery/protocol'
 import type { RevocationReason } from '@chancery/protocol'
 import { recordAudits } from '../../audit/record.ts'
 import type { AuditEvent } from '../../audit/record.ts'
@@ -8,23 +8,59 @@ import { takeNodeKeys } from '../../store/node-key-locks.ts'
 import { findActiveVersion, forgottenByKey, forgottenByText, insertForgotten } from '../crl/index.ts'
 import type { ForgottenCertificate } from '../crl/index.ts'
 import { markRevoked } from '../enrollment/index.ts'
+import type { RevokedElsewhere } from './heard-revocations.ts'
 import type { UnknownCertificate } from './unknown.ts'
 
 const AT_ONCE = 100
 
-/** Puts all of them on the list, in one version for each thousand; gives the number of the last list. */
+/**
+ * Puts all of them on the list, in one version for each thousand of one reason; gives the number of the last list. The
+ * reason is the one that the events name, or else the given one.
+ */
 export async function revokeUnknown(
   office: Office,
   unknown: readonly UnknownCertificate[],
   reason: RevocationReason,
 ): Promise<number | undefined> {
   let sequence: number | undefined
-  for (let at = 0; at < unknown.length; at += 10 * AT_ONCE) {
-    const some = unknown.slice(at, at + 10 * AT_ONCE)
+  for (const each of REVOCATION_REASONS) {
+    const some = unknown.filter(({ revokedFor = reason }) => revokedFor === each)
+    sequence =
+      (await revokeAll(
+        office,
+        some.map(({ cert_id }) => cert_id),
+        each,
+        toForgotten(office, some),
+      )) ?? sequence
+  }
+  return sequence
+}
+
+/** Revokes certificates of the database again that were revoked after the backup. */
+export async function revokeAgain(office: Office, again: readonly RevokedElsewhere[]): Promise<void> {
+  for (const each of REVOCATION_REASONS) {
+    const some = again.filter(({ revokedFor }) => revokedFor === each)
+    await revokeAll(
+      office,
+      some.map(({ cert_id }) => cert_id),
+      each,
+      [],
+    )
+  }
+}
+
+async function revokeAll(
+  office: Office,
+  ids: readonly string[],
+  reason: RevocationReason,
+  forgotten: readonly ForgottenCertificate[],
+): Promise<number | undefined> {
+  let sequence: number | undefined
+  for (let at = 0; at < ids.length; at += 10 * AT_ONCE) {
     const { text } = await office.crl.revoke(office, {
-      cert_ids: some.map(({ cert_id }) => cert_id),
+      cert_ids: ids.slice(at, at + 10 * AT_ONCE),
       form: 'cert_ids',
-      forgotten: toForgotten(office, some),
+      forgotten: forgotten.slice(at, at + 10 * AT_ONCE),
       reason,
       allOfKey: false,
       attempt: undefined,
@@ -82,10 +118,12 @@ export interface Adopted {
 
 /**
  * Takes certificates in again whose own text says that this authority issued them: their nodes go on as if nothing had
- * been lost. Which of them were revoked after the backup only the kept list tells, so it must have been read before.
+ * been lost. Which of them were revoked after the backup the kept list and the events tell, so the list must have been
+ * read before.
  */
 export async function adoptUnknown(office: Office, unknown: readonly UnknownCertificate[]): Promise<Adopted> {
-  const texts = unknown.map(({ certificate }) => certificate).filter((text) => text !== undefined)
+  const living = unknown.filter(({ revokedFor }) => revokedFor === undefined)
+  const texts = living.map(({ certificate }) => certificate).filter((text) => text !== undefined)
   let [adopted, barred] = [0, 0]
   for (let at = 0; at < texts.length; at += AT_ONCE) {
     const some = texts.slice(at, at + AT_ONCE)

@@ -1,9 +1,24 @@
-import { DAY, FormError, JsonError, instantOf, isJsonObject, member, readInstant, readJson } from '@chancery/protocol'
-import { readJoinCertificate } from '@chancery/protocol'
-import type { JoinCertificate, JsonObject } from '@chancery/protocol'
+import {
+  DAY,
+  FormError,
+  JsonError,
+  instantOf,
+  isJsonObject,
+  isPlainText,
+  member,
+  readInstant,
+  readJoinCertificate,
+  readJson,
+  readPublicKey,
+  verifyList,
+} from '@chancery/protocol'
+import type { JoinCertificate, JsonObject, RevocationReason } from '@chancery/protocol'
 import type { Office } from '../../office.ts'
+import { ownKeysAt } from '../../signing/own-keys.ts'
 import type { Tx } from '../../store/database.ts'
 import { isOurs } from '../crl/index.ts'
+import { HeardRevocations } from './heard-revocations.ts'
+import type { RevokedElsewhere } from './heard-revocations.ts'
 import { LostRecordReader } from './unknown-records.ts'
 import type { LostEvent, LostRecords } from './unknown-records.ts'
 
@@ -25,12 +40,16 @@ export interface UnknownCertificate {
   readonly node_public_key: string
   /** With its own signed text it can be adopted; without, it can only be revoked. */
   readonly certificate: JoinCertificate | undefined
+  /** The reason, when the events also name its withdrawal: it is never adopted. */
+  readonly revokedFor?: RevocationReason
 }
 
 export interface UnknownReport extends LostRecords {
   readonly certificates: readonly UnknownCertificate[]
   /** On the list, and still without a row: a lost key among them is not barred yet. */
   readonly listed: readonly UnknownCertificate[]
+  /** Revoked after the backup, and in use here again: the list that was kept is older than the withdrawal. */
+  readonly validAgain: readonly RevokedElsewhere[]
   /** Events that the database does not have, by type. */
   readonly events: Readonly<Record<string, number>>
   /** Texts that are no certificate of this authority. */
@@ -46,10 +65,12 @@ export async function findUnknown(office: Office, elsewhere: KnownElsewhere): Pr
   const named = new Map<string, UnknownCertificate>()
   const events: Record<string, number> = {}
   const lost = new LostRecordReader(now)
+  const revocations = new HeardRevocations()
   for await (const some of batches(elsewhere.events)) {
     for (const event of await withoutKnown(db, some.map(readEvent))) {
       events[event.type] = (events[event.type] ?? 0) + 1
       lost.add(event)
+      revocations.add(event)
       const issued = event.at + LONGEST_LIFE > now ? certificateOf(event) : undefined
       if (issued !== undefined) named.set(issued.cert_id, issued)
     }
@@ -63,10 +84,17 @@ export async function findUnknown(office: Office, elsewhere: KnownElsewhere): Pr
       named.delete(certificate.cert_id)
     } else {
       const { cert_id, node_public_key } = certificate
-      named.set(cert_id, { cert_id, node_public_key, certificate })
+      // What a former key signs outside its time is not the authority's: it can be revoked, not adopted.
+      const isInTime = await verifyList(certificate, ownKeysAt(office.ownKeys, certificate.issued_at))
+      named.set(cert_id, { cert_id, node_public_key, certificate: isInTime ? certificate : undefined })
     }
   }
-  return { ...(await withoutHeld(db, [...named.values()])), ...(await lost.compare(db)), events, foreign, ended }
+  const all = [...named.values()].map((one) => {
+    const revokedFor = revocations.reasonOf(one.cert_id)
+    return revokedFor === undefined ? one : { ...one, revokedFor }
+  })
+  const validAgain = await revocations.findValidAgain(db, now)
+  return { ...(await withoutHeld(db, all)), ...(await lost.compare(db)), validAgain, events, foreign, ended }
 }
 
 /** A line that is no event stops everything: half of a file must not pass for all of it. */
@@ -77,7 +105,15 @@ function readEvent(line: string): LostEvent {
   const time = typeof at === 'string' ? readInstant(at) : undefined
   if (typeof id !== 'string' || typeof type !== 'string' || time === undefined || !isJsonObject(details))
     throw new SourceUnusable('a line is no audit event: give a whole export of chancery audit export')
+  if (/^membership_attestation_(issued|revoked)$/.test(type)) requireListable(details)
   return { id, type, at: time, details }
+}
+
+/** Id and reason may get into the feed: one that is none would make the whole feed unreadable for everybody. */
+function requireListable({ attestation_id: id = '', reason = '' }: JsonObject): void {
+  const isGood = typeof id === 'string' && isPlainText(id, 128) && typeof reason === 'string'
+  if (!isGood || !isPlainText(reason, 256, 0))
+    throw new SourceUnusable('an event names an attestation that cannot be one: this is no export of this authority')
 }
 
 /** What was given cannot be read as what it is said to be. */
@@ -96,6 +132,9 @@ function certificateOf({ type, details }: LostEvent): UnknownCertificate | undef
   const cert_id = name === undefined ? undefined : details[name]
   const node_public_key = details['node_public_key']
   if (typeof cert_id !== 'string' || typeof node_public_key !== 'string') return undefined
+  // It may get onto the list: one entry that is none would make the whole list unreadable for everybody.
+  if (!isPlainText(cert_id, 128) || readPublicKey(node_public_key) === undefined)
+    throw new SourceUnusable('an event names a certificate that cannot be one: this is no export of this authority')
   return { cert_id, node_public_key, certificate: undefined }
 }
 
