@@ -20,7 +20,7 @@ const CASES: readonly (readonly [string, number, () => Promise<Pick<Campaign, 'r
   ['clock', 720, () => import('./clock.ts')],
   ['restore', 3, () => import('./restore.ts')],
   ['redis', 9, () => import('./redis.ts')],
-  ['rolling', 5, () => import('./rolling.ts')],
+  ['rolling', 2, () => import('./rolling.ts')],
 ]
 
 export async function run(options: CampaignOptions): Promise<CampaignResult> {

@@ -25,26 +25,38 @@ export interface BalancedInstances {
   readonly url: string
   /** Past the balancer, to the one or the other. */
   readonly instanceUrls: readonly string[]
-  /** SIGTERM, then the same again on the same port; ready when it resolves. Gives the exit code. */
-  restart(index: number): Promise<number>
+  /**
+   * SIGTERM, then the same again on the same port, of another release when `tree` says so; ready when it resolves.
+   * Gives the exit code.
+   */
+  restart(index: number, tree?: string): Promise<number>
+  /** One command to the balancer, as an operator sends it. */
+  command(line: string): Promise<string>
   /** Resolves with the exit code of the first that ended badly, or 0. */
   stop(): Promise<number>
 }
 
 const READY_ATTEMPTS = 1200
 
+/** The folder of these sources. */
+const OWN_TREE = join(import.meta.dirname, '..', '..')
+
 /** Several instances of one authority on PostgreSQL and Redis behind a real balancer on HOST and PORT. */
-export async function startBalancedInstances(settings: Settings, count = 3): Promise<BalancedInstances> {
+export async function startBalancedInstances(
+  settings: Settings,
+  count = 3,
+  firstTree: string = OWN_TREE,
+): Promise<BalancedInstances> {
   const folder = await mkdtemp(join(tmpdir(), 'chancery-instances-'))
   const host = settings['HOST'] ?? '127.0.0.1'
   const port = Number(settings['PORT'] ?? (await freePort()))
   const ports: number[] = []
   for (let index = 0; index < count; index += 1) ports.push(await freePort())
   const urls = ports.map((each) => `http://127.0.0.1:${each}`)
-  const start = async (index: number): Promise<ChildProcess> => {
+  const start = async (index: number, tree: string): Promise<ChildProcess> => {
     const file = join(folder, `na${index + 1}.env`)
     await writeFile(file, writeEnv(instanceSettings(settings, folder, index, ports[index] ?? 0)), { mode: 0o600 })
-    return startInstance(file, urls[index] ?? '')
+    return startInstance(tree, file, urls[index] ?? '')
   }
   const children: ChildProcess[] = []
   const stopAll = async (): Promise<number> => {
@@ -54,7 +66,7 @@ export async function startBalancedInstances(settings: Settings, count = 3): Pro
   }
   try {
     // All at once: whoever comes first migrates, under a lock, and the others wait for it.
-    const started = await Promise.allSettled(ports.map((_, index) => start(index)))
+    const started = await Promise.allSettled(ports.map((_, index) => start(index, firstTree)))
     for (const outcome of started) if (outcome.status === 'fulfilled') children.push(outcome.value)
     for (const outcome of started) if (outcome.status === 'rejected') throw outcome.reason
     const balancer = await startBalancer({ folder, host, port, upstream: ports })
@@ -63,12 +75,14 @@ export async function startBalancedInstances(settings: Settings, count = 3): Pro
     return {
       url,
       instanceUrls: urls,
-      async restart(index) {
+      async restart(index, tree = firstTree) {
         const child = children[index]
         const code = child === undefined ? 0 : await stopInstance(child)
-        children[index] = await start(index)
+        children[index] = await start(index, tree)
+        await answering(urls[index] ?? '', '/readyz', () => undefined)
         return code
       },
+      command: (line) => balancer.command(line),
       async stop() {
         const code = await stopAll()
         await balancer.stop()
@@ -103,8 +117,8 @@ function writeEnv(settings: Settings): string {
 }
 
 /** In a group of its own: a signal to whoever started us is passed on once, not heard twice. From sources as we are, or built. */
-async function startInstance(file: string, url: string): Promise<ChildProcess> {
-  const child = fork(join(import.meta.dirname, 'instance.ts'), [file], {
+async function startInstance(tree: string, file: string, url: string): Promise<ChildProcess> {
+  const child = fork(join(tree, 'tests', 'instances', 'instance.ts'), [file], {
     detached: true,
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })

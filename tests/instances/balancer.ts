@@ -2,22 +2,32 @@ import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
+import { connect } from 'node:net'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 
 export interface Balancer {
+  /** One command to HAProxy's own socket, as an operator sends it. Gives its answer. */
+  command(line: string): Promise<string>
   stop(): Promise<void>
+}
+
+/** In front of what it stands: an authority has a backend of its own for documents, a gateway has not. */
+export type Balanced = 'authority' | 'gateway'
+
+interface BalancerFacts {
+  readonly folder: string
+  readonly host: string
+  readonly port: number
+  readonly upstream: readonly number[]
+  readonly service?: Balanced
 }
 
 /**
  * HAProxy in front of some instances, as operators run it: it asks each for its readiness, sends requests only to the
  * ready ones, says whence a request came, and passes on everything else as it is.
  */
-export async function startBalancer(facts: {
-  readonly folder: string
-  readonly host: string
-  readonly port: number
-  readonly upstream: readonly number[]
-}): Promise<Balancer> {
+export async function startBalancer(facts: BalancerFacts): Promise<Balancer> {
   const file = join(facts.folder, 'haproxy.cfg')
   await writeFile(file, configure(facts))
   // The kernel ends it with this process, should that be killed.
@@ -26,15 +36,22 @@ export async function startBalancer(facts: {
     detached: true,
   })
   await once(child, 'spawn')
-  return { stop: () => end(child) }
+  const socket = socketOf(facts)
+  return {
+    command: (line) => text(connect(socket).end(`${line}\n`)),
+    stop: () => end(child),
+  }
 }
 
-function configure({ host, port, upstream }: { host: string; port: number; upstream: readonly number[] }): string {
-  const servers = upstream.map(
-    (each, index) => `  server na${index + 1} 127.0.0.1:${each} check inter 200 fall 1 rise 1`,
-  )
+function socketOf({ folder }: BalancerFacts): string {
+  return join(folder, 'haproxy.sock')
+}
+
+function configure(facts: BalancerFacts): string {
+  const { host, port, service = 'authority' } = facts
   return [
     'global',
+    `  stats socket ${socketOf(facts)} mode 600 level admin`,
     '  maxconn 2000',
     '  tune.bufsize 65536',
     'defaults',
@@ -49,6 +66,14 @@ function configure({ host, port, upstream }: { host: string; port: number; upstr
     'frontend public',
     `  bind ${host}:${port}`,
     '  option accept-invalid-http-request',
+    ...(service === 'authority' ? authorities(facts) : gateways(facts)),
+    '',
+  ].join('\n')
+}
+
+function authorities({ upstream }: BalancerFacts): string[] {
+  const servers = serversOf('na', upstream)
+  return [
     DOCUMENTS,
     '  use_backend documents if { method GET HEAD } is_document',
     '  default_backend instances',
@@ -57,8 +82,15 @@ function configure({ host, port, upstream }: { host: string; port: number; upstr
     // What is signed and public is had from memory while the database is away.
     ...backend('documents', '/readyz?for=reads'),
     ...servers,
-    '',
-  ].join('\n')
+  ]
+}
+
+function gateways({ upstream }: BalancerFacts): string[] {
+  return ['  default_backend gateways', ...backend('gateways', '/ready'), ...serversOf('gw', upstream)]
+}
+
+function serversOf(name: string, upstream: readonly number[]): string[] {
+  return upstream.map((port, index) => `  server ${name}${index + 1} 127.0.0.1:${port} check inter 200 fall 1 rise 1`)
 }
 
 const DOCUMENTS =

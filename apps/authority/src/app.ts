@@ -60,6 +60,7 @@ export async function startAuthority(settings: AuthoritySettings, parts: AppPart
     office,
     turnNotReady: () => {
       serving = false
+      server.stopKeeping()
     },
     stopAccepting: () => server.stopAccepting(),
     async close() {

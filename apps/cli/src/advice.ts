@@ -150,7 +150,8 @@ const RECOGNITION: Readonly<Record<string, Advice>> = {
   missing_signature: () => 'Nothing was imported. Ask the other side for a signed feed: chancery feed export',
   wrong_issuer: ({ details }) =>
     `It is of ${named(details, 'issuer_sovereign_id', 'another sovereign')}: check --issuer. The own feed is never imported.`,
-  stale_sequence: () => 'Nothing to do: this feed, or a newer one of the same sovereign, was imported before.',
+  stale_sequence: () =>
+    'Nothing was imported: a newer feed of this sovereign is held, or another one of this number. Import its current feed.',
   feed_issuer_mismatch: () => 'Ask the authority of that sovereign for its feed.',
   missing_trust_path_parameters: () => 'Name both sovereigns: chancery trust path <from> <to>',
   caller_keys_not_accepted: () => 'It is a treaty of this authority: leave --issuer-key out.',

@@ -100,6 +100,7 @@ export async function startGateway(
     },
     turnNotReady: () => {
       serving.isOn = false
+      edge.stopKeeping()
     },
     stopAccepting: () => edge.stopAccepting(),
     async close() {

@@ -60,8 +60,8 @@ async function run(settings: GatewaySettings, notes: readonly string[]): Promise
   const configuration = configurationOf(settings)
   return runService({
     log,
-    // The balancer in front watches /ready; what is under way gets the configured time.
-    drainSeconds: 0,
+    // The balancer in front watches /ready; what is under way gets the configured time after that.
+    drainSeconds: settings.drainSeconds,
     finishSeconds: settings.shutdownSeconds,
     start: async () => {
       try {

@@ -181,6 +181,12 @@ export const GATEWAY_SETTINGS = {
     read: integer({ min: 1, max: 1440 }),
     default: 15,
   }),
+  drainSeconds: setting({
+    name: 'GATEWAY_DRAIN_SECONDS',
+    help: 'How long a stopping gateway still serves after /ready says no, so that balancers notice.',
+    read: integer({ min: 0, max: 300 }),
+    default: 0,
+  }),
   shutdownSeconds: setting({
     name: 'GATEWAY_SHUTDOWN_SECONDS',
     help: 'How long requests under way may take after a stop signal.',

@@ -20,9 +20,12 @@ export interface GatewayProcess {
   stop(): Promise<void>
 }
 
-/** Undefined when it ended before it served; a fault may lie that early. */
-export async function startGatewayProcess(env: Readonly<Record<string, string>>): Promise<GatewayProcess | undefined> {
-  const port = await freePort()
+/** Undefined when it ended before it served; a fault may lie that early. A free port unless one is given. */
+export async function startGatewayProcess(
+  env: Readonly<Record<string, string>>,
+  givenPort?: number,
+): Promise<GatewayProcess | undefined> {
+  const port = givenPort ?? (await freePort())
   const url = `http://127.0.0.1:${port}`
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
   const child = fork(fileURLToPath(new URL(`gateway-process-main.${extension}`, import.meta.url)), [], {

@@ -20,7 +20,7 @@ export interface TrailParts {
 }
 
 /** A request that was refused before its work could begin. */
-export interface RefusedRequest extends Omit<AuditedRequest, 'context'> {
+export interface RefusedRequest extends Omit<AuditedRequest, 'caller' | 'code' | 'context'> {
   readonly address: string
 }
 
@@ -60,8 +60,9 @@ export class RefusalTrail {
       return
     }
     const context = { outcome: 'refused', reason, ...(client === undefined ? {} : { client_id: client.id }) } as const
+    const caller = client === undefined ? 'anonymous' : 'client'
     try {
-      await this.#parts.audit.refused({ ...request, context }, status)
+      await this.#parts.audit.refused({ ...request, caller, code: reason, context }, status)
     } catch {
       this.#parts.notRecorded.increase()
     }

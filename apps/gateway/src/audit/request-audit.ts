@@ -4,6 +4,7 @@ import { writeInstant } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import { BatchOverflow } from '@chancery/service-kit'
 import type { Clock, Log, Soon } from '@chancery/service-kit'
+import { instanceOf } from '../edge/request-ids.ts'
 import { StateUnavailable } from '../state/durable-state.ts'
 import type { DurableState } from '../state/durable-state.ts'
 import { toJson } from './audit-context.ts'
@@ -15,6 +16,9 @@ export interface AuditedRequest {
   /** The template of the route, never the path that was asked for. */
   readonly route: string
   readonly startedMs: number
+  readonly caller: 'anonymous' | 'client'
+  /** Why the request was refused or failed; for the line only. */
+  code?: string
   readonly context: AuditContext
 }
 
@@ -64,7 +68,10 @@ export class RequestAudit {
       method: request.method,
       route,
       status,
+      code: request.code,
       elapsed_us,
+      caller: request.caller,
+      instance: instanceOf(requestId),
       outcome: context.outcome,
       reason: context.reason,
       client_id: context.client_id,

@@ -67,7 +67,15 @@ function answerCaller(
 ): Soon<Answer> {
   const { audit } = office
   const { path: route } = binding.route
-  const audited = { requestId, method: request.method ?? '', route, startedMs, context: call.context }
+  const { caller } = told
+  const audited: AuditedRequest = {
+    requestId,
+    method: request.method ?? '',
+    route,
+    startedMs,
+    caller,
+    context: call.context,
+  }
   const work = (): Soon<Answer> => {
     // Without a body the work begins now, otherwise when it is there.
     if (!hasBody(request)) places.enter()
@@ -77,7 +85,7 @@ function answerCaller(
     )
   }
   return after(beginAudited(audited, deadline, office), () =>
-    after(runAudited(work, call, deadline, office), (answer) =>
+    after(runAudited(work, audited, deadline, office), (answer) =>
       after(audit.complete(audited, answer.status ?? 200), () => {
         told.isWritten = true
         return answer
@@ -94,7 +102,10 @@ function beginAudited(audited: AuditedRequest, deadline: Deadline, { audit, log 
   return kept.catch((thrown: unknown) => {
     if (toRefusal(thrown)?.error === 'deadline') {
       Promise.resolve(begun)
-        .then(() => audit.complete(audited, GATEWAY_ERRORS.deadline.status))
+        .then(() => {
+          audited.code = GATEWAY_ERRORS.deadline.reason
+          return audit.complete(audited, GATEWAY_ERRORS.deadline.status)
+        })
         .catch((error: unknown) => log.error('a late request is not in the audit', { error: toError(error) }))
     }
     throw thrown
@@ -104,13 +115,15 @@ function beginAudited(audited: AuditedRequest, deadline: Deadline, { audit, log 
 /** Also a refusal is an outcome the audit hears of before the caller does. */
 function runAudited(
   work: () => Soon<Answer>,
-  { requestId, context }: ClientCall,
+  audited: AuditedRequest,
   deadline: Deadline,
   { log }: Office,
 ): Soon<Answer> {
   const refuse = (thrown: unknown): Answer => {
-    if (toRefusal(thrown)?.isOutcomeUncertain === true) context.outcome_uncertain = true
-    return answerFor(thrown, requestId, log)
+    const refusal = toRefusal(thrown)
+    if (refusal?.isOutcomeUncertain === true) audited.context.outcome_uncertain = true
+    audited.code = GATEWAY_ERRORS[refusal?.error ?? 'internal'].reason
+    return answerFor(thrown, audited.requestId, log)
   }
   try {
     const answer = deadline.within(work())

@@ -1,5 +1,12 @@
 import type { Ids } from '@chancery/service-kit'
 
+const INSTANCE_LENGTH = 12
+
+/** Returns the name of the process that made a request id: the beginning of it. */
+export function instanceOf(requestId: string): string {
+  return requestId.slice(0, INSTANCE_LENGTH)
+}
+
 /** `<boot value>-<counter>`: always our own, unique across restarts, and sorted within one (protocol/gateway 5.4). */
 export class RequestIds {
   readonly #instance: string
@@ -11,7 +18,7 @@ export class RequestIds {
 
   /** The beginning of every id of this process. */
   get instance(): string {
-    return this.#instance.slice(0, 12)
+    return instanceOf(this.#instance)
   }
 
   next(): string {

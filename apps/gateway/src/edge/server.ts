@@ -95,6 +95,11 @@ export class Edge {
     this.#clients?.replace(tls.clientCa)
   }
 
+  /** From now on every answer ends its connection: callers go elsewhere before the listener is closed. */
+  stopKeeping(): void {
+    this.#gate.stopKeeping()
+  }
+
   stopAccepting(): Promise<void> {
     return this.#gate.drain({ server: this.#server, close: async () => undefined })
   }

@@ -15,7 +15,7 @@ export const feedCommands: readonly Command[] = [
     summary: 'Import a revocation feed',
     description:
       'Takes over what another sovereign revoked. Its key is the one of an active treaty, or one you vouch for. What ' +
-      'was imported once stays revoked here.',
+      'was imported once stays revoked here. Exits with 0 when the authority has this feed already.',
     arguments: [
       { name: 'feed', summary: 'JSON file with the feed, or the address of the other authority.', required: true },
     ],

@@ -44,7 +44,7 @@ export interface RevocationFeedsArea {
   index(options?: CallOptions): Promise<FeedIndex>
   /** One part of the feed; `isPartOf` holds it against the index. */
   part(part: number, options?: CallOptions): Promise<FeedPart>
-  /** Final: an id once imported stays revoked here. The second of two equal imports is refused as stale_sequence. */
+  /** Final: an id once imported stays revoked here. The second of two equal imports is refused as stale_sequence, with `unchanged` among its details. */
   import(request: FeedImportRequest, options?: CallOptions): Promise<FeedImport>
   /** An index and its parts in place of a feed. Gives the answer to the last of its requests. */
   importParts(request: FeedPartsImportRequest, options?: CallOptions): Promise<FeedImport>

@@ -33,8 +33,14 @@ export class Gatekeeper {
     this.#connections = new Connections(limits)
   }
 
+  /** Every answer says `Connection: close`. */
   get draining(): boolean {
     return this.#draining
+  }
+
+  /** Lets go of kept connections, each with its next answer, while new ones are still taken. */
+  stopKeeping(): void {
+    this.#draining = true
   }
 
   get connections(): number {
@@ -91,7 +97,7 @@ export class Gatekeeper {
    * `Connection: close` from here on; connections that stay silent for the grace time are closed.
    */
   async drain(app: Drainable): Promise<void> {
-    this.#draining = true
+    this.stopKeeping()
     // net's close, not http's: the latter also closes idle connections at once, and with them requests on their way.
     Server.prototype.close.call(app.server)
     await pause(GRACE_MS)

@@ -397,6 +397,23 @@ describe('draining', () => {
     await expect(Promise.all(clients)).resolves.toEqual(Array<string>(20).fill('close'))
   })
 
+  it('lets go of kept connections before it stops listening', async () => {
+    const edge = await startEdge()
+    const kept = await Wire.open(edge.port)
+    kept.send(request('GET /echo'))
+    expect((await kept.reply()).headers.get('connection')).not.toBe('close')
+    edge.server.stopKeeping()
+    kept.send(request('GET /echo'))
+    const last = await kept.reply()
+    expect([last.status, last.headers.get('connection')]).toEqual([200, 'close'])
+    // New ones are still taken, for one request each.
+    const late = await Wire.open(edge.port)
+    late.send(request('GET /echo'))
+    const reply = await late.reply()
+    expect([reply.status, reply.headers.get('connection')]).toEqual([200, 'close'])
+    await edge.stop()
+  })
+
   it('answers what is at work, however long it takes, and a request that arrives meanwhile', async () => {
     const { promise: held, resolve: release } = Promise.withResolvers<void>()
     const { promise: atWork, resolve: begun } = Promise.withResolvers<void>()

@@ -45,6 +45,8 @@ export interface HttpServer {
   readonly app: FastifyInstance
   load(): ServerLoad
   listen(host: string, port: number): Promise<string>
+  /** From now on every answer ends its connection: callers go elsewhere before the listener is closed. */
+  stopKeeping(): void
   /** Stops listening, lets requests in flight finish, then closes what is idle. */
   stopAccepting(): Promise<void>
 }
@@ -168,6 +170,7 @@ export function createServer<Context>(options: ServerOptions<Context>): HttpServ
       bodyBytes: rooms.held,
     }),
     listen: (host, port) => app.listen({ host, port }),
+    stopKeeping: () => gate.stopKeeping(),
     stopAccepting: () => gate.drain(app),
   }
 }

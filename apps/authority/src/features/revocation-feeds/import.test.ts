@@ -61,11 +61,17 @@ const identity = (feed: JsonObject): JsonObject => ({
 })
 
 /** Refused, told with the feed's identity, audited as rejected when that is asked for, and nothing kept. */
-async function expectRejected(body: JsonObject, issuer: ForeignSovereign, status: number, code: string): Promise<void> {
+async function expectRejected(
+  body: JsonObject,
+  issuer: ForeignSovereign,
+  status: number,
+  code: string,
+  more: JsonObject = {},
+): Promise<void> {
   const [rows, ids] = [await feedRows(issuer), await imported(issuer)]
   const answer = await send(body)
   const feed = body['feed'] as JsonObject
-  expect(refused(answer, status, code)['details']).toEqual(identity(feed))
+  expect(refused(answer, status, code)['details']).toEqual({ ...identity(feed), ...more })
   const events = await eventsOf(na, answer)
   expect(events.map((event) => event['event_type'])).toEqual(['sovereign_revocation_feed_rejected'])
   expect(detailsOf(events[0])).toMatchObject({
@@ -395,7 +401,7 @@ describe('POST /admin/sovereign-revocation-feeds/import', () => {
       await recognise(issuer)
       const feed = asJson(foreignFeed(issuer, 5, ['a']))
       accepted(await send({ feed }))
-      await expectRejected({ feed }, issuer, 409, 'stale_sequence')
+      await expectRejected({ feed }, issuer, 409, 'stale_sequence', { unchanged: true })
       await expectRejected({ feed: asJson(foreignFeed(issuer, 5, ['a', 'b'])) }, issuer, 409, 'stale_sequence')
       await expectRejected({ feed: asJson(foreignFeed(issuer, 4, ['z'])) }, issuer, 409, 'stale_sequence')
     })
@@ -409,17 +415,20 @@ describe('POST /admin/sovereign-revocation-feeds/import', () => {
         return seenAt === undefined ? -1 : Number((clock.now() - seenAt) / HOUR)
       }
       expect(await seen()).toBe(-1)
+      accepted(await send({ feed: asJson(foreignFeed(issuer, 4, ['a'])) }))
       accepted(await send({ feed: asJson(foreignFeed(issuer, 5, ['a', 'b'])) }))
       clock.advance(30 * 3600)
       expect(await seen()).toBe(30)
       // An earlier one, one that names more under the same number, and one that somebody else signed say nothing.
       refused(await send({ feed: asJson(foreignFeed(issuer, 4, ['a'])) }), 409, 'stale_sequence')
-      refused(await send({ feed: asJson(foreignFeed(issuer, 5, ['a', 'b', 'c'])) }), 409, 'stale_sequence')
+      const more = await send({ feed: asJson(foreignFeed(issuer, 5, ['a', 'b', 'c'])) })
+      expect(refused(more, 409, 'stale_sequence')['details']).not.toHaveProperty('unchanged')
       const forged = { ...asJson(foreignFeed(issuer, 5, ['a', 'b'])), issued_by: 'x' }
       refused(await send({ feed: forged }), 400, 'invalid_signature')
       expect(await seen()).toBe(30)
       // The same again, signed anew.
-      refused(await send({ feed: asJson(foreignFeed(issuer, 5, ['b', 'a'])) }), 409, 'stale_sequence')
+      const same = await send({ feed: asJson(foreignFeed(issuer, 5, ['b', 'a'])) })
+      expect(refused(same, 409, 'stale_sequence')['details']).toMatchObject({ sequence: 5, unchanged: true })
       expect(await seen()).toBe(0)
     })
 

@@ -39,8 +39,8 @@ export async function importFeed(call: OperatorCall, office: Office): Promise<Js
   const details = { ...answer, ...differs(supplied, pinned), ...causedBy(call) }
   const outcome = await keepImported(office, imported, acceptJump, details)
   if (outcome === 'stale_sequence') {
-    await office.store.transact((tx) => confirmFeed(tx, signed, office.clock.now()))
-    return reject(call, office, signed, 'stale_sequence')
+    const isHeld = await office.store.transact((tx) => confirmFeed(tx, signed, office.clock.now()))
+    return reject(call, office, signed, 'stale_sequence', isHeld ? { unchanged: true } : {})
   }
   if (outcome === 'sequence_jump')
     throw new Refusal('invalid_sovereign_revocation_feed', { reason: 'sequence_jump', ...identity(signed) })
@@ -125,10 +125,11 @@ async function reject(
   office: Office,
   record: RevocationFeed | FeedIndex,
   reason: ErrorCode,
+  more: JsonObject = {},
 ): Promise<never> {
   const details = { ...identity(record), reason, ...causedBy(call) }
   await recordRefusedCaller(office, { type: 'sovereign_revocation_feed_rejected', details })
-  throw new Refusal(reason, identity(record))
+  throw new Refusal(reason, { ...identity(record), ...more })
 }
 
 function identity(record: RevocationFeed | FeedIndex): JsonObject {

@@ -1,7 +1,7 @@
 import { readInstant, readJson, readRevocationFeed, writeSortable } from '@chancery/protocol'
 import type { FeedIndex, Instant, RevocationFeed } from '@chancery/protocol'
 import type { Tx } from '../../store/database.ts'
-import { FEED_LIMITS, listHeldParts } from './store.ts'
+import { FEED_LIMITS, findLastImported, listHeldParts } from './store.ts'
 
 /** How well a sovereign with a treaty in force is known. */
 export interface PeerFeed {
@@ -49,10 +49,13 @@ async function readSeen(db: Tx): Promise<ReadonlyMap<string, Instant>> {
 
 /**
  * Notes that the feed of a sovereign is the one that is held: it withdrew nothing since. Some sign their feed anew on
- * every read, so the ids decide and not the text. The signature was verified before.
+ * every read, so the ids decide and not the text. The signature was verified before. Returns whether it is so.
  */
-export async function confirmFeed(tx: Tx, given: RevocationFeed | FeedIndex, now: Instant): Promise<void> {
+export async function confirmFeed(tx: Tx, given: RevocationFeed | FeedIndex, now: Instant): Promise<boolean> {
   const issuer = given.issuer_sovereign_id
+  // A kept copy of an earlier feed says nothing of what was withdrawn since.
+  const last = await findLastImported(tx, issuer)
+  if (last?.sequence !== given.sequence) return false
   const held = await tx
     .selectFrom('sovereign_revocation_feeds')
     .select(['feed_json', 'complete'])
@@ -63,12 +66,13 @@ export async function confirmFeed(tx: Tx, given: RevocationFeed | FeedIndex, now
     .executeTakeFirst()
   const isSame =
     held !== undefined && ('feed_id' in given ? isSameFeed(given, held.feed_json) : await areAllHeld(tx, given))
-  if (!isSame) return
+  if (!isSame) return false
   await tx
     .updateTable('imported_issuers')
     .set({ confirmed_at: writeSortable(now) })
     .where('issuer_sovereign_id', '=', issuer)
     .execute()
+  return true
 }
 
 function isSameFeed(given: RevocationFeed, text: string): boolean {

@@ -1,5 +1,6 @@
 import { readRevocationFeed, visible } from '@chancery/protocol'
-import type { RevocationFeed } from '@chancery/protocol'
+import type { JsonObject, RevocationFeed } from '@chancery/protocol'
+import { RefusedError } from '@chancery/sdk'
 import { connectAsOperator, openForeign } from '../../connection.ts'
 import type { CommandContext, Result } from '../../context.ts'
 import { loadRecord } from '../../json-file.ts'
@@ -22,7 +23,12 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
     ...(issuer === undefined ? {} : { expected_issuer_sovereign_id: issuer }),
     ...(options.isSet('accept-sequence-jump') ? { accept_sequence_jump: true } : {}),
   }
-  const done = await connection.ask((client) => client.revocationFeeds.import(request))
+  const done = await connection.ask((client) => client.revocationFeeds.import(request).catch(heldAlready))
+  if ('held' in done) {
+    const { issuer_sovereign_id, sequence } = feed
+    const name = visible(issuer_sovereign_id)
+    return { data: done.held, text: `Nothing changed: feed ${sequence} of ${name} was imported before.` }
+  }
   const rows = fields(
     [
       ['sequence', String(done.sequence)],
@@ -32,6 +38,13 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
     style,
   )
   return { data: done, text: `${style.good('Imported')} the feed of ${visible(done.issuer_sovereign_id)}.\n${rows}` }
+}
+
+/** For a timer a feed that has not changed is a success. An older feed, or one with other ids, stays a refusal. */
+function heldAlready(error: unknown): { readonly held: JsonObject } {
+  const isHeld = error instanceof RefusedError && error.code === 'stale_sequence' && error.details['unchanged'] === true
+  if (!isHeld) throw error
+  return { held: error.details }
 }
 
 function findFeed(context: CommandContext, given: string): Promise<RevocationFeed> {

@@ -85,7 +85,25 @@ describe('the log', () => {
       expect(lineOf(await gateway.request('GET', '/hunter2'))).toMatchObject({ route: 'none', status: 404 })
       // A caller that is known has the line of the audit.
       const networks = await gateway.request('GET', '/v1/networks', { token: caller.token })
-      expect(lineOf(networks)).toMatchObject({ event: 'request completed', status: 200, client_id: 'caller' })
+      expect(lineOf(networks)).toMatchObject({
+        event: 'request completed',
+        method: 'GET',
+        route: '/v1/networks',
+        status: 200,
+        elapsed_us: expect.any(Number),
+        caller: 'client',
+        client_id: 'caller',
+        instance: String(networks.headers['x-request-id']).slice(0, 12),
+      })
+      const refused = await gateway.request('POST', '/verify', { token: caller.token, body: {} })
+      expect(refused.status).toBe(422)
+      expect(lineOf(refused)).toMatchObject({
+        event: 'request completed',
+        status: 422,
+        code: refused.body['reason'],
+        caller: 'client',
+        instance: expect.stringMatching(/^[0-9a-f]{12}$/),
+      })
       const unknown = await gateway.request('GET', '/v1/networks', { token: `${'x'.repeat(40)}hunter2` })
       const events = lines.filter((line) => line['request_id'] === unknown.headers['x-request-id'])
       expect(events).toContainEqual(
