@@ -30,7 +30,8 @@ describe('public material', () => {
       if (away.error !== undefined) return Promise.reject(away.error)
       return Promise.resolve({ versions } as unknown as Stamps)
     }
-    const rollbackWatch = { isSuspect: false, isHalted: () => behind.past, settle: () => Promise.resolve() }
+    const reason = 'state_rollback'
+    const rollbackWatch = { isSuspect: false, reason, isHalted: () => behind.past, settle: () => Promise.resolve() }
     // Only the members that are used; everything else of an office has no part in this.
     return { office: { clock, stamps: { read }, rollbackWatch } as unknown as Office, versions, away, behind, reads }
   }
@@ -46,7 +47,10 @@ describe('public material', () => {
     const { office, versions, behind, reads } = desk()
     const material = new PublicMaterial()
     behind.past = true
-    await expect(material.serve(office, 'crl', source('old'))).rejects.toMatchObject({ code: 'service_unavailable' })
+    await expect(material.serve(office, 'crl', source('old'))).rejects.toMatchObject({
+      code: 'service_unavailable',
+      details: { reason: 'state_rollback' },
+    })
     behind.past = false
     await material.serve(office, 'crl', source('new', clock.now() + 1n))
     behind.past = true

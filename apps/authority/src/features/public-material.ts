@@ -80,7 +80,8 @@ export class PublicMaterial {
       const isAway = error instanceof BehindItsPast || translateStoreError(error) !== undefined
       if (isAway && held !== undefined && !isOver(held, now)) return held.document
       if (error instanceof Refusal && error.code.endsWith('_not_found')) this.#drop(name)
-      throw error instanceof BehindItsPast ? new Refusal('service_unavailable', {}, { cause: error }) : error
+      if (!(error instanceof BehindItsPast)) throw error
+      throw new Refusal('service_unavailable', { reason: office.rollbackWatch.reason }, { cause: error })
     }
   }
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { readRevocationFeed, seconds, verifyList } from '@chancery/protocol'
 import { ManualClock, accepted, refused, startTestAuthority, verifiesElsewhere } from '@chancery/testkit'
 import type { TestAnswer, TestAuthority } from '@chancery/testkit'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { keepFeed } from './upkeep.ts'
 
 const settings = { NA_CLOCK_CHECK: 'off' }
@@ -123,6 +123,22 @@ describe('GET /sovereign-revocation-feed', () => {
     expect(fresh['feed_id']).not.toBe(old['feed_id'])
     const events = (await na.auditEvents('revocation_feed_published')).map((event) => event['details'])
     expect(events).toContainEqual({ sequence: fresh['sequence'], ids: 1, total_ids: 1, cause: 'refresh' })
+  })
+
+  it('that cannot be signed again is served on, and tried again by a reader after ten seconds', async () => {
+    const { text } = await feed()
+    const lost = vi.spyOn(na.office.signer, 'sign').mockRejectedValue(new Error('the token does not answer'))
+    const tries = (): number =>
+      lost.mock.calls.filter(([bytes]) => Buffer.from(bytes).includes('"revoked_attestation_ids"')).length
+    clock.advance(43_200)
+    expect((await feed()).text).toBe(text)
+    const before = tries()
+    expect(before).toBeGreaterThan(0)
+    expect((await feed()).text).toBe(text)
+    expect(tries()).toBe(before)
+    lost.mockRestore()
+    clock.advance(10)
+    expect(accepted(await feed())).toMatchObject({ sequence: 1 })
   })
 
   it('is signed again by a job when it is not read', async () => {

@@ -1,5 +1,5 @@
 import { CACHE_CONTROL, Refusal } from '@chancery/contract'
-import { toUtf8 } from '@chancery/protocol'
+import { seconds, toUtf8 } from '@chancery/protocol'
 import { KeptDocument } from '@chancery/service-kit'
 import type { Call } from '@chancery/service-kit'
 import type { Office } from '../../office.ts'
@@ -8,6 +8,9 @@ import { mayMakeSignatures } from '../../signing/seal.ts'
 import { keepFeedCurrent, refreshAt } from './upkeep.ts'
 import { findOwnFeed } from './store.ts'
 import type { OwnFeed } from './store.ts'
+
+/** After a feed could not be signed, readers wait so long before one of them tries again. */
+const TRY_AGAIN = seconds(10)
 
 /**
  * GET /sovereign-revocation-feed
@@ -33,7 +36,8 @@ export function feedSource(office: Office, toDocument: (feed: OwnFeed) => KeptDo
   return {
     load: async () => {
       const feed = await loadCurrent(office)
-      const at = refreshAt(office, feed)
+      const [due, now] = [refreshAt(office, feed), office.clock.now()]
+      const at = due > now ? due : now + TRY_AGAIN
       return { document: toDocument(feed), times: { refreshAt: at, gatherAt: at } }
     },
     isDue: ({ times }, _stamps, now) => times !== undefined && now >= times.refreshAt && mayMakeSignatures(office),

@@ -1,0 +1,67 @@
+import { ManualClock, accepted, enroll, nodeCaller, refused, startTestAuthority, testSigner } from '@chancery/testkit'
+import type { TestAnswer, TestAuthority } from '@chancery/testkit'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { PublicMaterial } from '../public-material.ts'
+import { serveList } from './current.ts'
+
+let clock: ManualClock
+let na: TestAuthority
+beforeEach(async () => {
+  clock = new ManualClock()
+  na = await startTestAuthority({ clock, settings: { NA_CLOCK_CHECK: 'off' } })
+})
+afterEach(() => na.stop())
+
+const list = (): Promise<TestAnswer> => na.request('GET', '/crl')
+const sequenceOf = (answer: TestAnswer): unknown => accepted(answer)['sequence']
+/** The key provider does not answer. */
+const loseSigner = () => vi.spyOn(na.office.signer, 'sign').mockRejectedValue(new Error('the token does not answer'))
+
+describe('a list that is due and cannot be signed', () => {
+  it('is served until its end, and signed again when the key provider is back', async () => {
+    const { text } = await list()
+    const lost = loseSigner()
+    clock.advance(13 * 3600)
+    expect((await list()).text).toBe(text)
+    accepted(await na.request('GET', '/readyz?for=reads'))
+    // Readers do not make the signer work: one of them tries again after ten seconds.
+    const tries = (): number =>
+      lost.mock.calls.filter(([bytes]) => Buffer.from(bytes).includes('"revoked_certificates"')).length
+    const before = tries()
+    expect(before).toBeGreaterThan(0)
+    await list()
+    expect(tries()).toBe(before)
+    lost.mockRestore()
+    clock.advance(10)
+    expect(sequenceOf(await list())).toBe(1)
+  })
+
+  it('is not served after its end', async () => {
+    accepted(await list())
+    loseSigner()
+    clock.advance(24 * 3600)
+    expect((await list()).status).toBeGreaterThanOrEqual(500)
+  })
+
+  it('is served by an instance that does not hold it yet', async () => {
+    const { text } = await list()
+    loseSigner()
+    clock.advance(13 * 3600)
+    const { bytes } = await serveList({ ...na.office, publicMaterial: new PublicMaterial() }, {})
+    expect(Buffer.from(bytes).toString()).toBe(text)
+  })
+
+  it('is served while stored rows contradict it, and no other is signed', async () => {
+    const node = nodeCaller(na.url, await testSigner('node', 'unsigned'), () => clock.now())
+    const { cert_id } = await enroll(na, node)
+    accepted(await na.as('privileged')('POST', '/admin/revoke', { cert_id }))
+    const { text } = await list()
+    await na.office.store.db.deleteFrom('crl_entries').execute()
+    // As after a restart: the process does not remember what it signed.
+    vi.spyOn(na.office.crl, 'remembered').mockReturnValue(undefined)
+    clock.advance(13 * 3600)
+    expect((await list()).text).toBe(text)
+    const { details } = refused(await na.request('GET', '/readyz'), 503, 'service_not_ready')
+    expect(details).toMatchObject({ reasons: ['crl_incomplete'] })
+  })
+})
