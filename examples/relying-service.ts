@@ -8,31 +8,27 @@
  */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { RelyingParty, createClient } from '@chancery/sdk'
+import { FollowedParty, createClient } from '@chancery/sdk'
 import { httpNodeProof, readGenesisFile } from '@chancery/sdk/node'
 
 const { NA_URL = 'http://127.0.0.1:8443', GENESIS = 'genesis.json' } = process.env
 const { AUDIENCE = 'https://print.example.org', PORT = '0' } = process.env
 
-const now = (): bigint => BigInt(Date.now()) * 1000n
-const genesis = await readGenesisFile(GENESIS)
-const client = createClient({ url: NA_URL })
-
 // The first list comes from the authority; its signature is checked against the key of the genesis block.
-const crl = await client.crl.current()
-const trust = await RelyingParty.open({
-  network: genesis.network_name,
-  anchors: { [crl.issuer]: genesis.network_authority.public_key },
-  crl,
+const trust = await FollowedParty.open({
+  client: createClient({ url: NA_URL }),
+  genesis: await readGenesisFile(GENESIS),
   required_roles: ['role:client'],
 })
 
 // A newer list replaces it, never an older one and never another of the same number. When none can be had for too long,
-// the list in force ends, and nobody is let in any more.
+// the list in force ends, and nobody is let in any more. A new key of the authority counts when the root key signed it.
 const refresh = setInterval(() => void follow().catch((error: unknown) => console.log('no list:', error)), 30_000)
 async function follow(): Promise<void> {
-  const verdict = await trust.install(await client.crl.scanned(), now())
-  if (!verdict.ok) console.log(`the list is not taken: ${verdict.reason}`)
+  const { keys, lists } = await trust.refresh()
+  if (keys !== 'unchanged') console.log(`keys of the authority: ${keys}`)
+  for (const [keyId, outcome] of Object.entries(lists))
+    if (outcome !== 'current' && outcome !== 'none') console.log(`the list of ${keyId} is not taken: ${outcome}`)
 }
 process.on('SIGHUP', () => void follow())
 

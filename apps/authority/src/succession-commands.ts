@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
 import { createLog } from '@chancery/service-kit'
 import { FIRST_LIST_HOURS, SuccessionRefused, draftFirstList } from './features/crl/index.ts'
-import { announceKey, describeSuccession, retireKey, switchKey } from './features/key-succession/index.ts'
+import { announceKey, describeSuccession, nextStep, retireKey, switchKey } from './features/key-succession/index.ts'
 import type { SuccessionProgress } from './features/key-succession/index.ts'
 import { StartRefused } from './genesis.ts'
 import { readSettingsOrExplain } from './host-settings.ts'
@@ -92,13 +92,16 @@ async function announceLines(office: Office): Promise<readonly string[]> {
 function statusLines(progress: SuccessionProgress): readonly string[] {
   const { phase, key_id, announced_at, switched_at, nodes, nodes_with_new_block, former_key_id } = progress
   if (phase === 'none') return ['no succession is under way']
+  const next = nextStep(progress)
   return [
     `phase ${phase}${key_id === null ? '' : `, key ${key_id}`}`,
     ...(announced_at === null ? [] : [`announced ${announced_at}`]),
     ...(switched_at === null ? [] : [`switched ${switched_at}`]),
+    ...(progress.switch_by === null ? [] : [`switch before ${progress.switch_by}`]),
     `${nodes_with_new_block} of ${nodes} nodes have the new block`,
     ...(former_key_id === null
       ? []
       : [`${former_key_id} signs its own list; ${progress.former_certificates ?? 0} certificates of it are in use`]),
+    ...(next === null ? [] : [`next: ${next}`]),
   ]
 }

@@ -35,7 +35,7 @@ const GENERAL: Readonly<Record<string, Advice>> = {
 const OPERATORS: Readonly<Record<string, Advice>> = {
   admin_auth_failed: () =>
     'The authority does not accept this signature. Check that --operator-key and --operator-key-id belong together, ' +
-    'that the key is configured there and not revoked, and that paths.genesis is the block of that network.',
+    'that the key is configured there and not revoked, and that paths.genesis is the block of that network (after a key succession: chancery genesis follow).',
   admin_auth_throttled: wait,
   insufficient_operator_tier: () =>
     'Use an operator key with the tier privileged (OPERATOR_KEY_TIERS_JSON of the authority).',

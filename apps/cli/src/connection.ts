@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { signersOf } from '@chancery/protocol'
 import type { GenesisBlock } from '@chancery/protocol'
 import { RequestError, UnreachableError, createClient } from '@chancery/sdk'
 import type { Client, ClientOptions, Pause, FollowedKeys } from '@chancery/sdk'
@@ -52,6 +53,15 @@ export async function connectAsOperator(context: CommandContext, options: Option
     `the authority is not pinned: no genesis block is configured, so the key that ${place.url} names is trusted`,
   )
   return open(context, place, { operator: { signer, trustFirstAudience: true } })
+}
+
+/** For a signature that the configured genesis block cannot explain. */
+export const FOLLOW_HINT = 'If the authority has a new key, run chancery genesis follow first.'
+
+/** Who may have signed a record of the pinned authority; undefined when no genesis block is configured. */
+export function signersAt({ authorityKey, followed }: Connection, record: object): readonly string[] | undefined {
+  if (followed !== undefined) return signersOf(followed.keys, record)
+  return authorityKey === undefined ? undefined : [authorityKey]
 }
 
 export type Place = Omit<Connection, 'ask' | 'client'>

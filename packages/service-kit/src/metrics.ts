@@ -38,7 +38,7 @@ export interface MetricRow {
 export interface RowsFacts extends MetricFacts {
   readonly kind: 'gauge' | 'counter'
   readonly labels: readonly string[]
-  readonly collect: () => Iterable<MetricRow>
+  readonly collect: () => Iterable<MetricRow> | Promise<Iterable<MetricRow>>
 }
 interface WithLabels<Sets extends LabelSets> {
   readonly labels: Sets
@@ -113,18 +113,20 @@ export class Metrics {
     if (facts.kind === 'counter') {
       const metric: PromCounter = new PromCounter({
         ...options,
-        collect: () => {
+        collect: async () => {
+          const rows = await facts.collect()
           metric.reset()
-          for (const { labels, value } of facts.collect()) metric.labels(labels).inc(value)
+          for (const { labels, value } of rows) metric.labels(labels).inc(value)
         },
       })
       return
     }
     const metric: PromGauge = new PromGauge({
       ...options,
-      collect: () => {
+      collect: async () => {
+        const rows = await facts.collect()
         metric.reset()
-        for (const { labels, value } of facts.collect()) metric.labels(labels).set(value)
+        for (const { labels, value } of rows) metric.labels(labels).set(value)
       },
     })
   }

@@ -42,13 +42,15 @@ export async function signSuccession(
   const window = { valid_from: writeInstant(start), valid_to: writeInstant(start + 90n * DAY) }
   const network_authority = { public_key: heir.publicKey, ...window }
   const genesis = (await signList({ ...block, network_authority, signatures: [] }, root)) as GenesisBlock
+  const listed = present.history?.former_keys ?? []
+  const earlier = listed.find((key) => key.public_key === old.publicKey)
   const former = {
     key_id: present.key.keyId,
     public_key: old.publicKey,
-    valid_from: present.genesis.network_authority.valid_from,
+    valid_from: (earlier ?? present.genesis.network_authority).valid_from,
     valid_to: writeInstant(now + 30n * DAY),
   }
-  const before = (present.history?.former_keys ?? []).filter((key) => key.public_key !== heir.publicKey)
+  const before = listed.filter((key) => key.public_key !== old.publicKey)
   const draft = {
     network_name: block.network_name,
     root_public_key: root.publicKey,

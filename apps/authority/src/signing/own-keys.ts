@@ -35,7 +35,8 @@ export async function loadOwnKeys(
   formerSigner: Signer | undefined,
 ): Promise<OwnKeys> {
   const loaded = historyFile === undefined ? undefined : await loadHistory(historyFile, genesis)
-  const former = loaded?.history.former_keys ?? []
+  // After an undone succession the history also has the earlier time of the current key.
+  const former = (loaded?.history.former_keys ?? []).filter((key) => key.public_key !== current.publicKey)
   if (former.some((key) => key.key_id === current.keyId))
     throw new StartRefused(`NA_KEY_ID: ${current.keyId} was the id of a former key; give the new one another`)
   const known = former.find((key) => key.public_key === formerSigner?.publicKey)

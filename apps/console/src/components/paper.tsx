@@ -1,9 +1,10 @@
-import { isActiveState, verifyTreaty, writeJson } from '@chancery/protocol'
-import type { GenesisBlock, Instant, JsonValue } from '@chancery/protocol'
+import { isActiveState, signersOf, verifyTreaty, writeJson } from '@chancery/protocol'
+import type { AuthorityKeys, Instant, JsonValue } from '@chancery/protocol'
 import type { TreatyRow } from '@chancery/sdk'
 import { useEffect, useState } from 'preact/hooks'
 import type { JSX } from 'preact'
 import { authority, explain } from '../authority.ts'
+import { withFormerKeys } from '../former-keys.ts'
 import { Badge } from './badge.tsx'
 import { Fact } from './fact.tsx'
 
@@ -16,6 +17,7 @@ interface Verdict {
   readonly tone: 'good' | 'bad' | 'watch'
   readonly word: string
   readonly why: string
+  readonly reason?: string
 }
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -83,26 +85,30 @@ export function Paper(props: {
 async function read(id: string): Promise<Judged> {
   const client = authority()
   const [row, genesis] = await Promise.all([client.recognitionTreaties.find(id), client.sovereign.genesis()])
-  return { kind: 'read', row, verdict: await judge(row, genesis, BigInt(Date.now()) * 1000n) }
+  const now = BigInt(Date.now()) * 1000n
+  const verdict = await judge(row, { genesis }, now)
+  const keys = verdict.reason === 'invalid_signature' ? await withFormerKeys(genesis) : undefined
+  return { kind: 'read', row, verdict: keys === undefined ? verdict : await judge(row, keys, now) }
 }
 
 /** Only the own authority's key is known here: papers of others are shown and not vouched for. */
-export async function judge(row: TreatyRow, genesis: GenesisBlock, now: Instant): Promise<Verdict> {
+export async function judge(row: TreatyRow, own: AuthorityKeys, now: Instant): Promise<Verdict> {
   const { treaty } = row
-  if (treaty.issuer_sovereign_id !== genesis.network_name)
+  if (treaty.issuer_sovereign_id !== own.genesis.network_name)
     return {
       tone: 'watch',
       word: 'not verified here',
       why: 'Another sovereign issued it; this page knows no key of it.',
     }
   const verdict = await verifyTreaty(treaty, {
-    keys: [genesis.network_authority.public_key],
+    keys: signersOf(own, treaty),
     isRevoked: row.status === 'revoked',
     now,
   })
   if (verdict.ok)
     return { tone: 'good', word: 'verified', why: 'Checked in this browser under the key of the genesis block.' }
-  return { tone: 'bad', word: 'does not hold', why: REASONS[verdict.reason] ?? verdict.reason }
+  const { reason } = verdict
+  return { tone: 'bad', word: 'does not hold', why: REASONS[reason] ?? reason, reason }
 }
 
 export function pretty(value: JsonValue): string {

@@ -9,6 +9,8 @@ export interface Published {
   readonly feed: JsonObject | undefined
   readonly treaties: JsonObject | undefined
   readonly metadata: JsonObject | undefined
+  /** Undefined before the first key succession. */
+  readonly history: JsonObject | undefined
   /** The authority's own clock, from the answer to the first request. */
   readonly theirClock: Instant | undefined
 }
@@ -21,8 +23,8 @@ const LIMITS = { maxDepth: 64, maxValues: 500_000, maxNames: 100_000 }
 export async function fetchPublished(origin: URL): Promise<Published> {
   const get = (path: string): Promise<Fetched> => fetchObject(new URL(path, origin))
   const genesis = await get('/genesis')
-  const [crl, feed, treaties, metadata] = await Promise.all(
-    ['/crl', '/sovereign-revocation-feed', '/recognition-treaties', '/sovereign.json'].map(get),
+  const [crl, feed, treaties, metadata, history] = await Promise.all(
+    ['/crl', '/sovereign-revocation-feed', '/recognition-treaties', '/sovereign.json', '/key-history'].map(get),
   )
   return {
     genesis: genesis.value,
@@ -30,8 +32,14 @@ export async function fetchPublished(origin: URL): Promise<Published> {
     feed: feed?.value,
     treaties: treaties?.value,
     metadata: metadata?.value,
+    history: history?.value,
     theirClock: genesis.date,
   }
+}
+
+/** The list of one key, current or former. */
+export async function fetchKeyList(origin: URL, keyId: string): Promise<JsonObject | undefined> {
+  return (await fetchObject(new URL(`/crl/keys/${encodeURIComponent(keyId)}`, origin))).value
 }
 
 interface Fetched {

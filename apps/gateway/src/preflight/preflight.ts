@@ -10,7 +10,9 @@ import { checkUrl } from '../policy/urls.ts'
 import { syncPath } from '../state/state-file.ts'
 import { readList, runChecks } from './checks.ts'
 import type { PreflightCheck } from './checks.ts'
-import { fetchPublished } from './documents.ts'
+import { fetchKeyList, fetchPublished } from './documents.ts'
+import { findCurrentKey, readFormerList } from './succession.ts'
+import type { CurrentKey } from './succession.ts'
 
 export interface PreflightArguments {
   readonly origin: string
@@ -42,14 +44,12 @@ export async function preflight(args: PreflightArguments): Promise<ToolResult> {
   // After the answers: a list may have been signed for this very request.
   const now = systemClock.now()
   const list = readList(published.crl)
+  const { network, rootKey } = args
+  const current = await findCurrentKey(published, { network, authorityKey: args.authorityKey, rootKey, now })
   const checks = [
-    ...(await runChecks(published, {
-      network: args.network,
-      authorityKey: args.authorityKey,
-      rootKey: args.rootKey,
-      now,
-    })),
-    ...previousChecks(list, args, now),
+    ...current.checks,
+    ...(await runChecks(published, { network, authorityKey: current.key, rootKey, now })),
+    ...previousChecks(list, args, current, now),
   ]
   const passed = checks.every((each) => each.passed)
   const report = {
@@ -57,20 +57,24 @@ export async function preflight(args: PreflightArguments): Promise<ToolResult> {
     checked_at: writeInstant(now),
     passed,
     checks,
+    ...(current.note === undefined ? {} : { note: current.note }),
     coverage: args.rootKey === undefined ? `${COVERAGE} The root key was taken from the authority itself.` : COVERAGE,
     remaining_proofs: REMAINING,
   }
   if (args.reportFile !== undefined) writeNew(args.reportFile, report)
   if (passed && list !== undefined && args.fragmentFile !== undefined) {
-    writeNew(args.fragmentFile, fragmentOf(list, origin, args))
+    const former = await formerIssuers(current, origin, args, now)
+    writeNew(args.fragmentFile, fragmentOf(list, origin, { ...args, authorityKey: current.key }, former))
   }
   const lines = checks.map(({ check, passed: holds }) => `${holds ? 'ok    ' : 'FAILED'} ${check}`)
-  return { data: report, text: lines.join('\n'), exitCode: passed ? 0 : 1 }
+  const text = [...lines, ...(current.note === undefined ? [] : [current.note])].join('\n')
+  return { data: report, text, exitCode: passed ? 0 : 1 }
 }
 
 function previousChecks(
   list: RevocationList | undefined,
   { previousFile, network }: PreflightArguments,
+  { former }: CurrentKey,
   now: Instant,
 ): PreflightCheck[] {
   if (previousFile === undefined) return []
@@ -78,15 +82,42 @@ function previousChecks(
   const entry = isJsonObject(value) ? value[network] : undefined
   const crl = isJsonObject(entry) ? entry['crl'] : undefined
   const held = readList(isJsonObject(crl) ? crl : undefined)
+  // After a succession the list goes on under the id of the new key, with the next sequence.
+  const isFormer = former.some((key) => key.key_id === held?.issuer)
   const passed =
-    held !== undefined && list !== undefined && checkListAdvance(markOfList(held), markOfList(list), now).ok
+    held !== undefined &&
+    list !== undefined &&
+    checkListAdvance({ ...markOfList(held), ...(isFormer ? { issuer: list.issuer } : {}) }, markOfList(list), now).ok
   return [{ check: 'crl_advance', passed }]
+}
+
+/** Former keys whose certificates are in use: without their lists a gateway refuses nodes that have not renewed yet. */
+async function formerIssuers(
+  { former }: CurrentKey,
+  origin: URL,
+  { allowHttp }: PreflightArguments,
+  now: Instant,
+): Promise<JsonObject> {
+  const issuers: Record<string, JsonObject> = {}
+  for (const key of former) {
+    const list = await readFormerList(await fetchKeyList(origin, key.key_id), key, now)
+    if (list === undefined) continue
+    issuers[key.key_id] = {
+      crl_url: `${origin.origin}/crl/keys/${encodeURIComponent(key.key_id)}`,
+      allow_http: allowHttp,
+      anchors: { [key.key_id]: key.public_key },
+      minimum_crl_sequence: list.sequence,
+      crl: { ...list },
+    }
+  }
+  return Object.keys(issuers).length === 0 ? {} : { additional_issuers: issuers }
 }
 
 function fragmentOf(
   list: RevocationList,
   origin: URL,
   { network, authorityKey, allowHttp }: PreflightArguments,
+  former: JsonObject,
 ): JsonObject {
   return {
     [network]: {
@@ -98,6 +129,7 @@ function fragmentOf(
       minimum_crl_sequence: list.sequence,
       crl: { ...list },
       required_roles: [],
+      ...former,
     },
   }
 }

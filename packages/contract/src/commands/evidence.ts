@@ -60,6 +60,7 @@ export const evidenceCommands: readonly Command[] = [
     options: [
       { flags: '--anchors <folder>', summary: 'Folder with anchors that were kept, one JSON file each.' },
       { flags: '--checkpoint <file>', summary: 'Retention checkpoint behind which the export begins.' },
+      { flags: '--genesis <file>', summary: 'Genesis block of the authority; else that of the configuration.' },
       { flags: '--authority-key <key>', summary: 'Key of the authority: a .pub file or base64; else of the genesis.' },
       { flags: '--network <name>', summary: 'Network of the authority; else of the genesis.' },
       {
@@ -79,6 +80,10 @@ export const evidenceCommands: readonly Command[] = [
       {
         line: 'chancery evidence verify evidence.jsonl --authority-key na.pub --network ACME-NET',
         summary: 'With a key held by hand.',
+      },
+      {
+        line: 'chancery evidence verify evidence.jsonl --genesis genesis-2.signed.json --key-history key-history.json',
+        summary: 'Over a succession of the authority key.',
       },
     ],
     needs: 'nothing',

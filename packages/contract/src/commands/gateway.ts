@@ -195,15 +195,15 @@ const preflight: readonly Command[] = [
     path: ['gateway', 'preflight'],
     summary: 'Check what an authority publishes before trusting it',
     description:
-      'Reads public material of an authority, compares it with what you were told out of band, and writes a fragment for the policy only when every check passes. It needs no key and changes nothing.',
+      'Reads public material of an authority, compares it with what you were told out of band, and writes a fragment for the policy only when every check passes. A key or genesis block from before a key succession is followed by the published key history, when the root key signed it. It needs no key and changes nothing.',
     arguments: [],
     options: [
       { flags: '--origin <url>', summary: 'Scheme, host and port of the authority.', required: true },
-      { flags: '--network <name>', summary: 'Its network name, as you were told.', required: true },
+      { flags: '--genesis <file>', summary: 'Its genesis block, as you were given it: name, key and root key.' },
+      { flags: '--network <name>', summary: 'Without --genesis: its network name, as you were told.' },
       {
         flags: '--authority-key <key>',
-        summary: 'Its public key, as you were told: a .pub file or base64.',
-        required: true,
+        summary: 'Without --genesis: its public key, as you were told: a .pub file or base64.',
       },
       { flags: '--root-key <key>', summary: 'The root public key, as you were told: a .pub file or base64.' },
       {

@@ -62,7 +62,7 @@ const REFUSED = [
     'other_network',
   ],
   ['a history without the held key', { ...last, history: await history(MAR, [SECOND]) }, 'key_not_in_history'],
-  ['the held key twice', { genesis: await block(first, FEB), history: await history(FEB, [FIRST]) }, 'repeated_key'],
+  ['a key listed twice', { ...next, history: await history(FEB, [FIRST, { ...FIRST, key_id: 'x' }]) }, 'repeated_key'],
 ] as const
 
 describe('verifySuccession', () => {
@@ -71,8 +71,10 @@ describe('verifySuccession', () => {
     expect(await verifySuccession(next, last)).toEqual({ ok: true })
     expect(await verifySuccession(held, last)).toEqual({ ok: true })
     expect(await verifySuccession(next, next)).toEqual({ ok: true })
-    const back = { genesis: await block(first, MAR), history: await history(MAR, [SECOND]) }
-    expect(await verifySuccession(next, back)).toEqual({ ok: true })
+    for (const keys of [[SECOND], [FIRST, SECOND]]) {
+      const back = { genesis: await block(first, MAR), history: await history(MAR, keys) }
+      expect(await verifySuccession(next, back)).toEqual({ ok: true })
+    }
   })
 
   it.each(REFUSED)('refuses %s', async (_name, offered, reason) => {
@@ -94,6 +96,9 @@ it('a former key counts for records of its time only, the current one for all', 
   expect(authorityKeysAt(next, undefined)).toEqual([second.publicKey])
   expect(authorityKeysAt(held, JAN)).toEqual([first.publicKey])
   expect(allAuthorityKeys(last)).toEqual([third.publicKey, first.publicKey, second.publicKey])
+  const back = { genesis: held.genesis, history: last.history }
+  expect(authorityKeysAt(back, JAN)).toEqual([first.publicKey])
+  expect(allAuthorityKeys(back)).toEqual([first.publicKey, second.publicKey])
 })
 
 it('the digest names what was signed, not the signature', async () => {

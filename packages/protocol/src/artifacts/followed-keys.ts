@@ -6,7 +6,7 @@ import { instantOf } from '../reading/text.ts'
 import { verifyGenesisBlock } from './genesis-block.ts'
 import type { GenesisBlock } from './genesis-block.ts'
 import { verifyKeyHistory, wasCurrent } from './key-history.ts'
-import type { KeyHistory } from './key-history.ts'
+import type { FormerKey, KeyHistory } from './key-history.ts'
 import { HOLDS, fails } from './verdict.ts'
 import type { Verdict } from './verdict.ts'
 
@@ -20,16 +20,46 @@ export type AuthorityKeys = {
  * The keys that may have signed a record of this date: the current one, and each former one whose window holds the
  * date. Only the current one when there is no date.
  */
-export function authorityKeysAt({ genesis, history }: AuthorityKeys, date: unknown): readonly string[] {
-  const { public_key: current } = genesis.network_authority
+export function authorityKeysAt(keys: AuthorityKeys, date: unknown): readonly string[] {
   const at = toInstant(date)
-  if (history === undefined || at === undefined) return [current]
-  return [current, ...history.former_keys.filter((key) => wasCurrent(key, at)).map((key) => key.public_key)]
+  return pickKeys(keys, (key) => at !== undefined && wasCurrent(key, at))
 }
 
 /** All of them, the current one first: for a record that bears no date of its signature. */
-export function allAuthorityKeys({ genesis, history }: AuthorityKeys): readonly string[] {
-  return [genesis.network_authority.public_key, ...(history?.former_keys.map((key) => key.public_key) ?? [])]
+export function allAuthorityKeys(keys: AuthorityKeys): readonly string[] {
+  return pickKeys(keys, () => true)
+}
+
+/** Each key once: one that became current again is also listed in the history. */
+function pickKeys({ genesis, history }: AuthorityKeys, isMeant: (key: FormerKey) => boolean): readonly string[] {
+  const { public_key: current } = genesis.network_authority
+  const former = history?.former_keys.filter((key) => key.public_key !== current && isMeant(key)) ?? []
+  return [current, ...former.map((key) => key.public_key)]
+}
+
+/** Where records of the protocol say when they were signed; the first that is there counts. */
+const DATES = [
+  'issued_at',
+  'decision_made_at',
+  'attested_at',
+  'proof_issued_at',
+  'executed_at',
+  'anchored_at',
+  'committed_at',
+  'voted_at',
+  'declared_at',
+  'created_at',
+] as const
+
+/** Who may have signed: keys that count at any time, or those of an authority, each for records of its time. */
+export type SignerKeys = readonly string[] | AuthorityKeys
+
+/** The keys that may have signed this record. One that bears no date may be of any key of the authority. */
+export function signersOf(keys: SignerKeys, record: object): readonly string[] {
+  if (!('genesis' in keys)) return keys
+  const dates = record as Readonly<Record<string, unknown>>
+  const name = DATES.find((each) => typeof dates[each] === 'string')
+  return name === undefined ? allAuthorityKeys(keys) : authorityKeysAt(keys, dates[name])
 }
 
 function toInstant(date: unknown): Instant | undefined {

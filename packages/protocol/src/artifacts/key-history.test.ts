@@ -50,6 +50,11 @@ describe('verifyKeyHistory', () => {
     expect(await verifyKeyHistory(await made(), genesis)).toEqual({ ok: true })
   })
 
+  it('accepts an earlier time of the current key: it is current again after an undone succession', async () => {
+    const again = await made({ former_keys: [FORMER, { ...FORMER, key_id: 'na-2', public_key: now.publicKey }] })
+    expect(await verifyKeyHistory(again, genesis)).toEqual({ ok: true })
+  })
+
   it.each([
     ['missing_signature', async () => readKeyHistory(asJson(DRAFT))],
     ['invalid_signature', () => made({}, other)],
@@ -58,8 +63,12 @@ describe('verifyKeyHistory', () => {
     ['other_network', () => made({ root_public_key: other.publicKey }, other)],
     ['repeated_key', () => made({ former_keys: [FORMER, { ...FORMER, key_id: 'na-0' }] })],
     ['repeated_key', () => made({ former_keys: [FORMER, { ...FORMER, public_key: other.publicKey }] })],
-    ['repeated_key', () => made({ former_keys: [{ ...FORMER, public_key: now.publicKey }] })],
     ['repeated_key', () => made({ former_keys: [{ ...FORMER, public_key: root.publicKey }] })],
+    // The block in force before: the history names its very window.
+    [
+      'repeated_key',
+      () => made({ former_keys: [{ ...FORMER, public_key: now.publicKey, valid_from: '2026-03-01T00:00:00Z' }] }),
+    ],
   ])('refuses with %s', async (reason, make) => {
     expect(await verifyKeyHistory(await make(), genesis)).toEqual({ ok: false, reason })
   })

@@ -47,15 +47,21 @@ export function readKeyHistory(value: JsonValue): KeyHistory {
   return history
 }
 
-/** Whether a history belongs to a genesis block that is trusted already: same network, same root, no key twice. */
+/**
+ * Whether a history belongs to a genesis block that is trusted already: same network, same root, no key twice. The key
+ * of the block may be listed with an earlier time: it is current again after an undone succession, and the root needs
+ * that time when the key is replaced once more.
+ */
 export async function verifyKeyHistory(
   history: KeyHistory,
   genesis: GenesisBlock,
 ): Promise<Verdict<'missing_signature' | 'invalid_signature' | 'other_network' | 'repeated_key'>> {
   const isSame = history.network_name === genesis.network_name && history.root_public_key === genesis.root_public_key
   if (!isSame) return fails('other_network')
-  const keys = [genesis.root_public_key, genesis.network_authority.public_key]
-  keys.push(...history.former_keys.map((key) => key.public_key))
+  const { public_key: current, valid_from } = genesis.network_authority
+  const keys = [genesis.root_public_key, current]
+  for (const key of history.former_keys)
+    if (key.public_key !== current || instantOf(key.valid_from) >= instantOf(valid_from)) keys.push(key.public_key)
   const ids = history.former_keys.map((key) => key.key_id)
   if (new Set(keys).size !== keys.length || new Set(ids).size !== ids.length) return fails('repeated_key')
   if (history.signatures.length === 0) return fails('missing_signature')

@@ -1,3 +1,5 @@
+import { signersOf } from '../artifacts/followed-keys.ts'
+import type { SignerKeys } from '../artifacts/followed-keys.ts'
 import { anchorDigest, storeAnchorForm } from '../artifacts/store-anchor.ts'
 import type { StoreAnchor } from '../artifacts/store-anchor.ts'
 import type { JsonObject } from '../canonical/json-value.ts'
@@ -36,17 +38,13 @@ export class AnchorChecker {
   }
 
   /** Anchors in their order; their own chain is judged here. */
-  static async open(
-    anchors: readonly StoreAnchor[],
-    keys: readonly string[],
-    sovereign: string,
-  ): Promise<AnchorChecker> {
+  static async open(anchors: readonly StoreAnchor[], keys: SignerKeys, sovereign: string): Promise<AnchorChecker> {
     const found: AnchorFinding[] = []
     for (const [index, anchor] of anchors.entries()) {
       const add = (reason: AnchorFailureReason, detail: string): void => {
         found.push({ anchor_sequence: anchor.anchor_sequence, reason, detail })
       }
-      const verdict = await verifyReceived(asReceived(storeAnchorForm, anchor), keys)
+      const verdict = await verifyReceived(asReceived(storeAnchorForm, anchor), signersOf(keys, anchor))
       if (!verdict.ok) add('anchor_invalid_signature', verdict.reason)
       if (anchor.sovereign_id !== sovereign) add('anchor_sovereign_mismatch', 'sovereign_id')
       checkLink(anchors[index - 1], anchor, add)

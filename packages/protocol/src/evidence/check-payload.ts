@@ -2,6 +2,8 @@ import { boundaryDecisionForm } from '../artifacts/boundary-decision.ts'
 import { contextRecordForm } from '../artifacts/context-record.ts'
 import { checkResourceMembers, executionEvidenceForm } from '../artifacts/execution-evidence.ts'
 import type { ExecutionEvidence } from '../artifacts/execution-evidence.ts'
+import { signersOf } from '../artifacts/followed-keys.ts'
+import type { SignerKeys } from '../artifacts/followed-keys.ts'
 import { readEvidenceRejection, rejectionSubject } from '../artifacts/evidence-rejection.ts'
 import type { EvidenceRejection } from '../artifacts/evidence-rejection.ts'
 import { NO_SUBJECT } from '../artifacts/evidence-store-entry.ts'
@@ -23,7 +25,7 @@ import { CHECKPOINT_SUBJECT, decisionSubject, executionSubject } from './subject
 
 /** Keys by which stored records are judged. Retired executor keys still verify what they signed. */
 export interface StoreKeys {
-  readonly authority: readonly string[]
+  readonly authority: SignerKeys
   executor(key_id: string): { readonly public_key: string; readonly executor_sovereign_id: string } | undefined
 }
 
@@ -110,7 +112,7 @@ function judgeDecision(
   return {
     problems,
     warnings: [...strays, ...unsignedNames(decision.wire)],
-    signed: { received: decision, text: signedText(decision), keys: keys.authority },
+    signed: { received: decision, text: signedText(decision), keys: signersOf(keys.authority, decision.record) },
     decision: {
       decision_id,
       authorized,
@@ -147,7 +149,7 @@ function judgeJustification(
   return {
     problems: compareEnvelope(entry, subject),
     warnings: unsignedNames(proof.wire),
-    signed: { received: proof, text: signedText(proof), keys: keys.authority },
+    signed: { received: proof, text: signedText(proof), keys: signersOf(keys.authority, proof.record) },
     explains: decision_id,
   }
 }
@@ -196,7 +198,7 @@ function judgeCheckpoint(
   return {
     problems: compareEnvelope(entry, CHECKPOINT_SUBJECT),
     warnings: unsignedNames(received.wire),
-    signed: { received, text: signedText(received), keys: keys.authority },
+    signed: { received, text: signedText(received), keys: signersOf(keys.authority, received.record) },
     checkpoint: { removed_through_sequence, last_removed_entry_digest },
   }
 }

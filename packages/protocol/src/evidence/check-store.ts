@@ -1,4 +1,5 @@
 import type { RetentionCheckpoint } from '../artifacts/retention-checkpoint.ts'
+import { signersOf } from '../artifacts/followed-keys.ts'
 import { retentionCheckpointForm } from '../artifacts/retention-checkpoint.ts'
 import { asReceived, signedText } from '../signing/received.ts'
 import type { AnchorChecker } from './check-anchors.ts'
@@ -56,7 +57,7 @@ export class StoreChecker {
     this.#resources = new ResourceLedger(options.boundary?.resource_heads)
     if (options.boundary !== undefined) {
       const received = asReceived(retentionCheckpointForm, options.boundary)
-      const signed = { received, text: signedText(received), keys: options.keys.authority }
+      const signed = { received, text: signedText(received), keys: signersOf(options.keys.authority, received.record) }
       this.#verify(-1, null, 'retention_checkpoint', signed)
     }
   }

@@ -1,5 +1,5 @@
 import type { CapabilityCommitment } from '../artifacts/capability-commitment.ts'
-import { allAuthorityKeys, authorityKeysAt } from '../artifacts/followed-keys.ts'
+import { signersOf } from '../artifacts/followed-keys.ts'
 import type { GenesisBlock } from '../artifacts/genesis-block.ts'
 import type { KeyHistory } from '../artifacts/key-history.ts'
 import type { JsonObject } from '../canonical/json-value.ts'
@@ -15,12 +15,12 @@ export interface OfflineGround {
   /** Keys the signer is known by. */
   readonly keys: readonly string[]
   /** The network the record must be of, where its genesis block was given instead of keys. */
-  readonly genesis?: GenesisBlock
+  readonly genesis?: GenesisBlock | undefined
   /** With it: the keys its authority had before, verified against it. Each counts for records of its time. */
-  readonly history?: KeyHistory
+  readonly history?: KeyHistory | undefined
   /** For an agreement: the keys of each party. A list for both would let one party sign for the other. */
-  readonly offererKeys?: readonly string[]
-  readonly responderKeys?: readonly string[]
+  readonly offererKeys?: readonly string[] | undefined
+  readonly responderKeys?: readonly string[] | undefined
   readonly validatorKeys: ReadonlyMap<string, string>
   readonly commitment?: Received<CapabilityCommitment>
   readonly now: Instant
@@ -29,29 +29,12 @@ export interface OfflineGround {
 /** Verifies one kind of record. Throws a FormError when the record does not have its form. */
 export type Judge = (value: JsonObject, ground: OfflineGround) => Promise<Verdict<string>>
 
-/** Where records of the protocol say when they were signed; the first that is there counts. */
-const DATES = [
-  'issued_at',
-  'decision_made_at',
-  'attested_at',
-  'proof_issued_at',
-  'executed_at',
-  'anchored_at',
-  'committed_at',
-  'voted_at',
-  'declared_at',
-  'created_at',
-] as const
-
 /**
  * The given keys, or the authority's key of the genesis block and, with a key history, the former ones whose window
  * holds the date of the record. A record that bears no date may be of any of them.
  */
 export function signerKeys({ keys, genesis, history }: OfflineGround, record: object = {}): readonly string[] {
-  if (genesis === undefined) return keys
-  const name = DATES.find((each) => typeof (record as JsonObject)[each] === 'string')
-  const known = { genesis, history }
-  return name === undefined ? allAuthorityKeys(known) : authorityKeysAt(known, (record as JsonObject)[name])
+  return signersOf(genesis === undefined ? keys : { genesis, history }, record)
 }
 
 /** A key of one network must not speak in the name of another. */

@@ -1,4 +1,5 @@
 import {
+  authorityKeysAt,
   boundaryDecisionForm,
   contextDigest,
   justificationForm,
@@ -14,6 +15,7 @@ import type {
   AppliedPolicy,
   Attestation,
   AttestationBinding,
+  AuthorityKeys,
   BoundaryDecision,
   DecisionExpectations,
   Instant,
@@ -26,8 +28,8 @@ import { DecisionVerificationError } from './errors.ts'
 
 /** What a caller insists on before it acts on a decision. */
 export interface Expectations {
-  /** Public keys of the authority, pinned. */
-  readonly authorityKeys: readonly string[]
+  /** Public keys of the authority, pinned; or its genesis block and key history, such as `node.keys`. */
+  readonly authorityKeys: readonly string[] | AuthorityKeys
   /** The policies it must rest on, in their order; `none` where the network has no boundary policies. */
   readonly expectedPolicies: readonly Omit<AppliedPolicy, 'signed_by'>[] | 'none'
   /** Needed when the decision rests on an attestation. */
@@ -55,7 +57,8 @@ export async function requireDecision(
     throw new DecisionVerificationError(reason, decision.decision_id)
   }
   const { request, now } = asked
-  const { expectedPolicies, expectedAttestation, authorityKeys } = expectations
+  const { expectedPolicies, expectedAttestation, authorityKeys: given } = expectations
+  const authorityKeys = 'genesis' in given ? authorityKeysAt(given, decision.decision_made_at) : given
   // A denial permits nothing, so its basis need not be the expected one; it must be genuine all the same.
   const wanted: Pick<DecisionExpectations, 'policies' | 'attestation'> = decision.authorized
     ? {

@@ -12,8 +12,11 @@ import {
 } from '@chancery/protocol'
 import type { AuthorityKeys, FollowRefusal, GenesisBlock, KeyHistory } from '@chancery/protocol'
 import type { Client } from '../client.ts'
-import { RefusedError } from '../errors.ts'
+import { RefusedError, RequestError } from '../errors.ts'
 import type { NodeStore } from './store.ts'
+
+/** Where followed keys are kept; of a node's store only this is needed. */
+export type KeyStore = Pick<NodeStore, 'read' | 'write'>
 
 /** What came of asking for a newer block. */
 export type Followed = 'changed' | 'unchanged' | FollowRefusal
@@ -23,27 +26,35 @@ export type Followed = 'changed' | 'unchanged' | FollowRefusal
  * with is the pin: only what its root key signed takes its place, and never anything older than what is held.
  */
 export class FollowedKeys {
-  readonly #store: NodeStore
+  readonly #store: KeyStore
   #keys: AuthorityKeys
   #audience: string
 
-  private constructor(store: NodeStore, keys: AuthorityKeys, audience: string) {
+  private constructor(store: KeyStore, keys: AuthorityKeys, audience: string) {
     this.#store = store
     this.#keys = keys
     this.#audience = audience
   }
 
-  /** Goes on where an earlier run ended. What is kept counts only as far as the pinned root signed it. */
-  static async open(pinned: GenesisBlock, store: NodeStore): Promise<FollowedKeys> {
+  /**
+   * Goes on where an earlier run ended. What is kept counts only as far as the pinned root signed it. Throws
+   * RequestError for a history that does not belong to the block.
+   */
+  static async open(pinned: GenesisBlock, store: KeyStore, history?: KeyHistory): Promise<FollowedKeys> {
+    const given = { genesis: pinned, ...(history === undefined ? {} : { history }) }
+    if (history !== undefined) {
+      const verdict = await verifyKeyHistory(history, pinned)
+      if (!verdict.ok) throw new RequestError(`the key history does not belong to the genesis block: ${verdict.reason}`)
+    }
     const first = pinned.network_authority.public_key
     const kept = readKept(await store.read('keys').catch(() => undefined))
-    if (kept === undefined) return new FollowedKeys(store, { genesis: pinned }, first)
+    if (kept === undefined) return new FollowedKeys(store, given, first)
     const { audience, ...keys } = kept
-    const isNewest = (await verifySuccession({ genesis: pinned }, keys)).ok
+    const isNewest = (await verifySuccession(given, keys)).ok
     // A person may have put the newest block in place by hand; the kept history may still belong to it.
-    const isSame = genesisDigest(pinned) === genesisDigest(keys.genesis)
+    const isSame = history === undefined && genesisDigest(pinned) === genesisDigest(keys.genesis)
     if (!isNewest && !(isSame && (await verifyKeyHistory(keys.history, pinned)).ok))
-      return new FollowedKeys(store, { genesis: pinned }, first)
+      return new FollowedKeys(store, given, first)
     const followed = new FollowedKeys(store, keys, keys.genesis.network_authority.public_key)
     followed.address(audience)
     return followed

@@ -5,6 +5,7 @@ import type {
   GenesisBlock,
   Instant,
   JoinCertificate,
+  KeyHistory,
   PolicyManifest,
   Signer,
 } from '@chancery/protocol'
@@ -33,6 +34,8 @@ export interface NodeOptions extends Omit<ClientOptions, 'node' | 'operator'> {
    * and the root key whose later blocks the node follows.
    */
   readonly genesis: GenesisBlock
+  /** With it: the keys its authority had before, as its root signed them. */
+  readonly keyHistory?: KeyHistory
   /** Where key, certificate and lists are kept. */
   readonly store: NodeStore
   /** Spent when the store holds no usable certificate. */
@@ -104,7 +107,7 @@ export class Node {
     const verdict = await verifyGenesisBlock(genesis)
     if (!verdict.ok) throw new RequestError(`the genesis block does not hold: ${verdict.reason}`)
     const signer = await store.signer()
-    const followed = await FollowedKeys.open(genesis, store)
+    const followed = await FollowedKeys.open(genesis, store, options.keyHistory)
     const client = createClient({ ...options, clock, node: { signer, audience: () => followed.audience } })
     const expected = (): Expected => ({
       keys: followed.keys,

@@ -62,7 +62,7 @@ export async function verifyPaper(value: JsonValue, ground: Ground): Promise<Pap
 async function verifyKind(kind: RecordKindName, value: JsonObject, ground: Ground): Promise<RecordVerdict> {
   const { genesis, keyHistory } = ground
   if (keyHistory !== undefined) {
-    if (genesis === undefined) throw new RequestError('a key history is verified by the genesis block: give both')
+    if (genesis === undefined) throw new RequestError('a key history needs the genesis block')
     const verdict = await verifyKeyHistory(keyHistory, genesis)
     if (!verdict.ok) return { ok: false, reason: 'invalid_key_history', problem: `keyHistory: ${verdict.reason}` }
   }
@@ -73,7 +73,8 @@ async function verifyKind(kind: RecordKindName, value: JsonObject, ground: Groun
   return verdict.ok || verdict.reason !== 'party_keys_needed' ? verdict : { ...verdict, problem: PARTY_KEYS }
 }
 
-const PARTY_KEYS = 'give offererKeys and responderKeys: keys for both let one party sign alone'
+// Keys for both would let one party sign alone.
+const PARTY_KEYS = 'give offererKeys and responderKeys, not keys'
 
 /** The ground, or what is wrong with the commitment in it. */
 function toGround(ground: Ground): OfflineGround | string {
@@ -81,11 +82,11 @@ function toGround(ground: Ground): OfflineGround | string {
   const made = {
     keys,
     now: momentOf(ground.now),
-    ...(offererKeys === undefined ? {} : { offererKeys }),
-    ...(responderKeys === undefined ? {} : { responderKeys }),
+    offererKeys,
+    responderKeys,
     validatorKeys: new Map(Object.entries(validatorKeys)),
-    ...(genesis === undefined ? {} : { genesis }),
-    ...(history === undefined ? {} : { history }),
+    genesis,
+    history,
   }
   if (commitment === undefined) return made
   try {

@@ -83,7 +83,7 @@ export class RelyingParty {
   /** Throws RequestError when the pins do not hold together: a wrong key or a list nobody signed. */
   static async open(pins: NetworkPins): Promise<RelyingParty> {
     const party = new RelyingParty(pins)
-    for (const each of [pins, ...Object.values(pins.additional_issuers ?? {})]) await party.#add(each)
+    for (const each of [pins, ...Object.values(pins.additional_issuers ?? {})]) await party.pin(each)
     return party
   }
 
@@ -131,17 +131,18 @@ export class RelyingParty {
     return toVerdict(toTrustDecision(judgement, { network, policyRevision: this.#pins.revision ?? null, now: moment }))
   }
 
-  async #add({ anchors: texts, crl, minimum_crl_sequence: floor = 0, freshness = {} }: IssuerPins): Promise<void> {
+  /** Judges certificates of one more issuer from now on, such as the next key of the authority: see FollowedParty. */
+  async pin({ anchors: texts, crl, minimum_crl_sequence: floor = 0, freshness = {} }: IssuerPins): Promise<void> {
     const anchors = new Map<string, Uint8Array>()
     for (const [id, text] of Object.entries(texts)) {
       const key = readTrustedPublicKey(text)
-      if (key === undefined) throw new RequestError(`the anchor ${id} is no strong Ed25519 public key in base64`)
+      if (key === undefined) throw new RequestError(`the anchor ${id} is no strong public key`)
       anchors.set(id, key)
     }
     const list = readRevocationList(crl)
     if (this.#issuers.has(list.issuer)) throw new RequestError(`the issuer ${list.issuer} is given twice`)
     if (!(await isAuthenticList(list, anchors)))
-      throw new RequestError(`the list of ${list.issuer} is not signed by its pinned key`)
+      throw new RequestError(`the list of ${list.issuer} is not signed by its key`)
     const standing: Standing = {
       anchors,
       floor,

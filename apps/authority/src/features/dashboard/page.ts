@@ -2,6 +2,7 @@ import { writeJson } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
 import { markup } from '@chancery/service-kit'
 import type { Answer, Call, Markup } from '@chancery/service-kit'
+import { toDisplay } from '../../display.ts'
 import type { Office } from '../../office.ts'
 import { page as frame } from '../../page-frame.ts'
 import { badge, duration, figure, identifier, plural, table, tile, when } from '../../page-parts.ts'
@@ -12,7 +13,7 @@ import type { FeedRow, Freshness } from './feeds.ts'
 import type { ChangeState, RecentChange } from './recent-changes.ts'
 import { treatyChart } from './treaty-chart.ts'
 import { view } from './view.ts'
-import type { DashboardView } from './view.ts'
+import type { DashboardView, SuccessionView } from './view.ts'
 
 /** More rows than somebody reads at three in the morning; the rest is one click away. */
 const TREATY_ROWS = 25
@@ -29,6 +30,7 @@ export async function page(call: Call, office: Office): Promise<Answer> {
 function content(model: DashboardView, now: Instant): Markup {
   return markup`<div data-live="dashboard">
 ${verdict(model)}
+${model.key_succession !== undefined && succession(model.key_succession)}
 <section class="tiles" aria-label="Figures">${tiles(model)}</section>
 <section class="card"><h2>Active nodes, last 24 hours</h2>${activityChart(model.activity)}</section>
 <div class="columns">
@@ -54,6 +56,20 @@ function verdict({ readiness, warnings }: DashboardView): Markup {
   return markup`<section class="verdict verdict-${tone}" aria-label="State of the network"><h1>${said}</h1>${
     warnings.length > 0 && markup`<ul>${list}</ul>`
   }<p class="quiet">Readiness: ${readiness.status === 'ready' ? 'ready' : 'not ready'}. Database: ${readiness.backend}.</p></section>`
+}
+
+/** How far the authority's key is replaced; the same figures as the command and the metrics. */
+function succession({ phase, key_id, nodes, nodes_with_new_block, next_step, ...dates }: SuccessionView): Markup {
+  const { announced_at, switched_at } = dates
+  const facts = [
+    ['New key', key_id],
+    ['Announced', announced_at === null ? null : toDisplay(announced_at)],
+    ['Switched', switched_at === null ? null : toDisplay(switched_at)],
+  ] as const
+  const known = facts.flatMap(([name, value]) =>
+    value === null ? [] : [markup`<div><dt>${name}</dt><dd>${value}</dd></div>`],
+  )
+  return markup`<section class="card" aria-label="Key succession"><h2>Key succession</h2><p>${badge('watch', phase)} <strong>${figure(nodes_with_new_block)} of ${figure(nodes)} nodes have the new block</strong></p><p><progress max="${Math.max(nodes, 1)}" value="${nodes_with_new_block}" aria-label="Nodes with the new block"></progress></p><dl>${known}</dl>${next_step !== null && markup`<p>Next: ${next_step}</p>`}</section>`
 }
 
 function tiles(model: DashboardView): readonly Markup[] {

@@ -10,7 +10,7 @@ import type { PolicySetView } from '../boundary-policies/index.ts'
 import type { TreatyRow, TreatySummary } from '../connectome/index.ts'
 import { findActiveVersion } from '../crl/index.ts'
 import type { CrlVersion } from '../crl/index.ts'
-import { readProgress } from '../key-succession/index.ts'
+import { nextStep, readProgress } from '../key-succession/index.ts'
 import type { SuccessionProgress } from '../key-succession/index.ts'
 import { readActivity } from './activity.ts'
 import type { Activity } from './activity.ts'
@@ -33,6 +33,11 @@ export type ListView = {
 
 export type SigningKeyView = { readonly key_id: string; readonly valid_to: string; readonly days_left: number }
 
+export type SuccessionView = Pick<
+  SuccessionProgress,
+  'phase' | 'key_id' | 'announced_at' | 'switched_at' | 'switch_by' | 'nodes' | 'nodes_with_new_block' | 'former_key_id'
+> & { readonly next_step: string | null }
+
 /** One model: /dashboard.json writes it, the pages show it. */
 export type DashboardView = {
   readonly sovereign: { readonly id: string; readonly version: string }
@@ -53,11 +58,7 @@ export type DashboardView = {
   readonly warnings: readonly string[]
   readonly activity: Activity
   /** While a succession of the authority's key is under way. */
-  readonly key_succession?: {
-    readonly phase: string
-    readonly nodes: number
-    readonly nodes_with_new_block: number
-  }
+  readonly key_succession?: SuccessionView
   readonly links: Readonly<Record<keyof typeof LINKS, string>>
 }
 
@@ -126,9 +127,10 @@ function describeKey(office: Office): SigningKeyView {
   return { key_id: office.signer.keyId, valid_to, days_left }
 }
 
-function underWay({ phase, nodes, nodes_with_new_block }: SuccessionProgress): Pick<DashboardView, 'key_succession'> {
-  if (phase === 'none' || phase === 'retired') return {}
-  return { key_succession: { phase, nodes, nodes_with_new_block } }
+function underWay(progress: SuccessionProgress): Pick<DashboardView, 'key_succession'> {
+  if (progress.phase === 'none' || progress.phase === 'retired') return {}
+  const { former_certificates: _counted, ...shown } = progress
+  return { key_succession: { ...shown, next_step: nextStep(progress) } }
 }
 
 function describeList(list: CrlVersion, now: Instant): ListView {

@@ -45,7 +45,17 @@ describe('findWarnings', () => {
       boundary_policies: { ...QUIET.boundary_policies, healthy: false, status: 'unhealthy', problem_count: 1 },
       treaty_summary: { ...QUIET.treaty_summary, warning_count: 2 },
       revocation_feed_summary: { ...QUIET.revocation_feed_summary, stale_count: 3 },
-      key_succession: { phase: 'announced', nodes: 1320, nodes_with_new_block: 1312 },
+      key_succession: {
+        phase: 'announced',
+        key_id: 'na-2',
+        announced_at: null,
+        switched_at: null,
+        switch_by: null,
+        nodes: 1320,
+        nodes_with_new_block: 1312,
+        former_key_id: null,
+        next_step: null,
+      },
     })
     expect(found.map((text) => text.split(':')[0])).toEqual([
       'This instance is not ready',
@@ -54,7 +64,7 @@ describe('findWarnings', () => {
       '1 problem in the active boundary policies',
       '2 treaties are expired or end within 72 hours',
       '3 revocation feeds were not imported for over 72 hours',
-      'A new key is announced',
+      'A key succession is announced',
     ])
     expect(found.at(-1)).toContain('1312 of 1320 nodes have the new block')
   })

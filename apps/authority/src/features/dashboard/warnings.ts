@@ -41,9 +41,10 @@ export function findWarnings(watched: Watched): string[] {
     out.push(`${feeds.stale_count} revocation feeds were not imported for over 72 hours: import them again.`)
   if (watched.recent_changes.some((change) => change.details['differs_from_pinned'] === true))
     out.push('A revocation feed was imported under other keys than a treaty pins: check who vouched for them.')
-  if (watched.key_succession?.phase === 'announced')
+  const { key_succession: succession } = watched
+  if (succession !== undefined)
     out.push(
-      `A new key is announced: ${watched.key_succession.nodes_with_new_block} of ${watched.key_succession.nodes} nodes have the new block.`,
+      `A key succession is ${succession.phase}: ${succession.nodes_with_new_block} of ${succession.nodes} nodes have the new block.`,
     )
   return out
 }

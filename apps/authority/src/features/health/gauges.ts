@@ -1,3 +1,5 @@
+import { SECOND, readInstant } from '@chancery/protocol'
+import type { Instant } from '@chancery/protocol'
 import { countSyncStandbys } from '../../ha-checks.ts'
 import type { ServerLoad } from '@chancery/service-kit'
 import type { Office } from '../../office.ts'
@@ -31,6 +33,30 @@ export function registerGauges(office: Office): void {
     name: 'chancery_key_succession_nodes_with_new_block',
     help: 'Those of them that hold the new genesis block.',
     collect: async () => (await readProgress(office)).nodes_with_new_block,
+  })
+  registry.rows({
+    name: 'chancery_key_succession_age_seconds',
+    help: 'While a key succession is under way: time since its phase began.',
+    kind: 'gauge',
+    labels: ['phase'],
+    collect: async () => {
+      const { phase, announced_at, switched_at } = await readProgress(office)
+      const began = readInstant(switched_at ?? announced_at ?? '')
+      if (began === undefined || (phase !== 'announced' && phase !== 'switched')) return []
+      return [{ labels: { phase }, value: toSeconds(office.clock.now() - began) }]
+    },
+  })
+  registry.rows({
+    name: 'chancery_key_succession_switch_within_seconds',
+    help: 'While a key is announced: time until followers refuse what the present key signs.',
+    kind: 'gauge',
+    // With a label, so that there is no series while there is no announcement: 0 would say that the time is over.
+    labels: ['phase'],
+    collect: async () => {
+      const { phase, switch_by } = await readProgress(office)
+      const deadline = readInstant(switch_by ?? '')
+      return deadline === undefined ? [] : [{ labels: { phase }, value: toSeconds(deadline - office.clock.now()) }]
+    },
   })
   registry.gauge({
     name: 'chancery_issued_certs_total',
@@ -69,6 +95,10 @@ export function registerGauges(office: Office): void {
       return Number(row?.count ?? 0)
     },
   })
+}
+
+function toSeconds(duration: Instant): number {
+  return Number(duration / SECOND)
 }
 
 /** What the HTTP edge has taken on. A value that stays when no request is open would be a leak. */

@@ -1,4 +1,4 @@
-import { genesisDigest, readInstant, writeInstant } from '@chancery/protocol'
+import { genesisDigest, readInstant, readJson, readKeyHistory, writeInstant } from '@chancery/protocol'
 import type { Office } from '../../office.ts'
 import { findSuccession } from '../../signing/newest-block.ts'
 import { findLiveFormer } from '../crl/index.ts'
@@ -10,6 +10,8 @@ export type SuccessionProgress = {
   readonly key_id: string | null
   readonly announced_at: string | null
   readonly switched_at: string | null
+  /** While announced: the end of the former key's time. What it signs later, followers refuse. */
+  readonly switch_by: string | null
   /** Nodes heard of within a day, and those of them that hold the new block. */
   readonly nodes: number
   readonly nodes_with_new_block: number
@@ -34,11 +36,24 @@ export async function describeSuccession(
     key_id: stored?.key_id ?? null,
     announced_at: toPublic(stored?.announced_at),
     switched_at: toPublic(stored?.switched_at),
+    switch_by: phase === 'announced' ? await findDeadline(store, stored?.history_json ?? '') : null,
     nodes,
     nodes_with_new_block: holding,
     former_key_id: live?.key_id ?? null,
     former_certificates: live === undefined || !isFull ? null : await countUsable(store, store.db, live.key_id, now),
   }
+}
+
+/** What to do next, for the operator: the command and the pages say the same. */
+export function nextStep(progress: SuccessionProgress): string | null {
+  const { phase, nodes, nodes_with_new_block, former_key_id, switch_by } = progress
+  const wait = nodes_with_new_block < nodes ? 'Wait until all nodes have the new block. ' : ''
+  if (phase === 'announced')
+    return `${wait}Let gateways pin the new key, stop all instances and switch${switch_by === null ? '' : `, before ${switch_by}`}.`
+  if (phase !== 'switched') return null
+  return former_key_id === null
+    ? `${wait}No certificate of the former key is left: take it out of the settings and run --step retire.`
+    : `Wait until nodes have certificates of the new key, then run --step retire for ${former_key_id}.`
 }
 
 /** Counting takes the database a while, and anybody may ask for the dashboard. */
@@ -58,4 +73,11 @@ export function readProgress(office: Office): Promise<SuccessionProgress> {
 function toPublic(stored: string | null | undefined): string | null {
   const at = readInstant(stored ?? '')
   return at === undefined ? null : writeInstant(at)
+}
+
+/** When the time of the key that signs now ends, as the announced history has it. */
+async function findDeadline({ db }: Pick<Office['store'], 'db'>, historyText: string): Promise<string | null> {
+  const held = await db.selectFrom('authority_identity').select('public_key').executeTakeFirst()
+  const { former_keys } = readKeyHistory(readJson(historyText))
+  return former_keys.find((key) => key.public_key === held?.public_key)?.valid_to ?? null
 }

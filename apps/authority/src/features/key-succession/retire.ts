@@ -7,8 +7,9 @@ import { SuccessionRefused, findLiveFormer } from '../crl/index.ts'
 import { countUsable, enterPhase } from './store.ts'
 
 /**
- * Ends the list of the former key. From then on there is no way back, and the key can be destroyed. Undefined when that
- * was done before: whoever ran the command may not have seen its end, and repeats it.
+ * Ends the list of the former key, and with it the succession. From then on there is no way back, and the key can be
+ * destroyed. Undefined when there was no list to end: it was done before, since the operator may repeat the command, the
+ * list has run out, or the succession was undone before the switch.
  */
 export async function retireKey(
   office: Office,
@@ -22,8 +23,12 @@ export async function retireKey(
     if (held?.public_key !== signer.publicKey) throw new SuccessionRefused('the database belongs to another key')
     const live = await findLiveFormer(tx, now)
     if (live === undefined) {
-      if ((await findSuccession(tx))?.phase === 'retired') return undefined
-      throw new SuccessionRefused('no former key signs a list any more')
+      const phase = (await findSuccession(tx))?.phase
+      if (phase === 'retired') return undefined
+      if (phase !== 'switched') throw new SuccessionRefused('no former key signs a list any more')
+      await enterPhase(tx, 'retired')
+      await recordAudit(tx, office, { type: 'authority_key_retired', details: { certificates_in_use: 0 } })
+      return undefined
     }
     const usable = await countUsable(store, tx, live.key_id, now)
     if (usable > 0 && !isForced)

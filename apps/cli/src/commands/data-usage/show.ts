@@ -1,6 +1,6 @@
 import { asReceived, licensePolicyForm, verifyReceived } from '@chancery/protocol'
 import type { DataLicensePolicy } from '@chancery/protocol'
-import { connect } from '../../connection.ts'
+import { FOLLOW_HINT, connect, signersAt } from '../../connection.ts'
 import type { Connection } from '../../connection.ts'
 import type { CommandContext, Result } from '../../context.ts'
 import { Failure } from '../../failure.ts'
@@ -19,13 +19,14 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   return { data: record, text: `${describeLicense(record, context.style)}${kept}` }
 }
 
-async function requireSignature({ url, authorityKey }: Connection, policy: DataLicensePolicy): Promise<void> {
-  if (authorityKey === undefined) return
-  const verdict = await verifyReceived(asReceived(licensePolicyForm, policy), [authorityKey])
+async function requireSignature(connection: Connection, policy: DataLicensePolicy): Promise<void> {
+  const keys = signersAt(connection, policy)
+  if (keys === undefined) return
+  const verdict = await verifyReceived(asReceived(licensePolicyForm, policy), keys)
   if (verdict.ok) return
   throw new Failure({
     code: 'invalid_signature',
-    message: `The license from ${url} is not signed by the authority of the configured genesis block.`,
-    hint: 'Either this is another network, or somebody changed the answer. Do not use it.',
+    message: `The license from ${connection.url} is not signed by the authority of the configured genesis block.`,
+    hint: `Either this is another network, or somebody changed the answer. Do not use it. ${FOLLOW_HINT}`,
   })
 }

@@ -2,7 +2,6 @@ import { readdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import {
   FormError,
-  allAuthorityKeys,
   isJsonObject,
   readReceived,
   readTrustedPublicKey,
@@ -10,7 +9,7 @@ import {
   shape,
   storeAnchorForm,
 } from '@chancery/protocol'
-import type { JsonValue, RetentionCheckpoint, StoreAnchor } from '@chancery/protocol'
+import type { JsonValue, RetentionCheckpoint, SignerKeys, StoreAnchor } from '@chancery/protocol'
 import { findConfig } from '../../connection.ts'
 import type { CommandContext } from '../../context.ts'
 import { Failure, misuse } from '../../failure.ts'
@@ -24,8 +23,8 @@ import type { ExecutorKey } from './audit-keys.ts'
 
 /** Whose store it is; everything else an auditor checks hangs on it. */
 export interface Trust {
-  /** The present key, and the former ones of a key history. */
-  readonly keys: readonly string[]
+  /** A key given by hand, or those of the genesis block and its key history, each for records of its time. */
+  readonly keys: SignerKeys
   readonly network: string
 }
 
@@ -34,21 +33,21 @@ export async function loadTrust(context: CommandContext, options: Options): Prom
   const [key, network] = [options.text('authority-key'), options.text('network')]
   if (key !== undefined && network !== undefined)
     return { keys: [await loadPublicKey(context.cwd, '--authority-key', key)], network }
-  const { paths } = await findConfig(context, options)
-  if (paths.genesis === undefined)
+  const file = options.text('genesis')
+  const path = file === undefined ? (await findConfig(context, options)).paths.genesis : resolve(context.cwd, file)
+  if (path === undefined)
     throw misuse(
       'Nobody says whose store this is.',
-      'Give --authority-key and --network, or a configuration with paths.genesis.',
+      'Give --genesis, or --authority-key and --network, or a configuration with paths.genesis.',
     )
-  const genesis = await loadVerifiedGenesis(paths.genesis)
+  const genesis = await loadVerifiedGenesis(path)
   const historyFile = options.text('key-history')
-  const followed = await openFollowedKeys(genesis, keysFileOf(paths.genesis))
   const known =
     historyFile === undefined
-      ? followed.keys
+      ? (await openFollowedKeys(genesis, keysFileOf(path))).keys
       : { genesis, history: await loadKeyHistory(context.cwd, historyFile, genesis) }
   const given = key === undefined ? undefined : await loadPublicKey(context.cwd, '--authority-key', key)
-  return { keys: given === undefined ? allAuthorityKeys(known) : [given], network: network ?? genesis.network_name }
+  return { keys: given === undefined ? known : [given], network: network ?? genesis.network_name }
 }
 
 /** A checkpoint names as many resources as were ever removed. */

@@ -1,4 +1,4 @@
-import type { StoreKeys } from '@chancery/protocol'
+import type { SignerKeys, StoreKeys } from '@chancery/protocol'
 
 export interface ExecutorKey {
   readonly key_id: string
@@ -8,7 +8,7 @@ export interface ExecutorKey {
 
 /** Whom an audit believes, as data that every thread can be given. */
 export interface AuditKeys {
-  readonly authority: readonly string[]
+  readonly authority: SignerKeys
   readonly executors: readonly ExecutorKey[]
 }
 

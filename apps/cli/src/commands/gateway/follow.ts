@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { isJsonObject, verifyList, writeJson } from '@chancery/protocol'
 import type { Crl } from '@chancery/protocol'
@@ -6,7 +7,7 @@ import type { Client } from '@chancery/sdk'
 import { connect } from '../../connection.ts'
 import type { CommandContext, Result } from '../../context.ts'
 import { Failure } from '../../failure.ts'
-import { FOR_ALL, readText, replaceFile, typed } from '../../files.ts'
+import { readText, replaceFile, typed } from '../../files.ts'
 import { keysFileOf, openFollowedKeys } from '../../followed-keys.ts'
 import { loadVerifiedGenesis } from '../../genesis-file.ts'
 import { loadJsonObject } from '../../json-file.ts'
@@ -48,7 +49,9 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   const isWide = (await readText(policyFile)).includes('\n  ')
   const written = { ...policy, networks: { ...networks, [network]: next } }
   const text = isWide ? JSON.stringify(JSON.parse(writeJson(written)), undefined, 2) : writeJson(written)
-  await replaceFile(policyFile, `${text}\n`, FOR_ALL)
+  // As readable as before: the file has digests of tokens.
+  const { mode } = await stat(policyFile)
+  await replaceFile(policyFile, `${text}\n`, mode & 0o777)
   const over = others.filter((id) => withoutList.has(id)).join(', ')
   const said = {
     added: `${style.good('Added')} ${list.issuer} to ${network}: the gateway judges certificates of both keys.`,

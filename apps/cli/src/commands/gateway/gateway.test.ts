@@ -183,7 +183,7 @@ describe('gateway preflight', () => {
         .map(({ check }) => check),
     ])
     expect(failures).toEqual([
-      [1, ['pinned_authority_key', 'crl_signature', 'feed_signature', 'sovereign_metadata']],
+      [1, ['key_succession', 'pinned_authority_key', 'crl_signature', 'feed_signature', 'sovereign_metadata']],
       [1, ['genesis_signature']],
     ])
     await expect(readFile(world.path('fragment.json'))).rejects.toThrow('ENOENT')

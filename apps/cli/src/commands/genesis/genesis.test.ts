@@ -1,8 +1,8 @@
 import { chmod, readFile, writeFile } from 'node:fs/promises'
-import { readGenesisBlock, readJson, verifyGenesisBlock } from '@chancery/protocol'
+import { HOUR, readGenesisBlock, readJson, verifyGenesisBlock } from '@chancery/protocol'
 import type { GenesisBlock, JsonObject } from '@chancery/protocol'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { World } from '../../world.suite.ts'
+import { NOW, World } from '../../world.suite.ts'
 
 let world: World
 beforeEach(async () => {
@@ -203,14 +203,26 @@ describe('genesis succeed', () => {
     expect((await block('g2.json')).network_authority.valid_to).toBe('2030-02-01T03:00:00Z')
   })
 
-  it('undoes a succession: a key that becomes current again leaves the history', async () => {
+  it('undoes a succession, and keeps the first date of a key that is current twice', async () => {
     await world.run(line(''))
     const undo =
       'genesis succeed --root-private-key root.key --genesis g2.json --history h2.json --na-public-key na.pub --former-key-id na-2 --out g3.json --history-out h3.json'
-    const { code, stderr } = await world.run(undo)
+    const at = (hours: bigint) => ({ now: () => NOW + hours * HOUR })
+    const { code, stderr } = await world.run(undo, at(1n))
     expect([code, stderr]).toEqual([0, ''])
-    const history = readJson(await readFile(world.path('h3.json'), 'utf8')) as { former_keys: { key_id: string }[] }
-    expect(history.former_keys.map((key) => key.key_id)).toEqual(['na-2'])
-    expect((await block('g3.json')).network_authority.public_key).toBe((await block()).network_authority.public_key)
+    const formerOf = async (file: string): Promise<readonly string[]> => {
+      const history = readJson(await readFile(world.path(file), 'utf8')) as {
+        former_keys: { key_id: string; valid_from: string }[]
+      }
+      return history.former_keys.map((key) => `${key.key_id} ${key.valid_from}`)
+    }
+    const [first, second] = [(await block()).network_authority, (await block('g2.json')).network_authority]
+    expect(await formerOf('h3.json')).toEqual([`na-1 ${first.valid_from}`, `na-2 ${second.valid_from}`])
+    expect((await block('g3.json')).network_authority.public_key).toBe(first.public_key)
+    await world.run('keygen network-authority --out na-3')
+    const third =
+      'genesis succeed --root-private-key root.key --genesis g3.json --history h3.json --na-public-key na-3.pub'
+    expect((await world.run(`${third} --former-key-id na-1 --out g4.json --history-out h4.json`, at(2n))).code).toBe(0)
+    expect(await formerOf('h4.json')).toEqual([`na-2 ${second.valid_from}`, `na-1 ${first.valid_from}`])
   })
 })

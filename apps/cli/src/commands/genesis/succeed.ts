@@ -11,7 +11,7 @@ import {
   writeInstant,
   writeJson,
 } from '@chancery/protocol'
-import type { GenesisBlock, Instant, KeyHistory, Signer } from '@chancery/protocol'
+import type { FormerKey, GenesisBlock, Instant, KeyHistory, Signer } from '@chancery/protocol'
 import type { CommandContext, Result } from '../../context.ts'
 import { Failure, misuse } from '../../failure.ts'
 import { FOR_ALL, refuseExisting, typed, writeNewFile } from '../../files.ts'
@@ -42,7 +42,7 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   const history = await sealHistory(
     block,
     before,
-    { key_id: options.required('former-key-id'), now, overlap, newKey },
+    { key_id: options.required('former-key-id'), now, overlap, next: next.network_authority },
     root,
   )
   for (const verdict of [await verifyGenesisBlock(next), await verifyKeyHistory(history, next)])
@@ -79,22 +79,36 @@ async function requireRoot(block: GenesisBlock, root: Signer): Promise<void> {
     throw new Failure({ code: 'wrong_root_key', message: 'This private key is not the root key of the block.' })
 }
 
-/** The old key was current from its window on until the switch, for which the overlap leaves time. */
+/**
+ * The old key was current from its window on until the switch, for which the overlap leaves time. A key that was current
+ * before keeps its first date, and stays listed while it is current again: otherwise its old records could not be
+ * verified after the next succession.
+ */
 async function sealHistory(
   block: GenesisBlock,
   before: KeyHistory | undefined,
-  facts: { readonly key_id: string; readonly now: Instant; readonly overlap: Instant; readonly newKey: string },
+  facts: {
+    readonly key_id: string
+    readonly now: Instant
+    readonly overlap: Instant
+    readonly next: GenesisBlock['network_authority']
+  },
   root: Signer,
 ): Promise<KeyHistory> {
-  const { key_id, now, overlap, newKey } = facts
-  const { public_key, valid_from } = block.network_authority
+  const { key_id, now, overlap, next } = facts
+  const { public_key, valid_from: start } = block.network_authority
+  const listed = before?.former_keys ?? []
+  const earlier = listed.find((key) => key.public_key === public_key)?.valid_from ?? start
+  const valid_from = instantOf(earlier) < instantOf(start) ? earlier : start
   const last = { key_id, public_key, valid_from, valid_to: writeInstant(now + overlap) }
+  // Listed from the very start of its new window, it has no earlier time to keep.
+  const isRepeated = (key: FormerKey): boolean =>
+    key.public_key === next.public_key && instantOf(key.valid_from) >= instantOf(next.valid_from)
   const draft = {
     network_name: block.network_name,
     root_public_key: block.root_public_key,
     issued_at: writeInstant(now),
-    // A key that becomes the current one again is former no more.
-    former_keys: [...(before?.former_keys ?? []).filter((key) => key.public_key !== newKey), last],
+    former_keys: [...listed.filter((key) => key.public_key !== public_key && !isRepeated(key)), last],
     signatures: [],
   }
   try {

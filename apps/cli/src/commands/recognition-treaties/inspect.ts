@@ -1,6 +1,6 @@
 import { verifyList, visible } from '@chancery/protocol'
 import type { RecognitionTreaty } from '@chancery/protocol'
-import { connect } from '../../connection.ts'
+import { FOLLOW_HINT, connect, signersAt } from '../../connection.ts'
 import type { Connection } from '../../connection.ts'
 import type { CommandContext, Result } from '../../context.ts'
 import { Failure } from '../../failure.ts'
@@ -32,12 +32,12 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
 
 /** With a pinned authority its word is not needed for its own signature. */
 async function requireOwnSignature(connection: Connection, treaty: RecognitionTreaty): Promise<void> {
-  const { authorityKey, genesis } = connection
-  if (authorityKey === undefined || treaty.issuer_sovereign_id !== genesis?.network_name) return
-  if (await verifyList(treaty, [authorityKey])) return
+  const keys = signersAt(connection, treaty)
+  if (keys === undefined || treaty.issuer_sovereign_id !== connection.genesis?.network_name) return
+  if (await verifyList(treaty, keys)) return
   throw new Failure({
     code: 'invalid_signature',
     message: `Treaty ${visible(treaty.treaty_id)} is not signed by the authority that the genesis block names.`,
-    hint: 'Do not rely on it. Somebody else may answer at this address, or the authority has a new key and the configured genesis block is old.',
+    hint: `Do not rely on it. Another server may answer at this address. ${FOLLOW_HINT}`,
   })
 }

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { asJson, verifyList, writeJson } from '@chancery/protocol'
-import { connect } from '../../connection.ts'
+import { FOLLOW_HINT, connect, signersAt } from '../../connection.ts'
 import type { CommandContext, Result } from '../../context.ts'
 import { Failure } from '../../failure.ts'
 import { FOR_ALL, typed, writeNewFile } from '../../files.ts'
@@ -12,12 +12,12 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   const { cwd, style } = context
   const connection = await connect(context, options)
   const feed = await connection.ask((client) => client.revocationFeeds.current())
-  const { authorityKey } = connection
-  if (authorityKey !== undefined && !(await verifyList(feed, [authorityKey]))) {
+  const keys = signersAt(connection, feed)
+  if (keys !== undefined && !(await verifyList(feed, keys))) {
     throw new Failure({
       code: 'invalid_signature',
       message: `The feed that ${connection.url} serves is not signed by the authority the genesis block names.`,
-      hint: 'Do not pass it on. Check --url and paths.genesis.',
+      hint: `Do not pass it on. Check --url and paths.genesis. ${FOLLOW_HINT}`,
     })
   }
   const [text, out] = [writeJson(asJson(feed)), options.text('out')]

@@ -1,6 +1,7 @@
 import { AnchorChecker, StoreChecker } from '@chancery/protocol'
-import type { EvidenceStoreEntry, StoreAnchor, StoreReport } from '@chancery/protocol'
+import type { AuthorityKeys, EvidenceStoreEntry, GenesisBlock, StoreAnchor, StoreReport } from '@chancery/protocol'
 import type { Client } from '@chancery/sdk'
+import { withFormerKeys } from '../../former-keys.ts'
 
 export interface CheckedChain {
   readonly report: StoreReport
@@ -15,8 +16,7 @@ export interface CheckedChain {
 }
 
 export interface Authority {
-  readonly sovereign: string
-  readonly key: string
+  readonly genesis: GenesisBlock
 }
 
 const MAX_LINES = 20_000
@@ -26,16 +26,27 @@ const SHOWN = 12
  * Reads the store and re-derives every digest, link and signature in this browser, and holds the anchors against it. No
  * word of the authority is taken.
  */
-export async function checkChain(client: Client, { sovereign, key }: Authority): Promise<CheckedChain> {
+export async function checkChain(client: Client, { genesis }: Authority): Promise<CheckedChain> {
+  const checked = await check(client, { genesis })
+  const isOther = checked.report.failures.some(({ reason }) => SIGNATURE_REASONS.includes(reason))
+  const keys = isOther ? await withFormerKeys(genesis) : undefined
+  return keys === undefined ? checked : check(client, keys)
+}
+
+/** Entries and anchors from before a key succession are of a former key. */
+const SIGNATURE_REASONS: readonly string[] = ['invalid_signature', 'anchor_invalid_signature']
+
+async function check(client: Client, authority: AuthorityKeys): Promise<CheckedChain> {
+  const sovereign = authority.genesis.network_name
   const keys = new Map((await client.evidence.executorKeys()).map((each) => [each.key_id, each]))
   const [first] = await client.evidence.lines(0, 1)
   const beginsLater = first !== undefined && !/"store_sequence":1[,}]/.test(first)
   const anchors = await allAnchors(client)
   const checker = new StoreChecker({
-    keys: { authority: [key], executor: (id) => keys.get(id) },
+    keys: { authority, executor: (id) => keys.get(id) },
     scope: beginsLater ? 'view' : 'store',
     // A view says nothing about what came before it, so anchors cannot be held against one.
-    ...(beginsLater ? {} : { anchors: await AnchorChecker.open(anchors, [key], sovereign) }),
+    ...(beginsLater ? {} : { anchors: await AnchorChecker.open(anchors, authority, sovereign) }),
   })
   const newest: { entry: EvidenceStoreEntry; digest: string }[] = []
   let isWhole = true

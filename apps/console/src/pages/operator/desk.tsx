@@ -61,7 +61,7 @@ export function Desk(): JSX.Element {
       </section>
       <Policies
         client={session.client}
-        authorityKey={session.authority.key}
+        genesis={session.authority.genesis}
         bring={(id, values) => setBrought({ id, values })}
       />
       <Nodes client={session.client} revoke={(cert_id) => setBrought({ id: 'revoke', values: { cert_id } })} />
@@ -118,10 +118,11 @@ function KeyForm(props: { readonly open: (session: Session) => void; readonly no
 
 /** A key the authority does not know is told so at once, not at the first piece of work. */
 async function enter(signer: Signer): Promise<Session> {
-  const { network_name, network_authority } = await authority().sovereign.genesis()
-  const client = createClient({ url: location.origin, operator: { signer, audience: network_authority.public_key } })
+  const genesis = await authority().sovereign.genesis()
+  const audience = genesis.network_authority.public_key
+  const client = createClient({ url: location.origin, operator: { signer, audience } })
   await client.enrollment.roster()
-  return { signer, client, authority: { sovereign: network_name, key: network_authority.public_key } }
+  return { signer, client, authority: { genesis } }
 }
 
 const SHOWN = 200

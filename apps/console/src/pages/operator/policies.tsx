@@ -1,20 +1,22 @@
-import { BOUNDARY_POLICY_FORM, asReceived, verifyReceivedPlainly } from '@chancery/protocol'
+import { BOUNDARY_POLICY_FORM, asReceived, signersOf, verifyReceivedPlainly } from '@chancery/protocol'
+import type { GenesisBlock } from '@chancery/protocol'
 import type { BoundaryPolicyRow, Client } from '@chancery/sdk'
 import { useEffect, useState } from 'preact/hooks'
 import type { JSX } from 'preact'
 import { explain } from '../../authority.ts'
 import { Badge } from '../../components/badge.tsx'
 import { pretty } from '../../components/paper.tsx'
+import { withFormerKeys } from '../../former-keys.ts'
 import type { Values } from './action.ts'
 import { intentOf } from './policy-actions.ts'
 
 /** Every stored version, to be read, put in force, or taken as the beginning of the next. */
 export function Policies(props: {
   readonly client: Client
-  readonly authorityKey: string
+  readonly genesis: GenesisBlock
   readonly bring: (id: string, values: Values) => void
 }): JSX.Element {
-  const { client, authorityKey, bring } = props
+  const { client, genesis, bring } = props
   const [rows, setRows] = useState<readonly BoundaryPolicyRow[]>()
   const [problem, setProblem] = useState('')
   const [opened, setOpened] = useState<OpenedPolicy>()
@@ -43,11 +45,7 @@ export function Policies(props: {
               {row.gate_count ?? '?'} gates, until {row.valid_until?.slice(0, 10) ?? 'unknown'}
             </span>
             <span class="actions">
-              <button
-                type="button"
-                class="link"
-                onClick={() => attempt(open(client, authorityKey, row).then(setOpened))}
-              >
+              <button type="button" class="link" onClick={() => attempt(open(client, genesis, row).then(setOpened))}>
                 Read {row.policy_id} {row.version}
               </button>
               {row.active ? (
@@ -89,12 +87,15 @@ interface OpenedPolicy {
   readonly verdict: { readonly tone: string; readonly word: string }
 }
 
-/** The signature is judged here, under the key of the genesis block. */
-async function open(client: Client, authorityKey: string, row: BoundaryPolicyRow): Promise<OpenedPolicy> {
+/** The signature is verified here, under the key of the genesis block or a former one of its time. */
+async function open(client: Client, genesis: GenesisBlock, row: BoundaryPolicyRow): Promise<OpenedPolicy> {
   const { versions } = await client.boundaryPolicies.history(row.policy_id, { limit: 1000 })
   const policy = versions.find((each) => each.version === row.version)?.policy
   if (policy === undefined || policy === null) throw new Error('The stored text is not what was published.')
-  const verdict = await verifyReceivedPlainly(asReceived(BOUNDARY_POLICY_FORM, policy), [authorityKey])
+  const received = asReceived(BOUNDARY_POLICY_FORM, policy)
+  const byCurrent = await verifyReceivedPlainly(received, [genesis.network_authority.public_key])
+  const keys = byCurrent.ok ? undefined : await withFormerKeys(genesis)
+  const verdict = keys === undefined ? byCurrent : await verifyReceivedPlainly(received, signersOf(keys, policy))
   return {
     title: `${row.policy_id} version ${row.version}, signed ${policy.issued_at} by ${policy.issued_by}`,
     text: pretty(intentOf(policy)),

@@ -1,0 +1,18 @@
+import { verifyKeyHistory } from '@chancery/protocol'
+import type { AuthorityKeys, GenesisBlock } from '@chancery/protocol'
+import { RefusedError } from '@chancery/sdk'
+import { authority } from './authority.ts'
+
+/**
+ * The block with the key history that its root signed, for records from before a key succession; undefined when there
+ * never was one. To be asked only when the current key did not sign a record.
+ */
+export async function withFormerKeys(genesis: GenesisBlock): Promise<AuthorityKeys | undefined> {
+  try {
+    const history = await authority().sovereign.keyHistory()
+    return (await verifyKeyHistory(history, genesis)).ok ? { genesis, history } : undefined
+  } catch (error) {
+    if (error instanceof RefusedError && error.status === 404) return undefined
+    throw error
+  }
+}
