@@ -20,6 +20,16 @@ export function findSuccession(db: Tx): Promise<StoredSuccession | undefined> {
   return db.selectFrom('key_succession').selectAll().where('id', '=', 1).executeTakeFirst()
 }
 
+/** Another one after every step of a succession. */
+async function findStamp(db: Tx): Promise<string> {
+  const row = await db
+    .selectFrom('key_succession')
+    .select(['genesis_digest', 'phase', 'announced_at'])
+    .where('id', '=', 1)
+    .executeTakeFirst()
+  return row === undefined ? '' : `${row.genesis_digest} ${row.phase} ${row.announced_at}`
+}
+
 /** The newest block of the root and its key history, for followers. */
 export interface NewestBlock {
   readonly phase: 'announced' | 'settled'
@@ -47,7 +57,7 @@ export class NewestBlocks {
   #read: Promise<NewestBlock | undefined> | undefined
   #readAt = 0
   /** What was read last, for when the database is away. */
-  #last: { readonly block: NewestBlock | undefined } | undefined
+  #last: { readonly block: NewestBlock | undefined; readonly stamp: string } | undefined
 
   constructor(parts: Parts) {
     this.#parts = parts
@@ -97,14 +107,17 @@ export class NewestBlocks {
     this.#read = undefined
   }
 
+  /** Read again only when it changed: the first list may have megabytes, and heartbeats ask all the time. */
   async #load(): Promise<NewestBlock | undefined> {
-    const block = await this.#loadStored()
-    this.#last = { block }
+    const { db } = this.#parts.store
+    const stamp = await findStamp(db)
+    if (this.#last?.stamp === stamp) return this.#last.block
+    const block = this.#choose(await findSuccession(db))
+    this.#last = { block, stamp }
     return block
   }
 
-  async #loadStored(): Promise<NewestBlock | undefined> {
-    const stored = await findSuccession(this.#parts.store.db)
+  #choose(stored: StoredSuccession | undefined): NewestBlock | undefined {
     if (stored === undefined || stored.phase === 'retired') return this.#own
     const isOwn = stored.genesis_digest === genesisDigest(this.#parts.genesis)
     // The settings may name a block that was signed after the stored one: followers never go back.

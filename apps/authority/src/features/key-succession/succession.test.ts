@@ -35,6 +35,7 @@ import type { Office } from '../../office.ts'
 import { openOffice } from '../../open-office.ts'
 import { readAuthoritySettings } from '../../settings.ts'
 import { supersedeUsed } from '../enrollment/supersede-used.job.ts'
+import { keySuccession } from '../sovereign/key-succession.ts'
 import { announceKey, describeSuccession, retireKey, switchKey } from './index.ts'
 
 const clock = new ManualClock()
@@ -112,6 +113,17 @@ describe('a key succession in steps', () => {
     expect([list.issuer, await verifyList(list, [second.publicKey])]).toEqual(['na-2', true])
     expect(accepted(await na.request('GET', '/genesis'))).toEqual(na.genesis)
     expect(await na.auditEvents('authority_key_announced')).toHaveLength(1)
+    // Written once for all who ask: the first list in it may have megabytes.
+    const held = await na.office.newestBlock.read()
+    na.office.newestBlock.forget()
+    expect(await na.office.newestBlock.read()).toBe(held)
+    const asked = {} as Parameters<typeof keySuccession>[0]
+    expect(await keySuccession(asked, na.office)).toBe(await keySuccession(asked, na.office))
+    clock.advance(1)
+    await step(announceKey)
+    na.office.newestBlock.forget()
+    const renewed = readCrl(accepted(await na.request('GET', '/key-succession'))['first_list'] ?? null)
+    expect(renewed.crl_id).not.toBe(list.crl_id)
   })
 
   it('counts the nodes that hold the new block, and does not switch before all of them do', async () => {

@@ -3,6 +3,7 @@ import { toUtf8 } from '@chancery/protocol'
 import { KeptDocument } from '@chancery/service-kit'
 import type { Call } from '@chancery/service-kit'
 import type { Office } from '../../office.ts'
+import type { NewestBlock } from '../../signing/newest-block.ts'
 
 /**
  * GET /key-succession
@@ -12,9 +13,18 @@ import type { Office } from '../../office.ts'
 export async function keySuccession(_call: Call, office: Office): Promise<KeptDocument> {
   const newest = await office.newestBlock.readOrLast()
   if (newest === undefined) throw new Refusal('key_history_not_found')
+  const kept = documents.get(newest) ?? write(newest, office)
+  documents.set(newest, kept)
+  return kept
+}
+
+/** Written, hashed and compressed once: with its first list it may have megabytes, and anybody may ask for it. */
+const documents = new WeakMap<NewestBlock, KeptDocument>()
+
+function write(newest: NewestBlock, { signer }: Office): KeptDocument {
   const { phase, genesisText, historyText, firstListText } = newest
   const text =
-    `{"phase":"${phase}","current_public_key":"${office.signer.publicKey}","genesis":${genesisText},` +
+    `{"phase":"${phase}","current_public_key":"${signer.publicKey}","genesis":${genesisText},` +
     `"key_history":${historyText},"first_list":${firstListText ?? 'null'}}`
   return new KeptDocument(toUtf8(text), CACHE_CONTROL.publicMaterial)
 }
