@@ -23,7 +23,7 @@ function lineOf(requestId: string | string[] | undefined): JsonObject | undefine
 }
 
 describe('the line about a request', () => {
-  it('is found by the request id of every answer: kept document, refusal, no route, broken request', async () => {
+  it('is found by the request id of every answer: kept document, refusal, no route, wrong method, broken request', async () => {
     const list = await na.request('GET', '/crl')
     expect(lineOf(list.headers['x-request-id'])).toMatchObject({
       level: 'info',
@@ -42,6 +42,8 @@ describe('the line about a request', () => {
     })
     const nowhere = await na.request('GET', '/nowhere/hunter2?q=hunter2')
     expect(lineOf(nowhere.headers['x-request-id'])).toMatchObject({ route: 'none', status: 404, code: 'not_found' })
+    const put = await na.request('PUT', '/crl')
+    expect(lineOf(put.headers['x-request-id'])).toMatchObject({ status: 405, code: 'method_not_allowed' })
     const broken = await sendRaw('GET /crl HTTP/1.1\r\nHost: x\r\nBad Header\r\n\r\n')
     const id = /x-request-id: (\S+)/i.exec(broken)?.[1]
     expect(lineOf(id)).toMatchObject({ route: 'none', status: 400, code: 'bad_request' })

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { ERRORS, Refusal, SERVER_LIMITS, bodyLimitOf, roomOf } from '@chancery/contract'
-import type { Route } from '@chancery/contract'
+import type { ErrorCode, Route } from '@chancery/contract'
 import { limitAddress } from '../client-address.ts'
 import type { Turn } from '../fair-turns.ts'
 import type { Log } from '../log.ts'
@@ -149,9 +149,9 @@ export class Exchange<Context> {
     this.#after(takeBody(raw, maxBytes, this.#hold), (read) => this.#admit(binding, call, read))
   }
 
-  /** Gives the answer of `work`, which needs neither a place nor a body. */
-  answer(work: () => HandlerAnswer): void {
-    this.#attempt(() => this.#finish(work()))
+  /** Gives the answer of `work`, which needs neither a place nor a body. A refusal in it is noted, for the log. */
+  answer(work: (note: (code: ErrorCode) => void) => HandlerAnswer): void {
+    this.#attempt(() => this.#finish(work((code) => void (this.#code = code))))
   }
 
   /** A place is taken once the body is here: whoever withholds it keeps nobody else out. */

@@ -137,7 +137,7 @@ export function createServer<Context>(options: ServerOptions<Context>): HttpServ
     })
   }
   app.setNotFoundHandler((request, reply) =>
-    openExchange(request, reply).answer(() => answerUnrouted(request, served, options.missing)),
+    openExchange(request, reply).answer((note) => answerUnrouted(request, served, options.missing, note)),
   )
 
   function openExchange(request: FastifyRequest, reply: FastifyReply): Exchange<Context> {
@@ -189,6 +189,7 @@ function answerUnrouted(
   request: FastifyRequest,
   served: readonly Route[],
   missing: ServerOptions<unknown>['missing'],
+  note: (code: ErrorCode) => void,
 ): HandlerAnswer {
   checkRawRequest(request.raw)
   const target = request.raw.url ?? ''
@@ -198,6 +199,7 @@ function answerUnrouted(
     throw new Refusal(missing !== undefined && path.startsWith(missing.prefix) ? missing.code : 'not_found')
   const allow = { Allow: methods.join(', ') }
   if (request.method === 'OPTIONS') return new Answer('', '', 204, allow)
+  note('method_not_allowed')
   const refused = toErrorAnswer(new Refusal('method_not_allowed'), request.id)
   return new Answer(refused.body, refused.contentType, refused.status, allow)
 }
