@@ -29,7 +29,14 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   const entry = isJsonObject(networks) && Object.hasOwn(networks, network) ? networks[network] : undefined
   if (entry === undefined || !isJsonObject(entry) || !isJsonObject(networks))
     throw new Failure({ code: 'unknown_network', message: `${typed(cwd, policyFile)} has no network ${network}.` })
-  const followed = await openFollowedKeys(await loadVerifiedGenesis(genesisFile), keysFileOf(genesisFile))
+  const block = await loadVerifiedGenesis(genesisFile)
+  // Pinned under the wrong name, one authority could issue certificates of the network of another.
+  if (block.network_name !== network)
+    throw new Failure({
+      code: 'other_network',
+      message: `${typed(cwd, genesisFile)} is the block of ${block.network_name}, not of ${network}.`,
+    })
+  const followed = await openFollowedKeys(block, keysFileOf(genesisFile))
   const connection = await connect(context, options)
   const outcome = await connection.ask((client) => followed.follow(client))
   if (outcome !== 'changed' && outcome !== 'unchanged')
