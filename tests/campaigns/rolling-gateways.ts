@@ -24,6 +24,7 @@ const GATEWAYS = 2
 const WORKERS = 6
 const SHOWN = 20
 const CALM_MS = 1000
+const TRUSTED = 'trusted'
 
 /** Rounds in which each of two gateways with durable state is restarted once, while certificates are verified. */
 export async function restartGateways({ count, log }: CampaignOptions): Promise<CampaignResult> {
@@ -65,7 +66,7 @@ function startLoad({ verify }: Pair, violation: (sentence: string) => void): { s
   const work = async (): Promise<void> => {
     while (!isDone) {
       const said = await verify().catch((error: unknown) => String(error))
-      if (said === '200 trusted') served += 1
+      if (said === TRUSTED) served += 1
       else violation(`verify: answered ${said}`)
     }
   }
@@ -107,8 +108,8 @@ async function openPair(): Promise<Pair> {
   return {
     async verify() {
       const asked = { token: client.token, body: { certificate } }
-      const { status, body } = await sendGatewayRequest(url, 'POST', '/verify', asked)
-      return `${status} ${body['trusted'] === true ? 'trusted' : 'not trusted'}`
+      const { status, body, text } = await sendGatewayRequest(url, 'POST', '/verify', asked)
+      return status === 200 && body['trusted'] === true ? TRUSTED : `${status} ${text.slice(0, 200)}`
     },
     async restart(index) {
       await gateways[index]?.stop()

@@ -89,8 +89,12 @@ function gateways({ upstream }: BalancerFacts): string[] {
   return ['  default_backend gateways', ...backend('gateways', '/ready'), ...serversOf('gw', upstream)]
 }
 
+/**
+ * Two checks take a server out, one brings it back: in a rolling restart the one that came back is seen before the next
+ * one is taken out.
+ */
 function serversOf(name: string, upstream: readonly number[]): string[] {
-  return upstream.map((port, index) => `  server ${name}${index + 1} 127.0.0.1:${port} check inter 200 fall 1 rise 1`)
+  return upstream.map((port, index) => `  server ${name}${index + 1} 127.0.0.1:${port} check inter 200 fall 2 rise 1`)
 }
 
 const DOCUMENTS =
