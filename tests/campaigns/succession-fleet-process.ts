@@ -124,7 +124,10 @@ class FleetProcess {
     })
     node.on('stopped', ({ error }) => found(`a node is lost: ${error?.message ?? 'it stopped'}`))
     node.on('unfollowed', ({ reason }) => found(`a node does not follow: ${reason}`))
-    node.on('refused', (refused) => found(`a node refuses a list: ${JSON.stringify(refused)}`))
+    // One that missed the lists of an undone key knows only that the root names another one: it waits for that.
+    node.on('refused', (refused) => {
+      if (refused.reason !== 'not_signed') found(`a node refuses a list: ${JSON.stringify(refused)}`)
+    })
   }
 
   #tellFigures(): void {

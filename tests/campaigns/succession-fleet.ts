@@ -185,7 +185,7 @@ export class Fleet {
     if (event === 'heartbeat') {
       this.#commandHeartbeats += 1
       this.#calls.accepted(home)
-    } else if (event === 'unfollowed' || event === 'list_refused') this.found.push(`node run: ${line}`)
+    } else if (event === 'unfollowed') this.found.push(`node run: ${line}`)
     else if (event === 'failed' && code !== 'unreachable') {
       const tooLong = this.#calls.refused(home)
       if (tooLong !== undefined) this.found.push(`${action} of node run is refused for ${tooLong} ms: ${code}`)

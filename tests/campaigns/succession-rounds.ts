@@ -20,7 +20,10 @@ const GATEWAYS = 3
 const COMMAND_NODES = 10
 const LIBRARY_PROCESSES = 2
 /** Heartbeats come every five seconds; restarts and a busy machine take their time, too. */
-const PATIENCE_MS = 120_000
+const PATIENCE_MS = 240_000
+const LOOK_EVERY_MS = 1000
+/** A command that is started from sources costs more than what it asks for. */
+const ASK_EVERY_MS = 3000
 
 /** Where the switch is killed, another point each time. Up to the last one nothing may have changed. */
 const SWITCH_POINTS = [
@@ -181,9 +184,8 @@ export class SuccessionRounds {
       this.#random.chance(30) ? fleet.killCrew() : undefined,
       this.#random.chance(50) ? fleet.killCommand() : undefined,
     ])
-    await this.#until('followers', async () =>
-      (await na.step('status', next)).includes(`${fleet.size} of ${fleet.size} nodes have the new block`),
-    )
+    const wanted = `${fleet.size} of ${fleet.size} nodes have the new block`
+    await this.#until('followers', async () => (await na.step('status', next)).includes(wanted), ASK_EVERY_MS)
   }
 
   /** Killed inside, at the next point; before its COMMIT the old key must be able to go on. */
@@ -236,8 +238,10 @@ export class SuccessionRounds {
   async #retire(isLast: boolean): Promise<void> {
     const { na, gateways } = this.#all
     if (isLast)
-      await this.#until('the end of the old certificates', async () =>
-        (await na.step('status', na.state)).includes('; 0 certificates of it are in use'),
+      await this.#until(
+        'the end of the old certificates',
+        async () => (await na.step('status', na.state)).includes('; 0 certificates of it are in use'),
+        ASK_EVERY_MS,
       )
     const points = ['audited:authority_key_retired', 'committed:authority_key_retired'] as const
     await na.retire({ isForced: !isLast, point: this.#random.chance(50) ? this.#random.pick(points) : undefined })
@@ -253,11 +257,14 @@ export class SuccessionRounds {
     await auditor.collect([member, decision, ...(certificate === undefined ? [] : [certificate])], anchor)
   }
 
-  async #until(what: string, isDone: () => Promise<boolean>): Promise<void> {
+  async #until(what: string, isDone: () => Promise<boolean>, everyMs = LOOK_EVERY_MS): Promise<void> {
     const end = performance.now() + PATIENCE_MS
     while (performance.now() < end) {
       if (await isDone()) return
-      await pause(1000)
+      const lost = this.#all.fleet.found[0]
+      // What is lost does not come back: the campaign says so at once.
+      if (lost !== undefined) throw new Error(`waiting for ${what}: ${lost}`)
+      await pause(everyMs)
     }
     throw new Error(`still waiting for ${what}`)
   }
