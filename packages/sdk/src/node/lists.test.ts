@@ -130,4 +130,9 @@ it('is of the current key once one was: a former key still signs a list that lea
   // The way back: the root names the former one as current again.
   current = former.signer.publicKey
   expect([await offer(former, 6), await offer(by, 7)]).toEqual([6, 6])
+  // Another succession, which is taken back while the new key signs: its lists count until the switch back.
+  current = by.signer.publicKey
+  expect(await offer(by, 8)).toBe(8)
+  current = former.signer.publicKey
+  expect([await offer(by, 9), await offer(former, 10), await offer(by, 11)]).toEqual([9, 10, 10])
 })

@@ -82,6 +82,8 @@ export class NodeLists {
     if (crl.sequence === held?.sequence && crl.issued_at === held.issued_at) return
     await store.write('crl', writeJson(crl))
     this.#crl = crl
+    // While a succession is undone the current key of before signs again; what it signed then says nothing now.
+    this.#switchedTo = undefined
     await this.#noteSigner(crl)
     events.emit('crl', { crl })
   }
