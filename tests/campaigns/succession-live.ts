@@ -9,12 +9,20 @@ export const summary =
 export const defaultCount = 20
 
 const DEFAULT_NODES = 300
+const MOST_TOLD = 50
 
 export async function run({ count, seed, log, nodes = DEFAULT_NODES }: CampaignOptions): Promise<CampaignResult> {
   const backend = seed % 2 === 0 ? 'sqlite' : 'postgres'
   const rounds = new SuccessionRounds(seededRandom(seed), backend)
   const started = performance.now()
+  const told = new Set<string>()
   let done = 0
+  /** As soon as they are found: a long run that is stopped has told of them. */
+  const tell = (): void => {
+    const news = rounds.allFound().filter((line) => !told.has(line))
+    for (const line of news.slice(0, MOST_TOLD)) log(`violation: ${line}`)
+    for (const line of news) told.add(line)
+  }
   try {
     await rounds.open(nodes)
     log(JSON.stringify({ backend, nodes, seconds: secondsSince(started) }))
@@ -22,6 +30,7 @@ export async function run({ count, seed, log, nodes = DEFAULT_NODES }: CampaignO
       const at = performance.now()
       const facts = await rounds.succeed(done, { undone: undoneIn(done, count), isLast: done === count - 1 })
       log(JSON.stringify({ round: done, seconds: secondsSince(at), ...facts }))
+      tell()
     }
     await rounds.finish()
   } catch (error) {
@@ -29,10 +38,9 @@ export async function run({ count, seed, log, nodes = DEFAULT_NODES }: CampaignO
   } finally {
     await rounds.close()
   }
-  const found = rounds.allFound()
-  for (const line of found.slice(0, 50)) log(`violation: ${line}`)
+  tell()
   log(JSON.stringify({ seconds: secondsSince(started), ...rounds.figures() }))
-  return { cases: done, violations: found.length }
+  return { cases: done, violations: rounds.allFound().length }
 }
 
 /** The second succession is undone after its switch, the fourth before it; in a short run the last one after it. */
