@@ -17,6 +17,7 @@ import { gatewayLists } from './gateway-lists.ts'
 import { gatewayVerify } from './gateway-verify.ts'
 import { Cleanup } from './cleanup.ts'
 import { DEFAULT_ROUNDS, DEFAULT_ROUND_SECONDS } from './conditions.ts'
+import { metricsScrape } from './metrics-scrape.ts'
 import { publicMaterial } from './public-material.ts'
 import { trustPath } from './trust-path.ts'
 import { twoInstances } from './two-instances.ts'
@@ -39,6 +40,7 @@ const BENCHES: readonly Bench[] = [
   gatewayProxy,
   gatewayLists,
   hostileShare,
+  metricsScrape,
 ]
 
 const USAGE = `Usage: npm run --silent bench -- NAME [--rounds N] [--seconds S] [--wait S] [--profile DIRECTORY] [--entries N]

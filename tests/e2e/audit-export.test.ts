@@ -56,3 +56,24 @@ it('audit export goes on behind its cursor, into a file of the owner only, and m
   expect(wrong).toMatchObject({ code: 1, stdout: '' })
   expect(wrong.stderr).toContain('was restored')
 }, 60_000)
+
+it('audit export --name goes on where the last export of that name ended, and needs a file', async () => {
+  const archived: string[] = []
+  const archive = async (file: string): Promise<string[]> => {
+    const path = join(folder, file)
+    expect(await run('audit', 'export', '--name', 'archive', '--out', path)).toMatchObject({ code: 0 })
+    return idsIn(await readFile(path, 'utf8'))
+  }
+  archived.push(...(await archive('first.jsonl')))
+  expect(archived.length).toBeGreaterThan(0)
+  accepted(await na.as('privileged')('POST', '/admin/policy', { policy_id: 'exported-later' }), 201)
+  const second = await archive('second.jsonl')
+  expect(second.length).toBeGreaterThan(0)
+  archived.push(...second)
+  expect(new Set(archived).size).toBe(archived.length)
+  const stored = await na.office.store.db.selectFrom('audit_forwards').select('event_id').execute()
+  expect(stored).toEqual([{ event_id: archived.at(-1) }])
+  expect((await run('audit', 'export', '--name', 'archive')).stderr).toContain('--name: needs --out')
+  const both = await run('audit', 'export', '--name', 'archive', '--out', join(folder, 'x'), '--after', '1:a')
+  expect(both).toMatchObject({ code: 1, stderr: expect.stringContaining('not together with --after') })
+}, 60_000)

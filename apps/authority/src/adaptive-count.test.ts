@@ -45,23 +45,6 @@ describe('AdaptiveCount', () => {
     }
   })
 
-  it('is kept for twenty times as long as counting took for whoever asks all the time, and never waited for', async () => {
-    const clock = new ManualClock()
-    const { state, count } = table(clock)
-    Object.assign(state, { tookSeconds: 3, rows: 1 })
-    expect(await count.readKept()).toBe(1)
-    state.rows = 2
-    clock.advance(59)
-    expect([await count.readKept(), state.counts]).toEqual([1, 1])
-    clock.advance(1)
-    const { promise, resolve } = Promise.withResolvers<void>()
-    state.held = promise
-    expect([await count.readKept(), await count.readKept(), state.counts]).toEqual([1, 1, 2])
-    resolve()
-    for (let i = 0; i < 5; i += 1) await setImmediate()
-    expect([await count.readKept(), state.counts]).toEqual([2, 2])
-  })
-
   it('is at most two seconds old once counting takes 25 ms', async () => {
     const clock = new ManualClock()
     const { state, count } = table(clock)

@@ -2,8 +2,6 @@ import type { Clock } from '@chancery/service-kit'
 
 const SLOW_MS = 25
 const MAX_AGE_MS = 2000
-/** A kept count is so many times as old as counting took. */
-const KEPT_TIMES = 20
 
 /**
  * A count for public pages. While counting is quick every caller gets a fresh one; once a table has grown so large that
@@ -15,7 +13,7 @@ export class AdaptiveCount {
   readonly #clock: Clock
   readonly #count: () => Promise<number>
   readonly #isLarge: () => Promise<boolean>
-  #last: { readonly value: number; readonly at: number; readonly isSlow: boolean; readonly tookMs: number } | undefined
+  #last: { readonly value: number; readonly at: number; readonly isSlow: boolean } | undefined
   #running: Promise<number> | undefined
 
   /** `isLarge` is asked only after a slow count. */
@@ -34,18 +32,6 @@ export class AdaptiveCount {
     return age < MAX_AGE_MS ? last.value : refreshed
   }
 
-  /**
-   * For whoever asks all the time and needs no fresh count: of a large table the last one, and the next is made beside
-   * it, at a twentieth of the time at most. Only the first count of a process is waited for.
-   */
-  async readKept(): Promise<number> {
-    const last = this.#last
-    if (last === undefined || !last.isSlow) return this.read()
-    const age = this.#clock.monotonicMs() - last.at
-    if (age >= Math.max(MAX_AGE_MS, last.tookMs * KEPT_TIMES)) void this.#refreshOnce()
-    return last.value
-  }
-
   #refreshOnce(): Promise<number> {
     this.#running ??= this.#refresh().finally(() => {
       this.#running = undefined
@@ -61,7 +47,7 @@ export class AdaptiveCount {
     const at = this.#clock.monotonicMs()
     // Time alone says nothing: it holds the wait for a connection and for the processor, too.
     const isSlow = at - started >= SLOW_MS && (await this.#isLarge())
-    this.#last = { value, at, isSlow, tookMs: at - started }
+    this.#last = { value, at, isSlow }
     return value
   }
 }

@@ -1,23 +1,28 @@
 import { createWriteStream } from 'node:fs'
 import { once } from 'node:events'
+import { dirname } from 'node:path'
 import { writeSortable } from '@chancery/protocol'
 import { createLog, systemClock } from '@chancery/service-kit'
 import { BEGINNING, CursorUnknown, exportAudit, readCursor, writeCursor } from './audit/export.ts'
 import type { AuditCursor } from './audit/export.ts'
-import { forwardAudit, resetPosition } from './audit/forward.ts'
+import { findPosition, forwardAudit, keepPosition, resetPosition } from './audit/forward.ts'
 import { readAuditSettings } from './settings.ts'
 import type { AuditSettings } from './settings.ts'
 import { readOrExplain } from './host-settings.ts'
 import type { HostArguments } from './host-settings.ts'
+import { EXPORT_NAME } from './store/audit-numbers.ts'
 import type { Store } from './store/database.ts'
 import { EXPECTED_SCHEMA_VERSION, readSchemaVersion } from './store/migrate.ts'
 import { openKeptStore, translateStoreError } from './store/open.ts'
+import { syncFile } from './store/snapshot.ts'
 
 export interface ExportArguments extends HostArguments {
   readonly after?: string
   readonly limit?: number
   /** A new file; standard output without it. */
   readonly out?: string
+  /** Whose position is continued and stored. */
+  readonly name?: string
 }
 
 export interface ForwardArguments extends HostArguments {
@@ -29,10 +34,17 @@ export interface ForwardArguments extends HostArguments {
 
 const PAGE = 1000
 
-/** Writes events as JSON Lines; the cursor to go on from is the last line on standard error. */
+/**
+ * Writes events as JSON Lines; the cursor to go on from is the last line on standard error. With a name the position is
+ * stored when the file is on the disk: what is stored elsewhere may be removed here (audit/remove.job.ts).
+ */
 export function auditExport(args: ExportArguments): Promise<number> {
   return withStore(args, async (store) => {
-    let last = readAfter(args.after)
+    const given = readAfter(args.after)
+    if (args.name !== undefined && args.out === undefined) throw new CommandRefused('--name: needs --out')
+    // Events between the two positions would count as exported.
+    if (args.name !== undefined && given !== BEGINNING) throw new CommandRefused('--name: not together with --after')
+    let last = args.name === undefined ? given : await findPosition(store, `${EXPORT_NAME}${args.name}`)
     let left = args.limit ?? Number.POSITIVE_INFINITY
     const output = args.out === undefined ? process.stdout : createWriteStream(args.out, { flags: 'wx', mode: 0o600 })
     const write = async (text: string): Promise<void> => {
@@ -49,6 +61,11 @@ export function auditExport(args: ExportArguments): Promise<number> {
     if (output !== process.stdout) {
       output.end()
       await once(output, 'close')
+    }
+    if (args.name !== undefined && args.out !== undefined) {
+      await syncFile(args.out)
+      await syncFile(dirname(args.out))
+      await keepPosition({ store, name: `${EXPORT_NAME}${args.name}`, clock: systemClock }, last)
     }
     process.stderr.write(`next: --after ${writeCursor(last)}\n`)
     return 0

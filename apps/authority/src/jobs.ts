@@ -1,8 +1,10 @@
 import { writeSortable } from '@chancery/protocol'
 import type { Job } from '@chancery/service-kit'
+import { removeForwardedEvents } from './audit/remove.job.ts'
 import { purgeNonces } from './auth/nonces.ts'
 import { purgeAgents } from './features/agents/purge.job.ts'
 import { purgeOfferMakers } from './features/agreements/store.ts'
+import { removeCertificates } from './features/enrollment/remove-certificates.job.ts'
 import { removeEnded } from './features/enrollment/retention.job.ts'
 import { supersedeUsed } from './features/enrollment/supersede-used.job.ts'
 import { removeOldRejections } from './features/evidence/rejections.job.ts'
@@ -15,6 +17,7 @@ import { keepFeed } from './features/revocation-feeds/index.ts'
 import { recordActivity } from './features/dashboard/activity.ts'
 import type { Office } from './office.ts'
 import { keepSettledTimes } from './settled-time.job.ts'
+import { foldCertificateCounts } from './store/certificate-counts.ts'
 import { purgeAnswers } from './store/idempotency.ts'
 import { purgeLimiterWindows } from './store/shared-limiter.ts'
 
@@ -72,6 +75,13 @@ export function authorityJobs(office: Office): readonly Job[] {
         await removeOldRejections(office)
       }),
     },
+    {
+      name: 'certificate-removal',
+      everySeconds: 600,
+      run: byRightClock((signal) => removeCertificates(office, signal)),
+    },
+    { name: 'audit-removal', everySeconds: 600, run: byRightClock((signal) => removeForwardedEvents(office, signal)) },
+    { name: 'certificate-counts', everySeconds: 60, run: (signal) => foldCertificateCounts(office.store, signal) },
     { name: 'purge-limiter-windows', everySeconds: 60, run: () => purgeLimiterWindows(office.store, office.clock) },
   ]
 }

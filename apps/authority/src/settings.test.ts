@@ -397,6 +397,18 @@ describe('settings of the authority', () => {
     })
   })
 
+  describe('about how long rows are stored', () => {
+    it('takes days, 0 for permanently, and nothing that other parts still read', () => {
+      expect(read({})).toMatchObject({ certificateKeptDays: 400, auditKeptDays: 0 })
+      const days = { NA_CERTIFICATE_KEPT_DAYS: '30', NA_AUDIT_KEPT_DAYS: '366' }
+      expect(read(days)).toMatchObject({ certificateKeptDays: 30, auditKeptDays: 366 })
+      expect(read({ NA_CERTIFICATE_KEPT_DAYS: '0' }).certificateKeptDays).toBe(0)
+      expectBlamed({ NA_CERTIFICATE_KEPT_DAYS: '29' }, 'NA_CERTIFICATE_KEPT_DAYS')
+      expectBlamed({ NA_AUDIT_KEPT_DAYS: '365' }, 'NA_AUDIT_KEPT_DAYS')
+      expectBlamed({ NA_AUDIT_KEPT_DAYS: '-1' }, 'NA_AUDIT_KEPT_DAYS')
+    })
+  })
+
   describe('about the signing key', () => {
     const seed = testSeed('na')
     const env = { NA_KEY_PROVIDER: 'env', NA_PRIVATE_KEY_FILE: undefined }

@@ -35,6 +35,16 @@ const keyIdText: Reader<string> = (value) => {
   return value
 }
 
+/** Days, or 0 for permanently; fewer than `least` would remove what other parts still read. */
+function keptDays(least: number): Reader<number> {
+  const days = integer({ min: 0, max: 36_500 })
+  return (value) => {
+    const number = days(value)
+    if (number !== 0 && number < least) throw new SettingProblem(`must be 0 or a whole number from ${least}`)
+    return number
+  }
+}
+
 const databaseUrl: Reader<StorePlace> = (value) => {
   if (value.startsWith('sqlite:///'))
     return { kind: 'sqlite', path: `/${value.slice('sqlite:///'.length).replace(/^\/+/, '')}` }
@@ -325,6 +335,18 @@ const AUTHORITY_SETTINGS = {
     help: 'How many days after its end an invite can still be listed.',
     read: integer({ min: 1, max: 3650 }),
     default: 30,
+  }),
+  certificateKeptDays: setting({
+    name: 'NA_CERTIFICATE_KEPT_DAYS',
+    help: 'How many days after its end a certificate is stored, 30 or more; 0: permanently.',
+    read: keptDays(30),
+    default: 400,
+  }),
+  auditKeptDays: setting({
+    name: 'NA_AUDIT_KEPT_DAYS',
+    help: 'How many days audit events are stored that were forwarded or exported under a name, 366 or more; 0: permanently.',
+    read: keptDays(366),
+    default: 0,
   }),
   rejectionKeptDays: setting({
     name: 'NA_REJECTION_KEPT_DAYS',

@@ -81,6 +81,14 @@ export const AUDIT_EVENTS = {
     when: 'A certificate was revoked.',
     details: ['cert_id', 'reason', 'crl_sequence', 'known_by'],
   },
+  certificates_removed: {
+    when: 'Certificates that ended long ago were removed from the database.',
+    details: ['count', 'revoked_count', 'ended_before', 'job'],
+  },
+  audit_events_removed: {
+    when: 'Old audit events that are stored elsewhere were removed from the database.',
+    details: ['count', 'first_sequence', 'last_sequence', 'created_before', 'job'],
+  },
   certificate_adopted: {
     when: 'A certificate that a restored database did not know was taken in again, by its own signed text.',
     details: ['cert_id', 'node_public_key', 'roles'],

@@ -1,5 +1,5 @@
 import { isJsonObject, readJson, writeJson } from '@chancery/protocol'
-import { findNumber, numberEvents, readNumbered } from '../store/audit-numbers.ts'
+import { findLastNumber, findNumber, numberEvents, readNumbered } from '../store/audit-numbers.ts'
 import type { Store } from '../store/database.ts'
 import { redactEvent } from './redact.ts'
 
@@ -58,8 +58,13 @@ export async function* exportAudit(
 async function checkCursor(store: Store, { sequence, event_id }: AuditCursor): Promise<void> {
   if (sequence === 0) return
   const found = await findNumber(store.db, sequence)
-  if (found !== event_id)
-    throw new CursorUnknown(`event ${event_id} is not number ${sequence} here: this database was restored; begin at 0`)
+  if (found === event_id) return
+  // Numbers have no gap but those of a removal.
+  if (found === undefined && sequence < (await findLastNumber(store.db)))
+    throw new CursorUnknown(
+      `event ${event_id} was removed from this database (NA_AUDIT_KEPT_DAYS), and events after it may be: take them from where they were forwarded to, then begin at 0`,
+    )
+  throw new CursorUnknown(`event ${event_id} is not number ${sequence} here: this database was restored; begin at 0`)
 }
 
 function writeLine(sequence: number, text: string): string {

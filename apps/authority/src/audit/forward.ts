@@ -57,13 +57,17 @@ async function forwardAll(options: ForwardOptions): Promise<number> {
   return sent
 }
 
-async function findPosition(store: Store, name: string): Promise<AuditCursor> {
+/** How far a forwarder or a named export has come. */
+export async function findPosition(store: Store, name: string): Promise<AuditCursor> {
   const row = await store.db.selectFrom('audit_forwards').selectAll().where('name', '=', name).executeTakeFirst()
   return row ?? BEGINNING
 }
 
 /** Never backwards: a second forwarder of the same name may be ahead. */
-async function keepPosition({ store, name, clock }: ForwardOptions, cursor: AuditCursor): Promise<void> {
+export async function keepPosition(
+  { store, name, clock }: Pick<ForwardOptions, 'store' | 'name' | 'clock'>,
+  cursor: AuditCursor,
+): Promise<void> {
   const { sequence, event_id } = cursor
   const updated_at = writeSortable(clock.now())
   await store.db

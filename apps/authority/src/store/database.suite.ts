@@ -93,7 +93,8 @@ export function describeStore(backend: Backend): void {
         expect(await check.db.selectFrom('heads').select('name').where('name', '=', 'crl').execute()).toHaveLength(1)
         await check.close()
         await fresh.drop()
-      })
+        // Two processes are started, on a machine that may be busy.
+      }, 60_000)
     })
 
     describe('identity', () => {

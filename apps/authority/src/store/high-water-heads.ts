@@ -11,6 +11,7 @@ import {
 } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
 import type { Head, HighWater } from '../signing/high-water.ts'
+import { countEverRevoked } from './certificate-counts.ts'
 import type { Tx } from './database.ts'
 
 /** Everything a mark holds, besides who wrote it when. */
@@ -45,11 +46,6 @@ export async function readHeads(db: Tx): Promise<Heads> {
     .selectFrom('policy_versions')
     .select((eb) => eb.fn.max('position').as('last'))
     .executeTakeFirst()
-  const revoked = await db
-    .selectFrom('issued_certs')
-    .select((eb) => eb.fn.countAll<number>().as('count'))
-    .where('status', '=', 'revoked')
-    .executeTakeFirst()
   const keys = await db
     .selectFrom('revoked_operator_keys')
     .select(['key_id', 'revoked_at', 'reason', 'revoked_by'])
@@ -66,7 +62,7 @@ export async function readHeads(db: Tx): Promise<Heads> {
     anchor:
       anchor === undefined ? null : { sequence: anchor.anchor_sequence, digest: digestOfAnchor(anchor.anchor_json) },
     policy_versions: Number(policies?.last ?? 0),
-    revoked_certificates: Number(revoked?.count ?? 0),
+    revoked_certificates: await countEverRevoked(db),
     revoked_operator_keys: keys,
     stamps: Object.fromEntries(stamps.map(({ name, version }) => [name, Number(version)])),
     last_crl: crl?.crl_json ?? null,

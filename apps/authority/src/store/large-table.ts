@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Tx } from './database.ts'
 
-type Counted = 'issued_certs' | 'node_liveness' | 'agent_registrations'
+type Counted = 'node_liveness' | 'agent_registrations'
 
 /** So many rows are counted in about a millisecond. */
 const SMALL_ROWS = 10_000

@@ -29,6 +29,7 @@ import { moments } from './migrations/0022-moments.ts'
 import { inviteMakers } from './migrations/0023-invite-makers.ts'
 import { listHeads } from './migrations/0024-list-heads.ts'
 import { servingReleases } from './migrations/0025-serving-releases.ts'
+import { issuedCounts } from './migrations/0026-issued-counts.ts'
 import { UnfinishedCopy, isCopyUnfinished } from './unfinished-copy.ts'
 
 /** Column types the engines spell differently. */
@@ -76,6 +77,7 @@ const MIGRATIONS: readonly Migration[] = [
   inviteMakers,
   listHeads,
   servingReleases,
+  issuedCounts,
 ]
 
 export const EXPECTED_SCHEMA_VERSION: number = MIGRATIONS.length

@@ -72,6 +72,8 @@ export interface Tables {
     revoked_at: string | null
     revocation_reason: string | null
   }
+  /** Added up over all rows; see store/certificate-counts.ts. */
+  issued_counts: { id: string; issued: number; revoked: number; removed: number; removed_revoked: number }
   node_liveness: {
     cert_id: string
     /** Copied, too: a node counts once, however many certificates it holds. Null from a release before. */

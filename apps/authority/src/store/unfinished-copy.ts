@@ -89,6 +89,7 @@ async function clearAway(tx: Tx, found: readonly string[], ours: ReadonlySet<str
   const stranger = found.find((name) => !ours.has(name))
   if (stranger !== undefined) throw new TargetOccupied(`it holds the table ${stranger}, which no copy made`)
   for (const name of found) await sql`drop table ${sql.table(name)}`.execute(tx)
-  // The trigger of the evidence store went with its table; what it called stays.
+  // Triggers went with their tables; what they called stays.
   await sql`drop function if exists evidence_entries_guard()`.execute(tx)
+  await sql`drop function if exists issued_certs_counted()`.execute(tx)
 }

@@ -17,12 +17,20 @@ export const auditCommands: readonly Command[] = [
       { flags: '--after <cursor>', summary: 'Only events behind this cursor.', default: '0' },
       { flags: '--limit <n>', summary: 'At most so many.' },
       { flags: '--out <file>', summary: 'The new file; else standard output.' },
+      {
+        flags: '--name <name>',
+        summary: 'Continue after the last export of this name and store how far this one came. Needs --out.',
+      },
       ...DATABASE_OPTIONS,
     ],
     examples: [
       {
         line: 'chancery audit export --env-file /etc/chancery/authority.env --out audit.jsonl',
         summary: 'Everything so far.',
+      },
+      {
+        line: 'chancery audit export --env-file /etc/chancery/authority.env --name archive --out audit-2026-07.jsonl',
+        summary: 'What came since the last export of this name.',
       },
     ],
     needs: 'authority-host',

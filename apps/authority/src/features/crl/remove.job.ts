@@ -6,13 +6,17 @@ import { withLease } from '../../store/leases.ts'
 
 /** After its end a version is kept for those whose clocks or caches are behind, and for a dispute. */
 const KEPT_AFTER_END = DAY
+/** Digests of removed versions: longer than any certificate lives, so also than any list names one. */
+const DIGEST_KEPT = 400n * DAY
 const LEASE_SECONDS = 120
 /** In one run: a list may be megabytes, and its digest is computed here. */
 const MAX_REMOVED = 100
+const MAX_DIGESTS = 5000
 
 /**
  * Removes the text of list versions that ended more than a day ago. The newest stays whatever its age, and so does one
- * that the high-water mark names. Number and digest of the others stay: a gap or a second history is still seen.
+ * that the high-water mark names. Number and digest of the others stay for 400 days: a gap or a second history is still
+ * seen.
  */
 export async function removeOldLists(office: Office, signal: AbortSignal): Promise<void> {
   const cutoff = writeSortable(office.clock.now() - KEPT_AFTER_END)
@@ -20,6 +24,7 @@ export async function removeOldLists(office: Office, signal: AbortSignal): Promi
     for (let removed = 0; removed < MAX_REMOVED && !signal.aborted; removed += 1)
       if (!(await removeOldest(office, cutoff))) break
     await removeFormer(office.store.db, cutoff)
+    await removeDigests(office.store.db, writeSortable(office.settledTime.daily.now() - DIGEST_KEPT))
   })
 }
 
@@ -43,6 +48,27 @@ async function removeOldest(office: Office, cutoff: string): Promise<boolean> {
     await tx.deleteFrom('crl_versions').where('sequence', '=', sequence).execute()
     return true
   })
+}
+
+/** From the first on and never after a version that is stored: what is left has no gap. */
+async function removeDigests(db: Tx, cutoff: string): Promise<void> {
+  const old = db
+    .selectFrom('removed_crl_versions')
+    .select('sequence')
+    .where('removed_at', '<', cutoff)
+    .where('sequence', '<', (eb) => eb.selectFrom('crl_versions').select((min) => min.fn.min('sequence').as('first')))
+    .where('sequence', '<', (eb) =>
+      eb.fn.coalesce(
+        eb
+          .selectFrom('removed_crl_versions as younger')
+          .select((min) => min.fn.min('younger.sequence').as('first'))
+          .where('younger.removed_at', '>=', cutoff),
+        eb.val(Number.MAX_SAFE_INTEGER),
+      ),
+    )
+    .orderBy('sequence')
+    .limit(MAX_DIGESTS)
+  await db.deleteFrom('removed_crl_versions').where('sequence', 'in', old).execute()
 }
 
 /** Lists of former keys: the newest of each stays. No mark names them. */

@@ -97,6 +97,43 @@ describe('removeOldLists', () => {
     expect(await findRollback(db, await readHeads(db), forged)).toEqual(['crl'])
   })
 
+  it('keeps number and digest for 400 days, never with a gap between stored versions', async () => {
+    for (let count = 0; count < 3; count += 1) await revokeOne()
+    await na.office.rollbackWatch.keep()
+    clock.set(clock.now() + hours(49))
+    await remove()
+    const digests = async (): Promise<number[]> => {
+      const rows = await na.office.store.db.selectFrom('removed_crl_versions').select('sequence').execute()
+      return rows.map(({ sequence }) => sequence).sort((a, b) => a - b)
+    }
+    expect(await digests()).toEqual([0, 1, 2])
+    const settledTime = { nonces: clock, daily: clock } as unknown as typeof na.office.settledTime
+    const office = Object.assign(Object.create(na.office) as typeof na.office, { settledTime })
+    const removeSettled = (): Promise<void> => removeOldLists(office, new AbortController().signal)
+    clock.set(clock.now() + hours(24 * 400))
+    await removeSettled()
+    expect(await digests()).toEqual([0, 1, 2])
+    clock.set(clock.now() + 1n)
+    // By a clock that is not accepted yet nothing is removed.
+    await remove()
+    expect(await digests()).toEqual([0, 1, 2])
+    // A version that is stored before others, because the mark names it, ends the part that may go.
+    const { db } = na.office.store
+    const version = await db.selectFrom('crl_versions').selectAll().executeTakeFirstOrThrow()
+    const ends = '9999-01-01T00:00:00.000000Z'
+    await db
+      .insertInto('crl_versions')
+      .values({ ...version, sequence: 1, next_update: ends })
+      .execute()
+    await db.deleteFrom('removed_crl_versions').where('sequence', '=', 1).execute()
+    await removeSettled()
+    expect(await digests()).toEqual([2])
+    await db.deleteFrom('crl_versions').where('sequence', '=', 1).execute()
+    await removeSettled()
+    expect(await digests()).toEqual([])
+    expect(await problems()).toEqual([])
+  })
+
   it('leaves a gap to be seen', async () => {
     for (let count = 0; count < 3; count += 1) await revokeOne()
     await na.office.rollbackWatch.keep()

@@ -2,6 +2,7 @@ import { DAY, MINUTE, readInstant, writeInstant, writeSortable } from '@chancery
 import type { Instant } from '@chancery/protocol'
 import type { Office } from '../../office.ts'
 import { countExpiring } from '../enrollment/index.ts'
+import { readProgress } from '../key-succession/index.ts'
 import { deleteMinutesBefore, insertMinute, listMinutes } from './store.ts'
 import type { ActivityMinute } from './store.ts'
 
@@ -24,11 +25,13 @@ export interface ActivityReading {
 export async function recordActivity(office: Office): Promise<void> {
   const { db } = office.store
   const now = office.clock.now()
-  const [active, tracked, expiring] = await Promise.all([
+  const [active, { tracked }, expiring] = await Promise.all([
     office.enrollment.count.read(),
-    office.enrollment.tracked.read(),
+    office.enrollment.certificates.read(),
     countExpiring(db, now, now + DAY),
   ])
+  // The metrics show the last count only.
+  await readProgress(office)
   const minute = writeSortable(startOfMinute(now))
   await insertMinute(db, { minute, active, tracked, expiring })
   await deleteMinutesBefore(db, writeSortable(oldestShown(now)))

@@ -80,15 +80,13 @@ export async function view(call: Call, office: Office): Promise<DashboardView> {
   const { db, backend } = office.store
   const { enrollment } = office
   const now = office.clock.now()
-  const [readiness, built, feeds, active, tracked, issued, revoked, list, recent, policies, history, succession] =
+  const [readiness, built, feeds, active, { tracked, issued, revoked }, list, recent, policies, history, succession] =
     await Promise.all([
       office.readiness.read(),
       office.connectome.current(office),
       describeFeeds(db, now),
       enrollment.count.read(),
-      enrollment.tracked.read(),
-      enrollment.issued.read(),
-      enrollment.revoked.read(),
+      enrollment.certificates.read(),
       findActiveVersion(db),
       listRecentChanges(db, office.settings.publicAttestationList, office.operators),
       describePolicySet(office),

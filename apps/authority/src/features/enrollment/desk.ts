@@ -1,7 +1,9 @@
 import { writeSortable } from '@chancery/protocol'
-import { Batcher, endOfTurn } from '@chancery/service-kit'
+import { Batcher, Coalesced, endOfTurn } from '@chancery/service-kit'
 import type { Clock } from '@chancery/service-kit'
 import { AdaptiveCount } from '../../adaptive-count.ts'
+import { readCertificateCounts } from '../../store/certificate-counts.ts'
+import type { CertificateCounts } from '../../store/certificate-counts.ts'
 import type { Store } from '../../store/database.ts'
 import { recordHeartbeats } from '../../store/heartbeats.ts'
 import type { HeartbeatOutcome, HeartbeatRow } from '../../store/heartbeats.ts'
@@ -10,7 +12,7 @@ import type { FoundInvite, InviteQuestion } from '../../store/invites.ts'
 import { issueCertificates } from '../../store/joins.ts'
 import type { JoinOutcome, JoinRow } from '../../store/joins.ts'
 import { isLargeTable } from '../../store/large-table.ts'
-import { countActiveNodes, countCertificates } from './store.ts'
+import { countActiveNodes } from './store.ts'
 
 const LIMITS = { maxItems: 200, maxWaiting: 5000, gather: endOfTurn }
 
@@ -21,10 +23,8 @@ export interface EnrollmentDesk {
   readonly heartbeats: Batcher<HeartbeatRow, HeartbeatOutcome>
   /** How many nodes are active, for anyone who asks. */
   readonly count: AdaptiveCount
-  /** How many certificates are not revoked. */
-  readonly tracked: AdaptiveCount
-  readonly issued: AdaptiveCount
-  readonly revoked: AdaptiveCount
+  /** By counters: quick whatever the number of certificates. */
+  readonly certificates: Coalesced<CertificateCounts>
   close(): Promise<void>
 }
 
@@ -42,12 +42,6 @@ export function openEnrollmentDesk(store: Store, clock: Clock): EnrollmentDesk {
     async (rows) => [...(await recordHeartbeats(store.engine, rows, now()))],
     LIMITS,
   )
-  const certificates = (status?: 'issued' | 'revoked'): AdaptiveCount =>
-    new AdaptiveCount(
-      clock,
-      () => countCertificates(store.db, status),
-      () => isLargeTable(store.db, 'issued_certs'),
-    )
   return {
     invites,
     joins,
@@ -57,9 +51,7 @@ export function openEnrollmentDesk(store: Store, clock: Clock): EnrollmentDesk {
       () => countActiveNodes(store.db, clock.now()),
       () => isLargeTable(store.db, 'node_liveness'),
     ),
-    tracked: certificates('issued'),
-    issued: certificates(),
-    revoked: certificates('revoked'),
+    certificates: new Coalesced(() => readCertificateCounts(store.db)),
     async close() {
       await Promise.all([invites.close(), joins.close(), heartbeats.close()])
     },

@@ -1,6 +1,5 @@
 export {
   countActiveNodes,
-  countCertificates,
   countExpiring,
   listCertificates,
   listDueForListing,
@@ -8,6 +7,7 @@ export {
   markRevoked,
   raiseReason,
 } from './store.ts'
+export { readCountedNodes } from './counted-nodes.ts'
 export { withdrawInvites } from './invite-withdraw.ts'
 export { countOpen as countOpenInvites } from './invite-store.ts'
 export type { RevocableCertificate } from './store.ts'

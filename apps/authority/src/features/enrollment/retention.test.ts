@@ -90,7 +90,7 @@ it('processes that live for half a day believe their clock together after a day,
   expect(await countOf('node_liveness')).toBe(0)
   expect(await countOf('idempotency_keys')).toBe(0)
   expect(await countOf('evidence_rejections')).toBe(0)
-  // A certificate stays: whether a key was burnt must be known for ever.
+  // Certificates are removed by a job of their own.
   expect(await countOf('issued_certs')).toBe(1)
 })
 

@@ -5,12 +5,6 @@ import { sql } from 'kysely'
 import type { Expression, RawBuilder } from 'kysely'
 import type { Tx } from '../../store/database.ts'
 
-export async function countCertificates(db: Tx, status?: 'issued' | 'revoked'): Promise<number> {
-  let query = db.selectFrom('issued_certs').select((eb) => eb.fn.countAll<number>().as('count'))
-  if (status !== undefined) query = query.where('status', '=', status)
-  return Number((await query.executeTakeFirst())?.count ?? 0)
-}
-
 /**
  * Keys heard of within the window; revoked certificates have no liveness row, superseded ones say so in theirs. Distinct
  * in a query of its own: databases hash that, and sort for a count of distinct values.

@@ -5,10 +5,14 @@ import type { ServerLoad } from '@chancery/service-kit'
 import type { Office } from '../../office.ts'
 import { FAULT_KINDS, RECORD_FAULTS } from '../../signing/record-faults.ts'
 import { findActiveVersion } from '../crl/index.ts'
-import { readProgress } from '../key-succession/index.ts'
+import { readCountedNodes } from '../enrollment/index.ts'
+import { readKnownProgress } from '../key-succession/index.ts'
 import { registerFreshnessGauges } from './freshness-gauges.ts'
 
-/** The numbers of protocol/core 22.2 that are counted from the database when somebody asks. */
+/**
+ * The numbers of protocol/core 22.2 that are read from the database when they are asked for: by counters and by what
+ * jobs have counted, never from a large table itself.
+ */
 export function registerGauges(office: Office): void {
   const { registry } = office.metrics
   const { db } = office.store
@@ -27,12 +31,12 @@ export function registerGauges(office: Office): void {
   registry.gauge({
     name: 'chancery_key_succession_nodes',
     help: 'While a key succession is under way: nodes heard of within a day.',
-    collect: async () => (await readProgress(office)).nodes,
+    collect: async () => (await readKnownProgress(office))?.nodes ?? Number.NaN,
   })
   registry.gauge({
     name: 'chancery_key_succession_nodes_with_new_block',
     help: 'Those of them that hold the new genesis block.',
-    collect: async () => (await readProgress(office)).nodes_with_new_block,
+    collect: async () => (await readKnownProgress(office))?.nodes_with_new_block ?? Number.NaN,
   })
   registry.rows({
     name: 'chancery_key_succession_age_seconds',
@@ -40,7 +44,7 @@ export function registerGauges(office: Office): void {
     kind: 'gauge',
     labels: ['phase'],
     collect: async () => {
-      const { phase, announced_at, switched_at } = await readProgress(office)
+      const { phase, announced_at, switched_at } = (await readKnownProgress(office)) ?? {}
       const began = readInstant(switched_at ?? announced_at ?? '')
       if (began === undefined || (phase !== 'announced' && phase !== 'switched')) return []
       return [{ labels: { phase }, value: toSeconds(office.clock.now() - began) }]
@@ -53,25 +57,27 @@ export function registerGauges(office: Office): void {
     // With a label, so that there is no series while there is no announcement: 0 would say that the time is over.
     labels: ['phase'],
     collect: async () => {
-      const { phase, switch_by } = await readProgress(office)
+      const { phase, switch_by } = (await readKnownProgress(office)) ?? {}
       const deadline = readInstant(switch_by ?? '')
-      return deadline === undefined ? [] : [{ labels: { phase }, value: toSeconds(deadline - office.clock.now()) }]
+      return deadline === undefined || phase === undefined
+        ? []
+        : [{ labels: { phase }, value: toSeconds(deadline - office.clock.now()) }]
     },
   })
   registry.gauge({
     name: 'chancery_issued_certs_total',
     help: 'Certificates ever issued.',
-    collect: () => office.enrollment.issued.readKept(),
+    collect: () => office.enrollment.certificates.read().then(({ issued }) => issued),
   })
   registry.gauge({
     name: 'chancery_active_nodes',
     help: 'Nodes in use, by key: heard of within the active-node window.',
-    collect: () => office.enrollment.count.readKept(),
+    collect: () => readCountedNodes(office),
   })
   registry.gauge({
     name: 'chancery_revoked_certs_total',
     help: 'Certificates with status revoked.',
-    collect: () => office.enrollment.revoked.readKept(),
+    collect: () => office.enrollment.certificates.read().then(({ revoked }) => revoked),
   })
   registry.gauge({
     name: 'chancery_crl_sequence',

@@ -1,5 +1,5 @@
 export { announceKey } from './announce.ts'
-export { describeSuccession, nextStep, readProgress } from './progress.ts'
+export { describeSuccession, nextStep, readKnownProgress, readProgress } from './progress.ts'
 export type { SuccessionProgress } from './progress.ts'
 export { retireKey } from './retire.ts'
 export { switchKey } from './switch.ts'

@@ -1,6 +1,7 @@
 import { genesisDigest, readInstant, readJson, readKeyHistory, writeInstant } from '@chancery/protocol'
 import type { Office } from '../../office.ts'
 import { findSuccession } from '../../signing/newest-block.ts'
+import { isLargeTable } from '../../store/large-table.ts'
 import { findLiveFormer } from '../crl/index.ts'
 import { countFollowers, countUsable } from './store.ts'
 
@@ -68,6 +69,12 @@ export function readProgress(office: Office): Promise<SuccessionProgress> {
   known.set(office, { at: performance.now(), progress })
   progress.catch(() => known.delete(office))
   return progress
+}
+
+/** For the metrics: of a large network the last count, which the job of the activity renews; undefined before it. */
+export async function readKnownProgress(office: Office): Promise<SuccessionProgress | undefined> {
+  if (!(await isLargeTable(office.store.db, 'node_liveness'))) return readProgress(office)
+  return known.get(office)?.progress
 }
 
 function toPublic(stored: string | null | undefined): string | null {

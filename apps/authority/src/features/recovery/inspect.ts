@@ -1,6 +1,7 @@
 import { FormError, JsonError } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import { NO_TEXT } from '../crl/index.ts'
+import { findMiscount } from '../../store/certificate-counts.ts'
 import type { Tx } from '../../store/database.ts'
 import { inspectLists } from './inspect-lists.ts'
 import { inspectPolicies } from './inspect-policies.ts'
@@ -66,6 +67,8 @@ async function inspectCertificates(db: Tx, notes: InspectionNotes): Promise<void
     if (isRevoked !== (row.revoked_at !== null) || isRevoked !== (row.revocation_reason !== null))
       notes.problem(`${name}: withdrawn by half`)
   }
+  const miscount = await findMiscount(db)
+  if (miscount !== undefined) notes.problem(`certificates: ${miscount}`)
 }
 
 async function noteEvidence(report: Promise<JsonObject>, notes: InspectionNotes): Promise<void> {

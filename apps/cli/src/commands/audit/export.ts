@@ -8,6 +8,7 @@ import { toStartArguments } from '../authority/start.ts'
 /** audit export: reads the database on the authority's own machine; there is no route for it. */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const [after, out, limit] = [options.text('after'), options.text('out'), wholeNumber(options, 'limit', 1, 1e12)]
+  const name = options.text('name')
   const file = out === undefined ? undefined : resolve(context.cwd, out)
   if (file !== undefined) await refuseExisting([file])
   const { commands } = await import('@chancery/authority')
@@ -16,6 +17,7 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
     ...(after === undefined ? {} : { after }),
     ...(limit === undefined ? {} : { limit }),
     ...(file === undefined ? {} : { out: file }),
+    ...(name === undefined ? {} : { name }),
   })
   return { exitCode }
 }

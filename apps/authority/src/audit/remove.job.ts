@@ -1,0 +1,86 @@
+import { DAY, writeInstant, writeSortable } from '@chancery/protocol'
+import type { AuditEventType } from '@chancery/contract'
+import type { Instant } from '@chancery/protocol'
+import type { Office } from '../office.ts'
+import type { Tx } from '../store/database.ts'
+import { withLease } from '../store/leases.ts'
+import { recordAudit } from './record.ts'
+
+const ROWS = 500
+const MAX_BATCHES = 200
+const LEASE_SECONDS = 300
+
+/** Read as state for as long as the database lives: which treaties were revoked, and which lists may leave a gap. */
+const STAYING: readonly string[] = ['recognition_treaty_revoked', 'state_recovered'] satisfies AuditEventType[]
+
+/**
+ * Removes audit events that are older than NA_AUDIT_KEPT_DAYS and that every forwarder and every named export has
+ * stored elsewhere; without either nothing is removed. The event at the position of a reader stays, so each goes on from
+ * there, and numbers are never given out twice. Each batch leaves an event that says which numbers went.
+ */
+export async function removeForwardedEvents(office: Office, signal: AbortSignal): Promise<void> {
+  const { auditKeptDays } = office.settings
+  if (auditKeptDays === 0) return
+  const cutoff = office.settledTime.daily.now() - BigInt(auditKeptDays) * DAY
+  await withLease(office, 'audit-removal', LEASE_SECONDS, async () => {
+    let last: number | undefined = 0
+    for (let batch = 0; batch < MAX_BATCHES && last !== undefined && !signal.aborted; batch += 1)
+      last = await removeSome(office, cutoff, last)
+  })
+}
+
+/** One batch; gives the number to go on from, undefined at the end. */
+async function removeSome(office: Office, cutoff: Instant, after: number): Promise<number | undefined> {
+  return office.store.transact(async (tx) => {
+    const page = await listStoredElsewhere(tx, after)
+    const old = page.filter(({ created_at }) => created_at < writeSortable(cutoff))
+    // Numbers follow time closely: after a page of younger ones there is nothing to find.
+    if (old.length === 0) return undefined
+    const removed = old.filter(({ event_type }) => !STAYING.includes(event_type))
+    await removeEvents(tx, removed)
+    const [first, final] = [removed[0], removed.at(-1)]
+    if (first !== undefined && final !== undefined)
+      await recordAudit(tx, office, {
+        type: 'audit_events_removed',
+        details: {
+          count: removed.length,
+          first_sequence: first.sequence,
+          last_sequence: final.sequence,
+          created_before: writeInstant(cutoff),
+          job: 'retention',
+        },
+      })
+    return page.length < ROWS ? undefined : page.at(-1)?.sequence
+  })
+}
+
+interface NumberedRow {
+  readonly sequence: number
+  readonly event_id: string
+  readonly event_type: string
+  readonly created_at: string
+}
+
+/** Numbered events before the position of the reader that is least far, in order. */
+async function listStoredElsewhere(tx: Tx, after: number): Promise<readonly NumberedRow[]> {
+  const least = await tx
+    .selectFrom('audit_forwards')
+    .select((eb) => eb.fn.min('sequence').as('sequence'))
+    .executeTakeFirst()
+  return tx
+    .selectFrom('audit_numbers as n')
+    .innerJoin('audit_events as e', 'e.event_id', 'n.event_id')
+    .select(['n.sequence', 'n.event_id', 'e.event_type', 'e.created_at'])
+    .where('n.sequence', '>', after)
+    .where('n.sequence', '<', Number(least?.sequence ?? 0))
+    .orderBy('n.sequence')
+    .limit(ROWS)
+    .execute()
+}
+
+async function removeEvents(tx: Tx, rows: readonly NumberedRow[]): Promise<void> {
+  if (rows.length === 0) return
+  const [ids, numbers] = [rows.map(({ event_id }) => event_id), rows.map(({ sequence }) => sequence)]
+  await tx.deleteFrom('audit_numbers').where('sequence', 'in', numbers).execute()
+  await tx.deleteFrom('audit_events').where('event_id', 'in', ids).execute()
+}

@@ -1,0 +1,24 @@
+import { MINUTE, writeSortable } from '@chancery/protocol'
+import type { Office } from '../../office.ts'
+import { isLargeTable } from '../../store/large-table.ts'
+
+/** A count that is older is no count of now. */
+const OLDEST = 5n * MINUTE
+
+/**
+ * Active nodes for the metrics. Of a large table nothing is counted here: the job that counts every minute has stored
+ * it. Not-a-number when no instance has counted for five minutes.
+ */
+export async function readCountedNodes({ store: { db }, clock, enrollment }: Office): Promise<number> {
+  if (!(await isLargeTable(db, 'node_liveness'))) return enrollment.count.read()
+  const now = clock.now()
+  const row = await db
+    .selectFrom('activity_minutes')
+    .select('active')
+    .where('minute', '>', writeSortable(now - OLDEST))
+    .where('minute', '<=', writeSortable(now))
+    .orderBy('minute', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return row?.active ?? Number.NaN
+}

@@ -1,0 +1,114 @@
+import { CRL_VALIDITY, DAY, readInstant, writeInstant, writeSortable } from '@chancery/protocol'
+import type { Instant } from '@chancery/protocol'
+import { recordAudit } from '../../audit/record.ts'
+import type { Office } from '../../office.ts'
+import { noteRemoved } from '../../store/certificate-counts.ts'
+import type { Tx } from '../../store/database.ts'
+import { withLease } from '../../store/leases.ts'
+import { issuedCounts } from '../../store/migrations/0026-issued-counts.ts'
+
+/** Rows of one transaction: short enough that revocations, which wait for it, hardly notice. */
+const ROWS = 500
+/** In one run: 100,000 rows, about 14 million a day. */
+const MAX_BATCHES = 200
+const LEASE_SECONDS = 300
+/** Instances of the release before take fewer revoked rows for a rolled back database: until none of them runs. */
+const AFTER_UPGRADE = 7n * DAY
+
+interface Place {
+  readonly expires_at: string
+  readonly cert_id: string
+}
+
+/**
+ * Removes certificates so many days after their end. What others still need stays: a certificate of a compromised key
+ * permanently, since that key is refused permanently; one that the revocation list or a stored list may name; one that
+ * waits for the list; one with a liveness row, whose own end comes first. Counters hold how many were removed, so that
+ * the high-water mark does not take a removal for a rolled back database.
+ */
+export async function removeCertificates(office: Office, signal: AbortSignal): Promise<void> {
+  const { certificateKeptDays } = office.settings
+  const now = office.settledTime.daily.now()
+  if (certificateKeptDays === 0 || !(await isUpgradeOver(office.store.db, now))) return
+  const cutoff = now - BigInt(certificateKeptDays) * DAY
+  await withLease(office, 'certificate-removal', LEASE_SECONDS, async () => {
+    let last: Place | undefined = { expires_at: '', cert_id: '' }
+    for (let batch = 0; batch < MAX_BATCHES && last !== undefined && !signal.aborted; batch += 1)
+      last = await removeSome(office, cutoff, last)
+  })
+}
+
+async function isUpgradeOver(db: Tx, now: Instant): Promise<boolean> {
+  const row = await db
+    .selectFrom('schema_version')
+    .select('applied_at')
+    .where('version', '=', issuedCounts.version)
+    .executeTakeFirst()
+  const applied = readInstant(row?.applied_at ?? '')
+  return applied !== undefined && applied + AFTER_UPGRADE <= now
+}
+
+/** One batch; gives the place to go on from, undefined at the end. */
+async function removeSome(office: Office, cutoff: Instant, after: Place): Promise<Place | undefined> {
+  return office.store.transact(async (tx) => {
+    // Revocations hold it: none may raise the reason of a row between the look and the removal.
+    await office.store.lockHead(tx, 'crl')
+    const bound = await oldestNamed(tx, cutoff)
+    const rows = await listRemovable(tx, bound, after)
+    if (rows.length === 0) return undefined
+    const revoked = rows.filter(({ status }) => status === 'revoked').length
+    await tx
+      .deleteFrom('issued_certs')
+      .where(
+        'cert_id',
+        'in',
+        rows.map(({ cert_id }) => cert_id),
+      )
+      .execute()
+    await noteRemoved(tx, { certificates: rows.length, revoked })
+    await recordAudit(tx, office, {
+      type: 'certificates_removed',
+      details: { count: rows.length, revoked_count: revoked, ended_before: writeInstant(bound), job: 'retention' },
+    })
+    return rows.length < ROWS ? undefined : rows.at(-1)
+  })
+}
+
+/** A stored list names certificates that ended an hour before it was signed at the earliest; a day more is left. */
+async function oldestNamed(tx: Tx, cutoff: Instant): Promise<Instant> {
+  const oldest = await tx
+    .selectFrom('crl_versions')
+    .select((eb) => eb.fn.min('next_update').as('next_update'))
+    .executeTakeFirst()
+  const end = readInstant(oldest?.next_update ?? '')
+  if (end === undefined) return cutoff
+  const named = end - CRL_VALIDITY - DAY
+  return named < cutoff ? named : cutoff
+}
+
+function listRemovable(
+  tx: Tx,
+  bound: Instant,
+  after: Place,
+): Promise<readonly (Place & { readonly status: string })[]> {
+  return tx
+    .selectFrom('issued_certs as c')
+    .select(['c.cert_id', 'c.expires_at', 'c.status'])
+    .where('c.expires_at', '<', writeSortable(bound))
+    .where('c.expires_at', '>=', after.expires_at)
+    .where((eb) => eb.or([eb('c.expires_at', '>', after.expires_at), eb('c.cert_id', '>', after.cert_id)]))
+    .where((eb) => eb.or([eb('c.revocation_reason', 'is', null), eb('c.revocation_reason', '<>', 'key_compromise')]))
+    .where('c.list_after', 'is', null)
+    .where((eb) =>
+      eb.not(eb.exists(eb.selectFrom('crl_entries as e').select('e.cert_id').whereRef('e.cert_id', '=', 'c.cert_id'))),
+    )
+    .where((eb) =>
+      eb.not(
+        eb.exists(eb.selectFrom('node_liveness as l').select('l.cert_id').whereRef('l.cert_id', '=', 'c.cert_id')),
+      ),
+    )
+    .orderBy('c.expires_at')
+    .orderBy('c.cert_id')
+    .limit(ROWS)
+    .execute()
+}

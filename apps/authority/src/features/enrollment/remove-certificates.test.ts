@@ -1,0 +1,204 @@
+import { DAY, HOUR, hours, writeSortable } from '@chancery/protocol'
+import type { Instant, JoinCertificate } from '@chancery/protocol'
+import { ManualClock, accepted, plantCertificates, startTestAuthority, testSigner } from '@chancery/testkit'
+import type { TestAuthority } from '@chancery/testkit'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { authorityJobs } from '../../jobs.ts'
+import type { Office } from '../../office.ts'
+import { DAY_SETTLES_MS, NONCES_SETTLE_MS, SettledTime } from '../../settled-time.ts'
+import { issuedCounts } from '../../store/migrations/0026-issued-counts.ts'
+import { findRollback, readHeads } from '../../store/high-water-heads.ts'
+import type { Tables } from '../../store/tables.ts'
+import { inspectStore } from '../evidence/inspection.ts'
+import { inspectDatabase } from '../recovery/inspect.ts'
+import { removeCertificates } from './remove-certificates.job.ts'
+
+// The tables are made by the real clock: the job begins seven days later.
+const START = '2090-01-01T00:00:00Z'
+const SETTINGS = { NA_CLOCK_CHECK: 'off', NA_GENESIS_WINDOW: 'warn', NA_CERTIFICATE_KEPT_DAYS: '30' }
+let clock: ManualClock
+let na: TestAuthority
+let planted = 0
+beforeEach(async () => {
+  clock = new ManualClock(START)
+  na = await startTestAuthority({ clock, settings: SETTINGS })
+  accepted(await na.request('GET', '/crl'))
+})
+afterEach(() => na.stop())
+
+const db = () => na.office.store.db
+
+async function plant(validityHours: number, issuedAt: Instant = clock.now()): Promise<JoinCertificate> {
+  planted += 1
+  const { publicKey } = await testSigner('node', `removed-${planted}`)
+  const [certificate] = await plantCertificates(na.office, {
+    count: 1,
+    node_public_key: publicKey,
+    validityHours,
+    issuedAt,
+  })
+  if (certificate === undefined) throw new Error('nothing was planted')
+  return certificate
+}
+
+/** Without a liveness row, as days after its end. */
+async function plantEnded(columns: Partial<Tables['issued_certs']> = {}): Promise<string> {
+  const { cert_id } = await plant(1, clock.now() - 40n * DAY)
+  await db().deleteFrom('node_liveness').where('cert_id', '=', cert_id).execute()
+  if (Object.keys(columns).length > 0)
+    await db().updateTable('issued_certs').set(columns).where('cert_id', '=', cert_id).execute()
+  return cert_id
+}
+
+async function stored(): Promise<string[]> {
+  const rows = await db().selectFrom('issued_certs').select('cert_id').execute()
+  return rows.map(({ cert_id }) => cert_id).sort()
+}
+
+async function revoke(cert_id: string, reason: string): Promise<void> {
+  accepted(await na.as('privileged')('POST', '/admin/revoke', { cert_id, reason }))
+}
+
+/** The same authority whose clock is accepted at once. */
+function settled(settings: Partial<Office['settings']> = {}): Office {
+  const settledTime = { nonces: clock, daily: clock } as unknown as Office['settledTime']
+  return Object.assign(Object.create(na.office) as Office, {
+    settledTime,
+    settings: { ...na.office.settings, ...settings },
+  })
+}
+
+const remove = (office: Office = settled()): Promise<void> => removeCertificates(office, new AbortController().signal)
+
+async function metric(name: string): Promise<string | undefined> {
+  const { text } = await na.request('GET', '/metrics')
+  return new RegExp(`^${name} (.+)$`, 'm').exec(text)?.[1]
+}
+
+async function markNow() {
+  const heads = await readHeads(db())
+  return { mark_version: 1, network_name: 'TEST-NET', written_at: '2200-01-01T00:00:00Z', ...heads } as const
+}
+
+async function problems(): Promise<readonly string[]> {
+  const authority = { publicKeys: [na.genesis.network_authority.public_key], sovereign: na.genesis.network_name }
+  return (await inspectDatabase(db(), authority, inspectStore)).problems
+}
+
+const REVOKED = { status: 'revoked', revoked_at: writeSortable(0n), revocation_reason: 'unspecified' }
+
+describe('removeCertificates', () => {
+  it('removes certificates 30 days after their end while the authority is restarted twice a day', async () => {
+    const ended = await plant(1)
+    const revoked = await plant(2)
+    const compromised = await plant(1)
+    const valid = await plant(24 * 36)
+    await revoke(revoked.cert_id, 'cessation_of_operation')
+    await revoke(compromised.cert_id, 'key_compromise')
+    const mark = await markNow()
+    expect(mark.revoked_certificates).toBe(2)
+    const jobs = ['settled-time', 'crl-upkeep', 'high-water', 'crl-removal', 'retention', 'certificate-removal']
+    for (let half = 1; half <= 68; half += 1) {
+      const settledTime = {
+        nonces: new SettledTime(clock, NONCES_SETTLE_MS),
+        daily: new SettledTime(clock, DAY_SETTLES_MS),
+      }
+      const office = Object.assign(Object.create(na.office) as Office, { settledTime })
+      for (const passed of [0, 12 * 3600]) {
+        clock.advance(passed)
+        for (const job of authorityJobs(office))
+          if (jobs.includes(job.name)) await job.run(new AbortController().signal)
+      }
+      if (half === 58) expect(await stored()).toContain(ended.cert_id)
+    }
+    expect(await stored()).toEqual([compromised.cert_id, valid.cert_id].sort())
+    // Ever issued and ever revoked do not fall, so a removal is no rolled back database.
+    expect(await metric('chancery_issued_certs_total')).toBe('4')
+    expect(await metric('chancery_revoked_certs_total')).toBe('2')
+    expect(await findRollback(db(), await readHeads(db()), mark)).toEqual([])
+    expect(await problems()).toEqual([])
+    const events = await na.auditEvents('certificates_removed')
+    expect(events.reduce((sum, { details }) => sum + Number((details as { count: number }).count), 0)).toBe(2)
+    // A revocation that is missing shows, although others were removed.
+    await db().deleteFrom('issued_certs').where('cert_id', '=', compromised.cert_id).execute()
+    expect(await findRollback(db(), await readHeads(db()), mark)).toEqual(['revoked_certificates'])
+  }, 60_000)
+
+  it('does not remove what the list, a liveness row or a waiting entry still needs', async () => {
+    const plain = await plantEnded()
+    const listed = await plantEnded(REVOKED)
+    await db()
+      .insertInto('crl_entries')
+      .values({ position: 1, cert_id: listed, entry_json: '{}', expires_at: writeSortable(clock.now() + DAY) })
+      .execute()
+    const waiting = await plantEnded({ list_after: writeSortable(clock.now() + DAY) })
+    const compromised = await plantEnded({ ...REVOKED, revocation_reason: 'key_compromise' })
+    const { cert_id: live } = await plant(1, clock.now() - 40n * DAY)
+    expect(await stored()).toContain(plain)
+    await remove()
+    expect(await stored()).toEqual([listed, waiting, compromised, live].sort())
+  })
+
+  it('does not remove what a stored list may name', async () => {
+    const cert_id = await plantEnded(REVOKED)
+    const end = clock.now() - 40n * DAY + HOUR
+    // A list of the hour in which the certificate ended, stored because the high-water mark names it.
+    const next_update = writeSortable(end + hours(24))
+    await db().updateTable('crl_versions').set({ next_update }).execute()
+    await remove()
+    expect(await stored()).toEqual([cert_id])
+    await db()
+      .updateTable('crl_versions')
+      .set({ next_update: writeSortable(clock.now() + hours(24)) })
+      .execute()
+    await remove()
+    expect(await stored()).toEqual([])
+  })
+
+  it('removes more than one batch, past rows that stay', async () => {
+    for (let count = 0; count < 3; count += 1) await plantEnded({ ...REVOKED, revocation_reason: 'key_compromise' })
+    const staying = await stored()
+    const { publicKey } = await testSigner('node', 'many')
+    const options = { count: 1100, node_public_key: publicKey, validityHours: 1, issuedAt: clock.now() - 39n * DAY }
+    await plantCertificates(na.office, options)
+    await db().deleteFrom('node_liveness').execute()
+    await remove()
+    expect(await stored()).toEqual(staying)
+    expect(await metric('chancery_issued_certs_total')).toBe('1103')
+  }, 60_000)
+
+  it('removes nothing with 0 days, and nothing within seven days of the upgrade', async () => {
+    const cert_id = await plantEnded()
+    await remove(settled({ certificateKeptDays: 0 }))
+    expect(await stored()).toEqual([cert_id])
+    const applied = (at: Instant) =>
+      db()
+        .updateTable('schema_version')
+        .set({ applied_at: writeSortable(at) })
+        .where('version', '=', issuedCounts.version)
+        .execute()
+    await applied(clock.now() - 7n * DAY + 1n)
+    await remove()
+    expect(await stored()).toEqual([cert_id])
+    await applied(clock.now() - 7n * DAY)
+    await remove()
+    expect(await stored()).toEqual([])
+  })
+
+  it('still refuses the compromised key of a certificate that ended long ago', async () => {
+    const { cert_id, node_public_key } = await plant(1, clock.now() - 40n * DAY)
+    await db()
+      .updateTable('issued_certs')
+      .set({ ...REVOKED, revocation_reason: 'key_compromise' })
+      .where('cert_id', '=', cert_id)
+      .execute()
+    await db().deleteFrom('node_liveness').execute()
+    await remove()
+    const barred = db()
+      .selectFrom('issued_certs')
+      .select('cert_id')
+      .where('node_public_key', '=', node_public_key)
+      .where('revocation_reason', '=', 'key_compromise')
+    expect(await barred.execute()).toEqual([{ cert_id }])
+  })
+})
