@@ -51,8 +51,10 @@ export class Alarms {
     this.#targets.push(target)
   }
 
-  async scrape(count: number, everyMs: number): Promise<void> {
-    for (let done = 0; done < count; done += 1) {
+  /** Ends after `forMs` at the latest, where scrapes take longer than `everyMs`. */
+  async scrape(count: number, everyMs: number, forMs = Number.POSITIVE_INFINITY): Promise<void> {
+    const end = performance.now() + forMs
+    for (let done = 0; done < count && performance.now() < end; done += 1) {
       const next = performance.now() + everyMs
       const series = new Map<string, string>()
       await Promise.all(this.#targets.map((target) => this.#read(target, series)))

@@ -124,7 +124,7 @@ async function outlast(facts: {
   alarms.expect('before', [])
   const began = performance.now()
   await outage.begin()
-  await alarms.scrape(GONE_SECONDS - 15, 1000)
+  await alarms.scrape(GONE_SECONDS, 1000, (GONE_SECONDS - 10) * 1000)
   await whileGone(fleet, door, findings)
   await pause(Math.max(0, GONE_SECONDS * 1000 - (performance.now() - began)))
   alarms.expect('while PostgreSQL is gone', ['ChanceryNotReady'], [...FOLLOWING, ...WITHOUT_STANDBY])

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { METRICS_CONTENT_TYPE, Metrics } from './metrics.ts'
 import { createRequestMetrics, watchProcess } from './service-metrics.ts'
 
@@ -72,6 +72,36 @@ describe('Metrics', () => {
     expect(valueOf(await metrics.render(), 'g')).toBe(1)
     value = 2
     expect(valueOf(await metrics.render(), 'g')).toBe(2)
+  })
+
+  describe('a value that hangs', () => {
+    afterEach(() => {
+      vi.useRealTimers()
+    })
+
+    it('is not-a-number after three seconds, hides no other, and is not asked again meanwhile', async () => {
+      vi.useFakeTimers()
+      const metrics = new Metrics()
+      const answers: ((value: number) => void)[] = []
+      metrics.gauge({ name: 'hangs', help: 'h', collect: () => new Promise((resolve) => void answers.push(resolve)) })
+      metrics.gauge({ name: 'answers', help: 'a', collect: () => 7 })
+      for (let scrape = 0; scrape < 2; scrape += 1) {
+        const rendering = metrics.render()
+        await vi.advanceTimersByTimeAsync(3000)
+        const rendered = await rendering
+        expect(valueOf(rendered, 'hangs')).toBeNaN()
+        expect(valueOf(rendered, 'answers')).toBe(7)
+      }
+      expect(answers).toHaveLength(1)
+      answers[0]?.(3)
+      await vi.advanceTimersByTimeAsync(0)
+      const rendering = metrics.render()
+      await vi.advanceTimersByTimeAsync(0)
+      answers[1]?.(4)
+      const rendered = await rendering
+      expect(valueOf(rendered, 'hangs')).toBe(4)
+      expect(valueOf(rendered, 'chancery_metric_failures_total')).toBe(2)
+    })
   })
 
   it('shows no stale value when collecting fails, counts it, and still renders the rest', async () => {

@@ -23,7 +23,10 @@ export interface MetricFacts {
   readonly help: string
 }
 export interface GaugeFacts extends MetricFacts {
-  /** Asked at each rendering. When it fails the gauge reads not-a-number: an old value would look like a true one. */
+  /**
+   * Asked at each rendering, not again while the last question is under way. When it fails or takes over three seconds
+   * the gauge reads not-a-number: an old value would look like a true one.
+   */
   readonly collect?: () => number | Promise<number>
 }
 export interface HistogramFacts extends MetricFacts {
@@ -78,10 +81,11 @@ export class Metrics {
   gauge(facts: GaugeFacts & Partial<WithLabels<LabelSets>>): Gauge | Labelled<LabelSets, Gauge> {
     const { collect } = facts
     const options = { ...this.#common(facts), labelNames: labelNames(facts) }
+    const ask = collect === undefined ? undefined : bounded(collect)
     const metric: PromGauge =
-      collect === undefined
+      ask === undefined
         ? new PromGauge(options)
-        : new PromGauge({ ...options, collect: async () => metric.set(await this.#collected(collect)) })
+        : new PromGauge({ ...options, collect: async () => metric.set(await this.#collected(ask)) })
     if (facts.labels === undefined) return { set: (value) => metric.set(value) }
     return labelled(facts.labels, (values) => {
       const one = metric.labels(values)
@@ -140,12 +144,36 @@ export class Metrics {
     return { name: facts.name, help: facts.help, registers: [this.#registry] }
   }
 
-  async #collected(collect: () => number | Promise<number>): Promise<number> {
+  async #collected(ask: () => Promise<number>): Promise<number> {
     try {
-      return await collect()
+      return await ask()
     } catch {
       this.#failures.increase()
       return Number.NaN
+    }
+  }
+}
+
+/** Prometheus waits ten seconds for a scrape: a database that hangs must not hide every other number. */
+const COLLECT_MS = 3000
+
+/** Questions to something that hangs do not pile up: a later rendering waits for the one that is under way. */
+function bounded(collect: () => number | Promise<number>): () => Promise<number> {
+  let running: Promise<number> | undefined
+  return async () => {
+    running ??= Promise.resolve()
+      .then(collect)
+      .finally(() => {
+        running = undefined
+      })
+    let timer: NodeJS.Timeout | undefined
+    const limit = new Promise<never>((_resolve, reject) => {
+      timer = setTimeout(() => reject(new Error('the value was not read in time')), COLLECT_MS)
+    })
+    try {
+      return await Promise.race([running, limit])
+    } finally {
+      clearTimeout(timer)
     }
   }
 }
