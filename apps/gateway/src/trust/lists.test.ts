@@ -18,6 +18,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
 const by = await testIssuer('agency')
 const caller = testClient('caller', ['agency'])
+const watcher = testClient('watcher', [], { metrics: true })
 let server: Server
 let url: string
 let reply: (response: ServerResponse) => void
@@ -45,7 +46,7 @@ const list = (sequence: number, ...ids: string[]): Promise<RevocationList> =>
 
 function policy(bootstrap: RevocationList, over: JsonObject = {}, revision = 'test-1'): JsonObject {
   const network = testNetwork(by, bootstrap, { crl_url: url, allow_http: true, refresh_seconds: 3600, ...over })
-  return testPolicy({ agency: network }, [caller], revision)
+  return testPolicy({ agency: network }, [caller, watcher], revision)
 }
 
 async function start(given: JsonObject, options: { state?: 'new' | 'kept'; home?: string } = {}): Promise<TestGateway> {
@@ -138,18 +139,25 @@ describe('refresh', () => {
     expect(await reasonsFor(gateway, 'fresh')).toEqual([])
   })
 
-  it('two histories: the first stays in force, the issuer is suspect, also after a restart', async () => {
-    const held = await list(9, 'held')
-    const other = writeJson(await list(9, 'other'))
-    reply = (response) => response.writeHead(200).end(other)
-    const gateway = await start(policy(held), { state: 'new' })
-    expect(await untilRefreshed(gateway)).toBe('equivocation')
-    expect((await shown(gateway)).suspect).toBe(true)
-    expect(await reasonsFor(gateway, 'held')).toEqual(REVOKED)
-    const home = await stopKeeping(gateway)
-    reply = (response) => response.writeHead(503).end()
-    expect((await shown(await start(policy(held), { state: 'kept', home }))).suspect).toBe(true)
-  })
+  it(
+    'two histories: the first stays in force, the issuer is suspect, also after a restart',
+    { timeout: 60_000 },
+    async () => {
+      const held = await list(9, 'held')
+      const other = writeJson(await list(9, 'other'))
+      reply = (response) => response.writeHead(200).end(other)
+      const gateway = await start(policy(held), { state: 'new' })
+      expect(await untilRefreshed(gateway)).toBe('equivocation')
+      expect((await shown(gateway)).suspect).toBe(true)
+      expect(await reasonsFor(gateway, 'held')).toEqual(REVOKED)
+      const home = await stopKeeping(gateway)
+      reply = (response) => response.writeHead(503).end()
+      const again = await start(policy(held), { state: 'kept', home })
+      expect((await shown(again)).suspect).toBe(true)
+      const { text } = await again.request('GET', '/metrics', { token: watcher.token })
+      expect(text).toMatch(/^gateway_crl_suspect\{[^}]+\} 1$/m)
+    },
+  )
 })
 
 describe('durable state', () => {

@@ -81,6 +81,11 @@ function registerSizeRows(office: Office): void {
     'Sequence of a newer list that is proven and cannot be read, 0 without one.',
     ({ unread }) => unread?.sequence ?? 0,
   )
+  perIssuer(
+    'gateway_crl_suspect',
+    'Whether the issuer signed two histories and no operator has cleared it.',
+    ({ isSuspect }) => (isSuspect ? 1 : 0),
+  )
   registry.gauge({
     name: 'gateway_crl_max_bytes',
     help: 'GATEWAY_MAX_LIST_BYTES: a larger list is not read.',
