@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { missing, readSteps, runPages, runnablePages, stepsBefore } from './runnable-pages.ts'
+import { allSteps, missing, readSteps, runPages, runnablePages, stepsBefore } from './runnable-pages.ts'
 import type { Ran } from './runnable-pages.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
@@ -12,7 +12,7 @@ const steps = (page: string) => readSteps(readFileSync(join(ROOT, page), 'utf8')
 let all: ReadonlyMap<string, Ran>
 beforeAll(async () => {
   all = await runPages(pages)
-}, 900_000)
+}, 1_500_000)
 afterAll(async () => {
   for (const { folder } of all.values()) await rm(folder, { recursive: true, force: true })
 })
@@ -20,6 +20,7 @@ afterAll(async () => {
 it('are found, the tutorials among them', () => {
   expect(pages).toContain('docs/tutorial/first-network.md')
   expect(pages).toContain('docs/tutorial/boundary-policies.md')
+  expect(pages).toContain('docs/operate/incidents.md')
 })
 
 describe.each(pages)('%s', (page) => {
@@ -77,11 +78,23 @@ describe('a page is found to be wrong when it is wrong', () => {
     ])
   })
 
+  it('by its blocks in a list, which are read without their indentation', () => {
+    const page = '## One\n\n1. First:\n\n   ```sh run\n   a <<END\n     b\n   END\n   ```\n\n   ```text\n   A\n   ```\n'
+    expect(readSteps(page)).toEqual([{ title: 'One', commands: 'a <<END\n  b\nEND\n', promised: ['A'] }])
+  })
+
   it('by the steps of another page that it needs', () => {
     const first = '<!-- run first: first-network.md 1, 2 -->'
     expect(stepsBefore('docs/tutorial/x.md', first).map(({ title }) => title)).toEqual([
       '1. Found the network',
       '2. Start the authority',
+    ])
+    const here =
+      '## Own\n\n```sh run\na\n```\n\n<!-- run here: first-network.md 2 -->\n\n## More\n\n```sh run\nb\n```\n'
+    expect(allSteps('docs/tutorial/x.md', here).map(({ title, isOwn }) => [title, isOwn])).toEqual([
+      ['Own', true],
+      ['2. Start the authority', false],
+      ['More', true],
     ])
     const wrong = '<!-- run first: first-network.md 99 -->'
     expect(() => stepsBefore('docs/tutorial/x.md', wrong)).toThrow('no step 99')

@@ -9,15 +9,15 @@ import { delimiter, dirname, join } from 'node:path'
 /**
  * Blocks of a page that begin with ```sh run are run, in their order, in one shell, as a reader would type them; the
  * ```text block that follows one is held against what it prints. A page that goes on where another stopped names
- * steps of it in a comment: <!-- run first: first-network.md 1, 2 -->
+ * steps of it in a comment: <!-- run first: first-network.md 1, 2 -->; <!-- run here: … --> runs them at its place.
  */
 
 const ROOT = join(import.meta.dirname, '..', '..')
-const LIMIT_MS = 240_000
+const LIMIT_MS = 600_000
 /** A page starts the program many times; what was compiled once is kept, where nobody else can put a program. */
 const COMPILED = join(ROOT, 'node_modules/.cache/chancery-pages')
 /** Ports that pages name; each run gets free ones. */
-const PORTS = ['8443', '8444']
+const PORTS = ['8443', '8444', '8445']
 
 export interface Step {
   /** The heading it stands under. */
@@ -30,16 +30,17 @@ export interface Step {
 /** Pages of docs/ with something to run. */
 export function runnablePages(): readonly string[] {
   return globSync('docs/**/*.md', { cwd: ROOT })
-    .filter((page) => readFileSync(join(ROOT, page), 'utf8').includes('\n```sh run\n'))
+    .filter((page) => readSteps(readFileSync(join(ROOT, page), 'utf8')).length > 0)
     .toSorted()
 }
 
-/** Every `sh run` block with the `text` block that follows it before the next one. */
+/** Every `sh run` block with the `text` block that follows it before the next one. Blocks of a list are indented. */
 export function readSteps(markdown: string): readonly Step[] {
-  const blocks = [...markdown.matchAll(/^## (.+)$|^```(sh run|text)\n([\s\S]*?)^```$/gm)]
+  const blocks = [...markdown.matchAll(/^## (.+)$|^( *)```(sh run|text)\n([\s\S]*?)^\2```$/gm)]
   const steps: Step[] = []
   let title = ''
-  for (const [, heading, kind, text = ''] of blocks) {
+  for (const [, heading, indent = '', kind, indented = ''] of blocks) {
+    const text = indented.replaceAll(new RegExp(`^${indent}`, 'gm'), '')
     const last = steps.at(-1)
     if (heading !== undefined) title = heading
     else if (kind === 'sh run') steps.push({ title, commands: text, promised: [] })
@@ -49,15 +50,32 @@ export function readSteps(markdown: string): readonly Step[] {
   return steps
 }
 
-/** Steps of other pages that must have been done, from the comment of this one. */
+const BORROWED = /^<!-- run (?:first|here): (\S+) ([\d, ]+) -->$/gm
+
+/** Steps of other pages that must have been done, from the comments of this one. */
 export function stepsBefore(page: string, markdown: string): readonly Step[] {
-  return [...markdown.matchAll(/^<!-- run first: (\S+) ([\d, ]+) -->$/gm)].flatMap(([, other = '', numbers = '']) => {
+  return [...markdown.matchAll(BORROWED)].flatMap(([, other = '', numbers = '']) => {
     const steps = readSteps(readFileSync(join(ROOT, dirname(page), other), 'utf8'))
     return numbers.split(',').flatMap((number) => {
       const found = steps.filter(({ title }) => title.startsWith(`${number.trim()}. `))
       if (found.length === 0) throw new Error(`${page}: ${other} has no step ${number.trim()} to run`)
       return found
     })
+  })
+}
+
+interface PlacedStep extends Step {
+  /** False for a step of another page, whose output is compared there. */
+  readonly isOwn: boolean
+}
+
+/** The steps of a page in their order, with those of other pages where it names them. */
+export function allSteps(page: string, markdown: string): readonly PlacedStep[] {
+  const starts = [0, ...[...markdown.matchAll(BORROWED)].map(({ index }) => index)]
+  return starts.flatMap((start, at) => {
+    const piece = markdown.slice(start, starts[at + 1])
+    const borrowed = stepsBefore(page, piece).map((step) => ({ ...step, isOwn: false }))
+    return [...borrowed, ...readSteps(piece).map((step) => ({ ...step, isOwn: true }))]
   })
 }
 
@@ -103,14 +121,15 @@ export async function runPages(pages: readonly string[], atOnce = 2): Promise<Re
 async function runPage(page: string): Promise<Ran> {
   if (!existsSync(join(ROOT, 'apps/cli/dist/main.js'))) throw new Error('build first: npm run build')
   const markdown = readFileSync(join(ROOT, page), 'utf8')
-  const before = stepsBefore(page, markdown)
+  const steps = allSteps(page, markdown)
   const ports = new Map<string, string>()
   for (const port of PORTS) ports.set(port, String(await freePort()))
   const folder = await mkdtemp(join(tmpdir(), 'chancery-page-'))
-  const script = replaceAll(toScript([...before, ...readSteps(markdown)]), ports)
+  const script = replaceAll(toScript(steps), ports)
   const { code, output, errors } = await runScript(script, folder)
   const named = replaceAll(output, new Map([...ports].map(([from, to]) => [to, from])))
-  const outputs = named.split(new RegExp(`^${MARK}\\d+\\n`, 'm')).slice(1 + before.length)
+  const printed = named.split(new RegExp(`^${MARK}\\d+\\n`, 'm')).slice(1)
+  const outputs = printed.filter((_, index) => steps[index]?.isOwn === true)
   return { code, outputs, output, errors, folder }
 }
 

@@ -68,8 +68,21 @@ export async function startAuthority(settings: AuthoritySettings, parts: AppPart
       await management?.server.stopAccepting()
       watch.stop()
       await jobs.stop()
+      await keepLastMark(office)
       await opened.close()
     },
+  }
+}
+
+/**
+ * Writes what was published since the last mark: a backup that is restored after this stop is compared with it. The job
+ * that keeps the mark runs every five seconds only.
+ */
+async function keepLastMark({ rollbackWatch, log }: Office): Promise<void> {
+  try {
+    await rollbackWatch.keep()
+  } catch (error) {
+    log.warn('high-water mark not written at the stop', { error })
   }
 }
 

@@ -85,7 +85,8 @@ function requireOneHistory(given: Crl, keptText: string | null, now: Instant): v
   const named = alone.length === 0 ? 'nothing' : alone.slice(0, NAMED).join(', ') + (alone.length > NAMED ? ', …' : '')
   throw new PublishedUnusable(
     `--crl: number ${given.sequence} is known with other revocations: two histories were signed. ` +
-      `Recover without it, then revoke what only this list names: ${named}`,
+      `Run recover without --crl; it may say that nothing is behind. Then revoke what only this list names: ${named}. ` +
+      'The list that names it has a higher number than both.',
   )
 }
 
