@@ -118,6 +118,31 @@ describe('Metrics', () => {
     expect(valueOf(await metrics.render(), 'chancery_metric_failures_total')).toBeGreaterThanOrEqual(1)
   })
 
+  it.each(['gauge', 'counter'] as const)(
+    'shows no series of a %s whose rows cannot be read, and the rest',
+    async (kind) => {
+      const metrics = new Metrics()
+      let fail = false
+      metrics.rows({
+        name: 'r',
+        help: 'r',
+        kind,
+        labels: ['a'],
+        collect: async () => {
+          if (fail) throw new Error('down')
+          return [{ labels: { a: 'x' }, value: 5 }]
+        },
+      })
+      metrics.gauge({ name: 'h', help: 'h' }).set(1)
+      expect(valueOf(await metrics.render(), 'r{a="x"}')).toBe(5)
+      fail = true
+      const rendered = await metrics.render()
+      expect(rendered).not.toContain('r{a="x"}')
+      expect(valueOf(rendered, 'h')).toBe(1)
+      expect(valueOf(await metrics.render(), 'chancery_metric_failures_total')).toBeGreaterThanOrEqual(1)
+    },
+  )
+
   it('sorts observations into buckets', async () => {
     const metrics = new Metrics()
     const histogram = metrics.histogram({ name: 'h', help: 'h', buckets: [1, 2] })

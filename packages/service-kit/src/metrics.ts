@@ -41,6 +41,7 @@ export interface MetricRow {
 export interface RowsFacts extends MetricFacts {
   readonly kind: 'gauge' | 'counter'
   readonly labels: readonly string[]
+  /** Asked at each rendering. When it fails there is no series. */
   readonly collect: () => Iterable<MetricRow> | Promise<Iterable<MetricRow>>
 }
 interface WithLabels<Sets extends LabelSets> {
@@ -85,7 +86,7 @@ export class Metrics {
     const metric: PromGauge =
       ask === undefined
         ? new PromGauge(options)
-        : new PromGauge({ ...options, collect: async () => metric.set(await this.#collected(ask)) })
+        : new PromGauge({ ...options, collect: async () => metric.set(await this.#collected(ask, Number.NaN)) })
     if (facts.labels === undefined) return { set: (value) => metric.set(value) }
     return labelled(facts.labels, (values) => {
       const one = metric.labels(values)
@@ -114,11 +115,12 @@ export class Metrics {
    */
   rows(facts: RowsFacts): void {
     const options = { ...this.#common(facts), labelNames: [...facts.labels] }
+    const ask = bounded(facts.collect)
     if (facts.kind === 'counter') {
       const metric: PromCounter = new PromCounter({
         ...options,
         collect: async () => {
-          const rows = await facts.collect()
+          const rows = await this.#collected(ask, [])
           metric.reset()
           for (const { labels, value } of rows) metric.labels(labels).inc(value)
         },
@@ -128,7 +130,7 @@ export class Metrics {
     const metric: PromGauge = new PromGauge({
       ...options,
       collect: async () => {
-        const rows = await facts.collect()
+        const rows = await this.#collected(ask, [])
         metric.reset()
         for (const { labels, value } of rows) metric.labels(labels).set(value)
       },
@@ -144,12 +146,13 @@ export class Metrics {
     return { name: facts.name, help: facts.help, registers: [this.#registry] }
   }
 
-  async #collected(ask: () => Promise<number>): Promise<number> {
+  /** What cannot be read must not hide the other metrics. */
+  async #collected<Value>(ask: () => Promise<Value>, failed: Value): Promise<Value> {
     try {
       return await ask()
     } catch {
       this.#failures.increase()
-      return Number.NaN
+      return failed
     }
   }
 }
@@ -158,8 +161,8 @@ export class Metrics {
 const COLLECT_MS = 3000
 
 /** Questions to something that hangs do not pile up: a later rendering waits for the one that is under way. */
-function bounded(collect: () => number | Promise<number>): () => Promise<number> {
-  let running: Promise<number> | undefined
+function bounded<Value>(collect: () => Value | Promise<Value>): () => Promise<Value> {
+  let running: Promise<Value> | undefined
   return async () => {
     running ??= Promise.resolve()
       .then(collect)
