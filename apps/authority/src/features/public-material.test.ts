@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Refusal } from '@chancery/contract'
 import type { Instant } from '@chancery/protocol'
 import { KeptDocument } from '@chancery/service-kit'
@@ -83,6 +84,27 @@ describe('public material', () => {
     expect(textOf(await material.serve(office, 'crl', source('new')))).toBe('held')
     away.error = undefined
     expect(textOf(await material.serve(office, 'crl', source('new')))).toBe('new')
+  })
+
+  it('serves what it holds when the database is silent, and the new one from the next request on', async () => {
+    const { office, versions } = desk()
+    const material = new PublicMaterial(undefined, 20)
+    const { promise, resolve } = Promise.withResolvers<{ document: KeptDocument }>()
+    await material.serve(office, 'crl', source('held', clock.now() + 60_000_000n))
+    versions.set('crl', 2)
+    expect(textOf(await material.serve(office, 'crl', { load: () => promise }))).toBe('held')
+    resolve({ document: documentOf('new') })
+    await expect.poll(async () => textOf(await material.serve(office, 'crl', source('never read')))).toBe('new')
+  })
+
+  it('waits for a silent database when what it holds is no longer valid', async () => {
+    const { office, versions } = desk()
+    const material = new PublicMaterial(undefined, 1)
+    await material.serve(office, 'crl', source('held', clock.now() + 1n))
+    clock.advance(1)
+    versions.set('crl', 2)
+    const slow = { load: () => sleep(50).then(() => ({ document: documentOf('new') })) }
+    expect(textOf(await material.serve(office, 'crl', slow))).toBe('new')
   })
 
   it('does not serve it beyond its signed validity', async () => {

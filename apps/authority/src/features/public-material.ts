@@ -31,6 +31,9 @@ interface Load {
 /** What documents that are asked for by a number may take in memory together: there can be hundreds of them. */
 const BOUNDED_BYTES = 64 * 1024 * 1024
 
+/** A database that is silent for so long is away for the readers of a document in memory. */
+const SILENCE_MS = 3000
+
 export interface DocumentPlace {
   /** Tells two documents of one head apart. */
   readonly name: string
@@ -52,16 +55,38 @@ export class PublicMaterial {
   readonly #loads = new Map<string, Load>()
   readonly #boundedBytes = new Map<string, number>()
   readonly #maxBoundedBytes: number
+  readonly #silenceMs: number
 
-  constructor(maxBoundedBytes = BOUNDED_BYTES) {
+  constructor(maxBoundedBytes = BOUNDED_BYTES, silenceMs = SILENCE_MS) {
     this.#maxBoundedBytes = maxBoundedBytes
+    this.#silenceMs = silenceMs
   }
 
-  async serve(
+  serve(
     office: Office,
     head: HeadName,
     source: DocumentSource,
     place: DocumentPlace = { name: head },
+  ): Promise<KeptDocument> {
+    const held = this.#held.get(place.name)
+    const current = this.#serveCurrent(office, head, source, place)
+    if (held === undefined || isOver(held, office.clock.now())) return current
+    return this.#unlessSilent(current, held.document)
+  }
+
+  /** The document in memory when the database has not answered in time; the read goes on for those who come later. */
+  #unlessSilent(current: Promise<KeptDocument>, held: KeptDocument): Promise<KeptDocument> {
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => resolve(held), this.#silenceMs)
+      current.then(resolve, reject).finally(() => clearTimeout(timer))
+    })
+  }
+
+  async #serveCurrent(
+    office: Office,
+    head: HeadName,
+    source: DocumentSource,
+    place: DocumentPlace,
   ): Promise<KeptDocument> {
     const { name } = place
     const held = this.#held.get(name)
