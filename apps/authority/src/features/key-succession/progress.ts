@@ -64,9 +64,9 @@ const known = new WeakMap<Office, { readonly at: number; readonly progress: Prom
 /** As it was a few seconds ago at most. */
 export function readProgress(office: Office): Promise<SuccessionProgress> {
   const last = known.get(office)
-  if (last !== undefined && performance.now() - last.at < KNOWN_FOR_MS) return last.progress
+  if (last !== undefined && office.clock.monotonicMs() - last.at < KNOWN_FOR_MS) return last.progress
   const progress = describeSuccession(office)
-  known.set(office, { at: performance.now(), progress })
+  known.set(office, { at: office.clock.monotonicMs(), progress })
   progress.catch(() => known.delete(office))
   return progress
 }

@@ -135,6 +135,8 @@ describe('a key succession in steps', () => {
     const beat = accepted(await node.heartbeat(certificate.cert_id, { genesis_digest: digest }))
     expect(beat['genesis_digest']).toBe(digest)
     expect(await describeSuccession(na.office)).toMatchObject({ key_id: 'na-2', nodes: 1, nodes_with_new_block: 1 })
+    // A count holds for ten seconds.
+    clock.advance(11)
     expect((await na.request('GET', '/metrics')).text).toContain('chancery_key_succession_nodes_with_new_block 1\n')
     expect(accepted(await na.request('GET', '/dashboard.json'))['key_succession']).toMatchObject({ phase: 'announced' })
   })
