@@ -1,5 +1,7 @@
 import { sql } from 'kysely'
+import type { SelectQueryBuilder } from 'kysely'
 import type { Tx } from './database.ts'
+import type { Tables } from './tables.ts'
 
 type Counted = 'node_liveness' | 'agent_registrations'
 
@@ -8,14 +10,19 @@ const SMALL_ROWS = 10_000
 
 /** True when a table holds more rows than are counted in no time; reads no more of it than that. */
 export async function isLargeTable(db: Tx, table: Counted, small: number = SMALL_ROWS): Promise<boolean> {
-  const some = db
-    .selectFrom(table)
-    .select(sql<number>`1`.as('one'))
-    .limit(small + 1)
-    .as('some')
-  const row = await db
-    .selectFrom(some)
+  const some = db.selectFrom(table).select(sql<number>`1`.as('one'))
+  return (await countUpTo(db, some, small)) === null
+}
+
+/** Counts rows exactly up to the bound, null above: a count over a long history must not hold the database. */
+export async function countUpTo<Table extends keyof Tables, Row>(
+  db: Tx,
+  rows: SelectQueryBuilder<Tables, Table, Row>,
+  bound: number,
+): Promise<number | null> {
+  const { count } = await db
+    .selectFrom(rows.limit(bound + 1).as('bounded'))
     .select((eb) => eb.fn.countAll<number>().as('count'))
-    .executeTakeFirst()
-  return Number(row?.count ?? 0) > small
+    .executeTakeFirstOrThrow()
+  return Number(count) > bound ? null : Number(count)
 }

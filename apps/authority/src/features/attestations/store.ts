@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Tx } from '../../store/database.ts'
+import { countUpTo } from '../../store/large-table.ts'
 import { assertKept } from '../../store/kept.ts'
 import { isBehind } from '../../paged-list.ts'
 import type { IssuePlace } from '../../paged-list.ts'
@@ -73,16 +74,8 @@ export async function listAttestations(
 }
 
 /** Exact up to the bound, null above. */
-export async function countAttestations(db: Tx, filter: AttestationFilter, bound: number): Promise<number | null> {
-  const rows = filtered(db, filter)
-    .select('attestation_id')
-    .limit(bound + 1)
-  const row = await db
-    .selectFrom(rows.as('bounded'))
-    .select((eb) => eb.fn.countAll<number>().as('count'))
-    .executeTakeFirst()
-  const count = Number(row?.count ?? 0)
-  return count > bound ? null : count
+export function countAttestations(db: Tx, filter: AttestationFilter, bound: number): Promise<number | null> {
+  return countUpTo(db, filtered(db, filter).select('attestation_id'), bound)
 }
 
 export async function countAllAttestations(

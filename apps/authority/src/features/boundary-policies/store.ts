@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Store, Tx } from '../../store/database.ts'
+import { countUpTo } from '../../store/large-table.ts'
 import { assertKept } from '../../store/kept.ts'
 
 export interface PolicyRow {
@@ -125,15 +126,8 @@ export function listVersions(
 }
 
 /** Exact up to the bound, null above. */
-export async function countVersions(db: Tx, policy_id: string | undefined, bound: number): Promise<number | null> {
-  let rows = db
-    .selectFrom('boundary_policies')
-    .select('version')
-    .limit(bound + 1)
+export function countVersions(db: Tx, policy_id: string | undefined, bound: number): Promise<number | null> {
+  let rows = db.selectFrom('boundary_policies').select('version')
   if (policy_id !== undefined) rows = rows.where('policy_id', '=', policy_id)
-  const { count } = await db
-    .selectFrom(rows.as('bounded'))
-    .select((eb) => eb.fn.countAll<number>().as('count'))
-    .executeTakeFirstOrThrow()
-  return Number(count) > bound ? null : Number(count)
+  return countUpTo(db, rows, bound)
 }

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { ExpressionBuilder, ExpressionWrapper, SqlBool } from 'kysely'
 import type { Tx } from '../../store/database.ts'
+import { countUpTo } from '../../store/large-table.ts'
 import type { Tables } from '../../store/tables.ts'
 
 export type InviteRow = Tables['invite_tokens']
@@ -48,16 +49,8 @@ export function listInvites(
   return query.orderBy('created_at').orderBy('token_digest').limit(limit).offset(offset).execute()
 }
 
-export async function countInvites(db: Tx, filter: InviteFilter, bound: number): Promise<number | null> {
-  const rows = filtered(db, filter)
-    .select('token_digest')
-    .limit(bound + 1)
-  const row = await db
-    .selectFrom(rows.as('bounded'))
-    .select((eb) => eb.fn.countAll<number>().as('count'))
-    .executeTakeFirst()
-  const count = Number(row?.count ?? 0)
-  return count > bound ? null : count
+export function countInvites(db: Tx, filter: InviteFilter, bound: number): Promise<number | null> {
+  return countUpTo(db, filtered(db, filter).select('token_digest'), bound)
 }
 
 function filtered(db: Tx, { state, created_by, batch_id, now }: InviteFilter) {

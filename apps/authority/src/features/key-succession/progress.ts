@@ -63,8 +63,8 @@ const known = new WeakMap<Office, { readonly at: number; readonly progress: Prom
 
 /** As it was a few seconds ago at most. */
 export function readProgress(office: Office): Promise<SuccessionProgress> {
-  const last = known.get(office)
-  if (last !== undefined && office.clock.monotonicMs() - last.at < KNOWN_FOR_MS) return last.progress
+  const last = findRecent(office)
+  if (last !== undefined) return last
   const progress = describeSuccession(office)
   known.set(office, { at: office.clock.monotonicMs(), progress })
   progress.catch(() => known.delete(office))
@@ -73,8 +73,16 @@ export function readProgress(office: Office): Promise<SuccessionProgress> {
 
 /** For the metrics: of a large network the last count, which the job of the activity renews; undefined before it. */
 export async function readKnownProgress(office: Office): Promise<SuccessionProgress | undefined> {
+  // One scrape asks for it four times; the table is looked at once.
+  const last = findRecent(office)
+  if (last !== undefined) return last
   if (!(await isLargeTable(office.store.db, 'node_liveness'))) return readProgress(office)
   return known.get(office)?.progress
+}
+
+function findRecent(office: Office): Promise<SuccessionProgress> | undefined {
+  const last = known.get(office)
+  return last !== undefined && office.clock.monotonicMs() - last.at < KNOWN_FOR_MS ? last.progress : undefined
 }
 
 function toPublic(stored: string | null | undefined): string | null {

@@ -1,6 +1,7 @@
 import { readJson, readPolicyManifest } from '@chancery/protocol'
 import type { PolicyManifest } from '@chancery/protocol'
 import type { Tx } from '../../store/database.ts'
+import { countUpTo } from '../../store/large-table.ts'
 import { assertKept } from '../../store/kept.ts'
 
 export interface StoredPolicy {
@@ -61,18 +62,8 @@ export async function listPolicies(
 }
 
 /** Exact up to the bound, null above: a count over a long history must not hold the database. */
-export async function countPolicies(db: Tx, bound: number): Promise<number | null> {
-  const { count } = await db
-    .selectFrom(
-      db
-        .selectFrom('policy_versions')
-        .select('position')
-        .limit(bound + 1)
-        .as('bounded'),
-    )
-    .select((eb) => eb.fn.countAll<number>().as('count'))
-    .executeTakeFirstOrThrow()
-  return Number(count) > bound ? null : Number(count)
+export function countPolicies(db: Tx, bound: number): Promise<number | null> {
+  return countUpTo(db, db.selectFrom('policy_versions').select('position'), bound)
 }
 
 export function toManifest(row: StoredPolicy): PolicyManifest {

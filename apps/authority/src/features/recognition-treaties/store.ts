@@ -1,4 +1,5 @@
 import type { Store, Tx } from '../../store/database.ts'
+import { countUpTo } from '../../store/large-table.ts'
 import { assertKept } from '../../store/kept.ts'
 import { isRevokedInAudit } from '../../store/revoked-treaties.ts'
 import { isBehind } from '../../paged-list.ts'
@@ -80,16 +81,8 @@ export async function listTreaties(
   return query.orderBy('issued_at').orderBy('treaty_id').offset(page.offset).limit(page.limit).execute()
 }
 
-export async function countTreaties(db: Tx, filter: TreatyFilter, bound: number): Promise<number | null> {
-  const rows = filtered(db, filter)
-    .select('treaty_id')
-    .limit(bound + 1)
-  const row = await db
-    .selectFrom(rows.as('bounded'))
-    .select((eb) => eb.fn.countAll<number>().as('count'))
-    .executeTakeFirst()
-  const count = Number(row?.count ?? 0)
-  return count > bound ? null : count
+export function countTreaties(db: Tx, filter: TreatyFilter, bound: number): Promise<number | null> {
+  return countUpTo(db, filtered(db, filter).select('treaty_id'), bound)
 }
 
 function filtered(db: Tx, filter: TreatyFilter) {

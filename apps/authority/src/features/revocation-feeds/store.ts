@@ -1,6 +1,7 @@
 import { readJson, readRevocationFeed, sha256Hex } from '@chancery/protocol'
 import type { ImportedRevocation } from '@chancery/protocol'
 import type { Tx } from '../../store/database.ts'
+import { countUpTo } from '../../store/large-table.ts'
 import { assertKept } from '../../store/kept.ts'
 import type { ReasonedId } from './parts.ts'
 
@@ -149,12 +150,8 @@ export async function purgeRemovedFeeds(db: Tx, before: string): Promise<void> {
 
 /** Exact up to the bound. */
 export async function countPlainIds(db: Tx, bound: number): Promise<number> {
-  const rows = db.selectFrom('own_feed_ids').select('part_key').where('pruned', '=', 0).limit(bound)
-  const row = await db
-    .selectFrom(rows.as('bounded'))
-    .select((eb) => eb.fn.countAll<number>().as('count'))
-    .executeTakeFirst()
-  return Number(row?.count ?? 0)
+  const rows = db.selectFrom('own_feed_ids').select('part_key').where('pruned', '=', 0)
+  return (await countUpTo(db, rows, bound)) ?? bound
 }
 
 /** Whether an id ended so long ago that the next version leaves it out. */
