@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 
-// Who may import whom (CONTRIBUTING.md, «Who may import whom»). The arrows themselves are in tools/boundaries.json.
-// Run by `npm run check`; alone: node tools/check-imports.ts
-const boundaries = JSON.parse(readFileSync(new URL('tools/boundaries.json', import.meta.url), 'utf8'))
+// Who may import whom (CONTRIBUTING.md, «Who may import whom»). The arrows themselves are in tools/check/boundaries.json.
+// Run by `npm run check`; alone: node tools/check/check-imports.ts
+const boundaries = JSON.parse(readFileSync(new URL('tools/check/boundaries.json', import.meta.url), 'utf8'))
 const units = { packages: boundaries.packages, apps: boundaries.apps }
 
 /** Never shipped, so the arrows do not bind it: tests, suites, testkit, tools and benches. */
@@ -54,7 +54,7 @@ const dynamicOnly = Object.entries(boundaries.loadedByDynamicImport).map(([name,
 /** A feature reaches another only along a listed arrow. */
 const featureArrows = Object.entries(boundaries.features).flatMap(([app, list]) => {
   const folder = `^apps/${app}/src/features/`
-  const sentence = 'a feature imports another only along the arrows of tools/boundaries.json'
+  const sentence = 'a feature imports another only along the arrows of tools/check/boundaries.json'
   const listed = Object.entries(list).map(([feature, others]) =>
     forbid(
       `feature-arrows-${app}-${feature}`,
@@ -72,54 +72,23 @@ const featureArrows = Object.entries(boundaries.features).flatMap(([app, list]) 
   return listed.concat(rest)
 })
 
-/** main → app → features → auth, signing, audit, store. The lists features.ts and jobs.ts belong to app. */
-const layers = Object.entries(boundaries.belowFeatures).flatMap(([app, below]) => {
+/** Layers of an app, from the top down: a file imports only its own layer and those below it, types included. */
+const layers = Object.entries(boundaries.layers).flatMap(([app, rows]) => {
   const at = `^apps/${app}/src/`
-  return [
+  const toPath = (name) => (name.endsWith('.ts') ? `${at}${name.replace('.', '[.]')}$` : `${at}${name}/`)
+  return rows.slice(1).map((names, index) =>
     forbid(
-      `below-features-${app}`,
-      `${below.join(', ')} never import a feature`,
-      { path: `${at}${any(below)}/` },
-      { path: `${at}features/` },
-    ),
-    forbid(
-      `layers-${app}`,
-      'only main and index import app; only index imports main; only app, open-office and index import the lists',
-      { path: at, pathNot: [`${at}(main|app|open-office|index)[.]ts$`] },
-      { path: `${at}(main|app|features|jobs|index)[.]ts$` },
-    ),
-    forbid(
-      `app-below-main-${app}`,
-      'app never imports main',
-      { path: `${at}app[.]ts$` },
+      `layers-${app}-${names[0].replace('.ts', '')}`,
+      `${names.join(', ')} may not import a layer above (tools/check/boundaries.json)`,
+      { path: names.map(toPath) },
       {
-        path: `${at}(main|maintenance|backup-commands|host-authority|succession-commands|unknown-commands|index)[.]ts$`,
+        path: rows
+          .slice(0, index + 1)
+          .flat()
+          .map(toPath),
       },
     ),
-    forbid(
-      `helpers-below-features-${app}`,
-      'helpers beside features never import a feature',
-      {
-        path: `${at}([^/]+|features/[^/]+)[.]ts$`,
-        pathNot: [
-          `${at}(main|maintenance|backup-commands|host-authority|succession-commands|unknown-commands|app|open-office|features|jobs|index|office)[.]ts$`,
-        ],
-      },
-      { path: `${at}features/[^/]+/` },
-    ),
-    forbid(
-      `office-is-types-${app}`,
-      'office.ts holds types: import it with import type',
-      { path: at },
-      { path: `${at}office[.]ts$`, dependencyTypesNot: ['type-only'] },
-    ),
-    forbid(
-      `office-imports-types-${app}`,
-      'office.ts holds types: it imports with import type',
-      { path: `${at}office[.]ts$` },
-      { couldNotResolve: false, dependencyTypesNot: ['type-only'] },
-    ),
-  ]
+  )
 })
 
 const listed = Object.entries(units).flatMap(([kind, list]) => Object.keys(list).map((name) => src(kind, name)))
@@ -146,7 +115,7 @@ export default {
         pathNot: [
           '^$1/$2/',
           '/src/(index|main)[.]ts$',
-          '^packages/sdk/src/(existing|on-node|verify)/index[.]ts$',
+          '^packages/sdk/src/(compat|nodejs|verify)/index[.]ts$',
           '/src/vectors/',
         ],
       },
@@ -165,8 +134,8 @@ export default {
     ),
     forbid(
       'browser',
-      'only on-node/ of the library uses Node: the rest runs in browsers',
-      { path: '^packages/sdk/', pathNot: ['^packages/sdk/src/on-node/'] },
+      'only nodejs/ of the library uses Node: the rest runs in browsers',
+      { path: '^packages/sdk/', pathNot: ['^packages/sdk/src/nodejs/'] },
       { dependencyTypes: ['core'] },
     ),
     forbid(
@@ -177,7 +146,7 @@ export default {
     ),
     forbid(
       'listed',
-      'a new package or app is listed in tools/boundaries.json',
+      'a new package or app is listed in tools/check/boundaries.json',
       { path: '^(packages|apps)/([^/]+)/', pathNot: listed },
       { path: '^(packages|apps)/', pathNot: '^$1/$2/' },
     ),

@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import { SlowestReporter } from './tools/check/slowest-reporter.ts'
 
 /** Sources run unbuilt: workspace packages resolve to their `development` export. */
 const conditions = ['development', 'module', 'node']
@@ -15,15 +16,31 @@ const base = {
   expect: { poll: { timeout: 10_000 } },
 }
 /**
- * Files share a worker and what it has imported: importing the authority anew for each of them took three quarters of
- * the time. So no test file may leave a patched global, a changed environment variable or module state behind.
+ * Files share a worker and its imports: importing the authority again for each file took three quarters of the time. So
+ * a test file must restore every global, environment variable and module state that it changes.
  */
 const together = { ...base, isolate: false }
 
-/** One test tree, run where it matters: pure packages once, the authority on both databases, whole processes last. */
+const AUTHORITY = 'apps/authority/src/**/*.test.ts'
+/** Tests of code that differs per engine. `check` runs these on PostgreSQL, and no other authority test. */
+const DATABASE = 'apps/authority/src/**/*.database.test.ts'
+/** Tests next to the code that take over 2 s: they run with the end-to-end tests. */
+const SLOW = ['{packages,apps}/*/src/**/*.slow.test.ts', 'tools/**/*.slow.test.ts']
+/** End-to-end tests that run in `check:nightly` only. CONTRIBUTING.md lists them. */
+const NIGHTLY = 'tests/e2e/**/*.nightly.test.ts'
+
+const onPostgres = {
+  ...together,
+  env: { CHANCERY_TEST_DATABASE: 'postgres' },
+  globalSetup: ['tools/check/test-databases.ts'],
+}
+const endToEnd = { ...base, testTimeout: 60_000 }
+
+/** CONTRIBUTING.md, Test tiers: which command runs which project. */
 export default defineConfig({
   ...shared,
   test: {
+    reporters: ['default', new SlowestReporter()],
     projects: [
       {
         ...shared,
@@ -36,6 +53,7 @@ export default defineConfig({
             'apps/cli/src/**/*.test.ts',
             'tools/**/*.test.ts',
           ],
+          exclude: SLOW,
         },
       },
       {
@@ -43,32 +61,29 @@ export default defineConfig({
         test: {
           ...together,
           name: 'sqlite',
-          include: ['apps/authority/src/**/*.test.ts'],
+          include: [AUTHORITY],
+          exclude: SLOW,
           env: { CHANCERY_TEST_DATABASE: 'sqlite' },
         },
       },
-      {
-        ...shared,
-        test: {
-          ...together,
-          name: 'postgres',
-          include: ['apps/authority/src/**/*.test.ts'],
-          env: { CHANCERY_TEST_DATABASE: 'postgres' },
-          globalSetup: ['tools/test-databases.ts'],
-        },
-      },
+      { ...shared, test: { ...onPostgres, name: 'postgres', include: [DATABASE] } },
+      { ...shared, test: { ...onPostgres, name: 'postgres-nightly', include: [AUTHORITY], exclude: [DATABASE] } },
       {
         ...shared,
         test: {
           ...base,
           name: 'console',
           include: ['apps/console/src/**/*.test.ts', 'tests/console/**/*.test.ts'],
-          globalSetup: ['tools/test-console.ts'],
+          globalSetup: ['tools/check/test-console.ts'],
           testTimeout: 120_000,
           hookTimeout: 120_000,
         },
       },
-      { ...shared, test: { ...base, name: 'e2e', include: ['tests/e2e/**/*.test.ts'], testTimeout: 60_000 } },
+      {
+        ...shared,
+        test: { ...endToEnd, name: 'e2e', include: ['tests/e2e/**/*.test.ts', ...SLOW], exclude: [NIGHTLY] },
+      },
+      { ...shared, test: { ...endToEnd, name: 'nightly', include: [NIGHTLY] } },
     ],
   },
 })

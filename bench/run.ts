@@ -2,29 +2,30 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { availableParallelism, cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { adminRead } from './admin-read.ts'
-import { discovery } from './discovery.ts'
-import { evaluate } from './evaluate.ts'
-import { evidenceAppend } from './evidence-append.ts'
-import { evidenceExport } from './evidence-export.ts'
-import { evidenceHttp } from './evidence-http.ts'
-import { heartbeat } from './heartbeat.ts'
-import { hostileShare } from './hostile-share.ts'
-import { join as joinBench } from './join.ts'
-import type { Bench, BenchOptions } from './bench.ts'
-import { gatewayProxy } from './gateway-proxy.ts'
-import { gatewayLists } from './gateway-lists.ts'
-import { gatewayVerify } from './gateway-verify.ts'
-import { Cleanup } from './cleanup.ts'
-import { DEFAULT_ROUNDS, DEFAULT_ROUND_SECONDS } from './conditions.ts'
-import { metricsScrape } from './metrics-scrape.ts'
-import { publicMaterial } from './public-material.ts'
-import { trustPath } from './trust-path.ts'
-import { twoInstances } from './two-instances.ts'
-import { verify } from './verify.ts'
+import { adminRead } from './authority/admin-read.ts'
+import { discovery } from './authority/discovery.ts'
+import { evaluate } from './authority/evaluate.ts'
+import { evidenceAppend } from './evidence/append.ts'
+import { evidenceExport } from './evidence/export.ts'
+import { evidenceHttp } from './evidence/http.ts'
+import { heartbeat } from './authority/heartbeat.ts'
+import { hostileShare } from './authority/hostile-share.ts'
+import { join as joinBench } from './authority/join.ts'
+import type { Bench, BenchOptions } from './lib/bench.ts'
+import { gatewayProxy } from './gateway/proxy.ts'
+import { gatewayLists } from './gateway/lists.ts'
+import { gatewayVerify } from './gateway/verify.ts'
+import { Cleanup } from './lib/cleanup.ts'
+import { DEFAULT_ROUNDS, DEFAULT_ROUND_SECONDS } from './lib/conditions.ts'
+import { listMemory } from './gateway/list-memory.ts'
+import { metricsScrape } from './authority/metrics-scrape.ts'
+import { publishedDocuments } from './authority/public-material.ts'
+import { trustPath } from './authority/trust-path.ts'
+import { twoInstances } from './authority/two-instances.ts'
+import { verify } from './authority/verify.ts'
 
 const BENCHES: readonly Bench[] = [
-  publicMaterial,
+  publishedDocuments,
   adminRead,
   heartbeat,
   joinBench,
@@ -39,18 +40,19 @@ const BENCHES: readonly Bench[] = [
   gatewayVerify,
   gatewayProxy,
   gatewayLists,
+  listMemory,
   hostileShare,
   metricsScrape,
 ]
 
 const USAGE = `Usage: npm run --silent bench -- NAME [--rounds N] [--seconds S] [--wait S] [--profile DIRECTORY] [--entries N]
-       npm run --silent bench -- --list
+       npm run --silent bench -- --list | --all
 
 --rounds   calm rounds to judge (9)            --wait     time to wait for a calm machine in all (0)
 --seconds  load on each contender per round (1)  --profile  where the product's processor profiles go (none)
 --entries  evidence entries in the store, for the evidence benchmarks (their own number)
 
-Prints one JSON object as its last line: name, ratio, bar and figures. The conditions are in bench/conditions.ts.`
+Prints one JSON object as its last line: name, ratio, bar and figures. The conditions are in bench/lib/conditions.ts.`
 
 process.exitCode = await main(process.argv.slice(2))
 
@@ -60,6 +62,7 @@ async function main(args: string[]): Promise<number> {
     allowPositionals: true,
     options: {
       list: { type: 'boolean', default: false },
+      all: { type: 'boolean', default: false },
       rounds: { type: 'string', default: String(DEFAULT_ROUNDS) },
       seconds: { type: 'string', default: String(DEFAULT_ROUND_SECONDS) },
       wait: { type: 'string', default: '0' },
@@ -72,15 +75,20 @@ async function main(args: string[]): Promise<number> {
     for (const { name, says } of BENCHES) process.stdout.write(`${name}: ${says}\n`)
     return 0
   }
-  const bench = BENCHES.find(({ name }) => name === positionals[0])
+  const chosen = values.all ? BENCHES : BENCHES.filter(({ name }) => name === positionals[0])
   const [rounds, seconds, waitSeconds] = [Number(values.rounds), Number(values.seconds), Number(values.wait)]
   const isUsable = Number.isInteger(rounds) && rounds > 0 && seconds > 0 && seconds <= 60 && waitSeconds >= 0
-  if (bench === undefined || positionals.length !== 1 || !isUsable) {
+  if (chosen.length === 0 || positionals.length !== (values.all ? 0 : 1) || !isUsable) {
     process.stderr.write(`${USAGE}\n`)
     return 1
   }
   const entries = values.entries === undefined ? undefined : Number(values.entries)
-  return runBench(bench, { rounds, seconds, waitSeconds, entries, profileDirectory: values.profile })
+  let code = 0
+  for (const bench of chosen) {
+    const options = { rounds, seconds, waitSeconds, entries, profileDirectory: values.profile }
+    code = Math.max(code, await runBench(bench, options))
+  }
+  return code
 }
 
 async function runBench(

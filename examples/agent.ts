@@ -1,13 +1,13 @@
 /**
- * An agent that finds a peer: it announces what it can do, looks for somebody who can do something else, and makes sure
- * who that is before it calls.
+ * An agent that finds a peer: it registers its capabilities, searches for an agent with another capability, and verifies
+ * that agent before it calls.
  *
  *   NA_URL, GENESIS, NODE_HOME, INVITE   as in node.ts
  *   OFFERS   a capability this agent has
  *   WANTS    a capability it looks for
  */
 import { Node, verifyAgent } from '@chancery/sdk'
-import { FileNodeStore, readGenesisFile } from '@chancery/sdk/node'
+import { FileNodeStore, readGenesisFile } from '@chancery/sdk/nodejs'
 
 const { NA_URL = 'http://127.0.0.1:8443', GENESIS = 'genesis.json', NODE_HOME = 'node', INVITE } = process.env
 const { OFFERS = 'translate', WANTS = 'print' } = process.env
@@ -18,7 +18,7 @@ const node = await Node.join({
   genesis,
   store: new FileNodeStore(NODE_HOME),
   ...(INVITE === undefined ? {} : { invite: INVITE }),
-  // Kept announced as long as the node runs, and taken back when it stops.
+  // Registered as long as the node runs, and removed when it stops.
   agent: {
     agent_id: `agent-${OFFERS}`,
     capabilities: [OFFERS],
@@ -26,7 +26,7 @@ const node = await Node.join({
   },
 })
 node.on('announced', ({ expires_at }) => console.log(`announced ${OFFERS} until ${expires_at}`))
-node.on('failed', ({ action, error }) => console.log(`${action} failed: ${error.message}`))
+node.on('actionFailed', ({ action, error }) => console.log(`${action} failed: ${error.message}`))
 
 const peer = await findPeer()
 console.log(
@@ -38,7 +38,7 @@ const call = node.fetchAs(`https://${peer.endpoint.host}`)
 console.log(typeof call === 'function' ? 'ready to call' : '')
 await node.stop()
 
-/** Asks until somebody answers to the capability; the registry is not trusted, the signature of the agent is. */
+/** Searches until an agent has the capability. It trusts the signature of the agent, not the registry. */
 async function findPeer() {
   for (;;) {
     for await (const descriptor of node.client.agents.searchAll(WANTS)) {

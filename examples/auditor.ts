@@ -1,18 +1,18 @@
 /**
- * An auditor: it takes the evidence of an authority with it and believes nothing but keys it was given. Every digest,
- * link and signature is computed anew.
+ * An auditor: it exports the evidence of an authority and trusts only the given keys. Every digest,
+ * link and signature is recomputed.
  *
  *   NA_URL, GENESIS   as in node.ts
  *   OPERATOR_KEY      may read the store
  *   EXECUTOR_KEYS     [{key_id, public_key, executor_sovereign_id}], from the executors themselves
- *   EXPORT            where the lines are kept
+ *   EXPORT            file for the exported lines
  */
 import { createWriteStream } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { finished } from 'node:stream/promises'
 import { AnchorChecker, StoreChecker } from '@chancery/protocol'
 import { createClient } from '@chancery/sdk'
-import { readGenesisFile, readSignerFile } from '@chancery/sdk/node'
+import { readGenesisFile, readSignerFile } from '@chancery/sdk/nodejs'
 
 const { NA_URL = 'http://127.0.0.1:8443', GENESIS = 'genesis.json', OPERATOR_KEY = 'operator.key' } = process.env
 const { EXECUTOR_KEYS = 'executor-keys.json', EXPORT = 'evidence.jsonl' } = process.env
@@ -31,7 +31,7 @@ const client = createClient({
   operator: { signer: await readSignerFile(OPERATOR_KEY), audience: authorityKey },
 })
 
-// Signed heads of the store. Anchors that were kept elsewhere since earlier audits would be put first: they prove that
+// Signed heads of the store. Put anchors that you stored at earlier audits first: they prove that
 // history was not rewritten in between.
 const { anchors: signed } = await client.evidence.anchors()
 const anchors = await AnchorChecker.open(signed, [authorityKey], genesis.network_name)

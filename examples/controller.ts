@@ -1,18 +1,18 @@
 /**
  * A controller that rotates a secret, but only when the authority's policies allow it, and leaves signed evidence of
- * every rotation. It may be killed at any moment: what it began is in the outbox and is told after the next start.
+ * every rotation. It can be killed at any time: a started action is in the outbox and is recorded after the next start.
  *
  *   NA_URL, GENESIS     as in node.ts
  *   OPERATOR_KEY        asks for decisions
  *   EXECUTOR_KEY        signs what was done; registered with `chancery executor-key register`
  *   ATTESTATION         the member on whose behalf it acts, as reviewed by a person
  *   POLICY_PINS         the policies decisions must rest on: [{policy_id, version, policy_digest}]
- *   OUTBOX              a folder of its own
+ *   OUTBOX              a separate folder
  */
 import { readFile } from 'node:fs/promises'
 import { readAttestation } from '@chancery/protocol'
-import { Governor, createClient, pinAttestation, readJson, summarizeDecision } from '@chancery/sdk'
-import { FileOutbox, readGenesisFile, readSignerFile } from '@chancery/sdk/node'
+import { GovernedActionRunner, createClient, pinAttestation, readJson, summarizeDecision } from '@chancery/sdk'
+import { FileOutbox, readGenesisFile, readSignerFile } from '@chancery/sdk/nodejs'
 
 const { NA_URL = 'http://127.0.0.1:8443', GENESIS = 'genesis.json', OUTBOX = 'outbox' } = process.env
 const { OPERATOR_KEY = 'operator.key', EXECUTOR_KEY = 'executor.key' } = process.env
@@ -26,7 +26,7 @@ const client = createClient({
   operator: { signer: await readSignerFile(OPERATOR_KEY), audience: authorityKey },
 })
 const outbox = await FileOutbox.open(OUTBOX)
-const governor = await Governor.open({
+const governor = await GovernedActionRunner.open({
   client,
   outbox,
   executor: { signer: await readSignerFile(EXECUTOR_KEY), sovereignId: 'rotator' },

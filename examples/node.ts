@@ -2,19 +2,19 @@
  * A node: it joins the network once, and from then on stays a member by itself.
  *
  *   NA_URL      address of the authority, or several with commas between them
- *   GENESIS     the genesis block, from a place you trust: it names the authority this node believes
- *   NODE_HOME   a folder of this node's own; the key in it never leaves the machine
+ *   GENESIS     the genesis block, from a trusted source: it names the authority of this node
+ *   NODE_HOME   a separate folder of this node; the key in it never leaves the machine
  *   INVITE      from `chancery invite`; needed the first time only
  */
 import { Node } from '@chancery/sdk'
-import { FileNodeStore, readGenesisFile } from '@chancery/sdk/node'
+import { FileNodeStore, readGenesisFile } from '@chancery/sdk/nodejs'
 
 const { NA_URL = 'http://127.0.0.1:8443', GENESIS = 'genesis.json', NODE_HOME = 'node', INVITE } = process.env
 
 const node = await Node.join({
   url: NA_URL.split(','),
   genesis: await readGenesisFile(GENESIS),
-  // Key, certificate and lists are kept here. After a restart this is the same node, and no invite is needed.
+  // Stores key, certificate and lists. After a restart this is the same node, and no invite is needed.
   store: new FileNodeStore(NODE_HOME),
   ...(INVITE === undefined ? {} : { invite: INVITE }),
 })
@@ -29,7 +29,7 @@ node.on('renewed', ({ certificate }) => console.log(`renewed until ${certificate
 node.on('crl', ({ crl }) => console.log(`revocation list ${crl.sequence}`))
 node.on('policy', ({ policy }) => console.log(`policy ${policy.policy_id}`))
 // Failures that time may heal are tried again; nothing has to be done about them.
-node.on('failed', ({ action, error }) => console.log(`${action} failed: ${error.message}`))
+node.on('actionFailed', ({ action, error }) => console.log(`${action} failed: ${error.message}`))
 
 process.once('SIGTERM', () => void node.stop())
 process.once('SIGINT', () => void node.stop())

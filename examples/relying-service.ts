@@ -1,6 +1,6 @@
 /**
- * A service that lets only members of a network in. It asks nobody while it serves: certificates are judged by pinned
- * keys and the revocation list it keeps.
+ * A service for members of a network only. It needs no network calls while it serves: it verifies certificates with pinned
+ * keys and its stored revocation list.
  *
  *   NA_URL, GENESIS   as in node.ts
  *   AUDIENCE          the name this service goes by; callers prove that they mean this one
@@ -9,7 +9,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { FollowedParty, createClient } from '@chancery/sdk'
-import { httpNodeProof, readGenesisFile } from '@chancery/sdk/node'
+import { httpNodeProof, readGenesisFile } from '@chancery/sdk/nodejs'
 
 const { NA_URL = 'http://127.0.0.1:8443', GENESIS = 'genesis.json' } = process.env
 const { AUDIENCE = 'https://print.example.org', PORT = '0' } = process.env
@@ -22,7 +22,7 @@ const trust = await FollowedParty.open({
 })
 
 // A newer list replaces it, never an older one and never another of the same number. When none can be had for too long,
-// the list in force ends, and nobody is let in any more. A new key of the authority counts when the root key signed it.
+// the current list expires, and all requests are refused. A new key of the authority counts when the root key signed it.
 const refresh = setInterval(() => void follow().catch((error: unknown) => console.log('no list:', error)), 30_000)
 async function follow(): Promise<void> {
   const { keys, lists } = await trust.refresh()

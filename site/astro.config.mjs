@@ -8,15 +8,15 @@ export default defineConfig({
   // Below which address the site is served, for example /chancery/docs.
   base: process.env['CHANCERY_DOCS_BASE'] ?? '/',
   trailingSlash: 'always',
-  // Two hyphens are a flag and quotes are what was typed.
+  // Hyphens and quotes in commands must stay as they are.
   markdown: { processor: satteri({ features: { smartPunctuation: false } }) },
   devToolbar: { enabled: false },
   integrations: [
-    // The site has no address of its own, so there is no map of addresses. Starlight adds its maker unless one is named.
+    // The site has no fixed address, so it has no sitemap. Starlight adds its own sitemap unless one is named.
     { name: '@astrojs/sitemap', hooks: {} },
     starlight({
       title: 'Chancery',
-      description: 'The authority of one sovereign network, and the gateway that verifies its papers.',
+      description: 'Certificates, treaties, decisions and evidence between networks of machines.',
       customCss: ['./src/styles/site.css'],
       favicon: '/favicon.svg',
       // The page for a wrong address is one of ours (src/pages/404.astro).

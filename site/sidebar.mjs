@@ -1,9 +1,9 @@
 import { globSync } from 'node:fs'
 import { basename, join } from 'node:path'
 
-/** The order in which the site is read. */
+/** Order of the pages on the site. */
 
-/** A folder of docs: the pages named, in this order, then whatever else it holds, so that a new page is never lost. */
+/** Returns the pages of a docs folder: first the named ones, then all others, so that a new page is always listed. */
 function folder(name, first = [], elsewhere = []) {
   const rest = globSync('*.md', { cwd: join('../docs', name) })
     .map((file) => basename(file, '.md'))
@@ -41,18 +41,18 @@ const HANDBOOK = [
   'traces',
   'doctor',
 ]
-const JUDGING = ['threat-model', 'comparison']
+const EVALUATE = ['threat-model', 'comparison']
 
 export const sidebar = [
   { label: 'Start here', link: '/' },
   group('Tutorials', folder('tutorial', ['first-network', 'two-networks', 'boundary-policies', 'evidence']), false),
   group('Concepts', folder('concepts', CONCEPTS), false),
   group('Operator handbook', folder('operate', HANDBOOK)),
-  group('Programs', folder('', ['client-library', 'offline-verification'], ['architecture', ...JUDGING])),
+  group('Programs', folder('', ['client-library', 'offline-verification'], ['architecture', ...EVALUATE])),
   group('Protocol', folder('protocol', ['core', 'trust-operations', 'gateway', 'request-proof'])),
   group('Reference', folder('reference', ['records', 'routes', 'errors', 'commands', 'settings'])),
-  group('How it works inside', ['architecture', ...folder('flows')]),
-  group('Judge it', [...JUDGING, ...folder('evidence')]),
-  group('Decisions', folder('decisions')),
+  group('How the code works', ['architecture', ...folder('flows')]),
+  group('Evaluate', [...EVALUATE, ...folder('evidence')]),
+  group('Decisions', ['decisions', ...folder('decisions')]),
   group('Project', ['project/changelog', 'project/contributing', 'project/security']),
 ]

@@ -4,10 +4,10 @@ import { isShown, sitePages } from '../../tools/docs/pages.ts'
 
 const ROOT = join(process.cwd(), '..')
 
-/** On small screens tables and code scroll by themselves: whoever has only a keyboard must be able to get there. */
+/** On small screens tables and code blocks scroll. With `tabindex` they can be reached by keyboard. */
 const reachable = (html) => html.replaceAll(/<(table|pre)(?=[ >])/g, '<$1 tabindex="0"')
 
-/** Shows the Markdown files of the repository where they are: title and links are made on the way, nothing is copied. */
+/** Loads the Markdown files of the repository without copying them; adds titles and site links. */
 export function docsInPlace() {
   const fill = async ({ config, store, parseData, renderMarkdown, generateDigest }) => {
     store.clear()

@@ -6,7 +6,7 @@ interface BundlerMeta {
 }
 const files = (import.meta as unknown as BundlerMeta).glob('./*.browser.ts', { eager: true })
 
-/** Where tools/test-browser.ts waits for the results. */
+/** Where tools/check/test-browser.ts waits for the results. */
 const page = globalThis as unknown as { pageResults?: readonly PageResult[] }
 
 page.pageResults = await runAll(Object.entries(files))

@@ -39,9 +39,9 @@ export const tests: readonly PageTest[] = [
     name: 'a record of every kind is recognised and holds offline',
     run: async () => {
       const failing: string[] = []
-      for (const { kind, record, ground } of EXAMPLES) {
-        const verdict = await protocol.verifyRecord(kind, record, ground)
-        if (protocol.recogniseRecord(record) !== kind || !verdict.ok) failing.push(kind)
+      for (const { kind, record, trust: ground } of EXAMPLES) {
+        const verdict = await protocol.verifyRecordOfKind(kind, record, ground)
+        if (protocol.detectRecordKind(record) !== kind || !verdict.ok) failing.push(kind)
       }
       equal(failing, [])
       equal(EXAMPLES.length, 27)

@@ -1,26 +1,17 @@
-import type { Campaign, CampaignOptions, CampaignResult } from './campaign.ts'
-import { runCatalogue } from './races.ts'
+import type { Campaign, CampaignOptions, CampaignResult } from './lib/campaign.ts'
+import { runCatalogue } from './faults/races.ts'
 
-export const summary = 'what runs on each change: the races and faults of the test catalogue, in their small counts'
+export const summary = 'runs before each merge: races, replay, clock and restore, with small counts'
 export const defaultCount = 1
 
-/** Enough to see a broken promise, few enough for each change. Mutations, fuzz and soak are campaigns of their own. */
+/** Small counts. All other campaigns run in `npm run check:nightly`. */
 const CASES: readonly (readonly [string, number, () => Promise<Pick<Campaign, 'run'>>])[] = [
   // Ten callers, fifty rounds.
   ['races', 50, async () => ({ run: (options) => runCatalogue({ ...options, callers: 10 }) })],
-  ['replay', 200, () => import('./replay.ts')],
-  ['kills', 100, () => import('./kills.ts')],
-  ['outside-reader', 5, () => import('./outside-reader.ts')],
-  ['database-kills', 5, () => import('./database-kills.ts')],
-  ['failover', 2, () => import('./failover.ts')],
-  // Five partitions; every third case cuts connections during COMMIT.
-  ['partition', 15, () => import('./partition.ts')],
-  ['paused-lease', 5, () => import('./paused-lease.ts')],
+  ['replay', 200, () => import('./faults/replay.ts')],
   // Every clock pattern with every check.
-  ['clock', 720, () => import('./clock.ts')],
-  ['restore', 3, () => import('./restore.ts')],
-  ['redis', 9, () => import('./redis.ts')],
-  ['rolling', 2, () => import('./rolling.ts')],
+  ['clock', 720, () => import('./clock/clock.ts')],
+  ['restore', 3, () => import('./faults/restore.ts')],
 ]
 
 export async function run(options: CampaignOptions): Promise<CampaignResult> {

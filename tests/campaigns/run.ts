@@ -1,61 +1,61 @@
 import { randomInt } from 'node:crypto'
 import { parseArgs } from 'node:util'
-import type { Campaign } from './campaign.ts'
+import type { Campaign } from './lib/campaign.ts'
 
 /** Loaded when asked for: a campaign may need a database or a browser that the others do not. */
 const CAMPAIGNS = new Map<string, () => Promise<Campaign>>([
-  ['audit-forward', () => import('./audit-forward.ts')],
+  ['audit-forward', () => import('./audit/forward.ts')],
   ['ci', () => import('./ci.ts')],
-  ['clock', () => import('./clock.ts')],
-  ['consensus-model', () => import('./consensus-model.ts')],
-  ['console-map', () => import('./console-map.ts')],
-  ['console-payloads', () => import('./console-payloads.ts')],
-  ['crl-large', () => import('./crl-large.ts')],
-  ['database-kills', () => import('./database-kills.ts')],
-  ['discovery-model', () => import('./discovery-model.ts')],
-  ['enrollment-kills', () => import('./enrollment-kills.ts')],
-  ['enrollment-mass', () => import('./enrollment-mass.ts')],
-  ['enrollment-races', () => import('./enrollment-races.ts')],
-  ['evidence-checkpoints', () => import('./evidence-checkpoints.ts')],
-  ['evidence-kills', () => import('./evidence-kills.ts')],
-  ['evidence-server-kills', () => import('./evidence-server-kills.ts')],
-  ['evidence-tamper', () => import('./evidence-tamper.ts')],
-  ['failover', () => import('./failover.ts')],
-  ['feed-orders', () => import('./feed-orders.ts')],
-  ['gateway-backlog', () => import('./gateway-backlog.ts')],
-  ['gateway-damage', () => import('./gateway-damage.ts')],
-  ['gateway-kills', () => import('./gateway-kills.ts')],
-  ['gateway-lists', () => import('./gateway-lists.ts')],
-  ['gateway-proxy', () => import('./gateway-proxy.ts')],
-  ['hostile', () => import('./hostile.ts')],
-  ['json-differential', () => import('./json-differential.ts')],
-  ['kills', () => import('./kills.ts')],
-  ['merkle', () => import('./merkle.ts')],
-  ['one-winner', () => import('./one-winner.ts')],
-  ['operate', () => import('./operate.ts')],
-  ['outside-reader', () => import('./outside-reader.ts')],
-  ['partition', () => import('./partition.ts')],
-  ['paused-lease', () => import('./paused-lease.ts')],
-  ['policy-differential', () => import('./policy-differential.ts')],
-  ['policy-races', () => import('./policy-races.ts')],
-  ['policy-tamper', () => import('./policy-tamper.ts')],
-  ['races', () => import('./races.ts')],
-  ['redis', () => import('./redis.ts')],
-  ['replay', () => import('./replay.ts')],
-  ['restore', () => import('./restore.ts')],
-  ['rolling', () => import('./rolling.ts')],
-  ['sdk-fleet', () => import('./sdk-fleet.ts')],
-  ['sdk-outbox', () => import('./sdk-outbox.ts')],
-  ['sovereign-tamper', () => import('./sovereign-tamper.ts')],
-  ['succession', () => import('./succession.ts')],
-  ['succession-live', () => import('./succession-live.ts')],
-  ['token-signing', () => import('./token-signing.ts')],
-  ['transition-kills', () => import('./transition-kills.ts')],
-  ['trust-mutation', () => import('./trust-mutation.ts')],
-  ['weak-keys', () => import('./weak-keys.ts')],
+  ['clock', () => import('./clock/clock.ts')],
+  ['consensus-model', () => import('./trust/consensus-model.ts')],
+  ['console-map', () => import('./console/map.ts')],
+  ['console-payloads', () => import('./console/payloads.ts')],
+  ['crl-large', () => import('./enrollment/crl-large.ts')],
+  ['database-kills', () => import('./faults/database-kills.ts')],
+  ['discovery-model', () => import('./enrollment/discovery-model.ts')],
+  ['enrollment-kills', () => import('./enrollment/kills.ts')],
+  ['enrollment-mass', () => import('./enrollment/mass.ts')],
+  ['enrollment-races', () => import('./enrollment/races.ts')],
+  ['evidence-checkpoints', () => import('./evidence/checkpoints.ts')],
+  ['evidence-kills', () => import('./evidence/kills.ts')],
+  ['evidence-server-kills', () => import('./evidence/server-kills.ts')],
+  ['evidence-tamper', () => import('./evidence/tamper.ts')],
+  ['failover', () => import('./faults/failover.ts')],
+  ['feed-orders', () => import('./trust/feed-orders.ts')],
+  ['gateway-backlog', () => import('./gateway/backlog.ts')],
+  ['gateway-damage', () => import('./gateway/damage.ts')],
+  ['gateway-kills', () => import('./gateway/kills.ts')],
+  ['gateway-lists', () => import('./gateway/lists.ts')],
+  ['gateway-proxy', () => import('./gateway/proxy.ts')],
+  ['hostile', () => import('./hostile/hostile.ts')],
+  ['json-differential', () => import('./trust/json-differential.ts')],
+  ['kills', () => import('./faults/kills.ts')],
+  ['merkle', () => import('./evidence/merkle.ts')],
+  ['one-winner', () => import('./lib/one-winner.ts')],
+  ['operate', () => import('./operate/operate.ts')],
+  ['outside-reader', () => import('./faults/outside-reader.ts')],
+  ['partition', () => import('./faults/partition.ts')],
+  ['paused-lease', () => import('./faults/paused-lease.ts')],
+  ['policy-differential', () => import('./trust/policy-differential.ts')],
+  ['policy-races', () => import('./trust/policy-races.ts')],
+  ['policy-tamper', () => import('./trust/policy-tamper.ts')],
+  ['races', () => import('./faults/races.ts')],
+  ['redis', () => import('./faults/redis.ts')],
+  ['replay', () => import('./faults/replay.ts')],
+  ['restore', () => import('./faults/restore.ts')],
+  ['rolling', () => import('./faults/rolling.ts')],
+  ['sdk-fleet', () => import('./sdk/nodes.ts')],
+  ['sdk-outbox', () => import('./sdk/outbox.ts')],
+  ['sovereign-tamper', () => import('./trust/sovereign-tamper.ts')],
+  ['succession', () => import('./faults/succession.ts')],
+  ['succession-live', () => import('./succession/live.ts')],
+  ['token-signing', () => import('./faults/token-signing.ts')],
+  ['transition-kills', () => import('./faults/transition-kills.ts')],
+  ['trust-mutation', () => import('./trust/mutation.ts')],
+  ['weak-keys', () => import('./trust/weak-keys.ts')],
 ])
 
-const USAGE = 'npm run campaign -- NAME [--count N] [--seed S] [--nodes N], or --list'
+const USAGE = 'npm run campaign -- NAME [--count N] [--seed S] [--nodes N], or --list, or --all [--seed S]'
 
 process.exitCode = await main(process.argv.slice(2))
 
@@ -70,12 +70,34 @@ async function main(args: string[]): Promise<number> {
     for (const [name, load] of CAMPAIGNS) print(`${name}: ${(await load()).summary}`)
     return 0
   }
+  if (call.all) return runAll(call)
   const load = CAMPAIGNS.get(call.name)
   if (load === undefined) {
     process.stderr.write(`no campaign ${JSON.stringify(call.name)}; known: ${[...CAMPAIGNS.keys()].join(', ')}\n`)
     return 2
   }
-  // First of all, so that a campaign that never ends can still be repeated.
+  return runOne(call.name, load, call)
+}
+
+/** Runs every campaign with its default count. One that throws counts as violated, and the next one runs. */
+async function runAll(call: Call): Promise<number> {
+  const failed: string[] = []
+  for (const [name, load] of CAMPAIGNS) {
+    // Its parts run with their own counts.
+    if (name === 'ci') continue
+    try {
+      if ((await runOne(name, load, call)) !== 0) failed.push(name)
+    } catch (error) {
+      print(`${name}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`)
+      failed.push(name)
+    }
+  }
+  print(failed.length === 0 ? 'no violations' : `violations in ${failed.join(', ')}, seed ${call.seed}`)
+  return failed.length === 0 ? 0 : 1
+}
+
+async function runOne(name: string, load: () => Promise<Campaign>, call: Call): Promise<number> {
+  // Printed first, so that a campaign that never ends can be repeated.
   print(`seed ${call.seed}`)
   const campaign = await load()
   const count = call.count ?? campaign.defaultCount
@@ -85,13 +107,14 @@ async function main(args: string[]): Promise<number> {
     log: print,
     ...(call.nodes === undefined ? {} : { nodes: call.nodes }),
   })
-  print(JSON.stringify({ name: call.name, cases, violations, seed: call.seed }))
+  print(JSON.stringify({ name, cases, violations, seed: call.seed }))
   return violations > 0 ? 1 : 0
 }
 
 interface Call {
   readonly name: string
   readonly list: boolean
+  readonly all: boolean
   readonly count: number | undefined
   readonly seed: number
   readonly nodes: number | undefined
@@ -100,6 +123,7 @@ interface Call {
 function readCall(args: string[]): Call | string {
   const options = {
     list: { type: 'boolean' },
+    all: { type: 'boolean' },
     count: { type: 'string' },
     seed: { type: 'string' },
     nodes: { type: 'string' },
@@ -107,11 +131,12 @@ function readCall(args: string[]): Call | string {
   try {
     const { values, positionals } = parseArgs({ args, options, allowPositionals: true })
     const [name = '', ...more] = positionals
-    if (more.length > 0 || (name === '' && values.list !== true)) return 'name one campaign'
+    const { list = false, all = false } = values
+    if (more.length > 0 || (name === '') !== (list || all)) return 'name one campaign'
     const count = values.count === undefined ? undefined : readWhole(values.count, 1, 1e9)
     const seed = values.seed === undefined ? randomInt(2 ** 32) : readWhole(values.seed, 0, 2 ** 32 - 1)
     const nodes = values.nodes === undefined ? undefined : readWhole(values.nodes, 1, 1e6)
-    return { name, list: values.list === true, count, seed, nodes }
+    return { name, list, all, count, seed, nodes }
   } catch (error) {
     return error instanceof Error ? error.message : String(error)
   }

@@ -23,7 +23,7 @@ export function openBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath: CHROMIUM, args: ARGS })
 }
 
-export interface WatchedPage {
+export interface CheckedPage {
   readonly page: Page
   /** Errors, warnings of the content policy, dialogs, requests to other origins. */
   readonly trouble: string[]
@@ -35,7 +35,7 @@ export async function openPage(
   browser: Browser,
   url: string,
   options: BrowserContextOptions = {},
-): Promise<WatchedPage> {
+): Promise<CheckedPage> {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options })
   const page = await context.newPage()
   const trouble: string[] = []
@@ -55,7 +55,7 @@ export async function openPage(
 }
 
 /** Goes to a page and waits until the script has done its part. */
-export async function visit({ page }: WatchedPage, address: string, timeoutMs = 30_000): Promise<void> {
+export async function visit({ page }: CheckedPage, address: string, timeoutMs = 30_000): Promise<void> {
   await page.goto(address, { timeout: timeoutMs })
   // By selector: a polled expression would be evaluated in the page, which the content policy forbids.
   await page.waitForSelector('body[data-enriched]', { state: 'attached', timeout: timeoutMs })

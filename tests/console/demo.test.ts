@@ -1,25 +1,25 @@
 import { afterAll, beforeAll } from 'vitest'
-import { describeDesk } from './desk.suite.ts'
+import { describeOperatorPage } from './operator-page.suite.ts'
 import { describeEvidence } from './evidence.suite.ts'
 import { describeKeyboard } from './keyboard.suite.ts'
 import { describeModel } from './model.suite.ts'
 import { describePages } from './pages.suite.ts'
 import { describePolicies } from './policies.suite.ts'
-import { openStage } from './stage.ts'
-import type { Stage } from './stage.ts'
+import { openSetup } from './console-setup.ts'
+import type { ConsoleSetup } from './console-setup.ts'
 
 // One demo for all: filling it is most of the time this takes. What reads comes before what changes.
-let stage: Stage
+let setup: ConsoleSetup
 beforeAll(async () => {
-  stage = await openStage()
+  setup = await openSetup()
 })
-afterAll(() => stage.close())
+afterAll(() => setup.close())
 
-const current = (): Stage => stage
+const current = (): ConsoleSetup => setup
 
 describePages(current)
 describeModel(current)
 describeEvidence(current)
 describePolicies(current)
-describeDesk(current)
+describeOperatorPage(current)
 describeKeyboard(current)

@@ -1,27 +1,27 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { axeFindings, screenshotOf } from './browser.ts'
-import { openDesk } from './desk.ts'
-import type { Desk } from './desk.ts'
-import type { Stage } from './stage.ts'
+import { openOperatorPage } from './operator-page.ts'
+import type { OperatorPageHandle } from './operator-page.ts'
+import type { ConsoleSetup } from './console-setup.ts'
 
 /** The demo decides six times and pays on four of them; see `chancery demo`. */
-export function describeEvidence(stage: () => Stage): void {
+export function describeEvidence(setup: () => ConsoleSetup): void {
   describe('evidence', () => {
-    let desk: Desk
+    let operatorPage: OperatorPageHandle
     beforeEach(async () => {
-      const { browser, demo } = stage()
-      desk = await openDesk(browser, demo.url, demo.keyFile)
+      const { browser, demo } = setup()
+      operatorPage = await openOperatorPage(browser, demo.url, demo.keyFile)
     })
-    afterEach(() => desk.close())
+    afterEach(() => operatorPage.close())
 
     const search = async (values: Readonly<Record<string, string>>): Promise<number> => {
-      for (const [name, value] of Object.entries(values)) await desk.page.fill(`#evidence-${name}`, value)
+      for (const [name, value] of Object.entries(values)) await operatorPage.page.fill(`#evidence-${name}`, value)
       await Promise.all([
-        desk.page.waitForResponse('**/admin/evidence?*'),
-        desk.page.click('[data-evidence] form >> text=Search'),
+        operatorPage.page.waitForResponse('**/admin/evidence?*'),
+        operatorPage.page.click('[data-evidence] form >> text=Search'),
       ])
-      await desk.page.waitForSelector('[data-found]')
-      return Number(await desk.page.getAttribute('[data-found]', 'data-found'))
+      await operatorPage.page.waitForSelector('[data-found]')
+      return Number(await operatorPage.page.getAttribute('[data-found]', 'data-found'))
     }
 
     it('is found by what was done, by whom and when', async () => {
@@ -29,11 +29,11 @@ export function describeEvidence(stage: () => Stage): void {
       expect(await search({ outcome: '', resource_id: 'invoice/2' })).toBe(1)
       expect(await search({ resource_id: '', until: '2020-01-01T00:00:00Z' })).toBe(0)
       expect(await search({ until: '', entry_kind: 'decision' })).toBe(6)
-      expect(desk.trouble).toEqual([])
+      expect(operatorPage.trouble).toEqual([])
     })
 
     it('has its chain and its anchors derived anew in the browser, where a changed line shows', async () => {
-      const { page } = desk
+      const { page } = operatorPage
       expect(Number(await page.getAttribute('[data-store-head]', 'data-store-head'))).toBeGreaterThan(9)
       await page.click('text=Verify the chain here')
       await page.waitForSelector('[data-chain="holds"]')
@@ -43,19 +43,19 @@ export function describeEvidence(stage: () => Stage): void {
       await screenshotOf(page, '[data-evidence]', 'operator-evidence-1440-light')
       expect(await axeFindings(page, { within: '[data-evidence]' })).toEqual([])
       await page.route('**/admin/evidence/export*', async (route) => {
-        const answer = await route.fetch()
-        await route.fulfill({ response: answer, body: (await answer.text()).replace('pay.invoice', 'pay.invoicE') })
+        const response = await route.fetch()
+        await route.fulfill({ response: response, body: (await response.text()).replace('pay.invoice', 'pay.invoicE') })
       })
       await page.click('text=Verify the chain here')
       await page.waitForSelector('[data-chain="broken"]')
     })
 
     it('shows when an anchor is not of this chain, however well the chain hangs together', async () => {
-      const { page } = desk
+      const { page } = operatorPage
       await page.route('**/admin/evidence/anchors*', async (route) => {
-        const answer = await route.fetch()
-        const body = (await answer.text()).replace(/"entry_digest":"[0-9a-f]{4}/, '"entry_digest":"0000')
-        await route.fulfill({ response: answer, body })
+        const response = await route.fetch()
+        const body = (await response.text()).replace(/"entry_digest":"[0-9a-f]{4}/, '"entry_digest":"0000')
+        await route.fulfill({ response: response, body })
       })
       await page.click('text=Verify the chain here')
       await page.waitForSelector('[data-chain="broken"]')
@@ -63,10 +63,10 @@ export function describeEvidence(stage: () => Stage): void {
     })
 
     it('is anchored by a signed head', async () => {
-      const { operator } = stage()
-      await desk.write('anchor', {})
-      const answer = await desk.send('anchor')
-      expect(['anchored', 'unchanged']).toContain(answer['status'])
+      const { operator } = setup()
+      await operatorPage.write('anchor', {})
+      const response = await operatorPage.send('anchor')
+      expect(['anchored', 'unchanged']).toContain(response['status'])
       expect((await operator.evidence.status())['unanchored_entries']).toBe(0)
     })
   })

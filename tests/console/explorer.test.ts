@@ -5,25 +5,25 @@ import type { Browser, Page, Request } from 'playwright-core'
 import { gzipSync } from 'node:zlib'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { axeFindings, openBrowser, openPage, screenshot, visit } from './browser.ts'
-import type { WatchedPage } from './browser.ts'
-import { startMeshWorld } from './mesh-world.ts'
-import type { MeshWorld } from './mesh-world.ts'
+import type { CheckedPage } from './browser.ts'
+import { startMeshSetup } from './mesh-setup.ts'
+import type { MeshSetup } from './mesh-setup.ts'
 
-let world: MeshWorld
+let setup: MeshSetup
 let browser: Browser
-let watched: WatchedPage
+let checkedPage: CheckedPage
 let page: Page
 beforeAll(async () => {
-  ;[world, browser] = await Promise.all([startMeshWorld(), openBrowser()])
+  ;[setup, browser] = await Promise.all([startMeshSetup(), openBrowser()])
 })
 afterAll(async () => {
   await browser.close()
-  await world.stop()
+  await setup.stop()
 })
 
 async function open(options: Parameters<typeof openPage>[2] = {}): Promise<void> {
-  watched = await openPage(browser, world.gateway.url, { reducedMotion: 'reduce', ...options })
-  page = watched.page
+  checkedPage = await openPage(browser, setup.gateway.url, { reducedMotion: 'reduce', ...options })
+  page = checkedPage.page
 }
 async function enterToken(token: string): Promise<void> {
   await page.fill('#token', token)
@@ -31,7 +31,7 @@ async function enterToken(token: string): Promise<void> {
   await page.waitForSelector('[data-client], .credential [role=alert]')
 }
 const go = (hash: string): Promise<unknown> => page.evaluate(`location.hash = '${hash}'`)
-const desk = (id: string): Promise<unknown> =>
+const operatorPage = (id: string): Promise<unknown> =>
   go(`/explorer/${id}`).then(() => page.waitForSelector(`[data-operation="${id}"]`))
 async function useKey(name: string, seed = testSeed(name)): Promise<void> {
   await page.fill('#key-id', name)
@@ -51,7 +51,7 @@ async function answered(): Promise<string> {
 /** Chromium asks for the icon whenever the title changes. */
 const isCall = (request: Request): boolean => !request.url().endsWith('/favicon.svg')
 /** Refused answers are logged by the browser itself; nothing else may be. */
-const trouble = (): readonly string[] => watched.trouble.filter((text) => !/status of [45]\d\d/.test(text))
+const trouble = (): readonly string[] => checkedPage.trouble.filter((text) => !/status of [45]\d\d/.test(text))
 
 /** The most a gateway publishes: 16 networks. Some do not answer, some treaties end soon. */
 function fullMesh(): JsonObject {
@@ -104,75 +104,75 @@ describe.each([
 ] as const)('at %i px, %s', (width, colorScheme) => {
   it('every page behaves, fits and can be used by everybody', async () => {
     await open({ viewport: { width, height: 900 }, colorScheme })
-    await visit(watched, world.gateway.url)
+    await visit(checkedPage, setup.gateway.url)
     await page.waitForSelector('[data-ready="true"]')
-    const look = async (name: string): Promise<void> => {
+    const read = async (name: string): Promise<void> => {
       await screenshot(page, `explorer-${name}-${width}-${colorScheme}`)
       expect(await page.evaluate('document.documentElement.scrollWidth'), name).toBeLessThanOrEqual(width)
       // What axe judges depends on the width or on the colours, never on both: two of the four see everything.
       if ((width === 1440) === (colorScheme === 'light')) expect(await axeFindings(page), name).toEqual([])
     }
-    await look('overview')
+    await read('overview')
     await go('/mesh')
     await page.click('[data-domain="AURORA-NET"]')
     await page.waitForSelector('.inspector h2')
-    await look('mesh')
+    await read('mesh')
     await go('/networks')
-    await enterToken(world.operator.token)
+    await enterToken(setup.operator.token)
     await page.waitForSelector('[data-network="AURORA-NET"]')
-    await look('networks')
+    await read('networks')
     await go('/federation')
     await page.waitForSelector('#accepting')
-    await look('federation')
+    await read('federation')
     await go('/explorer')
     await page.waitForSelector('[data-found]:not([data-found="0"])')
-    await look('catalogue')
-    await desk('treaties-issue-treaty')
+    await read('catalogue')
+    await operatorPage('treaties-issue-treaty')
     await useKey('op-privileged')
     await page.click('text=Review what will be signed')
     await page.waitForSelector('.review')
-    await look('review')
-    await desk('public-get-policy')
+    await read('review')
+    await operatorPage('public-get-policy')
     await page.click('text=Send GET')
     await answered()
-    await look('answer')
+    await read('answer')
     await page.route('**/v1/mesh', (route) => route.fulfill({ json: fullMesh() }))
     await go('/mesh')
     await page.waitForSelector('[data-domain="network-15"]')
-    await look('full-mesh')
-    expect(watched.trouble).toEqual([])
-    await watched.close()
+    await read('full-mesh')
+    expect(checkedPage.trouble).toEqual([])
+    await checkedPage.close()
   })
 })
 
 describe('the page', () => {
   it('loads at most 300 KiB, compressed by a proxy, from this gateway alone', async () => {
     const paths = ['/', '/assets/explorer.js', '/assets/styles.css', '/assets/logo.svg', '/assets/favicon.svg']
-    const answers = await Promise.all(paths.map((path) => world.gateway.request('GET', path)))
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200])
-    const files = [...(answers[0]?.text ?? '').matchAll(/(?:src|href)="([^"#]+)"/g)].map(([, path = '']) => path)
+    const responses = await Promise.all(paths.map((path) => setup.gateway.request('GET', path)))
+    expect(responses.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200])
+    const files = [...(responses[0]?.text ?? '').matchAll(/(?:src|href)="([^"#]+)"/g)].map(([, path = '']) => path)
     expect(files).toEqual(expect.arrayContaining(['/assets/explorer.js', '/assets/styles.css']))
-    for (const path of files) expect((await world.gateway.request('GET', path)).status, path).toBe(200)
-    const size = answers.reduce((sum, answer) => sum + gzipSync(answer.text).length, 0)
+    for (const path of files) expect((await setup.gateway.request('GET', path)).status, path).toBe(200)
+    const size = responses.reduce((sum, response) => sum + gzipSync(response.text).length, 0)
     expect(size).toBeLessThan(300 * 1024)
     for (const path of ['/assets/', '/assets/explorer.js.map', '/assets/..%2fsrc%2fmain.ts', '/assets/toString'])
-      expect((await world.gateway.request('GET', path)).status, path).toBe(404)
+      expect((await setup.gateway.request('GET', path)).status, path).toBe(404)
   })
 
   it('has its plain links without script', async () => {
     await open({ javaScriptEnabled: false })
-    await page.goto(world.gateway.url)
+    await page.goto(setup.gateway.url)
     expect(await page.textContent('main')).toContain('Operations that can be forwarded')
-    await watched.close()
+    await checkedPage.close()
   })
 })
 
 describe('a reader', () => {
   beforeEach(async () => {
     await open()
-    await visit(watched, world.gateway.url)
+    await visit(checkedPage, setup.gateway.url)
   })
-  afterEach(() => watched.close())
+  afterEach(() => checkedPage.close())
 
   it('browses the mesh by keyboard alone', async () => {
     await page.keyboard.press('Tab')
@@ -185,8 +185,9 @@ describe('a reader', () => {
     expect(await page.evaluate('document.activeElement.dataset.domain')).toBe('AURORA-NET')
     await page.keyboard.press('Enter')
     await page.waitForSelector('.inspector h2')
-    const told = (await page.textContent('.inspector')) ?? ''
-    for (const fact of ['BOREALIS-NET, CIRRUS-NET', 'Members (3)', 'ledger', 'payments-1']) expect(told).toContain(fact)
+    const logged = (await page.textContent('.inspector')) ?? ''
+    for (const fact of ['BOREALIS-NET, CIRRUS-NET', 'Members (3)', 'ledger', 'payments-1'])
+      expect(logged).toContain(fact)
     expect(await page.textContent('main')).toContain('proves nothing about what the partner enforces')
     expect(trouble()).toEqual([])
   })
@@ -222,20 +223,20 @@ describe('a reader', () => {
   })
 
   it('is told what a token may not do, without anything being sent', async () => {
-    await enterToken(world.reader.token)
+    await enterToken(setup.reader.token)
     const asked: string[] = []
     page.on('request', (request) => void (isCall(request) && asked.push(request.url())))
-    await desk('treaties-list-treaties')
+    await operatorPage('treaties-list-treaties')
     expect(await page.textContent('[data-refused]')).toContain('«treaties»')
-    await desk('health-list-nodes')
+    await operatorPage('health-list-nodes')
     expect(await page.textContent('[data-refused]')).toContain('authority_admin')
     expect(await page.isDisabled('.desk form.try > button')).toBe(true)
     expect(asked).toEqual([])
   })
 
   it('hears when the quota of the token is used up, and for how long', async () => {
-    await enterToken(world.hasty.token)
-    await desk('crl-get-crl')
+    await enterToken(setup.hasty.token)
+    await operatorPage('crl-get-crl')
     for (let i = 0; i < 2; i += 1) {
       await page.click('text=Send GET')
       await page.waitForSelector(`.answer[data-status="${i === 0 ? 200 : 429}"]`)
@@ -266,19 +267,19 @@ describe('an operator', () => {
     page.on('request', (request) => {
       if (isCall(request)) sent.push(JSON.stringify([request.url(), request.headers(), request.postData()]))
     })
-    await visit(watched, world.gateway.url)
-    await enterToken(world.operator.token)
+    await visit(checkedPage, setup.gateway.url)
+    await enterToken(setup.operator.token)
   })
-  afterEach(() => watched.close())
+  afterEach(() => checkedPage.close())
 
   /** Everywhere a secret could stay or leave: requests, storage, address, attributes, text. */
   const placesOf = async (secret: string): Promise<readonly string[]> => {
-    const kept = await page.evaluate<readonly string[]>(`(async () => [
+    const saved = await page.evaluate<readonly string[]>(`(async () => [
       JSON.stringify(await indexedDB.databases()), JSON.stringify({ ...localStorage }), JSON.stringify({ ...sessionStorage }),
       document.cookie, JSON.stringify(await caches.keys()), location.href, JSON.stringify(history.state), document.title,
       document.documentElement.outerHTML, ...[...document.querySelectorAll('input, textarea')].map((field) => field.value),
     ])()`)
-    return [...sent, ...kept].filter((text) => text.includes(secret))
+    return [...sent, ...saved].filter((text) => text.includes(secret))
   }
 
   it('prepares a treaty, reviews, signs and sends it, and the seed is nowhere but in the key', async () => {
@@ -300,12 +301,12 @@ describe('an operator', () => {
     const shown = (await page.textContent('.review')) ?? ''
     for (const fact of ['POST /admin/recognition-treaties', 'AURORA-NET', 'role:auditor', 'op-privileged'])
       expect(shown).toContain(fact)
-    expect(shown).toContain(world.aurora.genesis.network_authority.public_key)
+    expect(shown).toContain(setup.aurora.genesis.network_authority.public_key)
     await page.click('text=Sign and send')
     const treaty = JSON.parse(await answered()) as JsonObject
     expect(await page.getAttribute('.answer', 'data-status')).toBe('201')
     expect(treaty).toMatchObject({ subject_sovereign_id: 'BOREALIS-NET' })
-    const stored = accepted(await world.aurora.request('GET', `/recognition-treaties/${String(treaty['treaty_id'])}`))
+    const stored = accepted(await setup.aurora.request('GET', `/recognition-treaties/${String(treaty['treaty_id'])}`))
     expect(JSON.stringify(stored)).toContain('role:auditor')
     const ids = (await page.textContent('.answer .facts')) ?? ''
     expect(ids).toMatch(/gateway[0-9a-f]{32}-[0-9a-f]{16}/)
@@ -321,13 +322,13 @@ describe('an operator', () => {
     ])
       expect(await placesOf(form)).toEqual([])
     // The token is in the header of its requests and nowhere else.
-    const withToken = await placesOf(world.operator.token)
+    const withToken = await placesOf(setup.operator.token)
     expect(withToken.length).toBeGreaterThan(0)
     for (const text of withToken)
       expect((JSON.parse(text) as [string, Record<string, string>, string | null])[1]['authorization']).toBe(
-        `Bearer ${world.operator.token}`,
+        `Bearer ${setup.operator.token}`,
       )
-    for (const text of withToken) expect(text.split(world.operator.token)).toHaveLength(2)
+    for (const text of withToken) expect(text.split(setup.operator.token)).toHaveLength(2)
     const seen = await page.evaluate<{ signs: boolean[]; zeroed: boolean[] }>(
       '({ signs: window.seen.signs, zeroed: window.seen.imports.map((bytes) => new Uint8Array(bytes.buffer ?? bytes).every((byte) => byte === 0)) })',
     )
@@ -338,20 +339,20 @@ describe('an operator', () => {
   })
 
   it('never sees a review of earlier words, and sends the words of the review', async () => {
-    await desk('admin-create-invite')
+    await operatorPage('admin-create-invite')
     await useKey('op-privileged')
-    const held: (() => void)[] = []
+    const current: (() => void)[] = []
     await page.route('**/services/public-sovereign-metadata', async (route) => {
-      await new Promise<void>((go) => held.push(go))
+      await new Promise<void>((go) => current.push(go))
       await route.continue()
     })
     const write = (role: string): Promise<void> => page.fill('.desk textarea', `{"roles":["${role}"]}`)
     await write('role:first')
     await page.click('text=Review what will be signed')
-    await expect.poll(() => held.length).toBe(1)
+    await expect.poll(() => current.length).toBe(1)
     await write('role:second')
     const late = page.waitForResponse((each) => each.url().endsWith('/public-sovereign-metadata'))
-    held[0]?.()
+    current[0]?.()
     await late
     // Its few bytes come with the head. `finished()` would wait for ever when the page has let go of the answer.
     await page.waitForTimeout(500)
@@ -368,20 +369,20 @@ describe('an operator', () => {
 
   it('loses a key that nobody uses, and nothing else', async () => {
     await page.clock.install()
-    await visit(watched, world.gateway.url)
-    await enterToken(world.operator.token)
-    await desk('admin-create-invite')
+    await visit(checkedPage, setup.gateway.url)
+    await enterToken(setup.operator.token)
+    await operatorPage('admin-create-invite')
     await useKey('op-privileged')
     await page.click('text=Review what will be signed')
     await page.waitForSelector('.review')
     await page.clock.fastForward('16:00')
-    await page.waitForSelector('text=The key was forgotten after 15 minutes without input.')
+    await page.waitForSelector('text=The key was removed after 15 minutes without input.')
     expect(await page.locator('.review').count()).toBe(0)
     expect(await page.locator('[data-client]').count()).toBe(1)
   })
 
   it('sees marks that hide or reorder a text as escapes, wherever the script draws it', async () => {
-    await desk('admin-create-invite')
+    await operatorPage('admin-create-invite')
     await useKey('op\u202eprivileged', testSeed('op-privileged'))
     expect(await page.textContent('.signature strong')).toBe('op\\u202eprivileged')
   })
@@ -395,17 +396,17 @@ describe('an operator', () => {
   })
 
   it('loses the key with the network, and everything with the token', async () => {
-    await desk('health-list-nodes')
+    await operatorPage('health-list-nodes')
     await useKey('op-standard')
     expect(JSON.parse(await signAndSend())).toMatchObject({ nodes: {} })
     await page.selectOption('#network', 'BOREALIS-NET')
     await page.waitForSelector('#seed')
     await useKey('op-standard')
-    await page.click('text=Forget the token')
+    await page.click('text=Sign out')
     await page.waitForSelector('#token')
     expect(await page.locator('.answer, .review').count()).toBe(0)
     expect(await page.locator('text=key in this page').count()).toBe(0)
-    await enterToken(world.operator.token)
+    await enterToken(setup.operator.token)
     await page.waitForSelector('#seed')
     expect(await placesOf(testSeed('op-standard'))).toEqual([])
   })
@@ -414,9 +415,9 @@ describe('an operator', () => {
     ['a key of too low a tier', 'op-standard', testSeed('op-standard'), 403, /lacks the tier/],
     ['another seed', 'op-privileged', testSeed('somebody'), 401, /key id, the seed and the clock/],
   ])('is told why %s is refused', async (_what, keyId, seed, status, sentence) => {
-    await desk('treaties-issue-treaty')
+    await operatorPage('treaties-issue-treaty')
     await useKey(keyId, seed)
-    const body = { subject_sovereign_id: 'X', subject_public_keys: [world.aurora.genesis.network_authority.public_key] }
+    const body = { subject_sovereign_id: 'X', subject_public_keys: [setup.aurora.genesis.network_authority.public_key] }
     await page.fill('#body', JSON.stringify({ ...body, scope: { allowed_roles: ['role:client'] }, validity_hours: 1 }))
     await signAndSend()
     expect(await page.getAttribute('.answer', 'data-status')).toBe(String(status))
@@ -428,7 +429,7 @@ describe('an operator', () => {
     await page.route('**/services/public-sovereign-metadata', (route) =>
       route.fulfill({ json: { network_authority: { public_key: other } } }),
     )
-    await desk('health-list-nodes')
+    await operatorPage('health-list-nodes')
     await useKey('op-standard')
     await page.click('text=Review what will be signed')
     await page.waitForSelector('.desk [role=alert]:has-text("another key")')
@@ -436,19 +437,19 @@ describe('an operator', () => {
     expect(sent.filter((text) => text.toLowerCase().includes('x-admin'))).toEqual([])
   })
 
-  it('pastes headers signed elsewhere, which a change of the request makes worthless', async () => {
-    await desk('admin-create-invite')
+  it('pastes headers signed elsewhere, which a change of the request makes invalid', async () => {
+    await operatorPage('admin-create-invite')
     const body = { roles: ['role:client'], max_validity_hours: 24, token_expiry_hours: 24 }
     await page.fill('#body', JSON.stringify(body))
     await page.click('text=Paste signed headers')
-    const signer = world.aurora.signers['privileged']
+    const signer = setup.aurora.signers['privileged']
     if (signer === undefined) throw new Error('no operator')
     const headers = await signOperatorRequest(
       {
         method: 'POST',
         path: '/admin/invite',
         query: {},
-        audience: world.aurora.genesis.network_authority.public_key,
+        audience: setup.aurora.genesis.network_authority.public_key,
         body,
         timestamp: new Date().toISOString(),
         nonce: crypto.randomUUID(),
@@ -460,7 +461,7 @@ describe('an operator', () => {
     await page.fill('#body', JSON.stringify({ ...body, max_validity_hours: 1 }))
     await page.waitForSelector('[data-outdated]')
     await page.click('text=Send with the pasted headers')
-    await page.waitForSelector('.desk [role=alert]:has-text("no longer fit")')
+    await page.waitForSelector('.desk [role=alert]:has-text("Sign the request again")')
     expect(sent.filter((each) => each.includes(headers['X-Admin-Nonce']))).toEqual([])
     await page.fill('#body', JSON.stringify(body))
     await page.click('text=Send with the pasted headers')
@@ -472,10 +473,10 @@ describe('an operator', () => {
   })
 
   it('puts the last answer into the next body', async () => {
-    await desk('attestations-sovereign-revocation-feed')
+    await operatorPage('attestations-sovereign-revocation-feed')
     await page.click('text=Send GET')
     const feed = JSON.parse(await answered()) as JsonObject
-    await desk('treaties-import-sovereign-revocation-feed')
+    await operatorPage('treaties-import-sovereign-revocation-feed')
     await page.selectOption('#insert-member', 'feed')
     await page.click('.insert button')
     expect(JSON.parse(await page.inputValue('#body'))).toMatchObject({ feed })

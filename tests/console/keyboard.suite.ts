@@ -1,8 +1,8 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { openPage, visit } from './browser.ts'
-import { card, signIn } from './desk.ts'
-import type { Stage } from './stage.ts'
+import { card, signIn } from './operator-page.ts'
+import type { ConsoleSetup } from './console-setup.ts'
 
 const MAX_TABS = 120
 
@@ -17,18 +17,18 @@ async function tabTo(page: Page, selector: string): Promise<void> {
 }
 
 /** The main tasks without a mouse; only the dialog that picks a file belongs to the browser. */
-export function describeKeyboard(stage: () => Stage): void {
+export function describeKeyboard(setup: () => ConsoleSetup): void {
   describe('by keyboard alone', () => {
     it('one reaches the content, a menu entry, a paper, and what would end with it', async () => {
-      const { browser, demo } = stage()
-      const watched = await openPage(browser, demo.url)
-      const { page } = watched
-      await visit(watched, demo.url)
+      const { browser, demo } = setup()
+      const checkedPage = await openPage(browser, demo.url)
+      const { page } = checkedPage
+      await visit(checkedPage, demo.url)
       await page.keyboard.press('Tab')
       expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to content')
       await page.keyboard.press('Enter')
       expect(await page.evaluate('document.activeElement.id')).toBe('content')
-      await visit(watched, demo.url)
+      await visit(checkedPage, demo.url)
       await tabTo(page, '.menu a[href="/connectome"]')
       await page.keyboard.press('Enter')
       await page.waitForSelector('canvas')
@@ -39,18 +39,18 @@ export function describeKeyboard(stage: () => Stage): void {
       await tabTo(page, 'button:has-text("recognises FJORD-BANK")')
       await page.keyboard.press('Enter')
       await page.waitForSelector('[data-verdict="verified"]')
-      await tabTo(page, 'button:has-text("Draw what would end with it")')
+      await tabTo(page, 'button:has-text("Show the impact of ending this treaty")')
       await page.keyboard.press('Enter')
       await page.waitForSelector('[data-drawn-cut="1"]')
-      expect(watched.trouble).toEqual([])
-      await watched.close()
+      expect(checkedPage.trouble).toEqual([])
+      await checkedPage.close()
     })
 
     it('one invites a node and ends a treaty', async () => {
-      const { browser, demo, operator } = stage()
-      const watched = await openPage(browser, demo.url)
-      const { page } = watched
-      await visit(watched, `${demo.url}/operator`)
+      const { browser, demo, operator } = setup()
+      const checkedPage = await openPage(browser, demo.url)
+      const { page } = checkedPage
+      await visit(checkedPage, `${demo.url}/operator`)
       await signIn(page, demo.keyFile)
       await page.waitForSelector('.action')
       await tabTo(page, `${card('invite')} summary`)
@@ -78,7 +78,7 @@ export function describeKeyboard(stage: () => Stage): void {
       await page.keyboard.press('Enter')
       await page.waitForSelector(`${card('treaty-revoke')} [data-done]`)
       expect(await operator.recognitionTreaties.find(id)).toMatchObject({ status: 'revoked' })
-      await watched.close()
+      await checkedPage.close()
     })
   })
 }

@@ -3,19 +3,19 @@ import type { JsonObject, JsonValue } from '@chancery/protocol'
 import { accepted, readPage, send } from '@chancery/testkit'
 import { describe, expect, it } from 'vitest'
 import { openPage, visit } from './browser.ts'
-import type { Stage } from './stage.ts'
+import type { ConsoleSetup } from './console-setup.ts'
 
 /** What the pages show is what the JSON says, also after the script has put new parts in place. */
-export function describeModel(stage: () => Stage): void {
-  const get = async (path: string): Promise<JsonObject> => accepted(await send(stage().demo.url, 'GET', path))
+export function describeModel(setup: () => ConsoleSetup): void {
+  const get = async (path: string): Promise<JsonObject> => accepted(await send(setup().demo.url, 'GET', path))
   const rows = (value: unknown): readonly JsonObject[] => (Array.isArray(value) ? value.filter(isJsonObject) : [])
   /** The page as the browser has it now. */
   const read = async (path: string) => {
-    const { browser, demo } = stage()
-    const watched = await openPage(browser, demo.url)
-    await visit(watched, demo.url + path)
-    const text = await watched.page.content()
-    await watched.close()
+    const { browser, demo } = setup()
+    const checkedPage = await openPage(browser, demo.url)
+    await visit(checkedPage, demo.url + path)
+    const text = await checkedPage.page.content()
+    await checkedPage.close()
     return readPage(text)
   }
 

@@ -6,7 +6,7 @@ import {
   foreignFeed,
   foreignSovereign,
   nodeCaller,
-  plantTreaties,
+  seedTreaties,
   startTestAuthority,
   testSigner,
   wireText,
@@ -18,22 +18,22 @@ export const NETWORK = 'AURORA-NET'
 /** A small network in which everything a page can show is there: real papers, papers of others, ended and forged ones. */
 export async function startNetwork(): Promise<TestAuthority> {
   const na = await startTestAuthority({ network: NETWORK, settings: { EVIDENCE_STORE: 'on' } })
-  await plantForeign(na)
+  await seedForeign(na)
   for (const name of ['MERIDIAN', 'NIMBUS', 'OSPREY']) await issueTreaty(na, name)
   for (let i = 0; i < 6; i += 1)
     await enroll(
       na,
-      nodeCaller(na.url, await testSigner('n', `console-${i}`), () => na.office.clock.now()),
+      nodeCaller(na.url, await testSigner('n', `console-${i}`), () => na.core.clock.now()),
     )
   await importFeed(na, 'BOREALIS', ['borealis-member-7'])
-  await plantHistory(na)
+  await seedHistory(na)
   accepted(await na.request('GET', '/crl'))
   return na
 }
 
-async function plantForeign(na: TestAuthority): Promise<void> {
-  const issuedAt = na.office.clock.now() - 120n * MINUTE
-  await plantTreaties(na.office, [
+async function seedForeign(na: TestAuthority): Promise<void> {
+  const issuedAt = na.core.clock.now() - 120n * MINUTE
+  await seedTreaties(na.parts, [
     { treaty_id: 'forged-1', from: NETWORK, to: 'BOREALIS', issuedAt, validityHours: 700 },
     { treaty_id: 'ending-1', from: NETWORK, to: 'CIRRUS', issuedAt, validityHours: 30 },
     { treaty_id: 'over-1', from: NETWORK, to: 'DELTA', issuedAt, validityHours: 1 },
@@ -72,8 +72,8 @@ async function importFeed(na: TestAuthority, name: string, ids: readonly string[
   )
 }
 
-async function plantHistory(na: TestAuthority): Promise<void> {
-  const now = na.office.clock.now()
+async function seedHistory(na: TestAuthority): Promise<void> {
+  const now = na.core.clock.now()
   const start = now - (now % MINUTE)
   const rows = Array.from({ length: 1200 }, (_, i) => ({
     minute: writeSortable(start - BigInt(1300 - i) * MINUTE),
@@ -82,7 +82,7 @@ async function plantHistory(na: TestAuthority): Promise<void> {
     expiring: 1,
   })).filter((_, i) => i < 500 || i > 600)
   for (let at = 0; at < rows.length; at += 200)
-    await na.office.store.db
+    await na.core.store.db
       .insertInto('activity_minutes')
       .values(rows.slice(at, at + 200))
       .execute()

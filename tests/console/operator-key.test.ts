@@ -7,13 +7,13 @@ import type { TestAuthority } from '@chancery/testkit'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { openBrowser, openPage, visit } from './browser.ts'
-import type { WatchedPage } from './browser.ts'
-import { card, openDesk, signIn } from './desk.ts'
+import type { CheckedPage } from './browser.ts'
+import { card, openOperatorPage, signIn } from './operator-page.ts'
 
 let na: TestAuthority
 let browser: Browser
 let home: string
-let watched: WatchedPage
+let checkedPage: CheckedPage
 let page: Page
 const keyFile = (name: string): string => join(home, `${name}.key`)
 beforeAll(async () => {
@@ -29,11 +29,11 @@ afterAll(async () => {
   await rm(home, { recursive: true, force: true })
 })
 beforeEach(async () => {
-  watched = await openPage(browser, na.url)
-  page = watched.page
-  await visit(watched, `${na.url}/operator`)
+  checkedPage = await openPage(browser, na.url)
+  page = checkedPage.page
+  await visit(checkedPage, `${na.url}/operator`)
 })
-afterEach(() => watched.close())
+afterEach(() => checkedPage.close())
 
 describe('what is signed', () => {
   const CERT = '#revoke-cert_id'
@@ -46,7 +46,7 @@ describe('what is signed', () => {
   const twoIds = async (): Promise<readonly [string, string]> => {
     const ids: string[] = []
     for (const seed of ['what is signed 1', 'what is signed 2']) {
-      const node = nodeCaller(na.url, await testSigner('n', seed), () => na.office.clock.now())
+      const node = nodeCaller(na.url, await testSigner('n', seed), () => na.core.clock.now())
       ids.push((await enroll(na, node)).cert_id)
     }
     return [ids[0] ?? '', ids[1] ?? '']
@@ -69,17 +69,17 @@ describe('what is signed', () => {
 
   it('is never reviewed by the forecast of earlier words: one that comes late is dropped', async () => {
     const [first, second] = await twoIds()
-    const held: (() => void)[] = []
+    const current: (() => void)[] = []
     await page.route('**/admin/revoke', async (route) => {
-      if (route.request().postDataJSON().cert_id === first) await new Promise<void>((go) => held.push(go))
+      if (route.request().postDataJSON().cert_id === first) await new Promise<void>((go) => current.push(go))
       await route.continue()
     })
     await openRevoke(first)
     await page.click(`${card('revoke')} form > button`)
-    await expect.poll(() => held.length, { timeout: 30_000 }).toBe(1)
+    await expect.poll(() => current.length, { timeout: 30_000 }).toBe(1)
     await page.fill(CERT, second)
     const late = page.waitForResponse((each) => each.url().endsWith('/admin/revoke'))
-    held[0]?.()
+    current[0]?.()
     await late
     // The forecast of the second one ends after that of the first, so that the first had its chance.
     await page.click(`${card('revoke')} form > button`)
@@ -92,17 +92,17 @@ describe('what is signed', () => {
 
   it('is dropped while the late forecast is the only one', async () => {
     const [first, second] = await twoIds()
-    const held: (() => void)[] = []
+    const current: (() => void)[] = []
     await page.route('**/admin/revoke', async (route) => {
-      await new Promise<void>((go) => held.push(go))
+      await new Promise<void>((go) => current.push(go))
       await route.continue()
     })
     await openRevoke(first)
     await page.click(`${card('revoke')} form > button`)
-    await expect.poll(() => held.length, { timeout: 30_000 }).toBe(1)
+    await expect.poll(() => current.length, { timeout: 30_000 }).toBe(1)
     await page.fill(CERT, second)
     const late = page.waitForResponse((each) => each.url().endsWith('/admin/revoke'))
-    held[0]?.()
+    current[0]?.()
     await late
     // Its few bytes come with the head. `finished()` would wait for ever when the page has let go of the answer.
     await page.waitForTimeout(500)
@@ -115,7 +115,7 @@ describe('Trusted Types', () => {
     page.evaluate<string>(`(() => { try { ${code}; return 'done' } catch (error) { return error.name } })()`)
 
   it.each(['/operator', '/', '/connectome'])('%s: no text becomes markup or script', async (path) => {
-    await visit(watched, na.url + path)
+    await visit(checkedPage, na.url + path)
     expect(await attempt('document.body.innerHTML = "<b>x</b>"')).toBe('TypeError')
     expect(await attempt('new DOMParser().parseFromString("<b>x</b>", "text/html")')).toBe('TypeError')
     expect(await attempt('document.createElement("script").src = "/x.js"')).toBe('TypeError')
@@ -125,21 +125,21 @@ describe('Trusted Types', () => {
 })
 
 describe('the key', () => {
-  it('stays in the page: nothing is stored, and forgetting it leaves nothing', async () => {
+  it('stays in the page: nothing is stored, and removing it leaves nothing', async () => {
     await signIn(page, keyFile('op-privileged'))
     await page.waitForSelector('text=key in this page')
-    const kept = await page.evaluate(
+    const saved = await page.evaluate(
       'Promise.all([indexedDB.databases(), Object.keys(localStorage), Object.keys(sessionStorage), document.cookie])',
     )
-    expect(kept).toEqual([[], [], [], ''])
+    expect(saved).toEqual([[], [], [], ''])
     expect(await page.content()).not.toContain(testSeed('op-privileged'))
-    await page.click('text=Forget the key')
+    await page.click('text=Sign out')
     await page.waitForSelector('#key-file')
-    // The store is off here; that the desk asked is noted by the browser itself.
-    expect(watched.trouble.filter((text) => !text.includes('status of 404'))).toEqual([])
+    // The store is off here; that the page asked is noted by the browser itself.
+    expect(checkedPage.trouble.filter((text) => !text.includes('status of 404'))).toEqual([])
   })
 
-  it('is forgotten after a time without input, with everything that was prepared, and says so', async () => {
+  it('is removed after a time without input, with everything that was prepared, and the page states it', async () => {
     const own = await openPage(browser, na.url)
     await own.page.clock.install()
     await visit(own, `${na.url}/operator`)
@@ -150,26 +150,26 @@ describe('the key', () => {
     await own.page.clock.fastForward('14:00')
     expect(await own.page.locator('.action').count()).toBeGreaterThan(0)
     await own.page.clock.fastForward('02:00')
-    await own.page.waitForSelector('text=The key was forgotten after 15 minutes without input.')
+    await own.page.waitForSelector('text=The key was removed after 15 minutes without input.')
     expect(await own.page.locator('.action').count()).toBe(0)
     await own.close()
   })
 
   it('is refused at once when the authority does not know it', async () => {
     await signIn(page, keyFile('op-stranger'))
-    await page.waitForSelector('#desk [role=alert]')
+    await page.waitForSelector('#operator [role=alert]')
     expect(await page.locator('.action').count()).toBe(0)
   })
 
   it('of the lower tier is told what it may not do, and nothing changes', async () => {
-    const node = nodeCaller(na.url, await testSigner('n', 'console'), () => na.office.clock.now())
+    const node = nodeCaller(na.url, await testSigner('n', 'console'), () => na.core.clock.now())
     await enroll(na, node)
     const before = accepted(await na.request('GET', '/crl'))
     const { nodes } = accepted(await na.as('standard')('GET', '/nodes'))
-    const desk = await openDesk(browser, na.url, keyFile('op-standard'))
-    await desk.write('revoke', { cert_id: Object.keys(nodes ?? {})[0] ?? '' })
-    expect(await desk.page.textContent(`${card('revoke')} [role=alert]`)).toMatch(/tier|privileged/i)
+    const operatorPage = await openOperatorPage(browser, na.url, keyFile('op-standard'))
+    await operatorPage.write('revoke', { cert_id: Object.keys(nodes ?? {})[0] ?? '' })
+    expect(await operatorPage.page.textContent(`${card('revoke')} [role=alert]`)).toMatch(/tier|privileged/i)
     expect(accepted(await na.request('GET', '/crl'))['sequence']).toBe(before['sequence'])
-    await desk.close()
+    await operatorPage.close()
   })
 })

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { axeFindings, openPage, screenshot, visit } from './browser.ts'
-import type { Stage } from './stage.ts'
+import type { ConsoleSetup } from './console-setup.ts'
 
 const PAGES = ['/', '/connectome', '/atlas', '/api-reference', '/cli-reference', '/operator'] as const
 
 /** Every page on every screen, and without script. */
-export function describePages(stage: () => Stage): void {
+export function describePages(setup: () => ConsoleSetup): void {
   describe.each([
     [1440, 'light'],
     [1440, 'dark'],
@@ -13,19 +13,19 @@ export function describePages(stage: () => Stage): void {
     [360, 'dark'],
   ] as const)('at %i px, %s', (width, colorScheme) => {
     it.each(PAGES)('%s behaves, fits and can be used by everybody', async (path) => {
-      const { browser, demo } = stage()
-      const watched = await openPage(browser, demo.url, {
+      const { browser, demo } = setup()
+      const checkedPage = await openPage(browser, demo.url, {
         viewport: { width, height: 900 },
         colorScheme,
         reducedMotion: 'reduce',
       })
-      await visit(watched, demo.url + path)
-      await screenshot(watched.page, `${path === '/' ? 'overview' : path.slice(1)}-${width}-${colorScheme}`)
-      expect(await watched.page.evaluate('document.body.dataset.enriched')).toBe('done')
-      expect(await watched.page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width)
-      expect(await axeFindings(watched.page)).toEqual([])
-      expect(watched.trouble).toEqual([])
-      await watched.close()
+      await visit(checkedPage, demo.url + path)
+      await screenshot(checkedPage.page, `${path === '/' ? 'overview' : path.slice(1)}-${width}-${colorScheme}`)
+      expect(await checkedPage.page.evaluate('document.body.dataset.enriched')).toBe('done')
+      expect(await checkedPage.page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width)
+      expect(await axeFindings(checkedPage.page)).toEqual([])
+      expect(checkedPage.trouble).toEqual([])
+      await checkedPage.close()
     })
   })
 
@@ -42,12 +42,12 @@ export function describePages(stage: () => Stage): void {
       ['/cli-reference', ['chancery treaty issue']],
       ['/operator', ['chancery revoke']],
     ] as const)('%s shows its facts', async (path, facts) => {
-      const { browser, demo } = stage()
-      const watched = await openPage(browser, demo.url, { javaScriptEnabled: false })
-      await watched.page.goto(demo.url + path)
-      const text = (await watched.page.textContent('main')) ?? ''
+      const { browser, demo } = setup()
+      const checkedPage = await openPage(browser, demo.url, { javaScriptEnabled: false })
+      await checkedPage.page.goto(demo.url + path)
+      const text = (await checkedPage.page.textContent('main')) ?? ''
       for (const fact of facts) expect(text).toContain(fact)
-      await watched.close()
+      await checkedPage.close()
     })
   })
 }

@@ -7,8 +7,8 @@ import type { TestAuthority } from '@chancery/testkit'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openBrowser, openPage, visit } from './browser.ts'
-import { card, openDesk } from './desk.ts'
-import { FRAMES, SAFE_NETWORK, payload, plantPayloads, visitPayloads } from './payloads.ts'
+import { card, openOperatorPage } from './operator-page.ts'
+import { FRAMES, SAFE_NETWORK, payload, seedPayloads, visitPayloads } from './payloads.ts'
 
 /** The campaign console-payloads has 5,000. */
 const COUNT = 200
@@ -17,7 +17,7 @@ let na: TestAuthority
 let browser: Browser
 beforeAll(async () => {
   ;[na, browser] = await Promise.all([startTestAuthority({ network: SAFE_NETWORK }), openBrowser()])
-  await plantPayloads(na, COUNT)
+  await seedPayloads(na, COUNT)
 })
 afterAll(async () => {
   await browser.close()
@@ -30,9 +30,9 @@ describe(`${COUNT} script payloads in every displayed field`, () => {
   })
 
   it('are shown as they are when a paper is opened', async () => {
-    const watched = await openPage(browser, na.url, { reducedMotion: 'reduce' })
-    const { page } = watched
-    await visit(watched, `${na.url}/connectome`)
+    const checkedPage = await openPage(browser, na.url, { reducedMotion: 'reduce' })
+    const { page } = checkedPage
+    await visit(checkedPage, `${na.url}/connectome`)
     for (let i = 0; i < FRAMES.length; i += 1) {
       await page.click(`a[data-treaty][href="/recognition-treaties/${encodeURIComponent(`id-${payload(i)}`)}"]`)
       await page.locator('.inspector .paper', { hasText: `to-${payload(i)}` }).waitFor()
@@ -41,24 +41,24 @@ describe(`${COUNT} script payloads in every displayed field`, () => {
       await page.locator('[data-drawn-cut]', { hasText: (await blast.getAttribute('data-blast')) ?? '' }).waitFor()
       expect(await page.evaluate('window.ran')).toBeUndefined()
     }
-    expect(watched.trouble).toEqual([])
-    await watched.close()
+    expect(checkedPage.trouble).toEqual([])
+    await checkedPage.close()
   })
 
   it('are shown as they are at the desk, in what a revocation would do', async () => {
     const home = await mkdtemp(join(tmpdir(), 'chancery-payloads-'))
     const keyFile = join(home, 'op.key')
     await writeFile(keyFile, writePrivateKeyFile(testSeed('op-privileged'), 'op-privileged'), { mode: 0o600 })
-    const desk = await openDesk(browser, na.url, keyFile)
+    const operatorPage = await openOperatorPage(browser, na.url, keyFile)
     // Even numbers are treaties of this network; every third one ended.
     for (const i of [44, 46, 50, 52, 56, 58, 62, 64, 68, 70]) {
-      await desk.write('treaty-revoke', { treaty_id: `id-${payload(i)}`, reason: payload(i) })
-      expect(await desk.page.textContent(`${card('treaty-revoke')} .review`)).toContain(`to-${payload(i)}`)
-      expect(await desk.page.evaluate('window.ran')).toBeUndefined()
+      await operatorPage.write('treaty-revoke', { treaty_id: `id-${payload(i)}`, reason: payload(i) })
+      expect(await operatorPage.page.textContent(`${card('treaty-revoke')} .review`)).toContain(`to-${payload(i)}`)
+      expect(await operatorPage.page.evaluate('window.ran')).toBeUndefined()
     }
     // The store is off here; that the desk asked is noted by the browser itself.
-    expect(desk.trouble.filter((text) => !text.includes('status of 404'))).toEqual([])
-    await desk.close()
+    expect(operatorPage.trouble.filter((text) => !text.includes('status of 404'))).toEqual([])
+    await operatorPage.close()
     await rm(home, { recursive: true, force: true })
   })
 })

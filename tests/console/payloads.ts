@@ -1,5 +1,5 @@
 import { writeSortable } from '@chancery/protocol'
-import { plantTreaties } from '@chancery/testkit'
+import { seedTreaties } from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
 import type { Browser } from 'playwright-core'
 import { openPage, visit } from './browser.ts'
@@ -36,11 +36,11 @@ export function payload(i: number): string {
 export const SAFE_NETWORK = 'SAFE-NET'
 
 /** Into every field a page shows that somebody else may have written: treaties, their ends, withdrawals, feeds, events. */
-export async function plantPayloads(na: TestAuthority, count: number, first = 0): Promise<void> {
-  const { store, clock } = na.office
+export async function seedPayloads(na: TestAuthority, count: number, first = 0): Promise<void> {
+  const { store, clock } = na.core
   const numbers = Array.from({ length: count }, (_, i) => first + i)
-  await plantTreaties(
-    na.office,
+  await seedTreaties(
+    na.parts,
     numbers.map((i) => ({
       treaty_id: `id-${payload(i)}`,
       from: i % 2 === 0 ? SAFE_NETWORK : `from-${payload(i)}`,
@@ -79,8 +79,8 @@ export async function visitPayloads(
   count: number,
   first = 0,
 ): Promise<readonly string[]> {
-  const watched = await openPage(browser, na.url)
-  const { page } = watched
+  const checkedPage = await openPage(browser, na.url)
+  const { page } = checkedPage
   await page.addInitScript(
     "window.reports = []; document.addEventListener('securitypolicyviolation', (event) => window.reports.push(event.violatedDirective))",
   )
@@ -94,11 +94,11 @@ export async function visitPayloads(
   for (const digits of hundreds) addresses.push(`/connectome?q=${encodeURIComponent(`=${digits === 0 ? '' : digits}`)}`)
   const problems: string[] = []
   for (const address of addresses) {
-    await visit(watched, na.url + address)
+    await visit(checkedPage, na.url + address)
     const found = JSON.stringify(await page.evaluate('[window.ran ?? null, window.reports]'))
     if (found !== '[null,[]]') problems.push(`${address}: ${found}`)
   }
-  problems.push(...watched.trouble)
-  await watched.close()
+  problems.push(...checkedPage.trouble)
+  await checkedPage.close()
   return problems
 }

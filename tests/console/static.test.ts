@@ -17,21 +17,21 @@ describe('static files', () => {
     ['/operator-console-static/styles.css', 'text/css; charset=utf-8', ':root'],
     ['/operator-console-static/console.js', 'text/javascript; charset=utf-8', 'data-live'],
   ])('%s is there with an ETag', async (path, type, holds) => {
-    const answer = await na.request('GET', path)
-    expect([answer.status, answer.headers['content-type'], answer.headers['cache-control']]).toEqual([
+    const response = await na.request('GET', path)
+    expect([response.status, response.headers['content-type'], response.headers['cache-control']]).toEqual([
       200,
       type,
       'max-age=300',
     ])
-    if (holds !== 'image') expect(answer.text).toContain(holds)
-    const again = await na.request('GET', path, { headers: { 'If-None-Match': String(answer.headers['etag']) } })
+    if (holds !== 'image') expect(response.text).toContain(holds)
+    const again = await na.request('GET', path, { headers: { 'If-None-Match': String(response.headers['etag']) } })
     expect(again.status).toBe(304)
   })
 
   it('are together at most 300 KiB on the wire, compressed by a proxy', async () => {
     const paths = ['/', '/operator-console-static/console.js', '/operator-console-static/styles.css', '/favicon.svg']
-    const answers = await Promise.all(paths.map((path) => na.request('GET', path)))
-    const size = answers.reduce((sum, answer) => sum + gzipSync(answer.text).length, 0)
+    const responses = await Promise.all(paths.map((path) => na.request('GET', path)))
+    const size = responses.reduce((sum, response) => sum + gzipSync(response.text).length, 0)
     expect(size).toBeLessThan(300 * 1024)
   })
 })

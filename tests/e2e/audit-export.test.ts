@@ -25,7 +25,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-/** The command itself, beside a serving authority. */
+/** Runs the command itself while the authority serves. */
 async function run(...words: readonly string[]): Promise<{ stdout: string; stderr: string; code: number }> {
   const env = { PATH: process.env['PATH'], ...na.database.settings }
   try {
@@ -71,9 +71,35 @@ it('audit export --name goes on where the last export of that name ended, and ne
   expect(second.length).toBeGreaterThan(0)
   archived.push(...second)
   expect(new Set(archived).size).toBe(archived.length)
-  const stored = await na.office.store.db.selectFrom('audit_forwards').select('event_id').execute()
+  const stored = await na.core.store.db.selectFrom('audit_forwards').select('event_id').execute()
   expect(stored).toEqual([{ event_id: archived.at(-1) }])
   expect((await run('audit', 'export', '--name', 'archive')).stderr).toContain('--name: needs --out')
   const both = await run('audit', 'export', '--name', 'archive', '--out', join(folder, 'x'), '--after', '1:a')
   expect(both).toMatchObject({ code: 1, stderr: expect.stringContaining('not together with --after') })
+}, 60_000)
+
+it('audit forward --remove and audit export --remove delete a reader that no longer runs', async () => {
+  const { db } = na.core.store
+  const readers = async (): Promise<string[]> =>
+    (await db.selectFrom('audit_forwards').select('name').orderBy('name').execute()).map(({ name }) => name)
+  await db.deleteFrom('audit_forwards').execute()
+  const position = { sequence: 1, event_id: 'x', updated_at: '2026-01-01T00:00:00.000000Z' }
+  for (const name of ['stopped', 'running', 'export:stopped'])
+    await db
+      .insertInto('audit_forwards')
+      .values({ name, ...position })
+      .execute()
+  // No broker is named in the settings, and none is needed.
+  expect(await run('audit', 'forward', '--name', 'stopped', '--remove')).toMatchObject({
+    code: 0,
+    stderr: 'removed: forwarder stopped\n',
+  })
+  expect(await readers()).toEqual(['export:stopped', 'running'])
+  const again = await run('audit', 'forward', '--name', 'stopped', '--remove')
+  expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('stored are: running') })
+  expect(await run('audit', 'export', '--name', 'stopped', '--remove')).toMatchObject({ code: 0, stdout: '' })
+  expect(await readers()).toEqual(['running'])
+  expect(await run('audit', 'export', '--remove')).toMatchObject({ code: 2 })
+  expect(await run('audit', 'forward', '--remove', '--after', '0')).toMatchObject({ code: 2 })
+  expect(await readers()).toEqual(['running'])
 }, 60_000)

@@ -1,60 +1,42 @@
-import { execFile } from 'node:child_process'
-import { chmod, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { globSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { basename, delimiter, dirname, join } from 'node:path'
+import { delimiter, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { findSodium } from '../../packages/protocol/src/signing/sodium.ts'
+import type { Campaign } from '../campaigns/lib/campaign.ts'
+import { ONE_WINNER, runTracks } from '../campaigns/lib/one-winner.ts'
+import { retention } from '../campaigns/trust/race-kinds.ts'
+import { CAMPAIGNS, lastLine, runCampaign, runCampaignCommand } from './campaign-run.ts'
 
-const RUN = join(import.meta.dirname, '..', 'campaigns', 'run.ts')
-
-interface Outcome {
-  readonly code: number
-  readonly lines: string[]
-  readonly problem: string
-}
-
-/** The command of `npm run campaign`, without npm. */
-function campaign(args: string[], path = process.env['PATH'] ?? ''): Promise<Outcome> {
-  return new Promise((resolve) => {
-    const env = { ...process.env, PATH: path }
-    execFile(process.execPath, ['--conditions=development', RUN, ...args], { env }, (error, stdout, stderr) => {
-      const code = error === null ? 0 : typeof error.code === 'number' ? error.code : -1
-      resolve({ code, lines: stdout.trimEnd().split('\n'), problem: stderr })
-    })
-  })
-}
-
-/** Whatever file says how often it runs by default is a campaign. */
+/** Returns the files that export a default count: each of them is a campaign. */
 async function campaignFiles(): Promise<string[]> {
-  const folder = dirname(RUN)
-  const names: string[] = []
-  for (const file of await readdir(folder)) {
-    const isCampaign =
-      file.endsWith('.ts') && /^export const defaultCount\b/m.test(await readFile(join(folder, file), 'utf8'))
-    if (isCampaign) names.push(basename(file, '.ts'))
-  }
-  return names.sort()
+  const files = globSync('**/*.ts', { cwd: CAMPAIGNS })
+  const texts = await Promise.all(files.map((file) => readFile(join(CAMPAIGNS, file), 'utf8')))
+  return files.filter((_, index) => /^export const defaultCount\b/m.test(texts[index] ?? '')).sort()
 }
 
-function lastLine({ lines }: Outcome): { name: string; cases: number; violations: number; seed: number } {
-  return JSON.parse(lines.at(-1) ?? '') as ReturnType<typeof lastLine>
-}
+/** All other campaigns run at night: campaigns.nightly.test.ts. */
+describe('campaigns before each merge', () => {
+  it.each<[string, number, () => Promise<Pick<Campaign, 'run'>>]>([
+    [
+      'one-winner',
+      1,
+      async () => ({ run: (options) => runTracks({ ...options, callers: 20 }, ONE_WINNER, [retention]) }),
+    ],
+    ['replay', 200, () => import('../campaigns/faults/replay.ts')],
+    // The seed chooses the patterns. All 720 cases run at night.
+    ['clock', 120, () => import('../campaigns/clock/clock.ts')],
+    ['restore', 1, () => import('../campaigns/faults/restore.ts')],
+  ])(
+    '%s finds no violation in %i cases',
+    async (name, count, load) => {
+      expect(await runCampaign(name, await load(), { count })).toEqual({ cases: count, violations: 0 })
+    },
+    300_000,
+  )
+})
 
 describe('campaign json-differential', () => {
-  it('finds no document that our reader and the reference treat differently', async () => {
-    const outcome = await campaign(['json-differential', '--count', '20000'])
-    const { seed, ...result } = lastLine(outcome)
-    // Printed always: with it the same documents can be made again.
-    process.stdout.write(`json-differential seed ${seed}\n`)
-    expect(outcome.lines[0]).toBe(`seed ${seed}`)
-    expect({ ...result, lines: outcome.lines }).toMatchObject({
-      name: 'json-differential',
-      cases: 20_000,
-      violations: 0,
-    })
-    expect(outcome.code).toBe(0)
-  })
-
   it('counts every disagreement and fails', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'chancery-campaign-'))
     try {
@@ -62,7 +44,7 @@ describe('campaign json-differential', () => {
       await writeFile(join(folder, 'python3'), '#!/bin/sh\nsed s/.*/=1/ "$2" > "$3"\n')
       await chmod(join(folder, 'python3'), 0o755)
       const path = [folder, process.env['PATH'] ?? ''].join(delimiter)
-      const outcome = await campaign(['json-differential', '--count', '500', '--seed', '1'], path)
+      const outcome = await runCampaignCommand(['json-differential', '--count', '500', '--seed', '1'], path)
       expect(lastLine(outcome).violations).toBeGreaterThan(400)
       expect(outcome.code).toBe(1)
     } finally {
@@ -72,53 +54,20 @@ describe('campaign json-differential', () => {
 
   it('makes the same documents from the same seed', async () => {
     const [once, again] = await Promise.all(
-      ['5', '5'].map((seed) => campaign(['json-differential', '--count', '300', '--seed', seed])),
+      ['5', '5'].map((seed) => runCampaignCommand(['json-differential', '--count', '300', '--seed', seed])),
     )
     expect(once?.lines).toEqual(again?.lines)
   })
 })
 
-describe('campaign weak-keys', () => {
-  it('finds no forgery that either backend accepts', async () => {
-    const outcome = await campaign(['weak-keys', '--seed', '0'])
-    // 14 keys, 14 points and 64 messages under node:crypto and WebCrypto, and under libsodium where it is installed.
-    const backends = findSodium() === undefined ? 2 : 3
-    expect(lastLine(outcome)).toEqual({ name: 'weak-keys', cases: backends * 12_544, violations: 0, seed: 0 })
-  })
-})
-
-describe('campaign discovery-model', () => {
-  it('finds no life of an agent that the model does not know', async () => {
-    const outcome = await campaign(['discovery-model', '--count', '300'])
-    const { seed, ...result } = lastLine(outcome)
-    process.stdout.write(`discovery-model seed ${seed}\n`)
-    expect({ ...result, lines: outcome.lines }).toMatchObject({ name: 'discovery-model', cases: 300, violations: 0 })
-    expect(outcome.code).toBe(0)
-  }, 180_000)
-})
-
-describe('campaigns of the trust operations', () => {
-  it.each([
-    ['trust-mutation', 12_000],
-    ['merkle', 2000],
-    ['consensus-model', 1000],
-  ])(
-    '%s finds nothing in %i cases',
-    async (name, count) => {
-      const outcome = await campaign([name, '--count', String(count)])
-      const { seed, ...result } = lastLine(outcome)
-      process.stdout.write(`${name} seed ${seed}\n`)
-      expect({ ...result, lines: outcome.lines }).toMatchObject({ name, cases: count, violations: 0 })
-      expect(outcome.code).toBe(0)
-    },
-    120_000,
-  )
-})
-
 describe('campaign runner', () => {
-  it('lists the campaigns', async () => {
-    const { code, lines } = await campaign(['--list'])
-    expect(lines.map((line) => line.split(':')[0])).toEqual(await campaignFiles())
+  it('lists each campaign once', async () => {
+    const { code, lines } = await runCampaignCommand(['--list'])
+    const names = lines.map((line) => line.split(':')[0])
+    expect(new Set(names).size).toBe(names.length)
+    expect(names.length).toBe((await campaignFiles()).length)
+    const listed = await readFile(join(CAMPAIGNS, 'run.ts'), 'utf8')
+    expect((await campaignFiles()).filter((file) => !listed.includes(`import('./${file}')`))).toEqual([])
     expect(code).toBe(0)
   })
 
@@ -126,10 +75,11 @@ describe('campaign runner', () => {
     [[]],
     [['unknown']],
     [['weak-keys', 'json-differential']],
+    [['weak-keys', '--all']],
     [['weak-keys', '--count', '0']],
     [['weak-keys', '--what']],
   ])('refuses the call %j with code 2', async (args) => {
-    const { code, problem } = await campaign(args)
+    const { code, problem } = await runCampaignCommand(args)
     expect(code).toBe(2)
     expect(problem).not.toBe('')
   })

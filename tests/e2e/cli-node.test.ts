@@ -34,7 +34,7 @@ interface Process {
   events(): readonly string[]
 }
 
-/** The program from its sources in a process of its own. */
+/** Runs the program from its sources in a separate process. */
 function start(args: readonly string[]): Process {
   const child = spawn(process.execPath, ['--conditions=development', MAIN, ...args], {
     cwd: folder,
@@ -58,7 +58,7 @@ function start(args: readonly string[]): Process {
   return { child, ended, saw, events }
 }
 
-describe.each(['SIGTERM', 'SIGINT'] as const)('a command that stays, told to stop with %s', (signal) => {
+describe.each(['SIGTERM', 'SIGINT'] as const)('a long-running command that gets %s', (signal) => {
   it('node run ends cleanly', async () => {
     const node = start(['node', 'run', '--home', 'node'])
     await node.saw('heartbeat')
@@ -67,7 +67,7 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('a command that stays, told to sto
     expect(node.events().at(-1)).toBe('stopped')
   })
 
-  it('agent announce withdraws its agent first', async () => {
+  it('agent register withdraws its agent first', async () => {
     const flags = ['--agent-id', 'a', '--capability', 'x', '--endpoint', 'ws://h:1']
     const agent = start(['agent', 'announce', '--home', 'node', ...flags])
     await agent.saw('registered')

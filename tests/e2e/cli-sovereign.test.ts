@@ -31,7 +31,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-/** The program from its sources in a process of its own, without a terminal. */
+/** Runs the program from its sources in a separate process, without a terminal. */
 async function chancery(line: string): Promise<{ code: number | null; out: string; error: string }> {
   const child = spawn(process.execPath, ['--conditions=development', MAIN, ...line.split(' ')], {
     cwd: folder,
@@ -45,7 +45,7 @@ async function chancery(line: string): Promise<{ code: number | null; out: strin
   return { code, out, error }
 }
 
-it('recognises a sovereign, accepts its member, hears of the revocation and ends the treaty', async () => {
+it('recognises a sovereign, accepts its member, imports the revocation and ends the treaty', async () => {
   const unpinned = await chancery(`federation bootstrap ${partner.url} --role role:client --yes --config OWN-NET.toml`)
   expect(unpinned.code).toBe(2)
   const made = await chancery(

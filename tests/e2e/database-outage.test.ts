@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { crl, policy, revocationFeeds, sovereign } from '@chancery/contract'
-import { accepted, freePort, send, startTestAuthority, startThrowawayPostgres } from '@chancery/testkit'
-import type { TestAnswer, TestAuthority, ThrowawayPostgres } from '@chancery/testkit'
+import { accepted, freePort, send, startTestAuthority, startTemporaryPostgres } from '@chancery/testkit'
+import type { TestResponse, TestAuthority, TemporaryPostgres } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { startShippedHaproxy } from '../instances/shipped-haproxy.ts'
 
@@ -24,12 +24,12 @@ const LIMIT = { timeout: 20_000, interval: 50 }
 
 describe.runIf(has('haproxy', '-v') && has('nginx', '-v'))('PostgreSQL gone, behind the shipped balancers', () => {
   let folder: string
-  let server: ThrowawayPostgres
+  let server: TemporaryPostgres
   const instances: TestAuthority[] = []
   const ends: (() => Promise<void>)[] = []
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'chancery-outage-'))
-    server = await startThrowawayPostgres()
+    server = await startTemporaryPostgres()
     const database = { settings: { DATABASE_URL: server.url }, drop: async () => undefined }
     const start = (): Promise<TestAuthority> => startTestAuthority({ database })
     const first = await start()
@@ -47,12 +47,12 @@ describe.runIf(has('haproxy', '-v') && has('nginx', '-v'))('PostgreSQL gone, beh
   it('serves every public document, refuses changes with a reason, and takes them again afterwards', async () => {
     const doors = [await openHaproxy(), await openNginx()]
     await vi.waitFor(async () => {
-      for (const { office } of instances)
+      for (const { core, features } of instances)
         for (const name of ['crl', 'policy', 'feed', 'feed-index'])
-          expect(office.publicMaterial.holds(name, office.clock.now()), name).toBe(true)
+          expect(features.publishedDocuments.holds(name, core.clock.now()), name).toBe(true)
     }, LIMIT)
     const readers = doors.map((door) => read(door))
-    const change = (door: string): Promise<TestAnswer> => send(door, 'POST', '/join', { body: {} })
+    const change = (door: string): Promise<TestResponse> => send(door, 'POST', '/join', { body: {} })
     const isRefused = async (door: string): Promise<void> => {
       const answer = await change(door)
       expect(answer.status).toBe(503)
@@ -70,7 +70,7 @@ describe.runIf(has('haproxy', '-v') && has('nginx', '-v'))('PostgreSQL gone, beh
       status: 'ready',
       for: 'reads',
     })
-    // Long enough for both checks of HAProxy to have judged every instance.
+    // Long enough for both checks of HAProxy to reach every instance.
     await pause(1000)
     for (const door of doors) await isRefused(door)
     await server.start()

@@ -6,7 +6,7 @@ import type { JsonObject } from '@chancery/protocol'
 import { describe, expect, it } from 'vitest'
 
 describe('chancery demo', () => {
-  it('makes the same believable network each time, says that its keys are known, and stops when told', async () => {
+  it('makes the same network each time, prints that its keys are public, and stops on a signal', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'chancery-demo-'))
     try {
       const seen: JsonObject[] = []
@@ -26,7 +26,7 @@ describe('chancery demo', () => {
         })
         expect(accepted(await send(url, 'GET', '/health'))['evidence_store']).toBe('on')
         expect(accepted(await send(url, 'GET', '/agents'))['count']).toBe(9)
-        expect(demo.notes()).toContain('everybody knows these keys')
+        expect(demo.notes()).toContain('The demo keys are public')
         seen.push({
           authority: (genesis['network_authority'] as JsonObject)['public_key'] ?? null,
           root: genesis['root_public_key'] ?? null,

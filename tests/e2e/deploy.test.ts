@@ -90,7 +90,7 @@ describe('compose', () => {
         expect(Object.keys(services)).toContain(name)
   })
 
-  it('gives our services nothing they do not need, and strangers one door', async () => {
+  it('gives our services only what they need, and opens one port to the public', async () => {
     const { services } = parse(await read('compose/compose.yaml'), { merge: true }) as Compose
     for (const name of ['authority-1', 'authority-2', 'gateway']) {
       const service = services[name]
@@ -118,7 +118,7 @@ describe('compose', () => {
   })
 
   it.runIf(has('haproxy', '-v'))(
-    'has a balancer with which the doctor is content, and only with the right number of hops',
+    'has a balancer that the doctor accepts, and only with the right number of hops',
     async () => {
       const found: unknown[] = []
       for (const hops of ['0', '1', '2']) {

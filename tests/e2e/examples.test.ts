@@ -8,7 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { writeJson, writePrivateKeyFile } from '@chancery/protocol'
 import { Node, createClient } from '@chancery/sdk'
 import type { Client } from '@chancery/sdk'
-import { FileNodeStore, readGenesisFile } from '@chancery/sdk/node'
+import { FileNodeStore, readGenesisFile } from '@chancery/sdk/nodejs'
 import {
   createInvite,
   createTestDatabase,
@@ -67,7 +67,7 @@ afterEach(() => {
   for (const child of running.splice(0)) child.kill('SIGKILL')
 })
 
-/** Runs an example as its reader would: a program of its own, told everything by its environment. */
+/** Runs an example as its reader would: a separate program with all settings in its environment. */
 function run(name: string, more: Readonly<Record<string, string>> = {}): Program {
   const child = spawn(process.execPath, ['--conditions=development', join(EXAMPLES, name)], {
     env: { ...env, ...more },
@@ -196,7 +196,7 @@ describe('examples', () => {
     expect(kept).toHaveLength(Number((await client.evidence.status())['entries']))
   })
 
-  it('relying-service.ts lets a member in, nobody else, and a revoked one no more', async () => {
+  it('relying-service.ts accepts a member, refuses other callers, and refuses the member after its revocation', async () => {
     const service = run('relying-service.ts')
     const address = (await service.says('listening on ')).slice('listening on '.length)
     const node = await Node.join({

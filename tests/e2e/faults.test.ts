@@ -15,9 +15,9 @@ import {
   operatorCaller,
   refused,
   send,
-  startThrowawayPostgres,
+  startTemporaryPostgres,
 } from '@chancery/testkit'
-import type { TestAnswer, TestNetwork, ThrowawayPostgres } from '@chancery/testkit'
+import type { TestResponse, TestNetwork, TemporaryPostgres } from '@chancery/testkit'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 
 const MAIN = join(import.meta.dirname, '..', '..', 'apps', 'cli', 'src', 'main.ts')
@@ -29,8 +29,8 @@ interface Service {
   /** The exit code, or the signal that ended it. */
   readonly exited: Promise<number | string>
   readonly output: () => string
-  request(method: string, target: string): Promise<TestAnswer>
-  publish(policy_id: string): Promise<TestAnswer>
+  request(method: string, target: string): Promise<TestResponse>
+  publish(policy_id: string): Promise<TestResponse>
 }
 
 let folder: string
@@ -123,9 +123,9 @@ async function policyIds(service: Service): Promise<string[]> {
 }
 
 describe('PostgreSQL goes away', () => {
-  let postgres: ThrowawayPostgres
+  let postgres: TemporaryPostgres
   beforeAll(async () => {
-    postgres = await startThrowawayPostgres()
+    postgres = await startTemporaryPostgres()
   })
   afterAll(() => postgres.remove())
 
@@ -242,7 +242,7 @@ describe('SIGKILL', () => {
   })
 })
 
-/** Sends on one kept connection until the server says it will close it; any failed request throws. */
+/** Sends on one connection until the server announces its close; any failed request throws. */
 async function sendUntilClosed(port: number, sent: { count: number }): Promise<string> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   try {
@@ -340,7 +340,7 @@ describe('a start that is refused', () => {
   })
 })
 
-describe('a port that somebody else has', () => {
+describe('a port that another program uses', () => {
   it('ends the start with one line that names the setting', async () => {
     const first = await startService({ DB_PATH: join(folder, 'first.db') })
     const file = await writeSettings({

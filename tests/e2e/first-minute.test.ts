@@ -37,7 +37,7 @@ describe.runIf(existsSync(join(CLI, 'dist', 'main.js')))('the first minute', () 
     const { next } = JSON.parse(made.stdout) as { next: string[] }
     const words = (line = ''): string[] => line.split(' ').slice(1)
 
-    // Beside the file, as a shell or Kubernetes may have them: said in the log, and no reason not to start.
+    // Variables in addition to the file, as a shell or Kubernetes may set them: logged, and the start succeeds.
     const env = {
       ...options.env,
       PORT: '1',

@@ -12,7 +12,8 @@ import {
   testSigner,
 } from '@chancery/testkit'
 import type { TestAuthority, TestGateway } from '@chancery/testkit'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { RevocationBatch } from '../../apps/authority/src/features/crl/revocation-batch.ts'
 
 const REFRESH_SECONDS = 10
 const REVOKED = ['Revoked { reason: "key_compromise" }']
@@ -69,7 +70,7 @@ it('a certificate joins, is trusted, is revoked, and stays refused: live, after 
   expect((await judge(certificate)).reasons).toEqual(REVOKED)
 
   await gateway.stop('keep')
-  // The old file, and an authority nobody can reach: only what the gateway itself remembers is left.
+  // The old file and an unreachable authority: only the stored state of the gateway is left.
   const offline = { ...policy, networks: { 'TEST-NET': { ...networkOf(policy), crl_url: 'http://127.0.0.1:1/crl' } } }
   gateway = await startTestGateway({ policy: offline, state: 'kept', home })
   expect((await judge(certificate)).reasons).toEqual(REVOKED)
@@ -80,27 +81,27 @@ function networkOf(given: JsonObject): JsonObject {
 }
 
 /** Certificates as a fleet that was given up leaves them: in the database, and named by the next list. */
-async function plantEntries(count: number): Promise<void> {
+async function seedEntries(count: number): Promise<void> {
   const now = systemClock.now()
-  const facts = { revoked_at: writeInstant(now), reason: 'superseded', issuer: na.office.signer.keyId }
+  const facts = { revoked_at: writeInstant(now), reason: 'superseded', issuer: na.core.signer.keyId }
   const rows = Array.from({ length: count }, (_, n) => {
     const cert_id = `planted-${n.toString(16).padStart(28, '0')}`
     const entry_json = canonicalJson({ certificate_id: cert_id, ...facts })
     return { position: n + 1000, cert_id, entry_json, expires_at: writeSortable(now + HOUR) }
   })
   for (let at = 0; at < count; at += 5000)
-    await na.office.store.db
+    await na.core.store.db
       .insertInto('crl_entries')
       .values(rows.slice(at, at + 5000))
       .execute()
-  // What it remembers of its last list is no more than that list.
-  na.office.crl.remember({ sequence: -1, issuedAt: 0n, text: '', count: 0 })
+  // The stored state has no more than the last list.
+  vi.spyOn(RevocationBatch.prototype, 'remembered').mockReturnValue(undefined)
 }
 
 it('a list of 120,000 entries reaches the gateway: compressed, and with the certificate that was revoked last', async () => {
   const node = nodeCaller(na.url, await testSigner('large-node'), () => systemClock.now())
   const certificate = await enroll(na, node, { roles: ['role:client'] })
-  await plantEntries(120_000)
+  await seedEntries(120_000)
   accepted(
     await na.as('privileged')('POST', '/admin/revoke', { cert_id: certificate.cert_id, reason: 'key_compromise' }),
   )

@@ -1,4 +1,3 @@
-import { randomInt } from 'node:crypto'
 import { GATEWAY_OPERATIONS } from '@chancery/contract'
 import { readRevocationList } from '@chancery/protocol'
 import { RefusedError, RequestError, createGatewayClient } from '@chancery/sdk'
@@ -6,7 +5,6 @@ import type { Client } from '@chancery/sdk'
 import { accepted, startTestAuthority, startTestGateway, testClient, testPolicy, testSigner } from '@chancery/testkit'
 import type { TestAuthority, TestGateway } from '@chancery/testkit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { run as runMutations } from '../campaigns/gateway-proxy.ts'
 
 const NETWORK = 'RÉSEAU/1'
 const groups = [...new Set(GATEWAY_OPERATIONS.map(({ group }) => group))]
@@ -118,14 +116,4 @@ it('the client of the gateway calls operations by their id, and leaves signed on
   await expect(client.call(NETWORK, 'admin-create-invite')).rejects.toThrow(RequestError)
   expect((await client.services()).map(({ id }) => id)).toEqual(GATEWAY_OPERATIONS.map(({ id }) => id))
   expect(await client.mesh()).toMatchObject({ networks: [] })
-})
-
-it('campaign gateway-proxy: five mutations of every operation, and nothing else reaches the authority', async () => {
-  const seed = randomInt(2 ** 32)
-  const lines: string[] = []
-  const count = GATEWAY_OPERATIONS.length * 5
-  const result = await runMutations({ count, seed, log: (line) => lines.push(line) })
-  // Printed always: with it the same requests can be made again.
-  process.stdout.write(`gateway-proxy seed ${seed}\n`)
-  expect({ ...result, lines }).toMatchObject({ cases: count, violations: 0 })
 })

@@ -6,10 +6,10 @@ import { Ajv } from 'ajv'
 import type { ErrorObject, ValidateFunction } from 'ajv'
 import { parse } from 'yaml'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { authorityNames, gatewayNames } from '../../tools/helm/chart-schema.ts'
-import { overlay } from '../../tools/helm/overlay.ts'
-import type { Values } from '../../tools/helm/overlay.ts'
-import { leavesOf, unreached } from '../../tools/helm/reach.ts'
+import { authorityNames, gatewayNames } from '../../tools/release/helm/chart-schema.ts'
+import { overlay } from '../../tools/release/helm/overlay.ts'
+import type { Values } from '../../tools/release/helm/overlay.ts'
+import { leavesOf, unreached } from '../../tools/release/helm/reach.ts'
 
 const HELM = join(import.meta.dirname, '../../deploy/helm')
 const CHART = join(HELM, 'chancery')
@@ -24,7 +24,7 @@ beforeAll(async () => {
   defaults = parse(await readFile(join(CHART, 'values.yaml'), 'utf8')) as Values
 })
 
-/** As Helm does it: the schema judges the defaults with what was given laid over them. */
+/** As Helm does it: the schema checks the defaults, overlaid with the given values. */
 function problems(given: Values): readonly ErrorObject[] {
   validate(overlay(defaults, given))
   return validate.errors ?? []
@@ -52,8 +52,8 @@ describe('values', () => {
   })
 
   it.each<[string, Values, string]>([
-    ['a name nobody knows', { authority: { replica: 3 } }, '/authority'],
-    ['a name nobody knows at the top', { authorities: {} }, ''],
+    ['an unknown name', { authority: { replica: 3 } }, '/authority'],
+    ['an unknown name at the top', { authorities: {} }, ''],
     ['one replica, which the disruption budget would pin', { authority: { replicas: 1 } }, '/authority/replicas'],
     ['a number as text', { gateway: { replicas: '3' } }, '/gateway/replicas'],
     ['a tag in the place of a digest', { image: { digest: 'latest' } }, '/image/digest'],
@@ -80,7 +80,7 @@ describe('values', () => {
       '/traces/endpoint',
     ],
     ['a ratio beyond one', { traces: { ratio: '2' } }, '/traces/ratio'],
-    ['a zone spread nobody knows', { zoneSpread: 'Never' }, '/zoneSpread'],
+    ['an unknown zone spread', { zoneSpread: 'Never' }, '/zoneSpread'],
     ['a backup at no time', { authority: { backup: { schedule: 'nightly' } } }, '/authority/backup/schedule'],
     ['a replica that cannot be', { gateway: { state: { initialize: [-1] } } }, '/gateway/state/initialize/0'],
     ['autoscaling to one', { gateway: { autoscaling: { minReplicas: 1 } } }, '/gateway/autoscaling/minReplicas'],

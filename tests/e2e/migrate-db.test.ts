@@ -4,11 +4,17 @@ import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { EndedAtStart, accepted, createTestDatabase, createTestNetwork, startAuthorityProcess } from '@chancery/testkit'
+import {
+  EndedAtStartError,
+  accepted,
+  createTestDatabase,
+  createTestNetwork,
+  startAuthorityProcess,
+} from '@chancery/testkit'
 import type { TestDatabase, TestNetwork } from '@chancery/testkit'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openRows } from '../campaigns/rows.ts'
+import { openRows } from '../campaigns/lib/rows.ts'
 
 const MAIN = join(import.meta.dirname, '..', '..', 'apps', 'cli', 'src', 'main.ts')
 const EVENTS = 4000
@@ -82,7 +88,7 @@ describe('a copy that is killed', () => {
     expect(count).toBeGreaterThan(0)
 
     const start = startAuthorityProcess({ network, settings: target.settings })
-    await expect(start).rejects.toThrow(EndedAtStart)
+    await expect(start).rejects.toThrow(EndedAtStartError)
     await expect(start).rejects.toThrow(/a copy into this database was not finished/)
     const again = await copy()
     expect(again.code).toBe(1)

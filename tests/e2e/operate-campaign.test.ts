@@ -1,14 +1,10 @@
 import { spawnSync } from 'node:child_process'
-import { randomInt } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { Alarms } from '../campaigns/operate-alarms.ts'
-import type { ScrapeTarget } from '../campaigns/operate-alarms.ts'
-import { diskFullOnSqlite } from '../campaigns/operate-disk.ts'
-import { runOperateCases } from '../campaigns/operate.ts'
+import { Alarms } from '../campaigns/operate/alarms.ts'
+import type { ScrapeTarget } from '../campaigns/operate/alarms.ts'
+import { runOperateCases } from '../campaigns/operate/operate.ts'
 
 const hasPromtool = spawnSync('promtool', ['--version']).status === 0
-const canMount =
-  process.getuid?.() === 0 && spawnSync('unshare', ['-m', 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt']).status === 0
 
 /** A service whose readiness the test sets; undefined when it does not answer. */
 function target(ready: () => number | undefined): ScrapeTarget {
@@ -17,7 +13,7 @@ function target(ready: () => number | undefined): ScrapeTarget {
     instance: 'na1',
     async read() {
       const value = ready()
-      if (value === undefined) throw new Error('nobody answers')
+      if (value === undefined) throw new Error('no answer')
       return `# TYPE chancery_ready gauge\nchancery_ready ${value}\nchancery_clock_offset_seconds -1.5e-05\nchancery_crl_age_seconds NaN\n`
     },
   }
@@ -41,7 +37,7 @@ describe.runIf(hasPromtool)('the alarms of campaign operate', () => {
     expect(await alarms.verdict()).toEqual([])
   })
 
-  it('report an alert that does not fire, one that does not end and one that nobody expects', async () => {
+  it('report an alert that does not fire, one that does not end and one that is not expected', async () => {
     let ready = 1
     const alarms = await Alarms.open([target(() => ready)])
     await alarms.scrape(20, 0)
@@ -56,17 +52,7 @@ describe.runIf(hasPromtool)('the alarms of campaign operate', () => {
   })
 })
 
-describe.runIf(hasPromtool && canMount)('campaign operate', () => {
-  it('finds nothing wrong when the disk of an SQLite file is full', async () => {
-    const seed = randomInt(2 ** 32)
-    // Printed always: with it the same choices can be made again.
-    process.stdout.write(`operate seed ${seed}\n`)
-    const lines: string[] = []
-    const result = await runOperateCases({ count: 1, seed, log: (line) => lines.push(line) }, [diskFullOnSqlite])
-    expect(lines.filter((line) => line.startsWith('violation'))).toEqual([])
-    expect(result).toEqual({ cases: 1, violations: 0 })
-  }, 120_000)
-
+describe.runIf(hasPromtool)('campaign operate', () => {
   it('counts what cannot be set up as a violation', async () => {
     const lines: string[] = []
     const broken = { name: 'broken', run: () => Promise.reject(new Error('no such program')) }

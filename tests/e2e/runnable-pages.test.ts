@@ -86,7 +86,7 @@ describe('a page is found to be wrong when it is wrong', () => {
   it('by the steps of another page that it needs', () => {
     const first = '<!-- run first: first-network.md 1, 2 -->'
     expect(stepsBefore('docs/tutorial/x.md', first).map(({ title }) => title)).toEqual([
-      '1. Found the network',
+      '1. Create the network',
       '2. Start the authority',
     ])
     const here =

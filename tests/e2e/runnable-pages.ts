@@ -14,13 +14,13 @@ import { delimiter, dirname, join } from 'node:path'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 const LIMIT_MS = 600_000
-/** A page starts the program many times; what was compiled once is kept, where nobody else can put a program. */
+/** A page starts the program many times; compiled code is cached in a private folder. */
 const COMPILED = join(ROOT, 'node_modules/.cache/chancery-pages')
 /** Ports that pages name; each run gets free ones. */
 const PORTS = ['8443', '8444', '8445']
 
 export interface Step {
-  /** The heading it stands under. */
+  /** The heading above it. */
   readonly title: string
   readonly commands: string
   /** The lines under "You see". */
@@ -107,7 +107,7 @@ export interface Ran {
   readonly folder: string
 }
 
-/** Pages wait for services as much as they compute: two at a time, each in a folder and on ports of its own. */
+/** Pages wait for services as much as they compute: two at a time, each in a separate folder and on separate ports. */
 export async function runPages(pages: readonly string[], atOnce = 2): Promise<ReadonlyMap<string, Ran>> {
   const waiting = [...pages]
   const ran = new Map<string, Ran>()
@@ -138,7 +138,7 @@ const MARK = '::: step '
 /** One shell for all steps: what runs in the background stays, and a failure ends it. */
 function toScript(steps: readonly Step[]): string {
   const body = steps.map(({ commands }, index) => `echo '${MARK}${index}'\n${commands}`)
-  // A pipe keeps nobody alive: whatever is still running at the end is ended, by its id.
+  // A program can outlive its pipe: each one that still runs at the end is ended, by its id.
   const head = "set -euo pipefail\ntrap 'kill $(jobs -p) 2> /dev/null || true' EXIT"
   return [head, ...body].join('\n')
 }
@@ -158,7 +158,7 @@ async function freePort(): Promise<number> {
 function runScript(script: string, folder: string): Promise<Pick<Ran, 'code' | 'output' | 'errors'>> {
   return new Promise((resolve, reject) => {
     const path = [join(ROOT, 'node_modules/.bin'), process.env['PATH'] ?? ''].join(delimiter)
-    // A home of its own: a configuration of the person who runs the test must not play a part.
+    // A separate home: the configuration of the person who runs the test must not be read.
     const env = { PATH: path, HOME: folder, NO_COLOR: '1', NODE_COMPILE_CACHE: COMPILED }
     // Alone in its group, so that nothing it started is left behind when it takes too long.
     const child = spawn('bash', ['-c', script], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true })

@@ -54,7 +54,7 @@ class Collector {
     }).listen(0, '127.0.0.1')
   }
 
-  /** What a service needs to send here, and soon. */
+  /** The settings with which a service sends its spans here, after 50 ms. */
   async settings(): Promise<Record<string, string>> {
     if (!this.#server.listening) await once(this.#server, 'listening')
     const { port } = this.#server.address() as AddressInfo
@@ -84,7 +84,7 @@ function newTrace(): { readonly traceId: string; readonly spanId: string; readon
   return { traceId, spanId, headers: { traceparent: `00-${traceId}-${spanId}-00`, tracestate: 'canary=of-a-caller' } }
 }
 
-/** The names from a span up to the request, or to whoever is missing. */
+/** Returns the names from a span up to the request, or up to a missing parent. */
 function wayUp(spans: readonly Span[], span: Span | undefined): readonly string[] {
   if (span === undefined) return []
   return [
@@ -161,7 +161,7 @@ describe.each(['sqlite', 'postgres'] as const)('an authority on %s', (backend) =
     }
   })
 
-  it('a traceparent given twice, or malformed, begins a trace of our own', async () => {
+  it('a traceparent that is given twice or malformed begins a new trace', async () => {
     const [first, second] = [newTrace(), newTrace()]
     const both = [first.headers['traceparent'] ?? '', second.headers['traceparent'] ?? '']
     const before = collector.spans.length

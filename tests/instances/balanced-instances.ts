@@ -11,8 +11,8 @@ import { startBalancer } from './balancer.ts'
 export type Settings = Readonly<Record<string, string>>
 
 /** An instance ended before it was ready. */
-export class InstanceEnded extends Error {
-  override readonly name = 'InstanceEnded'
+export class InstanceEndedError extends Error {
+  override readonly name = 'InstanceEndedError'
   readonly code: number
 
   constructor(code: number) {
@@ -123,7 +123,7 @@ async function startInstance(tree: string, file: string, url: string): Promise<C
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })
   await answering(url, '/healthz', () => {
-    if (child.exitCode !== null || child.signalCode !== null) throw new InstanceEnded(child.exitCode ?? 1)
+    if (child.exitCode !== null || child.signalCode !== null) throw new InstanceEndedError(child.exitCode ?? 1)
   })
   return child
 }
@@ -136,7 +136,7 @@ async function answering(url: string, path: string, check: () => void): Promise<
     if (answer?.status === 200) return
     await pause(25)
   }
-  throw new InstanceEnded(1)
+  throw new InstanceEndedError(1)
 }
 
 async function stopInstance(child: ChildProcess): Promise<number> {

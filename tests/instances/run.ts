@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
-import { InstanceEnded, startBalancedInstances } from './balanced-instances.ts'
+import { InstanceEndedError, startBalancedInstances } from './balanced-instances.ts'
 
 /**
  * `node --conditions=development tests/instances/run.ts --env-file FILE`: three instances behind a balancer on the PORT
@@ -23,6 +23,6 @@ try {
   await stopping.promise
   process.exitCode = await instances.stop()
 } catch (error) {
-  if (!(error instanceof InstanceEnded)) throw error
+  if (!(error instanceof InstanceEndedError)) throw error
   process.exitCode = error.code
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { commands } from '@chancery/authority'
 import { createTestDatabase, createTestNetwork } from '@chancery/testkit'
-import { startLivedAuthority } from '../../apps/authority/src/features/recovery/lived.suite.ts'
+import { startUsedAuthority } from '../../apps/authority/src/recovery/used-authority.suite.ts'
 
 /**
  * Writes tests/fixtures/releases/RELEASE: a backup of an authority that has one of everything, as this release leaves it.
@@ -18,7 +18,7 @@ const to = join(import.meta.dirname, '..', 'fixtures', 'releases', release)
 const database = await createTestDatabase('sqlite')
 const network = await createTestNetwork('TEST-NET')
 const folder = await mkdtemp(join(tmpdir(), 'chancery-fixture-'))
-const na = await startLivedAuthority({ database })
+const na = await startUsedAuthority({ database })
 try {
   const envFile = join(folder, 'authority.env')
   const settings = { ...network.settings, ...database.settings }

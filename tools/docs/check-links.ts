@@ -44,7 +44,7 @@ function markdownProblem(
   return anchorsOf(found).has(anchor) ? undefined : 'no such heading'
 }
 
-/** What makes the browser fetch something by itself; everything else is a link somebody follows. */
+/** Elements that make the browser fetch by itself; all others are links that a reader follows. */
 const FETCHING = new Set(['script', 'link', 'img', 'source', 'iframe', 'video', 'audio', 'object', 'embed', 'use'])
 
 export function checkBuiltSite(folder: string): readonly BrokenLink[] {

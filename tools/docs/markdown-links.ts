@@ -1,4 +1,4 @@
-/** Just enough of Markdown to follow its links: what stands in code is text, everything else may link. */
+/** Just enough of Markdown to follow its links: code is text, everything else may link. */
 
 export interface MarkdownLink {
   /** As written, for example `../flows/join.md#invite`. */

@@ -31,7 +31,7 @@ interface Place {
   readonly base: string
 }
 
-/** Every page of the site. Files that pages link to become pages of their own, so that no link leads away. */
+/** Every page of the site. Files that pages link to become pages too, so that every link stays on the site. */
 export function sitePages(root: string = ROOT, base = ''): readonly SitePage[] {
   const place: Place = { root, base: base.replace(/\/$/, '') }
   const pages = documents(root).map((file) => markdownPage(place, file))
@@ -51,7 +51,8 @@ export function addressOf(file: string, root: string = ROOT): string {
   const project = PROJECT_PAGES[file]
   if (project !== undefined) return `/${project}/`
   if (file === 'README.md' || file === 'docs/index.md') return '/'
-  if (file.startsWith('docs/') && file.endsWith('.md')) return `/${file.slice('docs/'.length, -'.md'.length)}/`
+  if (file.startsWith('docs/') && file.endsWith('.md'))
+    return `/${file.slice('docs/'.length).replace(/(?:\/index)?\.md$/, '')}/`
   if (file.startsWith('docs/reference/schemas/') && file.endsWith('.json')) return `/${file.slice('docs/'.length)}`
   if (isFolder(root, file)) return `/source/${file}/`
   // A dot in the last part of an address would make servers look for a file of that kind.
@@ -158,7 +159,7 @@ function escapeHtml(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;')
 }
 
-/** The files that decide what the site shows, for whoever watches them. */
+/** The files that decide what the site shows; the preview watches them. */
 export function isShown(file: string, root: string = ROOT): boolean {
   const path = relative(root, file)
   return path.startsWith('docs/') || Object.hasOwn(PROJECT_PAGES, path)

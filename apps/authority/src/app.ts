@@ -1,63 +1,76 @@
+import { StartError } from '@chancery/service-kit'
 import { Refusal } from '@chancery/contract'
 import { TooManyChecks, signatureLibrary } from '@chancery/protocol'
 import {
   AccessLog,
-  BatchClosed,
-  BatchOverflow,
-  LimiterUnavailable,
+  BatchClosedError,
+  BatchFullError,
+  LimiterUnavailableError,
   createServer,
   startJobs,
-  watchProcess,
+  collectProcessMetrics,
 } from '@chancery/service-kit'
 import type { Binding, HttpServer, RunningService } from '@chancery/service-kit'
 import { guardFor } from './auth/access.ts'
-import { bindingsFor } from './features.ts'
-import { registerGauges, registerLoadGauges } from './features/health/gauges.ts'
-import { authorityJobs } from './jobs.ts'
-import type { Office } from './office.ts'
-import { StartRefused } from './genesis.ts'
-import { openOffice } from './open-office.ts'
-import type { AppParts } from './open-office.ts'
-import type { AuthoritySettings } from './settings.ts'
-import { UnknownOutcome } from './store/database.ts'
-import { translateStoreError } from './store/open.ts'
+import type { Core } from './core.ts'
+import { bindingsOf, closeFeatures, jobsOf, openFeatures } from './features.ts'
+import type { Features } from './features.ts'
+import { registerLoadGauges } from './features/health/gauges.ts'
+import { coreJobs } from './startup/core-jobs.ts'
+import { openCore } from './startup/open-core.ts'
+import type { AppParts } from './startup/open-core.ts'
+import type { AuthoritySettings } from './settings/authority-settings.ts'
+import { UnknownOutcomeError } from './database/database.ts'
+import { translateDatabaseError } from './database/open.ts'
 
 export interface RunningAuthority extends RunningService {
   readonly url: string
   /** Of the management listener; undefined without one. */
   readonly managementUrl: string | undefined
-  readonly office: Office
+  readonly core: Core
+  readonly features: Features
 }
 
-/** Builds the office, migrates the database, binds the features and listens. */
-export async function startAuthority(settings: AuthoritySettings, parts: AppParts): Promise<RunningAuthority> {
+/** Opens core and features, listens, and starts the jobs. */
+export async function startAuthority(settings: AuthoritySettings, options: AppParts): Promise<RunningAuthority> {
   let serving = true
-  const opened = await openOffice(settings, { ...parts, isServing: () => serving })
-  const { office } = opened
-  const { clock, log, metrics } = office
-  registerGauges(office)
-  const watch = watchProcess(metrics.registry, clock)
-  const { open, management: inside } = bindingsFor(settings)
-  const server = buildServer(office, open)
-  registerLoadGauges(metrics, () => server.load())
-  const { url, management } = await openListeners(office, server, inside).catch(async (error: unknown) => {
-    watch.stop()
+  const opened = await openCore(settings, { ...options, isServing: () => serving })
+  const { core } = opened
+  const features = openFeatures(core, settings)
+  const { clock, log, metrics } = core
+  const close = async (): Promise<void> => {
+    await closeFeatures(features)
     await opened.close()
+  }
+  features.health.registerGauges()
+  const watch = collectProcessMetrics(metrics.registry, clock)
+  const parts = { ...core, settings }
+  const bindings = bindingsOf(features, settings)
+  const server = buildServer(parts, bindings.open)
+  registerLoadGauges(metrics, () => server.load())
+  const { url, management } = await openListeners(parts, server, bindings.management).catch(async (error: unknown) => {
+    watch.stop()
+    await close()
     throw error
   })
-  const jobs = startJobs(authorityJobs(office), { clock, log, metrics: metrics.registry })
+  const jobs = startJobs([...coreJobs(core, settings), ...jobsOf(features, core)], {
+    clock,
+    log,
+    metrics: metrics.registry,
+  })
   log.info('authority is serving', {
     url,
     ...(management === undefined ? {} : { management_url: management.url }),
-    instance: office.instance,
-    sovereign: office.genesis.network_name,
-    backend: office.store.backend,
+    instance: core.instance,
+    sovereign: core.genesis.network_name,
+    backend: core.store.backend,
     ed25519: signatureLibrary,
   })
   return {
     url,
     managementUrl: management?.url,
-    office,
+    core,
+    features,
     turnNotReady: () => {
       serving = false
       server.stopKeeping()
@@ -68,8 +81,8 @@ export async function startAuthority(settings: AuthoritySettings, parts: AppPart
       await management?.server.stopAccepting()
       watch.stop()
       await jobs.stop()
-      await keepLastMark(office)
-      await opened.close()
+      await writeLastMark(core)
+      await close()
     },
   }
 }
@@ -78,16 +91,20 @@ export async function startAuthority(settings: AuthoritySettings, parts: AppPart
  * Writes what was published since the last mark: a backup that is restored after this stop is compared with it. The job
  * that keeps the mark runs every five seconds only.
  */
-async function keepLastMark({ rollbackWatch, log }: Office): Promise<void> {
+async function writeLastMark({ rollbackCheck, log }: Pick<Core, 'rollbackCheck' | 'log'>): Promise<void> {
   try {
-    await rollbackWatch.keep()
+    await rollbackCheck.keep()
   } catch (error) {
     log.warn('high-water mark not written at the stop', { error })
   }
 }
 
+interface EdgeParts extends Core {
+  readonly settings: AuthoritySettings
+}
+
 /** Where a listener is, and the setting that says so. */
-interface Place {
+interface ListenAddress {
   readonly name: string
   readonly host: string
   readonly port: number
@@ -100,36 +117,39 @@ interface Listeners {
 
 /** Both listeners or none. The one for those inside is first: nobody is served by an authority that will not start. */
 async function openListeners(
-  office: Office,
+  parts: EdgeParts,
   server: HttpServer,
-  inside: readonly Binding<Office>[],
+  inside: readonly Binding<unknown>[],
 ): Promise<Listeners> {
-  const { host, port } = office.settings
-  const management = await openManagement(office, inside)
+  const { host, port } = parts.settings
+  const management = await openManagement(parts, inside)
   try {
     return { url: await listen(server, { name: 'PORT', host, port }), management }
   } catch (error) {
-    await management?.server.app.close()
+    await management?.server.stopAccepting()
     throw error
   }
 }
 
 /** The listener for those inside, when one is asked for. */
-async function openManagement(office: Office, bindings: readonly Binding<Office>[]): Promise<Listeners['management']> {
-  const { managementHost: host, managementPort: port } = office.settings
+async function openManagement(
+  parts: EdgeParts,
+  bindings: readonly Binding<unknown>[],
+): Promise<Listeners['management']> {
+  const { managementHost: host, managementPort: port } = parts.settings
   if (port === undefined) return undefined
-  const server = buildServer(office, bindings)
+  const server = buildServer(parts, bindings)
   return { server, url: await listen(server, { name: 'NA_MANAGEMENT_PORT', host, port }) }
 }
 
-async function listen(server: HttpServer, { name, host, port }: Place): Promise<string> {
+async function listen(server: HttpServer, { name, host, port }: ListenAddress): Promise<string> {
   try {
     return await server.listen(host, port)
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : ''
     const reason = LISTEN_FAILURES.get(code)
     if (reason === undefined) throw error
-    throw new StartRefused(`${name}: ${port} ${reason(host)}`, { cause: error })
+    throw new StartError(`${name}: ${port} ${reason(host)}`, { cause: error })
   }
 }
 
@@ -139,36 +159,36 @@ const LISTEN_FAILURES: ReadonlyMap<string, (host: string) => string> = new Map([
   ['EADDRNOTAVAIL', (host) => `cannot be opened on ${host}: that is no address of this machine`],
 ])
 
-function buildServer(office: Office, bindings: readonly Binding<Office>[]): HttpServer {
+function buildServer(parts: EdgeParts, bindings: readonly Binding<unknown>[]): HttpServer {
   return createServer({
     bindings,
-    context: office,
-    guard: guardFor(office),
-    ids: office.ids,
-    log: office.log,
-    proxyHops: office.settings.proxyHops,
-    maxRequestBytes: office.settings.maxRequestBytes,
+    context: undefined,
+    guard: guardFor(parts),
+    ids: parts.ids,
+    log: parts.log,
+    proxyHops: parts.settings.proxyHops,
+    maxRequestBytes: parts.settings.maxRequestBytes,
     translate,
     missing: { prefix: '/operator-console-static/', code: 'asset_not_found' },
-    access: accessLogOf(office),
-    observe: (route, status, seconds) => office.metrics.requests.observe(route?.id ?? 'none', status, seconds),
+    access: accessLogOf(parts),
+    observe: (route, status, seconds) => parts.metrics.requests.observe(route?.id ?? 'none', status, seconds),
   })
 }
 
-function accessLogOf({ log, instance, settings }: Office): AccessLog {
+function accessLogOf({ log, instance, settings }: EdgeParts): AccessLog {
   const { accessLogLevel: level, accessLogEvery: every, accessLogSlowMs: slowMs } = settings
   return new AccessLog({ log, instance, level, every, slowMs })
 }
 
 /** Failures of our own parts, as the refusal they mean. A lost COMMIT says so: the caller must look before repeating. */
 function translate(error: unknown): Refusal | undefined {
-  if (error instanceof UnknownOutcome)
-    return new Refusal('service_unavailable', { outcome: 'unknown' }, { cause: error })
+  if (error instanceof UnknownOutcomeError)
+    return new Refusal('service_unavailable', { reason: 'database_unavailable', outcome: 'unknown' }, { cause: error })
   // No verdict was reached: the caller learns why, and no record is called forged that was not tried in full.
   if (error instanceof TooManyChecks) return new Refusal('too_many_verifications', {}, { cause: error })
-  if (error instanceof LimiterUnavailable) return away('rate_limiter_unavailable', error)
-  if (error instanceof BatchOverflow || error instanceof BatchClosed) return away('overloaded', error)
-  const cause = translateStoreError(error)
+  if (error instanceof LimiterUnavailableError) return away('rate_limiter_unavailable', error)
+  if (error instanceof BatchFullError || error instanceof BatchClosedError) return away('overloaded', error)
+  const cause = translateDatabaseError(error)
   return cause === undefined ? undefined : away('database_unavailable', cause)
 }
 

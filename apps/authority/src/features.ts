@@ -1,62 +1,208 @@
-import type { Binding } from '@chancery/service-kit'
-import { agentRoutes } from './features/agents/routes.ts'
-import { agreementRoutes } from './features/agreements/routes.ts'
-import { attestationRoutes } from './features/attestations/routes.ts'
-import { boundaryPolicyRoutes } from './features/boundary-policies/routes.ts'
-import { boundaryRoutes } from './features/boundary/routes.ts'
-import { connectomeRoutes } from './features/connectome/routes.ts'
-import { consensusRoutes } from './features/consensus/routes.ts'
-import { crlRoutes } from './features/crl/routes.ts'
-import { dashboardRoutes } from './features/dashboard/routes.ts'
-import { dataUsageRoutes } from './features/data-usage/routes.ts'
-import { disclosureRoutes } from './features/disclosure/routes.ts'
-import { enrollmentRoutes } from './features/enrollment/routes.ts'
-import { evidenceLogRoutes } from './features/evidence-log/routes.ts'
-import { evidenceRoutes } from './features/evidence/routes.ts'
-import { briefHealthRoutes, healthRoutes } from './features/health/routes.ts'
-import { operatorKeyRoutes } from './features/operator-keys/routes.ts'
-import { policyRoutes } from './features/policy/routes.ts'
-import { recognitionPolicyRoutes } from './features/recognition-policy/routes.ts'
-import { recognitionTreatyRoutes } from './features/recognition-treaties/routes.ts'
-import { referenceRoutes } from './features/reference/routes.ts'
-import { revocationFeedRoutes } from './features/revocation-feeds/routes.ts'
-import { sovereignRoutes } from './features/sovereign/routes.ts'
-import { trustEvidenceRoutes } from './features/trust-evidence/routes.ts'
-import type { Office } from './office.ts'
+import type { Binding, Job } from '@chancery/service-kit'
+import { whenClockIsCorrect } from './clock/when-correct.ts'
+import type { Core, Feature } from './core.ts'
+import { openAgents } from './features/agents/index.ts'
+import { openAgreements } from './features/agreements/index.ts'
+import type { Agreements } from './features/agreements/index.ts'
+import { openAttestations } from './features/attestations/index.ts'
+import type { Attestations } from './features/attestations/index.ts'
+import { openBoundaryPolicies } from './features/boundary-policies/index.ts'
+import type { BoundaryPolicies } from './features/boundary-policies/index.ts'
+import { openBoundary } from './features/boundary/index.ts'
+import { openConnectome } from './features/connectome/index.ts'
+import type { Connectome } from './features/connectome/index.ts'
+import { openConsensus } from './features/consensus/index.ts'
+import { openCrl } from './features/crl/index.ts'
+import type { Crl } from './features/crl/index.ts'
+import { openDashboard } from './features/dashboard/index.ts'
+import { openDataUsage } from './features/data-usage/index.ts'
+import { openDisclosure } from './features/disclosure/index.ts'
+import { openEnrollment } from './features/enrollment/index.ts'
+import type { Enrollment } from './features/enrollment/index.ts'
+import { openEvidenceLog } from './features/evidence-log/index.ts'
+import type { EvidenceLog } from './features/evidence-log/index.ts'
+import { openEvidence } from './features/evidence/index.ts'
+import type { Evidence } from './features/evidence/index.ts'
+import { openHealth } from './features/health/index.ts'
+import type { Health } from './features/health/index.ts'
+import { openKeySuccession } from './features/key-succession/index.ts'
+import type { KeySuccession } from './features/key-succession/index.ts'
+import { openOperatorKeys } from './features/operator-keys/index.ts'
+import { openPolicy } from './features/policy/index.ts'
+import type { Policy } from './features/policy/index.ts'
+import { openRecognitionPolicy } from './features/recognition-policy/index.ts'
+import type { RecognitionPolicy } from './features/recognition-policy/index.ts'
+import { openRecognitionTreaties } from './features/recognition-treaties/index.ts'
+import type { RecognitionTreaties } from './features/recognition-treaties/index.ts'
+import { openReference } from './features/reference/index.ts'
+import { openRevocationFeeds } from './features/revocation-feeds/index.ts'
+import type { RevocationFeeds } from './features/revocation-feeds/index.ts'
+import { openSovereign } from './features/sovereign/index.ts'
+import { openTrustEvidence } from './features/trust-evidence/index.ts'
+import type { TrustEvidenceIssuer } from './features/trust-evidence/index.ts'
+import { PublishedDocuments } from './requests/published-documents.ts'
+import type { AuthoritySettings } from './settings/authority-settings.ts'
 
-const SHARED_BINDINGS: readonly Binding<Office>[] = [
-  ...referenceRoutes,
-  ...sovereignRoutes,
-  ...enrollmentRoutes,
-  ...crlRoutes,
-  ...agentRoutes,
-  ...policyRoutes,
-  ...operatorKeyRoutes,
-  ...attestationRoutes,
-  ...recognitionPolicyRoutes,
-  ...recognitionTreatyRoutes,
-  ...revocationFeedRoutes,
-  ...boundaryPolicyRoutes,
-  ...connectomeRoutes,
-  ...trustEvidenceRoutes,
-  ...agreementRoutes,
-  ...boundaryRoutes,
-  ...evidenceRoutes,
-  ...evidenceLogRoutes,
-  ...dashboardRoutes,
-  ...disclosureRoutes,
-  ...consensusRoutes,
-  ...dataUsageRoutes,
-]
+/** The opened features, and what several of them share. */
+export interface Features {
+  readonly publishedDocuments: PublishedDocuments
+  readonly agents: Feature
+  readonly agreements: Agreements
+  readonly attestations: Attestations
+  readonly boundary: Feature
+  readonly boundaryPolicies: BoundaryPolicies
+  readonly connectome: Connectome
+  readonly consensus: Feature
+  readonly crl: Crl
+  readonly dashboard: Feature
+  readonly dataUsage: Feature
+  readonly disclosure: Feature
+  readonly enrollment: Enrollment
+  readonly evidence: Evidence
+  readonly evidenceLog: EvidenceLog
+  readonly health: Health
+  readonly keySuccession: KeySuccession
+  readonly operatorKeys: Feature
+  readonly policy: Policy
+  readonly recognitionPolicy: RecognitionPolicy
+  readonly recognitionTreaties: RecognitionTreaties
+  readonly reference: Feature
+  readonly revocationFeeds: RevocationFeeds
+  readonly sovereign: Feature
+  readonly trustEvidence: TrustEvidenceIssuer
+}
 
-/** Every route this authority serves. A contract route that is not here is absent: 404, never a stub. */
-export const BINDINGS: readonly Binding<Office>[] = [...healthRoutes, ...SHARED_BINDINGS]
+/** Opens every feature. The order is the dependency order. */
+export function openFeatures(core: Core, settings: AuthoritySettings): Features {
+  const publishedDocuments = new PublishedDocuments()
+  const parts = { ...core, settings, publishedDocuments }
+  const evidence = openEvidence(parts)
+  const evidenceLog = openEvidenceLog({ ...parts, evidence })
+  const connectome = openConnectome(parts)
+  const agents = openAgents(parts)
+  const crl = openCrl(parts)
+  const enrollment = openEnrollment(parts)
+  const policy = openPolicy(parts)
+  const operatorKeys = openOperatorKeys({ ...parts, enrollment })
+  const recognitionPolicy = openRecognitionPolicy(parts)
+  const recognitionTreaties = openRecognitionTreaties({ ...parts, connectome })
+  const revocationFeeds = openRevocationFeeds({ ...parts, recognitionTreaties })
+  const attestations = openAttestations({
+    ...parts,
+    connectome,
+    recognitionPolicy,
+    recognitionTreaties,
+    revocationFeeds,
+  })
+  const trustEvidence = openTrustEvidence({ ...parts, connectome })
+  const agreements = openAgreements({ ...parts, connectome, recognitionTreaties, trustEvidence })
+  const boundaryPolicies = openBoundaryPolicies({ ...parts, attestations })
+  const boundary = openBoundary({ ...parts, agreements, attestations, boundaryPolicies, evidence })
+  const disclosure = openDisclosure({ ...parts, agreements })
+  const keySuccession = openKeySuccession({ ...parts, crl, evidenceLog, policy, revocationFeeds })
+  const health = openHealth({
+    ...parts,
+    boundaryPolicies,
+    crl,
+    enrollment,
+    keySuccession,
+    policy,
+    revocationFeeds,
+  })
+  const dashboard = openDashboard({ ...parts, boundaryPolicies, connectome, enrollment, health, keySuccession })
+  const features: Features = {
+    publishedDocuments,
+    evidence,
+    evidenceLog,
+    connectome,
+    agents,
+    crl,
+    enrollment,
+    policy,
+    operatorKeys,
+    recognitionPolicy,
+    recognitionTreaties,
+    revocationFeeds,
+    attestations,
+    trustEvidence,
+    agreements,
+    boundaryPolicies,
+    boundary,
+    disclosure,
+    keySuccession,
+    health,
+    dashboard,
+    consensus: openConsensus(parts),
+    dataUsage: openDataUsage(parts),
+    sovereign: openSovereign(parts),
+    reference: openReference({
+      ...parts,
+      listRoutes: () => bindingsOf(features, settings).open.map((binding) => binding.route),
+    }),
+  }
+  return features
+}
 
 /** What each listener serves: all of it on one, or what is for the inside on a second. */
-export function bindingsFor({ managementPort }: { readonly managementPort: number | undefined }): {
-  readonly open: readonly Binding<Office>[]
-  readonly management: readonly Binding<Office>[]
-} {
-  if (managementPort === undefined) return { open: BINDINGS, management: [] }
-  return { open: [...briefHealthRoutes, ...SHARED_BINDINGS], management: healthRoutes }
+export function bindingsOf(
+  features: Features,
+  { managementPort }: { readonly managementPort: number | undefined },
+): { readonly open: readonly Binding<unknown>[]; readonly management: readonly Binding<unknown>[] } {
+  const shared = inDocumentOrder(features).flatMap((feature) => feature.routes)
+  const { routes, briefRoutes } = features.health
+  if (managementPort === undefined) return { open: [...routes, ...shared], management: [] }
+  return { open: [...briefRoutes, ...shared], management: routes }
+}
+
+/** The order of the routes in the reference documents. */
+function inDocumentOrder(features: Features): readonly Feature[] {
+  return [
+    features.reference,
+    features.sovereign,
+    features.enrollment,
+    features.crl,
+    features.agents,
+    features.policy,
+    features.operatorKeys,
+    features.attestations,
+    features.recognitionPolicy,
+    features.recognitionTreaties,
+    features.revocationFeeds,
+    features.boundaryPolicies,
+    features.connectome,
+    features.trustEvidence,
+    features.agreements,
+    features.boundary,
+    features.evidence,
+    features.evidenceLog,
+    features.dashboard,
+    features.disclosure,
+    features.consensus,
+    features.dataUsage,
+  ]
+}
+
+/** Background work of the features. Each statement is bounded, and any instance may repeat a run at any time. */
+export function jobsOf(features: Features, { clockCheck }: Pick<Core, 'clockCheck'>): readonly Job[] {
+  const { enrollment, evidence } = features
+  return [
+    ...listFeatures(features).flatMap((feature) => feature.jobs),
+    {
+      name: 'retention',
+      everySeconds: 600,
+      run: whenClockIsCorrect(clockCheck, async (signal) => {
+        await enrollment.removeEnded(signal)
+        await evidence.removeOldRejections()
+      }),
+    },
+  ]
+}
+
+/** Closes in the reverse order of opening: what is queued is finished first. */
+export async function closeFeatures(features: Features): Promise<void> {
+  for (const feature of listFeatures(features).toReversed()) await feature.close()
+}
+
+function listFeatures({ publishedDocuments: _documents, ...features }: Features): readonly Feature[] {
+  return Object.values(features)
 }

@@ -1,6 +1,6 @@
-import { auditExport, auditForward } from './audit-commands.ts'
-import type { ExportArguments, ForwardArguments } from './audit-commands.ts'
-import { backup, importEvidence, noteBackupElsewhere, rehearse, restore } from './backup-commands.ts'
+import { auditExport, auditForward, auditRemoveReader } from './commands/audit.ts'
+import type { ExportArguments, ForwardArguments, RemoveReaderArguments } from './commands/audit.ts'
+import { backup, importEvidence, noteBackupElsewhere, rehearse, restore } from './commands/backup.ts'
 import type {
   BackupArguments,
   BackupProgress,
@@ -10,41 +10,42 @@ import type {
   RehearseReport,
   RestoreArguments,
   RestoreReport,
-} from './backup-commands.ts'
-import { keySuccession } from './succession-commands.ts'
-import type { SuccessionArguments } from './succession-commands.ts'
-import { diagnose } from './doctor/diagnose.ts'
-import type { DoctorArguments } from './doctor/diagnose.ts'
+} from './commands/backup.ts'
+import { keySuccession } from './commands/key-succession.ts'
+import type { SuccessionArguments } from './commands/key-succession.ts'
+import { diagnose } from './commands/doctor/diagnose.ts'
+import type { DoctorArguments } from './commands/doctor/diagnose.ts'
 import type { Finding } from '@chancery/service-kit'
-import { recoverUnknown } from './unknown-commands.ts'
-import type { UnknownArguments } from './unknown-commands.ts'
-import type { HostArguments } from './host-settings.ts'
-import { publicKey } from './key-commands.ts'
-import { start } from './main.ts'
-import { migrateDatabase, recover, verifyDatabase } from './maintenance.ts'
-import type { CopyArguments, RecoverArguments } from './maintenance.ts'
-import type { Outcome } from './host-authority.ts'
-import type { Reimported } from './features/evidence/reimport.ts'
-import type { Copied, CopyProgress } from './features/recovery/copy-database.ts'
-import type { Inspection } from './features/recovery/inspect.ts'
+import { recoverUnknown } from './commands/unknown-records.ts'
+import type { UnknownArguments } from './commands/unknown-records.ts'
+import type { CommandArguments } from './commands/command-settings.ts'
+import { publicKey } from './commands/public-key.ts'
+import { start } from './commands/start.ts'
+import { migrateDatabase, recover, verifyDatabase } from './commands/recover.ts'
+import type { CopyArguments, RecoverArguments } from './commands/recover.ts'
+import type { Outcome } from './commands/authority-identity.ts'
+import type { EvidenceImportResult } from './features/evidence/import-evidence.ts'
+import type { Copied, CopyProgress } from './recovery/copy-database.ts'
+import type { Inspection } from './recovery/inspect.ts'
 
 /** What the command line loads by dynamic import to start and maintain an authority. */
 export const commands: {
-  readonly start: (args: HostArguments) => Promise<number>
+  readonly start: (args: CommandArguments) => Promise<number>
   readonly recover: (args: RecoverArguments) => Promise<number>
   readonly recoverUnknown: (args: UnknownArguments) => Promise<number>
-  readonly verifyDatabase: (args: HostArguments) => Promise<Outcome<Inspection>>
+  readonly verifyDatabase: (args: CommandArguments) => Promise<Outcome<Inspection>>
   readonly migrateDatabase: (args: CopyArguments) => Promise<Outcome<Copied>>
   readonly backup: (args: BackupArguments) => Promise<Outcome<BackupReport>>
-  readonly noteBackupElsewhere: (args: HostArguments) => Promise<Outcome<{ readonly isNoted: boolean }>>
+  readonly noteBackupElsewhere: (args: CommandArguments) => Promise<Outcome<{ readonly isNoted: boolean }>>
   readonly restore: (args: RestoreArguments) => Promise<Outcome<RestoreReport>>
   readonly rehearse: (args: RehearseArguments) => Promise<Outcome<RehearseReport>>
-  readonly importEvidence: (args: ImportArguments) => Promise<Outcome<Reimported>>
+  readonly importEvidence: (args: ImportArguments) => Promise<Outcome<EvidenceImportResult>>
   readonly diagnose: (args: DoctorArguments) => Promise<readonly Finding[]>
-  readonly publicKey: (args: HostArguments) => Promise<number>
+  readonly publicKey: (args: CommandArguments) => Promise<number>
   readonly keySuccession: (args: SuccessionArguments) => Promise<number>
   readonly auditExport: (args: ExportArguments) => Promise<number>
   readonly auditForward: (args: ForwardArguments) => Promise<number>
+  readonly auditRemoveReader: (args: RemoveReaderArguments) => Promise<number>
 } = {
   start,
   recover,
@@ -61,19 +62,20 @@ export const commands: {
   keySuccession,
   auditExport,
   auditForward,
+  auditRemoveReader,
 }
 
 export { startAuthority } from './app.ts'
-export { takeSuccessionStep } from './succession-commands.ts'
-export type { SuccessionStep } from './succession-commands.ts'
+export { runSuccessionStep } from './commands/key-succession.ts'
+export type { SuccessionStep } from './commands/key-succession.ts'
 export type { RunningAuthority } from './app.ts'
-export type { AppParts } from './open-office.ts'
-export type { Office } from './office.ts'
-export { ALL_AUTHORITY_SETTINGS, readAuthoritySettings } from './settings.ts'
-export type { AuthoritySettings } from './settings.ts'
-export { BINDINGS } from './features.ts'
-export { prepareDatabase } from './store/prepare.ts'
-export type { HostArguments as StartArguments } from './host-settings.ts'
+export type { AppParts } from './startup/open-core.ts'
+export type { Core } from './core.ts'
+export type { Features } from './features.ts'
+export { ALL_AUTHORITY_SETTINGS, readAuthoritySettings } from './settings/authority-settings.ts'
+export type { AuthoritySettings } from './settings/authority-settings.ts'
+export { prepareDatabase } from './database/prepare.ts'
+export type { CommandArguments as StartArguments } from './commands/command-settings.ts'
 export type { DoctorArguments, Finding }
 export type { BackupProgress, BackupReport, RehearseReport, RestoreReport }
 export type { Copied, CopyArguments, CopyProgress, Inspection, Outcome }

@@ -1,23 +1,16 @@
 import type { Readable } from 'node:stream'
 import type { Command } from '@chancery/contract'
-import type { Instant, JsonObject } from '@chancery/protocol'
-import type { Arguments, Options } from './options.ts'
+import type { Instant } from '@chancery/protocol'
+import type { Arguments, Options } from './arguments/options.ts'
+import type { Output, Result } from './output/result.ts'
 import type { RawOutput } from './output/screen.ts'
 import type { Style } from './output/style.ts'
 
 export type Input = Readable & { readonly isTTY?: boolean }
-/** Where all output of a command goes; see output/screen.ts. */
-export interface Output {
-  readonly isTTY: boolean
-  readonly columns: number | undefined
-  /** False when the reader is behind; {@link Output.drained} waits for it. */
-  write(text: string): boolean
-  drained(): Promise<void>
-}
 
-/** Questions to a person. Only used when somebody sits at a terminal. */
+/** Asks a person at a terminal. */
 export interface Prompts {
-  /** Gives false for no; throws {@link Failure} when the person leaves. */
+  /** Gives false for no; throws CommandError when the person leaves. */
   confirm(question: string): Promise<boolean>
   /** `check` gives what is wrong with an answer, or undefined. */
   text(question: string, initial: string, check: (answer: string) => string | undefined): Promise<string>
@@ -25,7 +18,7 @@ export interface Prompts {
   secret(question: string): Promise<string>
 }
 
-/** Everything of the outside world a run may touch, so that a test can be that world. */
+/** All inputs and outputs of a run, so that a test can replace them. */
 export interface Context {
   readonly stdin: Input
   readonly stdout: Output
@@ -39,18 +32,18 @@ export interface Context {
   readonly random: () => number
   /** Waits, or ends early when the signal aborts. Never rejects. */
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>
-  /** Aborts when the program is told to stop. Asking takes the first signal away from the system's own handling. */
+  /** Returns a signal that aborts when the process is stopped. Calling it replaces the default handling of the first signal. */
   readonly stop: () => AbortSignal
   readonly prompts: Prompts
 }
 
 /** What the process gives to a run. */
-export type Surroundings = Omit<Context, 'stdout' | 'stderr'> & {
+export type ProcessContext = Omit<Context, 'stdout' | 'stderr'> & {
   readonly stdout: RawOutput
   readonly stderr: RawOutput
 }
 
-/** The same with what the command line said for every command. */
+/** Context of a command, with the global options. */
 export interface CommandContext extends Context {
   readonly command: Command
   readonly json: boolean
@@ -61,14 +54,6 @@ export interface CommandContext extends Context {
   readonly note: (text: string) => void
   /** Shown while something lasts; see output/progress.ts. */
   readonly showProgress: boolean
-}
-
-/** What a command has to say: data for programs, text for people, and how it ended. */
-export interface Result {
-  readonly data?: JsonObject
-  readonly text?: string
-  /** 0 unless given: 1 when the answer is "no", as for a block that does not verify. */
-  readonly exitCode?: number
 }
 
 export type Run = (context: CommandContext, args: Arguments, options: Options) => Promise<Result>

@@ -1,11 +1,11 @@
 import { homedir } from 'node:os'
-import { explain } from './explain.ts'
+import { explain } from './errors/explain.ts'
 import { screen } from './output/screen.ts'
-import { terminalPrompts } from './prompts.ts'
+import { terminalPrompts } from './prompts/prompts.ts'
 import { runProgram } from './program.ts'
-import { sleep, stopSignal } from './process-time.ts'
+import { sleep, stopSignal } from './process.ts'
 
-// `chancery … | head` closes the pipe early; that is no error of this program.
+// `chancery … | head` closes the pipe early, which is not an error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error
   process.exit(0)
@@ -13,7 +13,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 
 const { stdin, stdout, stderr, env } = process
 
-// A defect outside of any call: in our own words, and past the same place as all output. A service has its own handling.
+// Reports a defect outside of a command through the screen filter. A service has its own handler.
 process.on('uncaughtException', (error) => {
   if (process.listenerCount('uncaughtException') > 1) return
   screen(stderr).write(`error: ${explain(error, (env['CHANCERY_DEBUG'] ?? '') !== '').message}\n`)

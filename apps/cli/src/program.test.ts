@@ -1,16 +1,16 @@
 import { COMMANDS } from '@chancery/contract'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { World } from './world.suite.ts'
+import { TestContext } from './testing/run-command.suite.ts'
 
-let world: World
+let setup: TestContext
 beforeAll(async () => {
-  world = await World.make()
+  setup = await TestContext.make()
 })
-afterAll(() => world.remove())
+afterAll(() => setup.remove())
 
 describe('help', () => {
   it('lists every first word when nothing is asked', async () => {
-    const { code, stdout } = await world.run('')
+    const { code, stdout } = await setup.run('')
     expect(code).toBe(0)
     for (const { path } of COMMANDS) expect(stdout).toContain(`  ${path[0]}`)
   })
@@ -18,7 +18,7 @@ describe('help', () => {
   it.each(COMMANDS.map((command) => [command.path.join(' '), command] as const))(
     'of %s shows all of its data',
     async (line, command) => {
-      const { code, stdout } = await world.run(`${line} --help`)
+      const { code, stdout } = await setup.run(`${line} --help`)
       expect(code).toBe(0)
       for (const option of command.options) expect(stdout).toContain(option.flags)
       for (const example of command.examples) expect(stdout).toContain(example.line)
@@ -27,7 +27,7 @@ describe('help', () => {
   )
 
   it('of a group goes to standard error when a command is missing', async () => {
-    const { code, stdout, stderr } = await world.run('genesis')
+    const { code, stdout, stderr } = await setup.run('genesis')
     expect([code, stdout]).toEqual([2, ''])
     expect(stderr).toContain('verify <file>')
   })
@@ -47,49 +47,49 @@ describe('a wrong call', () => {
     ['keygen root --owt x', "unknown option '--owt'", '(Did you mean --out?)'],
     ['completion tcsh', "'tcsh' is invalid", 'bash, zsh, fish'],
     ['authority start --evidence-store maybe', "'maybe' is invalid", 'off, on'],
-  ])('%s ends with 2 and says what to do', async (line, problem, advice) => {
-    const { code, stdout, stderr } = await world.run(line)
+  ])('%s ends with 2 and says what to do', async (line, problem, hint) => {
+    const { code, stdout, stderr } = await setup.run(line)
     expect([code, stdout]).toEqual([2, ''])
     expect(stderr).toContain(problem)
-    expect(stderr).toContain(advice)
+    expect(stderr).toContain(hint)
   })
 
   it('refuses an empty value, which an unset variable leaves behind', async () => {
-    const { code, stderr } = await world.run(['init', '--home', '', '--network', 'X'])
+    const { code, stderr } = await setup.run(['init', '--home', '', '--network', 'X'])
     expect(code).toBe(2)
     expect(stderr).toContain('It is empty')
   })
 
   it('is one JSON document with --json', async () => {
-    const { stderr, errorJson } = await world.run('genesis verify --json')
+    const { stderr, errorJson } = await setup.run('genesis verify --json')
     expect(errorJson()).toMatchObject({ error: { code: 'usage', message: "missing required argument 'file'" } })
     expect(stderr.trim().split('\n')).toHaveLength(1)
   })
 
   it('prints no control characters of its caller', async () => {
-    const { stderr } = await world.run(['gen\u001b[31mesis'])
+    const { stderr } = await setup.run(['gen\u001b[31mesis'])
     expect(stderr).not.toContain('\u001b')
   })
 })
 
 describe('a command that takes many words', () => {
   it('shows it in its help', async () => {
-    expect((await world.run('revoke --help')).stdout).toContain('[certificate...]')
-    expect((await world.run('')).stdout).toContain('revoke [certificate...]')
+    expect((await setup.run('revoke --help')).stdout).toContain('[certificate...]')
+    expect((await setup.run('')).stdout).toContain('revoke [certificate...]')
   })
 })
 
 describe('options', () => {
   it('of the program stand before or after the command', async () => {
-    const [before, after] = [await world.run('--json completion bash'), await world.run('completion bash --json')]
+    const [before, after] = [await setup.run('--json completion bash'), await setup.run('completion bash --json')]
     expect(before.json()).toEqual(after.json())
   })
 
   it('--version is the program before a command and the network after `genesis create`', async () => {
-    expect((await world.run('--version')).stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
-    await world.run('keygen root --out root')
-    await world.run('keygen network-authority --out na')
-    const made = await world.run(
+    expect((await setup.run('--version')).stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
+    await setup.run('keygen root --out root')
+    await setup.run('keygen network-authority --out na')
+    const made = await setup.run(
       'genesis create --network N --root-public-key root.pub --na-public-key na.pub --out g.json --version v9',
     )
     expect(made.stdout).toContain('N v9')
@@ -100,14 +100,14 @@ describe('colors', () => {
   const line = 'keygen node --force --out colored'
 
   it('are for terminals only', async () => {
-    expect((await world.run(line)).stdout).not.toContain('\u001b')
-    expect((await world.run(line, { isTTY: true })).stdout).toContain('\u001b[32m')
+    expect((await setup.run(line)).stdout).not.toContain('\u001b')
+    expect((await setup.run(line, { isTTY: true })).stdout).toContain('\u001b[32m')
   })
 
   it('are off when the user says so', async () => {
-    expect((await world.run(line, { isTTY: true, env: { NO_COLOR: '1' } })).stdout).not.toContain('\u001b')
-    expect((await world.run(`${line} --no-color`, { isTTY: true })).stdout).not.toContain('\u001b')
-    expect((await world.run(`--no-color ${line}`, { isTTY: true })).stdout).not.toContain('\u001b')
-    expect((await world.run('genezis --no-color', { isTTY: true })).stderr).not.toContain('\u001b')
+    expect((await setup.run(line, { isTTY: true, env: { NO_COLOR: '1' } })).stdout).not.toContain('\u001b')
+    expect((await setup.run(`${line} --no-color`, { isTTY: true })).stdout).not.toContain('\u001b')
+    expect((await setup.run(`--no-color ${line}`, { isTTY: true })).stdout).not.toContain('\u001b')
+    expect((await setup.run('genezis --no-color', { isTTY: true })).stderr).not.toContain('\u001b')
   })
 })

@@ -4,22 +4,24 @@ import type { Command } from '@chancery/contract'
 import { visible } from '@chancery/protocol'
 import { CommanderError } from 'commander'
 import type { Command as Parser } from 'commander'
-import type { CommandContext, Context, Result, Surroundings } from './context.ts'
-import { explain } from './explain.ts'
-import type { Explained } from './explain.ts'
-import { misuse } from './failure.ts'
-import { IMPLEMENTATIONS } from './implementations.ts'
-import { Arguments, Options, flagName } from './options.ts'
+import type { CommandContext, Context, ProcessContext } from './context.ts'
+import type { Result } from './output/result.ts'
+import { explain } from './errors/explain.ts'
+import type { ErrorText } from './errors/explain.ts'
+import { usageError } from './errors/failure.ts'
+import { COMMAND_TABLE } from './command-table.ts'
+import { Arguments, Options, flagName } from './arguments/options.ts'
 import { printError, printResult } from './output/print.ts'
-import { screen, screenedPrompts } from './output/screen.ts'
+import { screen } from './output/screen.ts'
+import { screenedPrompts } from './prompts/prompts.ts'
 import { chooseStyle } from './output/style.ts'
-import { buildParser, givenOptions } from './parser.ts'
+import { buildParser, givenOptions } from './arguments/parser.ts'
 
-/** Runs one command line and gives the exit code: 0 done, 1 refused or failed, 2 called wrongly. */
-export async function runProgram(argv: readonly string[], surroundings: Surroundings): Promise<number> {
-  const { stdout, stderr, prompts } = surroundings
+/** Runs one command line and returns the exit code: 0 done, 1 refused or failed, 2 usage error. */
+export async function runProgram(argv: readonly string[], processContext: ProcessContext): Promise<number> {
+  const { stdout, stderr, prompts } = processContext
   const context: Context = {
-    ...surroundings,
+    ...processContext,
     stdout: screen(stdout),
     stderr: screen(stderr),
     prompts: screenedPrompts(prompts),
@@ -59,7 +61,7 @@ export async function runProgram(argv: readonly string[], surroundings: Surround
 }
 
 async function execute(command: Command, leaf: Parser, context: Context): Promise<{ result: Result; json: boolean }> {
-  const load = IMPLEMENTATIONS[command.path.join(' ')]
+  const load = COMMAND_TABLE[command.path.join(' ')]
   if (load === undefined) throw new Error(`${command.path.join(' ')} is not implemented`)
   const options = new Options(givenOptions(leaf), [...GLOBAL_OPTIONS, ...command.options])
   requireOptions(command, options)
@@ -72,12 +74,12 @@ async function execute(command: Command, leaf: Parser, context: Context): Promis
   return { result: await run(commandContext, args, options), json: commandContext.json }
 }
 
-/** After the parser, so that a misspelt flag is called misspelt and not missing; all missing ones at once. */
+/** Runs after the parser, so that a misspelt flag is not reported as missing. Reports all missing flags at once. */
 function requireOptions(command: Command, options: Options): void {
   const names = command.options.filter(({ required }) => required === true).map(({ flags }) => flagName(flags))
   const missing = names.filter((name) => !options.isSet(name)).map((name) => `--${name}`)
   if (missing.length === 0) return
-  throw misuse(`${missing.join(', ')} must be given.`, `See: ${PROGRAM_NAME} ${command.path.join(' ')} --help`)
+  throw usageError(`${missing.join(', ')} must be given.`, `See: ${PROGRAM_NAME} ${command.path.join(' ')} --help`)
 }
 
 function toCommandContext(command: Command, options: Options, context: Context): CommandContext {
@@ -97,7 +99,7 @@ function toCommandContext(command: Command, options: Options, context: Context):
   }
 }
 
-function explainAny(error: unknown, context: Context): Explained {
+function explainAny(error: unknown, context: Context): ErrorText {
   if (!(error instanceof CommanderError)) return explain(error, (context.env['CHANCERY_DEBUG'] ?? '') !== '')
   // "error: …" is the parser's own beginning; a suggestion follows on a second line.
   const [message = '', ...rest] = error.message.replace(/^error: /, '').split('\n')
@@ -105,7 +107,7 @@ function explainAny(error: unknown, context: Context): Explained {
   return { code: 'usage', message, hint: [...rest, help].join('\n'), exitCode: 2 }
 }
 
-/** All packages share one version; it stands beside both the sources and the build. */
+/** Returns the version of package.json, which is next to the sources and the build. */
 function packageVersion(): string {
   const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8')
   return /"version": *"([^"]+)"/.exec(text)?.[1] ?? 'unknown'

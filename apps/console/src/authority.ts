@@ -9,7 +9,7 @@ export function authority(): Client {
   return shared
 }
 
-/** What to show of a failure: the library's errors say what happened in a sentence. */
+/** Returns the message of an error of the library. */
 export function explain(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { forgottenText, idleMinutes, watchIdle } from './idle-key.ts'
+import { signedOutText, idleMinutes, signOutWhenIdle } from './idle-key.ts'
 
 const MINUTE = 60_000
 
@@ -8,7 +8,7 @@ describe('a key that nobody uses', () => {
   let wall: number
   let locked: number
   const watch = (clocks: readonly (() => number)[] = [() => wall]): (() => void) =>
-    watchIdle(15, () => (locked += 1), { events, clocks })
+    signOutWhenIdle(15, () => (locked += 1), { events, clocks })
   /** Time passes as on a machine that is awake. */
   const pass = (ms: number): void => {
     wall += ms
@@ -64,13 +64,13 @@ describe('a key that nobody uses', () => {
 })
 
 it('takes the minutes of the page, and the default where they cannot be meant', () => {
-  const place = (value: string | null): Element => ({ getAttribute: () => value }) as unknown as Element
-  expect(['5', '1440', null, '', '0', '-3', '1.5', 'x'].map((value) => idleMinutes(place(value)))).toEqual([
+  const element = (value: string | null): Element => ({ getAttribute: () => value }) as unknown as Element
+  expect(['5', '1440', null, '', '0', '-3', '1.5', 'x'].map((value) => idleMinutes(element(value)))).toEqual([
     5, 1440, 15, 15, 15, 15, 15, 15,
   ])
   expect(idleMinutes(null)).toBe(15)
-  expect([1, 15].map(forgottenText)).toEqual([
-    'The key was forgotten after a minute without input.',
-    'The key was forgotten after 15 minutes without input.',
+  expect([1, 15].map(signedOutText)).toEqual([
+    'The key was removed after a minute without input.',
+    'The key was removed after 15 minutes without input.',
   ])
 })

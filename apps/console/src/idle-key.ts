@@ -1,22 +1,26 @@
 const MINUTE_MS = 60_000
 const SIGNS_OF_A_READER = ['pointerdown', 'pointermove', 'keydown', 'wheel'] as const
-/** How often it is looked whether the time is over. */
-const LOOK_MS = 5_000
+/** Interval of the idle check. */
+const CHECK_MS = 5_000
 
-/** What watches: a page, or a stand-in of a test. */
-export interface Watched {
+/** Source of input events: the page, or a fake of a test. */
+export interface IdleSource {
   readonly events: EventTarget
   /** Two clocks: one may be set back, the other stands still while the machine sleeps. */
   readonly clocks: readonly (() => number)[]
 }
 
-const thisPage = (): Watched => ({ events: document, clocks: [() => Date.now(), () => performance.now()] })
+const thisPage = (): IdleSource => ({ events: document, clocks: [() => Date.now(), () => performance.now()] })
 
 /**
  * Locks once after so many minutes without a hand on the page. The first input after that time locks as well: a machine
  * that slept must not wake up unlocked. Gives what ends the watch.
  */
-export function watchIdle(minutes: number, lock: () => void, { events, clocks }: Watched = thisPage()): () => void {
+export function signOutWhenIdle(
+  minutes: number,
+  lock: () => void,
+  { events, clocks }: IdleSource = thisPage(),
+): () => void {
   let seen = clocks.map((clock) => clock())
   const check = (): boolean => {
     const isOver = clocks.some((clock, at) => clock() - (seen[at] ?? 0) >= minutes * MINUTE_MS)
@@ -28,7 +32,7 @@ export function watchIdle(minutes: number, lock: () => void, { events, clocks }:
   const touch = (): void => {
     if (!check()) seen = clocks.map((clock) => clock())
   }
-  const timer = setInterval(check, LOOK_MS)
+  const timer = setInterval(check, CHECK_MS)
   const end = (): void => {
     clearInterval(timer)
     for (const sign of SIGNS_OF_A_READER) events.removeEventListener(sign, touch, true)
@@ -41,12 +45,12 @@ export function watchIdle(minutes: number, lock: () => void, { events, clocks }:
 
 const DEFAULT_MINUTES = 15
 
-/** As the service wrote it into the place of the page; the default where it says nothing that can be used. */
-export function idleMinutes(place: Element | null): number {
-  const given = Number(place?.getAttribute('data-key-idle-minutes'))
+/** Returns the minutes that the service wrote into the page, or the default. */
+export function idleMinutes(element: Element | null): number {
+  const given = Number(element?.getAttribute('data-key-idle-minutes'))
   return Number.isInteger(given) && given > 0 ? given : DEFAULT_MINUTES
 }
 
-export function forgottenText(minutes: number): string {
-  return `The key was forgotten after ${minutes === 1 ? 'a minute' : `${minutes} minutes`} without input.`
+export function signedOutText(minutes: number): string {
+  return `The key was removed after ${minutes === 1 ? 'a minute' : `${minutes} minutes`} without input.`
 }

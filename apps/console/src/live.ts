@@ -1,20 +1,20 @@
-/** Keeps the parts of a page marked `data-live` as new as the authority, without a reader having to reload. */
+/** Refreshes the parts of a page marked `data-live`. */
 
 const EVERY_MS = 15_000
 const MAX_BACK_OFF_MS = 120_000
 
-export interface LiveParts {
+export interface RefreshParts {
   /** The page as the authority renders it now. */
   load(): Promise<Document>
-  /** Tells the reader how it goes. */
-  say(text: string): void
+  /** Shows the state of the refresh. */
+  showState(text: string): void
 }
 
 /**
  * Asks the authority for the same page and puts the parts in place: one model and one renderer, no second one in the
- * browser that could disagree. Pauses while nobody looks, and steps back when the authority does not answer.
+ * browser that could disagree. Pauses while the page is hidden, and waits longer when the authority does not respond.
  */
-export function keepLive(document: Document, parts: LiveParts = ownPage(document)): () => void {
+export function autoRefresh(document: Document, parts: RefreshParts = ownPage(document)): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined
   let wait = EVERY_MS
   let isRunning = false
@@ -28,10 +28,10 @@ export function keepLive(document: Document, parts: LiveParts = ownPage(document
     try {
       replaceParts(document, await parts.load())
       wait = EVERY_MS
-      parts.say(' · live')
+      parts.showState(' · live')
     } catch {
       wait = Math.min(wait * 2, MAX_BACK_OFF_MS)
-      parts.say(' · the authority does not answer, trying again')
+      parts.showState(' · the authority does not respond, trying again')
     } finally {
       isRunning = false
       plan()
@@ -40,7 +40,7 @@ export function keepLive(document: Document, parts: LiveParts = ownPage(document
   const onVisibility = (): void => {
     if (document.hidden) {
       clearTimeout(timer)
-      parts.say(' · paused')
+      parts.showState(' · paused')
     } else void refresh()
   }
   document.addEventListener('visibilitychange', onVisibility)
@@ -51,12 +51,12 @@ export function keepLive(document: Document, parts: LiveParts = ownPage(document
   }
 }
 
-function ownPage(document: Document): LiveParts {
-  const place = document.querySelector('#live')
+function ownPage(document: Document): RefreshParts {
+  const element = document.querySelector('#live')
   return {
     load: () => loadPage(document.location.href),
-    say(text) {
-      if (place !== null) place.textContent = text
+    showState(text) {
+      if (element !== null) element.textContent = text
     },
   }
 }

@@ -1,5 +1,5 @@
 import './visible-text.ts'
-import { keepLive } from './live.ts'
+import { autoRefresh } from './live.ts'
 import { mountAtlas } from './pages/atlas/export.ts'
 import { mountConnectome } from './pages/connectome/mount.tsx'
 import { serveLayouts } from './pages/connectome/run-layout.ts'
@@ -16,7 +16,7 @@ const ENRICH: Readonly<Record<string, (root: Document) => Promise<void> | void>>
 }
 
 async function main(root: Document): Promise<void> {
-  if (root.querySelector('[data-live]') !== null) keepLive(root)
+  if (root.querySelector('[data-live]') !== null) autoRefresh(root)
   try {
     await ENRICH[root.body.dataset['page'] ?? '']?.(root)
   } catch {

@@ -9,6 +9,6 @@ export async function openKey(text: string, keyId: string): Promise<Signer> {
   const file = readPrivateKeyFile(text)
   if (file === undefined) throw new Error('That is no private key: neither a key file nor 32 bytes in base64.')
   const id = keyId.trim() || file.keyId
-  if (id === undefined) throw new Error('The key comes without its id: type the one the authority knows.')
+  if (id === undefined) throw new Error('The key file has no key id. Enter the id of this key at the authority.')
   return seedSigner(id, file.value)
 }

@@ -1,16 +1,15 @@
-import type { GatewayBinding } from './edge/call.ts'
-import { consoleRoutes } from './features/console/routes.ts'
-import { meshRoutes } from './features/mesh/routes.ts'
-import { operationRoutes } from './features/operations/routes.ts'
-import { proxyRoutes } from './features/proxy/routes.ts'
-import { verifyRoutes } from './features/verify/routes.ts'
-import type { Office } from './office.ts'
+import type { Core, Feature } from './core.ts'
+import { openConsole } from './features/console/index.ts'
+import { openMesh } from './features/mesh/index.ts'
+import { openOperations } from './features/operations/index.ts'
+import { openProxy } from './features/proxy/index.ts'
+import { openVerify } from './features/verify/index.ts'
 
-/** Every route this release answers. */
-export const BINDINGS: readonly GatewayBinding<Office>[] = [
-  ...consoleRoutes,
-  ...operationRoutes,
-  ...verifyRoutes,
-  ...proxyRoutes,
-  ...meshRoutes,
-]
+export interface FeatureOptions {
+  readonly hasTls: boolean
+}
+
+/** Opens every feature of this release. No feature uses another. */
+export function openFeatures(core: Core, { hasTls }: FeatureOptions): readonly Feature[] {
+  return [openConsole(core), openVerify(core), openOperations({ ...core, hasTls }), openProxy(core), openMesh(core)]
+}

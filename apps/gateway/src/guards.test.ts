@@ -1,17 +1,21 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { GATEWAY_AUDIT_EVENTS, GATEWAY_ERRORS, GATEWAY_ROUTES } from '@chancery/contract'
-import { describeSettings } from '@chancery/service-kit'
+import { describeSettings, systemClock } from '@chancery/service-kit'
 import { expect, it } from 'vitest'
-import { BINDINGS } from './features.ts'
-import { GATEWAY_SETTINGS } from './settings.ts'
+import type { Core } from './core.ts'
+import { openFeatures } from './features.ts'
+import { createMetrics } from './metrics.ts'
+import { GATEWAY_SETTINGS } from './settings/gateway-settings.ts'
 
 const sources = globSync('**/*.ts', { cwd: import.meta.dirname, exclude: ['**/*.test.ts', '**/*.suite.ts'] })
   .map((file) => readFileSync(join(import.meta.dirname, file), 'utf8'))
   .join('\n')
 
 it('every route of the contract is bound exactly once, with the credential of protocol/gateway 5.2', () => {
-  const bound = BINDINGS.map(({ route }) => `${route.method} ${route.path} ${route.credential}`).sort()
+  const core = { clock: systemClock, metrics: createMetrics('0'), settings: {} } as unknown as Core
+  const routes = openFeatures(core, { hasTls: false }).flatMap((feature) => feature.routes)
+  const bound = routes.map(({ route }) => `${route.method} ${route.path} ${route.credential}`).sort()
   expect(bound).toEqual([
     'DELETE /v1/networks/{network}/services/{operation} client',
     'GET / none',

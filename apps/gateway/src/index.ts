@@ -1,23 +1,23 @@
-import { diagnose } from './doctor/diagnose.ts'
-import type { DoctorOptions } from './doctor/diagnose.ts'
-import { expectedLines, loadSettings, packageVersion, start } from './main.ts'
-import { exportAudit, verifyAudit } from './maintenance/audit-tools.ts'
-import { backup } from './maintenance/backup.ts'
-import { floors } from './maintenance/floors.ts'
-import { clearSuspect, releaseRevocation } from './maintenance/overrides.ts'
-import { rotateIssuer } from './maintenance/rotate-issuer.ts'
-import { newToken, tokenDigest } from './maintenance/token.ts'
-import { verify } from './maintenance/verify.ts'
-import { preflight } from './preflight/preflight.ts'
+import { diagnose } from './commands/doctor/diagnose.ts'
+import type { DoctorOptions } from './commands/doctor/diagnose.ts'
+import { expectedLines, loadSettings, packageVersion, start } from './commands/start.ts'
+import { exportAudit, verifyAudit } from './commands/audit.ts'
+import { backup } from './commands/state-backup.ts'
+import { floors } from './commands/state-floors.ts'
+import { clearSuspect, releaseRevocation } from './commands/state-overrides.ts'
+import { rotateIssuer } from './commands/rotate-issuer.ts'
+import { newToken, tokenDigest } from './commands/token.ts'
+import { verify } from './commands/state-verify.ts'
+import { preflight } from './commands/preflight/preflight.ts'
 
-/** What the command line loads by dynamic import to start and maintain a gateway. */
+/** Commands that the command line loads by dynamic import to start and maintain a gateway. */
 export const commands = {
   start,
   version: packageVersion,
   newToken,
   tokenDigest,
   loadSettings,
-  /** What an operator can mend about a failure of these commands; undefined for a bug. */
+  /** Returns the errors that an operator can fix, or undefined for a bug. */
   expectedLines,
   state: { floors, verify, backup, rotateIssuer, clearSuspect, releaseRevocation },
   preflight,
@@ -26,12 +26,11 @@ export const commands = {
 } as const
 
 export { startGateway } from './app.ts'
-export { initializeState } from './initialize-state.ts'
-export type { AppParts, RunningGateway } from './app.ts'
-export { BINDINGS } from './features.ts'
-export type { Office } from './office.ts'
+export { initializeState } from './commands/initialize-state.ts'
+export type { RunningGateway } from './app.ts'
+export type { Core } from './core.ts'
 export { loadConfiguration } from './policy/load-configuration.ts'
-export { GATEWAY_SETTINGS, readGatewaySettings } from './settings.ts'
-export type { GatewaySettings } from './settings.ts'
-export type { StartArguments } from './main.ts'
-export type { ToolResult } from './maintenance/tool.ts'
+export { GATEWAY_SETTINGS, readGatewaySettings } from './settings/gateway-settings.ts'
+export type { GatewaySettings } from './settings/gateway-settings.ts'
+export type { StartArguments } from './commands/start.ts'
+export type { ToolResult } from './commands/state-command.ts'

@@ -16,7 +16,7 @@ export const UPSTREAM_OUTCOMES = [
 ] as const
 const GROUPS = [...new Set(ALL_ROUTES.flatMap(({ gateway }) => (gateway === undefined ? [] : [gateway.group])))]
 
-/** The counters of protocol/gateway 10. Labels come from configuration or fixed sets; client ids are never labels. */
+/** Counters of protocol/gateway 10. Labels come from configuration or fixed sets; client ids are never labels. */
 export interface GatewayMetrics {
   readonly registry: Metrics
   readonly requests: Counter

@@ -9,7 +9,10 @@ export interface SeenRequest {
   readonly body: string
 }
 
-/** What it answers; `silent` never does, `cut` breaks the connection instead, `half` in the middle of the answer. */
+/**
+ * The response. `silent` sends none, `cut` closes the connection instead, `half` closes it in the middle of the
+ * response.
+ */
 export interface Script {
   readonly status?: number
   readonly body?: string
@@ -24,7 +27,7 @@ export interface ScriptedAuthority {
   stop(): Promise<void>
 }
 
-/** An authority that says what a test tells it to, over real HTTP. */
+/** Starts an authority over real HTTP that responds as the test sets it. */
 export async function startScriptedAuthority(): Promise<ScriptedAuthority> {
   const sockets = new Set<Socket>()
   const server = createServer((request, response) => void serve(request, response))
@@ -60,13 +63,13 @@ export async function startScriptedAuthority(): Promise<ScriptedAuthority> {
   }
 }
 
-/** Announces more than it sends, and is gone. */
+/** Announces more bytes than it sends, then closes. */
 function half(response: ServerResponse): void {
   response.writeHead(200, { 'content-type': 'application/json', 'content-length': '500' })
   response.write('{"token_id":', () => response.destroy())
 }
 
-/** Three megabytes without saying so beforehand. */
+/** Sends three megabytes without a content-length header. */
 function stream(response: ServerResponse): void {
   response.writeHead(200, { 'content-type': 'application/json' })
   response.on('error', () => undefined)

@@ -44,8 +44,8 @@ const BETA = [
 
 const ids = Object.keys(ARTIFACTS) as ArtifactId[]
 
-function namesWhere(kept: (id: ArtifactId) => boolean): string[] {
-  return ids.filter(kept).map((id) => artifactOf(id).name)
+function namesWhere(stored: (id: ArtifactId) => boolean): string[] {
+  return ids.filter(stored).map((id) => artifactOf(id).name)
 }
 
 describe('artifacts', () => {

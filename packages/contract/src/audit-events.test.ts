@@ -44,7 +44,7 @@ describe('audit events', () => {
     for (const type of types) for (const name of auditEventOf(type).details) expect(name, type).not.toMatch(forbidden)
   })
 
-  it('keep a nonce only where a replay is told', () => {
+  it('contain a nonce only in events about a replay', () => {
     expect(types.filter((type) => auditEventOf(type).details.includes('nonce'))).toEqual([
       'admin_auth_failed',
       'node_auth_failed',

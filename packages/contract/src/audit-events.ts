@@ -5,7 +5,7 @@ export interface AuditEvent {
   readonly details: readonly string[]
 }
 
-/** On every event where they exist: whence the request came, which operator acted, and which log lines belong to it. */
+/** On every event where they exist: source address, acting operator key, and the id of the log lines of the request. */
 export const COMMON_AUDIT_DETAILS = ['remote_addr', 'key_id', 'request_id'] as const
 
 /**
@@ -133,9 +133,9 @@ export const AUDIT_EVENTS = {
     when: 'A recognition treaty was revoked.',
     details: ['treaty_id', 'reason'],
   },
-  // An operator who brings keys vouches for them, so the trail says whose keys were used and what was overridden.
+  // The operator is responsible for the keys in the request, so the event names these keys and each override.
   state_recovered: {
-    when: 'A database that was behind its high-water mark was brought past it, or list and feed were dated anew after a clock was ahead.',
+    when: 'A database behind its high-water mark was recovered, or list and feed were signed again after their dates were in the future.',
     details: ['crl_sequence', 'feed_sequence', 'revocations', 'agents', 'replay_floor'],
   },
   evidence_reimported: {
@@ -247,10 +247,10 @@ export const AUDIT_EVENTS = {
     details: ['evidence_id', 'decision_id', 'resource_id', 'store_sequence', 'count'],
   },
   evidence_rejected: {
-    when: 'Execution evidence was refused; its payload is not kept. Strangers are not named, and many of them are counted.',
+    when: 'Execution evidence was refused; its payload is not stored. Unauthenticated callers are counted, not named.',
     details: ['rejection_id', 'code', 'count', 'evidence_id', 'decision_id', 'resource_id', 'executor_sovereign_id'],
   },
-  // key_id is the acting operator on every admin event, so the executor key has a name of its own.
+  // key_id is the acting operator on every admin event, so the executor key has another name.
   executor_key_registered: {
     when: 'An executor key was registered.',
     details: ['executor_key_id', 'executor_sovereign_id'],
@@ -272,7 +272,7 @@ export const AUDIT_EVENTS = {
     details: ['anchor_sequence', 'store_sequence', 'reason'],
   },
   evidence_anchor_failed: {
-    when: 'An automatic anchor could not be made; the append stands.',
+    when: 'An automatic anchor could not be made; the appended entry stays.',
     details: ['store_sequence', 'reason'],
   },
   trust_evidence_built: {

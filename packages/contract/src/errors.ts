@@ -1,4 +1,4 @@
-/** One known "no": its usual status, a safe text, and the promise that stands behind the code. */
+/** One refusal: its usual status, a safe text, and the stability of the code. */
 export interface ErrorEntry {
   readonly status: number
   readonly message: string
@@ -71,7 +71,7 @@ const STABLE_ERRORS = {
   descriptor_signature_required: { status: 401, message: 'The descriptor must be signed by the node key.' },
   delete_signature_required: { status: 401, message: 'signature and signed_at are required to remove an agent.' },
   node_has_no_active_certificate: { status: 403, message: 'The node key has no valid certificate. Join first.' },
-  node_key_revoked: { status: 403, message: 'The node key stands in the revocation list.' },
+  node_key_revoked: { status: 403, message: 'The node key is revoked.' },
 
   // Policy manifest and recognition
   invalid_policy: { status: 400, message: 'The policy does not match its schema. See details.' },
@@ -136,7 +136,10 @@ const STABLE_ERRORS = {
   evidence_decision_not_found: { status: 422, message: 'The decision is not in the store.' },
   evidence_decision_denied: { status: 422, message: 'The decision does not authorize anything.' },
   evidence_decision_mismatch: { status: 422, message: 'The evidence names another context or agreement.' },
-  evidence_outside_decision_window: { status: 422, message: 'executed_at lies outside the life of the decision.' },
+  evidence_outside_decision_window: {
+    status: 422,
+    message: 'executed_at is outside the validity period of the decision.',
+  },
   evidence_capability_mismatch: { status: 422, message: 'The executed capability is not the decided one.' },
   evidence_chain_gap: { status: 422, message: 'An earlier record of this decision is missing.' },
   evidence_chain_mismatch: { status: 422, message: 'The record does not continue the last one of this decision.' },
@@ -190,7 +193,7 @@ const BETA_ERRORS = {
   too_many_verifications: { status: 400, message: 'Too many signatures for so many keys. Send fewer keys.' },
   request_header_fields_too_large: { status: 431, message: 'The headers are too large.' },
   asset_not_found: { status: 404, message: 'There is no such file.' },
-  key_list_not_found: { status: 404, message: 'No revocation list is kept under this key id.' },
+  key_list_not_found: { status: 404, message: 'There is no revocation list for this key id.' },
   key_history_not_found: { status: 404, message: 'This authority has had one key only.' },
   admin_auth_throttled: { status: 429, message: 'Too many failed authentications. Wait as long as Retry-After says.' },
   certificate_expired: { status: 403, message: 'The certificate is expired. Join again with a new invite.' },
@@ -200,11 +203,14 @@ const BETA_ERRORS = {
   attestation_issuer_mismatch: { status: 400, message: 'Attestations are issued in the name of this sovereign only.' },
   feed_issuer_mismatch: { status: 400, message: 'Only the feed of this sovereign is served here.' },
   caller_keys_not_accepted: { status: 422, message: 'A treaty of this authority is checked with its own key only.' },
-  agreement_untrusted: { status: 422, message: 'There is no ground to trust this agreement. See details.reason.' },
+  agreement_untrusted: { status: 422, message: 'The agreement is not trusted. See details.reason.' },
   context_party_mismatch: { status: 400, message: 'The context names a party the agreement does not have.' },
   feed_part_not_found: { status: 404, message: 'The feed has no part of this number. Read its index again.' },
-  import_capacity: { status: 409, message: 'More ids than are kept of one issuer. Nothing was imported.' },
-  revocation_feed_full: { status: 409, message: 'The own revocation feed is full. Nothing was revoked.' },
+  import_capacity: {
+    status: 409,
+    message: 'The feed has more ids than are stored for one issuer. Nothing was imported.',
+  },
+  revocation_feed_full: { status: 409, message: 'The revocation feed of this authority is full. Nothing was revoked.' },
   evidence_anchor_refused: { status: 409, message: 'The store no longer continues from its last anchor.' },
   invalid_threshold: { status: 400, message: 'required_threshold must lie between 1 and the number of validators.' },
   invalid_vote_type: { status: 400, message: 'vote must be true or false.' },
@@ -229,6 +235,6 @@ function withStability<Code extends string>(
   stability: ErrorEntry['stability'],
 ): Record<Code, ErrorEntry> {
   const entries = Object.entries<ErrorLine>(lines).map(([code, line]) => [code, { ...line, stability }])
-  // Object.fromEntries forgets the names; they are those of `lines`.
+  // The type of Object.fromEntries has no names; they are those of `lines`.
   return Object.fromEntries(entries) as Record<Code, ErrorEntry>
 }

@@ -31,7 +31,7 @@ describe('headers', () => {
   })
 
   it('let public material be cached for half a minute and the genesis block for five', () => {
-    expect(CACHE_CONTROL.publicMaterial).toBe('public, max-age=30, must-revalidate')
+    expect(CACHE_CONTROL.publishedDocuments).toBe('public, max-age=30, must-revalidate')
     expect(CACHE_CONTROL.genesis).toBe('public, max-age=300, must-revalidate')
     expect(CACHE_CONTROL.staticFile).toBe('max-age=300')
   })
@@ -45,7 +45,7 @@ describe('headers', () => {
     ['line\nbreak', false],
     ['tail\n', false],
     ['ünicode', false],
-  ])('judges the request id %j: %s', (id, echoed) => {
+  ])('accepts the request id %j: %s', (id, echoed) => {
     expect(REQUEST_ID_PATTERN.test(id)).toBe(echoed)
   })
 })

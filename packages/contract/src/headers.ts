@@ -1,4 +1,4 @@
-import type { AnswerKind } from './route.ts'
+import type { ResponseKind } from './route.ts'
 
 /** The four headers an operator signs a request with (protocol/core 11.1). */
 export const OPERATOR_HEADERS = {
@@ -35,13 +35,13 @@ export const SECURITY_HEADERS = {
 /** For answers that carry a strong ETag, so that a CDN can serve them (protocol/core 3). */
 export const CACHE_CONTROL = {
   /** /policy, /crl, /sovereign-revocation-feed */
-  publicMaterial: 'public, max-age=30, must-revalidate',
+  publishedDocuments: 'public, max-age=30, must-revalidate',
   genesis: 'public, max-age=300, must-revalidate',
   staticFile: 'max-age=300',
 } as const
 
 /** Content types by kind of answer; a static file has the type of its name. */
-export const CONTENT_TYPES: Readonly<Record<Exclude<AnswerKind, 'static'>, string>> = {
+export const CONTENT_TYPES: Readonly<Record<Exclude<ResponseKind, 'static'>, string>> = {
   json: 'application/json',
   html: 'text/html; charset=utf-8',
   prometheus: 'text/plain; version=0.0.4; charset=utf-8',

@@ -8,7 +8,7 @@ import {
   LIMITS,
   READ_LIMITS,
   RETRY_AFTER_SECONDS,
-  roomOf,
+  budgetOf,
   SERVER_LIMITS,
   WINDOW_SECONDS,
 } from './limits.ts'
@@ -58,7 +58,7 @@ describe('limiters', () => {
     for (const name of ['node-key', 'renew-key'] as const) expect(LIMITERS[name].keys).toEqual(['node-key'])
   })
 
-  it('give every verify route a counter of its own', () => {
+  it('give every verify route its own counter', () => {
     expect(names.filter((name) => limiterOf(name).perRoute)).toEqual(['verify'])
   })
 
@@ -82,7 +82,7 @@ describe('other limits', () => {
       agentLifetimeMaxSeconds: 86400,
       crlValidityHours: 24,
       crlRefreshMarginHours: 12,
-      crlEntryKeptHours: 1,
+      crlEntryRetentionHours: 1,
       renewalGraceSeconds: 900,
       treatyWarningHours: 72,
       treatyHighRiskHours: 24,
@@ -93,7 +93,7 @@ describe('other limits', () => {
   })
 
   it('keep a nonce longer than its timestamp is accepted', () => {
-    expect(LIMITS.nonceKeptSeconds).toBeGreaterThan(LIMITS.clockToleranceSeconds)
+    expect(LIMITS.nonceRetentionSeconds).toBeGreaterThan(LIMITS.clockToleranceSeconds)
   })
 
   it('let a full feed or recognition policy through where they arrive', () => {
@@ -107,14 +107,14 @@ describe('other limits', () => {
   it('give every kind of route room for its largest body from one address, and for more than one address', () => {
     const max = LIMITS.requestBodyBytes
     for (const route of ALL_ROUTES) {
-      const { bytes, perAddressBytes } = SERVER_LIMITS.bodyRooms[roomOf(route)]
+      const { bytes, perAddressBytes } = SERVER_LIMITS.bodyBudgets[budgetOf(route)]
       expect(bodyLimitOf(route, max), route.id).toBeLessThanOrEqual(perAddressBytes)
       expect(perAddressBytes, route.id).toBeLessThan(bytes)
     }
   })
 
-  it('count bodies of nodes and operators apart from those of strangers', () => {
-    const roomsOf = (access: Access) => new Set(ALL_ROUTES.filter((one) => one.access === access).map(roomOf))
+  it('count bodies of nodes and operators apart from those of unauthenticated callers', () => {
+    const roomsOf = (access: Access) => new Set(ALL_ROUTES.filter((one) => one.access === access).map(budgetOf))
     expect(roomsOf('node')).toEqual(new Set(['node']))
     expect(roomsOf('operator:standard')).toEqual(new Set(['operator']))
     expect(roomsOf('operator:privileged')).toEqual(new Set(['operator']))
@@ -131,13 +131,13 @@ describe('other limits', () => {
     expect(SERVER_LIMITS).toEqual({
       inFlightRequests: 256,
       verificationsInFlight: 128,
-      withdrawalsInFlight: 256,
-      turnBytes: 32_768,
-      verificationTurnBytes: 8192,
-      turnsAtOnce: 4,
+      revocationsInFlight: 256,
+      queuedBodyBytes: 32_768,
+      queuedVerificationBytes: 8192,
+      queuedBodiesAtOnce: 4,
       connections: 2000,
       connectionsPerAddress: 1000,
-      bodyRooms: {
+      bodyBudgets: {
         open: { bytes: 33_554_432, perAddressBytes: 8_388_608 },
         node: { bytes: 8_388_608, perAddressBytes: 2_097_152 },
         operator: { bytes: 25_165_824, perAddressBytes: 16_777_216 },
@@ -146,7 +146,7 @@ describe('other limits', () => {
       bodyIntervalBytes: 5120,
       bodyIntervalSeconds: 5,
       bodyPieces: 16_384,
-      answerIdleSeconds: 20,
+      responseIdleSeconds: 20,
       headersTimeoutSeconds: 10,
       requestTimeoutSeconds: 30,
       keepAliveTimeoutSeconds: 5,

@@ -1,6 +1,6 @@
 import type { Limit, Route } from './route.ts'
 
-/** What a counter is kept for. IPv6 addresses count by their /64: a single host owns that many. */
+/** What a counter counts. IPv6 addresses count by their /64, because a single host owns that many. */
 export type LimitKey = 'address' | 'address-and-key' | 'node-key' | 'operator-key'
 
 export interface Limiter {
@@ -12,7 +12,7 @@ export interface Limiter {
   readonly minimum: 0 | 1
   /** shared: instances count together when they share a store. process: never leaves the process. */
   readonly store: 'shared' | 'process'
-  /** Each kind is a counter of its own; the first full one refuses. */
+  /** Each kind is a separate counter; the first full one refuses. */
   readonly keys: readonly LimitKey[]
   /** Every route has its own counter instead of one for all routes of the limiter. */
   readonly perRoute: boolean
@@ -35,8 +35,8 @@ export const LIMITERS = {
     keys: ['address'],
     perRoute: false,
   },
-  // What a withdrawal may spend when the admin limit of its address is used up. Spent only after the signature and the
-  // nonce were accepted, so that nobody without the key can spend it, from whatever address.
+  // A revocation spends this when the admin limit of its address is used up. It is spent only after the signature and the
+  // nonce were accepted, so that only the owner of the key can spend it.
   revocation: {
     setting: 'NA_RATE_LIMIT_REVOCATION_PER_MINUTE',
     default: 120,
@@ -45,7 +45,7 @@ export const LIMITERS = {
     keys: ['operator-key'],
     perRoute: false,
   },
-  // Counts failures only. The key counts beside the address once its id is known to be configured.
+  // Counts failures only. A configured key id counts in addition to the address.
   admin_auth_failed: {
     setting: 'NA_RATE_LIMIT_ADMIN_AUTH_FAILURES_PER_MINUTE',
     default: 30,
@@ -111,7 +111,7 @@ export const LIMITERS = {
     keys: ['address'],
     perRoute: false,
   },
-  // Spent only after the proof verified, so that nobody can spend it for another node.
+  // Spent only after the proof verified, so that no caller can spend it for another node.
   'node-key': {
     setting: 'NA_RATE_LIMIT_NODE_KEY_PER_MINUTE',
     default: 30,
@@ -165,13 +165,13 @@ export const LIMITS = {
   /** Admin and node timestamps, delete envelope, attestation, treaty and certificate windows, descriptor start. */
   clockToleranceSeconds: 300,
   /** A nonce row lives this long after its signed timestamp; deleting earlier reopens the replay window. */
-  nonceKeptSeconds: 360,
+  nonceRetentionSeconds: 360,
   activeNodeWindowSeconds: 300,
   agentLifetimeMaxSeconds: 86_400,
   agentLifetimeUsualSeconds: 600,
   crlValidityHours: 24,
   crlRefreshMarginHours: 12,
-  crlEntryKeptHours: 1,
+  crlEntryRetentionHours: 1,
   renewalGraceSeconds: 900,
   treatyWarningHours: 72,
   treatyHighRiskHours: 24,
@@ -188,39 +188,39 @@ export const LIMITS = {
 export const SERVER_LIMITS = {
   /** Above it 503, so that a queue never grows without end. */
   inFlightRequests: 256,
-  /** Verify routes have places of their own, shared by address as the others are. */
+  /** Verify routes have separate slots, shared by address like the others. */
   verificationsInFlight: 128,
   /**
-   * Withdrawals have some, too: no flood of other calls, of their own address or of others, keeps them out. As many as
-   * all others share: whoever has much to withdraw must not be refused earlier than one who invites.
+   * Revocations have separate slots, so that a flood of other calls does not block them. The number is the same as for
+   * all other calls together: an operator with many revocations must not be refused earlier than one who invites.
    */
-  withdrawalsInFlight: 256,
-  /** From this size of the body on a request waits for a turn of its address; on verify routes earlier. */
-  turnBytes: 32_768,
-  verificationTurnBytes: 8192,
-  /** Turns under way at once, of different addresses and for each kind of route. */
-  turnsAtOnce: 4,
+  revocationsInFlight: 256,
+  /** Requests with a body of this size or more wait in the queue of their address; on verify routes earlier. */
+  queuedBodyBytes: 32_768,
+  queuedVerificationBytes: 8192,
+  /** Queued requests that run at once, of different addresses and for each kind of route. */
+  queuedBodiesAtOnce: 4,
   connections: 2000,
-  /** Of one address, when no proxy stands in front. */
+  /** Of one address, without a proxy in front. */
   connectionsPerAddress: 1000,
   /**
-   * Bodies held at once, by kind of route: no kind can use up the room of another, no address (IPv6: /64) that of the
+   * Memory for bodies, by kind of route: no kind can use up the budget of another, no address (IPv6: /64) that of the
    * others. For the default NA_MAX_REQUEST_BYTES; a larger one makes them larger in proportion.
    */
-  bodyRooms: {
+  bodyBudgets: {
     open: { bytes: 33_554_432, perAddressBytes: 8_388_608 },
     node: { bytes: 8_388_608, perAddressBytes: 2_097_152 },
     operator: { bytes: 25_165_824, perAddressBytes: 16_777_216 },
   },
-  /** Requests of one address whose bodies are held, in each room: behind a proxy each holds a connection of all. */
+  /** Requests of one address with a body in memory, in each budget: behind a proxy each uses a shared connection. */
   bodiesPerAddress: 256,
-  /** A body that brings less in an interval is given up (408). */
+  /** A body with fewer bytes in an interval is refused (408). */
   bodyIntervalBytes: 5120,
   bodyIntervalSeconds: 5,
   /** Pieces of one body: each costs the parser a call, however small it is. */
   bodyPieces: 16_384,
-  /** An answer nobody reads on is given up after so long without progress. */
-  answerIdleSeconds: 20,
+  /** A response that the caller does not read is aborted after this time without progress. */
+  responseIdleSeconds: 20,
   headersTimeoutSeconds: 10,
   requestTimeoutSeconds: 30,
   keepAliveTimeoutSeconds: 5,
@@ -232,11 +232,11 @@ export const SERVER_LIMITS = {
   queryValueBytes: 2048,
 } as const
 
-/** Whose room the body of a request takes. */
-export type RoomName = keyof typeof SERVER_LIMITS.bodyRooms
+/** The budget that the body of a request uses. */
+export type BudgetName = keyof typeof SERVER_LIMITS.bodyBudgets
 
-/** Nodes and operators have room of their own, by the access of the route. */
-export function roomOf({ access }: Pick<Route, 'access'>): RoomName {
+/** Returns the budget by the access of the route: nodes and operators have separate ones. */
+export function budgetOf({ access }: Pick<Route, 'access'>): BudgetName {
   if (access === 'node') return 'node'
   return access === 'operator:standard' || access === 'operator:privileged' ? 'operator' : 'open'
 }
@@ -248,7 +248,7 @@ export function bodyLimitOf(route: Pick<Route, 'method' | 'bodyLimit'>, maxReque
   return route.bodyLimit === 'feed' ? maxRequestBytes * LIMITS.feedBodyFactor : maxRequestBytes
 }
 
-/** How much one JSON body may hold, by the `readLimit` fact of its route. */
+/** Maximum values and names of one JSON body, by the `readLimit` fact of its route. */
 export const READ_LIMITS = {
   normal: { values: 50_000, namesPerObject: 10_000 },
   large: { values: 250_000, namesPerObject: 50_000 },

@@ -8,6 +8,11 @@ export type RefusalOptions = ErrorOptions & {
   readonly retryAfterSeconds?: number
 }
 
+type Unavailable = 'service_unavailable' | 'evidence_store_unavailable'
+
+/** Codes that need no additional reason. */
+export type RefusalCode = Exclude<ErrorCode, Unavailable>
+
 /** A known "no". The HTTP edge looks up the status; nothing below the edge knows one. */
 export class Refusal extends Error {
   override readonly name = 'Refusal'
@@ -15,7 +20,9 @@ export class Refusal extends Error {
   readonly details: JsonObject
   readonly retryAfterSeconds: number | undefined
 
-  /** `details` holds field names and public identifiers only, never input values. */
+  /** `details` holds field names and public identifiers only, never input values. Whatever is unavailable says why. */
+  constructor(code: Unavailable, details: JsonObject & { readonly reason: string }, options?: RefusalOptions)
+  constructor(code: RefusalCode, details?: JsonObject, options?: RefusalOptions)
   constructor(code: ErrorCode, details: JsonObject = {}, options?: RefusalOptions) {
     super(options?.message ?? ERRORS[code].message, options)
     this.code = code

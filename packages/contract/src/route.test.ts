@@ -6,7 +6,7 @@ const facts = {
   limit: 'admin',
   stability: 'stable',
   success: 200,
-  answer: 'json',
+  response: 'json',
   summary: 'Something',
   purpose: 'Does something.',
 } as const satisfies RouteFacts
@@ -53,7 +53,7 @@ describe('routes', () => {
     const misspelt = routes({ list: { id: 'GET /things', ...facts, bodyLimt: 'node' } })
     // @ts-expect-error: a status for a code that does not exist
     const unknownCode = routes({ list: { id: 'GET /things', ...facts, statuses: { no_such_code: 404 } } })
-    // The compiler is the judge here; at run time all three are plain tables.
+    // The compiler checks this; at run time all three are plain tables.
     expect([unlimited, misspelt, unknownCode].map((table) => Object.keys(table))).toEqual([
       ['list'],
       ['list'],

@@ -12,12 +12,12 @@ export type Access =
   | 'operator:privileged'
   | 'public-or-operator:standard'
 
-/** Which counter a call spends from, see limits.ts. No limit is written out, so that nobody gets it by forgetting. */
+/** The counter of a call, see limits.ts. Every route names one, so that 'none' is always an explicit choice. */
 export type Limit = 'none' | 'admin' | 'verify' | 'evidence' | 'read' | 'join' | 'discover' | 'node' | 'public'
 
 export type Stability = 'stable' | 'beta' | 'internal'
 
-export type AnswerKind = 'json' | 'html' | 'prometheus' | 'static' | 'json-lines' | 'note' | 'tile'
+export type ResponseKind = 'json' | 'html' | 'prometheus' | 'static' | 'json-lines' | 'note' | 'tile'
 
 export type GatewayGroup =
   | 'administration'
@@ -52,7 +52,7 @@ export interface RouteFacts {
   readonly limit: Limit
   readonly stability: Stability
   readonly success: 200 | 201
-  readonly answer: AnswerKind
+  readonly response: ResponseKind
   /** Short title, at most 60 characters. */
   readonly summary: string
   /** One plain sentence for the reference pages. */
@@ -61,7 +61,7 @@ export interface RouteFacts {
   readonly statuses?: Partial<Readonly<Record<ErrorCode, number>>>
   /** An empty body is invalid_json here; elsewhere it counts as {} (protocol/core 1.1 rule 10). */
   readonly emptyBody?: 'refused'
-  /** node, small: 64 KiB, strangers send it; feed: four times the normal limit (protocol/core 3). */
+  /** node, small: 64 KiB, from unauthenticated callers; feed: four times the normal limit (protocol/core 3). */
   readonly bodyLimit?: 'node' | 'small' | 'feed'
   /** large, feed: lists of tens of thousands of ids are normal here, so more values and names are read. */
   readonly readLimit?: 'large' | 'feed'
@@ -109,16 +109,16 @@ export type Routes<Entries extends Readonly<Record<string, RouteEntry>>> = {
   readonly [Name in keyof Entries]: Entries[Name] & RouteAddress<Entries[Name]['id']>
 }
 
-type KnownOnly<Given, Known> = { readonly [Name in Exclude<keyof Given, keyof Known>]: never }
+type DeclaredOnly<Given, Known> = { readonly [Name in Exclude<keyof Given, keyof Known>]: never }
 
 /** Refuses facts, codes and gateway members that do not exist: misspelt ones would be ignored in silence. */
-type KnownFactsOnly<Entries> = {
-  readonly [Name in keyof Entries]: KnownOnly<Entries[Name], RouteEntry> &
+type DeclaredFactsOnly<Entries> = {
+  readonly [Name in keyof Entries]: DeclaredOnly<Entries[Name], RouteEntry> &
     (Entries[Name] extends { readonly statuses: infer Given }
-      ? { readonly statuses: KnownOnly<Given, Record<ErrorCode, number>> }
+      ? { readonly statuses: DeclaredOnly<Given, Record<ErrorCode, number>> }
       : unknown) &
     (Entries[Name] extends { readonly gateway: infer Given }
-      ? { readonly gateway: KnownOnly<Given, GatewayFacts> }
+      ? { readonly gateway: DeclaredOnly<Given, GatewayFacts> }
       : unknown)
 }
 
@@ -140,9 +140,9 @@ export function route<const Id extends RouteId, const Facts extends RouteFacts>(
  * type, because exported constants whose type comes from a call are refused under isolated declarations.
  */
 export function routes<const Entries extends Readonly<Record<string, RouteEntry>>>(
-  entries: Entries & KnownFactsOnly<Entries>,
+  entries: Entries & DeclaredFactsOnly<Entries>,
 ): Routes<Entries> {
   const built = Object.entries<RouteEntry>(entries).map(([name, { id, ...facts }]) => [name, route(id, facts)])
-  // Object.fromEntries forgets which name got which facts; the names and facts are those of `entries`.
+  // The type of Object.fromEntries has no names; the names and facts are those of `entries`.
   return Object.fromEntries(built) as Routes<Entries>
 }

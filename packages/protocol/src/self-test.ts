@@ -28,7 +28,7 @@ const SIGNED = {
 const IDENTITY_KEY = toBase64(Uint8Array.from({ length: 32 }, (_, i) => (i === 0 ? 1 : 0)))
 const IDENTITY_SIG = toBase64(Uint8Array.from({ length: 64 }, (_, i) => (i === 0 ? 1 : 0)))
 
-/** What this platform gets wrong, by name; empty on a machine that may be trusted with papers. Run at every start. */
+/** Returns the failed checks of this platform by name; empty when it may sign and verify. Run at every start. */
 export async function findPlatformFaults(): Promise<readonly string[]> {
   const message = toUtf8(SIGNED.text)
   const checks = {
@@ -38,5 +38,5 @@ export async function findPlatformFaults(): Promise<readonly string[]> {
     'another message': !(await verifySignature(SIGNED.key, toUtf8(`${SIGNED.text} `), SIGNED.sig)),
     'a weak key': !(await verifySignature(IDENTITY_KEY, message, IDENTITY_SIG)),
   }
-  return Object.entries(checks).flatMap(([name, holds]) => (holds ? [] : [name]))
+  return Object.entries(checks).flatMap(([name, isValid]) => (isValid ? [] : [name]))
 }

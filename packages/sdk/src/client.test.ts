@@ -4,9 +4,9 @@ import type { Signer } from '@chancery/protocol'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { createClient } from './client.ts'
 import type { Client, ClientOptions } from './client.ts'
-import { isSignedFor, listen, refusal } from './http-server.suite.ts'
-import type { Reply, TestServer } from './http-server.suite.ts'
-import { METADATA, NA_PUBLIC_KEY, OPERATOR_SEED, POLICY, PARTNER_PUBLIC_KEY } from './records.suite.ts'
+import { isSignedFor, listen, refusal } from './http/http-server.suite.ts'
+import type { Reply, TestServer } from './http/http-server.suite.ts'
+import { METADATA, NA_PUBLIC_KEY, OPERATOR_SEED, POLICY, PARTNER_PUBLIC_KEY } from './testing/records.suite.ts'
 
 let signer: Signer
 beforeAll(async () => {
@@ -57,7 +57,7 @@ describe('a signed call', () => {
     expect(server.received[0]?.headers['x-admin-timestamp']).toBe(writeInstant(now))
   })
 
-  it('signs anew for every attempt', async () => {
+  it('signs again for every attempt', async () => {
     const { client, server } = await connect((_target, count) =>
       count < 3 ? refusal(503, 'service_unavailable') : { json: { versions: [] } },
     )

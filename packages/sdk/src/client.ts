@@ -1,57 +1,57 @@
-import { agentsArea } from './areas/agents.ts'
-import type { AgentsArea } from './areas/agents.ts'
-import { agreementsArea } from './areas/agreements.ts'
-import type { AgreementsArea } from './areas/agreements.ts'
-import { attestationsArea } from './areas/attestations.ts'
-import type { AttestationsArea } from './areas/attestations.ts'
-import { boundaryArea } from './areas/boundary.ts'
-import type { BoundaryArea } from './areas/boundary.ts'
-import { boundaryPoliciesArea } from './areas/boundary-policies.ts'
-import type { BoundaryPoliciesArea } from './areas/boundary-policies.ts'
-import { connectomeArea } from './areas/connectome.ts'
-import type { ConnectomeArea } from './areas/connectome.ts'
-import { consensusArea } from './areas/consensus.ts'
-import type { ConsensusArea } from './areas/consensus.ts'
-import { crlArea } from './areas/crl.ts'
-import type { CrlArea } from './areas/crl.ts'
-import { dashboardArea } from './areas/dashboard.ts'
-import type { DashboardArea } from './areas/dashboard.ts'
-import { dataUsageArea } from './areas/data-usage.ts'
-import type { DataUsageArea } from './areas/data-usage.ts'
-import { disclosureArea } from './areas/disclosure.ts'
-import type { DisclosureArea } from './areas/disclosure.ts'
-import { enrollmentArea } from './areas/enrollment.ts'
-import type { EnrollmentArea } from './areas/enrollment.ts'
-import { evidenceLogArea } from './areas/evidence-log.ts'
-import type { EvidenceLogArea } from './areas/evidence-log.ts'
-import { evidenceArea } from './areas/evidence.ts'
-import type { EvidenceArea } from './areas/evidence.ts'
-import { healthArea } from './areas/health.ts'
-import type { HealthArea } from './areas/health.ts'
-import { operatorKeysArea } from './areas/operator-keys.ts'
-import type { OperatorKeysArea } from './areas/operator-keys.ts'
-import { policyArea } from './areas/policy.ts'
-import type { PolicyArea } from './areas/policy.ts'
-import { recognitionPolicyArea } from './areas/recognition-policy.ts'
-import type { RecognitionPolicyArea } from './areas/recognition-policy.ts'
-import { recognitionTreatiesArea } from './areas/recognition-treaties.ts'
-import type { RecognitionTreatiesArea } from './areas/recognition-treaties.ts'
-import { referenceArea } from './areas/reference.ts'
-import type { ReferenceArea } from './areas/reference.ts'
-import { revocationFeedsArea } from './areas/revocation-feeds.ts'
-import type { RevocationFeedsArea } from './areas/revocation-feeds.ts'
-import { sovereignArea } from './areas/sovereign.ts'
-import type { SovereignArea } from './areas/sovereign.ts'
-import { trustEvidenceArea } from './areas/trust-evidence.ts'
-import type { TrustEvidenceArea } from './areas/trust-evidence.ts'
-import { makeCaller } from './call.ts'
-import type { Connection } from './call.ts'
-import { toCallerParts } from './connection-options.ts'
-import type { ConnectionOptions } from './connection-options.ts'
-import { nodeIdentity } from './node-key.ts'
-import type { NodeKey } from './node-key.ts'
-import { operatorSigning } from './operator.ts'
-import type { Operator } from './operator.ts'
+import { agentsApi } from './api/agents.ts'
+import type { AgentsApi } from './api/agents.ts'
+import { agreementsApi } from './api/agreements.ts'
+import type { AgreementsApi } from './api/agreements.ts'
+import { attestationsApi } from './api/attestations.ts'
+import type { AttestationsApi } from './api/attestations.ts'
+import { boundaryApi } from './api/boundary.ts'
+import type { BoundaryApi } from './api/boundary.ts'
+import { boundaryPoliciesApi } from './api/boundary-policies.ts'
+import type { BoundaryPoliciesApi } from './api/boundary-policies.ts'
+import { connectomeApi } from './api/connectome.ts'
+import type { ConnectomeApi } from './api/connectome.ts'
+import { consensusApi } from './api/consensus.ts'
+import type { ConsensusApi } from './api/consensus.ts'
+import { crlApi } from './api/crl.ts'
+import type { CrlApi } from './api/crl.ts'
+import { dashboardApi } from './api/dashboard.ts'
+import type { DashboardApi } from './api/dashboard.ts'
+import { dataUsageApi } from './api/data-usage.ts'
+import type { DataUsageApi } from './api/data-usage.ts'
+import { disclosureApi } from './api/disclosure.ts'
+import type { DisclosureApi } from './api/disclosure.ts'
+import { enrollmentApi } from './api/enrollment.ts'
+import type { EnrollmentApi } from './api/enrollment.ts'
+import { evidenceLogApi } from './api/evidence-log.ts'
+import type { EvidenceLogApi } from './api/evidence-log.ts'
+import { evidenceApi } from './api/evidence.ts'
+import type { EvidenceApi } from './api/evidence.ts'
+import { healthApi } from './api/health.ts'
+import type { HealthApi } from './api/health.ts'
+import { operatorKeysApi } from './api/operator-keys.ts'
+import type { OperatorKeysApi } from './api/operator-keys.ts'
+import { policyApi } from './api/policy.ts'
+import type { PolicyApi } from './api/policy.ts'
+import { recognitionPolicyApi } from './api/recognition-policy.ts'
+import type { RecognitionPolicyApi } from './api/recognition-policy.ts'
+import { recognitionTreatiesApi } from './api/recognition-treaties.ts'
+import type { RecognitionTreatiesApi } from './api/recognition-treaties.ts'
+import { referenceApi } from './api/reference.ts'
+import type { ReferenceApi } from './api/reference.ts'
+import { revocationFeedsApi } from './api/revocation-feeds.ts'
+import type { RevocationFeedsApi } from './api/revocation-feeds.ts'
+import { sovereignApi } from './api/sovereign.ts'
+import type { SovereignApi } from './api/sovereign.ts'
+import { trustEvidenceApi } from './api/trust-evidence.ts'
+import type { TrustEvidenceApi } from './api/trust-evidence.ts'
+import { makeCaller } from './http/call.ts'
+import type { Connection } from './http/call.ts'
+import { toCallerParts } from './http/options.ts'
+import type { ConnectionOptions } from './http/options.ts'
+import { nodeIdentity } from './http/node-signing.ts'
+import type { NodeKey } from './http/node-signing.ts'
+import { operatorSigning } from './http/operator-signing.ts'
+import type { Operator } from './http/operator-signing.ts'
 
 export interface ClientOptions extends ConnectionOptions {
   /** Signs admin calls. Without it only public calls work. */
@@ -62,32 +62,32 @@ export interface ClientOptions extends ConnectionOptions {
 
 /** The areas of an authority, one per feature of the contract. A new one adds a file in areas/ and a line here. */
 export interface Client {
-  readonly health: HealthArea
-  readonly sovereign: SovereignArea
-  readonly enrollment: EnrollmentArea
-  readonly crl: CrlArea
-  readonly agents: AgentsArea
-  readonly policy: PolicyArea
-  readonly attestations: AttestationsArea
-  readonly recognitionPolicy: RecognitionPolicyArea
-  readonly recognitionTreaties: RecognitionTreatiesArea
-  readonly revocationFeeds: RevocationFeedsArea
-  readonly agreements: AgreementsArea
-  readonly boundary: BoundaryArea
-  readonly boundaryPolicies: BoundaryPoliciesArea
-  readonly evidence: EvidenceArea
-  readonly evidenceLog: EvidenceLogArea
-  readonly disclosure: DisclosureArea
-  readonly consensus: ConsensusArea
-  readonly dataUsage: DataUsageArea
-  readonly trustEvidence: TrustEvidenceArea
-  readonly connectome: ConnectomeArea
-  readonly dashboard: DashboardArea
-  readonly operatorKeys: OperatorKeysArea
-  readonly reference: ReferenceArea
+  readonly health: HealthApi
+  readonly sovereign: SovereignApi
+  readonly enrollment: EnrollmentApi
+  readonly crl: CrlApi
+  readonly agents: AgentsApi
+  readonly policy: PolicyApi
+  readonly attestations: AttestationsApi
+  readonly recognitionPolicy: RecognitionPolicyApi
+  readonly recognitionTreaties: RecognitionTreatiesApi
+  readonly revocationFeeds: RevocationFeedsApi
+  readonly agreements: AgreementsApi
+  readonly boundary: BoundaryApi
+  readonly boundaryPolicies: BoundaryPoliciesApi
+  readonly evidence: EvidenceApi
+  readonly evidenceLog: EvidenceLogApi
+  readonly disclosure: DisclosureApi
+  readonly consensus: ConsensusApi
+  readonly dataUsage: DataUsageApi
+  readonly trustEvidence: TrustEvidenceApi
+  readonly connectome: ConnectomeApi
+  readonly dashboard: DashboardApi
+  readonly operatorKeys: OperatorKeysApi
+  readonly reference: ReferenceApi
 }
 
-/** A client of one authority. It opens nothing and calls nobody until a method is used. */
+/** Creates a client of one authority. It opens no connection until a method is used. */
 export function createClient(options: ClientOptions): Client {
   return toAreas(openConnection(options))
 }
@@ -96,43 +96,43 @@ export function createClient(options: ClientOptions): Client {
 export function openConnection(options: ClientOptions, headers: Readonly<Record<string, string>> = {}): Connection {
   const { operator } = options
   const parts = { ...toCallerParts(options), headers: () => Promise.resolve(headers) }
-  const { addresses, clock } = parts
-  const open = sovereignArea({
+  const { endpoints, clock } = parts
+  const open = sovereignApi({
     call: makeCaller({ ...parts, sign: undefined }),
     clock,
     node: undefined,
-    addresses: addresses.all,
+    endpoints: endpoints.all,
   })
   const fetchAudience = async (): Promise<string> => (await open.metadata()).network_authority.public_key
   const sign = operator === undefined ? undefined : operatorSigning(operator, fetchAudience)
   const node = options.node === undefined ? undefined : nodeIdentity(options.node, fetchAudience)
-  return { call: makeCaller({ ...parts, sign }), clock, node, addresses: addresses.all }
+  return { call: makeCaller({ ...parts, sign }), clock, node, endpoints: endpoints.all }
 }
 
 export function toAreas(connection: Connection): Client {
   return {
-    health: healthArea(connection),
-    sovereign: sovereignArea(connection),
-    enrollment: enrollmentArea(connection),
-    crl: crlArea(connection),
-    agents: agentsArea(connection),
-    policy: policyArea(connection),
-    attestations: attestationsArea(connection),
-    recognitionPolicy: recognitionPolicyArea(connection),
-    recognitionTreaties: recognitionTreatiesArea(connection),
-    revocationFeeds: revocationFeedsArea(connection),
-    agreements: agreementsArea(connection),
-    boundary: boundaryArea(connection),
-    boundaryPolicies: boundaryPoliciesArea(connection),
-    evidence: evidenceArea(connection),
-    evidenceLog: evidenceLogArea(connection),
-    disclosure: disclosureArea(connection),
-    consensus: consensusArea(connection),
-    dataUsage: dataUsageArea(connection),
-    trustEvidence: trustEvidenceArea(connection),
-    connectome: connectomeArea(connection),
-    dashboard: dashboardArea(connection),
-    operatorKeys: operatorKeysArea(connection),
-    reference: referenceArea(connection),
+    health: healthApi(connection),
+    sovereign: sovereignApi(connection),
+    enrollment: enrollmentApi(connection),
+    crl: crlApi(connection),
+    agents: agentsApi(connection),
+    policy: policyApi(connection),
+    attestations: attestationsApi(connection),
+    recognitionPolicy: recognitionPolicyApi(connection),
+    recognitionTreaties: recognitionTreatiesApi(connection),
+    revocationFeeds: revocationFeedsApi(connection),
+    agreements: agreementsApi(connection),
+    boundary: boundaryApi(connection),
+    boundaryPolicies: boundaryPoliciesApi(connection),
+    evidence: evidenceApi(connection),
+    evidenceLog: evidenceLogApi(connection),
+    disclosure: disclosureApi(connection),
+    consensus: consensusApi(connection),
+    dataUsage: dataUsageApi(connection),
+    trustEvidence: trustEvidenceApi(connection),
+    connectome: connectomeApi(connection),
+    dashboard: dashboardApi(connection),
+    operatorKeys: operatorKeysApi(connection),
+    reference: referenceApi(connection),
   }
 }

@@ -18,7 +18,7 @@ export interface RefusedFacts {
   readonly requestId: string | undefined
   readonly retryAfterSeconds: number | undefined
   readonly clockSkewSeconds: number | undefined
-  /** Said in so many words by who answered; `details.outcome` of an authority counts as well. */
+  /** Stated explicitly in the response; `details.outcome` of an authority counts as well. */
   readonly outcomeUncertain?: boolean
 }
 
@@ -37,7 +37,7 @@ export class RefusedError extends ChanceryError {
   readonly retryAfterSeconds: number | undefined
   /** Local clock minus that of the authority; only there when a refused signature may be due to it. */
   readonly clockSkewSeconds: number | undefined
-  /** It may have been carried out all the same: look at the state before you call again. */
+  /** The request may have been executed: check the state before you call again. */
   readonly outcomeUncertain: boolean
 
   constructor(facts: RefusedFacts) {
@@ -54,7 +54,7 @@ export class RefusedError extends ChanceryError {
   }
 }
 
-/** The refusals by status, for callers who tell them apart with `instanceof`. All are {@link RefusedError}. */
+/** The refusals by status, for callers that use `instanceof`. All are {@link RefusedError}. */
 export class BadRequestError extends RefusedError {
   override readonly name: string = 'BadRequestError'
 }
@@ -124,20 +124,20 @@ export class UnreachableError extends ChanceryError {
   }
 }
 
-export interface AnswerFacts {
+export interface ResponseFacts {
   readonly status: number
   readonly problem: string
   readonly requestId: string | undefined
 }
 
 /** An answer that no authority gives: not JSON, too large, or with missing members. Its content is not repeated. */
-export class AnswerError extends ChanceryError {
-  override readonly name: string = 'AnswerError'
+export class ResponseError extends ChanceryError {
+  override readonly name: string = 'ResponseError'
   readonly status: number
   readonly problem: string
   readonly requestId: string | undefined
 
-  constructor(facts: AnswerFacts) {
+  constructor(facts: ResponseFacts) {
     super(`The answer (status ${facts.status}) cannot be used: ${facts.problem}`)
     this.status = facts.status
     this.problem = facts.problem

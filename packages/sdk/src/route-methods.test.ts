@@ -6,7 +6,7 @@ import { createClient } from './client.ts'
 import { createGatewayClient } from './gateway/client.ts'
 import { GATEWAY_METHODS, ROUTE_METHODS } from './route-methods.ts'
 import type { GatewayMethods, RouteMethods } from './route-methods.ts'
-import { NA_PUBLIC_KEY, OPERATOR_SEED } from './records.suite.ts'
+import { NA_PUBLIC_KEY, OPERATOR_SEED } from './testing/records.suite.ts'
 
 // The compiler is the test here: `npm run check` fails as soon as one of these lines is no error any more.
 const removed: RouteMethods = {
@@ -28,7 +28,7 @@ const misspelt: RouteMethods = {
 const incomplete: GatewayMethods = { health: 'health' }
 void [removed, missing, misspelt, incomplete]
 
-/** What a method needs beside `{}` to make its request. */
+/** What a method needs in addition to `{}` to make its request. */
 const ARGUMENTS: Readonly<Record<string, readonly unknown[]>> = {
   'GET /v1/networks/{network}/services/{operation}': ['agency', 'crl-get-crl'],
   'POST /v1/networks/{network}/services/{operation}': ['agency', 'boundary-verify'],

@@ -9,7 +9,7 @@ import { BatchSpanProcessor, TraceIdRatioBasedSampler, TracerProvider } from '@o
 
 /**
  * For `node --import @chancery/telemetry`: makes the spans of the services real and sends them to the collector of
- * OTEL_EXPORTER_OTLP_ENDPOINT. Must be loaded before the service, which looks once whether anybody wants spans.
+ * OTEL_EXPORTER_OTLP_ENDPOINT. Must be loaded before the service, which checks once for a registered tracer.
  */
 function register(): void {
   const { OTEL_SERVICE_NAME: name = 'chancery', OTEL_TRACES_SAMPLER_ARG: ratio = '1' } = process.env
@@ -38,5 +38,5 @@ function readNumber(name: string, text: string, max: number): number {
   return value
 }
 
-// Threads inherit --import, but not the environment; what they do stands in the span of their caller.
+// Threads inherit --import, but not the environment; their work is part of the span of their caller.
 if (isMainThread && process.env['OTEL_SDK_DISABLED'] !== 'true') register()

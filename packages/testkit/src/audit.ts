@@ -1,5 +1,5 @@
 import type { JsonObject } from '@chancery/protocol'
-import type { TestAnswer } from './callers.ts'
+import type { TestResponse } from './callers.ts'
 import { accepted } from './expect.ts'
 import type { TestAuthority } from './start-authority.ts'
 
@@ -9,7 +9,7 @@ export interface AuditTrail {
 }
 
 /** What a request left in the trail, by its request id: a standing clock gives no order. */
-export async function eventsOf(na: AuditTrail, answer: TestAnswer): Promise<readonly JsonObject[]> {
+export async function eventsOf(na: AuditTrail, answer: TestResponse): Promise<readonly JsonObject[]> {
   const events = await na.auditEvents()
   return events.filter((event) => detailsOf(event)['request_id'] === answer.headers['x-request-id'])
 }

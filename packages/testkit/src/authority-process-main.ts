@@ -5,7 +5,7 @@ import { commands } from '@chancery/authority'
 // The test is gone, however it ended: no server is left behind.
 process.once('disconnect', () => process.kill(process.pid, 'SIGKILL'))
 
-// Whoever started it asks nobody before: the port may have become another server's meanwhile.
+// The parent calls no port before this: another server may use the port by then.
 subscribe('tracing:net.server.listen:asyncEnd', () => void process.send?.('listening'))
 
 // Now, since most of these processes end by kill -9, which keeps nothing.

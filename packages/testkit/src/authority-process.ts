@@ -5,10 +5,10 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { systemClock } from '@chancery/service-kit'
 import { operatorCaller, send } from './callers.ts'
-import type { SendOptions, TestAnswer } from './callers.ts'
+import type { SendOptions, TestResponse } from './callers.ts'
 import { COMPILE_CACHE } from './compile-cache.ts'
 import type { TestNetwork } from './test-network.ts'
-import { freePort } from './throwaway-postgres.ts'
+import { freePort } from './temporary-postgres.ts'
 
 export interface ProcessOptions {
   readonly network: TestNetwork
@@ -17,7 +17,7 @@ export interface ProcessOptions {
   readonly execArgv?: readonly string[]
 }
 
-/** An authority from sources in a process of its own, to be killed without hurting anyone. */
+/** Starts an authority from sources in a separate process, which a test can kill. */
 export interface AuthorityProcess {
   readonly url: string
   readonly pid: number
@@ -25,7 +25,7 @@ export interface AuthorityProcess {
   readonly log: readonly string[]
   /** Resolves with the signal or exit code. */
   readonly exited: Promise<string | number>
-  request(method: string, target: string, options?: SendOptions): Promise<TestAnswer>
+  request(method: string, target: string, options?: SendOptions): Promise<TestResponse>
   as(name: 'privileged' | 'standard'): ReturnType<typeof operatorCaller>
   /** kill -9. */
   kill(): Promise<void>
@@ -34,8 +34,8 @@ export interface AuthorityProcess {
 }
 
 /** It was gone before it served: `ending` is the signal or exit code. */
-export class EndedAtStart extends Error {
-  override readonly name = 'EndedAtStart'
+export class EndedAtStartError extends Error {
+  override readonly name = 'EndedAtStartError'
   readonly ending: string | number
 
   constructor(ending: string | number, log: readonly string[]) {
@@ -56,7 +56,7 @@ export async function startAuthorityProcess(options: ProcessOptions): Promise<Au
     try {
       return await startAt(String(await freePort()), options)
     } catch (error) {
-      const isTaken = error instanceof EndedAtStart && /PORT: \d+ is in use/.test(error.message)
+      const isTaken = error instanceof EndedAtStartError && /PORT: \d+ is in use/.test(error.message)
       if (!isTaken || tries === 3) throw error
     }
   }
@@ -70,7 +70,7 @@ async function startAt(port: string, { network, settings, execArgv = [] }: Proce
     execArgv: ['--conditions=development', ...execArgv],
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })
-  const log = keepLog(child)
+  const log = recordLog(child)
   const exited = once(child, 'exit').then(([code, signal]) => (signal as string | null) ?? (code as number))
   const end = async (signal: 'SIGKILL' | 'SIGTERM'): Promise<void> => {
     child.kill(signal)
@@ -91,7 +91,7 @@ async function startAt(port: string, { network, settings, execArgv = [] }: Proce
   }
 }
 
-function keepLog(child: ChildProcess): string[] {
+function recordLog(child: ChildProcess): string[] {
   const lines: string[] = []
   const keep = (chunk: Buffer): void => {
     lines.push(
@@ -115,8 +115,8 @@ async function awaitHealthy(child: ChildProcess, url: string, log: readonly stri
   })
   while (performance.now() < deadline) {
     const ending = child.signalCode ?? child.exitCode
-    if (ending !== null) throw new EndedAtStart(ending, log)
-    // Before that whoever answers at this port is somebody else.
+    if (ending !== null) throw new EndedAtStartError(ending, log)
+    // Before that another server responds at this port.
     const answer = isListening ? await send(url, 'GET', '/healthz').catch(() => undefined) : undefined
     if (answer?.status === 200) return
     await pause(25)

@@ -4,7 +4,7 @@ import { readJsonBytes, signOperatorRequest, writeInstant, writeJson } from '@ch
 import type { Instant, JsonObject, JsonValue, Signer } from '@chancery/protocol'
 import { readTarget } from '@chancery/service-kit'
 
-export interface TestAnswer {
+export interface TestResponse {
   readonly status: number
   readonly headers: IncomingHttpHeaders
   readonly text: string
@@ -17,12 +17,12 @@ export interface SendOptions {
   /** Sent instead of `body`, byte for byte. */
   readonly rawBody?: string | Uint8Array
   readonly headers?: Readonly<Record<string, string | readonly string[]>>
-  /** Loopback address to call from, so that limits of different callers can be told apart. */
+  /** Loopback address to call from, so that each caller has its own limits. */
   readonly from?: string
 }
 
 /** One request with the target exactly as given. */
-export function send(url: string, method: string, target: string, options: SendOptions = {}): Promise<TestAnswer> {
+export function send(url: string, method: string, target: string, options: SendOptions = {}): Promise<TestResponse> {
   const payload = options.rawBody ?? (options.body === undefined ? undefined : writeJson(options.body))
   const { hostname, port } = new URL(url)
   const headers = {
@@ -80,7 +80,7 @@ export function operatorCaller(url: string, signer: Signer, audience: string, no
     target: string,
     body?: JsonObject,
     options: OperatorOptions = {},
-  ): Promise<TestAnswer> => {
+  ): Promise<TestResponse> => {
     const { path, query } = readTarget(target)
     counter += 1
     const signed = await signOperatorRequest(

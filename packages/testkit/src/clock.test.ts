@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { ManualClock } from './clock.ts'
 
 describe('ManualClock', () => {
-  it('stands still', () => {
+  it('does not move by itself', () => {
     const clock = new ManualClock('2026-01-02T03:04:05Z')
     expect([clock.now(), clock.now(), clock.monotonicMs()]).toEqual([1_767_323_045_000_000n, 1_767_323_045_000_000n, 0])
   })

@@ -2,7 +2,7 @@ import { readInstant } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
 import type { Clock } from '@chancery/service-kit'
 
-/** A clock that stands still until a test moves it. */
+/** A clock that a test moves. */
 export class ManualClock implements Clock {
   #now: Instant
   #monotonicMs = 0
@@ -27,7 +27,7 @@ export class ManualClock implements Clock {
     this.#monotonicMs += seconds * 1000
   }
 
-  /** Somebody moves the wall clock, backwards too; the monotonic clock does not notice. */
+  /** Moves the wall clock, also backwards; the monotonic clock does not change. */
   set(instant: Instant | string): void {
     this.#now = toInstant(instant)
   }

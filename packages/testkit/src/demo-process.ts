@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { freePort } from './throwaway-postgres.ts'
+import { freePort } from './temporary-postgres.ts'
 
 const PROGRAM = join(import.meta.dirname, '..', '..', '..', 'apps', 'cli', 'src', 'main.ts')
 
@@ -14,7 +14,7 @@ export interface DemoProcess {
   stop(): Promise<number>
 }
 
-/** `chancery demo` in a process of its own, filled. */
+/** Starts `chancery demo` with data in a separate process. */
 export async function startDemo(home: string, nodes: number): Promise<DemoProcess> {
   const port = await freePort()
   const child = spawn(
@@ -27,7 +27,7 @@ export async function startDemo(home: string, nodes: number): Promise<DemoProces
   await new Promise<void>((resolve, reject) => {
     child.stderr.on('data', (chunk: Buffer) => {
       notes += chunk.toString('utf8')
-      if (notes.includes('Ctrl-C stops it')) resolve()
+      if (notes.includes('Press Ctrl-C to stop')) resolve()
     })
     child.on('exit', () => reject(new Error(`the demo ended: ${notes}`)))
   })

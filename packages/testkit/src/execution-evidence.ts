@@ -6,7 +6,7 @@ import type { BoundaryDecision, ExecutionEvidence, Signer } from '@chancery/prot
 export const EXECUTED_CAPABILITY = 'secret.rotate'
 export const EXECUTOR_SOVEREIGN = 'rotator'
 
-/** Evidence that something was done on this decision, as the first record of its chain unless told otherwise. */
+/** Evidence of an action on this decision, by default the first record of its chain. */
 export function signExecution(
   decision: BoundaryDecision,
   executor: Signer,

@@ -4,13 +4,13 @@ import type { AddressInfo, Socket } from 'node:net'
 export type Direction = 'to-server' | 'to-client'
 
 /** What happens to a piece on its way: it goes on, it goes on and then both ends are cut, or they are cut before it. */
-export type Fate = 'pass' | 'pass-then-cut' | 'cut'
+export type FaultAction = 'pass' | 'pass-then-cut' | 'cut'
 
 /** A TCP relay that breaks connections where a test says. */
 export interface FaultProxy {
   readonly port: number
-  /** Judges every piece; all pass until it is set. `link` numbers the connections. */
-  judge: (direction: Direction, piece: Buffer, link: number) => Fate
+  /** Decides about every piece; all pass until it is set. `link` numbers the connections. */
+  decide: (direction: Direction, piece: Buffer, link: number) => FaultAction
   /** How long every piece waits. */
   delayMs: number
   /** Cuts what is open. */
@@ -35,19 +35,19 @@ export async function startFaultProxy(first: FaultTarget): Promise<FaultProxy> {
   let links = 0
   let isIsolated = false
   /** Present while everything is held back. */
-  let held: (() => void)[] | undefined
-  const keep = (socket: Socket): void => {
+  let queued: (() => void)[] | undefined
+  const track = (socket: Socket): void => {
     open.add(socket)
     socket.setNoDelay(true)
-    // A reset is what this proxy is for; the ends notice, nobody else has to.
+    // This proxy causes resets on purpose; both ends detect them.
     socket.on('error', () => undefined)
     socket.on('close', () => open.delete(socket))
   }
   const server = createServer((client) => {
     const upstream = connect(target)
     const link = (links += 1)
-    keep(client)
-    keep(upstream)
+    track(client)
+    track(upstream)
     if (isIsolated) {
       client.destroy()
       upstream.destroy()
@@ -59,16 +59,16 @@ export async function startFaultProxy(first: FaultTarget): Promise<FaultProxy> {
     }
     const relay = (from: Socket, to: Socket, direction: Direction): void => {
       from.on('data', (piece: Buffer) => {
-        const fate = proxy.judge(direction, piece, link)
-        if (fate === 'cut') return cut()
+        const action = proxy.decide(direction, piece, link)
+        if (action === 'cut') return cut()
         const pass = (): void => {
           if (to.destroyed) return
           // Cut only after the piece has left for the other end.
           to.write(piece, () => {
-            if (fate === 'pass-then-cut') cut()
+            if (action === 'pass-then-cut') cut()
           })
         }
-        if (held !== undefined) held.push(pass)
+        if (queued !== undefined) queued.push(pass)
         else if (proxy.delayMs === 0) pass()
         else setTimeout(pass, proxy.delayMs)
       })
@@ -81,7 +81,7 @@ export async function startFaultProxy(first: FaultTarget): Promise<FaultProxy> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const proxy: FaultProxy = {
     port: (server.address() as AddressInfo).port,
-    judge: () => 'pass',
+    decide: () => 'pass',
     delayMs: 0,
     cutAll: () => {
       for (const socket of open) socket.resetAndDestroy()
@@ -91,8 +91,8 @@ export async function startFaultProxy(first: FaultTarget): Promise<FaultProxy> {
       if (isolated) proxy.cutAll()
     },
     stall: (stalled) => {
-      const waiting = held ?? []
-      held = stalled ? waiting : undefined
+      const waiting = queued ?? []
+      queued = stalled ? waiting : undefined
       if (!stalled) for (const pass of waiting) pass()
     },
     retarget: (next) => {

@@ -73,7 +73,7 @@ export function foreignCounter(
   return signAgreed(record, responder)
 }
 
-/** An agreement as both parties would hold it; signed by nobody yet. */
+/** An agreement of both parties, not signed yet. */
 export function foreignAgreement(
   parties: { readonly offerer: string; readonly responder: string },
   now: Instant,

@@ -1,12 +1,12 @@
 import { createHash, createPrivateKey, createPublicKey, sign } from 'node:crypto'
 
 /**
- * Another sovereign, written by somebody else: its own canonical JSON (protocol/core 1.2 and 1.3) and the platform's
+ * Another sovereign with independent code: its own canonical JSON (protocol/core 1.2 and 1.3) and the platform's
  * Ed25519, nothing of the product. What it signs must verify here, and nothing that was changed afterwards may.
  */
 
 /** A number that was written with a point: 90.0 is not 90. */
-export class Double {
+export class FloatNumber {
   readonly value: number
 
   constructor(value: number) {
@@ -14,7 +14,15 @@ export class Double {
   }
 }
 
-export type ForeignValue = null | boolean | string | number | bigint | Double | readonly ForeignValue[] | ForeignObject
+export type ForeignValue =
+  | null
+  | boolean
+  | string
+  | number
+  | bigint
+  | FloatNumber
+  | readonly ForeignValue[]
+  | ForeignObject
 export type ForeignObject = { readonly [name: string]: ForeignValue }
 
 export interface ForeignSovereign {
@@ -57,7 +65,7 @@ export function canonicalText(value: ForeignValue): string {
   if (value === null || typeof value === 'boolean' || typeof value === 'bigint') return String(value)
   if (typeof value === 'string') return `"${value.replaceAll(/["\\]|[^ -~]/g, escapeUnit)}"`
   if (typeof value === 'number') return BigInt(value).toString()
-  if (value instanceof Double) return doubleText(value.value)
+  if (value instanceof FloatNumber) return floatText(value.value)
   if (Array.isArray(value)) return `[${(value as readonly ForeignValue[]).map(canonicalText).join(',')}]`
   const members = Object.entries(value as ForeignObject).sort(([a], [b]) => comparePoints(a, b))
   return `{${members.map(([name, member]) => `${canonicalText(name)}:${canonicalText(member)}`).join(',')}}`
@@ -67,7 +75,7 @@ export function canonicalText(value: ForeignValue): string {
 export function wireText(value: ForeignValue): string {
   if (typeof value === 'string') return JSON.stringify(value)
   if (Array.isArray(value)) return `[ ${(value as readonly ForeignValue[]).map(wireText).join(' , ')} ]`
-  if (typeof value !== 'object' || value === null || value instanceof Double) return canonicalText(value)
+  if (typeof value !== 'object' || value === null || value instanceof FloatNumber) return canonicalText(value)
   const members = Object.entries(value as ForeignObject).map(
     ([name, member]) => `${wireText(name)} : ${wireText(member)}`,
   )
@@ -98,7 +106,7 @@ function comparePoints(a: string, b: string): number {
   return left.length - right.length
 }
 
-function doubleText(value: number): string {
+function floatText(value: number): string {
   if (value === 0) return Object.is(value, -0) ? '-0.0' : '0.0'
   const [digits = '', power = ''] = Math.abs(value).toExponential().split('e')
   const [exponent, significant] = [Number(power), digits.replace('.', '')]

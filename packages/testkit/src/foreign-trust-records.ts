@@ -107,7 +107,7 @@ export interface JustificationIds {
   readonly decision_id: string
 }
 
-/** A vote; its context is named by a digest of its own unless `changes` say otherwise. */
+/** A vote; its context has a unique digest unless `changes` set one. */
 export function foreignVote(
   validator: ForeignSovereign,
   about: JustificationIds,

@@ -4,15 +4,15 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { COMPILE_CACHE } from './compile-cache.ts'
 import { sendGatewayRequest } from './start-gateway.ts'
-import type { GatewayAnswer, GatewayRequest } from './start-gateway.ts'
-import { freePort } from './throwaway-postgres.ts'
+import type { GatewayResponse, GatewayRequest } from './start-gateway.ts'
+import { freePort } from './temporary-postgres.ts'
 
-/** A gateway from sources in a process of its own, to be killed without hurting anyone. */
+/** Starts a gateway from sources in a separate process, which a test can kill. */
 export interface GatewayProcess {
   readonly url: string
   /** Resolves with the signal or exit code. */
   readonly exited: Promise<string | number>
-  request(method: string, path: string, options?: GatewayRequest): Promise<GatewayAnswer>
+  request(method: string, path: string, options?: GatewayRequest): Promise<GatewayResponse>
   /** SIGHUP: it reads its policy again. */
   reload(): void
   /** kill -9. */

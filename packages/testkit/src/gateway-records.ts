@@ -45,7 +45,7 @@ export async function testList(
   return await signList(draft, by.signer)
 }
 
-/** A signed join certificate of a node nobody has to own. */
+/** A signed join certificate of a node without a known private key. */
 export async function testCertificate(
   by: TestIssuer,
   now: Instant,
@@ -87,7 +87,7 @@ export function testPolicy(networks: JsonObject, clients: readonly TestClient[],
   return { revision, networks, clients: clients.map(({ entry }) => entry) }
 }
 
-/** A second signature, by anybody, over the same certificate. */
+/** Adds a second signature, by any signer, over the same certificate. */
 export async function signAlso(certificate: JoinCertificate, signer: Signer, keyId: string): Promise<JoinCertificate> {
   const { signatures, ...rest } = certificate
   const signed = await signList({ ...rest, signatures: [] }, { ...signer, keyId, sign: (bytes) => signer.sign(bytes) })

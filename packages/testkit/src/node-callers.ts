@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { signNodeProof, writeInstant } from '@chancery/protocol'
 import type { Instant, JoinCertificate, JsonObject, JsonValue, Signer } from '@chancery/protocol'
 import { send } from './callers.ts'
-import type { SendOptions, TestAnswer } from './callers.ts'
+import type { SendOptions, TestResponse } from './callers.ts'
 import { accepted } from './expect.ts'
 
 /** What a test may get wrong on purpose. */
@@ -19,10 +19,10 @@ export interface NodeCaller {
   readonly signer: Signer
   /** The members with timestamp and nonce unless they are among them, signed. */
   prove(members: JsonObject, options?: ProofOptions): Promise<JsonObject>
-  post(target: string, members: JsonObject, options?: ProofOptions): Promise<TestAnswer>
-  join(invite_token: string, members?: JsonObject, options?: ProofOptions): Promise<TestAnswer>
-  heartbeat(cert_id: string, members?: JsonObject, options?: ProofOptions): Promise<TestAnswer>
-  renew(cert_id: string, members?: JsonObject, options?: ProofOptions): Promise<TestAnswer>
+  post(target: string, members: JsonObject, options?: ProofOptions): Promise<TestResponse>
+  join(invite_token: string, members?: JsonObject, options?: ProofOptions): Promise<TestResponse>
+  heartbeat(cert_id: string, members?: JsonObject, options?: ProofOptions): Promise<TestResponse>
+  renew(cert_id: string, members?: JsonObject, options?: ProofOptions): Promise<TestResponse>
 }
 
 export function nodeCaller(url: string, signer: Signer, now: () => Instant): NodeCaller {
@@ -52,9 +52,9 @@ export function nodeCaller(url: string, signer: Signer, now: () => Instant): Nod
   }
 }
 
-/** Whoever can sign as an operator: a test authority, or processes under a campaign. */
+/** A signer for operators: a test authority, or processes under a campaign. */
 export interface OperatorAccess {
-  as(name: string): (method: string, target: string, body?: JsonObject) => Promise<TestAnswer>
+  as(name: string): (method: string, target: string, body?: JsonObject) => Promise<TestResponse>
 }
 
 /** A fresh token. */

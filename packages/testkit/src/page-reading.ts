@@ -1,4 +1,4 @@
-/** A page as somebody without script reads it. Enough for our own pages: their markup is well formed. */
+/** Reads a page without script. Enough for our own pages: their markup is well formed. */
 export interface ReadPage {
   /** All text, white space folded. */
   readonly text: string

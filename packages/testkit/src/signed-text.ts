@@ -6,7 +6,7 @@ type Plain = null | boolean | number | string | readonly Plain[] | { readonly [n
  * Whether one signature of a signed record verifies under a key, by code that is not the product's: JSON.parse, a sort
  * and the platform's Ed25519. Good for records of ASCII text and small integers, which is what tests sign.
  */
-export function verifiesElsewhere(text: string, publicKey: string): boolean {
+export function verifiesWithNodeCrypto(text: string, publicKey: string): boolean {
   const { signatures, signature, ...rest } = JSON.parse(text) as {
     signatures?: { sig: string }[]
     signature?: { sig: string } | null

@@ -2,13 +2,13 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readAuthoritySettings, startAuthority } from '@chancery/authority'
-import type { Office, RunningAuthority } from '@chancery/authority'
+import type { AuthoritySettings, Core, Features, RunningAuthority } from '@chancery/authority'
 import { DAY, draftGenesisBlock, signList, writeInstant, writeJson, writePrivateKeyFile } from '@chancery/protocol'
 import type { GenesisBlock, JsonObject, Signer } from '@chancery/protocol'
 import { silentLog, systemClock } from '@chancery/service-kit'
 import type { Clock, Ids, Log } from '@chancery/service-kit'
 import { operatorCaller, send } from './callers.ts'
-import type { SendOptions, TestAnswer } from './callers.ts'
+import type { SendOptions, TestResponse } from './callers.ts'
 import { testSeed, testSigner } from './keys.ts'
 import { createMigratedDatabase } from './migrated-database.ts'
 import type { Backend, TestDatabase } from './test-database.ts'
@@ -30,12 +30,16 @@ type OperatorCaller = ReturnType<typeof operatorCaller>
 
 export interface TestAuthority {
   readonly url: string
-  readonly office: Office
+  readonly core: Core
+  readonly features: Features
+  readonly settings: AuthoritySettings
+  /** Core, settings and features in one object: what functions of any feature take. */
+  readonly parts: Core & Features & { readonly settings: AuthoritySettings }
   readonly genesis: GenesisBlock
   readonly authority: RunningAuthority
   readonly database: TestDatabase
   readonly signers: Readonly<Record<string, Signer>>
-  request(method: string, target: string, options?: SendOptions): Promise<TestAnswer>
+  request(method: string, target: string, options?: SendOptions): Promise<TestResponse>
   /** A caller that signs with the named operator key. */
   as(name: string): OperatorCaller
   /** Audit events of one kind, oldest first. */
@@ -60,7 +64,7 @@ const HIGH_LIMITS = Object.fromEntries(
   ].map((name) => [`NA_RATE_LIMIT_${name}_PER_MINUTE`, '1000000']),
 )
 
-/** A real authority in this process: real HTTP on a free port, a real database of its own, real keys. */
+/** Starts a real authority in this process: real HTTP on a free port, its own database, real keys. */
 export async function startTestAuthority(options: TestAuthorityOptions = {}): Promise<TestAuthority> {
   const tiers = options.operators ?? { privileged: 'privileged', standard: 'standard' }
   const clock = options.clock ?? systemClock
@@ -103,10 +107,13 @@ export async function startTestAuthority(options: TestAuthorityOptions = {}): Pr
     clock,
     ...(options.ids === undefined ? {} : { ids: options.ids }),
   })
-  const { url, office } = authority
+  const { url, core, features } = authority
   return {
     url,
-    office,
+    core,
+    features,
+    settings,
+    parts: { ...core, settings, ...features },
     genesis,
     authority,
     database,
@@ -117,7 +124,7 @@ export async function startTestAuthority(options: TestAuthorityOptions = {}): Pr
       if (signer === undefined) throw new Error(`no operator named ${name}`)
       return operatorCaller(url, signer, genesis.network_authority.public_key, () => clock.now())
     },
-    auditEvents: (type) => listAuditEvents(office, type),
+    auditEvents: (type) => listAuditEvents(core, type),
     async stop() {
       authority.turnNotReady()
       // No new connection from here on. The rest of the drain waits for callers that keep theirs; a test has none left.
@@ -144,8 +151,11 @@ async function signedGenesis(network: string, clock: Clock): Promise<GenesisBloc
   return signList(draft, root)
 }
 
-async function listAuditEvents(office: Office, type: string | undefined): Promise<readonly JsonObject[]> {
-  let query = office.store.db.selectFrom('audit_events').select('event_json').orderBy('created_at')
+async function listAuditEvents(
+  { store }: Pick<Core, 'store'>,
+  type: string | undefined,
+): Promise<readonly JsonObject[]> {
+  let query = store.db.selectFrom('audit_events').select('event_json').orderBy('created_at')
   if (type !== undefined) query = query.where('event_type', '=', type)
   return (await query.execute()).map((row) => JSON.parse(row.event_json) as JsonObject)
 }

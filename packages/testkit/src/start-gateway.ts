@@ -15,9 +15,9 @@ export interface TestGatewayOptions {
   /** Absent for development mode. */
   readonly policy?: JsonObject
   readonly settings?: Readonly<Record<string, string>>
-  /** Written beside the policy; `{home}` in a setting stands for the folder. */
+  /** Written next to the policy; `{home}` in a setting is the folder. */
   readonly files?: Readonly<Record<string, string>>
-  /** Durable state: made anew, or that of an earlier gateway in the same home. */
+  /** Durable state: new, or that of an earlier gateway in the same home. */
   readonly state?: 'new' | 'kept'
   readonly home?: string
   readonly clock?: Clock
@@ -26,7 +26,7 @@ export interface TestGatewayOptions {
   readonly lines?: Log
 }
 
-export interface GatewayAnswer {
+export interface GatewayResponse {
   readonly status: number
   readonly headers: IncomingHttpHeaders
   readonly text: string
@@ -48,7 +48,7 @@ export interface TestGateway {
   readonly url: string
   readonly gateway: RunningGateway
   readonly settings: GatewaySettings
-  request(method: string, path: string, options?: GatewayRequest): Promise<GatewayAnswer>
+  request(method: string, path: string, options?: GatewayRequest): Promise<GatewayResponse>
   /** Writes another policy and reads all files again. */
   reload(policy: JsonObject): Promise<void>
   /** Ends it; the home stays with `keep`. */
@@ -111,7 +111,7 @@ export function sendGatewayRequest(
   method: string,
   path: string,
   options: GatewayRequest,
-): Promise<GatewayAnswer> {
+): Promise<GatewayResponse> {
   const { token, body, rawBody, headers, from, tls } = options
   const data = rawBody ?? (body === undefined ? undefined : JSON.stringify(body))
   const { hostname, port, protocol } = new URL(url)

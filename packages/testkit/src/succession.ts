@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readAuthoritySettings, takeSuccessionStep } from '@chancery/authority'
+import { readAuthoritySettings, runSuccessionStep } from '@chancery/authority'
 import type { SuccessionStep } from '@chancery/authority'
 import { DAY, SECOND, readKeyHistory, signList, writeInstant, writeJson, writePrivateKeyFile } from '@chancery/protocol'
 import type { GenesisBlock, Instant, JsonObject, KeyHistory } from '@chancery/protocol'
@@ -74,7 +74,7 @@ export async function signSuccession(
 }
 
 /** One step of a succession on a database, in this process, as the command takes it. */
-export async function takeTestStep(
+export async function runTestStep(
   step: SuccessionStep,
   signed: Required<Succeeded>,
   on: { readonly database: TestDatabase; readonly clock?: Clock; readonly isForced?: boolean },
@@ -83,5 +83,5 @@ export async function takeTestStep(
   const text = Object.entries(values).map(([name, value]) => `${name}=${value}`)
   const settings = readAuthoritySettings({ flags: {}, env: {}, envFile: { path: 'test', text: text.join('\n') } })
   const parts = { log: silentLog, ...(on.clock === undefined ? {} : { clock: on.clock }) }
-  return takeSuccessionStep(settings, { step, isForced: on.isForced ?? false }, parts)
+  return runSuccessionStep(settings, { step, isForced: on.isForced ?? false }, parts)
 }

@@ -7,18 +7,18 @@ import type { Signer } from '@chancery/protocol'
 import { systemClock } from '@chancery/service-kit'
 import { testSeed, testSigner } from './keys.ts'
 
-/** Keys, genesis block and operators of a network whose authorities run as processes of their own. */
+/** Keys, genesis block and operators of a network whose authorities run as separate processes. */
 export interface TestNetwork {
   readonly name: string
   readonly authority: Signer
   /** `privileged` and `standard`, each with the tier of its name. */
   readonly operators: Readonly<Record<'privileged' | 'standard', Signer>>
-  /** What every process of the network is started with. Limits are so high that nobody meets them. */
+  /** Settings of every process of the network. Limits are so high that no test reaches them. */
   readonly settings: Readonly<Record<string, string>>
   remove(): Promise<void>
 }
 
-/** What the keys of a network are made of. Sovereigns that share one could not be told apart. */
+/** Seed of the keys of a network. Sovereigns with the same seed would have the same keys. */
 export interface NetworkKeys {
   readonly rootSeed: string
   readonly keyId: string

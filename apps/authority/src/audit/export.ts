@@ -1,6 +1,6 @@
 import { isJsonObject, readJson, writeJson } from '@chancery/protocol'
-import { findLastNumber, findNumber, numberEvents, readNumbered } from '../store/audit-numbers.ts'
-import type { Store } from '../store/database.ts'
+import { findLastNumber, findNumber, assignSequences, readNumbered } from './sequence.ts'
+import type { Store } from '../database/database.ts'
 import { redactEvent } from './redact.ts'
 
 /** How far a reader has come: a number, and the event that bore it. */
@@ -19,8 +19,8 @@ export interface ExportedEvent extends AuditCursor {
 export const BEGINNING: AuditCursor = { sequence: 0, event_id: '' }
 
 /** The number is not there, or was given to another event: the database was restored since. Going on could skip events. */
-export class CursorUnknown extends Error {
-  override readonly name = 'CursorUnknown'
+export class CursorUnknownError extends Error {
+  override readonly name = 'CursorUnknownError'
 }
 
 export function writeCursor({ sequence, event_id }: AuditCursor): string {
@@ -40,7 +40,7 @@ export async function* exportAudit(
   pageSize: number,
 ): AsyncGenerator<readonly ExportedEvent[], void> {
   await checkCursor(store, after)
-  await numberEvents(store)
+  await assignSequences(store)
   for (let at = after.sequence; ;) {
     const page = await readNumbered(store.db, at, pageSize)
     const last = page.at(-1)
@@ -61,10 +61,12 @@ async function checkCursor(store: Store, { sequence, event_id }: AuditCursor): P
   if (found === event_id) return
   // Numbers have no gap but those of a removal.
   if (found === undefined && sequence < (await findLastNumber(store.db)))
-    throw new CursorUnknown(
+    throw new CursorUnknownError(
       `event ${event_id} was removed from this database (NA_AUDIT_KEPT_DAYS), and events after it may be: take them from where they were forwarded to, then begin at 0`,
     )
-  throw new CursorUnknown(`event ${event_id} is not number ${sequence} here: this database was restored; begin at 0`)
+  throw new CursorUnknownError(
+    `event ${event_id} is not number ${sequence} here: this database was restored; begin at 0`,
+  )
 }
 
 function writeLine(sequence: number, text: string): string {

@@ -1,6 +1,6 @@
 import { silentLog, systemClock } from '@chancery/service-kit'
-import { accepted, publishFirst, startTestAuthority, startThrowawayNats } from '@chancery/testkit'
-import type { TestAuthority, ThrowawayNats } from '@chancery/testkit'
+import { accepted, publishFirst, startTestAuthority, startTemporaryNats } from '@chancery/testkit'
+import type { TestAuthority, TemporaryNats } from '@chancery/testkit'
 import { jetstreamManager } from '@nats-io/jetstream'
 import { connect } from '@nats-io/transport-node'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -11,11 +11,11 @@ import type { EventReceiver } from './forward.ts'
 import { natsOptions, openNatsReceiver } from './nats-receiver.ts'
 
 let na: TestAuthority
-let nats: ThrowawayNats
+let nats: TemporaryNats
 beforeAll(async () => {
   na = await startTestAuthority()
   await publishFirst(na)
-  nats = await startThrowawayNats()
+  nats = await startTemporaryNats()
   for (const id of ['a', 'b', 'c'])
     accepted(await na.as('privileged')('POST', '/admin/policy', { policy_id: `forwarded-${id}` }), 201)
 })
@@ -26,7 +26,7 @@ afterAll(async () => {
 
 const forward = (receiver: EventReceiver, name: string): ReturnType<typeof forwardAudit> =>
   forwardAudit({
-    store: na.office.store,
+    store: na.core.store,
     receiver,
     name,
     clock: systemClock,
@@ -82,7 +82,7 @@ describe('forwarding audit events', () => {
     const receiver = new Recorder()
     await forward(receiver, 'calm')
     expect(receiver.ids).toEqual([])
-    await resetPosition(na.office.store, 'calm', BEGINNING, '2026-01-01T00:00:00.000000Z')
+    await resetPosition(na.core.store, 'calm', BEGINNING, '2026-01-01T00:00:00.000000Z')
     await forward(receiver, 'calm')
     expect([...receiver.ids].sort()).toEqual(await allIds())
   })
@@ -93,7 +93,7 @@ describe('forwarding audit events', () => {
     const connection = await connect({ servers: nats.url })
     try {
       await forward(receiver, 'broker')
-      await resetPosition(na.office.store, 'broker', BEGINNING, '2026-01-01T00:00:00.000000Z')
+      await resetPosition(na.core.store, 'broker', BEGINNING, '2026-01-01T00:00:00.000000Z')
       await forward(receiver, 'broker')
       const manager = await jetstreamManager(connection)
       const { state, config } = await manager.streams.info('AUDIT', { subjects_filter: '>' })

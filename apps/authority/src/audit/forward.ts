@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { writeSortable } from '@chancery/protocol'
 import type { Clock, Log } from '@chancery/service-kit'
-import type { Store } from '../store/database.ts'
-import { BEGINNING, CursorUnknown, exportAudit } from './export.ts'
+import type { Store } from '../database/database.ts'
+import { BEGINNING, CursorUnknownError, exportAudit } from './export.ts'
 import type { AuditCursor, ExportedEvent } from './export.ts'
 
 /** Where events go. `publish` resolves when the receiver has stored the event, and may be called again for the same one. */
@@ -36,7 +36,7 @@ export async function forwardAudit(options: ForwardOptions): Promise<{ readonly 
       sent += await forwardAll(options)
       if (options.isOnce) break
     } catch (error) {
-      if (error instanceof CursorUnknown) throw error
+      if (error instanceof CursorUnknownError) throw error
       log.warn('audit events could not be forwarded and will be tried again', { error })
     }
     await pause(pauseMs, undefined, { signal }).catch(() => undefined)
@@ -50,7 +50,7 @@ async function forwardAll(options: ForwardOptions): Promise<number> {
   for await (const page of exportAudit(store, await findPosition(store, name), pageSize)) {
     await Promise.all(page.map((event) => receiver.publish(event)))
     const last = page.at(-1)
-    if (last !== undefined) await keepPosition(options, last)
+    if (last !== undefined) await storePosition(options, last)
     sent += page.length
     if (signal.aborted) break
   }
@@ -64,7 +64,7 @@ export async function findPosition(store: Store, name: string): Promise<AuditCur
 }
 
 /** Never backwards: a second forwarder of the same name may be ahead. */
-export async function keepPosition(
+export async function storePosition(
   { store, name, clock }: Pick<ForwardOptions, 'store' | 'name' | 'clock'>,
   cursor: AuditCursor,
 ): Promise<void> {
@@ -80,6 +80,18 @@ export async function keepPosition(
         .where('audit_forwards.sequence', '<', sequence),
     )
     .execute()
+}
+
+/** For a reader that no longer runs: it holds back no removal and is not late any more. False when there is none. */
+export async function removePosition(store: Store, name: string): Promise<boolean> {
+  const rows = await store.db.deleteFrom('audit_forwards').where('name', '=', name).returning('name').execute()
+  return rows.length > 0
+}
+
+/** Names of forwarders and, with their prefix, of named exports. */
+export async function listReaders(store: Store): Promise<readonly string[]> {
+  const rows = await store.db.selectFrom('audit_forwards').select('name').orderBy('name').execute()
+  return rows.map(({ name }) => name)
 }
 
 /** An operator's word: from here on, whatever was sent before. */

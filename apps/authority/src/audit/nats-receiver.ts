@@ -4,7 +4,7 @@ import { connect, credsAuthenticator, headers, nanos } from '@nats-io/transport-
 import type { NatsConnection, NodeConnectionOptions } from '@nats-io/transport-node'
 import type { EventReceiver } from './forward.ts'
 
-export interface NatsPlace {
+export interface NatsOptions {
   readonly url: string
   readonly credsFile: string | undefined
   readonly caFile: string | undefined
@@ -22,7 +22,7 @@ const DUPLICATE_WINDOW_MS = 30 * 60_000
 const ACK_MS = 10_000
 
 /** How the broker is reached. */
-export async function natsOptions(place: NatsPlace): Promise<NodeConnectionOptions> {
+export async function natsOptions(place: NatsOptions): Promise<NodeConnectionOptions> {
   // The client drops the scheme of an address: unless told here, it would take a broker, or somebody on the way, at its
   // word that there is no TLS, and send everything in the clear.
   const isTls = place.caFile !== undefined || new URL(place.url).protocol === 'tls:'
@@ -40,7 +40,7 @@ export async function natsOptions(place: NatsPlace): Promise<NodeConnectionOptio
 }
 
 /** A JetStream stream. It is made when it is missing; an existing one is the operator's and stays as it is. */
-export async function openNatsReceiver(place: NatsPlace, networkName: string): Promise<NatsReceiver> {
+export async function openNatsReceiver(place: NatsOptions, networkName: string): Promise<NatsReceiver> {
   const connection = await connect(await natsOptions(place))
   const client = jetstream(connection, { timeout: ACK_MS })
   let isThere = false
@@ -60,7 +60,7 @@ export async function openNatsReceiver(place: NatsPlace, networkName: string): P
   }
 }
 
-async function ensureStream(connection: NatsConnection, { stream, subject }: NatsPlace): Promise<void> {
+async function ensureStream(connection: NatsConnection, { stream, subject }: NatsOptions): Promise<void> {
   const manager = await jetstreamManager(connection, { timeout: ACK_MS })
   const names = await manager.streams.names(`${subject}.>`).next()
   if (names.includes(stream)) return

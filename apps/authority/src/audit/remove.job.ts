@@ -1,10 +1,10 @@
 import { DAY, writeInstant, writeSortable } from '@chancery/protocol'
 import type { AuditEventType } from '@chancery/contract'
 import type { Instant } from '@chancery/protocol'
-import type { Office } from '../office.ts'
-import type { Tx } from '../store/database.ts'
-import { withLease } from '../store/leases.ts'
-import { recordAudit } from './record.ts'
+import type { Audit } from './record.ts'
+import type { Tx } from '../database/database.ts'
+import { withLease } from '../database/locks/leases.ts'
+import type { LeaseParts } from '../database/locks/leases.ts'
 
 const ROWS = 500
 const MAX_BATCHES = 200
@@ -13,25 +13,31 @@ const LEASE_SECONDS = 300
 /** Read as state for as long as the database lives: which treaties were revoked, and which lists may leave a gap. */
 const STAYING: readonly string[] = ['recognition_treaty_revoked', 'state_recovered'] satisfies AuditEventType[]
 
+interface RemovalParts extends LeaseParts {
+  readonly audit: Audit
+  readonly purgeClock: { readonly daily: { now(): Instant } }
+  readonly settings: { readonly auditKeptDays: number }
+}
+
 /**
  * Removes audit events that are older than NA_AUDIT_KEPT_DAYS and that every forwarder and every named export has
  * stored elsewhere; without either nothing is removed. The event at the position of a reader stays, so each goes on from
  * there, and numbers are never given out twice. Each batch leaves an event that says which numbers went.
  */
-export async function removeForwardedEvents(office: Office, signal: AbortSignal): Promise<void> {
-  const { auditKeptDays } = office.settings
+export async function removeForwardedEvents(parts: RemovalParts, signal: AbortSignal): Promise<void> {
+  const { auditKeptDays } = parts.settings
   if (auditKeptDays === 0) return
-  const cutoff = office.settledTime.daily.now() - BigInt(auditKeptDays) * DAY
-  await withLease(office, 'audit-removal', LEASE_SECONDS, async () => {
+  const cutoff = parts.purgeClock.daily.now() - BigInt(auditKeptDays) * DAY
+  await withLease(parts, 'audit-removal', LEASE_SECONDS, async () => {
     let last: number | undefined = 0
     for (let batch = 0; batch < MAX_BATCHES && last !== undefined && !signal.aborted; batch += 1)
-      last = await removeSome(office, cutoff, last)
+      last = await removeSome(parts, cutoff, last)
   })
 }
 
 /** One batch; gives the number to go on from, undefined at the end. */
-async function removeSome(office: Office, cutoff: Instant, after: number): Promise<number | undefined> {
-  return office.store.transact(async (tx) => {
+async function removeSome(parts: RemovalParts, cutoff: Instant, after: number): Promise<number | undefined> {
+  return parts.store.transact(async (tx) => {
     const page = await listStoredElsewhere(tx, after)
     const old = page.filter(({ created_at }) => created_at < writeSortable(cutoff))
     // Numbers follow time closely: after a page of younger ones there is nothing to find.
@@ -40,7 +46,7 @@ async function removeSome(office: Office, cutoff: Instant, after: number): Promi
     await removeEvents(tx, removed)
     const [first, final] = [removed[0], removed.at(-1)]
     if (first !== undefined && final !== undefined)
-      await recordAudit(tx, office, {
+      await parts.audit.record(tx, {
         type: 'audit_events_removed',
         details: {
           count: removed.length,

@@ -1,6 +1,6 @@
 import type { JsonObject } from '@chancery/protocol'
 import { ManualClock, accepted, refused, startTestAuthority } from '@chancery/testkit'
-import type { TestAnswer, TestAuthority } from '@chancery/testkit'
+import type { TestResponse, TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 describe('the admin limit', () => {
@@ -10,7 +10,7 @@ describe('the admin limit', () => {
     na = await startTestAuthority({ clock, settings: { NA_CLOCK_CHECK: 'off', NA_RATE_LIMIT_ADMIN_PER_MINUTE: '4' } })
   })
   afterAll(() => na.stop())
-  const history = (from: string): Promise<TestAnswer> =>
+  const history = (from: string): Promise<TestResponse> =>
     na.as('standard')('GET', '/admin/policy/history', undefined, { from })
 
   it('counts every admin route of one address together, whatever they answer, and opens again after the window', async () => {
@@ -72,9 +72,9 @@ describe('the reserve of withdrawals', () => {
     })
   })
   afterAll(() => na.stop())
-  const revoke = (from: string, as = 'privileged'): Promise<TestAnswer> =>
+  const revoke = (from: string, as = 'privileged'): Promise<TestResponse> =>
     na.as(as)('POST', '/admin/revoke', { cert_id: '00000000-0000-4000-8000-000000000000' }, { from })
-  const work = (from: string): Promise<TestAnswer> =>
+  const work = (from: string): Promise<TestResponse> =>
     na.as('standard')('GET', '/admin/policy/history', undefined, { from })
   async function spendAdmin(from: string): Promise<void> {
     for (let i = 0; i < 2; i += 1) accepted(await work(from))
@@ -108,7 +108,7 @@ describe('the reserve of withdrawals', () => {
     clock.advance(120)
     const from = '127.6.2.1'
     await spendAdmin(from)
-    const attempt = (options: JsonObject): Promise<TestAnswer> =>
+    const attempt = (options: JsonObject): Promise<TestResponse> =>
       na.as('privileged')('POST', '/admin/revoke', {}, { from, ...options })
     for (let i = 0; i < 6; i += 1) {
       refused(await na.request('POST', '/admin/revoke', { body: {}, from }), 401, 'admin_auth_failed')
@@ -135,7 +135,7 @@ describe('the address of a caller', () => {
     const clock = new ManualClock()
     const settings = { NA_CLOCK_CHECK: 'off', NA_PROXY_HOPS: '1', NA_RATE_LIMIT_ADMIN_PER_MINUTE: '2' }
     const na = await startTestAuthority({ clock, settings })
-    const call = (forwarded: string): Promise<TestAnswer> =>
+    const call = (forwarded: string): Promise<TestResponse> =>
       na.as('standard')('GET', '/admin/policy/history', undefined, { headers: { 'X-Forwarded-For': forwarded } })
     accepted(await call('203.0.113.1'))
     accepted(await call('198.51.100.7, 203.0.113.1'))

@@ -10,9 +10,9 @@ import {
   sovereign,
 } from '@chancery/contract'
 import type { Access, Route } from '@chancery/contract'
-import { LimiterUnavailable, limitAddress } from '@chancery/service-kit'
-import type { Binding, Call, Guard, HandlerAnswer, Soon } from '@chancery/service-kit'
-import type { Office } from '../office.ts'
+import { LimiterUnavailableError, limitAddress } from '@chancery/service-kit'
+import type { Binding, Call, Guard, HandlerResult, MaybePromise } from '@chancery/service-kit'
+import type { AccessParts } from './parts.ts'
 import { authenticateOperator, hasOperatorHeaders, refuseThrottledAddress, screenOperator } from './operator.ts'
 import type { OperatorCall } from './operator.ts'
 import type { Tier } from './operator-keys.ts'
@@ -28,18 +28,18 @@ export type CallFor<A extends Access> = A extends 'operator:standard' | 'operato
 /** Ties a handler to its route; the route's access decides which call the handler gets. */
 export function bind<R extends Route>(
   route: R,
-  handle: (call: CallFor<R['access']>, office: Office) => Soon<HandlerAnswer>,
-): Binding<Office> {
+  handle: (call: CallFor<R['access']>) => MaybePromise<HandlerResult>,
+): Binding<unknown> {
   // authorize() below makes the call the route's access stands for, so the handler's narrower type is true.
-  return { route, handle: handle as Binding<Office>['handle'] }
+  return { route, handle: handle as (call: Call) => MaybePromise<HandlerResult> }
 }
 
 /** Who may call, and how often: both come from the route table only. */
-export function guardFor(office: Office): Guard {
+export function guardFor(parts: AccessParts): Guard {
   return {
-    limit: (call, route) => admit(call, route, office),
-    screen: (call, route) => screen(call, route, office),
-    authorize: (call, route) => authorize(call, route, office),
+    limit: (call, route) => admit(call, route, parts),
+    screen: (call, route) => screen(call, route, parts),
+    authorize: (call, route) => authorize(call, route, parts),
   }
 }
 
@@ -63,33 +63,41 @@ const ALWAYS_SERVED: ReadonlySet<string> = new Set(
  * Behind its own past an authority knows neither what it withdrew nor what was spent: it would grant both again, so it
  * answers nothing until it was recovered (reliability 12).
  */
-function admit(call: Omit<Call, 'body'>, route: Route, office: Office): Soon<void> {
-  const { rollbackWatch } = office
-  if (ALWAYS_SERVED.has(route.id)) return countCall(call, route, office)
-  if (rollbackWatch.isSuspect) return rollbackWatch.settle().then(() => admit(call, route, office))
-  if (rollbackWatch.isHalted()) throw new Refusal('service_unavailable', { reason: rollbackWatch.reason })
-  return countCall(call, route, office)
+function admit(
+  call: Omit<Call, 'body'>,
+  route: Route,
+  parts: Pick<AccessParts, 'audit' | 'limiter' | 'processLimiter' | 'rollbackCheck' | 'settings'>,
+): MaybePromise<void> {
+  const { rollbackCheck } = parts
+  if (ALWAYS_SERVED.has(route.id)) return countCall(call, route, parts)
+  if (rollbackCheck.needsRecheck) return rollbackCheck.settle().then(() => admit(call, route, parts))
+  if (rollbackCheck.isHalted()) throw new Refusal('service_unavailable', { reason: rollbackCheck.reason })
+  return countCall(call, route, parts)
 }
 
-function countCall(call: Omit<Call, 'body'>, route: Route, office: Office): Soon<void> {
+function countCall(
+  call: Omit<Call, 'body'>,
+  route: Route,
+  parts: Pick<AccessParts, 'audit' | 'limiter' | 'processLimiter' | 'settings'>,
+): MaybePromise<void> {
   const isOperatorCall = route.access === 'public-or-operator:standard' && hasOperatorHeaders(call)
   const name = isOperatorCall ? 'admin' : route.limit
   const facts = limiterOfRoute(name)
   if (facts === undefined || name === 'none') return undefined
-  const limit = office.settings.limits[name]
+  const limit = parts.settings.limits[name]
   if (limit === 0) return undefined
   const counter = facts.perRoute ? route.id : name
-  const limiter = facts.store === 'process' ? office.processLimiter : office.limiter
+  const limiter = facts.store === 'process' ? parts.processLimiter : parts.limiter
   const isWithin = limiter.hit(`${counter} ${limitAddress(call.remoteAddress)}`, limit)
   // Windows of this process are looked at on the spot: most calls need not wait here.
   if (isWithin === true && name !== 'admin') return undefined
-  return judgeCount(call, office, isWithin, { isAdmin: name === 'admin', hasReserve: route.reserve !== undefined })
+  return checkCount(call, parts, isWithin, { isAdmin: name === 'admin', hasReserve: route.reserve !== undefined })
 }
 
-async function judgeCount(
+async function checkCount(
   call: Omit<Call, 'body'>,
-  office: Office,
-  isWithin: Soon<boolean>,
+  parts: Pick<AccessParts, 'audit' | 'limiter' | 'processLimiter' | 'settings'>,
+  isWithin: MaybePromise<boolean>,
   { isAdmin, hasReserve }: { readonly isAdmin: boolean; readonly hasReserve: boolean },
 ): Promise<void> {
   try {
@@ -98,10 +106,10 @@ async function judgeCount(
       if (!hasReserve) throw new Refusal('rate_limit_exceeded')
       callOnReserve(call)
     }
-    if (isAdmin) await refuseThrottledAddress(call, office)
+    if (isAdmin) await refuseThrottledAddress(call, parts)
   } catch (error) {
     // Never unlimited: a call that cannot be counted is not served.
-    if (error instanceof LimiterUnavailable)
+    if (error instanceof LimiterUnavailableError)
       throw new Refusal('service_unavailable', { reason: 'rate_limiter_unavailable' }, { cause: error })
     throw error
   }
@@ -112,27 +120,42 @@ const EVIDENCE_ROUTES: ReadonlySet<string> = new Set(
 )
 
 /** What a large body cannot change: a caller without the headers of an operator gets no room for it. */
-function screen(call: Omit<Call, 'body'>, route: Route, office: Office): Soon<void> {
-  refuseWithoutStore(route, office)
+function screen(
+  call: Omit<Call, 'body'>,
+  route: Route,
+  parts: Pick<
+    AccessParts,
+    | 'audit'
+    | 'clock'
+    | 'limiter'
+    | 'operators'
+    | 'processLimiter'
+    | 'revokedOperatorKeys'
+    | 'settings'
+    | 'store'
+    | 'versions'
+  >,
+): MaybePromise<void> {
+  refuseWithoutStore(route, parts)
   const isOperatorRoute = route.access === 'operator:standard' || route.access === 'operator:privileged'
   const isOperatorCall = route.access === 'public-or-operator:standard' && hasOperatorHeaders(call)
-  return isOperatorRoute || isOperatorCall ? screenOperator(call, office).then(() => undefined) : undefined
+  return isOperatorRoute || isOperatorCall ? screenOperator(call, parts).then(() => undefined) : undefined
 }
 
 /** No proof is needed to learn that there is no store here (protocol/trust-operations 6.1). */
-function refuseWithoutStore(route: Route, { settings }: Office): void {
+function refuseWithoutStore(route: Route, { settings }: Pick<AccessParts, 'settings'>): void {
   if (!settings.evidenceStore && EVIDENCE_ROUTES.has(route.id)) throw new Refusal('evidence_store_disabled')
 }
 
-function authorize(call: Call, route: Route, office: Office): Soon<Call> {
-  refuseWithoutStore(route, office)
+function authorize(call: Call, route: Route, parts: AccessParts): MaybePromise<Call> {
+  refuseWithoutStore(route, parts)
   switch (route.access) {
     case 'operator:standard':
-      return authenticateOperator(call, office, standardOrRaised(route, office))
+      return authenticateOperator(call, parts, standardOrRaised(route, parts))
     case 'operator:privileged':
-      return authenticateOperator(call, office, 'privileged')
+      return authenticateOperator(call, parts, 'privileged')
     case 'public-or-operator:standard':
-      return hasOperatorHeaders(call) ? authenticateOperator(call, office, 'standard') : call
+      return hasOperatorHeaders(call) ? authenticateOperator(call, parts, 'standard') : call
     // Nodes and executors prove themselves in the body; their routes verify it in the order of their own tables.
     case 'node':
     case 'executor':
@@ -143,6 +166,6 @@ function authorize(call: Call, route: Route, office: Office): Soon<Call> {
 }
 
 /** Routes of the standard tier that this operator has raised (NA_PRIVILEGED_ROUTES). */
-function standardOrRaised(route: Route, office: Office): Tier {
-  return office.settings.privilegedRoutes.has(route.id) ? 'privileged' : 'standard'
+function standardOrRaised(route: Route, parts: Pick<AccessParts, 'settings'>): Tier {
+  return parts.settings.privilegedRoutes.has(route.id) ? 'privileged' : 'standard'
 }

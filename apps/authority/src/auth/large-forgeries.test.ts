@@ -1,5 +1,5 @@
 import { accepted, refused, startTestAuthority, testSigner } from '@chancery/testkit'
-import type { TestAnswer, TestAuthority } from '@chancery/testkit'
+import type { TestResponse, TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 let na: TestAuthority
@@ -13,7 +13,7 @@ const SMALL = { feed: {} }
 const IMPORT = '/admin/sovereign-revocation-feeds/import'
 
 /** Signed by a key of its own under the id of an operator's. */
-async function forge(body: typeof LARGE | typeof SMALL, from: string): Promise<TestAnswer> {
+async function forge(body: typeof LARGE | typeof SMALL, from: string): Promise<TestResponse> {
   return na.as('privileged')('POST', IMPORT, body, { from, signer: await testSigner('op-privileged', 'a stranger') })
 }
 

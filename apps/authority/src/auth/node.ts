@@ -3,29 +3,32 @@ import { member, readInstant, verifyNodeProof } from '@chancery/protocol'
 import type { Instant, JsonObject, NodeAction } from '@chancery/protocol'
 import { noteCaller } from '@chancery/service-kit'
 import type { Call } from '@chancery/service-kit'
-import { recordRefusedCaller } from '../audit/record.ts'
-import type { Office } from '../office.ts'
+import type { AuthParts } from './parts.ts'
 import { refuseBelowFloor } from './replay-floor.ts'
 
-export interface ProvenNode {
+export interface VerifiedNode {
   readonly nonce: string
   readonly signedAt: Instant
 }
 
 /** The stateless half of a node's proof (protocol/core 5.1); a failure is audited and answered 401. */
-export async function authenticateNode(call: Call, office: Office, action: NodeAction): Promise<ProvenNode> {
-  const audience = chooseAudience(call.body, office)
-  const verdict = await verifyNodeProof(call.body, { action, audience, now: office.clock.now() })
-  if (!verdict.ok) return refuseNode(call, office, action, verdict.reason)
+export async function authenticateNode(
+  call: Call,
+  parts: Pick<AuthParts, 'audit' | 'clock' | 'ownKeys' | 'rollbackCheck'>,
+  action: NodeAction,
+): Promise<VerifiedNode> {
+  const audience = chooseAudience(call.body, parts)
+  const verdict = await verifyNodeProof(call.body, { action, audience, now: parts.clock.now() })
+  if (!verdict.ok) return refuseNode(call, parts, action, verdict.reason)
   const { nonce, timestamp } = call.body as { nonce: string; timestamp: string }
   const signedAt = readInstant(timestamp) ?? 0n
   noteCaller(call, 'node')
-  refuseBelowFloor(office, signedAt)
+  refuseBelowFloor(parts, signedAt)
   return { nonce, signedAt }
 }
 
 /** A node that has not learned of a key succession yet names the former key; nonces are the same for both. */
-function chooseAudience(body: JsonObject, { ownKeys }: Office): string {
+function chooseAudience(body: JsonObject, { ownKeys }: Pick<AuthParts, 'ownKeys'>): string {
   const named = member(body, 'audience')
   return ownKeys.audiences.find((key) => key === named) ?? ownKeys.current
 }
@@ -33,7 +36,7 @@ function chooseAudience(body: JsonObject, { ownKeys }: Office): string {
 /** Says nothing about the reason to the caller, and all of it to the auditor. */
 export async function refuseNode(
   call: Call,
-  office: Office,
+  parts: Pick<AuthParts, 'audit'>,
   scope: NodeAction,
   reason: string,
   nonce?: string,
@@ -45,12 +48,15 @@ export async function refuseNode(
     request_id: call.requestId,
     ...(nonce === undefined ? {} : { nonce }),
   }
-  await recordRefusedCaller(office, { type: 'node_auth_failed', details })
+  await parts.audit.recordRefusal({ type: 'node_auth_failed', details })
   throw new Refusal('node_auth_failed')
 }
 
 /** Per node key, counted only after its proof verified, so that nobody can spend it for another (protocol/core 21). */
-export async function countNodeKey(office: Office, node_public_key: string): Promise<void> {
-  const isWithin = await office.limiter.hit(`node-key ${node_public_key}`, office.settings.limits['node-key'])
+export async function countNodeKey(
+  parts: Pick<AuthParts, 'limiter' | 'settings'>,
+  node_public_key: string,
+): Promise<void> {
+  const isWithin = await parts.limiter.hit(`node-key ${node_public_key}`, parts.settings.limits['node-key'])
   if (!isWithin) throw new Refusal('rate_limit_exceeded')
 }

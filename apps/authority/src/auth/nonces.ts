@@ -3,12 +3,12 @@ import { seconds, sha256, toUtf8, writeSortable } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
 import { Batcher } from '@chancery/service-kit'
 import type { Clock } from '@chancery/service-kit'
-import type { NonceClaim, Store } from '../store/database.ts'
+import type { NonceClaim, Store } from '../database/database.ts'
 
 /** Spends nonces; claims that arrive while one batch commits share the next. */
-export type NonceBook = Batcher<NonceClaim, boolean>
+export type NonceQueue = Batcher<NonceClaim, boolean>
 
-export function openNonceBook(store: Store): NonceBook {
+export function openNonceQueue(store: Store): NonceQueue {
   return new Batcher(async (claims) => [...(await store.claimNonces(claims))], { maxItems: 200, maxWaiting: 10_000 })
 }
 
@@ -17,13 +17,13 @@ export function openNonceBook(store: Store): NonceBook {
  * so strangers cannot probe or fill the table. A row outlives the signed timestamp by more than the tolerance:
  * deleting earlier would reopen the replay window.
  */
-export function consumeNonce(book: NonceBook, scope: string, nonce: string, signedAt: Instant): Promise<boolean> {
+export function consumeNonce(book: NonceQueue, scope: string, nonce: string, signedAt: Instant): Promise<boolean> {
   return book.add(toClaim(scope, nonce, signedAt))
 }
 
 /** The row a nonce becomes, for statements that spend it together with what it allows. */
 export function toClaim(scope: string, nonce: string, signedAt: Instant): NonceClaim {
-  const expires = signedAt + seconds(LIMITS.nonceKeptSeconds)
+  const expires = signedAt + seconds(LIMITS.nonceRetentionSeconds)
   return { claim: claimOf(scope, nonce), expires_at: writeSortable(expires) }
 }
 

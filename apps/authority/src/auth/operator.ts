@@ -4,8 +4,7 @@ import { CLOCK_TOLERANCE, isKeyId, isNonce, readInstant, verifyOperatorRequest }
 import type { Instant, JsonObject } from '@chancery/protocol'
 import { limitAddress, noteCaller } from '@chancery/service-kit'
 import type { Call } from '@chancery/service-kit'
-import { recordRefusedCaller } from '../audit/record.ts'
-import type { Office } from '../office.ts'
+import type { AuthParts } from './parts.ts'
 import { consumeNonce } from './nonces.ts'
 import { satisfiesTier } from './operator-keys.ts'
 import type { OperatorKey, Tier } from './operator-keys.ts'
@@ -42,14 +41,16 @@ export function hasOperatorHeaders(call: Pick<Call, 'headers'>): boolean {
  * Checks 4 to 12 of protocol/core 11.3, in their order (1 and 2 are counted by access.ts before the body is read). The
  * order is the security: revoked keys before signature work, signature before the nonce table, nonce before tier.
  */
-export async function authenticateOperator(call: Call, office: Office, required: Tier): Promise<OperatorCall> {
-  const { credentials, operator, signedAt } = await screenOperator(call, office)
-  await checkSignature(call, office, credentials, operator)
-  await refuseSpentReserve(call, office, operator.key_id)
-  await spendNonce(call, office, credentials, signedAt)
+export async function authenticateOperator(call: Call, parts: AuthParts, required: Tier): Promise<OperatorCall> {
+  const { credentials, operator, signedAt } = await screenOperator(call, parts)
+  await checkSignature(call, parts, credentials, operator)
+  // Only a caller who proved the key learns of the recovery; a forged call is counted as one.
+  refuseBelowFloor(parts, signedAt)
+  await refuseSpentReserve(call, parts, operator.key_id)
+  await spendNonce(call, parts, credentials, signedAt)
   noteCaller(call, 'operator')
-  await spendReserve(call, office, operator.key_id)
-  await checkTier(call, office, operator, required)
+  await spendReserve(call, parts, operator.key_id)
+  await checkTier(call, parts, operator, required)
   return Object.assign(call, { operator })
 }
 
@@ -63,29 +64,49 @@ interface Screened {
  * Checks 4 to 9: all that need no body. A large body is taken in only after them, and they are made again with it: a
  * key may have been revoked while it was on its way.
  */
-export async function screenOperator(call: BodylessCall, office: Office): Promise<Screened> {
-  const credentials = await readCredentials(call, office)
-  if (isLarge(call)) await refuseLargeForger(call, office)
-  await refuseThrottledKey(call, office, credentials.key_id)
-  const operator = await findUsableKey(call, office, credentials.key_id)
-  const signedAt = await checkTimestamp(call, office, credentials)
+export async function screenOperator(
+  call: BodylessCall,
+  parts: Pick<
+    AuthParts,
+    | 'audit'
+    | 'clock'
+    | 'limiter'
+    | 'operators'
+    | 'processLimiter'
+    | 'revokedOperatorKeys'
+    | 'settings'
+    | 'store'
+    | 'versions'
+  >,
+): Promise<Screened> {
+  const credentials = await readCredentials(call, parts)
+  if (isLarge(call)) await refuseLargeForger(call, parts)
+  await refuseThrottledKey(call, parts, credentials.key_id)
+  const operator = await findUsableKey(call, parts, credentials.key_id)
+  const signedAt = await checkTimestamp(call, parts, credentials)
   return { credentials, operator, signedAt }
 }
 
 /** 2. An address that keeps failing is turned away before it costs anything. */
-export async function refuseThrottledAddress(call: BodylessCall, office: Office): Promise<void> {
-  if (await office.limiter.isOver(addressBucket(call), failureLimit(office))) {
-    await refuseThrottled(call, office, addressBucket(call), {})
+export async function refuseThrottledAddress(
+  call: BodylessCall,
+  parts: Pick<AuthParts, 'audit' | 'limiter' | 'processLimiter' | 'settings'>,
+): Promise<void> {
+  if (await parts.limiter.isOver(addressBucket(call), failureLimit(parts))) {
+    await refuseThrottled(call, parts, addressBucket(call), {})
   }
 }
 
 /** A forged call costs as much as its body takes to read and to canonicalise: large ones are forgiven less often. */
 const LARGE_FORGERIES_PER_MINUTE = 2
 
-async function refuseLargeForger(call: BodylessCall, office: Office): Promise<void> {
+async function refuseLargeForger(
+  call: BodylessCall,
+  parts: Pick<AuthParts, 'audit' | 'processLimiter'>,
+): Promise<void> {
   const bucket = largeBucket(call)
-  if (await office.processLimiter.isOver(bucket, LARGE_FORGERIES_PER_MINUTE)) {
-    await refuseThrottled(call, office, bucket, {})
+  if (await parts.processLimiter.isOver(bucket, LARGE_FORGERIES_PER_MINUTE)) {
+    await refuseThrottled(call, parts, bucket, {})
   }
 }
 
@@ -93,60 +114,76 @@ async function refuseLargeForger(call: BodylessCall, office: Office): Promise<vo
 function isLarge({ headers }: BodylessCall): boolean {
   const length = headers.get('content-length')
   const isPresent = length !== undefined || headers.get('transfer-encoding') !== undefined
-  return isPresent && !(Number(length) < SERVER_LIMITS.turnBytes)
+  return isPresent && !(Number(length) < SERVER_LIMITS.queuedBodyBytes)
 }
 
 /** 4 and 5. Bounded and single first; a key id or nonce outside its grammar counts as missing. */
-async function readCredentials(call: BodylessCall, office: Office): Promise<Credentials> {
+async function readCredentials(
+  call: BodylessCall,
+  parts: Pick<AuthParts, 'audit' | 'limiter' | 'operators' | 'processLimiter' | 'settings'>,
+): Promise<Credentials> {
   const values = Object.values(OPERATOR_HEADERS).map((name) => call.headers.all(name))
   const isOversized = values.some((all) => all.length > 1 || (all[0]?.length ?? 0) > OPERATOR_HEADER_MAX_CHARACTERS)
   const [key_id = '', timestamp = '', nonce = '', signature = ''] = values.map((all) => all[0] ?? '')
-  if (isOversized) return fail(call, office, key_id, 'oversized_headers')
+  if (isOversized) return fail(call, parts, key_id, 'oversized_headers')
   if (!isKeyId(key_id) || timestamp === '' || !isNonce(nonce) || signature === '') {
-    return fail(call, office, key_id, 'missing_headers')
+    return fail(call, parts, key_id, 'missing_headers')
   }
   return { key_id, timestamp, nonce, signature }
 }
 
 /** 6. The same for one configured key from one address, so that a victim's key is not locked for everyone. */
-async function refuseThrottledKey(call: BodylessCall, office: Office, key_id: string): Promise<void> {
-  if (!office.operators.has(key_id)) return
+async function refuseThrottledKey(
+  call: BodylessCall,
+  parts: Pick<AuthParts, 'audit' | 'limiter' | 'operators' | 'processLimiter' | 'settings'>,
+  key_id: string,
+): Promise<void> {
+  if (!parts.operators.has(key_id)) return
   const bucket = keyBucket(call, key_id)
-  if (await office.limiter.isOver(bucket, failureLimit(office))) await refuseThrottled(call, office, bucket, { key_id })
+  if (await parts.limiter.isOver(bucket, failureLimit(parts))) await refuseThrottled(call, parts, bucket, { key_id })
 }
 
 /** 7. Known and not revoked, as of now on every instance; one message for both, so that ids cannot be probed. */
-async function findUsableKey(call: BodylessCall, office: Office, key_id: string): Promise<OperatorKey> {
-  const key = office.operators.get(key_id)
-  if (key === undefined) return fail(call, office, key_id, 'unknown_key')
-  const stamps = await office.stamps.read()
-  if (await office.revokedOperatorKeys.has(office, key_id, stamps)) return fail(call, office, key_id, 'revoked_key')
+async function findUsableKey(
+  call: BodylessCall,
+  parts: Pick<
+    AuthParts,
+    'audit' | 'limiter' | 'operators' | 'processLimiter' | 'revokedOperatorKeys' | 'settings' | 'store' | 'versions'
+  >,
+  key_id: string,
+): Promise<OperatorKey> {
+  const key = parts.operators.get(key_id)
+  if (key === undefined) return fail(call, parts, key_id, 'unknown_key')
+  const versions = await parts.versions.read()
+  if (await parts.revokedOperatorKeys.has(parts, key_id, versions)) return fail(call, parts, key_id, 'revoked_key')
   return key
 }
 
 /** The same answer and the same trace for a key that was revoked after it had been found usable. */
-export function refuseRevokedKey(call: OperatorCall, office: Office): Promise<never> {
-  return fail(call, office, call.operator.key_id, 'revoked_key')
+export function refuseRevokedKey(
+  call: OperatorCall,
+  parts: Pick<AuthParts, 'audit' | 'limiter' | 'operators' | 'processLimiter' | 'settings'>,
+): Promise<never> {
+  return fail(call, parts, call.operator.key_id, 'revoked_key')
 }
 
 /** 8 and 9. */
 async function checkTimestamp(
   call: BodylessCall,
-  office: Office,
+  parts: Pick<AuthParts, 'audit' | 'clock' | 'limiter' | 'operators' | 'processLimiter' | 'settings'>,
   { key_id, timestamp }: Credentials,
 ): Promise<Instant> {
   const signedAt = readInstant(timestamp)
-  if (signedAt === undefined) return fail(call, office, key_id, 'invalid_timestamp')
-  const age = office.clock.now() - signedAt
-  if (age > CLOCK_TOLERANCE || age < -CLOCK_TOLERANCE) return fail(call, office, key_id, 'stale_timestamp')
-  refuseBelowFloor(office, signedAt)
+  if (signedAt === undefined) return fail(call, parts, key_id, 'invalid_timestamp')
+  const age = parts.clock.now() - signedAt
+  if (age > CLOCK_TOLERANCE || age < -CLOCK_TOLERANCE) return fail(call, parts, key_id, 'stale_timestamp')
   return signedAt
 }
 
 /** 10. Against the one key of the named id, over exactly what will be executed. */
 async function checkSignature(
   call: Call,
-  office: Office,
+  parts: Pick<AuthParts, 'audit' | 'limiter' | 'operators' | 'ownKeys' | 'processLimiter' | 'settings'>,
   credentials: Credentials,
   operator: OperatorKey,
 ): Promise<void> {
@@ -161,26 +198,31 @@ async function checkSignature(
     nonce,
   }
   // The current key first; an operator who has not learned of a key succession yet signs for a former one.
-  for (const audience of office.ownKeys.audiences)
+  for (const audience of parts.ownKeys.audiences)
     if (await verifyOperatorRequest({ ...request, audience }, signature, operator.bytes)) return
-  await fail(call, office, key_id, 'invalid_signature')
+  await fail(call, parts, key_id, 'invalid_signature')
 }
 
 /** 11. Spent in its own committed write: one signed request is attempted at most once, whatever happens later. */
 async function spendNonce(
   call: Call,
-  office: Office,
+  parts: Pick<AuthParts, 'audit' | 'limiter' | 'nonces' | 'operators' | 'processLimiter' | 'settings'>,
   { key_id, nonce }: Credentials,
   signedAt: Instant,
 ): Promise<void> {
-  const isFresh = await consumeNonce(office.nonces, `admin:${key_id}`, nonce, signedAt)
-  if (!isFresh) await fail(call, office, key_id, 'nonce_replay', { nonce })
+  const isFresh = await consumeNonce(parts.nonces, `admin:${key_id}`, nonce, signedAt)
+  if (!isFresh) await fail(call, parts, key_id, 'nonce_replay', { nonce })
 }
 
 /** 12. */
-async function checkTier(call: Call, office: Office, operator: OperatorKey, required: Tier): Promise<void> {
+async function checkTier(
+  call: Call,
+  parts: Pick<AuthParts, 'audit'>,
+  operator: OperatorKey,
+  required: Tier,
+): Promise<void> {
   if (satisfiesTier(operator.tier, required)) return
-  await recordFailure(call, office, 'admin_authz_denied', {
+  await recordFailure(call, parts, 'admin_authz_denied', {
     key_id: operator.key_id,
     reason: 'insufficient_operator_tier',
     holder_tier: operator.tier,
@@ -192,17 +234,17 @@ async function checkTier(call: Call, office: Office, operator: OperatorKey, requ
 /** Counts the failure, audits it and answers 401. What the caller learns is the same for every reason but step 7. */
 async function fail(
   call: BodylessCall,
-  office: Office,
+  parts: Pick<AuthParts, 'audit' | 'limiter' | 'operators' | 'processLimiter' | 'settings'>,
   key_id: string,
   reason: FailureReason,
   more: JsonObject = {},
 ): Promise<never> {
-  const limit = failureLimit(office)
-  await office.limiter.hit(addressBucket(call), limit)
-  if (office.operators.has(key_id)) await office.limiter.hit(keyBucket(call, key_id), limit)
+  const limit = failureLimit(parts)
+  await parts.limiter.hit(addressBucket(call), limit)
+  if (parts.operators.has(key_id)) await parts.limiter.hit(keyBucket(call, key_id), limit)
   if (reason === 'invalid_signature' && isLarge(call))
-    await office.processLimiter.hit(largeBucket(call), LARGE_FORGERIES_PER_MINUTE)
-  await recordFailure(call, office, 'admin_auth_failed', { key_id: key_id.slice(0, 256) || 'missing', reason, ...more })
+    await parts.processLimiter.hit(largeBucket(call), LARGE_FORGERIES_PER_MINUTE)
+  await recordFailure(call, parts, 'admin_auth_failed', { key_id: key_id.slice(0, 256) || 'missing', reason, ...more })
   const unknown = reason === 'unknown_key' || reason === 'revoked_key'
   throw new Refusal('admin_auth_failed', {}, unknown ? { message: 'Unknown admin key' } : {})
 }
@@ -210,28 +252,28 @@ async function fail(
 /** One event per scope and window: a flood of refused calls must not become a flood of rows. */
 async function refuseThrottled(
   call: BodylessCall,
-  office: Office,
+  parts: Pick<AuthParts, 'audit' | 'processLimiter'>,
   bucket: string,
   details: JsonObject,
 ): Promise<never> {
-  if (await office.processLimiter.hit(`throttle-audit ${bucket}`, 1)) {
-    await recordFailure(call, office, 'admin_auth_throttled', { reason: 'too_many_failures', ...details })
+  if (await parts.processLimiter.hit(`throttle-audit ${bucket}`, 1)) {
+    await recordFailure(call, parts, 'admin_auth_throttled', { reason: 'too_many_failures', ...details })
   }
   throw new Refusal('admin_auth_throttled')
 }
 
 async function recordFailure(
   call: BodylessCall,
-  office: Office,
+  parts: Pick<AuthParts, 'audit'>,
   type: AuditEventType,
   details: JsonObject,
 ): Promise<void> {
   const cause = { scope: call.routeId, remote_addr: call.remoteAddress, request_id: call.requestId }
-  await recordRefusedCaller(office, { type, details: { ...details, ...cause } })
+  await parts.audit.recordRefusal({ type, details: { ...details, ...cause } })
 }
 
-function failureLimit(office: Office): number {
-  return office.settings.limits['admin_auth_failed'] ?? limiterOf('admin_auth_failed').default
+function failureLimit(parts: Pick<AuthParts, 'settings'>): number {
+  return parts.settings.limits['admin_auth_failed'] ?? limiterOf('admin_auth_failed').default
 }
 
 function addressBucket(call: BodylessCall): string {

@@ -1,5 +1,5 @@
-import type { Office } from '../office.ts'
-import type { Tx } from '../store/database.ts'
+import type { AuthParts } from './parts.ts'
+import type { Tx } from '../database/database.ts'
 import { refuseRevokedKey } from './operator.ts'
 import type { OperatorCall } from './operator.ts'
 
@@ -14,20 +14,20 @@ class RevokedMeanwhile extends Error {
  */
 export async function transactWithKey<Result>(
   call: OperatorCall,
-  office: Office,
+  parts: Pick<AuthParts, 'audit' | 'limiter' | 'operators' | 'processLimiter' | 'settings' | 'store'>,
   work: (tx: Tx) => Promise<Result>,
 ): Promise<Result> {
-  const { store } = office
+  const { store } = parts
   try {
     return await store.transact(async (tx) => {
       const done = await work(tx)
-      await store.lockHead(tx, 'operator-keys')
+      await store.lockDomain(tx, 'operator-keys')
       const revoked = tx.selectFrom('revoked_operator_keys').select('key_id').where('key_id', '=', call.operator.key_id)
       if ((await revoked.executeTakeFirst()) !== undefined) throw new RevokedMeanwhile()
       return done
     })
   } catch (error) {
     if (!(error instanceof RevokedMeanwhile)) throw error
-    return refuseRevokedKey(call, office)
+    return refuseRevokedKey(call, parts)
   }
 }

@@ -1,16 +1,16 @@
 import { Refusal } from '@chancery/contract'
 import { SECOND, writeInstant } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
-import type { Office } from '../office.ts'
+import type { AuthParts } from './parts.ts'
 
 /**
  * After a recovery it is not known what was spent before it, so nothing that was signed up to the floor is accepted
  * (reliability 12). The caller did nothing wrong: it is told when to sign again, and nothing is counted against it.
  */
-export function refuseBelowFloor(office: Pick<Office, 'clock' | 'rollbackWatch'>, signedAt: Instant): void {
-  const { replayFloor } = office.rollbackWatch
+export function refuseBelowFloor(parts: Pick<AuthParts, 'clock' | 'rollbackCheck'>, signedAt: Instant): void {
+  const { replayFloor } = parts.rollbackCheck
   if (signedAt > replayFloor) return
-  const retryAfterSeconds = Math.max(1, secondsToFloor(office) + 1)
+  const retryAfterSeconds = Math.max(1, secondsToFloor(parts) + 1)
   throw new Refusal(
     'service_unavailable',
     { reason: 'replay_floor', replay_floor: writeInstant(replayFloor) },
@@ -22,7 +22,7 @@ export function refuseBelowFloor(office: Pick<Office, 'clock' | 'rollbackWatch'>
 }
 
 /** How long requests that are signed now are still refused; 0 when they are accepted. */
-export function secondsToFloor({ clock, rollbackWatch }: Pick<Office, 'clock' | 'rollbackWatch'>): number {
-  const left = rollbackWatch.replayFloor - clock.now()
+export function secondsToFloor({ clock, rollbackCheck }: Pick<AuthParts, 'clock' | 'rollbackCheck'>): number {
+  const left = rollbackCheck.replayFloor - clock.now()
   return left < 0n ? 0 : Number(left / SECOND) + 1
 }

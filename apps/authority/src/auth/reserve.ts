@@ -1,6 +1,6 @@
 import { Refusal } from '@chancery/contract'
 import type { Call } from '@chancery/service-kit'
-import type { Office } from '../office.ts'
+import type { AuthParts } from './parts.ts'
 
 type BodylessCall = Omit<Call, 'body'>
 
@@ -13,17 +13,25 @@ export function callOnReserve(call: BodylessCall): void {
 }
 
 /** Before the nonce is spent, so that a call without a chance leaves no row. */
-export async function refuseSpentReserve(call: BodylessCall, office: Office, key_id: string): Promise<void> {
+export async function refuseSpentReserve(
+  call: BodylessCall,
+  parts: Pick<AuthParts, 'limiter' | 'settings'>,
+  key_id: string,
+): Promise<void> {
   if (!onReserve.has(call)) return
-  const { limits } = office.settings
-  if (await office.limiter.isOver(bucketOf(key_id), limits.revocation)) throw new Refusal('rate_limit_exceeded')
+  const { limits } = parts.settings
+  if (await parts.limiter.isOver(bucketOf(key_id), limits.revocation)) throw new Refusal('rate_limit_exceeded')
 }
 
 /** After signature and nonce: forged and repeated calls cost the holder of the key nothing. */
-export async function spendReserve(call: BodylessCall, office: Office, key_id: string): Promise<void> {
+export async function spendReserve(
+  call: BodylessCall,
+  parts: Pick<AuthParts, 'limiter' | 'settings'>,
+  key_id: string,
+): Promise<void> {
   if (!onReserve.has(call)) return
-  const { limits } = office.settings
-  if (!(await office.limiter.hit(bucketOf(key_id), limits.revocation))) throw new Refusal('rate_limit_exceeded')
+  const { limits } = parts.settings
+  if (!(await parts.limiter.hit(bucketOf(key_id), limits.revocation))) throw new Refusal('rate_limit_exceeded')
 }
 
 function bucketOf(key_id: string): string {

@@ -36,7 +36,7 @@ async function announce(
   return { heard: () => heard, socket }
 }
 
-async function answerTo(call: { heard: () => string }): Promise<string> {
+async function responseTo(call: { heard: () => string }): Promise<string> {
   for (let i = 0; i < 2000 && call.heard() === ''; i += 1) await pause(5)
   return call.heard()
 }
@@ -51,7 +51,7 @@ async function signed(changes: Record<string, string> = {}): Promise<Record<stri
       query: {},
       audience: na.genesis.network_authority.public_key,
       body: {},
-      timestamp: writeInstant(na.office.clock.now()),
+      timestamp: writeInstant(na.core.clock.now()),
       nonce: `withheld-${sockets.length}`,
     },
     signer,
@@ -78,7 +78,7 @@ describe('a large operator body', () => {
     ['with an old timestamp', () => signed({ 'X-Admin-Timestamp': '2020-01-01T00:00:00Z' })],
   ])('%s is refused before any of it is read', async (_what, headers) => {
     const before = (await eventsOfCallers(na)).length
-    const answer = await answerTo(await announce(IMPORT, { headers: await headers() }))
+    const answer = await responseTo(await announce(IMPORT, { headers: await headers() }))
     expect(answer).toMatch(/^HTTP\/1\.1 401 /)
     expect(answer).toContain('"code":"admin_auth_failed"')
     await expect.poll(async () => (await eventsOfCallers(na)).length).toBe(before + 1)
@@ -89,7 +89,7 @@ describe('a large operator body', () => {
     await pause(200)
     expect(call.heard()).toBe('')
     call.socket.write(`{"feed":{}}${' '.repeat(LARGE - 11)}`)
-    expect(await answerTo(call)).toMatch(/^HTTP\/1\.1 401 /)
+    expect(await responseTo(call)).toMatch(/^HTTP\/1\.1 401 /)
   })
 
   it('is not read of an address over its limit', async () => {
@@ -97,8 +97,8 @@ describe('a large operator body', () => {
     const own = na
     try {
       na = limited
-      expect(await answerTo(await announce(IMPORT, { from: '127.0.9.3' }))).toMatch(/^HTTP\/1\.1 401 /)
-      expect(await answerTo(await announce(IMPORT, { from: '127.0.9.3' }))).toMatch(/^HTTP\/1\.1 429 /)
+      expect(await responseTo(await announce(IMPORT, { from: '127.0.9.3' }))).toMatch(/^HTTP\/1\.1 401 /)
+      expect(await responseTo(await announce(IMPORT, { from: '127.0.9.3' }))).toMatch(/^HTTP\/1\.1 429 /)
     } finally {
       na = own
       await limited.stop()

@@ -2,32 +2,32 @@ import { createPublicKey } from 'node:crypto'
 import { fromBase64, member, toBase64 } from '@chancery/protocol'
 import type { JsonObject, Signer } from '@chancery/protocol'
 import { crc32c } from './crc32c.ts'
-import { KeyServiceFailed, callKeyService, readToken } from './key-service.ts'
-import type { KeyServiceCall, KeyServicePlace } from './key-service.ts'
-import { KeyUnavailable } from './key-unavailable.ts'
+import { KeyServiceError, callKeyService, readToken } from './key-service.ts'
+import type { KeyServiceCall, KeyServiceOptions } from './key-service.ts'
+import { KeyUnavailableError } from './key-unavailable.ts'
 
-export interface GoogleKmsPlace extends KeyServicePlace {
+export interface GoogleKmsOptions extends KeyServiceOptions {
   /** projects/…/locations/…/keyRings/…/cryptoKeys/…/cryptoKeyVersions/N */
   readonly keyVersion: string
 }
 
 /** A key version of Google Cloud KMS. Every answer names the version and carries checksums; both are compared. */
-export async function openGoogleKmsSigner(place: GoogleKmsPlace, keyId: string): Promise<Signer> {
+export async function openGoogleKmsSigner(place: GoogleKmsOptions, keyId: string): Promise<Signer> {
   let facts: JsonObject
   try {
     facts = await callKms(place, { method: 'GET', path: `/v1/${place.keyVersion}/publicKey`, headers: {} })
   } catch (error) {
-    throw new KeyUnavailable(`NA_GCP_KMS_KEY: ${place.keyVersion} cannot be read`, { cause: error })
+    throw new KeyUnavailableError(`NA_GCP_KMS_KEY: ${place.keyVersion} cannot be read`, { cause: error })
   }
   if (member(facts, 'algorithm') !== 'EC_SIGN_ED25519')
-    throw new KeyUnavailable(`NA_GCP_KMS_KEY: ${place.keyVersion} is not of algorithm EC_SIGN_ED25519`)
+    throw new KeyUnavailableError(`NA_GCP_KMS_KEY: ${place.keyVersion} is not of algorithm EC_SIGN_ED25519`)
   const publicKey = readPem(member(facts, 'pem'))
   if (publicKey === undefined || member(facts, 'name') !== place.keyVersion)
-    throw new KeyUnavailable(`NA_GCP_KMS_KEY: ${place.keyVersion} has no readable public key`)
+    throw new KeyUnavailableError(`NA_GCP_KMS_KEY: ${place.keyVersion} has no readable public key`)
   return { keyId, publicKey, sign: (message) => sign(place, message) }
 }
 
-async function sign(place: GoogleKmsPlace, message: Uint8Array): Promise<Uint8Array> {
+async function sign(place: GoogleKmsOptions, message: Uint8Array): Promise<Uint8Array> {
   const body = { data: toBase64(message), dataCrc32c: String(crc32c(message)) }
   const path = `/v1/${place.keyVersion}:asymmetricSign`
   const answer = await callKms(place, { method: 'POST', path, headers: {}, body })
@@ -38,11 +38,11 @@ async function sign(place: GoogleKmsPlace, message: Uint8Array): Promise<Uint8Ar
     member(answer, 'name') === place.keyVersion &&
     member(answer, 'verifiedDataCrc32c') === true &&
     member(answer, 'signatureCrc32c') === String(crc32c(signature))
-  if (!isWhole) throw new KeyServiceFailed('the key service gave no signature of this key, or a damaged one')
+  if (!isWhole) throw new KeyServiceError('the key service gave no signature of this key, or a damaged one')
   return signature
 }
 
-async function callKms(place: GoogleKmsPlace, call: KeyServiceCall): Promise<JsonObject> {
+async function callKms(place: GoogleKmsOptions, call: KeyServiceCall): Promise<JsonObject> {
   return callKeyService(place, { ...call, headers: { authorization: `Bearer ${await readToken(place)}` } })
 }
 

@@ -4,13 +4,13 @@ import type { Signer } from '@chancery/protocol'
 import { isTracing, traced } from '@chancery/service-kit'
 import type { Log } from '@chancery/service-kit'
 import { openGoogleKmsSigner } from './google-kms-signer.ts'
-import type { GoogleKmsPlace } from './google-kms-signer.ts'
-import { KeyUnavailable } from './key-unavailable.ts'
+import type { GoogleKmsOptions } from './google-kms-signer.ts'
+import { KeyUnavailableError } from './key-unavailable.ts'
 import { openPkcs11Signer } from './pkcs11-signer.ts'
 import type { AuthoritySigner } from './signer.ts'
-import type { TokenPlace } from './token-session.ts'
+import type { TokenOptions } from './token-session.ts'
 import { openVaultSigner } from './vault-signer.ts'
-import type { VaultPlace } from './vault-signer.ts'
+import type { VaultOptions } from './vault-signer.ts'
 
 /** Where the settings say the key is; `setting` is the one to look at when it is not there. */
 export type KeySource = SeedSource | Pkcs11Source | VaultSource | GoogleKmsSource
@@ -20,25 +20,25 @@ type SeedSource =
   | { readonly provider: 'env'; readonly setting: string; readonly seed: string }
   | { readonly provider: 'env'; readonly setting: string; readonly seedFile: string }
 
-interface Pkcs11Source extends Omit<TokenPlace, 'pin'> {
+interface Pkcs11Source extends Omit<TokenOptions, 'pin'> {
   readonly provider: 'pkcs11'
   readonly setting: string
-  readonly pin: SecretPlace
+  readonly pin: SecretSource
   readonly sessions: number
 }
 
-interface VaultSource extends VaultPlace {
+interface VaultSource extends VaultOptions {
   readonly provider: 'vault'
   readonly setting: string
 }
 
-interface GoogleKmsSource extends GoogleKmsPlace {
+interface GoogleKmsSource extends GoogleKmsOptions {
   readonly provider: 'gcp-kms'
   readonly setting: string
 }
 
 /** What opens the way to a key: given itself, or a file that holds it. */
-export type SecretPlace =
+export type SecretSource =
   | { readonly setting: string; readonly value: string }
   | { readonly setting: string; readonly file: string }
 
@@ -58,7 +58,7 @@ async function openKey(source: KeySource, keyId: string, log: Log): Promise<Sign
   if (source.provider === 'vault') return provenLong(source, await openVaultSigner(source, keyId))
   if (source.provider === 'gcp-kms') return provenLong(source, await openGoogleKmsSigner(source, keyId))
   const key = readPrivateKeyFile(await readSeedText(source, log))
-  if (key === undefined) throw new KeyUnavailable(`${source.setting}: the private key is malformed`)
+  if (key === undefined) throw new KeyUnavailableError(`${source.setting}: the private key is malformed`)
   return seedSigner(keyId, key.value)
 }
 
@@ -70,7 +70,7 @@ async function provenLong(source: KeySource, signer: Signer): Promise<Signer> {
     await signer.sign(new Uint8Array(LONG_BYTES))
     return signer
   } catch (error) {
-    throw new KeyUnavailable(`${source.setting}: the key does not sign a message of ${LONG_BYTES} bytes`, {
+    throw new KeyUnavailableError(`${source.setting}: the key does not sign a message of ${LONG_BYTES} bytes`, {
       cause: error,
     })
   }
@@ -82,10 +82,10 @@ async function readSeedText(source: SeedSource, log: Log): Promise<string> {
   return readGuardedFile(path, source.setting, 'the private key file', log)
 }
 
-async function readSecret(place: SecretPlace, log: Log): Promise<string> {
+async function readSecret(place: SecretSource, log: Log): Promise<string> {
   if ('value' in place) return place.value
   const secret = (await readGuardedFile(place.file, place.setting, 'the file', log)).trim()
-  if (secret === '') throw new KeyUnavailable(`${place.setting}: the file ${place.file} is empty`)
+  if (secret === '') throw new KeyUnavailableError(`${place.setting}: the file ${place.file} is empty`)
   return secret
 }
 
@@ -95,6 +95,6 @@ async function readGuardedFile(path: string, setting: string, what: string, log:
     if ((mode & 0o077) !== 0) log.warn(`${what} can be read by others: chmod 600`, { path })
     return await readFile(path, 'utf8')
   } catch (error) {
-    throw new KeyUnavailable(`${setting}: ${what} ${path} cannot be read`, { cause: error })
+    throw new KeyUnavailableError(`${setting}: ${what} ${path} cannot be read`, { cause: error })
   }
 }

@@ -4,7 +4,7 @@ import { isJsonObject, readJsonBytes } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 
 /** A key service reached over HTTPS. Its token may be rotated by others, so a file is read for each call. */
-export interface KeyServicePlace {
+export interface KeyServiceOptions {
   /** Scheme, host and port; https only. */
   readonly origin: string
   readonly caFile: string | undefined
@@ -25,27 +25,27 @@ const MAX_BYTES = 65_536
 const agent = new Agent({ keepAlive: true })
 
 /** The service said no, or nothing that can be used. The message never holds what was sent or answered. */
-export class KeyServiceFailed extends Error {
-  override readonly name = 'KeyServiceFailed'
+export class KeyServiceError extends Error {
+  override readonly name = 'KeyServiceError'
 }
 
-export async function readToken({ token }: KeyServicePlace): Promise<string> {
+export async function readToken({ token }: KeyServiceOptions): Promise<string> {
   return 'value' in token ? token.value : (await readFile(token.file, 'utf8')).trim()
 }
 
 /** One exchange: verified TLS, no redirect, no proxy, bounded in time and size; the answer must be a JSON object. */
-export async function callKeyService(place: KeyServicePlace, call: KeyServiceCall): Promise<JsonObject> {
+export async function callKeyService(place: KeyServiceOptions, call: KeyServiceCall): Promise<JsonObject> {
   const ca = place.caFile === undefined ? undefined : await readFile(place.caFile)
   const data = call.body === undefined ? undefined : JSON.stringify(call.body)
   const { status, bytes } = await exchange(new URL(`${place.origin}${call.path}`), call, data, ca)
-  if (status !== 200) throw new KeyServiceFailed(`the key service answered ${status}`)
+  if (status !== 200) throw new KeyServiceError(`the key service answered ${status}`)
   let value: unknown
   try {
     value = readJsonBytes(bytes)
   } catch (error) {
-    throw new KeyServiceFailed('the key service did not answer with JSON', { cause: error })
+    throw new KeyServiceError('the key service did not answer with JSON', { cause: error })
   }
-  if (!isJsonObject(value as JsonObject)) throw new KeyServiceFailed('the key service answered something else')
+  if (!isJsonObject(value as JsonObject)) throw new KeyServiceError('the key service answered something else')
   return value as JsonObject
 }
 
@@ -57,7 +57,7 @@ function exchange(
 ): Promise<{ readonly status: number; readonly bytes: Uint8Array }> {
   return new Promise((resolve, reject) => {
     const fail = (error: Error): void =>
-      reject(new KeyServiceFailed('the key service cannot be reached', { cause: error }))
+      reject(new KeyServiceError('the key service cannot be reached', { cause: error }))
     const options = {
       method,
       headers: {

@@ -17,7 +17,7 @@ const TOKEN = 'the-token-of-the-day'
 const pair = generateKeyPairSync('ed25519')
 const raw = Buffer.from(pair.publicKey.export({ format: 'jwk' }).x ?? '', 'base64url')
 
-interface Asked {
+interface RecordedCall {
   readonly method: string
   readonly url: string
   readonly headers: IncomingMessage['headers']
@@ -25,7 +25,7 @@ interface Asked {
 }
 
 /** As documented by Vault (transit) and Google (Cloud KMS v1); says 4xx to everything that is not as documented. */
-function answer(asked: Asked, faults: Record<string, unknown>): readonly [status: number, body: unknown] {
+function answer(asked: RecordedCall, faults: Record<string, unknown>): readonly [status: number, body: unknown] {
   const { method, url, headers, body } = asked
   if (faults['status'] !== undefined) return [faults['status'] as number, { errors: [TOKEN] }]
   if (url.startsWith('/v1/sealed/transit/')) {

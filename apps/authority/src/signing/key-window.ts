@@ -1,8 +1,11 @@
 import { DAY, SECOND, instantOf } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
-import type { Office } from '../office.ts'
+import type { GenesisBlock, Instant } from '@chancery/protocol'
+import type { Clock } from '@chancery/service-kit'
 
-type Parts = Pick<Office, 'genesis' | 'clock'>
+interface Parts {
+  readonly genesis: GenesisBlock
+  readonly clock: Pick<Clock, 'now'>
+}
 
 /** The key of the authority may be used within a window that the root key signed (protocol/core 2). */
 export type KeyWindow = {
@@ -28,7 +31,10 @@ export function whyOutsideWindow({
   genesis,
   clock,
   settings,
-}: Parts & Pick<Office, 'settings'>): 'signing_key_window_over' | 'signing_key_window_not_begun' | undefined {
+}: Parts & { readonly settings: { readonly genesisWindow: 'enforce' | 'warn' } }):
+  | 'signing_key_window_over'
+  | 'signing_key_window_not_begun'
+  | undefined {
   if (settings.genesisWindow === 'warn') return undefined
   const { valid_from, valid_to } = genesis.network_authority
   const now: Instant = clock.now()
@@ -37,10 +43,11 @@ export function whyOutsideWindow({
 }
 
 /** Within NA_KEY_WARNING_DAYS of the end, and after it where that is only warned of. */
-export function isWindowEnding(office: Parts & Pick<Office, 'settings'>): boolean {
-  const { expires_in_seconds } = keyWindow(office)
+export function isWindowEnding(
+  parts: Parts & { readonly settings: { readonly genesisWindow: 'enforce' | 'warn'; readonly keyWarningDays: number } },
+): boolean {
+  const { expires_in_seconds } = keyWindow(parts)
   return (
-    expires_in_seconds < office.settings.keyWarningDays * 86_400 &&
-    whyOutsideWindow(office) !== 'signing_key_window_over'
+    expires_in_seconds < parts.settings.keyWarningDays * 86_400 && whyOutsideWindow(parts) !== 'signing_key_window_over'
   )
 }

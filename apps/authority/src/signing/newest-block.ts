@@ -1,7 +1,7 @@
 import { genesisDigest, instantOf, readJson, readKeyHistory } from '@chancery/protocol'
 import type { GenesisBlock } from '@chancery/protocol'
-import type { Store, Tx } from '../store/database.ts'
-import { translateStoreError } from '../store/open.ts'
+import type { Store, Tx } from '../database/database.ts'
+import { translateDatabaseError } from '../database/open.ts'
 import type { OwnKeys } from './own-keys.ts'
 
 /** A succession as it is stored; `announced` and `switched` are under way, `retired` is over. */
@@ -21,7 +21,7 @@ export function findSuccession(db: Tx): Promise<StoredSuccession | undefined> {
 }
 
 /** Another one after every step of a succession. */
-async function findStamp(db: Tx): Promise<string> {
+async function findVersion(db: Tx): Promise<string> {
   const row = await db
     .selectFrom('key_succession')
     .select(['genesis_digest', 'phase', 'announced_at'])
@@ -40,7 +40,7 @@ export interface NewestBlock {
 }
 
 /** So long an announcement may be unknown to an instance; every heartbeat asks, so not each may read the database. */
-export const KNOWN_FOR_MS = 2000
+export const CACHED_MS = 2000
 
 interface Parts {
   readonly store: Pick<Store, 'db'>
@@ -82,7 +82,7 @@ export class NewestBlocks {
   /** Undefined when there never was a succession. */
   read(): Promise<NewestBlock | undefined> {
     const now = performance.now()
-    if (this.#read === undefined || now - this.#readAt > KNOWN_FOR_MS) {
+    if (this.#read === undefined || now - this.#readAt > CACHED_MS) {
       this.#readAt = now
       this.#read = this.#load().catch((error: unknown) => {
         this.#read = undefined
@@ -97,7 +97,7 @@ export class NewestBlocks {
     try {
       return await this.read()
     } catch (error) {
-      if (this.#last === undefined || translateStoreError(error) === undefined) throw error
+      if (this.#last === undefined || translateDatabaseError(error) === undefined) throw error
       return this.#last.block
     }
   }
@@ -110,7 +110,7 @@ export class NewestBlocks {
   /** Read again only when it changed: the first list may have megabytes, and heartbeats ask all the time. */
   async #load(): Promise<NewestBlock | undefined> {
     const { db } = this.#parts.store
-    const stamp = await findStamp(db)
+    const stamp = await findVersion(db)
     if (this.#last?.stamp === stamp) return this.#last.block
     const block = this.#choose(await findSuccession(db))
     this.#last = { block, stamp }

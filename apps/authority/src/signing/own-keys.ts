@@ -1,3 +1,4 @@
+import { StartError } from '@chancery/service-kit'
 import { readFile } from 'node:fs/promises'
 import {
   FormError,
@@ -9,7 +10,6 @@ import {
   wasCurrent,
 } from '@chancery/protocol'
 import type { FormerKey, GenesisBlock, KeyHistory, Signer } from '@chancery/protocol'
-import { StartRefused } from '../genesis.ts'
 
 /** Every key this authority signed with: the current one, and those the root says it had before (decision 0022). */
 export interface OwnKeys {
@@ -38,10 +38,10 @@ export async function loadOwnKeys(
   // After an undone succession the history also has the earlier time of the current key.
   const former = (loaded?.history.former_keys ?? []).filter((key) => key.public_key !== current.publicKey)
   if (former.some((key) => key.key_id === current.keyId))
-    throw new StartRefused(`NA_KEY_ID: ${current.keyId} was the id of a former key; give the new one another`)
+    throw new StartError(`NA_KEY_ID: ${current.keyId} was the id of a former key; give the new one another`)
   const known = former.find((key) => key.public_key === formerSigner?.publicKey)
   if (formerSigner !== undefined && known === undefined)
-    throw new StartRefused('NA_FORMER_PRIVATE_KEY_FILE: the key is not in the key history')
+    throw new StartError('NA_FORMER_PRIVATE_KEY_FILE: the key is not in the key history')
   return {
     current: current.publicKey,
     former,
@@ -67,15 +67,15 @@ async function loadHistory(
   try {
     bytes = await readFile(path)
   } catch (error) {
-    throw new StartRefused(`NA_KEY_HISTORY_FILE: ${path} cannot be read`, { cause: error })
+    throw new StartError(`NA_KEY_HISTORY_FILE: ${path} cannot be read`, { cause: error })
   }
   try {
     const history = readKeyHistory(readJsonBytes(bytes))
     const verdict = await verifyKeyHistory(history, genesis)
     if (verdict.ok) return { history, text: bytes.toString('utf8').trim() }
-    throw new StartRefused(`NA_KEY_HISTORY_FILE: ${path} is refused: ${verdict.reason}`)
+    throw new StartError(`NA_KEY_HISTORY_FILE: ${path} is refused: ${verdict.reason}`)
   } catch (error) {
     if (!(error instanceof FormError) && !(error instanceof JsonError)) throw error
-    throw new StartRefused(`NA_KEY_HISTORY_FILE: ${path} is not a key history: ${error.message}`, { cause: error })
+    throw new StartError(`NA_KEY_HISTORY_FILE: ${path} is not a key history: ${error.message}`, { cause: error })
   }
 }

@@ -1,28 +1,28 @@
 import { toBase64 } from '@chancery/protocol'
 import type { Signer } from '@chancery/protocol'
-import { KeyUnavailable } from './key-unavailable.ts'
+import { KeyUnavailableError } from './key-unavailable.ts'
 import { SessionPool } from './session-pool.ts'
 import { TokenSession, loadCryptoki } from './token-session.ts'
-import type { Cryptoki, TokenPlace } from './token-session.ts'
+import type { Cryptoki, TokenOptions } from './token-session.ts'
 
 /** A key inside a PKCS#11 token: it signs there and never leaves it. The start refuses a key that could. */
-export async function openPkcs11Signer(place: TokenPlace, keyId: string, sessions: number): Promise<Signer> {
+export async function openPkcs11Signer(place: TokenOptions, keyId: string, sessions: number): Promise<Signer> {
   const cryptoki = await loadCryptoki(place.modulePath)
   const first = openSession(cryptoki, place)
   const weakness = first.findWeakness()
-  if (weakness !== undefined) throw new KeyUnavailable(`NA_PKCS11_KEY: the key ${place.keyLabel} ${weakness}`)
+  if (weakness !== undefined) throw new KeyUnavailableError(`NA_PKCS11_KEY: the key ${place.keyLabel} ${weakness}`)
   const publicKey = first.readPublicKey(place.keyLabel)
   if (publicKey === undefined)
-    throw new KeyUnavailable(`NA_PKCS11_KEY: the public key ${place.keyLabel} has no readable point`)
+    throw new KeyUnavailableError(`NA_PKCS11_KEY: the public key ${place.keyLabel} has no readable point`)
   const pool = new SessionPool(() => openSession(cryptoki, place), first, sessions)
   return { keyId, publicKey: toBase64(publicKey), sign: (message) => pool.sign(message) }
 }
 
-function openSession(cryptoki: Cryptoki, place: TokenPlace): TokenSession {
+function openSession(cryptoki: Cryptoki, place: TokenOptions): TokenSession {
   try {
     return new TokenSession(cryptoki, place)
   } catch (error) {
-    if (error instanceof KeyUnavailable) throw error
-    throw new KeyUnavailable(`NA_PKCS11_TOKEN: the token ${place.tokenLabel} does not answer`, { cause: error })
+    if (error instanceof KeyUnavailableError) throw error
+    throw new KeyUnavailableError(`NA_PKCS11_TOKEN: the token ${place.tokenLabel} does not answer`, { cause: error })
   }
 }

@@ -20,12 +20,13 @@ import type { NodeCaller, TestAuthority, TestDatabase } from '@chancery/testkit'
 import { systemClock } from '@chancery/service-kit'
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { isOwnAttestationRevoked } from '../features/attestations/store.ts'
-import { refreshList } from '../features/crl/upkeep.ts'
-import { openStoreDesk } from '../features/evidence/evidence.suite.ts'
+import { isOwnAttestationRevoked } from '../features/attestations/queries/attestations.ts'
+import { refreshList } from '../features/crl/refresh.job.ts'
+import { openTestStore } from '../features/evidence/evidence.suite.ts'
 import { checkRecords } from '../features/health/check-records.job.ts'
-import { recoverState } from '../features/recovery/recover.ts'
-import { isRevokedInAudit } from '../store/revoked-treaties.ts'
+import { recoverState } from '../recovery/recover.ts'
+import { isRevokedInAudit } from '../database/revoked-treaties.ts'
+import { RevocationBatch } from '../features/crl/revocation-batch.ts'
 
 let database: TestDatabase
 let na: TestAuthority
@@ -63,7 +64,7 @@ describe('the revocation list', () => {
   const revoke = (cert_id: string, reason = 'key_compromise') =>
     na.as('privileged')('POST', '/admin/revoke', { cert_id, reason })
   const list = () => fetchCrl(na.url, na.genesis.network_authority.public_key)
-  const rows = () => na.office.store.db
+  const rows = () => na.core.store.db
 
   beforeEach(async () => {
     lost = (await enroll(na, await newNode())).cert_id
@@ -113,7 +114,7 @@ describe('the revocation list', () => {
     await restart()
     const refusal = refused(await revoke(other), 503, 'service_unavailable')
     expect(refusal['details']).toEqual({ reason: 'crl_incomplete' })
-    const state = na.office.store.db.selectFrom('issued_certs').select('status').where('cert_id', '=', other)
+    const state = na.core.store.db.selectFrom('issued_certs').select('status').where('cert_id', '=', other)
     expect((await state.executeTakeFirst())?.status).not.toBe('revoked')
     expect(await readyz()).toMatchObject({ signing_halted: ['crl_incomplete'] })
     expect(await metric('crl_incomplete')).toBe('1')
@@ -150,7 +151,7 @@ describe('the revocation list', () => {
     await restart()
     refused(await revoke(other), 503, 'service_unavailable')
     await rows().insertInto('crl_entries').values(row).execute()
-    await refreshList(na.office)
+    await refreshList({ ...na.parts, batch: new RevocationBatch() })
     expect((await readyz())['status']).toBe('ready')
     expect(await metric('crl_incomplete')).toBe('0')
     accepted(await revoke(other))
@@ -163,8 +164,8 @@ describe('the revocation list', () => {
     await edit()
     await restart()
     refused(await revoke(other), 503, 'service_unavailable')
-    expect(await recoverState(na.office)).toMatchObject({ revocations: 1, agents: 0 })
-    await refreshList(na.office)
+    expect(await recoverState(na.parts)).toMatchObject({ revocations: 1, agents: 0 })
+    await refreshList({ ...na.parts, batch: new RevocationBatch() })
     accepted(await revoke(other))
     expect(entryOf(await list(), lost)).toEqual(before)
   })
@@ -181,25 +182,25 @@ describe('the own feed', () => {
     const [first, second] = [await attest(), await attest()]
     accepted(await revoke(first))
     const active = { status: 'active', revoked_at: null, revocation_reason: null }
-    await na.office.store.db.updateTable('membership_attestations').set(active).execute()
+    await na.core.store.db.updateTable('membership_attestations').set(active).execute()
     const ids = [first, second]
-    const { db } = na.office.store
+    const { db } = na.core.store
     expect(await Promise.all(ids.map((id) => isOwnAttestationRevoked(db, id)))).toEqual([true, false])
-    const standings = await Promise.all(ids.map((id) => na.office.standings.find(id)))
+    const standings = await Promise.all(ids.map((id) => na.features.attestations.reader.find(id)))
     expect(standings.map((standing) => standing?.stored.isRevoked)).toEqual([true, false])
   })
 
   it('is not signed without an id of the last one', async () => {
     const [first, second] = [await attest(), await attest()]
     accepted(await revoke(first))
-    const { db } = na.office.store
+    const { db } = na.core.store
     const active = { status: 'active', revoked_at: null, revocation_reason: null }
     await db.updateTable('membership_attestations').set(active).execute()
     const refusal = refused(await revoke(second), 503, 'service_unavailable')
     expect(refusal['details']).toEqual({ reason: 'feed_incomplete' })
     expect(await readyz()).toMatchObject({ signing_halted: ['feed_incomplete'] })
-    expect(await recoverState(na.office)).toMatchObject({ revocations: 1 })
-    await checkRecords(na.office)
+    expect(await recoverState(na.parts)).toMatchObject({ revocations: 1 })
+    await checkRecords(na.parts)
     accepted(await revoke(second))
     const { revoked_attestation_ids } = accepted(await na.request('GET', '/sovereign-revocation-feed'))
     expect(revoked_attestation_ids).toEqual([first, second].sort())
@@ -219,7 +220,7 @@ describe('a stored treaty', () => {
   const path = async (to: string): Promise<JsonObject> =>
     accepted(await na.request('GET', `/connectome/trust-path?from=TEST-NET&to=${to}`))
   const forge = async (changes: JsonObject, columns: { subject_sovereign_id?: string } = {}): Promise<void> => {
-    await na.office.store.db
+    await na.core.store.db
       .updateTable('recognition_treaties')
       .set({ treaty_json: writeJson({ ...held, ...changes }), ...columns })
       .where('treaty_id', '=', String(held['treaty_id']))
@@ -248,7 +249,7 @@ describe('a stored treaty', () => {
   it('whose row names another subject than its text makes nobody known', async () => {
     expect((await path('bolt-net'))['trusted']).toBe(true)
     await forge({}, { subject_sovereign_id: 'evil-net' })
-    await na.office.store.db
+    await na.core.store.db
       .updateTable('heads')
       .set((eb) => ({ version: eb('version', '+', 1) }))
       .where('name', '=', 'treaties')
@@ -265,14 +266,14 @@ describe('a stored treaty', () => {
 
   it('that does not verify is told, stops new ones, and is forgotten once it is revoked', async () => {
     await forge({ signatures: [] })
-    await checkRecords(na.office)
+    await checkRecords(na.parts)
     expect(await readyz()).toMatchObject({ status: 'ready', warnings: ['treaty_unverified'] })
     expect(await metric('treaty_unverified')).toBe('1')
     const issue = () => na.as('privileged')('POST', '/admin/recognition-treaties', request)
     expect(refused(await issue(), 503, 'service_unavailable')['details']).toEqual({ reason: 'treaty_unverified' })
     const id = String(held['treaty_id'])
     accepted(await na.as('privileged')('POST', `/admin/recognition-treaties/${id}/revoke`, { reason: 'forged' }))
-    await checkRecords(na.office)
+    await checkRecords(na.parts)
     expect('warnings' in (await readyz())).toBe(false)
     accepted(await issue(), 201)
   })
@@ -293,7 +294,7 @@ describe('a revoked treaty', () => {
     const found = sql<{
       detail: string
     }>`explain query plan select ${isRevokedInAudit('sqlite')} from recognition_treaties`
-    const { rows } = await found.execute(na.office.store.db)
+    const { rows } = await found.execute(na.core.store.db)
     expect(rows.map((row) => row.detail).join('\n')).toContain('USING INDEX audit_events_by_revoked_treaty')
   })
 
@@ -301,9 +302,9 @@ describe('a revoked treaty', () => {
     const treaty = accepted(await issue(), 201)
     const id = String(treaty['treaty_id'])
     accepted(await end(id))
-    await checkRecords(na.office)
+    await checkRecords(na.parts)
     expect('warnings' in (await readyz())).toBe(false)
-    await na.office.store.db
+    await na.core.store.db
       .updateTable('recognition_treaties')
       .set({ status: 'active', revoked_at: null, revocation_reason: null })
       .execute()
@@ -319,7 +320,7 @@ describe('a revoked treaty', () => {
     expect(await readyz()).toMatchObject({ warnings: ['treaty_unverified'] })
     expect(refused(await issue(), 503, 'service_unavailable')['details']).toEqual({ reason: 'treaty_unverified' })
     accepted(await end(id))
-    await checkRecords(na.office)
+    await checkRecords(na.parts)
     expect('warnings' in (await readyz())).toBe(false)
     accepted(await issue(), 201)
   })
@@ -327,24 +328,24 @@ describe('a revoked treaty', () => {
 
 describe('the evidence log', () => {
   it('signs no checkpoint on a tile that contradicts the last one', async () => {
-    const desk = await openStoreDesk()
+    const desk = await openTestStore()
     try {
-      const { office } = desk.na
+      const { core, features } = desk.na
       const note = async (): Promise<string> => (await desk.na.request('GET', '/evidence-log/checkpoint')).text
       for (let count = 0; count < 3; count += 1) await desk.decide()
-      await office.evidence.growLog(office)
+      await features.evidenceLog.append()
       const before = await note()
-      const tile = await office.store.db.selectFrom('evidence_log_tiles').selectAll().executeTakeFirstOrThrow()
+      const tile = await core.store.db.selectFrom('evidence_log_tiles').selectAll().executeTakeFirstOrThrow()
       const hashes = Buffer.from(tile.hashes)
       const edited = Buffer.concat([Buffer.alloc(32, 0xab), hashes.subarray(32)])
-      await office.store.db.updateTable('evidence_log_tiles').set({ hashes: edited }).execute()
+      await core.store.db.updateTable('evidence_log_tiles').set({ hashes: edited }).execute()
       await desk.decide()
-      await expect(office.evidence.growLog(office)).rejects.toMatchObject({ code: 'service_unavailable' })
+      await expect(features.evidenceLog.append()).rejects.toMatchObject({ code: 'service_unavailable' })
       expect(await note()).toBe(before)
       const ready = accepted(await desk.na.request('GET', '/readyz'))
       expect(ready['warnings']).toEqual(['evidence_log_contradicted'])
-      await office.store.db.updateTable('evidence_log_tiles').set({ hashes }).execute()
-      await office.evidence.growLog(office)
+      await core.store.db.updateTable('evidence_log_tiles').set({ hashes }).execute()
+      await features.evidenceLog.append()
       expect(await note()).not.toBe(before)
       expect('warnings' in accepted(await desk.na.request('GET', '/readyz'))).toBe(false)
     } finally {

@@ -73,7 +73,7 @@ export class RecordFault extends Refusal {
 }
 
 /** Keeps what a check came to; throws when it found something. */
-export function settleFault(faults: RecordFaults, kind: FaultKind, problem: string | undefined): void {
+export function clearFault(faults: RecordFaults, kind: FaultKind, problem: string | undefined): void {
   if (problem === undefined) return faults.clear(kind)
   faults.report(kind, { problem })
   throw new RecordFault(kind, problem)

@@ -1,6 +1,6 @@
 import type { PKCS11 } from 'pkcs11js'
 import type pkcs11js from 'pkcs11js'
-import { KeyUnavailable } from './key-unavailable.ts'
+import { KeyUnavailableError } from './key-unavailable.ts'
 
 /** Numbers of PKCS#11 3.0 that the binding does not name: Ed25519 came with that version. */
 const CKK_EC_EDWARDS = 0x40
@@ -12,7 +12,7 @@ export interface Cryptoki {
   readonly module: PKCS11
 }
 
-export interface TokenPlace {
+export interface TokenOptions {
   /** Path of the vendor's library. */
   readonly modulePath: string
   readonly tokenLabel: string
@@ -27,14 +27,14 @@ export async function loadCryptoki(modulePath: string): Promise<Cryptoki> {
   try {
     module.load(modulePath)
   } catch (error) {
-    throw new KeyUnavailable(`NA_PKCS11_MODULE: ${modulePath} cannot be loaded`, { cause: error })
+    throw new KeyUnavailableError(`NA_PKCS11_MODULE: ${modulePath} cannot be loaded`, { cause: error })
   }
   try {
     // Signatures run on threads: without locking of its own a library may crash the process.
     module.C_Initialize({ flags: names.CKF_OS_LOCKING_OK })
   } catch (error) {
     if (!isRefusal(error, names.CKR_CRYPTOKI_ALREADY_INITIALIZED))
-      throw new KeyUnavailable(`NA_PKCS11_MODULE: ${modulePath} does not start`, { cause: error })
+      throw new KeyUnavailableError(`NA_PKCS11_MODULE: ${modulePath} does not start`, { cause: error })
   }
   return { names, module }
 }
@@ -43,9 +43,12 @@ async function importBinding(): Promise<typeof pkcs11js> {
   try {
     return (await import('pkcs11js')).default
   } catch (error) {
-    throw new KeyUnavailable('NA_KEY_PROVIDER: pkcs11 needs the package pkcs11js, built by `npm run build:pkcs11`', {
-      cause: error,
-    })
+    throw new KeyUnavailableError(
+      'NA_KEY_PROVIDER: pkcs11 needs the package pkcs11js, built by `npm run build:pkcs11`',
+      {
+        cause: error,
+      },
+    )
   }
 }
 
@@ -55,7 +58,7 @@ export class TokenSession {
   readonly #handle: Buffer
   readonly #key: Buffer
 
-  constructor(cryptoki: Cryptoki, place: TokenPlace) {
+  constructor(cryptoki: Cryptoki, place: TokenOptions) {
     this.#cryptoki = cryptoki
     const { module, names } = cryptoki
     this.#handle = module.C_OpenSession(findSlot(cryptoki, place), names.CKF_SERIAL_SESSION)
@@ -104,7 +107,7 @@ export class TokenSession {
       module.C_Login(this.#handle, names.CKU_USER, pin)
     } catch (error) {
       if (isRefusal(error, names.CKR_USER_ALREADY_LOGGED_IN)) return
-      throw new KeyUnavailable('NA_PKCS11_PIN: the token refuses the login', { cause: error })
+      throw new KeyUnavailableError('NA_PKCS11_PIN: the token refuses the login', { cause: error })
     }
   }
 
@@ -119,9 +122,9 @@ export class TokenSession {
     const kind = objectClass === names.CKO_PRIVATE_KEY ? 'private' : 'public'
     const [one, second] = found
     if (one === undefined)
-      throw new KeyUnavailable(`NA_PKCS11_KEY: the token holds no ${kind} key with the label ${label}`)
+      throw new KeyUnavailableError(`NA_PKCS11_KEY: the token holds no ${kind} key with the label ${label}`)
     if (second !== undefined)
-      throw new KeyUnavailable(`NA_PKCS11_KEY: the token holds several ${kind} keys with the label ${label}`)
+      throw new KeyUnavailableError(`NA_PKCS11_KEY: the token holds several ${kind} keys with the label ${label}`)
     return one
   }
 
@@ -131,12 +134,13 @@ export class TokenSession {
   }
 }
 
-function findSlot({ module }: Cryptoki, { tokenLabel }: TokenPlace): Buffer {
+function findSlot({ module }: Cryptoki, { tokenLabel }: TokenOptions): Buffer {
   // Labels are padded with blanks to 32 characters.
   const slots = module.C_GetSlotList(true).filter((slot) => module.C_GetTokenInfo(slot).label.trim() === tokenLabel)
   const [slot, second] = slots
-  if (slot === undefined) throw new KeyUnavailable(`NA_PKCS11_TOKEN: no token with the label ${tokenLabel}`)
-  if (second !== undefined) throw new KeyUnavailable(`NA_PKCS11_TOKEN: several tokens with the label ${tokenLabel}`)
+  if (slot === undefined) throw new KeyUnavailableError(`NA_PKCS11_TOKEN: no token with the label ${tokenLabel}`)
+  if (second !== undefined)
+    throw new KeyUnavailableError(`NA_PKCS11_TOKEN: several tokens with the label ${tokenLabel}`)
   return slot
 }
 

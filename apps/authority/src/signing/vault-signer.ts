@@ -1,10 +1,10 @@
 import { fromBase64, isJsonObject, member, toBase64 } from '@chancery/protocol'
 import type { JsonObject, Signer } from '@chancery/protocol'
-import { KeyServiceFailed, callKeyService, readToken } from './key-service.ts'
-import type { KeyServiceCall, KeyServicePlace } from './key-service.ts'
-import { KeyUnavailable } from './key-unavailable.ts'
+import { KeyServiceError, callKeyService, readToken } from './key-service.ts'
+import type { KeyServiceCall, KeyServiceOptions } from './key-service.ts'
+import { KeyUnavailableError } from './key-unavailable.ts'
 
-export interface VaultPlace extends KeyServicePlace {
+export interface VaultOptions extends KeyServiceOptions {
   readonly mount: string
   readonly key: string
   /** Pinned: a rotation in Vault must not change the authority's key behind its back. */
@@ -13,37 +13,38 @@ export interface VaultPlace extends KeyServicePlace {
 }
 
 /** A key in the transit engine of Vault or OpenBao; it signs there and must not be exportable. */
-export async function openVaultSigner(place: VaultPlace, keyId: string): Promise<Signer> {
+export async function openVaultSigner(place: VaultOptions, keyId: string): Promise<Signer> {
   const named = `the key ${place.key}, version ${place.keyVersion},`
   let facts: JsonObject
   try {
     facts = dataOf(await callVault(place, { method: 'GET', path: pathOf(place, 'keys'), headers: {} }))
   } catch (error) {
-    throw new KeyUnavailable(`NA_VAULT_ADDR: ${named} cannot be read`, { cause: error })
+    throw new KeyUnavailableError(`NA_VAULT_ADDR: ${named} cannot be read`, { cause: error })
   }
-  if (member(facts, 'type') !== 'ed25519') throw new KeyUnavailable(`NA_VAULT_KEY: ${named} is not of type ed25519`)
-  if (member(facts, 'exportable') !== false) throw new KeyUnavailable(`NA_VAULT_KEY: ${named} is exportable`)
+  if (member(facts, 'type') !== 'ed25519')
+    throw new KeyUnavailableError(`NA_VAULT_KEY: ${named} is not of type ed25519`)
+  if (member(facts, 'exportable') !== false) throw new KeyUnavailableError(`NA_VAULT_KEY: ${named} is exportable`)
   if (member(facts, 'allow_plaintext_backup') !== false)
-    throw new KeyUnavailable(`NA_VAULT_KEY: ${named} may leave in a backup: allow_plaintext_backup must be false`)
+    throw new KeyUnavailableError(`NA_VAULT_KEY: ${named} may leave in a backup: allow_plaintext_backup must be false`)
   const versions = member(facts, 'keys')
   const version = isJsonObject(versions) ? member(versions, String(place.keyVersion)) : undefined
   const publicKey = isJsonObject(version) ? member(version, 'public_key') : undefined
-  if (typeof publicKey !== 'string') throw new KeyUnavailable(`NA_VAULT_KEY_VERSION: ${named} is not there`)
+  if (typeof publicKey !== 'string') throw new KeyUnavailableError(`NA_VAULT_KEY_VERSION: ${named} is not there`)
   return { keyId, publicKey, sign: (message) => sign(place, message) }
 }
 
-async function sign(place: VaultPlace, message: Uint8Array): Promise<Uint8Array> {
+async function sign(place: VaultOptions, message: Uint8Array): Promise<Uint8Array> {
   const body = { input: toBase64(message), key_version: place.keyVersion }
   const data = dataOf(await callVault(place, { method: 'POST', path: pathOf(place, 'sign'), headers: {}, body }))
   const text = member(data, 'signature')
   const prefix = `vault:v${place.keyVersion}:`
   const signature =
     typeof text === 'string' && text.startsWith(prefix) ? fromBase64(text.slice(prefix.length)) : undefined
-  if (signature?.length !== 64) throw new KeyServiceFailed('the key service gave no signature of this key')
+  if (signature?.length !== 64) throw new KeyServiceError('the key service gave no signature of this key')
   return signature
 }
 
-async function callVault(place: VaultPlace, call: KeyServiceCall): Promise<JsonObject> {
+async function callVault(place: VaultOptions, call: KeyServiceCall): Promise<JsonObject> {
   const headers = {
     'x-vault-token': await readToken(place),
     'x-vault-request': 'true',
@@ -52,12 +53,12 @@ async function callVault(place: VaultPlace, call: KeyServiceCall): Promise<JsonO
   return callKeyService(place, { ...call, headers })
 }
 
-function pathOf({ mount, key }: VaultPlace, word: 'keys' | 'sign'): string {
+function pathOf({ mount, key }: VaultOptions, word: 'keys' | 'sign'): string {
   return `/v1/${mount.split('/').map(encodeURIComponent).join('/')}/${word}/${encodeURIComponent(key)}`
 }
 
 function dataOf(answer: JsonObject): JsonObject {
   const data = member(answer, 'data')
-  if (!isJsonObject(data)) throw new KeyServiceFailed('the key service answered something else')
+  if (!isJsonObject(data)) throw new KeyServiceError('the key service answered something else')
   return data
 }

@@ -1,16 +1,16 @@
 import { FormError, JsonError, readJson, readRecognitionTreaty, verifyList } from '@chancery/protocol'
 import type { RecognitionTreaty } from '@chancery/protocol'
-import { KeptByText } from '../store/kept-by-text.ts'
-import type { Store } from '../store/database.ts'
-import { isRevokedInAudit } from '../store/revoked-treaties.ts'
+import { CachedByText } from '../database/cached-by-text.ts'
+import type { Store } from '../database/database.ts'
+import { isRevokedInAudit } from '../database/revoked-treaties.ts'
 import { ownKeysAt } from './own-keys.ts'
 import type { OwnKeys } from './own-keys.ts'
 import type { RecordFaults } from './record-faults.ts'
 
 /** Texts whose signature was checked, at most so many characters of them: about as many bytes. */
-const MAX_KEPT_CHARACTERS = 8_000_000
+const MAX_CACHED_CHARACTERS = 8_000_000
 /** Rows of one look through the treaties in force. */
-const ROWS_PER_LOOK = 500
+const ROWS_PER_READ = 500
 const MAX_NAMED = 20
 
 /** What of a row is signed in its text, too. */
@@ -36,7 +36,7 @@ const COLUMNS = ['treaty_id', 'issuer_sovereign_id', 'subject_sovereign_id', 'va
 export class VerifiedTreaties {
   readonly #ownKeys: OwnKeys
   readonly #faults: RecordFaults
-  readonly #checked = new KeptByText<RecognitionTreaty | 'unsigned'>(MAX_KEPT_CHARACTERS)
+  readonly #checked = new CachedByText<RecognitionTreaty | 'unsigned'>(MAX_CACHED_CHARACTERS)
   /** Where the look through the rows is, and whether it met a fault. */
   #after = ''
   #hasMet = false
@@ -63,7 +63,7 @@ export class VerifiedTreaties {
     if (this.#after === '') this.#hasMet = false
     const rows = await listUnrevoked(store, this.#after)
     for (const row of rows) await this.read(row)
-    this.#after = rows.length < ROWS_PER_LOOK ? '' : (rows.at(-1)?.treaty_id ?? '')
+    this.#after = rows.length < ROWS_PER_READ ? '' : (rows.at(-1)?.treaty_id ?? '')
     if (this.#after === '' && !this.#hasMet) this.#faults.clear('treaties')
   }
 
@@ -74,7 +74,7 @@ export class VerifiedTreaties {
       const rows = await listUnrevoked(store, after)
       for (const row of rows) if ((await this.read(row)) === undefined) found.push(row.treaty_id)
       after = rows.at(-1)?.treaty_id ?? ''
-      if (rows.length < ROWS_PER_LOOK || found.length >= MAX_NAMED) return found.slice(0, MAX_NAMED)
+      if (rows.length < ROWS_PER_READ || found.length >= MAX_NAMED) return found.slice(0, MAX_NAMED)
     }
   }
 
@@ -99,7 +99,7 @@ function listUnrevoked({ backend, db }: TreatyStore, after: string): Promise<rea
     .where('status', '=', 'active')
     .where('treaty_id', '>', after)
     .orderBy('treaty_id')
-    .limit(ROWS_PER_LOOK)
+    .limit(ROWS_PER_READ)
     .execute()
 }
 

@@ -1,6 +1,7 @@
 import { visible, writeInstant, writeJson } from '@chancery/protocol'
-import type { JsonValue } from '@chancery/protocol'
-import type { CommandContext } from '../context.ts'
+import type { Instant, JsonValue } from '@chancery/protocol'
+import type { Output } from './result.ts'
+import type { Style } from './style.ts'
 
 export interface CommandEvent {
   readonly event: string
@@ -11,10 +12,17 @@ export interface CommandEvent {
   readonly tone?: 'good' | 'warn' | 'bad'
 }
 
+interface EventContext {
+  readonly stdout: Output
+  readonly style: Style
+  readonly json: boolean
+  readonly now: () => Instant
+}
+
 export type Report = (event: CommandEvent) => void
 
-/** Tells what a command that stays is doing: lines for people on a terminal, JSON lines anywhere else. */
-export function reporter(context: Pick<CommandContext, 'stdout' | 'style' | 'json' | 'now'>): Report {
+/** Reports the events of a long-running command: text on a terminal, JSON lines otherwise. */
+export function reporter(context: EventContext): Report {
   const { stdout, style } = context
   const asJson = context.json || !stdout.isTTY
   return ({ event, facts = {}, text, tone }) => {
@@ -24,7 +32,7 @@ export function reporter(context: Pick<CommandContext, 'stdout' | 'style' | 'jso
       stdout.write(`${writeJson({ time: writeInstant(now), event, ...Object.fromEntries(members) })}\n`)
       return
     }
-    // To the second: nobody reads more on a screen.
+    // Rounded to seconds for people.
     const time = writeInstant(now - (now % 1_000_000n))
     const shown = visible(text)
     stdout.write(`${style.quiet(time)}  ${tone === undefined ? shown : style[tone](shown)}\n`)

@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream'
 import { describe, expect, it, vi } from 'vitest'
-import { drain } from '../world.suite.ts'
+import { drain } from '../testing/run-command.suite.ts'
 import { printError, printResult } from './print.ts'
 import { withProgress } from './progress.ts'
 import { screen } from './screen.ts'
@@ -78,6 +78,13 @@ describe('print', () => {
     )
     expect(drain(text)).toBe('error: No. (conflict)\n  Do this.\n  request r-1\n')
   })
+
+  it('prints one problem per line, and escapes line breaks inside a problem', () => {
+    const error = { code: 'invalid', message: 'No.', problems: ['a', 'b\nc'], hint: 'Do this.', exitCode: 1 as const }
+    const text = new PassThrough()
+    printError(screen(text), error, false, PLAIN)
+    expect(drain(text)).toBe('error: No.\n  a\n  b\\u000ac\n  Do this.\n')
+  })
 })
 
 describe('withProgress', () => {
@@ -85,9 +92,9 @@ describe('withProgress', () => {
     vi.useFakeTimers()
     try {
       const stderr = new PassThrough()
-      const work = withProgress({ stderr: screen(stderr), showProgress }, 'Waiting', async ({ say }) => {
+      const work = withProgress({ stderr: screen(stderr), showProgress }, 'Waiting', async ({ update }) => {
         await new Promise((resolve) => setTimeout(resolve, ms))
-        say('Still waiting')
+        update('Still waiting')
       })
       await vi.advanceTimersByTimeAsync(ms)
       await work

@@ -1,8 +1,9 @@
 import { globSync, readFileSync } from 'node:fs'
 import { PassThrough } from 'node:stream'
 import { describe, expect, it } from 'vitest'
-import { drain } from '../world.suite.ts'
-import { controlSequence, screen, screenedPrompts } from './screen.ts'
+import { drain } from '../testing/run-command.suite.ts'
+import { screenedPrompts } from '../prompts/prompts.ts'
+import { controlSequence, screen } from './screen.ts'
 import { chooseStyle } from './style.ts'
 
 /** Sets the clipboard, sets the title, clears the screen, in seven and in eight bits; goes back to the line's start. */
@@ -71,6 +72,6 @@ it('is the only way out: no other file writes to the process, and questions are 
   expect(using(/\bprocess\b[^\n]*\bstd(out|err)\b|\b(stdout|stderr)\b[^\n]*= process\b|\bconsole\./)).toEqual([
     'main.ts',
   ])
-  expect(using(/@clack\/prompts/)).toEqual(['prompts.ts'])
+  expect(using(/@clack\/prompts/)).toEqual(['prompts/prompts.ts'])
   expect(using(/from 'node:tty'|node:readline/)).toEqual([])
 })

@@ -20,7 +20,7 @@ const COLORED: Style = {
   bad: paint('red'),
 }
 
-/** Colours only for a terminal, and never when the user said no (no-color.org: any non-empty NO_COLOR). */
+/** Uses colours only on a terminal, and never with a non-empty NO_COLOR (no-color.org). */
 export function chooseStyle(
   output: { readonly isTTY?: boolean },
   env: Readonly<Record<string, string | undefined>>,

@@ -1,18 +1,18 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { JSX } from 'preact'
 import { explain } from '../authority.ts'
-import { forgottenText, idleMinutes, watchIdle } from '../idle-key.ts'
+import { signedOutText, idleMinutes, signOutWhenIdle } from '../idle-key.ts'
 import { Credential } from './components/credential.tsx'
 import { ExplorerPage } from './pages/explorer.tsx'
 import { FederationPage } from './pages/federation.tsx'
 import { MeshPage } from './pages/mesh.tsx'
 import { NetworksPage } from './pages/networks.tsx'
 import { OverviewPage } from './pages/overview.tsx'
-import { PAGES, readPlace, writePlace } from './place.ts'
-import type { Page, Place } from './place.ts'
+import { PAGES, readLocation, writeLocation } from './view-location.ts'
+import type { Page, ViewLocation } from './view-location.ts'
 import { loadCatalogue } from './requests/catalogue.ts'
 import type { Catalogue } from './requests/catalogue.ts'
-import { NOBODY, chooseNetwork, enter, forgetKey, leave } from './session.ts'
+import { SIGNED_OUT, chooseNetwork, signIn, clearKey, signOut } from './session.ts'
 import type { Draft, Session } from './session.ts'
 
 const NAMES: Readonly<Record<Page, string>> = {
@@ -24,33 +24,33 @@ const NAMES: Readonly<Record<Page, string>> = {
 }
 
 export function App(): JSX.Element {
-  const place = usePlace()
-  const [session, setSession] = useState<Session>(NOBODY)
+  const view = useViewLocation()
+  const [session, setSession] = useState<Session>(SIGNED_OUT)
   const [draft, setDraft] = useState<Draft>()
   const catalogue = useCatalogue()
   const main = useRef<HTMLElement>(null)
   const isFirst = useRef(true)
   useEffect(() => {
-    document.title = `${NAMES[place.page]} · Trust gateway`
+    document.title = `${NAMES[view.page]} · Trust gateway`
     // Whoever came by keyboard goes on reading the new page, not the menu; the first page is read from its top.
     if (!isFirst.current) main.current?.focus()
     isFirst.current = false
-  }, [place.page])
+  }, [view.page])
   useEffect(() => {
     if (session.signer === undefined) return undefined
     const minutes = idleMinutes(document.querySelector('#explorer'))
-    return watchIdle(minutes, () => setSession((held) => forgetKey(held, forgottenText(minutes))))
+    return signOutWhenIdle(minutes, () => setSession((current) => clearKey(current, signedOutText(minutes))))
   }, [session.signer])
   const prepare = (network: string, prepared: Draft): void => {
-    setSession((held) => chooseNetwork(held, network))
+    setSession((current) => chooseNetwork(current, network))
     setDraft(prepared)
-    location.hash = writePlace('explorer', prepared.operation)
+    location.hash = writeLocation('explorer', prepared.operation)
   }
   const shared = { session, setSession }
   return (
     <>
       <header class="top">
-        <a class="brand" href={writePlace('overview')}>
+        <a class="brand" href={writeLocation('overview')}>
           <img src="/assets/logo.svg" alt="" width="28" height="28" />
           <span>Chancery</span>
         </a>
@@ -61,7 +61,7 @@ export function App(): JSX.Element {
           <ul>
             {PAGES.map((page) => (
               <li key={page}>
-                <a href={writePlace(page)} {...(page === place.page ? { 'aria-current': 'page' } : {})}>
+                <a href={writeLocation(page)} {...(page === view.page ? { 'aria-current': 'page' } : {})}>
                   {NAMES[page]}
                 </a>
               </li>
@@ -71,44 +71,45 @@ export function App(): JSX.Element {
       </header>
       <Credential
         session={session}
-        enter={(token, standing) => {
+        signIn={(token, tokenInfo) => {
           setDraft(undefined)
-          setSession(enter(session, token, standing))
+          setSession(signIn(session, token, tokenInfo))
         }}
-        leave={() => {
+        signOut={() => {
           setDraft(undefined)
-          setSession(leave(session))
+          setSession(signOut(session))
         }}
         choose={(name) => setSession(chooseNetwork(session, name))}
       />
-      <main id="content" tabIndex={-1} ref={main} data-page={place.page}>
-        {place.page === 'overview' ? <OverviewPage operations={catalogue.operations} /> : null}
-        {place.page === 'mesh' ? <MeshPage /> : null}
-        {place.page === 'explorer' ? (
-          <ExplorerPage key={session.number} {...shared} catalogue={catalogue} chosen={place.operation} draft={draft} />
+      <main id="content" tabIndex={-1} ref={main} data-page={view.page}>
+        {view.page === 'overview' ? <OverviewPage operations={catalogue.operations} /> : null}
+        {view.page === 'mesh' ? <MeshPage /> : null}
+        {view.page === 'explorer' ? (
+          <ExplorerPage key={session.number} {...shared} catalogue={catalogue} chosen={view.operation} draft={draft} />
         ) : null}
-        {place.page === 'networks' ? <NetworksPage session={session} /> : null}
-        {place.page === 'federation' ? (
+        {view.page === 'networks' ? <NetworksPage session={session} /> : null}
+        {view.page === 'federation' ? (
           <FederationPage key={session.number} session={session} prepare={prepare} />
         ) : null}
       </main>
       <footer class="bottom">
-        <p>An answer is not trust: look at what it says, and bind it to your own session and rules.</p>
+        <p>A response is not trust. Check its content and apply your own rules.</p>
       </footer>
     </>
   )
 }
 
-function usePlace(): Place {
-  const first: Place = { page: 'overview', operation: undefined }
-  const [place, setPlace] = useState(() => readPlace(location.hash) ?? first)
+function useViewLocation(): ViewLocation {
+  const first: ViewLocation = { page: 'overview', operation: undefined }
+  const [view, setView] = useState(() => readLocation(location.hash) ?? first)
   useEffect(() => {
     // Other fragments, such as that of the skip link, lead to no other page.
-    const follow = (): void => setPlace((held) => (location.hash === '' ? first : (readPlace(location.hash) ?? held)))
+    const follow = (): void =>
+      setView((current) => (location.hash === '' ? first : (readLocation(location.hash) ?? current)))
     addEventListener('hashchange', follow)
     return () => removeEventListener('hashchange', follow)
   }, [])
-  return place
+  return view
 }
 
 function useCatalogue(): Catalogue {

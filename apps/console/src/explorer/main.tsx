@@ -5,10 +5,10 @@ import '../styles.css'
 import './explorer.css'
 
 /** The endpoint explorer of a gateway: an application of its own, since everything it shows depends on a token. */
-const place = document.querySelector('#explorer')
-if (place !== null) {
+const element = document.querySelector('#explorer')
+if (element !== null) {
   // The plain links stand there for readers without script.
-  place.replaceChildren()
-  render(<App />, place)
+  element.replaceChildren()
+  render(<App />, element)
   document.body.dataset['enriched'] = 'done'
 }

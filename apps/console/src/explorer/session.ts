@@ -1,18 +1,18 @@
 import type { Signer } from '@chancery/sdk'
-import type { NetworkStanding, Standing } from './requests/standing.ts'
+import type { NetworkInfo, TokenInfo } from './requests/token-info.ts'
 
-/** What the page knows of its reader. It lives in memory only and is replaced as a whole when the token changes. */
+/** State of the page, in memory only. It is replaced as a whole when the token changes. */
 export interface Session {
   /** Another number is another session: whatever was typed or answered under an earlier one is dropped. */
   readonly number: number
   readonly token: string | undefined
-  readonly standing: Standing | undefined
+  readonly tokenInfo: TokenInfo | undefined
   readonly networkName: string | undefined
   readonly signer: Signer | undefined
-  /** Why there is no key any more, when the page forgot it by itself. */
+  /** Why the page removed the key, when it did so itself. */
   readonly keyNote: string | undefined
   /** The last good answer, to be put into the next body. */
-  readonly lastAnswer: string | undefined
+  readonly lastResponse: string | undefined
 }
 
 /** A request another page prepared; the explorer shows it for review. */
@@ -21,23 +21,23 @@ export interface Draft {
   readonly body: string
 }
 
-export const NOBODY: Session = {
+export const SIGNED_OUT: Session = {
   number: 0,
   token: undefined,
-  standing: undefined,
+  tokenInfo: undefined,
   networkName: undefined,
   signer: undefined,
   keyNote: undefined,
-  lastAnswer: undefined,
+  lastResponse: undefined,
 }
 
 /** A new token, or none: nothing of the old session stays, least of all its key. */
-export function enter(old: Session, token: string, standing: Standing): Session {
-  return { ...NOBODY, number: old.number + 1, token, standing, networkName: standing.networks[0]?.name }
+export function signIn(old: Session, token: string, tokenInfo: TokenInfo): Session {
+  return { ...SIGNED_OUT, number: old.number + 1, token, tokenInfo, networkName: tokenInfo.networks[0]?.name }
 }
 
-export function leave(old: Session): Session {
-  return { ...NOBODY, number: old.number + 1 }
+export function signOut(old: Session): Session {
+  return { ...SIGNED_OUT, number: old.number + 1 }
 }
 
 /** Another network has other operators: the key is dropped with the choice. */
@@ -45,11 +45,11 @@ export function chooseNetwork(session: Session, networkName: string): Session {
   return networkName === session.networkName ? session : { ...session, networkName, signer: undefined }
 }
 
-/** A key that nobody uses is dropped; token and answers stay. */
-export function forgetKey(session: Session, keyNote: string): Session {
+/** Removes an idle key; token and responses stay. */
+export function clearKey(session: Session, keyNote: string): Session {
   return { ...session, signer: undefined, keyNote }
 }
 
-export function networkOf({ standing, networkName }: Session): NetworkStanding | undefined {
-  return standing?.networks.find(({ name }) => name === networkName)
+export function networkOf({ tokenInfo, networkName }: Session): NetworkInfo | undefined {
+  return tokenInfo?.networks.find(({ name }) => name === networkName)
 }

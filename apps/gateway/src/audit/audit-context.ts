@@ -1,11 +1,12 @@
 import type { JsonObject, JsonValue } from '@chancery/protocol'
+import type { AuthMethod } from '../auth/access.ts'
 
 /**
- * What is known of one request for the audit (protocol/gateway 16.2), filled in as it becomes known. Members are named
- * one by one on purpose: whatever is not written here cannot reach the audit.
+ * Collects what the audit stores of one request (protocol/gateway 16.2). Members are listed one by one: a member that
+ * is not listed here cannot reach the audit.
  */
 export interface AuditContext {
-  /** Of a request that was refused before its work could begin, with the reason it was told. */
+  /** Set when the request was refused before its work began, with the reason sent to the caller. */
   outcome?: 'refused'
   reason?: string
   client_id?: string
@@ -13,18 +14,18 @@ export interface AuditContext {
   network?: string
   /** Id of a catalogued operation. */
   operation?: string
-  /** Whose signature an operator-signed operation carried; the authority judges it. */
+  /** Key id of an operator signature. The authority verifies it. */
   admin_key_id?: string
   upstream_status?: number
   upstream_request_id?: string
-  /** It was sent to an authority, and whether it had an effect there is not known. */
+  /** The request was sent to an authority. Its effect is unknown. */
   outcome_uncertain?: true
-  auth_method?: 'bearer' | 'oidc' | 'development'
+  auth_method?: AuthMethod
   client_request_id?: string
   peer_certificate_sha256?: string
   trust_decision?: { readonly trusted: boolean; readonly reasons: readonly string[] }
   trust_decisions?: readonly { readonly trusted: boolean; readonly reasons: readonly string[] }[]
-  /** SHA-256 of each signing input: an auditor who holds a certificate finds its decisions. */
+  /** SHA-256 of each signing input. An auditor with a certificate can find its decisions. */
   certificate_digests?: readonly string[]
   crl?: { readonly issuer: string; readonly sequence: number }
 }

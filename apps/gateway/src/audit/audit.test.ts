@@ -6,8 +6,8 @@ import type { JsonObject } from '@chancery/protocol'
 import { TestCa } from '@chancery/testkit'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { certificateBytes } from '@chancery/protocol'
-import { expectRefusal, startWorld } from '../test-world.suite.ts'
-import type { World } from '../test-world.suite.ts'
+import { expectRefusal, startTestSetup } from '../test-gateway.suite.ts'
+import type { TestGatewaySetup } from '../test-gateway.suite.ts'
 
 type Delivered = {
   readonly id: string
@@ -20,7 +20,7 @@ let server: Server
 let batches: Delivered[][]
 const credentials = new Set<string | undefined>()
 let acknowledge: (batch: readonly Delivered[]) => readonly string[]
-let world: World
+let setup: TestGatewaySetup
 afterAll(() => ca.remove())
 
 beforeEach(async () => {
@@ -37,7 +37,7 @@ beforeEach(async () => {
     })
   })
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
-  world = await startWorld({
+  setup = await startTestSetup({
     state: 'new',
     files: { 'roots.pem': ca.cert, 'collector.token': 'collector-secret\n' },
     settings: {
@@ -48,7 +48,7 @@ beforeEach(async () => {
   })
 })
 afterEach(async () => {
-  await world.gateway.stop()
+  await setup.gateway.stop()
   server.closeAllConnections()
   await new Promise((done) => server.close(done))
 })
@@ -64,13 +64,13 @@ async function delivered(id: string): Promise<JsonObject> {
 
 describe('durable audit', () => {
   it('keeps intent and completion, names the certificate by digest only, and chains every event', async () => {
-    const certificate = await world.certificate()
-    const answer = await world.gateway.request('POST', '/verify', {
-      token: world.caller.token,
+    const certificate = await setup.certificate()
+    const response = await setup.gateway.request('POST', '/verify', {
+      token: setup.caller.token,
       body: { certificate },
       headers: { 'x-request-id': 'mine-1' },
     })
-    const id = String(answer.headers['x-request-id'])
+    const id = String(response.headers['x-request-id'])
     expect(await delivered(`${id}:started`)).toMatchObject({
       request_id: id,
       phase: 'started',
@@ -104,19 +104,19 @@ describe('durable audit', () => {
       'state_opened',
     ])
     const text = JSON.stringify(batches)
-    for (const secret of [world.caller.token, certificate.cert_id, certificate.node_public_key])
+    for (const secret of [setup.caller.token, certificate.cert_id, certificate.node_public_key])
       expect(text).not.toContain(secret)
   })
 
   it('a refusal after authentication is completed with its status', async () => {
-    const answer = await world.gateway.request('POST', '/verify', { token: world.caller.token, rawBody: '{' })
-    expect((await delivered(`${String(answer.headers['x-request-id'])}:completed`))['status']).toBe(400)
+    const response = await setup.gateway.request('POST', '/verify', { token: setup.caller.token, rawBody: '{' })
+    expect((await delivered(`${String(response.headers['x-request-id'])}:completed`))['status']).toBe(400)
   })
 
   it('only acknowledged events leave; the others come again with the same ids', async () => {
     acknowledge = () => ['somebody-else:started']
-    const answer = await world.verify(await world.certificate())
-    const id = `${String(answer.headers['x-request-id'])}:completed`
+    const response = await setup.verify(await setup.certificate())
+    const id = `${String(response.headers['x-request-id'])}:completed`
     await delivered(id)
     const first = batches
       .flat()
@@ -127,37 +127,37 @@ describe('durable audit', () => {
       await new Promise((done) => setTimeout(done, 50))
     const again = batches.flat().filter((each) => each.id === id)
     expect(new Set(again.map(({ event }) => JSON.stringify(event))).size).toBe(1)
-    const { state } = world.gateway.gateway.office
+    const { state } = setup.gateway.gateway.core
     while (((await state?.measure())?.pending ?? 0) > 0) await new Promise((done) => setTimeout(done, 50))
   })
 
   it('public pages write nothing, and bad credentials a bounded number of events', async () => {
     for (let n = 0; n < 30; n += 1) {
-      await world.gateway.request('GET', '/api')
-      await world.gateway.request('GET', '/no-such-path')
-      await world.gateway.request('GET', '/v1/networks', { token: 'b'.repeat(40) })
+      await setup.gateway.request('GET', '/api')
+      await setup.gateway.request('GET', '/no-such-path')
+      await setup.gateway.request('GET', '/v1/networks', { token: 'b'.repeat(40) })
     }
-    const answer = await world.verify(await world.certificate())
-    await delivered(`${String(answer.headers['x-request-id'])}:completed`)
+    const response = await setup.verify(await setup.certificate())
+    await delivered(`${String(response.headers['x-request-id'])}:completed`)
     const ids = batches.flat().map(({ id }) => id)
     // Twenty pairs of one address (protocol/gateway 16.2), and this request's own.
     expect(ids.filter((id) => id.endsWith(':started'))).toHaveLength(20 + 1)
-    expect(ids).toContain(`${String(answer.headers['x-request-id'])}:started`)
+    expect(ids).toContain(`${String(response.headers['x-request-id'])}:started`)
   })
 })
 
 it('when the state cannot be written, nothing is answered as certain and nothing more is begun', async () => {
-  const { office } = world.gateway.gateway
-  const { state } = office
+  const { core } = setup.gateway.gateway
+  const { state } = core
   if (state === undefined) throw new Error('no state')
-  const certificate = await world.certificate()
+  const certificate = await setup.certificate()
   // The writer thread is gone, as after a fault of the disk: an injected fault, nothing else is replaced.
   await state.close()
-  const answer = await world.verify(certificate)
+  const response = await setup.verify(certificate)
   // The delivery may have met the fault first; then not even the credential is looked at.
-  expect(answer.status).toBe(503)
-  expect(['audit_unavailable', 'state_unavailable']).toContain(answer.body['reason'] as string)
-  expectRefusal(await world.verify(certificate), 503, 'unavailable', 'state_unavailable')
-  expectRefusal(await world.gateway.request('GET', '/ready'), 503, 'unavailable', 'not_ready')
-  expect((await world.gateway.request('GET', '/health')).status).toBe(200)
+  expect(response.status).toBe(503)
+  expect(['audit_unavailable', 'state_unavailable']).toContain(response.body['reason'] as string)
+  expectRefusal(await setup.verify(certificate), 503, 'unavailable', 'state_unavailable')
+  expectRefusal(await setup.gateway.request('GET', '/ready'), 503, 'unavailable', 'not_ready')
+  expect((await setup.gateway.request('GET', '/health')).status).toBe(200)
 })

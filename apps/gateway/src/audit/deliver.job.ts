@@ -8,12 +8,12 @@ import type { PendingEvent } from '../state/state-calls.ts'
 export interface DeliveryParts {
   readonly state: DurableState
   readonly url: URL
-  /** Its name may stand for a private address. */
+  /** The host name may resolve to a private address. */
   readonly allowPrivate: boolean
-  /** Read at each delivery: a reload may have changed it. */
+  /** Read at each delivery, because a reload may change it. */
   readonly secrets: () => { readonly token: string | undefined; readonly extraRoots: readonly string[] }
   readonly log: Log
-  /** Pause between deliveries; the specified one when absent. */
+  /** Pause between deliveries. Default: the value of the protocol. */
   readonly everyMs?: number
 }
 
@@ -21,27 +21,27 @@ const EVERY_MS = 5000
 const MAX_BACK_OFF_MS = 60_000
 const BATCH = 100
 const CALL_MS = 5000
-const MAX_ANSWER_BYTES = 65_536
-/** The collector read what was sent and will not have it; any other failure says nothing about the events. */
+const MAX_RESPONSE_BYTES = 65_536
+/** The collector received the events and refused them. Any other failure proves nothing about the events. */
 const REFUSING: ReadonlySet<number> = new Set([400, 413, 422])
 
-/** more: go on at once. idle: after the usual pause. failed: after a pause that grows. */
+/** more: continue at once. idle: wait for the usual pause. failed: wait for a pause that grows. */
 type Progress = 'more' | 'idle' | 'failed'
 
 /**
- * Delivers kept events to the collector, oldest first, at least once and always with the same ids (protocol/gateway
- * 16.4). Only an id the collector names is delivered; an HTTP success alone says nothing. An event it never takes is
- * looked for by halving what is sent, and set aside after ten attempts; a collector that cannot be reached costs no
- * attempts, so that a long outage changes nothing about the order.
+ * Delivers stored events to the collector, oldest first, at least once and always with the same ids (protocol/gateway
+ * 16.4). An event is delivered when the collector names its id; an HTTP success alone proves nothing. An event that the
+ * collector refuses is found by halving the batch, and is moved to the rejected queue after ten attempts. An
+ * unreachable collector uses up no attempts, so a long outage does not change the order.
  */
 export class AuditDelivery {
   readonly #parts: DeliveryParts
   readonly #everyMs: number
   readonly #stop = new AbortController()
   readonly #loop: Promise<void>
-  /** Events of one delivery; less than {@link BATCH} while a refused one is looked for. */
+  /** Events in one delivery. Less than {@link BATCH} while a refused event is searched for. */
   #limit = BATCH
-  /** When those set aside are tried again, on the monotonic clock. */
+  /** Time of the next attempt for the rejected queue, on the monotonic clock. */
   #asideMs = 0
 
   constructor(parts: DeliveryParts) {
@@ -83,14 +83,14 @@ export class AuditDelivery {
   async #deliver(events: readonly PendingEvent[]): Promise<Progress> {
     const acknowledged = await this.#send(events)
     if (acknowledged === 'refused') return this.#narrow(events)
-    const taken = events.filter(({ id }) => acknowledged.has(id))
-    await this.#settle(taken, passedOver(events, taken))
-    if (taken.length === 0) return 'failed'
+    const accepted = events.filter(({ id }) => acknowledged.has(id))
+    await this.#settle(accepted, findSkipped(events, accepted))
+    if (accepted.length === 0) return 'failed'
     this.#limit = Math.min(BATCH, this.#limit * 2)
     return 'more'
   }
 
-  /** Refused as a whole: half of it next, until one event alone is refused. That one was tried. */
+  /** Halves a refused batch, until one event alone is refused. That event has used one attempt. */
   async #narrow(events: readonly PendingEvent[]): Promise<Progress> {
     if (events.length > 1) {
       this.#limit = Math.ceil(events.length / 2)
@@ -100,29 +100,29 @@ export class AuditDelivery {
     return 'idle'
   }
 
-  /** Those set aside are offered once a minute and only when nothing waits, so that they hold nobody up. */
+  /** Sends the rejected queue once a minute, and only when no other event waits, so that it delays no other event. */
   async #retryAside(): Promise<void> {
     const { state } = this.#parts
     const now = performance.now()
     if (now < this.#asideMs) return
     this.#asideMs = now + MAX_BACK_OFF_MS
-    const events = await state.pending(BATCH, 'set-aside')
+    const events = await state.pending(BATCH, 'rejected')
     const acknowledged = events.length === 0 ? 'refused' : await this.#send(events)
     if (acknowledged === 'refused') return
-    const taken = events.filter(({ id }) => acknowledged.has(id))
-    await this.#settle(taken, [])
+    const accepted = events.filter(({ id }) => acknowledged.has(id))
+    await this.#settle(accepted, [])
   }
 
-  async #settle(taken: readonly PendingEvent[], refused: readonly PendingEvent[]): Promise<void> {
+  async #settle(accepted: readonly PendingEvent[], refused: readonly PendingEvent[]): Promise<void> {
     const { state, log } = this.#parts
-    const setAside = await state.settle(taken.map(toSequence), refused.map(toSequence))
-    if (setAside > 0) log.error('the collector refuses events; they are set aside', { alarm: true, count: setAside })
+    const rejected = await state.complete(accepted.map(toSequence), refused.map(toSequence))
+    if (rejected > 0) log.error('the collector refuses events; they are set aside', { alarm: true, count: rejected })
   }
 
   async #send(events: readonly PendingEvent[]): Promise<ReadonlySet<string> | 'refused'> {
     const { url, allowPrivate, secrets } = this.#parts
     const { token, extraRoots } = secrets()
-    const answer = await callUrl({
+    const response = await callUrl({
       url,
       allowPrivate,
       extraRoots,
@@ -134,12 +134,12 @@ export class AuditDelivery {
       },
       body: `{"events":[${events.map(({ id, text }) => `{"id":${JSON.stringify(id)},"event":${text}}`).join(',')}]}`,
       timeoutMs: CALL_MS,
-      maxBytes: MAX_ANSWER_BYTES,
+      maxBytes: MAX_RESPONSE_BYTES,
       signal: this.#stop.signal,
     })
-    if (REFUSING.has(answer.status)) return 'refused'
-    if (answer.status !== 200) throw new Error(`the collector answered ${answer.status}`)
-    const value = readJsonBytes(answer.body)
+    if (REFUSING.has(response.status)) return 'refused'
+    if (response.status !== 200) throw new Error(`the collector answered ${response.status}`)
+    const value = readJsonBytes(response.body)
     const ids = isJsonObject(value) ? value['acknowledged_ids'] : undefined
     if (!Array.isArray(ids)) throw new Error('the collector acknowledged nothing')
     return new Set(ids.filter((id): id is string => typeof id === 'string'))
@@ -147,13 +147,13 @@ export class AuditDelivery {
 }
 
 /**
- * What the collector saw and did not take: everything before the last event it took. The rest it may just not have come
- * to, unless it took nothing at all.
+ * Returns the events that the collector skipped: all events before the last one it acknowledged. It may not have read
+ * the later ones yet, unless it acknowledged none.
  */
-function passedOver(events: readonly PendingEvent[], taken: readonly PendingEvent[]): readonly PendingEvent[] {
-  const last = taken.at(-1)?.sequence
+function findSkipped(events: readonly PendingEvent[], accepted: readonly PendingEvent[]): readonly PendingEvent[] {
+  const last = accepted.at(-1)?.sequence
   if (last === undefined) return events
-  const known = new Set(taken)
+  const known = new Set(accepted)
   return events.filter((event) => event.sequence < last && !known.has(event))
 }
 

@@ -20,20 +20,20 @@ let delivery: AuditDelivery | undefined
 let lines: string[]
 /** Every body the collector was sent, as ids. */
 let sent: string[][]
-let answer: (ids: readonly string[]) => { readonly status: number; readonly acknowledged: readonly string[] }
+let respond: (ids: readonly string[]) => { readonly status: number; readonly acknowledged: readonly string[] }
 afterAll(() => ca.remove())
 
 beforeEach(async () => {
   sent = []
   lines = []
-  answer = (ids) => ({ status: 200, acknowledged: ids })
+  respond = (ids) => ({ status: 200, acknowledged: ids })
   server = createServer({ cert: leaf.cert, key: leaf.key }, (request, response) => {
     let text = ''
     request.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
     request.on('end', () => {
       const ids = (JSON.parse(text) as { events: { id: string }[] }).events.map(({ id }) => id)
       sent.push(ids)
-      const { status, acknowledged } = answer(ids)
+      const { status, acknowledged } = respond(ids)
       response.writeHead(status).end(JSON.stringify({ acknowledged_ids: acknowledged }))
     })
   })
@@ -79,15 +79,15 @@ const pendingCount = async (): Promise<number> => (await state.measure()).pendin
 describe('audit delivery', () => {
   it('a collector that refuses every body with one event in it gets all others, and that one ten times alone', async () => {
     await append(250)
-    const taken: string[] = []
-    answer = (ids) => {
+    const accepted: string[] = []
+    respond = (ids) => {
       if (ids.includes('e-30')) return { status: 422, acknowledged: [] }
-      taken.push(...ids)
+      accepted.push(...ids)
       return { status: 200, acknowledged: ids }
     }
     deliver()
     await until(async () => (await pendingCount()) === 1)
-    expect(taken).toEqual(names(250).filter((id) => id !== 'e-30'))
+    expect(accepted).toEqual(names(250).filter((id) => id !== 'e-30'))
     const alone = sent.filter((ids) => ids.length === 1 && ids[0] === 'e-30').length
     // Ten attempts, and perhaps the first try of what was set aside.
     expect([10, 11]).toContain(alone)
@@ -96,7 +96,7 @@ describe('audit delivery', () => {
 
   it('an event that is never named blocks later ones for ten attempts at most', async () => {
     await append(120)
-    answer = (ids) => ({ status: 200, acknowledged: ids.filter((id) => id !== 'e-0') })
+    respond = (ids) => ({ status: 200, acknowledged: ids.filter((id) => id !== 'e-0') })
     deliver()
     await until(async () => (await pendingCount()) === 1)
     await until(() => lines.some((line) => line.includes('they are set aside')))
@@ -108,7 +108,7 @@ describe('audit delivery', () => {
   it('a collector that takes a few at a time sets nothing aside, and neither does one that is down', async () => {
     await append(100)
     let isDown = true
-    answer = (ids) => (isDown ? { status: 503, acknowledged: [] } : { status: 200, acknowledged: ids.slice(0, 3) })
+    respond = (ids) => (isDown ? { status: 503, acknowledged: [] } : { status: 200, acknowledged: ids.slice(0, 3) })
     deliver()
     await until(() => sent.length > 4)
     isDown = false
@@ -120,7 +120,7 @@ describe('audit delivery', () => {
 
   it('pauses longer only for failures that follow each other: one now and then must not hold up a backlog', async () => {
     await append(12)
-    answer = (ids) =>
+    respond = (ids) =>
       sent.length % 2 === 1 ? { status: 503, acknowledged: [] } : { status: 200, acknowledged: ids.slice(0, 1) }
     const begun = performance.now()
     deliver()

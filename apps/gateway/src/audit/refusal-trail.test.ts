@@ -3,7 +3,7 @@ import { startTestGateway, testClient, testIssuer, testList, testNetwork, testPo
 import type { TestGateway } from '@chancery/testkit'
 import { systemClock } from '@chancery/service-kit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { auditEvents } from '../test-world.suite.ts'
+import { auditEvents } from '../test-gateway.suite.ts'
 
 const PER_ADDRESS = 20
 const limited = testClient('limited', ['agency'], { requests_per_minute: 2 })
@@ -29,7 +29,7 @@ async function pairsOf(ids: readonly unknown[]): Promise<readonly JsonObject[]> 
 }
 
 async function sums(): Promise<readonly JsonObject[]> {
-  await gateway.gateway.office.trail.flush()
+  await gateway.gateway.core.refusals.flush()
   return (await auditEvents(gateway)).filter(({ event }) => event === 'refused_requests')
 }
 
@@ -62,8 +62,8 @@ describe('the trail of refused requests', () => {
   it('429: ten pairs of a client, a sum of the rest; throttled strangers are only summed up', async () => {
     const refused: unknown[] = []
     for (let n = 0; n < 17; n += 1) {
-      const answer = await ask('127.0.0.4', limited.token)
-      if (answer.status === 429) refused.push(answer.headers['x-request-id'])
+      const response = await ask('127.0.0.4', limited.token)
+      if (response.status === 429) refused.push(response.headers['x-request-id'])
     }
     expect(refused).toHaveLength(15)
     expect(await pairsOf(refused)).toHaveLength(2 * 10)
@@ -81,7 +81,7 @@ describe('the trail of refused requests', () => {
   })
 
   it('is counted when it cannot be written, and the answer stays', async () => {
-    const { state } = gateway.gateway.office
+    const { state } = gateway.gateway.core
     if (state === undefined) throw new Error('no state')
     const append = state.append.bind(state)
     state.append = () => Promise.reject(new Error('the disk is gone'))

@@ -5,10 +5,10 @@ import { MemoryLimiter, limitAddress } from '@chancery/service-kit'
 import type { Clock, Counter, Ids, Limiter, Log } from '@chancery/service-kit'
 import type { RefusedCaller } from '../auth/access.ts'
 import type { DurableState } from '../state/durable-state.ts'
-import { operatorEvent } from '../trust/trust-book.ts'
+import { operatorEvent } from './operator-event.ts'
 import type { AuditedRequest, RequestAudit } from './request-audit.ts'
 
-export interface TrailParts {
+export interface RefusalAuditParts {
   readonly audit: RequestAudit
   readonly state: DurableState | undefined
   readonly clock: Clock
@@ -19,12 +19,12 @@ export interface TrailParts {
   readonly notRecorded: Counter
 }
 
-/** A request that was refused before its work could begin. */
+/** A request that was refused before its work began. */
 export interface RefusedRequest extends Omit<AuditedRequest, 'caller' | 'code' | 'context'> {
   readonly address: string
 }
 
-/** Pairs of events a minute: of one address, of one client, and of all clients together. */
+/** Pairs of events per minute: per address, per client, and for all clients together. */
 const OF_ADDRESS = 20
 const OF_CLIENT = 10
 const OF_CLIENTS = 600
@@ -40,15 +40,15 @@ interface Sum {
 }
 
 /**
- * What the audit keeps of requests refused with 401 and 429: both events of each, up to a bound that no flood passes,
- * and above it one sum a minute. A failure to write changes no answer; it is counted.
+ * Audits requests refused with 401 and 429: both events of each request up to a limit, and one sum per minute above the
+ * limit, so that a flood cannot fill the state. A failed write changes no response; it is counted.
  */
-export class RefusalTrail {
-  readonly #parts: TrailParts
+export class RefusalAudit {
+  readonly #parts: RefusalAuditParts
   readonly #limits: Limiter
   readonly #sums = new Map<string, Sum>()
 
-  constructor(parts: TrailParts) {
+  constructor(parts: RefusalAuditParts) {
     this.#parts = parts
     this.#limits = new MemoryLimiter(parts.clock)
   }
@@ -68,7 +68,7 @@ export class RefusalTrail {
     }
   }
 
-  /** Writes the sums since the last time. */
+  /** Writes the sums since the last flush. */
   async flush(): Promise<void> {
     const { state, log, notRecorded } = this.#parts
     const sums = [...this.#sums.values()]
@@ -85,7 +85,10 @@ export class RefusalTrail {
     }
   }
 
-  /** Whether it gets events of its own. Throttled strangers never do: they are what the throttling is for. */
+  /**
+   * Returns whether the request gets separate events. Throttled unauthenticated callers never get them, because they
+   * may send without limit.
+   */
   async #isAlone(status: number, address: string, clientId: string | undefined): Promise<boolean> {
     const limits = this.#limits
     if (status === 401) {
@@ -98,7 +101,7 @@ export class RefusalTrail {
     return (await limits.hit(`client ${clientId}`, OF_CLIENT)) && (await limits.hit('clients', OF_CLIENTS))
   }
 
-  /** As many sums as there are routes, reasons and clients of the policy: callers cannot make more. */
+  /** The number of sums is limited by the routes, reasons and clients of the policy. Callers cannot create more. */
   #add(route: string, status: number, reason: string, client_id: string | undefined): void {
     const now = this.#parts.clock.now()
     const key = JSON.stringify([route, status, reason, client_id])

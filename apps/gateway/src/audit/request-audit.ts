@@ -2,10 +2,9 @@ import { faultPoint } from '#faults'
 import { GatewayRefusal } from '@chancery/contract'
 import { writeInstant } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
-import { BatchOverflow } from '@chancery/service-kit'
-import type { Clock, Log, Soon } from '@chancery/service-kit'
-import { instanceOf } from '../edge/request-ids.ts'
-import { StateUnavailable } from '../state/durable-state.ts'
+import { BatchFullError } from '@chancery/service-kit'
+import type { Clock, Log, MaybePromise } from '@chancery/service-kit'
+import { StateUnavailableError } from '../state/durable-state.ts'
 import type { DurableState } from '../state/durable-state.ts'
 import { toJson } from './audit-context.ts'
 import type { AuditContext } from './audit-context.ts'
@@ -13,18 +12,18 @@ import type { AuditContext } from './audit-context.ts'
 export interface AuditedRequest {
   readonly requestId: string
   readonly method: string
-  /** The template of the route, never the path that was asked for. */
+  /** Template of the route, never the path that was sent. */
   readonly route: string
   readonly startedMs: number
   readonly caller: 'anonymous' | 'client'
-  /** Why the request was refused or failed; for the line only. */
+  /** Why the request was refused or failed. Used in the log line only. */
   code?: string
   readonly context: AuditContext
 }
 
 /**
- * Two channels (protocol/gateway 16.1): JSON lines on standard output always, and with durable state an intent before
- * the work and a completion before the answer.
+ * Writes two channels (protocol/gateway 16.1): always JSON lines on standard output, and with durable state an intent
+ * before the work and a completion before the response.
  */
 export class RequestAudit {
   readonly #state: DurableState | undefined
@@ -37,20 +36,20 @@ export class RequestAudit {
     this.#lines = lines
   }
 
-  /** The intent is kept before the work starts, or the work does not start. */
-  begin(request: AuditedRequest): Soon<void> {
+  /** Stores the intent. The work starts only after this succeeds. */
+  begin(request: AuditedRequest): MaybePromise<void> {
     if (this.#state === undefined) return undefined
     return this.#keep([this.#started(request)], false)
   }
 
-  /** The completion is kept before the answer leaves; otherwise nobody may take the answer for certain. */
-  complete(request: AuditedRequest, status: number): Soon<void> {
+  /** Stores the completion before the response is sent. If this fails, the outcome is reported as uncertain. */
+  complete(request: AuditedRequest, status: number): MaybePromise<void> {
     const event = this.#completed(request, status)
     if (this.#state === undefined) return undefined
     return this.#keepCompletion(event)
   }
 
-  /** Both at once: nothing was begun. */
+  /** Stores both events at once, because no work was started. */
   async refused(request: AuditedRequest, status: number): Promise<void> {
     const events = [this.#started(request), this.#completed(request, status)]
     if (this.#state !== undefined) await this.#keep(events, false)
@@ -86,7 +85,7 @@ export class RequestAudit {
       client_request_id: context.client_request_id,
     })
     const at = writeInstant(this.#clock.now())
-    // As it is now: work that ends after the deadline must not change what was told.
+    // Copies the context: work that ends after the deadline must not change what was sent to the caller.
     return { request_id: requestId, phase: 'completed', status, elapsed_us, context: toJson({ ...context }), at }
   }
 
@@ -99,8 +98,15 @@ export class RequestAudit {
     try {
       await this.#state?.append(...events)
     } catch (error) {
-      if (!(error instanceof StateUnavailable) && !(error instanceof BatchOverflow)) throw error
+      if (!(error instanceof StateUnavailableError) && !(error instanceof BatchFullError)) throw error
       throw new GatewayRefusal('audit_unavailable', undefined, { isOutcomeUncertain, cause: error })
     }
   }
+}
+
+const INSTANCE_LENGTH = 12
+
+/** Returns the name of the process that made a request id: the beginning of it. */
+export function instanceOf(requestId: string): string {
+  return requestId.slice(0, INSTANCE_LENGTH)
 }

@@ -2,14 +2,13 @@ import { GatewayRefusal } from '@chancery/contract'
 import type { GatewayErrorName, GatewayRefusalOptions } from '@chancery/contract'
 import type { Instant } from '@chancery/protocol'
 import { after, limitAddress } from '@chancery/service-kit'
-import type { Limiter, Soon } from '@chancery/service-kit'
-import type { AuditContext } from '../audit/audit-context.ts'
+import type { Limiter, MaybePromise } from '@chancery/service-kit'
 import type { ClientPolicy } from '../policy/policy.ts'
 import type { CredentialIndex } from './credentials.ts'
 import { OidcAdapter } from './oidc.ts'
 import type { SignatureChecks } from './signature-checks.ts'
 
-/** Who may call, as one policy says it. */
+/** Lists the callers that one policy allows. */
 export interface Access {
   readonly credentials: CredentialIndex
   readonly clients: ReadonlyMap<string, ClientPolicy>
@@ -17,18 +16,20 @@ export interface Access {
   readonly isDevelopment: boolean
 }
 
+export type AuthMethod = 'bearer' | 'oidc' | 'development'
+
 export interface Caller {
   readonly client: ClientPolicy
-  readonly method: NonNullable<AuditContext['auth_method']>
+  readonly method: AuthMethod
 }
 
-export interface Presented {
+export interface PresentedCredential {
   /** Every Authorization header as received. */
   readonly authorization: readonly string[]
   readonly address: string
   /** SHA-256 of the client certificate on this connection. */
   readonly peerCertificate: string | undefined
-  /** True once nobody waits for an answer any more. */
+  /** Returns true once the caller is gone. */
   readonly isGone: () => boolean
 }
 
@@ -38,7 +39,7 @@ export interface FailureRules {
   readonly checks: SignatureChecks
 }
 
-/** A refused caller, with the client it is known to be, if any. */
+/** A refusal of a caller, with its client when the credential names one. */
 export class RefusedCaller extends GatewayRefusal {
   readonly client: ClientPolicy | undefined
 
@@ -48,14 +49,20 @@ export class RefusedCaller extends GatewayRefusal {
   }
 }
 
-/** Visible ASCII after the scheme, nothing before or behind it. */
+/** Visible ASCII after the scheme, with nothing before or after it. */
 const BEARER = /^Bearer ([!-~]+)$/i
 
 /**
- * Who is calling (protocol/gateway 5.1 step 7, 5.3). Whoever brings something good is never throttled, whatever others
- * behind the same address bring: a matching static credential, a token that was accepted before, or a new token.
+ * Finds the caller (protocol/gateway 5.1 step 7, 5.3). A caller with a valid credential is never throttled, whatever
+ * other callers send from the same address. Valid are: a matching static credential, a token that was accepted before,
+ * and a new token.
  */
-export function authenticate(access: Access, presented: Presented, rules: FailureRules, now: Instant): Soon<Caller> {
+export function authenticate(
+  access: Access,
+  presented: PresentedCredential,
+  rules: FailureRules,
+  now: Instant,
+): MaybePromise<Caller> {
   const token = tokenOf(presented.authorization)
   const known = token === undefined ? undefined : access.credentials.find(token)
   if (known !== undefined) {
@@ -63,27 +70,30 @@ export function authenticate(access: Access, presented: Presented, rules: Failur
   }
   const { oidc } = access
   if (token === undefined || oidc === undefined || !OidcAdapter.isToken(token)) return refuse(presented, rules)
-  return after(acceptedOrJudged(oidc, token, presented, rules), (clientId) => {
+  return after(findOrCheckToken(oidc, token, presented, rules), (clientId) => {
     const bound = clientId === undefined ? undefined : access.clients.get(clientId)
     if (bound === undefined) return refuse(presented, rules)
     return admit({ client: bound, method: 'oidc' }, presented, now)
   })
 }
 
-function acceptedOrJudged(
+function findOrCheckToken(
   oidc: OidcAdapter,
   token: string,
-  presented: Presented,
+  presented: PresentedCredential,
   rules: FailureRules,
-): Soon<string | undefined> {
-  return oidc.findAccepted(token) ?? judgeToken(oidc, token, presented, rules)
+): MaybePromise<string | undefined> {
+  return oidc.findAccepted(token) ?? checkToken(oidc, token, presented, rules)
 }
 
-/** Checks a signature unless that cannot help. After many failures of the address a new token waits for its turn. */
-async function judgeToken(
+/**
+ * Verifies the signature, unless the claims already exclude acceptance. After many failures of the address, a new token
+ * waits in a queue.
+ */
+async function checkToken(
   oidc: OidcAdapter,
   token: string,
-  presented: Presented,
+  presented: PresentedCredential,
   { limiter, perMinute, checks }: FailureRules,
 ): Promise<string | undefined> {
   const { isGone } = presented
@@ -92,13 +102,16 @@ async function judgeToken(
   const client = oidc.claimedClient(token)
   if (isOver && client === undefined) return undefined
   const isSlowed = isOver && !oidc.wasVerified(token)
-  const verdict = await checks.take({ address, client: client ?? '', isGone }, isSlowed, () => oidc.judge(token))
+  const verdict = await checks.run({ address, client: client ?? '', isGone }, isSlowed, () => oidc.verify(token))
   if (verdict === undefined) throw new RefusedCaller('auth_throttled')
   return verdict === 'refused' ? undefined : verdict.clientId
 }
 
-/** One more failure of this address: 401, and 429 above the limit. */
-async function refuse({ address, authorization }: Presented, { limiter, perMinute }: FailureRules): Promise<never> {
+/** Counts one more failure of this address. Refuses with 401, and with 429 above the limit. */
+async function refuse(
+  { address, authorization }: PresentedCredential,
+  { limiter, perMinute }: FailureRules,
+): Promise<never> {
   const isWithin = await limiter.hit(limitAddress(address), perMinute)
   if (!isWithin) throw new RefusedCaller('auth_throttled')
   throw new RefusedCaller(authorization.length === 0 ? 'credential_missing' : 'credential_invalid')
@@ -109,8 +122,10 @@ function tokenOf(authorization: readonly string[]): string | undefined {
   return authorization.length === 1 ? BEARER.exec(only ?? '')?.[1] : undefined
 }
 
-/** The window and the certificate a credential is bound to; said only to those who presented the right one. */
-function admit(caller: Caller, { peerCertificate }: Presented, now: Instant): Caller {
+/**
+ * Checks the validity period and the bound certificate. Only a caller with the right credential gets these refusals.
+ */
+function admit(caller: Caller, { peerCertificate }: PresentedCredential, now: Instant): Caller {
   const { notBefore, expiresAt, clientCertificates } = caller.client
   const isInside = (notBefore === undefined || now >= notBefore) && (expiresAt === undefined || now < expiresAt)
   if (!isInside) throw new RefusedCaller('credential_expired', caller.client)

@@ -14,7 +14,7 @@ import {
 } from '@chancery/testkit'
 import type { TestGateway } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { expectRefusal, startWorld } from '../test-world.suite.ts'
+import { expectRefusal, startTestSetup } from '../test-gateway.suite.ts'
 
 const NEXT_TOKEN = 'n'.repeat(40)
 const digest = (token: string): string => createHash('sha256').update(token).digest('hex')
@@ -40,7 +40,8 @@ describe('bearer credentials', () => {
   it('401: one text for missing, wrong and expired', async () => {
     const answers = [await knock(), await knock('y'.repeat(40)), await knock(early.token), await knock('x'.repeat(31))]
     const reasons = ['credential_missing', 'credential_invalid', 'credential_expired', 'credential_invalid']
-    for (const [index, answer] of answers.entries()) expectRefusal(answer, 401, 'unauthorized', reasons[index] ?? '')
+    for (const [index, response] of answers.entries())
+      expectRefusal(response, 401, 'unauthorized', reasons[index] ?? '')
     expect(new Set(answers.map(({ body }) => body['error'])).size).toBe(1)
     expect(answers[0]?.headers['www-authenticate']).toBe('Bearer')
   })
@@ -52,8 +53,8 @@ describe('bearer credentials', () => {
       `Basic ${ending.token}`,
       ending.token,
     ]) {
-      const answer = await gateway.request('GET', '/v1/networks', { headers: { authorization } })
-      expectRefusal(answer, 401, 'unauthorized', 'credential_invalid')
+      const response = await gateway.request('GET', '/v1/networks', { headers: { authorization } })
+      expectRefusal(response, 401, 'unauthorized', 'credential_invalid')
     }
   })
 
@@ -71,19 +72,19 @@ describe('bearer credentials', () => {
 
 describe('failed authentications', () => {
   it('are throttled per address; a good credential never is, and forwarding headers change nothing', async () => {
-    const world = await startWorld({ settings: { GATEWAY_AUTH_FAILURES_PER_MINUTE: '3' } })
+    const setup = await startTestSetup({ settings: { GATEWAY_AUTH_FAILURES_PER_MINUTE: '3' } })
     try {
       const fail = (from: string, headers = {}) =>
-        world.gateway.request('GET', '/v1/networks', { token: 'z'.repeat(40), from, headers })
+        setup.gateway.request('GET', '/v1/networks', { token: 'z'.repeat(40), from, headers })
       const statuses = []
       for (let n = 0; n < 5; n += 1) statuses.push((await fail('127.0.0.2')).status)
       expect(statuses).toEqual([401, 401, 401, 429, 429])
       expectRefusal(await fail('127.0.0.2', { 'x-forwarded-for': '10.1.2.3' }), 429, 'rate_limited', 'auth_throttled')
       expect((await fail('127.0.0.3')).status).toBe(401)
-      const good = await world.gateway.request('GET', '/v1/networks', { token: world.caller.token, from: '127.0.0.2' })
+      const good = await setup.gateway.request('GET', '/v1/networks', { token: setup.caller.token, from: '127.0.0.2' })
       expect(good.status).toBe(200)
     } finally {
-      await world.gateway.stop()
+      await setup.gateway.stop()
     }
   })
 })
@@ -93,7 +94,7 @@ describe('mutual TLS', () => {
     const ca = new TestCa()
     const [server, client, second] = [ca.issue('gateway'), ca.issue('caller'), ca.issue('second')]
     const foreign = new TestCa('another').issue('caller')
-    const world = await startWorld({
+    const setup = await startTestSetup({
       client: { client_cert_sha256: [client.sha256] },
       files: { 'cert.pem': server.cert, 'key.pem': server.key, 'ca.pem': ca.cert },
       settings: {
@@ -104,24 +105,24 @@ describe('mutual TLS', () => {
     })
     try {
       const ask = (tls: { cert?: string; key?: string }, token?: string) =>
-        world.gateway.request('GET', '/v1/networks', {
+        setup.gateway.request('GET', '/v1/networks', {
           tls: { ca: ca.cert, ...tls },
           ...(token === undefined ? {} : { token }),
         })
-      expect((await ask({ cert: client.cert, key: client.key }, world.caller.token)).status).toBe(200)
+      expect((await ask({ cert: client.cert, key: client.key }, setup.caller.token)).status).toBe(200)
       expectRefusal(await ask({ cert: client.cert, key: client.key }), 401, 'unauthorized', 'credential_missing')
       expectRefusal(
-        await ask({ cert: second.cert, key: second.key }, world.caller.token),
+        await ask({ cert: second.cert, key: second.key }, setup.caller.token),
         403,
         'forbidden',
         'client_certificate',
       )
-      await expect(ask({}, world.caller.token)).rejects.toThrow(/socket|certificate|ECONNRESET/i)
-      await expect(ask({ cert: foreign.cert, key: foreign.key }, world.caller.token)).rejects.toThrow(
+      await expect(ask({}, setup.caller.token)).rejects.toThrow(/socket|certificate|ECONNRESET/i)
+      await expect(ask({ cert: foreign.cert, key: foreign.key }, setup.caller.token)).rejects.toThrow(
         /socket|certificate|ECONNRESET/i,
       )
     } finally {
-      await world.gateway.stop()
+      await setup.gateway.stop()
       ca.remove()
     }
   })
@@ -130,7 +131,7 @@ describe('mutual TLS', () => {
     const [old, next] = [new TestCa('old clients'), new TestCa('new clients')]
     const server = old.issue('gateway')
     const [leaving, staying] = [old.issue('leaving'), next.issue('staying')]
-    const world = await startWorld({
+    const setup = await startTestSetup({
       files: { 'cert.pem': server.cert, 'key.pem': server.key, 'ca.pem': old.cert + next.cert },
       settings: {
         GATEWAY_TLS_CERT_FILE: '{home}/cert.pem',
@@ -144,9 +145,9 @@ describe('mutual TLS', () => {
       agents.push(agent)
       return () =>
         new Promise<number | string>((resolve) => {
-          const headers = { authorization: `Bearer ${world.caller.token}` }
-          const sent = get(`${world.gateway.url}/v1/networks`, { agent, headers }, (answer) => {
-            answer.resume().on('end', () => resolve(`${answer.statusCode} ${sent.reusedSocket ? 'kept' : 'new'}`))
+          const headers = { authorization: `Bearer ${setup.caller.token}` }
+          const sent = get(`${setup.gateway.url}/v1/networks`, { agent, headers }, (response) => {
+            response.resume().on('end', () => resolve(`${response.statusCode} ${sent.reusedSocket ? 'kept' : 'new'}`))
           })
           sent.on('error', () => resolve('refused'))
         })
@@ -159,15 +160,15 @@ describe('mutual TLS', () => {
         '200 new',
         '200 kept',
       ])
-      await world.gateway.gateway.reload()
+      await setup.gateway.gateway.reload()
       expect(await ofOld()).toBe('200 kept')
-      await writeFile(`${world.gateway.home}/ca.pem`, next.cert)
-      await world.gateway.gateway.reload()
+      await writeFile(`${setup.gateway.home}/ca.pem`, next.cert)
+      await setup.gateway.gateway.reload()
       expect([await ofOld(), await ofNext()]).toEqual(['refused', '200 kept'])
       expect(await ofOld()).toBe('refused')
     } finally {
       for (const agent of agents) agent.destroy()
-      await world.gateway.stop()
+      await setup.gateway.stop()
       old.remove()
       next.remove()
     }

@@ -6,10 +6,10 @@ interface Entry {
   readonly client: ClientPolicy
 }
 
-/** Shorter tokens are guessable, longer ones can only be OIDC tokens (protocol/gateway 4). */
+/** Shorter tokens can be guessed. Longer ones can only be OIDC tokens (protocol/gateway 4). */
 export const TOKEN_BYTES = { min: 32, max: 1024 } as const
 
-/** Clients by the digest of their tokens; the tokens themselves are nowhere. */
+/** Finds clients by the digest of their tokens. The tokens are not stored. */
 export class CredentialIndex {
   readonly #entries = new Map<string, Entry>()
 
@@ -24,16 +24,16 @@ export class CredentialIndex {
 
   find(token: string): ClientPolicy | undefined {
     if (token.length < TOKEN_BYTES.min || token.length > TOKEN_BYTES.max) return undefined
-    // One byte per character: the form the platform gives with the least work.
+    // The latin1 form needs the least work on this platform.
     const digest = hash('sha256', token, 'latin1')
     const entry = this.#entries.get(digest)
-    // The look-up already compared; this one takes the same time whatever the difference.
+    // The map has compared already. This comparison takes the same time for every difference.
     return entry !== undefined && isSame(entry.digest, digest) ? entry.client : undefined
   }
 }
 
-function isSame(kept: string, presented: string): boolean {
-  let difference = kept.length ^ presented.length
-  for (let at = 0; at < kept.length; at += 1) difference |= kept.charCodeAt(at) ^ presented.charCodeAt(at)
+function isSame(stored: string, presented: string): boolean {
+  let difference = stored.length ^ presented.length
+  for (let at = 0; at < stored.length; at += 1) difference |= stored.charCodeAt(at) ^ presented.charCodeAt(at)
   return difference === 0
 }

@@ -14,15 +14,15 @@ export interface KeySetParts {
 const FETCH_MS = 3000
 const MAX_BYTES = 1_048_576
 const MAX_KEYS = 64
-const KEPT_MS = 300_000
-/** Renewed before it ends, so that no request waits for it. */
+const CACHED_MS = 300_000
+/** Renewed before it expires, so that no request waits for it. */
 const RENEW_MS = 240_000
 const EARLY_EVERY_MS = 30_000
 const MAX_BACK_OFF_MS = 60_000
 
 /**
- * The fetched key set of the pinned address (protocol/gateway 3.10). Renewed in the background, one fetch at a time; an
- * unknown key id causes at most one early fetch in 30 s, so that made-up tokens cannot make this gateway a flood.
+ * Fetches the key set of the pinned address (protocol/gateway 3.10). It is renewed in the background, one fetch at a
+ * time. An unknown key id causes at most one early fetch in 30 s, so that invented tokens cannot flood that address.
  */
 export class KeySet {
   readonly #parts: KeySetParts
@@ -39,13 +39,13 @@ export class KeySet {
     this.#loop = this.#renew()
   }
 
-  /** The keys in force: none once the set is too old. */
+  /** Returns the keys in force, or none once the set is too old. */
   keys(): readonly JsonObject[] {
-    return this.#parts.clock.monotonicMs() - this.#fetchedAt < KEPT_MS ? this.#keys : []
+    return this.#parts.clock.monotonicMs() - this.#fetchedAt < CACHED_MS ? this.#keys : []
   }
 
-  /** Looks again because of an unknown key id, when that is due; only the one caller that causes it waits. */
-  async lookAgain(): Promise<void> {
+  /** Fetches again because of an unknown key id, when that is due. Only the caller that causes the fetch waits. */
+  async refetch(): Promise<void> {
     const now = this.#parts.clock.monotonicMs()
     if (now - this.#earlyAt < EARLY_EVERY_MS) return
     this.#earlyAt = now
@@ -78,8 +78,8 @@ export class KeySet {
     const { url, extraRoots, clock, log } = this.#parts
     try {
       const call = { url, extraRoots, timeoutMs: FETCH_MS, maxBytes: MAX_BYTES, signal: this.#stop.signal }
-      const answer = await callUrl({ ...call, headers: { accept: 'application/json' } })
-      const keys = answer.status === 200 ? readKeys(readJsonBytes(answer.body)) : undefined
+      const response = await callUrl({ ...call, headers: { accept: 'application/json' } })
+      const keys = response.status === 200 ? readKeys(readJsonBytes(response.body)) : undefined
       if (keys === undefined) throw new Error('no key set')
       this.#keys = keys
       this.#fetchedAt = clock.monotonicMs()

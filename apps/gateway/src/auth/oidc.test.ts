@@ -9,7 +9,7 @@ import { TestCa, startTestGateway, testClient, testIssuer, testList, testNetwork
 import type { TestGateway } from '@chancery/testkit'
 import { systemClock } from '@chancery/service-kit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { expectRefusal } from '../test-world.suite.ts'
+import { expectRefusal } from '../test-gateway.suite.ts'
 
 type Callback = (request: IncomingMessage, response: ServerResponse) => Promise<void>
 const Provider = UntypedProvider as new (issuer: string, options: object) => { callback(): Callback }
@@ -57,10 +57,10 @@ beforeAll(async () => {
       },
     },
   })
-  const answer = provider.callback()
+  const respond = provider.callback()
   server.on('request', (request, response) => {
     if (request.url === '/jwks') fetches += 1
-    void answer(request, response)
+    void respond(request, response)
   })
   gateway = await startOidcGateway({ team: 'blue' })
 })
@@ -98,10 +98,10 @@ async function mint(client: string): Promise<string> {
     const sent = request(
       `${issuer}/token`,
       { method: 'POST', ca: ca.cert, headers: { 'content-type': 'application/x-www-form-urlencoded' } },
-      (answer) => {
+      (response) => {
         let text = ''
-        answer.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
-        answer.on('end', () => {
+        response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
+        response.on('end', () => {
           resolve((JSON.parse(text) as { access_token: string }).access_token)
         })
       },
@@ -153,8 +153,8 @@ describe('tokens of a real provider', () => {
     const strict = await startOidcGateway({ team: 'blue', env: 'prod' })
     try {
       await new Promise((done) => setTimeout(done, 400))
-      const answer = await strict.request('GET', '/v1/networks', { token: await mint('bound') })
-      expectRefusal(answer, 401, 'unauthorized', 'credential_invalid')
+      const response = await strict.request('GET', '/v1/networks', { token: await mint('bound') })
+      expectRefusal(response, 401, 'unauthorized', 'credential_invalid')
     } finally {
       await strict.stop()
     }

@@ -7,36 +7,36 @@ import type { Clock } from '@chancery/service-kit'
 import type { OidcPolicy } from '../policy/oidc-file.ts'
 import type { KeySet } from './key-set.ts'
 
-/** Which client of the policy a token acts as. */
+/** The client of the policy that a token acts as. */
 export type OidcVerdict = { readonly clientId: string } | 'refused'
 
 const MAX_TOKEN_BYTES = 16_384
 const LEEWAY_SECONDS = 30
-const KEPT_SECONDS = 60
-const MAX_KEPT = 10_000
+const CACHED_SECONDS = 60
+const MAX_CACHED = 10_000
 const MIN_RSA_BITS = 2048
-/** Key types by algorithm; nothing else is ever tried, least of all what a token says about itself. */
+/** Key types by algorithm. No other algorithm is tried, whatever the token claims. */
 const KEY_TYPES: Readonly<Record<string, { readonly kty: string; readonly crv?: string }>> = {
   RS256: { kty: 'RSA' },
   ES256: { kty: 'EC', crv: 'P-256' },
   EdDSA: { kty: 'OKP', crv: 'Ed25519' },
 }
-/** Headers by which a token would bring its own key, or demand what we do not know. */
+/** Headers by which a token would supply its own key or require an unsupported extension. */
 const REFUSED_HEADERS = ['crit', 'jwk', 'jku', 'x5u', 'x5c'] as const
 
-interface Verified {
+interface VerifiedToken {
   readonly clientId: string
   readonly untilSeconds: number
   readonly endsSeconds: number
 }
 
-/** Judges tokens of the pinned issuer (protocol/gateway 3.10); signatures and claims are the library's work. */
+/** Verifies tokens of the pinned issuer (protocol/gateway 3.10). The library checks signatures and claims. */
 export class OidcAdapter {
   readonly #policy: OidcPolicy
   readonly #keySet: KeySet | undefined
   readonly #clock: Clock
-  /** Verified tokens by digest: accepted for a minute at most, and known as ours until they end. */
-  readonly #verified = new Map<string, Verified>()
+  /** Verified tokens by digest: accepted for a minute at most, and recognised until they expire. */
+  readonly #verified = new Map<string, VerifiedToken>()
   readonly #imported = new WeakMap<JsonObject, Promise<CryptoKey | Uint8Array>>()
 
   constructor(policy: OidcPolicy, keySet: KeySet | undefined, clock: Clock) {
@@ -45,24 +45,27 @@ export class OidcAdapter {
     this.#clock = clock
   }
 
-  /** Whether a credential can only be meant as a token. */
+  /** Returns whether a credential can only be a token. */
   static isToken(text: string): boolean {
     return text.length <= MAX_TOKEN_BYTES && /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*$/.test(text)
   }
 
-  /** The client of a token that was verified less than a minute ago; nothing is checked again. */
+  /** Returns the client of a token that was verified less than a minute ago. Nothing is checked again. */
   findAccepted(token: string): string | undefined {
     const known = this.#verified.get(digestOf(token))
     return known !== undefined && this.#nowSeconds() < known.untilSeconds ? known.clientId : undefined
   }
 
-  /** Whether its signature was good before: only its holder can send it, so checking it again is never too much. */
+  /**
+   * Returns whether the signature was valid before. Only the owner can send such a token, so another check is always
+   * allowed.
+   */
   wasVerified(token: string): boolean {
     const known = this.#verified.get(digestOf(token))
     return known !== undefined && this.#nowSeconds() < known.endsSeconds
   }
 
-  /** The client it would act as if its signature is good; undefined when no signature could make it good. */
+  /** Returns the client that the token claims, or undefined when no signature could make the token valid. */
   claimedClient(token: string): string | undefined {
     const claims = readHeader(token) === undefined ? undefined : readClaims(token)
     if (claims?.iss !== this.#policy.issuer) return undefined
@@ -71,7 +74,7 @@ export class OidcAdapter {
     return this.#clientOf(claims)
   }
 
-  async judge(token: string): Promise<OidcVerdict> {
+  async verify(token: string): Promise<OidcVerdict> {
     const accepted = this.findAccepted(token)
     if (accepted !== undefined) return { clientId: accepted }
     const digest = digestOf(token)
@@ -103,16 +106,16 @@ export class OidcAdapter {
       })
       return payload
     } catch {
-      // The library throws for every "no"; which one it was is nobody's business outside.
+      // The library throws for every refusal. The reason is not exposed.
       return undefined
     }
   }
 
-  /** Exactly one usable key of this id; an unknown id may cause one early look at the key set. */
+  /** Returns the one usable key with this id. An unknown id may cause one early fetch of the key set. */
   async #findKey(header: { readonly alg: string; readonly kid: string }): Promise<JsonObject | undefined> {
     let found = this.#keys().filter((key) => key['kid'] === header.kid)
     if (found.length === 0 && this.#keySet !== undefined) {
-      await this.#keySet.lookAgain()
+      await this.#keySet.refetch()
       found = this.#keys().filter((key) => key['kid'] === header.kid)
     }
     const [key] = found
@@ -152,12 +155,12 @@ export class OidcAdapter {
   }
 
   #keep(digest: string, clientId: string, { exp }: JWTPayload): void {
-    if (this.#verified.size >= MAX_KEPT) {
+    if (this.#verified.size >= MAX_CACHED) {
       const oldest = this.#verified.keys().next()
       if (oldest.done !== true) this.#verified.delete(oldest.value)
     }
     const endsSeconds = exp ?? 0
-    const untilSeconds = Math.min(endsSeconds, this.#nowSeconds() + KEPT_SECONDS)
+    const untilSeconds = Math.min(endsSeconds, this.#nowSeconds() + CACHED_SECONDS)
     this.#verified.set(digest, { clientId, untilSeconds, endsSeconds })
   }
 

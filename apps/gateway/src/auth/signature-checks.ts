@@ -1,88 +1,89 @@
 import { Shares } from '@chancery/service-kit'
 import type { Clock } from '@chancery/service-kit'
 
-/** Checks under way at once: of tokens nobody has failed with, and of an address that failed too often. */
+/** Concurrent checks: of tokens in general, and of addresses that failed too often. */
 const AT_ONCE = 64
 const SLOWED_AT_ONCE = 4
-/** Of all addresses that failed too often together: about a fifth of a core, whatever they send. */
+/** Checks per second for all addresses that failed too often: about a fifth of a core, whatever they send. */
 const SLOWED_PER_SECOND = 1000
-/** So many of them begin together after a pause. */
+/** Checks that may start together after a pause. */
 const BURST = 50
-/** That wait: one address alone may have two thirds, more than this gateway has connections. */
+/** Queued checks. One address may have two thirds, which is more than this gateway has connections. */
 const WAITING = 4096
 const WAKE_MS = 5
 
-/** What a token claims before anybody knows who wrote it: the client it would act as, where there is one. */
+/** What a token claims before its signature is verified: the client it would act as, if any. */
 export interface Claimant {
   readonly address: string
   readonly client: string
-  /** True once nobody waits for the verdict: such a check is left out when its turn comes, and costs nobody a turn. */
+  /** Returns true once the caller is gone. Such a check is skipped and uses no slot. */
   readonly isGone: () => boolean
 }
 
 /**
- * Turns for checks of the signatures of tokens (protocol/gateway 5.3). Failures never stop the checks: a caller with a
- * good new token may be behind the same address. They slow them down, so that what strangers send costs little. Who
- * waits is served in turns: addresses first, then the clients that their tokens claim to be. So forged tokens in the
- * name of one client hold up nobody else, and that client only by as many checks as connections wait with it.
+ * Schedules the signature checks of tokens (protocol/gateway 5.3). Failures never stop the checks, because a caller
+ * with a valid new token may use the same address. Failures slow the checks down, so that invalid tokens cost little.
+ * Queued checks are served round robin: by address first, then by the client that the token claims. So forged tokens
+ * that name one client delay no other client, and delay that client only by the number of connections that wait with
+ * it.
  */
 export class SignatureChecks {
-  readonly #quick: Lane
-  readonly #slowed: Lane
+  readonly #quick: CheckQueue
+  readonly #slowed: CheckQueue
 
   constructor(clock: Pick<Clock, 'monotonicMs'>) {
-    this.#quick = new Lane({ atOnce: AT_ONCE, perSecond: Number.POSITIVE_INFINITY }, clock)
-    this.#slowed = new Lane({ atOnce: SLOWED_AT_ONCE, perSecond: SLOWED_PER_SECOND }, clock)
+    this.#quick = new CheckQueue({ atOnce: AT_ONCE, perSecond: Number.POSITIVE_INFINITY }, clock)
+    this.#slowed = new CheckQueue({ atOnce: SLOWED_AT_ONCE, perSecond: SLOWED_PER_SECOND }, clock)
   }
 
   /**
-   * Runs `check` when its turn has come. Undefined, and nothing is run, when too many of the address wait or the caller
-   * has gone meanwhile.
+   * Runs `check` when its slot is free. Returns undefined, without running it, when too many checks of the address are
+   * queued or the caller is gone.
    */
-  take<Result>(
+  run<Result>(
     claimant: Claimant,
     isSlowed: boolean,
     check: () => Promise<Result>,
   ): Promise<Result | undefined> | undefined {
-    return (isSlowed ? this.#slowed : this.#quick).take(claimant, check)
+    return (isSlowed ? this.#slowed : this.#quick).run(claimant, check)
   }
 }
 
-interface LaneLimits {
+interface QueueLimits {
   readonly atOnce: number
   readonly perSecond: number
 }
 
-interface Waiting {
+interface QueuedCheck {
   readonly isGone: () => boolean
-  /** False leaves it out. */
+  /** False skips the check. */
   readonly decide: (isTurn: boolean) => void
 }
 
-class Lane {
-  readonly #limits: LaneLimits
+class CheckQueue {
+  readonly #limits: QueueLimits
   readonly #clock: Pick<Clock, 'monotonicMs'>
   readonly #places = new Shares(WAITING, 2)
-  /** What waits, by address and claimed client. The first of each map has the next turn. */
-  readonly #waiting = new Map<string, Map<string, Waiting[]>>()
+  /** Queued checks by address and claimed client. The first entry of each map is next. */
+  readonly #waiting = new Map<string, Map<string, QueuedCheck[]>>()
   #underWay = 0
   #allowance = BURST
   #countedAt: number
   #isWaking = false
 
-  constructor(limits: LaneLimits, clock: Pick<Clock, 'monotonicMs'>) {
+  constructor(limits: QueueLimits, clock: Pick<Clock, 'monotonicMs'>) {
     this.#limits = limits
     this.#clock = clock
     this.#countedAt = clock.monotonicMs()
   }
 
-  take<Result>(
+  run<Result>(
     { address, client, isGone }: Claimant,
     check: () => Promise<Result>,
   ): Promise<Result | undefined> | undefined {
     if (!this.#places.take(address)) return undefined
     const { promise, resolve } = Promise.withResolvers<boolean>()
-    const clients = this.#waiting.get(address) ?? new Map<string, Waiting[]>()
+    const clients = this.#waiting.get(address) ?? new Map<string, QueuedCheck[]>()
     const line = clients.get(client) ?? []
     line.push({ isGone, decide: resolve })
     clients.set(client, line)
@@ -113,8 +114,8 @@ class Lane {
     }
   }
 
-  /** Whoever had the turn stands last, with its address and within it. */
-  #next(): Waiting | undefined {
+  /** Returns the next check. Its address, and its client within the address, move to the end. */
+  #next(): QueuedCheck | undefined {
     const [first] = this.#waiting
     if (first === undefined) return undefined
     const [address, clients] = first

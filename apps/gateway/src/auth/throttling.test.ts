@@ -4,7 +4,7 @@ import { startTestGateway, testClient, testIssuer, testList, testNetwork, testPo
 import type { TestGateway } from '@chancery/testkit'
 import { systemClock } from '@chancery/service-kit'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { expectRefusal } from '../test-world.suite.ts'
+import { expectRefusal } from '../test-gateway.suite.ts'
 import { SignatureChecks } from './signature-checks.ts'
 
 const ISSUER = 'https://issuer.example.org/realm'
@@ -123,7 +123,7 @@ describe('SignatureChecks', () => {
   const asking =
     (checks: SignatureChecks, began: string[], isSlowed = true) =>
     async (address: string, client: string, isGone = () => false): Promise<void> => {
-      await checks.take({ address, client, isGone }, isSlowed, async () => {
+      await checks.run({ address, client, isGone }, isSlowed, async () => {
         began.push(`${address} ${client}`)
       })
     }
@@ -169,7 +169,7 @@ describe('SignatureChecks', () => {
   it('keeps more waiting for one address than there are connections, then refuses it and no other', async () => {
     const { promise: ended, resolve: end } = Promise.withResolvers<void>()
     const checks = new SignatureChecks({ monotonicMs: () => time.ms })
-    const ask = (address: string) => checks.take({ address, client: 'x', isGone: () => false }, false, () => ended)
+    const ask = (address: string) => checks.run({ address, client: 'x', isGone: () => false }, false, () => ended)
     const taken: unknown[] = []
     for (let one = ask('greedy'); one !== undefined; one = ask('greedy')) taken.push(one)
     expect(taken.length).toBeGreaterThan(2000)

@@ -1,5 +1,5 @@
 import type { GatewayRoute } from '@chancery/contract'
-import type { Answer, RequestHeaders, Soon } from '@chancery/service-kit'
+import type { HttpResponse, RequestHeaders, MaybePromise } from '@chancery/service-kit'
 import type { AuditContext } from '../audit/audit-context.ts'
 import type { ClientPolicy } from '../policy/policy.ts'
 import type { TrustSnapshot } from '../trust/snapshot.ts'
@@ -18,14 +18,14 @@ export interface GatewayCall {
   /** Filled by handlers with what the audit may know. */
   readonly context: AuditContext
   /** The whole body, bounded while it is read. */
-  readBytes(): Soon<Uint8Array>
+  readBytes(): MaybePromise<Uint8Array>
   /** The same, for JSON only: refuses other content types. */
-  readBody(): Soon<Uint8Array>
+  readBody(): MaybePromise<Uint8Array>
   /** What is left of the time this request may take. */
   remainingMs(): number
   /** Refuses once the time is over; to be asked before anything that others can see. */
   checkDeadline(): void
-  /** Whether something is sent whose effect nobody has confirmed: a refusal at the deadline says so. */
+  /** Sets whether a request was sent whose effect is not confirmed. A refusal at the deadline then reports it. */
   setOutcomeUncertain(isUncertain: boolean): void
 }
 
@@ -34,10 +34,10 @@ export interface ClientCall extends GatewayCall {
   readonly client: ClientPolicy
 }
 
-export type PublicHandler<Context> = (call: GatewayCall, context: Context) => Soon<Answer>
-export type ClientHandler<Context> = (call: ClientCall, context: Context) => Soon<Answer>
+export type PublicHandler = (call: GatewayCall) => MaybePromise<HttpResponse>
+export type ClientHandler = (call: ClientCall) => MaybePromise<HttpResponse>
 
 /** A route of the contract's table and the function that answers it: `open` for anyone, `client` for a credential. */
-export type GatewayBinding<Context> =
-  | { readonly route: GatewayRoute; readonly open: PublicHandler<Context> }
-  | { readonly route: GatewayRoute; readonly client: ClientHandler<Context> }
+export type GatewayBinding =
+  | { readonly route: GatewayRoute; readonly open: PublicHandler }
+  | { readonly route: GatewayRoute; readonly client: ClientHandler }

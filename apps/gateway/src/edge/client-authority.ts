@@ -7,7 +7,7 @@ const MAX_STEPS = 8
 
 /**
  * Connections by client certificate and whether they may go on. The platform looks at a certificate when a connection
- * is opened; one that is kept open would outlive the authority it was opened under (protocol/gateway 3.9, 3.11).
+ * is opened; a connection that stays open would outlive the authority it was opened under (protocol/gateway 3.9, 3.11).
  */
 export class ClientAuthority {
   readonly #open = new Set<TLSSocket>()

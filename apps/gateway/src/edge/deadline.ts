@@ -1,5 +1,5 @@
 import { GatewayRefusal } from '@chancery/contract'
-import type { Soon } from '@chancery/service-kit'
+import type { MaybePromise } from '@chancery/service-kit'
 
 /**
  * The time one request may take (protocol/gateway 5.1 step 5). A step that is under way goes on, but its caller does not
@@ -12,7 +12,7 @@ export class Deadline {
   /** Ends the step that is waited for. */
   #giveUp: ((refusal: GatewayRefusal) => void) | undefined
   #isOver = false
-  /** Something was sent whose effect nobody has confirmed. */
+  /** True when something was sent whose effect is not confirmed. */
   isOutcomeUncertain = false
   readonly #endMs: number
 
@@ -22,11 +22,11 @@ export class Deadline {
   }
 
   /** One step at a time. What is there at once needs no watching. */
-  within<Value>(work: Soon<Value>): Soon<Value> {
+  within<Value>(work: MaybePromise<Value>): MaybePromise<Value> {
     if (!(work instanceof Promise)) return work
     this.#timer ??= setTimeout(() => this.#end(), this.#ms)
     return new Promise<Value>((resolve, reject) => {
-      // A late failure of abandoned work has nobody left to hear it; rejecting twice changes nothing.
+      // A late failure of abandoned work has no receiver; rejecting twice changes nothing.
       work.then(resolve, reject)
       if (this.#isOver) reject(this.#refusal())
       else this.#giveUp = reject
@@ -37,7 +37,7 @@ export class Deadline {
     return Math.max(0, this.#endMs - performance.now())
   }
 
-  /** Before a step that changes something: its caller may have been told that the time is over. */
+  /** Refuses when the time is over. Called before a step that changes something: the caller may have its 408 already. */
   check(): void {
     if (this.#isOver || this.remainingMs === 0) throw this.#refusal()
   }

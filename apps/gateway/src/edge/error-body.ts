@@ -1,9 +1,9 @@
 import { GATEWAY_ERRORS, GatewayRefusal, Refusal } from '@chancery/contract'
 import type { ErrorCode, GatewayErrorName } from '@chancery/contract'
-import { Answer, json, toError } from '@chancery/service-kit'
+import { HttpResponse, json, toError } from '@chancery/service-kit'
 import type { Log } from '@chancery/service-kit'
-import { QuotaUnavailable } from '../quota/quota.ts'
-import { StateUnavailable } from '../state/durable-state.ts'
+import { QuotaUnavailableError } from '../quota/quota.ts'
+import { StateUnavailableError } from '../state/durable-state.ts'
 
 /** What the shared edge functions refuse, in the gateway's own words. */
 const SHARED: Partial<Readonly<Record<ErrorCode, GatewayErrorName>>> = {
@@ -21,20 +21,21 @@ const RETRY_SECONDS = 60
 export function toRefusal(error: unknown): GatewayRefusal | undefined {
   if (error instanceof GatewayRefusal) return error
   if (error instanceof Refusal) return new GatewayRefusal(SHARED[error.code] ?? 'internal', undefined, { cause: error })
-  if (error instanceof QuotaUnavailable) return new GatewayRefusal('quota_backend', undefined, { cause: error })
-  if (error instanceof StateUnavailable) return new GatewayRefusal('state_unavailable', undefined, { cause: error })
+  if (error instanceof QuotaUnavailableError) return new GatewayRefusal('quota_backend', undefined, { cause: error })
+  if (error instanceof StateUnavailableError)
+    return new GatewayRefusal('state_unavailable', undefined, { cause: error })
   return undefined
 }
 
-/** What the caller hears of anything that was thrown; the cause of a bug stays in the log. */
-export function answerFor(thrown: unknown, requestId: string, log: Log): Answer {
+/** Returns the response for anything that was thrown. The cause of a bug is logged and not sent. */
+export function responseFor(thrown: unknown, requestId: string, log: Log): HttpResponse {
   const refusal = toRefusal(thrown)
   if (refusal === undefined) log.error('unexpected error', { request_id: requestId, error: toError(thrown) })
-  return errorAnswer(refusal ?? new GatewayRefusal('internal'), requestId)
+  return errorResponse(refusal ?? new GatewayRefusal('internal'), requestId)
 }
 
 /** The flat error body (protocol/gateway 6); the only place that knows a status. */
-export function errorAnswer(refusal: GatewayRefusal, requestId: string): Answer {
+export function errorResponse(refusal: GatewayRefusal, requestId: string): HttpResponse {
   const { status, code, reason, message } = GATEWAY_ERRORS[refusal.error]
   const body = json({
     error: message,
@@ -44,7 +45,7 @@ export function errorAnswer(refusal: GatewayRefusal, requestId: string): Answer 
     ...(refusal.details === undefined ? {} : { details: refusal.details }),
     ...(refusal.isOutcomeUncertain ? { outcome_uncertain: true } : {}),
   })
-  return new Answer(body.body, body.contentType, status, { ...headersFor(status, refusal), ...refusal.headers })
+  return new HttpResponse(body.body, body.contentType, status, { ...headersFor(status, refusal), ...refusal.headers })
 }
 
 function headersFor(status: number, refusal: GatewayRefusal): { readonly [name: string]: string } {

@@ -5,7 +5,7 @@ import { connect as connectSecure } from 'node:tls'
 import { TestCa, startTestGateway } from '@chancery/testkit'
 import type { TestGateway } from '@chancery/testkit'
 import { afterEach, describe, expect, it } from 'vitest'
-import { startWorld } from '../test-world.suite.ts'
+import { startTestSetup } from '../test-gateway.suite.ts'
 
 const HOSTILE = '127.0.0.9'
 const OTHER = '127.0.0.2'
@@ -63,7 +63,7 @@ describe('one address', () => {
   it('that leaves handshakes unfinished holds up no other one', async () => {
     const ca = new TestCa()
     const [server, client] = [ca.issue('gateway'), ca.issue('caller')]
-    const world = await startWorld({
+    const setup = await startTestSetup({
       files: { 'cert.pem': server.cert, 'key.pem': server.key, 'ca.pem': ca.cert },
       settings: {
         GATEWAY_TLS_CERT_FILE: '{home}/cert.pem',
@@ -71,11 +71,11 @@ describe('one address', () => {
         GATEWAY_TLS_CLIENT_CA_FILE: '{home}/ca.pem',
       },
     })
-    gateway = world.gateway
+    gateway = setup.gateway
     const { url } = gateway
     const silent = await openMany(url, 30)
     const tls = { ca: ca.cert, cert: client.cert, key: client.key }
-    expect((await gateway.request('GET', '/v1/networks', { token: world.caller.token, from: OTHER, tls })).status).toBe(
+    expect((await gateway.request('GET', '/v1/networks', { token: setup.caller.token, from: OTHER, tls })).status).toBe(
       200,
     )
     // Of its own address it waits for one of the eight that are under way.
@@ -84,7 +84,7 @@ describe('one address', () => {
     const secured = connectSecure({ socket: late, ...tls, checkServerIdentity: () => undefined })
     let isSecure = false
     secured.on('error', () => undefined).once('secureConnect', () => (isSecure = true))
-    expect((await gateway.request('GET', '/v1/networks', { token: world.caller.token, from: OTHER, tls })).status).toBe(
+    expect((await gateway.request('GET', '/v1/networks', { token: setup.caller.token, from: OTHER, tls })).status).toBe(
       200,
     )
     expect([isSecure, silent.some((socket) => socket.closed)]).toEqual([false, false])

@@ -1,101 +1,101 @@
 import type { IncomingMessage } from 'node:http'
 import type { TLSSocket } from 'node:tls'
 import { GATEWAY_ERRORS, GatewayRefusal, REQUEST_ID_PATTERN } from '@chancery/contract'
-import { RawHeaders, after, endingWith, hasBody, toError } from '@chancery/service-kit'
-import type { Answer, RequestHeaders, Soon } from '@chancery/service-kit'
+import { RawHeaders, after, withFinally, hasBody, toError } from '@chancery/service-kit'
+import type { Exchange, HttpResponse, RequestHeaders, MaybePromise, RouteMatch } from '@chancery/service-kit'
 import type { AuditedRequest } from '../audit/request-audit.ts'
 import { RefusedCaller, authenticate } from '../auth/access.ts'
 import type { Caller } from '../auth/access.ts'
-import type { Office } from '../office.ts'
-import type { QuotaAnswer } from '../quota/quota.ts'
+import type { QuotaResult } from '../quota/quota.ts'
 import type { ClientCall, GatewayBinding } from './call.ts'
 import type { Deadline } from './deadline.ts'
-import { answerFor, toRefusal } from './error-body.ts'
-import { OpenCall, OpenClientCall } from './open-call.ts'
-import type { Arrival } from './open-call.ts'
-import type { CallerPlaces, Places } from './places.ts'
-import type { RouteMatch } from './route-table.ts'
+import type { EdgeParts } from './edge-parts.ts'
+import { responseFor, toRefusal } from './error-body.ts'
+import { RequestCall, OpenClientCall } from './open-call.ts'
+import type { IncomingRequest } from './open-call.ts'
+import type { CallerPlaces, Places } from './connection-slots.ts'
 
-export interface Exchange {
-  readonly request: IncomingMessage
-  readonly requestId: string
-  readonly startedMs: number
-  readonly match: RouteMatch
+export interface GatewayPipeline {
+  readonly exchange: Exchange<GatewayBinding>
+  readonly match: RouteMatch<GatewayBinding>
   readonly deadline: Deadline
-  readonly told: Told
 }
 
-/** What the line about a request needs to know of its way. */
-export interface Told {
-  caller: 'anonymous' | 'client'
-  /** The audit has written the line of this request. */
-  isWritten: boolean
-}
-
-type ClientBinding = Extract<GatewayBinding<Office>, { client: unknown }>
+type ClientBinding = Extract<GatewayBinding, { client: unknown }>
 
 /**
  * Steps 4 to 12 of protocol/gateway 5.1. The first failing one decides the answer. Each goes on at once where nothing
  * waits: on the common way only the body does.
  */
-export function answerExchange(exchange: Exchange, office: Office, places: Places): Soon<Answer> {
-  const { request, requestId, match, deadline } = exchange
-  const headers = new RawHeaders(request.rawHeaders)
-  const { maxBodyBytes } = office.settings
-  const arrival: Arrival = { request, requestId, match, deadline, headers, trust: office.book?.current, maxBodyBytes }
+export function respondInPipeline(
+  pipeline: GatewayPipeline,
+  parts: EdgeParts,
+  places: Places,
+): MaybePromise<HttpResponse> {
+  const { exchange, match, deadline } = pipeline
+  const headers = new RawHeaders(exchange.raw.rawHeaders)
+  const { maxBodyBytes } = parts.settings
+  const arrival: IncomingRequest = {
+    exchange,
+    match,
+    deadline,
+    headers,
+    trust: parts.trust?.current,
+    maxBodyBytes,
+  }
   const { binding } = match
   if ('open' in binding) {
-    if (binding.route.admission === 'counted') places.checkRoom()
-    return deadline.within(binding.open(new OpenCall(arrival), office))
+    if (binding.route.admission === 'counted') places.checkFreeSpace()
+    return deadline.within(binding.open(new RequestCall(arrival)))
   }
-  return after(deadline.within(admitCaller(exchange, headers, office)), (caller) => {
+  return after(deadline.within(admitCaller(pipeline, headers, parts)), (caller) => {
     const own = places.ofClient(caller.client.id)
     const call = new OpenClientCall(arrival, caller.client, own)
-    noteCaller(caller, call, request)
-    exchange.told.caller = 'client'
-    return answerCaller(binding, call, exchange, office, own)
+    noteCaller(caller, call, exchange.raw)
+    exchange.caller = 'client'
+    return respondToCaller(binding, call, pipeline, parts, own)
   })
 }
 
-/** The intent is kept first, the completion before the answer. */
-function answerCaller(
+/** Stores the intent first, and the completion before the response is sent. */
+function respondToCaller(
   binding: ClientBinding,
   call: ClientCall,
-  { request, requestId, startedMs, deadline, told }: Exchange,
-  office: Office,
+  { exchange, deadline }: GatewayPipeline,
+  parts: EdgeParts,
   places: CallerPlaces,
-): Soon<Answer> {
-  const { audit } = office
+): MaybePromise<HttpResponse> {
+  const { audit } = parts
   const { path: route } = binding.route
-  const { caller } = told
+  const { raw, requestId, startedMs } = exchange
   const audited: AuditedRequest = {
     requestId,
-    method: request.method ?? '',
+    method: raw.method ?? '',
     route,
     startedMs,
-    caller,
+    caller: 'client',
     context: call.context,
   }
-  const work = (): Soon<Answer> => {
+  const work = (): MaybePromise<HttpResponse> => {
     // Without a body the work begins now, otherwise when it is there.
-    if (!hasBody(request)) places.enter()
-    return endingWith(
-      () => handle(binding, call, office),
+    if (!hasBody(raw)) places.enter()
+    return withFinally(
+      () => handle(binding, call),
       () => places.leave(),
     )
   }
-  return after(beginAudited(audited, deadline, office), () =>
-    after(runAudited(work, audited, deadline, office), (answer) =>
+  return after(beginAudited(audited, deadline, parts), () =>
+    after(runAudited(work, audited, deadline, parts), (answer) =>
       after(audit.complete(audited, answer.status ?? 200), () => {
-        told.isWritten = true
+        exchange.isLogged = true
         return answer
       }),
     ),
   )
 }
 
-/** An intent that is kept only after the deadline is completed all the same: its caller was told 408, no more. */
-function beginAudited(audited: AuditedRequest, deadline: Deadline, { audit, log }: Office): Soon<void> {
+/** Completes an intent that is stored only after the deadline, too: its caller got 408. */
+function beginAudited(audited: AuditedRequest, deadline: Deadline, { audit, log }: EdgeParts): MaybePromise<void> {
   const begun = audit.begin(audited)
   const kept = deadline.within(begun)
   if (!(kept instanceof Promise)) return kept
@@ -112,18 +112,18 @@ function beginAudited(audited: AuditedRequest, deadline: Deadline, { audit, log 
   })
 }
 
-/** Also a refusal is an outcome the audit hears of before the caller does. */
+/** Refusals are audited before the response is sent. */
 function runAudited(
-  work: () => Soon<Answer>,
+  work: () => MaybePromise<HttpResponse>,
   audited: AuditedRequest,
   deadline: Deadline,
-  { log }: Office,
-): Soon<Answer> {
-  const refuse = (thrown: unknown): Answer => {
+  { log }: EdgeParts,
+): MaybePromise<HttpResponse> {
+  const refuse = (thrown: unknown): HttpResponse => {
     const refusal = toRefusal(thrown)
     if (refusal?.isOutcomeUncertain === true) audited.context.outcome_uncertain = true
     audited.code = GATEWAY_ERRORS[refusal?.error ?? 'internal'].reason
-    return answerFor(thrown, audited.requestId, log)
+    return responseFor(thrown, audited.requestId, log)
   }
   try {
     const answer = deadline.within(work())
@@ -133,16 +133,19 @@ function runAudited(
   }
 }
 
-function handle(binding: ClientBinding, call: ClientCall, office: Office): Soon<Answer> {
+function handle(binding: ClientBinding, call: ClientCall): MaybePromise<HttpResponse> {
   if (binding.route.credential === 'metrics' && !call.client.metrics) throw new GatewayRefusal('metrics_scope')
-  return binding.client(call, office)
+  return binding.client(call)
 }
 
 /** Steps 6 to 8: healthy state, credential, quota. */
-function admitCaller(exchange: Exchange, headers: RequestHeaders, office: Office): Soon<Caller> {
-  if (office.state?.isHealthy === false) throw new GatewayRefusal('state_unavailable')
-  const { failures, checks, settings, clock } = office
-  const { request, deadline } = exchange
+function admitCaller(pipeline: GatewayPipeline, headers: RequestHeaders, parts: EdgeParts): MaybePromise<Caller> {
+  if (parts.state?.isHealthy === false) throw new GatewayRefusal('state_unavailable')
+  const { failures, checks, settings, clock } = parts
+  const {
+    exchange: { raw: request },
+    deadline,
+  } = pipeline
   const presented = {
     authorization: headers.all('authorization'),
     address: request.socket.remoteAddress ?? '',
@@ -150,10 +153,10 @@ function admitCaller(exchange: Exchange, headers: RequestHeaders, office: Office
     isGone: () => request.socket.destroyed || deadline.remainingMs === 0,
   }
   const rules = { limiter: failures, perMinute: settings.authFailuresPerMinute, checks }
-  const refuse = (thrown: unknown): Promise<never> => recordRefused(thrown, presented.address, exchange, office)
+  const refuse = (thrown: unknown): Promise<never> => recordRefused(thrown, presented.address, pipeline, parts)
   try {
-    const caller = authenticate(office.access(), presented, rules, clock.now())
-    const admitted = after(caller, (known) => takeRequest(known, office))
+    const caller = authenticate(parts.access(), presented, rules, clock.now())
+    const admitted = after(caller, (known) => serveRequest(known, parts))
     return admitted instanceof Promise ? admitted.catch(refuse) : admitted
   } catch (thrown) {
     return refuse(thrown)
@@ -164,8 +167,8 @@ function admitCaller(exchange: Exchange, headers: RequestHeaders, office: Office
 async function recordRefused(
   thrown: unknown,
   address: string,
-  { request, requestId, startedMs, match }: Exchange,
-  { metrics, trail }: Office,
+  { exchange: { raw, requestId, startedMs }, match }: GatewayPipeline,
+  { metrics, refusals }: EdgeParts,
 ): Promise<never> {
   if (!(thrown instanceof RefusedCaller)) throw thrown
   const { error } = thrown
@@ -173,19 +176,19 @@ async function recordRefused(
   else if (error === 'auth_throttled') metrics.throttled.increase()
   else if (error === 'client_quota') metrics.quotaDenied.increase()
   const { path: route } = match.binding.route
-  await trail.record({ requestId, method: request.method ?? '', route, startedMs, address }, thrown)
+  await refusals.record({ requestId, method: raw.method ?? '', route, startedMs, address }, thrown)
   throw thrown
 }
 
-function takeRequest(caller: Caller, { quota }: Office): Soon<Caller> {
+function serveRequest(caller: Caller, { quota }: EdgeParts): MaybePromise<Caller> {
   const { id: clientId, requestsPerMinute: limit } = caller.client
-  const settle = (answer: QuotaAnswer): Caller => {
+  const complete = (answer: QuotaResult): Caller => {
     if (answer === undefined) return caller
     throw new RefusedCaller('client_quota', caller.client, {
       retryAfterSeconds: toRetrySeconds(answer.retryAfterMs),
     })
   }
-  return after(quota.take({ clientId, kind: 'requests', limit, cost: 1 }), settle)
+  return after(quota.claim({ clientId, kind: 'requests', limit, cost: 1 }), complete)
 }
 
 export function toRetrySeconds(ms: number): number {
@@ -204,7 +207,7 @@ function noteCaller({ client, method }: Caller, call: ClientCall, request: Incom
   if (certificate !== undefined) context.peer_certificate_sha256 = certificate
 }
 
-/** By connection: a certificate does not change on it, and asking for it anew reads the whole of it. */
+/** By connection: its certificate does not change, and reading it again parses all of it. */
 const peerCertificates = new WeakMap<TLSSocket, string | undefined>()
 
 /** SHA-256 of the certificate this connection was opened with, in lowercase hex. */

@@ -1,11 +1,5 @@
 import type { Ids } from '@chancery/service-kit'
-
-const INSTANCE_LENGTH = 12
-
-/** Returns the name of the process that made a request id: the beginning of it. */
-export function instanceOf(requestId: string): string {
-  return requestId.slice(0, INSTANCE_LENGTH)
-}
+import { instanceOf } from '../audit/request-audit.ts'
 
 /** `<boot value>-<counter>`: always our own, unique across restarts, and sorted within one (protocol/gateway 5.4). */
 export class RequestIds {

@@ -1,271 +1,157 @@
-import { createServer as createPlain } from 'node:http'
-import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'node:http'
-import { createServer as createSecure } from 'node:https'
-import type { Server as SecureServer } from 'node:https'
-import type { AddressInfo, Socket } from 'node:net'
+import type { IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { GATEWAY_ERRORS, GATEWAY_HEADERS, GatewayRefusal } from '@chancery/contract'
-import type { Refusal } from '@chancery/contract'
-import {
-  AccessLog,
-  Answer,
-  Gatekeeper,
-  Pipelined,
-  answerBrokenRequest,
-  answerUnmetExpectation,
-  checkRawRequest,
-  endingWith,
-  inRequestSpan,
-  isTracing,
-} from '@chancery/service-kit'
-import type { Soon } from '@chancery/service-kit'
-import type { Office } from '../office.ts'
+import { AccessLog, Edge, checkRawRequest, withFinally } from '@chancery/service-kit'
+import type { EdgeTls, Exchange, Failure, HttpResponse, MaybePromise, RouteMatch } from '@chancery/service-kit'
 import type { TlsMaterial } from '../policy/tls-files.ts'
 import type { GatewayBinding } from './call.ts'
 import { ClientAuthority } from './client-authority.ts'
+import { Places } from './connection-slots.ts'
 import { Deadline } from './deadline.ts'
-import { answerFor, errorAnswer, toRefusal } from './error-body.ts'
-import { HANDSHAKE_MS, Handshakes } from './handshakes.ts'
-import { answerExchange, isServerFailure } from './pipeline.ts'
-import type { Exchange, Told } from './pipeline.ts'
-import { Places } from './places.ts'
+import type { EdgeParts } from './edge-parts.ts'
+import { responseFor, toRefusal } from './error-body.ts'
+import { isServerFailure, respondInPipeline } from './pipeline.ts'
 import { RequestIds } from './request-ids.ts'
-import { RouteTable } from './route-table.ts'
-import { send } from './send.ts'
+
+const CONNECTIONS = 2000
 
 /** protocol/gateway 3.2, listener hardening. */
-const LISTENER: ServerOptions = {
-  maxHeaderSize: 32_768,
-  headersTimeout: 10_000,
-  keepAliveTimeout: 5000,
-  connectionsCheckingInterval: 5000,
-  // Bodies are bounded by the deadline of the request; this only catches what never becomes one.
-  requestTimeout: 305_000,
-  insecureHTTPParser: false,
-  requireHostHeader: false,
+const LIMITS = {
+  headBytes: 32_768,
+  // The deadline of a request bounds its body. This limit catches connections on which no request arrives.
+  requestTimeoutMs: 305_000,
+  requestsPerConnection: 1000,
+  // An ingress may use all connections alone; to another address it loses one. Places bound the requests.
+  connections: CONNECTIONS,
+  connectionsPerAddress: CONNECTIONS,
+  inFlight: 0,
 }
-const REQUESTS_PER_CONNECTION = 1000
-const CONNECTIONS = 2000
-/** Half of the connections: bodies that do not come leave room for other requests. */
+/** Half of the connections: bodies that do not arrive leave room for other requests. */
 const BODIES_AT_ONCE = CONNECTIONS / 2
 /** Room for the bodies of all requests together: a few of the largest, or many small ones. */
-const BODY_ROOM_FACTOR = 16
-const MIN_BODY_ROOM = 67_108_864
+const BODY_BUDGET_FACTOR = 16
+const MIN_BODY_BUDGET = 67_108_864
+
+type Bound = GatewayBinding
 
 /** The HTTP edge of the gateway: one pipeline for every route, one body for every failure. */
-export class Edge {
-  readonly #office: Office
-  readonly #routes: RouteTable
-  readonly #gate: Gatekeeper
+export class GatewayEdge {
+  readonly #parts: EdgeParts
   readonly #places: Places
-  readonly #ids: RequestIds
-  readonly #access: AccessLog
-  readonly #server: Server | SecureServer
+  readonly #edge: Edge<Bound>
   /** Of the mutual TLS listener only. */
   readonly #clients: ClientAuthority | undefined
 
-  constructor(office: Office, bindings: readonly GatewayBinding<Office>[], tls: TlsMaterial | undefined) {
-    this.#office = office
-    this.#routes = new RouteTable(bindings)
-    this.#ids = new RequestIds(office.ids)
-    const { maxInflight, maxBodyBytes, accessLogLevel: level, accessLogEvery: every } = office.settings
-    const { accessLogSlowMs: slowMs } = office.settings
-    this.#access = new AccessLog({ log: office.log, instance: this.#ids.instance, level, every, slowMs })
-    // An ingress may hold all connections alone; to another address it loses one. Requests are for the places.
-    this.#gate = new Gatekeeper({ inFlight: 0, connections: CONNECTIONS, connectionsPerAddress: CONNECTIONS })
+  constructor(parts: EdgeParts, bindings: readonly Bound[], tls: TlsMaterial | undefined) {
+    for (const binding of bindings) {
+      // A handler for anyone on a route that needs a credential would admit callers without one.
+      if ('open' in binding !== (binding.route.credential === 'none'))
+        throw new Error(`${binding.route.path} is bound to the wrong kind of handler`)
+    }
+    this.#parts = parts
+    const ids = new RequestIds(parts.ids)
+    const { maxInflight, maxBodyBytes, accessLogLevel: level, accessLogEvery: every } = parts.settings
+    const { accessLogSlowMs: slowMs } = parts.settings
     this.#places = new Places({
       requests: maxInflight,
       bodies: BODIES_AT_ONCE,
-      bodyBytes: Math.max(MIN_BODY_ROOM, maxBodyBytes * BODY_ROOM_FACTOR),
+      bodyBytes: Math.max(MIN_BODY_BUDGET, maxBodyBytes * BODY_BUDGET_FACTOR),
     })
     this.#clients = tls === undefined ? undefined : new ClientAuthority(tls.clientCa)
-    this.#server = this.#createServer(tls)
+    this.#edge = new Edge<Bound>({
+      bindings,
+      spelling: 'exact',
+      // HEAD is for public reads only (protocol/gateway 5.2).
+      servesHead: (binding) => 'open' in binding,
+      limits: LIMITS,
+      tls: this.#tlsOf(tls),
+      fixedHeaders: GATEWAY_HEADERS,
+      log: parts.log,
+      access: new AccessLog({ log: parts.log, instance: ids.instance, level, every, slowMs }),
+      monotonicMs: () => parts.clock.monotonicMs(),
+      nextRequestId: () => ids.next(),
+      serve: (exchange) => this.#serve(exchange),
+      toFailure: (error, requestId) => this.#toFailure(error, requestId),
+      observe: (_route, status, seconds) => this.#observe(status, seconds),
+      isProbe: ({ admission }) => admission === 'exempt',
+      successOf: () => 200,
+    })
   }
 
   listen(host: string, port: number): Promise<AddressInfo> {
-    return new Promise((resolve, reject) => {
-      this.#server.once('error', reject)
-      // A TCP listener has an address object, never a path.
-      this.#server.listen(port, host, () => resolve(this.#server.address() as AddressInfo))
-    })
+    return this.#edge.listen(host, port)
   }
 
-  /** New TLS material for connections from now on; kept ones go on only under the new authorities of clients. */
+  /** Uses new TLS material for new connections; open ones go on only under the new authorities of clients. */
   replaceTls(tls: TlsMaterial): void {
-    if ('setSecureContext' in this.#server) this.#server.setSecureContext(this.#tlsOptions(tls))
+    this.#edge.replaceTls(this.#contextOf(tls))
     this.#clients?.replace(tls.clientCa)
   }
 
-  /** From now on every answer ends its connection: callers go elsewhere before the listener is closed. */
+  /** From now on every response ends its connection: callers go elsewhere before the listener is closed. */
   stopKeeping(): void {
-    this.#gate.stopKeeping()
+    this.#edge.stopKeeping()
   }
 
   stopAccepting(): Promise<void> {
-    return this.#gate.drain({ server: this.#server, close: async () => undefined })
+    return this.#edge.stopAccepting()
   }
 
-  #createServer(tls: TlsMaterial | undefined): Server | SecureServer {
-    const pipelined = new Pipelined((request, response) => this.#serve(request, response))
-    const server = tls === undefined ? this.#createPlain(pipelined) : this.#createSecure(tls, pipelined)
-    server.maxRequestsPerSocket = REQUESTS_PER_CONNECTION
-    // Unlimited here: Node would drop headers beyond a limit in silence; checkRawRequest counts and refuses.
-    server.maxHeadersCount = 0
-    const toBroken = (refusal: Refusal): Answer => this.#brokenAnswer(refusal)
-    server.on('request', (request, response) => pipelined.take(request, response))
-    server.on('checkExpectation', (request, response) =>
-      pipelined.take(request, response, () => answerUnmetExpectation(response, toBroken)),
-    )
-    server.on('clientError', (error: Error & { code?: string }, socket) =>
-      answerBrokenRequest(error, socket as Socket, toBroken),
-    )
-    server.on('connect', (_request, socket) => {
-      pipelined.release(socket as Socket)
-      answerBrokenRequest(new Error('CONNECT'), socket as Socket, toBroken)
-    })
-    return server
-  }
-
-  #createPlain(pipelined: Pipelined): Server {
-    const server = createPlain(LISTENER)
-    server.on('connection', (socket) => {
-      this.#gate.admit(socket)
-      pipelined.watch(socket)
-    })
-    return server
-  }
-
-  #createSecure(tls: TlsMaterial, pipelined: Pipelined): SecureServer {
-    const handshake = { requestCert: true, rejectUnauthorized: true, handshakeTimeout: HANDSHAKE_MS }
-    const server = createSecure({ ...LISTENER, ...this.#tlsOptions(tls), ...handshake })
-    const handshakes = new Handshakes()
-    const [start] = server.listeners('connection')
-    if (start === undefined) throw new Error('the platform listens for no connections')
-    server.removeAllListeners('connection')
-    server.on('connection', (socket: Socket) => {
-      this.#gate.admit(socket)
-      if (!socket.destroyed) handshakes.begin(socket, () => start.call(server, socket))
-    })
-    server.on('secureConnection', (secure) => {
-      const below = handshakes.finish(secure)
-      if (below !== undefined) this.#gate.secure(secure, below)
-      this.#clients?.watch(secure)
-      pipelined.watch(secure)
-    })
-    return server
-  }
-
-  #tlsOptions({ cert, key, clientCa }: TlsMaterial) {
-    const minVersion = this.#office.settings.tlsMin === '1.2' ? ('TLSv1.2' as const) : ('TLSv1.3' as const)
-    return { cert, key, ca: clientCa, minVersion, ALPNProtocols: ['http/1.1'] }
-  }
-
-  #serve(request: IncomingMessage, response: ServerResponse): void {
-    if (this.#clients?.isWithdrawn(request.socket) === true) {
-      request.socket.destroy()
-      return
-    }
-    const startedMs = this.#office.clock.monotonicMs()
-    const requestId = this.#ids.next()
-    this.#gate.openAnswer(request.socket)
-    const arrived: Arrived = { requestId, startedMs, told: { caller: 'anonymous', isWritten: false } }
-    const give = (answer: Answer, thrown?: unknown): void => this.#give(request, response, answer, arrived, thrown)
-    const refuse = (thrown: unknown): void => give(answerFor(thrown, requestId, this.#office.log), thrown)
-    let answer: Soon<Answer>
-    try {
-      answer = this.#answer(request, arrived)
-    } catch (thrown) {
-      refuse(thrown)
-      return
-    }
-    if (answer instanceof Promise) void answer.then((given) => give(given), refuse)
-    else give(answer)
-  }
-
-  #give(request: IncomingMessage, response: ServerResponse, answer: Answer, arrived: Arrived, thrown: unknown): void {
-    const { requestId, startedMs } = arrived
-    const { metrics, clock, log } = this.#office
-    metrics.requests.increase()
-    if (isServerFailure(answer.status ?? 200)) metrics.failures.increase()
-    const milliseconds = clock.monotonicMs() - startedMs
-    metrics.duration.observe(milliseconds / 1000)
-    if (!arrived.told.isWritten) this.#tell(arrived, answer.status ?? 200, milliseconds, thrown)
-    try {
-      const isWritten = send(request, response, answer, { requestId, closing: this.#gate.draining })
-      if (isWritten) this.#gate.closeAnswer(request.socket)
-      else response.once('close', () => this.#gate.closeAnswer(request.socket))
-    } catch (error) {
-      // Half an answer may be out: the caller must not take it for a whole one.
-      log.error('an answer could not be sent', { request_id: requestId, error })
-      this.#gate.closeAnswer(request.socket)
-      response.destroy()
+  #tlsOf(tls: TlsMaterial | undefined): EdgeTls | undefined {
+    const clients = this.#clients
+    if (tls === undefined || clients === undefined) return undefined
+    return {
+      context: this.#contextOf(tls),
+      onSecure: (socket) => clients.watch(socket),
+      isRevoked: (socket) => clients.isWithdrawn(socket),
     }
   }
 
-  /** Steps 2, 3 and 5 of protocol/gateway 5.1, then the route's own. */
-  #answer(request: IncomingMessage, arrived: Arrived): Soon<Answer> {
-    checkRawRequest(request)
-    checkFieldSizes(request)
-    const match = this.#routes.match(request)
-    arrived.route = match.binding.route
-    const { settings } = this.#office
-    if (Number(request.headers['content-length'] ?? 0) > settings.maxBodyBytes)
-      throw new GatewayRefusal('body_too_large')
-    const deadline = new Deadline(settings.timeoutMs)
-    const exchange = { ...arrived, request, match, deadline }
-    const run = (): Soon<Answer> => answerExchange(exchange, this.#office, this.#places)
-    return endingWith(isTracing ? () => inSpan(exchange, run) : run, () => deadline.clear())
+  #contextOf({ cert, key, clientCa }: TlsMaterial): EdgeTls['context'] {
+    const minVersion = this.#parts.settings.tlsMin === '1.2' ? 'TLSv1.2' : 'TLSv1.3'
+    return { cert, key, ca: clientCa, minVersion }
   }
 
-  #tell({ requestId, told, route }: Arrived, status: number, milliseconds: number, thrown: unknown): void {
-    const refusal = thrown === undefined ? undefined : (toRefusal(thrown) ?? new GatewayRefusal('internal'))
-    this.#access.note({
-      requestId,
-      route: route === undefined ? 'none' : `${route.method} ${route.path}`,
-      status,
-      milliseconds,
-      caller: told.caller,
-      code: refusal === undefined ? undefined : GATEWAY_ERRORS[refusal.error].reason,
-      cause: refusal?.cause ?? thrown,
-      isProbe: route?.admission === 'exempt',
-    })
-  }
-
-  #brokenAnswer(refusal: Refusal): Answer {
-    const requestId = this.#ids.next()
-    const told: Told = { caller: 'anonymous', isWritten: false }
-    const { body, contentType, status, headers } = errorAnswer(
-      toRefusal(refusal) ?? new GatewayRefusal('internal'),
-      requestId,
+  /** Steps 2, 3 and 5 of protocol/gateway 5.1, then those of the pipeline. */
+  #serve(exchange: Exchange<Bound>): MaybePromise<HttpResponse> {
+    const { raw } = exchange
+    const { timeoutMs, maxBodyBytes } = this.#parts.settings
+    checkRawRequest(raw)
+    checkFieldSizes(raw)
+    const match = this.#requireRoute(exchange)
+    if (Number(raw.headers['content-length'] ?? 0) > maxBodyBytes) throw new GatewayRefusal('body_too_large')
+    const deadline = new Deadline(timeoutMs)
+    return withFinally(
+      () => respondInPipeline({ exchange, match, deadline }, this.#parts, this.#places),
+      () => deadline.clear(),
     )
-    this.#tell({ requestId, startedMs: 0, told }, status ?? 400, 0, refusal)
-    return new Answer(body, contentType, status, { ...GATEWAY_HEADERS, ...headers, 'x-request-id': requestId })
+  }
+
+  #requireRoute({ raw, match }: Exchange<Bound>): RouteMatch<Bound> {
+    const target = raw.url ?? ''
+    // Absolute and authority forms, and a fragment that no client may send, are refused rather than interpreted.
+    if (!target.startsWith('/') || target.includes('#')) throw new GatewayRefusal('malformed_request')
+    if (match !== undefined) return match
+    const methods = this.#edge.methodsOf(target)
+    if (methods.length === 0) throw new GatewayRefusal('route_not_found')
+    throw new GatewayRefusal('route_method', undefined, { headers: { allow: methods.join(', ') } })
+  }
+
+  #toFailure(error: unknown, requestId: string): Failure {
+    const refusal = toRefusal(error) ?? new GatewayRefusal('internal')
+    const response = responseFor(error, requestId, this.#parts.log)
+    return { response, code: GATEWAY_ERRORS[refusal.error].reason, cause: refusal.cause ?? error }
+  }
+
+  #observe(status: number, seconds: number): void {
+    const { requests, failures, duration } = this.#parts.metrics
+    requests.increase()
+    if (isServerFailure(status)) failures.increase()
+    duration.observe(seconds)
   }
 }
 
-/** One request from its first byte to its answer. */
-interface Arrived {
-  readonly requestId: string
-  readonly startedMs: number
-  readonly told: Told
-  route?: GatewayBinding<Office>['route']
-}
-
-function inSpan({ request, requestId, match }: Exchange, run: () => Soon<Answer>): Promise<Answer> {
-  const { rawHeaders, method = '' } = request
-  return inRequestSpan({ route: match.binding.route.path, method, requestId, rawHeaders }, async (span) => {
-    try {
-      const answer = await run()
-      span?.end(answer.status ?? 200)
-      return answer
-    } catch (thrown) {
-      const refusal = toRefusal(thrown) ?? new GatewayRefusal('internal')
-      span?.end(errorAnswer(refusal, requestId).status ?? 500)
-      throw thrown
-    }
-  })
-}
-
-/** The longest field that means anything is a token of 16 KiB behind its scheme; nothing else needs that much. */
+/** The longest useful field is a token of 16 KiB after its scheme. */
 const MAX_FIELD_BYTES = 16_384 + 16
 
 function checkFieldSizes({ rawHeaders }: IncomingMessage): void {

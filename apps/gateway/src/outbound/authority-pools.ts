@@ -2,33 +2,33 @@ import { getCACertificates } from 'node:tls'
 import { isTracing, traced } from '@chancery/service-kit'
 import { Pool } from 'undici'
 import type { NetworkPolicy, Policy } from '../policy/policy.ts'
-import { guardedLookup, isRefusedLiteral } from './address-rules.ts'
-import { OutboundFailure } from './call-url.ts'
+import { guardedLookup, isRefusedLiteral } from '../addresses/address-rules.ts'
+import { OutboundError } from './call-url.ts'
 import { UpstreamExchange } from './upstream-exchange.ts'
-import type { UpstreamAnswer, UpstreamCall } from './upstream-exchange.ts'
+import type { UpstreamResponse, UpstreamCall } from './upstream-exchange.ts'
 
 const CONNECT_MS = 3000
 const CONNECTIONS = 16
 
 /**
- * Connections to the authorities of the policy, kept per origin (protocol/gateway 12.4): no redirects, no proxies of
- * the environment, no repetition, TLS verified, and only to addresses that were compared first.
+ * Connects to the authorities of the policy, with one pool per origin (protocol/gateway 12.4): no redirects, no proxies
+ * of the environment, no retries, TLS verified, and only to allowed addresses.
  */
 export class AuthorityPools {
   readonly #pools = new Map<string, Pool>()
-  /** The same by the network as one policy says it: its key need not be spelt for every call. */
+  /** The pools by network, so that the key is not built for every call. */
   #byNetwork = new WeakMap<NetworkPolicy, Pool>()
 
-  async send(network: NetworkPolicy, call: UpstreamCall): Promise<UpstreamAnswer> {
+  async send(network: NetworkPolicy, call: UpstreamCall): Promise<UpstreamResponse> {
     const pool = this.#byNetwork.get(network) ?? this.#findPool(network)
     if (!isTracing) return new UpstreamExchange(call).run(pool)
-    // Nothing of the trace is sent along: protocol/gateway 12.3 lists every header. The request id joins the two.
+    // The trace is not sent: protocol/gateway 12.3 lists every header. The request id connects both sides.
     const about = { 'http.request.method': call.method, 'server.address': network.authorityUrl?.host ?? '' }
     return traced('call authority', about, () => new UpstreamExchange(call).run(pool))
   }
 
-  /** Lets go of what a new policy no longer names; calls under way end as they began. */
-  follow(policy: Policy): void {
+  /** Closes pools that a new policy no longer names. Open calls finish. */
+  update(policy: Policy): void {
     const named = new Set([...policy.networks.values()].map(poolKey))
     this.#byNetwork = new WeakMap()
     for (const [key, pool] of this.#pools) {
@@ -47,7 +47,7 @@ export class AuthorityPools {
 
   #findPool(network: NetworkPolicy): Pool {
     const { authorityUrl } = network
-    if (authorityUrl === undefined) throw new OutboundFailure('unreachable')
+    if (authorityUrl === undefined) throw new OutboundError('unreachable')
     const pool = this.#poolOf(network, authorityUrl)
     this.#byNetwork.set(network, pool)
     return pool
@@ -55,21 +55,21 @@ export class AuthorityPools {
 
   #poolOf(network: NetworkPolicy, url: URL): Pool {
     const key = poolKey(network)
-    const held = this.#pools.get(key)
-    if (held !== undefined) return held
-    if (isRefusedLiteral(url)) throw new OutboundFailure('unreachable')
+    const existing = this.#pools.get(key)
+    if (existing !== undefined) return existing
+    if (isRefusedLiteral(url)) throw new OutboundError('unreachable')
     const { extraRoot, allowHttp } = network.primary
     const pool = new Pool(url.origin, {
       connections: CONNECTIONS,
       pipelining: 1,
       allowH2: false,
-      // Bounded as a whole by the exchange; two clocks would only disagree.
+      // The exchange limits the whole call.
       headersTimeout: 0,
       bodyTimeout: 0,
       connect: {
         timeout: CONNECT_MS,
         lookup: guardedLookup(allowHttp),
-        // Said although it is the default: a variable of the environment could turn it off.
+        // Set explicitly, because an environment variable could disable the default.
         rejectUnauthorized: true,
         ...(extraRoot === undefined ? {} : { ca: [...getCACertificates('default'), extraRoot] }),
       },
@@ -79,7 +79,7 @@ export class AuthorityPools {
   }
 }
 
-/** Everything a connection depends on: two networks share one only when all of it is the same. */
+/** Returns everything a connection depends on: two networks share a pool only when all of it is equal. */
 function poolKey({ authorityUrl, primary }: NetworkPolicy): string {
   return [authorityUrl?.origin, String(primary.allowHttp), primary.extraRoot ?? ''].join('\0')
 }

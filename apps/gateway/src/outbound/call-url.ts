@@ -5,7 +5,7 @@ import { isIP } from 'node:net'
 import { getCACertificates } from 'node:tls'
 import { joinBytes } from '@chancery/protocol'
 import { traced } from '@chancery/service-kit'
-import { guardedLookup, isRefusedLiteral } from './address-rules.ts'
+import { guardedLookup, isRefusedLiteral } from '../addresses/address-rules.ts'
 import { OversizeError, readBlocks } from './read-blocks.ts'
 
 export interface OutboundCall {
@@ -13,82 +13,82 @@ export interface OutboundCall {
   readonly method?: 'GET' | 'POST'
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string
-  /** From the first step to the last byte. */
+  /** For the whole call. */
   readonly timeoutMs: number
   readonly maxBytes: number
-  /** Roots beside the system's own, as PEM. */
+  /** Root certificates in addition to those of the system, as PEM. */
   readonly extraRoots?: readonly string[]
-  /** Names may resolve to private addresses; addresses written out by the operator always may. */
+  /** Names may resolve to private addresses. Literal addresses of the operator always may. */
   readonly allowPrivate?: boolean
   readonly signal?: AbortSignal
-  /** Asks for gzip and decodes it; what it decodes to counts against `maxBytes` while it is decoded. */
+  /** Requests gzip and decodes it. The decoded size counts against `maxBytes`. */
   readonly takesGzip?: boolean
 }
 
-type AnswerHeaders = Readonly<Record<string, string | string[] | undefined>>
+type ResponseHeaders = Readonly<Record<string, string | string[] | undefined>>
 
-export interface OutboundAnswer {
+export interface OutboundResponse {
   readonly status: number
-  readonly headers: AnswerHeaders
+  readonly headers: ResponseHeaders
   readonly body: Uint8Array
 }
 
-/** The body in blocks of their own memory: they go to another thread without a copy, and are joined there. */
-export interface BlocksAnswer {
+/** The body in blocks that move to another thread without a copy, and are joined there. */
+export interface BlocksResponse {
   readonly status: number
-  readonly headers: AnswerHeaders
+  readonly headers: ResponseHeaders
   readonly blocks: Uint8Array<ArrayBuffer>[]
 }
 
 interface FailureFacts {
   readonly wasSent?: boolean
-  readonly answer?: Pick<OutboundAnswer, 'status' | 'headers'> | undefined
+  readonly response?: Pick<OutboundResponse, 'status' | 'headers'> | undefined
 }
 
-/** The call came to nothing: no connection, no answer in time, or too much of it. */
-export class OutboundFailure extends Error {
-  override readonly name = 'OutboundFailure'
+/** The call failed: no connection, no response in time, or a response that is too large. */
+export class OutboundError extends Error {
+  override readonly name = 'OutboundError'
   readonly kind: 'unreachable' | 'timeout' | 'too_large'
-  /** Some of it may have left: whether it had an effect is not known. */
+  /** Part of the request may have been sent. Its effect is unknown. */
   readonly wasSent: boolean
-  /** Of an answer that began and could not be read to its end. */
-  readonly answer: Pick<OutboundAnswer, 'status' | 'headers'> | undefined
+  /** Status and headers of a response that could not be read to its end. */
+  readonly response: Pick<OutboundResponse, 'status' | 'headers'> | undefined
 
-  constructor(kind: OutboundFailure['kind'], options?: ErrorOptions & FailureFacts) {
+  constructor(kind: OutboundError['kind'], options?: ErrorOptions & FailureFacts) {
     super(kind, options)
     this.kind = kind
     this.wasSent = options?.wasSent === true
-    this.answer = options?.answer
+    this.response = options?.response
   }
 }
 
 /**
- * Calls one configured address (reliability 11): no redirects, no proxies of the environment, no cookies, TLS verified,
- * time and size bounded while reading.
+ * Calls one configured address: no redirects, no proxies of the environment, no cookies, TLS verified, time and size
+ * limited while reading.
  */
-export async function callUrl(call: OutboundCall): Promise<OutboundAnswer> {
+export async function callUrl(call: OutboundCall): Promise<OutboundResponse> {
   const { status, headers, blocks } = await callForBlocks(call)
   return { status, headers, body: joinBytes(blocks) }
 }
 
-export function callForBlocks(call: OutboundCall): Promise<BlocksAnswer> {
+export function callForBlocks(call: OutboundCall): Promise<BlocksResponse> {
   const about = { 'http.request.method': call.method ?? 'GET', 'server.address': call.url.host }
   return traced('call', about, () => callOnce(call))
 }
 
-async function callOnce(call: OutboundCall): Promise<BlocksAnswer> {
+async function callOnce(call: OutboundCall): Promise<BlocksResponse> {
   const host = call.url.hostname.replace(/^\[(.*)\]$/, '$1')
-  if (isRefusedLiteral(call.url)) throw new OutboundFailure('unreachable')
+  if (isRefusedLiteral(call.url)) throw new OutboundError('unreachable')
   const limit = AbortSignal.timeout(call.timeoutMs)
   const signal = call.signal === undefined ? limit : AbortSignal.any([limit, call.signal])
-  let begun: Pick<OutboundAnswer, 'status' | 'headers'> | undefined
+  let begun: Pick<OutboundResponse, 'status' | 'headers'> | undefined
   try {
-    const answer = await send(call, host, signal)
-    begun = { status: answer.statusCode ?? 0, headers: answer.headers }
-    return { ...begun, blocks: await readBlocks(answer, call) }
+    const response = await send(call, host, signal)
+    begun = { status: response.statusCode ?? 0, headers: response.headers }
+    return { ...begun, blocks: await readBlocks(response, call) }
   } catch (error) {
     const kind = error instanceof OversizeError ? 'too_large' : limit.aborted ? 'timeout' : 'unreachable'
-    throw new OutboundFailure(kind, { cause: error, answer: begun })
+    throw new OutboundError(kind, { cause: error, response: begun })
   }
 }
 
@@ -108,10 +108,10 @@ function send(call: OutboundCall, host: string, signal: AbortSignal): Promise<In
     agent: false as const,
     lookup: guardedLookup(call.allowPrivate === true),
     signal,
-    // Said although it is the default: a variable of the environment could turn it off.
+    // Set explicitly, because an environment variable could disable the default.
     ...(isSecure ? { rejectUnauthorized: true } : {}),
     ...(isSecure && isIP(host) === 0 ? { servername: host } : {}),
-    // Given only where needed: the default set is parsed once by the platform, an own one for every connection.
+    // Set only where needed: the platform parses the default set once, and a custom set for every connection.
     ...(isSecure && extraRoots.length > 0 ? { ca: [...getCACertificates('default'), ...extraRoots] } : {}),
   }
   return new Promise((resolve, reject) => {

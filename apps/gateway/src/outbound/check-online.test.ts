@@ -5,7 +5,7 @@ import { TestCa } from '@chancery/testkit'
 import { systemClock } from '@chancery/service-kit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { loadConfiguration } from '../policy/load-configuration.ts'
-import { startWorld } from '../test-world.suite.ts'
+import { startTestSetup } from '../test-gateway.suite.ts'
 import { checkOnline } from './check-online.ts'
 
 const ca = new TestCa()
@@ -31,7 +31,7 @@ afterAll(async () => {
 async function tryCollector(host: string, more: Record<string, string>) {
   batches = 0
   const { port } = server.address() as AddressInfo
-  const { gateway } = await startWorld({
+  const { gateway } = await startTestSetup({
     state: 'new',
     files: { 'roots.pem': ca.cert },
     settings: { GATEWAY_AUDIT_URL: `https://${host}:${port}/audit`, GATEWAY_CA_FILE: '{home}/roots.pem', ...more },

@@ -3,15 +3,17 @@ import { connect } from 'node:tls'
 import { getCACertificates } from 'node:tls'
 import type { Configuration, ConfigurationProblem } from '../policy/load-configuration.ts'
 import { issuersOf } from '../policy/policy.ts'
-import type { GatewaySettings } from '../settings.ts'
-import { NOT_ALLOWED, guardedLookup, isRefusedLiteral } from './address-rules.ts'
-import { OutboundFailure, callForBlocks } from './call-url.ts'
+import type { GatewaySettings } from '../settings/gateway-settings.ts'
+import { NOT_ALLOWED, guardedLookup, isRefusedLiteral } from '../addresses/address-rules.ts'
+import { OutboundError, callForBlocks } from './call-url.ts'
 import type { OutboundCall } from './call-url.ts'
 
 const CALL_MS = 10_000
 const KEY_SET_BYTES = 1_048_576
 
-/** `--check-config --online`: every address that a running gateway will call answers (protocol/gateway 18.2). */
+/**
+ * `--check-config --online`: checks that every address that a running gateway calls responds (protocol/gateway 18.2).
+ */
 export async function checkOnline(
   configuration: Configuration,
   settings: GatewaySettings,
@@ -53,14 +55,16 @@ async function fetchProblem(call: Omit<OutboundCall, 'timeoutMs'>): Promise<stri
     const { status } = await callForBlocks({ ...call, timeoutMs: CALL_MS })
     return status === 200 ? undefined : `answers ${status}`
   } catch (error) {
-    if (!(error instanceof OutboundFailure)) throw error
+    if (!(error instanceof OutboundError)) throw error
     if (error.kind === 'too_large' && call.takesGzip === true)
       return `is larger than ${call.maxBytes} bytes: raise GATEWAY_MAX_LIST_BYTES`
     return `cannot be fetched (${error.kind})`
   }
 }
 
-/** The collector is not called: a check must not deliver anything. It is connected to by the rules of a delivery. */
+/**
+ * Connects to the collector by the rules of a delivery, without sending a request: a check must not deliver anything.
+ */
 async function handshakeProblem(
   url: URL,
   extraRoots: readonly string[],
@@ -74,7 +78,7 @@ async function handshakeProblem(
       host,
       port: Number(url.port || 443),
       lookup: guardedLookup(allowPrivate),
-      // An address is no server name; the platform refuses to send it as one.
+      // An address is not a server name. The platform refuses to send it as one.
       ...(isIP(host) === 0 ? { servername: host } : {}),
       timeout: CALL_MS,
       rejectUnauthorized: true,

@@ -2,69 +2,51 @@ import type { IncomingMessage } from 'node:http'
 import { pipeline } from 'node:stream'
 import type { Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
+import { ByteBlocks } from '@chancery/protocol'
 
-const BLOCK_BYTES = 1_048_576
-/** A piece of what is decoded; the bound is looked at after each. */
+/** Size of one decoded piece. The limit is checked after each. */
 const DECODED_BYTES = 65_536
+/** How many compressed bytes may be read before their decoded bytes. Gzip adds less; the rest is in buffers. */
+const AHEAD_BYTES = 1_048_576
 
-/** There is more of it than may be read. */
+/** The body is larger than the limit. */
 export class OversizeError extends Error {
   override readonly name = 'OversizeError'
 }
 
 /**
- * The body of an answer in blocks. Counted while it is read and, where it is compressed, while it is decoded: a length
- * header may lie, and a few bytes can stand for many. Nothing is joined here, which would hold the event loop.
+ * Reads the body of a response in blocks. Bytes are counted while reading, before and after decoding: a length header
+ * may be wrong, a few bytes can decode to many, and many to none, which costs processor time. The blocks are not joined
+ * here, because that would block the event loop.
  */
 export async function readBlocks(
-  answer: IncomingMessage,
+  response: IncomingMessage,
   { maxBytes, takesGzip = false }: { readonly maxBytes: number; readonly takesGzip?: boolean },
 ): Promise<Uint8Array<ArrayBuffer>[]> {
-  if (Number(answer.headers['content-length'] ?? 0) > maxBytes) {
-    answer.destroy()
+  if (Number(response.headers['content-length'] ?? 0) > maxBytes) {
+    response.destroy()
     throw new OversizeError()
   }
-  const isCoded = takesGzip && answer.headers['content-encoding']?.toLowerCase() === 'gzip'
+  const isCoded = takesGzip && response.headers['content-encoding']?.toLowerCase() === 'gzip'
+  const blocks = new ByteBlocks()
+  async function* counted(coded: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    let size = 0
+    for await (const chunk of coded) {
+      size += chunk.length
+      if (size > Math.min(maxBytes, blocks.size + AHEAD_BYTES)) throw new OversizeError()
+      yield chunk
+    }
+  }
   const source: Readable = isCoded
-    ? // Errors of either side reach the reader of the last.
-      pipeline(answer, createGunzip({ chunkSize: DECODED_BYTES }), () => undefined)
-    : answer
-  const blocks = new Blocks()
+    ? // Errors of each part reach the reader of the last part.
+      pipeline(response, counted, createGunzip({ chunkSize: DECODED_BYTES }), () => undefined)
+    : response
   for await (const chunk of source as AsyncIterable<Buffer>) {
     if (blocks.size + chunk.length > maxBytes) {
-      answer.destroy()
+      response.destroy()
       throw new OversizeError()
     }
     blocks.add(chunk)
   }
   return blocks.take()
-}
-
-class Blocks {
-  readonly #full: Uint8Array<ArrayBuffer>[] = []
-  #last = new Uint8Array()
-  #used = 0
-  size = 0
-
-  add(chunk: Uint8Array): void {
-    this.size += chunk.length
-    for (let at = 0; at < chunk.length;) {
-      if (this.#used === this.#last.length) this.#next()
-      const piece = chunk.subarray(at, at + this.#last.length - this.#used)
-      this.#last.set(piece, this.#used)
-      this.#used += piece.length
-      at += piece.length
-    }
-  }
-
-  take(): Uint8Array<ArrayBuffer>[] {
-    return this.#used === 0 ? this.#full : [...this.#full, this.#last.subarray(0, this.#used)]
-  }
-
-  /** Small answers get small blocks. */
-  #next(): void {
-    if (this.#used > 0) this.#full.push(this.#last)
-    this.#last = new Uint8Array(Math.min(BLOCK_BYTES, Math.max(16_384, this.#last.length * 4)))
-    this.#used = 0
-  }
 }

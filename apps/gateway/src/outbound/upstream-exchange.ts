@@ -1,38 +1,38 @@
 import type { Dispatcher } from 'undici'
-import { OutboundFailure } from './call-url.ts'
+import { OutboundError } from './call-url.ts'
 
 export interface UpstreamCall {
   readonly method: 'GET' | 'POST' | 'DELETE'
   /** Path and query, encoded. */
   readonly target: string
-  /** Names and values in turn. */
+  /** Name, value pairs. */
   readonly headers: readonly string[]
   readonly body?: Uint8Array | undefined
-  /** From the first step to the last byte. */
+  /** For the whole call. */
   readonly timeoutMs: number
   readonly maxBytes: number
-  /** Called when it is about to leave on a connection: from then on nobody can say that it had no effect. */
+  /** Called just before the request is sent. From then on it may have had an effect. */
   readonly onSend?: () => void
 }
 
-export interface UpstreamAnswer {
+export interface UpstreamResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
-  /** Undefined when there was more than may be read. */
+  /** Undefined when the body was larger than the limit. */
   readonly body: Buffer | undefined
 }
 
 /**
- * One request and its whole answer. Sent once: when it fails, nobody knows whether the authority acted, so nothing here
- * tries again.
+ * Sends one request and reads its response. It is sent once: after a failure the effect is unknown, so nothing is
+ * retried.
  */
 export class UpstreamExchange implements Dispatcher.DispatchHandler {
   readonly #call: UpstreamCall
-  readonly #done = Promise.withResolvers<UpstreamAnswer>()
+  readonly #done = Promise.withResolvers<UpstreamResponse>()
   readonly #chunks: Buffer[] = []
   #size = 0
   #status = 0
-  #headers: UpstreamAnswer['headers'] = {}
+  #headers: UpstreamResponse['headers'] = {}
   #controller: Dispatcher.DispatchController | undefined
   #timer: NodeJS.Timeout | undefined
   #isOver = false
@@ -42,7 +42,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
     this.#call = call
   }
 
-  run(dispatcher: Dispatcher): Promise<UpstreamAnswer> {
+  run(dispatcher: Dispatcher): Promise<UpstreamResponse> {
     const { method, target, headers, body, timeoutMs } = this.#call
     this.#timer = setTimeout(() => this.#fail(this.#failure('timeout')), timeoutMs)
     try {
@@ -56,9 +56,9 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller
-    // Its time passed while it waited for a connection: it must not be sent any more.
+    // The time limit passed while the request waited for a connection, so it must not be sent.
     if (this.#isOver) {
-      controller.abort(new OutboundFailure('timeout'))
+      controller.abort(new OutboundError('timeout'))
       return
     }
     this.#wasSent = true
@@ -68,9 +68,9 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
   onResponseStart(
     _controller: Dispatcher.DispatchController,
     status: number,
-    headers: UpstreamAnswer['headers'],
+    headers: UpstreamResponse['headers'],
   ): void {
-    // An interim answer announces the real one.
+    // An interim response comes before the final one.
     if (status < 200) return
     this.#status = status
     this.#headers = headers
@@ -94,27 +94,27 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
     this.#fail(this.#failure('unreachable', cause))
   }
 
-  /** More than may be read: the status is known, the rest is not worth reading. */
+  /** Stops a response that is too large. Its status is returned. */
   #cutOff(): void {
     this.#settle({ status: this.#status, headers: this.#headers, body: undefined })
-    this.#controller?.abort(new OutboundFailure('too_large'))
+    this.#controller?.abort(new OutboundError('too_large'))
   }
 
-  #settle(answer: UpstreamAnswer): void {
+  #settle(response: UpstreamResponse): void {
     if (this.#isOver) return
     this.#end()
-    this.#done.resolve(answer)
+    this.#done.resolve(response)
   }
 
-  #fail(failure: OutboundFailure): void {
+  #fail(failure: OutboundError): void {
     if (this.#isOver) return
     this.#end()
     this.#done.reject(failure)
     this.#controller?.abort(failure)
   }
 
-  #failure(kind: OutboundFailure['kind'], cause?: Error): OutboundFailure {
-    return new OutboundFailure(kind, { wasSent: this.#wasSent, ...(cause === undefined ? {} : { cause }) })
+  #failure(kind: OutboundError['kind'], cause?: Error): OutboundError {
+    return new OutboundError(kind, { wasSent: this.#wasSent, ...(cause === undefined ? {} : { cause }) })
   }
 
   #end(): void {

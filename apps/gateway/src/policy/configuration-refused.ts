@@ -1,8 +1,8 @@
 import type { ConfigurationProblem } from './load-configuration.ts'
 
-/** The configuration cannot be used. Every problem names its setting and place, never a value. */
-export class ConfigurationRefused extends Error {
-  override readonly name = 'ConfigurationRefused'
+/** The configuration cannot be used. Every problem names its setting and path, never a value. */
+export class ConfigurationError extends Error {
+  override readonly name = 'ConfigurationError'
   readonly problems: readonly ConfigurationProblem[]
 
   constructor(problems: readonly ConfigurationProblem[]) {

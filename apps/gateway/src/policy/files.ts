@@ -1,13 +1,13 @@
 import { readFileSync, statSync } from 'node:fs'
 
-/** A configuration file as bytes, or what is wrong with it; the content never appears in the text. */
+/** A configuration file as bytes, or its problem. The text never contains the content. */
 export type FileContent =
   | { readonly bytes: Uint8Array; readonly isOpenToReaders: boolean }
   | { readonly problem: string }
 
 export interface FileRules {
   readonly maxBytes: number
-  /** Whoever may write a policy decides whom this gateway trusts. */
+  /** A user that may write the policy decides which callers this gateway trusts. */
   readonly isWriteProtected: boolean
 }
 

@@ -1,13 +1,13 @@
 import { isJsonObject, member, readInstant, visible } from '@chancery/protocol'
 import type { Instant, JsonValue } from '@chancery/protocol'
 
-/** One thing wrong with a file, with the place of the member and never its value. */
+/** One problem of a file, with the path of the member and never its value. */
 export interface Problem {
   readonly path: string
   readonly message: string
 }
 
-/** Everything wrong with a file: an operator mends all of it at once. */
+/** Collects all problems of a file, so that an operator can fix them together. */
 export class Problems {
   readonly list: Problem[] = []
 
@@ -16,14 +16,17 @@ export class Problems {
   }
 }
 
-export function placeOf(path: string, name: string): string {
+export function pathOf(path: string, name: string): string {
   return path === '' ? visible(name, { maxLength: 256 }) : `${path}.${visible(name, { maxLength: 256 })}`
 }
 
-/** Gives the value, or adds a problem and gives undefined. */
+/** Returns the value, or adds a problem and returns undefined. */
 export type Check<Value> = (value: JsonValue, path: string, problems: Problems) => Value | undefined
 
-/** One object of a configuration file. Unknown members are refused: a misspelt control must not silently be off. */
+/**
+ * Reads one object of a configuration file. Unknown members are refused: a misspelt control must not be off without a
+ * message.
+ */
 export class Form {
   readonly path: string
   readonly problems: Problems
@@ -35,7 +38,7 @@ export class Form {
     this.#members = isJsonObject(value) ? value : {}
     if (!isJsonObject(value)) problems.add(path, 'must be an object')
     for (const name of Object.keys(this.#members)) {
-      if (!known.includes(name)) problems.add(placeOf(path, name), 'is not a known member')
+      if (!known.includes(name)) problems.add(pathOf(path, name), 'is not a known member')
     }
   }
 
@@ -46,24 +49,24 @@ export class Form {
   required<Value>(name: string, check: Check<Value>): Value | undefined {
     const value = member(this.#members, name)
     if (value === undefined) {
-      this.problems.add(placeOf(this.path, name), 'is required')
+      this.problems.add(pathOf(this.path, name), 'is required')
       return undefined
     }
-    return check(value, placeOf(this.path, name), this.problems)
+    return check(value, pathOf(this.path, name), this.problems)
   }
 
   optional<Value>(name: string, check: Check<Value>): Value | undefined {
     const value = member(this.#members, name)
-    return value === undefined ? undefined : check(value, placeOf(this.path, name), this.problems)
+    return value === undefined ? undefined : check(value, pathOf(this.path, name), this.problems)
   }
 
-  /** The default also stands in for a wrong value: its problem is noted, and the file is not used. */
+  /** Returns the value or the default. A wrong value adds a problem, and then the file is not used. */
   withDefault<Value>(name: string, check: Check<Value>, absent: Value): Value {
     return this.optional(name, check) ?? absent
   }
 
   problem(name: string, message: string): void {
-    this.problems.add(placeOf(this.path, name), message)
+    this.problems.add(pathOf(this.path, name), message)
   }
 }
 
@@ -75,7 +78,7 @@ export function textMatching(pattern: RegExp, rule: string): Check<string> {
   }
 }
 
-/** Any text of 1 to `max` characters. */
+/** Checks for a text of 1 to `max` characters. */
 export function textUpTo(max: number): Check<string> {
   return (value, path, problems) => {
     if (typeof value === 'string' && value !== '' && value.length <= max) return value
@@ -104,7 +107,7 @@ export const instant: Check<Instant> = (value, path, problems) => {
   return found
 }
 
-/** A list of distinct texts that each pass. */
+/** Checks for a list of distinct texts that each pass `check`. */
 export function textsOf(check: Check<string>, max: number): Check<readonly string[]> {
   return (value, path, problems) => {
     if (!Array.isArray(value) || value.length > max) {

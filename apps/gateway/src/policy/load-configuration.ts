@@ -1,5 +1,5 @@
 import type { Instant } from '@chancery/protocol'
-import type { GatewaySettings } from '../settings.ts'
+import type { GatewaySettings } from '../settings/gateway-settings.ts'
 import { Problems } from './form.ts'
 import type { Problem } from './form.ts'
 import { readConfigFile, readTextFile } from './files.ts'
@@ -10,7 +10,7 @@ import { readPolicy } from './read-policy.ts'
 import { chainProblem, readTlsFiles } from './tls-files.ts'
 import type { TlsMaterial } from './tls-files.ts'
 
-/** Everything the files say, read together and used together. */
+/** Content of all files, read and used together. */
 export interface Configuration {
   readonly policy: Policy
   readonly oidc: OidcPolicy | undefined
@@ -21,7 +21,7 @@ export interface Configuration {
   readonly extraRoots: readonly string[]
 }
 
-/** A problem with the setting whose file it stands in. */
+/** A problem, with the setting that names its file. */
 export interface ConfigurationProblem extends Problem {
   readonly setting: string
 }
@@ -36,24 +36,24 @@ const POLICY_BYTES = 16_777_216
 const OIDC_BYTES = 1_048_576
 const SECRET_BYTES = 65_536
 
-/** Reads every file the settings name and collects all that is wrong with them (protocol/gateway 3, 18.2). */
+/** Reads every file that the settings name, and collects all problems (protocol/gateway 3, 18.2). */
 export function loadConfiguration(settings: GatewaySettings, now: Instant): LoadedConfiguration {
-  const loading = new Loading(settings, now)
-  const policy = loading.policy()
-  const oidc = loading.oidc(policy)
-  loading.checkReachable(policy, oidc)
+  const loader = new ConfigurationLoader(settings, now)
+  const policy = loader.policy()
+  const oidc = loader.oidc(policy)
+  loader.checkReachable(policy, oidc)
   const rest = {
-    tls: loading.tls(),
-    redisUrl: loading.redisUrl(),
-    auditToken: loading.secret('GATEWAY_AUDIT_TOKEN_FILE', settings.auditTokenFile),
-    extraRoots: loading.extraRoots(),
+    tls: loader.tls(),
+    redisUrl: loader.redisUrl(),
+    auditToken: loader.secret('GATEWAY_AUDIT_TOKEN_FILE', settings.auditTokenFile),
+    extraRoots: loader.extraRoots(),
   }
-  const { problems, warnings } = loading
+  const { problems, warnings } = loader
   const isWhole = problems.length === 0 && policy !== undefined
   return { problems, warnings, configuration: isWhole ? { policy, oidc, ...rest } : undefined }
 }
 
-class Loading {
+class ConfigurationLoader {
   readonly problems: ConfigurationProblem[] = []
   readonly warnings: string[] = []
   readonly #settings: GatewaySettings
@@ -81,7 +81,7 @@ class Loading {
     return this.#collect('GATEWAY_OIDC_FILE', (problems) => readOidcFile(bytes, problems, ids))
   }
 
-  /** A client without a digest is there for OIDC alone; without a binding nobody could ever be it. */
+  /** Requires a digest or an OIDC binding of every client. Without both no caller could use the client. */
   checkReachable(policy: Policy | undefined, oidc: OidcPolicy | undefined): void {
     const bound = new Set([...(oidc?.bindings.values() ?? [])].map(({ clientId }) => clientId))
     for (const [index, client] of (policy?.clients ?? []).entries()) {
@@ -128,7 +128,7 @@ class Loading {
     return pem === undefined ? [] : [pem]
   }
 
-  /** The trimmed text of a secret file. */
+  /** Returns the trimmed text of a secret file. */
   secret(setting: string, file: string | undefined): string | undefined {
     if (file === undefined) return undefined
     const text = readTextFile(file, SECRET_BYTES)?.trim()

@@ -1,11 +1,11 @@
 import { isJsonObject } from '@chancery/protocol'
 import type { JsonObject, JsonValue } from '@chancery/protocol'
-import { Form, integerIn, placeOf, textMatching, textUpTo, textsOf } from './form.ts'
+import { Form, integerIn, pathOf, textMatching, textUpTo, textsOf } from './form.ts'
 import type { Problems } from './form.ts'
 import { parse } from './read-policy.ts'
 import { checkUrl } from './urls.ts'
 
-/** Who may act as which client of the policy (protocol/gateway 3.10). */
+/** The subject that may act as a client of the policy (protocol/gateway 3.10). */
 export interface OidcBinding {
   readonly clientId: string
   readonly requiredClaims: ReadonlyMap<string, string>
@@ -68,7 +68,7 @@ export function readOidcFile(
   }
 }
 
-/** Kept as text: it is compared exactly with the claim. */
+/** Returns the issuer as text, because it is compared exactly with the claim. */
 function checkIssuer(value: JsonValue, path: string, problems: Problems): string | undefined {
   const url = checkUrl(value, path, problems, HTTPS_ONLY)
   if (url === undefined || typeof value !== 'string') return undefined
@@ -121,7 +121,7 @@ function readClaims(value: JsonValue, path: string, problems: Problems): Readonl
   const claims = new Map<string, string>()
   for (const [name, text] of Object.entries(value)) {
     if (typeof text === 'string') claims.set(name, text)
-    else problems.add(placeOf(path, name), 'must be a text')
+    else problems.add(pathOf(path, name), 'must be a text')
   }
   return claims
 }

@@ -1,11 +1,11 @@
 import type { Freshness, Instant, RevocationList } from '@chancery/protocol'
 
-/** One authority whose lists are consulted: the primary issuer of a network or an additional one. */
+/** One authority whose lists are used: the primary issuer of a network or an additional one. */
 export interface IssuerPolicy {
   readonly network: string
   /** Key id of the signer of its lists. */
   readonly issuer: string
-  /** Where it stands in the policy file, for messages. */
+  /** Path in the policy file, for messages. */
   readonly path: string
   readonly anchors: ReadonlyMap<string, Uint8Array>
   /** The list of the policy file. */
@@ -21,7 +21,7 @@ export interface IssuerPolicy {
 
 export interface NetworkPolicy {
   readonly name: string
-  /** As the file has them, for the caller's own view of its networks. */
+  /** As written in the file, for GET /v1/networks. */
   readonly anchorTexts: Readonly<Record<string, string>>
   readonly primary: IssuerPolicy
   readonly additional: readonly IssuerPolicy[]
@@ -33,7 +33,7 @@ export interface NetworkPolicy {
   readonly adminSignatureVersion: number
 }
 
-/** A caller: what it may ask for and how often. Its token is known by digest only. */
+/** A caller: what it may request and how often. Only the digest of its token is stored. */
 export interface ClientPolicy {
   readonly id: string
   readonly tokenDigests: readonly string[]
@@ -45,7 +45,7 @@ export interface ClientPolicy {
   readonly authorityAdmin: boolean
   /** Its token is public. */
   readonly isDemo: boolean
-  /** Narrows the groups to these operations. */
+  /** Limits the groups to these operations. */
   readonly operations: readonly string[] | undefined
   readonly notBefore: Instant | undefined
   readonly expiresAt: Instant | undefined
@@ -59,7 +59,7 @@ export interface Policy {
   readonly clients: readonly ClientPolicy[]
 }
 
-/** Primary issuers first, network by network. */
+/** Returns all issuers, network by network, primary issuers first. */
 export function issuersOf(policy: Policy): readonly IssuerPolicy[] {
   return [...policy.networks.values()].flatMap((network) => [network.primary, ...network.additional])
 }

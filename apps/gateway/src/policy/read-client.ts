@@ -25,7 +25,7 @@ const CLIENT_MEMBERS = [
 
 const MAX_PER_MINUTE = 1_000_000
 const MAX_DEMO_PER_MINUTE = 120
-/** What a demonstration credential, which everybody can read, may reach (protocol/gateway 13.4). */
+/** Groups that a demonstration credential, which is public, may use (protocol/gateway 13.4). */
 const DEMO_GROUPS: ReadonlySet<string> = new Set([
   'agreement',
   'attestations',
@@ -45,10 +45,10 @@ const OPERATIONS = new Map(
 )
 const GROUPS = new Set(OPERATIONS.values())
 
-const group = knownWord(GROUPS, 'is not a known group')
-const operation = knownWord(new Set(OPERATIONS.keys()), 'is not a known operation')
+const group = readKnownValue(GROUPS, 'is not a known group')
+const operation = readKnownValue(new Set(OPERATIONS.keys()), 'is not a known operation')
 
-function knownWord(words: ReadonlySet<string>, problem: string) {
+function readKnownValue(words: ReadonlySet<string>, problem: string) {
   return (value: JsonValue, path: string, problems: Problems): string | undefined => {
     if (typeof value === 'string' && words.has(value)) return value
     problems.add(path, problem)
@@ -56,7 +56,7 @@ function knownWord(words: ReadonlySet<string>, problem: string) {
   }
 }
 
-/** One client of the policy (protocol/gateway 3.6); `networks` are the configured names. */
+/** Reads one client of the policy (protocol/gateway 3.6). `networks` are the configured names. */
 export function readClient(
   value: JsonValue,
   path: string,
@@ -68,7 +68,7 @@ export function readClient(
   const own = form.optional('token_sha256', digest)
   const next = form.optional('next_token_sha256', digest)
   const metrics = form.withDefault('metrics', truth, false)
-  const scope = form.required('networks', textsOf(knownWord(networks, 'is not a configured network'), 256))
+  const scope = form.required('networks', textsOf(readKnownValue(networks, 'is not a configured network'), 256))
   if (scope?.length === 0 && !metrics) form.problem('networks', 'may be empty only for a metrics client')
   const requestsPerMinute = form.required('requests_per_minute', integerIn(1, MAX_PER_MINUTE))
   const client = {

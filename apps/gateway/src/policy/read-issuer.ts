@@ -1,11 +1,11 @@
 import { FormError, isJsonObject, readRevocationList, readTrustedPublicKey, seconds } from '@chancery/protocol'
 import type { Freshness, JsonValue, RevocationList } from '@chancery/protocol'
-import { Form, integerIn, placeOf, truth } from './form.ts'
+import { Form, integerIn, pathOf, truth } from './form.ts'
 import type { Problems } from './form.ts'
 import type { IssuerPolicy } from './policy.ts'
 import { checkUrl } from './urls.ts'
 
-/** The members a primary issuer (inside its network) and an additional one share. */
+/** Members that a primary issuer (inside its network) and an additional one share. */
 export const ISSUER_MEMBERS = [
   'anchors',
   'crl',
@@ -21,7 +21,7 @@ const DEFAULT_AGE_SECONDS = 604_800
 const DEFAULT_SKEW_SECONDS = 30
 const DEFAULT_REFRESH_SECONDS = 60
 
-/** What an issuer is made of; undefined when something essential is missing (its problem is noted). */
+/** Reads an issuer. Returns undefined when a required member is missing, and adds its problem. */
 export function readIssuer(form: Form, network: string, extraRoot: string | undefined): IssuerPolicy | undefined {
   const anchors = form.required('anchors', checkAnchors)
   const bootstrap = form.required('crl', checkList)
@@ -63,7 +63,7 @@ function checkAnchors(value: JsonValue, path: string, problems: Problems): Reado
   for (const [id, text] of entries) {
     const key = typeof text === 'string' ? readTrustedPublicKey(text) : undefined
     if (id === '') problems.add(path, 'holds an empty key id')
-    else if (key === undefined) problems.add(placeOf(path, id), 'must be a strong Ed25519 public key in base64')
+    else if (key === undefined) problems.add(pathOf(path, id), 'must be a strong Ed25519 public key in base64')
     else anchors.set(id, key)
   }
   return anchors

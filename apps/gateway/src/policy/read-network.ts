@@ -1,6 +1,6 @@
 import { isJsonObject, hours, seconds } from '@chancery/protocol'
 import type { JsonValue } from '@chancery/protocol'
-import { Form, integerIn, placeOf, textUpTo, textsOf, truth } from './form.ts'
+import { Form, integerIn, pathOf, textUpTo, textsOf, truth } from './form.ts'
 import type { Problems } from './form.ts'
 import type { IssuerPolicy, NetworkPolicy } from './policy.ts'
 import { ISSUER_MEMBERS, readIssuer } from './read-issuer.ts'
@@ -22,7 +22,7 @@ const MAX_ADDITIONAL = 8
 const DEFAULT_SKEW_SECONDS = 300
 const MAX_LIFETIME_HOURS = 876_000
 
-/** Reads a file named by the policy, or gives undefined; the caller says where it was named. */
+/** Reads a file that the policy names, or returns undefined. The caller adds the problem. */
 export type ReadNamedFile = (file: string) => string | undefined
 
 export function readNetwork(
@@ -31,7 +31,7 @@ export function readNetwork(
   problems: Problems,
   readFile: ReadNamedFile,
 ): NetworkPolicy | undefined {
-  const path = placeOf('networks', name)
+  const path = pathOf('networks', name)
   const form = new Form(value, path, problems, NETWORK_MEMBERS)
   const extraRoot = form.optional('tls_ca_file', (file, at) => {
     const text = typeof file === 'string' ? readFile(file) : undefined
@@ -65,16 +65,16 @@ export function readNetwork(
   }
 }
 
-interface Around {
+interface NetworkContext {
   readonly name: string
   readonly problems: Problems
   readonly primary: IssuerPolicy | undefined
   readonly extraRoot: string | undefined
 }
 
-/** protocol/gateway 3.5: each on its own, none nested, none twice. Roles and origin belong to the network. */
-function readAdditional(value: JsonValue, path: string, around: Around): readonly IssuerPolicy[] {
-  const { name, problems, primary, extraRoot } = around
+/** Reads additional issuers (protocol/gateway 3.5): none nested, none twice. Roles and origin belong to the network. */
+function readAdditional(value: JsonValue, path: string, context: NetworkContext): readonly IssuerPolicy[] {
+  const { name, problems, primary, extraRoot } = context
   if (!isJsonObject(value)) {
     problems.add(path, 'must be an object of issuers by their key id')
     return []
@@ -82,7 +82,7 @@ function readAdditional(value: JsonValue, path: string, around: Around): readonl
   const entries = Object.entries(value)
   if (entries.length > MAX_ADDITIONAL) problems.add(path, `holds more than ${MAX_ADDITIONAL} issuers`)
   return entries.flatMap(([id, each]) => {
-    const at = placeOf(path, id)
+    const at = pathOf(path, id)
     const issuer = readIssuer(new Form(each, at, problems, ISSUER_MEMBERS), name, extraRoot)
     if (issuer === undefined) return []
     if (issuer.issuer !== id) problems.add(at, 'differs from the issuer of its list')

@@ -11,7 +11,7 @@ const MAX_NETWORKS = 256
 const MAX_CLIENTS = 4096
 const MAX_NAME_BYTES = 256
 
-/** Bounded by the size of the file alone; lists of a hundred thousand revocations are normal in it. */
+/** Limited by the size of the file alone. It may have lists of a hundred thousand revocations. */
 const ANY_COUNT = { maxDepth: 64, maxValues: Number.MAX_SAFE_INTEGER, maxNames: Number.MAX_SAFE_INTEGER }
 
 export interface ReadPolicy {
@@ -19,7 +19,10 @@ export interface ReadPolicy {
   readonly warnings: readonly string[]
 }
 
-/** The policy file, or all that is wrong with it (protocol/gateway 3.3). Form only: signatures are judged later. */
+/**
+ * Reads the policy file and collects its problems (protocol/gateway 3.3). Checks the form only: signatures are verified
+ * later.
+ */
 export function readPolicy(bytes: Uint8Array, problems: Problems, readFile: ReadNamedFile): ReadPolicy {
   const value = parse(bytes, problems)
   if (value === undefined) return { policy: undefined, warnings: [] }
@@ -34,7 +37,7 @@ export function readPolicy(bytes: Uint8Array, problems: Problems, readFile: Read
   return { policy: { revision, networks, clients }, warnings: clients.flatMap(warningsOf) }
 }
 
-/** The value of a configuration file, read by the strict reader. */
+/** Parses a configuration file with the strict reader. */
 export function parse(bytes: Uint8Array, problems: Problems): JsonValue | undefined {
   try {
     return readJsonBytes(bytes, ANY_COUNT)
@@ -91,7 +94,7 @@ function readClients(
   })
 }
 
-/** Two credentials with one digest could not be told apart. */
+/** Refuses a digest that is used twice: the two credentials could not be distinguished. */
 function checkDigests(value: JsonValue, path: string, seen: Set<string>, problems: Problems): void {
   for (const name of ['token_sha256', 'next_token_sha256']) {
     const digest = isJsonObject(value) ? value[name] : undefined

@@ -1,10 +1,10 @@
 import { X509Certificate } from 'node:crypto'
 import { createSecureContext } from 'node:tls'
 import type { Instant } from '@chancery/protocol'
-import type { GatewaySettings } from '../settings.ts'
+import type { GatewaySettings } from '../settings/gateway-settings.ts'
 import { readTextFile } from './files.ts'
 
-/** What the mutual TLS listener is made of. */
+/** Certificate, key and client authority of the mutual TLS listener. */
 export interface TlsMaterial {
   readonly cert: string
   readonly key: string
@@ -19,7 +19,7 @@ export interface TlsProblem {
 const MAX_PEM_BYTES = 1_048_576
 const PEM = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
 
-/** Reads and checks the three files (protocol/gateway 3.11, 18.2): they parse, belong together and have not ended. */
+/** Reads and checks the three files (protocol/gateway 3.11, 18.2): they parse, match and have not expired. */
 export function readTlsFiles(settings: GatewaySettings, now: Instant): TlsMaterial | readonly TlsProblem[] | undefined {
   const { tlsCertFile, tlsKeyFile, tlsClientCaFile } = settings
   if (tlsCertFile === undefined || tlsKeyFile === undefined || tlsClientCaFile === undefined) return undefined
@@ -40,12 +40,12 @@ export function readTlsFiles(settings: GatewaySettings, now: Instant): TlsMateri
   return problems.length > 0 ? problems : { cert, key, clientCa }
 }
 
-/** Every certificate of a PEM text, each by itself. */
+/** Returns every certificate of a PEM text separately. */
 export function certificateBlocks(pem: string): readonly string[] {
   return pem.match(PEM) ?? []
 }
 
-/** Why a PEM chain cannot be used now, or undefined. */
+/** Returns why a PEM chain cannot be used now, or undefined. */
 export function chainProblem(pem: string, now: Instant): string | undefined {
   const blocks = certificateBlocks(pem)
   if (blocks.length === 0) return 'holds no certificate'

@@ -1,9 +1,9 @@
 import { BlockList, isIP } from 'node:net'
-import { addressForms } from '../outbound/address-forms.ts'
-import { isRefusedLiteral } from '../outbound/address-rules.ts'
+import { addressForms } from '../addresses/address-forms.ts'
+import { isRefusedLiteral } from '../addresses/address-rules.ts'
 import type { Problems } from './form.ts'
 
-/** Addresses that never leave the operator's own networks. */
+/** Addresses inside the operator's own networks. */
 const LOCAL = new BlockList()
 for (const [net, bits] of [
   ['127.0.0.0', 8],
@@ -23,7 +23,7 @@ export interface UrlRules {
   readonly origin: boolean
 }
 
-/** An address the gateway may call (protocol/gateway 3.4), or a problem that does not print it. */
+/** Returns a URL that the gateway may call (protocol/gateway 3.4), or adds a problem that does not print it. */
 export function checkUrl(value: unknown, path: string, problems: Problems, rules: UrlRules): URL | undefined {
   const url = typeof value === 'string' && URL.canParse(value) ? new URL(value) : undefined
   const problem = url === undefined ? 'must be a URL' : urlProblem(url, String(value), rules)
@@ -38,13 +38,13 @@ function urlProblem(url: URL, text: string, { allowHttp, origin }: UrlRules): st
   if (text.includes('#')) return 'must not hold a fragment'
   if (origin && (url.pathname !== '/' || text.includes('?')))
     return 'must be a bare origin: scheme, host, optional port'
-  // Refused here too, so that an operator hears of it at the start and not at the first call.
+  // Refused here too, so that an operator gets the problem at the start and not at the first call.
   if (isRefusedLiteral(url)) return 'must not be an unspecified, link-local, metadata or multicast address'
   if (url.protocol === 'http:' && isRoutableLiteral(url.hostname)) return 'must not be plain http to a public address'
   return undefined
 }
 
-/** By the address a connection ends at: a mapped public address is a public address. */
+/** Uses the address where a connection ends: a mapped public address is a public address. */
 function isRoutableLiteral(hostname: string): boolean {
   const form = addressForms(hostname).at(-1)
   return form !== undefined && !LOCAL.check(form, isIP(form) === 4 ? 'ipv4' : 'ipv6')

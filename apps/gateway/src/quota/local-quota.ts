@@ -1,13 +1,16 @@
 import type { Clock } from '@chancery/service-kit'
 import { WINDOW_MS } from './quota.ts'
-import type { Quota, QuotaAnswer, QuotaClaim } from './quota.ts'
+import type { Quota, QuotaResult, QuotaClaim } from './quota.ts'
 
 interface Window {
   readonly openedMs: number
   used: number
 }
 
-/** Windows of this process, by client id; they outlive a reload. At most one per client of the policies seen. */
+/**
+ * Counts in windows of this process, by client id. A reload does not reset them. There is at most one window per client
+ * and kind.
+ */
 export class LocalQuota implements Quota {
   readonly #clock: Pick<Clock, 'monotonicMs'>
   readonly #windows = new Map<string, Window>()
@@ -16,7 +19,7 @@ export class LocalQuota implements Quota {
     this.#clock = clock
   }
 
-  take({ clientId, kind, limit, cost }: QuotaClaim): QuotaAnswer {
+  claim({ clientId, kind, limit, cost }: QuotaClaim): QuotaResult {
     const now = this.#clock.monotonicMs()
     const key = `${kind} ${clientId}`
     let window = this.#windows.get(key)

@@ -4,7 +4,7 @@ import { ManualClock } from '@chancery/testkit'
 import { Redis } from 'ioredis'
 import { afterAll, describe, expect, it } from 'vitest'
 import { LocalQuota } from './local-quota.ts'
-import { QuotaUnavailable } from './quota.ts'
+import { QuotaUnavailableError } from './quota.ts'
 import type { Quota, QuotaClaim } from './quota.ts'
 import { RedisQuota, quotaKey } from './redis-quota.ts'
 
@@ -35,23 +35,23 @@ describe('local quota', () => {
   it('grants the limit and no more; the window opens with the first request and ends after 60 s', () => {
     const clock = new ManualClock()
     const quota = new LocalQuota(clock)
-    expect(quota.take(claim('a', 2))).toBeUndefined()
+    expect(quota.claim(claim('a', 2))).toBeUndefined()
     clock.advance(40)
-    expect(quota.take(claim('a', 2))).toBeUndefined()
-    expect(quota.take(claim('a', 2))).toEqual({ retryAfterMs: 20_000 })
+    expect(quota.claim(claim('a', 2))).toBeUndefined()
+    expect(quota.claim(claim('a', 2))).toEqual({ retryAfterMs: 20_000 })
     clock.advance(19.999)
-    expect(quota.take(claim('a', 2))).toEqual({ retryAfterMs: expect.closeTo(1, 3) as number })
+    expect(quota.claim(claim('a', 2))).toEqual({ retryAfterMs: expect.closeTo(1, 3) as number })
     clock.advance(0.001)
-    expect(quota.take(claim('a', 2))).toBeUndefined()
+    expect(quota.claim(claim('a', 2))).toBeUndefined()
   })
 
   it('counts clients and kinds apart, and a refused claim not at all', () => {
     const quota = new LocalQuota(new ManualClock())
-    expect(quota.take(claim('a', 5, 4, 'certificates'))).toBeUndefined()
-    expect(quota.take(claim('a', 5, 2, 'certificates'))).toBeDefined()
-    expect(quota.take(claim('a', 5, 1, 'certificates'))).toBeUndefined()
-    expect(quota.take(claim('a', 1))).toBeUndefined()
-    expect(quota.take(claim('b', 1))).toBeUndefined()
+    expect(quota.claim(claim('a', 5, 4, 'certificates'))).toBeUndefined()
+    expect(quota.claim(claim('a', 5, 2, 'certificates'))).toBeDefined()
+    expect(quota.claim(claim('a', 5, 1, 'certificates'))).toBeUndefined()
+    expect(quota.claim(claim('a', 1))).toBeUndefined()
+    expect(quota.claim(claim('b', 1))).toBeUndefined()
   })
 })
 
@@ -67,7 +67,7 @@ describe('shared quota', () => {
     const [one, two] = [shared(), shared()]
     await Promise.all([untilReady(one), untilReady(two)])
     const answers = await Promise.all(
-      Array.from({ length: 60 }, (_, n) => (n % 2 === 0 ? one : two).take(claim('ten', 10))),
+      Array.from({ length: 60 }, (_, n) => (n % 2 === 0 ? one : two).claim(claim('ten', 10))),
     )
     expect(answers.filter((answer) => answer === undefined)).toHaveLength(10)
     const key = quotaKey([namespace, 'ten'])
@@ -83,14 +83,14 @@ describe('shared quota', () => {
     const quota = shared()
     await untilReady(quota)
     await redis.set(quotaKey([namespace, 'endless']), '1')
-    expect(await quota.take(claim('endless', 5))).toBeUndefined()
+    expect(await quota.claim(claim('endless', 5))).toBeUndefined()
     expect(await redis.pttl(quotaKey([namespace, 'endless']))).toBeGreaterThan(0)
   })
 
   it('rejects when nobody counts, and never counts locally instead', async () => {
     const quota = new RedisQuota({ url: 'redis://127.0.0.1:1', namespace, extraRoots: [], log: silentLog })
     opened.push(quota)
-    await expect(quota.take(claim('a', 5))).rejects.toBeInstanceOf(QuotaUnavailable)
+    await expect(quota.claim(claim('a', 5))).rejects.toBeInstanceOf(QuotaUnavailableError)
     expect(await quota.probe()).toBe(false)
   })
 })

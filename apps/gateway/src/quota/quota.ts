@@ -1,4 +1,4 @@
-import type { Soon } from '@chancery/service-kit'
+import type { MaybePromise } from '@chancery/service-kit'
 
 /** What is counted for a client in windows of 60 s. */
 export type QuotaKind = 'requests' | 'certificates'
@@ -10,23 +10,23 @@ export interface QuotaClaim {
   readonly cost: number
 }
 
-/** Undefined when granted; otherwise how long the window still lasts. */
-export type QuotaAnswer = { readonly retryAfterMs: number } | undefined
+/** Undefined when granted, otherwise the rest of the window. */
+export type QuotaResult = { readonly retryAfterMs: number } | undefined
 
 /**
- * Counts and checks in one step; a refused claim does not count (protocol/gateway 15). Implementers MUST reject with
- * {@link QuotaUnavailable} when they could not count: a guessed answer would be no quota at all.
+ * Counts and checks in one step. A refused claim does not count (protocol/gateway 15). Implementations MUST reject with
+ * {@link QuotaUnavailableError} when they could not count: a guess would not be a quota.
  */
 export interface Quota {
-  take(claim: QuotaClaim): Soon<QuotaAnswer>
-  /** Whether it can count now; answers within a second. */
+  claim(claim: QuotaClaim): MaybePromise<QuotaResult>
+  /** Returns whether it can count now, within a second. */
   probe(): Promise<boolean>
   close(): Promise<void>
 }
 
 /** The shared backend did not count. There is no local fallback. */
-export class QuotaUnavailable extends Error {
-  override readonly name = 'QuotaUnavailable'
+export class QuotaUnavailableError extends Error {
+  override readonly name = 'QuotaUnavailableError'
 }
 
 export const WINDOW_MS = 60_000

@@ -3,12 +3,12 @@ import { Redis } from 'ioredis'
 import { getCACertificates } from 'node:tls'
 import { toError } from '@chancery/service-kit'
 import type { Log } from '@chancery/service-kit'
-import { QuotaUnavailable, WINDOW_MS } from './quota.ts'
-import type { Quota, QuotaAnswer, QuotaClaim } from './quota.ts'
+import { QuotaUnavailableError, WINDOW_MS } from './quota.ts'
+import type { Quota, QuotaResult, QuotaClaim } from './quota.ts'
 
 /**
- * One step on the server: of two replicas asking at once exactly one gets the last place. A refused claim changes
- * nothing. A counter without an end (somebody removed it) gets one again.
+ * One step on the server: of two replicas that claim at once, exactly one gets the last unit. A refused claim changes
+ * nothing. A counter without an expiry (because it was removed) gets one again.
  */
 const TAKE = `
 local used = tonumber(redis.call('GET', KEYS[1]) or '0')
@@ -29,13 +29,13 @@ export interface RedisQuotaOptions {
   readonly log: Log
 }
 
-type Taking = Redis & {
+type QuotaRedis = Redis & {
   takeQuota(key: string, limit: number, cost: number, windowMs: number): Promise<[number, number]>
 }
 
 /** Quotas shared by replicas (protocol/gateway 15). */
 export class RedisQuota implements Quota {
-  readonly #redis: Taking
+  readonly #redis: QuotaRedis
   readonly #namespace: string
 
   constructor({ url, namespace, extraRoots, log }: RedisQuotaOptions) {
@@ -51,10 +51,10 @@ export class RedisQuota implements Quota {
     })
     redis.defineCommand('takeQuota', { numberOfKeys: 1, lua: TAKE })
     redis.on('error', (error: unknown) => log.warn('quota backend failed', { error: toError(error) }))
-    this.#redis = redis as Taking
+    this.#redis = redis as QuotaRedis
   }
 
-  async take({ clientId, kind, limit, cost }: QuotaClaim): Promise<QuotaAnswer> {
+  async claim({ clientId, kind, limit, cost }: QuotaClaim): Promise<QuotaResult> {
     const [granted, leftMs] = await this.#call((redis) =>
       redis.takeQuota(this.#keyOf(clientId, kind), limit, cost, WINDOW_MS),
     )
@@ -73,19 +73,19 @@ export class RedisQuota implements Quota {
     this.#redis.disconnect()
   }
 
-  /** protocol/gateway 15; the certificate counter of a client stands beside its request counter. */
+  /** Returns the key of a counter (protocol/gateway 15). Requests and certificates of a client have separate keys. */
   #keyOf(clientId: string, kind: QuotaClaim['kind']): string {
     const parts = kind === 'requests' ? [this.#namespace, clientId] : [this.#namespace, clientId, kind]
     return quotaKey(parts)
   }
 
-  async #call<Value>(run: (redis: Taking) => Promise<Value>): Promise<Value> {
+  async #call<Value>(run: (redis: QuotaRedis) => Promise<Value>): Promise<Value> {
     try {
       return await run(this.#redis)
     } catch (error) {
-      // A late answer would be taken for the answer to the next command: the connection is not used any more.
+      // A late response would be read as the response to the next command, so the connection is closed.
       if (this.#redis.status === 'ready') this.#redis.disconnect(true)
-      throw new QuotaUnavailable('the quota backend did not count', { cause: error })
+      throw new QuotaUnavailableError('the quota backend did not count', { cause: error })
     }
   }
 }

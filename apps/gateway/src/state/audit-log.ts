@@ -1,20 +1,20 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { canonicalJson, isJsonObject, readInstant, readJson, sha256Hex } from '@chancery/protocol'
 import type { Instant, JsonObject } from '@chancery/protocol'
-import { readLedger, writeLedger } from './ledger.ts'
-import type { Ledger } from './ledger.ts'
+import { readStateValues, writeStateValues } from './state-values.ts'
+import type { StateValues } from './state-values.ts'
 
-/** One event as it is kept: the canonical text its hash covers, and the hash. */
+/** One stored event: the canonical text that its hash covers, and the hash. */
 export interface AuditRow {
   readonly sequence: number
   readonly body: string
   readonly hash: string
 }
 
-/** Inside the caller's transaction: each event gets its number and its link, and waits for delivery. */
+/** Appends events inside the caller's transaction: each gets its sequence and its link, and waits for delivery. */
 export function appendEvents(db: DatabaseSync, events: readonly JsonObject[]): void {
-  const ledger = readLedger(db)
-  let [sequence, prev_hash] = [ledger.head_sequence, ledger.head_hash]
+  const values = readStateValues(db)
+  let [sequence, prev_hash] = [values.head_sequence, values.head_hash]
   let pendingSum = 0
   const put = db.prepare('insert into audit (sequence, body, hash) values (?, ?, ?)')
   const wait = db.prepare('insert into outbox (sequence, attempts) values (?, 0)')
@@ -26,21 +26,21 @@ export function appendEvents(db: DatabaseSync, events: readonly JsonObject[]): v
     wait.run(sequence)
     pendingSum += sequence
   }
-  writeLedger(db, {
-    ...ledger,
+  writeStateValues(db, {
+    ...values,
     head_sequence: sequence,
     head_hash: prev_hash,
-    pending_count: ledger.pending_count + events.length,
-    pending_sum: ledger.pending_sum + pendingSum,
+    pending_count: values.pending_count + events.length,
+    pending_sum: values.pending_sum + pendingSum,
   })
 }
 
-/** The event with its hash, as it is delivered and exported. */
+/** Returns the event with its hash, as it is delivered and exported. */
 export function eventText({ body, hash }: AuditRow): string {
   return `${body.slice(0, -1)},"hash":"${hash}"}`
 }
 
-/** Stable from the first delivery to the last: collectors tell repetitions by it. */
+/** Returns the id of an event. It never changes, so that collectors can detect repetitions. */
 export function eventId(row: AuditRow): string {
   const event = readJson(row.body)
   if (!isJsonObject(event)) throw new Error('an audit event is an object')
@@ -52,7 +52,10 @@ export function eventId(row: AuditRow): string {
 
 const PAGE_ROWS = 1000
 
-/** Oldest first up to `through`, page by page: a long read must not keep the writer of a live gateway waiting. */
+/**
+ * Yields events up to `through`, oldest first and page by page: a long read must not block the writer of a running
+ * gateway.
+ */
 export function* auditRows(db: DatabaseSync, through: number): Generator<AuditRow> {
   const page = db.prepare('select * from audit where sequence > ? and sequence <= ? order by sequence limit ?')
   let last = 0
@@ -65,27 +68,27 @@ export function* auditRows(db: DatabaseSync, through: number): Generator<AuditRo
   }
 }
 
-/** The first place where the chain does not hold, or undefined. */
-export function findBrokenLink(db: DatabaseSync, ledger: Ledger): number | undefined {
-  const chain = new Chain(ledger)
-  for (const row of auditRows(db, ledger.head_sequence)) if (!chain.follow(row)) return chain.expected
+/** Returns the sequence where the chain breaks, or undefined. */
+export function findBrokenLink(db: DatabaseSync, values: StateValues): number | undefined {
+  const chain = new Chain(values)
+  for (const row of auditRows(db, values.head_sequence)) if (!chain.follow(row)) return chain.expected
   return chain.isWhole ? undefined : chain.expected
 }
 
-/** Follows the chain from the oldest event kept to the head. */
+/** Follows the chain from the oldest stored event to the head. */
 export class Chain {
-  readonly #ledger: Ledger
+  readonly #ledger: StateValues
   #previous: string | null
-  /** Number of the event that comes next. */
+  /** Sequence of the next event. */
   expected: number
 
-  constructor(ledger: Ledger) {
-    this.#ledger = ledger
-    this.#previous = ledger.first_prev_hash
-    this.expected = ledger.first_sequence
+  constructor(values: StateValues) {
+    this.#ledger = values
+    this.#previous = values.first_prev_hash
+    this.expected = values.first_sequence
   }
 
-  /** False for a row that is not the next event; a damaged one may hold anything, also nothing. */
+  /** Returns false for a row that is not the next event. A damaged row may have any values. */
   follow({ sequence, body, hash }: AuditRow): boolean {
     if (sequence !== this.expected || typeof body !== 'string' || sha256Hex(body) !== hash) return false
     const link = `"prev_hash":${this.#previous === null ? 'null' : `"${this.#previous}"`}`
@@ -101,26 +104,29 @@ export class Chain {
   }
 }
 
-/** Of one delivery, in characters: a hundred large batches in one body would neither fit memory nor arrive in time. */
+/**
+ * Limit of one delivery in characters: a hundred large batches in one body would neither fit into memory nor arrive in
+ * time.
+ */
 const DELIVERY_CHARACTERS = 1_048_576
 
-/** An event the collector never takes is set aside after so many attempts (protocol/gateway 16.4). */
+/** After this many attempts an event moves to the rejected queue (protocol/gateway 16.4). */
 export const MAX_ATTEMPTS = 10
 
-/** Waiting events block those behind them; those set aside are tried now and then, and block nobody. */
-export type PendingKind = 'waiting' | 'set-aside'
+/** Waiting events block later ones. Rejected events are tried once a minute and block none. */
+export type PendingKind = 'waiting' | 'rejected'
 
-/** Oldest first. */
+/** Returns undelivered events, oldest first. */
 export function pendingRows(db: DatabaseSync, limit: number, kind: PendingKind): AuditRow[] {
   const select = db.prepare(
     `select audit.sequence, body, hash from outbox join audit using (sequence)
      where attempts ${kind === 'waiting' ? '<' : '>='} ? order by sequence limit ?`,
   )
-  return upToOneDelivery(select.iterate(MAX_ATTEMPTS, limit))
+  return limitToOneDelivery(select.iterate(MAX_ATTEMPTS, limit))
 }
 
-/** At least one, however large: it would otherwise never leave. */
-function upToOneDelivery(found: Iterable<unknown>): AuditRow[] {
+/** Returns at least one event, of any size, because it would otherwise never be delivered. */
+function limitToOneDelivery(found: Iterable<unknown>): AuditRow[] {
   const rows: AuditRow[] = []
   let size = 0
   for (const each of found) {
@@ -133,38 +139,42 @@ function upToOneDelivery(found: Iterable<unknown>): AuditRow[] {
 }
 
 /**
- * Inside the caller's transaction: what the collector confirmed leaves the outbox; what it refused was tried once more.
- * Gives how many were set aside just now.
+ * Completes a delivery inside the caller's transaction: acknowledged events leave the outbox, refused events have used
+ * one attempt. Returns how many moved to the rejected queue.
  */
-export function settleDelivery(db: DatabaseSync, acknowledged: readonly number[], refused: readonly number[]): number {
+export function completeDelivery(
+  db: DatabaseSync,
+  acknowledged: readonly number[],
+  refused: readonly number[],
+): number {
   const take = db.prepare('delete from outbox where sequence = ?')
-  const ledger = readLedger(db)
-  let [count, sum] = [ledger.pending_count, ledger.pending_sum]
+  const values = readStateValues(db)
+  let [count, sum] = [values.pending_count, values.pending_sum]
   for (const sequence of acknowledged) {
     if (take.run(sequence).changes === 0) continue
     count -= 1
     sum -= sequence
   }
   const tried = db.prepare('update outbox set attempts = attempts + 1 where sequence = ? returning attempts')
-  const setAside = refused.filter((sequence) => tried.get(sequence)?.['attempts'] === MAX_ATTEMPTS).length
-  writeLedger(db, { ...ledger, pending_count: count, pending_sum: sum })
-  return setAside
+  const rejected = refused.filter((sequence) => tried.get(sequence)?.['attempts'] === MAX_ATTEMPTS).length
+  writeStateValues(db, { ...values, pending_count: count, pending_sum: sum })
+  return rejected
 }
 
-export interface Pruned {
+export interface PruneResult {
   readonly removed_through: number
   readonly removed_hash: string
   readonly removed_count: number
 }
 
 /**
- * Inside the caller's transaction: removes events older than `before`, from the oldest on and only up to the first that
- * is not acknowledged. The link to what was removed stays in the ledger.
+ * Removes events older than `before` inside the caller's transaction, oldest first and only up to the first one that is
+ * not acknowledged. The table `ledger` stores the link to the removed events.
  */
-export function pruneEvents(db: DatabaseSync, before: Instant, maxRows: number): Pruned | undefined {
-  const ledger = readLedger(db)
+export function pruneEvents(db: DatabaseSync, before: Instant, maxRows: number): PruneResult | undefined {
+  const values = readStateValues(db)
   const unsent = db.prepare('select min(sequence) as first from outbox').get() as { first: number | null } | undefined
-  const end = unsent?.first ?? ledger.head_sequence + 1
+  const end = unsent?.first ?? values.head_sequence + 1
   let last: AuditRow | undefined
   for (const row of db
     .prepare('select * from audit where sequence < ? order by sequence limit ?')
@@ -175,8 +185,8 @@ export function pruneEvents(db: DatabaseSync, before: Instant, maxRows: number):
   }
   if (last === undefined) return undefined
   db.prepare('delete from audit where sequence <= ?').run(last.sequence)
-  const removed_count = last.sequence - ledger.first_sequence + 1
-  writeLedger(db, { ...ledger, first_sequence: last.sequence + 1, first_prev_hash: last.hash })
+  const removed_count = last.sequence - values.first_sequence + 1
+  writeStateValues(db, { ...values, first_sequence: last.sequence + 1, first_prev_hash: last.hash })
   return { removed_through: last.sequence, removed_hash: last.hash, removed_count }
 }
 

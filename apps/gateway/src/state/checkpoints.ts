@@ -1,15 +1,15 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { changeFacts, readLedger, writeLedger } from './ledger.ts'
-import type { FactRow } from './ledger.ts'
+import { changeFacts, readStateValues, writeStateValues } from './state-values.ts'
+import type { FactRow } from './state-values.ts'
 
-/** A revocation an earlier list named and a later one left out. */
+/** A revocation that an earlier list named and a later list does not. */
 export interface WithdrawnEntry {
   readonly certificate_id: string
   readonly reason: string
   readonly revoked_at: string
 }
 
-/** The list of one issuer as it was last in force here, with all that stays refused. */
+/** The last list in force of one issuer, with the withdrawn revocations. */
 export interface StoredCheckpoint {
   readonly network: string
   readonly issuer: string
@@ -52,7 +52,7 @@ export function readCheckpoints(db: DatabaseSync): StoredCheckpoint[] {
   }))
 }
 
-/** Inside the caller's transaction: the list, the sticky set and their digests move together. */
+/** Writes the list, the withdrawn revocations and their digests inside the caller's transaction. */
 export function writeCheckpoint(db: DatabaseSync, change: CheckpointChange): void {
   const { network, issuer } = change
   const before = findCheckpoint(db, network, issuer)
@@ -60,20 +60,20 @@ export function writeCheckpoint(db: DatabaseSync, change: CheckpointChange): voi
   const removed: FactRow[] = before === undefined ? [] : [factOf(before)]
   const added: FactRow[] = [factOf(after)]
   putCheckpoint(db, after)
-  const forget = (certificateId: string): void => {
-    const row = takeWithdrawn(db, network, issuer, certificateId)
+  const remove = (certificateId: string): void => {
+    const row = removeWithdrawn(db, network, issuer, certificateId)
     if (row !== undefined) removed.push(row)
   }
   const put = db.prepare(
     'insert into withdrawn (network, issuer, certificate_id, reason, revoked_at) values (?, ?, ?, ?, ?)',
   )
-  for (const certificateId of change.lost) forget(certificateId)
+  for (const certificateId of change.lost) remove(certificateId)
   for (const entry of change.gained) {
-    forget(entry.certificate_id)
+    remove(entry.certificate_id)
     put.run(network, issuer, entry.certificate_id, entry.reason, entry.revoked_at)
     added.push(factOfWithdrawn(network, issuer, entry))
   }
-  writeLedger(db, changeFacts(readLedger(db), added, removed))
+  writeStateValues(db, changeFacts(readStateValues(db), added, removed))
 }
 
 export interface Equivocation {
@@ -86,50 +86,55 @@ export interface Equivocation {
 }
 
 /**
- * Proofs kept per issuer. One convicts an authority; a compromised one could sign another every minute, each as large as
- * two lists, until nothing else can be written. Each one beyond is still told to the audit, by its digest.
+ * Proofs stored per issuer. One proof is enough against an authority. A compromised authority could sign another every
+ * minute, each as large as two lists, until the state is full. Further proofs are audited by digest.
  */
 const PROOFS_PER_ISSUER = 8
 
-/** Keeps the proof that an authority signed two histories, and marks it until an operator clears it. */
+/** Stores the proof that an authority signed two lists with one sequence, and marks it until an operator clears it. */
 export function writeEquivocation(db: DatabaseSync, proof: Equivocation): void {
   const { network, issuer, sequence, seen_at, held, offered } = proof
-  // The same proof again says nothing new, and a hostile server must not fill the disk with it.
+  // A repeated proof adds nothing, and a malicious server must not fill the disk with it.
   const known = db
     .prepare('select 1 from equivocations where network = ? and issuer = ? and sequence = ? and offered = ?')
     .get(network, issuer, sequence, offered)
-  const kept = db
+  const stored = db
     .prepare('select count(*) as count from equivocations where network = ? and issuer = ?')
     .get(network, issuer)
-  if (known === undefined && Number(kept?.['count']) < PROOFS_PER_ISSUER) {
+  if (known === undefined && Number(stored?.['count']) < PROOFS_PER_ISSUER) {
     db.prepare(
       'insert into equivocations (network, issuer, sequence, seen_at, held, offered) values (?, ?, ?, ?, ?, ?)',
     ).run(network, issuer, sequence, seen_at, held, offered)
     const fact: FactRow = ['equivocations', network, issuer, sequence, seen_at, held, offered]
-    writeLedger(db, changeFacts(readLedger(db), [fact], []))
+    writeStateValues(db, changeFacts(readStateValues(db), [fact], []))
   }
   setSuspect(db, network, issuer, true)
 }
 
-/** False when there is no such checkpoint. */
+/** Marks or clears an issuer. Returns false when there is no such checkpoint. */
 export function setSuspect(db: DatabaseSync, network: string, issuer: string, isSuspect: boolean): boolean {
   const before = findCheckpoint(db, network, issuer)
   if (before === undefined) return false
   const after = { ...before, suspect: isSuspect ? 1 : 0 }
   putCheckpoint(db, after)
-  writeLedger(db, changeFacts(readLedger(db), [factOf(after)], [factOf(before)]))
+  writeStateValues(db, changeFacts(readStateValues(db), [factOf(after)], [factOf(before)]))
   return true
 }
 
-/** Inside the caller's transaction: takes one entry out of the sticky set; false when it is not in it. */
+/** Removes one withdrawn revocation inside the caller's transaction. Returns false when there is none. */
 export function releaseWithdrawn(db: DatabaseSync, network: string, issuer: string, certificateId: string): boolean {
-  const row = takeWithdrawn(db, network, issuer, certificateId)
+  const row = removeWithdrawn(db, network, issuer, certificateId)
   if (row === undefined) return false
-  writeLedger(db, changeFacts(readLedger(db), [], [row]))
+  writeStateValues(db, changeFacts(readStateValues(db), [], [row]))
   return true
 }
 
-function takeWithdrawn(db: DatabaseSync, network: string, issuer: string, certificateId: string): FactRow | undefined {
+function removeWithdrawn(
+  db: DatabaseSync,
+  network: string,
+  issuer: string,
+  certificateId: string,
+): FactRow | undefined {
   const row = db
     .prepare(
       'delete from withdrawn where network = ? and issuer = ? and certificate_id = ? returning reason, revoked_at',
@@ -138,7 +143,7 @@ function takeWithdrawn(db: DatabaseSync, network: string, issuer: string, certif
   return row === undefined ? undefined : factOfWithdrawn(network, issuer, { certificate_id: certificateId, ...row })
 }
 
-/** Every fact row, for verifying the digest of the ledger. */
+/** Yields every fact row, to verify the digest in `ledger`. */
 export function* factRows(db: DatabaseSync): Generator<FactRow> {
   for (const row of db.prepare('select * from checkpoints').iterate()) yield factOf(row as unknown as CheckpointRow)
   for (const row of db.prepare('select * from withdrawn').iterate()) {

@@ -1,28 +1,28 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { AuditRow } from './audit-log.ts'
-import { readLedger, writeLedger } from './ledger.ts'
+import { readStateValues, writeStateValues } from './state-values.ts'
 import { inTransaction, writeSchema } from './state-file.ts'
 
-/** The writer of a live gateway waits while a reader reads: so long at a time, and then it gets its turn. */
+/** The writer of a running gateway waits while a reader reads. A read lasts this long, then the writer continues. */
 const BURST_MS = 200
 const BREATH_MS = 120
-/** Between two looks at the time. */
-const ROWS_PER_LOOK = 200
+/** Rows between two checks of the time. */
+const ROWS_PER_READ = 200
 
-/** Small, or changed in place: copied in one go at the end, so that all of it is of one moment. */
+/** Small, or changed in place: copied together at the end, so that all of it is consistent. */
 const TABLES = ['checkpoints', 'withdrawn', 'equivocations', 'outbox'] as const
 
 /**
- * Copies a state into an empty file while its gateway writes it. The audit is by far the largest part and only grows at its end: it is
- * copied in short bursts, and what came meanwhile with the rest, in one last read that sees one moment. The platform's
- * own copy begins anew at every change by another process, and so never ends beside a busy gateway.
+ * Copies a state into an empty file while its gateway writes. The audit is by far the largest part and only grows at
+ * its end. It is copied in short bursts, and the rest in one last consistent read. The platform's own copy starts again
+ * at every change by another process, so it never ends next to a busy gateway.
  */
 export async function copyState(source: DatabaseSync, target: DatabaseSync): Promise<void> {
-  // Synced as a whole when it is finished; a copy that is not finished is removed.
+  // Synced when it is complete. An incomplete copy is removed.
   target.exec('pragma journal_mode = off; pragma synchronous = off')
   writeSchema(target)
-  const head = readLedger(source).head_sequence
+  const head = readStateValues(source).head_sequence
   let last = 0
   while (last < head) {
     const copied = inTransaction(target, () => copyAudit(source, target, last, BURST_MS))
@@ -33,7 +33,7 @@ export async function copyState(source: DatabaseSync, target: DatabaseSync): Pro
   copyRest(source, target, last)
 }
 
-/** Gives the sequence of the last event that was copied. */
+/** Returns the sequence of the last copied event. */
 function copyAudit(source: DatabaseSync, target: DatabaseSync, after: number, ms: number): number {
   const rows = source.prepare('select * from audit where sequence > ? order by sequence').iterate(after)
   const put = target.prepare('insert into audit (sequence, body, hash) values (?, ?, ?)')
@@ -45,23 +45,23 @@ function copyAudit(source: DatabaseSync, target: DatabaseSync, after: number, ms
     put.run(sequence, body, hash)
     last = sequence
     count += 1
-    // Leaving the loop ends the read, and with it the lock.
-    if (count % ROWS_PER_LOOK === 0 && performance.now() >= endMs) break
+    // Leaving the loop ends the read and releases the lock.
+    if (count % ROWS_PER_READ === 0 && performance.now() >= endMs) break
   }
   return last
 }
 
-/** What came since, everything else, and the ledger that seals it: of one moment. */
+/** Copies newer events, the other tables and the sealed values in one consistent read. */
 function copyRest(source: DatabaseSync, target: DatabaseSync, after: number): void {
   inTransaction(target, () => {
     source.exec('begin')
     try {
-      const ledger = readLedger(source)
+      const values = readStateValues(source)
       copyAudit(source, target, after, Infinity)
       for (const table of TABLES) copyTable(source, target, table)
-      // Events that were pruned while the copy was made.
-      target.prepare('delete from audit where sequence < ?').run(ledger.first_sequence)
-      writeLedger(target, ledger)
+      // Removes events that were pruned during the copy.
+      target.prepare('delete from audit where sequence < ?').run(values.first_sequence)
+      writeStateValues(target, values)
     } finally {
       source.exec('rollback')
     }

@@ -1,22 +1,22 @@
 import type { Instant, JsonObject } from '@chancery/protocol'
-import { BatchClosed, Batcher, Thread, ThreadFailure, toError } from '@chancery/service-kit'
+import { BatchClosedError, Batcher, Thread, ThreadError, toError } from '@chancery/service-kit'
 import type { Log } from '@chancery/service-kit'
 import type { PendingKind } from './audit-log.ts'
 import type { StoredCheckpoint } from './checkpoints.ts'
 import type { CheckpointRequest, EquivocationRequest, OpenedState, PendingEvent, StateUsage } from './state-calls.ts'
-import { StateProblem } from './state-problem.ts'
+import { StateError } from './state-problem.ts'
 
 /** The state could not be written, now or earlier in this process. */
-export class StateUnavailable extends Error {
-  override readonly name = 'StateUnavailable'
+export class StateUnavailableError extends Error {
+  override readonly name = 'StateUnavailableError'
 }
 
 const EVENTS_PER_COMMIT = 256
 const MAX_WAITING = 8192
 
 /**
- * Durable state as the rest of the gateway sees it. Everything is committed and synced before its promise resolves. One
- * failed write and the state counts as unhealthy until a person repairs it and restarts (protocol/gateway 9.4).
+ * Writes the durable state. Everything is committed and synced before its promise resolves. After one failed write the
+ * state is unhealthy until an operator repairs it and restarts (protocol/gateway 9.4).
  */
 export class DurableState {
   readonly #thread = new Thread('./state-thread', import.meta.url)
@@ -33,7 +33,7 @@ export class DurableState {
     })
   }
 
-  /** Takes ownership, checks all of it and gives the checkpoints; throws {@link StateProblem}. */
+  /** Locks the state, checks all of it and returns the checkpoints. Throws {@link StateError}. */
   static async open(
     file: string,
     maxBytes: number,
@@ -46,7 +46,7 @@ export class DurableState {
       return { state, checkpoints }
     } catch (error) {
       await state.#thread.close()
-      if (error instanceof ThreadFailure && error.kind === 'StateProblem') throw new StateProblem(error.message)
+      if (error instanceof ThreadError && error.kind === 'StateError') throw new StateError(error.message)
       throw error
     }
   }
@@ -55,36 +55,36 @@ export class DurableState {
     return this.#healthy
   }
 
-  /** As of the last look; see {@link DurableState.measure}. */
+  /** Usage at the last call of {@link DurableState.measure}. */
   get usage(): StateUsage {
     return this.#usage
   }
 
-  /** Appends to the audit chain, all or none; events that wait together share one commit. */
+  /** Appends events to the audit chain, all or none. Concurrent calls share one commit. */
   async append(...events: readonly JsonObject[]): Promise<void> {
     try {
       await this.#events.add(events)
     } catch (error) {
-      if (error instanceof BatchClosed) throw new StateUnavailable('the state is closed', { cause: error })
+      if (error instanceof BatchClosedError) throw new StateUnavailableError('the state is closed', { cause: error })
       throw error
     }
   }
 
-  async keepCheckpoint(request: CheckpointRequest): Promise<void> {
-    await this.#write('keepCheckpoint', request)
+  async storeCheckpoint(request: CheckpointRequest): Promise<void> {
+    await this.#write('storeCheckpoint', request)
   }
 
-  async keepEquivocation(request: EquivocationRequest): Promise<void> {
-    await this.#write('keepEquivocation', request)
+  async storeEquivocation(request: EquivocationRequest): Promise<void> {
+    await this.#write('storeEquivocation', request)
   }
 
   pending(limit: number, kind: PendingKind): Promise<readonly PendingEvent[]> {
     return this.#thread.call('pending', { limit, kind })
   }
 
-  /** Gives how many events were set aside just now. */
-  settle(acknowledged: readonly number[], refused: readonly number[]): Promise<number> {
-    return this.#write('settle', { acknowledged, refused })
+  /** Returns how many events moved to the rejected queue. */
+  complete(acknowledged: readonly number[], refused: readonly number[]): Promise<number> {
+    return this.#write('complete', { acknowledged, refused })
   }
 
   prune(before: Instant, event: JsonObject): Promise<number> {
@@ -102,7 +102,7 @@ export class DurableState {
 
   async close(): Promise<void> {
     await this.#events.close()
-    // Whoever comes now finds what is no longer written to.
+    // Later calls find the state unhealthy.
     this.#healthy = false
     if (!this.#thread.hasEnded) await this.#thread.call('close', undefined)
     await this.#thread.close()
@@ -114,13 +114,13 @@ export class DurableState {
   }
 
   async #write<Value>(operation: string, argument: unknown): Promise<Value> {
-    if (!this.#healthy) throw new StateUnavailable('the state is unhealthy since an earlier failure')
+    if (!this.#healthy) throw new StateUnavailableError('the state is unhealthy since an earlier failure')
     try {
       return await this.#thread.call<Value>(operation, argument)
     } catch (thrown) {
       this.#healthy = false
       this.#log.error('state cannot be written; repair it and restart', { alarm: true, error: toError(thrown) })
-      throw new StateUnavailable('the state cannot be written', { cause: thrown })
+      throw new StateUnavailableError('the state cannot be written', { cause: thrown })
     }
   }
 }

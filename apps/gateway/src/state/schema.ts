@@ -1,12 +1,12 @@
 /** Version 1 of the state file. */
 export const SCHEMA_VERSION = 1
 
-/** Says in the file's own header what it is ("CHGW"), so that another database is never taken for it. */
+/** Identifies the file in its header ("CHGW"), so that another database is never used as state. */
 export const APPLICATION_ID = 0x43484757
 
 /**
- * Facts are covered by digests in `ledger`, because a database notices a broken page but not a changed letter: a flipped
- * bit in a certificate id would be a forgotten revocation.
+ * Digests in `ledger` cover the facts, because a database detects a broken page but not a changed letter: a flipped bit
+ * in a certificate id would lose a revocation.
  */
 export const SCHEMA = `
   create table checkpoints (

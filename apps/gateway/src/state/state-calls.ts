@@ -4,9 +4,9 @@ import type { Equivocation, StoredCheckpoint } from './checkpoints.ts'
 export interface StateUsage {
   /** Size of the file. */
   readonly bytes: number
-  /** Without pages that wait to be used again. */
+  /** Without free pages. */
   readonly usedBytes: number
-  /** Events the collector has not acknowledged. */
+  /** Events that the collector has not acknowledged. */
   readonly pending: number
   readonly oldestPendingAt: Instant | undefined
 }
@@ -24,12 +24,12 @@ export interface CheckpointRequest {
     readonly issued_at: string
     readonly body: Uint8Array
   }
-  /** See list-work.ts. */
-  readonly stickyChange: Uint8Array
+  /** See trust/check-list.ts. */
+  readonly withdrawnChange: Uint8Array
   readonly events: readonly JsonObject[]
 }
 
-/** Two lists under one sequence; their digests are added to the event where they are computed. */
+/** Two lists with one sequence. Their digests are added to the event in the state thread. */
 export interface EquivocationRequest {
   readonly proof: Omit<Equivocation, 'held' | 'offered'>
   readonly held: Uint8Array

@@ -1,4 +1,4 @@
-/** The state is missing, damaged or taken. A start stops here; nothing is ever made anew by itself. */
-export class StateProblem extends Error {
-  override readonly name = 'StateProblem'
+/** The state is missing, damaged or locked. The start stops. State is never created again automatically. */
+export class StateError extends Error {
+  override readonly name = 'StateError'
 }

@@ -2,34 +2,35 @@ import type { DatabaseSync } from 'node:sqlite'
 import { faultPoint } from '#faults'
 import { isJsonObject, readInstant, readJson, readJsonBytes, sha256Hex } from '@chancery/protocol'
 import type { Instant, JsonObject } from '@chancery/protocol'
-import { answerCalls } from '@chancery/service-kit'
-import { appendEvents, eventId, eventText, pendingRows, pruneEvents, settleDelivery } from './audit-log.ts'
+import { serveCalls } from '@chancery/service-kit'
+import { appendEvents, eventId, eventText, pendingRows, pruneEvents, completeDelivery } from './audit-log.ts'
 import type { PendingKind } from './audit-log.ts'
 import { readCheckpoints, writeCheckpoint, writeEquivocation } from './checkpoints.ts'
 import type { StoredCheckpoint, WithdrawnEntry } from './checkpoints.ts'
-import { readLedger } from './ledger.ts'
-import { takeOwnership } from './ownership.ts'
-import type { Ownership } from './ownership.ts'
+import { readStateValues } from './state-values.ts'
+import { acquireFileLock } from './file-lock.ts'
+import type { FileLock } from './file-lock.ts'
 import type { CheckpointRequest, EquivocationRequest, OpenedState, PendingEvent, StateUsage } from './state-calls.ts'
-import { StateProblem } from './state-problem.ts'
+import { StateError } from './state-problem.ts'
 import { inTransaction, openStateFile, pragma } from './state-file.ts'
 import { verifyState } from './verify-state.ts'
 
-// The one writer of the state. A thread of its own: a synced commit takes milliseconds, which no request pays for others.
+// The only writer of the state. It is a thread, because a synced commit takes milliseconds, which must not delay other
+// requests.
 
 const ANY_COUNT = { maxDepth: 64, maxValues: Number.MAX_SAFE_INTEGER, maxNames: Number.MAX_SAFE_INTEGER }
 const PRUNED_PER_RUN = 10_000
 
 let db: DatabaseSync | undefined
-let ownership: Ownership | undefined
+let lock: FileLock | undefined
 
 function opened(): DatabaseSync {
-  if (db === undefined) throw new StateProblem('the state is not open')
+  if (db === undefined) throw new StateError('the state is not open')
   return db
 }
 
 function open({ file, maxBytes }: { file: string; maxBytes: number }): OpenedState {
-  ownership = takeOwnership(file)
+  lock = acquireFileLock(file)
   db = openStateFile({ file, isReadOnly: false, maxBytes })
   verifyState(db)
   return { checkpoints: readCheckpoints(db), usage: usage() }
@@ -37,7 +38,7 @@ function open({ file, maxBytes }: { file: string; maxBytes: number }): OpenedSta
 
 function usage(): StateUsage {
   const state = opened()
-  const { pending_count } = readLedger(state)
+  const { pending_count } = readStateValues(state)
   const [oldest] = state.prepare('select body from audit join outbox using (sequence) order by sequence limit 1').all()
   const bytes = pragma(state, 'page_count') * pragma(state, 'page_size')
   const free = pragma(state, 'freelist_count') * pragma(state, 'page_size')
@@ -58,10 +59,10 @@ function append(events: readonly JsonObject[]): void {
   faultPoint('event-committed')
 }
 
-function keepCheckpoint({ checkpoint, stickyChange, events }: CheckpointRequest): void {
+function storeCheckpoint({ checkpoint, withdrawnChange, events }: CheckpointRequest): void {
   const state = opened()
   faultPoint('checkpoint-begun')
-  const { gained, lost } = readStickyChange(stickyChange)
+  const { gained, lost } = readWithdrawnChange(withdrawnChange)
   const body = Buffer.from(checkpoint.body).toString('utf8')
   inTransaction(
     state,
@@ -74,12 +75,12 @@ function keepCheckpoint({ checkpoint, stickyChange, events }: CheckpointRequest)
   faultPoint('checkpoint-committed')
 }
 
-/** Written by list-work.ts a moment ago; it only travelled as text. */
-function readStickyChange(bytes: Uint8Array): { gained: readonly WithdrawnEntry[]; lost: readonly string[] } {
+/** Parses the text that trust/check-list.ts wrote. */
+function readWithdrawnChange(bytes: Uint8Array): { gained: readonly WithdrawnEntry[]; lost: readonly string[] } {
   return readJsonBytes(bytes, ANY_COUNT) as unknown as { gained: readonly WithdrawnEntry[]; lost: readonly string[] }
 }
 
-function keepEquivocation({ proof, event, ...lists }: EquivocationRequest): void {
+function storeEquivocation({ proof, event, ...lists }: EquivocationRequest): void {
   const state = opened()
   const [held, offered] = [Buffer.from(lists.held), Buffer.from(lists.offered)]
   inTransaction(state, () => {
@@ -96,15 +97,15 @@ function pending({ limit, kind }: { limit: number; kind: PendingKind }): Pending
   }))
 }
 
-function settle({ acknowledged, refused }: { acknowledged: readonly number[]; refused: readonly number[] }): number {
+function complete({ acknowledged, refused }: { acknowledged: readonly number[]; refused: readonly number[] }): number {
   const state = opened()
   faultPoint('acknowledged')
-  const setAside = inTransaction(state, () => settleDelivery(state, acknowledged, refused))
+  const rejected = inTransaction(state, () => completeDelivery(state, acknowledged, refused))
   faultPoint('acknowledgement-committed')
-  return setAside
+  return rejected
 }
 
-/** Removes a bounded number of acknowledged events, behind an event that says which. */
+/** Removes a limited number of acknowledged events, and appends an event that names them. */
 function prune({ before, event }: { before: Instant; event: JsonObject }): number {
   const state = opened()
   return inTransaction(state, () => {
@@ -121,8 +122,8 @@ function findStored({ network, issuer }: { network: string; issuer: string }): S
 
 function close(): void {
   db?.close()
-  ownership?.release()
+  lock?.release()
   db = undefined
 }
 
-answerCalls({ open, usage, append, keepCheckpoint, keepEquivocation, pending, settle, prune, findStored, close })
+serveCalls({ open, usage, append, storeCheckpoint, storeEquivocation, pending, complete, prune, findStored, close })

@@ -6,12 +6,12 @@ import type { DatabaseSync } from 'node:sqlite'
 import { canonicalJson, readInstant, sha256Hex } from '@chancery/protocol'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { appendEvents, auditRows, eventId, eventText, pendingRows, pruneEvents, settleDelivery } from './audit-log.ts'
+import { appendEvents, auditRows, eventId, eventText, pendingRows, pruneEvents, completeDelivery } from './audit-log.ts'
 import { readCheckpoints, releaseWithdrawn, setSuspect, writeCheckpoint, writeEquivocation } from './checkpoints.ts'
-import { readLedger } from './ledger.ts'
-import { takeOwnership } from './ownership.ts'
+import { readStateValues } from './state-values.ts'
+import { acquireFileLock } from './file-lock.ts'
 import { createStateFile, inTransaction, openStateFile } from './state-file.ts'
-import { StateProblem } from './state-problem.ts'
+import { StateError } from './state-problem.ts'
 import { verifyState } from './verify-state.ts'
 
 const MAX_BYTES = 64 * 1024 * 1024
@@ -67,9 +67,9 @@ describe('creating', () => {
 
   it('never replaces a file and makes no folder', () => {
     writeFileSync(file, 'precious')
-    expect(() => createStateFile(file, fill)).toThrow(StateProblem)
+    expect(() => createStateFile(file, fill)).toThrow(StateError)
     expect(readFileSync(file, 'utf8')).toBe('precious')
-    expect(() => createStateFile(join(folder, 'none', 'state'), fill)).toThrow(StateProblem)
+    expect(() => createStateFile(join(folder, 'none', 'state'), fill)).toThrow(StateError)
     expect(existsSync(join(folder, 'none'))).toBe(false)
   })
 })
@@ -82,7 +82,7 @@ describe('opening', () => {
   ])('refuses state that is %s', (_name, prepare) => {
     prepare()
     const before = existsSync(file)
-    expect(() => opened()).toThrow(StateProblem)
+    expect(() => opened()).toThrow(StateError)
     expect(existsSync(file)).toBe(before)
   })
 
@@ -170,15 +170,15 @@ describe('audit', () => {
     const db = opened()
     const waiting = (): number[] => pendingRows(db, 2, 'waiting').map(({ sequence }) => sequence)
     expect(waiting()).toEqual([1, 2])
-    inTransaction(db, () => settleDelivery(db, [2], [1]))
+    inTransaction(db, () => completeDelivery(db, [2], [1]))
     expect(waiting()).toEqual([1, 3])
-    const setAside = Array.from({ length: 10 }, () => inTransaction(db, () => settleDelivery(db, [], [1])))
+    const rejected = Array.from({ length: 10 }, () => inTransaction(db, () => completeDelivery(db, [], [1])))
     // The tenth attempt sets it aside, once.
-    expect(setAside).toEqual([0, 0, 0, 0, 0, 0, 0, 0, 1, 0])
+    expect(rejected).toEqual([0, 0, 0, 0, 0, 0, 0, 0, 1, 0])
     expect(waiting()).toEqual([3, 4])
-    inTransaction(db, () => settleDelivery(db, [3, 4, 5], []))
+    inTransaction(db, () => completeDelivery(db, [3, 4, 5], []))
     expect(waiting()).toEqual([])
-    expect(pendingRows(db, 2, 'set-aside').map(({ sequence }) => sequence)).toEqual([1])
+    expect(pendingRows(db, 2, 'rejected').map(({ sequence }) => sequence)).toEqual([1])
     verifyState(db)
   })
 
@@ -193,7 +193,7 @@ describe('audit', () => {
       const sequences = pendingRows(db, 100, 'waiting').map(({ sequence }) => sequence)
       if (sequences.length === 0) break
       handed.push(sequences)
-      inTransaction(db, () => settleDelivery(db, sequences, []))
+      inTransaction(db, () => completeDelivery(db, sequences, []))
     }
     expect(handed).toEqual([[1, 2], [3], [4], [5]])
   })
@@ -203,13 +203,13 @@ describe('audit', () => {
     const db = opened()
     const later = readInstant('2026-02-01T00:00:00Z') ?? 0n
     expect(inTransaction(db, () => pruneEvents(db, later, 100))).toBeUndefined()
-    inTransaction(db, () => settleDelivery(db, [1, 2, 4], []))
+    inTransaction(db, () => completeDelivery(db, [1, 2, 4], []))
     const pruned = inTransaction(db, () => pruneEvents(db, later, 100))
     expect(pruned).toMatchObject({ removed_through: 2, removed_count: 2 })
-    expect(readLedger(db).first_prev_hash).toBe(pruned?.removed_hash)
+    expect(readStateValues(db).first_prev_hash).toBe(pruned?.removed_hash)
     verifyState(db)
     const young = readInstant('2025-01-01T00:00:00Z') ?? 0n
-    inTransaction(db, () => settleDelivery(db, [3, 5], []))
+    inTransaction(db, () => completeDelivery(db, [3, 5], []))
     expect(inTransaction(db, () => pruneEvents(db, young, 100))).toBeUndefined()
   })
 
@@ -241,7 +241,7 @@ describe('damage', () => {
     createStateFile(file, fill)
     const db = opened()
     db.exec(sql)
-    expect(() => verifyState(db)).toThrow(StateProblem)
+    expect(() => verifyState(db)).toThrow(StateError)
   })
 
   it('300 random flips and cuts: refused, or nothing that counts was touched', () => {
@@ -266,7 +266,7 @@ describe('damage', () => {
         try {
           expect(facts()).toBe(expected)
         } catch (error) {
-          if (!(error instanceof StateProblem)) throw error
+          if (!(error instanceof StateError)) throw error
           refused += 1
         }
       }),
@@ -280,28 +280,28 @@ describe('ownership', () => {
   it('is refused while another process holds it, and free when that process is killed', () => {
     createStateFile(file, fill)
     const holder = `
-      const { takeOwnership } = await import(${JSON.stringify(new URL('./ownership.ts', import.meta.url).href)})
-      takeOwnership(process.argv[1])
+      const { acquireFileLock } = await import(${JSON.stringify(new URL('./file-lock.ts', import.meta.url).href)})
+      acquireFileLock(process.argv[1])
       const second = (await import('node:child_process')).spawnSync(process.execPath, ['--conditions=development', '-e',
-        "import(" + ${JSON.stringify(JSON.stringify(new URL('./ownership.ts', import.meta.url).href))} + ").then(({ takeOwnership }) => { try { takeOwnership(process.argv[1]); process.exit(0) } catch (error) { process.exit(error.name === 'StateProblem' ? 7 : 8) } })", process.argv[1]])
+        "import(" + ${JSON.stringify(JSON.stringify(new URL('./file-lock.ts', import.meta.url).href))} + ").then(({ acquireFileLock }) => { try { acquireFileLock(process.argv[1]); process.exit(0) } catch (error) { process.exit(error.name === 'StateError' ? 7 : 8) } })", process.argv[1]])
       console.log(second.status)
       process.kill(process.pid, 'SIGKILL')
     `
     const run = spawnSync(process.execPath, ['--conditions=development', '--input-type=module', '-e', holder, file])
     expect(run.stdout.toString().trim()).toBe('7')
     expect(run.signal).toBe('SIGKILL')
-    takeOwnership(file).release()
+    acquireFileLock(file).release()
   })
 
   it('leaves the state readable for a check beside it', () => {
     createStateFile(file, fill)
-    const ownership = takeOwnership(file)
+    const ownership = acquireFileLock(file)
     expect(verifyState(opened(true)).head_sequence).toBe(3)
     ownership.release()
   })
 
   it('is not taken of state that is not there', () => {
-    expect(() => takeOwnership(file)).toThrow(StateProblem)
+    expect(() => acquireFileLock(file)).toThrow(StateError)
     expect(readdirSync(folder)).toEqual([])
   })
 })

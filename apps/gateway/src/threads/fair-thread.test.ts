@@ -59,13 +59,13 @@ describe('long bodies and answers', () => {
 
   it('answers have to be JSON, or JSON line by line', async () => {
     const reader = new ProxyReader()
-    const holder = { id: 'x', check: ALWAYS }
+    const caller = { id: 'x', check: ALWAYS }
     const line = `{"a":"${'x'.repeat(1000)}"}\n`
     try {
-      expect(await reader.hasForm(Buffer.from(line.repeat(1000)), 'json-lines', holder)).toBe(true)
-      expect(await reader.hasForm(Buffer.from(line.repeat(1000)), 'json', holder)).toBe(false)
-      expect(await reader.hasForm(Buffer.from(`${line.repeat(1000)}no`), 'json-lines', holder)).toBe(false)
-      expect(await reader.hasForm(Buffer.concat([Buffer.from(line), Buffer.alloc(MIB, 0xff)]), 'json', holder)).toBe(
+      expect(await reader.hasForm(Buffer.from(line.repeat(1000)), 'json-lines', caller)).toBe(true)
+      expect(await reader.hasForm(Buffer.from(line.repeat(1000)), 'json', caller)).toBe(false)
+      expect(await reader.hasForm(Buffer.from(`${line.repeat(1000)}no`), 'json-lines', caller)).toBe(false)
+      expect(await reader.hasForm(Buffer.concat([Buffer.from(line), Buffer.alloc(MIB, 0xff)]), 'json', caller)).toBe(
         false,
       )
     } finally {

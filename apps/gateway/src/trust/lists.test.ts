@@ -129,9 +129,9 @@ describe('refresh', () => {
       (newer, response) => response.writeHead(200).end(writeJson({ ...newer, sequence: 11 })),
     ],
   ]
-  it.each(hostile)('%s keeps the held list (%s)', async (_name, outcome, answer) => {
+  it.each(hostile)('%s keeps the held list (%s)', async (_name, outcome, respond) => {
     const newer = await list(10, 'fresh')
-    reply = (response) => answer(newer, response)
+    reply = (response) => respond(newer, response)
     const gateway = await start(policy(await list(9, 'held')))
     expect(await untilRefreshed(gateway)).toBe(outcome)
     expect((await shown(gateway)).revocation.sequence).toBe(9)

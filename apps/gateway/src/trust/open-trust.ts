@@ -1,18 +1,18 @@
 import type { Clock, Ids, Log } from '@chancery/service-kit'
-import { ConfigurationRefused } from '../policy/configuration-refused.ts'
+import { ConfigurationError } from '../policy/configuration-refused.ts'
 import { Problems } from '../policy/form.ts'
 import type { Policy } from '../policy/policy.ts'
-import type { GatewaySettings } from '../settings.ts'
+import type { GatewaySettings } from '../settings/gateway-settings.ts'
 import type { StoredCheckpoint } from '../state/checkpoints.ts'
 import { DurableState } from '../state/durable-state.ts'
-import { establishLists } from './establish.ts'
-import type { Established, KnownLists } from './establish.ts'
-import { ListDesk } from './list-desk.ts'
-import { TrustBook } from './trust-book.ts'
+import { loadLists } from './load-lists.ts'
+import type { LoadedLists, StoredLists } from './load-lists.ts'
+import { ListWorker } from './list-worker.ts'
+import { TrustState } from './trust-state.ts'
 
 export interface OpenedTrust {
-  readonly book: TrustBook
-  readonly desk: ListDesk
+  readonly trust: TrustState
+  readonly listWorker: ListWorker
   readonly state: DurableState | undefined
 }
 
@@ -22,35 +22,38 @@ export interface TrustTools {
   readonly log: Log
 }
 
-/** Opens the state, restores the lists and keeps what is newer in the policy (protocol/gateway 9.4); before any listener. */
+/**
+ * Opens the state, restores the lists and stores newer lists of the policy (protocol/gateway 9.4), before the listener
+ * opens.
+ */
 export async function openTrust(settings: GatewaySettings, policy: Policy, tools: TrustTools): Promise<OpenedTrust> {
-  const desk = new ListDesk()
+  const listWorker = new ListWorker()
   const { stateFile, stateMaxBytes } = settings
   const opened = stateFile === undefined ? undefined : await DurableState.open(stateFile, stateMaxBytes, tools.log)
   const state = opened?.state
   try {
-    const established = await establishOrRefuse(policy, fromStore(opened?.checkpoints ?? []), desk, tools.clock)
-    return { book: await TrustBook.open(policy, established, { state, ...tools }), desk, state }
+    const loaded = await loadListsOrThrow(policy, fromCheckpoints(opened?.checkpoints ?? []), listWorker, tools.clock)
+    return { trust: await TrustState.open(policy, loaded, { state, ...tools }), listWorker, state }
   } catch (error) {
-    await desk.close()
+    await listWorker.close()
     await state?.close()
     throw error
   }
 }
 
-export async function establishOrRefuse(
+export async function loadListsOrThrow(
   policy: Policy,
-  known: KnownLists,
-  desk: ListDesk,
+  stored: StoredLists,
+  listWorker: ListWorker,
   clock: Clock,
-): Promise<Established> {
+): Promise<LoadedLists> {
   const problems = new Problems()
-  const established = await establishLists(policy, known, { desk, now: clock.now(), problems })
-  if (problems.list.length === 0) return established
-  throw new ConfigurationRefused(problems.list.map((problem) => ({ setting: 'GATEWAY_POLICY_FILE', ...problem })))
+  const loaded = await loadLists(policy, stored, { listWorker, now: clock.now(), problems })
+  if (problems.list.length === 0) return loaded
+  throw new ConfigurationError(problems.list.map((problem) => ({ setting: 'GATEWAY_POLICY_FILE', ...problem })))
 }
 
-export function fromStore(checkpoints: readonly StoredCheckpoint[]): KnownLists {
+export function fromCheckpoints(checkpoints: readonly StoredCheckpoint[]): StoredLists {
   return async ({ network, issuer }) =>
     checkpoints.find((checkpoint) => checkpoint.network === network && checkpoint.issuer === issuer)
 }

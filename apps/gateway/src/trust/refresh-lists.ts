@@ -2,38 +2,38 @@ import { SECOND } from '@chancery/protocol'
 import type { Instant, ListHead } from '@chancery/protocol'
 import { sleep, toError } from '@chancery/service-kit'
 import type { Clock, Log } from '@chancery/service-kit'
-import { OutboundFailure, callForBlocks } from '../outbound/call-url.ts'
-import type { BlocksAnswer } from '../outbound/call-url.ts'
-import type { GatewaySettings } from '../settings.ts'
-import { StateUnavailable } from '../state/durable-state.ts'
-import type { ListDesk } from './list-desk.ts'
-import type { RefreshOutcome, RefreshRecord } from './refresh-outcome.ts'
-import type { IssuerStanding } from './snapshot.ts'
-import type { TrustBook } from './trust-book.ts'
-import { headOf, noteUnread } from './unread-list.ts'
+import { OutboundError, callForBlocks } from '../outbound/call-url.ts'
+import type { BlocksResponse } from '../outbound/call-url.ts'
+import type { GatewaySettings } from '../settings/gateway-settings.ts'
+import { StateUnavailableError } from '../state/durable-state.ts'
+import type { ListWorker } from './list-worker.ts'
+import type { RefreshOutcome, RefreshResults } from './refresh-results.ts'
+import type { IssuerState } from './snapshot.ts'
+import type { TrustState } from './trust-state.ts'
+import { headOf, recordUnread } from './unread-list.ts'
 
 export interface RefreshParts {
-  readonly book: TrustBook
-  readonly desk: ListDesk
-  readonly record: RefreshRecord
+  readonly trust: TrustState
+  readonly listWorker: ListWorker
+  readonly refreshResults: RefreshResults
   readonly clock: Clock
   readonly log: Log
   readonly settings: Pick<GatewaySettings, 'maxListBytes' | 'unreadListSeconds'>
-  /** Called with every refused list; for the audit. */
-  readonly onRefused: (standing: IssuerStanding, outcome: RefreshOutcome) => void
+  /** Called with every refused list, for the audit. */
+  readonly onRefused: (issuerState: IssuerState, outcome: RefreshOutcome) => void
   readonly random?: () => number
 }
 
 const FETCH_MS = 10_000
 const FETCHES_AT_ONCE = 2
 const JITTER = 0.1
-/** Within two intervals of the end the tries come this many times closer. */
+/** Within two intervals of the expiry, attempts are this many times more frequent. */
 const HURRY = 4
 const LEAST_PAUSE_MS = 100
 
 /**
- * The refresh loop of protocol/gateway 9.5: one loop per issuer with an address, each on its own, so that a slow issuer
- * delays no other. Any failure keeps the last verified list, which stops granting trust when it ends.
+ * Runs the refresh loops of protocol/gateway 9.5: one loop per issuer with a URL, so that a slow issuer delays no
+ * other. After a failure the last verified list stays in force until it expires.
  */
 export class ListRefresher {
   readonly #parts: RefreshParts
@@ -46,10 +46,10 @@ export class ListRefresher {
     this.#parts = parts
   }
 
-  /** Starts a loop for every issuer that has none yet; loops of issuers that are gone end by themselves. */
-  follow(): void {
-    for (const [key, standing] of this.#parts.book.current.standings) {
-      if (standing.policy.listUrl === undefined || this.#loops.has(key)) continue
+  /** Starts a loop for every issuer that has none. Loops of removed issuers end by themselves. */
+  startLoops(): void {
+    for (const [key, issuerState] of this.#parts.trust.current.issuers) {
+      if (issuerState.policy.listUrl === undefined || this.#loops.has(key)) continue
       const loop = this.#loop(key).finally(() => this.#loops.delete(key))
       this.#loops.set(key, loop)
     }
@@ -64,12 +64,12 @@ export class ListRefresher {
   async #loop(key: string): Promise<void> {
     const { signal } = this.#stop
     for (;;) {
-      const standing = this.#parts.book.current.standings.get(key)
-      if (signal.aborted || standing?.policy.listUrl === undefined) return
+      const issuerState = this.#parts.trust.current.issuers.get(key)
+      if (signal.aborted || issuerState?.policy.listUrl === undefined) return
       await this.#turn()
       if (signal.aborted) return
       try {
-        await this.#attempt(standing)
+        await this.#attempt(issuerState)
       } finally {
         this.#leave()
       }
@@ -77,17 +77,17 @@ export class ListRefresher {
     }
   }
 
-  async #attempt(standing: IssuerStanding): Promise<void> {
-    const { network, issuer } = standing.policy
-    const { record, clock, log, onRefused, settings } = this.#parts
-    const { outcome, head } = await this.#refresh(standing)
+  async #attempt(issuerState: IssuerState): Promise<void> {
+    const { network, issuer } = issuerState.policy
+    const { refreshResults, clock, log, onRefused, settings } = this.#parts
+    const { outcome, head } = await this.#refresh(issuerState)
     if (this.#stop.signal.aborted) return
-    record.note(network, issuer, outcome, clock.now())
+    refreshResults.add(network, issuer, outcome, clock.now())
     const fields = { network, issuer, outcome }
     if (outcome === 'installed' || outcome === 'unchanged') {
       log.debug('revocation list refreshed', fields)
-      // The held list once more is no newer one: what was proven stays proven, and its time runs.
-      if (outcome === 'unchanged') await noteUnread(this.#parts, standing, head, outcome)
+      // An unchanged list is not newer. An earlier proof of a newer list stays valid, and its time limit continues.
+      if (outcome === 'unchanged') await recordUnread(this.#parts, issuerState, head, outcome)
       return
     }
     if (outcome === 'equivocation')
@@ -99,44 +99,45 @@ export class ListRefresher {
         max_bytes: settings.maxListBytes,
       })
     else log.warn('revocation list not refreshed', fields)
-    await noteUnread(this.#parts, standing, head, outcome)
-    onRefused(standing, outcome)
+    await recordUnread(this.#parts, issuerState, head, outcome)
+    onRefused(issuerState, outcome)
   }
 
-  async #refresh(standing: IssuerStanding): Promise<Refreshed> {
+  async #refresh(issuerState: IssuerState): Promise<RefreshResult> {
     const { log } = this.#parts
     let head: Promise<ListHead | undefined> | undefined
     try {
-      const { status, headers, blocks } = await this.#fetch(standing)
-      head = headOf(standing, { status, headers })
-      // Every answer but a plain 200 is none; nothing of it is followed or kept.
+      const { status, headers, blocks } = await this.#fetch(issuerState)
+      head = headOf(issuerState, { status, headers })
+      // Any response other than 200 is ignored. Redirects are not followed.
       if (status !== 200) return { outcome: 'unreachable', head: undefined }
-      return { outcome: await this.#judge(standing, blocks), head: await head }
+      return { outcome: await this.#judge(issuerState, blocks), head: await head }
     } catch (thrown) {
-      if (thrown instanceof StateUnavailable) return { outcome: 'state', head: await head }
-      if (!(thrown instanceof OutboundFailure)) {
+      if (thrown instanceof StateUnavailableError) return { outcome: 'state', head: await head }
+      if (!(thrown instanceof OutboundError)) {
         log.error('refresh failed', { error: toError(thrown) })
         return { outcome: 'unreachable', head: await head }
       }
-      const isLarge = thrown.kind === 'too_large' && thrown.answer?.status === 200
-      return { outcome: isLarge ? 'too_large' : 'unreachable', head: await headOf(standing, thrown.answer) }
+      const isLarge = thrown.kind === 'too_large' && thrown.response?.status === 200
+      return { outcome: isLarge ? 'too_large' : 'unreachable', head: await headOf(issuerState, thrown.response) }
     }
   }
 
-  async #judge(standing: IssuerStanding, bytes: Uint8Array[]): Promise<RefreshOutcome> {
-    const { book, desk, clock } = this.#parts
-    const { issuer, anchors, freshness } = standing.policy
-    const held = { mark: standing.mark, index: standing.index }
-    const task = { bytes, issuer, anchors, floor: standing.floor, freshness, now: clock.now(), held }
-    const judged = await desk.judge({ ...task, demand: 'fresh' })
-    if (judged.outcome === 'installed') return (await book.install(standing, judged)) ? 'installed' : 'unchanged'
-    if (judged.outcome === 'equivocation' && judged.body !== undefined) await book.accuse(standing, judged.body)
-    return judged.outcome
+  async #judge(issuerState: IssuerState, bytes: Uint8Array[]): Promise<RefreshOutcome> {
+    const { trust, listWorker, clock } = this.#parts
+    const { issuer, anchors, freshness } = issuerState.policy
+    const current = { position: issuerState.position, index: issuerState.index }
+    const task = { bytes, issuer, anchors, floor: issuerState.floor, freshness, now: clock.now(), current }
+    const result = await listWorker.check({ ...task, demand: 'fresh' })
+    if (result.outcome === 'installed') return (await trust.install(issuerState, result)) ? 'installed' : 'unchanged'
+    if (result.outcome === 'equivocation' && result.body !== undefined)
+      await trust.markSuspect(issuerState, result.body)
+    return result.outcome
   }
 
-  async #fetch({ policy }: IssuerStanding): Promise<BlocksAnswer> {
+  async #fetch({ policy }: IssuerState): Promise<BlocksResponse> {
     const { listUrl, allowHttp, extraRoot } = policy
-    if (listUrl === undefined) throw new OutboundFailure('unreachable')
+    if (listUrl === undefined) throw new OutboundError('unreachable')
     return callForBlocks({
       url: listUrl,
       headers: { accept: 'application/json' },
@@ -151,13 +152,13 @@ export class ListRefresher {
 
   #pauseMs(key: string): number {
     const { clock, random = Math.random } = this.#parts
-    const standing = this.#parts.book.current.standings.get(key)
-    const interval = (standing?.policy.refreshSeconds ?? 60) * 1000
-    const left = standing === undefined ? 0 : toMs(standing.mark.nextUpdate - clock.now())
+    const issuerState = this.#parts.trust.current.issuers.get(key)
+    const interval = (issuerState?.policy.refreshSeconds ?? 60) * 1000
+    const left = issuerState === undefined ? 0 : toMs(issuerState.position.nextUpdate - clock.now())
     const pause = (left < 2 * interval ? interval / HURRY : interval) * (1 + JITTER * (2 * random() - 1))
-    const unread = standing?.unread
-    if (standing === undefined || unread === undefined || standing.floor >= unread.sequence) return pause
-    // Asked once more when its time is over: whoever cannot read it then refuses.
+    const unread = issuerState?.unread
+    if (issuerState === undefined || unread === undefined || issuerState.floor >= unread.sequence) return pause
+    // Fetches again at the time limit: if the list still cannot be read, the issuer is refused.
     return Math.min(pause, Math.max(LEAST_PAUSE_MS, toMs(unread.refusedFrom - clock.now())))
   }
 
@@ -173,9 +174,9 @@ export class ListRefresher {
   }
 }
 
-interface Refreshed {
+interface RefreshResult {
   readonly outcome: RefreshOutcome
-  /** What the authority signed of the list it offered. */
+  /** The signed head of the offered list. */
   readonly head: ListHead | undefined
 }
 

@@ -1,36 +1,36 @@
 import { randomInt } from 'node:crypto'
-import type { KnownRevocation, RevocationIndex, ScannedEntry } from '@chancery/protocol'
+import type { RevocationState, RevocationIndex, ScannedEntry } from '@chancery/protocol'
 
-/** One revocation to be indexed. */
-export interface IndexEntry extends KnownRevocation {
+/** One revocation for the index. */
+export interface IndexEntry extends RevocationState {
   readonly certificate_id: string
 }
 
 /**
- * Revocations of one issuer in shared memory: built by one thread, read by all, handed over without copying. An open
- * hash table over the bytes of the ids, so that a look-up costs the same for ten and for a million entries.
+ * Revocations of one issuer in shared memory: built by one thread, read by all, passed without copying. An open hash
+ * table over the bytes of the ids, so that a look-up costs as much for a million entries as for ten.
  */
 export interface SharedIndex {
-  /** Entry number plus one by hash; 0 is free. The length is a power of two, at least twice the entries. */
+  /** Entry number plus one, by hash. 0 is free. The length is a power of two, at least twice the entries. */
   readonly slots: Uint32Array
   /** Four numbers per entry: offset, bytes of the id, bytes of the reason, bytes of the time doubled plus withdrawn. */
   readonly entries: Uint32Array
   readonly bytes: Uint8Array
-  /** How many entries the list itself names; the others were withdrawn. */
+  /** Number of entries in the list itself. The others are withdrawn. */
   readonly listed: number
   readonly count: number
-  /** Drawn for each index: nobody can choose ids that all fall into one slot. */
+  /** Random for each index, so that an attacker cannot choose ids with equal hashes. */
   readonly seed: number
 }
 
 const PER_ENTRY = 4
 
-/** The texts of one revocation as bytes: a list of hundreds of thousands is indexed without making a string of any. */
+/** The texts of one revocation as bytes, so that a large list is indexed without creating strings. */
 export interface IndexRow extends ScannedEntry {
   readonly withdrawn: boolean
 }
 
-/** Of entries with one id the first wins (protocol/gateway 2.6). */
+/** Builds an index. Of entries with equal ids the first is used (protocol/gateway 2.6). */
 export function buildIndex(entries: Iterable<IndexEntry>, seed?: number): SharedIndex {
   const rows = Array.from(entries, (entry) => ({
     id: Buffer.from(entry.certificate_id),
@@ -41,7 +41,10 @@ export function buildIndex(entries: Iterable<IndexEntry>, seed?: number): Shared
   return indexRows(() => rows, seed)
 }
 
-/** `rows` is walked twice, for the size and for the texts, so that nothing is held between. */
+/**
+ * Builds an index from rows. `rows` is read twice, for the size and for the texts, so that nothing is stored in
+ * between.
+ */
 export function indexRows(rows: () => Iterable<IndexRow>, seed: number = randomInt(2 ** 32)): SharedIndex {
   let [total, size] = [0, 0]
   for (const { id, reason, revokedAt } of rows()) {
@@ -74,7 +77,7 @@ function slotCount(count: number): number {
   return 2 ** Math.ceil(Math.log2(Math.max(8, count * 2)))
 }
 
-/** Where this id would stand; undefined when it stands somewhere already. */
+/** Returns the free slot for this id, or undefined when the id is present. */
 function freeSlot(index: Omit<SharedIndex, 'count' | 'listed'>, id: Uint8Array): number | undefined {
   const mask = index.slots.length - 1
   for (let slot = hash(id, index.seed) & mask; ; slot = (slot + 1) & mask) {
@@ -93,12 +96,12 @@ function isEntryOf(
   return length === id.length && isEqual(bytes, at, id)
 }
 
-/** Whether it names this id, in whatever way. */
+/** Returns whether the index has this id. */
 export function hasId(index: SharedIndex, id: Uint8Array): boolean {
   return freeSlot(index, id) === undefined
 }
 
-/** FNV-1a with a seed and a final mix; only spreads, proves nothing. */
+/** Returns FNV-1a with a seed and a final mix. It only distributes; it is not a cryptographic hash. */
 function hash(bytes: Uint8Array, seed: number): number {
   let value = (2_166_136_261 ^ seed) >>> 0
   for (const byte of bytes) value = Math.imul(value ^ byte, 16_777_619)
@@ -107,12 +110,12 @@ function hash(bytes: Uint8Array, seed: number): number {
   return (value ^ (value >>> 13)) >>> 0
 }
 
-/** What the evaluation asks; cheap to make, so every thread makes its own over the same memory. */
+/** Returns the look-up for the evaluation. It is cheap, so every thread creates its own over the shared memory. */
 export function readIndex(index: SharedIndex): RevocationIndex {
   return { find: (certificateId) => find(index, Buffer.from(certificateId)) }
 }
 
-function find(index: SharedIndex, id: Uint8Array): KnownRevocation | undefined {
+function find(index: SharedIndex, id: Uint8Array): RevocationState | undefined {
   const mask = index.slots.length - 1
   for (let slot = hash(id, index.seed) & mask; ; slot = (slot + 1) & mask) {
     const number = (index.slots[slot] ?? 0) - 1
@@ -128,12 +131,12 @@ function isEqual(bytes: Uint8Array, offset: number, id: Uint8Array): boolean {
   return true
 }
 
-/** Every entry. */
+/** Yields every entry. */
 export function* indexEntries(index: SharedIndex): Generator<IndexEntry> {
   for (let number = 0; number < index.count; number += 1) yield entryAt(index, number)
 }
 
-/** Every entry as bytes, for building the next index from this one. */
+/** Yields every entry as bytes, to build the next index. */
 export function* rowsOfIndex({ entries, bytes, count }: SharedIndex): Generator<IndexRow> {
   for (let number = 0; number < count; number += 1) {
     const at = number * PER_ENTRY
@@ -151,7 +154,7 @@ export function* rowsOfIndex({ entries, bytes, count }: SharedIndex): Generator<
 function entryAt(index: SharedIndex, number: number): IndexEntry {
   const at = number * PER_ENTRY
   const [offset = 0, id = 0, reason = 0, time = 0] = index.entries.subarray(at, at + PER_ENTRY)
-  // Copied before decoding: decoders do not take shared memory.
+  // Copied before decoding, because decoders refuse shared memory.
   const text = (start: number, length: number): string =>
     Buffer.from(index.bytes.slice(offset + start, offset + start + length)).toString('utf8')
   return {

@@ -1,18 +1,18 @@
 import { listProblems } from '@chancery/protocol'
-import type { Freshness, Instant, IssuerTrust, ListMark, NetworkTrust } from '@chancery/protocol'
+import type { Freshness, Instant, IssuerTrust, ListPosition, NetworkTrust } from '@chancery/protocol'
 import type { IssuerPolicy, NetworkPolicy, Policy } from '../policy/policy.ts'
 import { readIndex } from './revocation-index.ts'
 import type { SharedIndex } from './revocation-index.ts'
 
-/** The list of one issuer that is in force, with everything prepared for judging. Never changed, only replaced. */
-export interface IssuerStanding {
+/** The list in force of one issuer, prepared for verification. It is never changed, only replaced. */
+export interface IssuerState {
   readonly policy: IssuerPolicy
-  readonly mark: ListMark
+  readonly position: ListPosition
   readonly body: Uint8Array
   readonly index: SharedIndex
-  /** At least the sequence of the list in force: nothing goes back below it. */
+  /** At least the sequence of the list in force. A lower list is refused. */
   readonly floor: number
-  /** The authority signed two lists under one sequence; an operator has to look. */
+  /** The authority signed two lists with one sequence. An operator has to check it. */
   readonly isSuspect: boolean
   /** A newer list that the authority signed and this gateway could not read. */
   readonly unread: UnreadList | undefined
@@ -22,11 +22,13 @@ export interface UnreadList {
   readonly sequence: number
   readonly bytes: number
   readonly reason: 'list_too_large' | 'list_unreadable'
-  /** From then on the held list is below the floor: what the newer one revokes is not known here. */
+  /**
+   * From this time on the current list is below the floor, because the revocations of the newer list are missing here.
+   */
   readonly refusedFrom: Instant
 }
 
-/** What one request is judged by, from its beginning to its end. Plain data, so that it can go to other threads. */
+/** Trust inputs of one request. Plain data, so that it can be sent to other threads. */
 export interface TrustData {
   readonly version: number
   readonly revision: string
@@ -44,7 +46,7 @@ export interface NetworkData {
 interface IssuerData {
   readonly issuer: string
   readonly anchors: ReadonlyMap<string, Uint8Array>
-  readonly mark: ListMark
+  readonly position: ListPosition
   readonly floor: number
   readonly freshness: Freshness
   readonly index: SharedIndex
@@ -54,37 +56,37 @@ export interface TrustSnapshot {
   readonly data: TrustData
   readonly policy: Policy
   readonly networks: ReadonlyMap<string, NetworkTrust>
-  /** By {@link standingKey}. */
-  readonly standings: ReadonlyMap<string, IssuerStanding>
+  /** By {@link issuerKey}. */
+  readonly issuers: ReadonlyMap<string, IssuerState>
 }
 
-export function standingKey(network: string, issuer: string): string {
+export function issuerKey(network: string, issuer: string): string {
   return `${network}\0${issuer}`
 }
 
-/** Parsed keys and revocation index are prepared here once, not per request. */
+/** Prepares keys and revocation index once, not per request. */
 export function assembleSnapshot(
   policy: Policy,
-  standings: ReadonlyMap<string, IssuerStanding>,
+  issuers: ReadonlyMap<string, IssuerState>,
   version: number,
 ): TrustSnapshot {
-  const networks = [...policy.networks.values()].map((network) => toNetworkData(network, standings))
+  const networks = [...policy.networks.values()].map((network) => toNetworkData(network, issuers))
   const data = { version, revision: policy.revision, networks }
-  return { data, policy, standings, networks: toNetworkTrusts(data) }
+  return { data, policy, issuers, networks: toNetworkTrusts(data) }
 }
 
-function toNetworkData(network: NetworkPolicy, standings: ReadonlyMap<string, IssuerStanding>): NetworkData {
+function toNetworkData(network: NetworkPolicy, states: ReadonlyMap<string, IssuerState>): NetworkData {
   const issuers = [network.primary, ...network.additional].flatMap((policy) => {
-    const standing = standings.get(standingKey(policy.network, policy.issuer))
-    if (standing === undefined) return []
-    const { mark, floor, index } = standing
-    return [{ issuer: policy.issuer, anchors: policy.anchors, freshness: policy.freshness, mark, floor, index }]
+    const issuerState = states.get(issuerKey(policy.network, policy.issuer))
+    if (issuerState === undefined) return []
+    const { position, floor, index } = issuerState
+    return [{ issuer: policy.issuer, anchors: policy.anchors, freshness: policy.freshness, position, floor, index }]
   })
   const { name, requiredRoles, certificateSkew, maxLifetime } = network
   return { name, requiredRoles, certificateSkew, maxLifetime, issuers }
 }
 
-/** The same on every thread: from plain data to what the evaluation takes. */
+/** Converts plain data into the inputs of the evaluation, on any thread. */
 export function toNetworkTrusts(data: TrustData): ReadonlyMap<string, NetworkTrust> {
   return new Map(
     data.networks.map((network) => {
@@ -94,11 +96,11 @@ export function toNetworkTrusts(data: TrustData): ReadonlyMap<string, NetworkTru
   )
 }
 
-function toIssuerTrust({ issuer, anchors, mark, floor, freshness, index }: IssuerData): IssuerTrust {
+function toIssuerTrust({ issuer, anchors, position: mark, floor, freshness, index }: IssuerData): IssuerTrust {
   return { issuer, anchors, list: mark, floor, freshness, revocations: readIndex(index) }
 }
 
-/** Whether the list may be relied upon now (protocol/gateway 9.1). */
-export function isUsable(standing: IssuerStanding, now: Instant): boolean {
-  return listProblems(standing.mark, standing.floor, standing.policy.freshness, now).length === 0
+/** Returns whether the list may be used now (protocol/gateway 9.1). */
+export function isUsable(issuerState: IssuerState, now: Instant): boolean {
+  return listProblems(issuerState.position, issuerState.floor, issuerState.policy.freshness, now).length === 0
 }

@@ -1,49 +1,49 @@
 import { LIST_HEAD_HEADER, readListHeadHeader, seconds, writeInstant } from '@chancery/protocol'
 import type { Instant, ListHead } from '@chancery/protocol'
 import type { Clock, Log } from '@chancery/service-kit'
-import type { OutboundAnswer } from '../outbound/call-url.ts'
-import type { GatewaySettings } from '../settings.ts'
-import type { RefreshOutcome } from './refresh-outcome.ts'
-import type { IssuerStanding, UnreadList } from './snapshot.ts'
-import type { TrustBook } from './trust-book.ts'
+import type { OutboundResponse } from '../outbound/call-url.ts'
+import type { GatewaySettings } from '../settings/gateway-settings.ts'
+import type { RefreshOutcome } from './refresh-results.ts'
+import type { IssuerState, UnreadList } from './snapshot.ts'
+import type { TrustState } from './trust-state.ts'
 
-/** The signed head of the list that an answer carried or began to carry. */
+/** Returns the signed head of the list in a response. */
 export async function headOf(
-  { policy }: IssuerStanding,
-  answer: Pick<OutboundAnswer, 'status' | 'headers'> | undefined,
+  { policy }: IssuerState,
+  response: Pick<OutboundResponse, 'status' | 'headers'> | undefined,
 ): Promise<ListHead | undefined> {
-  const value = answer?.status === 200 ? answer.headers[LIST_HEAD_HEADER.toLowerCase()] : undefined
+  const value = response?.status === 200 ? response.headers[LIST_HEAD_HEADER.toLowerCase()] : undefined
   return typeof value === 'string' ? readListHeadHeader(value, policy.issuer, policy.anchors) : undefined
 }
 
-interface NoteParts {
-  readonly book: TrustBook
+interface UnreadParts {
+  readonly trust: TrustState
   readonly clock: Clock
   readonly log: Log
   readonly settings: Pick<GatewaySettings, 'maxListBytes' | 'unreadListSeconds'>
 }
 
 /**
- * A list could not be taken, and its head proves that it is newer than the held one. What it revokes is not known here,
- * so its issuer is trusted by the held list for a limited time only, counted from the first proof. What was proven once
- * stays proven while the authority cannot be reached.
+ * Records that a list could not be read while its head proves that it is newer than the current one. Its revocations
+ * are missing here, so its issuer is trusted by the current list for a limited time only, counted from the first proof.
+ * The proof stays valid while the authority cannot be reached.
  */
-export async function noteUnread(
-  { book, clock, log, settings }: NoteParts,
-  standing: IssuerStanding,
+export async function recordUnread(
+  { trust, clock, log, settings }: UnreadParts,
+  issuerState: IssuerState,
   head: ListHead | undefined,
   outcome: RefreshOutcome,
 ): Promise<void> {
-  const { network, issuer } = standing.policy
-  const before = standing.unread
-  const unread = toUnread(standing, head, outcome, clock.now() + seconds(settings.unreadListSeconds))
+  const { network, issuer } = issuerState.policy
+  const before = issuerState.unread
+  const unread = toUnread(issuerState, head, outcome, clock.now() + seconds(settings.unreadListSeconds))
   if (unread === undefined) return
-  const isRefused = await book.noteUnread(standing, unread)
+  const isRefused = await trust.recordUnread(issuerState, unread)
   const fields = {
     network,
     issuer,
     reason: unread.reason,
-    held_sequence: standing.mark.sequence,
+    held_sequence: issuerState.position.sequence,
     newer_sequence: unread.sequence,
     list_bytes: unread.bytes,
     max_bytes: settings.maxListBytes,
@@ -58,7 +58,7 @@ export async function noteUnread(
 }
 
 function toUnread(
-  { mark, unread }: IssuerStanding,
+  { position: mark, unread }: IssuerState,
   head: ListHead | undefined,
   outcome: RefreshOutcome,
   refusedFrom: Instant,

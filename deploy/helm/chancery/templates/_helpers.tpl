@@ -1,4 +1,4 @@
-{{/* One release of the chart is one network: its name begins every object. */}}
+{{/* One release of the chart is one network. Every object name starts with the release name. */}}
 {{- define "chancery.name" -}}
 {{ printf "%s-%s" .root.Release.Name .part | trunc 63 | trimSuffix "-" }}
 {{- end }}
@@ -34,13 +34,13 @@ securityContext:
   seccompProfile: { type: RuntimeDefault }
 {{- end }}
 
-{{/* What both workloads are, beside their container: the restricted profile, spread over machines, no cluster access. */}}
+{{/* The pod settings of both workloads: restricted profile, spread over machines, no access to the cluster API. */}}
 {{- define "chancery.pod" -}}
 serviceAccountName: {{ include "chancery.name" . }}
 automountServiceAccountToken: false
-# Names that the cluster makes of services look like settings: NA_AUTHORITY_PORT of a release «na».
+# The cluster sets environment variables for services that look like settings: NA_AUTHORITY_PORT for a release «na».
 enableServiceLinks: false
-# The time to drain and the longest request, with some to spare.
+# Longer than the drain time plus the longest request.
 terminationGracePeriodSeconds: 40
 {{- include "chancery.user" . }}
 topologySpreadConstraints:
@@ -64,7 +64,7 @@ allowPrivilegeEscalation: false
 capabilities: { drop: [ALL] }
 {{- end }}
 
-{{/* A service account without rights, a service, and a budget: one replica always serves. */}}
+{{/* A service account without rights, a service, and a disruption budget of one available replica. */}}
 {{- define "chancery.around" -}}
 apiVersion: v1
 kind: ServiceAccount
@@ -72,7 +72,7 @@ metadata:
   name: {{ include "chancery.name" . }}
   labels:
     {{- include "chancery.labels" . | nindent 4 }}
-# Nothing here talks to the cluster.
+# The pods do not use the cluster API.
 automountServiceAccountToken: false
 ---
 apiVersion: v1
@@ -87,7 +87,7 @@ spec:
   ports:
     - { name: http, port: {{ .port }}, targetPort: http }
     {{- if eq .part "authority" }}
-    # For the monitoring only: see the network policy.
+    # The network policy admits only the monitoring.
     - { name: management, port: 9464, targetPort: management }
     {{- end }}
 ---
@@ -121,7 +121,7 @@ spec:
 {{- end }}
 {{- end }}
 
-{{/* The variables of docs/operate/traces.md; nothing without a collector. */}}
+{{/* The variables of docs/operate/traces.md. Empty without a collector. */}}
 {{- define "chancery.traces" -}}
 {{- if .root.Values.traces.endpoint -}}
 - name: NODE_OPTIONS
@@ -148,7 +148,7 @@ spec:
       storage: {{ .volume.size }}
 {{- end }}
 
-{{/* Both workloads are stateful sets; the set then has no number of replicas of its own. */}}
+{{/* Both workloads are StatefulSets. With an autoscaler the StatefulSet sets no number of replicas. */}}
 {{- define "chancery.autoscaler" -}}
 apiVersion: autoscaling/v2
 kind: HorizontalPodAutoscaler
@@ -183,7 +183,7 @@ spec:
       {{- include "chancery.selector" . | nindent 6 }}
 {{- end }}
 
-{{/* What runs once and ends, in the closed form of the workloads. */}}
+{{/* The pod settings of jobs, with the same restrictions as the workloads. */}}
 {{- define "chancery.once" -}}
 restartPolicy: Never
 automountServiceAccountToken: false

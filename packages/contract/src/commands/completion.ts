@@ -4,12 +4,10 @@ export const completionCommands: readonly Command[] = [
   {
     path: ['completion'],
     summary: 'Print shell completion',
-    description: 'Prints a script that completes commands and flags in a shell.',
-    arguments: [
-      { name: 'shell', summary: 'The shell to complete in.', required: true, choices: ['bash', 'zsh', 'fish'] },
-    ],
+    description: 'Prints a completion script for a shell. It completes commands, flags and choices.',
+    arguments: [{ name: 'shell', summary: 'Name of the shell', required: true, choices: ['bash', 'zsh', 'fish'] }],
     options: [],
-    examples: [{ line: 'chancery completion bash', summary: 'The script on standard output.' }],
+    examples: [{ line: 'chancery completion bash', summary: 'Print the script for bash' }],
     needs: 'nothing',
   },
 ]

@@ -5,15 +5,21 @@ export const disclosureCommands: readonly Command[] = [
     path: ['disclose', 'commit'],
     summary: 'Commit to capabilities of an agreement',
     description:
-      'Has the authority sign a Merkle root over agreed capabilities. The root shows none of them; their holder can ' +
-      'later prove one without the others.',
-    arguments: [{ name: 'agreement', summary: 'JSON file with the agreement record.', required: true }],
+      'Signs a Merkle root over agreed capabilities. The root reveals none of them. You can later prove one capability without revealing the others.',
+    arguments: [{ name: 'agreement', summary: 'JSON file with the agreement record', required: true }],
     options: [
-      { flags: '--capability <name>', summary: 'One to commit to; all agreed ones without it.', repeatable: true },
-      { flags: '--out <file>', summary: 'Write the signed commitment to a new file.' },
+      {
+        flags: '--capability <name>',
+        summary: 'Capability to commit to; default: all agreed capabilities',
+        repeatable: true,
+      },
+      { flags: '--out <file>', summary: 'Write the signed commitment to a new file' },
     ],
     examples: [
-      { line: 'chancery disclose commit agreement.json --out commitment.json', summary: 'To everything agreed.' },
+      {
+        line: 'chancery disclose commit agreement.json --out commitment.json',
+        summary: 'Commit to all agreed capabilities',
+      },
     ],
     needs: 'operator',
   },
@@ -21,24 +27,23 @@ export const disclosureCommands: readonly Command[] = [
     path: ['disclose', 'prove'],
     summary: 'Prove one capability of a commitment',
     description:
-      'Builds the proof on this machine: the capabilities that stay hidden are sent to nobody. The whole list the ' +
-      'commitment was made over is needed.',
-    arguments: [{ name: 'commitment', summary: 'JSON file with the commitment.', required: true }],
+      'Builds the proof on this machine. The hidden capabilities are not sent anywhere. The command needs the complete list of the commitment.',
+    arguments: [{ name: 'commitment', summary: 'JSON file with the commitment', required: true }],
     options: [
-      { flags: '--reveal <name>', summary: 'The capability to show.', required: true },
+      { flags: '--reveal <name>', summary: 'Capability to reveal', required: true },
       {
         flags: '--capability <name>',
-        summary: 'Every capability of the list, the shown one included.',
+        summary: 'Every capability of the list, including the revealed one',
         repeatable: true,
         required: true,
       },
-      { flags: '--prover <id>', summary: 'Sovereign that shows the proof.', required: true },
-      { flags: '--out <file>', summary: 'Write the proof to a new file.' },
+      { flags: '--prover <id>', summary: 'Network that presents the proof', required: true },
+      { flags: '--out <file>', summary: 'Write the proof to a new file' },
     ],
     examples: [
       {
         line: 'chancery disclose prove commitment.json --reveal ledger.read --capability ledger.read --capability ledger.append --prover PARTNER-NET',
-        summary: 'Shows ledger.read, hides ledger.append.',
+        summary: 'Reveal ledger.read, hide ledger.append',
       },
     ],
     needs: 'nothing',
@@ -47,21 +52,20 @@ export const disclosureCommands: readonly Command[] = [
     path: ['disclose', 'verify'],
     summary: 'Verify the proof of a capability',
     description:
-      'Says whether a proof shows a capability of a commitment. Exits with a failure when it does not. Without a ' +
-      'network: chancery verify.',
-    arguments: [{ name: 'proof', summary: 'JSON file with the proof.', required: true }],
+      'Reports whether a proof shows a capability of a commitment. Exit code 1 if not. To verify offline, use chancery verify.',
+    arguments: [{ name: 'proof', summary: 'JSON file with the proof', required: true }],
     options: [
-      { flags: '--commitment <file>', summary: 'JSON file with the commitment.', required: true },
+      { flags: '--commitment <file>', summary: 'JSON file with the commitment', required: true },
       {
         flags: '--issuer-key <key>',
-        summary: 'Key of its issuer: a .pub file or base64; else that of the authority.',
+        summary: 'Key of the issuer: a .pub file or base64; default: the key of the authority',
         repeatable: true,
       },
     ],
     examples: [
       {
         line: 'chancery disclose verify proof.json --commitment commitment.json --issuer-key partner.pub',
-        summary: 'A commitment of another sovereign.',
+        summary: 'Verify with a commitment of a partner network',
       },
     ],
     needs: 'nothing',
@@ -70,10 +74,15 @@ export const disclosureCommands: readonly Command[] = [
     path: ['disclose', 'nullify'],
     summary: 'Mark a proof for single use',
     description:
-      'Has the authority sign a mark that lives for a minute. A verifier that remembers it takes the proof only once.',
-    arguments: [{ name: 'proof', summary: 'JSON file with the proof.', required: true }],
-    options: [{ flags: '--out <file>', summary: 'Write the signed mark to a new file.' }],
-    examples: [{ line: 'chancery disclose nullify proof.json --out mark.json', summary: 'Send both together.' }],
+      'Signs a nullifier that is valid for one minute. A verifier that stores the nullifier accepts the proof only once.',
+    arguments: [{ name: 'proof', summary: 'JSON file with the proof', required: true }],
+    options: [{ flags: '--out <file>', summary: 'Write the signed nullifier to a new file' }],
+    examples: [
+      {
+        line: 'chancery disclose nullify proof.json --out mark.json',
+        summary: 'Write the nullifier; send it with the proof',
+      },
+    ],
     needs: 'operator',
   },
 ]

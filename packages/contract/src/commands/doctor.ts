@@ -5,48 +5,47 @@ import type { Command } from './command.ts'
 export const doctorCommands: readonly Command[] = [
   {
     path: ['doctor'],
-    summary: 'Check a deployment and say what to do',
+    summary: 'Check a deployment and report what to do',
     description:
-      'Looks at settings, keys and who may read them, what the database promises, clocks, high-water marks, the age of ' +
-      'the list, feeds, treaties and anchors, other instances, the limiter, this instance and, with --public-url, the ' +
-      'way in. Changes nothing; the look at proxies leaves one audit event of a refused call. Ends with 1 when something is bad.',
+      'Checks settings, key files, database durability, clocks, high-water marks, lists, feeds, treaties, anchors, instances, the limiter and, with --public-url, the public address. Changes nothing; the proxy check causes one audit event of a refused call. Exit code 1 if a check fails.',
     arguments: [],
     options: [
       ...HOST_OPTIONS,
-      { flags: '--public-url <url>', summary: 'Where strangers reach the authority, through the balancer.' },
+      { flags: '--public-url <url>', summary: 'Public URL of the authority, through the load balancer' },
     ],
     examples: [
-      { line: 'chancery doctor --env-file /etc/chancery/authority.env', summary: 'On the machine of the authority.' },
+      {
+        line: 'chancery doctor --env-file /etc/chancery/authority.env',
+        summary: 'Run it on the machine of the authority',
+      },
       {
         line: 'chancery doctor --env-file /etc/chancery/authority.env --public-url https://na.example.org --json',
-        summary: 'With the way in, for a program.',
+        summary: 'Also check the public address, in JSON',
       },
     ],
     needs: 'authority-host',
   },
   {
     path: ['watch'],
-    summary: 'Watch what an authority publishes, from outside',
+    summary: 'Monitor what an authority publishes, from outside',
     description:
-      'Reads the revocation list and the feed as any verifier does, and checks that they are reachable, signed by the ' +
-      'authority of the genesis block, fresh, and never go back or have two contents under one number. What was seen ' +
-      'last is kept in a file of its own. Ends with 1 when something is wrong.',
+      'Reads the revocation list and the feed like a verifier. Checks that they are reachable, signed by the authority of the genesis block and fresh, and that their sequences never go back or repeat with other content. Exit code 1 if a check fails.',
     arguments: [],
     options: [
-      { flags: '--genesis <file>', summary: 'Genesis block that pins the authority; else that of the configuration.' },
-      { flags: '--state <file>', summary: 'Where to remember what was seen; without it only one moment is judged.' },
-      { flags: '--every <seconds>', summary: 'Look again and again until it is told to stop, one line each.' },
-      { flags: '--canary <certificate-id>', summary: 'A revoked certificate that the list must name.' },
-      { flags: '--metrics-file <file>', summary: 'Also write Prometheus text, for the node exporter.' },
+      { flags: '--genesis <file>', summary: 'Genesis block that pins the authority; default: the configured one' },
+      { flags: '--state <file>', summary: 'File for the last positions; without it only the current state is checked' },
+      { flags: '--every <seconds>', summary: 'Repeat every so many seconds until stopped, one line per check' },
+      { flags: '--canary <certificate-id>', summary: 'Revoked certificate that the list must contain' },
+      { flags: '--metrics-file <file>', summary: 'Also write Prometheus text for the node exporter' },
     ],
     examples: [
       {
         line: 'chancery watch --url https://na.example.org --genesis genesis.json --state watch.json',
-        summary: 'Once, from a timer.',
+        summary: 'Check once, from a timer',
       },
       {
         line: 'chancery watch --url https://na.example.org --genesis genesis.json --state watch.json --every 60 --json --metrics-file /var/lib/node-exporter/chancery.prom',
-        summary: 'As a service.',
+        summary: 'Run as a service',
       },
     ],
     needs: 'nothing',

@@ -1,69 +1,66 @@
 import type { Command, CommandOption } from './command.ts'
 
 const PIN_OPTIONS: readonly CommandOption[] = [
-  { flags: '--root-key <key>', summary: 'Root key the other sovereign must have: a .pub file or base64.' },
+  { flags: '--root-key <key>', summary: 'Expected root key of the partner network: a .pub file or base64' },
   {
     flags: '--genesis <pin>',
-    summary: 'Genesis block it must have: a file, or its fingerprint sha256:<hex>.',
+    summary: 'Expected genesis block: a file or its fingerprint sha256:<hex>',
   },
 ]
 
 export const federationCommands: readonly Command[] = [
   {
     path: ['sovereign', 'inspect'],
-    summary: 'Look at another sovereign',
+    summary: 'Inspect a partner network',
     description:
-      'Fetches what an authority says of itself and its genesis block, and checks one against the other. Exits with a ' +
-      'failure when they do not fit.',
-    arguments: [{ name: 'address', summary: 'Base address of the other authority.', required: true }],
+      'Fetches the description and the genesis block of an authority and compares them. Exit code 1 if they do not match.',
+    arguments: [{ name: 'address', summary: 'Base URL of the other authority', required: true }],
     options: PIN_OPTIONS,
     examples: [
-      { line: 'chancery sovereign inspect https://na.partner.example', summary: 'Who answers there.' },
+      { line: 'chancery sovereign inspect https://na.partner.example', summary: 'Show which network answers' },
       {
         line: 'chancery sovereign inspect https://na.partner.example --root-key partner-root.pub',
-        summary: 'Whether it is the one with this root key.',
+        summary: 'Check that the network has this root key',
       },
     ],
     needs: 'nothing',
   },
   {
     path: ['trust', 'path'],
-    summary: 'Show how one sovereign knows another',
+    summary: 'Show the trust path between two networks',
     description:
-      'Draws the shortest chain of active treaties. It explains the graph and makes nothing transitive: a member is ' +
-      'accepted on one direct treaty only. Exits with a failure when there is no path.',
+      'Prints the shortest chain of active treaties. Recognition is not transitive: a member needs one direct treaty. Exit code 1 if there is no path.',
     arguments: [
-      { name: 'from', summary: 'Id of the sovereign that recognises.', required: true },
-      { name: 'to', summary: 'Id of the sovereign that is recognised.', required: true },
+      { name: 'from', summary: 'Network that recognises', required: true },
+      { name: 'to', summary: 'Network that is recognised', required: true },
     ],
     options: [],
     examples: [
-      { line: 'chancery trust path EXAMPLE-NET PARTNER-NET', summary: 'A line of hops, or why there is none.' },
+      { line: 'chancery trust path EXAMPLE-NET PARTNER-NET', summary: 'Print the path, or why there is none' },
     ],
     needs: 'nothing',
   },
   {
     path: ['federation', 'bootstrap'],
-    summary: 'Review another sovereign and recognise it',
+    summary: 'Check a partner network and issue a treaty',
     description:
-      'Fetches the genesis block of another sovereign, checks it against the pin you give, shows what would be ' +
-      'trusted, asks, and issues the treaty at the own authority.',
-    arguments: [{ name: 'address', summary: 'Base address of the other authority.', required: true }],
+      'Fetches the genesis block of a partner network, compares it with the given pin, shows the terms, asks, and issues the treaty at your authority.',
+    arguments: [{ name: 'address', summary: 'Base URL of the other authority', required: true }],
     options: [
       ...PIN_OPTIONS,
       {
         flags: '--trust-first-use',
-        summary: 'Believe whoever answers at this address now; use it only when nobody can tell you the root key.',
+        summary: 'Accept the network that answers now; use it only if you cannot get the root key another way',
       },
-      { flags: '--role <role>', summary: 'Role accepted from its members.', repeatable: true, required: true },
-      { flags: '--validity-hours <n>', summary: 'How long the treaty holds, 1 to 26280.', default: '168' },
-      { flags: '--dry-run', summary: 'Only show what would be trusted.' },
-      { flags: '--yes', summary: 'Do not ask before acting.' },
+      { flags: '--role <role>', summary: 'Role accepted from its members', repeatable: true, required: true },
+      { flags: '--validity-hours <n>', summary: 'Validity of the treaty in hours, 1 to 26280', default: '168' },
+      { flags: '--dry-run', summary: 'Only show what would be trusted' },
+      { flags: '--yes', summary: 'Do not ask for confirmation' },
     ],
     examples: [
       {
         line: 'chancery federation bootstrap https://na.partner.example --root-key partner-root.pub --role role:client',
-        summary: 'Shows, asks, then issues the treaty.',
+        summary: 'Show the terms, ask, then issue the treaty',
       },
     ],
     needs: 'operator',

@@ -2,67 +2,71 @@ import type { Command, CommandArgument, CommandOption } from './command.ts'
 
 const ENV_FILE: CommandOption = {
   flags: '--env-file <file>',
-  summary: 'Read settings from this file; the environment overrules it.',
+  summary: 'File with settings; environment variables override it',
 }
-const NETWORK: CommandArgument = { name: 'network', summary: 'Name of the network in the policy.', required: true }
-const ISSUER: CommandArgument = { name: 'issuer', summary: 'Key id of the issuer of its lists.', required: true }
-const REASON: CommandOption = { flags: '--reason <text>', summary: 'Kept in the audit.', required: true }
+const NETWORK: CommandArgument = { name: 'network', summary: 'Name of the network in the policy', required: true }
+const ISSUER: CommandArgument = { name: 'issuer', summary: 'Key id of the issuer of its lists', required: true }
+const REASON: CommandOption = { flags: '--reason <text>', summary: 'Reason, written to the audit log', required: true }
 
 const running: readonly Command[] = [
   {
     path: ['gateway', 'start'],
     summary: 'Run the trust gateway',
     description:
-      'Starts the gateway and runs until it is told to stop. SIGHUP reads all files again. With --check-config or --init-state it only does that and ends.',
+      'Starts the gateway and runs until it is stopped. SIGHUP reloads all files. With --check-config or --init-state it does only that and exits.',
     arguments: [],
     options: [
       {
         flags: '--check-config',
-        summary: 'Check everything a start would load, read-only; --json lists all problems.',
+        summary: 'Check everything that a start loads, read-only; --json lists all problems',
       },
-      { flags: '--online', summary: 'With --check-config: also call the configured addresses.' },
-      { flags: '--init-state', summary: 'Create the durable state once, from the verified policy.' },
-      { flags: '--version', summary: 'Print the version.' },
+      { flags: '--online', summary: 'With --check-config: also call the configured addresses' },
+      { flags: '--init-state', summary: 'Create the durable state once, from the verified policy' },
+      { flags: '--version', summary: 'Print the version' },
       ENV_FILE,
     ],
     examples: [
-      { line: 'chancery gateway start --check-config', summary: 'Before a rollout or a reload.' },
-      { line: 'chancery gateway start --init-state', summary: 'Once per replica, before its first start.' },
-      { line: 'chancery gateway start', summary: 'With the GATEWAY_ settings of the environment.' },
+      { line: 'chancery gateway start --check-config', summary: 'Check before a rollout or a reload' },
+      { line: 'chancery gateway start --init-state', summary: 'Run once per replica, before its first start' },
+      { line: 'chancery gateway start', summary: 'Start with the GATEWAY_ settings of the environment' },
     ],
     needs: 'nothing',
   },
   {
     path: ['gateway', 'doctor'],
-    summary: 'Check the deployment of a gateway and say what to do',
+    summary: 'Check a gateway and report what to do',
     description:
-      'Looks at settings, policy, credentials and certificates that end soon, lists and their age, the durable state and ' +
-      'who holds it, the addresses it calls and this instance. Runs beside a live gateway and changes nothing. Ends with 1 ' +
-      'when something is bad.',
+      'Checks settings, policy, credentials and certificates that expire soon, lists, the durable state and its owner, the configured addresses and this instance. It can run next to a running gateway and changes nothing. Exit code 1 if a check fails.',
     arguments: [],
-    options: [{ flags: '--offline', summary: 'Do not call the addresses of the policy and the collector.' }, ENV_FILE],
+    options: [{ flags: '--offline', summary: 'Do not call the addresses of the policy and the collector' }, ENV_FILE],
     examples: [
-      { line: 'chancery gateway doctor --env-file /etc/chancery-gateway/gateway.env', summary: 'On its machine.' },
-      { line: 'chancery gateway doctor --offline --json', summary: 'For a program, without a call.' },
+      {
+        line: 'chancery gateway doctor --env-file /etc/chancery-gateway/gateway.env',
+        summary: 'Run it on the machine of the gateway',
+      },
+      { line: 'chancery gateway doctor --offline --json', summary: 'Check without network calls, in JSON' },
     ],
     needs: 'nothing',
   },
   {
     path: ['gateway', 'token', 'new'],
-    summary: 'Make a bearer credential',
-    description: 'Prints a new random token and the digest that goes into the policy. The token is shown only here.',
+    summary: 'Create a bearer credential',
+    description: 'Prints a new random token and its digest for the policy. The token is shown only once.',
     arguments: [],
     options: [],
-    examples: [{ line: 'chancery gateway token new', summary: 'First the token, then its digest.' }],
+    examples: [{ line: 'chancery gateway token new', summary: 'Print a token and its digest' }],
     needs: 'nothing',
   },
   {
     path: ['gateway', 'token', 'digest'],
     summary: 'Print the digest of a token',
-    description: 'Reads a token from standard input, so that it stands in no process list, and prints its digest.',
+    description:
+      'Reads a token from standard input, so that it is not visible in the process list, and prints its digest.',
     arguments: [],
     options: [],
-    examples: [{ line: 'chancery gateway token digest < token.txt', summary: 'For token_sha256 of the policy.' }],
+    examples: [
+      { line: 'chancery gateway token digest < token.txt', summary: 'Print the digest for token_sha256 of the policy' },
+    ],
     needs: 'nothing',
   },
 ]
@@ -70,51 +74,53 @@ const running: readonly Command[] = [
 const state: readonly Command[] = [
   {
     path: ['gateway', 'state', 'floors'],
-    summary: 'Print what must never go back',
-    description: 'Prints sequence and digest of every list in force and the audit head. Keep a copy elsewhere.',
+    summary: 'Print the minimum list sequences',
+    description:
+      'Prints the sequence and digest of every current list and the head of the audit chain. Store a copy on another machine.',
     arguments: [],
     options: [ENV_FILE],
-    examples: [{ line: 'chancery gateway state floors > floors.json', summary: 'Also while the gateway runs.' }],
+    examples: [{ line: 'chancery gateway state floors > floors.json', summary: 'Works while the gateway runs' }],
     needs: 'nothing',
   },
   {
     path: ['gateway', 'state', 'verify'],
     summary: 'Check a state file',
-    description: 'Checks integrity, audit chain, the lists under the configured anchors, and saved floors.',
-    arguments: [{ name: 'file', summary: 'State file or backup.', required: true }],
-    options: [{ flags: '--floors <file>', summary: 'Saved answer of state floors.' }, ENV_FILE],
+    description:
+      'Checks the integrity of the file, the audit chain, the lists with the configured keys, and saved minimum sequences.',
+    arguments: [{ name: 'file', summary: 'State file or backup', required: true }],
+    options: [{ flags: '--floors <file>', summary: 'Saved output of state floors' }, ENV_FILE],
     examples: [
       {
         line: 'chancery gateway state verify backup.state --floors floors.json',
-        summary: 'Before a backup is put into service.',
+        summary: 'Check a backup before you use it',
       },
     ],
     needs: 'nothing',
   },
   {
     path: ['gateway', 'state', 'backup'],
-    summary: 'Copy the state',
-    description: 'Makes a consistent copy while the gateway runs, and checks it. Never replaces a file.',
-    arguments: [{ name: 'file', summary: 'The copy.', required: true }],
+    summary: 'Back up the gateway state',
+    description: 'Writes a consistent copy while the gateway runs, and checks it. Never replaces a file.',
+    arguments: [{ name: 'file', summary: 'New file for the copy', required: true }],
     options: [ENV_FILE],
-    examples: [{ line: 'chancery gateway state backup /backup/gateway.state', summary: 'From a timer.' }],
+    examples: [{ line: 'chancery gateway state backup /backup/gateway.state', summary: 'Run from a timer' }],
     needs: 'nothing',
   },
   {
     path: ['gateway', 'state', 'rotate-issuer'],
-    summary: 'Follow an authority to its new key',
+    summary: 'Accept the new key of an authority',
     description:
-      'The stored list must verify under the old key and the new list under the configured one, with a higher sequence and every revocation of the old. The gateway must be stopped.',
+      'The stored list must verify with the former key, and the new list with the configured key. The new list must have a higher sequence and all revocations of the stored one. Stop the gateway first.',
     arguments: [NETWORK, ISSUER],
     options: [
-      { flags: '--old-key <key>', summary: 'The public key so far, in base64.', required: true },
-      { flags: '--new-crl <file>', summary: 'A list signed with the new key.', required: true },
+      { flags: '--old-key <key>', summary: 'Former public key, in base64', required: true },
+      { flags: '--new-crl <file>', summary: 'List signed with the new key', required: true },
       ENV_FILE,
     ],
     examples: [
       {
         line: 'chancery gateway state rotate-issuer agency na-main --old-key 0EqyMnQrtKs6E2i9RhXk5tAiSrcaAWuvhSCjMsl3hzc= --new-crl crl.json',
-        summary: 'After the policy has the new anchor.',
+        summary: 'Run after the policy has the new key',
       },
     ],
     needs: 'nothing',
@@ -122,27 +128,28 @@ const state: readonly Command[] = [
   {
     path: ['gateway', 'state', 'clear-suspect'],
     summary: 'Clear a suspect issuer',
-    description: 'After an operator has looked at the two histories an authority signed. The gateway must be stopped.',
+    description:
+      'Run it after you have checked why the authority signed two different lists with one sequence. Stop the gateway first.',
     arguments: [NETWORK, ISSUER],
     options: [REASON, ENV_FILE],
     examples: [
       {
         line: 'chancery gateway state clear-suspect agency na-main --reason "restored from backup, confirmed"',
-        summary: 'The reason is kept in the audit.',
+        summary: 'The reason is written to the audit log',
       },
     ],
     needs: 'nothing',
   },
   {
     path: ['gateway', 'state', 'release-revocation'],
-    summary: 'Let go of a withdrawn revocation',
-    description: 'Only for a certificate that a later list left out. The gateway must be stopped.',
-    arguments: [NETWORK, ISSUER, { name: 'certificate', summary: 'Certificate id.', required: true }],
+    summary: 'Accept a certificate that a later list no longer names',
+    description: 'Only for a certificate that a later list no longer names. Stop the gateway first.',
+    arguments: [NETWORK, ISSUER, { name: 'certificate', summary: 'Certificate id', required: true }],
     options: [REASON, ENV_FILE],
     examples: [
       {
         line: 'chancery gateway state release-revocation agency na-main cert-7f --reason "revoked by mistake"',
-        summary: 'The reason is kept in the audit.',
+        summary: 'The reason is written to the audit log',
       },
     ],
     needs: 'nothing',
@@ -150,19 +157,19 @@ const state: readonly Command[] = [
   {
     path: ['gateway', 'audit', 'verify'],
     summary: 'Check the audit chain',
-    description: 'Recomputes every hash and link of the kept audit events.',
+    description: 'Recomputes every hash and link of the stored audit events. Exit code 1 if one is wrong.',
     arguments: [],
     options: [ENV_FILE],
-    examples: [{ line: 'chancery gateway audit verify', summary: 'Also while the gateway runs.' }],
+    examples: [{ line: 'chancery gateway audit verify', summary: 'Works while the gateway runs' }],
     needs: 'nothing',
   },
   {
     path: ['gateway', 'audit', 'export'],
-    summary: 'Print the audit events',
-    description: 'Prints the kept audit events as JSON Lines, oldest first.',
+    summary: 'Print the audit events of a gateway',
+    description: 'Prints the stored audit events as JSON Lines, oldest first.',
     arguments: [],
     options: [ENV_FILE],
-    examples: [{ line: 'chancery gateway audit export > audit.ndjson', summary: 'Also while the gateway runs.' }],
+    examples: [{ line: 'chancery gateway audit export > audit.ndjson', summary: 'Works while the gateway runs' }],
     needs: 'nothing',
   },
 ]
@@ -172,53 +179,53 @@ const preflight: readonly Command[] = [
     path: ['gateway', 'follow'],
     summary: 'Pin the newest key of a network',
     description:
-      'Asks the authority of a network for its newest key and changes the policy file: the new key beside the old one, and in its place once that is retired. Block, history and list must be signed by the root key of the given block and by the new key. Reload the gateway afterwards.',
+      'Fetches the newest key of an authority and updates the policy file: adds the new key, and removes the former key after it is retired. The root key of the given block must have signed the new block and history, and the new key the list. Reload the gateway afterwards.',
     arguments: [],
     options: [
-      { flags: '--policy <file>', summary: 'The policy file of the gateway; it is replaced.', required: true },
-      { flags: '--network <name>', summary: 'The network in it.', required: true },
+      { flags: '--policy <file>', summary: 'Policy file of the gateway; it is replaced', required: true },
+      { flags: '--network <name>', summary: 'Name of the network in the policy', required: true },
       {
         flags: '--genesis <file>',
-        summary: 'The block you hold of that network; its root key decides.',
+        summary: 'Genesis block that you have of that network; its root key decides',
         required: true,
       },
     ],
     examples: [
       {
         line: 'chancery gateway follow --policy policy.json --network ACME-NET --genesis genesis.json --url https://na.example.org',
-        summary: 'Then reload: kill -HUP.',
+        summary: 'Update the policy, then reload with kill -HUP',
       },
     ],
     needs: 'nothing',
   },
   {
     path: ['gateway', 'preflight'],
-    summary: 'Check what an authority publishes before trusting it',
+    summary: 'Check an authority before you trust it',
     description:
-      'Reads public material of an authority, compares it with what you were told out of band, and writes a fragment for the policy only when every check passes. A key or genesis block from before a key succession is followed by the published key history, when the root key signed it. It needs no key and changes nothing.',
+      'Reads the public records of an authority, compares them with the values you received out of band, and writes a policy fragment if every check passes. A former key or block is followed by the key history that the root key signed. Needs no key and changes nothing.',
     arguments: [],
     options: [
-      { flags: '--origin <url>', summary: 'Scheme, host and port of the authority.', required: true },
-      { flags: '--genesis <file>', summary: 'Its genesis block, as you were given it: name, key and root key.' },
-      { flags: '--network <name>', summary: 'Without --genesis: its network name, as you were told.' },
+      { flags: '--origin <url>', summary: 'Scheme, host and port of the authority', required: true },
+      { flags: '--genesis <file>', summary: 'Genesis block received out of band: name, key and root key' },
+      { flags: '--network <name>', summary: 'Without --genesis: network name, received out of band' },
       {
         flags: '--authority-key <key>',
-        summary: 'Without --genesis: its public key, as you were told: a .pub file or base64.',
+        summary: 'Without --genesis: public key, received out of band: a .pub file or base64',
       },
-      { flags: '--root-key <key>', summary: 'The root public key, as you were told: a .pub file or base64.' },
+      { flags: '--root-key <key>', summary: 'Root public key, received out of band: a .pub file or base64' },
       {
         flags: '--accept-self-declared-root',
-        summary: 'Take the root key from the authority itself; it proves consistency, not ownership.',
+        summary: 'Use the root key that the authority publishes; proves consistency, not ownership',
       },
-      { flags: '--allow-http', summary: 'Permit http inside your own networks.' },
-      { flags: '--report <file>', summary: 'Write the report to a new file.' },
-      { flags: '--policy-fragment <file>', summary: 'Write the network for the policy to a new file.' },
-      { flags: '--previous <file>', summary: 'An earlier fragment: nothing may have gone back.' },
+      { flags: '--allow-http', summary: 'Allow http inside your own networks' },
+      { flags: '--report <file>', summary: 'Write the report to a new file' },
+      { flags: '--policy-fragment <file>', summary: 'Write the network for the policy to a new file' },
+      { flags: '--previous <file>', summary: 'Earlier fragment; no sequence may be lower than in it' },
     ],
     examples: [
       {
         line: 'chancery gateway preflight --origin https://na.example.org --network agency --authority-key 0EqyMnQrtKs6E2i9RhXk5tAiSrcaAWuvhSCjMsl3hzc= --root-key F8t5+ytBIPKx7GXkGY1uCLKOgT/rAeSkAIObheGAgM4= --policy-fragment agency.json',
-        summary: 'Review and merge the fragment, then --check-config and reload.',
+        summary: 'Merge the fragment, then run --check-config and reload',
       },
     ],
     needs: 'nothing',
@@ -228,39 +235,39 @@ const preflight: readonly Command[] = [
 const local: readonly Command[] = [
   {
     path: ['cert', 'verify'],
-    summary: 'Judge a join certificate',
+    summary: 'Verify a join certificate',
     description:
-      'Checks signatures, times and a revocation list locally. Ends with 0 only when the certificate is trusted.',
-    arguments: [{ name: 'file', summary: 'The certificate as JSON.', required: true }],
+      'Checks signatures, times and a revocation list on this machine. Exit code 0 only if the certificate is trusted.',
+    arguments: [{ name: 'file', summary: 'JSON file with the certificate', required: true }],
     options: [
-      { flags: '--anchor <id=key>', summary: 'Pinned public key of an issuer.', required: true, repeatable: true },
-      { flags: '--crl <file>', summary: 'Signed revocation list.' },
+      { flags: '--anchor <id=key>', summary: 'Pinned public key of an issuer', required: true, repeatable: true },
+      { flags: '--crl <file>', summary: 'Signed revocation list' },
     ],
     examples: [
       {
         line: 'chancery cert verify cert.json --anchor na-main=0EqyMnQrtKs6E2i9RhXk5tAiSrcaAWuvhSCjMsl3hzc= --crl crl.json',
-        summary: 'Prints the reasons, not the identifiers.',
+        summary: 'Print the reasons without identifiers',
       },
     ],
     needs: 'nothing',
   },
   {
     path: ['cert', 'issue'],
-    summary: 'Make a join certificate for tests',
-    description: 'Signs a certificate with a local key. For tests only: a real one comes from an authority.',
+    summary: 'Create a join certificate for tests',
+    description: 'Signs a certificate with a local key, for tests only. An authority issues real certificates.',
     arguments: [],
     options: [
-      { flags: '--key <file>', summary: 'Private key file of the issuer.', required: true },
-      { flags: '--key-id <id>', summary: 'Key id of the issuer.', required: true },
-      { flags: '--network <name>', summary: 'Network name.', required: true },
-      { flags: '--node-key <key>', summary: 'Public key of the node, in base64.', required: true },
-      { flags: '--role <role>', summary: 'A role.', repeatable: true },
-      { flags: '--valid-hours <n>', summary: 'Validity in hours.', default: '24' },
+      { flags: '--key <file>', summary: 'Private key file of the issuer', required: true },
+      { flags: '--key-id <id>', summary: 'Key id of the issuer', required: true },
+      { flags: '--network <name>', summary: 'Network name', required: true },
+      { flags: '--node-key <key>', summary: 'Public key of the node, in base64', required: true },
+      { flags: '--role <role>', summary: 'Role of the node', repeatable: true },
+      { flags: '--valid-hours <n>', summary: 'Validity in hours', default: '24' },
     ],
     examples: [
       {
         line: 'chancery cert issue --key test.key --key-id na-test --network lab --node-key oJql9HpnWYAv+VX43C0qFKXJnSO+l/hkEn/5ODRVpPA= --role role:client',
-        summary: 'Prints the certificate.',
+        summary: 'Print the certificate',
       },
     ],
     needs: 'nothing',
@@ -268,10 +275,10 @@ const local: readonly Command[] = [
   {
     path: ['canonical'],
     summary: 'Print the canonical form of a JSON file',
-    description: 'Reads a file strictly and prints the bytes a signature would cover.',
-    arguments: [{ name: 'file', summary: 'A JSON file.', required: true }],
+    description: 'Parses a file strictly and prints the bytes that a signature covers.',
+    arguments: [{ name: 'file', summary: 'A JSON file', required: true }],
     options: [],
-    examples: [{ line: 'chancery canonical record.json', summary: 'For comparing with another implementation.' }],
+    examples: [{ line: 'chancery canonical record.json', summary: 'Compare with another implementation' }],
     needs: 'nothing',
   },
 ]

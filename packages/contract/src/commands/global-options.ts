@@ -2,14 +2,14 @@ import type { CommandOption } from './command.ts'
 
 /** Understood by every command. Values on the line win over the configuration file. */
 export const GLOBAL_OPTIONS: readonly CommandOption[] = [
-  { flags: '--json', summary: 'Print one JSON document instead of text.' },
+  { flags: '--json', summary: 'Print one JSON document instead of text' },
   {
     flags: '--config <file>',
-    summary: 'Configuration file; else CHANCERY_CONFIG, ./chancery.toml, ~/.chancery/config.toml.',
+    summary: 'Configuration file; default: CHANCERY_CONFIG, ./chancery.toml, ~/.chancery/config.toml',
   },
-  { flags: '--url <address>', summary: 'Base address of the authority.' },
-  { flags: '--operator-key <file>', summary: 'Private key file of the operator who signs.' },
-  { flags: '--operator-key-id <id>', summary: 'Id under which the authority knows that key.' },
-  { flags: '--no-color', summary: 'Print without colors.' },
-  { flags: '--quiet', summary: 'Print results and errors only.' },
+  { flags: '--url <address>', summary: 'Base URL of the authority' },
+  { flags: '--operator-key <file>', summary: 'Private key file of the operator' },
+  { flags: '--operator-key-id <id>', summary: 'Key id of the operator key at the authority' },
+  { flags: '--no-color', summary: 'Print without colors' },
+  { flags: '--quiet', summary: 'Print results and errors only' },
 ]

@@ -22,6 +22,7 @@ const PATHS = [
   'authority restore',
   'authority rehearse',
   'authority recover',
+  'authority resign-lists',
   'authority import-evidence',
   'authority public-key',
   'authority key-succession',
@@ -39,10 +40,10 @@ const PATHS = [
   'node run',
   'nodes',
   'revoke',
-  'agent announce',
+  'agent register',
   'agent find',
   'agent show',
-  'agent withdraw',
+  'agent remove',
   'operator revoke',
   'operator activity',
   'network-policy show',
@@ -253,6 +254,19 @@ describe('commands', () => {
       expect(option, option.flags).not.toHaveProperty('required')
       expect(option, option.flags).not.toHaveProperty('default')
     }
+  })
+
+  it('have imperative summaries under 60 characters without a full stop, and at most three sentences of description', () => {
+    for (const { path, summary, description } of COMMANDS) {
+      expect(summary, path.join(' ')).toMatch(/^[A-Z][^.]{1,58}$/)
+      expect(description, path.join(' ')).toMatch(/^[A-Z].*\.$/)
+      expect(description.split(/\. (?=[A-Z])/).length, path.join(' ')).toBeLessThanOrEqual(3)
+    }
+  })
+
+  it('describe options, arguments and examples without a full stop', () => {
+    const texts = COMMANDS.flatMap((command) => [...command.options, ...command.arguments, ...command.examples])
+    for (const { summary } of [...GLOBAL_OPTIONS, ...texts]) expect(summary).not.toMatch(/\.$/)
   })
 
   it('show examples that use the command, its required options and no flag that does not exist', () => {

@@ -3,26 +3,26 @@ import type { Command } from './command.ts'
 const KINDS = [
   {
     kind: 'root',
-    summary: 'Make a root key',
-    description: 'Makes the key pair that signs the genesis block. Keep the private half offline.',
+    summary: 'Create a root key',
+    description: 'Creates the key pair that signs the genesis block. Store the private key offline.',
     keyId: 'rs-2025-q1',
   },
   {
     kind: 'network-authority',
-    summary: 'Make an authority key',
-    description: 'Makes the key pair the network authority signs with.',
+    summary: 'Create an authority key',
+    description: 'Creates the key pair of the network authority.',
     keyId: 'na-2025-q1',
   },
   {
     kind: 'operator',
-    summary: 'Make an operator key',
-    description: 'Makes the key pair of a person who administers the authority.',
+    summary: 'Create an operator key',
+    description: 'Creates the key pair of a person who administers the authority.',
     keyId: 'ops-1',
   },
   {
     kind: 'node',
-    summary: 'Make a node key',
-    description: 'Makes the key pair with which a node joins the network.',
+    summary: 'Create a node key',
+    description: 'Creates the key pair with which a node joins the network.',
     keyId: 'node-1',
   },
 ] as const
@@ -34,12 +34,15 @@ export const keygenCommands: readonly Command[] = KINDS.map(({ kind, summary, de
   description,
   arguments: [],
   options: [
-    { flags: '--out <base>', summary: 'Writes <base>.key and <base>.pub.', required: true },
-    { flags: '--key-id <id>', summary: 'Name of the key, noted in both files.' },
-    { flags: '--force', summary: 'Replace existing files. A replaced private key is lost.' },
+    { flags: '--out <base>', summary: 'Writes <base>.key and <base>.pub', required: true },
+    { flags: '--key-id <id>', summary: 'Name of the key, noted in both files' },
+    { flags: '--force', summary: 'Replace existing files; a replaced private key is lost' },
   ],
   examples: [
-    { line: `chancery keygen ${kind} --out ./keys/${kind} --key-id ${keyId}`, summary: 'A key pair with a name.' },
+    {
+      line: `chancery keygen ${kind} --out ./keys/${kind} --key-id ${keyId}`,
+      summary: 'Create a key pair with a key id',
+    },
   ],
   needs: 'nothing',
 }))

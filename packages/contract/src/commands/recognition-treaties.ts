@@ -4,41 +4,40 @@ import { LIST_OPTIONS, REVOKING_OPTIONS } from './revoking.ts'
 const SCOPE_OPTIONS: readonly CommandOption[] = [
   {
     flags: '--role <role>',
-    summary: 'Role accepted from its members; without any none is accepted.',
+    summary: 'Role accepted from its members; default: none',
     repeatable: true,
   },
   {
     flags: '--accept-status <word>',
-    summary: 'Status accepted of its attestations; active when none is given.',
+    summary: 'Accepted status of its attestations; default: active',
     repeatable: true,
   },
 ]
 
-const ID = { name: 'id', summary: 'Id of the treaty.', required: true } as const
+const ID = { name: 'id', summary: 'Id of the treaty', required: true } as const
 
 export const treatyCommands: readonly Command[] = [
   {
     path: ['treaty', 'issue'],
-    summary: 'Recognise another sovereign',
+    summary: 'Issue a treaty with a partner network',
     description:
-      'Signs that members of another sovereign are recognised here, within a scope and for a time. To check the ' +
-      'other side first, use federation bootstrap.',
-    arguments: [{ name: 'sovereign', summary: 'Id of the other sovereign, its network name.', required: true }],
+      'Signs that this network recognises members of a partner network, within a scope and for a limited time. To check the partner network first, use federation bootstrap.',
+    arguments: [{ name: 'sovereign', summary: 'Name of the partner network', required: true }],
     options: [
       {
         flags: '--key <key>',
-        summary: 'Key that may sign for it: a .pub file or base64.',
+        summary: 'Key of its authority: a .pub file or base64',
         repeatable: true,
         required: true,
       },
       ...SCOPE_OPTIONS,
-      { flags: '--validity-hours <n>', summary: 'How long it holds, 1 to 26280.', default: '168' },
-      { flags: '--metadata <name=value>', summary: 'A text for readers of the treaty.', repeatable: true },
+      { flags: '--validity-hours <n>', summary: 'Validity in hours, 1 to 26280', default: '168' },
+      { flags: '--metadata <name=value>', summary: 'Text shown with the treaty', repeatable: true },
     ],
     examples: [
       {
         line: 'chancery treaty issue PARTNER-NET --key partner-na.pub --role role:client --validity-hours 720',
-        summary: 'Accepts its clients for 30 days.',
+        summary: 'Accept its clients for 30 days',
       },
     ],
     needs: 'operator',
@@ -46,11 +45,16 @@ export const treatyCommands: readonly Command[] = [
   {
     path: ['treaty', 'renew'],
     summary: 'Renew a treaty',
-    description: 'Issues the same treaty anew, then ends the old one as renewed. Recognition is never interrupted.',
+    description: 'Issues the same treaty again, then ends the earlier one. Recognition is not interrupted.',
     arguments: [ID],
-    options: [{ flags: '--validity-hours <n>', summary: 'How long the new one holds; else as long as the old one.' }],
+    options: [
+      {
+        flags: '--validity-hours <n>',
+        summary: 'Validity of the new treaty in hours; default: as long as the earlier one',
+      },
+    ],
     examples: [
-      { line: 'chancery treaty renew 73ea7100-0000-4000-8000-000000000001', summary: 'For the same time again.' },
+      { line: 'chancery treaty renew 73ea7100-0000-4000-8000-000000000001', summary: 'Renew for the same period' },
     ],
     needs: 'operator',
   },
@@ -58,41 +62,40 @@ export const treatyCommands: readonly Command[] = [
     path: ['treaty', 'replace'],
     summary: 'Replace a treaty',
     description:
-      'Issues a treaty with other keys, another scope or another time for the same sovereign, then ends the old one ' +
-      'as replaced. What is not given stays as it was.',
+      'Issues a treaty with other keys, scope or validity for the same partner network, then ends the earlier one. Options that you omit are copied from the earlier treaty.',
     arguments: [ID],
     options: [
-      { flags: '--key <key>', summary: 'Keys that may sign for it from now on.', repeatable: true },
-      { flags: '--role <role>', summary: 'Roles accepted from now on.', repeatable: true },
-      { flags: '--accept-status <word>', summary: 'Statuses accepted from now on.', repeatable: true },
-      { flags: '--validity-hours <n>', summary: 'How long the new one holds; else as long as the old one.' },
+      { flags: '--key <key>', summary: 'New keys of its authority', repeatable: true },
+      { flags: '--role <role>', summary: 'New accepted roles', repeatable: true },
+      { flags: '--accept-status <word>', summary: 'New accepted statuses', repeatable: true },
+      {
+        flags: '--validity-hours <n>',
+        summary: 'Validity of the new treaty in hours; default: as long as the earlier one',
+      },
       ...REVOKING_OPTIONS,
     ],
     examples: [
       {
         line: 'chancery treaty replace 73ea7100-0000-4000-8000-000000000001 --key partner-na-2.pub',
-        summary: 'After the other side changed its key.',
+        summary: 'Replace it after the partner network changed its key',
       },
     ],
     needs: 'operator',
   },
   {
     path: ['treaty', 'revoke'],
-    summary: 'End a treaty',
-    description: 'Ends the recognition of another sovereign at once; its members are no longer accepted here.',
+    summary: 'Revoke a treaty',
+    description: 'Ends the recognition of a partner network. Its members are no longer accepted.',
     arguments: [ID],
-    options: [
-      { flags: '--reason <text>', summary: 'Why, for everybody to read.', default: 'unspecified' },
-      ...REVOKING_OPTIONS,
-    ],
+    options: [{ flags: '--reason <text>', summary: 'Reason, public', default: 'unspecified' }, ...REVOKING_OPTIONS],
     examples: [
       {
         line: 'chancery treaty revoke 73ea7100-0000-4000-8000-000000000001 --dry-run',
-        summary: 'Only shows what would be lost.',
+        summary: 'Only show the preview',
       },
       {
         line: 'chancery treaty revoke 73ea7100-0000-4000-8000-000000000001 --reason relationship-ended',
-        summary: 'Shows it, asks, then ends the treaty.',
+        summary: 'Show the preview, ask, then revoke the treaty',
       },
     ],
     needs: 'operator',
@@ -103,28 +106,34 @@ export const treatyCommands: readonly Command[] = [
     description: 'Lists the treaties of this authority with their state, oldest first.',
     arguments: [],
     options: [
-      { flags: '--subject <id>', summary: 'Only those that recognise this sovereign.' },
-      { flags: '--status <word>', summary: 'Only those with this status.', choices: ['active', 'revoked'] },
+      { flags: '--subject <id>', summary: 'Only treaties with this network' },
+      { flags: '--status <word>', summary: 'Only entries with this status', choices: ['active', 'revoked'] },
       ...LIST_OPTIONS,
     ],
-    examples: [{ line: 'chancery treaty list --status active', summary: 'Who is recognised, and until when.' }],
+    examples: [{ line: 'chancery treaty list --status active', summary: 'List recognised networks and expiry' }],
     needs: 'nothing',
   },
   {
     path: ['treaty', 'inspect'],
     summary: 'Show and check a treaty',
-    description: 'Prints a treaty and says whether it holds. Exits with a failure when it does not.',
-    arguments: [{ name: 'treaty', summary: 'Id of a treaty, or a .json file.', required: true }],
+    description: 'Prints a treaty and reports whether it is valid. Exit code 1 if it is not.',
+    arguments: [{ name: 'treaty', summary: 'Id of a treaty, or a .json file', required: true }],
     options: [
       {
         flags: '--issuer-key <key>',
-        summary: 'Key of the issuer of a foreign treaty: a .pub file or base64.',
+        summary: "Key of the issuer of a partner's treaty: a .pub file or base64",
         repeatable: true,
       },
     ],
     examples: [
-      { line: 'chancery treaty inspect 73ea7100-0000-4000-8000-000000000001', summary: 'One of this authority.' },
-      { line: 'chancery treaty inspect theirs.json --issuer-key partner-na.pub', summary: 'One of another sovereign.' },
+      {
+        line: 'chancery treaty inspect 73ea7100-0000-4000-8000-000000000001',
+        summary: 'Show a treaty of this authority',
+      },
+      {
+        line: 'chancery treaty inspect theirs.json --issuer-key partner-na.pub',
+        summary: 'Show a treaty of a partner network',
+      },
     ],
     needs: 'nothing',
   },

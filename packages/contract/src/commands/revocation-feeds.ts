@@ -4,33 +4,38 @@ export const feedCommands: readonly Command[] = [
   {
     path: ['feed', 'export'],
     summary: 'Export the revocation feed',
-    description: 'Prints the signed list of attestations this network revoked, for other sovereigns to import.',
+    description: 'Prints the signed list of revoked attestations of this network, for partner networks to import.',
     arguments: [],
-    options: [{ flags: '--out <file>', summary: 'Write the feed to a new file.' }],
-    examples: [{ line: 'chancery feed export --out feed.json', summary: 'To be carried over by hand.' }],
+    options: [{ flags: '--out <file>', summary: 'Write the feed to a new file' }],
+    examples: [{ line: 'chancery feed export --out feed.json', summary: 'Write the feed to a file' }],
     needs: 'nothing',
   },
   {
     path: ['feed', 'import'],
     summary: 'Import a revocation feed',
     description:
-      'Takes over what another sovereign revoked. Its key is the one of an active treaty, or one you vouch for. What ' +
-      'was imported once stays revoked here. Exits with 0 when the authority has this feed already.',
+      'Imports the revocations of a partner network, verified with the keys of an active treaty or with a given key. Imported revocations are permanent. Exit code 0 also if the authority already has this feed.',
     arguments: [
-      { name: 'feed', summary: 'JSON file with the feed, or the address of the other authority.', required: true },
+      { name: 'feed', summary: 'JSON file with the feed, or the URL of the other authority', required: true },
     ],
     options: [
-      { flags: '--issuer <id>', summary: 'Sovereign the feed must be of.' },
+      { flags: '--issuer <id>', summary: 'Network that must have issued the feed' },
       {
         flags: '--issuer-key <key>',
-        summary: 'Key you vouch for: a .pub file or base64.',
+        summary: 'Key of the issuer that you trust: a .pub file or base64',
         repeatable: true,
       },
-      { flags: '--accept-sequence-jump', summary: 'Take a feed that is more than a million ahead of the last one.' },
+      {
+        flags: '--accept-sequence-jump',
+        summary: 'Accept a feed whose sequence is over a million higher than the last one',
+      },
     ],
     examples: [
-      { line: 'chancery feed import https://na.partner.example', summary: 'Fetched there, checked with the treaty.' },
-      { line: 'chancery feed import feed.json --issuer PARTNER-NET', summary: 'From a file.' },
+      {
+        line: 'chancery feed import https://na.partner.example',
+        summary: 'Fetch the feed and verify it with the treaty',
+      },
+      { line: 'chancery feed import feed.json --issuer PARTNER-NET', summary: 'Import from a file' },
     ],
     needs: 'operator',
   },

@@ -2,11 +2,11 @@ import type { CommandOption } from './command.ts'
 
 /** Of every command that takes trust away: it shows what would follow, then asks. */
 export const REVOKING_OPTIONS: readonly CommandOption[] = [
-  { flags: '--dry-run', summary: 'Only show what would stop being trusted.' },
-  { flags: '--yes', summary: 'Do not ask before acting.' },
+  { flags: '--dry-run', summary: 'Only show what would no longer be trusted' },
+  { flags: '--yes', summary: 'Do not ask for confirmation' },
 ]
 
 export const LIST_OPTIONS: readonly CommandOption[] = [
-  { flags: '--limit <n>', summary: 'At most so many, 1 to 1000.', default: '50' },
-  { flags: '--all', summary: 'All of them, page after page.' },
+  { flags: '--limit <n>', summary: 'Maximum number of entries, 1 to 1000', default: '50' },
+  { flags: '--all', summary: 'All entries, page by page' },
 ]

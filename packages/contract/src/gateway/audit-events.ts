@@ -12,11 +12,11 @@ const EVENTS = {
   crl_installed: { when: 'A revocation list came into force.', details: ['network', 'issuer', 'list_sequence'] },
   crl_rejected: { when: 'An offered list was refused.', details: ['network', 'issuer', 'outcome'] },
   crl_equivocation: {
-    when: 'An authority signed two lists under one sequence; both are kept.',
+    when: 'An authority signed two lists with one sequence; both are stored.',
     details: ['network', 'issuer', 'list_sequence', 'held_sha256', 'offered_sha256'],
   },
   refused_requests: {
-    when: 'Requests refused with 401 or 429 beyond those with events of their own, of one minute.',
+    when: 'Requests of one minute refused with 401 or 429 that have no separate event.',
     details: ['route', 'status', 'reason', 'client_id', 'count', 'first_at', 'last_at'],
   },
   audit_pruned: {

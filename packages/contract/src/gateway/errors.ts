@@ -3,7 +3,7 @@ export interface GatewayErrorEntry {
   readonly status: number
   readonly code: string
   readonly reason: string
-  /** For people. Every 5xx says the same: what broke inside is nobody else's business. */
+  /** For people. All 5xx have one message. Internal causes are not exposed. */
   readonly message: string
 }
 
@@ -27,8 +27,8 @@ const CLASSES: Readonly<Record<number, string>> = {
 
 const NEUTRAL = 'The gateway cannot answer this now. Try again later.'
 
-// One line per refusal, by a name of its own: two classes share the reasons `route` and `operation`. The three refused
-// credentials share one text, so that a text tells nobody how close a guess was.
+// One line per refusal with a unique name: two classes share the reasons `route` and `operation`. The three refused
+// credentials share one text, so that a text does not show how close a guess was.
 const LINES = {
   malformed_request: { status: 400, message: 'The request is malformed. Check target and headers.' },
   invalid_json: { status: 400, message: 'The body is not valid JSON.' },
@@ -98,5 +98,5 @@ export const GATEWAY_ERRORS: Readonly<Record<GatewayErrorName, GatewayErrorEntry
   Object.entries<Line>(LINES).map(([name, { status, reason = name, message = NEUTRAL }]) => {
     return [name, { status, code: CLASSES[status] ?? '', reason, message }]
   }),
-  // Object.fromEntries forgets the names; they are those of LINES.
+  // The type of Object.fromEntries has no names; they are those of LINES.
 ) as Record<GatewayErrorName, GatewayErrorEntry>

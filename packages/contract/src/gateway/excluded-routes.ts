@@ -6,8 +6,8 @@ const PROCESS = 'Describes one process of the authority, not the network.'
 const LOG = 'A transparency log is read by its own clients, straight from its public address, and is not JSON.'
 
 /**
- * Authority routes nobody reaches through the gateway, each with its reason (protocol/gateway 13). A route that is
- * neither here nor catalogued fails the build: forwarding is decided, never forgotten.
+ * Authority routes that the gateway does not forward, each with its reason (protocol/gateway 13). A route that is
+ * neither here nor in the catalogue fails the build, so forwarding is always an explicit decision.
  */
 export const EXCLUDED_ROUTES: Readonly<Partial<Record<RouteId, string>>> = {
   'GET /': PAGE,
@@ -26,15 +26,16 @@ export const EXCLUDED_ROUTES: Readonly<Partial<Record<RouteId, string>>> = {
   'GET /healthz': PROCESS,
   'GET /swagger.json': PROCESS,
   'GET /surfaces': PROCESS,
-  'POST /admin/boundary-policies/simulate': 'Ours alone and beta; operation ids are forever, so it waits until stable.',
+  'POST /admin/boundary-policies/simulate':
+    'Ours alone and beta; operation ids are permanent, so it waits until stable.',
   'GET /crl/keys/{key_id}': 'Ours alone and beta; gateways read it themselves.',
-  'GET /key-succession': 'Ours alone and beta; operation ids are forever, so it waits until stable.',
-  'GET /key-history': 'Ours alone and beta; operation ids are forever, so it waits until stable.',
-  'POST /admin/invites': 'Ours alone and beta; operation ids are forever, so it waits until stable.',
-  'GET /admin/invites': 'Ours alone and beta; operation ids are forever, so it waits until stable.',
-  'POST /admin/invites/withdraw': 'Ours alone and beta; operation ids are forever, so it waits until stable.',
+  'GET /key-succession': 'Ours alone and beta; operation ids are permanent, so it waits until stable.',
+  'GET /key-history': 'Ours alone and beta; operation ids are permanent, so it waits until stable.',
+  'POST /admin/invites': 'Ours alone and beta; operation ids are permanent, so it waits until stable.',
+  'GET /admin/invites': 'Ours alone and beta; operation ids are permanent, so it waits until stable.',
+  'POST /admin/invites/withdraw': 'Ours alone and beta; operation ids are permanent, so it waits until stable.',
   'GET /admin/operator-keys/{key_id}/activity':
-    'Ours alone and beta; operation ids are forever, so it waits until stable.',
+    'Ours alone and beta; operation ids are permanent, so it waits until stable.',
   'GET /evidence-log/checkpoint': LOG,
   'GET /evidence-log/tile/{tile}': LOG,
   'GET /admin/evidence-log/entries/{tile}': LOG,

@@ -2,7 +2,7 @@
 export type Mesh = {
   readonly observed_at: string
   readonly refresh_seconds: number
-  /** Only when the gateway is asking anew and shows what it had before. */
+  /** Present while the gateway fetches again and shows the previous view. */
   readonly stale?: boolean
   readonly networks: readonly MeshNetwork[]
   readonly links: readonly MeshLink[]

@@ -30,7 +30,7 @@ const FIRST_RELEASE = 'v0.57'
 const JSON_BYTES = 2_097_152
 const LINES_BYTES = 8_388_608
 
-/** Beside reads, deletions and judgements: they store nothing, or find what they stored before. */
+/** Repeatable in addition to reads, deletions and verifications: they store nothing, or find the stored result. */
 const REPEATABLE: ReadonlySet<string> = new Set([
   'admin-revoke-certificate',
   'admin-revoke-operator-key',
@@ -46,7 +46,7 @@ const REPEATABLE: ReadonlySet<string> = new Set([
 
 function toOperation(route: Route, facts: GatewayFacts): GatewayOperation {
   const isAdmin = route.access.startsWith('operator:') || facts.signed === true
-  const isLines = route.answer === 'json-lines'
+  const isLines = route.response === 'json-lines'
   return {
     id: facts.operation,
     group: facts.group,

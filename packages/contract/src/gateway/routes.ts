@@ -92,14 +92,14 @@ const ROUTES = {
     path: '/verify',
     credential: 'client',
     admission: 'counted',
-    purpose: 'Judges one join certificate.',
+    purpose: 'Verifies one join certificate.',
   },
   verifyBatch: {
     method: 'POST',
     path: '/verify/batch',
     credential: 'client',
     admission: 'counted',
-    purpose: 'Judges several join certificates at one instant.',
+    purpose: 'Verifies several join certificates at one instant.',
   },
   forwardRead: {
     method: 'GET',

@@ -7,7 +7,7 @@ const facts = {
     limit: 'public',
     stability: 'stable',
     success: 200,
-    answer: 'json',
+    response: 'json',
     summary: 'Certificate revocation list',
     purpose: 'Gives the active signed list of revoked certificates.',
     gateway: { operation: 'crl-get-crl', group: 'network' },
@@ -18,7 +18,7 @@ const facts = {
     limit: 'public',
     stability: 'beta',
     success: 200,
-    answer: 'json',
+    response: 'json',
     summary: 'Revocation list of one key',
     purpose: 'Gives the signed list of the current key, or of a former key while its certificates are in use.',
     // Key ids may hold slashes.
@@ -32,7 +32,7 @@ const facts = {
     reserve: 'revocation',
     stability: 'stable',
     success: 200,
-    answer: 'json',
+    response: 'json',
     summary: 'Revoke certificates',
     purpose:
       'Revokes one certificate or a list of them, with all_of_key every certificate of the same node keys, and publishes the next revocation list.',

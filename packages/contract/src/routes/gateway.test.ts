@@ -130,9 +130,9 @@ function signature(access: Access, signed: boolean): string {
 
 const catalogue = ALL_ROUTES.flatMap((route) => (route.gateway ? [{ route, gateway: route.gateway }] : []))
 
-function lines(kept: (since: string | undefined) => boolean): string[] {
+function lines(stored: (since: string | undefined) => boolean): string[] {
   return catalogue
-    .filter(({ gateway }) => kept(gateway.since))
+    .filter(({ gateway }) => stored(gateway.since))
     .map(({ route, gateway }) =>
       [
         gateway.operation,
@@ -193,7 +193,7 @@ describe('gateway catalogue', () => {
   it('excludes on purpose what describes pages, files and the process', () => {
     const named = ['GET /metrics', 'GET /healthz', 'GET /swagger.json', 'GET /surfaces'] as const
     for (const id of named) expect(EXCLUDED_ROUTES).toHaveProperty([id])
-    for (const { id, answer } of ALL_ROUTES)
+    for (const { id, response: answer } of ALL_ROUTES)
       if (answer === 'html' || answer === 'static') expect(EXCLUDED_ROUTES).toHaveProperty([id])
   })
 })

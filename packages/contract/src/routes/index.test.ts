@@ -179,8 +179,8 @@ const CREATED = [
   'POST /admin/data-usage/intent',
 ]
 
-function idsWhere(kept: (route: Route) => boolean): string[] {
-  return ALL_ROUTES.filter(kept)
+function idsWhere(stored: (route: Route) => boolean): string[] {
+  return ALL_ROUTES.filter(stored)
     .map((route) => route.id)
     .toSorted()
 }
@@ -332,7 +332,7 @@ describe('promises', () => {
   })
 
   it('answers JSON except on pages, metrics, static files and the export', () => {
-    expect(idsWhere((route) => route.answer === 'html')).toEqual([
+    expect(idsWhere((route) => route.response === 'html')).toEqual([
       'GET /',
       'GET /api-reference',
       'GET /atlas',
@@ -341,15 +341,15 @@ describe('promises', () => {
       'GET /dashboard',
       'GET /operator',
     ])
-    expect(idsWhere((route) => route.answer === 'prometheus')).toEqual(['GET /metrics'])
-    expect(idsWhere((route) => route.answer === 'static')).toEqual([
+    expect(idsWhere((route) => route.response === 'prometheus')).toEqual(['GET /metrics'])
+    expect(idsWhere((route) => route.response === 'static')).toEqual([
       'GET /favicon.ico',
       'GET /favicon.svg',
       'GET /operator-console-static/console.js',
       'GET /operator-console-static/logo.svg',
       'GET /operator-console-static/styles.css',
     ])
-    expect(idsWhere((route) => route.answer === 'json-lines')).toEqual(['GET /admin/evidence/export'])
+    expect(idsWhere((route) => route.response === 'json-lines')).toEqual(['GET /admin/evidence/export'])
   })
 
   it('overrides statuses only where the protocol gives one code two statuses', () => {

@@ -7,7 +7,7 @@ const facts = {
     limit: 'public',
     stability: 'stable',
     success: 200,
-    answer: 'json',
+    response: 'json',
     summary: 'Own revocation feed',
     purpose: 'Gives the signed list of attestations this authority revoked.',
     gateway: {
@@ -22,7 +22,7 @@ const facts = {
     limit: 'public',
     stability: 'beta',
     success: 200,
-    answer: 'json',
+    response: 'json',
     summary: 'Index of the own revocation feed',
     purpose: 'Gives the signed index that names every part of the feed by its digest.',
     gateway: { operation: 'attestations-feed-index', group: 'attestations', since: 'v0.60' },
@@ -33,7 +33,7 @@ const facts = {
     limit: 'public',
     stability: 'beta',
     success: 200,
-    answer: 'json',
+    response: 'json',
     summary: 'Part of the own revocation feed',
     purpose: 'Gives the revoked attestations of one part, bound by the digest in the index.',
     gateway: { operation: 'attestations-feed-part', group: 'attestations', since: 'v0.60' },
@@ -45,7 +45,7 @@ const facts = {
     limit: 'admin',
     stability: 'stable',
     success: 200,
-    answer: 'json',
+    response: 'json',
     summary: 'Import a revocation feed',
     purpose: 'Takes over the revocations of another sovereign after checking its signature and sequence.',
     statuses: { invalid_signature: 400 },
@@ -55,5 +55,5 @@ const facts = {
   },
 } as const
 
-/** Revoked attestations, told to and heard from other sovereigns (protocol/core 18). */
+/** Revoked attestations, published to and imported from partner networks (protocol/core 18). */
 export const revocationFeeds: Routes<typeof facts> = routes(facts)

@@ -183,8 +183,8 @@ describe('a counter to our offer', () => {
     const blocked = await ownOffer({ offerer_evidence: { verdict: 'block' } })
     expect(await reason(await countered(blocked), blocked)).toBe('offerer_blocked')
     const base = await ownOffer()
-    const stranger = await seedSigner('s', toBase64(new Uint8Array(32).fill(3)))
-    expect(await reason(await countered(base, {}, stranger), base)).toBe('counter_signature_invalid')
+    const outsider = await seedSigner('s', toBase64(new Uint8Array(32).fill(3)))
+    expect(await reason(await countered(base, {}, outsider), base)).toBe('counter_signature_invalid')
   })
 
   it('becomes a record both signatures hold for', async () => {
@@ -197,7 +197,7 @@ describe('a counter to our offer', () => {
     expect(await verifyAgreement(asReceived(agreementRecordForm, record), keys)).toEqual({ ok: true })
   })
 
-  it('an offer accepted as it stands keeps its terms', () => {
+  it('an offer accepted without changes has its terms', () => {
     const record = draftAgreementFromOffer({ agreement_id: 'a', offer: offered, evidence: responderFinding, now })
     expect(record.agreed_terms).toEqual(offered.requested_terms)
     expect(record.responder_evidence).toEqual(responderFinding)

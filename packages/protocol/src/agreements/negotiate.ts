@@ -1,7 +1,7 @@
 import type { CapabilityCounter } from '../artifacts/capability-counter.ts'
 import type { CapabilityOffer } from '../artifacts/capability-offer.ts'
 import { verdictOf } from '../artifacts/trust-evidence.ts'
-import { HOLDS, fails } from '../artifacts/verdict.ts'
+import { VALID, invalid } from '../artifacts/verdict.ts'
 import type { Verdict } from '../artifacts/verdict.ts'
 import { canonicalJson } from '../canonical/canonical-json.ts'
 import type { JsonValue } from '../canonical/json-value.ts'
@@ -30,30 +30,30 @@ interface Bystander {
 /**
  * Whether an offer may be countered with these capabilities (protocol/trust-operations 3.7):
  * 1. nothing beyond the offer; 2. the offerer did not block us; 3. we are a party;
- * 4. the offerer signed it: an invented offer must not earn our signature; 5. it still stands.
+ * 4. the offerer signed it: an invented offer must not get our signature; 5. it is still valid.
  */
 export async function checkCounterable(
   offer: Received<CapabilityOffer>,
   against: Bystander & { readonly capabilities: readonly string[]; readonly offererKeys: readonly string[] },
 ): Promise<Verdict<NegotiationReason>> {
   const { record } = offer
-  if (!isWithin(against.capabilities, record)) return fails('capability_not_offered')
-  if (isBlocked(record)) return fails('offerer_blocked')
-  if (!isParty(record, against.own_sovereign_id)) return fails('not_a_party')
-  if (!(await verifyReceived(offer, against.offererKeys)).ok) return fails('offer_signature_invalid')
-  return isExpired(record, against.now) ? fails('offer_expired') : HOLDS
+  if (!isWithin(against.capabilities, record)) return invalid('capability_not_offered')
+  if (isBlocked(record)) return invalid('offerer_blocked')
+  if (!isParty(record, against.own_sovereign_id)) return invalid('not_a_party')
+  if (!(await verifyReceived(offer, against.offererKeys)).ok) return invalid('offer_signature_invalid')
+  return isExpired(record, against.now) ? invalid('offer_expired') : VALID
 }
 
-/** Whether an offer may be accepted as it stands (protocol/trust-operations 3.8, form "offer"). */
+/** Checks whether an offer may be accepted without changes (protocol/trust-operations 3.8, form "offer"). */
 export async function checkAcceptableOffer(
   offer: Received<CapabilityOffer>,
   against: Bystander & { readonly offererKeys: readonly string[] },
 ): Promise<Verdict<NegotiationReason>> {
   const { record } = offer
-  if (!isParty(record, against.own_sovereign_id)) return fails('not_a_party')
-  if (!(await verifyReceived(offer, against.offererKeys)).ok) return fails('offer_signature_invalid')
-  if (isExpired(record, against.now)) return fails('offer_expired')
-  return isBlocked(record) ? fails('offerer_blocked') : HOLDS
+  if (!isParty(record, against.own_sovereign_id)) return invalid('not_a_party')
+  if (!(await verifyReceived(offer, against.offererKeys)).ok) return invalid('offer_signature_invalid')
+  if (isExpired(record, against.now)) return invalid('offer_expired')
+  return isBlocked(record) ? invalid('offerer_blocked') : VALID
 }
 
 /**
@@ -61,7 +61,7 @@ export async function checkAcceptableOffer(
  * 0. there is room for our signature: a record with more than a reader takes would be signed and of no use;
  * 1. we made the offer; 2. 3. the counter answers this very offer: a counter to another one would carry its terms over;
  * 4. it asks for nothing more; 5. the offer is really ours; 6. the responder, or we in its place, signed the counter;
- * 7. the offer still stands; 8. and was no block.
+ * 7. the offer is still valid; 8. and was no block.
  */
 export async function checkAcceptableCounter(
   counter: Received<CapabilityCounter>,
@@ -69,15 +69,15 @@ export async function checkAcceptableCounter(
   against: Bystander & { readonly ownKey: string; readonly responderKeys: readonly string[] },
 ): Promise<Verdict<NegotiationReason>> {
   const { record } = offer
-  if (counter.record.signatures.length >= MAX_SIGNATURES) return fails('too_many_signatures')
-  if (record.offerer_sovereign_id !== against.own_sovereign_id) return fails('not_a_party')
-  if (!isAnswerTo(counter, offer)) return fails('offer_mismatch')
-  if (!isWithin(counter.record.agreed_terms.capabilities, record)) return fails('capability_not_offered')
-  if (!(await verifyReceived(offer, [against.ownKey])).ok) return fails('offer_signature_invalid')
+  if (counter.record.signatures.length >= MAX_SIGNATURES) return invalid('too_many_signatures')
+  if (record.offerer_sovereign_id !== against.own_sovereign_id) return invalid('not_a_party')
+  if (!isAnswerTo(counter, offer)) return invalid('offer_mismatch')
+  if (!isWithin(counter.record.agreed_terms.capabilities, record)) return invalid('capability_not_offered')
+  if (!(await verifyReceived(offer, [against.ownKey])).ok) return invalid('offer_signature_invalid')
   const signers = [...against.responderKeys, against.ownKey]
-  if (!(await verifyReceived(counter, signers)).ok) return fails('counter_signature_invalid')
-  if (isExpired(record, against.now)) return fails('offer_expired')
-  return isBlocked(record) ? fails('offerer_blocked') : HOLDS
+  if (!(await verifyReceived(counter, signers)).ok) return invalid('counter_signature_invalid')
+  if (isExpired(record, against.now)) return invalid('offer_expired')
+  return isBlocked(record) ? invalid('offerer_blocked') : VALID
 }
 
 function isWithin(capabilities: readonly string[], offer: CapabilityOffer): boolean {

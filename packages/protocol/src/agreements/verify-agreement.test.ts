@@ -30,9 +30,9 @@ async function verdict(agreement: JsonObject, offerer: string, responder: string
   return result.ok ? 'accepted' : result.reason
 }
 
-let stranger: Signer
+let outsider: Signer
 beforeAll(async () => {
-  stranger = await seedSigner('s', toBase64(new Uint8Array(32).fill(7)))
+  outsider = await seedSigner('s', toBase64(new Uint8Array(32).fill(7)))
 })
 
 describe('an agreement', () => {
@@ -43,10 +43,10 @@ describe('an agreement', () => {
 
   it('needs both signatures, in this order of reasons', async () => {
     expect(await verdict({ ...worked, signatures: [] }, na, partner)).toBe('missing_offerer_signature')
-    expect(await verdict(worked, stranger.publicKey, partner)).toBe('invalid_offerer_signature')
+    expect(await verdict(worked, outsider.publicKey, partner)).toBe('invalid_offerer_signature')
     const one = { ...worked, signatures: (worked['signatures'] as JsonObject[]).slice(1) }
     expect(await verdict(one, na, partner)).toBe('missing_responder_signature')
-    expect(await verdict(worked, na, stranger.publicKey)).toBe('invalid_responder_signature')
+    expect(await verdict(worked, na, outsider.publicKey)).toBe('invalid_responder_signature')
     expect(await verdict(one, na, na)).toBe('accepted')
   })
 
@@ -66,35 +66,35 @@ describe('an agreement', () => {
 
 describe('trust in a presented agreement', () => {
   const own = { sovereign_id: 'acme-net', keys: [na] }
-  const mine: PartyKeys = { keys: [na], isVouched: true }
-  const theirs: PartyKeys = { keys: [partner], isVouched: true }
-  const nobody: PartyKeys = { keys: [], isVouched: false }
+  const mine: PartyKeys = { keys: [na], hasTreaty: true }
+  const theirs: PartyKeys = { keys: [partner], hasTreaty: true }
+  const unsigned: PartyKeys = { keys: [], hasTreaty: false }
   const outcome = async (agreement: AgreementRecord, offerer: PartyKeys, responder: PartyKeys): Promise<string> => {
     const result = await trustAgreement(asReceived(agreementRecordForm, agreement), { own, offerer, responder })
     return result.ok ? 'trusted' : [result.reason, result.party].filter((part) => part !== undefined).join(' ')
   }
   const self = (): Promise<AgreementRecord> =>
-    signForm(agreementRecordForm, { ...record, responder_sovereign_id: 'acme-net' }, stranger)
+    signForm(agreementRecordForm, { ...record, responder_sovereign_id: 'acme-net' }, outsider)
 
   it('takes one that both known parties signed', async () => {
     expect(await outcome(record, mine, theirs)).toBe('trusted')
   })
 
-  it('takes its own word for both only where a treaty vouches for the responder', async () => {
+  it('accepts its own signature for both only where a treaty confirms the responder', async () => {
     const alone = { ...record, signatures: record.signatures.slice(1) }
-    expect(await outcome(alone, mine, { keys: [], isVouched: true })).toBe('trusted')
-    expect(await outcome(alone, mine, nobody)).toBe('unknown_party responder')
-    // Signed by the responder alone: nothing of ours stands behind it.
+    expect(await outcome(alone, mine, { keys: [], hasTreaty: true })).toBe('trusted')
+    expect(await outcome(alone, mine, unsigned)).toBe('unknown_party responder')
+    // Signed by the responder alone, without our signature.
     const other = { ...record, signatures: record.signatures.slice(0, 1) }
     expect(await outcome(other, mine, theirs)).toBe('invalid_offerer_signature')
   })
 
-  it('refuses one party on both sides, strangers, and a key that serves both', async () => {
+  it('refuses one party on both sides, unknown parties, and one key for both', async () => {
     expect(await outcome(await self(), mine, mine)).toBe('same_party responder')
     const foreign = { ...record, offerer_sovereign_id: 'cedar-net' }
-    expect(await outcome(foreign, nobody, theirs)).toBe('unknown_party offerer')
-    expect(await outcome(foreign, theirs, nobody)).toBe('unknown_party responder')
-    expect(await outcome(foreign, { keys: [na, partner], isVouched: true }, theirs)).toBe('overlapping_party_keys')
+    expect(await outcome(foreign, unsigned, theirs)).toBe('unknown_party offerer')
+    expect(await outcome(foreign, theirs, unsigned)).toBe('unknown_party responder')
+    expect(await outcome(foreign, { keys: [na, partner], hasTreaty: true }, theirs)).toBe('overlapping_party_keys')
     expect(await outcome(foreign, mine, theirs)).toBe('invalid_offerer_signature')
   })
 })

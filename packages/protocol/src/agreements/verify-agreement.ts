@@ -1,5 +1,5 @@
 import type { AgreementRecord } from '../artifacts/agreement-record.ts'
-import { fails, HOLDS } from '../artifacts/verdict.ts'
+import { invalid, VALID } from '../artifacts/verdict.ts'
 import type { Verdict } from '../artifacts/verdict.ts'
 import { instantOf } from '../reading/text.ts'
 import { checkReceivedForm, receivedBytes } from '../signing/received.ts'
@@ -21,7 +21,7 @@ export type AgreementReason =
  * 1. signed at all; 2. by the offerer, 3. 4. and by the responder: one side alone agrees on nothing;
  * 5. made over the expected graph, where the caller expects one;
  * 6. 7. signed in exactly this form;
- * 8. the unprotected `expires_at` repeats the signed limit: whoever reads it must not be given more time.
+ * 8. the unprotected `expires_at` repeats the signed limit: its reader must not get more time.
  */
 export async function verifyAgreement(
   agreement: Received<AgreementRecord>,
@@ -32,18 +32,18 @@ export async function verifyAgreement(
   },
 ): Promise<Verdict<AgreementReason>> {
   const { signatures, graph_digest, agreed_terms, expires_at } = agreement.record
-  if (signatures.length === 0) return fails('missing_offerer_signature')
+  if (signatures.length === 0) return invalid('missing_offerer_signature')
   const message = receivedBytes(agreement)
   // The offerer signs last, so its signature is looked for from the end: a guess that only saves time.
   if (!(await verifyAny(message, signatures.toReversed(), against.offererKeys)))
-    return fails('invalid_offerer_signature')
+    return invalid('invalid_offerer_signature')
   if (!(await verifyAny(message, signatures, against.responderKeys)))
-    return fails(signatures.length < 2 ? 'missing_responder_signature' : 'invalid_responder_signature')
+    return invalid(signatures.length < 2 ? 'missing_responder_signature' : 'invalid_responder_signature')
   const { expectedGraphDigest } = against
-  if (expectedGraphDigest !== undefined && expectedGraphDigest !== graph_digest) return fails('graph_digest_mismatch')
+  if (expectedGraphDigest !== undefined && expectedGraphDigest !== graph_digest) return invalid('graph_digest_mismatch')
   const form = checkReceivedForm(agreement)
   if (!form.ok) return form
-  return instantOf(expires_at) === instantOf(agreed_terms.valid_until) ? HOLDS : fails('terms_mismatch')
+  return instantOf(expires_at) === instantOf(agreed_terms.valid_until) ? VALID : invalid('terms_mismatch')
 }
 
 export type TwoPartyReason = AgreementReason | 'same_party' | 'overlapping_party_keys'
@@ -57,15 +57,15 @@ export async function verifyTwoParties(
   against: Parameters<typeof verifyAgreement>[1],
 ): Promise<Verdict<TwoPartyReason>> {
   const { offerer_sovereign_id, responder_sovereign_id } = agreement.record
-  if (offerer_sovereign_id === responder_sovereign_id) return fails('same_party')
-  if (against.offererKeys.some((key) => against.responderKeys.includes(key))) return fails('overlapping_party_keys')
+  if (offerer_sovereign_id === responder_sovereign_id) return invalid('same_party')
+  if (against.offererKeys.some((key) => against.responderKeys.includes(key))) return invalid('overlapping_party_keys')
   return verifyAgreement(agreement, against)
 }
 
-/** Keys that may sign for a sovereign, and whether a treaty vouches for it (protocol/trust-operations 3.5). */
+/** Keys that may sign for a sovereign, and whether a treaty confirms it (protocol/trust-operations 3.5). */
 export interface PartyKeys {
   readonly keys: readonly string[]
-  readonly isVouched: boolean
+  readonly hasTreaty: boolean
 }
 
 export type Party = 'offerer' | 'responder'
@@ -75,8 +75,8 @@ export type AgreementTrust =
   | { readonly ok: false; readonly reason: UntrustedReason; readonly party?: Party }
 
 /**
- * Whether the authority has ground to trust a presented agreement (protocol/trust-operations 3.10), in this order:
- * 1. two parties: nobody grants himself anything;
+ * Checks whether the authority may trust a presented agreement (protocol/trust-operations 3.10), in this order:
+ * 1. the two parties differ: otherwise one party signs for both;
  * 2. issued by this authority for a party it recognises: its own signature stands for both;
  * 3. 4. otherwise both are known; 5. by different keys: one holder must not sign for both;
  * 6. and both signed.
@@ -92,7 +92,7 @@ export async function trustAgreement(
   const { own, offerer, responder } = against
   const { offerer_sovereign_id, responder_sovereign_id, signatures } = agreement.record
   if (offerer_sovereign_id === responder_sovereign_id) return { ok: false, reason: 'same_party', party: 'responder' }
-  const isOwnOffer = offerer_sovereign_id === own.sovereign_id && responder.isVouched
+  const isOwnOffer = offerer_sovereign_id === own.sovereign_id && responder.hasTreaty
   if (isOwnOffer && (await verifyAny(receivedBytes(agreement), signatures, own.keys)))
     return verifyAgreement(agreement, { offererKeys: own.keys, responderKeys: own.keys })
   if (offerer.keys.length === 0) return { ok: false, reason: 'unknown_party', party: 'offerer' }

@@ -3,7 +3,7 @@ import { SECOND } from '../canonical/time.ts'
 import { FormError } from '../reading/form-error.ts'
 import { described } from '../reading/schema.ts'
 import { arrayOf, closed, integer, readRecord, required, withDefault } from '../reading/shape.ts'
-import type { Read } from '../reading/shape.ts'
+import type { Read } from '../reading/read.ts'
 import {
   freeForm,
   identifier,
@@ -66,7 +66,7 @@ export function readAgentDescriptor(value: JsonValue): AgentDescriptor {
   const descriptor = readRecord(agentDescriptorShape, value)
   requireOrder(descriptor, 'registered_at', '<', 'expires_at')
   const lifetime = instantOf(descriptor.expires_at) - instantOf(descriptor.registered_at)
-  if (lifetime > BigInt(MAX_AGENT_LIFETIME_SECONDS) * SECOND) throw new FormError('expires_at', 'lives too long')
+  if (lifetime > BigInt(MAX_AGENT_LIFETIME_SECONDS) * SECOND) throw new FormError('expires_at', 'is valid too long')
   return descriptor
 }
 

@@ -12,7 +12,7 @@ import type { TrustEvidence } from './trust-evidence.ts'
 
 /**
  * An agreement of two sovereigns (protocol/trust-operations 3.4). `agreement_id`, `established_at` and `expires_at`
- * are signed by nobody: nothing may be granted on their strength; `agreed_terms.valid_until` is the limit that counts.
+ * are not signed, so they grant nothing; `agreed_terms.valid_until` is the limit that counts.
  */
 export type AgreementRecord = AgreedBody & {
   readonly agreement_id: string
@@ -53,7 +53,7 @@ export function draftAgreementFromOffer(
   return establish(body, [], facts)
 }
 
-/** The terms as countered, the responder's signature kept: it covers the same body. */
+/** The countered terms with the responder's signature, which covers the same body. */
 export function draftAgreementFromCounter(
   facts: Establishment & { readonly counter: CapabilityCounter },
 ): AgreementRecord {

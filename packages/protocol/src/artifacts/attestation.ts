@@ -2,12 +2,12 @@ import type { JsonObject, JsonValue } from '../canonical/json-value.ts'
 import { hours, writeInstant } from '../canonical/time.ts'
 import type { Instant } from '../canonical/time.ts'
 import { arrayOf, closed, nullable, oneOf, readRecord, required, withDefault } from '../reading/shape.ts'
-import type { Read } from '../reading/shape.ts'
+import type { Read } from '../reading/read.ts'
 import { freeForm, identifier, plainText, requireOrder, signatures, timestamp } from '../reading/text.ts'
 import type { Signature } from '../signing/forms.ts'
 
 export const STANDINGS = ['active', 'suspended', 'revoked'] as const
-export type Standing = (typeof STANDINGS)[number]
+export type AttestationStatus = (typeof STANDINGS)[number]
 
 /** Portable evidence that a subject is a member of a sovereign network (protocol/core 14.1). */
 export type Attestation = {
@@ -16,7 +16,7 @@ export type Attestation = {
   readonly subject_id: string
   readonly subject_public_key: string | null
   readonly roles: readonly string[]
-  readonly status: Standing
+  readonly status: AttestationStatus
   readonly issued_at: string
   readonly valid_from: string
   readonly expires_at: string

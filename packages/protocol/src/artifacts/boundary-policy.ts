@@ -7,7 +7,7 @@ import type { Scalar } from '../boundary/scalar.ts'
 import { FormError } from '../reading/form-error.ts'
 import { described } from '../reading/schema.ts'
 import { arrayOf, boolean, integer, object, oneOf, string } from '../reading/shape.ts'
-import type { Read } from '../reading/shape.ts'
+import type { Read } from '../reading/read.ts'
 import { identifier, plainText, timestamp } from '../reading/text.ts'
 import { MAX_ITEMS, closedPart, listOf, signedOnceForm, yes } from '../reading/trust-form.ts'
 import type { RecordForm } from '../reading/trust-form.ts'
@@ -68,7 +68,7 @@ const selectorList: Read<readonly string[]> = arrayOf(plainText(256, 0), { max: 
 
 const scalar: Read<Scalar> = described(
   (value, field) => {
-    if (!isScalar(value)) throw new FormError(field, 'holds a value that is no text, number, boolean or null')
+    if (!isScalar(value)) throw new FormError(field, 'is not a text, number, boolean or null')
     return value
   },
   () => ({ type: ['string', 'number', 'boolean', 'null'] }),

@@ -7,7 +7,7 @@ import { digest, identifier, plainText, timestamp } from '../reading/text.ts'
 import { closedPart, listOf, unsignedForm, yes } from '../reading/trust-form.ts'
 import type { RecordForm } from '../reading/trust-form.ts'
 
-/** Shows that one capability stands in a commitment. Nobody signs it: the path is the proof (protocol/trust-operations 7.3). */
+/** Proves that one capability is in a commitment. It has no signature: the path is the proof (protocol/trust-operations 7.3). */
 export type CapabilityMembershipProof = {
   readonly proof_id: string
   readonly commitment_id: string

@@ -5,7 +5,7 @@ import { signedOnceForm, yes } from '../reading/trust-form.ts'
 import type { RecordForm } from '../reading/trust-form.ts'
 import type { Signature } from '../signing/forms.ts'
 
-/** Lets a verifier take a proof once: whoever remembers its id refuses the second showing (protocol/trust-operations 7.5). */
+/** Lets a verifier accept a proof once: a verifier that stored its id refuses the second use (protocol/trust-operations 7.5). */
 export type CapabilityNullifier = {
   readonly nullifier_id: string
   readonly proof_id: string

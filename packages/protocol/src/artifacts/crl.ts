@@ -1,58 +1,85 @@
 import type { JsonValue } from '../canonical/json-value.ts'
 import { HOUR, writeInstant } from '../canonical/time.ts'
 import type { Instant } from '../canonical/time.ts'
-import { arrayOf, closed, integer, oneOf, readRecord, required, withDefault } from '../reading/shape.ts'
-import type { Read } from '../reading/shape.ts'
-import { identifier, requireOrder, signatures, timestamp } from '../reading/text.ts'
+import { arrayOf, closed, integer, oneOf, readRecord, required, string, withDefault } from '../reading/shape.ts'
+import type { Read } from '../reading/read.ts'
+import { identifier, requireOrder, signatures, timestamp, uncheckedSignatures } from '../reading/text.ts'
 import type { Signature } from '../signing/forms.ts'
 
 export const REVOCATION_REASONS = ['key_compromise', 'cessation_of_operation', 'superseded', 'unspecified'] as const
 export type RevocationReason = (typeof REVOCATION_REASONS)[number]
 
-export type CrlEntry = {
+/** One revoked certificate. In a list of another authority the reason can be any text. */
+export type RevokedEntry<Reason extends string = string> = {
   readonly certificate_id: string
   readonly revoked_at: string
-  readonly reason: RevocationReason
+  readonly reason: Reason
   readonly issuer: string
 }
 
-/** One version of the certificate revocation list (protocol/core 9.1). */
-export type Crl = {
+/** One version of the revocation list of any authority (protocol/core 9.1, protocol/gateway 2.6). */
+export type RevocationList<Entry extends RevokedEntry = RevokedEntry> = {
   readonly crl_id: string
   readonly sequence: number
   readonly issued_at: string
   readonly next_update: string
   readonly issuer: string
-  readonly revoked_certificates: readonly CrlEntry[]
+  readonly revoked_certificates: readonly Entry[]
   readonly signatures: readonly Signature[]
 }
 
-/** How long a list may be relied upon, and when its issuer signs the next one (protocol/core 9.2). */
+export type CrlEntry = RevokedEntry<RevocationReason>
+
+/** A revocation list that an authority of this implementation signs. */
+export type Crl = RevocationList<CrlEntry>
+
+/** Validity of a list, and the remaining time at which its issuer signs the next one (protocol/core 9.2). */
 export const CRL_VALIDITY: Instant = 24n * HOUR
 export const CRL_REFRESH_MARGIN: Instant = 12n * HOUR
 
-const entry = closed({
-  certificate_id: required(identifier),
-  revoked_at: required(timestamp),
-  reason: required(oneOf(...REVOCATION_REASONS)),
-  issuer: required(identifier),
-})
+/** Builds the reader of a list from the rules for its names, its reasons, its length and its signatures. */
+function listShape<Reason extends string>(
+  name: Read<string>,
+  reason: Read<Reason>,
+  maxEntries: number,
+  signed: Read<readonly Signature[]>,
+): Read<RevocationList<RevokedEntry<Reason>>> {
+  const entry = closed({
+    certificate_id: required(name),
+    revoked_at: required(timestamp),
+    reason: required(reason),
+    issuer: required(name),
+  })
+  return closed({
+    crl_id: required(name),
+    sequence: required(integer(0, Number.MAX_SAFE_INTEGER)),
+    issued_at: required(timestamp),
+    next_update: required(timestamp),
+    issuer: required(name),
+    revoked_certificates: withDefault(arrayOf(entry, { max: maxEntries }), []),
+    signatures: withDefault(signed, []),
+  })
+}
 
-export const crlShape: Read<Crl> = closed({
-  crl_id: required(identifier),
-  sequence: required(integer(0, Number.MAX_SAFE_INTEGER)),
-  issued_at: required(timestamp),
-  next_update: required(timestamp),
-  issuer: required(identifier),
-  // Bounded by the size of the document itself: 64 MiB hold about 470,000 entries.
-  revoked_certificates: withDefault(arrayOf(entry, { max: 1_000_000 }), []),
-  signatures: withDefault(signatures, []),
-})
+// The document size is the effective limit: 64 MiB contain about 470,000 entries.
+export const crlShape: Read<Crl> = listShape(identifier, oneOf(...REVOCATION_REASONS), 1_000_000, signatures)
 
+const anyListShape = listShape(string, string, Number.MAX_SAFE_INTEGER, uncheckedSignatures(64))
+
+/** Reads a list with the four reasons and bounded ids (protocol/core 9.1). */
 export function readCrl(value: JsonValue): Crl {
-  const crl = readRecord(crlShape, value)
-  requireOrder(crl, 'issued_at', '<', 'next_update')
-  return crl
+  return readList(crlShape, value)
+}
+
+/** Reads the list of any authority: reasons and ids can be any text (protocol/gateway 2.6). */
+export function readRevocationList(value: JsonValue): RevocationList {
+  return readList(anyListShape, value)
+}
+
+function readList<List extends RevocationList>(shape: Read<List>, value: JsonValue): List {
+  const list = readRecord(shape, value)
+  requireOrder(list, 'issued_at', '<', 'next_update')
+  return list
 }
 
 export function draftCrl(facts: {

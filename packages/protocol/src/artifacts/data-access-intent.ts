@@ -30,7 +30,7 @@ export type DataAccessIntent = {
 
 export const INTENT_SECONDS = 300
 
-/** One declared source; unknown members pass the reader and are told by the form check. */
+/** One declared source; unknown members pass the reader and are reported by the form check. */
 export const declaredSource: Kind<DeclaredSource> = closedPart({
   source_id: yes(label),
   source_type: yes(label),

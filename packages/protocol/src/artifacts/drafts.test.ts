@@ -146,7 +146,7 @@ describe('policy manifests', () => {
     expect(readPolicyRequest({}).policy_id).toBeNull()
   })
 
-  it('ask for the same whoever signed them when, and for another thing otherwise', () => {
+  it('request the same for every signer and time, and different things otherwise', () => {
     const again = {
       ...manifest,
       issued_at: '2031-01-01T00:00:00Z',

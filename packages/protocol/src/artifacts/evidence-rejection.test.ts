@@ -39,7 +39,7 @@ describe('a rejection', () => {
     expect(() => readEvidenceRejection({ ...example, ...changes })).toThrow(FormError)
   })
 
-  it('of many names nobody', () => {
+  it('of many has no names', () => {
     expect(readEvidenceRejection({ ...example, ...named, count: 2 }).count).toBe(2)
   })
 })

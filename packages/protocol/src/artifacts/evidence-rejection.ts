@@ -1,7 +1,7 @@
 import type { JsonValue } from '../canonical/json-value.ts'
 import { FormError } from '../reading/form-error.ts'
 import { boolean, closed, integer, nullable, readRecord, required } from '../reading/shape.ts'
-import type { Read } from '../reading/shape.ts'
+import type { Read } from '../reading/read.ts'
 import { digest, identifier, matching, timestamp } from '../reading/text.ts'
 import { described } from '../reading/schema.ts'
 import { NO_SUBJECT } from './evidence-store-entry.ts'
@@ -56,7 +56,7 @@ export function readEvidenceRejection(value: JsonValue): EvidenceRejection {
   const rejection = readRecord(evidenceRejectionShape, value)
   const isSummary = rejection.count > 1
   if (isSummary && (rejection.verified_executor || NAMES.some((each) => rejection[each] !== null)))
-    throw new FormError('count', 'a summary names nobody')
+    throw new FormError('count', 'a summary has no names')
   return rejection
 }
 
@@ -64,8 +64,8 @@ export function readEvidenceRejection(value: JsonValue): EvidenceRejection {
 export type RejectedDecision = Pick<EntrySubject, 'context_id' | 'vendor_id' | 'attestation_id' | 'capability'>
 
 /**
- * The envelope of a rejection. Names that a stranger chose do not appear in it: they must not be found under a vendor
- * or a resource.
+ * The envelope of a rejection. It contains no names from an unauthenticated caller, so that no search by vendor
+ * or resource finds them.
  */
 export function rejectionSubject(rejection: EvidenceRejection, decision: RejectedDecision | undefined): EntrySubject {
   const bare = { ...NO_SUBJECT, entry_kind: 'rejection', outcome: 'rejected' }

@@ -1,6 +1,6 @@
 import type { JsonValue } from '../canonical/json-value.ts'
 import { closed, integer, nullable, readRecord, required, string } from '../reading/shape.ts'
-import type { Read } from '../reading/shape.ts'
+import type { Read } from '../reading/read.ts'
 import { timestamp } from '../reading/text.ts'
 
 export const ENTRY_KINDS = ['decision', 'justification', 'execution', 'retention_checkpoint', 'rejection'] as const

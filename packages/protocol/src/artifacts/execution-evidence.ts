@@ -59,7 +59,7 @@ export const executionEvidenceForm: RecordForm<ExecutionEvidence> = signedOnceFo
 
 /**
  * The exact form a submission must have: no member missing, none unknown, in the signature neither. Throws
- * {@link FormError}. Stricter than reading a stored record, because what is taken in once stays for ever.
+ * {@link FormError}. Stricter than reading a stored record, because an accepted record is permanent.
  */
 export function readSubmittedEvidence(value: JsonValue): Received<ExecutionEvidence> {
   const received = readReceived(executionEvidenceForm, value)

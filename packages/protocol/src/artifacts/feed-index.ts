@@ -3,7 +3,7 @@ import type { JsonValue } from '../canonical/json-value.ts'
 import { toUtf8 } from '../canonical/utf8.ts'
 import { FormError } from '../reading/form-error.ts'
 import { arrayOf, closed, integer, readRecord, required, withDefault } from '../reading/shape.ts'
-import type { Read } from '../reading/shape.ts'
+import type { Read } from '../reading/read.ts'
 import { digest, identifier, signatures, timestamp } from '../reading/text.ts'
 import type { Signature } from '../signing/forms.ts'
 import { MAX_READ_FEED_IDS, hasSortedIds, reasons } from './revocation-feed.ts'
@@ -31,7 +31,7 @@ export type FeedIndex = {
   readonly signatures: readonly Signature[]
 }
 
-/** The ids whose hash begins with the number of the part. Not signed: its digest stands in the signed index. */
+/** The ids whose hash begins with the number of the part. Not signed: its digest is in the signed index. */
 export type FeedPart = {
   readonly issuer_sovereign_id: string
   readonly part: number
@@ -83,7 +83,7 @@ export function readFeedPart(value: JsonValue): FeedPart {
   if (!hasSortedIds(part)) throw new FormError('revoked_attestation_ids', 'is not sorted and unique')
   const ids = new Set(part.revoked_attestation_ids)
   for (const id of Object.keys(part.revocation_reasons))
-    if (!ids.has(id)) throw new FormError('revocation_reasons', 'gives a reason for an id that is not listed')
+    if (!ids.has(id)) throw new FormError('revocation_reasons', 'has a reason for an unlisted id')
   for (const id of ids)
     if (partOf(id, part.part_bits) !== part.part)
       throw new FormError('revoked_attestation_ids', 'holds an id of another part')

@@ -43,14 +43,14 @@ const [JAN, FEB, MAR, APR] = ['01', '02', '03', '04'].map((month) => `2026-${mon
 ]
 const FIRST = former(first, JAN, MAR)
 const SECOND = former(second, FEB, APR)
-const held: AuthorityKeys = { genesis: await block(first, JAN) }
+const stored: AuthorityKeys = { genesis: await block(first, JAN) }
 const next = { genesis: await block(second, FEB), history: await history(FEB, [FIRST]) }
 const last = { genesis: await block(third, MAR), history: await history(MAR, [FIRST, SECOND]) }
 
 const REFUSED = [
   ['a block of the old authority key', { ...next, genesis: await block(second, FEB, first) }, 'invalid_signature'],
   ['a history of the old authority key', { ...next, history: await history(FEB, [FIRST], first) }, 'invalid_signature'],
-  ['a block of a stranger', { ...next, genesis: await block(thief, FEB, thief) }, 'invalid_signature'],
+  ['a block of an unknown root', { ...next, genesis: await block(thief, FEB, thief) }, 'invalid_signature'],
   [
     'another root',
     { ...next, genesis: await block(second, FEB, thief, { root_public_key: thief.publicKey }) },
@@ -67,9 +67,9 @@ const REFUSED = [
 
 describe('verifySuccession', () => {
   it('follows the root, one step or two at a time, and back to a key that was former', async () => {
-    expect(await verifySuccession(held, next)).toEqual({ ok: true })
+    expect(await verifySuccession(stored, next)).toEqual({ ok: true })
     expect(await verifySuccession(next, last)).toEqual({ ok: true })
-    expect(await verifySuccession(held, last)).toEqual({ ok: true })
+    expect(await verifySuccession(stored, last)).toEqual({ ok: true })
     expect(await verifySuccession(next, next)).toEqual({ ok: true })
     for (const keys of [[SECOND], [FIRST, SECOND]]) {
       const back = { genesis: await block(first, MAR), history: await history(MAR, keys) }
@@ -78,7 +78,7 @@ describe('verifySuccession', () => {
   })
 
   it.each(REFUSED)('refuses %s', async (_name, offered, reason) => {
-    expect(await verifySuccession(held, offered)).toEqual({ ok: false, reason })
+    expect(await verifySuccession(stored, offered)).toEqual({ ok: false, reason })
   })
 
   it('never goes back to what it followed before', async () => {
@@ -94,9 +94,9 @@ it('a former key counts for records of its time only, the current one for all', 
   expect(authorityKeysAt(next, '2026-02-15T00:00:00Z')).toEqual([second.publicKey, first.publicKey])
   expect(authorityKeysAt(next, MAR)).toEqual([second.publicKey])
   expect(authorityKeysAt(next, undefined)).toEqual([second.publicKey])
-  expect(authorityKeysAt(held, JAN)).toEqual([first.publicKey])
+  expect(authorityKeysAt(stored, JAN)).toEqual([first.publicKey])
   expect(allAuthorityKeys(last)).toEqual([third.publicKey, first.publicKey, second.publicKey])
-  const back = { genesis: held.genesis, history: last.history }
+  const back = { genesis: stored.genesis, history: last.history }
   expect(authorityKeysAt(back, JAN)).toEqual([first.publicKey])
   expect(allAuthorityKeys(back)).toEqual([first.publicKey, second.publicKey])
 })

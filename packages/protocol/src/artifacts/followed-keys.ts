@@ -7,10 +7,10 @@ import { verifyGenesisBlock } from './genesis-block.ts'
 import type { GenesisBlock } from './genesis-block.ts'
 import { verifyKeyHistory, wasCurrent } from './key-history.ts'
 import type { FormerKey, KeyHistory } from './key-history.ts'
-import { HOLDS, fails } from './verdict.ts'
+import { VALID, invalid } from './verdict.ts'
 import type { Verdict } from './verdict.ts'
 
-/** The keys of one authority as its root vouches for them: the current one, and the former ones in their windows. */
+/** The keys of one authority as its root signed them: the current one, and the former ones with their periods. */
 export type AuthorityKeys = {
   readonly genesis: GenesisBlock
   readonly history?: KeyHistory | undefined
@@ -90,25 +90,28 @@ export type FollowRefusal =
  * an authority key, or who controls the network, cannot bring in another one.
  */
 export async function verifySuccession(
-  held: AuthorityKeys,
+  stored: AuthorityKeys,
   offered: AuthorityKeys & { readonly history: KeyHistory },
 ): Promise<Verdict<FollowRefusal>> {
   const { genesis, history } = offered
-  if (genesis.network_name !== held.genesis.network_name) return fails('other_network')
-  if (genesis.root_public_key !== held.genesis.root_public_key) return fails('other_root')
+  if (genesis.network_name !== stored.genesis.network_name) return invalid('other_network')
+  if (genesis.root_public_key !== stored.genesis.root_public_key) return invalid('other_root')
   for (const verdict of [await verifyGenesisBlock(genesis), await verifyKeyHistory(history, genesis)])
     if (!verdict.ok) return verdict
-  if (isOlder(held, offered)) return fails('rollback')
+  if (isOlder(stored, offered)) return invalid('rollback')
   const known = new Set(allAuthorityKeys(offered))
-  if (!known.has(held.genesis.network_authority.public_key)) return fails('key_not_in_history')
-  return allAuthorityKeys(held).every((key) => known.has(key)) ? HOLDS : fails('rollback')
+  if (!known.has(stored.genesis.network_authority.public_key)) return invalid('key_not_in_history')
+  return allAuthorityKeys(stored).every((key) => known.has(key)) ? VALID : invalid('rollback')
 }
 
-function isOlder(held: AuthorityKeys, { genesis, history }: AuthorityKeys & { readonly history: KeyHistory }): boolean {
+function isOlder(
+  stored: AuthorityKeys,
+  { genesis, history }: AuthorityKeys & { readonly history: KeyHistory },
+): boolean {
   const starts = (block: GenesisBlock): Instant => instantOf(block.network_authority.valid_from)
-  if (starts(genesis) < starts(held.genesis)) return true
-  if (held.history === undefined) return false
-  const [before, now] = [instantOf(held.history.issued_at), instantOf(history.issued_at)]
-  // Two histories of one moment: which came later cannot be told.
-  return now < before || (now === before && canonicalJson(history) !== canonicalJson(held.history))
+  if (starts(genesis) < starts(stored.genesis)) return true
+  if (stored.history === undefined) return false
+  const [before, now] = [instantOf(stored.history.issued_at), instantOf(history.issued_at)]
+  // Two histories of one instant: their order is unknown.
+  return now < before || (now === before && canonicalJson(history) !== canonicalJson(stored.history))
 }

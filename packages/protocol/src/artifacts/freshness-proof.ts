@@ -8,13 +8,13 @@ import { verifyReceivedPlainly } from '../signing/received.ts'
 import type { Received } from '../signing/received.ts'
 import { seconds, writeInstant } from '../canonical/time.ts'
 import type { Instant } from '../canonical/time.ts'
-import { HOLDS, fails } from './verdict.ts'
+import { VALID, invalid } from './verdict.ts'
 import type { Verdict } from './verdict.ts'
 
 /** How long a proof, and a decision, is good for. */
 export const PROOF_LIFETIME_SECONDS = 300
 
-/** That somebody held a revocation feed at a sequence at a time (protocol/trust-operations 4.8). */
+/** Proves that a party had a revocation feed with a sequence at a time (protocol/trust-operations 4.8). */
 export type FreshnessProof = {
   readonly proof_id: string
   readonly feed_sovereign_id: string
@@ -54,8 +54,8 @@ export type FreshnessReason = 'missing_signature' | 'invalid_signature' | 'expir
 
 /**
  * protocol/trust-operations 4.8, in this order:
- * 1. signed, 2. by an accepted key: a sequence anybody could claim proves no freshness;
- * 3. still good at `at`; 4. not older than what was asked for, or a withheld revocation would go unnoticed.
+ * 1. signed, 2. by an accepted key: an unsigned sequence proves no freshness;
+ * 3. still valid at `at`; 4. not older than required, or a withheld revocation would not be detected.
  */
 export async function verifyFreshnessProof(
   proof: Received<FreshnessProof>,
@@ -63,6 +63,6 @@ export async function verifyFreshnessProof(
 ): Promise<Verdict<FreshnessReason>> {
   const signed = await verifyReceivedPlainly(proof, against.keys)
   if (!signed.ok) return signed
-  if (instantOf(proof.record.proof_valid_until) < against.at) return fails('expired')
-  return proof.record.feed_sequence < against.requiredSequence ? fails('sequence_insufficient') : HOLDS
+  if (instantOf(proof.record.proof_valid_until) < against.at) return invalid('expired')
+  return proof.record.feed_sequence < against.requiredSequence ? invalid('sequence_insufficient') : VALID
 }

@@ -1,12 +1,12 @@
 import type { JsonValue } from '../canonical/json-value.ts'
 import { arrayOf, closed, nullable, readRecord, required, string, withDefault } from '../reading/shape.ts'
-import type { Read } from '../reading/shape.ts'
+import type { Read } from '../reading/read.ts'
 import { identifier, plainText, publicKey, requireOrder, signatures, timestamp } from '../reading/text.ts'
 import type { Signature } from '../signing/forms.ts'
 import { asJson, verifyEvery } from '../signing/forms.ts'
 import type { Verdict } from './verdict.ts'
 
-/** The founding paper of a network, signed offline by its root key (protocol/core 4). */
+/** The first record of a network, signed offline by its root key (protocol/core 4). */
 export type GenesisBlock = {
   readonly network_name: string
   readonly network_version: string

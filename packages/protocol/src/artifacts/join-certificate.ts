@@ -1,12 +1,22 @@
+import { canonicalJson } from '../canonical/canonical-json.ts'
 import type { JsonValue } from '../canonical/json-value.ts'
-import { CLOCK_TOLERANCE, hours, writeInstant } from '../canonical/time.ts'
+import { CLOCK_TOLERANCE, hours, readInstant, writeInstant } from '../canonical/time.ts'
 import type { Instant } from '../canonical/time.ts'
+import { toUtf8 } from '../canonical/utf8.ts'
 import { arrayOf, closed, readRecord, required, string, withDefault } from '../reading/shape.ts'
-import type { Read } from '../reading/shape.ts'
-import { identifier, instantOf, plainText, publicKey, requireOrder, signatures, timestamp } from '../reading/text.ts'
+import type { Read } from '../reading/read.ts'
+import {
+  identifier,
+  plainText,
+  publicKey,
+  requireOrder,
+  signatures,
+  timestamp,
+  uncheckedSignatures,
+} from '../reading/text.ts'
 import { verifyList } from '../signing/forms.ts'
 import type { Signature } from '../signing/forms.ts'
-import { HOLDS, fails } from './verdict.ts'
+import { VALID, invalid } from './verdict.ts'
 import type { Verdict } from './verdict.ts'
 
 /** Membership of one node key in the network (protocol/core 6). */
@@ -21,8 +31,8 @@ export type JoinCertificate = {
   readonly signatures: readonly Signature[]
 }
 
-/** The members of a certificate, written once; a reader says how far it looks into their texts. */
-function certificateReader(
+/** Builds a reader of the members of a certificate; `text` decides which rule applies to each text. */
+function certificateShape(
   text: (rule: Read<string>) => Read<string>,
   { maxRoles, signed }: { readonly maxRoles: number; readonly signed: Read<readonly Signature[]> },
 ): Read<JoinCertificate> {
@@ -30,7 +40,7 @@ function certificateReader(
     cert_id: required(text(identifier)),
     node_public_key: required(text(publicKey)),
     network_name: required(text(identifier)),
-    // Present in what is signed even when empty, so leaving it out says nothing else (protocol/gateway 2.5).
+    // The signed bytes contain `roles` even when it is empty, so an absent member means an empty list (protocol/gateway 2.5).
     roles: withDefault(arrayOf(text(plainText(128)), { max: maxRoles }), []),
     issued_at: required(text(timestamp)),
     expires_at: required(text(timestamp)),
@@ -39,27 +49,49 @@ function certificateReader(
   })
 }
 
-/** A certificate whose texts are what they are said to be. */
-export const joinCertificateShape: Read<JoinCertificate> = certificateReader((rule) => rule, {
+/** Reads a certificate and checks every field. */
+export const joinCertificateShape: Read<JoinCertificate> = certificateShape((rule) => rule, {
   maxRoles: 64,
   signed: signatures,
 })
 
-const ANY_NUMBER = { max: Number.MAX_SAFE_INTEGER }
-
 /**
- * The same record as somebody presents it. The form only: whether keys, times and signatures mean anything is for the
- * evaluation to say, with a reason, and how much of it a gateway admits is a bound of its own (protocol/gateway 2.5).
+ * Reads the form of a certificate that a caller presents. Keys, times and signatures are checked by the evaluation,
+ * which returns a reason. `isWithinLimits` checks the sizes that a gateway accepts (protocol/gateway 2.5).
  */
-export const presentedCertificate: Read<JoinCertificate> = certificateReader(() => string, {
-  maxRoles: ANY_NUMBER.max,
-  signed: arrayOf(closed({ key_id: required(string), sig: required(string) }), ANY_NUMBER),
+export const presentedCertificate: Read<JoinCertificate> = certificateShape(() => string, {
+  maxRoles: Number.MAX_SAFE_INTEGER,
+  signed: uncheckedSignatures(Number.MAX_SAFE_INTEGER),
 })
 
+/** Reads a certificate, checks every field and the order of its times. */
 export function readJoinCertificate(value: JsonValue): JoinCertificate {
   const certificate = readRecord(joinCertificateShape, value)
   requireOrder(certificate, 'issued_at', '<', 'expires_at')
   return certificate
+}
+
+/** The validity period of a certificate. */
+export interface CertificateWindow {
+  readonly issuedAt: Instant
+  readonly expiresAt: Instant
+}
+
+/** Returns the validity period, or undefined when one of the two times is malformed. */
+export function windowOf(
+  certificate: Pick<JoinCertificate, 'issued_at' | 'expires_at'>,
+): CertificateWindow | undefined {
+  const [issuedAt, expiresAt] = [readInstant(certificate.issued_at), readInstant(certificate.expires_at)]
+  return issuedAt === undefined || expiresAt === undefined ? undefined : { issuedAt, expiresAt }
+}
+
+/** Returns the bytes that every signature of the certificate covers; `roles` is present even when empty. */
+export function certificateBytes(certificate: JoinCertificate): Uint8Array {
+  const { cert_id, expires_at, issued_at, issued_by, network_name, node_public_key, roles } = certificate
+  // The names are in canonical order here. Sorting them on every call would take most of the time.
+  return toUtf8(
+    `{"cert_id":${canonicalJson(cert_id)},"expires_at":${canonicalJson(expires_at)},"issued_at":${canonicalJson(issued_at)},"issued_by":${canonicalJson(issued_by)},"network_name":${canonicalJson(network_name)},"node_public_key":${canonicalJson(node_public_key)},"roles":${canonicalJson(roles)}}`,
+  )
 }
 
 export function draftJoinCertificate(facts: {
@@ -84,19 +116,20 @@ export type CertificateReason =
   | 'expired'
 
 /**
- * What a relying party checks apart from revocation (protocol/core 6).
- * 1. The network is ours: a certificate of another network says nothing here.
- * 2. The authority's key signed it: otherwise anyone could write one.
- * 3. Now lies in its window, give or take the clock tolerance.
+ * Checks everything except revocation (protocol/core 6).
+ * 1. The network is the expected one.
+ * 2. The authority's key signed the certificate.
+ * 3. The time is within the validity period, with the clock tolerance on both sides.
  */
 export async function verifyJoinCertificate(
   certificate: JoinCertificate,
   against: { readonly network_name: string; readonly authorityKey: string | readonly string[]; readonly now: Instant },
 ): Promise<Verdict<CertificateReason>> {
-  if (certificate.network_name !== against.network_name) return fails('wrong_network')
-  if (certificate.signatures.length === 0) return fails('missing_signature')
-  if (!(await verifyList(certificate, [against.authorityKey].flat()))) return fails('invalid_signature')
-  if (against.now < instantOf(certificate.issued_at) - CLOCK_TOLERANCE) return fails('not_yet_valid')
-  if (against.now > instantOf(certificate.expires_at) + CLOCK_TOLERANCE) return fails('expired')
-  return HOLDS
+  if (certificate.network_name !== against.network_name) return invalid('wrong_network')
+  if (certificate.signatures.length === 0) return invalid('missing_signature')
+  if (!(await verifyList(certificate, [against.authorityKey].flat()))) return invalid('invalid_signature')
+  const window = windowOf(certificate)
+  if (window === undefined || against.now < window.issuedAt - CLOCK_TOLERANCE) return invalid('not_yet_valid')
+  if (against.now > window.expiresAt + CLOCK_TOLERANCE) return invalid('expired')
+  return VALID
 }

@@ -7,7 +7,7 @@ import type { Signature } from '../signing/forms.ts'
 import { verifyReceivedPlainly } from '../signing/received.ts'
 import type { Received } from '../signing/received.ts'
 import type { BoundaryDecision } from './boundary-decision.ts'
-import { HOLDS, fails } from './verdict.ts'
+import { VALID, invalid } from './verdict.ts'
 import type { Verdict } from './verdict.ts'
 
 export type GateTraceEntry = {
@@ -96,12 +96,12 @@ export async function verifyJustification(
   if (!signed.ok || decision === undefined) return signed
   const { decision_id, trace } = proof.record
   const { gate_results } = decision
-  if (decision_id !== decision.decision_id) return fails('decision_id_mismatch')
-  if (trace.entries.length !== gate_results.length) return fails('trace_entry_count_mismatch')
+  if (decision_id !== decision.decision_id) return invalid('decision_id_mismatch')
+  if (trace.entries.length !== gate_results.length) return invalid('trace_entry_count_mismatch')
   const isSame = trace.entries.every(({ gate_name, result }, at) => {
     const gate = gate_results[at]
     return gate !== undefined && gate_name === gate.gate_name && result === gate.passed
   })
-  if (!isSame) return fails('trace_gate_mismatch')
-  return (trace.short_circuited_at === null) === decision.authorized ? HOLDS : fails('short_circuit_inconsistent')
+  if (!isSame) return invalid('trace_gate_mismatch')
+  return (trace.short_circuited_at === null) === decision.authorized ? VALID : invalid('short_circuit_inconsistent')
 }

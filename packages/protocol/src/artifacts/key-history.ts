@@ -1,12 +1,12 @@
 import type { JsonValue } from '../canonical/json-value.ts'
 import type { Instant } from '../canonical/time.ts'
 import { arrayOf, closed, readRecord, required, withDefault } from '../reading/shape.ts'
-import type { Read } from '../reading/shape.ts'
+import type { Read } from '../reading/read.ts'
 import { identifier, instantOf, publicKey, requireOrder, signatures, timestamp } from '../reading/text.ts'
 import type { Signature } from '../signing/forms.ts'
 import { verifyEvery } from '../signing/forms.ts'
 import type { GenesisBlock } from './genesis-block.ts'
-import { HOLDS, fails } from './verdict.ts'
+import { VALID, invalid } from './verdict.ts'
 import type { Verdict } from './verdict.ts'
 
 /** A key the authority signed with before, and when. */
@@ -57,15 +57,15 @@ export async function verifyKeyHistory(
   genesis: GenesisBlock,
 ): Promise<Verdict<'missing_signature' | 'invalid_signature' | 'other_network' | 'repeated_key'>> {
   const isSame = history.network_name === genesis.network_name && history.root_public_key === genesis.root_public_key
-  if (!isSame) return fails('other_network')
+  if (!isSame) return invalid('other_network')
   const { public_key: current, valid_from } = genesis.network_authority
   const keys = [genesis.root_public_key, current]
   for (const key of history.former_keys)
     if (key.public_key !== current || instantOf(key.valid_from) >= instantOf(valid_from)) keys.push(key.public_key)
   const ids = history.former_keys.map((key) => key.key_id)
-  if (new Set(keys).size !== keys.length || new Set(ids).size !== ids.length) return fails('repeated_key')
-  if (history.signatures.length === 0) return fails('missing_signature')
-  return (await verifyEvery(history, genesis.root_public_key)) ? HOLDS : fails('invalid_signature')
+  if (new Set(keys).size !== keys.length || new Set(ids).size !== ids.length) return invalid('repeated_key')
+  if (history.signatures.length === 0) return invalid('missing_signature')
+  return (await verifyEvery(history, genesis.root_public_key)) ? VALID : invalid('invalid_signature')
 }
 
 /** True while the key was the authority's: a record dated outside was not signed by the authority. */

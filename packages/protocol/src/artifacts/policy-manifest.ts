@@ -1,7 +1,7 @@
 import { canonicalJson } from '../canonical/canonical-json.ts'
 import type { JsonValue } from '../canonical/json-value.ts'
 import { arrayOf, closed, integer, readRecord, required, withDefault } from '../reading/shape.ts'
-import type { Read } from '../reading/shape.ts'
+import type { Read } from '../reading/read.ts'
 import { identifier, matching, plainText, signatures, timestamp } from '../reading/text.ts'
 import type { Signature } from '../signing/forms.ts'
 
@@ -58,7 +58,7 @@ export function readPolicyManifest(value: JsonValue): PolicyManifest {
   return readRecord(policyManifestShape, value)
 }
 
-/** Terms of a policy nobody chose: every default. */
+/** The default terms of a policy. */
 export function defaultPolicyTerms(): PolicyTerms {
   const { policy_id: _none, ...defaults } = readPolicyRequest({})
   return defaults

@@ -567,7 +567,7 @@ function withAt<Value extends JsonValue>(value: Value, place: Place, changed?: J
   return (next === undefined ? others : { ...others, [name]: next }) as Value
 }
 
-/** Every object inside the record, free-form ones left out: a place for a member nobody knows. */
+/** Returns every object inside the record except free-form ones, to add an unknown member. */
 function* closedObjects(value: JsonValue, place = ''): Generator<Place> {
   if (['metadata', 'claims', 'scope.claims', 'revocation_reasons'].includes(place)) return
   if (Array.isArray(value)) {
@@ -675,8 +675,8 @@ describe.each(ARTIFACTS)('$name', ({ read, whole: record, fields, conflicts = []
     },
   )
 
-  it.each([...closedObjects(record)].map((place) => place || '(top)'))('knows no other member in %s', (shownPlace) => {
-    const place = shownPlace === '(top)' ? '' : shownPlace
+  it.each([...closedObjects(record)].map((place) => place || '(top)'))('knows no other member in %s', (shownPath) => {
+    const place = shownPath === '(top)' ? '' : shownPath
     for (const name of ['x', 'signature', 'toString', '__proto__', '']) {
       const inner = (place === '' ? record : at(record, place)) as JsonObject
       // Through the reader: a literal would set the prototype instead.

@@ -2,16 +2,16 @@ import { sortCodePoints } from '../canonical/canonical-json.ts'
 import type { JsonValue } from '../canonical/json-value.ts'
 import { FormError } from '../reading/form-error.ts'
 import { arrayOf, closed, oneOf, readRecord, required, withDefault } from '../reading/shape.ts'
-import type { Read } from '../reading/shape.ts'
+import type { Read } from '../reading/read.ts'
 import { identifier, plainText, publicKey } from '../reading/text.ts'
 import { STANDINGS } from './attestation.ts'
-import type { Standing } from './attestation.ts'
+import type { AttestationStatus } from './attestation.ts'
 
 export type RecognizedIssuer = {
   readonly sovereign_id: string
   readonly public_keys: readonly string[]
   readonly allowed_roles: readonly string[]
-  readonly accepted_statuses: readonly Standing[]
+  readonly accepted_statuses: readonly AttestationStatus[]
 }
 
 /** Whose attestations this sovereign accepts; a local document, not signed (protocol/core 16). */
@@ -26,7 +26,7 @@ const issuer = closed({
   sovereign_id: required(identifier),
   public_keys: required(arrayOf(publicKey, { min: 1, max: 16 })),
   allowed_roles: withDefault(arrayOf(plainText(128), { max: 64 }), []),
-  accepted_statuses: withDefault(arrayOf(oneOf(...STANDINGS), { max: 3 }), ['active'] as readonly Standing[]),
+  accepted_statuses: withDefault(arrayOf(oneOf(...STANDINGS), { max: 3 }), ['active'] as readonly AttestationStatus[]),
 })
 
 export const recognitionPolicyShape: Read<RecognitionPolicy> = closed({
@@ -39,7 +39,7 @@ export function readRecognitionPolicy(value: JsonValue): RecognitionPolicy {
   const policy = readRecord(recognitionPolicyShape, value)
   const names = policy.recognized_issuers.map((each) => each.sovereign_id)
   // Two entries for one issuer would leave open which of them rules.
-  if (new Set(names).size !== names.length) throw new FormError('recognized_issuers', 'names an issuer twice')
+  if (new Set(names).size !== names.length) throw new FormError('recognized_issuers', 'repeats an issuer')
   const ids = sortCodePoints([...new Set(policy.revoked_attestation_ids)])
   return { ...policy, revoked_attestation_ids: ids }
 }

@@ -2,16 +2,16 @@ import type { JsonObject, JsonValue } from '../canonical/json-value.ts'
 import { hours, writeInstant } from '../canonical/time.ts'
 import type { Instant } from '../canonical/time.ts'
 import { arrayOf, closed, oneOf, readRecord, required, withDefault } from '../reading/shape.ts'
-import type { Read } from '../reading/shape.ts'
+import type { Read } from '../reading/read.ts'
 import { freeForm, identifier, plainText, publicKey, requireOrder, signatures, timestamp } from '../reading/text.ts'
 import type { Signature } from '../signing/forms.ts'
 import { STANDINGS } from './attestation.ts'
-import type { Standing } from './attestation.ts'
+import type { AttestationStatus } from './attestation.ts'
 
 export type TreatyScope = {
   /** Roles accepted from the subject; an empty list accepts nothing. */
   readonly allowed_roles: readonly string[]
-  readonly accepted_statuses: readonly Standing[]
+  readonly accepted_statuses: readonly AttestationStatus[]
   /** Labels only, never a restriction. */
   readonly claims: JsonObject
 }
@@ -23,7 +23,7 @@ export type RecognitionTreaty = {
   readonly subject_sovereign_id: string
   readonly subject_public_keys: readonly string[]
   readonly scope: TreatyScope
-  readonly status: Standing
+  readonly status: AttestationStatus
   readonly issued_at: string
   readonly valid_from: string
   readonly expires_at: string

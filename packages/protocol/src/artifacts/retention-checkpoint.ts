@@ -2,7 +2,7 @@ import { compareCodePoints } from '../canonical/canonical-json.ts'
 import type { JsonObject } from '../canonical/json-value.ts'
 import { described } from '../reading/schema.ts'
 import { closed, integer, object, required, string } from '../reading/shape.ts'
-import type { Read } from '../reading/shape.ts'
+import type { Read } from '../reading/read.ts'
 import { identifier, timestamp } from '../reading/text.ts'
 import { orNull, signedOnceForm, yes } from '../reading/trust-form.ts'
 import type { RecordForm } from '../reading/trust-form.ts'
@@ -29,7 +29,7 @@ export type RetentionCheckpoint = {
 const position = integer(1, Number.MAX_SAFE_INTEGER)
 const head: Read<ResourceHead> = closed({ resource_sequence: required(position), record_digest: required(string) })
 
-/** Resource ids are names somebody chose; what stands under each is closed. */
+/** Resource ids are free names; the value of each is a closed object. */
 const heads: Read<ResourceHeads> = (value, field) => {
   const found = object(value, field)
   for (const [name, each] of Object.entries(found)) head(each, `${field}.${name}`)

@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from '../canonical/json-value.ts'
 import { FormError } from '../reading/form-error.ts'
 import { described } from '../reading/schema.ts'
 import { arrayOf, closed, integer, object, readRecord, required, withDefault } from '../reading/shape.ts'
-import type { Read } from '../reading/shape.ts'
+import type { Read } from '../reading/read.ts'
 import { identifier, plainText, signatures, timestamp } from '../reading/text.ts'
 import { verifyList } from '../signing/forms.ts'
 import type { Signature } from '../signing/forms.ts'
@@ -56,7 +56,7 @@ export function readRevocationFeed(value: JsonValue): RevocationFeed {
   const feed = readRecord(revocationFeedShape, value)
   const ids = new Set(feed.revoked_attestation_ids)
   for (const id of Object.keys(feed.revocation_reasons)) {
-    if (!ids.has(id)) throw new FormError('revocation_reasons', 'gives a reason for an id that is not listed')
+    if (!ids.has(id)) throw new FormError('revocation_reasons', 'has a reason for an unlisted id')
   }
   return feed
 }
@@ -81,7 +81,7 @@ export async function verifyRevocationFeed(feed: RevocationFeed, keys: readonly 
   return !hasSortedIds(feed) && (await verifyList(withSortedIds(feed), keys))
 }
 
-/** The next feed of a sovereign: ids sorted, every given reason kept. */
+/** Drafts the next feed of a sovereign: ids sorted, with every given reason. */
 export function draftRevocationFeed(facts: {
   readonly feed_id: string
   readonly issuer_sovereign_id: string

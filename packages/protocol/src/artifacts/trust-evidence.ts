@@ -4,14 +4,14 @@ import type { Instant } from '../canonical/time.ts'
 import { FormError } from '../reading/form-error.ts'
 import { described } from '../reading/schema.ts'
 import { boolean, integer, object, string } from '../reading/shape.ts'
-import type { Read } from '../reading/shape.ts'
+import type { Read } from '../reading/read.ts'
 import { identifier, timestamp } from '../reading/text.ts'
 import { listOf, signedListForm, yes } from '../reading/trust-form.ts'
 import type { RecordForm } from '../reading/trust-form.ts'
 import type { Signature } from '../signing/forms.ts'
 import { verifyReceivedPlainly } from '../signing/received.ts'
 import type { Received } from '../signing/received.ts'
-import { HOLDS, fails } from './verdict.ts'
+import { VALID, invalid } from './verdict.ts'
 import type { Verdict } from './verdict.ts'
 
 export const TRUST_VERDICTS = ['allow', 'warn', 'block', 'escalate'] as const
@@ -95,8 +95,8 @@ export type TrustEvidenceReason = 'missing_signature' | 'invalid_signature' | 'g
 /**
  * protocol/trust-operations 2.4, in this order:
  * 1. it is signed at all;
- * 2. an accepted key signed it, in exactly this form: otherwise anyone could vouch for anyone;
- * 3. it rests on the graph the caller knows: evidence made over another graph says nothing about this one.
+ * 2. an accepted key signed it, in exactly this form: otherwise anyone could sign for anyone;
+ * 3. it is about the caller's graph: evidence of another graph proves nothing about this one.
  */
 export async function verifyTrustEvidence(
   evidence: Received<TrustEvidence>,
@@ -106,8 +106,8 @@ export async function verifyTrustEvidence(
   if (!signed.ok) return signed
   const { expectedGraphDigest } = against
   if (expectedGraphDigest !== undefined && expectedGraphDigest !== evidence.record.graph_digest)
-    return fails('graph_digest_mismatch')
-  return HOLDS
+    return invalid('graph_digest_mismatch')
+  return VALID
 }
 
 /** The verdict written inside embedded evidence; undefined where it holds none. */

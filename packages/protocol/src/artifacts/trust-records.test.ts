@@ -33,7 +33,7 @@ describe('trust evidence', () => {
   })
 
   it.each<[string, JsonObject, string | undefined]>([
-    ['a verdict nobody knows', { verdict: 'maybe' }, undefined],
+    ['an unknown verdict', { verdict: 'maybe' }, undefined],
     ['evaluated_at of any text', { evaluated_at: 'yesterday' }, undefined],
     ['signals of strings', { signals: [{ anything: 'x' }] }, undefined],
     ['signals of other values', { signals: [{ code: 5 }] }, 'signals[0].code'],

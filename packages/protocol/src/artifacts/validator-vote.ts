@@ -16,7 +16,7 @@ export type ValidatorVote = {
   readonly vote: boolean
   readonly reason: string | null
   readonly voted_at: string
-  /** Names the state the validator judged from; equal ones are a sign of copying. */
+  /** Names the state that the validator used; equal ones are a sign of copying. */
   readonly context_digest: string | null
   readonly signature: Signature | null
 }
@@ -46,7 +46,7 @@ export function draftValidatorVote(facts: {
   return { ...named, voted_at: writeInstant(now), signature: null }
 }
 
-/** What this product writes as context_digest: the judged proof and something nobody else can know. */
+/** The context_digest of this product: over the checked proof and a secret random value. */
 export function voteContextDigest(justificationDigest: string, fresh: string): string {
   return sha256Hex(`${justificationDigest}:${fresh}`)
 }

@@ -148,7 +148,7 @@ describe('worked examples through their verdicts', () => {
     expect(await verifies(text.replace('zo\\u00eb', 'zoë'))).toBe(true)
     // The same letter in two characters is another text.
     expect(await verifies(text.replace('zo\\u00eb', 'zoe\\u0308'))).toBe(false)
-    // A received timestamp is never written anew.
+    // A received timestamp is never rewritten.
     expect(await verifies(text.replace('2030-01-09T00:00:00Z', '2030-01-09T00:00:00+00:00'))).toBe(false)
   })
 

@@ -17,8 +17,8 @@ export interface AgreedTerms {
  * The built-in gates of the agreement basis (protocol/trust-operations 4.2), up to the first that denies.
  * 1. The capability was agreed, letter by letter: a prefix is another capability.
  * 2. The agreement is in force now, by our own clock.
- * 3. The caller claims to know the revocation feed as far as was agreed. Its own statement: it proves nothing alone.
- * 4. Only where the engine demands one: somebody else's proof of it. The routes never do.
+ * 3. The caller claims to have the revocation feed up to the agreed sequence. This claim alone proves nothing.
+ * 4. Only where the engine requires it: a proof of another party. The routes never require it.
  */
 export function runAgreementGates(
   context: ContextFacts,

@@ -48,7 +48,7 @@ export interface CheckedAttestation {
   readonly attestation_digest: string | null
 }
 
-/** The part of the assessment that depends on the stored text and our keys only, and so may be kept for equal texts. */
+/** The part of the assessment that depends on the stored text and our keys only, so it can be cached for equal texts. */
 export async function checkAttestationText(text: string, keys: readonly string[]): Promise<CheckedAttestation> {
   const value = tryJson(text)
   const attestation = value === undefined ? undefined : tryAttestation(value)
@@ -59,15 +59,15 @@ export async function checkAttestationText(text: string, keys: readonly string[]
   }
 }
 
-/** The label of a requester nobody named, for an attestation nobody knows. */
+/** The label of an unnamed requester with an unknown attestation. */
 const UNKNOWN = 'unknown'
 
 /**
  * The assessment of protocol/trust-operations 4.4. Never an error: an attestation that cannot be used is a reason to
  * deny, and the denial is signed.
  * 1. There is one. 2. It is this record, and we signed it: a row edited behind our back grants nothing, and its columns
- *    cannot hide a withdrawal by naming another issuer.
- * 3., 4. Nobody withdrew it. 5. The requester is its subject: a borrowed attestation grants nothing.
+ *    cannot hide a revocation by naming another issuer.
+ * 3., 4. It is not revoked. 5. The requester is its subject: an attestation of another subject grants nothing.
  */
 export function assessAttestation(
   asked: { readonly attestation_id: string; readonly requester: string | undefined },

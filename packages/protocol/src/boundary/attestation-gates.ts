@@ -11,7 +11,7 @@ import type { GateStep } from './gate-step.ts'
  * 1. The assessment found nothing against the attestation.
  * 2. It is in force now, without clock tolerance: the clock is our own.
  * 3. Its claims grant the capability; a claim that is no list of texts grants nothing.
- * 4. Freshness, which an attestation commits nobody to.
+ * 4. Freshness, which an attestation does not require.
  */
 export function runAttestationGates(context: ContextFacts, basis: AttestationBasis): readonly GateStep[] {
   return runInOrder([
@@ -31,7 +31,7 @@ const REASONS = {
   attestation_expired: 'its validity has ended',
 } as const
 
-/** The detail begins with the code, so that it can be told from the text. */
+/** The detail begins with the code, so that a reader can separate it from the text. */
 function denied(code: keyof typeof REASONS): { denial: string; reason: string } {
   return { denial: code, reason: `${code}: ${REASONS[code]}` }
 }

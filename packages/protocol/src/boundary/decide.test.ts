@@ -171,8 +171,8 @@ describe('a justification', () => {
     const unsigned = await verifyJustification(asReceived(justificationForm, drafted), keys)
     expect(unsigned).toEqual({ ok: false, reason: 'missing_signature' })
     const sealed = await signForm(justificationForm, drafted, signer)
-    const stranger = await verifyJustification(asReceived(justificationForm, sealed), [])
-    expect(stranger).toEqual({ ok: false, reason: 'invalid_signature' })
+    const outsider = await verifyJustification(asReceived(justificationForm, sealed), [])
+    expect(outsider).toEqual({ ok: false, reason: 'invalid_signature' })
   })
 })
 

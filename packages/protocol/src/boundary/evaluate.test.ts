@@ -31,7 +31,7 @@ function onAgreement(
 }
 
 describe('more gates than a decision can list', () => {
-  it('are denied by a signed answer instead of one that nobody can read', async () => {
+  it('are denied by a signed decision instead of an unreadable one', async () => {
     const gates = Array.from({ length: 60 }, (_, order) => gate({ gate_id: `g-${order}`, order, mode: 'observe' }))
     const full = await Promise.all(
       Array.from({ length: 17 }, (_, at) => checkedPolicy({ policy_id: `p-${at}`, gates })),
@@ -218,7 +218,7 @@ describe('the attestation basis', () => {
     expect(evaluation.steps[0]?.reason.startsWith(`${code}: `)).toBe(true)
   })
 
-  it('denies what nobody stored, for a requester called unknown', () => {
+  it('denies an attestation that is not stored, for a requester called unknown', () => {
     const basis = assessAttestation({ attestation_id: 'x', requester: undefined }, undefined, undefined)
     expect(basis).toMatchObject({ requester: 'unknown', attestation_digest: null, revocation_seq_checked: 0 })
     expect(decide(basis).denial_reason).toBe('attestation_not_found')

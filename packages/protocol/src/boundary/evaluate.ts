@@ -83,12 +83,12 @@ export function concludeSteps(steps: readonly GateStep[]): GateRun {
   return { ...run, denial_reason: `${run.denial_reason} (+${others} more)` }
 }
 
-/** Built-in steps and the resolution have nothing to tell beside their inputs and failure. */
+/** Built-in steps and the resolution report only their inputs and failure. */
 function isPolicyGate({ metadata }: GateStep): boolean {
   return metadata['gate_id'] !== undefined
 }
 
-/** Until when an authorized decision may last at most: no longer than what it stands on. */
+/** Returns the latest end of an authorized decision: not later than the end of its basis. */
 export function basisEnd(basis: AgreementBasis | AttestationBasis): Instant | undefined {
   const end = basis.kind === 'agreement' ? basis.terms.valid_until : basis.attestation?.expires_at
   return end === undefined ? undefined : instantOf(end)

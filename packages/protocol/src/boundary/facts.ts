@@ -56,7 +56,7 @@ const ROOTS: ReadonlySet<string> = new Set([
   'requested_at',
 ])
 
-/** Splits a path, or throws: a path nobody can walk would make a gate fail for ever without anyone noticing why. */
+/** Splits a path, or throws: with an invalid path a gate would always fail without a visible cause. */
 export function readFactPath(value: JsonValue | undefined, field: string): FactPath {
   const segments = typeof value === 'string' && value.length <= MAX_SEGMENTS * 65 ? value.split('.') : []
   const isSpelt =

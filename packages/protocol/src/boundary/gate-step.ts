@@ -14,7 +14,7 @@ export type GateStep = {
   readonly isObserved: boolean
 }
 
-/** A built-in gate: always enforced, nothing to tell beside its inputs. */
+/** A built-in gate: always enforced, reports only its inputs. */
 export function builtInStep(
   gate: { readonly gate_name: string; readonly gate_type: string; readonly inputs: JsonObject },
   verdict: { readonly denial: string; readonly reason: string } | undefined,

@@ -4,7 +4,7 @@ import { hasOffset, readInstant, writeInstant } from '../canonical/time.ts'
 import { EMPTY_SELECTOR, GATE_READERS, SELECTOR_READERS, description } from '../artifacts/boundary-policy.ts'
 import type { BoundaryPolicyIntent, GateSpec, PolicySelector } from '../artifacts/boundary-policy.ts'
 import { FormError } from '../reading/form-error.ts'
-import type { Read } from '../reading/shape.ts'
+import type { Read } from '../reading/read.ts'
 import { MAX_ITEMS } from '../reading/trust-form.ts'
 
 /** One member that has not its type. Names places and rules, never values. */
@@ -66,7 +66,7 @@ class Errors {
     const out: { [name: string]: unknown } = {}
     for (const [name, given] of Object.entries(value)) {
       const reader = Object.hasOwn(readers, name) ? readers[name] : undefined
-      // The name is the caller's text: only the place of the object is told.
+      // The name is the caller's text: only the path of the object is reported.
       if (reader === undefined) this.found.push({ field, message: 'has an unknown member' })
       else out[name] = this.read(reader, given, `${field}.${name}`)
     }
@@ -79,7 +79,7 @@ interface WindowBound {
   readonly hasOffset: boolean
 }
 
-/** Kept in UTC: a policy says the same instant to every reader. */
+/** Stored in UTC, so that every reader of a policy gets the same instant. */
 function windowBound(value: JsonValue, field: string): WindowBound {
   const instant = typeof value === 'string' ? readInstant(value) : undefined
   if (typeof value !== 'string' || instant === undefined) throw new FormError(field, 'an ISO 8601 instant is needed')

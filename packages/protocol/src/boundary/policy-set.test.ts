@@ -45,15 +45,15 @@ describe('a stored policy', () => {
     },
   )
 
-  it('is found out when its signature carries another label, which nobody signed', async () => {
+  it('is detected when its signature has another, unsigned label', async () => {
     const row = await storedRow()
     const policy_json = row.policy_json.replace('"key_id":"na-key-1"', '"key_id":"na-key-2"')
     expect((await checkStoredPolicy({ ...row, policy_json }, keys)).problem).toBe('policy_store_integrity_failed')
   })
 
   it('must be signed by this authority', async () => {
-    const stranger = await seedSigner('na-key-1', Buffer.alloc(32, 9).toString('base64'))
-    expect((await checkedPolicy({}, stranger)).problem).toBe('policy_signature_invalid')
+    const outsider = await seedSigner('na-key-1', Buffer.alloc(32, 9).toString('base64'))
+    expect((await checkedPolicy({}, outsider)).problem).toBe('policy_signature_invalid')
   })
 
   it('must have gates this engine knows, before anything else about it counts', async () => {
@@ -82,10 +82,10 @@ describe('resolution', () => {
     checkStoredPolicy({ ...(await storedRow({ policy_id })), policy_digest: '' }, keys)
 
   it('names the first finding: integrity, ambiguity, then policy by policy, then expiry', async () => {
-    const stranger = await seedSigner('na-key-1', Buffer.alloc(32, 9).toString('base64'))
+    const outsider = await seedSigner('na-key-1', Buffer.alloc(32, 9).toString('base64'))
     const expired = await checkedPolicy({ policy_id: 'a-old', valid_until: '2027-02-01T00:00:00Z' })
     const unknown = await checkedPolicy({ policy_id: 'b-type', gates: [gate({ gate_type: 'no.v1' })] })
-    const forged = await checkedPolicy({ policy_id: 'c-forged' }, stranger)
+    const forged = await checkedPolicy({ policy_id: 'c-forged' }, outsider)
     const twice = [await checkedPolicy({ policy_id: 'd' }), await checkedPolicy({ policy_id: 'd', version: 2 })]
     expect(failureOf([expired])).toBe('policy_expired')
     expect(failureOf([expired, forged])).toBe('policy_signature_invalid')

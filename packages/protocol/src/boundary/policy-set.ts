@@ -48,9 +48,9 @@ export interface ReadyPolicy {
 export type CheckedPolicy = {
   readonly policy_id: string
   readonly version: number
-  /** As the store says; believed only where there is no problem. */
+  /** As stored; used only where there is no problem. */
   readonly policy_digest: string
-  /** The text as a policy, when it is one and the store kept it whole. */
+  /** Returns the policy of a text, when the text is a policy and is stored unchanged. */
   readonly policy: BoundaryPolicy | undefined
 } & (
   | { readonly problem: undefined; readonly ready: ReadyPolicy }
@@ -135,21 +135,21 @@ export type PolicyProblem = { readonly policy: string; readonly reason: Resoluti
 /** Every finding over an active set in the order of 5.6; an empty list means healthy. */
 export function findSetProblems(set: readonly CheckedPolicy[], now: Instant): readonly PolicyProblem[] {
   const ordered = inResolutionOrder(set)
-  const tell = (each: CheckedPolicy, reason: ResolutionFailure): PolicyProblem => ({
+  const toProblem = (each: CheckedPolicy, reason: ResolutionFailure): PolicyProblem => ({
     policy: `${each.policy_id}@${each.version}`,
     reason,
   })
   const isSame = (a: CheckedPolicy, b: CheckedPolicy | undefined): boolean => a.policy_id === b?.policy_id
   return [
-    ...ordered.filter(hasLostIntegrity).map((each) => tell(each, 'policy_store_integrity_failed')),
+    ...ordered.filter(hasLostIntegrity).map((each) => toProblem(each, 'policy_store_integrity_failed')),
     ...ordered
       // In order, so versions of one policy are neighbours; every request asks this of the whole set.
       .filter((each, at) => isSame(each, ordered[at - 1]) || isSame(each, ordered[at + 1]))
-      .map((each) => tell(each, 'ambiguous_resolution')),
+      .map((each) => toProblem(each, 'ambiguous_resolution')),
     ...ordered.flatMap((each) =>
-      each.problem === undefined || hasLostIntegrity(each) ? [] : [tell(each, each.problem)],
+      each.problem === undefined || hasLostIntegrity(each) ? [] : [toProblem(each, each.problem)],
     ),
-    ...ordered.filter((each) => isExpired(each, now)).map((each) => tell(each, 'policy_expired')),
+    ...ordered.filter((each) => isExpired(each, now)).map((each) => toProblem(each, 'policy_expired')),
   ]
 }
 
@@ -181,7 +181,7 @@ export function resolvePolicies(set: readonly CheckedPolicy[], facts: Facts, now
   const applied = inResolutionOrder(set).flatMap(({ ready }) =>
     ready !== undefined && ready.validFrom <= now && ready.applies(facts) ? [ready] : [],
   )
-  // A decision with more gates than a record may list would be signed, and then refused by everybody who reads it.
+  // A decision with more gates than a record may list would be signed, and then refused by every reader.
   const gates = applied.reduce((sum, each) => sum + each.gates.length, 0)
   return gates > MAX_APPLIED_GATES ? { status: 'failed', failure: 'policy_invalid' } : { status: 'resolved', applied }
 }

@@ -8,7 +8,7 @@ import { comparable } from './gates/listed.ts'
 /** A selector prepared for many requests. */
 export type ReadySelector = (facts: Facts) => boolean
 
-/** An exact capability, or a stem with `.*`: no other wildcard, so nobody has to guess what a pattern covers. */
+/** An exact capability, or a stem with `.*`: no other wildcard, so a pattern has one clear meaning. */
 export function isCapabilityPattern(entry: string): boolean {
   const star = entry.indexOf('*')
   if (star === -1) return entry !== ''

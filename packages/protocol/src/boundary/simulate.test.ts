@@ -18,7 +18,7 @@ describe('a simulation', () => {
     [5, 'unchanged'],
     [15, 'newly_denied'],
     [25, 'unchanged'],
-  ])('of a lower limit tells what becomes of %j: %s', async (v, change) => {
+  ])('of a lower limit reports the change of %j: %s', async (v, change) => {
     const active = [await checkedPolicy({ gates: limit(20) })]
     const sets = { active, candidate: candidateSet(active, draft({ version: 2, gates: limit(10) })) }
     expect(simulateCase(sets, facts(v), NOW).change).toBe(change)

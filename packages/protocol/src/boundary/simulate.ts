@@ -41,12 +41,12 @@ export function simulateCase(
   facts: Facts,
   now: Instant,
 ): SimulatedCase {
-  const [active, candidate] = [judge(sets.active, facts, now), judge(sets.candidate, facts, now)]
+  const [active, candidate] = [simulateOne(sets.active, facts, now), simulateOne(sets.candidate, facts, now)]
   const isSame = active.authorized === candidate.authorized
   return { active, candidate, change: isSame ? 'unchanged' : candidate.authorized ? 'newly_allowed' : 'newly_denied' }
 }
 
-function judge(policies: readonly CheckedPolicy[], facts: Facts, now: Instant): SimulatedVerdict {
+function simulateOne(policies: readonly CheckedPolicy[], facts: Facts, now: Instant): SimulatedVerdict {
   const { authorized, denial_reason } = concludeSteps(evaluatePolicies(policies, facts, now).steps)
   return { authorized, denial_reason }
 }

@@ -139,7 +139,7 @@ describe('an intent', () => {
     })
   })
 
-  it('tells a window without an offset, which is an issue and no wrong type', () => {
+  it('reports a window without an offset as an issue, not as a wrong type', () => {
     const reading = readPolicyIntent('p', { ...body, valid_from: '2027-01-01T00:00:00' })
     expect(reading.ok && reading.windowHasOffsets).toBe(false)
     expect(reading.ok && findPolicyIssues(reading.intent, reading).map(({ code }) => code)).toContain(
@@ -147,7 +147,7 @@ describe('an intent', () => {
     )
   })
 
-  it('tells everything that is wrong, by place', () => {
+  it('reports every problem with its path', () => {
     const reading = readPolicyIntent('p', {
       ...body,
       description: 5,
@@ -168,7 +168,7 @@ describe('an intent', () => {
     ])
   })
 
-  it('tells at most 16 things', () => {
+  it('reports at most 16 problems', () => {
     const reading = readPolicyIntent('p', { ...body, gates: Array<number>(100).fill(1) })
     expect(reading.ok ? 0 : reading.errors.length).toBe(16)
   })

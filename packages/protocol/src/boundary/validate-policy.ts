@@ -113,7 +113,7 @@ function configIssues(gate: GateSpec, registry: GateRegistry): { code: IssueCode
   }
 }
 
-/** The place is ours except for a member nobody knows, whose name is the caller's text. */
+/** The path is ours except for an unknown member, whose name is the caller's text. */
 function configMessage({ field, problem }: FormError): string {
   return field === '' || problem === UNKNOWN_MEMBER ? `config: ${problem}` : `config.${field}: ${problem}`
 }

@@ -82,7 +82,7 @@ describe('a boundary decision', () => {
     expect(await reason(worked('E11'), { now: end + 1n })).toBe('refused: decision_expired')
   })
 
-  it('tells a missing signature before expiry, and expiry before a bad signature', async () => {
+  it('reports a missing signature before expiry, and expiry before a bad signature', async () => {
     const late = { now: now + 3_600_000_000n }
     expect(await reason({ ...worked('E11'), signature: null }, late)).toBe('refused: missing_signature')
     expect(await reason({ ...worked('E11'), decision_id: 'x' }, late)).toBe('refused: decision_expired')

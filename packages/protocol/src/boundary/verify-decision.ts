@@ -2,7 +2,7 @@ import type { BoundaryDecision } from '../artifacts/boundary-decision.ts'
 import { policySetDigest } from '../artifacts/decision-bindings.ts'
 import type { AppliedPolicy, AttestationBinding } from '../artifacts/decision-bindings.ts'
 import { freshnessProofForm } from '../artifacts/freshness-proof.ts'
-import { HOLDS, fails } from '../artifacts/verdict.ts'
+import { VALID, invalid } from '../artifacts/verdict.ts'
 import type { Verdict } from '../artifacts/verdict.ts'
 import { isJsonObject } from '../canonical/json-value.ts'
 import type { Instant } from '../canonical/time.ts'
@@ -81,32 +81,32 @@ async function checkFreshness(
   keys: readonly string[] | undefined,
 ): Promise<Verdict<DecisionFault>> {
   const proof = wire['freshness_proof']
-  if (keys === undefined || !isJsonObject(proof)) return HOLDS
+  if (keys === undefined || !isJsonObject(proof)) return VALID
   const received = readReceived(freshnessProofForm, proof)
-  if (!(await verifyReceivedPlainly(received, keys)).ok) return fails('freshness_proof_invalid_signature')
+  if (!(await verifyReceivedPlainly(received, keys)).ok) return invalid('freshness_proof_invalid_signature')
   const isExpired = instantOf(received.record.proof_valid_until) < instantOf(record.decision_made_at)
-  return isExpired ? fails('freshness_proof_expired') : HOLDS
+  return isExpired ? invalid('freshness_proof_expired') : VALID
 }
 
 function checkPolicies(
   { policy_binding: binding }: BoundaryDecision,
   expected: DecisionExpectations['policies'],
 ): Verdict<DecisionFault> {
-  if (expected === undefined) return HOLDS
-  if (binding === undefined) return fails('policy_binding_missing')
+  if (expected === undefined) return VALID
+  if (binding === undefined) return invalid('policy_binding_missing')
   const wanted = policySetDigest(expected)
   const isSame = policySetDigest(binding.policies) === wanted && binding.policy_set_digest === wanted
-  return isSame ? HOLDS : fails('policy_binding_mismatch')
+  return isSame ? VALID : invalid('policy_binding_mismatch')
 }
 
 function checkAttestation(
   { attestation_binding: binding }: BoundaryDecision,
   expected: DecisionExpectations['attestation'],
 ): Verdict<DecisionFault> {
-  if (expected === undefined) return HOLDS
-  if (binding === undefined) return fails('attestation_binding_missing')
+  if (expected === undefined) return VALID
+  if (binding === undefined) return invalid('attestation_binding_missing')
   const names = ['attestation_id', 'subject_id', 'issuer_sovereign_id', 'attestation_digest'] as const
-  return names.every((name) => binding[name] === expected[name]) ? HOLDS : fails('attestation_binding_mismatch')
+  return names.every((name) => binding[name] === expected[name]) ? VALID : invalid('attestation_binding_mismatch')
 }
 
 const ATTESTATION_GATES: ReadonlySet<string> = new Set(['attestation_status', 'attestation_validity'])

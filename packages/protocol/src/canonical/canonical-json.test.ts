@@ -79,7 +79,7 @@ describe('canonicalJson', () => {
   })
 
   // 16,384 units are where the quick look for other characters runs out of room: none may slip by at its end.
-  it('escapes a character beyond ASCII wherever it stands, in texts of every length around 16,384', () => {
+  it('escapes a character beyond ASCII at every position, in texts of every length around 16,384', () => {
     for (const [unit, escaped] of [
       ['\u00eb', '\\u00eb'],
       ['\u20ac', '\\u20ac'],

@@ -87,7 +87,7 @@ function write(value: JsonValue, depth: number, sorted: boolean): string {
     case 'boolean':
       return value ? 'true' : 'false'
     case 'bigint':
-      // Nobody could read another one back (protocol/core 1.1 rule 4).
+      // No reader accepts another number (protocol/core 1.1 rule 4).
       if (value < MIN_INTEGER || value > MAX_INTEGER) throw new TypeError('an integer out of range')
       return value.toString()
     case 'object':
@@ -127,7 +127,7 @@ function writeObject(object: JsonObject, depth: number, sorted: boolean): string
   return `${out}}`
 }
 
-/** Above this the platform's sort wins, and insertion would let a stranger's object cost the square of its size. */
+/** Above this the platform's sort is faster, and insertion would cost the square of the size of untrusted objects. */
 const FEW_NAMES = 16
 
 /** Code point order, in place. Members of records are few and nearly in order: insertion takes a third of the time. */

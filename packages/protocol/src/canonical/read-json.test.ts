@@ -76,7 +76,7 @@ describe('readJson', () => {
     }
   })
 
-  it('remembers which token form was read', () => {
+  it('stores the token form that was read', () => {
     expect(readJson('[1,1.0,1e0,-0,-0.0]')).toEqual([1, new JsonFloat(1), new JsonFloat(1), 0, new JsonFloat(-0)])
   })
 
@@ -102,7 +102,7 @@ describe('readJson', () => {
     expect(() => readJson('{"password":"hunter2",}')).toThrow(new JsonError('a member name is missing', 22))
   })
 
-  // A hostile body must cost no more than its length: no recursion, no conversion of endless numbers.
+  // A malicious body must cost no more than its length: no recursion, no conversion of endless numbers.
   it.each([
     ['a million open arrays', '['.repeat(1_000_000)],
     ['a million open objects', '{"a":'.repeat(1_000_000)],

@@ -162,7 +162,7 @@ class Reader {
   }
 
   #string(): string {
-    // The position is kept in a local while scanning: most of the work on a large body happens in this loop.
+    // The position is a local variable while scanning: most of the work on a large body happens in this loop.
     const text = this.#text
     const open = this.#at
     let at = open + 1

@@ -21,7 +21,7 @@ export function hours(count: number | bigint): Instant {
 const FIRST_PLAUSIBLE: Instant = 946_684_800_000_000n // 2000-01-01T00:00:00Z
 const LAST_PLAUSIBLE: Instant = 253_402_300_799_999_999n // 9999-12-31T23:59:59.999999Z
 
-/** A time that cannot be meant: not a bigint, or of another unit. It is no ground for a verdict. */
+/** An invalid time: not a bigint, or of another unit. It must not lead to a verdict. */
 export class InstantError extends RangeError {
   override readonly name = 'InstantError'
 }
@@ -50,7 +50,7 @@ const MONTH_DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] as const
 /**
  * Reads T-req and T-rec (protocol/core 1.4), or gives undefined: `YYYY-MM-DDTHH:MM:SS`, one to nine digits of a fraction
  * or none, then `Z`, an offset or nothing. No `Date` parser: those accept date-only texts, round fractions and differ
- * between engines. No pattern either: certificates are judged by the thousand, and this is most of reading one's times.
+ * between engines. No pattern either: certificates are verified by the thousand, and a pattern would be slower.
  * Digits beyond microseconds are cut off.
  */
 export function readInstant(text: string): Instant | undefined {
@@ -146,20 +146,20 @@ function split(instant: Instant): { readonly whole: number; readonly micros: num
 
 /** The last written seconds by their low bits: a service writes the same few moments again and again. */
 const KEPT = 64
-const keptSeconds = new Float64Array(KEPT).fill(Number.NaN)
-const keptTexts: string[] = Array.from({ length: KEPT }, () => '')
+const cachedSeconds = new Float64Array(KEPT).fill(Number.NaN)
+const cachedTexts: string[] = Array.from({ length: KEPT }, () => '')
 
 function writeSeconds(whole: number): string {
   const slot = ((whole % KEPT) + KEPT) % KEPT
-  if (keptSeconds[slot] === whole) return keptTexts[slot] ?? ''
+  if (cachedSeconds[slot] === whole) return cachedTexts[slot] ?? ''
   const text = spellSeconds(whole)
-  keptSeconds[slot] = whole
-  keptTexts[slot] = text
+  cachedSeconds[slot] = whole
+  cachedTexts[slot] = text
   return text
 }
 
 function spellSeconds(whole: number): string {
-  // Four digits are all the grammar has; writing another year would make a text nobody can read back.
+  // The grammar has four digits; a text with another year could not be read back.
   if (whole < FIRST_SECOND || whole > LAST_SECOND) throw new RangeError('a year from 1 to 9999 is needed')
   const dayNumber = Math.floor(whole / 86_400)
   const second = whole - dayNumber * 86_400

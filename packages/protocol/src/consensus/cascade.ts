@@ -4,7 +4,7 @@ import { writeInstant } from '../canonical/time.ts'
 import type { Instant } from '../canonical/time.ts'
 import { instantOf } from '../reading/text.ts'
 
-/** What a vote contributes: when it was cast, and from which state of its own the validator judged. */
+/** What a vote contributes: its time, and the state that the validator used. */
 export interface CascadeVote {
   readonly voted_at: string
   readonly context_digest: string | null
@@ -12,7 +12,7 @@ export interface CascadeVote {
 
 /** How much approving votes look like copies of one another (protocol/trust-operations 8.3). */
 export interface CascadeScores {
-  /** 0 when every vote names a state of its own, 1 when all name the same one or none does. */
+  /** Returns 0 when every vote names a different state, 1 when all name the same one or none does. */
   readonly contextDivergence: number
   /** 1 when all were cast at one instant, 0 when they lie far apart. */
   readonly temporalClustering: number
@@ -78,7 +78,7 @@ function countDigests(votes: readonly CascadeVote[]): ReadonlyMap<string, number
 
 function divergenceOf(votes: number, most: number): number {
   if (votes === 0) return 0
-  // Nobody says from where they judged: taken as copies.
+  // No vote names its state: they count as copies.
   if (most === 0) return 1
   return votes === 1 ? 0 : (most - 1) / (votes - 1)
 }

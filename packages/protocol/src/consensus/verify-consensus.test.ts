@@ -10,7 +10,7 @@ import { signForm } from '../signing/received.ts'
 import { seedSigner } from '../signing/sign.ts'
 import type { Signer } from '../signing/sign.ts'
 import { readConsensusProof, verifyConsensusProof } from './verify-consensus.ts'
-import type { ConsensusGround } from './verify-consensus.ts'
+import type { ConsensusTrust } from './verify-consensus.ts'
 
 const NOW = 1_893_456_000_000_000n
 const NAMES = ['v1', 'v2', 'v3', 'v4'] as const
@@ -59,10 +59,10 @@ async function assemble(
   return signForm(consensusForm, { ...draft, ...changes }, signers.assembler)
 }
 
-async function reason(proof: ConsensusProof, changes: Partial<ConsensusGround> = {}): Promise<string> {
+async function reason(proof: ConsensusProof, changes: Partial<ConsensusTrust> = {}): Promise<string> {
   const validatorKeys = new Map(NAMES.map((name) => [name, signers[name].publicKey]))
-  const ground = { assemblerKeys: [signers.assembler.publicKey], validatorKeys, now: NOW, ...changes }
-  const verdict = await verifyConsensusProof(readConsensusProof(asJson(proof)), ground)
+  const trust = { assemblerKeys: [signers.assembler.publicKey], validatorKeys, now: NOW, ...changes }
+  const verdict = await verifyConsensusProof(readConsensusProof(asJson(proof)), trust)
   return verdict.ok ? 'valid' : verdict.reason
 }
 
@@ -74,7 +74,7 @@ describe('verifyConsensusProof (protocol/trust-operations 8.6)', () => {
     expect(await reason(await assemble([await vote('v1')], { required_threshold: 1 }))).toBe('valid')
   })
 
-  it('believes only its assembler', async () => {
+  it('accepts only its assembler', async () => {
     const proof = await assemble(await two())
     expect(await reason({ ...proof, signature: null })).toBe('missing_signature')
     expect(await reason(proof, { assemblerKeys: [signers.v1.publicKey] })).toBe('invalid_assembler_signature')
@@ -140,14 +140,14 @@ describe('verifyConsensusProof (protocol/trust-operations 8.6)', () => {
     const votes: ValidatorVote[] = []
     for (let i = 0; i < 1024; i += 1) votes.push(await vote('v1'))
     const proof = readConsensusProof(asJson(await assemble(votes, { required_threshold: 1 })))
-    const ground = {
+    const trust = {
       assemblerKeys: [signers.assembler.publicKey],
       validatorKeys: new Map([['v1', signers.v1.publicKey]]),
       now: NOW,
     }
     let turns = 0
     const ticking = setInterval(() => (turns += 1), 1)
-    expect((await verifyConsensusProof(proof, ground)).ok).toBe(true)
+    expect((await verifyConsensusProof(proof, trust)).ok).toBe(true)
     clearInterval(ticking)
     // Verifications in other threads let timers run in between; on the loop none would.
     expect(turns).toBeGreaterThan(10)

@@ -2,7 +2,7 @@ import { consensusForm } from '../artifacts/consensus-proof.ts'
 import type { ConsensusProof } from '../artifacts/consensus-proof.ts'
 import { voteForm } from '../artifacts/validator-vote.ts'
 import type { ValidatorVote } from '../artifacts/validator-vote.ts'
-import { HOLDS, fails } from '../artifacts/verdict.ts'
+import { VALID, invalid } from '../artifacts/verdict.ts'
 import type { Verdict } from '../artifacts/verdict.ts'
 import type { JsonValue } from '../canonical/json-value.ts'
 import type { Instant } from '../canonical/time.ts'
@@ -34,7 +34,7 @@ export type ConsensusReason =
   | 'cascade_detected'
   | 'expired'
 
-export interface ConsensusGround {
+export interface ConsensusTrust {
   readonly assemblerKeys: readonly string[]
   /** One key per validator; a text that is no key counts as none. */
   readonly validatorKeys: ReadonlyMap<string, string>
@@ -45,34 +45,34 @@ export interface ConsensusGround {
 
 /**
  * Whether enough independent validators approved (protocol/trust-operations 8.6).
- * 1., 2. An assembler we trust signed exactly this proof: else votes could be left out or put together anew.
+ * 1., 2. An assembler we trust signed exactly this proof: else votes could be removed or combined again.
  * 3. Every vote is about this proof and decision: an approval of something else must not count here.
  * 4., 5., 6. Every counting vote is signed under the one key known for its validator, and no vote is forged, whether
  *    it counts or not; the first faulty vote decides.
- * 7. Nobody outside the named set approves: a proof that carries such votes means something else than it says.
+ * 7. No validator outside the named set approves: a proof with such votes contradicts itself.
  * 8. Distinct validators reach the threshold, which is at least one: repeating a vote adds nothing.
  * 9., 10. The votes name the state they were made from and do not look like copies of one another.
  * 11. Its five minutes are not over.
  */
 export async function verifyConsensusProof(
   proof: Received<ConsensusProof>,
-  ground: ConsensusGround,
+  trust: ConsensusTrust,
 ): Promise<Verdict<ConsensusReason>> {
-  const signed = await verifyReceivedPlainly(proof, ground.assemblerKeys)
+  const signed = await verifyReceivedPlainly(proof, trust.assemblerKeys)
   if (!signed.ok)
-    return fails(signed.reason === 'missing_signature' ? 'missing_signature' : 'invalid_assembler_signature')
+    return invalid(signed.reason === 'missing_signature' ? 'missing_signature' : 'invalid_assembler_signature')
   const { record } = proof
-  if (!isAboutOneProof(record, ground)) return fails('proof_id_mismatch')
+  if (!isAboutOneProof(record, trust)) return invalid('proof_id_mismatch')
   const named = new Set(record.validator_sovereign_ids)
-  const votes = await verifyVotes(proof, named, ground.validatorKeys)
+  const votes = await verifyVotes(proof, named, trust.validatorKeys)
   if (!votes.ok) return votes
   if (record.votes.some((vote) => vote.vote && !named.has(vote.validator_sovereign_id)))
-    return fails('vote_not_in_validator_set')
+    return invalid('vote_not_in_validator_set')
   const counting = countingVotes(record.votes, named)
-  if (!reachesThreshold(counting, record.required_threshold)) return fails('threshold_not_met')
-  if (!counting.every(namesContext)) return fails('missing_context_digest')
-  if (scoreCascade(counting).isDetected) return fails('cascade_detected')
-  return instantOf(record.expires_at) <= ground.now ? fails('expired') : HOLDS
+  if (!reachesThreshold(counting, record.required_threshold)) return invalid('threshold_not_met')
+  if (!counting.every(namesContext)) return invalid('missing_context_digest')
+  if (scoreCascade(counting).isDetected) return invalid('cascade_detected')
+  return instantOf(record.expires_at) <= trust.now ? invalid('expired') : VALID
 }
 
 /** Votes that approve, of validators that are named. */
@@ -88,15 +88,12 @@ export function reachesThreshold(counting: readonly ValidatorVote[], threshold: 
 export async function verifyVote(vote: Received<ValidatorVote>, key: string, slices?: CheckSlices): Promise<boolean> {
   const { signature } = vote.record
   if (signature === null || !checkReceivedForm(vote).ok) return false
-  const turn = slices?.next()
-  if (turn !== undefined) await turn
+  const waiting = slices?.next()
+  if (waiting !== undefined) await waiting
   return verifySignature(key, receivedBytes(vote), signature.sig)
 }
 
-function isAboutOneProof(
-  { proof_id, decision_id, votes }: ConsensusProof,
-  { justification }: ConsensusGround,
-): boolean {
+function isAboutOneProof({ proof_id, decision_id, votes }: ConsensusProof, { justification }: ConsensusTrust): boolean {
   if (justification !== undefined && justification.proof_id !== proof_id) return false
   return votes.every((vote) => vote.proof_id === proof_id && vote.decision_id === decision_id)
 }
@@ -113,12 +110,12 @@ async function verifyVotes(
     const key = keys.get(vote.validator_sovereign_id) ?? ''
     const isKnown = readPublicKey(key) !== undefined
     if (vote.vote && named.has(vote.validator_sovereign_id)) {
-      if (vote.signature === null) return fails('invalid_vote_signature')
-      if (!isKnown) return fails('unknown_validator_key')
+      if (vote.signature === null) return invalid('invalid_vote_signature')
+      if (!isKnown) return invalid('unknown_validator_key')
     }
     if (vote.signature === null || !isKnown) continue
     const signed = readValidatorVote(wires[index] ?? null)
-    if (!(await verifyVote(signed, key, slices))) return fails('invalid_vote_signature')
+    if (!(await verifyVote(signed, key, slices))) return invalid('invalid_vote_signature')
   }
-  return HOLDS
+  return VALID
 }

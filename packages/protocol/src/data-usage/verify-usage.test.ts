@@ -10,7 +10,7 @@ import { signForm } from '../signing/received.ts'
 import { seedSigner } from '../signing/sign.ts'
 import type { Signer } from '../signing/sign.ts'
 import { readDataAccessIntent, readDataLicensePolicy, verifyDataUsage } from './verify-usage.ts'
-import type { UsageGround } from './verify-usage.ts'
+import type { UsageTrust } from './verify-usage.ts'
 
 const NOW = 1_893_456_000_000_000n
 let agent: Signer
@@ -59,11 +59,11 @@ function license(changes: Partial<DataLicensePolicy> = {}): Promise<DataLicenseP
 async function types(
   declared: DataAccessIntent,
   policy: DataLicensePolicy,
-  changes: Partial<UsageGround> = {},
+  changes: Partial<UsageTrust> = {},
 ): Promise<string[]> {
-  const ground = { agentKeys: [agent.publicKey], policyKeys: [], now: NOW, ...changes }
+  const trust = { agentKeys: [agent.publicKey], policyKeys: [], now: NOW, ...changes }
   const [a, b] = [readDataAccessIntent(asJson(declared)), readDataLicensePolicy(asJson(policy))]
-  return (await verifyDataUsage(a, b, ground)).map(({ type }) => type)
+  return (await verifyDataUsage(a, b, trust)).map(({ type }) => type)
 }
 
 describe('verifyDataUsage (protocol/trust-operations 9.3)', () => {
@@ -71,7 +71,7 @@ describe('verifyDataUsage (protocol/trust-operations 9.3)', () => {
     expect(await types(await intent(), await license())).toEqual([])
   })
 
-  it('judges nothing in a record nobody proved', async () => {
+  it('checks nothing in an unproved record', async () => {
     const bad = { declared_sources: [source({ source_id: 'other' })] }
     const exceeds = ['intent_exceeds_license']
     const policy = await license()
@@ -106,10 +106,10 @@ describe('verifyDataUsage (protocol/trust-operations 9.3)', () => {
   })
 
   it.each<[string, Partial<DataAccessIntent>, Partial<DataLicensePolicy>, string[]]>([
-    ['a source nobody licensed', { declared_sources: [source({ source_id: 'x' })] }, {}, ['source_not_licensed']],
+    ['an unlicensed source', { declared_sources: [source({ source_id: 'x' })] }, {}, ['source_not_licensed']],
     ['a license of nothing', {}, { allowed_source_ids: [] }, ['source_not_licensed']],
     [
-      'a prohibited tag, told once per source',
+      'a prohibited tag, reported once per source',
       { declared_sources: [source({ classification_tags: ['minors', 'health'] })] },
       {},
       ['prohibited_classification'],

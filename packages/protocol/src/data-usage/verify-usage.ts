@@ -31,7 +31,7 @@ export interface UsageViolation {
   readonly detail: string
 }
 
-export interface UsageGround {
+export interface UsageTrust {
   readonly agentKeys: readonly string[]
   /** Lists of which each must hold a key that signed the policy; none when no key of the licensor is known. */
   readonly policyKeys: readonly (readonly string[])[]
@@ -40,22 +40,22 @@ export interface UsageGround {
 
 /**
  * Everything an intent does that its license does not allow (protocol/trust-operations 9.3).
- * 1., 2. The agent signed exactly this intent: a declaration of somebody else binds nobody.
- * 3. Neither record holds members nobody knows: a limit nobody reads would be silently ignored.
- * 4. Where a key of the licensor is known, it signed the policy: else anybody could license anything to himself.
- * Those four end the check, since nothing in an unproved record is worth judging. The rest is collected:
+ * 1., 2. The agent signed exactly this intent: a declaration of another party does not bind it.
+ * 3. Neither record has unknown members: an unknown limit would be silently ignored.
+ * 4. Where a key of the licensor is known, it signed the policy: else any caller could license anything to itself.
+ * Those four end the check, since an unproved record proves nothing. The rest is collected:
  * 5., 6. Both records are in force. 7., 8. Each source is licensed and bears no prohibited tag.
  * 9. Each access type is allowed. 10. The estimate stays within the cap.
  */
 export async function verifyDataUsage(
   intent: Received<DataAccessIntent>,
   policy: Received<DataLicensePolicy>,
-  ground: UsageGround,
+  trust: UsageTrust,
 ): Promise<readonly UsageViolation[]> {
-  const unproved = await findUnproved(intent, policy, ground)
+  const unproved = await findUnproved(intent, policy, trust)
   if (unproved !== undefined) return [{ type: 'intent_exceeds_license', detail: unproved }]
   return [
-    ...overdue(intent.record, policy.record, ground.now),
+    ...overdue(intent.record, policy.record, trust.now),
     ...unlicensedSources(intent.record, policy.record),
     ...unlicensedAccess(intent.record, policy.record),
   ]
@@ -64,7 +64,7 @@ export async function verifyDataUsage(
 async function findUnproved(
   intent: Received<DataAccessIntent>,
   policy: Received<DataLicensePolicy>,
-  { agentKeys, policyKeys }: UsageGround,
+  { agentKeys, policyKeys }: UsageTrust,
 ): Promise<string | undefined> {
   const declared = await verifyReceived(intent, agentKeys)
   if (!declared.ok) return `the intent does not verify: ${declared.reason}`

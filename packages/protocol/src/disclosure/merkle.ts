@@ -2,7 +2,7 @@ import { sortCodePoints } from '../canonical/canonical-json.ts'
 import { sha256, toHex } from '../canonical/digest.ts'
 import { toUtf8 } from '../canonical/utf8.ts'
 
-/** One step from a leaf to the root: the other half of the pair, and on which side it stands. */
+/** One step from a leaf to the root: the other half of the pair, and its side. */
 export type MerkleStep = {
   readonly sibling_hash: string
   readonly is_left: boolean
@@ -73,7 +73,7 @@ function pathFrom(levels: readonly (readonly Uint8Array[])[], leaf: number): rea
   })
 }
 
-/** No prefix tells a node from a leaf, as peers compute it: the path length must be checked against the count. */
+/** No prefix separates a node from a leaf, as peers compute it: the path length must be checked against the count. */
 function nodeOver(left: Uint8Array, right: Uint8Array): Uint8Array {
   const pair = new Uint8Array(64)
   pair.set(left)

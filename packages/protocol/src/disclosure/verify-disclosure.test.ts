@@ -121,8 +121,8 @@ describe('verifyCapabilityNullifier', () => {
     const against = { keys, proof_id, isUsed, now: NOW + seconds(later) }
     const verdict = await verifyCapabilityNullifier(readCapabilityNullifier(asJson(sealed)), against)
     expect(verdict.ok ? 'valid' : verdict.reason).toBe(expected)
-    const stranger = { ...against, keys: [(await signerOf(2)).publicKey] }
-    expect(await verifyCapabilityNullifier(readCapabilityNullifier(asJson(sealed)), stranger)).toEqual({
+    const outsider = { ...against, keys: [(await signerOf(2)).publicKey] }
+    expect(await verifyCapabilityNullifier(readCapabilityNullifier(asJson(sealed)), outsider)).toEqual({
       ok: false,
       reason: 'invalid_signature',
     })

@@ -4,7 +4,7 @@ import { draftMembershipProof } from '../artifacts/capability-membership-proof.t
 import type { CapabilityMembershipProof } from '../artifacts/capability-membership-proof.ts'
 import { nullifierForm } from '../artifacts/capability-nullifier.ts'
 import type { CapabilityNullifier } from '../artifacts/capability-nullifier.ts'
-import { HOLDS, fails } from '../artifacts/verdict.ts'
+import { VALID, invalid } from '../artifacts/verdict.ts'
 import type { Verdict } from '../artifacts/verdict.ts'
 import type { JsonValue } from '../canonical/json-value.ts'
 import type { Instant } from '../canonical/time.ts'
@@ -31,7 +31,7 @@ export type DisclosureReason =
 /**
  * Whether a proof shows a capability of a commitment (protocol/trust-operations 7.4).
  * 1. The commitment is signed: an unsigned root promises nothing.
- * 2. One of the issuer's keys signed exactly this commitment, members nobody knows included.
+ * 2. One of the issuer's keys signed exactly this commitment, unknown members included.
  * 3. The path is as long as the tree is high. Nodes and leaves are hashed alike, so a shorter path could end at an
  *    inner node and show 64 bytes of it as a capability.
  * 4. The leaf is that of the capability, and the capability is not empty: the empty text is what fills up every tree.
@@ -44,18 +44,18 @@ export async function verifyDisclosure(
 ): Promise<Verdict<DisclosureReason>> {
   const signed = await verifyReceivedPlainly(commitment, keys)
   if (!signed.ok)
-    return fails(signed.reason === 'missing_signature' ? 'commitment_not_signed' : 'commitment_invalid_signature')
+    return invalid(signed.reason === 'missing_signature' ? 'commitment_not_signed' : 'commitment_invalid_signature')
   const { commitment_id, merkle_root, capability_count } = commitment.record
-  if (proof.merkle_path.length !== merklePathLength(capability_count)) return fails('path_length_inconsistent')
+  if (proof.merkle_path.length !== merklePathLength(capability_count)) return invalid('path_length_inconsistent')
   const isLeaf = proof.revealed_capability !== '' && proof.leaf_hash === merkleLeaf(proof.revealed_capability)
-  if (!isLeaf) return fails('leaf_hash_mismatch')
+  if (!isLeaf) return invalid('leaf_hash_mismatch')
   const isRooted = merkleRootOf(proof.leaf_hash, proof.merkle_path) === merkle_root
-  return isRooted && proof.commitment_id === commitment_id ? HOLDS : fails('root_mismatch')
+  return isRooted && proof.commitment_id === commitment_id ? VALID : invalid('root_mismatch')
 }
 
 /**
  * The proof of one capability out of a list, or undefined when the list is not the committed one or lacks it. Whether
- * anybody signed the commitment is the verifier's question.
+ * the commitment is signed is checked by the verifier.
  */
 export function proveMembership(facts: {
   readonly capability: string
@@ -78,9 +78,9 @@ export type NullifierReason = FormReason | 'proof_id_mismatch' | 'nullifier_expi
 
 /**
  * Whether a verifier may take the proof that this nullifier marks (protocol/trust-operations 7.4).
- * 1. One of the issuer's keys signed it: anybody could invent a fresh id.
+ * 1. One of the issuer's keys signed it: without a signature any caller could invent a new id.
  * 2. It marks this proof: a nullifier of another proof would leave this one reusable.
- * 3. Its minute is not over, so that ids need to be remembered no longer than that.
+ * 3. Its minute is not over, so that ids must be stored for one minute only.
  * 4. Its id was not seen before.
  */
 export async function verifyCapabilityNullifier(
@@ -94,7 +94,7 @@ export async function verifyCapabilityNullifier(
 ): Promise<Verdict<NullifierReason>> {
   const signed = await verifyReceived(nullifier, against.keys)
   if (!signed.ok) return signed
-  if (nullifier.record.proof_id !== against.proof_id) return fails('proof_id_mismatch')
-  if (instantOf(nullifier.record.expires_at) <= against.now) return fails('nullifier_expired')
-  return against.isUsed ? fails('nullifier_already_used') : HOLDS
+  if (nullifier.record.proof_id !== against.proof_id) return invalid('proof_id_mismatch')
+  if (instantOf(nullifier.record.expires_at) <= against.now) return invalid('nullifier_expired')
+  return against.isUsed ? invalid('nullifier_already_used') : VALID
 }

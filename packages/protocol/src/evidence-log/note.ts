@@ -54,7 +54,7 @@ export function writeNote({ text, signatures }: SignedNote): string {
   return `${text}\n${lines.join('')}`
 }
 
-/** A note as received, or undefined. Signatures of kinds we do not know are kept: somebody else may. */
+/** Returns the received note, or undefined. Signatures of unknown kinds stay in it for other verifiers. */
 export function readNote(note: string): SignedNote | undefined {
   const end = note.lastIndexOf('\n\n')
   if (end < 0 || !note.endsWith('\n')) return undefined
@@ -93,7 +93,7 @@ export async function openCheckpoint(
   return undefined
 }
 
-/** A witness adds its word that it saw this checkpoint at this time, and none that contradicts it (C2SP cosignature/v1). */
+/** A witness signs that it saw this checkpoint at this time, and none that contradicts it (C2SP cosignature/v1). */
 export async function cosignNote(note: SignedNote, witness: Signer, unixSeconds: number): Promise<SignedNote> {
   const signature = await witness.sign(cosignedBytes(note.text, unixSeconds))
   const keyHash = noteKeyHash(witness.keyId, COSIGNATURE, witness.publicKey)
@@ -117,7 +117,7 @@ function cosignedBytes(text: string, unixSeconds: number): Uint8Array {
   return toUtf8(`cosignature/v1\ntime ${unixSeconds}\n${text}`)
 }
 
-/** Four bytes that tell keys apart; they select a key and prove nothing. */
+/** Four bytes that identify a key; they select a key and prove nothing. */
 function noteKeyHash(name: string, algorithm: number, publicKey: string): Uint8Array {
   const key = readPublicKey(publicKey)
   if (key === undefined) throw new TypeError('a public key is 32 bytes in base64')

@@ -10,15 +10,15 @@ export function verifyInclusion(facts: {
   readonly proof: readonly Uint8Array[]
 }): boolean {
   if (facts.index < 0 || facts.index >= facts.size) return false
-  let [place, last] = [facts.index, facts.size - 1]
+  let [index, last] = [facts.index, facts.size - 1]
   let hash = facts.leafHash
   for (const sibling of facts.proof) {
     if (last === 0) return false
-    if (isOdd(place) || place === last) {
+    if (isOdd(index) || index === last) {
       hash = hashChildren(sibling, hash)
-      while (!isOdd(place) && place !== 0) [place, last] = [half(place), half(last)]
+      while (!isOdd(index) && index !== 0) [index, last] = [half(index), half(last)]
     } else hash = hashChildren(hash, sibling)
-    ;[place, last] = [half(place), half(last)]
+    ;[index, last] = [half(index), half(last)]
   }
   return last === 0 && sameBytes(hash, facts.root)
 }
@@ -39,17 +39,17 @@ export function verifyConsistency(facts: {
   const path = isPowerOfTwo(older) ? [olderRoot, ...proof] : [...proof]
   const first = path.shift()
   if (first === undefined) return false
-  let [place, last] = [older - 1, newer - 1]
-  while (isOdd(place)) [place, last] = [half(place), half(last)]
+  let [index, last] = [older - 1, newer - 1]
+  while (isOdd(index)) [index, last] = [half(index), half(last)]
   let [before, after] = [first, first]
   for (const sibling of path) {
     if (last === 0) return false
-    if (isOdd(place) || place === last) {
+    if (isOdd(index) || index === last) {
       before = hashChildren(sibling, before)
       after = hashChildren(sibling, after)
-      while (!isOdd(place) && place !== 0) [place, last] = [half(place), half(last)]
+      while (!isOdd(index) && index !== 0) [index, last] = [half(index), half(last)]
     } else after = hashChildren(after, sibling)
-    ;[place, last] = [half(place), half(last)]
+    ;[index, last] = [half(index), half(last)]
   }
   return last === 0 && sameBytes(before, olderRoot) && sameBytes(after, newerRoot)
 }

@@ -18,7 +18,7 @@ describe('AnchorChecker', () => {
     const anchors = Array.from({ length: count }, (_, at) => anchor(at + 1))
     const checker = await AnchorChecker.open(anchors, [], 'acme-net')
     for (const { store_sequence } of anchors) checker.see(store_sequence, 'd')
-    const found = checker.judge({ first: 1, last: count + 5, linked: true })
+    const found = checker.check({ first: 1, last: count + 5, linked: true })
     expect(found.find(({ reason }) => reason === 'anchor_sequence_gap')?.store_sequence).toBe(2)
     expect(checker.report()).toMatchObject({
       anchors_matched: count,

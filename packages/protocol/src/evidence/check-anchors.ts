@@ -21,23 +21,23 @@ export type AnchorFinding = {
 }
 
 /**
- * Holds anchors against a run of entries (protocol/trust-operations 6.12). Whoever kept old anchors catches a store
- * that was rewritten, however well its chain hangs together.
+ * Compares anchors with a run of entries (protocol/trust-operations 6.12). Stored old anchors detect a store
+ * that was rewritten, even with a consistent chain.
  */
 export class AnchorChecker {
   readonly #anchors: readonly StoreAnchor[]
-  readonly #byPlace: ReadonlyMap<number, StoreAnchor>
+  readonly #byPosition: ReadonlyMap<number, StoreAnchor>
   readonly #chain: AnchorFinding[]
   readonly #seen = new Map<number, boolean>()
   #run: AnchoredRun = { first: 1, last: 0, linked: true }
 
   private constructor(anchors: readonly StoreAnchor[], chain: AnchorFinding[]) {
     this.#anchors = anchors
-    this.#byPlace = new Map(anchors.map((anchor) => [anchor.store_sequence, anchor]))
+    this.#byPosition = new Map(anchors.map((anchor) => [anchor.store_sequence, anchor]))
     this.#chain = chain
   }
 
-  /** Anchors in their order; their own chain is judged here. */
+  /** Checks anchors in their order, with their own chain. */
   static async open(anchors: readonly StoreAnchor[], keys: SignerKeys, sovereign: string): Promise<AnchorChecker> {
     const found: AnchorFinding[] = []
     for (const [index, anchor] of anchors.entries()) {
@@ -52,18 +52,18 @@ export class AnchorChecker {
     return new AnchorChecker(anchors, found)
   }
 
-  /** An entry of the run and its digest as computed anew. */
+  /** An entry of the run and its recomputed digest. */
   see(store_sequence: number, digest: string): void {
-    const anchor = this.#byPlace.get(store_sequence)
+    const anchor = this.#byPosition.get(store_sequence)
     if (anchor !== undefined) this.#seen.set(store_sequence, anchor.entry_digest === digest)
   }
 
   /** True when an anchor says that the entry at this place has this digest. */
-  holds(store_sequence: number, digest: string | null): boolean {
-    return digest !== null && this.#byPlace.get(store_sequence)?.entry_digest === digest
+  hasEntry(store_sequence: number, digest: string | null): boolean {
+    return digest !== null && this.#byPosition.get(store_sequence)?.entry_digest === digest
   }
 
-  judge(run: AnchoredRun): StoreFinding[] {
+  check(run: AnchoredRun): StoreFinding[] {
     this.#run = run
     const places = new Map(this.#anchors.map((each) => [each.anchor_sequence, each.store_sequence]))
     const found: StoreFinding[] = this.#chain.map(({ reason, detail, anchor_sequence }) => ({
@@ -88,7 +88,7 @@ export class AnchorChecker {
     return this.#anchors.filter((anchor) => anchor.store_sequence < run.first).length
   }
 
-  /** The `anchors` member of the report; after {@link judge}. */
+  /** The `anchors` member of the report; after {@link check}. */
   report(): JsonObject {
     const run = this.#run
     const matched = [...this.#seen].filter(([, isSame]) => isSame).map(([sequence]) => sequence)
@@ -120,7 +120,7 @@ function checkLink(
   add: (reason: AnchorFailureReason, detail: string) => void,
 ): void {
   if (previous === undefined) {
-    // Anchors kept elsewhere may begin later than the first; only a first one that names a predecessor is wrong.
+    // Anchors stored elsewhere may begin later than the first; only a first one that names a predecessor is wrong.
     if (anchor.anchor_sequence === 1 && anchor.previous_anchor_digest !== undefined)
       add('anchor_chain_break', 'previous_anchor_digest')
     return

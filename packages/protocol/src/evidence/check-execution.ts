@@ -1,6 +1,6 @@
 import { instantOf } from '../reading/text.ts'
-import type { JudgedExecution } from './check-payload.ts'
-import type { ChainPosition, StoredDecision } from './ledgers.ts'
+import type { CheckedExecution } from './check-payload.ts'
+import type { ChainPosition, StoredDecision } from './chain-state.ts'
 import type { StoreFailureReason } from './report.ts'
 
 interface Broken {
@@ -18,7 +18,7 @@ export function isInsideDecisionWindow(
 }
 
 /** What an execution may do is what its decision allowed, at that time. */
-export function checkDecisionRules(record: JudgedExecution, decision: StoredDecision): Broken[] {
+export function checkDecisionRules(record: CheckedExecution, decision: StoredDecision): Broken[] {
   const broken: Broken[] = []
   if (!decision.authorized) broken.push({ reason: 'evidence_decision_denied', detail: 'decision_id' })
   if (!isInsideDecisionWindow(record.executed_at, decision))
@@ -30,11 +30,11 @@ export function checkDecisionRules(record: JudgedExecution, decision: StoredDeci
 
 /** The chain of one decision: 1, 2, 3, each naming the record before it. */
 export function checkDecisionChain(
-  record: JudgedExecution,
+  record: CheckedExecution,
   last: ChainPosition | undefined,
   isWhole: boolean,
 ): Broken[] {
-  // The decision lies outside the run: where its chain begins is not known here.
+  // The decision is outside the run, so the start of its chain is unknown.
   if (last === undefined && !isWhole) return []
   const { sequence, digest } = last ?? { sequence: 0, digest: null }
   if (record.sequence_no !== sequence + 1) return [{ reason: 'evidence_chain_break', detail: 'sequence_no' }]
@@ -45,7 +45,7 @@ export function checkDecisionChain(
 
 /** The chain of one resource over all decisions. */
 export function checkResourceChain(
-  record: JudgedExecution,
+  record: CheckedExecution,
   last: ChainPosition | undefined,
   isWhole: boolean,
 ): Broken[] {

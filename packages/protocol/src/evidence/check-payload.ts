@@ -18,12 +18,12 @@ import { FormError } from '../reading/form-error.ts'
 import type { RecordForm } from '../reading/trust-form.ts'
 import { readReceived, receivedDigest, signedText } from '../signing/received.ts'
 import type { Received } from '../signing/received.ts'
-import type { StoredDecision } from './ledgers.ts'
+import type { StoredDecision } from './chain-state.ts'
 import type { ReadEvent } from './read-event.ts'
 import type { StoreFinding } from './report.ts'
 import { CHECKPOINT_SUBJECT, decisionSubject, executionSubject } from './subjects.ts'
 
-/** Keys by which stored records are judged. Retired executor keys still verify what they signed. */
+/** Keys that verify stored records. Retired executor keys still verify what they signed. */
 export interface StoreKeys {
   readonly authority: SignerKeys
   executor(key_id: string): { readonly public_key: string; readonly executor_sovereign_id: string } | undefined
@@ -39,7 +39,7 @@ export interface SignedPart {
 }
 
 /** What a payload turned out to be; each problem is named, none stops the others. */
-export interface JudgedPayload {
+export interface CheckedPayload {
   readonly problems: readonly Problem[]
   readonly warnings: readonly string[]
   /** Absent where the form is already broken. */
@@ -48,12 +48,12 @@ export interface JudgedPayload {
   readonly isRejection?: true
   /** The decision a justification or a rejection is about; its envelope must repeat that decision's. */
   readonly explains?: string
-  readonly execution?: JudgedExecution
+  readonly execution?: CheckedExecution
   readonly checkpoint?: RemovedPart
 }
 
 /** Of an execution, what other entries are held against; `digest` is how the next one names it. */
-export interface JudgedExecution extends Pick<
+export interface CheckedExecution extends Pick<
   ExecutionEvidence,
   | 'decision_id'
   | 'sequence_no'
@@ -70,29 +70,29 @@ export interface JudgedExecution extends Pick<
 export type RemovedPart = Pick<RetentionCheckpoint, 'removed_through_sequence' | 'last_removed_entry_digest'>
 
 /** Everything about one payload that needs no other entry. */
-export function judgePayload({ entry, payload, isPlain }: ReadEvent, keys: StoreKeys): JudgedPayload {
+export function checkPayload({ entry, payload, isPlain }: ReadEvent, keys: StoreKeys): CheckedPayload {
   switch (entry.entry_kind) {
     case 'decision':
-      return judgeDecision(entry, payload, keys, isPlain)
+      return checkDecision(entry, payload, keys, isPlain)
     case 'justification':
-      return judgeJustification(entry, payload, keys, isPlain)
+      return checkJustification(entry, payload, keys, isPlain)
     case 'execution':
-      return judgeExecution(entry, payload, keys, isPlain)
+      return checkExecutionPayload(entry, payload, keys, isPlain)
     case 'retention_checkpoint':
-      return judgeCheckpoint(entry, payload, keys, isPlain)
+      return checkCheckpoint(entry, payload, keys, isPlain)
     case 'rejection':
-      return judgeRejection(entry, payload)
+      return checkRejection(entry, payload)
     default:
       return { problems: [{ reason: 'unknown_entry_kind', detail: 'entry_kind' }], warnings: [] }
   }
 }
 
-function judgeDecision(
+function checkDecision(
   entry: EvidenceStoreEntry,
   payload: JsonValue,
   keys: StoreKeys,
   isPlain: boolean,
-): JudgedPayload {
+): CheckedPayload {
   if (!isJsonObject(payload)) return invalid('payload')
   const decision = read(boundaryDecisionForm, member(payload, 'decision'), isPlain)
   if (decision === undefined) return invalid('decision')
@@ -126,12 +126,12 @@ function judgeDecision(
   }
 }
 
-function judgeJustification(
+function checkJustification(
   entry: EvidenceStoreEntry,
   payload: JsonValue,
   keys: StoreKeys,
   isPlain: boolean,
-): JudgedPayload {
+): CheckedPayload {
   const proof = read(justificationForm, payload, isPlain)
   if (proof === undefined) return invalid('justification')
   const { decision_id, trace } = proof.record
@@ -154,12 +154,12 @@ function judgeJustification(
   }
 }
 
-function judgeExecution(
+function checkExecutionPayload(
   entry: EvidenceStoreEntry,
   payload: JsonValue,
   keys: StoreKeys,
   isPlain: boolean,
-): JudgedPayload {
+): CheckedPayload {
   const received = read(executionEvidenceForm, payload, isPlain, checkResourceMembers)
   if (received === undefined) return invalid('execution')
   const { record } = received
@@ -186,12 +186,12 @@ function judgeExecution(
   }
 }
 
-function judgeCheckpoint(
+function checkCheckpoint(
   entry: EvidenceStoreEntry,
   payload: JsonValue,
   keys: StoreKeys,
   isPlain: boolean,
-): JudgedPayload {
+): CheckedPayload {
   const received = read(retentionCheckpointForm, payload, isPlain)
   if (received === undefined) return invalid('retention_checkpoint')
   const { removed_through_sequence, last_removed_entry_digest } = received.record
@@ -203,8 +203,8 @@ function judgeCheckpoint(
   }
 }
 
-/** Nobody signed it: its form and its envelope are all there is to judge. */
-function judgeRejection(entry: EvidenceStoreEntry, payload: JsonValue): JudgedPayload {
+/** It has no signature: only its form and its envelope are checked. */
+function checkRejection(entry: EvidenceStoreEntry, payload: JsonValue): CheckedPayload {
   const rejection = readRejection(payload)
   if (rejection === undefined) return invalid('rejection')
   const { verified_executor, decision_id } = rejection
@@ -225,7 +225,7 @@ function readRejection(payload: JsonValue): EvidenceRejection | undefined {
   }
 }
 
-function invalid(detail: string): JudgedPayload {
+function invalid(detail: string): CheckedPayload {
   return { problems: [{ reason: 'payload_invalid', detail }], warnings: [] }
 }
 
@@ -260,7 +260,7 @@ function unknownNames(wire: JsonObject, known: object): string[] {
   return Object.keys(wire).filter((name) => !Object.hasOwn(known, name))
 }
 
-/** Members beside key_id and sig: nobody signed them. */
+/** Members other than key_id and sig: they are not signed. */
 function unsignedNames(wire: JsonObject): string[] {
   const signature = member(wire, 'signature')
   return isJsonObject(signature) ? unknownNames(signature, { key_id: true, sig: true }).map(() => 'signature') : []

@@ -67,7 +67,7 @@ describe('a run that begins behind a checkpoint', () => {
     ])
   })
 
-  it('does not believe a checkpoint somebody else signed', async () => {
+  it('refuses a checkpoint of another signer', async () => {
     const own = await checkpoint(1)
     const forged = await signForm(
       retentionCheckpointForm,

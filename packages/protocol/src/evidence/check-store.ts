@@ -4,10 +4,10 @@ import { retentionCheckpointForm } from '../artifacts/retention-checkpoint.ts'
 import { asReceived, signedText } from '../signing/received.ts'
 import type { AnchorChecker } from './check-anchors.ts'
 import { checkDecisionChain, checkDecisionRules, checkResourceChain } from './check-execution.ts'
-import type { JudgedExecution, RemovedPart, SignedPart, StoreKeys } from './check-payload.ts'
-import { checkSignature, openLine } from './examine-line.ts'
-import type { ExaminedLine } from './examine-line.ts'
-import { DecisionLedger, ResourceLedger } from './ledgers.ts'
+import type { CheckedExecution, RemovedPart, SignedPart, StoreKeys } from './check-payload.ts'
+import { checkSignature, openLine } from './verify-line.ts'
+import type { VerifiedLine } from './verify-line.ts'
+import { DecisionChains, ResourceChains } from './chain-state.ts'
 import type { ReadEvent } from './read-event.ts'
 import { Findings } from './report.ts'
 import type { StoreFailureReason, StoreReport } from './report.ts'
@@ -18,7 +18,7 @@ export interface StoreCheckOptions {
   readonly scope: 'store' | 'view'
   /** The latest retention checkpoint: the run begins behind it. */
   readonly boundary?: RetentionCheckpoint | undefined
-  /** The resource a view was asked for: its chain is judged from its beginning, those of others from where they show. */
+  /** The requested resource: its chain is checked from its beginning, other chains from their first entry in the run. */
   readonly resource?: string
   readonly anchors?: AnchorChecker
 }
@@ -35,26 +35,26 @@ const MAX_PENDING = 64
 
 /**
  * Re-derives every digest, link, envelope and signature of a run of stored lines (protocol/trust-operations 6.9). It
- * takes lines only: no column of any database is believed. One line after another, so a run may be of any length.
+ * reads lines only and uses no database column. One line after another, so a run may be of any length.
  */
 export class StoreChecker {
   readonly #options: StoreCheckOptions
   readonly #failures = new Findings()
   readonly #warnings = new Findings()
-  readonly #decisions = new DecisionLedger()
-  readonly #resources: ResourceLedger
+  readonly #decisions = new DecisionChains()
+  readonly #resources: ResourceChains
   readonly #pending = new Set<Promise<void>>()
   #count = 0
   #decisionCount = 0
   #executionCount = 0
   #rejectionCount = 0
-  #first: ExaminedLine['entry'] | undefined
+  #first: VerifiedLine['entry'] | undefined
   #last: { readonly sequence: number; readonly digest: string | undefined } | undefined
   #linkedStart = false
 
   constructor(options: StoreCheckOptions) {
     this.#options = options
-    this.#resources = new ResourceLedger(options.boundary?.resource_heads)
+    this.#resources = new ResourceChains(options.boundary?.resource_heads)
     if (options.boundary !== undefined) {
       const received = asReceived(retentionCheckpointForm, options.boundary)
       const signed = { received, text: signedText(received), keys: signersOf(options.keys.authority, received.record) }
@@ -85,7 +85,7 @@ export class StoreChecker {
   }
 
   /** The next line of the run, already examined by itself; undefined for one that is no evidence event. */
-  take(line: ExaminedLine | undefined): void {
+  take(line: VerifiedLine | undefined): void {
     const at = this.#count
     this.#count += 1
     if (line === undefined) {
@@ -95,7 +95,7 @@ export class StoreChecker {
       return
     }
     const { store_sequence } = line.entry
-    this.#checkPlace(at, line)
+    this.#checkPosition(at, line)
     for (const { reason, detail } of line.problems) this.#failures.add(at, { store_sequence, reason, detail })
     for (const detail of line.warnings) this.#warnings.add(at, { store_sequence, reason: 'unsigned_field', detail })
     this.#checkNeighbours(at, line)
@@ -103,14 +103,14 @@ export class StoreChecker {
     this.#last = { sequence: store_sequence, digest: line.digest }
   }
 
-  /** A finding of whoever brought the lines: about the last one added, or about what should have come after it. */
+  /** Adds a finding of the source of the lines: about the last line, or about the missing next one. */
   blame(store_sequence: number, reason: StoreFailureReason, detail: string): void {
     this.#fail(this.#count, store_sequence, reason, detail)
   }
 
   async finish(): Promise<StoreReport> {
     await Promise.all(this.#pending)
-    this.#checkStart()
+    this.#checkStartKeys()
     this.#checkAnchors()
     return {
       checked_entries: this.#count,
@@ -131,7 +131,7 @@ export class StoreChecker {
     return this.#last?.sequence ?? this.#options.boundary?.removed_through_sequence ?? 0
   }
 
-  /** The digest of the last line as computed anew; undefined when it could not be read. */
+  /** The recomputed digest of the last line; undefined when it could not be read. */
   get lastDigest(): string | undefined {
     return this.#last?.digest
   }
@@ -140,7 +140,7 @@ export class StoreChecker {
     return this.#first?.store_sequence
   }
 
-  #checkPlace(at: number, { entry }: ExaminedLine): void {
+  #checkPosition(at: number, { entry }: VerifiedLine): void {
     const { store_sequence: sequence, prev_entry_digest: link } = entry
     if (this.#first === undefined) {
       this.#first = entry
@@ -157,7 +157,7 @@ export class StoreChecker {
   }
 
   /** A run begins with entry 1, or right behind what a checkpoint says was removed. */
-  #isLinked(first: ExaminedLine['entry'], checkpoint: RemovedPart | undefined): boolean {
+  #isLinked(first: VerifiedLine['entry'], checkpoint: RemovedPart | undefined): boolean {
     if (checkpoint === undefined) return first.store_sequence === 1 && first.prev_entry_digest === null
     const { removed_through_sequence, last_removed_entry_digest } = checkpoint
     return (
@@ -165,14 +165,14 @@ export class StoreChecker {
     )
   }
 
-  #checkStart(): void {
+  #checkStartKeys(): void {
     const { scope, boundary, anchors } = this.#options
     const first = this.#first
     if (first === undefined || scope !== 'store') {
       this.#linkedStart = true
       return
     }
-    this.#linkedStart ||= anchors?.holds(first.store_sequence - 1, first.prev_entry_digest) === true
+    this.#linkedStart ||= anchors?.hasEntry(first.store_sequence - 1, first.prev_entry_digest) === true
     if (this.#linkedStart) return
     const expected = (boundary?.removed_through_sequence ?? 0) + 1
     if (first.store_sequence === expected) this.#fail(0, expected, 'store_chain_break', 'prev_entry_digest')
@@ -188,15 +188,15 @@ export class StoreChecker {
       last: this.lastSequence,
       linked: this.#linkedStart,
     }
-    for (const finding of anchors.judge(run)) this.#failures.add(this.#count, finding)
+    for (const finding of anchors.check(run)) this.#failures.add(this.#count, finding)
   }
 
   /** What a line says about entries before it. */
-  #checkNeighbours(at: number, line: ExaminedLine): void {
+  #checkNeighbours(at: number, line: VerifiedLine): void {
     const { entry, decision, explains, execution, checkpoint } = line
     if (decision !== undefined) {
       this.#decisionCount += 1
-      this.#decisions.remember(decision)
+      this.#decisions.add(decision)
     }
     if (line.isRejection === true) this.#rejectionCount += 1
     if (explains !== undefined)
@@ -205,20 +205,20 @@ export class StoreChecker {
       this.#compareSubject(at, entry, execution.decision_id, ['vendor_id', 'attestation_id'])
       this.#checkExecution(at, entry.store_sequence, execution)
     }
-    // Later in the run stands what was removed before it.
+    // A later entry of the run names what was removed before it.
     if (checkpoint !== undefined && this.#first !== undefined)
       this.#linkedStart ||= this.#isLinked(this.#first, checkpoint)
   }
 
   /** An envelope names what the decision it belongs to named. */
-  #compareSubject(at: number, entry: ExaminedLine['entry'], decision_id: string, names: readonly SubjectName[]): void {
+  #compareSubject(at: number, entry: VerifiedLine['entry'], decision_id: string, names: readonly SubjectName[]): void {
     const decision = this.#decisions.find(decision_id)
     if (decision === undefined) return
     for (const name of names)
       if (entry[name] !== decision[name]) this.#fail(at, entry.store_sequence, 'envelope_mismatch', name)
   }
 
-  #checkExecution(at: number, sequence: number, record: JudgedExecution): void {
+  #checkExecution(at: number, sequence: number, record: CheckedExecution): void {
     const { digest } = record
     this.#executionCount += 1
     const decision = this.#decisions.find(record.decision_id)
@@ -236,13 +236,13 @@ export class StoreChecker {
     for (const { reason, detail } of found) this.#fail(at, sequence, reason, detail)
   }
 
-  /** Judged beside the reading of later lines; the finding still stands at its place. */
+  /** Checked while later lines are read; the finding stays in the order of the entries. */
   #verify(at: number, store_sequence: number | null, detail: string, signed: SignedPart): void {
     const work = checkSignature(signed, detail, 'aside').then((problem) => {
       if (problem !== undefined) this.#failures.add(at, { store_sequence, ...problem })
     })
-    const settled = work.finally(() => this.#pending.delete(settled))
-    this.#pending.add(settled)
+    const checked = work.finally(() => this.#pending.delete(checked))
+    this.#pending.add(checked)
   }
 
   #fail(at: number, store_sequence: number | null, reason: StoreFailureReason, detail: string): void {

@@ -80,7 +80,7 @@ describe('readEventLine', () => {
   it.each<[string, string, string]>([
     ['a name twice', '"n":1', '"n":1,"n":1'],
     ['half a surrogate pair', '"t":"x"', String.raw`"t":"\ud800"`],
-    ['an integer nobody can hold', '"n":1', `"n":${'9'.repeat(30)}`],
+    ['an integer out of range', '"n":1', `"n":${'9'.repeat(30)}`],
     ['a tail', '"schema_version":1}', '"schema_version":1}}'],
   ])('does not read %s', (_name, from, to) => {
     const line = lineOf('decision', { n: 1, t: 'x' })

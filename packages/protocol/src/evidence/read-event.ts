@@ -8,7 +8,7 @@ import { readEvidenceStoreEntry } from '../artifacts/evidence-store-entry.ts'
 import type { EvidenceStoreEntry } from '../artifacts/evidence-store-entry.ts'
 import { EVENT_SCHEMA, EVENT_SCHEMA_VERSION, eventLine } from './chain.ts'
 
-/** A stored line taken apart, with both digests computed anew. */
+/** A parsed stored line, with both digests recomputed. */
 export interface ReadEvent {
   readonly entry: EvidenceStoreEntry
   readonly payload: JsonValue
@@ -22,7 +22,7 @@ export interface ReadEvent {
 }
 
 /**
- * What was stored must stay readable, or nobody could verify, anchor or remove it again. A checkpoint names every
+ * Stored entries must stay readable, so that they can be verified, anchored and removed. A checkpoint names every
  * resource whose records were removed, and a proof repeats a disclosed fact for each gate, three levels deeper than
  * the request that brought it: so only the length of a line bounds its values.
  */
@@ -36,7 +36,7 @@ export function readEventLine(line: string): ReadEvent | undefined {
   return { ...said, entryDigest: sha256Hex(texts.entry), payloadDigest: sha256Hex(texts.payload) }
 }
 
-/** A line of one's own store, for what it says: no digest is computed. */
+/** Reads a line of the own store without computing a digest. */
 export function readStoredLine(line: string): Pick<ReadEvent, 'entry' | 'payload'> | undefined {
   return readParts(line)
 }
@@ -80,7 +80,7 @@ const NAMES = ['entry', 'entry_digest', 'payload', 'schema', 'schema_version'].j
  * name and spells nothing in a second way; its parts then stand in it as they were digested.
  */
 function readCanonicalLine(line: string): EventParts | undefined {
-  // A member of that name must not become a prototype in anybody's hands.
+  // A member of that name must not become a prototype.
   if (!line.startsWith(HEAD) || !line.endsWith(TAIL) || line.includes('__proto__') || !isPlainlySpelled(line))
     return undefined
   let event: JsonValue

@@ -45,10 +45,10 @@ export interface StoreReport {
   readonly warnings: readonly StoreFinding[]
 }
 
-/** A store in which everything is broken must not fill the memory of whoever checks it. */
+/** A completely damaged store must not fill the memory of the checker. */
 const MAX_FINDINGS = 10_000
 
-/** Findings in the order of the entries they are about, although signatures are judged later than digests. */
+/** Findings in the order of the entries they are about, although signatures are checked later than digests. */
 export class Findings {
   #found: { readonly at: number; readonly finding: StoreFinding }[] = []
   #omitted = 0

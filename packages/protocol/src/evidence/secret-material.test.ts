@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '../canonical/json-value.ts'
-import { MAX_METADATA_BYTES, holdsSecretMaterial } from './secret-material.ts'
+import { MAX_METADATA_BYTES, hasSecretMaterial } from './secret-material.ts'
 
 describe('holdsSecretMaterial', () => {
   it.each<[string, JsonObject, string | null]>([
-    ['a telling name', { password: 'x' }, null],
+    ['the name of a secret', { password: 'x' }, null],
     ['in capitals and dashes', { 'Api-Key': 1 }, null],
     ['with dots', { 'connection.string': null }, null],
     ['deep in a list', { a: [{ b: { token: 'x' } }] }, null],
@@ -15,7 +15,7 @@ describe('holdsSecretMaterial', () => {
     ['a PEM block in the detail', {}, '-----BEGIN X'],
     ['an opaque detail', {}, 'A0+/=_-'.repeat(20)],
   ])('finds %s', (_name, parameters, detail) => {
-    expect(holdsSecretMaterial(parameters, detail)).toBe(true)
+    expect(hasSecretMaterial(parameters, detail)).toBe(true)
   })
 
   it.each<[string, JsonObject, string | null]>([
@@ -26,20 +26,20 @@ describe('holdsSecretMaterial', () => {
     ['a detail that begins like a token', {}, 'eyJ is not a token'],
     ['a name in the detail', {}, 'password'],
   ])('lets pass %s', (_name, parameters, detail) => {
-    expect(holdsSecretMaterial(parameters, detail)).toBe(false)
+    expect(hasSecretMaterial(parameters, detail)).toBe(false)
   })
 
   it('counts the bytes of the compact text, characters as they are', () => {
     // {"execution_parameters":{"note":"…"},"outcome_detail":null}
     const room = MAX_METADATA_BYTES - '{"execution_parameters":{"note":""},"outcome_detail":null}'.length
     const words = (bytes: number): string => 'word '.repeat(bytes).slice(0, bytes)
-    expect(holdsSecretMaterial({ note: words(room) }, null)).toBe(false)
-    expect(holdsSecretMaterial({ note: words(room + 1) }, null)).toBe(true)
+    expect(hasSecretMaterial({ note: words(room) }, null)).toBe(false)
+    expect(hasSecretMaterial({ note: words(room + 1) }, null)).toBe(true)
     // Two bytes each in UTF-8, six when escaped.
-    expect(holdsSecretMaterial({ note: 'ü '.repeat(Math.floor(room / 3)) }, null)).toBe(false)
-    expect(holdsSecretMaterial({ note: 'ü '.repeat(Math.floor(room / 3) + 1) }, null)).toBe(true)
+    expect(hasSecretMaterial({ note: 'ü '.repeat(Math.floor(room / 3)) }, null)).toBe(false)
+    expect(hasSecretMaterial({ note: 'ü '.repeat(Math.floor(room / 3) + 1) }, null)).toBe(true)
     // A written escape is a backslash and five characters: seven bytes in the text.
-    expect(holdsSecretMaterial({ note: '\\u00fc '.repeat(Math.floor(room / 8)) }, null)).toBe(false)
-    expect(holdsSecretMaterial({ note: '\\u00fc '.repeat(Math.floor(room / 8) + 1) }, null)).toBe(true)
+    expect(hasSecretMaterial({ note: '\\u00fc '.repeat(Math.floor(room / 8)) }, null)).toBe(false)
+    expect(hasSecretMaterial({ note: '\\u00fc '.repeat(Math.floor(room / 8) + 1) }, null)).toBe(true)
   })
 })

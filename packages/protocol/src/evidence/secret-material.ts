@@ -30,11 +30,11 @@ const OPAQUE = /^[A-Za-z0-9+/=_-]{120,}$/
 const TOKEN = /^eyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*$/
 
 /**
- * True when what should be metadata looks like a secret: a telling name, a PEM block, a long opaque text, a signed
- * token, or simply too much of it (protocol/trust-operations 6.6). The store is exported and never forgets, so a
+ * Returns true when metadata looks like a secret: a typical name, a PEM block, a long opaque text, a signed
+ * token, or too much text (protocol/trust-operations 6.6). The store is permanent and exported, so a
  * secret must not enter it even once.
  */
-export function holdsSecretMaterial(execution_parameters: JsonObject, outcome_detail: string | null): boolean {
+export function hasSecretMaterial(execution_parameters: JsonObject, outcome_detail: string | null): boolean {
   return (
     (outcome_detail !== null && isSecretText(outcome_detail)) ||
     isSecret(execution_parameters) ||

@@ -24,7 +24,7 @@ export function decisionSubject({ decision, context }: DecisionParts): EntrySubj
     entry_kind: 'decision',
     decision_id: decision.decision_id,
     context_id: decision.context_id,
-    // The member the attestation speaks of, whoever asked for it; without one, the party that asked.
+    // The subject of the attestation; without one, the requesting party.
     vendor_id: decision.attestation_binding?.subject_id ?? context.requester_sovereign_id,
     attestation_id: context.attestation_id ?? null,
     capability: context.requested_capability,

@@ -3,15 +3,15 @@ import { describe, expect, it } from 'vitest'
 import { HOUR, SECOND, readInstant, writeInstant } from '../canonical/time.ts'
 import type { Instant } from '../canonical/time.ts'
 import { isActiveState, nextBoundary, treatyLifecycle } from './lifecycle.ts'
-import type { TreatyStanding } from './lifecycle.ts'
+import type { TreatyRecordState } from './lifecycle.ts'
 
 const NOW: Instant = readInstant('2030-01-01T06:00:00Z') ?? 0n
 
-function endingIn(left: Instant): TreatyStanding {
+function endingIn(left: Instant): TreatyRecordState {
   return { status: 'active', expires_at: writeInstant(NOW + left), revoked_at: null, revocation_reason: null }
 }
 
-function ended(reason: string | null): TreatyStanding {
+function ended(reason: string | null): TreatyRecordState {
   const revoked_at = '2030-01-01T05:00:00Z'
   return { status: 'revoked', expires_at: '2030-01-31T06:00:00Z', revoked_at, revocation_reason: reason }
 }
@@ -108,7 +108,7 @@ describe('isActiveState', () => {
 })
 
 describe('nextBoundary', () => {
-  const standingAt = (standing: TreatyStanding, now: Instant): string => {
+  const standingAt = (standing: TreatyRecordState, now: Instant): string => {
     const { state, expiry_risk } = treatyLifecycle(standing, now)
     return `${state} ${expiry_risk}`
   }

@@ -6,7 +6,7 @@ export type LifecycleState = 'active' | 'expiring_soon' | 'expired' | 'revoked' 
 export type ExpiryRisk = 'none' | 'low' | 'medium' | 'high' | 'expired'
 
 /** What the store knows of a treaty besides the signed record. */
-export interface TreatyStanding {
+export interface TreatyRecordState {
   readonly status: string
   readonly expires_at: string
   readonly revoked_at: string | null
@@ -27,10 +27,10 @@ export type TreatyLifecycle = {
 const WARNING = 72n * HOUR
 const HIGH_RISK = 24n * HOUR
 
-export function treatyLifecycle(standing: TreatyStanding, now: Instant): TreatyLifecycle {
-  const { expires_at, revoked_at, revocation_reason } = standing
+export function treatyLifecycle(treaty: TreatyRecordState, now: Instant): TreatyLifecycle {
+  const { expires_at, revoked_at, revocation_reason } = treaty
   const copied = { expires_at, revoked_at, revocation_reason }
-  if (standing.status === 'revoked') {
+  if (treaty.status === 'revoked') {
     const replacement = replacementOf(revocation_reason)
     const state = replacement === null ? ('revoked' as const) : ('replaced' as const)
     return { state, expiry_risk: 'none', seconds_until_expiry: null, ...copied, replacement_treaty_id: replacement }
@@ -58,8 +58,8 @@ export function isActiveState(state: LifecycleState): boolean {
 }
 
 /** When the lifecycle or risk of an unrevoked treaty next changes by itself; undefined when never again. */
-export function nextBoundary(standing: TreatyStanding, now: Instant): Instant | undefined {
-  if (standing.status === 'revoked') return undefined
-  const end = instantOf(standing.expires_at)
+export function nextBoundary(state: TreatyRecordState, now: Instant): Instant | undefined {
+  if (state.status === 'revoked') return undefined
+  const end = instantOf(state.expires_at)
   return [end - WARNING, end - HIGH_RISK, end - SECOND + 1n].find((at) => at > now)
 }

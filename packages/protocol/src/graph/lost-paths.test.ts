@@ -4,7 +4,7 @@ import { findLostPaths } from './lost-paths.ts'
 import type { RecognitionEdge } from './recognition-graph.ts'
 
 function edge(from: string, to: string, treaty_id = `${from}-${to}`, isActive = true): RecognitionEdge {
-  const standing = isActive
+  const state = isActive
     ? { status: 'active', lifecycle_state: 'active' as const }
     : { status: 'revoked', lifecycle_state: 'revoked' as const }
   return {
@@ -14,7 +14,7 @@ function edge(from: string, to: string, treaty_id = `${from}-${to}`, isActive = 
     expiry_risk: 'low',
     valid_from: '2030-01-01T00:00:00Z',
     expires_at: '2031-01-01T00:00:00Z',
-    ...standing,
+    ...state,
   }
 }
 
@@ -55,7 +55,7 @@ describe('findLostPaths', () => {
   it.each<[string, readonly RecognitionEdge[], string]>([
     ['a second active treaty', [edge('A', 'B', '1'), edge('A', 'B', '2')], '1'],
     ['a treaty that is revoked already', [edge('A', 'B', '1', false)], '1'],
-    ['a treaty nobody knows', [edge('A', 'B', '1')], '2'],
+    ['an unknown treaty', [edge('A', 'B', '1')], '2'],
     ['nothing', [], '1'],
   ])('%s: nothing is lost', (_what, edges, treaty_id) => {
     expect(findLostPaths(edges, treaty_id)).toEqual({

@@ -9,36 +9,36 @@ export function sortMaterial<Row extends RevokedMaterial>(material: readonly Row
   return [...material].sort(compareMaterial)
 }
 
-function compareMaterial(a: MaterialPlace, b: MaterialPlace): number {
+function compareMaterial(a: MaterialPosition, b: MaterialPosition): number {
   return (
     compareCodePoints(a.type, b.type) || compareCodePoints(a.id, b.id) || compareCodePoints(issuerOf(a), issuerOf(b))
   )
 }
 
 /** Where a page of material ended. Two issuers may have withdrawn attestations of one id. */
-export type MaterialPlace = { readonly type: string; readonly id: string; readonly issuer_sovereign_id?: string }
+export type MaterialPosition = { readonly type: string; readonly id: string; readonly issuer_sovereign_id?: string }
 
-function issuerOf(place: MaterialPlace): string {
+function issuerOf(place: MaterialPosition): string {
   return place.issuer_sovereign_id ?? ''
 }
 
 export interface MaterialPage {
   readonly rows: readonly RevokedMaterial[]
   /** Undefined when these are the last ones. */
-  readonly end: MaterialPlace | undefined
+  readonly end: MaterialPosition | undefined
 }
 
 /** At most `limit` rows behind a place of sorted material. */
 export function pageMaterial(
   sorted: readonly RevokedMaterial[],
-  { limit, after }: { readonly limit: number; readonly after: MaterialPlace | undefined },
+  { limit, after }: { readonly limit: number; readonly after: MaterialPosition | undefined },
 ): MaterialPage {
-  const from = after === undefined ? 0 : firstBehind(sorted, after)
+  const from = after === undefined ? 0 : firstAfter(sorted, after)
   const rows = sorted.slice(from, from + limit)
   return { rows, end: from + limit < sorted.length ? rows.at(-1) : undefined }
 }
 
-function firstBehind(sorted: readonly RevokedMaterial[], place: MaterialPlace): number {
+function firstAfter(sorted: readonly RevokedMaterial[], place: MaterialPosition): number {
   let [low, high] = [0, sorted.length]
   while (low < high) {
     const middle = (low + high) >>> 1

@@ -18,7 +18,7 @@ import type { ImportedRevocation, RecognitionEdge, RecognitionGraph, TreatyFact 
 const NOW = readInstant('2030-01-04T00:00:00Z') ?? 0n
 const IN_FORCE = { status: 'active', revoked_at: null, revocation_reason: null }
 
-function treaty(treaty_id: string, from: string, to: string, standing: Partial<TreatyFact> = {}): TreatyFact {
+function treaty(treaty_id: string, from: string, to: string, state: Partial<TreatyFact> = {}): TreatyFact {
   return {
     treaty_id,
     issuer_sovereign_id: from,
@@ -26,7 +26,7 @@ function treaty(treaty_id: string, from: string, to: string, standing: Partial<T
     valid_from: '2030-01-01T06:00:00Z',
     expires_at: '2030-01-31T06:00:00Z',
     ...IN_FORCE,
-    ...standing,
+    ...state,
   }
 }
 
@@ -82,7 +82,7 @@ describe('buildGraph (protocol/core 20.1)', () => {
     ])
   })
 
-  it('keeps the edges in order of issue, each as it stands', () => {
+  it('returns the edges in order of issue, each with its state', () => {
     const facts = [
       treaty('z', 'B', 'A'),
       treaty('y', 'A', 'B', endingIn(72n)),
@@ -112,7 +112,7 @@ describe('buildGraph (protocol/core 20.1)', () => {
     })
   })
 
-  it('shows the signed treaties that are active or end soon, and no other', () => {
+  it('shows the signed treaties that are active or expiring, and no other', () => {
     const graph = graphOf([
       treaty('z', 'B', 'A'),
       treaty('y', 'A', 'B', endingIn(1n)),

@@ -3,10 +3,10 @@ import type { JsonObject, JsonValue } from '../canonical/json-value.ts'
 import type { Instant } from '../canonical/time.ts'
 import { isActiveState, treatyLifecycle } from './lifecycle.ts'
 import { sortMaterial } from './material-page.ts'
-import type { ExpiryRisk, LifecycleState, TreatyStanding } from './lifecycle.ts'
+import type { ExpiryRisk, LifecycleState, TreatyRecordState } from './lifecycle.ts'
 
 /** A stored treaty as the graph needs it; `treaty` is the signed record, needed only where it is shown. */
-export interface TreatyFact extends TreatyStanding {
+export interface TreatyFact extends TreatyRecordState {
   readonly treaty_id: string
   readonly issuer_sovereign_id: string
   readonly subject_sovereign_id: string
@@ -22,7 +22,7 @@ export interface ImportedRevocation {
   readonly imported_at: string
 }
 
-/** One treaty as an edge: who recognises whom, and how it stands (protocol/core 20.1). */
+/** One treaty as an edge: both parties and its state (protocol/core 20.1). */
 export type RecognitionEdge = {
   readonly from: string
   readonly to: string

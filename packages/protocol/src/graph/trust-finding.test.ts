@@ -18,8 +18,8 @@ function edge(from: string, to: string, change: Partial<RecognitionEdge> = {}): 
 }
 
 function find(edges: readonly RecognitionEdge[], withdrawn: Readonly<Record<string, number>> = {}, target = 'c') {
-  const ground = { index: indexEdges(edges), withdrawals: (issuer: string) => withdrawn[issuer] ?? 0 }
-  return findTrust(ground, { source: 'a', target }, '2027-03-04T05:06:07Z')
+  const trust = { index: indexEdges(edges), withdrawals: (issuer: string) => withdrawn[issuer] ?? 0 }
+  return findTrust(trust, { source: 'a', target }, '2027-03-04T05:06:07Z')
 }
 const soon = { lifecycle_state: 'expiring_soon' } as const
 
@@ -59,11 +59,11 @@ describe('what the graph says about a sovereign', () => {
     })
   })
 
-  it('nobody has a path to himself', () => {
+  it('no sovereign has a path to itself', () => {
     expect(find([edge('a', 'b'), edge('b', 'a')], {}, 'a')).toMatchObject({ verdict: 'block', trusted: false })
   })
 
-  it('a treaty that ends soon warns, once for each', () => {
+  it('warns once for each expiring treaty', () => {
     const finding = find([edge('a', 'b', soon), edge('b', 'c', soon)])
     expect(finding).toMatchObject({ verdict: 'warn', reason: 'treaty_expiring_soon', trusted: true, hop_count: 2 })
     expect(finding.signals.map(({ severity }) => severity)).toEqual(['warn', 'warn'])

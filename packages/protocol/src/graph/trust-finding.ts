@@ -5,33 +5,33 @@ import type { TrustIndex } from './trust-index.ts'
 import type { TrustPath } from './trust-path.ts'
 
 /** What a trust finding needs to know of the recognition graph. */
-export interface TrustGround {
+export interface GraphTrust {
   readonly index: TrustIndex
   /** How many attestations of this issuer have been withdrawn. */
   readonly withdrawals: (issuer_sovereign_id: string) => number
 }
 
 /** Highest first; `info` raises nothing. */
-const GRAVITY: readonly Exclude<Severity, 'info'>[] = ['block', 'escalate', 'warn']
+const SEVERITY_ORDER: readonly Exclude<Severity, 'info'>[] = ['block', 'escalate', 'warn']
 
 /** What the recognition graph says about a sovereign, without requested roles (protocol/trust-operations 2.5). */
 export function findTrust(
-  ground: TrustGround,
+  trust: GraphTrust,
   parties: { readonly source: string; readonly target: string },
   evaluated_at: string,
 ): TrustFinding {
-  const path = findTrustPath(ground.index, parties.source, parties.target)
-  return judgeTrustPath(path, ground.withdrawals, evaluated_at)
+  const path = findTrustPath(trust.index, parties.source, parties.target)
+  return findTrustPathProblem(path, trust.withdrawals, evaluated_at)
 }
 
 /** The same of a path that was found already. */
-export function judgeTrustPath(
+export function findTrustPathProblem(
   path: TrustPath,
-  withdrawals: TrustGround['withdrawals'],
+  withdrawals: GraphTrust['withdrawals'],
   evaluated_at: string,
 ): TrustFinding {
   const signals = path.trusted ? pathSignals(path, withdrawals) : [signal(path.reason, 'block')]
-  const gravest = GRAVITY.find((severity) => signals.some((each) => each.severity === severity))
+  const gravest = SEVERITY_ORDER.find((severity) => signals.some((each) => each.severity === severity))
   return {
     source_sovereign_id: path.from,
     target_sovereign_id: path.to,
@@ -45,7 +45,7 @@ export function judgeTrustPath(
   }
 }
 
-function pathSignals({ from, path }: TrustPath, withdrawals: TrustGround['withdrawals']): TrustSignal[] {
+function pathSignals({ from, path }: TrustPath, withdrawals: GraphTrust['withdrawals']): TrustSignal[] {
   const onPath = [from, ...path.map((edge) => edge.to)]
   const pressure = onPath.flatMap((sovereign) =>
     Array.from({ length: Math.min(withdrawals(sovereign), MAX_ITEMS) }, () =>

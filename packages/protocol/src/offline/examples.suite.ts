@@ -6,14 +6,14 @@ import { readReceived } from '../signing/received.ts'
 import { commitmentForm } from '../artifacts/capability-commitment.ts'
 import core from '../vectors/core.json' with { type: 'json' }
 import trust from '../vectors/trust.json' with { type: 'json' }
-import type { OfflineGround } from './ground.ts'
-import type { RecordKindName } from './recognise.ts'
+import type { OfflineTrust } from './trust-inputs.ts'
+import type { RecordKindName } from './record-kind.ts'
 
-/** One record of a kind as somebody else signed it, and what is needed to verify it. */
+/** One record of a kind, signed by independent code, and its trust inputs. */
 export interface Example {
   readonly kind: RecordKindName
   readonly record: JsonObject
-  readonly ground: OfflineGround
+  readonly trust: OfflineTrust
 }
 
 const keys: Readonly<Record<string, string>> = Object.fromEntries([
@@ -27,7 +27,7 @@ function object(text: string): JsonObject {
   return value
 }
 
-function groundOf(key: string, now: string, more: Partial<OfflineGround> = {}): OfflineGround {
+function trustOf(key: string, now: string, more: Partial<OfflineTrust> = {}): OfflineTrust {
   const found = keys[key]
   if (found === undefined) throw new TypeError(`no key ${key}`)
   return { keys: [found], validatorKeys: new Map(), now: instantOf(now), ...more }
@@ -37,7 +37,7 @@ function coreExample(kind: RecordKindName, name: string, now: string): Example {
   const vector = core.signed.find((each) => each.name === name)
   if (vector === undefined) throw new TypeError(`no vector ${name}`)
   const signatures = [{ key_id: vector.key_id, sig: vector.signature }]
-  return { kind, record: { ...object(vector.bytes), signatures }, ground: groundOf(`core ${vector.signer}`, now) }
+  return { kind, record: { ...object(vector.bytes), signatures }, trust: trustOf(`core ${vector.signer}`, now) }
 }
 
 function trustExample(
@@ -47,7 +47,7 @@ function trustExample(
     now = '2027-03-04T05:06:30Z',
     unsigned = {},
     ...more
-  }: { now?: string; unsigned?: JsonObject } & Partial<Omit<OfflineGround, 'now'>> = {},
+  }: { now?: string; unsigned?: JsonObject } & Partial<Omit<OfflineTrust, 'now'>> = {},
 ): Example {
   const vector = trust.examples.find(({ example }) => example === name)
   if (vector === undefined) throw new TypeError(`no example ${name}`)
@@ -55,7 +55,7 @@ function trustExample(
   const made = vector.signatures.map(({ key_id, sig }) => ({ key_id, sig }))
   const carried = isList ? { signatures: made } : { signature: made[0] ?? null }
   const record = { ...object(vector.bytes), ...unsigned, ...(made.length === 0 ? {} : carried) }
-  return { kind, record, ground: groundOf(`trust ${vector.signatures[0]?.signer ?? 'na'}`, now, more) }
+  return { kind, record, trust: trustOf(`trust ${vector.signatures[0]?.signer ?? 'na'}`, now, more) }
 }
 
 const AGREED_UNTIL = '2027-04-04T00:00:00Z'
@@ -73,7 +73,7 @@ export const EXAMPLES: readonly Example[] = [
   {
     kind: 'recognition-policy',
     record: { local_sovereign_id: 'EXAMPLE-NET', recognized_issuers: [], revoked_attestation_ids: [] },
-    ground: groundOf('core na', '2030-01-03T00:00:00Z'),
+    trust: trustOf('core na', '2030-01-03T00:00:00Z'),
   },
   coreExample('sovereign-revocation-feed', 'sovereign revocation feed', '2030-01-04T00:00:00Z'),
   trustExample('trust-evidence', 'E2'),

@@ -4,9 +4,9 @@ import type { JsonObject } from '../canonical/json-value.ts'
 import { DAY } from '../canonical/time.ts'
 import { EXAMPLES } from './examples.suite.ts'
 import type { Example } from './examples.suite.ts'
-import { RECORD_KINDS, recogniseRecord } from './recognise.ts'
-import type { RecordKindName } from './recognise.ts'
-import { verifyRecord } from './verify-record.ts'
+import { RECORD_KINDS, detectRecordKind } from './record-kind.ts'
+import type { RecordKindName } from './record-kind.ts'
+import { verifyRecordOfKind } from './verify-record.ts'
 
 function exampleOf(kind: RecordKindName): Example {
   const found = EXAMPLES.find((example) => example.kind === kind)
@@ -14,13 +14,13 @@ function exampleOf(kind: RecordKindName): Example {
   return found
 }
 
-async function reasonOf({ kind, record, ground }: Example, changes: Partial<Example['ground']> = {}): Promise<string> {
-  const verdict = await verifyRecord(kind, record, { ...ground, ...changes })
+async function reasonOf({ kind, record, trust }: Example, changes: Partial<Example['trust']> = {}): Promise<string> {
+  const verdict = await verifyRecordOfKind(kind, record, { ...trust, ...changes })
   return verdict.ok ? 'valid' : verdict.reason
 }
 
 /** The same example by other keys, of both parties where it has two. */
-function keysOf({ kind }: Example, keys: readonly string[]): Partial<Example['ground']> {
+function keysOf({ kind }: Example, keys: readonly string[]): Partial<Example['trust']> {
   return kind === 'agreement-record' ? { keys, offererKeys: keys, responderKeys: keys } : { keys }
 }
 
@@ -32,33 +32,30 @@ describe('a record of every kind', () => {
   })
 
   it.each(EXAMPLES)('$kind is recognised and holds', async (example) => {
-    expect(recogniseRecord(example.record)).toBe(example.kind)
+    expect(detectRecordKind(example.record)).toBe(example.kind)
     expect(await reasonOf(example)).toBe('valid')
   })
 
   it.each(EXAMPLES.filter(({ kind }) => kind !== 'recognition-policy'))(
-    '$kind does not hold under the key of somebody else, nor unsigned',
+    '$kind is not valid under another key, nor unsigned',
     async (example) => {
-      const stranger = 'GBrrHJtgVIR4IT8ZhA8LPEh0NaBYkLwijVy/j5+LyHI='
-      expect(await reasonOf(example, keysOf(example, [stranger]))).not.toBe('valid')
+      const outsider = 'GBrrHJtgVIR4IT8ZhA8LPEh0NaBYkLwijVy/j5+LyHI='
+      expect(await reasonOf(example, keysOf(example, [outsider]))).not.toBe('valid')
       if (example.kind === 'capability-membership-proof') return
       const { signature: _one, signatures: _many, ...unsigned } = example.record
       expect(await reasonOf({ ...example, record: unsigned })).toMatch(/^missing_(offerer_)?signature$/)
     },
   )
 
-  it.each(EXAMPLES.filter(({ kind }) => !SELF_SIGNED.includes(kind)))(
-    '$kind needs a key from somebody who is trusted',
-    async (example) => {
-      const reason = example.kind === 'agreement-record' ? 'party_keys_needed' : 'keys_needed'
-      expect(await reasonOf(example, keysOf(example, []))).toBe(reason)
-    },
-  )
+  it.each(EXAMPLES.filter(({ kind }) => !SELF_SIGNED.includes(kind)))('$kind needs a trusted key', async (example) => {
+    const reason = example.kind === 'agreement-record' ? 'party_keys_needed' : 'keys_needed'
+    expect(await reasonOf(example, keysOf(example, []))).toBe(reason)
+  })
 })
 
 describe('an agreement', () => {
   const example = exampleOf('agreement-record')
-  const { offererKeys = [], responderKeys = [] } = example.ground
+  const { offererKeys = [], responderKeys = [] } = example.trust
   const both = [...offererKeys, ...responderKeys]
   const [responder, offerer] = example.record['signatures'] as readonly JsonObject[]
   const signedBy = (...signatures: readonly (JsonObject | undefined)[]): Example => ({
@@ -66,10 +63,10 @@ describe('an agreement', () => {
     record: { ...example.record, signatures: signatures.filter((each) => each !== undefined) },
   })
 
-  it('is not judged by one list of keys, however many signatures it has', async () => {
-    const { offererKeys: _offerer, responderKeys: _responder, ...rest } = example.ground
+  it('is not verified with one list of keys, however many signatures it has', async () => {
+    const { offererKeys: _offerer, responderKeys: _responder, ...rest } = example.trust
     for (const each of [example, signedBy(offerer), signedBy(offerer, offerer), signedBy(responder)])
-      expect(await reasonOf({ ...each, ground: { ...rest, keys: both } })).toBe('party_keys_needed')
+      expect(await reasonOf({ ...each, trust: { ...rest, keys: both } })).toBe('party_keys_needed')
     expect(await reasonOf(example, { offererKeys, responderKeys: [] })).toBe('party_keys_needed')
   })
 
@@ -98,15 +95,15 @@ describe('an agreement', () => {
 
 it('a consensus proof does not hold when one key is given for two validators', async () => {
   const example = exampleOf('consensus-proof')
-  const [first = ''] = example.ground.validatorKeys.values()
-  const validatorKeys = new Map([...example.ground.validatorKeys.keys()].map((id) => [id, first]))
+  const [first = ''] = example.trust.validatorKeys.values()
+  const validatorKeys = new Map([...example.trust.validatorKeys.keys()].map((id) => [id, first]))
   expect(await reasonOf(example, { validatorKeys })).toBe('duplicate_validator_key')
 })
 
 describe('what a record that holds leaves open', () => {
-  const openIn = async (kind: RecordKindName, changes: Partial<Example['ground']> = {}): Promise<unknown> => {
-    const { record, ground } = exampleOf(kind)
-    const verdict = await verifyRecord(kind, record, { ...ground, ...changes })
+  const openIn = async (kind: RecordKindName, changes: Partial<Example['trust']> = {}): Promise<unknown> => {
+    const { record, trust } = exampleOf(kind)
+    const verdict = await verifyRecordOfKind(kind, record, { ...trust, ...changes })
     return verdict.ok ? (verdict.unproven ?? 'nothing') : verdict.reason
   }
   const genesis = readGenesisBlock(exampleOf('genesis-block').record)
@@ -134,10 +131,10 @@ describe('every pair of kinds', () => {
     .filter(({ example, as }) => example.kind !== as)
     .filter(({ example, as }) => !SAME_BYTES.some(([of, like]) => of === example.kind && like === as))
 
-  it(`is told apart: none of ${pairs.length} records passes for one of another kind`, async () => {
+  it(`is detected: none of ${pairs.length} records passes for one of another kind`, async () => {
     const passing: string[] = []
     for (const { example, as } of pairs)
-      if ((await verifyRecord(as, example.record, example.ground)).ok) passing.push(`${example.kind} as ${as}`)
+      if ((await verifyRecordOfKind(as, example.record, example.trust)).ok) passing.push(`${example.kind} as ${as}`)
     expect(passing).toEqual([])
   })
 
@@ -145,7 +142,7 @@ describe('every pair of kinds', () => {
     const mixed: string[] = []
     for (const a of EXAMPLES)
       for (const b of EXAMPLES) {
-        const kind = recogniseRecord({ ...a.record, ...b.record })
+        const kind = detectRecordKind({ ...a.record, ...b.record })
         if (a.kind !== b.kind && kind !== undefined) mixed.push(`${a.kind} with ${b.kind} is taken for ${kind}`)
       }
     // Where the members of one kind are all members of the other, the larger one is what it is.
@@ -164,7 +161,7 @@ describe('every pair of kinds', () => {
     ['an answer that holds a record', { attestation: exampleOf('membership-attestation').record, status: 'active' }],
     ['a context', { context_id: 'c', agreement_id: 'a', attestation_id: 'a' }],
   ])('%s is recognised as nothing', (_name, value) => {
-    expect(recogniseRecord(value)).toBeUndefined()
+    expect(detectRecordKind(value)).toBeUndefined()
   })
 })
 
@@ -186,39 +183,39 @@ describe('time', () => {
     ['data-access-intent', 'expired'],
   ] as const)('%s ends', async (kind, reason) => {
     const example = exampleOf(kind)
-    expect(await reasonOf(example, { now: example.ground.now + 3650n * DAY })).toBe(reason)
+    expect(await reasonOf(example, { now: example.trust.now + 3650n * DAY })).toBe(reason)
   })
 
   it.each(['join-certificate', 'membership-attestation', 'boundary-policy', 'capability-commitment'] as const)(
     '%s does not hold before it begins',
     async (kind) => {
       const example = exampleOf(kind)
-      expect(await reasonOf(example, { now: example.ground.now - 3650n * DAY })).toBe('not_yet_valid')
+      expect(await reasonOf(example, { now: example.trust.now - 3650n * DAY })).toBe('not_yet_valid')
     },
   )
 })
 
 describe('a time that cannot be meant', () => {
-  const { record, ground } = exampleOf('boundary-decision')
+  const { record, trust } = exampleOf('boundary-decision')
 
   it.each<[string, unknown, string]>([
-    ['seconds', ground.now / 1_000_000n, 'this looks like seconds'],
-    ['milliseconds', ground.now / 1000n, 'this looks like milliseconds'],
-    ['milliseconds in a number', Number(ground.now / 1000n), 'this looks like milliseconds in a number'],
-    ['microseconds in a number', Number(ground.now), 'this looks like microseconds in a number'],
-    ['nanoseconds', ground.now * 1000n, 'this looks like nanoseconds'],
+    ['seconds', trust.now / 1_000_000n, 'this looks like seconds'],
+    ['milliseconds', trust.now / 1000n, 'this looks like milliseconds'],
+    ['milliseconds in a number', Number(trust.now / 1000n), 'this looks like milliseconds in a number'],
+    ['microseconds in a number', Number(trust.now), 'this looks like microseconds in a number'],
+    ['nanoseconds', trust.now * 1000n, 'this looks like nanoseconds'],
     ['zero', 0n, 'bigint of microseconds'],
     ['nothing', undefined, 'bigint of microseconds'],
     ['a text', '2027-03-04T05:06:30Z', 'bigint of microseconds'],
     ['half a number', 0.5, 'bigint of microseconds'],
   ])('%s is an error and no verdict', async (_name, now, words) => {
-    const judged = verifyRecord('boundary-decision', record, { ...ground, now: now as bigint })
-    await expect(judged).rejects.toThrow(words)
-    await expect(judged).rejects.toMatchObject({ name: 'InstantError' })
+    const result = verifyRecordOfKind('boundary-decision', record, { ...trust, now: now as bigint })
+    await expect(result).rejects.toThrow(words)
+    await expect(result).rejects.toMatchObject({ name: 'InstantError' })
   })
 })
 
-describe('a genesis block as ground', () => {
+describe('a genesis block as trust input', () => {
   const genesis = readGenesisBlock(exampleOf('genesis-block').record)
   const of = async (kind: RecordKindName): Promise<string> => reasonOf(exampleOf(kind), { keys: [], genesis })
 
@@ -242,8 +239,8 @@ describe('a genesis block as ground', () => {
 
 describe('a record without its form', () => {
   it('is malformed, and the place is named', async () => {
-    const { record, ground } = exampleOf('crl')
-    expect(await verifyRecord('crl', { ...record, sequence: '1' }, ground)).toEqual({
+    const { record, trust } = exampleOf('crl')
+    expect(await verifyRecordOfKind('crl', { ...record, sequence: '1' }, trust)).toEqual({
       ok: false,
       reason: 'malformed',
       problem: 'sequence: an integer is needed',

@@ -1,20 +1,20 @@
-import { fails } from '../artifacts/verdict.ts'
+import { invalid } from '../artifacts/verdict.ts'
 import type { JsonObject } from '../canonical/json-value.ts'
 import { requireInstant } from '../canonical/time.ts'
 import { FormError } from '../reading/form-error.ts'
-import { CORE_JUDGES } from './core-judges.ts'
-import { signerKeys } from './ground.ts'
-import type { Judge, OfflineGround } from './ground.ts'
-import type { RecordKindName } from './recognise.ts'
-import { TRUST_JUDGES } from './trust-judges.ts'
+import { CORE_JUDGES } from './verify-core-records.ts'
+import { signerKeys } from './trust-inputs.ts'
+import type { RecordVerifier, OfflineTrust } from './trust-inputs.ts'
+import type { RecordKindName } from './record-kind.ts'
+import { TRUST_JUDGES } from './verify-trust-records.ts'
 
-const JUDGES: Readonly<Record<RecordKindName, Judge>> = { ...CORE_JUDGES, ...TRUST_JUDGES }
+const JUDGES: Readonly<Record<RecordKindName, RecordVerifier>> = { ...CORE_JUDGES, ...TRUST_JUDGES }
 
 /** Kinds whose signature names the key it was made with: they can be looked at without a key from elsewhere. */
 const SELF_SIGNED: ReadonlySet<RecordKindName> = new Set(['genesis-block', 'agent-descriptor', 'recognition-policy'])
 
 /**
- * What a record that holds leaves open. root_key: the block vouches for its own root key, and no other was given.
+ * What a valid record does not prove. root_key: the block signs for its own root key, and no other was given.
  * node_key: the same for the key of a node. node_membership: only a certificate, and the list that may revoke it, say
  * that a node is a member. authorship: such a record has no signature.
  */
@@ -25,20 +25,20 @@ export type OfflineVerdict =
   | { readonly ok: false; readonly reason: string; readonly problem?: string }
 
 /**
- * Whether a record of this kind holds, by what is at hand alone: nobody is asked, so what was revoked since is not
- * known. A record without its form is `malformed`; `problem` then names the place and the rule. Throws InstantError when
+ * Checks whether a record of this kind is valid, from the given inputs only. Later revocations are not
+ * included. A record with a wrong form is `malformed`; `problem` then names the field and the rule. Throws InstantError when
  * the time given cannot be meant.
  */
-export async function verifyRecord(
+export async function verifyRecordOfKind(
   kind: RecordKindName,
   value: JsonObject,
-  ground: OfflineGround,
+  trust: OfflineTrust,
 ): Promise<OfflineVerdict> {
-  requireInstant(ground.now)
-  if (needsSignerKeys(kind) && signerKeys(ground).length === 0) return fails('keys_needed')
+  requireInstant(trust.now)
+  if (needsSignerKeys(kind) && signerKeys(trust).length === 0) return invalid('keys_needed')
   try {
-    const verdict = await JUDGES[kind](value, ground)
-    const unproven = verdict.ok ? unprovenIn(kind, ground) : []
+    const verdict = await JUDGES[kind](value, trust)
+    const unproven = verdict.ok ? unprovenIn(kind, trust) : []
     return unproven.length === 0 ? verdict : { ok: true, unproven }
   } catch (error) {
     if (!(error instanceof FormError)) throw error
@@ -46,12 +46,12 @@ export async function verifyRecord(
   }
 }
 
-/** An agreement has keys of its own for each party. */
+/** An agreement has separate keys for each party. */
 function needsSignerKeys(kind: RecordKindName): boolean {
   return kind !== 'agreement-record' && !SELF_SIGNED.has(kind)
 }
 
-function unprovenIn(kind: RecordKindName, { keys, genesis }: OfflineGround): readonly Unproven[] {
+function unprovenIn(kind: RecordKindName, { keys, genesis }: OfflineTrust): readonly Unproven[] {
   if (kind === 'genesis-block') return keys.length === 0 && genesis === undefined ? ['root_key'] : []
   if (kind === 'agent-descriptor') return keys.length === 0 ? ['node_key', 'node_membership'] : ['node_membership']
   return kind === 'recognition-policy' ? ['authorship'] : []

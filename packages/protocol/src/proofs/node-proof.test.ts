@@ -13,7 +13,7 @@ import type { NodeAction, NodeProofReason } from './node-proof.ts'
 const AUDIENCE = core.keys.find(({ name }) => name === 'na')?.public_key ?? ''
 const NOW = readInstant('2030-01-02T03:04:05Z') ?? 0n
 const signer = await seedSigner('node', core.keys.find(({ name }) => name === 'node')?.seed ?? '')
-const stranger = await seedSigner('subject', core.keys.find(({ name }) => name === 'subject')?.seed ?? '')
+const outsider = await seedSigner('subject', core.keys.find(({ name }) => name === 'subject')?.seed ?? '')
 
 const MEMBERS: JsonObject = {
   node_public_key: signer.publicKey,
@@ -143,7 +143,7 @@ describe('verifyNodeProof (protocol/core 5.1)', () => {
   })
 
   it.each<[string, JsonValue]>([
-    ['another key', stranger.publicKey],
+    ['another key', outsider.publicKey],
     ['no key', 'x'],
     ['an empty key', ''],
     ['a key of small order', Buffer.alloc(32).toString('base64')],
@@ -155,7 +155,7 @@ describe('verifyNodeProof (protocol/core 5.1)', () => {
   })
 
   it('by another signer, or with any other text as signature, is invalid', async () => {
-    expect(await reason(await sign({}, stranger))).toBe('invalid_signature')
+    expect(await reason(await sign({}, outsider))).toBe('invalid_signature')
     const body = await sign()
     const text = String(body['signature'])
     for (const signature of [

@@ -4,7 +4,7 @@ import { member } from '../canonical/json-value.ts'
 import type { JsonObject } from '../canonical/json-value.ts'
 import { CLOCK_TOLERANCE, readInstant } from '../canonical/time.ts'
 import type { Instant } from '../canonical/time.ts'
-import { HOLDS, fails } from '../artifacts/verdict.ts'
+import { VALID, invalid } from '../artifacts/verdict.ts'
 import type { Verdict } from '../artifacts/verdict.ts'
 import { isNonce } from '../reading/text.ts'
 import type { Signer } from '../signing/sign.ts'
@@ -22,7 +22,7 @@ export function nodeProofBytes(body: JsonObject): Uint8Array {
 /**
  * The stateless half of a node's proof, in the order of protocol/core 5.1:
  * 1. signature, timestamp and nonce are there and bounded;
- * 2. the timestamp is one; 3. it is fresh, so a captured proof dies soon;
+ * 2. the timestamp is one; 3. it is fresh, so a captured proof expires after minutes;
  * 4. the node key signed exactly this body, for this authority and this action where it says so: an unused
  *    heartbeat must not become a renewal elsewhere.
  * Spending the nonce is the caller's: only a proof that verified may touch that table.
@@ -33,21 +33,21 @@ export async function verifyNodeProof(
 ): Promise<Verdict<NodeProofReason>> {
   const [signature, timestamp, nonce] = [member(body, 'signature'), member(body, 'timestamp'), member(body, 'nonce')]
   if (typeof signature !== 'string' || typeof timestamp !== 'string' || typeof nonce !== 'string')
-    return fails('missing_fields')
+    return invalid('missing_fields')
   if (signature === '' || signature.length > 256 || timestamp === '' || timestamp.length > 40 || !isNonce(nonce))
-    return fails('missing_fields')
+    return invalid('missing_fields')
   const instant = readInstant(timestamp)
-  if (instant === undefined) return fails('invalid_timestamp')
+  if (instant === undefined) return invalid('invalid_timestamp')
   const age = against.now - instant
-  if (age > CLOCK_TOLERANCE || age < -CLOCK_TOLERANCE) return fails('stale_timestamp')
+  if (age > CLOCK_TOLERANCE || age < -CLOCK_TOLERANCE) return invalid('stale_timestamp')
   const audience = member(body, 'audience')
-  if (audience !== undefined && audience !== against.audience) return fails('invalid_signature')
+  if (audience !== undefined && audience !== against.audience) return invalid('invalid_signature')
   const action = member(body, 'action')
-  if (action !== undefined && action !== against.action) return fails('invalid_signature')
+  if (action !== undefined && action !== against.action) return invalid('invalid_signature')
   const key = member(body, 'node_public_key')
   if (typeof key !== 'string' || !(await verifySignature(key, nodeProofBytes(body), signature)))
-    return fails('invalid_signature')
-  return HOLDS
+    return invalid('invalid_signature')
+  return VALID
 }
 
 /** Adds the signature a node proof needs; the body already holds timestamp and nonce. */

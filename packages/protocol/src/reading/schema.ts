@@ -1,4 +1,4 @@
-import type { Read } from './shape.ts'
+import type { Read } from './read.ts'
 
 /** A JSON Schema (draft 2020-12), or a part of one. */
 export type Schema = { readonly [keyword: string]: unknown }
@@ -15,15 +15,15 @@ interface Description {
 const descriptions = new WeakMap<Read<unknown>, Description>()
 
 /**
- * Says beside a reader what it takes, so that published schemas come from the very readers that judge. What no schema
- * can say (the order of two times, a valid point of the curve) stays with the reader alone.
+ * Adds a schema to a reader, so that published schemas come from the readers that check records. Rules that no schema
+ * can express (the order of two times, a valid point of the curve) are only in the reader.
  */
 export function described<Value>(read: Read<Value>, schema: Description['schema'], name?: string): Read<Value> {
   descriptions.set(read, { schema, name })
   return read
 }
 
-/** The schema of a record: parts with a name stand in `$defs`. Throws for a reader that nobody described. */
+/** Returns the schema of a record; named parts are in `$defs`. Throws for a reader without a description. */
 export function schemaOf(read: Read<unknown>): Schema {
   const defs: { [name: string]: Schema } = {}
   const of: SchemaOf = (inner) => {

@@ -16,7 +16,7 @@ import {
   string,
   withDefault,
 } from './shape.ts'
-import type { Read } from './shape.ts'
+import type { Read } from './read.ts'
 
 function read<Value>(reader: Read<Value>, value: JsonValue): Value | string {
   try {

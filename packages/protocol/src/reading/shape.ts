@@ -1,11 +1,9 @@
 import { isJsonObject, member } from '../canonical/json-value.ts'
 import type { JsonObject, JsonValue } from '../canonical/json-value.ts'
 import { FormError } from './form-error.ts'
+import type { Read } from './read.ts'
 import { described, orNullSchema } from './schema.ts'
 import type { Schema, SchemaOf } from './schema.ts'
-
-/** Gives the typed value, or throws {@link FormError} naming `field`. Never converts (protocol/core 1.1). */
-export type Read<Value> = (value: JsonValue, field: string) => Value
 
 interface Member<Value> {
   readonly read: Read<Value>
@@ -35,7 +33,7 @@ export function closed<Shape extends Members>(shape: Shape): Read<ValueOf<Shape>
   const read: Read<ValueOf<Shape>> = (value, field) => {
     if (!isJsonObject(value)) throw new FormError(field, 'an object is needed')
     for (const name of Object.keys(value)) {
-      if (!Object.hasOwn(shape, name)) throw new FormError(place(field, name), UNKNOWN_MEMBER)
+      if (!Object.hasOwn(shape, name)) throw new FormError(pathTo(field, name), UNKNOWN_MEMBER)
     }
     const out: { [name: string]: unknown } = {}
     for (const name of names) out[name] = readMember(value, name, shape[name] as Member<unknown>, field)
@@ -55,9 +53,9 @@ function memberSchema(expected: Member<unknown>, of: SchemaOf): Schema {
 
 function readMember(record: JsonObject, name: string, expected: Member<unknown>, field: string): unknown {
   const value = member(record, name)
-  if (value !== undefined) return expected.read(value, place(field, name))
+  if (value !== undefined) return expected.read(value, pathTo(field, name))
   if ('absent' in expected) return expected.absent
-  throw new FormError(place(field, name), 'is missing')
+  throw new FormError(pathTo(field, name), 'is missing')
 }
 
 export function arrayOf<Value>(
@@ -131,6 +129,6 @@ export function readRecord<Value>(read: Read<Value>, value: JsonValue): Value {
   return read(value, '')
 }
 
-function place(field: string, name: string): string {
+function pathTo(field: string, name: string): string {
   return field === '' ? name : `${field}.${name}`
 }

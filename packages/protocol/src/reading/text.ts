@@ -9,7 +9,7 @@ import type { Signature } from '../signing/forms.ts'
 import { FormError } from './form-error.ts'
 import { described } from './schema.ts'
 import { arrayOf, closed, object, required, string } from './shape.ts'
-import type { Read } from './shape.ts'
+import type { Read } from './read.ts'
 
 // C0, DEL and C1: invisible characters that make two names look alike or break a log line.
 // oxlint-disable-next-line no-control-regex -- control characters are what this pattern is for
@@ -84,7 +84,7 @@ export const label: Read<string> = plainText(256)
 /** A SHA-256 in lowercase hex. */
 export const digest: Read<string> = matching(/^[0-9a-f]{64}$/, '64 lowercase hexadecimal digits')
 
-/** A timestamp inside a signed record (T-rec). The text is kept as received: it is what the signature covers. */
+/** A timestamp inside a signed record (T-rec). The text stays as received, because the signature covers it. */
 export const timestamp: Read<string> = described(
   (value, field) => {
     const text = string(value, field)
@@ -131,6 +131,11 @@ const signatureText: Read<string> = described(
 
 /** The key id is a label only, so its grammar is wide; it never selects trust (protocol/core 1.6). */
 const signature: Read<Signature> = closed({ key_id: required(identifier), sig: required(signatureText) })
+
+/** Reads the form of signatures only; a signature with a wrong encoding is a finding of the verification. */
+export function uncheckedSignatures(max: number): Read<readonly Signature[]> {
+  return arrayOf(closed({ key_id: required(string), sig: required(string) }), { max })
+}
 
 /** At most eight: a longer list would make one record cost many verifications. */
 export const signatures: Read<readonly Signature[]> = arrayOf(signature, { max: 8 })

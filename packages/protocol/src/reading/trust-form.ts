@@ -5,7 +5,7 @@ import { FormError } from './form-error.ts'
 import { described, orNullSchema } from './schema.ts'
 import type { Schema, SchemaOf } from './schema.ts'
 import { arrayOf, nullable, string } from './shape.ts'
-import type { Read } from './shape.ts'
+import type { Read } from './read.ts'
 import { identifier } from './text.ts'
 
 /** Longest list inside a trust record, signatures apart (protocol/trust-operations 1.5). */
@@ -13,13 +13,13 @@ export const MAX_ITEMS = 1024
 /** More would make one record cost many verifications. */
 export const MAX_SIGNATURES = 8
 
-/** How a member stands in the signed body (protocol/trust-operations 1.1). */
+/** The form of a member in the signed body (protocol/trust-operations 1.1). */
 export type SignedClass = 'yes' | 'null' | 'omit' | 'no' | 'sig'
 
 export interface FormMember<Value, Class extends SignedClass = SignedClass> {
   readonly read: Read<Value>
   readonly signed: Class
-  /** Members of the closed object, or of each closed object of the list, that stands here. */
+  /** Members of the closed object, or of each closed object of the list. */
   readonly inside: FormMembers | undefined
   /** Present for members that may be left out on the wire. */
   readonly absent?: Value
@@ -125,7 +125,7 @@ export function signedListForm<Members extends FormMembers>(
   >
 }
 
-/** A record that is only digested, or carries no proof of its own. */
+/** A record that is only digested, or has no separate proof. */
 export function unsignedForm<Members extends FormMembers>(
   members: Members,
   traits: Traits<RecordOf<Members>> = {},

@@ -12,7 +12,7 @@ import { isInside, verifyAttestation } from './verify-attestation.ts'
 import type { AttestationReason } from './verify-attestation.ts'
 
 const partner = await seedSigner('na-partner', core.keys.find(({ name }) => name === 'partner-na')?.seed ?? '')
-const stranger = await seedSigner('x', core.keys.find(({ name }) => name === 'subject')?.seed ?? '')
+const outsider = await seedSigner('x', core.keys.find(({ name }) => name === 'subject')?.seed ?? '')
 const at = (text: string): Instant => readInstant(text) ?? 0n
 const NOW = at('2030-01-03T00:00:00Z')
 
@@ -124,7 +124,7 @@ describe('verifyAttestation (protocol/core 17.1)', () => {
   it('one of several signatures under one of several keys is enough; the label selects nothing', async () => {
     const facts = await good()
     const [own] = facts.attestation.signatures
-    const [foreign] = (await attestation({}, stranger)).signatures
+    const [foreign] = (await attestation({}, outsider)).signatures
     const signatures = [foreign, { key_id: 'someone-else', sig: own?.sig ?? '' }].filter((each) => each !== undefined)
     const mixed = { ...facts, attestation: { ...facts.attestation, signatures } }
     const issuer = accept({ public_keys: [core.keys[0]?.public_key ?? '', partner.publicKey] })

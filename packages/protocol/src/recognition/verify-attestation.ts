@@ -2,7 +2,7 @@ import { CLOCK_TOLERANCE } from '../canonical/time.ts'
 import type { Instant } from '../canonical/time.ts'
 import type { Attestation } from '../artifacts/attestation.ts'
 import type { RecognizedIssuer } from '../artifacts/recognition-policy.ts'
-import { HOLDS, fails } from '../artifacts/verdict.ts'
+import { VALID, invalid } from '../artifacts/verdict.ts'
 import type { Verdict } from '../artifacts/verdict.ts'
 import { instantOf } from '../reading/text.ts'
 import { verifyList } from '../signing/forms.ts'
@@ -19,8 +19,8 @@ export type AttestationReason =
 /**
  * Whether an attestation is accepted under one issuer's entry (protocol/core 17.1, from check 3 on).
  * 3. The issuer is one we recognise: anyone can found a sovereign.
- * 4. It is not withdrawn, by us or by its issuer's own feed.
- * 5., 6. It says it is active, in a status we accept, and now lies in its window.
+ * 4. It is not revoked, by us or by its issuer's feed.
+ * 5., 6. Its status is active and accepted, and now is within its validity period.
  * 7. It grants something, and nothing beyond what we accept from this issuer.
  * 8., 9. One of the issuer's keys signed exactly this record; the label of the signature selects nothing.
  */
@@ -29,15 +29,15 @@ export async function verifyAttestation(
   against: { readonly issuer: RecognizedIssuer | undefined; readonly isRevoked: boolean; readonly now: Instant },
 ): Promise<Verdict<AttestationReason>> {
   const { issuer, isRevoked, now } = against
-  if (issuer === undefined) return fails('unknown_issuer')
-  if (isRevoked) return fails('locally_revoked')
-  if (!issuer.accepted_statuses.includes(attestation.status)) return fails('bad_status')
-  if (attestation.status !== 'active' || !isInside(attestation, now)) return fails('outside_validity_window')
+  if (issuer === undefined) return invalid('unknown_issuer')
+  if (isRevoked) return invalid('locally_revoked')
+  if (!issuer.accepted_statuses.includes(attestation.status)) return invalid('bad_status')
+  if (attestation.status !== 'active' || !isInside(attestation, now)) return invalid('outside_validity_window')
   const isGranted =
     attestation.roles.length > 0 && attestation.roles.every((role) => issuer.allowed_roles.includes(role))
-  if (!isGranted) return fails('role_not_allowed')
-  if (attestation.signatures.length === 0) return fails('missing_signature')
-  return (await verifyList(attestation, issuer.public_keys)) ? HOLDS : fails('invalid_signature')
+  if (!isGranted) return invalid('role_not_allowed')
+  if (attestation.signatures.length === 0) return invalid('missing_signature')
+  return (await verifyList(attestation, issuer.public_keys)) ? VALID : invalid('invalid_signature')
 }
 
 /** Inside valid_from and expires_at, give or take the clock tolerance. */

@@ -1,7 +1,7 @@
 import type { Instant } from '../canonical/time.ts'
 import type { RecognitionTreaty } from '../artifacts/recognition-treaty.ts'
 import type { RecognizedIssuer } from '../artifacts/recognition-policy.ts'
-import { HOLDS, fails } from '../artifacts/verdict.ts'
+import { VALID, invalid } from '../artifacts/verdict.ts'
 import type { Verdict } from '../artifacts/verdict.ts'
 import { verifyList } from '../signing/forms.ts'
 import { isInside } from './verify-attestation.ts'
@@ -27,13 +27,13 @@ export async function verifyTreaty(
   },
 ): Promise<Verdict<TreatyReason>> {
   const { expectedIssuer, expectedSubject } = against
-  if (expectedIssuer !== undefined && treaty.issuer_sovereign_id !== expectedIssuer) return fails('wrong_issuer')
-  if (expectedSubject !== undefined && treaty.subject_sovereign_id !== expectedSubject) return fails('wrong_subject')
-  if (against.isRevoked) return fails('locally_revoked')
-  if (treaty.status !== 'active') return fails('bad_status')
-  if (!isInside(treaty, against.now)) return fails('outside_validity_window')
-  if (treaty.signatures.length === 0) return fails('missing_signature')
-  return (await verifyList(treaty, against.keys)) ? HOLDS : fails('invalid_signature')
+  if (expectedIssuer !== undefined && treaty.issuer_sovereign_id !== expectedIssuer) return invalid('wrong_issuer')
+  if (expectedSubject !== undefined && treaty.subject_sovereign_id !== expectedSubject) return invalid('wrong_subject')
+  if (against.isRevoked) return invalid('locally_revoked')
+  if (treaty.status !== 'active') return invalid('bad_status')
+  if (!isInside(treaty, against.now)) return invalid('outside_validity_window')
+  if (treaty.signatures.length === 0) return invalid('missing_signature')
+  return (await verifyList(treaty, against.keys)) ? VALID : invalid('invalid_signature')
 }
 
 /** What a treaty makes its subject: an issuer whose attestations are accepted within the scope, and no further. */

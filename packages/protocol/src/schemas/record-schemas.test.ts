@@ -32,7 +32,7 @@ import { canonicalJson } from '../canonical/canonical-json.ts'
 import type { JsonObject, JsonValue } from '../canonical/json-value.ts'
 import { readJson } from '../canonical/read-json.ts'
 import { EXAMPLES } from '../offline/examples.suite.ts'
-import type { RecordKindName } from '../offline/recognise.ts'
+import type { RecordKindName } from '../offline/record-kind.ts'
 import { FormError } from '../reading/form-error.ts'
 import { described, schemaOf } from '../reading/schema.ts'
 import { closed, required } from '../reading/shape.ts'
@@ -50,7 +50,7 @@ function compile(name: SchemaName): ValidateFunction {
 }
 
 function isValid(name: SchemaName, record: JsonValue): boolean {
-  // What a validator of somebody else sees: the text, read by the platform.
+  // The input of another validator: the text, read by the platform.
   return validators.get(name)?.(JSON.parse(canonicalJson(record))) === true
 }
 
@@ -95,10 +95,10 @@ const READERS: Readonly<Record<RecordKindName, (value: JsonValue) => unknown>> =
 /** Refusals of a reader that are about more than form: a schema may pass what they refuse. */
 const BEYOND_FORM = [
   /^must be (later than|not before) /,
-  /^lives too long$/,
+  /^is valid too long$/,
   /^is not sorted and unique$/,
-  /^gives a reason for an id that is not listed$/,
-  /^names an issuer twice$/,
+  /^has a reason for an unlisted id$/,
+  /^repeats an issuer$/,
   /^null exactly when authorized$/,
   /^an Ed25519 public key in base64 is needed$/,
 ]
@@ -115,17 +115,17 @@ function refusal(read: (value: JsonValue) => unknown, value: JsonValue): string 
 
 const WRONG: readonly JsonValue[] = [null, '', 'x', 7, -1, true, [], ['x'], [7], {}, { x: 1 }, 'x'.repeat(3000), 'a\nb']
 
-/** The record with every value in turn replaced, left out, or given a companion nobody knows. */
-function* spoilt(value: JsonValue): Generator<JsonValue> {
+/** The record with every value in turn replaced, removed, or joined by an unknown member. */
+function* damaged(value: JsonValue): Generator<JsonValue> {
   if (Array.isArray(value)) {
     const items = value as readonly JsonValue[]
     for (const [at, item] of items.entries())
-      for (const other of [...WRONG, ...spoilt(item)]) yield items.with(at, other)
+      for (const other of [...WRONG, ...damaged(item)]) yield items.with(at, other)
     yield [...items, ...items]
   } else if (typeof value === 'object' && value !== null) {
     const record = value as JsonObject
     for (const [name, inner] of Object.entries(record)) {
-      for (const other of [...WRONG, ...spoilt(inner ?? null)]) yield { ...record, [name]: other }
+      for (const other of [...WRONG, ...damaged(inner ?? null)]) yield { ...record, [name]: other }
       const { [name]: _left, ...rest } = record
       yield rest
     }
@@ -160,22 +160,22 @@ describe('published schemas', () => {
     expect(EXAMPLES.map(({ kind }) => kind).filter((kind) => !validators.has(kind))).toEqual([])
   })
 
-  it.each(EXAMPLES)('$kind agrees with its reader on every spoilt value', ({ kind, record }) => {
+  it.each(EXAMPLES)('$kind agrees with its reader on every damaged value', ({ kind, record }) => {
     const read = READERS[kind]
     const differing: string[] = []
     let count = 0
-    for (const spoiltRecord of spoilt(record)) {
+    for (const damagedRecord of damaged(record)) {
       count += 1
-      const problem = refusal(read, readJson(canonicalJson(spoiltRecord)))
+      const problem = refusal(read, readJson(canonicalJson(damagedRecord)))
       const isBeyond = problem !== undefined && BEYOND_FORM.some((rule) => rule.test(problem))
-      if (isBeyond || (problem === undefined) === isValid(kind, spoiltRecord)) continue
-      differing.push(`${problem ?? 'taken'}: ${canonicalJson(spoiltRecord).slice(0, 400)}`)
+      if (isBeyond || (problem === undefined) === isValid(kind, damagedRecord)) continue
+      differing.push(`${problem ?? 'taken'}: ${canonicalJson(damagedRecord).slice(0, 400)}`)
     }
     expect(differing.slice(0, 3)).toEqual([])
     expect(count).toBeGreaterThan(30)
   })
 
-  it('are not made from a reader that nobody described', () => {
+  it('are not made from a reader without a description', () => {
     const undescribed = (value: JsonValue): JsonValue => value
     expect(() => schemaOf(closed({ it: required(undescribed) }))).toThrow('without a description')
     const now = described(undescribed, () => ({ type: 'string' }))

@@ -28,12 +28,12 @@ import { revocationFeedShape } from '../artifacts/revocation-feed.ts'
 import { storeAnchorForm } from '../artifacts/store-anchor.ts'
 import { trustEvidenceForm } from '../artifacts/trust-evidence.ts'
 import { voteForm } from '../artifacts/validator-vote.ts'
-import type { RecordKindName } from '../offline/recognise.ts'
+import type { RecordKindName } from '../offline/record-kind.ts'
 import { schemaOf } from '../reading/schema.ts'
 import type { Schema } from '../reading/schema.ts'
-import type { Read } from '../reading/shape.ts'
+import type { Read } from '../reading/read.ts'
 
-/** Records that are exchanged or kept without being told by {@link recogniseRecord}. */
+/** Records that are exchanged or stored and that {@link detectRecordKind} does not detect. */
 type OtherRecordName = 'key-history' | 'context-record' | 'evidence-store-entry'
 export type SchemaName = RecordKindName | OtherRecordName
 
@@ -79,7 +79,7 @@ const PUBLISHED: Readonly<Record<SchemaName, Published>> = {
   ),
   'recognition-policy': published(
     'core 16',
-    'Issuers a sovereign recognises without a treaty; signed by nobody.',
+    'Issuers a sovereign recognises without a treaty; not signed.',
     recognitionPolicyShape,
   ),
   'sovereign-revocation-feed': published(
@@ -115,7 +115,7 @@ const PUBLISHED: Readonly<Record<SchemaName, Published>> = {
   'boundary-decision': published('trust-operations 4.7', 'A signed allow or deny.', boundaryDecisionForm.read),
   'freshness-proof': published(
     'trust-operations 4.8',
-    'That somebody held a revocation feed at a sequence at a time.',
+    'Proves that a party had a revocation feed with a sequence at a time.',
     freshnessProofForm.read,
   ),
   'justification-proof': published(
@@ -155,7 +155,7 @@ const PUBLISHED: Readonly<Record<SchemaName, Published>> = {
   ),
   'capability-membership-proof': published(
     'trust-operations 7.3',
-    'Shows that one capability stands in a commitment; the path is the proof.',
+    'Proves that one capability is in a commitment; the path is the proof.',
     membershipProofForm.read,
   ),
   'capability-nullifier': published(
@@ -191,7 +191,7 @@ export const SCHEMA_NAMES: readonly SchemaName[] = Object.keys(PUBLISHED) as Sch
 const LIMITS =
   'Checks the form only. Not checked: signatures, the order of times, rules between members, and that an integer is written without a fraction (168, not 168.0).'
 
-/** The published JSON Schema (draft 2020-12) of a kind of record, made from the reader that judges it. */
+/** The published JSON Schema (draft 2020-12) of a kind of record, made from its reader. */
 export function recordSchema(name: SchemaName): Schema {
   const { description, section, read } = PUBLISHED[name]
   return {

@@ -1,7 +1,7 @@
 /**
  * The strictness rules of protocol/core 1.5, applied before any backend: which 32 bytes may be a public key or the
  * R of a signature, and which S is in range. Libraries differ here; a signature one of them accepts and another
- * refuses is a way to tell two honest verifiers two stories.
+ * refuses is a way to make two correct verifiers disagree.
  */
 
 const PRIME_LOW = 0xed

@@ -31,7 +31,7 @@ describe('key files', () => {
     ['two keys', `${KEY}\n${KEY}\n`],
     ['a short key', `${KEY.slice(0, 40)}\n`],
     ['a space inside the value', `${KEY.slice(0, 20)} ${KEY.slice(20)}\n`],
-    ['a text beside the value', `${KEY} # mine\n`],
+    ['a text after the value', `${KEY} # mine\n`],
     ['PEM', '-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEA\n-----END PUBLIC KEY-----\n'],
   ])('are refused with %s', (_name, text) => {
     expect(readPublicKeyFile(text)).toBeUndefined()

@@ -14,7 +14,7 @@ interface NodeTimers {
 }
 
 /** Resolves when everything that waits in this turn of the event loop was served. */
-export function nextTurn(): Promise<void> {
+export function nextLoopTurn(): Promise<void> {
   return new Promise((resolve) => {
     ;(globalThis as unknown as NodeTimers).setImmediate(resolve)
   })

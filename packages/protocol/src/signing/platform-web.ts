@@ -52,7 +52,7 @@ export const ed25519: Ed25519Backend = {
   },
 }
 
-/** Every check of WebCrypto is done beside the event loop already: there is nothing to wait for. */
-export function nextTurn(): Promise<void> {
+/** WebCrypto runs every check outside the event loop, so there is nothing to wait for. */
+export function nextLoopTurn(): Promise<void> {
   return Promise.resolve()
 }

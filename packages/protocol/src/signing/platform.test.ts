@@ -94,7 +94,7 @@ describe('libsodium', () => {
   const backend = withSodium(sodium, nodeCrypto)
   const [short, long] = [new Uint8Array(65_535), new Uint8Array(65_536)]
 
-  it('judges short messages; long ones and those set aside go to the thread pool', async () => {
+  it('verifies short messages; long ones and those set aside go to the thread pool', async () => {
     const { publicKey } = await nodeCrypto.signer(new Uint8Array(32).fill(1))
     asked.length = 0
     expect(await backend.verify(publicKey, short, new Uint8Array(64))).toBe(true)

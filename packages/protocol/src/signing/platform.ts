@@ -1,14 +1,14 @@
 /**
  * What a platform must offer. Backends only do the arithmetic: every rule about which keys and signatures are
- * acceptable at all stands in `verify.ts`, so all backends give the same verdicts.
+ * acceptable at all is in `verify.ts`, so all backends give the same verdicts.
  */
 export interface Ed25519Backend {
   readonly name: string
   /** True when the signature satisfies the equation for these 32-byte key and 64-byte signature values. */
   verify(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean | Promise<boolean>
-  /** The same verdict, computed beside the event loop where the platform can; for records that cost many checks. */
+  /** Like `verify`, outside the event loop where the platform can; for records that cost many checks. */
   verifyAside?(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): Promise<boolean>
-  /** Makes a signer from a 32-byte seed; the seed is not kept in any other form. */
+  /** Makes a signer from a 32-byte seed; the seed is not stored in any other form. */
   signer(seed: Uint8Array): KeySigner | Promise<KeySigner>
 }
 
@@ -18,10 +18,10 @@ export interface KeySigner {
   sign(message: Uint8Array): Uint8Array | Promise<Uint8Array>
 }
 
-/** Parsed keys are kept: importing one costs as much as verifying. Bounded, since callers choose public keys. */
+/** Imported keys are cached: an import costs as much as a verification. Bounded, since callers choose public keys. */
 export const KEY_CACHE_SIZE = 10_000
 
-/** Above this size hashing the message dominates: it goes to the thread pool, so a long list holds up nobody. */
+/** Above this size the message is hashed in the thread pool, so that a long list does not block other requests. */
 export const LARGE_BYTES = 65_536
 
 const ED25519_OID = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00] as const

@@ -200,7 +200,7 @@ describe('F3 to F5', () => {
     expect(await verdict(await signedAsIs(body))).toBe(expected)
   })
 
-  it('tells an unsigned addition as a bad signature, whatever it is', async () => {
+  it('reports any unsigned addition as a bad signature', async () => {
     const sealed = await signForm(passForm, { ...pass, signature: null }, key)
     expect(await verdict({ ...sealed, more: 1 })).toBe('invalid_signature')
     expect(await verdict({ ...sealed, open: false })).toBe('invalid_signature')
@@ -209,7 +209,7 @@ describe('F3 to F5', () => {
     expect(await verdict({ ...sealed, signature: null })).toBe('missing_signature')
   })
 
-  it('ignores what lies outside a fixed list, and finds what is missing in it', async () => {
+  it('ignores members outside a fixed list, and finds missing ones', async () => {
     const charter = { charter_id: 'c', parties: ['a'], proof: {}, window: pass.window, signatures: [] }
     const sealed = await signForm(charterForm, charter, key)
     expect(await verdict({ ...sealed, charter_id: 'd', stray: 1 }, charterForm)).toBe('ok')

@@ -6,7 +6,7 @@ import type { JsonObject, JsonValue } from '../canonical/json-value.ts'
 import { toUtf8 } from '../canonical/utf8.ts'
 import { FormError } from '../reading/form-error.ts'
 import type { FormMembers, RecordForm } from '../reading/trust-form.ts'
-import { HOLDS, fails } from '../artifacts/verdict.ts'
+import { VALID, invalid } from '../artifacts/verdict.ts'
 import type { Verdict } from '../artifacts/verdict.ts'
 import { asJson } from './forms.ts'
 import type { Signature } from './forms.ts'
@@ -102,7 +102,7 @@ export function receivedDigest(received: Received<unknown>): string {
 /** The canonical text whose bytes the signatures cover. */
 export function signedText(received: Received<unknown>): string {
   const projection = signedProjection(received)
-  // A fixed list of members stands in the order of the list, not of the text it was picked from.
+  // A fixed list of members is in the order of the list, not of the text.
   const isInOrder = received.isPlain === true && received.form.only === undefined
   return isInOrder ? JSON.stringify(projection) : canonicalJson(projection)
 }
@@ -122,16 +122,16 @@ export async function verifyReceivedSignature(received: Received<unknown>, keys:
 
 /**
  * Steps F4 and F5, to be asked only after F3 held.
- * F4. A member outside the field table: signed by somebody, yet with a meaning nobody here knows.
- * F5. A member left out that the signed body must hold: the reader's default would be our word, not the signer's. The
+ * F4. A member outside the field table: it is signed, but has no defined meaning.
+ * F5. A member that the signed body must have is absent: the reader's default would be our statement, not the signer's. The
  *     timestamp half of F5 is already certain: F1 reads no other form.
  */
 export function checkReceivedForm({ form, wire }: Received<unknown>): Verdict<'unknown_field' | 'non_canonical_form'> {
   const members = form.only === undefined ? form.inside : pick(form.inside, form.only)
   const signed = form.only === undefined ? wire : pick(wire, form.only)
-  if (anyPart(members, signed, hasUnknown)) return fails('unknown_field')
-  if (anyPart(members, signed, lacksSigned)) return fails('non_canonical_form')
-  return HOLDS
+  if (anyPart(members, signed, hasUnknown)) return invalid('unknown_field')
+  if (anyPart(members, signed, lacksSigned)) return invalid('non_canonical_form')
+  return VALID
 }
 
 function pick<Value>(from: { readonly [name: string]: Value }, names: readonly string[]): { [name: string]: Value } {
@@ -179,15 +179,15 @@ const lacksSigned: PartCheck = (members, wire) => listsOf(members).signed.some((
 export type FormReason = 'missing_signature' | 'invalid_signature' | 'unknown_field' | 'non_canonical_form'
 
 /**
- * The form check F2 to F5 of protocol/trust-operations 1.4, in that order: an addition nobody signed is always told as
- * a bad signature, never as an unknown member, so the answer tells an attacker nothing about the field tables.
+ * The form check F2 to F5 of protocol/trust-operations 1.4, in that order: an unsigned addition is always reported as
+ * a bad signature, never as an unknown member, so the response reveals nothing about the field tables.
  */
 export async function verifyReceived(
   received: Received<unknown>,
   keys: readonly string[],
 ): Promise<Verdict<FormReason>> {
-  if (signaturesOf(received).length === 0) return fails('missing_signature')
-  if (!(await verifyReceivedSignature(received, keys))) return fails('invalid_signature')
+  if (signaturesOf(received).length === 0) return invalid('missing_signature')
+  if (!(await verifyReceivedSignature(received, keys))) return invalid('invalid_signature')
   return checkReceivedForm(received)
 }
 
@@ -198,7 +198,7 @@ export async function verifyReceivedPlainly(
 ): Promise<Verdict<'missing_signature' | 'invalid_signature'>> {
   const verdict = await verifyReceived(received, keys)
   if (verdict.ok || verdict.reason === 'missing_signature') return verdict as Verdict<'missing_signature'>
-  return fails('invalid_signature')
+  return invalid('invalid_signature')
 }
 
 /** Adds the signer's signature over the signed projection; `keyId` differs where the record names another label. */

@@ -1,7 +1,7 @@
 /**
  * Full check of a public key: on the curve and in the subgroup of prime order. Needed only for keys that enter
  * configuration or the store (a few milliseconds each); a key with a small-order part would let its owner make
- * signatures that batch and single verifiers judge differently.
+ * signatures on which batch and single verifiers disagree.
  */
 
 const P = 2n ** 255n - 19n

@@ -1,4 +1,4 @@
-import { nextTurn } from '#platform'
+import { nextLoopTurn } from '#platform'
 import { fromBase64 } from '../canonical/base64.ts'
 import { FormError } from '../reading/form-error.ts'
 import type { Signature } from './forms.ts'
@@ -47,8 +47,8 @@ export async function verifyAny(
   for (const [key, signature] of pairsOf(signatures, keys)) {
     if (left === 0) throw new TooManyChecks()
     left -= 1
-    const turn = slices.next()
-    if (turn !== undefined) await turn
+    const waiting = slices.next()
+    if (waiting !== undefined) await waiting
     const verdict = verifySignatureBytes(key, message, signature)
     if (typeof verdict === 'boolean' ? verdict : await verdict) return true
   }
@@ -99,7 +99,7 @@ export class CheckSlices {
     this.#left -= 1
     if (this.#left >= 0) return undefined
     this.#left = this.#checks - 1
-    CheckSlices.#line = CheckSlices.#line.then(nextTurn)
+    CheckSlices.#line = CheckSlices.#line.then(nextLoopTurn)
     return CheckSlices.#line
   }
 }

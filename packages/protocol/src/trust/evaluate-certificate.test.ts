@@ -7,10 +7,10 @@ import { seedSigner } from '../signing/sign.ts'
 import { signList } from '../signing/forms.ts'
 import { toBase64 } from '../canonical/base64.ts'
 import { checkCertificate, evaluateCertificate } from './evaluate-certificate.ts'
-import type { IssuerTrust, KnownRevocation, NetworkTrust } from './evaluate-certificate.ts'
+import type { IssuerTrust, RevocationState, NetworkTrust } from './evaluate-certificate.ts'
 import { reasonText } from './findings.ts'
-import { certificateBytes } from './presented-certificate.ts'
-import { markOfList } from './revocation-list.ts'
+import { certificateBytes } from '../artifacts/join-certificate.ts'
+import { positionOfList } from './revocation-list.ts'
 import { toTrustDecision } from './trust-decision.ts'
 import { AUTHORITY_KEY, CERTIFICATE, LIST, NODE_KEY, keyBytes } from './worked-records.suite.ts'
 
@@ -23,7 +23,7 @@ function trustIn(over: Partial<IssuerTrust> = {}, network: Partial<NetworkTrust>
       ['na-main', keyBytes(AUTHORITY_KEY)],
       ['na-second', keyBytes(NODE_KEY)],
     ]),
-    list: markOfList(LIST),
+    list: positionOfList(LIST),
     floor: 9,
     freshness: { maxAge: seconds(604_800), clockSkew: seconds(30) },
     revocations: { find: () => undefined },
@@ -49,7 +49,7 @@ async function causes(certificate: JoinCertificate, network: NetworkTrust | unde
   return findings[0]?.code === 'network_policy_rejected' ? findings[0].causes : findings
 }
 
-function revoked(known: KnownRevocation): Partial<IssuerTrust> {
+function revoked(known: RevocationState): Partial<IssuerTrust> {
   return { revocations: { find: (id) => (id === 'cert-7f' ? known : undefined) } }
 }
 
@@ -122,7 +122,7 @@ describe('the checks', () => {
     const known = { reason: 'a "b" \\ c', revoked_at: '2026-03-01T00:00:00Z', withdrawn: true }
     const network = trustIn({
       revocations: { find: () => known },
-      list: { ...markOfList(LIST), nextUpdate: instantOf('2026-04-01T00:00:00Z') },
+      list: { ...positionOfList(LIST), nextUpdate: instantOf('2026-04-01T00:00:00Z') },
     })
     expect(await reasons(other, network, instantOf('2026-03-08T08:05:00.250001Z'))).toEqual([
       'BadSignature { key_id: "na-main" }',
@@ -140,7 +140,7 @@ describe('the checks', () => {
     ])
   })
 
-  it('an extra signature by an unknown key spoils it; its id is escaped', async () => {
+  it('refuses an extra signature by an unknown key; its id is escaped', async () => {
     const [own] = CERTIFICATE.signatures
     const signatures = [...CERTIFICATE.signatures, { key_id: 'a"\n', sig: own?.sig ?? '' }]
     expect(await reasons({ ...CERTIFICATE, signatures }, trustIn())).toEqual([
@@ -168,7 +168,7 @@ describe('the checks', () => {
     ['2026-03-08T08:05:00.250001Z', ['Expired { expires_at: 2026-03-08T08:00:00.250000Z }']],
   ])('skew of five minutes at both ends: %s', async (now, expected) => {
     const list = {
-      ...markOfList(LIST),
+      ...positionOfList(LIST),
       issuedAt: instantOf('2026-02-28T00:00:00Z'),
       nextUpdate: instantOf('2026-04-01T00:00:00Z'),
     }
@@ -188,29 +188,29 @@ describe('the checks', () => {
 })
 
 describe('without a policy', () => {
-  const brought = { anchors: new Map([['na-main', keyBytes(AUTHORITY_KEY)]]), skew: seconds(300), now: NOW }
+  const caller = { anchors: new Map([['na-main', keyBytes(AUTHORITY_KEY)]]), skew: seconds(300), now: NOW }
   const index = { find: () => ({ reason: 'x', revoked_at: '2026-01-01T00:00:00Z', withdrawn: false }) }
-  const list = { ...markOfList(LIST), authentic: true, revocations: index }
+  const list = { ...positionOfList(LIST), authentic: true, revocations: index }
 
-  it('judges by the anchors alone', async () => {
-    expect((await checkCertificate(CERTIFICATE, { ...brought, list: undefined })).findings).toEqual([])
+  it('verifies with the anchors alone', async () => {
+    expect((await checkCertificate(CERTIFICATE, { ...caller, list: undefined })).findings).toEqual([])
   })
 
   it('an inauthentic list revokes nothing and is said to be one', async () => {
-    const { findings } = await checkCertificate(CERTIFICATE, { ...brought, list: { ...list, authentic: false } })
+    const { findings } = await checkCertificate(CERTIFICATE, { ...caller, list: { ...list, authentic: false } })
     expect(findings.map(reasonText)).toEqual(['UntrustedRevocationList'])
   })
 
   it('a stale list is one reason among others', async () => {
-    const { findings } = await checkCertificate(CERTIFICATE, { ...brought, list: { ...list, nextUpdate: NOW } })
+    const { findings } = await checkCertificate(CERTIFICATE, { ...caller, list: { ...list, nextUpdate: NOW } })
     expect(findings.map(reasonText)).toEqual(['StaleRevocationList', 'Revoked { reason: "x" }'])
   })
 })
 
 describe('toTrustDecision', () => {
   it('a trusted answer is looked at again after a minute at most', async () => {
-    const judgement = await evaluateCertificate(CERTIFICATE, trustIn(), NOW)
-    const decision = toTrustDecision(judgement, { network: 'n', policyRevision: 'r', now: NOW })
+    const result = await evaluateCertificate(CERTIFICATE, trustIn(), NOW)
+    const decision = toTrustDecision(result, { network: 'n', policyRevision: 'r', now: NOW })
     expect(decision).toEqual({
       trusted: true,
       reasons: [],
@@ -231,14 +231,14 @@ describe('toTrustDecision', () => {
     ['2026-03-02T23:59:30Z', '2026-03-03T00:00:00Z'],
     ['2026-03-02T12:00:00.5Z', '2026-03-02T12:01:00.500000Z'],
   ])('never beyond the list: at %s again at %s', async (now, expected) => {
-    const judgement = await evaluateCertificate(CERTIFICATE, trustIn(), instantOf(now))
+    const result = await evaluateCertificate(CERTIFICATE, trustIn(), instantOf(now))
     const facts = { network: 'n', policyRevision: null, now: instantOf(now) }
-    expect(toTrustDecision(judgement, facts).evaluation.recheck_after).toBe(expected)
+    expect(toTrustDecision(result, facts).evaluation.recheck_after).toBe(expected)
   })
 
   it('an unknown issuer leaves nothing to name', async () => {
-    const judgement = await evaluateCertificate({ ...CERTIFICATE, issued_by: 'x' }, trustIn(), NOW)
-    const { evaluation, trusted } = toTrustDecision(judgement, { network: 'n', policyRevision: 'r', now: NOW })
+    const result = await evaluateCertificate({ ...CERTIFICATE, issued_by: 'x' }, trustIn(), NOW)
+    const { evaluation, trusted } = toTrustDecision(result, { network: 'n', policyRevision: 'r', now: NOW })
     expect([trusted, evaluation.issuer, evaluation.crl_sequence]).toEqual([false, null, null])
   })
 })

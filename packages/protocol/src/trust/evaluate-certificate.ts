@@ -1,17 +1,16 @@
 import { fromBase64 } from '../canonical/base64.ts'
-import { readInstant } from '../canonical/time.ts'
 import type { Instant } from '../canonical/time.ts'
-import type { JoinCertificate } from '../artifacts/join-certificate.ts'
+import { certificateBytes, windowOf } from '../artifacts/join-certificate.ts'
+import type { CertificateWindow, JoinCertificate } from '../artifacts/join-certificate.ts'
 import { readPublicKey } from '../signing/keys.ts'
 import { verifySignatureBytes } from '../signing/verify.ts'
 import { expired, notYetValid } from './findings.ts'
 import type { Finding, PolicyCause } from './findings.ts'
-import { certificateBytes } from './presented-certificate.ts'
 import { listProblems } from './revocation-list.ts'
-import type { Freshness, ListMark } from './revocation-list.ts'
+import type { Freshness, ListPosition } from './revocation-list.ts'
 
-/** A revocation a verifier knows of. Withdrawn: a later list left it out; it stays refused (protocol/gateway 9.3). */
-export interface KnownRevocation {
+/** A stored revocation. Withdrawn: a later list does not name it; it stays refused (protocol/gateway 9.3). */
+export interface RevocationState {
   readonly reason: string
   readonly revoked_at: string
   readonly withdrawn: boolean
@@ -19,14 +18,14 @@ export interface KnownRevocation {
 
 /** Prepared once per list, so that a look-up costs the same for ten and for a million revocations. */
 export interface RevocationIndex {
-  find(certificateId: string): KnownRevocation | undefined
+  find(certificateId: string): RevocationState | undefined
 }
 
-/** One authority whose certificates are judged: its pinned keys and the list in force. Lists are never merged. */
+/** One trusted authority: its pinned keys and the current list. Lists are never merged. */
 export interface IssuerTrust {
   readonly issuer: string
   readonly anchors: ReadonlyMap<string, Uint8Array>
-  readonly list: ListMark
+  readonly list: ListPosition
   readonly floor: number
   readonly freshness: Freshness
   readonly revocations: RevocationIndex
@@ -42,7 +41,7 @@ export interface NetworkTrust {
   readonly maxLifetime: Instant | undefined
 }
 
-export interface Judgement {
+export interface CertificateResult {
   /** Empty exactly when the certificate is trusted. */
   readonly findings: readonly Finding[]
   /** Whose keys and list were used; undefined when the policy admits no issuer. */
@@ -51,21 +50,21 @@ export interface Judgement {
 }
 
 /**
- * Judges one certificate under the operator's policy at one instant (protocol/gateway 8). Never throws on input. At once
- * where the platform verifies at once: a gateway then never has two judgements half done.
+ * Verifies one certificate under the operator's policy at one instant (protocol/gateway 8). Never throws on input.
+ * Synchronous where the platform verifies synchronously: a gateway then never has two unfinished verifications.
  */
 export function evaluateCertificate(
   certificate: JoinCertificate,
   network: NetworkTrust | undefined,
   now: Instant,
-): Judgement | Promise<Judgement> {
+): CertificateResult | Promise<CertificateResult> {
   const window = windowOf(certificate)
   const issuer = network?.issuers.get(certificate.issued_by)
   if (window === undefined) return { findings: [malformed('timestamp')], issuer, expiresAt: undefined }
-  const judged = { issuer, expiresAt: window.expiresAt }
+  const result = { issuer, expiresAt: window.expiresAt }
   const causes = policyCauses(certificate, window, { network, issuer, now })
   if (network === undefined || issuer === undefined || causes.length > 0) {
-    return { ...judged, findings: [{ code: 'network_policy_rejected', causes }] }
+    return { ...result, findings: [{ code: 'network_policy_rejected', causes }] }
   }
   const checked = runChecks(certificate, window, {
     anchors: issuer.anchors,
@@ -80,23 +79,23 @@ export function evaluateCertificate(
     },
     now,
   })
-  return withFindings(judged, checked)
+  return withFindings(result, checked)
 }
 
 function withFindings(
-  judged: Omit<Judgement, 'findings'>,
+  result: Omit<CertificateResult, 'findings'>,
   checked: Finding[] | Promise<Finding[]>,
-): Judgement | Promise<Judgement> {
-  if (checked instanceof Promise) return checked.then((findings) => ({ ...judged, findings }))
-  return { ...judged, findings: checked }
+): CertificateResult | Promise<CertificateResult> {
+  if (checked instanceof Promise) return checked.then((findings) => ({ ...result, findings }))
+  return { ...result, findings: checked }
 }
 
-/** What a caller of a gateway in development mode brings along: no policy, keys of its own, perhaps a list. */
-export interface BroughtTrust {
+/** Trust inputs from a caller of a gateway in development mode: no policy, its own keys, and optionally a list. */
+export interface CallerTrust {
   readonly anchors: ReadonlyMap<string, Uint8Array>
   readonly skew: Instant
   readonly list:
-    | (Pick<ListMark, 'issuedAt' | 'nextUpdate'> & {
+    | (Pick<ListPosition, 'issuedAt' | 'nextUpdate'> & {
         /** How far ahead the list may be issued; as far as certificates when absent. */
         readonly clockSkew?: Instant
         readonly authentic: boolean
@@ -107,22 +106,15 @@ export interface BroughtTrust {
 }
 
 /** The checks alone, without a policy gate (protocol/gateway 3.8 and 8.2). */
-export function checkCertificate(certificate: JoinCertificate, trust: BroughtTrust): Judgement | Promise<Judgement> {
+export function checkCertificate(
+  certificate: JoinCertificate,
+  trust: CallerTrust,
+): CertificateResult | Promise<CertificateResult> {
   const window = windowOf(certificate)
   if (window === undefined) return { findings: [malformed('timestamp')], issuer: undefined, expiresAt: undefined }
-  const judged = { issuer: undefined, expiresAt: window.expiresAt }
-  if (readPublicKey(certificate.node_public_key) === undefined) return { ...judged, findings: [malformed('encoding')] }
-  return withFindings(judged, runChecks(certificate, window, trust))
-}
-
-interface Window {
-  readonly issuedAt: Instant
-  readonly expiresAt: Instant
-}
-
-function windowOf(certificate: JoinCertificate): Window | undefined {
-  const [issuedAt, expiresAt] = [readInstant(certificate.issued_at), readInstant(certificate.expires_at)]
-  return issuedAt === undefined || expiresAt === undefined ? undefined : { issuedAt, expiresAt }
+  const result = { issuer: undefined, expiresAt: window.expiresAt }
+  if (readPublicKey(certificate.node_public_key) === undefined) return { ...result, findings: [malformed('encoding')] }
+  return withFindings(result, runChecks(certificate, window, trust))
 }
 
 interface Gate {
@@ -132,7 +124,11 @@ interface Gate {
 }
 
 /** protocol/gateway 8.1. Unknown networks and issuers end it: there is nothing to compare the rest with. */
-function policyCauses(certificate: JoinCertificate, window: Window, { network, issuer, now }: Gate): PolicyCause[] {
+function policyCauses(
+  certificate: JoinCertificate,
+  window: CertificateWindow,
+  { network, issuer, now }: Gate,
+): PolicyCause[] {
   if (network === undefined) return ['unknown_network']
   if (issuer === undefined) return ['unknown_issuer']
   const causes: PolicyCause[] = [...listProblems(issuer.list, issuer.floor, issuer.freshness, now)]
@@ -145,7 +141,11 @@ function policyCauses(certificate: JoinCertificate, window: Window, { network, i
   return causes
 }
 
-function runChecks(certificate: JoinCertificate, window: Window, trust: BroughtTrust): Finding[] | Promise<Finding[]> {
+function runChecks(
+  certificate: JoinCertificate,
+  window: CertificateWindow,
+  trust: CallerTrust,
+): Finding[] | Promise<Finding[]> {
   const presented: Presented[] = []
   for (const { key_id, sig } of certificate.signatures) {
     const bytes = fromBase64(sig)
@@ -162,7 +162,7 @@ function runChecks(certificate: JoinCertificate, window: Window, trust: BroughtT
     ...signatureFindings(certificate, known),
     ...otherFindings(certificate, window, trust),
   ]
-  return isSettled(verdicts) ? gather(verdicts) : Promise.all(verdicts.map(async (verdict) => verdict)).then(gather)
+  return isDecided(verdicts) ? gather(verdicts) : Promise.all(verdicts.map(async (verdict) => verdict)).then(gather)
 }
 
 interface Presented {
@@ -173,11 +173,11 @@ interface Presented {
 /** Undefined: no anchor of the issuer has this key id. */
 type Verdict = boolean | undefined
 
-function isSettled(verdicts: readonly (Verdict | Promise<boolean>)[]): verdicts is readonly Verdict[] {
+function isDecided(verdicts: readonly (Verdict | Promise<boolean>)[]): verdicts is readonly Verdict[] {
   return !verdicts.some((verdict) => verdict instanceof Promise)
 }
 
-function otherFindings(certificate: JoinCertificate, window: Window, trust: BroughtTrust): Finding[] {
+function otherFindings(certificate: JoinCertificate, window: CertificateWindow, trust: CallerTrust): Finding[] {
   const findings: Finding[] = []
   const { now, skew } = trust
   if (window.issuedAt >= window.expiresAt) findings.push({ code: 'invalid_validity_window' })
@@ -203,19 +203,19 @@ function signatureFindings(certificate: JoinCertificate, verdicts: readonly Verd
   return findings
 }
 
-function listFindings({ cert_id }: JoinCertificate, { list, now, skew }: BroughtTrust): Finding[] {
+function listFindings({ cert_id }: JoinCertificate, { list, now, skew }: CallerTrust): Finding[] {
   if (list === undefined) return []
   const findings: Finding[] = []
   if (now >= list.nextUpdate || list.issuedAt > now + (list.clockSkew ?? skew))
     findings.push({ code: 'stale_revocation_list' })
-  // A list nobody vouches for revokes nothing.
+  // A list without a valid signature revokes nothing.
   if (!list.authentic) return [...findings, { code: 'untrusted_revocation_list' }]
   const known = list.revocations.find(cert_id)
   if (known !== undefined) findings.push({ code: 'revoked', ...pick(known) })
   return findings
 }
 
-function pick({ reason, revoked_at, withdrawn }: KnownRevocation): KnownRevocation {
+function pick({ reason, revoked_at, withdrawn }: RevocationState): RevocationState {
   return { reason, revoked_at, withdrawn }
 }
 

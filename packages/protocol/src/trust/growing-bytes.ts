@@ -18,6 +18,13 @@ export class GrowingBytes {
     this.#length = end
   }
 
+  /** Leaves so many bytes free, to be filled later. */
+  skip(length: number): void {
+    const end = this.#length + length
+    if (end > this.#bytes.length) this.#grow(end)
+    this.#length = end
+  }
+
   /** What was written; further pieces would change it. */
   view(): Uint8Array<ArrayBuffer> {
     return this.#bytes.subarray(0, this.#length)

@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import { CLOCK_TOLERANCE } from '../canonical/time.ts'
 import { instantOf } from '../reading/text.ts'
-import { checkListAdvance, markOfFeed } from './list-advance.ts'
-import { markOfList } from './revocation-list.ts'
-import type { RevocationList } from './revocation-list.ts'
+import { checkListAdvance, positionOfFeed } from './list-advance.ts'
+import { positionOfList } from './revocation-list.ts'
+import type { RevocationList } from '../artifacts/crl.ts'
 import { LIST } from './worked-records.suite.ts'
 
 const NOW = instantOf('2026-03-02T12:00:00Z')
 
 describe('checkListAdvance', () => {
-  const held = markOfList(LIST)
+  const stored = positionOfList(LIST)
   const later = { ...LIST, issued_at: '2026-03-02T06:00:00Z', next_update: '2026-03-03T06:00:00Z' }
   const reordered = [{ ...LIST.revoked_certificates[0], certificate_id: 'cert-1' }, ...LIST.revoked_certificates]
   it.each([
@@ -31,26 +31,26 @@ describe('checkListAdvance', () => {
     ],
     ['another issuer', { ...later, issuer: 'na-second' }, 'other_issuer'],
   ] as readonly (readonly [string, RevocationList, string])[])('%s: %s', (_name, offered, expected) => {
-    const verdict = checkListAdvance(held, markOfList(offered), NOW)
+    const verdict = checkListAdvance(stored, positionOfList(offered), NOW)
     expect(verdict.ok ? 'ok' : verdict.reason).toBe(expected)
   })
 
   it('a held list that is dated ahead sets no lower bound for the time of the next, only for its number', () => {
-    const ahead = { ...held, issuedAt: NOW + CLOCK_TOLERANCE + 1n }
-    const offered = { ...held, sequence: held.sequence + 1, issuedAt: NOW }
+    const ahead = { ...stored, issuedAt: NOW + CLOCK_TOLERANCE + 1n }
+    const offered = { ...stored, sequence: stored.sequence + 1, issuedAt: NOW }
     expect(checkListAdvance(ahead, offered, NOW)).toEqual({ ok: true })
-    expect(checkListAdvance(ahead, { ...offered, sequence: held.sequence - 1 }, NOW)).toMatchObject({
+    expect(checkListAdvance(ahead, { ...offered, sequence: stored.sequence - 1 }, NOW)).toMatchObject({
       reason: 'rollback',
     })
-    expect(checkListAdvance(ahead, { ...offered, sequence: held.sequence, entriesDigest: 'b' }, NOW)).toMatchObject({
+    expect(checkListAdvance(ahead, { ...offered, sequence: stored.sequence, entriesDigest: 'b' }, NOW)).toMatchObject({
       reason: 'equivocation',
     })
-    const within = { ...held, issuedAt: NOW + CLOCK_TOLERANCE }
+    const within = { ...stored, issuedAt: NOW + CLOCK_TOLERANCE }
     expect(checkListAdvance(within, offered, NOW)).toMatchObject({ reason: 'rollback' })
   })
 })
 
-describe('markOfFeed', () => {
+describe('positionOfFeed', () => {
   const feed = {
     feed_id: 'f-1',
     issuer_sovereign_id: 'NET',
@@ -62,10 +62,10 @@ describe('markOfFeed', () => {
     signatures: [],
   }
   it('is the same for a feed that was signed again, and another for other ids', () => {
-    const held = markOfFeed(feed)
+    const stored = positionOfFeed(feed)
     const again = { ...feed, feed_id: 'f-2', issued_at: '2026-03-02T01:00:00Z' }
-    expect(checkListAdvance(held, markOfFeed(again), NOW)).toEqual({ ok: true })
+    expect(checkListAdvance(stored, positionOfFeed(again), NOW)).toEqual({ ok: true })
     const other = { ...again, revoked_attestation_ids: ['a', 'c'] }
-    expect(checkListAdvance(held, markOfFeed(other), NOW)).toEqual({ ok: false, reason: 'equivocation' })
+    expect(checkListAdvance(stored, positionOfFeed(other), NOW)).toEqual({ ok: false, reason: 'equivocation' })
   })
 })

@@ -1,4 +1,4 @@
-import { HOLDS, fails } from '../artifacts/verdict.ts'
+import { VALID, invalid } from '../artifacts/verdict.ts'
 import type { Verdict } from '../artifacts/verdict.ts'
 import type { RevocationFeed } from '../artifacts/revocation-feed.ts'
 import { digestOf } from '../canonical/digest.ts'
@@ -6,36 +6,42 @@ import { CLOCK_TOLERANCE } from '../canonical/time.ts'
 import type { Instant } from '../canonical/time.ts'
 import { instantOf } from '../reading/text.ts'
 
-/** What is kept of an authentic list or feed to judge the next one by. */
-export interface AdvanceMark {
+/** The stored facts of an authentic list or feed that the next one is compared with. */
+export interface AdvancePosition {
   readonly issuer: string
   readonly sequence: number
   readonly issuedAt: Instant
-  /** Over what is withdrawn, one by one and in order; times, id and signatures are not in it. */
+  /** Covers the revoked ids or entries in order; times, id and signatures are not included. */
   readonly entriesDigest: string
 }
 
 export type AdvanceRefusal = 'other_issuer' | 'rollback' | 'equivocation'
 
 /**
- * Whether an offered list may replace the held one (protocol/gateway 9.2). The one rule of authority, gateway, library
- * and command line. At an equal sequence the revocations must be the same, one by one and in order; an authority may
- * sign an unchanged list again to keep it fresh. An authentic list that breaks this proves that the authority signed two
- * histories, whatever time it carries.
- *
- * A held list that is dated ahead of our clock was taken for what it withdraws, or given by an operator. Its time must
- * not keep every later list out until that time has come, so then only the numbers count.
+ * Checks whether an offered list may replace the stored one (protocol/gateway 9.2). Authority, gateway, library and
+ * command line all use this rule.
+ * 1. The issuer is the same, else `other_issuer`.
+ * 2. The sequence is not lower, else `rollback`.
+ * 3. An equal sequence has equal entries in the same order, else `equivocation`: the authority signed two different
+ *    lists. An authority may sign an unchanged list again to keep it fresh.
+ * 4. `issued_at` is not earlier, else `rollback`. The exception is a stored list that is dated over 300 s in the future:
+ *    its time would block every later list until that time.
  */
-export function checkListAdvance(held: AdvanceMark, offered: AdvanceMark, now: Instant): Verdict<AdvanceRefusal> {
-  if (offered.issuer !== held.issuer) return fails('other_issuer')
-  if (offered.sequence < held.sequence) return fails('rollback')
-  if (offered.sequence === held.sequence && offered.entriesDigest !== held.entriesDigest) return fails('equivocation')
-  const isAhead = held.issuedAt > now + CLOCK_TOLERANCE
-  return !isAhead && offered.issuedAt < held.issuedAt ? fails('rollback') : HOLDS
+export function checkListAdvance(
+  stored: AdvancePosition,
+  offered: AdvancePosition,
+  now: Instant,
+): Verdict<AdvanceRefusal> {
+  if (offered.issuer !== stored.issuer) return invalid('other_issuer')
+  if (offered.sequence < stored.sequence) return invalid('rollback')
+  if (offered.sequence === stored.sequence && offered.entriesDigest !== stored.entriesDigest)
+    return invalid('equivocation')
+  const isStoredInFuture = stored.issuedAt > now + CLOCK_TOLERANCE
+  return !isStoredInFuture && offered.issuedAt < stored.issuedAt ? invalid('rollback') : VALID
 }
 
-/** A feed is judged by the same rule. Its ids are sorted, so their order says nothing of its own. */
-export function markOfFeed(feed: RevocationFeed): AdvanceMark {
+/** Returns the position of a feed for `checkListAdvance`. The ids of a feed are sorted, so their order adds nothing. */
+export function positionOfFeed(feed: RevocationFeed): AdvancePosition {
   return {
     issuer: feed.issuer_sovereign_id,
     sequence: feed.sequence,

@@ -6,11 +6,11 @@ import { signList } from '../signing/forms.ts'
 import { readPublicKey } from '../signing/keys.ts'
 import { seedSigner } from '../signing/sign.ts'
 import { readListHeadHeader, writeListHeadHeader } from './list-head.ts'
-import { readRevocationList } from './revocation-list.ts'
+import { readRevocationList } from '../artifacts/crl.ts'
 import { LIST } from './worked-records.suite.ts'
 
 const signer = await seedSigner('na-main', toBase64(new Uint8Array(32).fill(0x11)))
-const stranger = await seedSigner('na-main', toBase64(new Uint8Array(32).fill(0x33)))
+const outsider = await seedSigner('na-main', toBase64(new Uint8Array(32).fill(0x33)))
 const anchors = new Map([['na-main', readPublicKey(signer.publicKey) ?? new Uint8Array()]])
 const DRAFT = {
   list_id: 'crl-9',
@@ -28,7 +28,7 @@ it('reads back the head that the pinned key signed', async () => {
 })
 
 it.each([
-  ['signed by a stranger', async () => writeJson(await signList(DRAFT, stranger))],
+  ['signed by an unknown key', async () => writeJson(await signList(DRAFT, outsider))],
   ['changed', async () => writeJson({ ...(await signList(DRAFT, signer)), list_sequence: 10 })],
   ['of another issuer', async () => writeJson(await signList({ ...DRAFT, issuer: 'na-other' }, signer))],
   ['with a further member', async () => writeJson(await signList({ ...DRAFT, note: 'x' }, signer))],

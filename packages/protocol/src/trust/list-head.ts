@@ -9,7 +9,7 @@ import type { Signature } from '../signing/forms.ts'
 import { verifySignature } from '../signing/verify.ts'
 
 /**
- * What an authority signs beside each list and sends in the header of every answer that carries it: a reader that cannot
+ * What an authority signs with each list and sends in the header of every response that contains it: a reader that cannot
  * take the list in still learns, by signature, that there is a newer one. No member is named as in a list, so that
  * neither reads as the other.
  */
@@ -40,7 +40,7 @@ const shape = closed({
   signatures: required(signatures),
 })
 
-/** The text of a signed head as it stands in the header. */
+/** Returns the text of a signed head for the header. */
 export function writeListHeadHeader(text: string): string {
   return toBase64(toUtf8(text))
 }

@@ -1,4 +1,3 @@
-import { canonicalJson } from '../canonical/canonical-json.ts'
 import { toUtf8 } from '../canonical/utf8.ts'
 import type { JoinCertificate } from '../artifacts/join-certificate.ts'
 
@@ -27,13 +26,4 @@ function fits(text: string, maxBytes: number): boolean {
   // One unit is one to three bytes: most texts are decided without encoding them.
   if (text.length * 3 <= maxBytes) return true
   return text.length <= maxBytes && toUtf8(text).length <= maxBytes
-}
-
-/** What every signature of the certificate covers; `roles` is present even when empty. */
-export function certificateBytes(certificate: JoinCertificate): Uint8Array {
-  const { cert_id, expires_at, issued_at, issued_by, network_name, node_public_key, roles } = certificate
-  // Written out in the order of the canonical form: sorting names that never change is most of what it would cost.
-  return toUtf8(
-    `{"cert_id":${canonicalJson(cert_id)},"expires_at":${canonicalJson(expires_at)},"issued_at":${canonicalJson(issued_at)},"issued_by":${canonicalJson(issued_by)},"network_name":${canonicalJson(network_name)},"node_public_key":${canonicalJson(node_public_key)},"roles":${canonicalJson(roles)}}`,
-  )
 }

@@ -2,8 +2,9 @@ import { describe, expect, it } from 'vitest'
 import { seconds } from '../canonical/time.ts'
 import { FormError } from '../reading/form-error.ts'
 import { instantOf } from '../reading/text.ts'
-import { isAuthenticList, listProblems, markOfList, readRevocationList } from './revocation-list.ts'
-import type { RevocationList } from './revocation-list.ts'
+import { readRevocationList } from '../artifacts/crl.ts'
+import { isAuthenticList, listProblems, positionOfList } from './revocation-list.ts'
+import type { RevocationList } from '../artifacts/crl.ts'
 import { AUTHORITY_KEY, LIST, NODE_KEY, keyBytes } from './worked-records.suite.ts'
 
 const anchors = new Map([['na-main', keyBytes(AUTHORITY_KEY)]])
@@ -75,12 +76,12 @@ describe('listProblems', () => {
     ['2026-03-02T01:00:00Z', 10, ['crl_below_floor']],
     ['2026-03-02T01:00:00Z', 9, []],
   ])('at %s with floor %i: %j', (now, floor, expected) => {
-    expect(listProblems(markOfList(LIST), floor, freshness, instantOf(now))).toEqual(expected)
+    expect(listProblems(positionOfList(LIST), floor, freshness, instantOf(now))).toEqual(expected)
   })
 
   it('no skew extends next_update', () => {
     const wide = { maxAge: seconds(31_536_000), clockSkew: seconds(300) }
-    expect(listProblems(markOfList(LIST), 0, wide, instantOf('2026-03-02T23:59:59.999999Z'))).toEqual([])
-    expect(listProblems(markOfList(LIST), 0, wide, instantOf('2026-03-03T00:00:00Z'))).toEqual(['crl_stale'])
+    expect(listProblems(positionOfList(LIST), 0, wide, instantOf('2026-03-02T23:59:59.999999Z'))).toEqual([])
+    expect(listProblems(positionOfList(LIST), 0, wide, instantOf('2026-03-03T00:00:00Z'))).toEqual(['crl_stale'])
   })
 })

@@ -1,65 +1,14 @@
+import type { RevocationList } from '../artifacts/crl.ts'
 import { canonicalBytes } from '../canonical/canonical-json.ts'
 import { digestOf } from '../canonical/digest.ts'
-import type { JsonValue } from '../canonical/json-value.ts'
 import type { Instant } from '../canonical/time.ts'
-import { arrayOf, closed, integer, readRecord, required, string, withDefault } from '../reading/shape.ts'
-import { instantOf, requireOrder, timestamp } from '../reading/text.ts'
-import type { Signature } from '../signing/forms.ts'
+import { instantOf } from '../reading/text.ts'
 import { verifySignature } from '../signing/verify.ts'
-import type { AdvanceMark } from './list-advance.ts'
-
-/** One revoked certificate as another authority's list names it: its reason is that authority's own text. */
-export type RevokedEntry = {
-  readonly certificate_id: string
-  readonly revoked_at: string
-  readonly reason: string
-  readonly issuer: string
-}
-
-/** A revocation list of any authority (protocol/gateway 2.6). */
-export type RevocationList = {
-  readonly crl_id: string
-  readonly sequence: number
-  readonly issued_at: string
-  readonly next_update: string
-  readonly issuer: string
-  readonly revoked_certificates: readonly RevokedEntry[]
-  readonly signatures: readonly Signature[]
-}
-
-/** Bounded by the size of the whole document, not by a count. */
-const ANY_NUMBER = { max: Number.MAX_SAFE_INTEGER }
-
-const shape = closed({
-  crl_id: required(string),
-  sequence: required(integer(0, Number.MAX_SAFE_INTEGER)),
-  issued_at: required(timestamp),
-  next_update: required(timestamp),
-  issuer: required(string),
-  revoked_certificates: withDefault(
-    arrayOf(
-      closed({
-        certificate_id: required(string),
-        revoked_at: required(timestamp),
-        reason: required(string),
-        issuer: required(string),
-      }),
-      ANY_NUMBER,
-    ),
-    [],
-  ),
-  signatures: withDefault(arrayOf(closed({ key_id: required(string), sig: required(string) }), { max: 64 }), []),
-})
-
-export function readRevocationList(value: JsonValue): RevocationList {
-  const list = readRecord(shape, value)
-  requireOrder(list, 'issued_at', '<', 'next_update')
-  return list
-}
+import type { AdvancePosition } from './list-advance.ts'
 
 /**
- * Authentic: a signature under the list's own issuer verifies with the key pinned for it. Other signatures say nothing.
- * An entry of another issuer spoils the whole list: one authority does not revoke for another.
+ * Returns true when a signature of the list's issuer verifies with the key pinned for it. Other signatures are ignored.
+ * An entry of another issuer makes the list invalid: one authority does not revoke for another.
  */
 export async function isAuthenticList(
   list: RevocationList,
@@ -75,12 +24,12 @@ export async function isAuthenticList(
   return false
 }
 
-/** What a verifier keeps of the list in force, enough to rely on it and to judge the next one. */
-export interface ListMark extends AdvanceMark {
+/** The stored facts of the current list: its freshness, and the comparison with the next one. */
+export interface ListPosition extends AdvancePosition {
   readonly nextUpdate: Instant
 }
 
-export function markOfList(list: RevocationList): ListMark {
+export function positionOfList(list: RevocationList): ListPosition {
   return {
     issuer: list.issuer,
     sequence: list.sequence,
@@ -90,7 +39,7 @@ export function markOfList(list: RevocationList): ListMark {
   }
 }
 
-/** How long a list is relied upon, and how far ahead of us its issuer's clock may be. */
+/** Maximum age of a list, and allowed clock skew of its issuer. */
 export interface Freshness {
   readonly maxAge: Instant
   readonly clockSkew: Instant
@@ -98,9 +47,9 @@ export interface Freshness {
 
 export type ListProblem = 'crl_below_floor' | 'crl_stale' | 'crl_too_old'
 
-/** Why a list must not be relied upon now (protocol/gateway 9.1); skew never extends `next_update`. */
+/** Returns why a list must not be used now (protocol/gateway 9.1); skew never extends `next_update`. */
 export function listProblems(
-  list: ListMark,
+  list: ListPosition,
   floor: number,
   { maxAge, clockSkew }: Freshness,
   now: Instant,

@@ -4,10 +4,11 @@ import { canonicalBytes } from '../canonical/canonical-json.ts'
 import { JsonError, readJsonBytes } from '../canonical/read-json.ts'
 import { fromUtf8, toUtf8 } from '../canonical/utf8.ts'
 import { FormError } from '../reading/form-error.ts'
-import { markOfList, readRevocationList } from './revocation-list.ts'
-import type { RevocationList } from './revocation-list.ts'
+import { readRevocationList } from '../artifacts/crl.ts'
+import { positionOfList } from './revocation-list.ts'
+import type { RevocationList } from '../artifacts/crl.ts'
 import { scanRevocationList } from './scan-revocation-list.ts'
-import { bytesOfScan, entriesOfScan, markOfScan } from './scanned-list.ts'
+import { bytesOfScan, entriesOfScan, positionOfScan } from './scanned-list.ts'
 
 const WHOLE = { maxDepth: 64, maxValues: Number.MAX_SAFE_INTEGER, maxNames: Number.MAX_SAFE_INTEGER }
 
@@ -31,7 +32,9 @@ function expectSame(bytes: Uint8Array): void {
     return
   }
   expect(fromUtf8(bytesOfScan(scanned, (length) => new Uint8Array(length)))).toBe(fromUtf8(canonicalBytes(whole)))
-  expect(markOfScan(scanned)).toEqual(markOfList(whole))
+  const { signatures: _, ...rest } = whole
+  expect(fromUtf8(scanned.signed)).toBe(fromUtf8(canonicalBytes(rest)))
+  expect(positionOfScan(scanned)).toEqual(positionOfList(whole))
   expect(scanned.hasForeignEntry).toBe(whole.revoked_certificates.some(({ issuer }) => issuer !== whole.issuer))
   const texts = Array.from(entriesOfScan(scanned), ({ id, reason, revokedAt }) => [id, reason, revokedAt].map(fromUtf8))
   expect(texts).toEqual(whole.revoked_certificates.map((each) => [each.certificate_id, each.reason, each.revoked_at]))
@@ -100,6 +103,16 @@ describe('scanRevocationList', () => {
       return bytes
     })
     fc.assert(fc.property(changed, expectSame), { numRuns: 5000 })
+  })
+
+  it('agrees on members of any length', () => {
+    const times = '"sequence":1,"issued_at":"2026-01-02T03:04:05Z","next_update":"2026-01-03T03:04:05Z"'
+    for (const length of [1, 3900, 4000, 4096, 5000, 100_000])
+      for (const [crl, issuer] of [
+        [length, 1],
+        [1, length],
+      ] as const)
+        expectSame(toUtf8(`{"crl_id":"${'c'.repeat(crl)}",${times},"issuer":"${'é'.repeat(issuer)}"}`))
   })
 
   it('takes space between tokens, and refuses a list that is padded with it', () => {

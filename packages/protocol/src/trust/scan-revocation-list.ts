@@ -1,14 +1,22 @@
-import { canonicalBytes } from '../canonical/canonical-json.ts'
+import { REVOCATION_REASONS } from '../artifacts/crl.ts'
+import { fromBase64 } from '../canonical/base64.ts'
+import { canonicalBytes, canonicalJson } from '../canonical/canonical-json.ts'
+import { joinBytes } from '../canonical/join-bytes.ts'
 import { JsonError } from '../canonical/read-json.ts'
 import { readInstant } from '../canonical/time.ts'
 import { toUtf8 } from '../canonical/utf8.ts'
+import { isPlainText } from '../reading/text.ts'
 import type { Signature } from '../signing/forms.ts'
 import { ByteScanner, ScanError } from './byte-scanner.ts'
 import type { Token } from './byte-scanner.ts'
 import { GrowingBytes } from './growing-bytes.ts'
 
 const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d]
-const MAX_SIGNATURES = 64
+/** By form: as any authority writes it (protocol/gateway 2.6), or as ours does (protocol/core 9.1). */
+export type ListForm = 'any' | 'own'
+const MAX_SIGNATURES = { any: 64, own: 8 } as const
+const MAX_ENTRIES = { any: Number.MAX_SAFE_INTEGER, own: 1_000_000 } as const
+const MAX_IDENTIFIER = 128
 
 /** A revocation list of which nothing but its few own members has become a value (protocol/gateway 2.6). */
 export interface ScannedList {
@@ -20,15 +28,17 @@ export interface ScannedList {
   readonly signatures: readonly Signature[]
   /** The entries in canonical form, as the array they are. */
   readonly entries: Uint8Array
+  /** What the signatures are over, in canonical form. The entries are a part of it: there is one copy of them. */
+  readonly signed: Uint8Array
   readonly count: number
   /** An entry names another issuer than the list. */
   readonly hasForeignEntry: boolean
 }
 
 /** The list, or undefined for bytes that are none. Costs what the bytes cost, whatever they are made of. */
-export function scanRevocationList(bytes: Uint8Array): ScannedList | undefined {
+export function scanRevocationList(bytes: Uint8Array, form: ListForm = 'any'): ScannedList | undefined {
   try {
-    return new ListScan(bytes).run()
+    return new ListScan(bytes, form).run()
   } catch (error) {
     if (error instanceof ScanError || error instanceof JsonError) return undefined
     throw error
@@ -37,27 +47,35 @@ export function scanRevocationList(bytes: Uint8Array): ScannedList | undefined {
 
 const ENTRY_NAMES = ['certificate_id', 'issuer', 'reason', 'revoked_at'] as const
 const ENTRY_NAME_BYTES = ENTRY_NAMES.map((name) => toUtf8(name))
-/** What stands before each value of an entry in canonical form. */
+/** The text before each value of an entry in canonical form. */
 const ENTRY_HEADS = ENTRY_NAMES.map((name, index) => toUtf8(`${index === 0 ? '{' : ','}"${name}":`))
-const [ISSUER, REVOKED_AT] = [ENTRY_NAMES.indexOf('issuer'), ENTRY_NAMES.indexOf('revoked_at')]
+const [ISSUER, REASON] = [ENTRY_NAMES.indexOf('issuer'), ENTRY_NAMES.indexOf('reason')]
+const REVOKED_AT = ENTRY_NAMES.indexOf('revoked_at')
 export const ENTRY_HEAD_LENGTHS: readonly number[] = ENTRY_HEADS.map((head) => head.length)
 const [COMMA, ENTRY_END, LIST_START, LIST_END] = [toUtf8(','), toUtf8('}'), toUtf8('['), toUtf8(']')]
-const EMPTY = toUtf8('[]')
+const OWN_REASONS = REVOCATION_REASONS.map((reason) => canonicalBytes(reason))
+/** Before the entries, for the members that are signed in front of them. */
+const HEAD_ROOM = 4096
+/** Behind the entries, for the number of the list. */
+const TAIL_ROOM = 64
 
 class ListScan {
   readonly #bytes: Uint8Array
+  readonly #form: ListForm
   readonly #scan: ByteScanner
   readonly #texts = new Map<string, string>()
   #sequence: number | undefined
   #signatures: readonly Signature[] = []
-  #entries: Uint8Array = EMPTY
+  /** The entries in canonical form, with room in front. */
+  #out: GrowingBytes | undefined
   #count = 0
   /** The issuer the entries name, in canonical form, while they agree. */
   #entryIssuer: Uint8Array | undefined
   #doIssuersDiffer = false
 
-  constructor(bytes: Uint8Array) {
+  constructor(bytes: Uint8Array, form: ListForm) {
     this.#bytes = bytes
+    this.#form = form
     this.#scan = new ByteScanner(bytes)
   }
 
@@ -73,18 +91,50 @@ class ListScan {
     const [issued_at, next_update] = [this.#time('issued_at'), this.#time('next_update')]
     if (issued_at.at >= next_update.at) throw new ScanError('next_update is not after issued_at')
     const issuer = this.#own('issuer')
-    if (this.#sequence === undefined) throw new ScanError('sequence is missing')
+    const crl_id = this.#own('crl_id')
+    const sequence = this.#sequence
+    if (sequence === undefined) throw new ScanError('sequence is missing')
+    this.#requireIdentifiers(crl_id, issuer)
+    const head = { crl_id, issued_at: issued_at.text, issuer, next_update: next_update.text }
     return {
-      crl_id: this.#own('crl_id'),
-      sequence: this.#sequence,
+      crl_id,
+      sequence,
       issued_at: issued_at.text,
       next_update: next_update.text,
       issuer,
       signatures: this.#signatures,
-      entries: this.#entries,
+      ...this.#sign(head, sequence),
       count: this.#count,
       hasForeignEntry: this.#doIssuersDiffer || (this.#count > 0 && !isSame(this.#entryIssuer, canonicalBytes(issuer))),
     }
+  }
+
+  /** Puts what is signed around the entries, where they are. */
+  #sign(head: Readonly<Record<string, string>>, sequence: number): Pick<ScannedList, 'entries' | 'signed'> {
+    if (this.#out === undefined) this.#openEntries(0).add(LIST_END)
+    const out = this.#out as unknown as GrowingBytes
+    const end = out.length
+    out.add(toUtf8(`,"sequence":${sequence}}`))
+    const bytes = out.view()
+    const entries = bytes.subarray(HEAD_ROOM, end)
+    const before = toUtf8(`${canonicalJson(head).slice(0, -1)},"revoked_certificates":`)
+    // No authority makes such a long head; it is still checked.
+    if (before.length > HEAD_ROOM) return { entries, signed: joinBytes([before, bytes.subarray(HEAD_ROOM)]) }
+    bytes.set(before, HEAD_ROOM - before.length)
+    return { entries, signed: bytes.subarray(HEAD_ROOM - before.length) }
+  }
+
+  #openEntries(length: number): GrowingBytes {
+    const out = new GrowingBytes(HEAD_ROOM + length + TAIL_ROOM)
+    out.skip(HEAD_ROOM)
+    out.add(LIST_START)
+    this.#out = out
+    return out
+  }
+
+  #requireIdentifiers(...texts: readonly string[]): void {
+    if (this.#form === 'own' && !texts.every((text) => isPlainText(text, MAX_IDENTIFIER)))
+      throw new ScanError('an identifier is needed')
   }
 
   #member(name: string): void {
@@ -118,7 +168,7 @@ class ListScan {
   #readSignatures(): readonly Signature[] {
     const found: Signature[] = []
     this.#scan.each(OPEN_ARRAY, CLOSE_ARRAY, () => {
-      if (found.length === MAX_SIGNATURES) throw new ScanError('too many signatures')
+      if (found.length === MAX_SIGNATURES[this.#form]) throw new ScanError('too many signatures')
       const members = new Map<string, string>()
       this.#scan.each(OPEN_OBJECT, CLOSE_OBJECT, () => {
         const name = this.#scan.text(this.#scan.name())
@@ -127,6 +177,9 @@ class ListScan {
       })
       const [key_id, sig] = [members.get('key_id'), members.get('sig')]
       if (key_id === undefined || sig === undefined) throw new ScanError('a member of a signature is missing')
+      this.#requireIdentifiers(key_id)
+      if (this.#form === 'own' && (sig.length !== 88 || fromBase64(sig)?.length !== 64))
+        throw new ScanError('a signature is needed')
       found.push({ key_id, sig })
     })
     return found
@@ -134,15 +187,14 @@ class ListScan {
 
   /** Entries leave in canonical form, one after another; none becomes an object. */
   #scanEntries(): void {
-    const out = new GrowingBytes(this.#bytes.length)
-    out.add(LIST_START)
+    const out = this.#openEntries(this.#bytes.length)
     this.#scan.each(OPEN_ARRAY, CLOSE_ARRAY, () => {
+      if (this.#count === MAX_ENTRIES[this.#form]) throw new ScanError('too many entries')
       if (this.#count > 0) out.add(COMMA)
       this.#scanEntry(out)
       this.#count += 1
     })
     out.add(LIST_END)
-    this.#entries = out.view()
   }
 
   #scanEntry(out: GrowingBytes): void {
@@ -154,6 +206,7 @@ class ListScan {
       if (index === REVOKED_AT && readInstant(this.#scan.text(token)) === undefined)
         throw new ScanError('revoked_at is no instant')
       values[index] = this.#canonical(token)
+      if (this.#form === 'own' && index !== REVOKED_AT) this.#requireOwn(index, token, values[index])
     })
     for (const [index, head] of ENTRY_HEADS.entries()) {
       const value = values[index]
@@ -163,6 +216,17 @@ class ListScan {
     }
     out.add(ENTRY_END)
     this.#noteIssuer(values[ISSUER])
+  }
+
+  /** Checks like `readCrl`: ids are identifiers, reasons are of the four. */
+  #requireOwn(index: number, token: Token, canonical: Uint8Array): void {
+    if (index === REASON) {
+      if (!OWN_REASONS.some((reason) => isSame(reason, canonical))) throw new ScanError('an unknown reason')
+      return
+    }
+    const length = token.end - token.start - 2
+    if (token.isPlain && length >= 1 && length <= MAX_IDENTIFIER) return
+    this.#requireIdentifiers(this.#scan.text(token))
   }
 
   #noteIssuer(issuer: Uint8Array | undefined): void {

@@ -1,10 +1,10 @@
 import { canonicalJson } from '../canonical/canonical-json.ts'
 import { sha256Hex } from '../canonical/digest.ts'
-import { joinBytes } from '../canonical/join-bytes.ts'
 import { fromUtf8, toUtf8 } from '../canonical/utf8.ts'
 import { instantOf } from '../reading/text.ts'
+import { verifyAny } from '../signing/verify-any.ts'
 import { verifySignature } from '../signing/verify.ts'
-import type { ListMark } from './revocation-list.ts'
+import type { ListPosition } from './revocation-list.ts'
 import { ENTRY_HEAD_LENGTHS } from './scan-revocation-list.ts'
 import type { ScannedList } from './scan-revocation-list.ts'
 
@@ -16,14 +16,18 @@ export async function isAuthenticScan(list: ScannedList, anchors: ReadonlyMap<st
   const key = anchors.get(list.issuer)
   const own = list.signatures.filter((signature) => signature.key_id === list.issuer)
   if (key === undefined || list.hasForeignEntry || own.length === 0) return false
-  const message = joinBytes([...signedPieces(list), toUtf8('}')])
-  for (const { sig } of own) if (await verifySignature(key, message, sig)) return true
+  for (const { sig } of own) if (await verifySignature(key, list.signed, sig)) return true
   return false
+}
+
+/** As {@link verifyList}, of a list whose entries are no values yet. */
+export async function verifyScan(list: ScannedList, keys: readonly string[]): Promise<boolean> {
+  return verifyAny(list.signed, list.signatures, keys)
 }
 
 /** The whole list in canonical form, signatures included; in memory of the caller's choice, because it may be large. */
 export function bytesOfScan<Bytes extends Uint8Array>(list: ScannedList, allocate: (length: number) => Bytes): Bytes {
-  const pieces = [...signedPieces(list), toUtf8(`,"signatures":${canonicalJson([...list.signatures])}}`)]
+  const pieces = piecesOfScan(list)
   const out = allocate(pieces.reduce((sum, { length }) => sum + length, 0))
   let at = 0
   for (const piece of pieces) {
@@ -33,14 +37,13 @@ export function bytesOfScan<Bytes extends Uint8Array>(list: ScannedList, allocat
   return out
 }
 
-/** The signed members in canonical form, without the closing bracket. */
-function signedPieces({ crl_id, issued_at, issuer, next_update, entries, sequence }: ScannedList): Uint8Array[] {
-  const head = canonicalJson({ crl_id, issued_at, issuer, next_update })
-  return [toUtf8(`${head.slice(0, -1)},"revoked_certificates":`), entries, toUtf8(`,"sequence":${sequence}`)]
+/** The same in pieces, without a copy of the entries. */
+export function piecesOfScan({ signed, signatures }: ScannedList): readonly Uint8Array[] {
+  return [signed.subarray(0, -1), toUtf8(`,"signatures":${canonicalJson([...signatures])}}`)]
 }
 
-/** As {@link markOfList}. */
-export function markOfScan({ issuer, sequence, issued_at, next_update, entries }: ScannedList): ListMark {
+/** As {@link positionOfList}. */
+export function positionOfScan({ issuer, sequence, issued_at, next_update, entries }: ScannedList): ListPosition {
   return {
     issuer,
     sequence,

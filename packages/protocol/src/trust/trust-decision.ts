@@ -1,6 +1,6 @@
 import { seconds, writeInstant } from '../canonical/time.ts'
 import type { Instant } from '../canonical/time.ts'
-import type { Judgement } from './evaluate-certificate.ts'
+import type { CertificateResult } from './evaluate-certificate.ts'
 import { reasonText } from './findings.ts'
 import type { Finding } from './findings.ts'
 
@@ -20,16 +20,16 @@ export type TrustDecision = {
   }
 }
 
-/** A trusted answer may be kept at most so long: a revocation must not wait for anybody's cache. */
-const MAX_KEPT: Instant = seconds(60)
+/** Maximum cache time of a positive verdict: a revocation must not wait for a cache. */
+const MAX_CACHED: Instant = seconds(60)
 
 export function toTrustDecision(
-  judgement: Judgement,
+  result: CertificateResult,
   facts: { readonly network: string; readonly policyRevision: string | null; readonly now: Instant },
 ): TrustDecision {
-  const { findings, issuer } = judgement
+  const { findings, issuer } = result
   const trusted = findings.length === 0
-  const recheck = recheckAfter(judgement, trusted, facts.now)
+  const recheck = recheckAfter(result, trusted, facts.now)
   return {
     trusted,
     reasons: findings.map(reasonText),
@@ -46,8 +46,8 @@ export function toTrustDecision(
   }
 }
 
-function recheckAfter({ issuer, expiresAt }: Judgement, trusted: boolean, now: Instant): Instant | undefined {
-  const limits = [expiresAt, issuer?.list.nextUpdate, trusted ? now + MAX_KEPT : undefined]
+function recheckAfter({ issuer, expiresAt }: CertificateResult, trusted: boolean, now: Instant): Instant | undefined {
+  const limits = [expiresAt, issuer?.list.nextUpdate, trusted ? now + MAX_CACHED : undefined]
   return limits.reduce((earliest, limit) => {
     if (limit === undefined) return earliest
     return earliest === undefined || limit < earliest ? limit : earliest

@@ -1,6 +1,6 @@
 import type { JoinCertificate } from '../artifacts/join-certificate.ts'
 import { readPublicKey } from '../signing/keys.ts'
-import type { RevocationList } from './revocation-list.ts'
+import type { RevocationList } from '../artifacts/crl.ts'
 
 /** The worked examples of protocol/gateway Appendix A: keys of seeds of 32 equal bytes 0x11 and 0x22. */
 export const AUTHORITY_KEY = '0EqyMnQrtKs6E2i9RhXk5tAiSrcaAWuvhSCjMsl3hzc='

@@ -36,21 +36,21 @@ export async function checkEvidenceVectors(
     if (isTrue) passed += 1
     else failures.push(name)
   }
-  const desk = openDesk(vectors, protocol)
+  const store = openEvidenceStore(vectors, protocol)
   for (const { id, bytes, sha256 } of vectors.examples) {
     expect(`${id}: the text is canonical`, protocol.canonicalJson(protocol.readJson(bytes)) === bytes)
     expect(`${id}: the digest`, protocol.sha256Hex(bytes) === sha256)
   }
-  await checkSigned(desk, expect)
-  checkChain(desk, expect)
-  await checkRun(desk, expect)
+  await checkSigned(store, expect)
+  checkChain(store, expect)
+  await checkRun(store, expect)
   return { passed, failures }
 }
 
 type Expect = (name: string, isTrue: boolean) => void
-type Desk = ReturnType<typeof openDesk>
+type EvidenceStoreHandle = ReturnType<typeof openEvidenceStore>
 
-function openDesk(vectors: EvidenceVectors, protocol: EvidenceUnderTest) {
+function openEvidenceStore(vectors: EvidenceVectors, protocol: EvidenceUnderTest) {
   const find = (id: string) => {
     const found = vectors.examples.find((each) => each.id === id)
     if (found === undefined) throw new Error(`no example ${id}`)
@@ -66,7 +66,7 @@ function openDesk(vectors: EvidenceVectors, protocol: EvidenceUnderTest) {
   return { protocol, find, key, body, received }
 }
 
-async function checkSigned({ protocol, key, received, find }: Desk, expect: Expect): Promise<void> {
+async function checkSigned({ protocol, key, received, find }: EvidenceStoreHandle, expect: Expect): Promise<void> {
   const forms = {
     E14: protocol.executionEvidenceForm,
     E15: protocol.executionEvidenceForm,
@@ -100,7 +100,7 @@ async function checkSigned({ protocol, key, received, find }: Desk, expect: Expe
 }
 
 /** The two entries and the export line, built from their parts. */
-function chain({ protocol, body, received }: Desk) {
+function chain({ protocol, body, received }: EvidenceStoreHandle) {
   const context = body('E6')
   const payload = protocol.canonicalJson({ context, decision: received('E11') })
   const decision = received('E11') as unknown as Parameters<typeof protocol.decisionSubject>[0]['decision']
@@ -118,9 +118,9 @@ function chain({ protocol, body, received }: Desk) {
   return [first, second] as const
 }
 
-function checkChain(desk: Desk, expect: Expect): void {
-  const [first, second] = chain(desk)
-  const { find, protocol } = desk
+function checkChain(store: EvidenceStoreHandle, expect: Expect): void {
+  const [first, second] = chain(store)
+  const { find, protocol } = store
   expect('E16: entry', protocol.canonicalJson(first.entry) === find('E16').bytes)
   expect('E16: entry digest', first.entry_digest === find('E16').sha256)
   expect('E17: entry', protocol.canonicalJson(second.entry) === find('E17').bytes)
@@ -129,8 +129,8 @@ function checkChain(desk: Desk, expect: Expect): void {
 }
 
 /** The whole run under its anchors: nothing is found, and one changed character is. */
-async function checkRun(desk: Desk, expect: Expect): Promise<void> {
-  const { protocol, key, received } = desk
+async function checkRun(store: EvidenceStoreHandle, expect: Expect): Promise<void> {
+  const { protocol, key, received } = store
   const anchors = ['E20', 'E21'].map((id) => protocol.readReceived(protocol.storeAnchorForm, received(id)).record)
   const keys = {
     authority: [key('na')],
@@ -147,7 +147,7 @@ async function checkRun(desk: Desk, expect: Expect): Promise<void> {
     const { failures } = await checker.finish()
     return failures.map(({ store_sequence, reason }) => `${store_sequence} ${reason}`).join(', ')
   }
-  const lines = chain(desk).map(({ line }) => line)
+  const lines = chain(store).map(({ line }) => line)
   const found = await run(lines)
   expect(`E16 to E21: a sound run, found ${found}`, found === '')
   const cut = await run(lines.slice(0, 1))

@@ -7,7 +7,7 @@ describe('golden vectors of boundary policies', () => {
   it('all hold', async () => {
     const { passed, failures } = await checkPolicyVectors(vectors, protocol)
     expect(failures).toEqual([])
-    // A vector that disappears must be noticed: the figure changes only together with policies.json.
+    // A missing vector must be detected: the figure changes only together with policies.json.
     expect(passed).toBe(88)
   })
 

@@ -10,7 +10,7 @@ describe('worked examples of protocol/trust-operations', () => {
   it('all hold', async () => {
     const { passed, failures } = await checkTrustVectors(vectors, protocol)
     expect(failures).toEqual([])
-    // A vector that disappears must be noticed: the figure changes only together with trust.json or its cases.
+    // A missing vector must be detected: the figure changes only together with trust.json or its cases.
     expect(passed).toBe(104)
   })
 

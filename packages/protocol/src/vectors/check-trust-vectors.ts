@@ -79,7 +79,7 @@ function signatureCases(
   }))
 }
 
-/** Read, signed again and verified through the form: nothing is lost, and nobody but the signer is believed. */
+/** Read, signed again and verified through the form: nothing is lost, and only the signer's key is accepted. */
 function formCase(
   { example, name, bytes, sha256, signatures }: TrustExample,
   form: Protocol.RecordForm<object>,

@@ -12,7 +12,7 @@ describe('golden vectors of protocol/core', () => {
   it.each(BACKENDS)('all hold with $name', async (backend) => {
     const { passed, failures } = await checkCoreVectors(vectors, protocol, { backend })
     expect(failures).toEqual([])
-    // A vector that disappears must be noticed: the figure changes only together with core.json.
+    // A missing vector must be detected: the figure changes only together with core.json.
     expect(passed).toBe(325)
   })
 

@@ -22,8 +22,8 @@ async function sharedBody(
 ): Promise<Problem> {
   const { bytes, sha256, signatures } = exampleOf(vectors, 'E4')
   const body = protocol.asJson(protocol.readJson(bytes) as object)
-  const held = signatures.map(({ key_id, sig }) => ({ key_id, sig }))
-  const received = protocol.readReceived(form, { ...body, ...unsigned, stray: 1, signatures: held })
+  const signed = signatures.map(({ key_id, sig }) => ({ key_id, sig }))
+  const received = protocol.readReceived(form, { ...body, ...unsigned, stray: 1, signatures: signed })
   for (const { signer, sig, key_id } of signatures) {
     const { seed, public_key } = keyOf(vectors.keys, signer)
     if (!(await protocol.verifyReceived(received, [public_key])).ok) return `refused under ${signer}`
@@ -46,7 +46,7 @@ async function sharedBody(
   return differs(protocol.receivedDigest(received), sha256)
 }
 
-/** Digests that name something without a signature of its own. */
+/** Digests of values without a separate signature. */
 export function digestCases(vectors: TrustVectors, protocol: typeof Protocol): Case[] {
   const text = (name: string): Protocol.JsonValue => protocol.readJson(exampleOf(vectors, name).bytes)
   const sha256 = (name: string): string => exampleOf(vectors, name).sha256

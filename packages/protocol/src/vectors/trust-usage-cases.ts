@@ -45,8 +45,8 @@ export function consensusCases(vectors: TrustVectors, protocol: typeof Protocol)
         ])
         const verdictAt = async (time: string): Promise<string> => {
           const now = protocol.instantOf(time)
-          const ground = { assemblerKeys: [keyNamed('na')], validatorKeys, now }
-          return JSON.stringify(await protocol.verifyConsensusProof(proof(), ground))
+          const trust = { assemblerKeys: [keyNamed('na')], validatorKeys, now }
+          return JSON.stringify(await protocol.verifyConsensusProof(proof(), trust))
         }
         return (
           differs(await verdictAt('2027-03-04T05:11:29.999999Z'), '{"ok":true}') ??
@@ -67,8 +67,8 @@ export function usageCases(vectors: TrustVectors, protocol: typeof Protocol): Ca
         const intent = protocol.readDataAccessIntent(signed(vectors, protocol, 'E29'))
         const [agent, licensor] = [keyOf(vectors.keys, 'partner').public_key, keyOf(vectors.keys, 'na').public_key]
         const typesAt = async (time: string, agentKeys: readonly string[]): Promise<string> => {
-          const ground = { agentKeys, policyKeys: [[licensor]], now: protocol.instantOf(time) }
-          return (await protocol.verifyDataUsage(intent, policy, ground)).map(({ type }) => type).join()
+          const trust = { agentKeys, policyKeys: [[licensor]], now: protocol.instantOf(time) }
+          return (await protocol.verifyDataUsage(intent, policy, trust)).map(({ type }) => type).join()
         }
         return (
           differs(await typesAt('2027-03-04T05:06:07Z', [agent]), '') ??

@@ -29,7 +29,7 @@ function power(base: bigint, exponent: bigint): bigint {
   return result
 }
 
-/** Affine addition with two divisions: the definition of the group, nothing cleverer. Sums are kept, for the matrix. */
+/** Affine addition with two divisions: the definition of the group, without optimisation. Sums are cached, for the matrix. */
 const sums = new Map<string, Point>()
 function add(a: Point, b: Point): Point {
   const name = [...a, ...b].map((coordinate) => coordinate.toString(36)).join()
@@ -91,7 +91,7 @@ function challenge(r: Uint8Array, a: Uint8Array, message: Uint8Array): bigint {
 }
 
 /** Points and multiples the matrix asks for thousands of times. */
-function remember<Result>(compute: (name: string) => Result): (name: string) => Result {
+function store<Result>(compute: (name: string) => Result): (name: string) => Result {
   const known = new Map<string, Result>()
   return (name) => {
     const result = known.get(name) ?? compute(name)
@@ -99,8 +99,8 @@ function remember<Result>(compute: (name: string) => Result): (name: string) => 
     return result
   }
 }
-const decodeOnce = remember((hex) => decodeLaxly(fromHex(hex)))
-const baseTimes = remember((scalar) => multiply(BASE, BigInt(scalar)))
+const decodeOnce = store((hex) => decodeLaxly(fromHex(hex)))
+const baseTimes = store((scalar) => multiply(BASE, BigInt(scalar)))
 
 /** No rule of 1.5 at all; only for keys of small order, where [k]A repeats after eight. */
 function laxly(cofactor: 1n | 8n): WeakKeyVerifier {
@@ -163,7 +163,7 @@ describe('weak key matrix', () => {
     expect(await checkWeakKeys(laxly(8n))).toEqual({ cases: whole, accepted: whole })
   })
 
-  // A library without rules of its own behaves like these two: OpenSSL 3.0.19 (Node 20) called directly accepts 458 of
+  // A library without such rules behaves like these two: OpenSSL 3.0.19 (Node 20) called directly accepts 458 of
   // the cases. OpenSSL 3.5 (Node 26) refuses points of small order itself; the verdict must not depend on the version.
   it('bites: a verifier without cofactor and without rules accepts thousands', async () => {
     expect(await checkWeakKeys(laxly(1n))).toEqual({ cases: whole, accepted: 2554 })
@@ -175,17 +175,17 @@ describe('points of mixed order', () => {
   const order8 = decodeLaxly(fromHex(WEAK_POINTS[4] ?? '')) as Point
   const torsion = Array.from({ length: 7 }, (_, i) => multiply(order8, BigInt(i + 1)))
   const secret = 0x1234567890abcdef1234567890abcdefn
-  const honest = multiply(BASE, secret)
+  const valid = multiply(BASE, secret)
   const messages = Array.from({ length: 64 }, (_, i) => toUtf8(`message ${i}`))
 
-  /** S = 1 + k·a for R = B (+ T): the signature whoever knows `secret` can make under either key. */
+  /** S = 1 + k·a for R = B (+ T): the signature that the owner of `secret` can make under either key. */
   function signatureFor(r: Uint8Array, key: Uint8Array, message: Uint8Array): string {
     const s = fromInteger((1n + challenge(r, key, message) * secret) % L)
     return toBase64(Uint8Array.from([...r, ...s]))
   }
 
-  it('the honest key beside them is trusted and verifies', async () => {
-    const key = encode(honest)
+  it('accepts and verifies the valid key', async () => {
+    const key = encode(valid)
     expect(readTrustedPublicKey(toBase64(key))).toEqual(key)
     const [message] = messages as [Uint8Array]
     const signature = signatureFor(encode(BASE), key, message)
@@ -195,7 +195,7 @@ describe('points of mixed order', () => {
 
   it('are never trusted as keys', () => {
     for (const part of torsion) {
-      for (const point of [honest, BASE])
+      for (const point of [valid, BASE])
         expect(readTrustedPublicKey(toBase64(encode(add(point, part))))).toBeUndefined()
     }
   })
@@ -204,7 +204,7 @@ describe('points of mixed order', () => {
     // 1.5: no cofactor multiplication. With it all of these would verify; without it, only where [k]T vanishes.
     let accepted = 0
     for (const message of messages) {
-      const key = encode(add(honest, order8))
+      const key = encode(add(valid, order8))
       const expected = challenge(encode(BASE), key, message) % 8n === 0n
       const signature = signatureFor(encode(BASE), key, message)
       for (const backend of BACKENDS)
@@ -216,7 +216,7 @@ describe('points of mixed order', () => {
   })
 
   it('are refused as R', async () => {
-    const key = encode(honest)
+    const key = encode(valid)
     for (const part of torsion) {
       const r = encode(add(BASE, part))
       for (const message of messages.slice(0, 8)) {

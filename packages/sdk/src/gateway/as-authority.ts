@@ -1,10 +1,10 @@
 import { AUTHORITY_SERVICE_ROUTE, GATEWAY_OPERATIONS, OPERATOR_HEADERS, REQUEST_ID_HEADER } from '@chancery/contract'
 import type { GatewayOperation } from '@chancery/contract'
-import { Addresses } from '../addresses.ts'
+import { Endpoints } from '../http/endpoints.ts'
 import { createClient } from '../client.ts'
 import type { Client, ClientOptions } from '../client.ts'
 import { RequestError } from '../errors.ts'
-import type { Fetch } from '../transport.ts'
+import type { Fetch } from '../http/transport.ts'
 import { bearerHeader } from './token.ts'
 import type { TokenSource } from './token.ts'
 
@@ -20,12 +20,12 @@ export interface GatewayAccess {
 export type AuthorityOptions = Omit<ClientOptions, 'url' | 'fetch'>
 
 /**
- * A client of the authority of one network, through a gateway: every area works as it does straight to the authority.
- * Signatures are made for the authority's own path, because it is the authority that judges them; the gateway only
+ * Creates a client of the authority of one network, through a gateway. Every method works as in a direct client.
+ * Signatures are made for the authority's own path, because the authority verifies them; the gateway only
  * passes them on (protocol/gateway 2.8, 12). Calls the gateway does not catalogue fail before anything is sent.
  */
 export function asAuthority(gateway: GatewayAccess, network: string, options: AuthorityOptions = {}): Client {
-  const bases = new Addresses(gateway.url).all
+  const bases = new Endpoints(gateway.url).all
   const fetch = gateway.fetch ?? ((url: string, init: RequestInit) => globalThis.fetch(url, init))
   return createClient({
     ...options,
@@ -65,7 +65,7 @@ function findOperation(method: string, target: string): { operation: GatewayOper
   return { operation: found.operation, query: all.length === 0 ? '' : `?${all.join('&')}` }
 }
 
-/** Values stay encoded as they are: once, by whoever built the target. */
+/** Values stay encoded as they are: the builder of the target encoded them once. */
 function matchPath(
   template: readonly string[],
   sent: readonly string[],
@@ -81,7 +81,9 @@ function matchPath(
 }
 
 const PASSED: ReadonlySet<string> = new Set(
-  ['Accept', REQUEST_ID_HEADER, ...Object.values(OPERATOR_HEADERS)].map((name) => name.toLowerCase()),
+  ['Accept', 'Accept-Encoding', REQUEST_ID_HEADER, ...Object.values(OPERATOR_HEADERS)].map((name) =>
+    name.toLowerCase(),
+  ),
 )
 
 /** What a gateway looks at. It would drop an idempotency key in silence, and with it the promise the caller relies on. */

@@ -3,8 +3,8 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { seedSigner } from '@chancery/protocol'
 import type { JoinCertificate } from '@chancery/protocol'
 import { testSeed } from '@chancery/testkit'
-import { listen } from '../http-server.suite.ts'
-import type { Reply, TestServer } from '../http-server.suite.ts'
+import { listen } from '../http/http-server.suite.ts'
+import type { Reply, TestServer } from '../http/http-server.suite.ts'
 import { createGatewayClient } from './client.ts'
 import type { GatewayClient, GatewayOptions } from './client.ts'
 
@@ -52,7 +52,7 @@ describe('verify', () => {
 
   it('refuses an answer that trusts and gives reasons', async () => {
     const { client } = await connect(() => ({ json: { ...decision(['Expired']), trusted: true } }))
-    await expect(client.verify(certificate('c'))).rejects.toMatchObject({ name: 'AnswerError' })
+    await expect(client.verify(certificate('c'))).rejects.toMatchObject({ name: 'ResponseError' })
   })
 })
 
@@ -70,7 +70,7 @@ describe('verifyBatch', () => {
 
   it('refuses an answer with too few results', async () => {
     const { client } = await connect(() => ({ json: { results: [] } }))
-    await expect(client.verifyBatch([certificate('a')])).rejects.toMatchObject({ name: 'AnswerError' })
+    await expect(client.verifyBatch([certificate('a')])).rejects.toMatchObject({ name: 'ResponseError' })
   })
 })
 
@@ -91,7 +91,7 @@ describe('a refusal', () => {
     [503, 'audit_unavailable'],
     [502, 'authority_unreachable'],
     [429, 'quota_exceeded'],
-  ])('of uncertain outcome (%d %s) is told, and a change is not sent again', async (status, reason) => {
+  ])('of uncertain outcome (%d %s) is reported, and a change is not sent again', async (status, reason) => {
     const body = { error: 'Not now.', code: 'unavailable', reason, request_id: 'r', outcome_uncertain: true }
     const { client, server } = await connect(() => ({ status, json: body, headers: { 'Retry-After': '0' } }))
     const signer = await seedSigner('op', testSeed('op'))

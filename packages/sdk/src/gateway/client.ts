@@ -2,12 +2,12 @@ import { GATEWAY_ROUTES } from '@chancery/contract'
 import type { GatewayRouteName } from '@chancery/contract'
 import { FormError, shape } from '@chancery/protocol'
 import type { JoinCertificate, JsonObject, JsonValue, TrustDecision } from '@chancery/protocol'
-import { bytes, json, known, text } from '../answer.ts'
-import { makeCaller } from '../call.ts'
-import type { CallOptions, CallRoute } from '../call.ts'
+import { bytes, json, known, text } from '../http/read-response.ts'
+import { makeCaller } from '../http/call.ts'
+import type { CallOptions, CallRoute } from '../http/call.ts'
 import type { Client } from '../client.ts'
-import { toCallerParts } from '../connection-options.ts'
-import type { ConnectionOptions } from '../connection-options.ts'
+import { toCallerParts } from '../http/options.ts'
+import type { ConnectionOptions } from '../http/options.ts'
 import { RequestError } from '../errors.ts'
 import { asAuthority } from './as-authority.ts'
 import type { AuthorityOptions } from './as-authority.ts'
@@ -60,13 +60,13 @@ export interface GatewayClient {
   home(options?: CallOptions): Promise<string>
   /** A file of that page, by its name. */
   asset(file: string, options?: CallOptions): Promise<Uint8Array>
-  /** One operation nobody has to sign, by its id; signed ones go through {@link asAuthority}. */
+  /** Calls one operation that needs no signature, by its id; signed ones go through {@link asAuthority}. */
   call(network: string, operation: OperationId, request?: ForwardedCall, options?: CallOptions): Promise<JsonValue>
   /** The areas of one authority, every call through this gateway and signed for the authority. */
   asAuthority(network: string, options?: AuthorityOptions): Client
-  /** Judges one certificate. Look at `trusted`, or call `assertTrusted()`. */
+  /** Verifies one certificate. Check `trusted`, or call `assertTrusted()`. */
   verify(certificate: JoinCertificate, options?: CallOptions): Promise<TrustVerdict>
-  /** Judges many, in as many requests as the gateway needs; answers in the order of the certificates. */
+  /** Verifies many, in as many requests as the gateway needs; results are in the order of the certificates. */
   verifyBatch(certificates: readonly JoinCertificate[], options?: CallOptions): Promise<readonly TrustVerdict[]>
 }
 
@@ -112,7 +112,7 @@ const readDecision = known({
   ),
 })
 
-/** A client of one gateway. It opens nothing and calls nobody until a method is used. */
+/** Creates a client of one gateway. It opens no connection until a method is used. */
 export function createGatewayClient(options: GatewayOptions): GatewayClient {
   const { token, maxBatch = USUAL_BATCH } = options
   const call = makeCaller({
@@ -196,19 +196,19 @@ const readServices = known({
 })
 
 /** Times and repetitions as this client has them, unless the caller says otherwise. */
-function inherited({ clock, timeoutMs, budgetMs, maxAnswerBytes, retry }: GatewayOptions): AuthorityOptions {
+function inherited({ clock, timeoutMs, budgetMs, maxResponseBytes, retry }: GatewayOptions): AuthorityOptions {
   return {
     ...(clock === undefined ? {} : { clock }),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
     ...(budgetMs === undefined ? {} : { budgetMs }),
-    ...(maxAnswerBytes === undefined ? {} : { maxAnswerBytes }),
+    ...(maxResponseBytes === undefined ? {} : { maxResponseBytes }),
     ...(retry === undefined ? {} : { retry }),
   }
 }
 
-function gatewayRoute(name: GatewayRouteName, answer: CallRoute['answer'] = 'json'): CallRoute {
+function gatewayRoute(name: GatewayRouteName, answer: CallRoute['response'] = 'json'): CallRoute {
   const { method, path } = GATEWAY_ROUTES[name]
-  return { id: `${method} ${path}` as CallRoute['id'], method, path, params: [], access: 'public', answer }
+  return { id: `${method} ${path}` as CallRoute['id'], method, path, params: [], access: 'public', response: answer }
 }
 
 function readVerdict(value: JsonValue, place: string): TrustVerdict {

@@ -1,7 +1,7 @@
 import { AUTHORITY_SERVICE_ROUTE, findOperation } from '@chancery/contract'
 import type { GatewayOperation, RouteTable } from '@chancery/contract'
 import type { JsonObject } from '@chancery/protocol'
-import type { CallRoute } from '../call.ts'
+import type { CallRoute } from '../http/call.ts'
 import { RequestError } from '../errors.ts'
 
 type OperationOf<Facts> = Facts extends { readonly gateway: { readonly operation: infer Id extends string } }
@@ -19,7 +19,7 @@ export interface ForwardedCall {
   readonly body?: JsonObject
 }
 
-/** An operation anybody may call who has a credential. */
+/** An operation that any caller with a credential may use. */
 export function openOperation(id: string): GatewayOperation {
   const operation = findOperation(id)
   if (operation === undefined) throw new RequestError('this release knows no such operation')
@@ -30,5 +30,5 @@ export function openOperation(id: string): GatewayOperation {
 /** Where a gateway takes it. */
 export function operationRoute({ id, method }: GatewayOperation): CallRoute {
   const path = AUTHORITY_SERVICE_ROUTE.replace('{operation}', id)
-  return { id: `${method} /${id}`, method, path, params: ['network'], access: 'public', answer: 'json' }
+  return { id: `${method} /${id}`, method, path, params: ['network'], access: 'public', response: 'json' }
 }

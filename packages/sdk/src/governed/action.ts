@@ -1,11 +1,11 @@
 import type { BoundaryDecision, ExecutionEvidence, Instant, JsonObject, JustificationProof } from '@chancery/protocol'
-import type { EvaluateRequest } from '../areas/boundary.ts'
+import type { EvaluateRequest } from '../api/boundary.ts'
 import type { Client } from '../client.ts'
 import type { Expectations } from './decision.ts'
-import type { Executor, KeeperStep } from './evidence-keeper.ts'
+import type { Executor, SenderStep } from './evidence-sender.ts'
 import type { Outbox, ResourceStep } from './outbox.ts'
 
-export interface GovernorOptions {
+export interface GovernedActionOptions {
   /** With an operator that may evaluate. */
   readonly client: Client
   readonly executor: Executor
@@ -13,17 +13,17 @@ export interface GovernorOptions {
   readonly outbox: Outbox
   readonly clock?: () => Instant
   /** False where evaluations go through a gateway, which forwards no idempotency key. */
-  readonly nameTries?: boolean
+  readonly useIdempotencyKeys?: boolean
   /**
-   * Told of what fails beside an action: an outbox that cannot be read while evidence is submitted. It is tried again;
+   * Called for failures outside an action: an outbox that cannot be read while evidence is submitted. It is retried;
    * nothing is lost.
    */
   readonly onError?: (error: unknown) => void
-  /** Told of every step, for traces. What it throws is thrown by `run`. */
+  /** Called at every step, for traces. What it throws is thrown by `run`. */
   readonly observe?: (step: GovernedStep) => void
 }
 
-export type GovernedStep = 'decision-received' | 'decision-verified' | 'intent-kept' | 'action-done' | KeeperStep
+export type GovernedStep = 'decision-received' | 'decision-verified' | 'intent-stored' | 'action-done' | SenderStep
 
 /** What an action may say of itself; anything else it returns is only passed on. */
 export interface ActionReport {
@@ -49,7 +49,7 @@ export type GovernedResult<Value> =
       readonly decision: BoundaryDecision
       readonly justification: JustificationProof
       readonly value: Value
-      /** As kept; when another executor was quicker at the resource it is signed anew at its new place. */
+      /** The stored record; when another executor was quicker at the resource, it is signed again with its new sequence. */
       readonly evidence: ExecutionEvidence
       /** False: it waits in the outbox. */
       readonly stored: boolean

@@ -21,9 +21,9 @@ import type {
   Instant,
   JsonObject,
 } from '@chancery/protocol'
-import type { Evaluated } from '../areas/boundary.ts'
-import { contextOf } from './asked-request.ts'
-import type { AskedRequest } from './asked-request.ts'
+import type { EvaluateResult } from '../api/boundary.ts'
+import { contextOf } from './request-fields.ts'
+import type { RequestFields } from './request-fields.ts'
 import { DecisionVerificationError } from './errors.ts'
 
 /** What a caller insists on before it acts on a decision. */
@@ -47,10 +47,10 @@ export function pinAttestation(attestation: Attestation): Omit<AttestationBindin
   }
 }
 
-/** Judges a decision offline: genuine, in its time, about this very request, on the expected basis, and explained. */
+/** Verifies a decision offline: genuine, valid now, about this request, on the expected basis, and with its reasons. */
 export async function requireDecision(
-  { decision, justification_proof: justification }: Evaluated,
-  asked: { readonly request: AskedRequest; readonly now: Instant },
+  { decision, justification_proof: justification }: EvaluateResult,
+  asked: { readonly request: RequestFields; readonly now: Instant },
   expectations: Expectations,
 ): Promise<void> {
   const refuse = (reason: string): never => {
@@ -59,7 +59,7 @@ export async function requireDecision(
   const { request, now } = asked
   const { expectedPolicies, expectedAttestation, authorityKeys: given } = expectations
   const authorityKeys = 'genesis' in given ? authorityKeysAt(given, decision.decision_made_at) : given
-  // A denial permits nothing, so its basis need not be the expected one; it must be genuine all the same.
+  // A denial permits nothing, so its basis need not be the expected one. It must still be genuine.
   const wanted: Pick<DecisionExpectations, 'policies' | 'attestation'> = decision.authorized
     ? {
         ...(expectedPolicies === 'none' ? {} : { policies: expectedPolicies }),
@@ -69,7 +69,7 @@ export async function requireDecision(
   const received = readReceived(boundaryDecisionForm, decision as unknown as JsonObject)
   const verdict = await verifyBoundaryDecision(received, { keys: authorityKeys, now, ...wanted })
   if (!verdict.accepted) refuse(verdict.reason)
-  // Another decision of this authority, however genuine, is about somebody else's request.
+  // Another genuine decision of this authority is about another request.
   if (decision.context_id !== request.context.context_id) refuse('context_mismatch')
   if (decision.agreement_id !== (request.attestation_id ?? request.agreement?.agreement_id)) refuse('basis_mismatch')
   if (decision.policy_binding === undefined) return refuse('policy_binding_missing')

@@ -18,7 +18,7 @@ export class DecisionVerificationError extends GovernedActionError {
   }
 }
 
-/** Parameters that look like a secret, or are too long. The store is exported and never forgets; nothing was done. */
+/** Parameters look like a secret, or are too long. The store is permanent and exported, so nothing was done. */
 export class MetadataRefusedError extends GovernedActionError {
   override readonly name: string = 'MetadataRefusedError'
 
@@ -31,16 +31,16 @@ export class MetadataRefusedError extends GovernedActionError {
  * The outbox would not keep the evidence. Before the action (`executed` is false) nothing was done; after it the signed
  * record or what is known of it is in `record`, for the caller to keep.
  */
-export class EvidenceNotKeptError extends GovernedActionError {
-  override readonly name: string = 'EvidenceNotKeptError'
+export class EvidenceNotStoredError extends GovernedActionError {
+  override readonly name: string = 'EvidenceNotStoredError'
   readonly executed: boolean
   readonly record: unknown
 
   constructor(executed: boolean, record: unknown, options?: ErrorOptions) {
     super(
       executed
-        ? 'The action was done, but its evidence could not be kept'
-        : 'Nothing was done: no evidence could be kept',
+        ? 'The action was done, but its evidence could not be stored'
+        : 'Nothing was done: no evidence could be stored',
       options,
     )
     this.executed = executed

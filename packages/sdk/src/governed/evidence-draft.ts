@@ -1,4 +1,4 @@
-import { holdsSecretMaterial } from '@chancery/protocol'
+import { hasSecretMaterial } from '@chancery/protocol'
 import type { ExecutionEvidence } from '@chancery/protocol'
 import { laterHead, pendingDecisionHead, pendingResourceHead } from './chains.ts'
 import type { Heads } from './chains.ts'
@@ -27,18 +27,18 @@ export function draftEvidence(intent: Intent, { outcome, outcome_detail }: Outco
     sequence_no: 1,
     outcome,
     // A text of the caller or of an error must not cost the record.
-    outcome_detail: holdsSecretMaterial(intent.execution_parameters, outcome_detail) ? 'withheld' : outcome_detail,
+    outcome_detail: hasSecretMaterial(intent.execution_parameters, outcome_detail) ? 'withheld' : outcome_detail,
     prev_evidence_digest: null,
     ...(resource === null
       ? {}
       : { resource_id: resource.resource_id, resource_action: resource.resource_action, resource_sequence: 1 }),
     signature: null,
   }
-  return placedBehind(draft, heads)
+  return withSequenceAfter(draft, heads)
 }
 
 /** The record behind these heads, unsigned. */
-export function placedBehind(record: ExecutionEvidence, { decision, resource }: Heads): ExecutionEvidence {
+export function withSequenceAfter(record: ExecutionEvidence, { decision, resource }: Heads): ExecutionEvidence {
   const { prev_resource_digest: _old, ...rest } = record
   return {
     ...rest,

@@ -4,39 +4,39 @@ import type { TestAuthority } from '@chancery/testkit'
 import { createClient } from '../client.ts'
 import type { Client } from '../client.ts'
 import { pinAttestation } from './decision.ts'
-import { Governor } from './governor.ts'
+import { GovernedActionRunner } from './action-runner.ts'
 import type { GovernedAction, GovernedStep } from './action.ts'
 import { MemoryOutbox } from './outbox.ts'
 import type { Outbox } from './outbox.ts'
 
 /** A network with an evidence store, a member that may rotate, and an executor. */
-export interface GovernedWorld {
+export interface GovernedSetup {
   readonly na: TestAuthority
   readonly clock: ManualClock
   readonly client: Client
   readonly attestation: Attestation
   /** Whether submissions reach the authority; `lost` means that only their answers are lost. */
   submissions: 'arrive' | 'fail' | 'lost'
-  /** What stands between makes of the answer to an evaluation. */
+  /** How a proxy changes the response to an evaluation. */
   between: (answer: string) => string
   readonly steps: GovernedStep[]
-  open(outbox?: Outbox, executor?: string): Promise<Governor>
+  open(outbox?: Outbox, executor?: string): Promise<GovernedActionRunner>
   action<Value>(run: () => Promise<Value>, more?: Partial<GovernedAction<Value>>): GovernedAction<Value>
   executions(filter?: JsonObject): Promise<readonly ExecutionEvidence[]>
   close(): Promise<void>
 }
 
-export async function openWorld(): Promise<GovernedWorld> {
+export async function openSetup(): Promise<GovernedSetup> {
   const clock = new ManualClock('2030-01-02T03:00:00Z')
   const na = await startTestAuthority({ clock, backend: 'sqlite', settings: { EVIDENCE_STORE: 'on' } })
   const operator = { signer: await testSigner('op-privileged'), audience: na.genesis.network_authority.public_key }
   const fetch = async (url: string, init: RequestInit): Promise<Response> => {
     if (url.endsWith('/admin/boundary/evaluate')) {
       const answer = await globalThis.fetch(url, init)
-      return new Response(world.between(await answer.text()), { status: answer.status })
+      return new Response(setup.between(await answer.text()), { status: answer.status })
     }
-    if (!url.endsWith('/evidence/execution') || world.submissions === 'arrive') return globalThis.fetch(url, init)
-    if (world.submissions === 'lost') await globalThis.fetch(url, init)
+    if (!url.endsWith('/evidence/execution') || setup.submissions === 'arrive') return globalThis.fetch(url, init)
+    if (setup.submissions === 'lost') await globalThis.fetch(url, init)
     throw new TypeError('fetch failed')
   }
   const client = createClient({ url: na.url, operator, fetch, clock: () => clock.now(), retry: false })
@@ -46,7 +46,7 @@ export async function openWorld(): Promise<GovernedWorld> {
     const { publicKey } = await testSigner(name)
     await client.evidence.registerKey({ key_id: name, public_key: publicKey, executor_sovereign_id: 'rotator' })
   }
-  const world: GovernedWorld = {
+  const setup: GovernedSetup = {
     na,
     clock,
     client,
@@ -55,12 +55,12 @@ export async function openWorld(): Promise<GovernedWorld> {
     between: (answer) => answer,
     steps: [],
     open: async (outbox = new MemoryOutbox(), executor = 'rotator-1') =>
-      Governor.open({
+      GovernedActionRunner.open({
         client,
         outbox,
         executor: { signer: await testSigner(executor), sovereignId: 'rotator' },
         clock: () => clock.now(),
-        observe: (step) => world.steps.push(step),
+        observe: (step) => setup.steps.push(step),
       }),
     action: (run, more = {}) => ({
       request: { attestation_id: attestation.attestation_id, requested_capability: 'secret.rotate' },
@@ -77,5 +77,5 @@ export async function openWorld(): Promise<GovernedWorld> {
     },
     close: () => na.stop(),
   }
-  return world
+  return setup
 }

@@ -1,6 +1,6 @@
 import type { ExecutionEvidence, JsonObject } from '@chancery/protocol'
 
-/** Kept before an action begins: enough to write its evidence when the process does not live to see the end. */
+/** Stored before an action begins: enough to write its evidence when the process dies before the end. */
 export type Intent = {
   readonly evidence_id: string
   readonly decision_id: string
@@ -55,9 +55,9 @@ export type OutboxEntry = OutboxContent & {
 /** Where evidence waits until the authority has it. Each method is done, durably, when it resolves. */
 export interface Outbox {
   /**
-   * True when no other process can use what is kept here while this one has it open: then an action that another one
-   * began was left by a process that has ended, and is told as interrupted. Without it that cannot be known, and such
-   * an action is left alone until the caller says so ({@link Governor.recover}).
+   * True when no other process can use this outbox while this one has it open. Then an action of another process
+   * was interrupted, and is recorded so. Otherwise this cannot be detected, and such
+   * an action stays until the caller calls {@link GovernedActionRunner.recover}.
    */
   readonly isExclusive?: boolean
   add(content: OutboxContent): Promise<OutboxEntry>

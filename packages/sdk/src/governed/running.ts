@@ -1,6 +1,6 @@
 /**
- * Actions under way in this process, by the id of their evidence. Kept by the platform and not by this module: a program
- * may have loaded the library twice, and both copies must know what runs.
+ * Running actions of this process, by the id of their evidence. Stored in the global object, not in this module: a program
+ * may have loaded the library twice, and both copies need the list.
  */
 const KEY = Symbol.for('@chancery/sdk: actions under way')
 const running: Set<string> = ((globalThis as { [KEY]?: Set<string> })[KEY] ??= new Set())

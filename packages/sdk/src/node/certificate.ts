@@ -2,7 +2,7 @@ import { authorityKeysAt, instantOf, readJoinCertificate, readJson, verifyJoinCe
 import type { AuthorityKeys, CrlEntry, Instant, JoinCertificate } from '@chancery/protocol'
 import { ChanceryError } from '../errors.ts'
 
-/** A certificate that is not this node's, whoever gave it: an authority can err, and so can a proxy. */
+/** The certificate is not of this node. An authority or a proxy can return a wrong one. */
 export class CertificateError extends ChanceryError {
   override readonly name: string = 'CertificateError'
 }
@@ -25,7 +25,7 @@ export interface Expected {
 }
 
 /** Checks a certificate before anything relies on it. */
-export async function requireOurs(certificate: JoinCertificate, expected: Expected): Promise<void> {
+export async function requireOwnCertificate(certificate: JoinCertificate, expected: Expected): Promise<void> {
   const { keys, publicKey, now } = expected
   if (certificate.node_public_key !== publicKey) throw new CertificateError('the certificate is of another node key')
   const verdict = await verifyJoinCertificate(certificate, {
@@ -37,11 +37,11 @@ export async function requireOurs(certificate: JoinCertificate, expected: Expect
 }
 
 /** The certificate of an earlier run when it is still good; otherwise the node has to join. */
-export async function readKept(text: string | undefined, expected: Expected): Promise<JoinCertificate | undefined> {
+export async function readStored(text: string | undefined, expected: Expected): Promise<JoinCertificate | undefined> {
   if (text === undefined) return undefined
   try {
     const certificate = readJoinCertificate(readJson(text))
-    await requireOurs(certificate, expected)
+    await requireOwnCertificate(certificate, expected)
     // The tolerance of verifiers is not ours to use up: the authority renews nothing that has expired.
     return expected.now < instantOf(certificate.expires_at) ? certificate : undefined
   } catch {

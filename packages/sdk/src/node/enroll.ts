@@ -2,27 +2,27 @@ import { isJsonObject, member, readJson, sha256Hex, writeInstant, writeJson } fr
 import type { Instant, JoinCertificate, JsonObject } from '@chancery/protocol'
 import type { Client } from '../client.ts'
 import { ChanceryError, RefusedError, RequestError } from '../errors.ts'
-import { requireOursFollowing } from './following.ts'
+import { requireOwnOrFollow } from './following.ts'
 import type { FollowedKeys } from './followed.ts'
 import type { Expected } from './certificate.ts'
 import type { NodeStore } from './store.ts'
 
 /**
- * The authority gave a certificate for this invite, and nobody kept it: an earlier run was cut off between asking and
- * keeping. The invite is used up, and the protocol gives no certificate a second time. An operator helps in one of two
+ * The authority issued a certificate for this invite, but it was not stored: an earlier run ended between request and
+ * write. The invite is used up, and the protocol returns no certificate a second time. An operator helps in one of two
  * ways: with another invite, or by naming the certificate to give as `lostCertificate`.
  */
 export class JoinInterruptedError extends ChanceryError {
   override readonly name: string = 'JoinInterruptedError'
-  /** As the roster of the operator shows it beside the certificate. */
+  /** As the roster of the operator shows it with the certificate. */
   readonly nodePublicKey: string
-  /** As the event certificate_issued of the authority's audit shows it beside the certificate. */
+  /** As the audit event certificate_issued of the authority shows it with the certificate. */
   readonly inviteFingerprint: string
   readonly askedAt: string
 
   constructor(nodePublicKey: string, note: JoinNote, options: ErrorOptions) {
     super(
-      `This invite was used at ${note.asked_at} by a run that ended before it kept its certificate. Ask an operator ` +
+      `This invite was used at ${note.asked_at} by a run that ended before it stored its certificate. Ask an operator ` +
         `for a new invite, or for the id of the certificate of the node key ${nodePublicKey} (in the roster, or in the ` +
         `audit event certificate_issued with invite_token_fingerprint ${note.invite_token_fingerprint}) and join with it ` +
         `as lostCertificate.`,
@@ -34,11 +34,11 @@ export class JoinInterruptedError extends ChanceryError {
   }
 }
 
-/** Kept before an invite is used, so that a run after this one knows what became of it. */
+/** Stored before an invite is used, so that a later run has its result. */
 type JoinNote = {
   readonly invite_token_fingerprint: string
   readonly asked_at: string
-  /** asked: what became of it is not known. settled: refused, or its certificate is kept. */
+  /** asked: the result is unknown. settled: refused, or its certificate is stored. */
   readonly state: 'asked' | 'settled'
 }
 
@@ -56,7 +56,7 @@ export interface Enrolling {
 /** Gets a certificate for a node that has none, and keeps it. */
 export async function enroll(parts: Enrolling): Promise<JoinCertificate> {
   const { invite, lostCertificate } = parts
-  if (lostCertificate !== undefined) return takeOver(parts, lostCertificate)
+  if (lostCertificate !== undefined) return useStoredCertificate(parts, lostCertificate)
   if (invite === undefined)
     throw new RequestError('the store holds no usable certificate, and there is no invite to join with')
   return join(parts, typeof invite === 'string' ? invite : await invite())
@@ -71,7 +71,7 @@ async function join(parts: Enrolling, invite_token: string): Promise<JoinCertifi
   const note: JoinNote = isRepeated
     ? earlier
     : { invite_token_fingerprint, asked_at: writeInstant(clock()), state: 'asked' }
-  const settle = (): Promise<void> => store.write('join', writeJson({ ...note, state: 'settled' }))
+  const finish = (): Promise<void> => store.write('join', writeJson({ ...note, state: 'settled' }))
   if (!isRepeated) await store.write('join', writeJson(note))
   const validity = validityHours === undefined ? {} : { validity_hours: validityHours }
   let certificate: JoinCertificate
@@ -82,25 +82,25 @@ async function join(parts: Enrolling, invite_token: string): Promise<JoinCertifi
     if (isRepeated && error.code === 'invalid_invite_token')
       throw new JoinInterruptedError(expected().publicKey, note, { cause: error })
     // An invite that was refused at once was never used here; the next refusal of it needs no other explanation.
-    if (!isRepeated && error.status < 500 && !error.outcomeUncertain) await settle()
+    if (!isRepeated && error.status < 500 && !error.outcomeUncertain) await finish()
     throw error
   }
-  await keep(parts, certificate)
-  // Last: when it is lost, the certificate is there all the same, and with it the note means nothing.
-  await settle()
+  await save(parts, certificate)
+  // Last: when this write is lost, the certificate is stored, and the note has no effect.
+  await finish()
   return certificate
 }
 
 /** The holder of the key may renew a certificate it never saw: a proof of the key is all a renewal asks for. */
-async function takeOver(parts: Enrolling, cert_id: string): Promise<JoinCertificate> {
+async function useStoredCertificate(parts: Enrolling, cert_id: string): Promise<JoinCertificate> {
   const validity = parts.validityHours === undefined ? {} : { validity_hours: parts.validityHours }
   const certificate = await parts.client.enrollment.renew({ cert_id, ...validity })
-  await keep(parts, certificate)
+  await save(parts, certificate)
   return certificate
 }
 
-async function keep({ client, store, followed, expected }: Enrolling, certificate: JoinCertificate): Promise<void> {
-  await requireOursFollowing(certificate, { client, followed, expected })
+async function save({ client, store, followed, expected }: Enrolling, certificate: JoinCertificate): Promise<void> {
+  await requireOwnOrFollow(certificate, { client, followed, expected })
   await store.write('certificate', writeJson(certificate))
 }
 

@@ -7,27 +7,28 @@ import type {
   JoinCertificate,
   PolicyManifest,
 } from '@chancery/protocol'
-import type { HeartbeatAnswer } from '../areas/enrollment.ts'
+import type { HeartbeatResponse } from '../api/enrollment.ts'
 
-/** What a running node tells. */
+/** The events of a running node. */
 export interface NodeEvents {
   /** A certificate is in use: the first one, or that of an earlier run. */
   readonly started: { readonly certificate: JoinCertificate; readonly resumed: boolean }
-  readonly heartbeat: { readonly answer: HeartbeatAnswer; readonly nextSeconds: number }
-  /** Somebody joined or renewed beside this process: what the store holds is used from here on. */
-  readonly taken: { readonly certificate: JoinCertificate; readonly replaces: string }
+  readonly heartbeat: { readonly response: HeartbeatResponse; readonly nextSeconds: number }
+  /** Another process joined or renewed: this node now uses the stored certificate. */
+  readonly certificateReplaced: { readonly certificate: JoinCertificate; readonly replaces: string }
   readonly renewed: { readonly certificate: JoinCertificate; readonly replaces: string }
   readonly announced: { readonly descriptor: AgentDescriptor; readonly expires_at: string }
-  readonly crl: { readonly crl: Crl }
+  /** `count` is the number of entries. The entries of `crl` become values only when they are read. */
+  readonly crl: { readonly crl: Crl; readonly count: number }
   readonly policy: { readonly policy: PolicyManifest }
-  /** The root named another key: its block is held from here on. */
+  /** The root named another key: this node now uses its block. */
   readonly followed: { readonly genesis: GenesisBlock; readonly digest: string }
-  /** A block that was offered and is not the root's, or older than the one held. Said once. */
+  /** An offered block is not signed by the root, or is older than the stored one. Emitted once. */
   readonly unfollowed: { readonly reason: FollowRefusal }
-  /** A list the authority offers or speaks of but that is not taken. Said once until something else is offered. */
-  readonly refused: RefusedList
-  /** Tried again by itself after this time. */
-  readonly failed: {
+  /** The node refused an offered or announced list. Emitted once per offer. */
+  readonly listRefused: RefusedList
+  /** An action failed; the node tries again after `retryInSeconds`. */
+  readonly actionFailed: {
     readonly action: NodeAction
     readonly error: Error
     readonly retryInSeconds: number
@@ -36,24 +37,24 @@ export interface NodeEvents {
   }
   /** Local clock minus that of the authority, when it is more than a minute. */
   readonly clock: { readonly offsetSeconds: number }
-  /** The node does nothing any more. With an error when nothing it could do later would help. */
+  /** The node has stopped. With an error when a retry cannot help. */
   readonly stopped: { readonly error: Error | undefined }
 }
 
 export interface RefusedList {
   readonly list: 'crl' | 'policy'
-  /** not_signed: by the authority of this network. The others compare it with the list held (protocol/gateway 9.2). */
+  /** not_signed: not by the authority of this network. The others compare it with the stored list (protocol/gateway 9.2). */
   readonly reason: 'not_signed' | AdvanceRefusal
-  /** Numbers of a revocation list: the one offered, and the one held. */
+  /** Sequences of a revocation list: offered and stored. */
   readonly offered?: number
-  readonly held?: number
+  readonly stored?: number
 }
 
 export type NodeAction = 'heartbeat' | 'renew' | 'announce' | 'save' | 'crl' | 'policy' | 'withdraw' | 'follow'
 
 type Listener<Name extends keyof NodeEvents> = (event: NodeEvents[Name]) => void
 
-/** Listeners by name. One that throws must not take the node with it: its error is thrown outside. */
+/** Listeners by name. An error of a listener is thrown outside the node, so that it does not stop the node. */
 export class NodeEmitter {
   readonly #listeners = new Map<keyof NodeEvents, Set<(event: never) => void>>()
 

@@ -1,7 +1,8 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { genesisDigest, signList, writeJson } from '@chancery/protocol'
+import { genesisDigest, signList, writeInstant, writeJson } from '@chancery/protocol'
+import type { GenesisBlock, KeyHistory } from '@chancery/protocol'
 import {
   FIRST_KEY,
   ManualClock,
@@ -9,7 +10,7 @@ import {
   createTestDatabase,
   signSuccession,
   startTestAuthority,
-  takeTestStep,
+  runTestStep,
   testSigner,
 } from '@chancery/testkit'
 import type { Succeeded, TestAuthority, TestDatabase } from '@chancery/testkit'
@@ -42,15 +43,26 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-/** A node whose time passes while it rests, and that rests for good while it is told to. */
-async function run(store: MemoryNodeStore): Promise<{
+/** Of the same block and a minute later: the root ends the time of the former key earlier. */
+async function newerHistory(): Promise<KeyHistory> {
+  clock.advance(60)
+  const issued_at = writeInstant(clock.now())
+  const former_keys = next.history.former_keys.map((key) => ({ ...key, valid_to: issued_at }))
+  return signList({ ...next.history, issued_at, former_keys, signatures: [] }, await testSigner('rs-test', 'root'))
+}
+
+/** A node whose clock moves while it waits, and that can be paused. */
+async function run(
+  store: MemoryNodeStore,
+  genesis: GenesisBlock = na.genesis,
+): Promise<{
   readonly node: Node
   readonly until: (isDone: () => boolean) => Promise<void>
 }> {
   let isPaused = true
   const node = await Node.join({
     url: na.url,
-    genesis: na.genesis,
+    genesis,
     store,
     invite: () => createInvite(na, { max_validity_hours: 168 }),
     clock: () => clock.now(),
@@ -76,22 +88,22 @@ describe('a node over a key succession', () => {
     const { node, until } = await run(store)
     const old = node.certificate
     const failures: string[] = []
-    node.on('failed', ({ action, error }) => failures.push(`${action}: ${error.message}`))
+    node.on('actionFailed', ({ action, error }) => failures.push(`${action}: ${error.message}`))
     await until(() => node.crl !== undefined)
-    await takeTestStep('announce', next, { database, clock })
-    na.office.newestBlock.forget()
+    await runTestStep('announce', next, { database, clock })
+    na.core.newestBlock.forget()
     await until(() => node.keys.history !== undefined)
     expect(node.keys.genesis).toEqual(next.genesis)
     expect(node.certificate.cert_id).toBe(old.cert_id)
     let beats = 0
     node.on('heartbeat', () => (beats += 1))
-    // The next one tells the authority.
+    // The next one reports to the authority.
     await until(() => beats >= 2)
-    expect(await takeTestStep('status', next, { database, clock })).toContain('1 of 1 nodes have the new block')
+    expect(await runTestStep('status', next, { database, clock })).toContain('1 of 1 nodes have the new block')
 
     const { port } = new URL(na.url)
     await na.stop()
-    await takeTestStep('switch', next, { database, clock })
+    await runTestStep('switch', next, { database, clock })
     na = await start({ ...next.settings, PORT: port })
     await until(() => node.certificate.issued_by === 'na-2')
     expect(node.crl?.issuer).toBe('na-2')
@@ -105,20 +117,51 @@ describe('a node over a key succession', () => {
     await again.node.stop()
   })
 
-  it('follows after the switch when it heard of nothing before, and speaks to the new key once the old is put away', async () => {
+  it('follows after the switch without an announcement, and uses the new key once the old one is removed', async () => {
     const store = new MemoryNodeStore()
     const { node, until } = await run(store)
     await until(() => node.crl !== undefined)
     const { port } = new URL(na.url)
     await na.stop()
-    await takeTestStep('switch', next, { database, clock, isForced: true })
-    await takeTestStep('retire', next, { database, clock, isForced: true })
+    await runTestStep('switch', next, { database, clock, isForced: true })
+    await runTestStep('retire', next, { database, clock, isForced: true })
     const { NA_FORMER_PRIVATE_KEY_FILE: _key, ...without } = next.settings
     na = await start({ ...without, PORT: port })
     await until(() => node.certificate.issued_by === 'na-2')
     expect(await node.client.enrollment.nodes()).toEqual({ count: 1 })
     await node.stop()
   })
+
+  it('takes up a newer history of the same block at its start and once a day', async () => {
+    const { port } = new URL(na.url)
+    const store = new MemoryNodeStore()
+    const pinned = na.genesis
+    const { node, until } = await run(store)
+    await until(() => node.crl !== undefined)
+    const serve = async (history: KeyHistory): Promise<void> => {
+      await writeFile(next.settings['NA_KEY_HISTORY_FILE'] ?? '', writeJson(history))
+      na = await start({ ...next.settings, PORT: port, NA_HEARTBEAT_SECONDS: '900' })
+    }
+    await na.stop()
+    await runTestStep('announce', next, { database, clock })
+    await runTestStep('switch', next, { database, clock, isForced: true })
+    await serve(next.history)
+    await until(() => node.keys.history?.issued_at === next.history.issued_at)
+    const second = await newerHistory()
+    await na.stop()
+    await serve(second)
+    await until(() => node.keys.history?.issued_at === second.issued_at)
+    await node.stop()
+    const third = await newerHistory()
+    await na.stop()
+    await serve(third)
+    const again = await run(store, pinned)
+    let beats = 0
+    again.node.on('heartbeat', () => (beats += 1))
+    await again.until(() => again.node.keys.history?.issued_at === third.issued_at)
+    expect(beats).toBeLessThanOrEqual(1)
+    await again.node.stop()
+  }, 60_000)
 
   it('does not take a block that only the authority key signed', async () => {
     const store = new MemoryNodeStore()
@@ -133,7 +176,7 @@ describe('a node over a key succession', () => {
     const { signatures: _real, ...block } = thief.genesis
     const authority = await testSigner('na-test', 'na')
     const forged = await signList({ ...block, signatures: [] }, authority)
-    await na.office.store.db
+    await na.core.store.db
       .insertInto('key_succession')
       .values({
         id: 1,
@@ -147,7 +190,7 @@ describe('a node over a key succession', () => {
         switched_at: null,
       })
       .execute()
-    na.office.newestBlock.forget()
+    na.core.newestBlock.forget()
     const reasons: string[] = []
     node.on('unfollowed', ({ reason }) => reasons.push(reason))
     await until(() => reasons.length > 0)
@@ -192,7 +235,19 @@ describe('FollowedKeys', () => {
     expect(followed.keys.genesis).toEqual(third.genesis)
   })
 
-  it('begins with the pin again when what was kept is not of its root', async () => {
+  it('uses a newer history for the same block, and not an older one after it', async () => {
+    const store = new MemoryNodeStore()
+    const followed = await FollowedKeys.open(na.genesis, store)
+    expect(await followed.follow(offering(next))).toBe('changed')
+    const newer = { ...next, history: await newerHistory() }
+    expect(await followed.follow(offering(newer))).toBe('changed')
+    expect(followed.at(newer.history.issued_at)).toEqual([next.genesis.network_authority.public_key])
+    expect(await followed.follow(offering(newer))).toBe('unchanged')
+    expect((await FollowedKeys.open(na.genesis, store)).keys.history).toEqual(newer.history)
+    expect(await followed.follow(offering(next))).toBe('rollback')
+  })
+
+  it('begins with the pin again when the stored keys are not of its root', async () => {
     const store = new MemoryNodeStore()
     await store.write(
       'keys',

@@ -15,15 +15,15 @@ import type { Client } from '../client.ts'
 import { RefusedError, RequestError } from '../errors.ts'
 import type { NodeStore } from './store.ts'
 
-/** Where followed keys are kept; of a node's store only this is needed. */
+/** Stores followed keys; the needed part of a node's store. */
 export type KeyStore = Pick<NodeStore, 'read' | 'write'>
 
 /** What came of asking for a newer block. */
 export type Followed = 'changed' | 'unchanged' | FollowRefusal
 
 /**
- * The keys of the authority as its root vouches for them, followed over successions. The block the node was started
- * with is the pin: only what its root key signed takes its place, and never anything older than what is held.
+ * The keys of the authority as its root signed them, followed over successions. The first block of the node
+ * is the pin: only a block of its root key replaces it, and never an older one.
  */
 export class FollowedKeys {
   readonly #store: KeyStore
@@ -37,7 +37,7 @@ export class FollowedKeys {
   }
 
   /**
-   * Goes on where an earlier run ended. What is kept counts only as far as the pinned root signed it. Throws
+   * Continues an earlier run. Stored keys count only when the pinned root signed them. Throws
    * RequestError for a history that does not belong to the block.
    */
   static async open(pinned: GenesisBlock, store: KeyStore, history?: KeyHistory): Promise<FollowedKeys> {
@@ -47,11 +47,11 @@ export class FollowedKeys {
       if (!verdict.ok) throw new RequestError(`the key history does not belong to the genesis block: ${verdict.reason}`)
     }
     const first = pinned.network_authority.public_key
-    const kept = readKept(await store.read('keys').catch(() => undefined))
-    if (kept === undefined) return new FollowedKeys(store, given, first)
-    const { audience, ...keys } = kept
+    const stored = readStored(await store.read('keys').catch(() => undefined))
+    if (stored === undefined) return new FollowedKeys(store, given, first)
+    const { audience, ...keys } = stored
     const isNewest = (await verifySuccession(given, keys)).ok
-    // A person may have put the newest block in place by hand; the kept history may still belong to it.
+    // A person may have installed the newest block by hand; the stored history may still belong to it.
     const isSame = history === undefined && genesisDigest(pinned) === genesisDigest(keys.genesis)
     if (!isNewest && !(isSame && (await verifyKeyHistory(keys.history, pinned)).ok))
       return new FollowedKeys(store, given, first)
@@ -83,19 +83,19 @@ export class FollowedKeys {
     return authorityKeysAt(this.#keys, date)
   }
 
-  /** Proofs are made for this key from now on; one that the root does not vouch for is not taken. */
+  /** Makes proofs for this key from now on; ignores a key that the root did not sign. */
   address(key: string): void {
     if (allAuthorityKeys(this.#keys).includes(key)) this.#audience = key
   }
 
   /** Keeps the audience, so that a restart begins with it. */
-  async keep(): Promise<void> {
+  async save(): Promise<void> {
     const { genesis, history } = this.#keys
     if (history === undefined) return
     await this.#store.write('keys', writeJson({ genesis, key_history: history, audience: this.#audience }))
   }
 
-  /** Asks for the newest block and takes it up when the root signed it. Kept before it is used. */
+  /** Fetches the newest block and uses it when the root signed it. Stores it first. */
   async follow(client: Client, signal?: AbortSignal): Promise<Followed> {
     let offered: Awaited<ReturnType<Client['sovereign']['keySuccession']>>
     try {
@@ -108,25 +108,27 @@ export class FollowedKeys {
     const next = { genesis: offered.genesis, history: offered.key_history }
     const verdict = await verifySuccession(this.#keys, next)
     if (!verdict.ok) return verdict.reason
-    const isNew = genesisDigest(next.genesis) !== this.digest || this.#keys.history === undefined
+    // The root may sign a newer history for the same block, for example to end the time of a former key earlier.
+    const isNew =
+      genesisDigest(next.genesis) !== this.digest || this.#keys.history?.issued_at !== next.history.issued_at
     const before = this.#audience
     const changed = new FollowedKeys(this.#store, next, before)
     changed.address(offered.current_public_key)
     if (!isNew && changed.#audience === before) return 'unchanged'
-    await changed.keep()
+    await changed.save()
     this.#keys = next
     this.#audience = changed.#audience
     return 'changed'
   }
 }
 
-interface Kept extends AuthorityKeys {
+interface StoredRow extends AuthorityKeys {
   readonly history: KeyHistory
   readonly audience: string
 }
 
 /** A damaged copy is as good as none: the authority gives it again. */
-function readKept(text: string | undefined): Kept | undefined {
+function readStored(text: string | undefined): StoredRow | undefined {
   if (text === undefined) return undefined
   try {
     const value = readJson(text)

@@ -1,7 +1,7 @@
 import { genesisDigest } from '@chancery/protocol'
 import type { JoinCertificate } from '@chancery/protocol'
 import type { Client } from '../client.ts'
-import { CertificateError, requireOurs } from './certificate.ts'
+import { CertificateError, requireOwnCertificate } from './certificate.ts'
 import type { Expected } from './certificate.ts'
 import type { NodeEmitter } from './events.ts'
 import type { FollowedKeys } from './followed.ts'
@@ -13,24 +13,24 @@ interface Following {
 }
 
 /** A certificate that does not verify may be of a key the root has named meanwhile: asked for, then checked again. */
-export async function requireOursFollowing(
+export async function requireOwnOrFollow(
   certificate: JoinCertificate,
   { client, followed, expected }: Following,
 ): Promise<void> {
   try {
-    await requireOurs(certificate, expected())
+    await requireOwnCertificate(certificate, expected())
   } catch (error) {
     if (!(error instanceof CertificateError)) throw error
     const outcome = await followed.follow(client).catch(() => 'unchanged')
     if (outcome !== 'changed') throw error
-    await requireOurs(certificate, expected())
+    await requireOwnCertificate(certificate, expected())
   }
 }
 
-/** Takes up a newer block and tells of it; a refused one is told once. */
+/** Uses a newer block and emits an event; emits a refusal once. */
 export class Follower {
   readonly #parts: { readonly client: Client; readonly followed: FollowedKeys; readonly events: NodeEmitter }
-  #told = ''
+  #reported = ''
 
   constructor(parts: { readonly client: Client; readonly followed: FollowedKeys; readonly events: NodeEmitter }) {
     this.#parts = parts
@@ -47,7 +47,7 @@ export class Follower {
       if (digest !== before) events.emit('followed', { genesis, digest })
       return
     }
-    if (outcome !== this.#told) events.emit('unfollowed', { reason: outcome })
-    this.#told = outcome
+    if (outcome !== this.#reported) events.emit('unfollowed', { reason: outcome })
+    this.#reported = outcome
   }
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { createInvite, startTestAuthority } from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { FileNodeStore } from '../on-node/index.ts'
+import { FileNodeStore } from '../nodejs/index.ts'
 import { JoinInterruptedError } from './enroll.ts'
 import { Node } from './node.ts'
 import type { NodeOptions } from './node.ts'
@@ -35,7 +35,7 @@ const options = (more: Partial<NodeOptions> = {}): NodeOptions => ({
 async function joinAndDie(moment: 'before' | 'after'): Promise<void> {
   const program = `
     import { Node } from '@chancery/sdk'
-    import { FileNodeStore } from '@chancery/sdk/node'
+    import { FileNodeStore } from '@chancery/sdk/nodejs'
     const die = () => { process.kill(process.pid, 'SIGKILL'); return new Promise(() => {}) }
     const { url, genesis, folder, invite, moment } = JSON.parse(process.env.TASK)
     const store = new FileNodeStore(folder)
@@ -71,7 +71,7 @@ it('killed before the invite arrives: the next run joins with it', async () => {
   expect(await issued()).toMatchObject([{ cert_id: node.certificate.cert_id, key: node.publicKey }])
 })
 
-it('killed before the certificate is kept: says what to do, and both ways lead back', async () => {
+it('killed before the certificate is stored: reports what to do, and both ways work', async () => {
   await joinAndDie('after')
   const [lost] = await issued()
   const error = await Node.join(options()).then(

@@ -1,19 +1,21 @@
 import {
+  CompactCrl,
   checkListAdvance,
-  markOfList,
-  readCrl,
-  readInstant,
+  fromUtf8,
+  instantOf,
+  joinBytes,
   readJson,
   readPolicyManifest,
+  toUtf8,
   verifyList,
   writeJson,
 } from '@chancery/protocol'
-import type { Crl, CrlEntry, Instant, JsonValue, PolicyManifest } from '@chancery/protocol'
-import type { HeartbeatAnswer } from '../areas/enrollment.ts'
+import type { Crl, CrlEntry, Instant, PolicyManifest } from '@chancery/protocol'
+import type { HeartbeatResponse } from '../api/enrollment.ts'
 import type { Client } from '../client.ts'
 import type { FollowedKeys } from './followed.ts'
 import type { NodeEmitter, RefusedList } from './events.ts'
-import type { NodeDocument, NodeStore } from './store.ts'
+import type { NodeStore } from './store.ts'
 
 export interface ListParts {
   readonly client: Client
@@ -27,29 +29,31 @@ export interface ListParts {
 /** Revocation list and policy as the authority has them, fetched only when a heartbeat says that they changed. */
 export class NodeLists {
   readonly #parts: ListParts
-  #crl: Crl | undefined
+  #crl: CompactCrl | undefined
   #policy: PolicyManifest | undefined
-  /** What was told last; the same is not told at every heartbeat. */
-  #told = ''
+  /** The last reported refusal; it is not repeated at every heartbeat. */
+  #reported = ''
   /** The current key that a held list was signed by. */
   #switchedTo: string | undefined
+  /** What was looked up last: a node asks for its own certificate at every heartbeat. */
+  #lookUp: { readonly list: CompactCrl; readonly certId: string; readonly entry: CrlEntry | undefined } | undefined
 
   private constructor(parts: ListParts) {
     this.#parts = parts
   }
 
-  /** Goes on where an earlier run ended: a list of then still guards against an older one. */
+  /** Continues an earlier run: its list still protects against an older one. */
   static async open(parts: ListParts): Promise<NodeLists> {
     const lists = new NodeLists(parts)
-    lists.#crl = await lists.#kept('crl', readCrl)
-    lists.#policy = await lists.#kept('policy', readPolicyManifest)
-    // A run that was killed may have kept the list and not what it says of the key that signs.
+    lists.#crl = await lists.#readStoredCrl()
+    lists.#policy = await lists.#readStoredPolicy()
+    // A killed run may have stored the list without the switch to its signing key.
     if (lists.#crl !== undefined) await lists.#noteSigner(lists.#crl)
     return lists
   }
 
   get crl(): Crl | undefined {
-    return this.#crl
+    return this.#crl?.crl
   }
 
   get policy(): PolicyManifest | undefined {
@@ -57,97 +61,127 @@ export class NodeLists {
   }
 
   entryOf(certId: string): CrlEntry | undefined {
-    return this.#crl?.revoked_certificates.find(({ certificate_id }) => certificate_id === certId)
+    const list = this.#crl
+    if (list === undefined) return undefined
+    if (this.#lookUp?.list !== list || this.#lookUp.certId !== certId)
+      this.#lookUp = { list, certId, entry: list.entryOf(certId) }
+    return this.#lookUp.entry
   }
 
-  async followCrl({ crl_sequence: told }: HeartbeatAnswer): Promise<void> {
-    const { client, clock, events, signal, store } = this.#parts
-    const held = this.#crl
-    // A list at its end is asked for even when its number is the same: the authority signs it anew.
-    const isFresh = held !== undefined && clock() < (readInstant(held.next_update) ?? 0n)
-    if (held !== undefined && isFresh && (told === undefined || told === held.sequence)) return
+  async followCrl({ crl_sequence: announced }: HeartbeatResponse): Promise<void> {
+    const { client, clock, events, signal } = this.#parts
+    const stored = this.#crl?.position
+    // An expired list is fetched again even when its sequence is the same: the authority signs it again.
+    const isFresh = stored !== undefined && clock() < stored.nextUpdate
+    if (stored !== undefined && isFresh && (announced === undefined || announced === stored.sequence)) return
     // An authority that was restored from an old backup looks like this, and so does one that was replaced.
-    if (held !== undefined && told !== undefined && told < held.sequence)
-      return this.#refuse({ list: 'crl', reason: 'rollback', offered: told, held: held.sequence })
-    const crl = await client.crl.current({ signal })
-    const reason = await this.#whyNot(crl)
+    if (stored !== undefined && announced !== undefined && announced < stored.sequence)
+      return this.#refuse({ list: 'crl', reason: 'rollback', offered: announced, stored: stored.sequence })
+    const list = await client.crl.compact({ signal })
+    const reason = await this.#findProblem(list)
     if (reason !== undefined)
       return this.#refuse({
         list: 'crl',
         reason,
-        offered: crl.sequence,
-        ...(held === undefined ? {} : { held: held.sequence }),
+        offered: list.position.sequence,
+        ...(stored === undefined ? {} : { stored: stored.sequence }),
       })
     // The same list; one that was signed again under its number to keep it fresh has another time.
-    if (crl.sequence === held?.sequence && crl.issued_at === held.issued_at) return
-    await store.write('crl', writeJson(crl))
-    this.#crl = crl
+    if (list.position.sequence === stored?.sequence && list.position.issuedAt === stored.issuedAt) return
+    await this.#storeCrl(list)
+    this.#crl = list
     // While a succession is undone the current key of before signs again; what it signed then says nothing now.
     this.#switchedTo = undefined
-    await this.#noteSigner(crl)
-    events.emit('crl', { crl })
+    await this.#noteSigner(list)
+    events.emit('crl', { crl: list.crl, count: list.count })
   }
 
   /** A list of the current key says that the switch is done: from then on proofs are made for it. */
-  async #noteSigner(crl: Crl): Promise<void> {
+  async #noteSigner(list: CompactCrl): Promise<void> {
     const { followed } = this.#parts
-    const signer = (await verifyList(crl, [followed.current])) ? followed.current : followed.audience
+    const signer = (await list.isSignedBy([followed.current])) ? followed.current : followed.audience
     if (signer === followed.audience) return
     followed.address(signer)
-    await followed.keep()
+    await followed.save()
   }
 
-  async followPolicy({ policy_id: told }: HeartbeatAnswer): Promise<void> {
+  async followPolicy({ policy_id: announced }: HeartbeatResponse): Promise<void> {
     const { client, events, followed, signal, store } = this.#parts
-    if (told === undefined || told === null || told === this.#policy?.policy_id) return
+    if (announced === undefined || announced === null || announced === this.#policy?.policy_id) return
     const policy = await client.policy.current({ signal })
     if (!(await verifyList(policy, followed.at(policy.issued_at))))
       return this.#refuse({ list: 'policy', reason: 'not_signed' })
+    // The authority may bring an older version back, but signs it with its current key then.
+    const isOfCurrent = await verifyList(policy, [followed.current])
+    if (!isOfCurrent && (await this.#isPolicySwitched())) return this.#refuse({ list: 'policy', reason: 'rollback' })
     await store.write('policy', writeJson(policy))
     this.#policy = policy
     events.emit('policy', { policy })
   }
 
   #refuse(refused: RefusedList): void {
-    const news = JSON.stringify(refused)
-    if (this.#told === news) return
-    this.#told = news
-    this.#parts.events.emit('refused', refused)
+    const report = JSON.stringify(refused)
+    if (this.#reported === report) return
+    this.#reported = report
+    this.#parts.events.emit('listRefused', refused)
   }
 
   /** protocol/gateway 9.2: never backwards, and never two contents under one number. */
-  async #whyNot(crl: Crl): Promise<RefusedList['reason'] | undefined> {
+  async #findProblem(list: CompactCrl): Promise<RefusedList['reason'] | undefined> {
     const { followed } = this.#parts
-    const keys = (await this.#isSwitched()) ? [followed.current] : followed.at(crl.issued_at)
-    if (!(await verifyList(crl, keys))) return 'not_signed'
+    const keys = (await this.#isSwitched()) ? [followed.current] : followed.at(list.crl.issued_at)
+    if (!(await list.isSignedBy(keys))) return 'not_signed'
     if (this.#crl === undefined) return undefined
     // Both keys are the authority's: after a succession its lists go on under the name of the new one.
-    const held = { ...markOfList(this.#crl), issuer: crl.issuer }
-    const verdict = checkListAdvance(held, markOfList(crl), this.#parts.clock())
+    const stored = { ...this.#crl.position, issuer: list.position.issuer }
+    const verdict = checkListAdvance(stored, list.position, this.#parts.clock())
     return verdict.ok ? undefined : verdict.reason
   }
 
   /** From its first list on the current key signs them all: what a former key still signs names its own certificates only. */
   async #isSwitched(): Promise<boolean> {
     const { current } = this.#parts.followed
-    const isKnown = this.#crl === undefined || this.#switchedTo === current
-    if (!isKnown && (await verifyList(this.#crl as Crl, [current]))) this.#switchedTo = current
+    if (this.#switchedTo !== current && (await this.#crl?.isSignedBy([current])) === true) this.#switchedTo = current
     return this.#switchedTo === current
   }
 
+  /** A key that is current again after an undone succession also signed before: only what it signed since then counts. */
+  async #isPolicySwitched(): Promise<boolean> {
+    if (await this.#isSwitched()) return true
+    const { current, keys } = this.#parts.followed
+    const since = instantOf(keys.genesis.network_authority.valid_from)
+    const stored = this.#policy
+    return stored !== undefined && instantOf(stored.issued_at) >= since && (await verifyList(stored, [current]))
+  }
+
+  async #storeCrl(list: CompactCrl): Promise<void> {
+    const { store } = this.#parts
+    if (store.writeBytes !== undefined) await store.writeBytes('crl', list.pieces)
+    else await store.write('crl', fromUtf8(joinBytes(list.pieces)) ?? '')
+  }
+
   /** A damaged copy is as good as none: the authority has the original. */
-  async #kept<Kept extends Crl | PolicyManifest>(
-    document: NodeDocument,
-    read: (value: JsonValue) => Kept,
-  ): Promise<Kept | undefined> {
-    const text = await this.#parts.store.read(document)
+  async #readStoredCrl(): Promise<CompactCrl | undefined> {
+    const { followed, store } = this.#parts
+    const bytes = store.readBytes === undefined ? toBytes(await store.read('crl')) : await store.readBytes('crl')
+    const stored = bytes && CompactCrl.read(bytes)
+    return stored !== undefined && (await stored.isSignedBy(followed.at(stored.crl.issued_at))) ? stored : undefined
+  }
+
+  async #readStoredPolicy(): Promise<PolicyManifest | undefined> {
+    const { followed, store } = this.#parts
+    const text = await store.read('policy')
     if (text === undefined) return undefined
     try {
-      // As long as it is: a list has as many values as it likes.
-      const kept = read(readJson(text, { maxDepth: 64, maxValues: text.length, maxNames: text.length }))
-      return (await verifyList(kept, this.#parts.followed.at(kept.issued_at))) ? kept : undefined
+      // As long as it is: what was taken once is read again.
+      const stored = readPolicyManifest(readJson(text, { maxDepth: 64, maxValues: text.length, maxNames: text.length }))
+      return (await verifyList(stored, followed.at(stored.issued_at))) ? stored : undefined
     } catch {
       return undefined
     }
   }
+}
+
+function toBytes(text: string | undefined): Uint8Array | undefined {
+  return text === undefined ? undefined : toUtf8(text)
 }

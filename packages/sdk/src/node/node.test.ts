@@ -7,7 +7,7 @@ import type { TestAuthority } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { instantOf } from '@chancery/protocol'
 import { createClient } from '../client.ts'
-import { FileNodeStore } from '../on-node/index.ts'
+import { FileNodeStore } from '../nodejs/index.ts'
 import { Node } from './node.ts'
 import type { NodeOptions } from './node.ts'
 import { MemoryNodeStore } from './store.ts'
@@ -46,24 +46,33 @@ async function runUntil(node: Node, isDone: () => boolean): Promise<void> {
 }
 
 function record(node: Node): { readonly name: string; readonly at: bigint }[] {
-  const told: { name: string; at: bigint }[] = []
-  for (const name of ['started', 'heartbeat', 'renewed', 'announced', 'crl', 'policy', 'failed', 'stopped'] as const)
-    node.on(name, () => told.push({ name, at: clock.now() }))
-  return told
+  const logged: { name: string; at: bigint }[] = []
+  for (const name of [
+    'started',
+    'heartbeat',
+    'renewed',
+    'announced',
+    'crl',
+    'policy',
+    'actionFailed',
+    'stopped',
+  ] as const)
+    node.on(name, () => logged.push({ name, at: clock.now() }))
+  return logged
 }
 
 describe('a node', () => {
   it('beats at the pace asked for and renews long before its certificate ends', async () => {
     const node = await Node.join(options(new MemoryNodeStore()))
     const first = node.certificate
-    const told = record(node)
+    const logged = record(node)
     const renewed: bigint[] = []
     node.on('renewed', ({ replaces }) => {
       expect(renewed.length > 0 || replaces === first.cert_id).toBe(true)
       renewed.push(clock.now())
     })
     await runUntil(node, () => renewed.length === 3)
-    const beats = told.filter(({ name }) => name === 'heartbeat').map(({ at }) => Number(at / 1_000_000n))
+    const beats = logged.filter(({ name }) => name === 'heartbeat').map(({ at }) => Number(at / 1_000_000n))
     const gaps = beats.slice(1).map((at, index) => at - (beats[index] ?? 0))
     expect(Math.max(...gaps)).toBeLessThanOrEqual(991)
     expect(Math.min(...gaps)).toBeGreaterThanOrEqual(809)
@@ -71,8 +80,8 @@ describe('a node', () => {
     const hours = Number(((renewed[0] ?? 0n) - instantOf(first.issued_at)) / 3_600_000_000n)
     expect(hours).toBeGreaterThanOrEqual(16)
     expect(hours).toBeLessThan(19)
-    expect(told.filter(({ name }) => name === 'failed')).toEqual([])
-    expect(told.at(-1)?.name).toBe('stopped')
+    expect(logged.filter(({ name }) => name === 'actionFailed')).toEqual([])
+    expect(logged.at(-1)?.name).toBe('stopped')
   })
 
   it('is the same node after a restart, and needs no second invite', async () => {
@@ -90,21 +99,21 @@ describe('a node', () => {
   it('keeps its agent announced and takes it away when it stops', async () => {
     const agent = { agent_id: 'a', capabilities: ['print'], endpoint: { host: 'h.example', port: 443 } }
     const node = await Node.join(options(new MemoryNodeStore(), { agent }))
-    const told = record(node)
+    const logged = record(node)
     const reader = createClient({ url: na.url })
     let missing = 0
     node.on('heartbeat', () => {
       void reader.agents.count().then((count) => (missing += count === 1 ? 0 : 1))
     })
-    await runUntil(node, () => told.filter(({ name }) => name === 'announced').length === 8)
+    await runUntil(node, () => logged.filter(({ name }) => name === 'announced').length === 8)
     expect(missing).toBeLessThanOrEqual(1)
     expect(await reader.agents.count()).toBe(0)
   })
 
-  it('follows the revocation list and the policy, and fetches neither while it is told of no change', async () => {
+  it('follows the revocation list and the policy, and fetches neither while no change is announced', async () => {
     const node = await Node.join(options(new MemoryNodeStore()))
-    const told = record(node)
-    const count = (name: string): number => told.filter((each) => each.name === name).length
+    const logged = record(node)
+    const count = (name: string): number => logged.filter((each) => each.name === name).length
     let isChanged = false
     const other = await Node.join(options(new MemoryNodeStore()))
     await other.stop()
@@ -116,7 +125,7 @@ describe('a node', () => {
     })
     const listed = (): number => node.crl?.revoked_certificates.length ?? 0
     await runUntil(node, () => listed() === 1 && node.policy?.allowed_ports.length === 1)
-    // The list it began with, the one of the change, and at most one that was signed anew meanwhile.
+    // The list it began with, the one of the change, and at most one that was signed again meanwhile.
     expect(count('crl')).toBeLessThanOrEqual(3)
     expect(node.crl?.revoked_certificates.map(({ certificate_id }) => certificate_id)).toEqual([
       other.certificate.cert_id,
@@ -139,33 +148,33 @@ describe('a node', () => {
     const fetch = (url: string, init: RequestInit): Promise<Response> =>
       isAway ? Promise.reject(new TypeError('fetch failed')) : globalThis.fetch(url, init)
     const node = await Node.join(options(new MemoryNodeStore(), { fetch, retry: false }))
-    const told = record(node)
-    const count = (name: string): number => told.filter((each) => each.name === name).length
+    const logged = record(node)
+    const count = (name: string): number => logged.filter((each) => each.name === name).length
     node.on('heartbeat', () => (isAway = count('heartbeat') === 2))
-    node.on('failed', () => (isAway = count('failed') < 5))
+    node.on('actionFailed', () => (isAway = count('actionFailed') < 5))
     await runUntil(node, () => count('heartbeat') >= 4)
-    expect(count('failed')).toBe(5)
+    expect(count('actionFailed')).toBe(5)
   })
 
   it('holds on to a renewed certificate while the store refuses it', async () => {
     let isFull = false
-    const kept = new MemoryNodeStore()
+    const stored = new MemoryNodeStore()
     const store: NodeStore = {
-      signer: () => kept.signer(),
-      read: (name) => kept.read(name),
+      signer: () => stored.signer(),
+      read: (name) => stored.read(name),
       write: (name, text) =>
-        isFull && name === 'certificate' ? Promise.reject(new Error('full')) : kept.write(name, text),
+        isFull && name === 'certificate' ? Promise.reject(new Error('full')) : stored.write(name, text),
     }
     const node = await Node.join(options(store))
     const [failures, renewed]: [string[], string[]] = [[], []]
     isFull = true
-    node.on('failed', ({ action }) => {
+    node.on('actionFailed', ({ action }) => {
       failures.push(action)
       isFull = failures.length < 3
     })
     node.on('renewed', ({ certificate }) => renewed.push(certificate.cert_id))
     await runUntil(node, () => renewed.length === 1 && failures.length === 3 && !isFull)
-    expect(await kept.read('certificate')).toContain(renewed[0])
+    expect(await stored.read('certificate')).toContain(renewed[0])
     expect(new Set(failures)).toEqual(new Set(['save']))
   })
 

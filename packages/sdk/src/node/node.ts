@@ -9,22 +9,22 @@ import type {
   PolicyManifest,
   Signer,
 } from '@chancery/protocol'
-import type { AgentFacts } from '../areas/agents.ts'
+import type { AgentFacts } from '../api/agents.ts'
 import { createClient } from '../client.ts'
-import { systemClock } from '../system-clock.ts'
+import { systemClock } from '../http/system-clock.ts'
 import type { Client, ClientOptions } from '../client.ts'
 import { RequestError } from '../errors.ts'
-import { provingFetch } from '../request-proof/sign.ts'
-import type { ProvingFetch } from '../request-proof/sign.ts'
-import { sleep } from '../retry.ts'
-import type { Fetch } from '../transport.ts'
-import { readKept } from './certificate.ts'
+import { signingFetch } from '../request-proof/sign.ts'
+import type { SigningFetch } from '../request-proof/sign.ts'
+import { sleep } from '../http/retry.ts'
+import type { Fetch } from '../http/transport.ts'
+import { readStored } from './certificate.ts'
 import type { Expected } from './certificate.ts'
 import { enroll } from './enroll.ts'
 import { NodeEmitter } from './events.ts'
 import type { NodeEvents } from './events.ts'
 import { FollowedKeys } from './followed.ts'
-import { NodeLife } from './life.ts'
+import { NodeLoop } from './node-loop.ts'
 import { NodeLists } from './lists.ts'
 import type { NodeStore } from './store.ts'
 
@@ -36,7 +36,7 @@ export interface NodeOptions extends Omit<ClientOptions, 'node' | 'operator'> {
   readonly genesis: GenesisBlock
   /** With it: the keys its authority had before, as its root signed them. */
   readonly keyHistory?: KeyHistory
-  /** Where key, certificate and lists are kept. */
+  /** Stores key, certificate and lists. */
   readonly store: NodeStore
   /** Spent when the store holds no usable certificate. */
   readonly invite?: string | (() => Promise<string>)
@@ -48,9 +48,9 @@ export interface NodeOptions extends Omit<ClientOptions, 'node' | 'operator'> {
   readonly validityHours?: number
   /** Shown in the roster; asked before every heartbeat when it is a function. */
   readonly status?: string | (() => string)
-  /** Kept announced as long as the node runs. */
+  /** Registered as long as the node runs. */
   readonly agent?: Omit<AgentFacts, 'network_name'>
-  /** Pauses between steps; tests and rehearsals bring their own beside `clock`. */
+  /** Waits between steps; tests pass their own, like `clock`. */
   readonly sleep?: (ms: number, signal: AbortSignal | undefined) => Promise<void>
   /** From 0 up to 1, for the spread of renewals and retries. */
   readonly random?: () => number
@@ -58,11 +58,11 @@ export interface NodeOptions extends Omit<ClientOptions, 'node' | 'operator'> {
 
 type Rest = (ms: number, signal: AbortSignal | undefined) => Promise<void>
 
-const SETTLE_MS = 5000
+const FINISH_MS = 5000
 
 /** A node that stays: it beats, renews, keeps its agent announced and its lists current until it is stopped. */
 export class Node {
-  readonly #life: NodeLife
+  readonly #loop: NodeLoop
   readonly #lists: NodeLists
   readonly #followed: FollowedKeys
   readonly #events: NodeEmitter
@@ -75,7 +75,7 @@ export class Node {
   readonly publicKey: string
 
   private constructor(parts: {
-    readonly life: NodeLife
+    readonly loop: NodeLoop
     readonly lists: NodeLists
     readonly followed: FollowedKeys
     readonly events: NodeEmitter
@@ -86,7 +86,7 @@ export class Node {
     readonly rest: Rest
     readonly resumed: boolean
   }) {
-    this.#life = parts.life
+    this.#loop = parts.loop
     this.#lists = parts.lists
     this.#followed = parts.followed
     this.#events = parts.events
@@ -99,13 +99,13 @@ export class Node {
   }
 
   /**
-   * Takes up the certificate in the store, or joins with the invite and keeps the new one; then runs until
-   * {@link stop}. Listeners added at once hear everything from `started` on.
+   * Uses the stored certificate, or joins with the invite and stores the new one; then runs until
+   * {@link stop}. Listeners added at once receive all events from `started` on.
    */
   static async join(options: NodeOptions): Promise<Node> {
     const { genesis, store, clock = systemClock, random = Math.random, sleep: rest = sleep } = options
     const verdict = await verifyGenesisBlock(genesis)
-    if (!verdict.ok) throw new RequestError(`the genesis block does not hold: ${verdict.reason}`)
+    if (!verdict.ok) throw new RequestError(`the genesis block is not valid: ${verdict.reason}`)
     const signer = await store.signer()
     const followed = await FollowedKeys.open(genesis, store, options.keyHistory)
     const client = createClient({ ...options, clock, node: { signer, audience: () => followed.audience } })
@@ -114,13 +114,13 @@ export class Node {
       publicKey: signer.publicKey,
       now: clock(),
     })
-    const kept = await readKept(await store.read('certificate'), expected())
+    const stored = await readStored(await store.read('certificate'), expected())
     const { invite, lostCertificate, validityHours } = options
     const certificate =
-      kept ?? (await enroll({ client, store, followed, expected, clock, invite, lostCertificate, validityHours }))
+      stored ?? (await enroll({ client, store, followed, expected, clock, invite, lostCertificate, validityHours }))
     const [events, stop] = [new NodeEmitter(), new AbortController()]
     const lists = await NodeLists.open({ client, store, followed, events, clock, signal: stop.signal })
-    const life = new NodeLife({
+    const loop = new NodeLoop({
       client,
       store,
       lists,
@@ -134,21 +134,24 @@ export class Node {
       agent: options.agent === undefined ? undefined : { ...options.agent, network_name: genesis.network_name },
       certificate,
     })
-    const resumed = kept !== undefined
-    return new Node({ life, lists, followed, events, stop, client, signer, clock, rest, resumed })
+    const resumed = stored !== undefined
+    return new Node({ loop, lists, followed, events, stop, client, signer, clock, rest, resumed })
   }
 
   /** The certificate in use. */
   get certificate(): JoinCertificate {
-    return this.#life.certificate
+    return this.#loop.certificate
   }
 
-  /** The keys of the authority, as the root of the genesis block vouches for them now. */
+  /** The keys of the authority, as the root of the genesis block signed them last. */
   get keys(): AuthorityKeys {
     return this.#followed.keys
   }
 
-  /** The revocation list this node holds; checked, and never older than one it held before. */
+  /**
+   * The revocation list this node holds; checked, and never older than one it held before. Its entries become values
+   * when `revoked_certificates` is read, which takes much memory for a list of many megabytes.
+   */
   get crl(): Crl | undefined {
     return this.#lists.crl
   }
@@ -166,8 +169,8 @@ export class Node {
    * A `fetch` that proves to the service named `audience` who calls (docs/protocol/request-proof.md), with the
    * certificate of the moment.
    */
-  fetchAs(audience: string, fetch?: Fetch): ProvingFetch {
-    return provingFetch(() => ({
+  fetchAs(audience: string, fetch?: Fetch): SigningFetch {
+    return signingFetch(() => ({
       signer: this.#signer,
       certificate: this.certificate,
       audience,
@@ -195,14 +198,14 @@ export class Node {
     this.#events.emit('started', { certificate: this.certificate, resumed })
     try {
       while (!signal.aborted) {
-        await this.#life.step()
+        await this.#loop.step()
         // A pause ended by stop() is no failure.
-        if (!signal.aborted) await rest(this.#life.restMs(), signal).catch(ignoreStop(signal))
+        if (!signal.aborted) await rest(this.#loop.nextDelayMs(), signal).catch(ignoreStop(signal))
       }
     } catch (error) {
       ending = error instanceof Error ? error : new Error(String(error))
     }
-    await this.#life.settle(SETTLE_MS)
+    await this.#loop.finish(FINISH_MS)
     this.#events.emit('stopped', { error: ending })
     return ending
   }

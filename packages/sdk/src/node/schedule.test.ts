@@ -14,14 +14,14 @@ import {
 
 const START = 1_893_553_200_000_000n
 
-function life(lifeHours: number): { issuedAt: bigint; expiresAt: bigint } {
-  return { issuedAt: START, expiresAt: START + hours(lifeHours) }
+function lifetime(lifetimeHours: number): { issuedAt: bigint; expiresAt: bigint } {
+  return { issuedAt: START, expiresAt: START + hours(lifetimeHours) }
 }
 
 /** From 0 up to 1, as Math.random gives it. */
 const random = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true })
 /** Lives of one microsecond to ten years. */
-const anyLife = fc
+const anyLifetime = fc
   .bigInt({ min: 1n, max: 87_600n * HOUR })
   .map((span) => ({ issuedAt: START, expiresAt: START + span, span }))
 
@@ -31,19 +31,19 @@ describe('renewalTime', () => {
     ['three days: both are the same', 72, 48],
     ['a day: two thirds', 24, 16],
     ['a year: 24 h before its end', 8760, 8736],
-  ])('%s', (_name, lifeHours, due) => {
-    expect(renewalDue(life(lifeHours))).toBe(START + hours(due))
-    expect(renewalTime(life(lifeHours), 0)).toBe(START + hours(due))
+  ])('%s', (_name, lifetimeHours, due) => {
+    expect(renewalDue(lifetime(lifetimeHours))).toBe(START + hours(due))
+    expect(renewalTime(lifetime(lifetimeHours), 0)).toBe(START + hours(due))
   })
 
-  it('of an hour lies at 40 minutes, spread over 6', () => {
-    expect(renewalTime(life(1), 0)).toBe(START + seconds(2400))
-    expect(renewalTime(life(1), 0.999_999_9)).toBeLessThanOrEqual(START + seconds(2760))
+  it('of an hour is at 40 minutes, spread over 6', () => {
+    expect(renewalTime(lifetime(1), 0)).toBe(START + seconds(2400))
+    expect(renewalTime(lifetime(1), 0.999_999_9)).toBeLessThanOrEqual(START + seconds(2760))
   })
 
   it('never starts before two thirds of the life nor before the last 24 h', () => {
     fc.assert(
-      fc.property(anyLife, random, ({ span, ...window }, chance) => {
+      fc.property(anyLifetime, random, ({ span, ...window }, chance) => {
         const at = renewalTime(window, chance)
         expect(at).toBeGreaterThanOrEqual(window.issuedAt + (span * 2n) / 3n)
         expect(at).toBeGreaterThanOrEqual(window.expiresAt - 24n * HOUR)
@@ -53,7 +53,7 @@ describe('renewalTime', () => {
 
   it('always leaves 22 h, or more than a fifth of a shorter life, to try again', () => {
     fc.assert(
-      fc.property(anyLife, random, ({ span, ...window }, chance) => {
+      fc.property(anyLifetime, random, ({ span, ...window }, chance) => {
         const left = window.expiresAt - renewalTime(window, chance)
         const margin = span / 5n < 22n * HOUR ? span / 5n : 22n * HOUR
         expect(left).toBeGreaterThanOrEqual(margin)
@@ -64,13 +64,13 @@ describe('renewalTime', () => {
 
   it('spreads a fleet over the smaller of 2 h and a tenth of the life', () => {
     fc.assert(
-      fc.property(anyLife, random, ({ span, ...window }, chance) => {
+      fc.property(anyLifetime, random, ({ span, ...window }, chance) => {
         const spread = renewalTime(window, chance) - renewalDue(window)
         expect(spread).toBeGreaterThanOrEqual(0n)
         expect(spread).toBeLessThanOrEqual(span / 10n < 2n * HOUR ? span / 10n : 2n * HOUR)
       }),
     )
-    const times = [0, 0.25, 0.5, 0.75].map((chance) => renewalTime(life(168), chance))
+    const times = [0, 0.25, 0.5, 0.75].map((chance) => renewalTime(lifetime(168), chance))
     expect(new Set(times).size).toBe(4)
   })
 })

@@ -3,7 +3,7 @@ import type { Instant, JoinCertificate } from '@chancery/protocol'
 
 /** When a node does what, as pure functions; `random` is from 0 up to 1. */
 
-export interface Life {
+export interface Lifetime {
   readonly issuedAt: Instant
   readonly expiresAt: Instant
 }
@@ -12,17 +12,17 @@ const LAST_CALL: Instant = 24n * HOUR
 const LONGEST_SPREAD: Instant = 2n * HOUR
 
 /** From when on a certificate should be renewed: two thirds of its life or 24 h before its end, whichever is later. */
-export function renewalDue({ issuedAt, expiresAt }: Life): Instant {
+export function renewalDue({ issuedAt, expiresAt }: Lifetime): Instant {
   const twoThirds = issuedAt + ((expiresAt - issuedAt) * 2n) / 3n
   const lastCall = expiresAt - LAST_CALL
   return twoThirds > lastCall ? twoThirds : lastCall
 }
 
 /** When this node renews: spread by up to 2 h or a tenth of the life, so that a fleet does not come at once. */
-export function renewalTime(life: Life, random: number): Instant {
-  const tenth = (life.expiresAt - life.issuedAt) / 10n
+export function renewalTime(lifetime: Lifetime, random: number): Instant {
+  const tenth = (lifetime.expiresAt - lifetime.issuedAt) / 10n
   const spread = tenth < LONGEST_SPREAD ? tenth : LONGEST_SPREAD
-  return renewalDue(life) + BigInt(Math.floor(Number(spread) * random))
+  return renewalDue(lifetime) + BigInt(Math.floor(Number(spread) * random))
 }
 
 const FIRST_RETRY_SECONDS = 5
@@ -46,12 +46,12 @@ export function paceSeconds(asked: number | undefined): number {
   return Math.min(Math.max(asked ?? USUAL_PACE_SECONDS, FASTEST_PACE_SECONDS), SLOWEST_PACE_SECONDS)
 }
 
-/** Due, also when it lies further ahead than it is ever set: then the clock was turned back. */
+/** Returns true at or after the time, and when the time is further ahead than ever set: then the clock moved back. */
 export function isDue(at: Instant, now: Instant, longestSeconds: number = SLOWEST_PACE_SECONDS): boolean {
   return now >= at || at - now > BigInt(longestSeconds) * SECOND
 }
 
-/** When an announcement is made anew: after half its lifetime, a tenth earlier or later. */
+/** Returns the time until the next registration: half the lifetime, a tenth earlier or later. */
 export function refreshSeconds(lifetimeSeconds: number, random: number): number {
   return lifetimeSeconds * (0.45 + 0.1 * random)
 }
@@ -62,14 +62,14 @@ export function after(now: Instant, seconds: number): Instant {
 
 const LONGEST_SLEEP_MS = 30_000
 
-/** Milliseconds to sleep until the next of these; never long, so that a machine that slept notices what it missed. */
+/** Returns the milliseconds until the first of these times; at most 30 s, so that a suspended machine detects the gap. */
 export function sleepMs(now: Instant, ...times: readonly Instant[]): number {
   const waits = times.map((at) => Number(at - now) / 1000)
   return Math.min(LONGEST_SLEEP_MS, Math.max(0, ...(waits.length === 0 ? [] : [Math.min(...waits)])))
 }
 
 /** For how long a certificate was made, in whole hours: a renewal asks for the same again. */
-export function lifeHours({ issued_at, expires_at }: Pick<JoinCertificate, 'issued_at' | 'expires_at'>): number {
-  const life = instantOf(expires_at) - instantOf(issued_at)
-  return Math.max(1, Number((life + HOUR / 2n) / HOUR))
+export function lifetimeHours({ issued_at, expires_at }: Pick<JoinCertificate, 'issued_at' | 'expires_at'>): number {
+  const lifetime = instantOf(expires_at) - instantOf(issued_at)
+  return Math.max(1, Number((lifetime + HOUR / 2n) / HOUR))
 }

@@ -1,5 +1,5 @@
-import { Guard } from './guard.ts'
-import type { GuardOptions, GuardRefusal } from './guard.ts'
+import { RequestVerifier } from './request-verifier.ts'
+import type { RequestVerifierOptions, RequestVerifierRefusal } from './request-verifier.ts'
 import type { NodeCaller } from './verify.ts'
 
 /** The part of a Hono context used here; other servers with web requests have the same. */
@@ -10,13 +10,13 @@ interface HonoContext {
 
 /** Middleware for Hono: `app.use(honoNodeProof(options))`, then `c.get('node')`. */
 export function honoNodeProof(
-  options: GuardOptions,
+  options: RequestVerifierOptions,
 ): (context: HonoContext, next: () => Promise<void>) => Promise<Response | undefined> {
-  const guard = new Guard(options)
+  const verifier = new RequestVerifier(options)
   return async (context, next) => {
     const { raw } = context.req
     const { pathname, search } = new URL(raw.url)
-    const guarded = await guard.check({
+    const result = await verifier.check({
       method: raw.method,
       target: pathname + search,
       // Web headers join repeated fields with a comma; no field of a proof has one, so joined ones are malformed.
@@ -25,10 +25,10 @@ export function honoNodeProof(
         return value === null ? [] : value.split(', ')
       },
       // Read from a copy: the handler gets the body untouched.
-      body: () => readCopy(raw, guard.maxBodyBytes),
+      body: () => readCopy(raw, verifier.maxBodyBytes),
     })
-    if ('refusal' in guarded) return send(guarded.refusal)
-    context.set('node', guarded.node)
+    if ('refusal' in result) return send(result.refusal)
+    context.set('node', result.node)
     await next()
     return undefined
   }
@@ -53,6 +53,6 @@ async function readCopy(request: Request, maxBytes: number): Promise<Uint8Array 
   return new Uint8Array(await new Blob(chunks as Uint8Array<ArrayBuffer>[]).arrayBuffer())
 }
 
-function send({ status, body }: GuardRefusal): Response {
+function send({ status, body }: RequestVerifierRefusal): Response {
   return Response.json(body, { status })
 }

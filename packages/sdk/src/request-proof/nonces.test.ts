@@ -1,27 +1,27 @@
 import { seconds } from '@chancery/protocol'
 import { describe, expect, it } from 'vitest'
-import { MemoryNonces } from './nonces.ts'
+import { MemoryNonceStore } from './nonces.ts'
 
 const at = (second: number): bigint => seconds(second)
 
 describe('the memory of nonces', () => {
   it('takes each once, and again when it would be stale anyway', () => {
-    const nonces = new MemoryNonces()
+    const nonces = new MemoryNonceStore()
     expect(nonces.claim('a', 'n', at(160), at(100))).toBe(true)
     expect(nonces.claim('a', 'n', at(160), at(160))).toBe(false)
     expect(nonces.claim('b', 'n', at(160), at(160))).toBe(true)
   })
 
   it('brings no spent proof back when the clock is turned back', () => {
-    const nonces = new MemoryNonces()
+    const nonces = new MemoryNonceStore()
     nonces.claim('a', 'n', at(160), at(100))
-    // Here the first is forgotten.
+    // Here the first is purged.
     nonces.claim('a', 'later', at(300), at(240))
-    expect(() => nonces.claim('a', 'n', at(160), at(110))).toThrow('turned back')
+    expect(() => nonces.claim('a', 'n', at(160), at(110))).toThrow('moved back')
   })
 
   it('refuses when it is full, and lets no single node fill it', () => {
-    const nonces = new MemoryNonces(16)
+    const nonces = new MemoryNonceStore(16)
     const names = Array.from({ length: 16 }, (_, index) => `n${index}`)
     const claimed: string[] = []
     expect(() => {
@@ -37,7 +37,7 @@ describe('the memory of nonces', () => {
   })
 
   it('keeps room for others when several nodes ask for all they can get', () => {
-    const nonces = new MemoryNonces(1024)
+    const nonces = new MemoryNonceStore(1024)
     const greedy = Array.from({ length: 8 }, (_, index) => `greedy ${index}`)
     for (const node of greedy) {
       const fill = (): void => {

@@ -1,52 +1,52 @@
 import type { Instant } from '@chancery/protocol'
 
-/** Remembers which proofs were used. */
-export interface NonceMemory {
-  /** True when this node key used the nonce for the first time. Throws when that cannot be told. */
+/** Stores used proofs. */
+export interface NonceStore {
+  /** Returns true when this node key used the nonce for the first time. Throws when this cannot be checked. */
   claim(nodeKey: string, nonce: string, until: Instant, now: Instant): boolean | Promise<boolean>
 }
 
-const MOST_KEPT = 100_000
+const MAX_CACHED = 100_000
 
 /**
- * For one process. Several instances of a service share a memory of their own, or each takes a proof once; so does a
- * process that was started anew, for as long as the proof is not stale.
+ * For one process. Several instances of a service need a shared store, or each accepts a proof once; so does a
+ * restarted process, until the proof is stale.
  */
-export class MemoryNonces implements NonceMemory {
+export class MemoryNonceStore implements NonceStore {
   readonly #used = new Map<string, { readonly nodeKey: string; readonly until: Instant }>()
   readonly #counts = new Map<string, number>()
   readonly #most: number
-  #forgottenUntil: Instant | undefined
+  #purgedUntil: Instant | undefined
 
-  constructor(most: number = MOST_KEPT) {
+  constructor(most: number = MAX_CACHED) {
     this.#most = most
   }
 
   claim(nodeKey: string, nonce: string, until: Instant, now: Instant): boolean {
-    this.#forget(now)
+    this.#purge(now)
     const name = `${nodeKey} ${nonce}`
     if (this.#used.has(name)) return false
-    // It may be one of those forgotten as stale: a clock that goes back must not bring them to life.
-    if (this.#forgottenUntil !== undefined && until <= this.#forgottenUntil)
-      throw new Error('the clock was turned back: this proof may have been used')
-    // Forgetting one that still counts would let it be used again; refusing is the safe side. A node may have as many as
-    // are still free, so that one node, or some together, never have all others refused.
+    // It may be a purged one: a clock that goes back must not make purged proofs valid again.
+    if (this.#purgedUntil !== undefined && until <= this.#purgedUntil)
+      throw new Error('the clock moved back: the proof may be a replay')
+    // Purging a current one would allow a replay, so new ones are refused. A node may use as many as
+    // are still free, so that one node, or some together, cannot block all others.
     const count = this.#counts.get(nodeKey) ?? 0
-    if (count >= this.#most - this.#used.size) throw new Error('too many proofs to remember')
+    if (count >= this.#most - this.#used.size) throw new Error('too many proofs to store')
     this.#used.set(name, { nodeKey, until })
     this.#counts.set(nodeKey, count + 1)
     return true
   }
 
   /** In the order they came, which is nearly the order they end in; the rest goes in a later call. */
-  #forget(now: Instant): void {
+  #purge(now: Instant): void {
     for (const [name, { nodeKey, until }] of this.#used) {
       if (until >= now) return
       this.#used.delete(name)
       const left = (this.#counts.get(nodeKey) ?? 1) - 1
       if (left === 0) this.#counts.delete(nodeKey)
       else this.#counts.set(nodeKey, left)
-      if (this.#forgottenUntil === undefined || until > this.#forgottenUntil) this.#forgottenUntil = until
+      if (this.#purgedUntil === undefined || until > this.#purgedUntil) this.#purgedUntil = until
     }
   }
 }

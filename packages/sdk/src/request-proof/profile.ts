@@ -29,7 +29,7 @@ export interface ProofParameters {
 }
 
 /** What a proof is about, as it travels. */
-export interface ProvenRequest {
+export interface SignedRequest {
   readonly method: string
   /** Path and query as in the request line. */
   readonly target: string
@@ -63,7 +63,7 @@ export function isKeyIdOfProof(text: string): boolean {
 
 /** RFC 9421 section 2.5. */
 export function signatureBase(
-  { method, target }: ProvenRequest,
+  { method, target }: SignedRequest,
   fields: Pick<ProofHeaders, 'content-digest' | 'chancery-audience' | 'chancery-certificate'>,
   parameters: string,
 ): Uint8Array {

@@ -1,9 +1,9 @@
 import { toBase64, toUtf8, writeJson } from '@chancery/protocol'
 import type { Instant, JoinCertificate, Signer } from '@chancery/protocol'
-import { systemClock } from '../system-clock.ts'
+import { systemClock } from '../http/system-clock.ts'
 import { RequestError } from '../errors.ts'
-import { momentOf } from '../moment.ts'
-import type { Fetch } from '../transport.ts'
+import { signingTimeOf } from '../trust/signing-time.ts'
+import type { Fetch } from '../http/transport.ts'
 import { MAX_CERTIFICATE_CHARACTERS, contentDigest, isKeyIdOfProof, signatureBase, writeParameters } from './profile.ts'
 import type { ProofHeaders } from './profile.ts'
 
@@ -13,7 +13,7 @@ export interface ProofIdentity {
   readonly certificate: JoinCertificate
 }
 
-export interface RequestToProve {
+export interface RequestToSign {
   readonly method: string
   /** The whole address, or path and query. */
   readonly url: string
@@ -24,7 +24,7 @@ export interface RequestToProve {
 }
 
 /** The five fields that prove a request comes from this node. New ones are needed for every request. */
-export async function proveRequest(request: RequestToProve, identity: ProofIdentity): Promise<ProofHeaders> {
+export async function signRequest(request: RequestToSign, identity: ProofIdentity): Promise<ProofHeaders> {
   const { certificate, signer } = identity
   if (certificate.node_public_key !== signer.publicKey) throw new RequestError('the certificate is of another key')
   if (!isKeyIdOfProof(certificate.cert_id)) throw new RequestError('the id of the certificate fits no signature field')
@@ -39,7 +39,7 @@ export async function proveRequest(request: RequestToProve, identity: ProofIdent
   if (fields['chancery-certificate'].length > MAX_CERTIFICATE_CHARACTERS)
     throw new RequestError('the certificate is too long for a header')
   const parameters = writeParameters({
-    created: Number(momentOf(request.now) / 1_000_000n),
+    created: Number(signingTimeOf(request.now) / 1_000_000n),
     nonce: crypto.randomUUID(),
     keyId: certificate.cert_id,
   })
@@ -61,12 +61,12 @@ export interface ProvingFetchOptions extends ProofIdentity {
 }
 
 /** What `fetch` takes: an address as text or URL with or without init, or a Request. */
-export type ProvingFetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>
+export type SigningFetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>
 
 /** A `fetch` that proves every request. A body is read whole first: what is signed must be known before it is sent. */
-export function provingFetch(identity: () => ProvingFetchOptions): ProvingFetch {
+export function signingFetch(identity: () => ProvingFetchOptions): SigningFetch {
   return async (input, init) => {
-    const { audience, clock = systemClock, fetch = globalThis.fetch, ...who } = identity()
+    const { audience, clock = systemClock, fetch = globalThis.fetch, ...caller } = identity()
     // The platform's own reading of its arguments, so that nothing is understood in two ways.
     const request = new Request(input, init)
     const { url, signal, body: stream } = request
@@ -74,7 +74,7 @@ export function provingFetch(identity: () => ProvingFetchOptions): ProvingFetch 
     const body = stream === null ? undefined : new Uint8Array(await request.arrayBuffer())
     const about = { method, url, audience, now: clock(), ...(body === undefined ? {} : { body }) }
     const headers = new Headers(request.headers)
-    for (const [name, value] of Object.entries(await proveRequest(about, who))) headers.set(name, value)
+    for (const [name, value] of Object.entries(await signRequest(about, caller))) headers.set(name, value)
     return fetch(url, {
       ...(input instanceof Request ? carriedOver(input) : {}),
       ...init,
@@ -82,7 +82,7 @@ export function provingFetch(identity: () => ProvingFetchOptions): ProvingFetch 
       headers,
       ...(body === undefined ? {} : { body }),
       signal,
-      // A redirect would carry the proof to an address nobody chose.
+      // A redirect would send the proof to an address that the caller did not choose.
       redirect: 'error',
     })
   }
@@ -90,7 +90,7 @@ export function provingFetch(identity: () => ProvingFetchOptions): ProvingFetch 
 
 function carriedOver(request: Request): RequestInit {
   const { cache, credentials, integrity, keepalive, mode, referrer, referrerPolicy } = request
-  // A page cannot ask for this mode; the request it navigates with has it all the same.
+  // A page cannot set this mode, but its navigation requests have it.
   const isAllowed = mode !== 'navigate'
   return { cache, credentials, integrity, keepalive, referrer, referrerPolicy, ...(isAllowed ? { mode } : {}) }
 }

@@ -10,8 +10,8 @@ import {
 } from '@chancery/protocol'
 import type { Instant, JoinCertificate } from '@chancery/protocol'
 import type { TrustVerdict } from '../gateway/verdict.ts'
-import { momentOf } from '../moment.ts'
-import type { NonceMemory } from './nonces.ts'
+import { signingTimeOf } from '../trust/signing-time.ts'
+import type { NonceStore } from './nonces.ts'
 import {
   MAX_AGE_SECONDS,
   MAX_AHEAD_SECONDS,
@@ -38,15 +38,15 @@ export type ProofRefusal =
   | 'body_too_large'
 
 /** A request as it arrived. */
-export interface ArrivedRequest {
+export interface IncomingRequest {
   readonly method: string
   /** Path and query as in the request line. */
   readonly target: string
   /** All values of a field, as they came; a repeated field is refused. */
   readonly field: (name: ProofField) => readonly string[]
   /**
-   * The body, or how to read it: then it is read last, when everything else holds, so that a stranger's body is never
-   * kept. Undefined when it is longer than the service takes.
+   * The body, or a function that reads it last, after all other checks, so that no unauthenticated body is
+   * stored. Undefined when it is longer than the service accepts.
    */
   readonly body: Uint8Array | (() => Promise<Uint8Array | undefined>)
 }
@@ -54,9 +54,9 @@ export interface ArrivedRequest {
 export interface ProofPolicy {
   /** The name this service goes by. */
   readonly audience: string
-  /** Judges the certificate: a {@link RelyingParty}, or a gateway that is asked. */
+  /** Verifies the certificate: a {@link RelyingParty}, or a call to a gateway. */
   readonly evaluate: (certificate: JoinCertificate, now: Instant) => Promise<TrustVerdict>
-  readonly nonces: NonceMemory
+  readonly nonces: NonceStore
   /** The clock of this machine when not given. */
   readonly now?: Instant
 }
@@ -76,8 +76,8 @@ export type ProofVerdict =
   | { readonly ok: false; readonly reason: ProofRefusal; readonly decision?: TrustVerdict }
 
 /** Checks a request proof in the order of docs/protocol/request-proof.md section 3. Never throws on what arrived. */
-export async function verifyRequest(request: ArrivedRequest, given: ProofPolicy): Promise<ProofVerdict> {
-  const policy = { ...given, now: momentOf(given.now) }
+export async function verifyRequest(request: IncomingRequest, given: ProofPolicy): Promise<ProofVerdict> {
+  const policy = { ...given, now: signingTimeOf(given.now) }
   const fields = readFields(request)
   if (typeof fields === 'string') return { ok: false, reason: fields }
   const { headers, parameters, signature } = fields
@@ -106,7 +106,7 @@ interface ProofFields {
   readonly signature: string
 }
 
-function readFields({ field }: ArrivedRequest): ProofFields | 'proof_missing' | 'proof_malformed' {
+function readFields({ field }: IncomingRequest): ProofFields | 'proof_missing' | 'proof_malformed' {
   const values = PROOF_FIELDS.map((name) => [name, field(name)] as const)
   if (values.every(([, found]) => found.length === 0)) return 'proof_missing'
   if (values.some(([, found]) => found.length !== 1)) return 'proof_malformed'
@@ -122,7 +122,7 @@ function readFields({ field }: ArrivedRequest): ProofFields | 'proof_missing' | 
 }
 
 function checkClaims(
-  { body }: ArrivedRequest,
+  { body }: IncomingRequest,
   { audience, now }: PolicyNow,
   { headers, parameters }: ProofFields,
 ): ProofRefusal | undefined {

@@ -3,7 +3,7 @@ import type { JsonObject } from '@chancery/protocol'
 import { testSeed } from '@chancery/testkit'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { EXAMPLES } from '../../../protocol/src/offline/examples.suite.ts'
-import { verifyAgreement as verifyAgreementByExistingName } from '../existing/offline.ts'
+import { verifyAgreement as verifyAgreementByExistingName } from '../compat/offline.ts'
 import * as verify from './index.ts'
 
 function exampleOf(kind: string): {
@@ -13,7 +13,7 @@ function exampleOf(kind: string): {
 } {
   const found = EXAMPLES.find((each) => each.kind === kind)
   if (found === undefined) throw new TypeError(`no example of ${kind}`)
-  return { record: found.record, keys: found.ground.keys, now: found.ground.now }
+  return { record: found.record, keys: found.trust.keys, now: found.trust.now }
 }
 
 afterEach(() => vi.useRealTimers())
@@ -27,26 +27,26 @@ describe('the time of a verdict', () => {
     expect(await verify.verifyDecision(record, { keys })).toEqual({ ok: true })
     vi.setSystemTime(Number(now / 1000n) + 86_400_000)
     for (const given of [{}, { now: undefined }, { now: null }]) {
-      const ground = { keys, ...given } as unknown as verify.Ground
-      expect(await verify.verifyDecision(record, ground)).toEqual(expired)
-      expect(await verify.verifyPaper(record, ground)).toEqual({ kind: 'boundary-decision', ...expired })
+      const trust = { keys, ...given } as unknown as verify.TrustInputs
+      expect(await verify.verifyDecision(record, trust)).toEqual(expired)
+      expect(await verify.verifyRecord(record, trust)).toEqual({ kind: 'boundary-decision', ...expired })
     }
   })
 
   it.each([now / 1000n, now / 1_000_000n, Number(now), Number(now / 1000n), 0n, '2027-03-04T05:06:30Z'])(
     '%s is refused as an error, by every function',
     async (wrong) => {
-      const ground = { keys, now: wrong as bigint }
-      await expect(verify.verifyDecision(record, ground)).rejects.toThrow('a bigint of microseconds')
-      await expect(verify.verifyPaper(record, ground)).rejects.toMatchObject({ name: 'RequestError' })
-      await expect(verify.verifyPaper({}, ground)).rejects.toMatchObject({ name: 'RequestError' })
+      const trust = { keys, now: wrong as bigint }
+      await expect(verify.verifyDecision(record, trust)).rejects.toThrow('a bigint of microseconds')
+      await expect(verify.verifyRecord(record, trust)).rejects.toMatchObject({ name: 'RequestError' })
+      await expect(verify.verifyRecord({}, trust)).rejects.toMatchObject({ name: 'RequestError' })
     },
   )
 })
 
 describe('an agreement', () => {
   const found = EXAMPLES.find(({ kind }) => kind === 'agreement-record')
-  const { offererKeys = [], responderKeys = [], now = 0n } = found?.ground ?? {}
+  const { offererKeys = [], responderKeys = [], now = 0n } = found?.trust ?? {}
   const record = found?.record ?? {}
   const signatures = record['signatures'] as readonly JsonObject[]
 
@@ -61,11 +61,11 @@ describe('an agreement', () => {
   })
 
   it('holds under the keys of each party, and not when one of them signed twice', async () => {
-    const ground = { offererKeys, responderKeys, now }
-    expect(await verify.verifyAgreement(record, ground)).toEqual({ ok: true })
+    const trust = { offererKeys, responderKeys, now }
+    expect(await verify.verifyAgreement(record, trust)).toEqual({ ok: true })
     const [, offerer] = signatures
     const twice = { ...record, signatures: [offerer, offerer] }
-    expect(await verify.verifyAgreement(twice, ground)).toEqual({ ok: false, reason: 'invalid_responder_signature' })
+    expect(await verify.verifyAgreement(twice, trust)).toEqual({ ok: false, reason: 'invalid_responder_signature' })
     const against = { offererKeys, responderKeys: offererKeys }
     expect(await verifyAgreementByExistingName(twice, against)).toEqual({ ok: false, reason: 'overlapping_party_keys' })
     expect(await verifyAgreementByExistingName(record, { offererKeys, responderKeys })).toEqual({ ok: true })
@@ -98,9 +98,9 @@ it('a record with fractions still verifies after a file, read and written by thi
   const claims = { whole: new verify.JsonFloat(90), share: new verify.JsonFloat(0.5), count: 3 }
   const text = verify.writeJson(await signList({ ...record, claims, signatures: [] }, signer))
   expect(text).toContain('"whole":90.0')
-  const ground = { keys: [signer.publicKey], now }
+  const trust = { keys: [signer.publicKey], now }
   const read = verify.readJson(text) as JsonObject
-  expect(await verify.verifyAttestation(read, ground)).toEqual({ ok: true })
-  expect(await verify.verifyPaper(verify.readJson(verify.writeJson(read)), ground)).toMatchObject({ ok: true })
-  expect(await verify.verifyAttestation(JSON.parse(text) as JsonObject, ground)).toMatchObject({ ok: false })
+  expect(await verify.verifyAttestation(read, trust)).toEqual({ ok: true })
+  expect(await verify.verifyRecord(verify.readJson(verify.writeJson(read)), trust)).toMatchObject({ ok: true })
+  expect(await verify.verifyAttestation(JSON.parse(text) as JsonObject, trust)).toMatchObject({ ok: false })
 })

@@ -3,9 +3,9 @@ import {
   commitmentForm,
   isJsonObject,
   readReceived,
-  recogniseRecord,
+  detectRecordKind,
   verifyKeyHistory,
-  verifyRecord,
+  verifyRecordOfKind,
 } from '@chancery/protocol'
 import type {
   GenesisBlock,
@@ -13,15 +13,15 @@ import type {
   JsonObject,
   JsonValue,
   KeyHistory,
-  OfflineGround,
+  OfflineTrust,
   OfflineVerdict,
   RecordKindName,
 } from '@chancery/protocol'
 import { RequestError } from '../errors.ts'
-import { momentOf } from '../moment.ts'
+import { signingTimeOf } from '../trust/signing-time.ts'
 
 /** What a verifier brings: whom it trusts, and when it is. */
-export interface Ground {
+export interface TrustInputs {
   /** Public keys the signer is known by. */
   readonly keys?: readonly string[]
   /**
@@ -48,40 +48,40 @@ export interface Ground {
  */
 export type RecordVerdict = OfflineVerdict
 
-export type PaperVerdict = RecordVerdict & { readonly kind: RecordKindName | undefined }
+export type RecordKindVerdict = RecordVerdict & { readonly kind: RecordKindName | undefined }
 
-/** Whether any signed record of the protocol holds; its kind is told by its members, never guessed. */
-export async function verifyPaper(value: JsonValue, ground: Ground): Promise<PaperVerdict> {
+/** Verifies any signed record of the protocol; its kind is detected by its members, never guessed. */
+export async function verifyRecord(value: JsonValue, trust: TrustInputs): Promise<RecordKindVerdict> {
   // Before anything is said of the record: a wrong time is the caller's, and would be met again with the next one.
-  momentOf(ground.now)
-  const kind = isJsonObject(value) ? recogniseRecord(value) : undefined
+  signingTimeOf(trust.now)
+  const kind = isJsonObject(value) ? detectRecordKind(value) : undefined
   if (kind === undefined || !isJsonObject(value)) return { kind: undefined, ok: false, reason: 'unknown_kind' }
-  return { kind, ...(await verifyKind(kind, value, ground)) }
+  return { kind, ...(await verifyKind(kind, value, trust)) }
 }
 
-async function verifyKind(kind: RecordKindName, value: JsonObject, ground: Ground): Promise<RecordVerdict> {
-  const { genesis, keyHistory } = ground
+async function verifyKind(kind: RecordKindName, value: JsonObject, trust: TrustInputs): Promise<RecordVerdict> {
+  const { genesis, keyHistory } = trust
   if (keyHistory !== undefined) {
     if (genesis === undefined) throw new RequestError('a key history needs the genesis block')
     const verdict = await verifyKeyHistory(keyHistory, genesis)
     if (!verdict.ok) return { ok: false, reason: 'invalid_key_history', problem: `keyHistory: ${verdict.reason}` }
   }
-  const made = toGround(ground)
-  // What a stranger sent along with the record is judged as the record is.
+  const made = toTrustInputs(trust)
+  // Records that came with the record are verified like the record.
   if (typeof made === 'string') return { ok: false, reason: 'malformed', problem: `commitment: ${made}` }
-  const verdict = await verifyRecord(kind, value, made)
+  const verdict = await verifyRecordOfKind(kind, value, made)
   return verdict.ok || verdict.reason !== 'party_keys_needed' ? verdict : { ...verdict, problem: PARTY_KEYS }
 }
 
 // Keys for both would let one party sign alone.
 const PARTY_KEYS = 'give offererKeys and responderKeys, not keys'
 
-/** The ground, or what is wrong with the commitment in it. */
-function toGround(ground: Ground): OfflineGround | string {
-  const { keys = [], genesis, keyHistory: history, offererKeys, responderKeys, validatorKeys = {}, commitment } = ground
+/** Returns the trust inputs, or the problem of the commitment in them. */
+function toTrustInputs(trust: TrustInputs): OfflineTrust | string {
+  const { keys = [], genesis, keyHistory: history, offererKeys, responderKeys, validatorKeys = {}, commitment } = trust
   const made = {
     keys,
-    now: momentOf(ground.now),
+    now: signingTimeOf(trust.now),
     offererKeys,
     responderKeys,
     validatorKeys: new Map(Object.entries(validatorKeys)),
@@ -97,13 +97,13 @@ function toGround(ground: Ground): OfflineGround | string {
   }
 }
 
-/** Verifies one kind of record offline: nobody is asked, so what was revoked since is not known. */
-export type VerifyRecord = (record: object, ground: Ground) => Promise<RecordVerdict>
+/** Verifies one kind of record offline. Later revocations are not included. */
+export type VerifyRecord = (record: object, trust: TrustInputs) => Promise<RecordVerdict>
 
 function verifierOf(kind: RecordKindName): VerifyRecord {
-  return async (record, ground) => {
+  return async (record, trust) => {
     if (!isJsonObject(record as JsonValue)) throw new RequestError('a record is a JSON object')
-    return verifyKind(kind, record as JsonObject, ground)
+    return verifyKind(kind, record as JsonObject, trust)
   }
 }
 

@@ -5,7 +5,7 @@ import {
   hours,
   isAuthenticList,
   listProblems,
-  markOfList,
+  positionOfList,
   presentedCertificate,
   readRevocationList,
   readTrustedPublicKey,
@@ -19,9 +19,9 @@ import type {
   IssuerTrust,
   JoinCertificate,
   JsonValue,
-  Judgement,
-  KnownRevocation,
-  ListMark,
+  CertificateResult,
+  RevocationState,
+  ListPosition,
   ListProblem,
   NetworkTrust,
   RevocationList,
@@ -29,17 +29,19 @@ import type {
   Verdict,
 } from '@chancery/protocol'
 import { RequestError } from '../errors.ts'
-import { momentOf } from '../moment.ts'
+import { signingTimeOf } from '../trust/signing-time.ts'
 import { toVerdict } from '../gateway/verdict.ts'
 import type { TrustVerdict } from '../gateway/verdict.ts'
 
-/** One authority whose certificates are judged. The names are those of a gateway's policy file (protocol/gateway 3.4). */
+/** One trusted authority. The names are those of a gateway's policy file (protocol/gateway 3.4). */
 export interface IssuerPins {
   /** Key id to public key, pinned. */
   readonly anchors: Readonly<Record<string, string>>
-  /** A signed list to begin with; a later one replaces it through {@link RelyingParty.install}. */
-  readonly crl: RevocationList
-  /** No list below this number is relied upon. 0 when not given. */
+  /**
+   * A signed list to begin with, in either form; a later one replaces it through {@link RelyingParty.install}.
+   */
+  readonly crl: RevocationList | OfferedList
+  /** Lists with a lower sequence are refused. 0 when not given. */
   readonly minimum_crl_sequence?: number
   readonly freshness?: { readonly max_age_seconds?: number; readonly clock_skew_seconds?: number }
 }
@@ -59,28 +61,31 @@ export type InstallRefusal = AdvanceRefusal | ListProblem | 'malformed' | 'unkno
 
 const DEFAULTS = { maxAge: 604_800, clockSkew: 30, certificateSkew: 300 } as const
 
-interface Standing {
+interface IssuerState {
   readonly anchors: ReadonlyMap<string, Uint8Array>
   readonly floor: number
   readonly freshness: Freshness
-  mark: ListMark
-  /** Every revocation ever seen of this issuer: what a later list leaves out stays refused (protocol/gateway 9.3). */
-  readonly revocations: Map<string, KnownRevocation>
+  position: ListPosition
+  /** Every revocation seen of this issuer: a later list without it does not end it (protocol/gateway 9.3). */
+  revocations: ReadonlyMap<string, RevocationState>
 }
 
 /**
- * Judges certificates as a gateway does, from pinned keys and signed lists alone. Nobody is asked; keeping the list
- * current is for the caller, and a list at its end stops granting trust by itself.
+ * Verifies certificates like a gateway, from pinned keys and signed lists only, without network calls. The caller keeps
+ * the list current; an expired list grants no trust.
  */
 export class RelyingParty {
-  readonly #pins: NetworkPins
-  readonly #issuers = new Map<string, Standing>()
+  /** Without the list: it is not needed any more, and may be large. */
+  readonly #pins: Omit<NetworkPins, 'crl'>
+  readonly #first: string
+  readonly #issuers = new Map<string, IssuerState>()
 
-  private constructor(pins: NetworkPins) {
+  private constructor({ crl, ...pins }: NetworkPins) {
     this.#pins = pins
+    this.#first = crl.issuer
   }
 
-  /** Throws RequestError when the pins do not hold together: a wrong key or a list nobody signed. */
+  /** Throws RequestError when the pins do not match: a wrong key or a list without a valid signature. */
   static async open(pins: NetworkPins): Promise<RelyingParty> {
     const party = new RelyingParty(pins)
     for (const each of [pins, ...Object.values(pins.additional_issuers ?? {})]) await party.pin(each)
@@ -88,50 +93,52 @@ export class RelyingParty {
   }
 
   /**
-   * Takes a newer list into force. It must be authentic, still in its time, and a step forward: never a lower sequence,
-   * never two contents under one number. Refused lists change nothing. A list of many megabytes is best
-   * given as `client.crl.scanned()` reads it: no entry of it becomes an object.
+   * Installs a newer list. It must be authentic, current, and not older: never a lower sequence,
+   * never other entries with the same sequence. Refused lists change nothing. Pass a list of many megabytes
+   * as `client.crl.scanned()` reads it: no entry becomes an object.
    */
   async install(value: JsonValue | RevocationList | OfferedList, now?: Instant): Promise<Verdict<InstallRefusal>> {
-    const moment = momentOf(now)
-    const offered = toOffered(value)
+    const time = signingTimeOf(now)
+    const offered = readOr(toOffered, value)
     if (offered === undefined) return { ok: false, reason: 'malformed' }
-    const standing = this.#issuers.get(offered.issuer)
-    if (standing === undefined) return { ok: false, reason: 'unknown_issuer' }
-    if (!(await offered.isAuthentic(standing.anchors))) return { ok: false, reason: 'not_authentic' }
-    const { mark } = offered
-    const [problem] = listProblems(mark, standing.floor, standing.freshness, moment)
+    const state = this.#issuers.get(offered.issuer)
+    if (state === undefined) return { ok: false, reason: 'unknown_issuer' }
+    if (!(await offered.isAuthentic(state.anchors))) return { ok: false, reason: 'not_authentic' }
+    const { position: mark } = offered
+    const [problem] = listProblems(mark, state.floor, state.freshness, time)
     if (problem !== undefined) return { ok: false, reason: problem }
-    const advance = checkListAdvance(standing.mark, mark, moment)
+    const advance = checkListAdvance(state.position, mark, time)
     if (!advance.ok) return advance
-    take(standing, offered, mark)
-    return { ok: true }
+    // With the same sequence the entries are equal.
+    if (mark.sequence !== state.position.sequence) state.revocations = merge(offered, state.revocations)
+    state.position = mark
+    return advance
   }
 
   /** The sequence in force for an issuer. */
-  sequenceOf(issuer: string = this.#pins.crl.issuer): number | undefined {
-    return this.#issuers.get(issuer)?.mark.sequence
+  sequenceOf(issuer: string = this.#first): number | undefined {
+    return this.#issuers.get(issuer)?.position.sequence
   }
 
   /** Until when the list in force may be relied upon. */
-  nextUpdateOf(issuer: string = this.#pins.crl.issuer): Instant | undefined {
-    return this.#issuers.get(issuer)?.mark.nextUpdate
+  nextUpdateOf(issuer: string = this.#first): Instant | undefined {
+    return this.#issuers.get(issuer)?.position.nextUpdate
   }
 
   /**
-   * Judges one certificate at one instant, by the clock when none is given (protocol/gateway 8). Never throws on what
-   * somebody presents; throws RequestError on a time of another unit.
+   * Verifies one certificate at one instant, by the clock when none is given (protocol/gateway 8). Never throws on the
+   * presented certificate; throws RequestError on a time of another unit.
    */
   async evaluate(presented: JoinCertificate, now?: Instant): Promise<TrustVerdict> {
-    const moment = momentOf(now)
+    const time = signingTimeOf(now)
     const certificate = readOr((value) => presentedCertificate(value, ''), presented)
     const network = certificate?.network_name ?? ''
     const known = network === this.#pins.network ? this.#trust() : undefined
-    const judgement = certificate === undefined ? MALFORMED : await evaluateCertificate(certificate, known, moment)
-    return toVerdict(toTrustDecision(judgement, { network, policyRevision: this.#pins.revision ?? null, now: moment }))
+    const result = certificate === undefined ? MALFORMED : await evaluateCertificate(certificate, known, time)
+    return toVerdict(toTrustDecision(result, { network, policyRevision: this.#pins.revision ?? null, now: time }))
   }
 
-  /** Judges certificates of one more issuer from now on, such as the next key of the authority: see FollowedParty. */
+  /** Trusts one more issuer from now on, such as the next key of the authority: see FollowedParty. */
   async pin({ anchors: texts, crl, minimum_crl_sequence: floor = 0, freshness = {} }: IssuerPins): Promise<void> {
     const anchors = new Map<string, Uint8Array>()
     for (const [id, text] of Object.entries(texts)) {
@@ -139,28 +146,26 @@ export class RelyingParty {
       if (key === undefined) throw new RequestError(`the anchor ${id} is no strong public key`)
       anchors.set(id, key)
     }
-    const list = readRevocationList(crl)
+    const list = toOffered(crl)
     if (this.#issuers.has(list.issuer)) throw new RequestError(`the issuer ${list.issuer} is given twice`)
-    if (!(await isAuthenticList(list, anchors)))
+    if (!(await list.isAuthentic(anchors)))
       throw new RequestError(`the list of ${list.issuer} is not signed by its key`)
-    const standing: Standing = {
+    this.#issuers.set(list.issuer, {
       anchors,
       floor,
       freshness: {
         maxAge: seconds(freshness.max_age_seconds ?? DEFAULTS.maxAge),
         clockSkew: seconds(freshness.clock_skew_seconds ?? DEFAULTS.clockSkew),
       },
-      mark: markOfList(list),
-      revocations: new Map(),
-    }
-    take(standing, list, standing.mark)
-    this.#issuers.set(list.issuer, standing)
+      position: list.position,
+      revocations: merge(list, new Map()),
+    })
   }
 
   #trust(): NetworkTrust {
     const pins = this.#pins
     const issuers = new Map<string, IssuerTrust>()
-    for (const [issuer, { anchors, floor, freshness, mark, revocations }] of this.#issuers)
+    for (const [issuer, { anchors, floor, freshness, position: mark, revocations }] of this.#issuers)
       issuers.set(issuer, {
         issuer,
         anchors,
@@ -180,7 +185,7 @@ export class RelyingParty {
   }
 }
 
-/** What has not the form of its record has been made by a stranger, and is no reason to stop. */
+/** Returns undefined for a malformed record: untrusted input must not throw. */
 function readOr<Value>(read: (value: JsonValue) => Value, given: unknown): Value | undefined {
   try {
     return read(given as JsonValue)
@@ -190,7 +195,7 @@ function readOr<Value>(read: (value: JsonValue) => Value, given: unknown): Value
   }
 }
 
-const MALFORMED: Judgement = {
+const MALFORMED: CertificateResult = {
   findings: [{ code: 'malformed_certificate', cause: 'encoding' }],
   issuer: undefined,
   expiresAt: undefined,
@@ -198,29 +203,26 @@ const MALFORMED: Judgement = {
 
 export type Listed = Pick<RevokedEntry, 'certificate_id' | 'reason' | 'revoked_at'>
 
-/** A list in either form, as {@link RelyingParty.install} judges it. */
+/** A list in either form, for {@link RelyingParty.install}. */
 export interface OfferedList {
   readonly issuer: string
   isAuthentic(anchors: ReadonlyMap<string, Uint8Array>): Promise<boolean>
-  readonly mark: ListMark
+  readonly position: ListPosition
   readonly revoked_certificates: Iterable<Listed>
 }
 
-/** What came as JSON has no functions: nobody can send a list that says of itself that it is authentic. */
-function toOffered(value: unknown): OfferedList | undefined {
+/** JSON has no functions, so a received list cannot declare itself authentic. */
+function toOffered(value: unknown): OfferedList {
   if (typeof (value as OfferedList | null)?.isAuthentic === 'function') return value as OfferedList
-  const list = readOr(readRevocationList, value)
-  return list && { ...list, mark: markOfList(list), isAuthentic: (anchors) => isAuthenticList(list, anchors) }
+  const list = readRevocationList(value as JsonValue)
+  return { ...list, position: positionOfList(list), isAuthentic: (anchors) => isAuthenticList(list, anchors) }
 }
 
-/** Of entries with one id the first wins; what is not listed any more is kept as withdrawn. */
-function take(standing: Standing, list: Pick<OfferedList, 'revoked_certificates'>, mark: ListMark): void {
-  for (const [id, known] of standing.revocations) standing.revocations.set(id, { ...known, withdrawn: true })
-  const listed = new Set<string>()
-  for (const { certificate_id: id, reason, revoked_at } of list.revoked_certificates) {
-    if (listed.has(id)) continue
-    listed.add(id)
-    standing.revocations.set(id, { reason, revoked_at, withdrawn: false })
-  }
-  standing.mark = mark
+/** The first entry of an id wins; entries missing in the new list stay as withdrawn. */
+function merge(list: OfferedList, before: IssuerState['revocations']): IssuerState['revocations'] {
+  const revocations = new Map<string, RevocationState>()
+  for (const { certificate_id: id, reason, revoked_at } of list.revoked_certificates)
+    if (!revocations.has(id)) revocations.set(id, { reason, revoked_at, withdrawn: false })
+  for (const [id, known] of before) if (!revocations.has(id)) revocations.set(id, { ...known, withdrawn: true })
+  return revocations
 }

@@ -13,7 +13,7 @@ export async function checkVerifyVectors(): Promise<{ readonly passed: number; r
     if (JSON.stringify(seen) === JSON.stringify(expected)) passed += 1
     else failures.push(`${name}: gave ${JSON.stringify(seen)} instead of ${JSON.stringify(expected)}`)
   }
-  await checkPapers(expect)
+  await checkRecords(expect)
   await checkRelyingParty(expect)
   await checkProofs(expect)
   return { passed, failures }
@@ -58,26 +58,26 @@ const UNPROVEN: Readonly<Record<string, readonly verify.Unproven[]>> = {
 }
 
 /** Every kind holds as its author signed it, and with one changed text it does not. */
-async function checkPapers(expect: Expect): Promise<void> {
-  for (const { kind, record, ground } of EXAMPLES) {
-    const { genesis, keys, now } = ground
-    const brought: verify.Ground = {
+async function checkRecords(expect: Expect): Promise<void> {
+  for (const { kind, record, trust } of EXAMPLES) {
+    const { genesis, keys, now } = trust
+    const brought: verify.TrustInputs = {
       keys,
       now,
-      validatorKeys: Object.fromEntries(ground.validatorKeys),
+      validatorKeys: Object.fromEntries(trust.validatorKeys),
       ...(genesis === undefined ? {} : { genesis }),
-      ...(ground.offererKeys === undefined ? {} : { offererKeys: ground.offererKeys }),
-      ...(ground.responderKeys === undefined ? {} : { responderKeys: ground.responderKeys }),
-      ...(ground.commitment === undefined ? {} : { commitment: ground.commitment.wire }),
+      ...(trust.offererKeys === undefined ? {} : { offererKeys: trust.offererKeys }),
+      ...(trust.responderKeys === undefined ? {} : { responderKeys: trust.responderKeys }),
+      ...(trust.commitment === undefined ? {} : { commitment: trust.commitment.wire }),
     }
     const verdict = { ok: true, ...(UNPROVEN[kind] === undefined ? {} : { unproven: UNPROVEN[kind] }) }
-    expect(kind, await verify.verifyPaper(record, brought), { kind, ...verdict })
+    expect(kind, await verify.verifyRecord(record, brought), { kind, ...verdict })
     expect(`${kind} by its own function`, await FUNCTIONS[kind]?.(record, brought), verdict)
-    // The one record nobody signs holds whatever it says.
-    const changed = await verify.verifyPaper(changeOne(record), brought)
+    // The one record without a signature is valid with any content.
+    const changed = await verify.verifyRecord(changeOne(record), brought)
     expect(`${kind} with a changed text`, changed.ok, kind === 'recognition-policy')
   }
-  expect('no record', await verify.verifyPaper([], {}), { ok: false, reason: 'unknown_kind' })
+  expect('no record', await verify.verifyRecord([], {}), { ok: false, reason: 'unknown_kind' })
 }
 
 /** The first text outside the signatures gets one more letter. */
@@ -124,7 +124,7 @@ async function checkRelyingParty(expect: Expect): Promise<void> {
   const same = await party()
   expect('the same list again', await same.install(LIST, NOW), { ok: true })
   const forged = { ...LIST, sequence: 10 }
-  expect('a list nobody signed', await same.install(forged, NOW), { ok: false, reason: 'not_authentic' })
+  expect('an unsigned list', await same.install(forged, NOW), { ok: false, reason: 'not_authentic' })
   expect('a list of another', await same.install({ ...LIST, issuer: 'x' }, NOW), {
     ok: false,
     reason: 'unknown_issuer',
@@ -134,15 +134,15 @@ async function checkRelyingParty(expect: Expect): Promise<void> {
 async function checkProofs(expect: Expect): Promise<void> {
   const trust = await party()
   for (const { method, target, body, created, headers } of proofs.proofs) {
-    const request = (over: Partial<verify.ArrivedRequest> = {}): verify.ArrivedRequest => ({
+    const request = (over: Partial<verify.IncomingRequest> = {}): verify.IncomingRequest => ({
       method,
       target,
       field: (name) => [headers[name]],
       body: new TextEncoder().encode(body),
       ...over,
     })
-    const nonces = new verify.MemoryNonces()
-    const check = async (arrived: verify.ArrivedRequest, afterSeconds = 0): Promise<string> => {
+    const nonces = new verify.MemoryNonceStore()
+    const check = async (arrived: verify.IncomingRequest, afterSeconds = 0): Promise<string> => {
       const verdict = await verify.verifyRequest(arrived, {
         audience: 'https://print.example.org',
         evaluate: (certificate, now) => trust.evaluate(certificate, now),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { createLog } from '../log.ts'
-import type { LogLevel } from '../log-fields.ts'
+import { createLog } from '../log/log.ts'
+import type { LogLevel } from '../log/fields.ts'
 import { AccessLog } from './access-log.ts'
 import type { AccessEntry, AccessLogOptions } from './access-log.ts'
 

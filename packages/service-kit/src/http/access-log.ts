@@ -1,5 +1,5 @@
 import { visible } from '@chancery/protocol'
-import type { Log } from '../log.ts'
+import type { Log } from '../log/log.ts'
 
 export interface AccessLogOptions {
   readonly log: Log
@@ -21,7 +21,7 @@ export interface AccessEntry {
   /** The kind of caller that was proven, `anonymous` when none was; a fixed word of the service. */
   readonly caller: string
   readonly code: string | undefined
-  /** What lies behind a failure of ours. */
+  /** The cause of a failure of the service. */
   readonly cause: unknown
   /** Health and metrics, which are asked every few seconds. */
   readonly isProbe: boolean
@@ -48,7 +48,7 @@ export class AccessLog {
 
   note(entry: AccessEntry): void {
     const { status, milliseconds, isProbe } = entry
-    // A probe that says no is told once, by the event of lost readiness.
+    // A failed probe is logged once, by the event of lost readiness.
     if (isProbe) this.#log.debug('request', this.#fields(entry))
     else if (status >= 500) this.#log.error('request', { ...this.#fields(entry), ...describeCause(entry.cause) })
     else if (this.#write === undefined) return
@@ -76,7 +76,7 @@ export class AccessLog {
   }
 }
 
-/** Message and causes, in one line each; the stack of a bug is in a line of its own. */
+/** Message and causes, in one line each; the stack of a bug is in a separate line. */
 function describeCause(thrown: unknown): { readonly message?: string; readonly cause?: string } {
   if (!(thrown instanceof Error)) return {}
   const causes: string[] = []

@@ -5,11 +5,11 @@ import { writeJson } from '@chancery/protocol'
 import type { JsonValue } from '@chancery/protocol'
 
 /** What a handler gives back. The status is the route's own unless the handler says another. */
-export class Answer {
+export class HttpResponse {
   readonly body: string | Uint8Array
   readonly contentType: string
   readonly status: number | undefined
-  /** Beside those on every answer. */
+  /** In addition to the headers of every response. */
   readonly headers: { readonly [name: string]: string } | undefined
 
   constructor(
@@ -26,33 +26,33 @@ export class Answer {
 }
 
 /** A JSON answer. Signed records keep every member: no serializer drops or reorders what was signed. */
-export function json(value: JsonValue, status?: number): Answer {
-  return new Answer(writeJson(value), CONTENT_TYPES.json, status)
+export function json(value: JsonValue, status?: number): HttpResponse {
+  return new HttpResponse(writeJson(value), CONTENT_TYPES.json, status)
 }
 
 /** JSON that is already text, for example a stored record. */
-export function jsonText(text: string, status?: number): Answer {
-  return new Answer(text, CONTENT_TYPES.json, status)
+export function jsonText(text: string, status?: number): HttpResponse {
+  return new HttpResponse(text, CONTENT_TYPES.json, status)
 }
 
-/** Up to this size a document is kept as text, too, so that it leaves in one piece with its head. */
+/** Up to this size a document is also cached as text, so that it is sent in one piece with its head. */
 const SHORT_BYTES = 16_384
 
 /**
- * Bytes kept for many readers, with a strong ETag over exactly them, so that a CDN can serve them and a reader that
+ * Bytes cached for many readers, with a strong ETag over exactly them, so that a CDN can serve them and a reader that
  * already has them gets 304. What each reader gets is prepared once.
  */
-export class KeptDocument {
+export class CachedDocument {
   readonly bytes: Uint8Array
   readonly etag: string
   readonly contentType: string
   readonly cacheControl: string
-  /** The same bytes, when they are few and each is a character of its own. */
+  /** The same bytes, when they are few and each is one character. */
   readonly text: string | undefined
   /** Names and values in turn, of a whole answer and of a 304. */
   readonly headers: readonly string[]
   readonly briefHeaders: readonly string[]
-  /** Large enough for a compressed copy, which has an ETag of its own: it is other bytes. */
+  /** Large enough for a compressed copy, which has its own ETag because its bytes differ. */
   readonly isLarge: boolean
 
   readonly #named: readonly string[]

@@ -1,23 +1,23 @@
 import type { Route } from '@chancery/contract'
 import type { JsonObject } from '@chancery/protocol'
-import type { Soon } from '../soon.ts'
-import type { Answer, KeptDocument } from './answer.ts'
+import type { MaybePromise } from '../async/maybe-promise.ts'
+import type { HttpResponse, CachedDocument } from './answer.ts'
 import type { Call } from './call.ts'
 
-export type HandlerAnswer = JsonObject | Answer | KeptDocument
+export type HandlerResult = JsonObject | HttpResponse | CachedDocument
 
 /** A route of the table and the function that answers it. `Context` is whatever the service's handlers need. */
 export interface Binding<Context> {
   readonly route: Route
-  readonly handle: (call: Call, context: Context) => Soon<HandlerAnswer>
+  readonly handle: (call: Call, context: Context) => MaybePromise<HandlerResult>
 }
 
-/** What stands between the HTTP edge and the handlers; every step refuses by throwing. */
+/** The checks between the HTTP edge and the handlers. Each refuses by throwing. */
 export interface Guard {
   /** Counts the call; runs before the body is read as JSON, and before a large body is taken in. */
-  limit(call: Omit<Call, 'body'>, route: Route): Soon<void>
+  limit(call: Omit<Call, 'body'>, route: Route): MaybePromise<void>
   /** Before a large body is taken in: refuses a call that cannot be authorized whatever its body says. */
-  screen(call: Omit<Call, 'body'>, route: Route): Soon<void>
+  screen(call: Omit<Call, 'body'>, route: Route): MaybePromise<void>
   /** Decides who calls; gives the call its handler expects. */
-  authorize(call: Call, route: Route): Soon<Call>
+  authorize(call: Call, route: Route): MaybePromise<Call>
 }

@@ -3,18 +3,18 @@ import { LIMITS, READ_LIMITS, Refusal, SERVER_LIMITS } from '@chancery/contract'
 import type { Route } from '@chancery/contract'
 import { isJsonObject, JsonError, readJsonBytes } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
-import type { Soon } from '../soon.ts'
+import type { MaybePromise } from '../async/maybe-promise.ts'
 import type { RequestHeaders } from './call.ts'
 
 const EMPTY: JsonObject = Object.freeze({})
 export const NO_BYTES: Uint8Array = new Uint8Array()
 
 /** Room for the bodies of requests. */
-export interface BodyRoom {
-  takeBytes(count: number): boolean
+export interface BodyBudget {
+  reserveBytes(count: number): boolean
   /** The body has been read or refused. */
-  giveBytes(count: number): void
-  /** Told of the reading while it goes on: one that is too slow or too large for its neighbours can be cut. */
+  releaseBytes(count: number): void
+  /** Receives the reading when it begins, to cut it when it is too slow or too large for its neighbours. */
   watch?(reading: OpenReading): void
 }
 
@@ -42,25 +42,25 @@ export function checkDeclaredLength({ headers }: IncomingMessage, maxBytes: numb
 }
 
 /** The raw body, size enforced from the declared length and again while reading (protocol/core 3). */
-export function readBodyBytes(request: IncomingMessage, maxBytes: number, room: BodyRoom): Soon<Uint8Array> {
+export function readBodyBytes(request: IncomingMessage, maxBytes: number, room: BodyBudget): MaybePromise<Uint8Array> {
   if (!hasBody(request)) return NO_BYTES
   checkDeclaredLength(request, maxBytes)
-  return takeBody(request, maxBytes, room)
+  return receiveBody(request, maxBytes, room)
 }
 
 /** The same for a request that has a body, and whose declared length was looked at. */
-export function takeBody(request: IncomingMessage, maxBytes: number, room: BodyRoom): Promise<Uint8Array> {
+export function receiveBody(request: IncomingMessage, maxBytes: number, room: BodyBudget): Promise<Uint8Array> {
   return new Promise((resolve, reject) => new BodyReading(request, maxBytes, room).start(resolve, reject))
 }
 
 /** Where growing begins, so that a body in many small pieces is not copied with each of them. */
 const FIRST_CAPACITY = 16_384
 
-/** One body on its way. Listens to the stream itself: iterating over it costs more than everything else here. */
+/** One arriving body. Uses the events of the stream: iterating over it costs more than everything else here. */
 class BodyReading implements OpenReading {
   readonly #request: IncomingMessage
   readonly #maxBytes: number
-  readonly #room: BodyRoom
+  readonly #room: BodyBudget
   /** Never a list of pieces: each piece of one byte would cost two hundred. */
   #bytes: Uint8Array = NO_BYTES
   #taken = 0
@@ -69,7 +69,7 @@ class BodyReading implements OpenReading {
   #isOver = false
   #give: (refusal?: Refusal) => void = () => undefined
 
-  constructor(request: IncomingMessage, maxBytes: number, room: BodyRoom) {
+  constructor(request: IncomingMessage, maxBytes: number, room: BodyBudget) {
     this.#request = request
     this.#maxBytes = maxBytes
     this.#room = room
@@ -87,7 +87,7 @@ class BodyReading implements OpenReading {
     const give = (refusal?: Refusal): void => {
       if (this.#isOver) return
       this.#isOver = true
-      this.#room.giveBytes(this.#taken)
+      this.#room.releaseBytes(this.#taken)
       if (refusal === undefined) resolve(this.#whole())
       else reject(refusal)
       this.#bytes = NO_BYTES
@@ -116,7 +116,8 @@ class BodyReading implements OpenReading {
     if (size > this.#maxBytes) return new Refusal('request_entity_too_large')
     this.#pieces += 1
     if (this.#pieces > SERVER_LIMITS.bodyPieces) return new Refusal('bad_request')
-    if (size > this.#bytes.length && !this.#grow(chunk, size)) return new Refusal('service_unavailable')
+    if (size > this.#bytes.length && !this.#grow(chunk, size))
+      return new Refusal('service_unavailable', { reason: 'overloaded' })
     if (this.#bytes !== chunk) this.#bytes.set(chunk, this.#size)
     this.#size = size
     return undefined
@@ -126,10 +127,10 @@ class BodyReading implements OpenReading {
     return this.#bytes.length === this.#size ? this.#bytes : this.#bytes.subarray(0, this.#size)
   }
 
-  /** Most bodies are one piece, which is kept as it came. */
+  /** Most bodies are one piece, which is used without a copy. */
   #grow(chunk: Buffer, size: number): boolean {
     const capacity = this.#size === 0 ? size : this.#nextCapacity(size)
-    if (!this.#room.takeBytes(capacity - this.#taken)) return false
+    if (!this.#room.reserveBytes(capacity - this.#taken)) return false
     this.#taken = capacity
     if (this.#size === 0) {
       this.#bytes = chunk
@@ -153,7 +154,7 @@ const JSON_TYPE = /^application\/json[ \t]*(?:;.*)?$/i
 export function readBody(bytes: Uint8Array, headers: RequestHeaders, route: Route): JsonObject {
   if (bytes.length > 0) checkCoding(headers)
   if (route.method === 'GET') {
-    // A body on a read would be signed by nobody and seen by some proxies only.
+    // No signature covers the body of a read, and only some proxies forward it.
     if (bytes.length > 0 && Buffer.from(bytes).toString('latin1').trim() !== '{}') throw new Refusal('bad_request')
     return EMPTY
   }

@@ -13,7 +13,7 @@ export interface Call {
   readonly query: Query
   readonly headers: RequestHeaders
   readonly body: JsonObject
-  /** Address of the caller as far as the configured proxies can be believed. */
+  /** Address of the caller, from the trusted proxies where they are configured. */
   readonly remoteAddress: string
   /** Scheme and host the caller used, as the configured proxies leave them. */
   readonly origin: string

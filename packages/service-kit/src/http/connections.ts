@@ -1,10 +1,10 @@
 import type { Socket } from 'node:net'
-import { limitAddress } from '../client-address.ts'
+import { limitAddress } from './client-address.ts'
 
 export interface ConnectionLimits {
   /** Connections at once; without it the listener's own limit counts. */
   readonly connections?: number
-  /** Of one address, an IPv6 /64 counting as one; 0 when a proxy stands in front and all come from it. */
+  /** Of one address, an IPv6 /64 counting as one; 0 behind a proxy, because all come from it. */
   readonly connectionsPerAddress: number
 }
 

@@ -1,16 +1,16 @@
 import { CONTENT_TYPES, ERRORS, Refusal, RETRY_AFTER_SECONDS } from '@chancery/contract'
 import type { ErrorCode, Route } from '@chancery/contract'
 import { writeJson } from '@chancery/protocol'
-import { Answer } from './answer.ts'
+import { HttpResponse } from './answer.ts'
 
 /** The one place that knows a status. Anything that is not a refusal is a bug and says nothing about itself. */
-export function toErrorAnswer(error: unknown, requestId: string, route?: Route): Answer {
+export function toErrorResponse(error: unknown, requestId: string, route?: Route): HttpResponse {
   const refusal = error instanceof Refusal ? error : new Refusal('internal_server_error')
   const status = statusOf(refusal.code, route)
   const body = writeJson({
     error: { code: refusal.code, message: refusal.message, details: refusal.details, request_id: requestId },
   })
-  return new Answer(body, CONTENT_TYPES.json, status, retryHeader(status, refusal.retryAfterSeconds))
+  return new HttpResponse(body, CONTENT_TYPES.json, status, retryHeader(status, refusal.retryAfterSeconds))
 }
 
 export function statusOf(code: ErrorCode, route?: Route): number {

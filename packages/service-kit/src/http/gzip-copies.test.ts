@@ -3,13 +3,13 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { buffer } from 'node:stream/consumers'
 import { gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { KeptDocument } from './answer.ts'
-import { startEdge } from './edge.suite.ts'
-import type { Edge } from './edge.suite.ts'
+import { CachedDocument } from './answer.ts'
+import { startEdge } from './test-edge.suite.ts'
+import type { Edge } from './test-edge.suite.ts'
 import { GzipCopies } from './gzip-copies.ts'
 
-const documentOf = (letter: string): KeptDocument =>
-  new KeptDocument(Buffer.from(letter.repeat(200_000)), 'no-store', 'text/plain')
+const documentOf = (letter: string): CachedDocument =>
+  new CachedDocument(Buffer.from(letter.repeat(200_000)), 'no-store', 'text/plain')
 
 it('readers of one version share one copy, and the least asked for is left first', async () => {
   const room = (await new GzipCopies().copyOf(documentOf('a')))?.length ?? 0

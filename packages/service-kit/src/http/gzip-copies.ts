@@ -1,28 +1,28 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { gzip } from 'node:zlib'
-import type { Soon } from '../soon.ts'
-import { KeptDocument } from './answer.ts'
-import type { HandlerAnswer } from './bind.ts'
+import type { MaybePromise } from '../async/maybe-promise.ts'
+import { CachedDocument } from './answer.ts'
+import type { HandlerResult } from './bind.ts'
 
 /** All copies together; a list of 64 MiB has one of about 14 MiB. */
-const KEPT_BYTES = 67_108_864
+const CACHED_BYTES = 67_108_864
 /** Compressing takes a thread of the platform, of which signatures need some, too. */
 const AT_ONCE = 2
 /** Measured on revocation lists: higher levels take three times as long for a fiftieth less. */
 const LEVEL = 2
 
 /**
- * Compressed copies of large documents: each version is compressed once, beside the event loop, and kept for all who
- * read it. Found by ETag, because some documents are read from the database anew for every request.
+ * Compressed copies of large documents: each version is compressed once, outside the event loop, and cached for all callers that
+ * read it. Found by ETag, because some documents are read from the database for every request.
  */
 export class GzipCopies {
   readonly #keptBytes: number
-  /** The copy that was not asked for longest stands first. */
+  /** The least recently used copy comes first. */
   readonly #copies = new Map<string, Uint8Array>()
   readonly #running = new Map<string, Promise<Uint8Array | undefined>>()
   #bytes = 0
 
-  constructor(keptBytes: number = KEPT_BYTES) {
+  constructor(keptBytes: number = CACHED_BYTES) {
     this.#keptBytes = keptBytes
   }
 
@@ -30,15 +30,15 @@ export class GzipCopies {
     return this.#bytes
   }
 
-  /** Whoever reads a new version first waits until it is compressed; a reader who has it, or takes no copy, does not. */
-  copyFor(answer: HandlerAnswer, headers: IncomingHttpHeaders): Soon<Uint8Array | undefined> {
-    if (!(answer instanceof KeptDocument) || !answer.isLarge || !acceptsGzip(headers['accept-encoding']))
+  /** The first reader of a new version waits until it is compressed. A reader that has it, or accepts no copy, does not. */
+  copyFor(answer: HandlerResult, headers: IncomingHttpHeaders): MaybePromise<Uint8Array | undefined> {
+    if (!(answer instanceof CachedDocument) || !answer.isLarge || !acceptsGzip(headers['accept-encoding']))
       return undefined
     return answer.formHeldBy(headers['if-none-match']) === undefined ? this.copyOf(answer) : undefined
   }
 
   /** Undefined when this document is to be sent as it is: others are being compressed, or it did not get smaller. */
-  copyOf(document: KeptDocument): Soon<Uint8Array | undefined> {
+  copyOf(document: CachedDocument): MaybePromise<Uint8Array | undefined> {
     const { etag } = document
     const kept = this.#copies.get(etag)
     if (kept !== undefined) {
@@ -53,7 +53,7 @@ export class GzipCopies {
     return started
   }
 
-  async #make({ bytes, etag }: KeptDocument): Promise<Uint8Array | undefined> {
+  async #make({ bytes, etag }: CachedDocument): Promise<Uint8Array | undefined> {
     const copy = await new Promise<Uint8Array | undefined>((resolve) =>
       gzip(bytes, { level: LEVEL }, (error, made) => resolve(error === null ? made : undefined)),
     )

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { Answer } from './answer.ts'
+import { HttpResponse } from './answer.ts'
 import { escapeText, html, markup } from './html.ts'
 import type { Markup } from './html.ts'
 
@@ -39,7 +39,7 @@ describe('escapeText', () => {
 describe('html', () => {
   it('is a page in UTF-8', () => {
     const answer = html(markup`<p>${'ü'}</p>`)
-    expect(answer).toBeInstanceOf(Answer)
+    expect(answer).toBeInstanceOf(HttpResponse)
     expect([answer.body, answer.contentType]).toEqual(['<p>ü</p>', 'text/html; charset=utf-8'])
   })
 })

@@ -1,6 +1,6 @@
 import { CONTENT_TYPES } from '@chancery/contract'
 import { visible } from '@chancery/protocol'
-import { Answer } from './answer.ts'
+import { HttpResponse } from './answer.ts'
 
 /** Text that may stand in a page as it is. Only `markup` makes it, so nothing reaches a page without being escaped. */
 export class Markup {
@@ -39,14 +39,14 @@ const ENTITIES: Readonly<Record<string, string>> = {
 }
 
 /**
- * A value as page text. Controls and marks that reorder or hide what stands around them are shown as escapes: a
+ * A value as page text. Controls and marks that reorder or hide the text around them are shown as escapes: a
  * name must not be able to look like another one.
  */
 export function escapeText(text: string): string {
   return visible(text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? ''))
 }
 
-/** A page. The type asks for Markup: a string that nobody escaped does not compile. */
-export function html(page: Markup): Answer {
-  return new Answer(page.text, CONTENT_TYPES.html)
+/** A page. The type asks for Markup: a string that is not escaped does not compile. */
+export function html(page: Markup): HttpResponse {
+  return new HttpResponse(page.text, CONTENT_TYPES.html)
 }

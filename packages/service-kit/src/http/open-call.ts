@@ -1,21 +1,24 @@
 import type { IncomingMessage } from 'node:http'
 import type { Route } from '@chancery/contract'
 import type { JsonObject } from '@chancery/protocol'
-import { clientAddress } from '../client-address.ts'
+import { clientAddress } from './client-address.ts'
 import { RawHeaders } from './call.ts'
 import type { Call, RequestHeaders } from './call.ts'
-import { readTarget } from './target.ts'
+import type { PathParams } from './router.ts'
+import { decode, readTarget } from './target.ts'
 import type { Query } from './target.ts'
 
-/** What the edge knows of a request from outside its message. */
-export interface Arrival {
+/** What a call is made of. */
+export interface IncomingRequest {
   readonly raw: IncomingMessage
   readonly requestId: string
-  readonly params: Record<string, string>
+  readonly route: Route
+  /** As sent. */
+  readonly params: PathParams
 }
 
 /** A call under way: all of it but the body is there from the start. */
-export class OpenCall implements Call {
+export class RequestCall implements Call {
   readonly requestId: string
   readonly routeId: string
   readonly method: string
@@ -25,19 +28,19 @@ export class OpenCall implements Call {
   readonly headers: RequestHeaders
   readonly remoteAddress: string
   body: JsonObject = {}
-  /** For the access line; set by whoever verified a proof. */
+  /** For the access log; set when a proof was verified. */
   caller = 'anonymous'
   readonly #raw: IncomingMessage
   readonly #hops: number
 
-  /** Refuses a target that has no one meaning. */
-  constructor({ raw, requestId, params }: Arrival, route: Route, hops: number) {
+  /** Refuses a target with more than one meaning. */
+  constructor({ raw, requestId, route, params }: IncomingRequest, hops: number) {
     const { path, query } = readTarget(raw.url ?? '')
     this.requestId = requestId
     this.routeId = route.id
     this.method = raw.method ?? ''
     this.path = path
-    this.params = namedParams(params, route)
+    this.params = decodeAll(params)
     this.query = query
     this.headers = new RawHeaders(raw.rawHeaders)
     this.remoteAddress = addressOf(raw, this.headers, hops)
@@ -59,7 +62,7 @@ export class OpenCall implements Call {
 
 /** Says who a request is proven to come from; the line about the request shows it. */
 export function noteCaller(call: Omit<Call, 'body'>, kind: string): void {
-  if (call instanceof OpenCall) call.caller = kind
+  if (call instanceof RequestCall) call.caller = kind
 }
 
 function addressOf(raw: IncomingMessage, headers: RequestHeaders, hops: number): string {
@@ -67,7 +70,8 @@ function addressOf(raw: IncomingMessage, headers: RequestHeaders, hops: number):
   return clientAddress(raw.socket.remoteAddress ?? '', forwardedFor, hops)
 }
 
-function namedParams(params: Record<string, string>, route: Route): Record<string, string> {
-  const tail = params['*']
-  return tail === undefined ? params : { ...params, [route.params.at(-1) ?? 'tail']: tail }
+function decodeAll(params: PathParams): PathParams {
+  const decoded: Record<string, string> = {}
+  for (const name in params) decoded[name] = decode(params[name] ?? '')
+  return decoded
 }

@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { LARGE_BYTES, Wire, once, request, startEdge } from './edge.suite.ts'
-import type { Edge } from './edge.suite.ts'
+import { LARGE_BYTES, Wire, once, request, startEdge } from './test-edge.suite.ts'
+import type { Edge } from './test-edge.suite.ts'
 
 /** The smallest request there is. */
 const TINY = 'GET / HTTP/1.1\r\n\r\n'
@@ -14,7 +14,7 @@ async function until(isSo: () => boolean): Promise<void> {
 }
 
 /** What the parser hands over, in all and at most in one turn of the event loop. */
-function watchParser(edge: Edge, of: (request: IncomingMessage, count: () => void) => void) {
+function observeParser(edge: Edge, of: (request: IncomingMessage, count: () => void) => void) {
   const seen = { all: 0, mostInTurn: 0, turns: 0 }
   let [inTurn, isOver] = [0, false]
   const next = (): void => {
@@ -24,7 +24,7 @@ function watchParser(edge: Edge, of: (request: IncomingMessage, count: () => voi
     if (!isOver) setImmediate(next)
   }
   setImmediate(next)
-  edge.server.app.server.prependListener('request', (found: IncomingMessage) =>
+  edge.server.listener.prependListener('request', (found: IncomingMessage) =>
     of(found, () => {
       seen.all += 1
       inTurn += 1
@@ -56,7 +56,7 @@ describe('requests sent without waiting for answers', () => {
   it('are not served in one turn of the event loop', async () => {
     const edge = await startEdge()
     const wire = await Wire.open(edge.port)
-    const { seen, stop } = watchParser(edge, (_request, count) => count())
+    const { seen, stop } = observeParser(edge, (_request, count) => count())
     wire.send(request('GET /echo').repeat(100))
     for (let i = 0; i < 100; i += 1) expect((await wire.reply()).status).toBe(200)
     stop()
@@ -68,7 +68,7 @@ describe('requests sent without waiting for answers', () => {
   it('are not even parsed: thousands in one read are a few dozen for the parser', async () => {
     const { promise: held, resolve: release } = Promise.withResolvers<void>()
     const edge = await startEdge({ context: { hold: () => held } })
-    const { seen, stop } = watchParser(edge, (_request, count) => count())
+    const { seen, stop } = observeParser(edge, (_request, count) => count())
     const wires = await Promise.all(Array.from({ length: 20 }, () => Wire.open(edge.port)))
     for (const wire of wires) wire.send(request('GET /hold') + TINY.repeat(20_000))
     await until(() => edge.server.load().inFlight === 20)
@@ -87,7 +87,7 @@ describe('requests sent without waiting for answers', () => {
   it('have a turn for one connection of an address, then one for another address', async () => {
     const edge = await startEdge()
     const order: string[] = []
-    edge.server.app.server.prependListener('request', ({ socket }: IncomingMessage) =>
+    edge.server.listener.prependListener('request', ({ socket }: IncomingMessage) =>
       order.push(socket.remoteAddress ?? ''),
     )
     const many = await Promise.all(Array.from({ length: 20 }, () => Wire.open(edge.port)))
@@ -148,7 +148,7 @@ describe('requests sent without waiting for answers', () => {
     const first = await Wire.open(edge.port)
     first.send(request('GET /hold').repeat(2))
     await until(() => edge.server.load().inFlight === 1)
-    edge.server.app.server.once('connection', (socket: Socket) => socket.on('pause', () => (pauses += 1)))
+    edge.server.listener.once('connection', (socket: Socket) => socket.on('pause', () => (pauses += 1)))
     const beside = await Wire.open(edge.port)
     const isPausedFor = async (): Promise<boolean> => {
       const before = pauses
@@ -160,7 +160,7 @@ describe('requests sent without waiting for answers', () => {
     for (let i = 0; i < 50 && (await isPausedFor()); i += 1) await pause(100)
     expect(await isPausedFor()).toBe(false)
     beside.end()
-    edge.server.app.server.closeAllConnections()
+    edge.server.listener.closeAllConnections()
   })
 
   it('may wait on 64 connections of one address; the next one is closed', async () => {
@@ -184,7 +184,7 @@ describe('requests sent without waiting for answers', () => {
 describe('a body in tiny chunks', () => {
   it('is parsed in pieces, in turns of the event loop', async () => {
     const edge = await startEdge()
-    const { seen, stop } = watchParser(edge, (found, count) => {
+    const { seen, stop } = observeParser(edge, (found, count) => {
       const push = found.push.bind(found)
       // Listening for data would begin the reading before the edge does.
       found.push = (piece) => {

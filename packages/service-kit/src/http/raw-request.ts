@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { Refusal, SERVER_LIMITS } from '@chancery/contract'
-import { MalformedRequest } from './malformed-request.ts'
+import { MalformedRequestError } from './malformed-request.ts'
 
 /** Names whose repetition lets two parsers see two requests (request smuggling, header injection), each as one bit. */
 const ONCE = {
@@ -18,7 +18,7 @@ const LENGTHS: ReadonlySet<number> = new Set(Object.keys(ONCE).map((name) => nam
  * dropped or joined repeated names.
  */
 export function checkRawRequest(request: IncomingMessage): void {
-  if (request.method === 'TRACE' || request.method === 'CONNECT') throw new MalformedRequest()
+  if (request.method === 'TRACE' || request.method === 'CONNECT') throw new MalformedRequestError()
   const raw = request.rawHeaders
   if (raw.length / 2 > SERVER_LIMITS.headerCount) throw new Refusal('request_header_fields_too_large')
   let seen = 0
@@ -26,11 +26,12 @@ export function checkRawRequest(request: IncomingMessage): void {
     const name = raw[i] ?? ''
     if (!LENGTHS.has(name.length)) continue
     const bit = BY_NAME.get(name.toLowerCase()) ?? 0
-    if ((seen & bit) !== 0) throw new MalformedRequest()
+    if ((seen & bit) !== 0) throw new MalformedRequestError()
     seen |= bit
   }
   // HTTP/1.1 requires it, and a proxy in front may have routed by another one.
-  if ((seen & ONCE.host) === 0 && request.httpVersion === '1.1') throw new MalformedRequest()
+  if ((seen & ONCE.host) === 0 && request.httpVersion === '1.1') throw new MalformedRequestError()
   // Both framings at once is the classic smuggling vector.
-  if ((seen & ONCE['content-length']) !== 0 && (seen & ONCE['transfer-encoding']) !== 0) throw new MalformedRequest()
+  if ((seen & ONCE['content-length']) !== 0 && (seen & ONCE['transfer-encoding']) !== 0)
+    throw new MalformedRequestError()
 }

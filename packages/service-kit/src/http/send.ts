@@ -1,59 +1,73 @@
 import type { ServerResponse } from 'node:http'
-import { REQUEST_ID_HEADER, SECURITY_HEADERS, SERVER_LIMITS } from '@chancery/contract'
-import { Answer, KeptDocument, json } from './answer.ts'
-import type { HandlerAnswer } from './bind.ts'
+import { REQUEST_ID_HEADER, SERVER_LIMITS } from '@chancery/contract'
+import { HttpResponse, CachedDocument, json } from './answer.ts'
+import type { HandlerResult } from './bind.ts'
 
-/** What an answer needs beside itself. */
+/** What a response needs besides its result. */
 export interface Envelope {
   readonly requestId: string
   readonly status: number
   /** Set when no further request is to be read from this connection. */
-  readonly closes: Closing | undefined
-  /** The compressed copy of a kept document, for a reader who takes it. */
+  readonly closing: Closing | undefined
+  /** The compressed copy of a cached document, for a caller that accepts it. */
   readonly gzip?: Uint8Array | undefined
 }
 
-/** after-rest: a body is still on its way; what comes of it is dropped for a moment, so that the answer can be read. */
+/** after-rest: a body is still arriving. It is read and dropped for a moment, so that the caller can read the response. */
 export type Closing = 'now' | 'after-rest'
 
-/**
- * Names and values in turn, the form the platform sends with the least work. `SECURITY_HEADERS` are on every answer;
- * where an answer has a rule of its own for one of them, its own counts.
- */
-const SECURITY_PAIRS: readonly string[] = Object.entries(SECURITY_HEADERS).flat()
+/** Writes whole responses, with the headers that all of them have. */
+export class Sender {
+  readonly #fixed: Readonly<Record<string, string>>
+  /** Names and values in turn, the form the platform sends with the least work. */
+  readonly #fixedPairs: readonly string[]
 
-/** Writes the whole answer. The framework's own way out is passed by: it would touch every header three times. */
-export function send(response: ServerResponse, answer: HandlerAnswer, envelope: Envelope): void {
-  if (answer instanceof KeptDocument) sendKept(response, answer, envelope)
-  else sendAnswer(response, answer instanceof Answer ? answer : json(answer), envelope)
-  cutSlowReader(response)
+  constructor(fixedHeaders: Readonly<Record<string, string>>) {
+    this.#fixed = fixedHeaders
+    this.#fixedPairs = Object.entries(fixedHeaders).flat()
+  }
+
+  send(response: ServerResponse, result: HandlerResult, envelope: Envelope): void {
+    if (result instanceof CachedDocument) sendCached(response, result, envelope)
+    else this.#send(response, result instanceof HttpResponse ? result : json(result), envelope)
+    cutSlowReader(response)
+  }
+
+  #send(response: ServerResponse, { body, contentType, headers }: HttpResponse, envelope: Envelope): void {
+    const length = Buffer.byteLength(body)
+    const pairs = headers === undefined ? [...this.#fixedPairs] : this.#pairsWith(headers)
+    pairs.push(REQUEST_ID_HEADER, envelope.requestId)
+    if (contentType !== '') pairs.push('Content-Type', contentType)
+    if (envelope.status !== 204) pairs.push('Content-Length', String(length))
+    if (envelope.closing !== undefined) pairs.push('Connection', 'close')
+    response.writeHead(envelope.status, pairs)
+    if (envelope.closing === 'after-rest') endAfterRest(response, body)
+    else endWith(response, body, length)
+  }
+
+  /** A response's own header replaces the fixed one of the same name. */
+  #pairsWith(headers: Readonly<Record<string, string>>): string[] {
+    const names = Object.keys(headers)
+    const pairs = names.some((name) => name in this.#fixed)
+      ? Object.entries(this.#fixed).flatMap(([name, value]) => (name in headers ? [] : [name, value]))
+      : [...this.#fixedPairs]
+    for (const name of names) pairs.push(name, headers[name] ?? '')
+    return pairs
+  }
 }
 
-function sendAnswer(response: ServerResponse, answer: Answer, envelope: Envelope): void {
-  const { body, contentType, headers } = answer
-  const length = Buffer.byteLength(body)
-  const pairs = headers === undefined ? [...SECURITY_PAIRS] : Object.entries({ ...SECURITY_HEADERS, ...headers }).flat()
-  pairs.push(REQUEST_ID_HEADER, envelope.requestId)
-  if (contentType !== '') pairs.push('Content-Type', contentType)
-  if (envelope.status !== 204) pairs.push('Content-Length', String(length))
-  if (envelope.closes !== undefined) pairs.push('Connection', 'close')
-  response.writeHead(envelope.status, pairs)
-  if (envelope.closes === 'after-rest') endAfterRest(response, body)
-  else endWith(response, body, length)
-}
-
-function sendKept(response: ServerResponse, document: KeptDocument, { requestId, closes, gzip }: Envelope): void {
+function sendCached(response: ServerResponse, document: CachedDocument, { requestId, closing, gzip }: Envelope): void {
   const held = document.formHeldBy(response.req.headers['if-none-match'])
-  const pairs = [...keptHeaders(document, held, gzip), REQUEST_ID_HEADER, requestId]
-  if (closes !== undefined) pairs.push('Connection', 'close')
+  const pairs = [...forwardedHeaders(document, held, gzip), REQUEST_ID_HEADER, requestId]
+  if (closing !== undefined) pairs.push('Connection', 'close')
   response.writeHead(held === undefined ? 200 : 304, pairs)
   if (held !== undefined) response.end()
   else if (gzip !== undefined) endWith(response, gzip, gzip.length)
   else endWith(response, document.text ?? document.bytes, document.bytes.length)
 }
 
-function keptHeaders(
-  document: KeptDocument,
+function forwardedHeaders(
+  document: CachedDocument,
   held: 'plain' | 'gzip' | undefined,
   gzip: Uint8Array | undefined,
 ): readonly string[] {
@@ -87,10 +101,10 @@ function endAfterRest(response: ServerResponse, body: string | Uint8Array): void
 }
 
 /**
- * An answer nobody takes is given up: it would hold its bytes and its connection for ever. One the system has taken
+ * Ends a response that the caller does not read: it would occupy its bytes and its connection without end. One the system has taken
  * whole holds nothing.
  */
 function cutSlowReader(response: ServerResponse): void {
   if (response.writableLength === 0 && response.socket?.writableLength === 0) return
-  response.setTimeout(SERVER_LIMITS.answerIdleSeconds * 1000, () => response.destroy())
+  response.setTimeout(SERVER_LIMITS.responseIdleSeconds * 1000, () => response.destroy())
 }

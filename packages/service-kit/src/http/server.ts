@@ -1,210 +1,154 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
-import { CONTENT_TYPES, LIMITS, Refusal, SERVER_LIMITS } from '@chancery/contract'
-import type { ErrorCode, RoomName, Route } from '@chancery/contract'
-import { fastify } from 'fastify'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { AddressInfo } from 'node:net'
+import type { Server } from 'node:http'
+import { ERRORS, LIMITS, Refusal, SECURITY_HEADERS, SERVER_LIMITS } from '@chancery/contract'
+import type { BudgetName, RefusalCode, Route } from '@chancery/contract'
 import type { Ids } from '../ids.ts'
-import { allowedMethods } from './allow.ts'
-import { Answer } from './answer.ts'
-import type { Binding, HandlerAnswer } from './bind.ts'
-import { BodyRooms, bodyRoomLimits } from './body-rooms.ts'
-import type { BodyRoomLimits } from './body-rooms.ts'
-import { answerBrokenRequest, answerUnmetExpectation, brokenAnswer } from './broken-request.ts'
-import { toErrorAnswer } from './error-envelope.ts'
-import { Exchange } from './exchange.ts'
-import type { ExchangeOptions } from './exchange.ts'
-import { Gatekeeper } from './gatekeeper.ts'
+import type { Log } from '../log/log.ts'
+import type { AccessLog } from './access-log.ts'
+import { HttpResponse } from './answer.ts'
+import type { Binding, HandlerResult } from './bind.ts'
+import type { Call } from './call.ts'
+import type { MaybePromise } from '../async/maybe-promise.ts'
+import { BodyBudgets, bodyBudgetLimits } from './body-budget.ts'
+import type { BodyBudgetLimits } from './body-budget.ts'
+import { Edge } from './edge.ts'
+import { toErrorResponse } from './error-envelope.ts'
+import type { Exchange, Failure } from './exchange.ts'
 import { GzipCopies } from './gzip-copies.ts'
+import { urlOf } from './listener.ts'
 import { LongWork } from './long-work.ts'
-import { Pipelined } from './pipelined.ts'
+import { RequestPipeline } from './pipeline.ts'
+import type { Capacity, PipelineOptions } from './pipeline.ts'
 import { checkRawRequest } from './raw-request.ts'
 import { requestIdOf } from './request-id.ts'
-import { send } from './send.ts'
+import type { EdgeBinding } from './router.ts'
 import { readTarget } from './target.ts'
 import { Verifications, Withdrawals } from './verifications.ts'
 
-export interface ServerOptions<Context> extends ExchangeOptions<Context> {
+export interface ServerOptions<Context> extends PipelineOptions {
+  readonly context: Context
   readonly bindings: readonly Binding<Context>[]
   readonly ids: Ids
-  /** Room for bodies; by default what `maxRequestBytes` asks for. */
-  readonly bodyRooms?: BodyRoomLimits
+  readonly log: Log
+  /** Room for bodies; by default as much as `maxRequestBytes` needs. */
+  readonly bodyRooms?: BodyBudgetLimits
   /** The code for paths below a prefix that no route serves; everywhere else it is `not_found`. */
-  readonly missing?: { readonly prefix: string; readonly code: ErrorCode }
+  readonly missing?: { readonly prefix: string; readonly code: RefusalCode }
+  /** Turns errors of the service's own infrastructure into the refusal they mean; undefined for bugs. */
+  readonly translate: (error: unknown) => Refusal | undefined
+  /** Called once for each response, for metrics. */
+  readonly observe: (route: Route | undefined, status: number, seconds: number) => void
+  /** One line for each request; none when absent. */
+  readonly access?: AccessLog
 }
 
-/** What a server has taken on at this moment. All of it goes back to nothing when no request is open. */
+/** What a server is working on. All of it is zero when no request is open. */
 export interface ServerLoad {
   readonly inFlight: number
   readonly verifications: number
   readonly connections: number
-  readonly bodyBytes: Readonly<Record<RoomName, number>>
+  readonly bodyBytes: Readonly<Record<BudgetName, number>>
 }
 
 export interface HttpServer {
-  readonly app: FastifyInstance
+  readonly listener: Server
   load(): ServerLoad
+  /** Returns its URL. */
   listen(host: string, port: number): Promise<string>
-  /** From now on every answer ends its connection: callers go elsewhere before the listener is closed. */
+  /** From now on every response ends its connection: callers go elsewhere before the listener is closed. */
   stopKeeping(): void
-  /** Stops listening, lets requests in flight finish, then closes what is idle. */
+  /** Stops listening, lets requests in flight finish, then closes idle connections. */
   stopAccepting(): Promise<void>
 }
 
-/** The HTTP edge: strict reading, one pipeline for every route, one envelope for every failure. */
+/** Creates the server of a service whose routes are in the contract's table: one pipeline, one error envelope. */
 export function createServer<Context>(options: ServerOptions<Context>): HttpServer {
-  const { bindings, ids, log } = options
-  const toBroken = (refusal: Refusal): Answer => {
-    const requestId = ids.uuid()
-    const answer = brokenAnswer(refusal, requestId)
-    tellAside(requestId, answer.status ?? 400, refusal)
-    return answer
-  }
-  const gate = new Gatekeeper({
-    inFlight: SERVER_LIMITS.inFlightRequests,
-    connections: SERVER_LIMITS.connections,
-    connectionsPerAddress: options.proxyHops > 0 ? 0 : SERVER_LIMITS.connectionsPerAddress,
-  })
+  const { ids } = options
   const verifications = new Verifications()
   const withdrawals = new Withdrawals()
-  const rooms = new BodyRooms(options.bodyRooms ?? bodyRoomLimits(options.maxRequestBytes))
-  const longWork = new LongWork()
-  const copies = new GzipCopies()
-  const app = fastify({
-    logger: false,
-    genReqId: (raw: IncomingMessage) => requestIdOf(raw, ids),
-    exposeHeadRoutes: false,
-    bodyLimit: Number.MAX_SAFE_INTEGER,
-    // Requests that arrive while draining are still answered; the listener is closed by stopAccepting.
-    return503OnClosing: false,
-    routerOptions: { maxParamLength: LIMITS.requestHeadBytes },
-    http: {
-      maxHeaderSize: LIMITS.requestHeadBytes,
-      headersTimeout: SERVER_LIMITS.headersTimeoutSeconds * 1000,
-      requestTimeout: SERVER_LIMITS.requestTimeoutSeconds * 1000,
-      connectionsCheckingInterval: SERVER_LIMITS.timeoutCheckIntervalSeconds * 1000,
-      keepAliveTimeout: SERVER_LIMITS.keepAliveTimeoutSeconds * 1000,
-      insecureHTTPParser: false,
-      // Checked by raw-request.ts, which answers in the envelope.
-      requireHostHeader: false,
+  const rooms = new BodyBudgets(options.bodyRooms ?? bodyBudgetLimits(options.maxRequestBytes))
+  const edge: Edge<Binding<Context>> = new Edge({
+    bindings: options.bindings,
+    spelling: 'decoded',
+    servesHead: () => true,
+    limits: {
+      headBytes: LIMITS.requestHeadBytes,
+      requestTimeoutMs: SERVER_LIMITS.requestTimeoutSeconds * 1000,
+      requestsPerConnection: SERVER_LIMITS.requestsPerConnection,
+      inFlight: SERVER_LIMITS.inFlightRequests,
+      connections: SERVER_LIMITS.connections,
+      connectionsPerAddress: options.proxyHops > 0 ? 0 : SERVER_LIMITS.connectionsPerAddress,
     },
-    keepAliveTimeout: SERVER_LIMITS.keepAliveTimeoutSeconds * 1000,
-    requestTimeout: SERVER_LIMITS.requestTimeoutSeconds * 1000,
-    clientErrorHandler: (error: Error & { code?: string }, socket: Socket) =>
-      answerBrokenRequest(error, socket, toBroken),
-    frameworkErrors: (_error, request, reply) => {
-      answerAside(reply, new Refusal('bad_request'), request.id)
+    fixedHeaders: SECURITY_HEADERS,
+    log: options.log,
+    access: options.access,
+    monotonicMs: () => performance.now(),
+    nextRequestId: (raw) => (raw === undefined ? ids.uuid() : requestIdOf(raw, ids)),
+    serve: (exchange) => {
+      const { match, raw } = exchange
+      if (match === undefined) return respondUnrouted(exchange, edge.methodsOf(raw.url ?? ''), options.missing)
+      const { binding, params } = match
+      const handle = (call: Call): MaybePromise<HandlerResult> => binding.handle(call, options.context)
+      return new RequestPipeline(options, capacity, exchange, { route: binding.route, handle, params }).run()
     },
+    toFailure: (error, requestId, route) => toFailure(error, requestId, route, options),
+    observe: options.observe,
+    isProbe: ({ limit }) => limit === 'none',
+    successOf: (route) => route?.success ?? 200,
   })
-  // Unlimited here: Node would drop headers beyond a limit in silence; raw-request.ts counts and refuses.
-  app.server.maxHeadersCount = 0
-  const pipelined = takeTurns(app.server)
-  app.server.on('connection', (socket: Socket) => {
-    gate.admit(socket)
-    pipelined.watch(socket)
-  })
-  // The pipeline says when the body may come: until then a caller that asks first has sent nothing of it.
-  app.server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) =>
-    app.server.emit('request', request, response),
-  )
-  app.server.on('connect', (_request: IncomingMessage, socket: Socket) => {
-    pipelined.release(socket)
-    answerBrokenRequest(new Error('CONNECT'), socket, toBroken)
-  })
-  // Bodies are read by body.ts from the raw stream: the framework's parsers would accept what ours refuses.
-  app.removeAllContentTypeParsers()
-  app.addContentTypeParser('*', (_request, _payload, done) => done(null, undefined))
-  // Content types are judged by body.ts in their place in the order of checks, from the raw headers.
-  app.addHook('onRequest', (request, _reply, done) => {
-    if (request.raw.headers['content-type'] !== undefined) request.raw.headers['content-type'] = CONTENT_TYPES.json
-    done()
-  })
-  app.server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) =>
-    pipelined.take(request, response, () => answerUnmetExpectation(response, toBroken)),
-  )
-  app.setErrorHandler((error, request, reply) => {
-    log.error('request failed outside its handler', { request_id: request.id, error })
-    answerAside(reply, error, request.id)
-  })
-
-  const served = bindings.map((binding) => binding.route)
-  for (const binding of bindings) {
-    const { route } = binding
-    app.route({
-      method: route.method === 'GET' ? ['GET', 'HEAD'] : [route.method],
-      url: toFrameworkPath(route),
-      handler: (request, reply) => openExchange(request, reply).serve(binding),
-    })
+  const { gate } = edge
+  const capacity: Capacity = {
+    gate,
+    verifications,
+    withdrawals,
+    rooms,
+    longWork: new LongWork(),
+    copies: new GzipCopies(),
   }
-  app.setNotFoundHandler((request, reply) =>
-    openExchange(request, reply).answer((note) => answerUnrouted(request, served, options.missing, note)),
-  )
-
-  function openExchange(request: FastifyRequest, reply: FastifyReply): Exchange<Context> {
-    reply.hijack()
-    const arrival = { raw: request.raw, requestId: request.id, params: request.params as Record<string, string> }
-    const capacity = { gate, verifications, withdrawals, rooms, longWork, copies }
-    return new Exchange(options, capacity, arrival, reply.raw)
-  }
-
-  function tellAside(requestId: string, status: number, cause: unknown): void {
-    const code = cause instanceof Refusal ? cause.code : 'internal_server_error'
-    const about = { requestId, route: 'none', status, code, cause, milliseconds: 0 }
-    options.access?.note({ ...about, caller: 'anonymous', isProbe: false })
-  }
-
-  /** For what never became an exchange. */
-  function answerAside(reply: FastifyReply, error: unknown, requestId: string): void {
-    reply.hijack()
-    const answer = toErrorAnswer(error, requestId)
-    tellAside(requestId, answer.status ?? 500, error)
-    send(reply.raw, answer, { requestId, status: answer.status ?? 500, closes: gate.draining ? 'now' : undefined })
-  }
-
   return {
-    app,
+    listener: edge.listener,
     load: () => ({
       inFlight: gate.inFlight + verifications.taken + withdrawals.taken,
       connections: gate.connections,
       verifications: verifications.taken,
       bodyBytes: rooms.held,
     }),
-    listen: (host, port) => app.listen({ host, port }),
-    stopKeeping: () => gate.stopKeeping(),
-    stopAccepting: () => gate.drain(app),
+    listen: (host, port) => edge.listen(host, port).then((address: AddressInfo) => urlOf(address)),
+    stopKeeping: () => edge.stopKeeping(),
+    stopAccepting: () => edge.stopAccepting(),
   }
 }
 
-/** Puts what a caller sends without waiting for answers in front of the framework, in turns. */
-function takeTurns(server: FastifyInstance['server']): Pipelined {
-  const [serve] = server.listeners('request')
-  if (serve === undefined) throw new Error('the framework listens for no requests')
-  server.removeAllListeners('request')
-  const pipelined = new Pipelined((request, response) => serve.call(server, request, response))
-  server.on('request', (request: IncomingMessage, response: ServerResponse) => pipelined.take(request, response))
-  return pipelined
-}
-
-function answerUnrouted(
-  request: FastifyRequest,
-  served: readonly Route[],
+function respondUnrouted(
+  exchange: Pick<Exchange<EdgeBinding>, 'raw' | 'requestId' | 'code'>,
+  methods: readonly string[],
   missing: ServerOptions<unknown>['missing'],
-  note: (code: ErrorCode) => void,
-): HandlerAnswer {
-  checkRawRequest(request.raw)
-  const target = request.raw.url ?? ''
-  const { path } = readTarget(target)
-  const methods = allowedMethods(served, target.split('?', 1)[0] ?? '')
+): HandlerResult {
+  const { raw, requestId } = exchange
+  checkRawRequest(raw)
+  const { path } = readTarget(raw.url ?? '')
   if (methods.length === 0)
     throw new Refusal(missing !== undefined && path.startsWith(missing.prefix) ? missing.code : 'not_found')
-  const allow = { Allow: methods.join(', ') }
-  if (request.method === 'OPTIONS') return new Answer('', '', 204, allow)
-  note('method_not_allowed')
-  const refused = toErrorAnswer(new Refusal('method_not_allowed'), request.id)
-  return new Answer(refused.body, refused.contentType, refused.status, allow)
+  const allow = { Allow: [...methods, 'OPTIONS'].sort().join(', ') }
+  if (raw.method === 'OPTIONS') return new HttpResponse('', '', 204, allow)
+  exchange.code = 'method_not_allowed'
+  const refused = toErrorResponse(new Refusal('method_not_allowed'), requestId)
+  return new HttpResponse(refused.body, refused.contentType, refused.status, allow)
 }
 
-function toFrameworkPath(route: Route): string {
-  const path = route.path.replaceAll(/\{([a-z_]+)\}/g, ':$1')
-  return route.tail === true ? path.replace(/:[a-z_]+$/, '*') : path
+function toFailure(
+  error: unknown,
+  requestId: string,
+  route: Route | undefined,
+  { log, translate }: Pick<ServerOptions<never>, 'log' | 'translate'>,
+): Failure {
+  const refusal = error instanceof Refusal ? error : translate(error)
+  const code = refusal?.code ?? 'internal_server_error'
+  const cause = refusal === error ? (refusal?.cause ?? error) : error
+  const about = { request_id: requestId, route: route?.id ?? 'none', error }
+  if (refusal === undefined) log.error('unexpected error', about)
+  // A request that callers can make fail is not logged as a failure: they must not fill the log.
+  else if (ERRORS[refusal.code].status >= 500 && (refusal !== error || refusal.cause !== undefined))
+    log.warn('infrastructure failed', { ...about, error: refusal === error ? refusal.cause : error })
+  return { response: toErrorResponse(refusal ?? error, requestId, route), code, cause }
 }

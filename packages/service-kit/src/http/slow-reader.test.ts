@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { Wire, request, startEdge } from './edge.suite.ts'
+import { Wire, request, startEdge } from './test-edge.suite.ts'
 
 // reliability 14: an answer without progress for 20 s is given up. The platform's own clock of a connection decides
 // that; its alarm is raised here by hand.
@@ -9,7 +9,7 @@ describe('slow readers', () => {
   it('are watched while they have not taken their answer, and lose it with their connection', async () => {
     const edge = await startEdge()
     const sockets: Socket[] = []
-    edge.server.app.server.on('connection', (socket: Socket) => sockets.push(socket))
+    edge.server.listener.on('connection', (socket: Socket) => sockets.push(socket))
     const stuck = await Wire.open(edge.port)
     stuck.socket.pause()
     stuck.send(request('GET /large'))
@@ -24,7 +24,7 @@ describe('slow readers', () => {
   it('are also those who wait for an answer behind one they do not take', async () => {
     const edge = await startEdge()
     const sockets: Socket[] = []
-    edge.server.app.server.on('connection', (socket: Socket) => sockets.push(socket))
+    edge.server.listener.on('connection', (socket: Socket) => sockets.push(socket))
     const stuck = await Wire.open(edge.port)
     stuck.socket.pause()
     stuck.send(`${request('GET /large')}${request('GET /large')}`)
@@ -38,7 +38,7 @@ describe('slow readers', () => {
   it('are not those whose answer has left at once: their connection waits for the next request', async () => {
     const edge = await startEdge()
     const sockets: Socket[] = []
-    edge.server.app.server.on('connection', (socket: Socket) => sockets.push(socket))
+    edge.server.listener.on('connection', (socket: Socket) => sockets.push(socket))
     const quick = await Wire.open(edge.port)
     for (let i = 0; i < 3; i += 1) expect((await quick.send(request('GET /healthz')).reply()).status).toBe(200)
     expect(sockets[0]?.listenerCount('timeout')).toBe(1)

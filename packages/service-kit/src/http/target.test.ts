@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { expectRefused, once, request, startEdge } from './edge.suite.ts'
-import type { Edge } from './edge.suite.ts'
+import { expectRefused, once, request, startEdge } from './test-edge.suite.ts'
+import type { Edge } from './test-edge.suite.ts'
 import { readTarget } from './target.ts'
 
 describe('a request target', () => {

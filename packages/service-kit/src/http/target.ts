@@ -1,5 +1,5 @@
 import { SERVER_LIMITS, Refusal } from '@chancery/contract'
-import { MalformedRequest } from './malformed-request.ts'
+import { MalformedRequestError } from './malformed-request.ts'
 import { fromUtf8, toUtf8 } from '@chancery/protocol'
 
 /** Decoded parameters in order of appearance. */
@@ -13,7 +13,7 @@ export interface Query {
 /** Path and query of a request target in origin form; anything else is `bad_request` (protocol/core 3). */
 export function readTarget(target: string): { readonly path: string; readonly query: Query } {
   // Absolute and authority forms, and a fragment no client may send, are refused rather than interpreted.
-  if (!target.startsWith('/') || target.includes('#')) throw new MalformedRequest()
+  if (!target.startsWith('/') || target.includes('#')) throw new MalformedRequestError()
   const cut = target.indexOf('?')
   const path = decode(cut < 0 ? target : target.slice(0, cut))
   return { path, query: readQuery(cut < 0 ? '' : target.slice(cut + 1)) }
@@ -56,7 +56,7 @@ export function decode(text: string): string {
     }
   }
   const decoded = fromUtf8(Uint8Array.from(bytes))
-  // A NUL ends texts in half the world's software, and one database cannot store it at all.
+  // Much software ends a text at a NUL, and PostgreSQL cannot store it.
   if (decoded === undefined || decoded.includes('\0')) throw new Refusal('bad_request')
   return decoded
 }

@@ -1,5 +1,6 @@
-import { describe, expect, it } from 'vitest'
-import { Wire, expectRefused, request, startEdge } from './edge.suite.ts'
+import { SERVER_LIMITS } from '@chancery/contract'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { Wire, expectRefused, request, startEdge } from './test-edge.suite.ts'
 
 // reliability 14: header time 10 s, keep-alive 5 s, looked at every 5 s. One wait for all of them.
 describe('slow callers', () => {
@@ -20,4 +21,28 @@ describe('slow callers', () => {
     expect(await slow.closes()).toBe(true)
     await edge.stop()
   }, 30_000)
+})
+
+describe('a check of the guard that does not end', () => {
+  afterEach(() => void vi.useRealTimers())
+
+  it.for(['limit', 'authorize'] as const)('%s: is answered 503 at the deadline', async (stage) => {
+    const { promise: called, resolve: call } = Promise.withResolvers<void>()
+    const hang = (): Promise<never> => {
+      call()
+      return new Promise(() => undefined)
+    }
+    const passing = { limit: () => undefined, screen: () => undefined, authorize: async (each: never) => each }
+    const edge = await startEdge({ guard: { ...passing, [stage]: hang } })
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const caller = await Wire.open(edge.port)
+    caller.send(request('GET /echo'))
+    await called
+    vi.advanceTimersByTime(SERVER_LIMITS.handlerDeadlineSeconds * 1000)
+    const reply = await caller.reply()
+    expectRefused(reply, 503, 'service_unavailable')
+    expect(reply.body).toContain('"reason":"deadline"')
+    vi.useRealTimers()
+    await edge.stop()
+  })
 })

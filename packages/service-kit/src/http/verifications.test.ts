@@ -4,8 +4,8 @@ import { SERVER_LIMITS, route } from '@chancery/contract'
 import type { RouteFacts } from '@chancery/contract'
 import type { JsonObject } from '@chancery/protocol'
 import { afterEach, describe, expect, it } from 'vitest'
-import { TABLE, startEdge } from './edge.suite.ts'
-import type { Edge, EdgeContext } from './edge.suite.ts'
+import { TABLE, startEdge } from './test-edge.suite.ts'
+import type { Edge, EdgeContext } from './test-edge.suite.ts'
 import type { Binding, Guard } from './bind.ts'
 
 const facts: RouteFacts = {
@@ -13,12 +13,12 @@ const facts: RouteFacts = {
   limit: 'verify',
   stability: 'internal',
   success: 200,
-  answer: 'json',
+  response: 'json',
   summary: 'Test',
   purpose: 'Test.',
 }
 const SMALL = '{"n":1}'
-const LARGE = `{"text":"${'a'.repeat(SERVER_LIMITS.verificationTurnBytes)}"}`
+const LARGE = `{"text":"${'a'.repeat(SERVER_LIMITS.queuedVerificationBytes)}"}`
 /** As many as are left for the others. */
 const SHARE = SERVER_LIMITS.verificationsInFlight / 2
 

@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts'
-import type { Soon } from '../soon.ts'
+import type { MaybePromise } from '../async/maybe-promise.ts'
 import type { Limiter } from './limiter.ts'
 import { SlidingWindow } from './window.ts'
 
@@ -9,7 +9,7 @@ const DROPS_PER_HIT = 16
 
 /**
  * Windows of this process. Memory is bounded twice: a key without a hit in its window is dropped, and of more than
- * 100,000 live keys the one whose last counted hit is oldest goes. Somebody with that many addresses could so push out
+ * 100,000 live keys the one whose last counted hit is oldest goes. A caller with that many addresses could so push out
  * another's window, but has no need to: each new address is a fresh window anyway.
  */
 export class MemoryLimiter implements Limiter {
@@ -29,7 +29,7 @@ export class MemoryLimiter implements Limiter {
     return this.#windows.size
   }
 
-  hit(bucket: string, limit: number): Soon<boolean> {
+  hit(bucket: string, limit: number): MaybePromise<boolean> {
     const now = this.#clock.monotonicMs()
     this.#dropIdle(now)
     const window = this.#windows.get(bucket) ?? new SlidingWindow()
@@ -40,7 +40,7 @@ export class MemoryLimiter implements Limiter {
     return true
   }
 
-  isOver(bucket: string, limit: number): Soon<boolean> {
+  isOver(bucket: string, limit: number): MaybePromise<boolean> {
     return this.#windows.get(bucket)?.isOver(this.#clock.monotonicMs(), limit) ?? limit < 1
   }
 

@@ -11,7 +11,7 @@ const MAX_RUNS = 256
  * bounded whatever the setting says. The error is on the strict side: never more than the limit in any window, and a
  * caller who waits one window after a refusal always passes.
  *
- * A refused hit is not kept: a caller over the limit waits for old hits to leave, not for its own impatience.
+ * A refused hit is not stored: a caller over the limit waits for old hits to leave, not for its own impatience.
  */
 export class SlidingWindow {
   readonly #windowMs: number
@@ -34,7 +34,7 @@ export class SlidingWindow {
     if (this.isOver(nowMs, limit)) return false
     const newest = this.#times.length - 1
     const newestTime = this.#times[newest]
-    // Monotonic time does not go back; if it ever did, an unordered list would keep hits for ever.
+    // Monotonic time does not go back; if it ever did, an unordered list would never drop hits.
     const at = newestTime === undefined ? nowMs : Math.max(nowMs, newestTime)
     const grain = limit > this.#maxRuns ? this.#windowMs / this.#maxRuns : 0
     if (newest >= this.#head && (at === newestTime || at - this.#openedAt < grain)) {
@@ -55,7 +55,7 @@ export class SlidingWindow {
     return this.#total >= limit
   }
 
-  /** True when every hit has left the window, so that forgetting this key changes no answer. */
+  /** True when every hit has left the window, so that deleting this key changes no result. */
   isIdle(nowMs: number): boolean {
     const newest = this.#times.at(-1)
     return newest === undefined || nowMs - newest >= this.#windowMs

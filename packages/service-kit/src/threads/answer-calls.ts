@@ -19,9 +19,9 @@ export type Operations = Readonly<Record<string, (argument: never) => unknown>>
  * The far side of a {@link Thread}. `in turn` runs one operation after another, so that none sees another half done;
  * `at once` lets a short question pass a long one, for operations that only read.
  */
-export function answerCalls(operations: Operations, order: 'in turn' | 'at once' = 'in turn'): void {
+export function serveCalls(operations: Operations, order: 'in turn' | 'at once' = 'in turn'): void {
   const port = parentPort
-  if (port === null) throw new Error('this file runs in a thread of its own')
+  if (port === null) throw new Error('this file must run in a separate thread')
   let last = Promise.resolve()
   port.on('message', (message: CallMessage) => {
     const before = order === 'in turn' ? last : Promise.resolve()

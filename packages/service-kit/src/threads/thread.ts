@@ -12,13 +12,13 @@ export type ReplyMessage =
   | { readonly call: number; readonly failure: { readonly name: string; readonly message: string } }
 
 /** The other thread ended, or never answered before it did. */
-export class ThreadEnded extends Error {
-  override readonly name = 'ThreadEnded'
+export class ThreadEndedError extends Error {
+  override readonly name = 'ThreadEndedError'
 }
 
 /** A failure inside the other thread; `kind` is the class of the error there. */
-export class ThreadFailure extends Error {
-  override readonly name = 'ThreadFailure'
+export class ThreadError extends Error {
+  override readonly name = 'ThreadError'
   readonly kind: string
 
   constructor(kind: string, message: string) {
@@ -39,7 +39,7 @@ export class Thread {
   #calls = 0
   #ended = false
 
-  /** `name` is a file beside `from` without its extension, which differs between sources and build. */
+  /** `name` is a file in the folder of `from`, without its extension, which differs between sources and build. */
   constructor(name: string, from: string, options: Pick<WorkerOptions, 'workerData' | 'env'> = {}) {
     const extension = from.endsWith('.ts') ? 'ts' : 'js'
     this.#worker = new Worker(new URL(`${name}.${extension}`, from), options)
@@ -56,7 +56,7 @@ export class Thread {
 
   /** The caller knows what its operation gives: both sides are compiled from one interface. */
   call<Value>(operation: string, argument: unknown, transfer: readonly Transferable[] = []): Promise<Value> {
-    if (this.#ended) return Promise.reject(new ThreadEnded('the thread has ended'))
+    if (this.#ended) return Promise.reject(new ThreadEndedError('the thread has ended'))
     this.#calls += 1
     const call = this.#calls
     return new Promise<Value>((resolve, reject) => {
@@ -74,13 +74,13 @@ export class Thread {
     const waiting = this.#waiting.get(reply.call)
     this.#waiting.delete(reply.call)
     if (this.#waiting.size === 0) this.#worker.unref()
-    if ('failure' in reply) waiting?.reject(new ThreadFailure(reply.failure.name, reply.failure.message))
+    if ('failure' in reply) waiting?.reject(new ThreadError(reply.failure.name, reply.failure.message))
     else waiting?.resolve(reply.value)
   }
 
   #end(cause?: unknown): void {
     this.#ended = true
-    for (const { reject } of this.#waiting.values()) reject(new ThreadEnded('the thread has ended', { cause }))
+    for (const { reject } of this.#waiting.values()) reject(new ThreadEndedError('the thread has ended', { cause }))
     this.#waiting.clear()
   }
 }

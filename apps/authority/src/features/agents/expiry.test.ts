@@ -1,6 +1,6 @@
 import { draftAgentDescriptor, signAgentDelete, signList, writeInstant } from '@chancery/protocol'
 import type { Instant, JsonObject, Signer } from '@chancery/protocol'
-import { ManualClock, accepted, plantCertificates, refused, startTestAuthority, testSigner } from '@chancery/testkit'
+import { ManualClock, accepted, seedCertificates, refused, startTestAuthority, testSigner } from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -17,7 +17,7 @@ beforeAll(async () => {
     const name = `expiry-${index}`
     const signer = await testSigner((await testSigner('node', name)).publicKey, name)
     const facts = { count: 1, node_public_key: signer.publicKey, validityHours: 8000 }
-    await plantCertificates(na.office, { ...facts, issuedAt: START - 3_600_000_000n })
+    await seedCertificates(na.parts, { ...facts, issuedAt: START - 3_600_000_000n })
     nodes.push(signer)
   }
 })
@@ -80,7 +80,7 @@ describe('an expired agent', () => {
       fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 12 }), async (steps) => {
         for (const each of steps) {
           const now = clock.now()
-          if (each.kind === 'purge') await purgeAgents(na.office, AbortSignal.timeout(10_000))
+          if (each.kind === 'purge') await purgeAgents(na.parts, AbortSignal.timeout(10_000))
           else if (each.kind === 'set') clock.set(now + BigInt(each.by) < START ? START : now + BigInt(each.by))
           else {
             const signer = nodes[each.node]
@@ -117,12 +117,12 @@ describe('an expired agent', () => {
     const [, , signer] = nodes
     if (signer === undefined) throw new Error('no nodes')
     // What this clock shows has been so for long: the jump that follows is the only one.
-    na.office.settledTime.daily.now()
+    na.core.purgeClock.daily.now()
     clock.advance(90_000)
-    expect(na.office.settledTime.daily.now()).toBe(clock.now())
+    expect(na.core.purgeClock.daily.now()).toBe(clock.now())
     const right = clock.now()
     await announce(signer, right, right + 86_400_000_000n)
-    const { descriptor_json } = await na.office.store.db
+    const { descriptor_json } = await na.core.store.db
       .selectFrom('agent_registrations')
       .select('descriptor_json')
       .where('node_public_key', '=', signer.publicKey)
@@ -130,7 +130,7 @@ describe('an expired agent', () => {
     const target = `/agents/${encodeURIComponent(signer.publicKey)}`
     accepted(await na.request('DELETE', target, { body: await signAgentDelete(writeInstant(right), signer) }))
     clock.set(right + 864_000_000_000n)
-    await purgeAgents(na.office, AbortSignal.timeout(10_000))
+    await purgeAgents(na.parts, AbortSignal.timeout(10_000))
     clock.set(right + 1_000_000n)
     const again = await na.request('POST', '/agents', { rawBody: descriptor_json, headers: JSON_BODY })
     refused(again, 400, 'descriptor_expired')
@@ -157,7 +157,7 @@ describe('an expired agent', () => {
     for (const hours of [0, 1, 12, 10.9]) {
       clock.advance(hours * 3600)
       refused(await na.request('POST', '/agents', { body }), 400, 'descriptor_expired')
-      await purgeAgents(na.office, AbortSignal.timeout(10_000))
+      await purgeAgents(na.parts, AbortSignal.timeout(10_000))
       refused(await na.request('POST', '/agents', { body }), 400, 'descriptor_expired')
     }
   })

@@ -1,15 +1,15 @@
 import { CLOCK_TOLERANCE, MAX_AGENT_LIFETIME_SECONDS, seconds, writeSortable } from '@chancery/protocol'
-import type { Office } from '../../office.ts'
-import { takeNodeKeys } from '../../store/node-key-locks.ts'
-import { unlistAgents } from './store.ts'
+import type { AgentsParts } from './parts.ts'
+import { lockNodeKeys } from '../../database/locks/node-keys.ts'
+import { unlistAgents } from './queries/agents.ts'
 
 const BATCH = 500
 
 /** Takes expired agents out of the postings, and forgets rows no replay could use any more. Queries filter anyway. */
-export async function purgeAgents(office: Office, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted && (await purgeExpired(office)) === BATCH);
-  const { db } = office.store
-  const now = office.settledTime.daily.now()
+export async function purgeAgents(parts: AgentsParts, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted && (await purgeExpired(parts)) === BATCH);
+  const { db } = parts.store
+  const now = parts.purgeClock.daily.now()
   // Until then the row says which descriptor was the newest, so an older one cannot be replayed after its successor.
   const forgotten = writeSortable(now - seconds(MAX_AGENT_LIFETIME_SECONDS) - CLOCK_TOLERANCE)
   await db.deleteFrom('agent_registrations').where('listed', '=', 0).where('registered_at', '<', forgotten).execute()
@@ -17,9 +17,9 @@ export async function purgeAgents(office: Office, signal: AbortSignal): Promise<
   await db.deleteFrom('agent_tombstones').where('keep_until', '<', writeSortable(now)).execute()
 }
 
-async function purgeExpired(office: Office): Promise<number> {
-  const now = writeSortable(office.clock.now())
-  const candidates = await office.store.db
+async function purgeExpired(parts: AgentsParts): Promise<number> {
+  const now = writeSortable(parts.clock.now())
+  const candidates = await parts.store.db
     .selectFrom('agent_registrations')
     .select('node_public_key')
     .where('listed', '=', 1)
@@ -28,8 +28,8 @@ async function purgeExpired(office: Office): Promise<number> {
     .execute()
   if (candidates.length === 0) return 0
   const keys = candidates.map((row) => row.node_public_key)
-  await office.store.transact(async (tx) => {
-    await takeNodeKeys(office.store, tx, keys)
+  await parts.store.transact(async (tx) => {
+    await lockNodeKeys(parts.store, tx, keys)
     // Asked again under the lock: one of them may have been refreshed meanwhile.
     const expired = await tx
       .selectFrom('agent_registrations')

@@ -14,12 +14,12 @@ import {
   accepted,
   detailsOf,
   eventsOf,
-  plantCertificates,
+  seedCertificates,
   refused,
   startTestAuthority,
   testSigner,
 } from '@chancery/testkit'
-import type { TestAnswer, TestAuthority } from '@chancery/testkit'
+import type { TestResponse, TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 const clock = new ManualClock()
@@ -39,7 +39,7 @@ async function newKey(): Promise<Signer> {
 
 async function newNode(): Promise<Signer> {
   const signer = await newKey()
-  await plantCertificates(na.office, { count: 1, node_public_key: signer.publicKey })
+  await seedCertificates(na.parts, { count: 1, node_public_key: signer.publicKey })
   return signer
 }
 
@@ -67,13 +67,13 @@ async function describeAgent(signer: Signer, facts: Facts = {}): Promise<Record<
   return { ...(await signList(draft, signer)) }
 }
 
-const post = (body: JsonObject): Promise<TestAnswer> => na.request('POST', '/agents', { body })
-const register = async (signer: Signer, facts: Facts = {}): Promise<TestAnswer> =>
+const post = (body: JsonObject): Promise<TestResponse> => na.request('POST', '/agents', { body })
+const register = async (signer: Signer, facts: Facts = {}): Promise<TestResponse> =>
   post(await describeAgent(signer, facts))
 const path = (signer: Signer): string => `/agents/${encodeURIComponent(signer.publicKey)}`
 
 async function revoke(signer: Signer, reason: string): Promise<void> {
-  const { cert_id } = await na.office.store.db
+  const { cert_id } = await na.core.store.db
     .selectFrom('issued_certs')
     .select('cert_id')
     .where('node_public_key', '=', signer.publicKey)
@@ -161,7 +161,7 @@ describe('POST /agents', () => {
 
     it('does not mind a predecessor that was superseded', async () => {
       const signer = await newNode()
-      await plantCertificates(na.office, { count: 1, node_public_key: signer.publicKey })
+      await seedCertificates(na.parts, { count: 1, node_public_key: signer.publicKey })
       await revoke(signer, 'superseded')
       accepted(await register(signer))
     })
@@ -357,7 +357,7 @@ const DEFECTS: readonly Defect[] = [
     code: 'node_has_no_active_certificate',
     part: 'certificate',
     apply: async ({ signer }) => {
-      await na.office.store.db
+      await na.core.store.db
         .updateTable('issued_certs')
         .set({ expires_at: '2020-01-01T00:00:00.000000Z' })
         .where('node_public_key', '=', signer.publicKey)
@@ -383,10 +383,10 @@ const DEFECTS: readonly Defect[] = [
   },
 ]
 
-async function sendWith(defects: readonly Defect[]): Promise<TestAnswer> {
+async function sendWith(defects: readonly Defect[]): Promise<TestResponse> {
   const signer = await newNode()
   // A second one: a key with a revoked certificate may still hold a valid one.
-  await plantCertificates(na.office, { count: 1, node_public_key: signer.publicKey })
+  await seedCertificates(na.parts, { count: 1, node_public_key: signer.publicKey })
   const draft: Draft = { signer, facts: {}, edit: () => undefined }
   // Last check first: what came before must still work while a later defect is prepared.
   for (const defect of defects.toReversed()) await defect.apply(draft)
@@ -413,8 +413,8 @@ describe('POST /agents, order of checks', () => {
   it('a burnt key stays out even with nothing in the list', async () => {
     const signer = await newNode()
     await revoke(signer, 'key_compromise')
-    await plantCertificates(na.office, { count: 1, node_public_key: signer.publicKey })
-    await na.office.store.db.deleteFrom('crl_entries').execute()
+    await seedCertificates(na.parts, { count: 1, node_public_key: signer.publicKey })
+    await na.core.store.db.deleteFrom('crl_entries').execute()
     refused(await register(signer), 403, 'node_key_revoked')
   })
 
@@ -423,7 +423,7 @@ describe('POST /agents, order of checks', () => {
     const answer = await register(signer, { capabilities: [`refused-${counter}`] })
     refused(answer, 403, 'node_has_no_active_certificate')
     expect(await eventsOf(na, answer)).toEqual([])
-    const db = na.office.store.db
+    const db = na.core.store.db
     const key = signer.publicKey
     for (const table of ['agent_registrations', 'agent_capabilities'] as const)
       expect(await db.selectFrom(table).selectAll().where('node_public_key', '=', key).execute()).toEqual([])

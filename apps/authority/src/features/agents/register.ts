@@ -14,9 +14,10 @@ import {
 import type { AgentDescriptor, JsonObject } from '@chancery/protocol'
 import { noteCaller } from '@chancery/service-kit'
 import type { Call } from '@chancery/service-kit'
-import type { Office } from '../../office.ts'
-import { shorten } from '../../reading.ts'
-import type { RegistrationRow } from '../../store/registrations.ts'
+import type { AgentsState } from './state.ts'
+import type { AgentsParts } from './parts.ts'
+import { shorten } from '../../requests/read-fields.ts'
+import type { RegistrationRow } from './queries/registrations.ts'
 
 const MAX_BYTES = 16_384
 
@@ -25,20 +26,20 @@ const MAX_BYTES = 16_384
  * Announces or refreshes an agent. The signature is judged before anything stored, so nobody can probe the
  * certificates of strangers; an older descriptor never replaces a newer one.
  */
-export async function register(call: Call, office: Office): Promise<JsonObject> {
+export async function register(call: Call, parts: AgentsState): Promise<JsonObject> {
   const descriptor = readDescriptor(call.body)
   if (descriptor.signatures.length === 0) throw new Refusal('descriptor_signature_required')
   if (!(await verifyAgentDescriptor(descriptor))) throw new Refusal('invalid_signature')
   noteCaller(call, 'node')
-  const expected = office.genesis.network_name
+  const expected = parts.genesis.network_name
   if (descriptor.network_name !== expected) throw new Refusal('descriptor_network_mismatch', { expected })
-  const now = office.clock.now()
+  const now = parts.clock.now()
   const isAhead = instantOf(descriptor.registered_at) - CLOCK_TOLERANCE > now
   // After a recovery nobody knows what was withdrawn since the backup: no descriptor from before it counts.
-  const isForgotten = instantOf(descriptor.registered_at) <= office.rollbackWatch.replayFloor
+  const isForgotten = instantOf(descriptor.registered_at) <= parts.rollbackCheck.replayFloor
   if (isAhead || isForgotten || now > instantOf(descriptor.expires_at)) throw new Refusal('descriptor_expired')
 
-  const outcome = await office.agents.registrations.add(toRow(call, office, descriptor))
+  const outcome = await parts.batches.registrations.add(toRow(call, parts, descriptor))
   switch (outcome) {
     case 'registered':
       return { status: 'registered', expires_at: descriptor.expires_at }
@@ -62,10 +63,10 @@ function readDescriptor(body: JsonObject): AgentDescriptor {
   }
 }
 
-function toRow(call: Call, office: Office, descriptor: AgentDescriptor): RegistrationRow {
+function toRow(call: Call, parts: AgentsParts, descriptor: AgentDescriptor): RegistrationRow {
   const { agent_id, node_public_key } = descriptor
   const capabilities = [...new Set(descriptor.capabilities)].sort(compareCodePoints)
-  const event_id = office.ids.uuid()
+  const event_id = parts.ids.uuid()
   const details = { agent_id, node_public_key, remote_addr: call.remoteAddress, request_id: call.requestId }
   return {
     node_public_key,
@@ -81,7 +82,7 @@ function toRow(call: Call, office: Office, descriptor: AgentDescriptor): Registr
       event_id,
       event_type: 'agent_registered',
       details,
-      created_at: writeInstant(office.clock.now()),
+      created_at: writeInstant(parts.clock.now()),
     }),
   }
 }

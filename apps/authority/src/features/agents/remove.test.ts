@@ -5,12 +5,12 @@ import {
   accepted,
   detailsOf,
   eventsOf,
-  plantCertificates,
+  seedCertificates,
   refused,
   startTestAuthority,
   testSigner,
 } from '@chancery/testkit'
-import type { TestAnswer, TestAuthority } from '@chancery/testkit'
+import type { TestResponse, TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 const clock = new ManualClock()
@@ -25,12 +25,12 @@ let counter = 0
 async function newAgent(): Promise<Signer> {
   const name = `remove-${(counter += 1)}`
   const signer = await testSigner((await testSigner('node', name)).publicKey, name)
-  await plantCertificates(na.office, { count: 1, node_public_key: signer.publicKey })
+  await seedCertificates(na.parts, { count: 1, node_public_key: signer.publicKey })
   accepted(await register(signer))
   return signer
 }
 
-async function register(signer: Signer, at: Instant = clock.now()): Promise<TestAnswer> {
+async function register(signer: Signer, at: Instant = clock.now()): Promise<TestResponse> {
   const draft = draftAgentDescriptor({
     agent_id: 'llm-1',
     node_public_key: signer.publicKey,
@@ -49,7 +49,7 @@ async function envelope(signer: Signer, at: Instant = clock.now()): Promise<Reco
   return { ...(await signAgentDelete(writeInstant(at), signer)) }
 }
 
-const remove = (signer: Signer, body: Readonly<Record<string, JsonValue>>): Promise<TestAnswer> =>
+const remove = (signer: Signer, body: Readonly<Record<string, JsonValue>>): Promise<TestResponse> =>
   na.request('DELETE', path(signer.publicKey), { body })
 
 describe('DELETE /agents/{node_public_key}', () => {
@@ -219,7 +219,7 @@ const DEFECTS: readonly Defect[] = [
   },
 ]
 
-async function sendWith(defects: readonly Defect[]): Promise<TestAnswer> {
+async function sendWith(defects: readonly Defect[]): Promise<TestResponse> {
   const signer = await newAgent()
   const draft = { body: await envelope(signer), target: path(signer.publicKey), signer }
   for (const defect of defects.toReversed()) await defect.apply(draft)

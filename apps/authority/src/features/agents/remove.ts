@@ -9,27 +9,27 @@ import {
 } from '@chancery/protocol'
 import type { Instant, JsonObject } from '@chancery/protocol'
 import type { Call } from '@chancery/service-kit'
-import { causedBy, recordAudit } from '../../audit/record.ts'
-import type { Office } from '../../office.ts'
-import { takeNodeKeys } from '../../store/node-key-locks.ts'
-import { insertTombstone, loadForRemoval, unlistAgents } from './store.ts'
+import { requestDetails } from '../../audit/record.ts'
+import type { AgentsParts } from './parts.ts'
+import { lockNodeKeys } from '../../database/locks/node-keys.ts'
+import { insertTombstone, loadForRemoval, unlistAgents } from './queries/agents.ts'
 
 /**
  * DELETE /agents/{node_public_key}
  * Only the key itself takes its agent out, with an envelope no older than the registration it removes.
  */
-export async function remove(call: Call, office: Office): Promise<JsonObject> {
+export async function remove(call: Call, parts: AgentsParts): Promise<JsonObject> {
   const key = call.params['node_public_key'] ?? ''
-  const signedAt = await checkEnvelope(call.body, key, office.clock.now())
-  await office.store.transact(async (tx) => {
-    await takeNodeKeys(office.store, tx, [key])
-    const held = await loadForRemoval(office.store, tx, key, writeSortable(office.clock.now()))
+  const signedAt = await checkEnvelope(call.body, key, parts.clock.now())
+  await parts.store.transact(async (tx) => {
+    await lockNodeKeys(parts.store, tx, [key])
+    const held = await loadForRemoval(parts.store, tx, key, writeSortable(parts.clock.now()))
     if (held === undefined) throw new Refusal('agent_not_registered')
     if (writeSortable(signedAt) < held.registered_at) throw new Refusal('signed_at_outside_window')
     await unlistAgents(tx, [key])
-    await insertTombstone(tx, key, writeSortable(signedAt), writeSortable(forgetAfter(signedAt)))
-    const details = { agent_id: held.agent_id, node_public_key: key, ...causedBy(call) }
-    await recordAudit(tx, office, { type: 'agent_deregistered', details })
+    await insertTombstone(tx, key, writeSortable(signedAt), writeSortable(removeAfter(signedAt)))
+    const details = { agent_id: held.agent_id, node_public_key: key, ...requestDetails(call) }
+    await parts.audit.record(tx, { type: 'agent_deregistered', details })
   })
   return { status: 'deregistered' }
 }
@@ -49,6 +49,6 @@ async function checkEnvelope(body: JsonObject, key: string, now: Instant): Promi
 }
 
 /** No descriptor of before the delete can be alive later than this, however long it was meant to live. */
-function forgetAfter(signedAt: Instant): Instant {
+function removeAfter(signedAt: Instant): Instant {
   return signedAt + seconds(MAX_AGENT_LIFETIME_SECONDS) + CLOCK_TOLERANCE
 }

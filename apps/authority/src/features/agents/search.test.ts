@@ -3,11 +3,11 @@ import type { JsonObject, Signer } from '@chancery/protocol'
 import {
   ManualClock,
   accepted,
-  plantCertificates,
+  seedCertificates,
   refused,
   startTestAuthority,
   testSigner,
-  verifiesElsewhere,
+  verifiesWithNodeCrypto,
 } from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
@@ -20,12 +20,12 @@ beforeAll(async () => {
 afterAll(() => na.stop())
 
 let counter = 0
-const db = () => na.office.store.db
+const db = () => na.core.store.db
 
 async function newAgent(capabilities: readonly string[], lifetime = 600): Promise<Signer> {
   const name = `search-${(counter += 1)}`
   const signer = await testSigner((await testSigner('node', name)).publicKey, name)
-  await plantCertificates(na.office, { count: 1, node_public_key: signer.publicKey })
+  await seedCertificates(na.parts, { count: 1, node_public_key: signer.publicKey })
   await announce(signer, capabilities, lifetime)
   return signer
 }
@@ -82,7 +82,7 @@ describe('GET /agents?capability', () => {
     const answer = await search('verifies')
     expect(Object.keys(answer)).toEqual(['count', 'capability', 'agents'])
     const [agent] = answer['agents'] as JsonObject[]
-    expect(verifiesElsewhere(JSON.stringify(agent), signer.publicKey)).toBe(true)
+    expect(verifiesWithNodeCrypto(JSON.stringify(agent), signer.publicKey)).toBe(true)
   })
 
   it('newest first, and a refresh makes new', async () => {
@@ -198,7 +198,7 @@ describe('GET /agents?capability', () => {
   it('a total is exact up to 10,000 matches and null above, expired ones not counted', async () => {
     const at = writeSortable(clock.now())
     const [live, past] = [writeSortable(clock.now() + seconds(60)), writeSortable(clock.now())]
-    const plant = async (from: number, count: number, expires_at: string): Promise<void> => {
+    const seed = async (from: number, count: number, expires_at: string): Promise<void> => {
       for (let done = 0; done < count; done += 1000) {
         const keys = Array.from({ length: Math.min(1000, count - done) }, (_, index) => `many-${from + done + index}`)
         await db()
@@ -224,11 +224,11 @@ describe('GET /agents?capability', () => {
         .onConflict((conflict) => conflict.column('capability').doUpdateSet({ agents: from + count }))
         .execute()
     }
-    await plant(0, 10_000, live)
+    await seed(0, 10_000, live)
     expect(await search('many', '&limit=1')).toMatchObject({ total: 10_000, next_offset: 1 })
-    await plant(10_000, 1, past)
+    await seed(10_000, 1, past)
     expect((await search('many', '&limit=1'))['total']).toBe(10_000)
-    await plant(10_001, 1, live)
+    await seed(10_001, 1, live)
     expect((await search('many', '&limit=1'))['total']).toBeNull()
     // Unasked, but rows were left out: then the answer speaks of paging.
     const answer = await search('many')
@@ -258,7 +258,7 @@ describe('GET /agents/{node_public_key}', () => {
     const answers = await Promise.all(
       [signer.publicKey, encodeURIComponent(signer.publicKey)].map((key) => na.request('GET', `/agents/${key}`)),
     )
-    for (const answer of answers) expect(verifiesElsewhere(answer.text, signer.publicKey)).toBe(true)
+    for (const answer of answers) expect(verifiesWithNodeCrypto(answer.text, signer.publicKey)).toBe(true)
   })
 
   it.each(['nobody', 'A'.repeat(43), "' or 1=1"])('404 agent_not_registered: %j', async (key) => {

@@ -1,23 +1,23 @@
 import { Refusal } from '@chancery/contract'
 import { canonicalJson, writeJson, writeSortable } from '@chancery/protocol'
 import { jsonText } from '@chancery/service-kit'
-import type { Answer, Call } from '@chancery/service-kit'
-import type { Office } from '../../office.ts'
-import { pageMembers, readPage } from '../../paging.ts'
-import { countMatches, estimateTag, searchAgents } from './search-store.ts'
-import type { FoundAgent, Place } from './search-store.ts'
+import type { HttpResponse, Call } from '@chancery/service-kit'
+import type { AgentsState } from './state.ts'
+import { pageMembers, readPage } from '../../requests/paging.ts'
+import { countMatches, estimateTag, searchAgents } from './queries/search.ts'
+import type { AgentRow, AgentPosition } from './queries/search.ts'
 
 /**
  * GET /agents
  * With a capability: the descriptors that have exactly this tag, as they were received. Without: how many there are,
  * never which.
  */
-export async function search(call: Call, office: Office): Promise<Answer> {
+export async function search(call: Call, parts: AgentsState): Promise<HttpResponse> {
   const capability = call.query.first('capability') ?? ''
-  if (capability === '') return jsonText(writeJson({ count: await office.agents.count.read(), capability: null }))
+  if (capability === '') return jsonText(writeJson({ count: await parts.batches.count.read(), capability: null }))
   const page = readPage(call.query)
-  const now = writeSortable(office.clock.now())
-  const { db } = office.store
+  const now = writeSortable(parts.clock.now())
+  const { db } = parts.store
   const estimate = await estimateTag(db, capability)
   const rows = await searchAgents(
     db,
@@ -26,30 +26,30 @@ export async function search(call: Call, office: Office): Promise<Answer> {
     {
       limit: page.limit + 1,
       offset: page.offset,
-      after: readPlace(page.after),
+      after: readPosition(page.after),
     },
     estimate,
   )
   const shown = rows.slice(0, page.limit)
-  const last = rows.length > page.limit ? writePlace(shown.at(-1)) : undefined
+  const last = rows.length > page.limit ? writePosition(shown.at(-1)) : undefined
   const paging = await pageMembers(page, shown.length, last, (bound) =>
     countMatches(db, capability, now, bound, estimate),
   )
-  return jsonText(answerText(capability, shown, writeJson(paging)))
+  return jsonText(responseText(capability, shown, writeJson(paging)))
 }
 
 /** Put together from stored texts: descriptors are never parsed and written again on their way out. */
-function answerText(capability: string, shown: readonly FoundAgent[], paging: string): string {
+function responseText(capability: string, shown: readonly AgentRow[], paging: string): string {
   const agents = shown.map((agent) => agent.descriptor_json).join(',')
   const more = paging === '{}' ? '' : `,${paging.slice(1, -1)}`
   return `{"count":${shown.length},"capability":${canonicalJson(capability)},"agents":[${agents}]${more}}`
 }
 
-function writePlace(row: FoundAgent | undefined): string {
+function writePosition(row: AgentRow | undefined): string {
   return `${row?.registered_at ?? ''}|${row?.node_public_key ?? ''}`
 }
 
-function readPlace(place: string | undefined): Place | undefined {
+function readPosition(place: string | undefined): AgentPosition | undefined {
   if (place === undefined) return undefined
   const match = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z)\|([A-Za-z0-9+/=]{44})$/.exec(place)
   if (match === null) throw new Refusal('invalid_page')

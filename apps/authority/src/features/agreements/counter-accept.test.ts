@@ -13,7 +13,7 @@ import {
   startTestAuthority,
   wireText,
 } from '@chancery/testkit'
-import type { ForeignObject, TestAnswer, TestAuthority } from '@chancery/testkit'
+import type { ForeignObject, TestResponse, TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 const clock = new ManualClock('2026-01-02T03:04:05.678Z')
@@ -44,7 +44,7 @@ async function ownOffer(changes: JsonObject = {}): Promise<JsonObject> {
   }
   return accepted(await na.as('standard')('POST', '/admin/agreements/offer', body), 201)
 }
-const post = (action: string, body: JsonObject): Promise<TestAnswer> =>
+const post = (action: string, body: JsonObject): Promise<TestResponse> =>
   na.as('standard')('POST', `/admin/agreements/${action}`, body)
 const TERMS = {
   capabilities: ['ledger.read'],
@@ -52,7 +52,7 @@ const TERMS = {
   valid_from: '2026-01-02T00:00:00Z',
   valid_until: '2026-01-20T00:00:00Z',
 }
-const counter = (offer: JsonValue, changes: JsonObject = {}): Promise<TestAnswer> =>
+const counter = (offer: JsonValue, changes: JsonObject = {}): Promise<TestResponse> =>
   post('counter', { offer, ...TERMS, ...changes })
 const theirCounter = (offer: JsonObject, changes: ForeignObject = {}, by = bolt): JsonObject =>
   read(foreignCounter(by, offer, clock.now(), changes))
@@ -60,7 +60,7 @@ const theirCounter = (offer: JsonObject, changes: ForeignObject = {}, by = bolt)
 /** What both routes refuse in an offer. */
 const BAD_OFFERS: readonly (readonly [string, () => JsonObject])[] = [
   ['between two others', () => theirOffer({ responder_sovereign_id: 'third-net' })],
-  ['signed by a stranger', () => theirOffer({}, stranger)],
+  ['signed by an unknown key', () => theirOffer({}, stranger)],
   ['signed by nobody', () => ({ ...theirOffer(), signatures: [] })],
   ['changed after signing', () => ({ ...theirOffer(), graph_digest: 'f'.repeat(64) })],
   ['with a signed unknown member', () => theirOffer({ extra: 1 })],
@@ -222,13 +222,13 @@ describe('NA_OWN_OFFER_ACCEPTANCE=second-key', () => {
     accepted(await strict.as('privileged')('POST', '/admin/recognition-treaties', body), 201)
   })
   afterAll(() => strict.stop())
-  const ask = (as: string, action: string, body: JsonObject): Promise<TestAnswer> =>
+  const ask = (as: string, action: string, body: JsonObject): Promise<TestResponse> =>
     strict.as(as)('POST', `/admin/agreements/${action}`, body)
   const offered = async (): Promise<JsonObject> => {
     const body = { responder_sovereign_id: 'bolt-net', ...TERMS, expires_at: '2026-01-03T00:00:00Z' }
     return accepted(await ask('standard', 'offer', body), 201)
   }
-  const reasonOf = (answer: TestAnswer): JsonValue | undefined =>
+  const reasonOf = (answer: TestResponse): JsonValue | undefined =>
     (refused(answer, 422, 'accept_rejected')['details'] as JsonObject)['reason']
 
   it('the key that made an own offer does not accept it; another key does', async () => {
@@ -254,7 +254,7 @@ describe('NA_OWN_OFFER_ACCEPTANCE=second-key', () => {
   it('an own offer whose maker is not known is refused', async () => {
     const offer = await offered()
     const id = String(offer['offer_id'])
-    await strict.office.store.db.deleteFrom('offer_makers').where('offer_id', '=', id).execute()
+    await strict.core.store.db.deleteFrom('offer_makers').where('offer_id', '=', id).execute()
     expect(reasonOf(await ask('privileged', 'accept', { offer }))).toBe('offer_maker_unknown')
   })
 })

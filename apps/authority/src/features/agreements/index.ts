@@ -1,11 +1,15 @@
 import { Refusal } from '@chancery/contract'
 import { agreementRecordForm, readReceived, trustAgreement } from '@chancery/protocol'
 import type { AgreementRecord, JsonValue, Received } from '@chancery/protocol'
-import { causedBy, recordAudit } from '../../audit/record.ts'
+import { requestDetails } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
-import type { Office } from '../../office.ts'
-import { readOr } from '../../reading.ts'
-import { vouchedKeys } from '../recognition-treaties/index.ts'
+import type { AgreementsParts } from './parts.ts'
+import { readOrRefuse } from '../../requests/read-fields.ts'
+import type { Feature } from '../../core.ts'
+import { whenClockIsCorrect } from '../../clock/when-correct.ts'
+import { purgeOfferMakers } from './queries.ts'
+import { agreementRoutes } from './routes.ts'
+import { writeSortable } from '@chancery/protocol'
 
 /**
  * Reads a presented agreement and refuses one this authority has no ground to trust, telling so in the audit trail
@@ -14,20 +18,40 @@ import { vouchedKeys } from '../recognition-treaties/index.ts'
  */
 export async function loadTrustedAgreement(
   call: OperatorCall,
-  office: Office,
+  parts: AgreementsParts,
   given: JsonValue,
 ): Promise<Received<AgreementRecord>> {
-  const agreement = readOr('invalid_agreement', () => readReceived(agreementRecordForm, given))
+  const agreement = readOrRefuse('invalid_agreement', () => readReceived(agreementRecordForm, given))
   const { agreement_id, offerer_sovereign_id, responder_sovereign_id } = agreement.record
   const trust = await trustAgreement(agreement, {
-    own: { sovereign_id: office.genesis.network_name, keys: office.ownKeys.all },
-    offerer: await vouchedKeys(office, offerer_sovereign_id),
-    responder: await vouchedKeys(office, responder_sovereign_id),
+    own: { sovereign_id: parts.genesis.network_name, keys: parts.ownKeys.all },
+    offerer: await parts.recognitionTreaties.findPartyKeys(offerer_sovereign_id),
+    responder: await parts.recognitionTreaties.findPartyKeys(responder_sovereign_id),
   })
   if (trust.ok) return agreement
   const found = { reason: trust.reason, ...(trust.party === undefined ? {} : { party: trust.party }) }
   const named = { route: call.routeId, agreement_id, offerer_sovereign_id, responder_sovereign_id }
-  const event = { type: 'agreement_untrusted', details: { ...named, ...found, ...causedBy(call) } } as const
-  await recordAudit(office.store.db, office, event)
+  const event = { type: 'agreement_untrusted', details: { ...named, ...found, ...requestDetails(call) } } as const
+  await parts.audit.record(parts.store.db, event)
   throw new Refusal('agreement_untrusted', found)
+}
+
+export interface Agreements extends Feature {
+  loadTrustedAgreement(call: OperatorCall, given: JsonValue): Promise<Received<AgreementRecord>>
+}
+
+export function openAgreements(parts: AgreementsParts): Agreements {
+  const { clockCheck, store, purgeClock } = parts
+  return {
+    routes: agreementRoutes(parts),
+    jobs: [
+      {
+        name: 'purge-offer-makers',
+        everySeconds: 600,
+        run: whenClockIsCorrect(clockCheck, () => purgeOfferMakers(store.db, writeSortable(purgeClock.daily.now()))),
+      },
+    ],
+    loadTrustedAgreement: (call, given) => loadTrustedAgreement(call, parts, given),
+    close: () => Promise.resolve(),
+  }
 }

@@ -9,9 +9,9 @@ import {
   foreignSovereign,
   refused,
   startTestAuthority,
-  verifiesElsewhere,
+  verifiesWithNodeCrypto,
 } from '@chancery/testkit'
-import type { OperatorOptions, TestAnswer, TestAuthority } from '@chancery/testkit'
+import type { OperatorOptions, TestResponse, TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 const UUID4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
@@ -40,9 +40,9 @@ const REQUEST = {
   valid_until: '2026-02-02T00:00:00Z',
   expires_at: '2026-01-03T00:00:00Z',
 }
-const offer = (changes: JsonObject = {}, options?: OperatorOptions, as = 'standard'): Promise<TestAnswer> =>
+const offer = (changes: JsonObject = {}, options?: OperatorOptions, as = 'standard'): Promise<TestResponse> =>
   na.as(as)('POST', '/admin/agreements/offer', { ...REQUEST, ...changes }, options)
-const evidenceOf = async (answer: TestAnswer): Promise<JsonObject> =>
+const evidenceOf = async (answer: TestResponse): Promise<JsonObject> =>
   accepted(answer, 201)['offerer_evidence'] as JsonObject
 
 describe('POST /admin/agreements/offer', () => {
@@ -98,7 +98,7 @@ describe('POST /admin/agreements/offer', () => {
     })
 
     it('verifies with nothing of the product', async () => {
-      expect(verifiesElsewhere((await offer({ scope: {} })).text, ownKey)).toBe(true)
+      expect(verifiesWithNodeCrypto((await offer({ scope: {} })).text, ownKey)).toBe(true)
     })
 
     it('records a block, and does not refuse it', async () => {

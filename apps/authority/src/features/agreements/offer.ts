@@ -1,31 +1,29 @@
 import { Refusal } from '@chancery/contract'
 import { capabilityOfferForm, draftCapabilityOffer, instantOf, writeSortable } from '@chancery/protocol'
-import type { Answer } from '@chancery/service-kit'
+import type { HttpResponse } from '@chancery/service-kit'
 import type { OperatorCall } from '../../auth/operator.ts'
-import type { Office } from '../../office.ts'
-import { issueRecord } from '../../signing/issue.ts'
-import { sealOr } from '../../signing/seal.ts'
-import { issueFinding } from '../trust-evidence/index.ts'
+import type { AgreementsParts } from './parts.ts'
+import { issueRecord } from '../../requests/issue-record.ts'
 import { readOfferRequest } from './requests.ts'
-import { insertOfferMaker } from './store.ts'
+import { insertOfferMaker } from './queries.ts'
 
 /**
  * POST /admin/agreements/offer
  * Offers capabilities to another sovereign. Built whatever the trust verdict is: the offer records it, and whoever
  * counters or accepts looks at it.
  */
-export async function offer(call: OperatorCall, office: Office): Promise<Answer> {
+export async function offer(call: OperatorCall, parts: AgreementsParts): Promise<HttpResponse> {
   const { terms, ...request } = readOfferRequest(call.body)
-  const own = office.genesis.network_name
+  const own = parts.genesis.network_name
   const { responder_sovereign_id } = request
   // Nobody agrees with himself: such a record would be one party's word for both.
   if (responder_sovereign_id === own) throw new Refusal('offer_rejected', { field: 'responder_sovereign_id' })
   const parties = { source: own, target: responder_sovereign_id }
-  const evidence = await issueFinding(office, parties, 'offer_rejected')
-  return issueRecord(call, office, async (tx, now) => {
+  const evidence = await parts.trustEvidence.issueFinding(parties, 'offer_rejected')
+  return issueRecord(call, parts, async (tx, now) => {
     const requested_terms = { ...terms, freshness_commitment: 0 }
-    const draft = draftCapabilityOffer({ ...request, offer_id: office.ids.uuid(), requested_terms, evidence, now })
-    const record = await sealOr('offer_rejected', office, capabilityOfferForm, draft)
+    const draft = draftCapabilityOffer({ ...request, offer_id: parts.ids.uuid(), requested_terms, evidence, now })
+    const record = await parts.signing.signFormOr('offer_rejected', capabilityOfferForm, draft)
     const { offer_id, offerer_sovereign_id } = record
     await insertOfferMaker(tx, {
       offer_id,

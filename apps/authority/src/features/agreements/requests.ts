@@ -1,13 +1,13 @@
 import { Refusal } from '@chancery/contract'
-import type { ErrorCode } from '@chancery/contract'
+import type { RefusalCode } from '@chancery/contract'
 import { capabilityOfferForm, field, form, readReceived, shape, writeInstant } from '@chancery/protocol'
 import type { CapabilityOffer, Instant, JsonObject, Received } from '@chancery/protocol'
-import { readOr, readTime, requirePresent } from '../../reading.ts'
+import { readOrRefuse, readTime, requirePresent } from '../../requests/read-fields.ts'
 
 const names = form.listOf(field.label, { min: 1 }).read
 
 /** What a party asks for, before it becomes terms. */
-export interface AskedTerms {
+export interface TermsRequest {
   readonly capabilities: readonly string[]
   readonly scope: JsonObject
   readonly valid_from: string
@@ -16,14 +16,14 @@ export interface AskedTerms {
 
 export interface OfferRequest {
   readonly responder_sovereign_id: string
-  readonly terms: AskedTerms
+  readonly terms: TermsRequest
   readonly expires_at: string
 }
 
 /** protocol/trust-operations 3.6, checks in the order of its table. */
 export function readOfferRequest(body: JsonObject): OfferRequest {
   const code = 'missing_offer_fields'
-  const responder_sovereign_id = readOr(code, () =>
+  const responder_sovereign_id = readOrRefuse(code, () =>
     field.identifier(body['responder_sovereign_id'] ?? null, 'responder_sovereign_id'),
   )
   const wanted = readWanted(body, code)
@@ -34,20 +34,20 @@ export function readOfferRequest(body: JsonObject): OfferRequest {
 
 export interface CounterRequest {
   readonly offer: Received<CapabilityOffer>
-  readonly terms: AskedTerms
+  readonly terms: TermsRequest
 }
 
 /** protocol/trust-operations 3.7, checks in the order of its first table. */
 export function readCounterRequest(body: JsonObject): CounterRequest {
   const given = requirePresent(body, 'offer', 'missing_counter_fields')
   const wanted = readWanted(body, 'missing_counter_fields')
-  const offer = readOr('invalid_offer', () => readReceived(capabilityOfferForm, given))
+  const offer = readOrRefuse('invalid_offer', () => readReceived(capabilityOfferForm, given))
   const window = orderWindow(['valid_from', 'valid_until'].map((name) => readTime(body, name)))
   return { offer, terms: { ...wanted, ...window } }
 }
 
-function readWanted(body: JsonObject, code: ErrorCode): Pick<AskedTerms, 'capabilities' | 'scope'> {
-  return readOr(code, () => ({
+function readWanted(body: JsonObject, code: RefusalCode): Pick<TermsRequest, 'capabilities' | 'scope'> {
+  return readOrRefuse(code, () => ({
     capabilities: names(body['capabilities'] ?? null, 'capabilities'),
     scope: shape.object(body['scope'] ?? {}, 'scope'),
   }))

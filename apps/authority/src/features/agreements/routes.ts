@@ -1,15 +1,17 @@
 import { agreements } from '@chancery/contract'
 import type { Binding } from '@chancery/service-kit'
 import { bind } from '../../auth/access.ts'
-import type { Office } from '../../office.ts'
+import type { AgreementsParts } from './parts.ts'
 import { accept } from './accept.ts'
 import { counter } from './counter.ts'
 import { offer } from './offer.ts'
 import { verify } from './verify.ts'
 
-export const agreementRoutes: readonly Binding<Office>[] = [
-  bind(agreements.offer, offer),
-  bind(agreements.counter, counter),
-  bind(agreements.accept, accept),
-  bind(agreements.verify, verify),
-]
+export function agreementRoutes(parts: AgreementsParts): readonly Binding<unknown>[] {
+  return [
+    bind(agreements.offer, (call) => offer(call, parts)),
+    bind(agreements.counter, (call) => counter(call, parts)),
+    bind(agreements.accept, (call) => accept(call, parts)),
+    bind(agreements.verify, (call) => verify(call, parts)),
+  ]
+}

@@ -12,7 +12,7 @@ import {
   startTestAuthority,
   wireText,
 } from '@chancery/testkit'
-import type { ForeignObject, ForeignSovereign, TestAnswer, TestAuthority } from '@chancery/testkit'
+import type { ForeignObject, ForeignSovereign, TestResponse, TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 const clock = new ManualClock('2026-01-02T03:04:05.678Z')
@@ -45,7 +45,7 @@ function agreement(changes: ForeignObject = {}, signers: readonly ForeignSoverei
   const record = foreignAgreement({ offerer: 'a-net', responder: 'b-net' }, clock.now(), changes)
   return readJson(wireText(signAgreed(record, ...signers))) as JsonObject
 }
-const post = (body: JsonObject): Promise<TestAnswer> => na.request('POST', '/agreements/verify', { body })
+const post = (body: JsonObject): Promise<TestResponse> => na.request('POST', '/agreements/verify', { body })
 async function reason(record: JsonObject, more: JsonObject = keys): Promise<JsonValue | undefined> {
   const answer = accepted(await post({ agreement: record, ...more }))
   expect(answer).toEqual({

@@ -1,26 +1,25 @@
 import { agreementRecordForm, readReceived, verifyAgreement } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import type { Call } from '@chancery/service-kit'
-import type { Office } from '../../office.ts'
-import { readOr, readTrustKeys, requirePresent } from '../../reading.ts'
-import { graphDigest } from '../connectome/index.ts'
-import { noteVerdict } from '../verdicts.ts'
+import type { AgreementsParts } from './parts.ts'
+import { readOrRefuse, readTrustKeys, requirePresent } from '../../requests/read-fields.ts'
+import { recordVerification } from '../../requests/record-verification.ts'
 
 /**
  * POST /agreements/verify
  * Whether an agreement holds under the keys of its parties. Without keys of the offerer it is judged as one of ours,
  * and then it must rest on the graph as it stands now. Writes nothing.
  */
-export async function verify(call: Call, office: Office): Promise<JsonObject> {
+export async function verify(call: Call, parts: AgreementsParts): Promise<JsonObject> {
   const given = requirePresent(call.body, 'agreement', 'missing_agreement')
-  const agreement = readOr('invalid_agreement', () => readReceived(agreementRecordForm, given))
-  const own = office.ownKeys.all
+  const agreement = readOrRefuse('invalid_agreement', () => readReceived(agreementRecordForm, given))
+  const own = parts.ownKeys.all
   const supplied = readTrustKeys(call.body, 'offerer_public_keys', [])
   const responderKeys = readTrustKeys(call.body, 'responder_public_keys', own)
   const offererKeys = supplied.length === 0 ? own : supplied
-  const expectedGraphDigest = supplied.length === 0 ? await graphDigest(office) : undefined
+  const expectedGraphDigest = supplied.length === 0 ? await parts.connectome.graphDigest() : undefined
   const verdict = await verifyAgreement(agreement, { offererKeys, responderKeys, expectedGraphDigest })
   const reason = verdict.ok ? 'accepted' : verdict.reason
-  noteVerdict(call, office, verdict.ok, reason)
+  recordVerification(call, parts, verdict.ok, reason)
   return { accepted: verdict.ok, reason, agreement_id: agreement.record.agreement_id }
 }

@@ -1,10 +1,10 @@
 import { Refusal, SECURITY_HEADERS } from '@chancery/contract'
 import { toUtf8 } from '@chancery/protocol'
-import { KeptDocument } from '@chancery/service-kit'
+import { CachedDocument } from '@chancery/service-kit'
 import type { Call } from '@chancery/service-kit'
 import type { OperatorCall } from '../../auth/operator.ts'
-import type { Office } from '../../office.ts'
-import { findAttestation } from './store.ts'
+import type { AttestationsParts } from './parts.ts'
+import { findAttestation } from './queries/attestations.ts'
 import { rowText } from './view.ts'
 
 /**
@@ -12,9 +12,9 @@ import { rowText } from './view.ts'
  * The signed record and what became of it. A network that keeps its membership to itself shows it to operators only: the
  * public feed names ids, and each would open a record. The refusal is the same whether there is one or not.
  */
-export async function find(call: Call | OperatorCall, office: Office): Promise<KeptDocument> {
-  if (!office.settings.publicAttestationList && !('operator' in call)) throw new Refusal('admin_auth_failed')
-  const row = await findAttestation(office.store.db, call.params['attestation_id'] ?? '')
+export async function find(call: Call | OperatorCall, parts: AttestationsParts): Promise<CachedDocument> {
+  if (!parts.settings.publicAttestationList && !('operator' in call)) throw new Refusal('admin_auth_failed')
+  const row = await findAttestation(parts.store.db, call.params['attestation_id'] ?? '')
   if (row === undefined) throw new Refusal('attestation_not_found')
-  return new KeptDocument(toUtf8(rowText(row)), SECURITY_HEADERS['Cache-Control'])
+  return new CachedDocument(toUtf8(rowText(row)), SECURITY_HEADERS['Cache-Control'])
 }

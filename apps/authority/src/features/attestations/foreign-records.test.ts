@@ -9,7 +9,7 @@ import {
 } from '@chancery/protocol'
 import type { JsonObject, JsonValue, SignedList } from '@chancery/protocol'
 import {
-  Double,
+  FloatNumber,
   ManualClock,
   accepted,
   canonicalText,
@@ -54,15 +54,15 @@ const leaf: fc.Arbitrary<ForeignValue> = fc.oneof(
   fc.constantFrom(
     90,
     90n,
-    new Double(90),
-    new Double(-0),
-    new Double(1e16),
-    new Double(1e-5),
-    new Double(0.0001),
+    new FloatNumber(90),
+    new FloatNumber(-0),
+    new FloatNumber(1e16),
+    new FloatNumber(1e-5),
+    new FloatNumber(0.0001),
     2n ** 64n - 1n,
     -(2n ** 63n),
   ),
-  fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => new Double(value)),
+  fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => new FloatNumber(value)),
   fc.bigInt({ min: -(2n ** 63n), max: 2n ** 64n - 1n }),
   fc.boolean(),
   fc.constant(null),
@@ -105,11 +105,11 @@ describe('foreign records', () => {
   })
 
   it.each<[string, ForeignObject, ForeignObject]>([
-    ['90.0 read as 90', { limit: new Double(90) }, { limit: 90 }],
-    ['90 read as 90.0', { limit: 90 }, { limit: new Double(90) }],
+    ['90.0 read as 90', { limit: new FloatNumber(90) }, { limit: 90 }],
+    ['90 read as 90.0', { limit: 90 }, { limit: new FloatNumber(90) }],
     ['2^53+1 rounded', { limit: 2n ** 53n + 1n }, { limit: 2n ** 53n }],
     ['ë in two characters', { name: 'zo\u00eb' }, { name: 'zoe\u0308' }],
-    ['-0.0 read as 0.0', { limit: new Double(-0) }, { limit: new Double(0) }],
+    ['-0.0 read as 0.0', { limit: new FloatNumber(-0) }, { limit: new FloatNumber(0) }],
     ['null left out', { name: null }, {}],
   ])('%s is another record', async (_what, signed, changed) => {
     const record = foreignAttestation(partner, clock.now(), { claims: signed })
@@ -144,7 +144,14 @@ describe('foreign records over HTTP', () => {
     na = await startTestAuthority({ clock, settings: { NA_CLOCK_CHECK: 'off' } })
   })
   afterAll(() => na.stop())
-  const claims = { limit: new Double(90), whole: 90, '\u{1f600}': 2, '\ue000': 1, note: 'Zoë\u007f\n/', big: 2n ** 63n }
+  const claims = {
+    limit: new FloatNumber(90),
+    whole: 90,
+    '\u{1f600}': 2,
+    '\ue000': 1,
+    note: 'Zoë\u007f\n/',
+    big: 2n ** 63n,
+  }
   const send = async (path: string, rawBody: string): Promise<JsonObject> =>
     accepted(await na.request('POST', path, { rawBody, headers: { 'content-type': 'application/json' } }))
 

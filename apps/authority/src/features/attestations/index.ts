@@ -1,2 +1,16 @@
-export { StandingDesk } from './standing.ts'
-export { listRevokedAttestations, markAttestationRevoked } from './store.ts'
+import type { Feature } from '../../core.ts'
+import { AttestationReader } from './attestation-state.ts'
+import type { AttestationsParts } from './parts.ts'
+import { attestationRoutes } from './routes.ts'
+
+export { listRevokedAttestations, markAttestationRevoked } from './queries/attestations.ts'
+
+export interface Attestations extends Feature {
+  /** Attestations that decisions rest on, read for each of them. */
+  readonly reader: AttestationReader
+}
+
+export function openAttestations(parts: AttestationsParts): Attestations {
+  const reader = new AttestationReader(parts)
+  return { routes: attestationRoutes(parts), jobs: [], reader, close: () => reader.close() }
+}

@@ -1,41 +1,40 @@
 import { Refusal } from '@chancery/contract'
 import { draftAttestation, writeJson, writeSortable } from '@chancery/protocol'
 import { jsonText } from '@chancery/service-kit'
-import type { Answer } from '@chancery/service-kit'
-import { causedBy, recordAudit } from '../../audit/record.ts'
+import type { HttpResponse } from '@chancery/service-kit'
+import { requestDetails } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
-import type { Office } from '../../office.ts'
-import { areStorableKeys } from '../../reading.ts'
-import { seal } from '../../signing/seal.ts'
-import { findAnswer, keepAnswer, readAttempt } from '../../store/idempotency.ts'
+import type { AttestationsParts } from './parts.ts'
+import { areStrongKeys } from '../../requests/read-fields.ts'
+import { findStoredResponse, storeResponse, readAttempt } from '../../requests/idempotency.ts'
 import { readIssueRequest } from './requests.ts'
-import { insertAttestation } from './store.ts'
+import { insertAttestation } from './queries/attestations.ts'
 
 /**
  * POST /admin/attestations
  * Portable evidence of membership, in this sovereign's name only.
  */
-export async function issue(call: OperatorCall, office: Office): Promise<Answer> {
-  const own = office.genesis.network_name
-  const { validityHours, ...facts } = readIssueRequest(call.body, own, office.settings.allowedRoles)
-  if (facts.subject_public_key !== null && !(await areStorableKeys([facts.subject_public_key])))
+export async function issue(call: OperatorCall, parts: AttestationsParts): Promise<HttpResponse> {
+  const own = parts.genesis.network_name
+  const { validityHours, ...facts } = readIssueRequest(call.body, own, parts.settings.allowedRoles)
+  if (facts.subject_public_key !== null && !(await areStrongKeys([facts.subject_public_key])))
     throw new Refusal('invalid_public_key')
-  const now = office.clock.now()
+  const now = parts.clock.now()
   const attempt = readAttempt(call, now)
   const draft = draftAttestation({
     ...facts,
-    attestation_id: office.ids.uuid(),
+    attestation_id: parts.ids.uuid(),
     issuer_sovereign_id: own,
-    issued_by: office.signer.keyId,
+    issued_by: parts.signer.keyId,
     now,
     validityHours,
   })
-  const text = writeJson(await seal(office, draft))
-  return office.store.transact(async (tx) => {
+  const text = writeJson(await parts.signing.sign(draft))
+  return parts.store.transact(async (tx) => {
     if (attempt !== undefined) {
-      const earlier = await findAnswer(tx, attempt, writeSortable(now))
+      const earlier = await findStoredResponse(tx, attempt, writeSortable(now))
       if (earlier !== undefined) return jsonText(earlier.text, earlier.status)
-      await keepAnswer(tx, attempt, { status: 201, text })
+      await storeResponse(tx, attempt, { status: 201, text })
     }
     const { attestation_id, subject_id, roles } = draft
     await insertAttestation(tx, {
@@ -46,8 +45,8 @@ export async function issue(call: OperatorCall, office: Office): Promise<Answer>
       issued_at: writeSortable(now),
       published: draft.claims['public_mesh'] === true ? 1 : 0,
     })
-    const details = { attestation_id, issuer_sovereign_id: own, subject_id, roles, ...causedBy(call) }
-    await recordAudit(tx, office, { type: 'membership_attestation_issued', details })
+    const details = { attestation_id, issuer_sovereign_id: own, subject_id, roles, ...requestDetails(call) }
+    await parts.audit.record(tx, { type: 'membership_attestation_issued', details })
     return jsonText(text, 201)
   })
 }

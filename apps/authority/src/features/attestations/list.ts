@@ -2,27 +2,27 @@ import { Refusal } from '@chancery/contract'
 import { writeJson } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import { jsonText } from '@chancery/service-kit'
-import type { Answer, Call } from '@chancery/service-kit'
+import type { HttpResponse, Call } from '@chancery/service-kit'
 import type { OperatorCall } from '../../auth/operator.ts'
-import type { Office } from '../../office.ts'
-import { readIssuePlace, writeIssuePlace } from '../../paged-list.ts'
-import { pageMembers, readPage } from '../../paging.ts'
-import { countAllAttestations, countAttestations, listAttestations } from './store.ts'
+import type { AttestationsParts } from './parts.ts'
+import { readIssuePosition, writeIssuePosition } from '../../requests/list-position.ts'
+import { pageMembers, readPage } from '../../requests/paging.ts'
+import { countAllAttestations, countAttestations, listAttestations } from './queries/attestations.ts'
 import { rowText } from './view.ts'
 
 /**
  * GET /attestations
  * Public unless the network keeps its membership to itself; then strangers get a number.
  */
-export async function list(call: Call | OperatorCall, office: Office): Promise<Answer | JsonObject> {
+export async function list(call: Call | OperatorCall, parts: AttestationsParts): Promise<HttpResponse | JsonObject> {
   const filter = {
     issuer_sovereign_id: call.query.first('issuer_sovereign_id'),
     subject_id: call.query.first('subject_id'),
     status: call.query.first('status'),
     isPublished: call.query.first('published') === 'true',
   }
-  const { db } = office.store
-  if (!office.settings.publicAttestationList && !('operator' in call)) {
+  const { db } = parts.store
+  if (!parts.settings.publicAttestationList && !('operator' in call)) {
     // A filter would let a stranger ask for one member after another.
     if (filter.issuer_sovereign_id !== undefined || filter.subject_id !== undefined)
       throw new Refusal('admin_auth_failed')
@@ -32,11 +32,11 @@ export async function list(call: Call | OperatorCall, office: Office): Promise<A
   const rows = await listAttestations(db, filter, {
     limit: page.limit + 1,
     offset: page.offset,
-    after: readIssuePlace(page),
+    after: readIssuePosition(page),
   })
   const shown = rows.slice(0, page.limit)
   const end = rows.length > page.limit ? shown.at(-1) : undefined
-  const last = end === undefined ? undefined : writeIssuePlace({ issued_at: end.issued_at, id: end.attestation_id })
+  const last = end === undefined ? undefined : writeIssuePosition({ issued_at: end.issued_at, id: end.attestation_id })
   const paging = writeJson(await pageMembers(page, shown.length, last, (bound) => countAttestations(db, filter, bound)))
   const more = paging === '{}' ? '' : `,${paging.slice(1, -1)}`
   return jsonText(`{"count":${shown.length},"attestations":[${shown.map(rowText).join(',')}]${more}}`)

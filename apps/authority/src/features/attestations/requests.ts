@@ -1,7 +1,13 @@
 import { Refusal } from '@chancery/contract'
 import { field, isPlainText } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
-import { isPublicKeyText, readGrantedRoles, readOr, readValidityHours, refuseUnknownMembers } from '../../reading.ts'
+import {
+  isPublicKeyText,
+  readGrantedRoles,
+  readOrRefuse,
+  readValidityHours,
+  refuseUnknownMembers,
+} from '../../requests/read-fields.ts'
 
 export interface IssueRequest {
   readonly subject_id: string
@@ -32,6 +38,6 @@ export function readIssueRequest(body: JsonObject, own: string, allowedRoles: re
     roles,
     validityHours,
     subject_public_key: key,
-    claims: readOr('invalid_input', () => field.freeForm(16_384)(claims, 'claims')),
+    claims: readOrRefuse('invalid_input', () => field.freeForm(16_384)(claims, 'claims')),
   }
 }

@@ -12,7 +12,7 @@ import {
   startTestAuthority,
   wireText,
 } from '@chancery/testkit'
-import type { ForeignObject, TestAnswer, TestAuthority } from '@chancery/testkit'
+import type { ForeignObject, TestResponse, TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 const clock = new ManualClock()
@@ -35,7 +35,8 @@ async function issueTreaty(body: JsonObject): Promise<JsonObject> {
 }
 const asJson = (record: ForeignObject): JsonObject => readJson(wireText(record)) as JsonObject
 const member = (changes: ForeignObject = {}): JsonObject => asJson(foreignAttestation(partner, clock.now(), changes))
-const post = (body: JsonObject): Promise<TestAnswer> => na.request('POST', '/attestations/verify-with-treaty', { body })
+const post = (body: JsonObject): Promise<TestResponse> =>
+  na.request('POST', '/attestations/verify-with-treaty', { body })
 const verify = async (attestation: JsonObject, treaty: JsonObject, more: JsonObject = {}): Promise<JsonObject> =>
   accepted(await post({ attestation, treaty, ...more }))
 const reason = async (

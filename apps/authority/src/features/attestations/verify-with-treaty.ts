@@ -1,10 +1,10 @@
 import { readAttestation, readRecognitionTreaty, toRecognizedIssuer, verifyAttestation } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import type { Call } from '@chancery/service-kit'
-import type { Office } from '../../office.ts'
-import { readKeyList, readOr } from '../../reading.ts'
-import { noteVerdict } from '../verdicts.ts'
-import { countsHere, judgeTreaty } from '../recognition-treaties/index.ts'
+import type { AttestationsParts } from './parts.ts'
+import { readKeyList, readOrRefuse } from '../../requests/read-fields.ts'
+import { recordVerification } from '../../requests/record-verification.ts'
+import { countsHere } from '../recognition-treaties/index.ts'
 import { isWithdrawn } from './verify.ts'
 
 /**
@@ -12,15 +12,14 @@ import { isWithdrawn } from './verify.ts'
  * A foreign member, accepted because one direct treaty recognises its sovereign: an own one, or one whose issuer's keys
  * the caller chose; then the judgement is the caller's and `counts_here` is false. Writes nothing.
  */
-export async function verifyWithTreaty(call: Call, office: Office): Promise<JsonObject> {
-  const { attestation, treaty } = readOr('invalid_attestation_or_treaty', () => ({
+export async function verifyWithTreaty(call: Call, parts: AttestationsParts): Promise<JsonObject> {
+  const { attestation, treaty } = readOrRefuse('invalid_attestation_or_treaty', () => ({
     attestation: readAttestation(call.body['attestation'] ?? null),
     treaty: readRecognitionTreaty(call.body['treaty'] ?? null),
   }))
   const supplied = readKeyList(call.body['treaty_issuer_public_keys'])
   const expected = { issuer: undefined, subject: attestation.issuer_sovereign_id }
-  const { verdict: held, trust_basis } = await judgeTreaty(
-    office,
+  const { verdict: held, trust_basis } = await parts.recognitionTreaties.verifyPostedTreaty(
     treaty,
     call.body['treaty'] ?? null,
     supplied,
@@ -28,7 +27,7 @@ export async function verifyWithTreaty(call: Call, office: Office): Promise<Json
     expected,
   )
   const reason = held.ok ? await judgeMember() : `treaty_${held.reason}`
-  noteVerdict(call, office, reason === 'accepted', reason)
+  recordVerification(call, parts, reason === 'accepted', reason)
   return {
     accepted: reason === 'accepted',
     reason,
@@ -41,11 +40,11 @@ export async function verifyWithTreaty(call: Call, office: Office): Promise<Json
   }
 
   async function judgeMember(): Promise<string> {
-    const isRevoked = await isWithdrawn(office, attestation)
+    const isRevoked = await isWithdrawn(parts, attestation)
     const verdict = await verifyAttestation(attestation, {
       issuer: toRecognizedIssuer(treaty),
       isRevoked,
-      now: office.clock.now(),
+      now: parts.clock.now(),
     })
     return verdict.ok ? 'accepted' : `attestation_${verdict.reason}`
   }

@@ -2,43 +2,46 @@ import { Refusal } from '@chancery/contract'
 import { readAttestation, readRecognitionPolicy, verifyAttestation } from '@chancery/protocol'
 import type { Attestation, JsonObject } from '@chancery/protocol'
 import type { Call } from '@chancery/service-kit'
-import type { Office } from '../../office.ts'
-import { readOr } from '../../reading.ts'
-import { noteVerdict } from '../verdicts.ts'
+import type { AttestationsParts } from './parts.ts'
+import { readOrRefuse } from '../../requests/read-fields.ts'
+import { recordVerification } from '../../requests/record-verification.ts'
 import { isImportedRevocation } from '../revocation-feeds/index.ts'
 import { prepare } from '../recognition-policy/index.ts'
 import type { ReadyPolicy } from '../recognition-policy/index.ts'
-import { isOwnAttestationRevoked } from './store.ts'
+import { isOwnAttestationRevoked } from './queries/attestations.ts'
 
 /**
  * POST /attestations/verify
  * Whether an attestation is accepted under a recognition policy: the caller's, or this sovereign's own. Writes nothing.
  */
-export async function verify(call: Call, office: Office): Promise<JsonObject> {
-  const attestation = readOr('invalid_attestation_or_policy', () => readAttestation(call.body['attestation'] ?? null))
-  const { policy, revokedIds } = await choosePolicy(call.body, office)
+export async function verify(call: Call, parts: AttestationsParts): Promise<JsonObject> {
+  const attestation = readOrRefuse('invalid_attestation_or_policy', () =>
+    readAttestation(call.body['attestation'] ?? null),
+  )
+  const { policy, revokedIds } = await choosePolicy(call.body, parts)
   const { issuer_sovereign_id, attestation_id } = attestation
   const issuer = policy.recognized_issuers.find((each) => each.sovereign_id === issuer_sovereign_id)
-  const isRevoked = revokedIds.has(attestation_id) || (await isWithdrawn(office, attestation))
-  const verdict = await verifyAttestation(attestation, { issuer, isRevoked, now: office.clock.now() })
+  const isRevoked = revokedIds.has(attestation_id) || (await isWithdrawn(parts, attestation))
+  const verdict = await verifyAttestation(attestation, { issuer, isRevoked, now: parts.clock.now() })
   const reason = verdict.ok ? 'accepted' : verdict.reason
-  noteVerdict(call, office, verdict.ok, reason)
+  recordVerification(call, parts, verdict.ok, reason)
   return { accepted: verdict.ok, reason, issuer_sovereign_id, attestation_id }
 }
 
-async function choosePolicy(body: JsonObject, office: Office): Promise<ReadyPolicy> {
+async function choosePolicy(body: JsonObject, parts: AttestationsParts): Promise<ReadyPolicy> {
   const given = body['recognition_policy']
-  if (given !== undefined) return prepare(readOr('invalid_attestation_or_policy', () => readRecognitionPolicy(given)))
-  const active = await office.recognitionPolicy.current(office)
+  if (given !== undefined)
+    return prepare(readOrRefuse('invalid_attestation_or_policy', () => readRecognitionPolicy(given)))
+  const active = await parts.recognitionPolicy.current()
   if (active === undefined) throw new Refusal('missing_recognition_policy')
   return active
 }
 
 /** Withdrawn by its issuer: in our own store when we issued it, through an imported feed otherwise. */
-export async function isWithdrawn(office: Office, attestation: Attestation): Promise<boolean> {
-  const { db } = office.store
+export async function isWithdrawn(parts: AttestationsParts, attestation: Attestation): Promise<boolean> {
+  const { db } = parts.store
   if (
-    attestation.issuer_sovereign_id === office.genesis.network_name &&
+    attestation.issuer_sovereign_id === parts.genesis.network_name &&
     (await isOwnAttestationRevoked(db, attestation.attestation_id))
   )
     return true

@@ -1,6 +1,6 @@
-import type { AttestationRow } from './store.ts'
+import type { AttestationRow } from './queries/attestations.ts'
 import { canonicalJson } from '@chancery/protocol'
-import { toWireTime } from '../../paged-list.ts'
+import { toWireTime } from '../../requests/list-position.ts'
 
 /** A row as it is answered: the signed record untouched, what became of it beside it. */
 export function rowText(row: AttestationRow): string {

@@ -1,36 +1,37 @@
 import { Refusal } from '@chancery/contract'
 import { checkStoredPolicy, findSetProblems, isPolicyId, writeSortable } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
-import { causedBy, recordAudit } from '../../audit/record.ts'
+import { requestDetails } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
-import type { Office } from '../../office.ts'
+import type { BoundaryPoliciesState } from './state.ts'
+import type { BoundaryPoliciesParts } from './parts.ts'
 import { ownKeysAt } from '../../signing/own-keys.ts'
-import type { Tx } from '../../store/database.ts'
-import { isUniqueViolation } from '../../store/unique-violation.ts'
+import type { Tx } from '../../database/database.ts'
+import { isUniqueViolation } from '../../database/unique-violation.ts'
 import { changePolicies } from './change.ts'
 import { readVersion } from './requests.ts'
-import { findActiveVersion, findPolicyVersion, switchVersion } from './store.ts'
-import type { PolicyRow } from './store.ts'
+import { findActiveVersion, findPolicyVersion, switchVersion } from './queries.ts'
+import type { PolicyRow } from './queries.ts'
 
 /**
  * POST /admin/boundary-policies/{policy_id}/activate
  * Puts one stored version in force in place of the one before. The stored bytes are checked again first: a version
  * that would make the whole set unhealthy must not get in.
  */
-export async function activate(call: OperatorCall, office: Office): Promise<JsonObject> {
+export async function activate(call: OperatorCall, parts: BoundaryPoliciesState): Promise<JsonObject> {
   const version = readVersion(call.body)
   const policy_id = call.params['policy_id'] ?? ''
   try {
-    return await changePolicies(office, async (tx) => {
-      const row = await requireUsable(tx, office, policy_id, version)
+    return await changePolicies(parts, async (tx) => {
+      const row = await requireUsable(tx, parts, policy_id, version)
       const previous_version = await findActiveVersion(tx, policy_id)
       if (previous_version !== version) {
-        await switchVersion(tx, policy_id, version, writeSortable(office.clock.now()))
+        await switchVersion(tx, policy_id, version, writeSortable(parts.clock.now()))
         const rollback = previous_version !== null && previous_version > version
         const details = { policy_id, version, policy_digest: row.policy_digest, previous_version, rollback }
-        await recordAudit(tx, office, {
+        await parts.audit.record(tx, {
           type: 'boundary_policy_activated',
-          details: { ...details, ...causedBy(call) },
+          details: { ...details, ...requestDetails(call) },
         })
       }
       return { policy_id, version, previous_version, active: true }
@@ -43,11 +44,16 @@ export async function activate(call: OperatorCall, office: Office): Promise<Json
 }
 
 /** protocol/trust-operations 5.9, rows 2 to 5. */
-async function requireUsable(tx: Tx, office: Office, policy_id: string, version: number): Promise<PolicyRow> {
+async function requireUsable(
+  tx: Tx,
+  parts: BoundaryPoliciesParts,
+  policy_id: string,
+  version: number,
+): Promise<PolicyRow> {
   const row = isPolicyId(policy_id) ? await findPolicyVersion(tx, policy_id, version) : undefined
   if (row === undefined) throw new Refusal('boundary_policy_not_found')
-  const checked = await checkStoredPolicy(row, (issuedAt) => ownKeysAt(office.ownKeys, issuedAt))
-  const [problem] = findSetProblems([checked], office.clock.now())
+  const checked = await checkStoredPolicy(row, (issuedAt) => ownKeysAt(parts.ownKeys, issuedAt))
+  const [problem] = findSetProblems([checked], parts.clock.now())
   if (problem === undefined) return row
   if (problem.reason === 'policy_store_integrity_failed') throw new Refusal('boundary_policy_integrity_failed')
   throw new Refusal('boundary_policy_activation_refused', { reason: problem.reason })

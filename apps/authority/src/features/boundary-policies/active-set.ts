@@ -1,26 +1,28 @@
 import { checkStoredPolicy, inResolutionOrder } from '@chancery/protocol'
 import type { CheckedPolicy } from '@chancery/protocol'
-import { Coalesced, endOfTurn } from '@chancery/service-kit'
-import type { Office } from '../../office.ts'
+import { SharedRead, endOfLoopTurn } from '@chancery/service-kit'
+import type { BoundaryPoliciesParts } from './parts.ts'
 import { ownKeysAt } from '../../signing/own-keys.ts'
-import { listActiveRows } from './store.ts'
-import type { ActiveRow } from './store.ts'
+import { listActiveRows } from './queries.ts'
+import type { ActiveRow } from './queries.ts'
 
 /** The active policies, checked, in resolution order. Read for every request that depends on them. */
-export type ActivePolicies = Coalesced<readonly CheckedPolicy[]>
+export type ActivePolicies = SharedRead<readonly CheckedPolicy[]>
 
 /**
  * Reads the stored text of every active row for each question and compares it with what was checked before; only a row
  * whose bytes differ is parsed and verified again. No version stamp is trusted: an edit made in the database itself,
  * which bumps none, is seen by the next request. Requests that wait share one read.
  */
-export function openActivePolicies(office: () => Pick<Office, 'store' | 'ownKeys'>): ActivePolicies {
-  let held: readonly Held[] = []
-  return new Coalesced(async () => {
-    const { store, ownKeys } = office()
+export function openActivePolicies({
+  store,
+  ownKeys,
+}: Pick<BoundaryPoliciesParts, 'store' | 'ownKeys'>): ActivePolicies {
+  let held: readonly Cached[] = []
+  return new SharedRead(async () => {
     const rows = await listActiveRows(store)
     const known = new Map(held.map((each) => [keyOf(each.row), each]))
-    const checked: Held[] = []
+    const checked: Cached[] = []
     for (const row of rows) {
       const same = known.get(keyOf(row))
       if (same !== undefined && hasSameBytes(same.row, row)) checked.push(same)
@@ -28,10 +30,10 @@ export function openActivePolicies(office: () => Pick<Office, 'store' | 'ownKeys
     }
     held = checked
     return inResolutionOrder(checked.map((each) => each.checked))
-  }, endOfTurn)
+  }, endOfLoopTurn)
 }
 
-interface Held {
+interface Cached {
   readonly row: ActiveRow
   readonly checked: CheckedPolicy
 }

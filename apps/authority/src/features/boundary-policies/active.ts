@@ -1,18 +1,18 @@
 import { GATE_TYPE_NAMES, findSetProblems } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import type { OperatorCall } from '../../auth/operator.ts'
-import type { Office } from '../../office.ts'
+import type { BoundaryPoliciesState } from './state.ts'
 import { describeActive } from './view.ts'
 
 /**
  * GET /admin/boundary-policies/active
  * The policies in force, whether they may decide, and what gates this authority can run.
  */
-export async function active(_call: OperatorCall, office: Office): Promise<JsonObject> {
-  const set = await office.boundaryPolicies.read()
-  const problems = findSetProblems(set, office.clock.now())
+export async function active(_call: OperatorCall, parts: BoundaryPoliciesState): Promise<JsonObject> {
+  const set = await parts.active.read()
+  const problems = findSetProblems(set, parts.clock.now())
   return {
-    enforcement: office.settings.boundaryPolicyEnforcement,
+    enforcement: parts.settings.boundaryPolicyEnforcement,
     policy_set_healthy: problems.length === 0,
     problems: problems.map((problem) => ({ ...problem })),
     registry_gate_types: GATE_TYPE_NAMES,

@@ -1,27 +1,27 @@
 import { Refusal } from '@chancery/contract'
 import { isPolicyId, writeSortable } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
-import { causedBy, recordAudit } from '../../audit/record.ts'
+import { requestDetails } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
-import type { Office } from '../../office.ts'
+import type { BoundaryPoliciesState } from './state.ts'
 import { changePolicies } from './change.ts'
 import { readVersion } from './requests.ts'
-import { findPolicyVersion, withdrawVersion } from './store.ts'
+import { findPolicyVersion, withdrawVersion } from './queries.ts'
 
 /**
  * POST /admin/boundary-policies/{policy_id}/deactivate
  * Takes a version out of force. Its bytes are not looked at: a broken policy must be removable.
  */
-export async function deactivate(call: OperatorCall, office: Office): Promise<JsonObject> {
+export async function deactivate(call: OperatorCall, parts: BoundaryPoliciesState): Promise<JsonObject> {
   const version = readVersion(call.body)
   const policy_id = call.params['policy_id'] ?? ''
-  return changePolicies(office, async (tx) => {
+  return changePolicies(parts, async (tx) => {
     const row = isPolicyId(policy_id) ? await findPolicyVersion(tx, policy_id, version) : undefined
     if (row === undefined) throw new Refusal('boundary_policy_not_found')
-    if (!(await withdrawVersion(tx, policy_id, version, writeSortable(office.clock.now()))))
+    if (!(await withdrawVersion(tx, policy_id, version, writeSortable(parts.clock.now()))))
       throw new Refusal('boundary_policy_not_active')
-    const details = { policy_id, version, policy_digest: row.policy_digest, ...causedBy(call) }
-    await recordAudit(tx, office, { type: 'boundary_policy_deactivated', details })
+    const details = { policy_id, version, policy_digest: row.policy_digest, ...requestDetails(call) }
+    await parts.audit.record(tx, { type: 'boundary_policy_deactivated', details })
     return { policy_id, version, active: false }
   })
 }

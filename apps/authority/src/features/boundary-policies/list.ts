@@ -1,30 +1,30 @@
 import { Refusal } from '@chancery/contract'
 import type { JsonObject } from '@chancery/protocol'
 import type { OperatorCall } from '../../auth/operator.ts'
-import type { Office } from '../../office.ts'
-import { pageMembers, readPage } from '../../paging.ts'
-import { countVersions, listVersions } from './store.ts'
-import type { PolicyRow, VersionPlace } from './store.ts'
+import type { BoundaryPoliciesParts } from './parts.ts'
+import { pageMembers, readPage } from '../../requests/paging.ts'
+import { countVersions, listVersions } from './queries.ts'
+import type { PolicyRow, VersionPosition } from './queries.ts'
 import { describeRows } from './view.ts'
 
 /**
  * GET /admin/boundary-policies
  * Every stored version: by policy, newest first.
  */
-export async function list(call: OperatorCall, office: Office): Promise<JsonObject> {
-  const { rows, paging } = await readVersions(call, office, undefined)
+export async function list(call: OperatorCall, parts: BoundaryPoliciesParts): Promise<JsonObject> {
+  const { rows, paging } = await readVersions(call, parts, undefined)
   return { policies: await describeRows(rows, false), ...paging }
 }
 
 /** One page of versions, of all policies or of one. */
 export async function readVersions(
   call: OperatorCall,
-  office: Office,
+  parts: BoundaryPoliciesParts,
   policy_id: string | undefined,
 ): Promise<{ readonly rows: readonly PolicyRow[]; readonly paging: JsonObject }> {
   const page = readPage(call.query)
-  const { db } = office.store
-  const after = page.after === undefined ? undefined : readPlace(page.after)
+  const { db } = parts.store
+  const after = page.after === undefined ? undefined : readPosition(page.after)
   const found = await listVersions(db, { policy_id, after, limit: page.limit + 1, offset: page.offset })
   const rows = found.slice(0, page.limit)
   const end = found.length > page.limit ? rows.at(-1) : undefined
@@ -33,7 +33,7 @@ export async function readVersions(
   return { rows, paging }
 }
 
-function readPlace(text: string): VersionPlace {
+function readPosition(text: string): VersionPosition {
   const match = /^([1-9][0-9]{0,14})\|([A-Za-z0-9._:-]{1,128})$/.exec(text)
   if (match === null) throw new Refusal('invalid_page')
   return { version: Number(match[1]), policy_id: match[2] ?? '' }

@@ -1,6 +1,6 @@
 import { findSetProblems, isGlobal } from '@chancery/protocol'
-import { toDisplay } from '../../display.ts'
-import type { Office } from '../../office.ts'
+import { toDisplay } from '../../pages/display-time.ts'
+import type { BoundaryPoliciesState } from './state.ts'
 
 export type PolicySetView = {
   readonly enforcement: string
@@ -17,12 +17,12 @@ export type PolicySetView = {
 }
 
 /** The active set for public pages: ids, ends and counts; never selectors or limits, which tell how to get around them. */
-export async function describePolicySet(office: Office): Promise<PolicySetView> {
-  const set = await office.boundaryPolicies.read()
-  const problems = findSetProblems(set, office.clock.now())
+export async function describePolicySet(parts: BoundaryPoliciesState): Promise<PolicySetView> {
+  const set = await parts.active.read()
+  const problems = findSetProblems(set, parts.clock.now())
   const healthy = problems.length === 0
   return {
-    enforcement: office.settings.boundaryPolicyEnforcement,
+    enforcement: parts.settings.boundaryPolicyEnforcement,
     healthy,
     status: healthy ? 'healthy' : 'unhealthy',
     problem_count: problems.length,

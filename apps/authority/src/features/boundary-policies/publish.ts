@@ -9,16 +9,16 @@ import {
 } from '@chancery/protocol'
 import type { BoundaryPolicyIntent, Instant } from '@chancery/protocol'
 import { jsonText } from '@chancery/service-kit'
-import type { Answer } from '@chancery/service-kit'
-import { causedBy, recordAudit } from '../../audit/record.ts'
+import type { HttpResponse } from '@chancery/service-kit'
+import { requestDetails } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
-import type { Office } from '../../office.ts'
-import { requireSigningWindow, sealForm } from '../../signing/seal.ts'
-import type { Tx } from '../../store/database.ts'
-import { findAnswer, keepAnswer, readAttempt } from '../../store/idempotency.ts'
+import type { BoundaryPoliciesState } from './state.ts'
+import type { BoundaryPoliciesParts } from './parts.ts'
+import type { Tx } from '../../database/database.ts'
+import { findStoredResponse, storeResponse, readAttempt } from '../../requests/idempotency.ts'
 import { changePolicies } from './change.ts'
 import { readGoodIntent } from './requests.ts'
-import { insertVersion, lastVersion } from './store.ts'
+import { insertVersion, lastVersion } from './queries.ts'
 
 /** How often a version number that somebody else took is followed by the next one. */
 const ATTEMPTS = 5
@@ -27,21 +27,21 @@ const ATTEMPTS = 5
  * POST /admin/boundary-policies
  * Signs the intent as the next version and keeps it, inactive: nothing binds before it is activated.
  */
-export async function publish(call: OperatorCall, office: Office): Promise<Answer> {
+export async function publish(call: OperatorCall, parts: BoundaryPoliciesState): Promise<HttpResponse> {
   const intent = readGoodIntent(call.body)
-  requireSigningWindow(office)
-  const now = office.clock.now()
+  parts.signing.requireAllowed()
+  const now = parts.clock.now()
   const attempt = readAttempt(call, now)
   // Publishers of one network wait for each other, so that versions have no gaps and nobody starts over.
-  return changePolicies(office, async (tx) => {
-    const earlier = attempt === undefined ? undefined : await findAnswer(tx, attempt, writeSortable(now))
+  return changePolicies(parts, async (tx) => {
+    const earlier = attempt === undefined ? undefined : await findStoredResponse(tx, attempt, writeSortable(now))
     if (earlier !== undefined) return jsonText(earlier.text, earlier.status)
-    const { text, version, policy_digest } = await storeNext(tx, office, intent, now)
+    const { text, version, policy_digest } = await storeNext(tx, parts, intent, now)
     const warnings = findPolicyWarnings(intent).map(({ code }) => code)
     const warned = warnings.length === 0 ? {} : { warnings }
-    const details = { policy_id: intent.policy_id, version, policy_digest, ...warned, ...causedBy(call) }
-    await recordAudit(tx, office, { type: 'boundary_policy_published', details })
-    if (attempt !== undefined) await keepAnswer(tx, attempt, { status: 201, text })
+    const details = { policy_id: intent.policy_id, version, policy_digest, ...warned, ...requestDetails(call) }
+    await parts.audit.record(tx, { type: 'boundary_policy_published', details })
+    if (attempt !== undefined) await storeResponse(tx, attempt, { status: 201, text })
     return jsonText(text, 201)
   })
 }
@@ -53,12 +53,17 @@ interface StoredVersion {
 }
 
 /** The unique key decides; it can only be taken by a writer that does not hold the head. */
-async function storeNext(tx: Tx, office: Office, intent: BoundaryPolicyIntent, now: Instant): Promise<StoredVersion> {
+async function storeNext(
+  tx: Tx,
+  parts: BoundaryPoliciesParts,
+  intent: BoundaryPolicyIntent,
+  now: Instant,
+): Promise<StoredVersion> {
   const { policy_id } = intent
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     const version = (await lastVersion(tx, policy_id)) + 1
-    const facts = { version, issued_by: office.signer.keyId, issuer_sovereign_id: office.genesis.network_name, now }
-    const policy = await sealForm(office, BOUNDARY_POLICY_FORM, draftBoundaryPolicy(intent, facts))
+    const facts = { version, issued_by: parts.signer.keyId, issuer_sovereign_id: parts.genesis.network_name, now }
+    const policy = await parts.signing.signForm(BOUNDARY_POLICY_FORM, draftBoundaryPolicy(intent, facts))
     const [text, policy_digest] = [writeJson(policy), boundaryPolicyDigest(policy)]
     const created_at = writeSortable(now)
     if (await insertVersion(tx, { policy_id, version, policy_json: text, policy_digest, created_at }))

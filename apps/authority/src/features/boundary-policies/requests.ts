@@ -1,7 +1,7 @@
 import { Refusal } from '@chancery/contract'
 import { findPolicyIssues, readPolicyIntent } from '@chancery/protocol'
 import type { BoundaryPolicyIntent, JsonObject, JsonValue, PolicyIssue } from '@chancery/protocol'
-import { shorten } from '../../reading.ts'
+import { shorten } from '../../requests/read-fields.ts'
 
 /** The authority's own: a caller who could choose one would choose what was signed. */
 const ASSIGNED = ['version', 'signature', 'issued_at', 'issued_by', 'issuer_sovereign_id']

@@ -1,7 +1,7 @@
 import { boundaryPolicies } from '@chancery/contract'
 import type { Binding } from '@chancery/service-kit'
 import { bind } from '../../auth/access.ts'
-import type { Office } from '../../office.ts'
+import type { BoundaryPoliciesState } from './state.ts'
 import { activate } from './activate.ts'
 import { active } from './active.ts'
 import { deactivate } from './deactivate.ts'
@@ -12,14 +12,16 @@ import { simulate } from './simulate.ts'
 import { validate } from './validate.ts'
 import { verify } from './verify.ts'
 
-export const boundaryPolicyRoutes: readonly Binding<Office>[] = [
-  bind(boundaryPolicies.validate, validate),
-  bind(boundaryPolicies.simulate, simulate),
-  bind(boundaryPolicies.publish, publish),
-  bind(boundaryPolicies.activate, activate),
-  bind(boundaryPolicies.deactivate, deactivate),
-  bind(boundaryPolicies.list, list),
-  bind(boundaryPolicies.active, active),
-  bind(boundaryPolicies.history, history),
-  bind(boundaryPolicies.verify, verify),
-]
+export function boundaryPolicyRoutes(parts: BoundaryPoliciesState): readonly Binding<unknown>[] {
+  return [
+    bind(boundaryPolicies.validate, (call) => validate(call, parts)),
+    bind(boundaryPolicies.simulate, (call) => simulate(call, parts)),
+    bind(boundaryPolicies.publish, (call) => publish(call, parts)),
+    bind(boundaryPolicies.activate, (call) => activate(call, parts)),
+    bind(boundaryPolicies.deactivate, (call) => deactivate(call, parts)),
+    bind(boundaryPolicies.list, (call) => list(call, parts)),
+    bind(boundaryPolicies.active, (call) => active(call, parts)),
+    bind(boundaryPolicies.history, (call) => history(call, parts)),
+    bind(boundaryPolicies.verify, (call) => verify(call, parts)),
+  ]
+}

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '@chancery/protocol'
 import { accepted, eventsOfCallers, refused, startTestAuthority } from '@chancery/testkit'
-import type { TestAnswer, TestAuthority } from '@chancery/testkit'
+import type { TestResponse, TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { activatePolicy, gate, intent, publishPolicy } from './intents.suite.ts'
 
@@ -17,7 +17,7 @@ const spend = (amount: JsonValue): JsonObject => ({
   requested_capability: 'ledger.append',
   request_parameters: { amount },
 })
-const simulate = (body: JsonObject): Promise<TestAnswer> =>
+const simulate = (body: JsonObject): Promise<TestResponse> =>
   na.as('standard')('POST', '/admin/boundary-policies/simulate', body)
 
 describe('POST /admin/boundary-policies/simulate', () => {
@@ -81,7 +81,7 @@ describe('POST /admin/boundary-policies/simulate', () => {
     expect(answer).toMatchObject({ total: 1000, newly_denied: 500 })
     expect(answer['sample']).toHaveLength(20)
     expect(await eventsOfCallers(na)).toEqual(before)
-    const rows = await na.office.store.db.selectFrom('boundary_policies').select('version').execute()
+    const rows = await na.core.store.db.selectFrom('boundary_policies').select('version').execute()
     expect(rows).toHaveLength(1)
   })
 
@@ -105,7 +105,7 @@ describe('POST /admin/boundary-policies/simulate', () => {
         )
       const config = { path: 'attributes.app', claim: 'apps' }
       const candidate = intent({ gates: [gate({ gate_type: 'attestation_claim.v1', config })] })
-      const ask = (decisions: JsonObject): Promise<TestAnswer> =>
+      const ask = (decisions: JsonObject): Promise<TestResponse> =>
         other.as('standard')('POST', '/admin/boundary-policies/simulate', { intent: candidate, decisions })
       const all = accepted(await ask({}))
       expect(all).toMatchObject({ total: 3, newly_denied: 1, unchanged: 2 })

@@ -3,32 +3,33 @@ import { Refusal } from '@chancery/contract'
 import { candidateSet, draftBoundaryPolicy, findSetProblems, isJsonObject, simulateCase } from '@chancery/protocol'
 import type { BoundaryPolicy, BoundaryPolicyIntent, CheckedPolicy, JsonObject, SimulatedCase } from '@chancery/protocol'
 import type { OperatorCall } from '../../auth/operator.ts'
-import type { Office } from '../../office.ts'
-import { refuseUnknownMembers } from '../../reading.ts'
+import type { BoundaryPoliciesState } from './state.ts'
+import type { BoundaryPoliciesParts } from './parts.ts'
+import { refuseUnknownMembers } from '../../requests/read-fields.ts'
 import { readGoodIntent } from './requests.ts'
 import { readSimulatedRequests } from './simulated-requests.ts'
-import type { SimulatedRequest } from './simulated-requests.ts'
-import { lastVersion } from './store.ts'
+import type { SimulationInput } from './simulated-requests.ts'
+import { lastVersion } from './queries.ts'
 
 /** Changed answers that are shown one by one; all are counted. */
 const SAMPLE = 20
 /** Requests judged before others get a turn. */
-const CASES_PER_TURN = 25
+const CASES_PER_LOOP_TURN = 25
 
 /**
  * POST /admin/boundary-policies/simulate
  * How requests would be decided with this policy in force, against how they are decided now. Signs and stores nothing.
  */
-export async function simulate(call: OperatorCall, office: Office): Promise<JsonObject> {
+export async function simulate(call: OperatorCall, parts: BoundaryPoliciesState): Promise<JsonObject> {
   refuseUnknownMembers(call.body, ['intent', 'contexts', 'decisions'])
   const given = call.body['intent']
   if (!isJsonObject(given)) throw new Refusal('missing_policy')
   const intent = readGoodIntent(given)
-  const now = office.clock.now()
-  const requests = await readSimulatedRequests(call.body, office)
-  const version = (await lastVersion(office.store.db, intent.policy_id)) + 1
-  const active = await office.boundaryPolicies.read()
-  const candidate = candidateSet(active, draftCandidate(office, intent, version))
+  const now = parts.clock.now()
+  const requests = await readSimulatedRequests(call.body, parts)
+  const version = (await lastVersion(parts.store.db, intent.policy_id)) + 1
+  const active = await parts.active.read()
+  const candidate = candidateSet(active, draftCandidate(parts, intent, version))
   const last = requests.at(-1)?.store_sequence
   const counted = await countChanges({ active, candidate }, requests)
   return {
@@ -42,20 +43,20 @@ export async function simulate(call: OperatorCall, office: Office): Promise<Json
   }
 }
 
-function draftCandidate(office: Office, intent: BoundaryPolicyIntent, version: number): BoundaryPolicy {
-  const { signer, genesis, clock } = office
+function draftCandidate(parts: BoundaryPoliciesParts, intent: BoundaryPolicyIntent, version: number): BoundaryPolicy {
+  const { signer, genesis, clock } = parts
   const facts = { version, issued_by: signer.keyId, issuer_sovereign_id: genesis.network_name, now: clock.now() }
   return draftBoundaryPolicy(intent, facts)
 }
 
 async function countChanges(
   sets: { readonly active: readonly CheckedPolicy[]; readonly candidate: readonly CheckedPolicy[] },
-  requests: readonly SimulatedRequest[],
+  requests: readonly SimulationInput[],
 ): Promise<JsonObject> {
   const counts = { unchanged: 0, newly_allowed: 0, newly_denied: 0 }
   const sample: JsonObject[] = []
   for (const [index, { facts, at, store_sequence }] of requests.entries()) {
-    if (index % CASES_PER_TURN === CASES_PER_TURN - 1) await setImmediate()
+    if (index % CASES_PER_LOOP_TURN === CASES_PER_LOOP_TURN - 1) await setImmediate()
     const result = simulateCase(sets, facts, at)
     counts[result.change] += 1
     if (result.change !== 'unchanged' && sample.length < SAMPLE)

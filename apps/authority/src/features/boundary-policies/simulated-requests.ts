@@ -1,15 +1,15 @@
 import { Refusal } from '@chancery/contract'
 import { FormError, assessAttestation, isJsonObject, readSupposedRequest, shape } from '@chancery/protocol'
 import type { AttestationFacts, Facts, Instant, JsonObject, JsonValue } from '@chancery/protocol'
-import type { Office } from '../../office.ts'
-import { readMember } from '../../reading.ts'
+import type { BoundaryPoliciesParts } from './parts.ts'
+import { readMember } from '../../requests/read-fields.ts'
 import { listDecidedContexts } from '../evidence/index.ts'
 
 /** At most so many requests are simulated at once; each costs two evaluations. */
 const MAX_REQUESTS = 1000
 
 /** A request to be judged under two sets of policies. */
-export interface SimulatedRequest {
+export interface SimulationInput {
   readonly facts: Facts
   readonly at: Instant
   /** Where it is a stored decision: its place in the evidence store. */
@@ -17,17 +17,20 @@ export interface SimulatedRequest {
 }
 
 /** The requests of a simulation: `contexts` as they are supposed, or the `decisions` of a range of the evidence store. */
-export async function readSimulatedRequests(body: JsonObject, office: Office): Promise<readonly SimulatedRequest[]> {
+export async function readSimulatedRequests(
+  body: JsonObject,
+  parts: BoundaryPoliciesParts,
+): Promise<readonly SimulationInput[]> {
   const [contexts, decisions] = [body['contexts'], body['decisions']]
-  if (decisions === undefined) return readContexts(contexts, office)
+  if (decisions === undefined) return readContexts(contexts, parts)
   if (contexts !== undefined || !isJsonObject(decisions)) throw new Refusal('invalid_input', { field: 'decisions' })
-  return readDecisions(decisions, office)
+  return readDecisions(decisions, parts)
 }
 
-function readContexts(value: JsonValue | undefined, office: Office): readonly SimulatedRequest[] {
+function readContexts(value: JsonValue | undefined, parts: BoundaryPoliciesParts): readonly SimulationInput[] {
   if (!Array.isArray(value) || value.length === 0 || value.length > MAX_REQUESTS)
     throw new Refusal('invalid_input', { field: 'contexts' })
-  const absent = { provider: office.genesis.network_name, now: office.clock.now() }
+  const absent = { provider: parts.genesis.network_name, now: parts.clock.now() }
   return (value as readonly JsonValue[]).map((each, index) => {
     try {
       return readSupposedRequest(each, absent)
@@ -39,24 +42,27 @@ function readContexts(value: JsonValue | undefined, office: Office): readonly Si
 }
 
 /** What was really asked, under the policies of today; claims are read from the attestations as they are stored now. */
-async function readDecisions(range: JsonObject, office: Office): Promise<readonly SimulatedRequest[]> {
-  if (!office.settings.evidenceStore) throw new Refusal('evidence_store_disabled')
+async function readDecisions(range: JsonObject, parts: BoundaryPoliciesParts): Promise<readonly SimulationInput[]> {
+  if (!parts.settings.evidenceStore) throw new Refusal('evidence_store_disabled')
   const after = readMember(range['after_sequence'], 0, shape.integer(0, Number.MAX_SAFE_INTEGER), 'invalid_page')
   const limit = readMember(range['limit'], MAX_REQUESTS, shape.integer(1, MAX_REQUESTS), 'invalid_page')
-  const found = await listDecidedContexts(office.store.db, { after, limit })
+  const found = await listDecidedContexts(parts.store.db, { after, limit })
   const attested = new Map<string, AttestationFacts | undefined>()
-  const at = office.clock.now()
-  const out: SimulatedRequest[] = []
+  const at = parts.clock.now()
+  const out: SimulationInput[] = []
   for (const { context, store_sequence } of found) {
     const id = context.attestation_id
-    if (id !== undefined && !attested.has(id)) attested.set(id, await attestationFacts(office, id))
+    if (id !== undefined && !attested.has(id)) attested.set(id, await attestationFacts(parts, id))
     out.push({ facts: { context, attestation: id === undefined ? undefined : attested.get(id) }, at, store_sequence })
   }
   return out
 }
 
-async function attestationFacts(office: Office, attestation_id: string): Promise<AttestationFacts | undefined> {
-  const standing = await office.standings.find(attestation_id)
+async function attestationFacts(
+  parts: BoundaryPoliciesParts,
+  attestation_id: string,
+): Promise<AttestationFacts | undefined> {
+  const standing = await parts.attestations.reader.find(attestation_id)
   const asked = { attestation_id, requester: undefined }
   const { isVerified, attestation } = assessAttestation(asked, standing?.stored, standing?.checked)
   return isVerified ? attestation : undefined

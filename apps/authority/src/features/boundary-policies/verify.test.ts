@@ -1,7 +1,7 @@
 import { BOUNDARY_POLICY_FORM, signForm } from '@chancery/protocol'
 import type { BoundaryPolicy, JsonObject, JsonValue } from '@chancery/protocol'
 import { accepted, eventsOfCallers, refused, startTestAuthority, testSigner } from '@chancery/testkit'
-import type { TestAnswer, TestAuthority } from '@chancery/testkit'
+import type { TestResponse, TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { publishPolicy } from './intents.suite.ts'
 
@@ -13,7 +13,7 @@ beforeAll(async () => {
 })
 afterAll(() => na.stop())
 
-const verify = (policy: JsonValue, keys?: JsonValue): Promise<TestAnswer> =>
+const verify = (policy: JsonValue, keys?: JsonValue): Promise<TestResponse> =>
   na.request('POST', '/boundary-policies/verify', {
     body: { policy, ...(keys === undefined ? {} : { issuer_public_keys: keys }) },
   })

@@ -10,27 +10,27 @@ import {
 } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import type { Call } from '@chancery/service-kit'
-import type { Office } from '../../office.ts'
+import type { BoundaryPoliciesParts } from './parts.ts'
 import { ownKeysAt } from '../../signing/own-keys.ts'
-import { readOr, readTrustKeys } from '../../reading.ts'
-import { noteVerdict } from '../verdicts.ts'
+import { readOrRefuse, readTrustKeys } from '../../requests/read-fields.ts'
+import { recordVerification } from '../../requests/record-verification.ts'
 
 /**
  * POST /boundary-policies/verify
  * Whether a policy is exactly what one of the keys signed. Writes nothing.
  */
-export async function verify(call: Call, office: Office): Promise<JsonObject> {
+export async function verify(call: Call, parts: BoundaryPoliciesParts): Promise<JsonObject> {
   const given = call.body['policy']
   if (!isJsonObject(given)) throw new Refusal('missing_policy')
-  const received = readOr('invalid_policy', () => readReceived(BOUNDARY_POLICY_FORM, given))
+  const received = readOrRefuse('invalid_policy', () => readReceived(BOUNDARY_POLICY_FORM, given))
   if (!isWellFormed(received.record)) throw new Refusal('invalid_policy')
   const form = checkReceivedForm(received)
   // The type is closed: a member nobody knows is refused before anyone asks who signed it.
   if (!form.ok && form.reason === 'unknown_field') throw new Refusal('invalid_policy')
-  const keys = readTrustKeys(call.body, 'issuer_public_keys', ownKeysAt(office.ownKeys, received.record.issued_at))
+  const keys = readTrustKeys(call.body, 'issuer_public_keys', ownKeysAt(parts.ownKeys, received.record.issued_at))
   const verdict = await verifyReceivedPlainly(received, keys)
   const reason = verdict.ok ? 'valid' : verdict.reason
-  noteVerdict(call, office, verdict.ok, reason)
+  recordVerification(call, parts, verdict.ok, reason)
   const { policy_id, version } = received.record
   return { valid: verdict.ok, reason, policy_id, version, policy_digest: receivedDigest(received) }
 }

@@ -1,17 +1,17 @@
 import { setImmediate } from 'node:timers/promises'
 import { isGlobal, readStoredPolicy } from '@chancery/protocol'
 import type { BoundaryPolicy, CheckedPolicy, JsonObject } from '@chancery/protocol'
-import { toWireTime } from '../../paged-list.ts'
-import type { PolicyRow } from './store.ts'
+import { toWireTime } from '../../requests/list-position.ts'
+import type { PolicyRow } from './queries.ts'
 
 /** Rows whose text is parsed before others get a turn. */
-const ROWS_PER_TURN = 32
+const ROWS_PER_LOOP_TURN = 32
 
 /** Stored versions as lists show them; `withPolicy` adds the signed body. Each text is checked as it is read. */
 export async function describeRows(rows: readonly PolicyRow[], withPolicy: boolean): Promise<JsonObject[]> {
   const out: JsonObject[] = []
   for (const row of rows) {
-    if (out.length % ROWS_PER_TURN === ROWS_PER_TURN - 1) await setImmediate()
+    if (out.length % ROWS_PER_LOOP_TURN === ROWS_PER_LOOP_TURN - 1) await setImmediate()
     const policy = readStoredPolicy(row)
     out.push({ ...describeRow(row, policy), ...(withPolicy ? { policy: policy ?? null } : {}) })
   }

@@ -1,8 +1,7 @@
 import { assessAttestation, writeInstant } from '@chancery/protocol'
 import type { AgreementBasis, AttestationBasis, ContextRecord, Instant, JsonValue } from '@chancery/protocol'
 import type { OperatorCall } from '../../auth/operator.ts'
-import type { Office } from '../../office.ts'
-import { loadTrustedAgreement } from '../agreements/index.ts'
+import type { BoundaryParts } from './parts.ts'
 import { agreementContext, readContext, requireAgreedParties, requireParentKind, requireParty } from './context.ts'
 import type { EvaluateRequest } from './requests.ts'
 
@@ -14,24 +13,28 @@ export interface ResolvedBasis {
 }
 
 /** The basis a request names. An agreement nobody can trust is refused; an attestation that cannot be used denies. */
-export function resolveBasis(call: OperatorCall, office: Office, request: EvaluateRequest): Promise<ResolvedBasis> {
+export function resolveBasis(
+  call: OperatorCall,
+  parts: BoundaryParts,
+  request: EvaluateRequest,
+): Promise<ResolvedBasis> {
   const { asked, requested_capability } = request
   return asked.kind === 'agreement'
-    ? onAgreement(call, office, asked.given, requested_capability)
-    : onAttestation(call, office, asked.attestation_id, requested_capability)
+    ? onAgreement(call, parts, asked.given, requested_capability)
+    : onAttestation(call, parts, asked.attestation_id, requested_capability)
 }
 
 async function onAgreement(
   call: OperatorCall,
-  office: Office,
+  parts: BoundaryParts,
   given: JsonValue,
   requested_capability: string,
 ): Promise<ResolvedBasis> {
-  const agreement = (await loadTrustedAgreement(call, office, given)).record
+  const agreement = (await parts.agreements.loadTrustedAgreement(call, given)).record
   const asked = readContext(call.body['context'])
-  requireParentKind(asked, office)
+  requireParentKind(asked, parts)
   requireAgreedParties(asked, agreement)
-  const context_id = office.ids.uuid()
+  const context_id = parts.ids.uuid()
   return {
     basis: { kind: 'agreement', terms: agreement.agreed_terms },
     contextAt: (now) => agreementContext({ asked, agreement, requested_capability, context_id, now }),
@@ -40,17 +43,17 @@ async function onAgreement(
 
 async function onAttestation(
   call: OperatorCall,
-  office: Office,
+  parts: BoundaryParts,
   attestation_id: string,
   requested_capability: string,
 ): Promise<ResolvedBasis> {
-  const own = office.genesis.network_name
+  const own = parts.genesis.network_name
   const asked = readContext(call.body['context'])
   requireParty(asked.provider_sovereign_id, own, 'provider_sovereign_id')
-  const standing = await office.standings.find(attestation_id)
+  const standing = await parts.attestations.reader.find(attestation_id)
   const { requester_sovereign_id: requester } = asked
   const basis = assessAttestation({ attestation_id, requester }, standing?.stored, standing?.checked)
-  const context_id = asked.context_id ?? office.ids.uuid()
+  const context_id = asked.context_id ?? parts.ids.uuid()
   return {
     basis,
     contextAt: (now) => ({

@@ -1,11 +1,11 @@
 import { Refusal } from '@chancery/contract'
 import { field, isJsonObject, shape, writeInstant } from '@chancery/protocol'
 import type { AgreementRecord, ContextRecord, Instant, JsonObject, JsonValue } from '@chancery/protocol'
-import type { Office } from '../../office.ts'
-import { readOr } from '../../reading.ts'
+import type { BoundaryParts } from './parts.ts'
+import { readOrRefuse } from '../../requests/read-fields.ts'
 
 /** What a caller may say about a request; who the parties are and when it was made is not theirs to say. */
-export interface AskedContext {
+export interface ContextRequest {
   readonly context_id: string | undefined
   readonly parent_kind: 'agreement' | 'delegation' | 'direct' | undefined
   readonly requester_sovereign_id: string | undefined
@@ -15,7 +15,7 @@ export interface AskedContext {
   readonly attributes: JsonObject
 }
 
-const ABSENT: AskedContext = {
+const ABSENT: ContextRequest = {
   context_id: undefined,
   parent_kind: undefined,
   requester_sovereign_id: undefined,
@@ -26,7 +26,7 @@ const ABSENT: AskedContext = {
 }
 
 /** The `context` of decide and evaluate (protocol/trust-operations 4.1); null and empty texts are absent. */
-export function readContext(given: JsonValue | undefined): AskedContext {
+export function readContext(given: JsonValue | undefined): ContextRequest {
   if (given === undefined || given === null) return ABSENT
   if (!isJsonObject(given)) throw new Refusal('invalid_context')
   const optional = <Value>(name: string, read: (value: JsonValue, at: string) => Value): Value | undefined => {
@@ -34,7 +34,7 @@ export function readContext(given: JsonValue | undefined): AskedContext {
     return value === undefined || value === null ? undefined : read(value, name)
   }
   const text: typeof optional = (name, read) => (given[name] === '' ? undefined : optional(name, read))
-  return readOr('invalid_context', () => ({
+  return readOrRefuse('invalid_context', () => ({
     context_id: text('context_id', field.identifier),
     parent_kind: text('parent_kind', shape.oneOf('agreement', 'delegation', 'direct')),
     requester_sovereign_id: text('requester_sovereign_id', field.label),
@@ -46,20 +46,20 @@ export function readContext(given: JsonValue | undefined): AskedContext {
 }
 
 /** Refuses a context that names other parties than the agreement binds. */
-export function requireAgreedParties(asked: AskedContext, agreement: AgreementRecord): void {
+export function requireAgreedParties(asked: ContextRequest, agreement: AgreementRecord): void {
   requireParty(asked.requester_sovereign_id, agreement.responder_sovereign_id, 'requester_sovereign_id')
   requireParty(asked.provider_sovereign_id, agreement.offerer_sovereign_id, 'provider_sovereign_id')
 }
 
 /** With NA_REQUIRE_PARENT_KIND=on: a kind that is left out would count as direct, and pass policies for the others. */
-export function requireParentKind(asked: AskedContext, office: Office): void {
-  if (office.settings.requireParentKind && asked.parent_kind === undefined)
+export function requireParentKind(asked: ContextRequest, parts: BoundaryParts): void {
+  if (parts.settings.requireParentKind && asked.parent_kind === undefined)
     throw new Refusal('invalid_context', { field: 'parent_kind' })
 }
 
 /** The context under the agreement basis: its parties are those of the agreement, whatever the caller says. */
 export function agreementContext(facts: {
-  readonly asked: AskedContext
+  readonly asked: ContextRequest
   readonly agreement: AgreementRecord
   readonly requested_capability: string
   readonly context_id: string

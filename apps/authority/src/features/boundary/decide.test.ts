@@ -13,7 +13,7 @@ import {
   startTestAuthority,
   wireText,
 } from '@chancery/testkit'
-import type { ForeignObject, ForeignSovereign, TestAnswer, TestAuthority } from '@chancery/testkit'
+import type { ForeignObject, ForeignSovereign, TestResponse, TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 const clock = new ManualClock('2026-01-02T03:04:05.678Z')
@@ -48,7 +48,7 @@ function agreement(changes: ForeignObject = {}, signers: readonly ForeignSoverei
   const record = foreignAgreement({ offerer: 'bolt-net', responder: 'cedar-net' }, clock.now(), changes)
   return readJson(wireText(signAgreed(record, ...signers))) as JsonObject
 }
-const decide = (record: JsonValue, changes: JsonObject = {}, on = na): Promise<TestAnswer> =>
+const decide = (record: JsonValue, changes: JsonObject = {}, on = na): Promise<TestResponse> =>
   on.as('standard')('POST', '/admin/boundary/decide', {
     agreement: record,
     requested_capability: 'ledger.read',
@@ -117,7 +117,7 @@ describe('POST /admin/boundary/decide', () => {
       const record = await ownAgreement()
       const body = { agreement: record, requested_capability: 'ledger.read' }
       const options = { headers: { 'Idempotency-Key': 'decide-1' } }
-      const call = (): Promise<TestAnswer> => na.as('standard')('POST', '/admin/boundary/decide', body, options)
+      const call = (): Promise<TestResponse> => na.as('standard')('POST', '/admin/boundary/decide', body, options)
       expect((await call()).text).toBe((await call()).text)
     })
   })
@@ -212,7 +212,7 @@ describe('POST /admin/boundary/decide', () => {
       const eve = foreignSovereign('eve-net')
       const signed = await treaty('eve-net', foreignSovereign('somebody').publicKey)
       const forged = { ...signed, subject_public_keys: [eve.publicKey] }
-      await na.office.store.db
+      await na.core.store.db
         .updateTable('recognition_treaties')
         .set({ treaty_json: wireText(forged as ForeignObject) })
         .where('treaty_id', '=', String(signed['treaty_id']))

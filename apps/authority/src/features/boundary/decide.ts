@@ -10,45 +10,42 @@ import {
 } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import { jsonText } from '@chancery/service-kit'
-import type { Answer } from '@chancery/service-kit'
-import { causedBy, recordAudit } from '../../audit/record.ts'
+import type { HttpResponse } from '@chancery/service-kit'
+import { requestDetails } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
-import type { Office } from '../../office.ts'
-import { readOr, requirePresent } from '../../reading.ts'
-import { requireSigningWindow, sealOr } from '../../signing/seal.ts'
-import { readAttempt } from '../../store/idempotency.ts'
-import { loadTrustedAgreement } from '../agreements/index.ts'
-import { recordDecision } from '../evidence/index.ts'
+import type { BoundaryParts } from './parts.ts'
+import { readOrRefuse, requirePresent } from '../../requests/read-fields.ts'
+import { readAttempt } from '../../requests/idempotency.ts'
 import { agreementContext, readContext, requireAgreedParties, requireParentKind } from './context.ts'
 
 /**
  * POST /admin/boundary/decide
  * Decides on the agreement alone; boundary policies are never asked. A denial is an answer (201, signed).
  */
-export async function decide(call: OperatorCall, office: Office): Promise<Answer> {
-  await refuseWhereEnforced(call, office)
+export async function decide(call: OperatorCall, parts: BoundaryParts): Promise<HttpResponse> {
+  await refuseWhereEnforced(call, parts)
   const given = requirePresent(call.body, 'agreement', 'missing_boundary_fields')
   const requested_capability = readCapability(call.body)
-  const agreement = (await loadTrustedAgreement(call, office, given)).record
+  const agreement = (await parts.agreements.loadTrustedAgreement(call, given)).record
   const asked = { ...readContext(call.body['context']), attributes: {} }
-  requireParentKind(asked, office)
+  requireParentKind(asked, parts)
   requireAgreedParties(asked, agreement)
-  requireSigningWindow(office)
-  const now = office.clock.now()
-  const context = agreementContext({ asked, agreement, requested_capability, context_id: office.ids.uuid(), now })
+  parts.signing.requireAllowed()
+  const now = parts.clock.now()
+  const context = agreementContext({ asked, agreement, requested_capability, context_id: parts.ids.uuid(), now })
   const { agreed_terms } = agreement
   const draft = draftBoundaryDecision({
-    decision_id: office.ids.uuid(),
+    decision_id: parts.ids.uuid(),
     context,
     run: decideOnAgreement(context, agreed_terms),
-    operator_sovereign_id: office.genesis.network_name,
+    operator_sovereign_id: parts.genesis.network_name,
     basisEnds: instantOf(agreed_terms.valid_until),
   })
-  const decision = await sealOr('boundary_eval_failed', office, boundaryDecisionForm, draft)
+  const decision = await parts.signing.signFormOr('boundary_eval_failed', boundaryDecisionForm, draft)
   const { decision_id, context_id, agreement_id, authorized } = decision
-  const details = { decision_id, context_id, agreement_id, requested_capability, authorized, ...causedBy(call) }
+  const details = { decision_id, context_id, agreement_id, requested_capability, authorized, ...requestDetails(call) }
   // Kept before it is answered: a decision nobody can find later must never leave.
-  const { text, status } = await recordDecision(office, {
+  const { text, status } = await parts.evidence.recordDecision({
     decision,
     context,
     events: [{ type: 'boundary_decision_made', details }],
@@ -59,19 +56,19 @@ export async function decide(call: OperatorCall, office: Office): Promise<Answer
 }
 
 /** Where policies are enforced, a decision that asks none of them is refused, and the attempt is on record. */
-async function refuseWhereEnforced(call: OperatorCall, office: Office): Promise<void> {
-  if (office.settings.boundaryPolicyEnforcement !== 'required') return
+async function refuseWhereEnforced(call: OperatorCall, parts: BoundaryParts): Promise<void> {
+  if (parts.settings.boundaryPolicyEnforcement !== 'required') return
   const asked = call.body['requested_capability']
   // Cutting may leave half a character, which nothing can store.
   const named = typeof asked === 'string' ? { requested_capability: asked.slice(0, 256).toWellFormed() } : {}
-  const details = { ...named, ...causedBy(call) }
-  await recordAudit(office.store.db, office, { type: 'boundary_legacy_decide_refused', details })
+  const details = { ...named, ...requestDetails(call) }
+  await parts.audit.record(parts.store.db, { type: 'boundary_legacy_decide_refused', details })
   throw new Refusal('boundary_policy_required')
 }
 
 /** The capability that decide and evaluate are asked about. */
 export function readCapability(body: JsonObject): string {
-  return readOr('missing_boundary_fields', () =>
+  return readOrRefuse('missing_boundary_fields', () =>
     field.label(body['requested_capability'] ?? null, 'requested_capability'),
   )
 }

@@ -9,7 +9,7 @@ import {
 } from '@chancery/protocol'
 import type { JsonObject, JsonValue } from '@chancery/protocol'
 import { ManualClock, accepted, refused, startTestAuthority } from '@chancery/testkit'
-import type { TestAnswer, TestAuthority } from '@chancery/testkit'
+import type { TestResponse, TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 const clock = new ManualClock('2026-01-02T03:04:05.678Z')
@@ -25,7 +25,7 @@ beforeAll(async () => {
 })
 afterAll(() => na.stop())
 
-const evaluate = (body: JsonObject, on = na): Promise<TestAnswer> =>
+const evaluate = (body: JsonObject, on = na): Promise<TestResponse> =>
   on.as('standard')('POST', '/admin/boundary/evaluate', body)
 const decisionOf = async (body: JsonObject): Promise<JsonObject> =>
   accepted(await evaluate(body), 201)['decision'] as JsonObject
@@ -168,7 +168,7 @@ describe('POST /admin/boundary/evaluate', () => {
         'was edited in the store',
         async () => {
           const attestation = await attest()
-          const { db } = na.office.store
+          const { db } = na.core.store
           const id = String(attestation['attestation_id'])
           const row = await db
             .selectFrom('membership_attestations')
@@ -194,7 +194,7 @@ describe('POST /admin/boundary/evaluate', () => {
     it('sees an edit and a withdrawal of an attestation it has decided on before', async () => {
       const attestation = await attest()
       const id = String(attestation['attestation_id'])
-      const { db } = na.office.store
+      const { db } = na.core.store
       const set = (members: { attestation_json?: string; status?: string }): Promise<unknown> =>
         db.updateTable('membership_attestations').set(members).where('attestation_id', '=', id).execute()
       const { attestation_json } = await db
@@ -262,7 +262,7 @@ describe('POST /admin/boundary/evaluate', () => {
 
     it('answers a repeated Idempotency-Key with the same decision', async () => {
       const body = ask(await attest())
-      const send = (): Promise<TestAnswer> =>
+      const send = (): Promise<TestResponse> =>
         na.as('standard')('POST', '/admin/boundary/evaluate', body, { headers: { 'Idempotency-Key': 'evaluate-1' } })
       const [first, again] = [await send(), await send()]
       accepted(first, 201)

@@ -15,14 +15,12 @@ import type {
   JsonObject,
 } from '@chancery/protocol'
 import { jsonText } from '@chancery/service-kit'
-import type { Answer } from '@chancery/service-kit'
-import { causedBy } from '../../audit/record.ts'
+import type { HttpResponse } from '@chancery/service-kit'
+import { requestDetails } from '../../audit/record.ts'
 import type { AuditEvent } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
-import type { Office } from '../../office.ts'
-import { requireSigningWindow, sealFormText } from '../../signing/seal.ts'
-import { readAttempt } from '../../store/idempotency.ts'
-import { recordDecision } from '../evidence/index.ts'
+import type { BoundaryParts } from './parts.ts'
+import { readAttempt } from '../../requests/idempotency.ts'
 import { resolveBasis } from './basis.ts'
 import { readEvaluateRequest } from './requests.ts'
 
@@ -31,36 +29,39 @@ import { readEvaluateRequest } from './requests.ts'
  * Decides under the active policies. A denial is an answer (201, signed); only a malformed request, or an agreement
  * nobody can trust, is refused.
  */
-export async function evaluate(call: OperatorCall, office: Office): Promise<Answer> {
+export async function evaluate(call: OperatorCall, parts: BoundaryParts): Promise<HttpResponse> {
   const request = readEvaluateRequest(call.body)
-  requireSigningWindow(office)
-  const { basis, contextAt } = await resolveBasis(call, office, request)
-  const policies = await office.boundaryPolicies.read()
-  const now = office.clock.now()
+  parts.signing.requireAllowed()
+  const { basis, contextAt } = await resolveBasis(call, parts, request)
+  const policies = await parts.boundaryPolicies.active.read()
+  const now = parts.clock.now()
   const context = contextAt(now)
   const evaluation = evaluateBoundary({ basis, context, policies, now })
   const { resolution_failure } = evaluation.policy_binding
   if (resolution_failure !== null)
-    office.log.warn('a decision was denied by the state of the policies', {
+    parts.log.warn('a decision was denied by the state of the policies', {
       request_id: call.requestId,
       resolution_failure,
     })
   const draft = draftBoundaryDecision({
-    decision_id: office.ids.uuid(),
+    decision_id: parts.ids.uuid(),
     context,
     run: evaluation,
-    operator_sovereign_id: office.genesis.network_name,
+    operator_sovereign_id: parts.genesis.network_name,
     basisEnds: basisEnd(basis),
     policy_binding: evaluation.policy_binding,
     ...(basis.kind === 'attestation' ? { attestation_binding: bindAttestation(basis) } : {}),
   })
-  const { record: decision, text: decisionText } = await sealFormText(office, boundaryDecisionForm, draft)
-  const traced = { proof_id: office.ids.uuid(), trace_id: office.ids.uuid(), decision, run: evaluation }
-  const { record: proof, text: proofText } = await sealFormText(office, justificationForm, draftJustification(traced))
+  const { record: decision, text: decisionText } = await parts.signing.signFormText(boundaryDecisionForm, draft)
+  const traced = { proof_id: parts.ids.uuid(), trace_id: parts.ids.uuid(), decision, run: evaluation }
+  const { record: proof, text: proofText } = await parts.signing.signFormText(
+    justificationForm,
+    draftJustification(traced),
+  )
   const event = decisionMade(call, context, decision, evaluation)
   const text = `{"decision":${decisionText},"justification_proof":${proofText}}`
   // Kept before it is answered: a decision nobody can find later must never leave.
-  const kept = await recordDecision(office, {
+  const kept = await parts.evidence.recordDecision({
     decision,
     context,
     proof,
@@ -98,11 +99,11 @@ function decisionMade(
   if (attestation_binding === undefined) {
     const { resolution_status, resolution_failure } = policy_binding
     const named = { decision_id, context_id, agreement_id, requested_capability, authorized }
-    const details = { ...named, ...rules, resolution_status, resolution_failure, ...causedBy(call) }
+    const details = { ...named, ...rules, resolution_status, resolution_failure, ...requestDetails(call) }
     return { type: 'boundary_policy_decision_made', details }
   }
   const { attestation_id, subject_id, revocation_seq_checked } = attestation_binding
   const named = { decision_id, context_id, attestation_id, subject_id, requester_sovereign_id, requested_capability }
-  const details = { ...named, authorized, denial_reason, revocation_seq_checked, ...rules, ...causedBy(call) }
+  const details = { ...named, authorized, denial_reason, revocation_seq_checked, ...rules, ...requestDetails(call) }
   return { type: 'boundary_attestation_decision_made', details }
 }

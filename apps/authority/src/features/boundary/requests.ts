@@ -4,12 +4,12 @@ import type { JsonObject, JsonValue } from '@chancery/protocol'
 import { readCapability } from './decide.ts'
 
 /** On what a decision is to rest, as it was sent. */
-export type AskedBasis =
+export type BasisRequest =
   | { readonly kind: 'agreement'; readonly given: JsonValue }
   | { readonly kind: 'attestation'; readonly attestation_id: string }
 
 export interface EvaluateRequest {
-  readonly asked: AskedBasis
+  readonly asked: BasisRequest
   readonly requested_capability: string
 }
 

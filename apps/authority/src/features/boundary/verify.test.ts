@@ -7,7 +7,7 @@ import {
   refused,
   startTestAuthority,
 } from '@chancery/testkit'
-import type { TestAnswer, TestAuthority } from '@chancery/testkit'
+import type { TestResponse, TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 
 const START = '2026-01-02T03:04:05.678Z'
@@ -40,7 +40,7 @@ async function decide(requested_capability: string): Promise<JsonObject> {
   const body = { agreement, requested_capability }
   return accepted(await na.as('standard')('POST', '/admin/boundary/decide', body), 201)
 }
-const post = (body: JsonObject): Promise<TestAnswer> => na.request('POST', '/boundary/verify', { body })
+const post = (body: JsonObject): Promise<TestResponse> => na.request('POST', '/boundary/verify', { body })
 async function verdict(record: JsonObject, more: JsonObject = {}): Promise<readonly (JsonValue | undefined)[]> {
   const answer = accepted(await post({ decision: record, ...more }))
   expect(Object.keys(answer).sort()).toEqual(['accepted', 'authorized', 'decision_id', 'reason'])

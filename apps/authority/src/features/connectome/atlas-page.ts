@@ -1,8 +1,8 @@
 import { markup } from '@chancery/service-kit'
-import type { Answer, Call } from '@chancery/service-kit'
-import type { Office } from '../../office.ts'
-import { page as frame } from '../../page-frame.ts'
-import { figure, identifier, plural, table } from '../../page-parts.ts'
+import type { HttpResponse, Call } from '@chancery/service-kit'
+import type { ConnectomeState } from './state.ts'
+import { page as frame } from '../../pages/frame.ts'
+import { figure, identifier, plural, table } from '../../pages/parts.ts'
 import { searchForm } from './edge-table.ts'
 import { drawMap } from './map.ts'
 
@@ -10,12 +10,12 @@ import { drawMap } from './map.ts'
  * GET /atlas
  * The map of sovereigns with the digest of the graph it was drawn from, so that two readers can compare what they see.
  */
-export async function atlasPage(call: Call, office: Office): Promise<Answer> {
+export async function atlasPage(call: Call, parts: ConnectomeState): Promise<HttpResponse> {
   const words = call.query.first('q') ?? ''
-  const built = await office.connectome.current(office)
+  const built = await parts.graph.current(parts)
   const [outline, digest] = await Promise.all([built.outline(words), built.digest()])
   const left = outline.sovereign_count - outline.sovereigns.length
-  return frame(office, {
+  return frame(parts, {
     path: '/atlas',
     title: 'Atlas',
     content: markup`<h1>Atlas</h1>

@@ -1,10 +1,10 @@
-import type { Call, KeptDocument } from '@chancery/service-kit'
-import type { Office } from '../../office.ts'
+import type { Call, CachedDocument } from '@chancery/service-kit'
+import type { ConnectomeState } from './state.ts'
 
 /**
  * GET /atlas.json
  * The map and the digest of the graph it was drawn from.
  */
-export async function atlas(_call: Call, office: Office): Promise<KeptDocument> {
-  return (await office.connectome.current(office)).document('atlas')
+export async function atlas(_call: Call, parts: ConnectomeState): Promise<CachedDocument> {
+  return (await parts.graph.current(parts)).document('atlas')
 }

@@ -1,5 +1,5 @@
 import type { JsonObject } from '@chancery/protocol'
-import { ManualClock, plantTreaties, refused, startTestAuthority } from '@chancery/testkit'
+import { ManualClock, seedTreaties, refused, startTestAuthority } from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
@@ -9,7 +9,7 @@ const number = (i: number): string => String(i).padStart(6, '0')
 let na: TestAuthority
 beforeAll(async () => {
   na = await startTestAuthority({ clock, settings: { NA_CLOCK_CHECK: 'off' } })
-  await plantTreaties(na.office, [
+  await seedTreaties(na.parts, [
     { treaty_id: 't-1', from: 'TEST-NET', to: 'PARTNER' },
     { treaty_id: 't-2', from: 'TEST-NET', to: 'OTHER', revokedBecause: 'over' },
   ])
@@ -24,7 +24,7 @@ beforeAll(async () => {
     imported_at,
   }))
   for (let at = 0; at < COUNT; at += 1000)
-    await na.office.store.db
+    await na.core.store.db
       .insertInto('imported_sovereign_revocations')
       .values(rows.slice(at, at + 1000))
       .execute()

@@ -9,26 +9,26 @@ import type {
   TrustFinding,
   TrustPath,
 } from '@chancery/protocol'
-import { KeptDocument } from '@chancery/service-kit'
-import type { Office } from '../../office.ts'
-import { StoreThread } from '../../store/store-thread.ts'
+import { CachedDocument } from '@chancery/service-kit'
+import type { ConnectomeParts } from './parts.ts'
+import { DatabaseThread } from '../../database/worker/thread.ts'
 import { DocumentWriter } from './documents.ts'
 import type { DocumentName } from './documents.ts'
 import { readGraphInput } from './facts.ts'
-import type { GraphAnswers } from './graph-worker.ts'
-import type { AskedMaterial } from './material-pages.ts'
-import { outlineGraph } from './outline.ts'
-import type { GraphOutline } from './outline.ts'
+import type { GraphAnswers } from './graph-thread.ts'
+import type { MaterialRequest } from './material-pages.ts'
+import { outlineGraph } from './page-data.ts'
+import type { GraphPageData } from './page-data.ts'
 import type { TreatyTable } from './treaty-table.ts'
 import { buildViews, findTrustIn } from './views.ts'
-import type { AskedTrust } from './views.ts'
+import type { TrustRequest } from './views.ts'
 
 /** One version of the graph, wherever its index lives. */
 export interface BuiltGraph {
   /** Made when first asked for, then kept. */
-  document(name: DocumentName): Promise<KeptDocument>
+  document(name: DocumentName): Promise<CachedDocument>
   /** A page of what was revoked. */
-  materialPage(asked: AskedMaterial): Promise<JsonObject>
+  materialPage(asked: MaterialRequest): Promise<JsonObject>
   /** H(C(graph)). */
   digest(): Promise<string>
   readonly summary: ConnectomeSummary
@@ -38,17 +38,17 @@ export interface BuiltGraph {
   isAlive(): boolean
   trustPath(from: string, to: string): Promise<TrustPath>
   /** What this version says about a sovereign, with its digest. */
-  trustFinding(asked: AskedTrust): Promise<GroundedFinding>
+  trustFinding(asked: TrustRequest): Promise<FindingWithDigest>
   /** What ending one treaty would cut off. */
   lostPaths(treaty_id: string): Promise<LostPaths>
   /** What a page shows of it, narrowed to sovereigns whose name contains the words. */
-  outline(words: string): Promise<GraphOutline>
+  outline(words: string): Promise<GraphPageData>
   /** Who recognises this sovereign now. */
   acceptedBy(sovereign: string): Promise<readonly string[]>
 }
 
 /** A finding and the graph it rests on: both of one version. */
-export interface GroundedFinding {
+export interface FindingWithDigest {
   readonly finding: TrustFinding
   /** The treaties of the path it rests on. */
   readonly treaty_ids: readonly string[]
@@ -59,15 +59,15 @@ export interface GroundedFinding {
 const INLINE_FACTS = 1000
 
 export class GraphBuilder {
-  #thread: StoreThread | undefined
+  #thread: DatabaseThread | undefined
 
   /** Without the treaties that were found not to be signed. */
-  async build(office: Office, refused: ReadonlySet<string>): Promise<BuiltGraph> {
-    if ((await countFacts(office)) <= INLINE_FACTS) return buildInline(office, refused)
+  async build(parts: ConnectomeParts, refused: ReadonlySet<string>): Promise<BuiltGraph> {
+    if ((await countFacts(parts)) <= INLINE_FACTS) return buildInline(parts, refused)
     // A thread that died is replaced; those who waited for it were refused.
     if (this.#thread === undefined || this.#thread.hasEnded)
-      this.#thread = new StoreThread('./graph-worker', import.meta.url, { place: office.settings.storePlace })
-    return buildAside(this.#thread, { now: office.clock.now(), refused })
+      this.#thread = new DatabaseThread('./graph-thread', import.meta.url, { place: parts.settings.databaseLocation })
+    return buildInThread(this.#thread, { now: parts.clock.now(), refused })
   }
 
   async close(): Promise<void> {
@@ -75,8 +75,8 @@ export class GraphBuilder {
   }
 }
 
-async function countFacts(office: Office): Promise<number> {
-  const { db } = office.store
+async function countFacts(parts: ConnectomeParts): Promise<number> {
+  const { db } = parts.store
   const counts = await Promise.all(
     (['recognition_treaties', 'imported_sovereign_revocations'] as const).map((table) =>
       db
@@ -94,10 +94,10 @@ async function countFacts(office: Office): Promise<number> {
   return counts.reduce((sum, row) => sum + Number(row?.count ?? 0), 0)
 }
 
-async function buildInline(office: Office, refused: ReadonlySet<string>): Promise<BuiltGraph> {
-  const views = buildViews(await readGraphInput(office.store.db, office.clock.now(), refused))
+async function buildInline(parts: ConnectomeParts, refused: ReadonlySet<string>): Promise<BuiltGraph> {
+  const views = buildViews(await readGraphInput(parts.store.db, parts.clock.now(), refused))
   const { graph, index, ...plain } = views
-  const writer = new DocumentWriter(office.store.db, graph)
+  const writer = new DocumentWriter(parts.store.db, graph)
   return {
     ...plain,
     document: keeping(async (name) => toDocument(await writer.write(name))),
@@ -131,18 +131,18 @@ function keeping<Name extends string, Value>(make: (name: Name) => Promise<Value
 }
 
 /** The outline of the whole graph is what most readers ask for; searches are many and not kept. */
-function keepingWhole(make: (words: string) => Promise<GraphOutline>): (words: string) => Promise<GraphOutline> {
-  const whole = keeping<'', GraphOutline>(make)
+function keepingWhole(make: (words: string) => Promise<GraphPageData>): (words: string) => Promise<GraphPageData> {
+  const whole = keeping<'', GraphPageData>(make)
   return (words) => (words === '' ? whole('') : make(words))
 }
 
 /** Views derive from stored records and grant nothing: they carry an ETag and are not stored by caches. */
-function toDocument(bytes: Uint8Array, etag?: string): KeptDocument {
-  return new KeptDocument(bytes, SECURITY_HEADERS['Cache-Control'], undefined, etag)
+function toDocument(bytes: Uint8Array, etag?: string): CachedDocument {
+  return new CachedDocument(bytes, SECURITY_HEADERS['Cache-Control'], undefined, etag)
 }
 
 /** A graph whose index lives in a thread. */
-async function buildAside(thread: StoreThread, built: GraphAnswers['build']['argument']): Promise<BuiltGraph> {
+async function buildInThread(thread: DatabaseThread, built: GraphAnswers['build']['argument']): Promise<BuiltGraph> {
   const ask = <Name extends keyof GraphAnswers>(
     name: Name,
     argument: GraphAnswers[Name]['argument'],

@@ -13,12 +13,12 @@ import {
   writeJson,
 } from '@chancery/protocol'
 import type { JsonObject, JsonValue, RecognitionGraph, RevokedMaterial } from '@chancery/protocol'
-import type { Tx } from '../../store/database.ts'
+import type { Tx } from '../../database/database.ts'
 import { listEdgeColumns } from './edge-columns.ts'
-import { writeMaterialPlace } from './material-pages.ts'
-import type { AskedMaterial } from './material-pages.ts'
-import { pageTreatyTexts } from './store.ts'
-import type { TextPlace } from './store.ts'
+import { writeMaterialPosition } from './material-pages.ts'
+import type { MaterialRequest } from './material-pages.ts'
+import { pageTreatyTexts } from './queries.ts'
+import type { TextPosition } from './queries.ts'
 
 /** The documents that are made of the graph when somebody asks for them. */
 export type DocumentName = 'graph' | 'connectome' | 'edges' | 'atlas'
@@ -51,20 +51,20 @@ export class DocumentWriter {
   }
 
   /** Rows of revoked material behind a place, with whom each touches: strangers read a large graph in pages. */
-  materialPage(asked: AskedMaterial): JsonObject {
+  materialPage(asked: MaterialRequest): JsonObject {
     const { rows, end } = pageMaterial(this.#material(), asked)
     return {
       summary: summarize(this.#graph),
       revoked_trust_material: rows,
       revocation_blast_radius: listBlastRadius(this.#graph, rows),
-      next_cursor: end === undefined ? null : writeMaterialPlace(end),
+      next_cursor: end === undefined ? null : writeMaterialPosition(end),
     }
   }
 
   #connectome(): JsonObject {
     const { rows, end } = pageMaterial(this.#material(), { limit: MAX_CONNECTOME_ROWS, after: undefined })
     const whole = buildConnectome(this.#graph, rows)
-    return end === undefined ? whole : { ...whole, next_cursor: writeMaterialPlace(end) }
+    return end === undefined ? whole : { ...whole, next_cursor: writeMaterialPosition(end) }
   }
 
   /** Sorted when first asked for: a million rows are not sorted once per page. */
@@ -120,7 +120,7 @@ export class DocumentWriter {
   async *#treaties(form: (text: string) => string): AsyncGenerator<string> {
     const wanted = this.#graph.active_treaties
     const pending = new Set(wanted)
-    let after: TextPlace | undefined
+    let after: TextPosition | undefined
     let separator = '['
     if (wanted.length === 0) yield separator
     while (pending.size > 0) {

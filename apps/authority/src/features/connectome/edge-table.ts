@@ -1,12 +1,12 @@
 import { markup } from '@chancery/service-kit'
 import type { Markup } from '@chancery/service-kit'
-import { toDisplay } from '../../display.ts'
-import { badge, figure, identifier, table, when } from '../../page-parts.ts'
+import { toDisplay } from '../../pages/display-time.ts'
+import { badge, figure, identifier, table, when } from '../../pages/parts.ts'
 import { lifecycleTone } from './lifecycle-tone.ts'
-import type { GraphOutline } from './outline.ts'
+import type { GraphPageData } from './page-data.ts'
 
 /** Treaties as rows; what is not shown is counted. */
-export function edgeTable(edges: GraphOutline['edges'], total: number, empty: string): Markup {
+export function edgeTable(edges: GraphPageData['edges'], total: number, empty: string): Markup {
   const left = total - edges.length
   return markup`${table(
     'Treaties',

@@ -1,8 +1,8 @@
 import { compareCodePoints } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
-import { toWireTime } from '../../paged-list.ts'
-import type { Tx } from '../../store/database.ts'
-import { listImportedRevocations, listTreatyFacts } from './store.ts'
+import { toWireTime } from '../../requests/list-position.ts'
+import type { Tx } from '../../database/database.ts'
+import { listImportedRevocations, listTreatyFacts } from './queries.ts'
 import type { GraphInput } from './views.ts'
 
 /** Reads treaties and imported revocations in the forms the wire has. */

@@ -1,10 +1,10 @@
-import type { Call, KeptDocument } from '@chancery/service-kit'
-import type { Office } from '../../office.ts'
+import type { Call, CachedDocument } from '@chancery/service-kit'
+import type { ConnectomeState } from './state.ts'
 
 /**
  * GET /recognition-graph
  * Who recognises whom: the view every other one derives from, and no source of trust itself.
  */
-export async function graph(_call: Call, office: Office): Promise<KeptDocument> {
-  return (await office.connectome.current(office)).document('graph')
+export async function graph(_call: Call, parts: ConnectomeState): Promise<CachedDocument> {
+  return (await parts.graph.current(parts)).document('graph')
 }

@@ -1,32 +1,45 @@
-import type { Office } from '../../office.ts'
-import type { GroundedFinding } from './builder.ts'
+import type { BuiltGraph, FindingWithDigest } from './builder.ts'
 import type { LostPaths } from '@chancery/protocol'
-import type { AskedTrust } from './views.ts'
+import type { TrustRequest } from './views.ts'
+import type { Feature } from '../../core.ts'
+import { GraphCache } from './graph-cache.ts'
+import type { ConnectomeParts } from './parts.ts'
+import { connectomeRoutes } from './routes.ts'
 
 export { lifecycleTone } from './lifecycle-tone.ts'
 export type { TreatyRow, TreatySummary } from './treaty-table.ts'
 
-/** Who recognises this sovereign now, as far as this authority knows. */
-export async function acceptedBy(office: Office, sovereign: string): Promise<readonly string[]> {
-  return (await office.connectome.current(office)).acceptedBy(sovereign)
+export interface Connectome extends Feature {
+  /** The recognition graph as it stands now. */
+  current(): Promise<BuiltGraph>
+  /** Who recognises this sovereign now, as far as this authority knows. */
+  acceptedBy(sovereign: string): Promise<readonly string[]>
+  /** What ending a treaty would cut off. */
+  previewTreatyEnd(treaty_id: string): Promise<LostPaths>
+  /** H(C(g)) of the recognition graph as it stands now (protocol/trust-operations 2.2). */
+  graphDigest(): Promise<string>
+  /** What the recognition graph says about a sovereign now, and the digest of that very graph. */
+  findTrustNow(asked: TrustRequest): Promise<Omit<FindingWithDigest, 'treaty_ids'>>
 }
 
-/** What ending a treaty would cut off. */
-export async function foreseeTreatyLoss(office: Office, treaty_id: string): Promise<LostPaths> {
-  return (await office.connectome.current(office)).lostPaths(treaty_id)
-}
-
-/** H(C(g)) of the recognition graph as it stands now (protocol/trust-operations 2.2). */
-export async function graphDigest(office: Office): Promise<string> {
-  return (await office.connectome.current(office)).digest()
-}
-
-/** What the recognition graph says about a sovereign now, and the digest of that very graph. */
-export async function findTrustNow(office: Office, asked: AskedTrust): Promise<Omit<GroundedFinding, 'treaty_ids'>> {
-  const { finding, graph_digest } = await office.connectome.ask(
-    office,
-    (graph) => graph.trustFinding(asked),
-    (found) => found.treaty_ids,
-  )
-  return { finding, graph_digest }
+export function openConnectome(parts: ConnectomeParts): Connectome {
+  const graph = new GraphCache()
+  const current = (): Promise<BuiltGraph> => graph.current(parts)
+  return {
+    routes: connectomeRoutes({ ...parts, graph }),
+    jobs: [],
+    current,
+    acceptedBy: async (sovereign) => (await current()).acceptedBy(sovereign),
+    previewTreatyEnd: async (treaty_id) => (await current()).lostPaths(treaty_id),
+    graphDigest: async () => (await current()).digest(),
+    findTrustNow: async (asked) => {
+      const { finding, graph_digest } = await graph.ask(
+        parts,
+        (built) => built.trustFinding(asked),
+        (found) => found.treaty_ids,
+      )
+      return { finding, graph_digest }
+    },
+    close: () => graph.close(),
+  }
 }

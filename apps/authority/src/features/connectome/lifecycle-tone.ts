@@ -1,5 +1,5 @@
 import type { LifecycleState, RecognitionEdge } from '@chancery/protocol'
-import type { Tone } from '../../page-parts.ts'
+import type { Tone } from '../../pages/parts.ts'
 
 const TONES: Readonly<Record<LifecycleState, Tone>> = {
   active: 'good',

@@ -1,8 +1,8 @@
 import { markup } from '@chancery/service-kit'
 import type { Markup } from '@chancery/service-kit'
-import { figure } from '../../page-parts.ts'
+import { figure } from '../../pages/parts.ts'
 import { edgeTone } from './lifecycle-tone.ts'
-import type { GraphOutline } from './outline.ts'
+import type { GraphPageData } from './page-data.ts'
 
 const WIDTH = 760
 const HEIGHT = 480
@@ -17,7 +17,7 @@ interface Place {
  * The network drawn by the server: the best connected sovereign in the middle, the others around it. It needs no
  * script; the script puts a map to move in about its place.
  */
-export function drawMap(outline: GraphOutline): Markup {
+export function drawMap(outline: GraphPageData): Markup {
   const busiest = [...outline.sovereigns].sort(
     (a, b) => b.recognises + b.recognised_by - (a.recognises + a.recognised_by),
   )

@@ -1,30 +1,30 @@
 import { Refusal } from '@chancery/contract'
 import { MAX_CONNECTOME_ROWS, isJsonObject, readJson, writeJson } from '@chancery/protocol'
-import type { MaterialPlace } from '@chancery/protocol'
+import type { MaterialPosition } from '@chancery/protocol'
 import type { Query } from '@chancery/service-kit'
-import { readPlace, readWhole, writeCursor } from '../../paging.ts'
+import { readPosition, readWhole, writeCursor } from '../../requests/paging.ts'
 
 /** A page of revoked material. */
-export interface AskedMaterial {
+export interface MaterialRequest {
   readonly limit: number
-  readonly after: MaterialPlace | undefined
+  readonly after: MaterialPosition | undefined
 }
 
 /** `limit` and `cursor` of GET /connectome.json?view=revoked. */
-export function readMaterialPage(query: Query): AskedMaterial {
+export function readMaterialPage(query: Query): MaterialRequest {
   const [limit, cursor] = [query.first('limit'), query.first('cursor')]
   return {
     limit: limit === undefined ? MAX_CONNECTOME_ROWS : readWhole(limit, 1, MAX_CONNECTOME_ROWS),
-    after: cursor === undefined ? undefined : readMaterialPlace(readPlace(cursor)),
+    after: cursor === undefined ? undefined : readMaterialPosition(readPosition(cursor)),
   }
 }
 
-export function writeMaterialPlace({ type, id, issuer_sovereign_id }: MaterialPlace): string {
+export function writeMaterialPosition({ type, id, issuer_sovereign_id }: MaterialPosition): string {
   return writeCursor(writeJson({ type, id, ...(issuer_sovereign_id === undefined ? {} : { issuer_sovereign_id }) }))
 }
 
 /** A cursor we wrote holds an object; one of another list does not. */
-function readMaterialPlace(place: string): MaterialPlace {
+function readMaterialPosition(place: string): MaterialPosition {
   const found = place.startsWith('{') ? readJson(place) : null
   if (!isJsonObject(found)) throw new Refusal('invalid_page')
   const [type, id, issuer] = [found['type'], found['id'], found['issuer_sovereign_id']]

@@ -1,26 +1,26 @@
 import { markup } from '@chancery/service-kit'
-import type { Answer, Call, Markup } from '@chancery/service-kit'
+import type { HttpResponse, Call, Markup } from '@chancery/service-kit'
 import type { ConnectomeSummary, TrustPath } from '@chancery/protocol'
-import { toDisplay } from '../../display.ts'
-import type { Office } from '../../office.ts'
-import { page as frame } from '../../page-frame.ts'
-import { badge, figure, identifier, table, tile, when } from '../../page-parts.ts'
+import { toDisplay } from '../../pages/display-time.ts'
+import type { ConnectomeState } from './state.ts'
+import { page as frame } from '../../pages/frame.ts'
+import { badge, figure, identifier, table, tile, when } from '../../pages/parts.ts'
 import { edgeTable, searchForm } from './edge-table.ts'
 import { drawMap } from './map.ts'
-import type { GraphOutline } from './outline.ts'
+import type { GraphPageData } from './page-data.ts'
 import { findVerifiedPath } from './verified-path.ts'
 
 /**
  * GET /connectome
  * Who recognises whom, whom each imported revocation touches, and the path between two sovereigns.
  */
-export async function page(call: Call, office: Office): Promise<Answer> {
+export async function page(call: Call, parts: ConnectomeState): Promise<HttpResponse> {
   const [words, from, to] = ['q', 'from', 'to'].map((name) => call.query.first(name) ?? '')
-  const built = await office.connectome.current(office)
+  const built = await parts.graph.current(parts)
   const outline = await built.outline(words ?? '')
   const isAsked = from !== undefined && from !== '' && to !== undefined && to !== ''
-  const path = isAsked ? await findVerifiedPath(office, from, to) : undefined
-  return frame(office, {
+  const path = isAsked ? await findVerifiedPath(parts, from, to) : undefined
+  return frame(parts, {
     path: '/connectome',
     title: 'Connectome',
     content: markup`<h1>Connectome</h1>
@@ -70,7 +70,7 @@ function describePath({ from, to, trusted, reason, path, hop_count }: TrustPath)
   }</p>${steps.length > 0 && markup`<ol>${steps}</ol>`}</div>`
 }
 
-function blasts(outline: GraphOutline): Markup {
+function blasts(outline: GraphPageData): Markup {
   const left = outline.blast_count - outline.blast_radius.length
   return markup`${table(
     'Imported revocations',

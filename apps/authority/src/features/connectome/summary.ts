@@ -1,6 +1,6 @@
 import type { JsonObject } from '@chancery/protocol'
-import type { Call, KeptDocument } from '@chancery/service-kit'
-import type { Office } from '../../office.ts'
+import type { Call, CachedDocument } from '@chancery/service-kit'
+import type { ConnectomeState } from './state.ts'
 import { readMaterialPage } from './material-pages.ts'
 
 /**
@@ -9,10 +9,10 @@ import { readMaterialPage } from './material-pages.ts'
  * revoked material; `view=revoked` gives all of them in pages. `view=edges` gives its edges only, as columns, for maps of
  * large graphs.
  */
-export async function summary(call: Call, office: Office): Promise<KeptDocument | JsonObject> {
+export async function summary(call: Call, parts: ConnectomeState): Promise<CachedDocument | JsonObject> {
   const view = call.query.first('view')
   const asked = view === 'revoked' ? readMaterialPage(call.query) : undefined
-  const graph = await office.connectome.current(office)
+  const graph = await parts.graph.current(parts)
   if (asked !== undefined) return graph.materialPage(asked)
   return graph.document(view === 'edges' ? 'edges' : 'connectome')
 }

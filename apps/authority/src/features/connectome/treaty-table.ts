@@ -1,6 +1,6 @@
 import { instantOf, treatyLifecycle } from '@chancery/protocol'
 import type { ExpiryRisk, Instant, LifecycleState, TreatyFact, TreatyLifecycle } from '@chancery/protocol'
-import { toDisplay } from '../../display.ts'
+import { toDisplay } from '../../pages/display-time.ts'
 
 export type TreatySummary = {
   readonly total: number

@@ -1,5 +1,5 @@
 import type { JsonObject, TrustPath } from '@chancery/protocol'
-import { ManualClock, accepted, plantTreaties, publishFirst, refused, startTestAuthority } from '@chancery/testkit'
+import { ManualClock, accepted, seedTreaties, publishFirst, refused, startTestAuthority } from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
@@ -8,7 +8,7 @@ let na: TestAuthority
 beforeAll(async () => {
   na = await startTestAuthority({ clock, settings: { NA_CLOCK_CHECK: 'off' } })
   await publishFirst(na)
-  await plantTreaties(na.office, [
+  await seedTreaties(na.parts, [
     { treaty_id: 'a-b', from: 'A', to: 'B' },
     { treaty_id: 'b-c', from: 'B', to: 'C' },
     { treaty_id: 'a-zoë', from: 'A', to: 'Zoë & Co' },
@@ -68,10 +68,10 @@ describe('GET /connectome/trust-path', () => {
   )
 
   it('writes nothing', async () => {
-    const before = await na.office.store.db.selectFrom('heads').selectAll().orderBy('name').execute()
+    const before = await na.core.store.db.selectFrom('heads').selectAll().orderBy('name').execute()
     const events = (await na.auditEvents('recognition_treaty_issued')).length
     await find('from=A&to=C')
-    expect(await na.office.store.db.selectFrom('heads').selectAll().orderBy('name').execute()).toEqual(
+    expect(await na.core.store.db.selectFrom('heads').selectAll().orderBy('name').execute()).toEqual(
       before satisfies readonly object[],
     )
     expect(await na.auditEvents('recognition_treaty_issued')).toHaveLength(events)
@@ -81,7 +81,7 @@ describe('GET /connectome/trust-path', () => {
     const own = new ManualClock()
     const alone = await startTestAuthority({ clock: own, settings: { NA_CLOCK_CHECK: 'off' } })
     try {
-      await plantTreaties(alone.office, [{ treaty_id: 'x-y', from: 'X', to: 'Y', validityHours: 1 }])
+      await seedTreaties(alone.parts, [{ treaty_id: 'x-y', from: 'X', to: 'Y', validityHours: 1 }])
       const ask = async (): Promise<JsonObject> =>
         accepted(await alone.request('GET', '/connectome/trust-path?from=X&to=Y'))
       expect((await ask())['trusted']).toBe(true)

@@ -1,16 +1,16 @@
 import { Refusal } from '@chancery/contract'
 import type { JsonObject } from '@chancery/protocol'
 import type { Call } from '@chancery/service-kit'
-import type { Office } from '../../office.ts'
+import type { ConnectomeState } from './state.ts'
 import { findVerifiedPath } from './verified-path.ts'
 
 /**
  * GET /connectome/trust-path
  * How one sovereign comes to know of another. Explains the graph; it makes no treaty transitive.
  */
-export async function trustPath(call: Call, office: Office): Promise<JsonObject> {
+export async function trustPath(call: Call, parts: ConnectomeState): Promise<JsonObject> {
   const from = call.query.first('from') ?? call.query.first('source') ?? ''
   const to = call.query.first('to') ?? call.query.first('target') ?? ''
   if (from === '' || to === '') throw new Refusal('missing_trust_path_parameters')
-  return findVerifiedPath(office, from, to)
+  return findVerifiedPath(parts, from, to)
 }

@@ -1,10 +1,10 @@
 import type { TrustPath } from '@chancery/protocol'
-import type { Office } from '../../office.ts'
+import type { ConnectomeState } from './state.ts'
 
 /** The path between two sovereigns, each treaty of it verified. */
-export function findVerifiedPath(office: Office, from: string, to: string): Promise<TrustPath> {
-  return office.connectome.ask(
-    office,
+export function findVerifiedPath(parts: ConnectomeState, from: string, to: string): Promise<TrustPath> {
+  return parts.graph.ask(
+    parts,
     (graph) => graph.trustPath(from, to),
     ({ path }) => path.map((edge) => edge.treaty_id),
   )

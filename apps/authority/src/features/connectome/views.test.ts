@@ -6,11 +6,11 @@ import {
   canonicalText,
   foreignFeed,
   foreignSovereign,
-  plantTreaties,
+  seedTreaties,
   startTestAuthority,
   wireText,
 } from '@chancery/testkit'
-import type { ForeignObject, PlantedTreaty, TestAuthority } from '@chancery/testkit'
+import type { ForeignObject, SeededTreaty, TestAuthority } from '@chancery/testkit'
 import { readJson } from '@chancery/protocol'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
@@ -19,7 +19,7 @@ const settings = { NA_CLOCK_CHECK: 'off' }
 const names = ['TEST-NET', 'B', 'Zoë', '\ue000', '\u{1f600}', 'a', 'C'] as const
 
 /** Every pair, in all lifecycles; issued in an order that is no other order. */
-function manyTreaties(): PlantedTreaty[] {
+function manyTreaties(): SeededTreaty[] {
   const pairs = names.flatMap((from) => names.filter((to) => to !== from).map((to) => ({ from, to })))
   return pairs.map(({ from, to }, i) => ({
     treaty_id: `t-${String((i * 17) % 97).padStart(2, '0')}`,
@@ -35,7 +35,7 @@ let na: TestAuthority
 const issuer = foreignSovereign('Zoë')
 beforeAll(async () => {
   na = await startTestAuthority({ clock, settings })
-  await plantTreaties(na.office, manyTreaties())
+  await seedTreaties(na.parts, manyTreaties())
   const ids = ['a-1', 'b-2', '\ue000', '\u{1f600}']
   const feed = readJson(wireText(foreignFeed(issuer, 4, ids, { revocation_reasons: { 'a-1': 'left' } }))) as JsonObject
   accepted(

@@ -1,4 +1,11 @@
-import { buildGraph, findTrustPath, indexEdges, judgeTrustPath, nextBoundary, summarize } from '@chancery/protocol'
+import {
+  buildGraph,
+  findTrustPath,
+  indexEdges,
+  findTrustPathProblem,
+  nextBoundary,
+  summarize,
+} from '@chancery/protocol'
 import type {
   ConnectomeSummary,
   ImportedRevocation,
@@ -19,7 +26,7 @@ export interface GraphInput {
 }
 
 /** Who asks about whom, and when. */
-export interface AskedTrust {
+export interface TrustRequest {
   readonly source: string
   readonly target: string
   readonly evaluated_at: string
@@ -59,10 +66,10 @@ function countWithdrawals(revocations: readonly ImportedRevocation[]): ReadonlyM
 /** What the graph says about one sovereign in the eyes of another (protocol/trust-operations 2.5). */
 export function findTrustIn(
   views: Pick<GraphViews, 'index' | 'withdrawals'>,
-  asked: AskedTrust,
+  asked: TrustRequest,
 ): { readonly finding: TrustFinding; readonly treaty_ids: readonly string[] } {
   const path = findTrustPath(views.index, asked.source, asked.target)
-  const finding = judgeTrustPath(path, (issuer) => views.withdrawals.get(issuer) ?? 0, asked.evaluated_at)
+  const finding = findTrustPathProblem(path, (issuer) => views.withdrawals.get(issuer) ?? 0, asked.evaluated_at)
   return { finding, treaty_ids: path.path.map((edge) => edge.treaty_id) }
 }
 

@@ -7,8 +7,8 @@ import {
   readJson,
   writeJson,
 } from '@chancery/protocol'
-import { ManualClock, accepted, plantTreaties, refused, startTestAuthority } from '@chancery/testkit'
-import type { PlantedTreaty, TestAuthority } from '@chancery/testkit'
+import { ManualClock, accepted, seedTreaties, refused, startTestAuthority } from '@chancery/testkit'
+import type { SeededTreaty, TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { acceptedBy } from './builder.ts'
 import type { BuiltGraph } from './builder.ts'
@@ -20,7 +20,7 @@ import type { GraphViews } from './views.ts'
 
 const clock = new ManualClock()
 let na: TestAuthority
-const planted: PlantedTreaty[] = Array.from({ length: 1001 }, (_, i) => ({
+const planted: SeededTreaty[] = Array.from({ length: 1001 }, (_, i) => ({
   treaty_id: `t${String(i).padStart(4, '0')}`,
   from: `S${i % 211}`,
   to: i % 50 === 0 ? 'Zoë 😀' : `S${(i * 13 + 5) % 211}`,
@@ -31,25 +31,25 @@ const planted: PlantedTreaty[] = Array.from({ length: 1001 }, (_, i) => ({
 
 beforeAll(async () => {
   na = await startTestAuthority({ clock, settings: { NA_CLOCK_CHECK: 'off' } })
-  await plantTreaties(na.office, planted)
+  await seedTreaties(na.parts, planted)
 })
 afterAll(() => na.stop())
 
 /** More than 1,000 treaties: built and searched in a thread. */
-const inThread = (): Promise<BuiltGraph> => na.office.connectome.current(na.office)
+const inThread = (): Promise<BuiltGraph> => na.features.connectome.current()
 /** The same by the code of small graphs. */
-const inline = async (): Promise<GraphViews> => buildViews(await readGraphInput(na.office.store.db, clock.now()))
+const inline = async (): Promise<GraphViews> => buildViews(await readGraphInput(na.core.store.db, clock.now()))
 const documentText = async (built: BuiltGraph, name: DocumentName): Promise<string> =>
   Buffer.from((await built.document(name)).bytes).toString()
 
 /** The documents made the plain way: the whole graph as objects, with every signed treaty in it. */
 async function plainDocuments(
-  { office }: TestAuthority,
+  { core }: TestAuthority,
   now: bigint,
 ): Promise<Record<Exclude<DocumentName, 'edges'>, string>> {
-  const rows = await office.store.db.selectFrom('recognition_treaties').select(['treaty_id', 'treaty_json']).execute()
+  const rows = await core.store.db.selectFrom('recognition_treaties').select(['treaty_id', 'treaty_json']).execute()
   const texts = new Map(rows.map((row) => [row.treaty_id, readJson(row.treaty_json)]))
-  const input = await readGraphInput(office.store.db, now)
+  const input = await readGraphInput(core.store.db, now)
   const graph = buildGraph({ ...input, signedTreaty: (id) => texts.get(id) ?? null })
   const atlas = {
     sovereigns: graph.sovereigns,
@@ -92,11 +92,11 @@ describe('a graph of more than 1,000 treaties', () => {
     const own = new ManualClock()
     const other = await startTestAuthority({ clock: own, settings: { NA_CLOCK_CHECK: 'off' } })
     try {
-      const current = (): Promise<BuiltGraph> => other.office.connectome.current(other.office)
+      const current = (): Promise<BuiltGraph> => other.features.connectome.current()
       const expected = async (): Promise<string> => (await plainDocuments(other, own.now())).graph
-      const plant = (from: number, to: number): Promise<void> =>
-        plantTreaties(
-          other.office,
+      const seed = (from: number, to: number): Promise<void> =>
+        seedTreaties(
+          other.parts,
           Array.from({ length: to - from }, (_, i) => ({
             treaty_id: `t${from + i}`,
             from: `A${i % 7}`,
@@ -104,9 +104,9 @@ describe('a graph of more than 1,000 treaties', () => {
             validityHours: 100,
           })),
         )
-      await plant(0, 1000)
+      await seed(0, 1000)
       expect(await documentText(await current(), 'graph')).toBe(await expected())
-      await plant(1000, 1001)
+      await seed(1000, 1001)
       const first = await current()
       expect(await documentText(first, 'graph')).toBe(await expected())
       own.advance(28 * 3600 - 1)
@@ -115,7 +115,7 @@ describe('a graph of more than 1,000 treaties', () => {
       const soon = await current()
       expect(soon).not.toBe(first)
       expect(await documentText(soon, 'graph')).toBe(await expected())
-      await plant(1001, 1002)
+      await seed(1001, 1002)
       expect((await current()).summary.recognition_edge_count).toBe(1002)
     } finally {
       await other.stop()
@@ -132,13 +132,13 @@ describe('a graph of more than 1,000 treaties', () => {
   it('refuses while its thread cannot work and gets another one afterwards', async () => {
     const own = await startTestAuthority({ clock: new ManualClock(), settings: { NA_CLOCK_CHECK: 'off' } })
     try {
-      await plantTreaties(own.office, planted)
-      const { settings } = own.office
-      const real = settings.storePlace
+      await seedTreaties(own.parts, planted)
+      const { settings } = own.parts
+      const real = settings.databaseLocation
       // A thread that cannot open its database dies at its start.
-      Object.assign(settings, { storePlace: { kind: 'sqlite', path: '/nowhere/authority.db' } })
+      Object.assign(settings, { databaseLocation: { kind: 'sqlite', path: '/nowhere/authority.db' } })
       refused(await own.request('GET', '/recognition-graph'), 503, 'service_unavailable')
-      Object.assign(settings, { storePlace: real })
+      Object.assign(settings, { databaseLocation: real })
       const { recognition_edges } = accepted(await own.request('GET', '/recognition-graph'))
       expect(recognition_edges).toHaveLength(planted.length)
     } finally {
@@ -148,8 +148,8 @@ describe('a graph of more than 1,000 treaties', () => {
 
   it('ends with the authority', async () => {
     const own = await startTestAuthority({ clock: new ManualClock(), settings: { NA_CLOCK_CHECK: 'off' } })
-    await plantTreaties(own.office, planted)
-    await own.office.connectome.current(own.office)
+    await seedTreaties(own.parts, planted)
+    await own.features.connectome.current()
     await own.stop()
   })
 })

@@ -11,10 +11,10 @@ import {
   refused,
   startTestAuthority,
   testSeed,
-  verifiesElsewhere,
+  verifiesWithNodeCrypto,
   wireText,
 } from '@chancery/testkit'
-import type { ForeignObject, ForeignSovereign, JustificationIds, TestAnswer, TestAuthority } from '@chancery/testkit'
+import type { ForeignObject, ForeignSovereign, JustificationIds, TestResponse, TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 const clock = new ManualClock('2030-01-02T03:04:05Z')
@@ -44,7 +44,7 @@ const body = (changes: JsonObject = {}): JsonObject => ({
   validator_sovereign_ids: ['v1-net', 'v2-net', 'v3-net'],
   ...changes,
 })
-const assemble = (changes: JsonObject = {}): Promise<TestAnswer> =>
+const assemble = (changes: JsonObject = {}): Promise<TestResponse> =>
   na.as('standard')('POST', '/admin/consensus/proof', body(changes))
 const PUBLIC_KEYS = { 'v1-net': v1.publicKey, 'v2-net': v2.publicKey }
 
@@ -66,7 +66,7 @@ describe('POST /admin/consensus/proof', () => {
         signature: { key_id: 'na-test', sig: (proof['signature'] as JsonObject)['sig'] },
       })
       expect(proof['cascade_assessment_digest']).toMatch(/^[0-9a-f]{64}$/)
-      expect(verifiesElsewhere(answer.text, na.genesis.network_authority.public_key)).toBe(true)
+      expect(verifiesWithNodeCrypto(answer.text, na.genesis.network_authority.public_key)).toBe(true)
       const events = await eventsOf(na, answer)
       expect(events.map((event) => event['event_type'])).toEqual(['consensus_proof_assembled'])
       expect(detailsOf(events[0])).toMatchObject({ consensus_id: proof['consensus_id'], ...about })

@@ -11,11 +11,10 @@ import {
   verifyVote,
 } from '@chancery/protocol'
 import type { CascadeScores, Received, ValidatorVote } from '@chancery/protocol'
-import type { Answer } from '@chancery/service-kit'
+import type { HttpResponse } from '@chancery/service-kit'
 import type { OperatorCall } from '../../auth/operator.ts'
-import type { Office } from '../../office.ts'
-import { issueRecord } from '../../signing/issue.ts'
-import { sealOr } from '../../signing/seal.ts'
+import type { ConsensusParts } from './parts.ts'
+import { issueRecord } from '../../requests/issue-record.ts'
 import { readAssemblyRequest } from './requests.ts'
 import type { AssemblyRequest } from './requests.ts'
 import { requireOwnJustification } from './vote.ts'
@@ -25,16 +24,16 @@ import { requireOwnJustification } from './vote.ts'
  * Signs the collected votes when enough distinct validators approve. Whose votes they are is for the verifier, who
  * knows the keys; only the own ones are checked here.
  */
-export async function proof(call: OperatorCall, office: Office): Promise<Answer> {
+export async function proof(call: OperatorCall, parts: ConsensusParts): Promise<HttpResponse> {
   const request = readAssemblyRequest(call.body)
-  await requireOwnJustification(office, request.justification)
-  await requireOwnVotes(office, request.votes)
+  await requireOwnJustification(parts, request.justification)
+  await requireOwnVotes(parts, request.votes)
   const { counting, scores } = assess(request)
   const { proof_id, decision_id } = request.justification.record
-  return issueRecord(call, office, async (_tx, now) => {
-    const consensus_id = office.ids.uuid()
+  return issueRecord(call, parts, async (_tx, now) => {
+    const consensus_id = parts.ids.uuid()
     const assessment = draftCascadeAssessment(scores, {
-      assessment_id: office.ids.uuid(),
+      assessment_id: parts.ids.uuid(),
       consensus_id,
       approve_vote_count: counting,
       now,
@@ -49,7 +48,7 @@ export async function proof(call: OperatorCall, office: Office): Promise<Answer>
       cascade_assessment_digest: digestOf(assessment),
       now,
     })
-    const record = await sealOr('proof_assembly_failed', office, consensusForm, draft)
+    const record = await parts.signing.signFormOr('proof_assembly_failed', consensusForm, draft)
     return { record, type: 'consensus_proof_assembled', details: { consensus_id, proof_id, decision_id } }
   })
 }
@@ -70,10 +69,10 @@ function assess(request: AssemblyRequest): { counting: number; scores: CascadeSc
 }
 
 /** A vote in our own name that we did not cast must not get our signature around it. */
-async function requireOwnVotes(office: Office, votes: readonly Received<ValidatorVote>[]): Promise<void> {
-  const own = votes.filter(({ record }) => record.validator_sovereign_id === office.genesis.network_name)
+async function requireOwnVotes(parts: ConsensusParts, votes: readonly Received<ValidatorVote>[]): Promise<void> {
+  const own = votes.filter(({ record }) => record.validator_sovereign_id === parts.genesis.network_name)
   const slices = new CheckSlices()
   for (const vote of own)
-    if (!(await verifyVote(vote, office.signer.publicKey, slices)))
+    if (!(await verifyVote(vote, parts.signer.publicKey, slices)))
       throw new Refusal('proof_assembly_failed', { reason: 'invalid_vote_signature' })
 }

@@ -10,7 +10,7 @@ import {
   shape,
 } from '@chancery/protocol'
 import type { JsonObject, JsonValue, JustificationProof, Received, ValidatorVote } from '@chancery/protocol'
-import { readOr, requirePresent } from '../../reading.ts'
+import { readOrRefuse, requirePresent } from '../../requests/read-fields.ts'
 
 export interface VoteRequest {
   readonly justification: Received<JustificationProof>
@@ -23,7 +23,7 @@ export function readVoteRequest(body: JsonObject): VoteRequest {
   const presented = requirePresent(body, 'justification_proof', 'missing_vote_fields')
   const vote = requirePresent(body, 'vote', 'missing_vote_fields')
   if (typeof vote !== 'boolean') throw new Refusal('invalid_vote_type')
-  return readOr('invalid_justification', () => ({
+  return readOrRefuse('invalid_justification', () => ({
     justification: readReceived(justificationForm, presented),
     vote,
     reason: shape.nullable(shape.string)(body['reason'] ?? null, 'reason'),
@@ -44,13 +44,13 @@ export function readAssemblyRequest(body: JsonObject): AssemblyRequest {
   const presented = requirePresent(body, 'justification_proof', 'missing_proof_fields')
   const [given, named] = [requireList(body, 'votes'), requireList(body, 'validator_sovereign_ids')]
   const threshold = requirePresent(body, 'required_threshold', 'missing_proof_fields')
-  const read = readOr('invalid_input', () => ({
+  const read = readOrRefuse('invalid_input', () => ({
     justification: readReceived(justificationForm, presented),
     votes: form.listOf(readValidatorVote).read(given, 'votes'),
     validator_sovereign_ids: validators(named, 'validator_sovereign_ids'),
   }))
   const distinct = new Set(read.validator_sovereign_ids).size
-  const required_threshold = readOr('invalid_threshold', () => shape.integer(1, distinct)(threshold, ''))
+  const required_threshold = readOrRefuse('invalid_threshold', () => shape.integer(1, distinct)(threshold, ''))
   return { ...read, required_threshold }
 }
 

@@ -11,7 +11,7 @@ import {
   startTestAuthority,
   wireText,
 } from '@chancery/testkit'
-import type { ForeignObject, ForeignSovereign, TestAnswer, TestAuthority } from '@chancery/testkit'
+import type { ForeignObject, ForeignSovereign, TestResponse, TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 const clock = new ManualClock('2030-01-02T03:04:05Z')
@@ -35,7 +35,7 @@ const proofOf = (votes: readonly ForeignObject[], changes: ForeignObject = {}): 
 const two = (): ForeignObject[] => [vote(v1), vote(v2)]
 const publicKeys = Object.fromEntries(validators.map((each) => [each.sovereign_id, each.publicKey]))
 const BY: JsonObject = { validator_public_keys: publicKeys, assembler_public_keys: [assembler.publicKey] }
-const post = (body: JsonObject): Promise<TestAnswer> => na.request('POST', '/consensus/verify', { body })
+const post = (body: JsonObject): Promise<TestResponse> => na.request('POST', '/consensus/verify', { body })
 
 async function reason(proof: JsonObject, changes: JsonObject = {}): Promise<string> {
   const answer = accepted(await post({ proof, ...BY, ...changes }))

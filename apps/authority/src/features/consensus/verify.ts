@@ -2,10 +2,10 @@ import { setImmediate } from 'node:timers/promises'
 import { readConsensusProof, verifyConsensusProof } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import type { Call } from '@chancery/service-kit'
-import type { Office } from '../../office.ts'
+import type { ConsensusParts } from './parts.ts'
 import { ownKeysAt } from '../../signing/own-keys.ts'
-import { readOr, readTrustKeys, requirePresent } from '../../reading.ts'
-import { noteVerdict } from '../verdicts.ts'
+import { readOrRefuse, readTrustKeys, requirePresent } from '../../requests/read-fields.ts'
+import { recordVerification } from '../../requests/record-verification.ts'
 import { readValidatorKeys } from './requests.ts'
 
 const MANY_VOTES = 64
@@ -14,19 +14,19 @@ const MANY_VOTES = 64
  * POST /consensus/verify
  * Whether enough independent validators approved, under the keys the caller knows them by. Writes nothing.
  */
-export async function verify(call: Call, office: Office): Promise<JsonObject> {
+export async function verify(call: Call, parts: ConsensusParts): Promise<JsonObject> {
   const presented = requirePresent(call.body, 'proof', 'missing_proof')
-  const proof = readOr('invalid_proof', () => readConsensusProof(presented))
+  const proof = readOrRefuse('invalid_proof', () => readConsensusProof(presented))
   const validatorKeys = readValidatorKeys(call.body)
   const assemblerKeys = readTrustKeys(
     call.body,
     'assembler_public_keys',
-    ownKeysAt(office.ownKeys, proof.record.reached_at),
+    ownKeysAt(parts.ownKeys, proof.record.reached_at),
   )
   // Reading a thousand votes and building their signed bytes are two long steps: others get a turn in between.
   if (proof.record.votes.length > MANY_VOTES) await setImmediate()
-  const verdict = await verifyConsensusProof(proof, { assemblerKeys, validatorKeys, now: office.clock.now() })
+  const verdict = await verifyConsensusProof(proof, { assemblerKeys, validatorKeys, now: parts.clock.now() })
   const reason = verdict.ok ? 'valid' : verdict.reason
-  noteVerdict(call, office, verdict.ok, reason)
+  recordVerification(call, parts, verdict.ok, reason)
   return { valid: verdict.ok, reason, consensus_id: proof.record.consensus_id }
 }

@@ -11,10 +11,10 @@ import {
   refused,
   startTestAuthority,
   testSeed,
-  verifiesElsewhere,
+  verifiesWithNodeCrypto,
   wireText,
 } from '@chancery/testkit'
-import type { ForeignObject, TestAnswer, TestAuthority } from '@chancery/testkit'
+import type { ForeignObject, TestResponse, TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 const clock = new ManualClock('2030-01-02T03:04:05Z')
@@ -32,7 +32,7 @@ async function ownJustification(changes: ForeignObject = {}): Promise<JsonObject
   const { signature: _other, ...draft } = foreignJustification(stranger, clock.now(), changes)
   return signOnce(readJson(wireText(draft)) as JsonObject, await seedSigner('na-test', testSeed('na')))
 }
-const cast = (changes: JsonObject = {}): Promise<TestAnswer> =>
+const cast = (changes: JsonObject = {}): Promise<TestResponse> =>
   na.as('standard')('POST', '/admin/consensus/vote', { justification_proof: justification, vote: true, ...changes })
 
 describe('POST /admin/consensus/vote', () => {
@@ -51,7 +51,7 @@ describe('POST /admin/consensus/vote', () => {
         context_digest: vote['context_digest'],
         signature: { key_id: 'TEST-NET', sig: (vote['signature'] as JsonObject)['sig'] },
       })
-      expect(verifiesElsewhere(answer.text, na.genesis.network_authority.public_key)).toBe(true)
+      expect(verifiesWithNodeCrypto(answer.text, na.genesis.network_authority.public_key)).toBe(true)
       const events = await eventsOf(na, answer)
       expect(events.map((event) => event['event_type'])).toEqual(['validator_vote_cast'])
       expect(detailsOf(events[0])).toMatchObject({

@@ -1,13 +1,13 @@
 import { DAY, HOUR, readInstant, writeSortable } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
 import type { OwnKeys } from '../../signing/own-keys.ts'
-import { settleFault } from '../../signing/record-faults.ts'
+import { clearFault } from '../../signing/record-faults.ts'
 import type { RecordFaults } from '../../signing/record-faults.ts'
-import type { Store, Tx } from '../../store/database.ts'
+import type { Store, Tx } from '../../database/database.ts'
 import { signedEnd } from './certificate-end.ts'
 import { readEntry, signedEntries, splitEntries } from './signed-list.ts'
-import { chunks, findActiveVersion, joinEntries, loadCrlText } from './store.ts'
-import type { CrlVersion } from './store.ts'
+import { chunks, findActiveVersion, joinEntries, loadCrlText } from './queries.ts'
+import type { CrlVersion } from './queries.ts'
 
 /** No certificate lives longer: after it an entry may go although its certificate is unknown. */
 const LONGEST_LIFE = 366n * DAY
@@ -15,8 +15,8 @@ const LONGEST_LIFE = 366n * DAY
 const NAMED = 5
 const NOT_AS_SIGNED = 'the last list in the database is not as it was signed'
 
-/** What a check needs of an office; the doctor has no other. */
-export interface ListGround {
+/** What a check needs; the doctor has nothing else. */
+export interface ListBasis {
   readonly ownKeys: Pick<OwnKeys, 'all'>
   readonly recordFaults: RecordFaults
 }
@@ -29,12 +29,12 @@ type Entry = NonNullable<ReturnType<typeof readEntry>>
  */
 export async function requireLiving(
   tx: Tx,
-  { ownKeys, recordFaults }: ListGround,
+  { ownKeys, recordFaults }: ListBasis,
   next: { readonly before: string | undefined; readonly entries: string; readonly now: Instant },
 ): Promise<void> {
   const problem =
     next.before === undefined ? NOT_AS_SIGNED : await findDropped(tx, ownKeys, { ...next, before: next.before })
-  settleFault(recordFaults, 'crl', problem)
+  clearFault(recordFaults, 'crl', problem)
 }
 
 /** The same of the rows as they are, for those who only look; undefined when the next list would be whole. */
@@ -54,7 +54,7 @@ export async function findListFault(
 /** The signed entries of a version; undefined when its text does not verify. */
 export async function loadSignedEntries(
   tx: Tx,
-  { ownKeys }: Pick<ListGround, 'ownKeys'>,
+  { ownKeys }: Pick<ListBasis, 'ownKeys'>,
   { sequence }: Pick<CrlVersion, 'sequence'>,
 ): Promise<string | undefined> {
   return signedEntries(await loadCrlText(tx, sequence), sequence, ownKeys.all)

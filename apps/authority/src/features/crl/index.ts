@@ -1,12 +1,64 @@
-export { FIRST_LIST_HOURS, SuccessionRefused, draftFirstList, succeedKey } from './succeed.ts'
-export type { Succession } from './succeed.ts'
-export { findLiveFormer } from './former.ts'
+import type { Feature } from '../../core.ts'
+import type { Crl as CrlRecord } from '@chancery/protocol'
+import { whenClockIsCorrect } from '../../clock/when-correct.ts'
+import type { Tx } from '../../database/database.ts'
+import { serveList } from './current.ts'
+import { draftFirstList, runKeySuccession } from './key-succession.ts'
+import type { Succession } from './key-succession.ts'
+import { cacheFormerList } from './keys.ts'
+import type { CrlParts } from './parts.ts'
+import type { CrlVersion } from './queries.ts'
+import { refreshList } from './refresh.job.ts'
+import { removeOldLists } from './remove.job.ts'
+import { resignList, restoreDropped, restoreEntries } from './restore-entries.ts'
+import { RevocationBatch } from './revocation-batch.ts'
+import type { Revocation, RevocationOutcome } from './revocation.ts'
+import { crlRoutes } from './routes.ts'
+
+export { FIRST_LIST_HOURS, KeySuccessionError } from './key-succession.ts'
+export type { Succession } from './key-succession.ts'
+export { findActiveFormerKey } from './former-key-list.ts'
 export { findListFault } from './continuity.ts'
-export { redateList, relistEntries, restoreDropped } from './relist.ts'
 export { LARGE_PART, SHRINK_LIST, partOfBound } from './size.ts'
-export { findActiveVersion } from './store.ts'
-export type { CrlVersion } from './store.ts'
-export { serveList } from './current.ts'
-export { NO_TEXT, forgottenByKey, forgottenByText, insertForgotten, isOurs } from './forgotten.ts'
-export type { ForgottenCertificate } from './forgotten.ts'
-export { holdFormerList } from './keys.ts'
+export { findActiveVersion } from './queries.ts'
+export type { CrlVersion } from './queries.ts'
+export { NO_TEXT, lostByKey, lostByText, insertLost, isOurs } from './unknown-certificates.ts'
+export type { LostCertificate } from './unknown-certificates.ts'
+
+export interface Crl extends Feature {
+  revoke(revocation: Revocation): Promise<RevocationOutcome>
+  /** Reads the current list, and keeps it in memory. */
+  readonly serveList: () => Promise<unknown>
+  readonly cacheFormerList: () => Promise<void>
+  draftFirstList(): Promise<string>
+  /** `within` runs in the same transaction: what else is signed again with the new key. */
+  runKeySuccession(within?: (tx: Tx) => Promise<void>): Promise<Succession>
+  resignList(tx: Tx, previous: CrlVersion): Promise<number>
+  restoreEntries(tx: Tx, list: CrlRecord, sequence: number): Promise<number>
+  restoreDropped(tx: Tx): Promise<{ readonly sequence: number; readonly added: number } | undefined>
+}
+
+export function openCrl(parts: CrlParts): Crl {
+  const batch = new RevocationBatch()
+  const own = { ...parts, batch }
+  return {
+    routes: crlRoutes(own),
+    jobs: [
+      { name: 'crl-refresh', everySeconds: 60, run: () => refreshList(own) },
+      {
+        name: 'crl-removal',
+        everySeconds: 600,
+        run: whenClockIsCorrect(parts.clockCheck, (signal) => removeOldLists(own, signal)),
+      },
+    ],
+    revoke: (revocation) => batch.revoke(own, revocation),
+    serveList: () => serveList(own, {}),
+    cacheFormerList: () => cacheFormerList(own),
+    draftFirstList: () => draftFirstList(own),
+    runKeySuccession: (within) => runKeySuccession(own, within),
+    resignList: (tx, previous) => resignList(tx, own, previous),
+    restoreEntries: (tx, list, sequence) => restoreEntries(tx, own, list, sequence),
+    restoreDropped: (tx) => restoreDropped(tx, own),
+    close: () => batch.close(),
+  }
+}

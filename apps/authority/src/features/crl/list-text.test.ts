@@ -1,6 +1,6 @@
 import { REVOCATION_REASONS, canonicalJson, draftCrl, readJson, writeInstant } from '@chancery/protocol'
 import type { CrlEntry, JsonObject, RevocationReason } from '@chancery/protocol'
-import { ManualClock, accepted, plantCertificates, startTestAuthority, testSigner } from '@chancery/testkit'
+import { ManualClock, accepted, seedCertificates, startTestAuthority, testSigner } from '@chancery/testkit'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { entryText, listText } from './list-text.ts'
@@ -38,10 +38,10 @@ describe('a served list', () => {
     const clock = new ManualClock()
     const na = await startTestAuthority({ clock, settings: { NA_CLOCK_CHECK: 'off' } })
     try {
-      const plant = async (validityHours: number): Promise<string> => {
+      const seed = async (validityHours: number): Promise<string> => {
         const { publicKey } = await testSigner('node', `text-${validityHours}`)
         const facts = { count: 1, node_public_key: publicKey, validityHours }
-        return (await plantCertificates(na.office, facts))[0]?.cert_id ?? ''
+        return (await seedCertificates(na.parts, facts))[0]?.cert_id ?? ''
       }
       const check = async (): Promise<number> => {
         const answer = await na.request('GET', '/crl')
@@ -52,7 +52,7 @@ describe('a served list', () => {
         accepted(await na.as('privileged')('POST', '/admin/revoke', body))
       }
       expect(await check()).toBe(0)
-      const [short, long, longer] = [await plant(1), await plant(100), await plant(200)]
+      const [short, long, longer] = [await seed(1), await seed(100), await seed(200)]
       await revoke({ cert_id: short })
       expect(await check()).toBe(1)
       await revoke({ cert_id: long })

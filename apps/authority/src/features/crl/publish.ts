@@ -1,21 +1,20 @@
 import { Refusal } from '@chancery/contract'
 import { CRL_VALIDITY, HOUR, writeInstant, writeJson, writeSortable } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
-import { recordAudit } from '../../audit/record.ts'
 import { faultPoint } from '#faults'
-import type { Office } from '../../office.ts'
-import { dateAfter } from '../../signing/dating.ts'
-import { seal, sealText } from '../../signing/seal.ts'
-import type { Tx } from '../../store/database.ts'
-import { bumpHead } from '../../store/heads.ts'
+import type { CrlState } from './state.ts'
+import type { CrlParts } from './parts.ts'
+import { dateAfter } from '../../clock/date-after.ts'
+import type { Tx } from '../../database/database.ts'
+import { raiseVersion } from '../../database/locks/domains.ts'
 import { loadSignedEntries, requireLiving } from './continuity.ts'
-import type { KeptEntries } from './desk.ts'
-import { publishFormerList } from './former.ts'
+import type { ListEntries } from './revocation-batch.ts'
+import { publishFormerList } from './former-key-list.ts'
 import { listText } from './list-text.ts'
 import type { CrlHeader } from './list-text.ts'
 import { restorePruned } from './restore-pruned.ts'
-import { appendEntries, insertVersion, joinEntries, pruneEntries } from './store.ts'
-import type { CrlVersion, NewEntry } from './store.ts'
+import { appendEntries, insertVersion, joinEntries, pruneEntries } from './queries.ts'
+import type { CrlVersion, NewEntry } from './queries.ts'
 
 export interface Change {
   readonly cause: 'revoke' | 'superseded' | 'refresh'
@@ -35,28 +34,28 @@ export interface Change {
  */
 export async function publishVersion(
   tx: Tx,
-  office: Office,
+  parts: CrlState,
   previous: CrlVersion | undefined,
   sequence: number,
   change: Change,
-): Promise<{ readonly version: CrlVersion; readonly kept: KeptEntries; readonly text: string }> {
+): Promise<{ readonly version: CrlVersion; readonly kept: ListEntries; readonly text: string }> {
   // Read once: a clock that jumps meanwhile must not date the list by one time and prune it by another.
-  const clockNow = office.clock.now()
-  const now = change.isRedated === true ? clockNow : dateAfter(office, 'crl', previous?.issuedAt, clockNow)
-  await requireCurrentKey(tx, office)
+  const clockNow = parts.clock.now()
+  const now = change.isRedated === true ? clockNow : dateAfter(parts, 'crl', previous?.issuedAt, clockNow)
+  await requireCurrentKey(tx, parts)
   await appendEntries(tx, change.appended)
-  const isRestored = await restorePruned(tx, office, previous, clockNow)
+  const isRestored = await restorePruned(tx, parts, previous, clockNow)
   // By the clock, not by the date of the list: what a wrong one dated must not end entries before their time.
   const isPruned = await pruneEntries(tx, writeSortable(clockNow - HOUR))
-  const gathered = await gatherEntries(tx, office, previous, change, isRestored || isPruned)
+  const gathered = await gatherEntries(tx, parts, previous, change, isRestored || isPruned)
   const { text: entries, count } = gathered
   if (gathered.isRead && previous !== undefined && change.isRecovered !== true) {
-    const before = office.crl.remembered(previous)?.text ?? (await loadSignedEntries(tx, office, previous))
-    await requireLiving(tx, office, { before, entries, now: clockNow })
+    const before = parts.batch.remembered(previous)?.text ?? (await loadSignedEntries(tx, parts, previous))
+    await requireLiving(tx, parts, { before, entries, now: clockNow })
   }
-  const header = { crl_id: office.ids.uuid(), sequence, issuer: office.signer.keyId, issuedAt: now }
+  const header = { crl_id: parts.ids.uuid(), sequence, issuer: parts.signer.keyId, issuedAt: now }
   const body = listText(header, entries)
-  const signature = await sealText(office, body)
+  const signature = await parts.signing.signText(body)
   const text = `${body.slice(0, -1)},"signatures":[${signature}]}`
   // Canonical form is ASCII: as many bytes as characters.
   const bytes = text.length
@@ -65,23 +64,23 @@ export async function publishVersion(
   await insertVersion(tx, {
     sequence,
     crl_json: text,
-    head_json: await signHead(office, header, version),
+    head_json: await signHead(parts, header, version),
     issued_at: writeSortable(now),
     next_update: writeSortable(version.nextUpdate),
     entries: count,
     bytes,
   })
-  await publishFormerList(tx, office, { sequence, issuedAt: now })
-  await bumpHead(tx, 'crl')
+  await publishFormerList(tx, parts, { sequence, issuedAt: now })
+  await raiseVersion(tx, 'crl')
   const details = { sequence, entries: count, cause: change.cause, ...change.details }
-  await recordAudit(tx, office, { type: 'crl_published', details })
+  await parts.audit.record(tx, { type: 'crl_published', details })
   faultPoint('crl-stored')
   return { version, kept: { sequence, issuedAt: now, text: entries, count }, text }
 }
 
 /** Stands beside the list in its answers, for readers who cannot take the list itself in. */
 async function signHead(
-  office: Office,
+  parts: CrlParts,
   { crl_id, issuer }: CrlHeader,
   { sequence, issuedAt, nextUpdate, entries, bytes = 0 }: CrlVersion,
 ): Promise<string> {
@@ -94,28 +93,29 @@ async function signHead(
     next_update: writeInstant(nextUpdate),
     issuer,
   }
-  return writeJson(await seal(office, head))
+  return writeJson(await parts.signing.sign(head))
 }
 
 /** Under the head lock: an instance that was left running over a key succession must not publish behind the new key. */
-async function requireCurrentKey(tx: Tx, { signer }: Office): Promise<void> {
+async function requireCurrentKey(tx: Tx, { signer }: CrlParts): Promise<void> {
   const held = await tx.selectFrom('authority_identity').select('public_key').executeTakeFirst()
-  if (held !== undefined && held.public_key !== signer.publicKey) throw new Refusal('service_unavailable')
+  if (held !== undefined && held.public_key !== signer.publicKey)
+    throw new Refusal('service_unavailable', { reason: 'key_succeeded' })
 }
 
 /** Appends to what this process remembers of the last version, or asks the database for everything. */
 async function gatherEntries(
   tx: Tx,
-  office: Office,
+  parts: CrlState,
   previous: CrlVersion | undefined,
   change: Change,
   isChanged: boolean,
 ): Promise<{ readonly text: string; readonly count: number; readonly isRead: boolean }> {
-  const kept = office.crl.remembered(previous)
+  const kept = parts.batch.remembered(previous)
   if (kept === undefined || isChanged || change.rewritten)
-    return { ...(await joinEntries(office.store, tx)), isRead: true }
-  const parts = change.appended.map((entry) => entry.entry_json)
+    return { ...(await joinEntries(parts.store, tx)), isRead: true }
+  const added = change.appended.map((entry) => entry.entry_json)
   // What this process signed itself, and more: nothing can be missing.
-  const text = [...(kept.text === '' ? [] : [kept.text]), ...parts].join(',')
-  return { text, count: kept.count + parts.length, isRead: false }
+  const text = [...(kept.text === '' ? [] : [kept.text]), ...added].join(',')
+  return { text, count: kept.count + added.length, isRead: false }
 }

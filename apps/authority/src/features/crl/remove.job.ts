@@ -1,13 +1,13 @@
 import { DAY, writeSortable } from '@chancery/protocol'
-import type { Office } from '../../office.ts'
-import type { Tx } from '../../store/database.ts'
-import { digestOf } from '../../store/high-water-heads.ts'
-import { withLease } from '../../store/leases.ts'
+import type { CrlParts } from './parts.ts'
+import type { Tx } from '../../database/database.ts'
+import { digestOf } from '../../rollback/positions.ts'
+import { withLease } from '../../database/locks/leases.ts'
 
 /** After its end a version is kept for those whose clocks or caches are behind, and for a dispute. */
-const KEPT_AFTER_END = DAY
+const STORED_AFTER_END = DAY
 /** Digests of removed versions: longer than any certificate lives, so also than any list names one. */
-const DIGEST_KEPT = 400n * DAY
+const DIGEST_STORED_FOR = 400n * DAY
 const LEASE_SECONDS = 120
 /** In one run: a list may be megabytes, and its digest is computed here. */
 const MAX_REMOVED = 100
@@ -18,20 +18,20 @@ const MAX_DIGESTS = 5000
  * that the high-water mark names. Number and digest of the others stay for 400 days: a gap or a second history is still
  * seen.
  */
-export async function removeOldLists(office: Office, signal: AbortSignal): Promise<void> {
-  const cutoff = writeSortable(office.clock.now() - KEPT_AFTER_END)
-  await withLease(office, 'crl-removal', LEASE_SECONDS, async () => {
+export async function removeOldLists(parts: CrlParts, signal: AbortSignal): Promise<void> {
+  const cutoff = writeSortable(parts.clock.now() - STORED_AFTER_END)
+  await withLease(parts, 'crl-removal', LEASE_SECONDS, async () => {
     for (let removed = 0; removed < MAX_REMOVED && !signal.aborted; removed += 1)
-      if (!(await removeOldest(office, cutoff))) break
-    await removeFormer(office.store.db, cutoff)
-    await removeDigests(office.store.db, writeSortable(office.settledTime.daily.now() - DIGEST_KEPT))
+      if (!(await removeOldest(parts, cutoff))) break
+    await removeFormer(parts.store.db, cutoff)
+    await removeDigests(parts.store.db, writeSortable(parts.purgeClock.daily.now() - DIGEST_STORED_FOR))
   })
 }
 
 /** One version a transaction; false when none is left to remove. */
-async function removeOldest(office: Office, cutoff: string): Promise<boolean> {
-  const marked = office.rollbackWatch.mark?.crl?.sequence ?? -1
-  return office.store.transact(async (tx) => {
+async function removeOldest(parts: CrlParts, cutoff: string): Promise<boolean> {
+  const marked = parts.rollbackCheck.mark?.crl?.sequence ?? -1
+  return parts.store.transact(async (tx) => {
     const oldest = await tx
       .selectFrom('crl_versions')
       .select(['sequence', 'crl_json'])
@@ -43,7 +43,7 @@ async function removeOldest(office: Office, cutoff: string): Promise<boolean> {
       .executeTakeFirst()
     if (oldest === undefined) return false
     const { sequence } = oldest
-    const row = { sequence, digest: digestOf(oldest.crl_json), removed_at: writeSortable(office.clock.now()) }
+    const row = { sequence, digest: digestOf(oldest.crl_json), removed_at: writeSortable(parts.clock.now()) }
     await tx.insertInto('removed_crl_versions').values(row).execute()
     await tx.deleteFrom('crl_versions').where('sequence', '=', sequence).execute()
     return true

@@ -1,10 +1,10 @@
 import { hours } from '@chancery/protocol'
-import { ManualClock, accepted, plantCertificates, startTestAuthority, testSigner } from '@chancery/testkit'
+import { ManualClock, accepted, seedCertificates, startTestAuthority, testSigner } from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { digestOf, findRollback, readHeads } from '../../store/high-water-heads.ts'
-import { inspectStore } from '../evidence/inspection.ts'
-import { inspectDatabase } from '../recovery/inspect.ts'
+import { digestOf, findRollback, readHeads } from '../../rollback/positions.ts'
+import { inspectStore } from '../evidence/verify-store.ts'
+import { inspectDatabase } from '../../recovery/inspect.ts'
 import { removeOldLists } from './remove.job.ts'
 
 describe('removeOldLists', () => {
@@ -20,16 +20,16 @@ describe('removeOldLists', () => {
   async function revokeOne(): Promise<void> {
     counter += 1
     const { publicKey } = await testSigner('node', `removal-${counter}`)
-    const [planted] = await plantCertificates(na.office, { count: 1, node_public_key: publicKey, validityHours: 1000 })
+    const [planted] = await seedCertificates(na.parts, { count: 1, node_public_key: publicKey, validityHours: 1000 })
     accepted(await na.as('privileged')('POST', '/admin/revoke', { cert_id: planted?.cert_id ?? '' }))
   }
-  const remove = (): Promise<void> => removeOldLists(na.office, new AbortController().signal)
+  const remove = (): Promise<void> => removeOldLists(na.parts, new AbortController().signal)
   const held = async (): Promise<number[]> => {
-    const rows = await na.office.store.db.selectFrom('crl_versions').select('sequence').orderBy('sequence').execute()
+    const rows = await na.core.store.db.selectFrom('crl_versions').select('sequence').orderBy('sequence').execute()
     return rows.map(({ sequence }) => sequence)
   }
   const textOf = async (sequence: number): Promise<string> => {
-    const query = na.office.store.db.selectFrom('crl_versions').select('crl_json').where('sequence', '=', sequence)
+    const query = na.core.store.db.selectFrom('crl_versions').select('crl_json').where('sequence', '=', sequence)
     return (await query.executeTakeFirstOrThrow()).crl_json
   }
   const problems = async (): Promise<readonly string[]> => {
@@ -37,7 +37,7 @@ describe('removeOldLists', () => {
       publicKeys: [na.genesis.network_authority.public_key],
       sovereign: na.genesis.network_name,
     }
-    return (await inspectDatabase(na.office.store.db, authority, inspectStore)).problems
+    return (await inspectDatabase(na.core.store.db, authority, inspectStore)).problems
   }
 
   it('removes a version a day after its end, not before, and keeps its number and digest', async () => {
@@ -46,14 +46,14 @@ describe('removeOldLists', () => {
     clock.set(clock.now() + hours(24))
     await revokeOne()
     await revokeOne()
-    await na.office.rollbackWatch.keep()
+    await na.core.rollbackCheck.keep()
     clock.set(clock.now() + hours(24))
     await remove()
     expect(await held()).toEqual([0, 1, 2, 3])
     clock.set(clock.now() + 1n)
     await remove()
     expect(await held()).toEqual([2, 3])
-    const { db } = na.office.store
+    const { db } = na.core.store
     const [first] = await db.selectFrom('removed_crl_versions').selectAll().orderBy('sequence').execute()
     expect(first).toMatchObject({ sequence: 0, digest: digestOf(text) })
     // The others are served, continued and inspected as before.
@@ -64,7 +64,7 @@ describe('removeOldLists', () => {
   })
 
   it('keeps the newest however old it is', async () => {
-    await na.office.rollbackWatch.keep()
+    await na.core.rollbackCheck.keep()
     clock.set(clock.now() + hours(1000))
     await remove()
     expect(await held()).toEqual([0])
@@ -72,9 +72,9 @@ describe('removeOldLists', () => {
 
   it('keeps the one the high-water mark names', async () => {
     await revokeOne()
-    await na.office.rollbackWatch.keep()
-    if (na.office.rollbackWatch.mark === undefined) return
-    expect(na.office.rollbackWatch.mark.crl?.sequence).toBe(1)
+    await na.core.rollbackCheck.keep()
+    if (na.core.rollbackCheck.mark === undefined) return
+    expect(na.core.rollbackCheck.mark.crl?.sequence).toBe(1)
     for (let count = 0; count < 2; count += 1) await revokeOne()
     clock.set(clock.now() + hours(49))
     await remove()
@@ -83,15 +83,15 @@ describe('removeOldLists', () => {
   })
 
   it('leaves a second history to be seen: a mark that names another text under a removed number', async () => {
-    const heads = await readHeads(na.office.store.db)
+    const heads = await readHeads(na.core.store.db)
     const mark = { mark_version: 1, network_name: 'TEST-NET', written_at: '2100-01-01T00:00:00Z', ...heads } as const
     const text = await textOf(0)
     await revokeOne()
-    await na.office.rollbackWatch.keep()
+    await na.core.rollbackCheck.keep()
     clock.set(clock.now() + hours(49))
     await remove()
     expect(await held()).toEqual([1])
-    const { db } = na.office.store
+    const { db } = na.core.store
     expect(await findRollback(db, await readHeads(db), mark)).toEqual([])
     const forged = { ...mark, crl: { sequence: 0, digest: digestOf(`${text} `) } }
     expect(await findRollback(db, await readHeads(db), forged)).toEqual(['crl'])
@@ -99,17 +99,17 @@ describe('removeOldLists', () => {
 
   it('keeps number and digest for 400 days, never with a gap between stored versions', async () => {
     for (let count = 0; count < 3; count += 1) await revokeOne()
-    await na.office.rollbackWatch.keep()
+    await na.core.rollbackCheck.keep()
     clock.set(clock.now() + hours(49))
     await remove()
     const digests = async (): Promise<number[]> => {
-      const rows = await na.office.store.db.selectFrom('removed_crl_versions').select('sequence').execute()
+      const rows = await na.core.store.db.selectFrom('removed_crl_versions').select('sequence').execute()
       return rows.map(({ sequence }) => sequence).sort((a, b) => a - b)
     }
     expect(await digests()).toEqual([0, 1, 2])
-    const settledTime = { nonces: clock, daily: clock } as unknown as typeof na.office.settledTime
-    const office = Object.assign(Object.create(na.office) as typeof na.office, { settledTime })
-    const removeSettled = (): Promise<void> => removeOldLists(office, new AbortController().signal)
+    const purgeClock = { nonces: clock, daily: clock } as unknown as typeof na.core.purgeClock
+    const parts = { ...na.parts, purgeClock }
+    const removeSettled = (): Promise<void> => removeOldLists(parts, new AbortController().signal)
     clock.set(clock.now() + hours(24 * 400))
     await removeSettled()
     expect(await digests()).toEqual([0, 1, 2])
@@ -118,7 +118,7 @@ describe('removeOldLists', () => {
     await remove()
     expect(await digests()).toEqual([0, 1, 2])
     // A version that is stored before others, because the mark names it, ends the part that may go.
-    const { db } = na.office.store
+    const { db } = na.core.store
     const version = await db.selectFrom('crl_versions').selectAll().executeTakeFirstOrThrow()
     const ends = '9999-01-01T00:00:00.000000Z'
     await db
@@ -136,11 +136,11 @@ describe('removeOldLists', () => {
 
   it('leaves a gap to be seen', async () => {
     for (let count = 0; count < 3; count += 1) await revokeOne()
-    await na.office.rollbackWatch.keep()
+    await na.core.rollbackCheck.keep()
     clock.set(clock.now() + hours(49))
     await remove()
     expect(await problems()).toEqual([])
-    await na.office.store.db.deleteFrom('removed_crl_versions').where('sequence', '=', 1).execute()
+    await na.core.store.db.deleteFrom('removed_crl_versions').where('sequence', '=', 1).execute()
     expect(await problems()).toEqual(['crl 2: follows 0'])
   })
 })

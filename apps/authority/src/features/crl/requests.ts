@@ -8,7 +8,7 @@ import {
   shape,
 } from '@chancery/protocol'
 import type { JoinCertificate, JsonObject, JsonValue, RevocationReason } from '@chancery/protocol'
-import { readDryRun, readMember, refuseUnknownMembers, shorten } from '../../reading.ts'
+import { readDryRun, readMember, refuseUnknownMembers, shorten } from '../../requests/read-fields.ts'
 
 export interface RevokeRequest {
   readonly cert_ids: readonly string[]

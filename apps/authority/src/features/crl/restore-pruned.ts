@@ -1,11 +1,11 @@
 import { HOUR, readInstant, writeInstant, writeSortable } from '@chancery/protocol'
 import type { CrlEntry, Instant } from '@chancery/protocol'
-import type { Office } from '../../office.ts'
-import { isFarAhead } from '../../signing/dating.ts'
-import type { Tx } from '../../store/database.ts'
+import type { CrlParts } from './parts.ts'
+import { isInFuture } from '../../clock/date-after.ts'
+import type { Tx } from '../../database/database.ts'
 import { entryText } from './list-text.ts'
-import { appendEntries } from './store.ts'
-import type { CrlVersion } from './store.ts'
+import { appendEntries } from './queries.ts'
+import type { CrlVersion } from './queries.ts'
 
 /**
  * Puts back what a clock that was far ahead has pruned: entries of revoked certificates that are alive by this clock.
@@ -13,11 +13,11 @@ import type { CrlVersion } from './store.ts'
  */
 export async function restorePruned(
   tx: Tx,
-  office: Office,
+  parts: CrlParts,
   previous: CrlVersion | undefined,
   now: Instant,
 ): Promise<boolean> {
-  if (previous === undefined || !isFarAhead(previous.issuedAt, now)) return false
+  if (previous === undefined || !isInFuture(previous.issuedAt, now)) return false
   const unlisted = await tx
     .selectFrom('issued_certs as c')
     .leftJoin('crl_entries as e', 'e.cert_id', 'c.cert_id')
@@ -33,7 +33,7 @@ export async function restorePruned(
       certificate_id: cert_id,
       revoked_at: writeInstant(readInstant(revoked_at ?? '') ?? now),
       reason: (revocation_reason ?? 'unspecified') as CrlEntry['reason'],
-      issuer: office.signer.keyId,
+      issuer: parts.signer.keyId,
     }
     return { cert_id, entry_json: entryText(entry), expires_at }
   })

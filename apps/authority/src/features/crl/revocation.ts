@@ -1,25 +1,25 @@
 import { Refusal } from '@chancery/contract'
 import { readInstant, writeInstant, writeJson, writeSortable } from '@chancery/protocol'
 import type { JsonObject, RevocationReason } from '@chancery/protocol'
-import { recordAudits } from '../../audit/record.ts'
 import { faultPoint } from '#faults'
-import type { Office } from '../../office.ts'
-import type { Tx } from '../../store/database.ts'
-import { findAnswer, keepAnswer } from '../../store/idempotency.ts'
-import type { Attempt, StoredAnswer } from '../../store/idempotency.ts'
-import { takeNodeKeys } from '../../store/node-key-locks.ts'
+import type { CrlState } from './state.ts'
+import type { CrlParts } from './parts.ts'
+import type { Tx } from '../../database/database.ts'
+import { findStoredResponse, storeResponse } from '../../requests/idempotency.ts'
+import type { Attempt, StoredResponse } from '../../requests/idempotency.ts'
+import { lockNodeKeys } from '../../database/locks/node-keys.ts'
 import { dropAgents } from '../agents/index.ts'
 import { listCertificates, listOtherCertificates, markRevoked, raiseReason } from '../enrollment/index.ts'
 import type { RevocableCertificate } from '../enrollment/index.ts'
-import { countOthers } from './foresee.ts'
-import { NO_TEXT, findProblem, insertForgotten } from './forgotten.ts'
-import type { ForgottenCertificate } from './forgotten.ts'
+import { countOthers } from './preview.ts'
+import { NO_TEXT, findProblem, insertLost } from './unknown-certificates.ts'
+import type { LostCertificate } from './unknown-certificates.ts'
 import { entryText } from './list-text.ts'
 import { publishVersion } from './publish.ts'
 import { readEntry } from './signed-list.ts'
-import { chunks, findActiveVersion, findEntries, rewriteEntry } from './store.ts'
-import type { CrlVersion, NewEntry } from './store.ts'
-import { listSuperseded } from './superseded.ts'
+import { chunks, findActiveVersion, findEntries, rewriteEntry } from './queries.ts'
+import type { CrlVersion, NewEntry } from './queries.ts'
+import { addSuperseded } from './superseded.ts'
 
 /** One request to revoke: some certificates, one reason. */
 export interface Revocation {
@@ -30,12 +30,12 @@ export interface Revocation {
   /** How a missing certificate is named in the answer. */
   readonly form: 'cert_id' | 'cert_ids'
   /** Those of them that the database may not know. */
-  readonly forgotten: readonly ForgottenCertificate[]
+  readonly forgotten: readonly LostCertificate[]
   readonly attempt: Attempt | undefined
   readonly cause: JsonObject
 }
 
-export type RevocationOutcome = StoredAnswer
+export type RevocationOutcome = StoredResponse
 
 /** A request that was served: the keys of its certificates. */
 interface Withdrawn {
@@ -54,32 +54,32 @@ interface Gathered {
  * Serves every waiting request in one transaction and, when anything changed, with one version of the list. A request
  * that is refused changes nothing and does not hold up the others.
  */
-export async function revokeTogether(
-  office: Office,
+export async function revokeBatch(
+  parts: CrlState,
   requests: readonly Revocation[],
 ): Promise<(RevocationOutcome | Error)[]> {
-  const { outcomes, kept } = await office.store.transact(async (tx) => {
-    await office.store.lockHead(tx, 'crl')
-    await takeKeysOf(tx, office, requests)
+  const { outcomes, kept } = await parts.store.transact(async (tx) => {
+    await parts.store.lockDomain(tx, 'crl')
+    await lockKeysOf(tx, parts, requests)
     const previous = await findActiveVersion(tx)
     const gathered: Gathered = { entries: new Map(), events: [], rewritten: false }
-    const judged: (StoredAnswer | Error | Withdrawn)[] = []
-    for (const request of requests) judged.push(await judge(tx, office, request, gathered))
+    const judged: (StoredResponse | Error | Withdrawn)[] = []
+    for (const request of requests) judged.push(await judge(tx, parts, request, gathered))
     faultPoint('revoke-marked')
-    const published = await publishChange(tx, office, previous, gathered)
+    const published = await publishChange(tx, parts, previous, gathered)
     const active = published?.version ?? previous
-    const answers: (StoredAnswer | Error)[] = []
+    const answers: (StoredResponse | Error)[] = []
     for (const [index, verdict] of judged.entries()) {
       const attempt = requests[index]?.attempt
-      const answer = 'keys' in verdict ? await answerTo(tx, office, verdict, active) : verdict
+      const answer = 'keys' in verdict ? await responseTo(tx, parts, verdict, active) : verdict
       if ('keys' in verdict && attempt !== undefined && !(answer instanceof Error))
-        await keepAnswer(tx, attempt, answer)
+        await storeResponse(tx, attempt, answer)
       answers.push(answer)
     }
     return { outcomes: answers, kept: published?.kept }
   })
   faultPoint('revoke-committed')
-  if (kept !== undefined) office.crl.remember(kept)
+  if (kept !== undefined) parts.batch.remember(kept)
   return outcomes
 }
 
@@ -87,13 +87,13 @@ export async function revokeTogether(
  * Asked after all requests of the batch: what another of them ended is not named as living. Said when there are any, and
  * in answer to all_of_key, so that its caller knows that it was understood.
  */
-async function answerTo(
+async function responseTo(
   tx: Tx,
-  office: Office,
+  parts: CrlParts,
   { keys, allOfKey }: Withdrawn,
   active: CrlVersion | undefined,
-): Promise<StoredAnswer> {
-  const left = await listOtherCertificates(tx, keys, writeSortable(office.clock.now()))
+): Promise<StoredResponse> {
+  const left = await listOtherCertificates(tx, keys, writeSortable(parts.clock.now()))
   const others = left.length > 0 || allOfKey ? { other_certificates: countOthers(left) } : {}
   const numbers = { crl_sequence: active?.sequence ?? 0, revoked_count: active?.entries ?? 0 }
   return { status: 200, text: writeJson({ ...numbers, ...others }) }
@@ -103,24 +103,24 @@ async function answerTo(
  * Nothing can be issued or announced for these keys until the withdrawal is committed. Taken for all requests at once
  * and in order, like everyone who takes several: two batches must not wait for each other.
  */
-async function takeKeysOf(tx: Tx, office: Office, requests: readonly Revocation[]): Promise<void> {
+async function lockKeysOf(tx: Tx, parts: CrlParts, requests: readonly Revocation[]): Promise<void> {
   const ids = [...new Set(requests.flatMap((request) => request.cert_ids))]
   const keys = requests.flatMap((request) => request.forgotten.map((each) => each.node_public_key))
   for (const some of chunks(ids, 1000))
     keys.push(...(await listCertificates(tx, some)).map((each) => each.node_public_key))
-  await takeNodeKeys(office.store, tx, keys)
+  await lockNodeKeys(parts.store, tx, keys)
 }
 
 async function publishChange(
   tx: Tx,
-  office: Office,
+  parts: CrlState,
   previous: CrlVersion | undefined,
   gathered: Gathered,
 ): Promise<Awaited<ReturnType<typeof publishVersion>> | undefined> {
   if (gathered.entries.size === 0 && !gathered.rewritten) return undefined
   // A revocation before anyone read the list publishes 1; the empty list 0 is then never made (protocol/core 9.1).
   const sequence = (previous?.sequence ?? 0) + 1
-  for (const entry of await listSuperseded(tx, office)) {
+  for (const entry of await addSuperseded(tx, parts)) {
     gathered.entries.set(entry.cert_id, entry)
     gathered.events.push({ cert_id: entry.cert_id, reason: 'superseded' })
   }
@@ -130,44 +130,44 @@ async function publishChange(
     rewritten: gathered.rewritten,
     details: {},
   }
-  const published = await publishVersion(tx, office, previous, sequence, change)
+  const published = await publishVersion(tx, parts, previous, sequence, change)
   const events = gathered.events.map((event) => ({
     type: 'certificate_revoked' as const,
     details: { ...event, crl_sequence: sequence },
   }))
-  await recordAudits(tx, office, events)
+  await parts.audit.recordAll(tx, events)
   return published
 }
 
 /** Marks what one request withdraws. Order of checks: known, then changed; an unknown id changes nothing at all. */
 async function judge(
   tx: Tx,
-  office: Office,
+  parts: CrlParts,
   request: Revocation,
   gathered: Gathered,
-): Promise<StoredAnswer | Error | Withdrawn> {
-  const now = writeSortable(office.clock.now())
+): Promise<StoredResponse | Error | Withdrawn> {
+  const now = writeSortable(parts.clock.now())
   const problem = findProblem(request, await listCertificates(tx, request.cert_ids))
   if (problem !== undefined) return problem
   if (request.attempt !== undefined) {
     try {
-      const earlier = await findAnswer(tx, request.attempt, now)
+      const earlier = await findStoredResponse(tx, request.attempt, now)
       if (earlier !== undefined) return earlier
     } catch (error) {
       if (error instanceof Refusal) return error
       throw error
     }
   }
-  const added = await insertForgotten(tx, request.forgotten)
+  const added = await insertLost(tx, request.forgotten)
   const found = await listCertificates(tx, request.cert_ids)
-  await withdraw(tx, office, request, { found, added }, gathered)
+  await withdraw(tx, parts, request, { found, added }, gathered)
   const keys = [...new Set(found.map((certificate) => certificate.node_public_key))]
   return { keys, allOfKey: request.allOfKey }
 }
 
 async function withdraw(
   tx: Tx,
-  office: Office,
+  parts: CrlParts,
   request: Revocation,
   { found, added }: { readonly found: readonly RevocableCertificate[]; readonly added: ReadonlySet<string> },
   gathered: Gathered,
@@ -177,13 +177,13 @@ async function withdraw(
   const keys = found.map((certificate) => certificate.node_public_key)
   if (reason === 'key_compromise' || allOfKey) {
     // The key itself is lost, or its owner is to go: whatever else it holds goes with it.
-    const now = writeSortable(office.clock.now())
+    const now = writeSortable(parts.clock.now())
     for (const other of await listOtherCertificates(tx, keys, now)) targets.set(other.cert_id, other)
   }
   const fresh = [...targets.values()].filter(
     (certificate) => certificate.status !== 'revoked' && !gathered.entries.has(certificate.cert_id),
   )
-  const revokedAt = office.clock.now()
+  const revokedAt = parts.clock.now()
   await markRevoked(
     tx,
     fresh.map((certificate) => certificate.cert_id),
@@ -199,17 +199,17 @@ async function withdraw(
   for (const certificate of fresh) {
     const entry = listed.get(certificate.cert_id)
     if (entry !== undefined) {
-      if (!added.has(certificate.cert_id)) tellTurnedBack(office, certificate)
-      await relist(tx, office, certificate, entry, { gathered, reason, cause })
+      if (!added.has(certificate.cert_id)) reportRolledBack(parts, certificate)
+      await relist(tx, parts, certificate, entry, { gathered, reason, cause })
       continue
     }
-    gathered.entries.set(certificate.cert_id, toEntry(office, certificate, writeInstant(revokedAt), reason))
-    gathered.events.push({ cert_id: certificate.cert_id, reason, ...knownBy(request, added, certificate), ...cause })
+    gathered.entries.set(certificate.cert_id, toEntry(parts, certificate, writeInstant(revokedAt), reason))
+    gathered.events.push({ cert_id: certificate.cert_id, reason, ...reportedBy(request, added, certificate), ...cause })
   }
   if (reason !== 'key_compromise') return
   for (const certificate of found) {
     if (certificate.status !== 'revoked' || certificate.revocation_reason === reason) continue
-    await raise(tx, office, certificate, gathered, cause)
+    await raise(tx, parts, certificate, gathered, cause)
   }
 }
 
@@ -219,7 +219,7 @@ async function withdraw(
  */
 async function relist(
   tx: Tx,
-  office: Office,
+  parts: CrlParts,
   certificate: RevocableCertificate,
   entry: string,
   { gathered, reason, cause }: { gathered: Gathered; reason: RevocationReason; cause: JsonObject },
@@ -227,18 +227,18 @@ async function relist(
   const { cert_id } = certificate
   const was = readEntry(entry)
   if (reason === 'key_compromise' && was?.reason !== reason)
-    return raise(tx, office, { ...certificate, revoked_at: was?.revoked_at ?? null }, gathered, cause)
+    return raise(tx, parts, { ...certificate, revoked_at: was?.revoked_at ?? null }, gathered, cause)
   gathered.rewritten = true
   gathered.events.push({ cert_id, reason, ...cause })
 }
 
 /** Not of one that a restore has lost: there was no row to turn back. */
-function tellTurnedBack({ log }: Office, { cert_id }: RevocableCertificate): void {
+function reportRolledBack({ log }: CrlParts, { cert_id }: RevocableCertificate): void {
   log.error('a revoked certificate was in use again in the database', { alarm: true, cert_id })
 }
 
 /** Said of a certificate that the database did not know: what it was taken for one by. */
-function knownBy(
+function reportedBy(
   { forgotten }: Revocation,
   added: ReadonlySet<string>,
   { cert_id }: Pick<RevocableCertificate, 'cert_id'>,
@@ -251,14 +251,14 @@ function knownBy(
 /** A revoked certificate turns out to be a lost key: the entry keeps its place and time and gets the graver reason. */
 async function raise(
   tx: Tx,
-  office: Office,
+  parts: CrlParts,
   certificate: RevocableCertificate,
   gathered: Gathered,
   cause: JsonObject,
 ): Promise<void> {
-  const revokedAt = readInstant(certificate.revoked_at ?? '') ?? office.clock.now()
+  const revokedAt = readInstant(certificate.revoked_at ?? '') ?? parts.clock.now()
   await raiseReason(tx, certificate.cert_id)
-  const raised = toEntry(office, certificate, writeInstant(revokedAt), 'key_compromise')
+  const raised = toEntry(parts, certificate, writeInstant(revokedAt), 'key_compromise')
   // Revoked by an earlier request of this very batch: its entry is not stored yet.
   if (gathered.entries.has(certificate.cert_id)) gathered.entries.set(certificate.cert_id, raised)
   else {
@@ -269,11 +269,11 @@ async function raise(
 }
 
 function toEntry(
-  office: Office,
+  parts: CrlParts,
   certificate: RevocableCertificate,
   revoked_at: string,
   reason: RevocationReason,
 ): NewEntry {
-  const entry = { certificate_id: certificate.cert_id, revoked_at, reason, issuer: office.signer.keyId }
+  const entry = { certificate_id: certificate.cert_id, revoked_at, reason, issuer: parts.signer.keyId }
   return { cert_id: certificate.cert_id, entry_json: entryText(entry), expires_at: certificate.expires_at }
 }

@@ -12,7 +12,7 @@ import {
   startTestAuthority,
   testSigner,
 } from '@chancery/testkit'
-import type { NodeCaller, TestAnswer, TestAuthority } from '@chancery/testkit'
+import type { NodeCaller, TestResponse, TestAuthority } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
 const clock = new ManualClock()
@@ -29,10 +29,10 @@ async function newNode(): Promise<NodeCaller> {
 }
 const newCertificate = async (): Promise<string> => (await enroll(na, await newNode())).cert_id
 
-const revoke = (body: JsonObject): Promise<TestAnswer> => na.as('privileged')('POST', '/admin/revoke', body)
+const revoke = (body: JsonObject): Promise<TestResponse> => na.as('privileged')('POST', '/admin/revoke', body)
 const list = (): Promise<Crl> => fetchCrl(na.url, na.genesis.network_authority.public_key)
 const row = (cert_id: string) =>
-  na.office.store.db.selectFrom('issued_certs').selectAll().where('cert_id', '=', cert_id).executeTakeFirstOrThrow()
+  na.core.store.db.selectFrom('issued_certs').selectAll().where('cert_id', '=', cert_id).executeTakeFirstOrThrow()
 const revocationsOf = async (cert_id: string): Promise<JsonObject[]> =>
   (await na.auditEvents('certificate_revoked')).map(detailsOf).filter((details) => details['cert_id'] === cert_id)
 
@@ -128,9 +128,9 @@ describe('POST /admin/revoke for key_compromise', () => {
     const before = await list()
     // Handed over in one turn, so that both go with one batch.
     const outcomes = await Promise.all([
-      na.office.crl.revoke(na.office, { ...request, reason: 'unspecified' }),
-      na.office.crl.revoke(na.office, { ...request, reason: 'key_compromise' }),
-      na.office.crl.revoke(na.office, { ...request, reason: 'superseded' }),
+      na.features.crl.revoke({ ...request, reason: 'unspecified' }),
+      na.features.crl.revoke({ ...request, reason: 'key_compromise' }),
+      na.features.crl.revoke({ ...request, reason: 'superseded' }),
     ])
     expect(new Set(outcomes.map((outcome) => outcome.text)).size).toBe(1)
     const crl = await list()

@@ -13,7 +13,7 @@ import {
   startTestAuthority,
   testSigner,
 } from '@chancery/testkit'
-import type { NodeCaller, TestAnswer, TestAuthority } from '@chancery/testkit'
+import type { NodeCaller, TestResponse, TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 const clock = new ManualClock()
@@ -31,10 +31,10 @@ async function newNode(): Promise<NodeCaller> {
 }
 const newCertificate = async (): Promise<string> => (await enroll(na, await newNode())).cert_id
 
-const revoke = (body: JsonObject): Promise<TestAnswer> => na.as('privileged')('POST', '/admin/revoke', body)
+const revoke = (body: JsonObject): Promise<TestResponse> => na.as('privileged')('POST', '/admin/revoke', body)
 const list = (): Promise<Crl> => fetchCrl(na.url, na.genesis.network_authority.public_key)
 const row = (cert_id: string) =>
-  na.office.store.db.selectFrom('issued_certs').selectAll().where('cert_id', '=', cert_id).executeTakeFirstOrThrow()
+  na.core.store.db.selectFrom('issued_certs').selectAll().where('cert_id', '=', cert_id).executeTakeFirstOrThrow()
 
 describe('POST /admin/revoke', () => {
   describe('200', () => {

@@ -1,13 +1,15 @@
 import { crl } from '@chancery/contract'
 import type { Binding } from '@chancery/service-kit'
 import { bind } from '../../auth/access.ts'
-import type { Office } from '../../office.ts'
+import type { CrlState } from './state.ts'
 import { current } from './current.ts'
 import { keys } from './keys.ts'
 import { revoke } from './revoke.ts'
 
-export const crlRoutes: readonly Binding<Office>[] = [
-  bind(crl.current, current),
-  bind(crl.keys, keys),
-  bind(crl.revoke, revoke),
-]
+export function crlRoutes(parts: CrlState): readonly Binding<unknown>[] {
+  return [
+    bind(crl.current, (call) => current(call, parts)),
+    bind(crl.keys, (call) => keys(call, parts)),
+    bind(crl.revoke, (call) => revoke(call, parts)),
+  ]
+}

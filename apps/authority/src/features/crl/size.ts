@@ -1,5 +1,5 @@
-import type { AuthoritySettings } from '../../settings.ts'
-import type { CrlVersion } from './store.ts'
+import type { AuthoritySettings } from '../../settings/authority-settings.ts'
+import type { CrlVersion } from './queries.ts'
 
 /** From this part of the readers' bound on, somebody should act: a list over it is read by nobody. */
 export const LARGE_PART = 0.5
@@ -13,4 +13,4 @@ export function partOfBound(
 }
 
 export const SHRINK_LIST =
-  'Issue shorter certificates, so that entries end sooner, or raise the bound of every reader (GATEWAY_MAX_LIST_BYTES, maxAnswerBytes) and then NA_LIST_READER_BYTES: docs/operate/capacity.md.'
+  'Issue shorter certificates, so that entries end sooner, or raise the bound of every reader (GATEWAY_MAX_LIST_BYTES, maxResponseBytes) and then NA_LIST_READER_BYTES: docs/operate/capacity.md.'

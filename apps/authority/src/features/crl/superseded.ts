@@ -1,15 +1,15 @@
 import { writeInstant, writeSortable } from '@chancery/protocol'
-import type { Office } from '../../office.ts'
-import type { Tx } from '../../store/database.ts'
+import type { CrlParts } from './parts.ts'
+import type { Tx } from '../../database/database.ts'
 import { listDueForListing, markRevoked } from '../enrollment/index.ts'
 import { entryText } from './list-text.ts'
-import type { NewEntry } from './store.ts'
+import type { NewEntry } from './queries.ts'
 
 const MAX_LISTED = 10_000
 
 /** Certificates whose renewal matured, as entries; all of them share the next version. */
-export async function listSuperseded(tx: Tx, office: Office): Promise<NewEntry[]> {
-  const now = office.clock.now()
+export async function addSuperseded(tx: Tx, parts: CrlParts): Promise<NewEntry[]> {
+  const now = parts.clock.now()
   const due = await listDueForListing(tx, writeSortable(now), MAX_LISTED)
   await markRevoked(
     tx,
@@ -22,7 +22,7 @@ export async function listSuperseded(tx: Tx, office: Office): Promise<NewEntry[]
       certificate_id: cert_id,
       revoked_at: writeInstant(now),
       reason: 'superseded' as const,
-      issuer: office.signer.keyId,
+      issuer: parts.signer.keyId,
     }
     return { cert_id, entry_json: entryText(entry), expires_at }
   })

@@ -1,8 +1,9 @@
 import { ManualClock, accepted, enroll, nodeCaller, refused, startTestAuthority, testSigner } from '@chancery/testkit'
-import type { TestAnswer, TestAuthority } from '@chancery/testkit'
+import type { TestResponse, TestAuthority } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { PublicMaterial } from '../public-material.ts'
+import { PublishedDocuments } from '../../requests/published-documents.ts'
 import { serveList } from './current.ts'
+import { RevocationBatch } from './revocation-batch.ts'
 
 let clock: ManualClock
 let na: TestAuthority
@@ -12,10 +13,10 @@ beforeEach(async () => {
 })
 afterEach(() => na.stop())
 
-const list = (): Promise<TestAnswer> => na.request('GET', '/crl')
-const sequenceOf = (answer: TestAnswer): unknown => accepted(answer)['sequence']
+const list = (): Promise<TestResponse> => na.request('GET', '/crl')
+const sequenceOf = (answer: TestResponse): unknown => accepted(answer)['sequence']
 /** The key provider does not answer. */
-const loseSigner = () => vi.spyOn(na.office.signer, 'sign').mockRejectedValue(new Error('the token does not answer'))
+const loseSigner = () => vi.spyOn(na.core.signer, 'sign').mockRejectedValue(new Error('the token does not answer'))
 
 describe('a list that is due and cannot be signed', () => {
   it('is served until its end, and signed again when the key provider is back', async () => {
@@ -47,7 +48,10 @@ describe('a list that is due and cannot be signed', () => {
     const { text } = await list()
     loseSigner()
     clock.advance(13 * 3600)
-    const { bytes } = await serveList({ ...na.office, publicMaterial: new PublicMaterial() }, {})
+    const { bytes } = await serveList(
+      { ...na.parts, batch: new RevocationBatch(), publishedDocuments: new PublishedDocuments() },
+      {},
+    )
     expect(Buffer.from(bytes).toString()).toBe(text)
   })
 
@@ -56,9 +60,9 @@ describe('a list that is due and cannot be signed', () => {
     const { cert_id } = await enroll(na, node)
     accepted(await na.as('privileged')('POST', '/admin/revoke', { cert_id }))
     const { text } = await list()
-    await na.office.store.db.deleteFrom('crl_entries').execute()
+    await na.core.store.db.deleteFrom('crl_entries').execute()
     // As after a restart: the process does not remember what it signed.
-    vi.spyOn(na.office.crl, 'remembered').mockReturnValue(undefined)
+    vi.spyOn(RevocationBatch.prototype, 'remembered').mockReturnValue(undefined)
     clock.advance(13 * 3600)
     expect((await list()).text).toBe(text)
     const { details } = refused(await na.request('GET', '/readyz'), 503, 'service_not_ready')

@@ -1,6 +1,6 @@
 import { markup } from '@chancery/service-kit'
 import type { Markup } from '@chancery/service-kit'
-import { figure } from '../../page-parts.ts'
+import { figure } from '../../pages/parts.ts'
 import type { Activity } from './activity.ts'
 
 const DAY_MINUTES = 1440

@@ -1,10 +1,9 @@
 import { DAY, MINUTE, readInstant, writeInstant, writeSortable } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
-import type { Office } from '../../office.ts'
+import type { DashboardParts } from './parts.ts'
 import { countExpiring } from '../enrollment/index.ts'
-import { readProgress } from '../key-succession/index.ts'
-import { deleteMinutesBefore, insertMinute, listMinutes } from './store.ts'
-import type { ActivityMinute } from './store.ts'
+import { deleteMinutesBefore, insertMinute, listMinutes } from './queries.ts'
+import type { ActivityMinute } from './queries.ts'
 
 /** A minute nobody counted is null: an authority that was down must not look like a network without nodes. */
 export type Activity = {
@@ -22,25 +21,25 @@ export interface ActivityReading {
 }
 
 /** Counts the network once a minute; several instances count into one row. Holds a day, never more. */
-export async function recordActivity(office: Office): Promise<void> {
-  const { db } = office.store
-  const now = office.clock.now()
+export async function recordActivity(parts: DashboardParts): Promise<void> {
+  const { db } = parts.store
+  const now = parts.clock.now()
   const [active, { tracked }, expiring] = await Promise.all([
-    office.enrollment.count.read(),
-    office.enrollment.certificates.read(),
+    parts.enrollment.count.read(),
+    parts.enrollment.certificates.read(),
     countExpiring(db, now, now + DAY),
   ])
   // The metrics show the last count only.
-  await readProgress(office)
+  await parts.keySuccession.readProgress()
   const minute = writeSortable(startOfMinute(now))
   await insertMinute(db, { minute, active, tracked, expiring })
   await deleteMinutesBefore(db, writeSortable(oldestShown(now)))
 }
 
 /** The last day, a place for every minute. */
-export async function readActivity(office: Office): Promise<ActivityReading> {
-  const now = office.clock.now()
-  const rows = await listMinutes(office.store.db, writeSortable(oldestShown(now)), writeSortable(now))
+export async function readActivity(parts: DashboardParts): Promise<ActivityReading> {
+  const now = parts.clock.now()
+  const rows = await listMinutes(parts.store.db, writeSortable(oldestShown(now)), writeSortable(now))
   const [first, last] = [rows[0], rows.at(-1)]
   if (first === undefined || last === undefined)
     return { activity: { since: null, step_seconds: 60, active: [], tracked: [] }, expiring: null }
@@ -58,9 +57,9 @@ export async function readActivity(office: Office): Promise<ActivityReading> {
 }
 
 function placesOf(rows: readonly ActivityMinute[], since: Instant): readonly (ActivityMinute | undefined)[] {
-  const byPlace = new Map(rows.map((row) => [Number(((readInstant(row.minute) ?? since) - since) / MINUTE), row]))
-  const last = Math.max(...byPlace.keys())
-  return Array.from({ length: last + 1 }, (_, place) => byPlace.get(place))
+  const byPosition = new Map(rows.map((row) => [Number(((readInstant(row.minute) ?? since) - since) / MINUTE), row]))
+  const last = Math.max(...byPosition.keys())
+  return Array.from({ length: last + 1 }, (_, place) => byPosition.get(place))
 }
 
 function startOfMinute(now: Instant): Instant {

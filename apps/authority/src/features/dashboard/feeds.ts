@@ -1,10 +1,10 @@
 import { HOUR, readInstant } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
-import { toWireTime } from '../../paged-list.ts'
-import type { Tx } from '../../store/database.ts'
+import { toWireTime } from '../../requests/list-position.ts'
+import type { Tx } from '../../database/database.ts'
 import { listNewestFeeds } from '../revocation-feeds/index.ts'
 import type { NewestFeed } from '../revocation-feeds/index.ts'
-import { toDisplay } from '../../display.ts'
+import { toDisplay } from '../../pages/display-time.ts'
 
 export type FeedSummary = {
   readonly count: number

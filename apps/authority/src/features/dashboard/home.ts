@@ -1,11 +1,11 @@
-import type { Answer, Call } from '@chancery/service-kit'
-import type { Office } from '../../office.ts'
+import type { HttpResponse, Call } from '@chancery/service-kit'
+import type { DashboardParts } from './parts.ts'
 import { page } from './page.ts'
 
 /**
  * GET /
  * The dashboard, under the address people type.
  */
-export function home(call: Call, office: Office): Promise<Answer> {
-  return page(call, office)
+export function home(call: Call, parts: DashboardParts): Promise<HttpResponse> {
+  return page(call, parts)
 }

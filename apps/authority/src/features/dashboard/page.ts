@@ -1,12 +1,12 @@
 import { writeJson } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
 import { markup } from '@chancery/service-kit'
-import type { Answer, Call, Markup } from '@chancery/service-kit'
-import { toDisplay } from '../../display.ts'
-import type { Office } from '../../office.ts'
-import { page as frame } from '../../page-frame.ts'
-import { badge, duration, figure, identifier, plural, table, tile, when } from '../../page-parts.ts'
-import type { Tone } from '../../page-parts.ts'
+import type { HttpResponse, Call, Markup } from '@chancery/service-kit'
+import { toDisplay } from '../../pages/display-time.ts'
+import type { DashboardParts } from './parts.ts'
+import { page as frame } from '../../pages/frame.ts'
+import { badge, duration, figure, identifier, plural, table, tile, when } from '../../pages/parts.ts'
+import type { Tone } from '../../pages/parts.ts'
 import { lifecycleTone } from '../connectome/index.ts'
 import { activityChart } from './activity-chart.ts'
 import type { FeedRow, Freshness } from './feeds.ts'
@@ -22,9 +22,9 @@ const TREATY_ROWS = 25
  * GET /dashboard
  * What /dashboard.json says, for people: first whether anything needs them, then the figures, then the papers.
  */
-export async function page(call: Call, office: Office): Promise<Answer> {
-  const model = await view(call, office)
-  return frame(office, { path: '/', title: 'Overview', content: content(model, office.clock.now()) })
+export async function page(call: Call, parts: DashboardParts): Promise<HttpResponse> {
+  const model = await view(call, parts)
+  return frame(parts, { path: '/', title: 'Overview', content: content(model, parts.clock.now()) })
 }
 
 function content(model: DashboardView, now: Instant): Markup {

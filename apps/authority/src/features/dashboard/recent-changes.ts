@@ -2,8 +2,8 @@ import { isJsonObject, readJson, sha256Hex } from '@chancery/protocol'
 import type { JsonObject, JsonValue } from '@chancery/protocol'
 import type { AuditEventType } from '@chancery/contract'
 import type { OperatorKeyring } from '../../auth/operator-keys.ts'
-import type { Tx } from '../../store/database.ts'
-import { toDisplay } from '../../display.ts'
+import type { Tx } from '../../database/database.ts'
+import { toDisplay } from '../../pages/display-time.ts'
 
 const NEWEST = 8
 

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { CACHE_CONTROL, Refusal } from '@chancery/contract'
-import { KeptDocument } from '@chancery/service-kit'
+import { CachedDocument } from '@chancery/service-kit'
 import type { Call } from '@chancery/service-kit'
-import type { Office } from '../../office.ts'
+import type { DashboardParts } from './parts.ts'
 
 /** What `npm run build` makes of apps/console; the same folder for sources and for the built authority. */
 const FOLDER = new URL('../../../dist/console/', import.meta.url)
@@ -16,20 +16,20 @@ const FILES: Readonly<Record<string, { readonly name: string; readonly contentTy
   '/operator-console-static/logo.svg': { name: 'logo.svg', contentType: 'image/svg+xml' },
 }
 
-const kept = new WeakMap<Office, Map<string, KeptDocument>>()
+const kept = new WeakMap<DashboardParts, Map<string, CachedDocument>>()
 
 /**
  * GET /favicon.ico, /favicon.svg, /operator-console-static/…
  * The fixed files of the pages, read once. One that was not built is missing like any other name.
  */
-export function staticFile(call: Call, office: Office): KeptDocument {
-  const documents = kept.get(office) ?? new Map<string, KeptDocument>()
-  kept.set(office, documents)
+export function staticFile(call: Call, parts: DashboardParts): CachedDocument {
+  const documents = kept.get(parts) ?? new Map<string, CachedDocument>()
+  kept.set(parts, documents)
   const present = documents.get(call.path)
   if (present !== undefined) return present
   const file = FILES[call.path]
   if (file === undefined) throw new Refusal('asset_not_found')
-  const document = new KeptDocument(readBuilt(file.name), CACHE_CONTROL.staticFile, file.contentType)
+  const document = new CachedDocument(readBuilt(file.name), CACHE_CONTROL.staticFile, file.contentType)
   documents.set(call.path, document)
   return document
 }

@@ -2,7 +2,7 @@ import { DAY, instantOf } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
 import { markup } from '@chancery/service-kit'
 import type { Markup } from '@chancery/service-kit'
-import { figure } from '../../page-parts.ts'
+import { figure } from '../../pages/parts.ts'
 import type { DashboardView } from './view.ts'
 
 const DAYS = 30

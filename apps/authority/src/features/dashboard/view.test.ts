@@ -11,7 +11,7 @@ import {
   foreignFeed,
   foreignSovereign,
   nodeCaller,
-  plantTreaties,
+  seedTreaties,
   startTestAuthority,
   testSigner,
   wireText,
@@ -92,7 +92,7 @@ describe('GET /dashboard.json', () => {
 
   it('shows treaties by risk, then by end, and counts them', async () => {
     const issuedAt = clock.now() - 3_600_000_000n
-    await plantTreaties(na.office, [
+    await seedTreaties(na.parts, [
       { treaty_id: 'low-2', from: 'A', to: 'B', validityHours: 800 },
       { treaty_id: 'low-1', from: 'A', to: 'B', validityHours: 700 },
       { treaty_id: 'medium', from: 'A', to: 'B', validityHours: 50 },
@@ -345,9 +345,9 @@ describe('GET /dashboard.json', () => {
   it('has a place for no minute that a clock counted while it was ahead', async () => {
     const right = clock.now()
     clock.set(right + 40n * 86_400_000_000n)
-    await recordActivity(na.office)
+    await recordActivity(na.parts)
     clock.set(right)
-    await recordActivity(na.office)
+    await recordActivity(na.parts)
     expect(await member('activity')).toEqual({
       since: '2026-01-02T03:04:00Z',
       step_seconds: 60,

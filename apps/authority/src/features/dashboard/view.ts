@@ -1,16 +1,15 @@
 import { MINUTE, writeInstant } from '@chancery/protocol'
 import type { ConnectomeSummary, Instant } from '@chancery/protocol'
 import type { Call } from '@chancery/service-kit'
-import { baseUrl } from '../../base-url.ts'
-import { toDisplay } from '../../display.ts'
-import type { Office } from '../../office.ts'
+import { baseUrl } from '../../requests/base-url.ts'
+import { toDisplay } from '../../pages/display-time.ts'
+import type { DashboardParts } from './parts.ts'
 import { keyWindow } from '../../signing/key-window.ts'
-import { describePolicySet } from '../boundary-policies/index.ts'
 import type { PolicySetView } from '../boundary-policies/index.ts'
 import type { TreatyRow, TreatySummary } from '../connectome/index.ts'
 import { findActiveVersion } from '../crl/index.ts'
 import type { CrlVersion } from '../crl/index.ts'
-import { nextStep, readProgress } from '../key-succession/index.ts'
+import { nextStep } from '../key-succession/index.ts'
 import type { SuccessionProgress } from '../key-succession/index.ts'
 import { readActivity } from './activity.ts'
 import type { Activity } from './activity.ts'
@@ -76,29 +75,29 @@ const LINKS = {
  * GET /dashboard.json
  * The state of the network at a glance. Public, so it names papers and counts, never people, keys or addresses.
  */
-export async function view(call: Call, office: Office): Promise<DashboardView> {
-  const { db, backend } = office.store
-  const { enrollment } = office
-  const now = office.clock.now()
+export async function view(call: Call, parts: DashboardParts): Promise<DashboardView> {
+  const { db, backend } = parts.store
+  const { enrollment } = parts
+  const now = parts.clock.now()
   const [readiness, built, feeds, active, { tracked, issued, revoked }, list, recent, policies, history, succession] =
     await Promise.all([
-      office.readiness.read(),
-      office.connectome.current(office),
+      parts.health.readiness.read(),
+      parts.connectome.current(),
       describeFeeds(db, now),
       enrollment.count.read(),
       enrollment.certificates.read(),
       findActiveVersion(db),
-      listRecentChanges(db, office.settings.publicAttestationList, office.operators),
-      describePolicySet(office),
-      readActivity(office),
-      readProgress(office),
+      listRecentChanges(db, parts.settings.publicAttestationList, parts.operators),
+      parts.boundaryPolicies.describe(),
+      readActivity(parts),
+      parts.keySuccession.readProgress(),
     ])
   const facts = {
     readiness: {
       status: readiness.isReady ? ('ready' as const) : ('not_ready' as const),
       backend: backend === 'postgres' ? ('PostgreSQL' as const) : ('SQLite' as const),
     },
-    signing_key: describeKey(office),
+    signing_key: describeKey(parts),
     revocation_list: list === undefined ? null : describeList(list, now),
     treaty_summary: built.treatyTable.summary,
     revocation_feed_summary: feeds.summary,
@@ -107,7 +106,7 @@ export async function view(call: Call, office: Office): Promise<DashboardView> {
     ...underWay(succession),
   }
   return {
-    sovereign: { id: office.genesis.network_name, version: office.genesis.network_version },
+    sovereign: { id: parts.genesis.network_name, version: parts.genesis.network_version },
     nodes: { active, tracked },
     certificates: { issued, revoked, expiring: history.expiring },
     connectome_summary: built.summary,
@@ -116,13 +115,13 @@ export async function view(call: Call, office: Office): Promise<DashboardView> {
     ...facts,
     warnings: findWarnings(facts),
     activity: history.activity,
-    links: linksFrom(baseUrl(call, office)),
+    links: linksFrom(baseUrl(call, parts)),
   }
 }
 
-function describeKey(office: Office): SigningKeyView {
-  const { valid_to, days_left } = keyWindow(office)
-  return { key_id: office.signer.keyId, valid_to, days_left }
+function describeKey(parts: DashboardParts): SigningKeyView {
+  const { valid_to, days_left } = keyWindow(parts)
+  return { key_id: parts.signer.keyId, valid_to, days_left }
 }
 
 function underWay(progress: SuccessionProgress): Pick<DashboardView, 'key_succession'> {

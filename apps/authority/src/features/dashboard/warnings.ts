@@ -29,7 +29,7 @@ export function findWarnings(watched: Watched): string[] {
     )
   if (watched.revocation_list?.overdue === true)
     out.push(
-      'The revocation list is past its next update: look at the crl-upkeep job in /metrics and at the key window.',
+      'The revocation list is past its next update: look at the crl-refresh job in /metrics and at the key window.',
     )
   if (!policies.healthy)
     out.push(

@@ -1,15 +1,15 @@
 import { Refusal } from '@chancery/contract'
 import { jsonText } from '@chancery/service-kit'
-import type { Answer, Call } from '@chancery/service-kit'
-import type { Office } from '../../office.ts'
-import { findActiveLicense } from './store.ts'
+import type { HttpResponse, Call } from '@chancery/service-kit'
+import type { DataUsageParts } from './parts.ts'
+import { findActiveLicense } from './queries.ts'
 
 /**
  * GET /data-usage/policy
  * The data license policy in force, as it was signed.
  */
-export async function current(_call: Call, office: Office): Promise<Answer> {
-  const text = await findActiveLicense(office.store.db)
+export async function current(_call: Call, parts: DataUsageParts): Promise<HttpResponse> {
+  const text = await findActiveLicense(parts.store.db)
   if (text === undefined) throw new Refusal('no_policy')
   return jsonText(text)
 }

@@ -7,9 +7,9 @@ import {
   eventsOf,
   refused,
   startTestAuthority,
-  verifiesElsewhere,
+  verifiesWithNodeCrypto,
 } from '@chancery/testkit'
-import type { TestAnswer, TestAuthority } from '@chancery/testkit'
+import type { TestResponse, TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 const clock = new ManualClock('2030-01-02T03:04:05Z')
@@ -31,7 +31,7 @@ const REQUEST: JsonObject = {
   decision_id: 'decision-1',
   estimated_volume_bytes: 100,
 }
-const declare = (changes: JsonObject = {}): Promise<TestAnswer> =>
+const declare = (changes: JsonObject = {}): Promise<TestResponse> =>
   na.as('standard')('POST', '/admin/data-usage/intent', { ...REQUEST, ...changes })
 
 describe('POST /admin/data-usage/intent', () => {
@@ -50,7 +50,7 @@ describe('POST /admin/data-usage/intent', () => {
         expires_at: '2030-01-02T03:09:05Z',
         signature: { key_id: 'TEST-NET', sig: (intent['signature'] as JsonObject)['sig'] },
       })
-      expect(verifiesElsewhere(answer.text, na.genesis.network_authority.public_key)).toBe(true)
+      expect(verifiesWithNodeCrypto(answer.text, na.genesis.network_authority.public_key)).toBe(true)
       const events = await eventsOf(na, answer)
       expect(events.map((event) => event['event_type'])).toEqual(['data_access_intent_created'])
       expect(detailsOf(events[0])).toEqual({

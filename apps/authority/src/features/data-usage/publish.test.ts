@@ -8,9 +8,9 @@ import {
   eventsOf,
   refused,
   startTestAuthority,
-  verifiesElsewhere,
+  verifiesWithNodeCrypto,
 } from '@chancery/testkit'
-import type { TestAnswer, TestAuthority } from '@chancery/testkit'
+import type { TestResponse, TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 const clock = new ManualClock('2030-01-02T03:04:05Z')
@@ -30,12 +30,12 @@ const TERMS: JsonObject = {
   valid_from: '2030-01-01T00:00:00Z',
   valid_until: '2031-01-01T00:00:00Z',
 }
-const publish = (changes: JsonObject = {}, as = 'standard'): Promise<TestAnswer> =>
+const publish = (changes: JsonObject = {}, as = 'standard'): Promise<TestResponse> =>
   na.as(as)('POST', '/admin/data-usage/policy', { ...TERMS, ...changes })
-const current = (): Promise<TestAnswer> => na.request('GET', '/data-usage/policy')
+const current = (): Promise<TestResponse> => na.request('GET', '/data-usage/policy')
 const without = (name: string): JsonObject =>
   Object.fromEntries(Object.entries(TERMS).filter(([each]) => each !== name))
-const send = (body: JsonObject): Promise<TestAnswer> => na.as('standard')('POST', '/admin/data-usage/policy', body)
+const send = (body: JsonObject): Promise<TestResponse> => na.as('standard')('POST', '/admin/data-usage/policy', body)
 
 describe('GET /data-usage/policy', () => {
   it('is 404 until one is published', async () => {
@@ -57,7 +57,7 @@ describe('POST /admin/data-usage/policy', () => {
         signature: { key_id: 'na-test', sig: (policy['signature'] as JsonObject)['sig'] },
       })
       expect(policy['policy_id']).toMatch(/^[0-9a-f-]{36}$/)
-      expect(verifiesElsewhere(answer.text, na.genesis.network_authority.public_key)).toBe(true)
+      expect(verifiesWithNodeCrypto(answer.text, na.genesis.network_authority.public_key)).toBe(true)
       expect((await current()).text).toBe(answer.text)
       const events = await eventsOf(na, answer)
       expect(events.map((event) => event['event_type'])).toEqual(['data_license_policy_created'])
@@ -96,7 +96,7 @@ describe('POST /admin/data-usage/policy', () => {
         Array.from({ length: 8 }, (_, i) => publish({ licensee_sovereign_id: `licensee-${i}` })),
       )
       for (const answer of answers) accepted(answer, 201)
-      const rows = await na.office.store.db.selectFrom('data_license_policies').selectAll().execute()
+      const rows = await na.core.store.db.selectFrom('data_license_policies').selectAll().execute()
       const active = rows.filter((row) => row.active === 1)
       expect(active).toHaveLength(1)
       expect(answers.map((answer) => answer.text)).toContain(active[0]?.policy_json)
@@ -165,7 +165,7 @@ describe('POST /admin/data-usage/policy', () => {
     it('policy_sign_failed when the key cannot sign, and the active policy stays', async () => {
       accepted(await publish(), 201)
       const before = (await current()).text
-      const { signer } = na.office
+      const { signer } = na.core
       const sign = signer.sign
       try {
         Object.assign(signer, { sign: () => Promise.reject(new Error('the key is away')) })

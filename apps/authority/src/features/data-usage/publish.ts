@@ -1,36 +1,35 @@
 import { asJson, draftDataLicensePolicy, licensePolicyForm, writeJson, writeSortable } from '@chancery/protocol'
-import type { Answer } from '@chancery/service-kit'
+import type { HttpResponse } from '@chancery/service-kit'
 import type { OperatorCall } from '../../auth/operator.ts'
-import type { Office } from '../../office.ts'
-import { issueRecord } from '../../signing/issue.ts'
-import { sealOr } from '../../signing/seal.ts'
-import { bumpHead } from '../../store/heads.ts'
+import type { DataUsageParts } from './parts.ts'
+import { issueRecord } from '../../requests/issue-record.ts'
+import { raiseVersion } from '../../database/locks/domains.ts'
 import { readLicenseRequest } from './requests.ts'
-import { insertActiveLicense } from './store.ts'
+import { insertActiveLicense } from './queries.ts'
 
 /**
  * POST /admin/data-usage/policy
  * Signs what this sovereign lets its data be used for, and makes it the one active policy of all instances.
  */
-export async function publish(call: OperatorCall, office: Office): Promise<Answer> {
+export async function publish(call: OperatorCall, parts: DataUsageParts): Promise<HttpResponse> {
   const terms = readLicenseRequest(call.body)
   return issueRecord(
     call,
-    office,
+    parts,
     async (tx, now) => {
       const draft = draftDataLicensePolicy({
         ...terms,
-        policy_id: office.ids.uuid(),
-        licensor_sovereign_id: office.genesis.network_name,
+        policy_id: parts.ids.uuid(),
+        licensor_sovereign_id: parts.genesis.network_name,
       })
-      const record = await sealOr('policy_sign_failed', office, licensePolicyForm, draft)
+      const record = await parts.signing.signFormOr('policy_sign_failed', licensePolicyForm, draft)
       const { policy_id } = record
       const previous_policy_id = await insertActiveLicense(tx, {
         policy_id,
         policy_json: writeJson(asJson(record)),
         created_at: writeSortable(now),
       })
-      await bumpHead(tx, 'data-usage')
+      await raiseVersion(tx, 'data-usage')
       return { record, type: 'data_license_policy_created', details: { policy_id, previous_policy_id } }
     },
     'data-usage',

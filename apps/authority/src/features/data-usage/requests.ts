@@ -1,13 +1,13 @@
 import { Refusal } from '@chancery/contract'
 import { declaredSource, field, form, shape, volumeBytes } from '@chancery/protocol'
 import type { DataAccessIntent, DeclaredSource, JsonObject, JsonValue, LicenseTerms } from '@chancery/protocol'
-import { readOr, readTime } from '../../reading.ts'
+import { readOrRefuse, readTime } from '../../requests/read-fields.ts'
 
 const labels = form.listOf(field.label).read
 
 /** protocol/trust-operations 9.1, checks in the order of its text. Members nobody knows are ignored. */
 export function readLicenseRequest(body: JsonObject): LicenseTerms {
-  const terms = readOr('missing_policy_fields', () => ({
+  const terms = readOrRefuse('missing_policy_fields', () => ({
     licensee_sovereign_id: field.identifier(body['licensee_sovereign_id'] ?? null, 'licensee_sovereign_id'),
     // An empty list is a choice here: it licenses nothing, or only reading.
     allowed_source_ids: labels(body['allowed_source_ids'] ?? null, 'allowed_source_ids'),
@@ -34,10 +34,10 @@ export type IntentRequest = Pick<
 /** protocol/trust-operations 9.2: lists, then sources, then everything else. */
 export function readIntentRequest(body: JsonObject): IntentRequest {
   const [sources, types] = [readItems(body, 'sources'), readItems(body, 'access_types')]
-  const declared_sources = readOr('invalid_source', () =>
+  const declared_sources = readOrRefuse('invalid_source', () =>
     sources.map((source, index) => readSource(source, `sources[${index}]`)),
   )
-  return readOr('intent_create_failed', () => ({
+  return readOrRefuse('intent_create_failed', () => ({
     declared_sources,
     declared_access_types: labels(types, 'access_types'),
     estimated_volume_bytes: readVolume(body, 'estimated_volume_bytes'),

@@ -2,7 +2,7 @@ import { readJson } from '@chancery/protocol'
 import type { JsonObject, JsonValue } from '@chancery/protocol'
 import {
   accepted,
-  Double,
+  FloatNumber,
   eventsOfCallers,
   foreignIntent,
   foreignLicense,
@@ -12,7 +12,7 @@ import {
   startTestAuthority,
   wireText,
 } from '@chancery/testkit'
-import type { ForeignObject, ForeignValue, TestAnswer, TestAuthority } from '@chancery/testkit'
+import type { ForeignObject, ForeignValue, TestResponse, TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 const clock = new ManualClock('2030-01-02T03:04:05Z')
@@ -29,7 +29,7 @@ const intent = (changes: ForeignObject = {}): JsonObject =>
   json(foreignIntent(agent, clock.now(), changes)) as JsonObject
 const license = (changes: ForeignObject = {}): JsonObject =>
   json(foreignLicense(licensor, clock.now(), changes)) as JsonObject
-const post = (body: JsonObject): Promise<TestAnswer> => na.request('POST', '/data-usage/verify', { body })
+const post = (body: JsonObject): Promise<TestResponse> => na.request('POST', '/data-usage/verify', { body })
 const KEYS = { agent_public_keys: [agent.publicKey] }
 
 async function violations(declared: JsonObject, policy: JsonObject, more: JsonObject = KEYS): Promise<string[]> {
@@ -115,7 +115,7 @@ describe('POST /data-usage/verify', () => {
       [
         'a volume of 1.0',
         () => ({
-          intent: json(foreignIntent(agent, clock.now(), { estimated_volume_bytes: new Double(1) })),
+          intent: json(foreignIntent(agent, clock.now(), { estimated_volume_bytes: new FloatNumber(1) })),
           policy: license(),
         }),
       ],

@@ -8,9 +8,9 @@ import {
   foreignTree,
   refused,
   startTestAuthority,
-  verifiesElsewhere,
+  verifiesWithNodeCrypto,
 } from '@chancery/testkit'
-import type { TestAnswer, TestAuthority } from '@chancery/testkit'
+import type { TestResponse, TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 const clock = new ManualClock('2030-01-02T03:04:05Z')
@@ -41,7 +41,7 @@ async function agree(): Promise<JsonObject> {
   const offer = accepted(await na.as('standard')('POST', '/admin/agreements/offer', terms), 201)
   return accepted(await na.as('standard')('POST', '/admin/agreements/accept', { offer }), 201)
 }
-const commit = (changes: JsonObject = {}): Promise<TestAnswer> =>
+const commit = (changes: JsonObject = {}): Promise<TestResponse> =>
   na.as('standard')('POST', '/admin/disclosure/commit', { capabilities: AGREED, agreement, ...changes })
 
 describe('POST /admin/disclosure/commit', () => {
@@ -58,7 +58,7 @@ describe('POST /admin/disclosure/commit', () => {
         issuer_sovereign_id: 'TEST-NET',
         signature: { key_id: 'na-test', sig: (commitment['signature'] as JsonObject)['sig'] },
       })
-      expect(verifiesElsewhere(answer.text, na.genesis.network_authority.public_key)).toBe(true)
+      expect(verifiesWithNodeCrypto(answer.text, na.genesis.network_authority.public_key)).toBe(true)
       const events = await eventsOf(na, answer)
       expect(events.map((event) => event['event_type'])).toEqual(['capability_commitment_created'])
       expect(detailsOf(events[0])).toEqual({

@@ -8,10 +8,10 @@ import {
   foreignProof,
   refused,
   startTestAuthority,
-  verifiesElsewhere,
+  verifiesWithNodeCrypto,
   wireText,
 } from '@chancery/testkit'
-import type { TestAnswer, TestAuthority } from '@chancery/testkit'
+import type { TestResponse, TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 const clock = new ManualClock('2030-01-02T03:04:05Z')
@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => na.stop())
 
 const proof = readJson(wireText(foreignProof({ commitment_id: 'c-1' }, clock.now(), ['a', 'b'], 'a'))) as JsonObject
-const nullify = (body: JsonObject): Promise<TestAnswer> =>
+const nullify = (body: JsonObject): Promise<TestResponse> =>
   na.as('standard')('POST', '/admin/disclosure/nullifier', body)
 
 describe('POST /admin/disclosure/nullifier', () => {
@@ -39,7 +39,7 @@ describe('POST /admin/disclosure/nullifier', () => {
       signature: { key_id: 'na-test', sig: (mark['signature'] as JsonObject)['sig'] },
     })
     expect(mark['nonce']).toMatch(/^[0-9a-f]{32}$/)
-    expect(verifiesElsewhere(answer.text, na.genesis.network_authority.public_key)).toBe(true)
+    expect(verifiesWithNodeCrypto(answer.text, na.genesis.network_authority.public_key)).toBe(true)
     const events = await eventsOf(na, answer)
     expect(events.map((event) => event['event_type'])).toEqual(['capability_nullifier_issued'])
     expect(detailsOf(events[0])).toMatchObject({ nullifier_id: mark['nullifier_id'], proof_id: proof['proof_id'] })

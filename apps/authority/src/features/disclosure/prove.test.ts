@@ -9,7 +9,7 @@ import {
   refused,
   startTestAuthority,
 } from '@chancery/testkit'
-import type { TestAnswer, TestAuthority } from '@chancery/testkit'
+import type { TestResponse, TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 const clock = new ManualClock('2030-01-02T03:04:05Z')
@@ -29,7 +29,7 @@ const REQUEST: JsonObject = {
   commitment,
   prover_sovereign_id: 'bolt-net',
 }
-const prove = (changes: JsonObject = {}): Promise<TestAnswer> =>
+const prove = (changes: JsonObject = {}): Promise<TestResponse> =>
   na.request('POST', '/disclosure/prove', { body: { ...REQUEST, ...changes } })
 
 describe('POST /disclosure/prove', () => {

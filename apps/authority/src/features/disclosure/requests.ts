@@ -1,7 +1,7 @@
 import { field, form, membershipProofForm, readCapabilityCommitment, readReceived } from '@chancery/protocol'
 import type { CapabilityCommitment, CapabilityMembershipProof, JsonObject, JsonValue } from '@chancery/protocol'
 import { Refusal } from '@chancery/contract'
-import { readOr, requirePresent } from '../../reading.ts'
+import { readOrRefuse, requirePresent } from '../../requests/read-fields.ts'
 
 const names = form.listOf(field.label, { min: 1 }).read
 
@@ -15,12 +15,12 @@ export interface ProveRequest {
 /** protocol/trust-operations 7.3, checks in the order of its text. */
 export function readProveRequest(body: JsonObject): ProveRequest {
   const presented = requirePresent(body, 'commitment', 'missing_prove_fields')
-  const named = readOr('missing_prove_fields', () => ({
+  const named = readOrRefuse('missing_prove_fields', () => ({
     capability: field.label(body['capability'] ?? null, 'capability'),
     capabilities: names(body['capabilities'] ?? null, 'capabilities'),
     prover_sovereign_id: field.identifier(body['prover_sovereign_id'] ?? null, 'prover_sovereign_id'),
   }))
-  const { record } = readOr('invalid_commitment', () => readCapabilityCommitment(presented))
+  const { record } = readOrRefuse('invalid_commitment', () => readCapabilityCommitment(presented))
   return { ...named, commitment: record }
 }
 
@@ -37,7 +37,7 @@ export function readCommitRequest(body: JsonObject): {
 
 /** Everything a commitment needs of a list: real names, each once, none that was not agreed (protocol/trust-operations 7.2). */
 export function readCommittable(items: readonly JsonValue[], agreed: readonly string[]): readonly string[] {
-  const capabilities = readOr('commit_failed', () => names(items, 'capabilities'))
+  const capabilities = readOrRefuse('commit_failed', () => names(items, 'capabilities'))
   const isDistinct = new Set(capabilities).size === capabilities.length
   const known = new Set(agreed)
   if (!isDistinct || !capabilities.every((capability) => known.has(capability))) throw new Refusal('commit_failed')

@@ -11,7 +11,7 @@ import {
   startTestAuthority,
   wireText,
 } from '@chancery/testkit'
-import type { ForeignObject, TestAnswer, TestAuthority } from '@chancery/testkit'
+import type { ForeignObject, TestResponse, TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 const clock = new ManualClock('2030-01-02T03:04:05Z')
@@ -30,7 +30,7 @@ const commit = (changes: ForeignObject = {}): JsonObject =>
   json(foreignCommitment(issuer, clock.now(), CAPABILITIES, changes))
 const prove = (commitment: JsonObject, capability = 'a'): JsonObject =>
   json(foreignProof(commitment, clock.now(), CAPABILITIES, capability))
-const post = (body: JsonObject): Promise<TestAnswer> => na.request('POST', '/disclosure/verify', { body })
+const post = (body: JsonObject): Promise<TestResponse> => na.request('POST', '/disclosure/verify', { body })
 
 async function reason(proof: JsonObject, commitment: JsonObject, more: JsonObject = KEYS): Promise<string> {
   const answer = accepted(await post({ proof, commitment, ...more }))

@@ -1,25 +1,25 @@
 import { readCapabilityCommitment, verifyDisclosure } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import type { Call } from '@chancery/service-kit'
-import type { Office } from '../../office.ts'
-import { readOr, readTrustKeys, requirePresent } from '../../reading.ts'
-import { noteVerdict } from '../verdicts.ts'
+import type { DisclosureParts } from './parts.ts'
+import { readOrRefuse, readTrustKeys, requirePresent } from '../../requests/read-fields.ts'
+import { recordVerification } from '../../requests/record-verification.ts'
 import { readProof } from './requests.ts'
 
 /**
  * POST /disclosure/verify
  * Whether a proof shows a capability of a commitment. Writes nothing.
  */
-export async function verify(call: Call, office: Office): Promise<JsonObject> {
+export async function verify(call: Call, parts: DisclosureParts): Promise<JsonObject> {
   const [shown, promised] = [
     requirePresent(call.body, 'proof', 'missing_verify_fields'),
     requirePresent(call.body, 'commitment', 'missing_verify_fields'),
   ]
-  const proof = readOr('invalid_input', () => readProof(shown))
-  const commitment = readOr('invalid_input', () => readCapabilityCommitment(promised))
-  const keys = readTrustKeys(call.body, 'issuer_public_keys', office.ownKeys.all)
+  const proof = readOrRefuse('invalid_input', () => readProof(shown))
+  const commitment = readOrRefuse('invalid_input', () => readCapabilityCommitment(promised))
+  const keys = readTrustKeys(call.body, 'issuer_public_keys', parts.ownKeys.all)
   const verdict = await verifyDisclosure(proof, commitment, keys)
   const reason = verdict.ok ? 'valid' : verdict.reason
-  noteVerdict(call, office, verdict.ok, reason)
+  recordVerification(call, parts, verdict.ok, reason)
   return { valid: verdict.ok, reason, commitment_id: commitment.record.commitment_id }
 }

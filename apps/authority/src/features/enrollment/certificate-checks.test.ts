@@ -7,12 +7,12 @@ import {
   enroll,
   eventsOf,
   nodeCaller,
-  plantCertificates,
+  seedCertificates,
   refused,
   startTestAuthority,
   testSigner,
 } from '@chancery/testkit'
-import type { NodeCaller, TestAnswer, TestAuthority } from '@chancery/testkit'
+import type { NodeCaller, TestResponse, TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 const clock = new ManualClock()
@@ -54,7 +54,7 @@ async function newNode(): Promise<NodeCaller> {
 }
 
 const change = async (draft: Draft, columns: object): Promise<void> => {
-  const { db } = na.office.store
+  const { db } = na.core.store
   await db.updateTable('issued_certs').set(columns).where('cert_id', '=', draft.certificate.cert_id).execute()
 }
 
@@ -143,9 +143,9 @@ const DEFECTS: readonly Defect[] = [
     part: 'compromise',
     apply: async ({ node }) => {
       // Another certificate of the key: revoking it over HTTP would take this one along.
-      const [other] = await plantCertificates(na.office, { count: 1, node_public_key: node.key })
+      const [other] = await seedCertificates(na.parts, { count: 1, node_public_key: node.key })
       const gone = { status: 'revoked', revocation_reason: 'key_compromise' }
-      const { db } = na.office.store
+      const { db } = na.core.store
       await db
         .updateTable('issued_certs')
         .set(gone)
@@ -202,7 +202,7 @@ const DEFECTS: readonly Defect[] = [
   },
 ]
 
-async function attempt(route: Route, defects: readonly Defect[]): Promise<{ answer: TestAnswer; draft: Draft }> {
+async function attempt(route: Route, defects: readonly Defect[]): Promise<{ answer: TestResponse; draft: Draft }> {
   const node = await newNode()
   const certificate = await enroll(na, node)
   const draft: Draft = { route, node, certificate, members: {}, signer: undefined }
@@ -258,7 +258,7 @@ describe.each(ROUTES)('POST %s', (route) => {
   })
 
   it('changes nothing when it refuses', async () => {
-    const { db } = na.office.store
+    const { db } = na.core.store
     const readAll = async (): Promise<unknown> => [
       await db.selectFrom('issued_certs').select(['cert_id', 'revoke_after', 'status']).orderBy('cert_id').execute(),
       await db.selectFrom('node_liveness').selectAll().orderBy('cert_id').execute(),

@@ -1,16 +1,15 @@
-import type { ErrorCode } from '@chancery/contract'
+import type { RefusalCode } from '@chancery/contract'
 import { Refusal } from '@chancery/contract'
 import type { Call } from '@chancery/service-kit'
-import { recordRefusedCaller } from '../../audit/record.ts'
-import type { Office } from '../../office.ts'
-import type { CertificateState } from '../../store/heartbeats.ts'
+import type { EnrollmentParts } from './parts.ts'
+import type { CertificateState } from './queries/heartbeats.ts'
 
 /** Checks 6 to 12 of protocol/core 7, in their order: why a certificate cannot be used, or undefined. */
 export function whyUnusable(
   certificate: CertificateState | undefined,
   nodeKey: string,
   now: string,
-): ErrorCode | undefined {
+): RefusalCode | undefined {
   if (certificate === undefined) return 'certificate_not_found'
   if (certificate.node_public_key !== nodeKey) return 'certificate_key_mismatch'
   if (certificate.status === 'revoked') return 'certificate_revoked'
@@ -23,14 +22,14 @@ export function whyUnusable(
 /** Refuses, and writes the event for rejections 8 to 13; an unknown id or another's key is nobody's history. */
 export async function rejectCertificate(
   call: Call,
-  office: Office,
+  parts: EnrollmentParts,
   kind: 'heartbeat_rejected' | 'renewal_rejected',
   cert_id: string,
-  reason: ErrorCode,
+  reason: RefusalCode,
 ): Promise<never> {
   if (reason !== 'certificate_not_found' && reason !== 'certificate_key_mismatch') {
     const details = { cert_id, reason, remote_addr: call.remoteAddress, request_id: call.requestId }
-    await recordRefusedCaller(office, { type: kind, details })
+    await parts.audit.recordRefusal({ type: kind, details })
   }
   throw new Refusal(reason)
 }

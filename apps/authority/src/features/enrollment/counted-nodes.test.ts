@@ -1,12 +1,11 @@
 import { MINUTE, writeSortable } from '@chancery/protocol'
 import { ManualClock, startTestAuthority } from '@chancery/testkit'
 import { expect, it } from 'vitest'
-import { readCountedNodes } from './counted-nodes.ts'
 
 it('counts a small network at once, and of a large one gives what the job has counted last', async () => {
   const clock = new ManualClock()
   const na = await startTestAuthority({ clock })
-  const { db } = na.office.store
+  const { db } = na.core.store
   const now = writeSortable(clock.now())
   const insert = async (from: number, count: number): Promise<void> => {
     const rows = Array.from({ length: count }, (_, index) => ({
@@ -19,7 +18,7 @@ it('counts a small network at once, and of a large one gives what the job has co
     await db.insertInto('node_liveness').values(rows).execute()
   }
   await insert(0, 3)
-  expect(await readCountedNodes(na.office)).toBe(3)
+  expect(await na.features.enrollment.readCountedNodes()).toBe(3)
   for (let from = 3; from < 10_001; from += 2000) await insert(from, 2000)
   const minute = async (at: bigint, active: number): Promise<void> => {
     const row = { minute: writeSortable(at), active, tracked: 0, expiring: 0 }
@@ -34,8 +33,8 @@ it('counts a small network at once, and of a large one gives what the job has co
   await db.deleteFrom('activity_minutes').execute()
   await minute(clock.now() - 5n * MINUTE, 7)
   await minute(clock.now() + MINUTE, 8)
-  expect(await readCountedNodes(na.office)).toBeNaN()
+  expect(await na.features.enrollment.readCountedNodes()).toBeNaN()
   await minute(clock.now() - 4n * MINUTE, 9)
-  expect(await readCountedNodes(na.office)).toBe(9)
+  expect(await na.features.enrollment.readCountedNodes()).toBe(9)
   await na.stop()
 })

@@ -1,6 +1,6 @@
 import { MINUTE, writeSortable } from '@chancery/protocol'
-import type { Office } from '../../office.ts'
-import { isLargeTable } from '../../store/large-table.ts'
+import type { EnrollmentState } from './state.ts'
+import { isLargeTable } from '../../database/large-table.ts'
 
 /** A count that is older is no count of now. */
 const OLDEST = 5n * MINUTE
@@ -9,7 +9,11 @@ const OLDEST = 5n * MINUTE
  * Active nodes for the metrics. Of a large table nothing is counted here: the job that counts every minute has stored
  * it. Not-a-number when no instance has counted for five minutes.
  */
-export async function readCountedNodes({ store: { db }, clock, enrollment }: Office): Promise<number> {
+export async function readCountedNodes({
+  store: { db },
+  clock,
+  batches: enrollment,
+}: EnrollmentState): Promise<number> {
   if (!(await isLargeTable(db, 'node_liveness'))) return enrollment.count.read()
   const now = clock.now()
   const row = await db

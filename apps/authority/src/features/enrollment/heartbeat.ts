@@ -4,7 +4,8 @@ import type { JsonObject } from '@chancery/protocol'
 import type { Call } from '@chancery/service-kit'
 import { authenticateNode, countNodeKey, refuseNode } from '../../auth/node.ts'
 import { toClaim } from '../../auth/nonces.ts'
-import type { Office } from '../../office.ts'
+import type { EnrollmentState } from './state.ts'
+import type { EnrollmentParts } from './parts.ts'
 import { rejectCertificate, whyUnusable } from './certificate-state.ts'
 import { readHeartbeatRequest } from './requests.ts'
 
@@ -12,10 +13,10 @@ import { readHeartbeatRequest } from './requests.ts'
  * POST /heartbeat
  * Acknowledged after its liveness is committed. The answer paces the node and tells it whether lists have changed.
  */
-export async function heartbeat(call: Call, office: Office): Promise<JsonObject> {
+export async function heartbeat(call: Call, parts: EnrollmentState): Promise<JsonObject> {
   const { cert_id, node_public_key, status, genesis_digest } = readHeartbeatRequest(call.body)
-  const proof = await authenticateNode(call, office, 'heartbeat')
-  await countNodeKey(office, node_public_key)
+  const proof = await authenticateNode(call, parts, 'heartbeat')
+  await countNodeKey(parts, node_public_key)
   const { claim, expires_at: claim_expires_at } = toClaim(`node:${node_public_key}`, proof.nonce, proof.signedAt)
   const row = {
     cert_id,
@@ -26,33 +27,33 @@ export async function heartbeat(call: Call, office: Office): Promise<JsonObject>
     remote_addr: call.remoteAddress,
     genesis_digest,
   }
-  const outcome = await office.enrollment.heartbeats.add(row)
-  const now = office.clock.now()
+  const outcome = await parts.batches.heartbeats.add(row)
+  const now = parts.clock.now()
   if (!outcome.recorded) {
     const reason = whyUnusable(outcome.certificate, node_public_key, outcome.judgedAt)
-    if (reason !== undefined) return rejectCertificate(call, office, 'heartbeat_rejected', cert_id, reason)
-    return refuseNode(call, office, 'heartbeat', 'nonce_replay', proof.nonce)
+    if (reason !== undefined) return rejectCertificate(call, parts, 'heartbeat_rejected', cert_id, reason)
+    return refuseNode(call, parts, 'heartbeat', 'nonce_replay', proof.nonce)
   }
   const { crl_sequence, policy_id } = outcome.notices
   return {
     ack: true,
     server_time: writeInstant(now),
-    next_heartbeat_seconds: nextPace(office),
+    next_heartbeat_seconds: nextHeartbeatSeconds(parts),
     crl_sequence,
     policy_id,
-    ...(genesis_digest === null ? {} : await tellOfBlock(office)),
+    ...(genesis_digest === null ? {} : await reportBlock(parts)),
   }
 }
 
 /** Told to nodes that say which block they hold, and only once there was or is a succession. */
-async function tellOfBlock(office: Office): Promise<JsonObject> {
-  const digest = await office.newestBlock.digest()
+async function reportBlock(parts: EnrollmentParts): Promise<JsonObject> {
+  const digest = await parts.newestBlock.digest()
   return digest === undefined ? {} : { genesis_digest: digest }
 }
 
 /** Spread by a tenth, so that nodes which started together do not stay together. */
-function nextPace(office: Office): number {
-  const pace = office.settings.heartbeatSeconds
+function nextHeartbeatSeconds(parts: EnrollmentParts): number {
+  const pace = parts.settings.heartbeatSeconds
   const spread = Math.floor(pace / 10)
   return spread === 0 ? pace : randomInt(pace - spread, pace + spread + 1)
 }

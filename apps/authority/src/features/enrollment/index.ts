@@ -1,3 +1,18 @@
+import type { Feature } from '../../core.ts'
+import { whenClockIsCorrect } from '../../clock/when-correct.ts'
+import { foldCertificateCounts } from '../../database/certificate-counts.ts'
+import type { Tx } from '../../database/database.ts'
+import { openEnrollmentBatches } from './batches.ts'
+import type { EnrollmentBatches } from './batches.ts'
+import { readCountedNodes } from './counted-nodes.ts'
+import { withdrawInvites } from './invite-withdraw.ts'
+import type { InviteWithdrawal } from './invite-withdraw.ts'
+import type { EnrollmentParts } from './parts.ts'
+import { removeCertificates } from './remove-certificates.job.ts'
+import { removeEnded } from './retention.job.ts'
+import { enrollmentRoutes } from './routes.ts'
+import { supersedeUsed } from './supersede-used.job.ts'
+
 export {
   countActiveNodes,
   countExpiring,
@@ -6,8 +21,37 @@ export {
   listOtherCertificates,
   markRevoked,
   raiseReason,
-} from './store.ts'
-export { readCountedNodes } from './counted-nodes.ts'
-export { withdrawInvites } from './invite-withdraw.ts'
-export { countOpen as countOpenInvites } from './invite-store.ts'
-export type { RevocableCertificate } from './store.ts'
+} from './queries/certificates.ts'
+export { countOpen as countOpenInvites } from './queries/invite-rows.ts'
+export type { RevocableCertificate } from './queries/certificates.ts'
+
+export interface Enrollment extends Feature, Pick<EnrollmentBatches, 'count' | 'certificates'> {
+  readCountedNodes(): Promise<number>
+  withdrawInvites(tx: Tx, withdrawal: InviteWithdrawal): Promise<number>
+  /** Removes invites and certificates whose time to be stored is over. */
+  removeEnded(signal: AbortSignal): Promise<void>
+}
+
+export function openEnrollment(parts: EnrollmentParts): Enrollment {
+  const { clockCheck, store, clock } = parts
+  const batches = openEnrollmentBatches(store, clock)
+  const own = { ...parts, batches }
+  return {
+    routes: enrollmentRoutes(own),
+    jobs: [
+      { name: 'supersede-used', everySeconds: 60, run: whenClockIsCorrect(clockCheck, () => supersedeUsed(own)) },
+      {
+        name: 'certificate-removal',
+        everySeconds: 600,
+        run: whenClockIsCorrect(clockCheck, (signal) => removeCertificates(own, signal)),
+      },
+      { name: 'certificate-counts', everySeconds: 60, run: (signal) => foldCertificateCounts(store, signal) },
+    ],
+    count: batches.count,
+    certificates: batches.certificates,
+    readCountedNodes: () => readCountedNodes(own),
+    withdrawInvites: (tx, withdrawal) => withdrawInvites(tx, own, withdrawal),
+    removeEnded: (signal) => removeEnded(own, signal),
+    close: () => batches.close(),
+  }
+}

@@ -1,29 +1,29 @@
 import { hours, sha256Hex, writeInstant, writeJson, writeSortable } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
-import { causedBy, recordAudit } from '../../audit/record.ts'
+import { requestDetails } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
 import { transactWithKey } from '../../auth/outlived-key.ts'
-import type { Office } from '../../office.ts'
-import { findAnswer, readAttempt } from '../../store/idempotency.ts'
-import { FINGERPRINT_CHARACTERS, insertInvites } from './invite-store.ts'
+import type { EnrollmentParts } from './parts.ts'
+import { findStoredResponse, readAttempt } from '../../requests/idempotency.ts'
+import { FINGERPRINT_CHARACTERS, insertInvites } from './queries/invite-rows.ts'
 import { readBatchRequest } from './requests.ts'
 
 /**
  * POST /admin/invites
  * Up to 1,000 invites for a fleet, all or none of them, with one audit event. The tokens are shown once.
  */
-export async function inviteBatch(call: OperatorCall, office: Office): Promise<JsonObject> {
-  const { count, ...request } = readBatchRequest(call.body, office.settings.allowedRoles)
-  const now = office.clock.now()
+export async function inviteBatch(call: OperatorCall, parts: EnrollmentParts): Promise<JsonObject> {
+  const { count, ...request } = readBatchRequest(call.body, parts.settings.allowedRoles)
+  const now = parts.clock.now()
   const attempt = readAttempt(call, now)
-  const tokens = Array.from({ length: count }, () => office.ids.token())
+  const tokens = Array.from({ length: count }, () => parts.ids.token())
   const digests = tokens.map((token) => sha256Hex(token))
   const expires = now + hours(request.tokenExpiryHours)
-  const batch_id = office.ids.uuid()
+  const batch_id = parts.ids.uuid()
 
-  await transactWithKey(call, office, async (tx) => {
+  await transactWithKey(call, parts, async (tx) => {
     // As for a single invite: the answer holds secrets and is never stored.
-    if (attempt !== undefined) await findAnswer(tx, attempt, writeSortable(now))
+    if (attempt !== undefined) await findStoredResponse(tx, attempt, writeSortable(now))
     const row = {
       assigned_roles_json: writeJson(request.roles),
       max_validity_hours: request.maxValidityHours,
@@ -44,7 +44,7 @@ export async function inviteBatch(call: OperatorCall, office: Office): Promise<J
       expires_at: writeInstant(expires),
       invite_fingerprints: digests.map((digest) => digest.slice(0, FINGERPRINT_CHARACTERS)),
     }
-    await recordAudit(tx, office, { type: 'invites_created', details: { ...details, ...causedBy(call) } })
+    await parts.audit.record(tx, { type: 'invites_created', details: { ...details, ...requestDetails(call) } })
   })
   return { count, batch_id, expires_at: writeInstant(expires), token_ids: tokens }
 }

@@ -3,26 +3,26 @@ import { isKeyId, readJson, writeSortable } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import type { Query } from '@chancery/service-kit'
 import type { OperatorCall } from '../../auth/operator.ts'
-import type { Office } from '../../office.ts'
-import { toWireTime } from '../../paged-list.ts'
-import { pageMembers, readPage } from '../../paging.ts'
-import type { Page } from '../../paging.ts'
-import { FINGERPRINT_CHARACTERS, INVITE_STATES, countInvites, listInvites, stateOf } from './invite-store.ts'
-import type { InviteFilter, InvitePlace, InviteRow, InviteState } from './invite-store.ts'
+import type { EnrollmentParts } from './parts.ts'
+import { toWireTime } from '../../requests/list-position.ts'
+import { pageMembers, readPage } from '../../requests/paging.ts'
+import type { Page } from '../../requests/paging.ts'
+import { FINGERPRINT_CHARACTERS, INVITE_STATES, countInvites, listInvites, stateOf } from './queries/invite-rows.ts'
+import type { InviteFilter, InvitePosition, InviteRow, InviteState } from './queries/invite-rows.ts'
 import { isBatchId } from './requests.ts'
 
 /**
  * GET /admin/invites
  * Who made which invites and what became of them. A token cannot be shown again: it is known by its fingerprint.
  */
-export async function inviteList(call: OperatorCall, office: Office): Promise<JsonObject> {
-  const filter = readFilter(call.query, writeSortable(office.clock.now()))
+export async function inviteList(call: OperatorCall, parts: EnrollmentParts): Promise<JsonObject> {
+  const filter = readFilter(call.query, writeSortable(parts.clock.now()))
   const page = readPage(call.query)
-  const { db } = office.store
+  const { db } = parts.store
   const rows = await listInvites(db, filter, {
     limit: page.limit + 1,
     offset: page.offset,
-    after: readInvitePlace(page),
+    after: readInvitePosition(page),
   })
   const shown = rows.slice(0, page.limit)
   const end = rows.length > page.limit ? shown.at(-1) : undefined
@@ -44,7 +44,7 @@ function isState(text: string): text is InviteState {
   return INVITE_STATES.some((state) => state === text)
 }
 
-function readInvitePlace({ after }: Page): InvitePlace | undefined {
+function readInvitePosition({ after }: Page): InvitePosition | undefined {
   if (after === undefined) return undefined
   const match = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z)\|([0-9a-f]{64})$/.exec(after)
   if (match === null) throw new Refusal('invalid_page')

@@ -1,13 +1,13 @@
 import { Refusal } from '@chancery/contract'
 import { writeSortable } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
-import { causedBy, recordAudit } from '../../audit/record.ts'
+import { requestDetails } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
 import { satisfiesTier } from '../../auth/operator-keys.ts'
-import type { Office } from '../../office.ts'
-import type { Tx } from '../../store/database.ts'
-import { FINGERPRINT_CHARACTERS, countOpen, findFingerprints, isOfOthers, withdrawOpen } from './invite-store.ts'
-import type { InviteChoice } from './invite-store.ts'
+import type { EnrollmentParts } from './parts.ts'
+import type { Tx } from '../../database/database.ts'
+import { FINGERPRINT_CHARACTERS, countOpen, findFingerprints, isOfOthers, withdrawOpen } from './queries/invite-rows.ts'
+import type { InviteChoice } from './queries/invite-rows.ts'
 import { readWithdrawal } from './requests.ts'
 
 /**
@@ -15,17 +15,17 @@ import { readWithdrawal } from './requests.ts'
  * Ends unused invites, on every instance from the next join on. A standard key ends what it made itself, a privileged
  * key any. What was used or has ended already stays as it is.
  */
-export async function inviteWithdraw(call: OperatorCall, office: Office): Promise<JsonObject> {
+export async function inviteWithdraw(call: OperatorCall, parts: EnrollmentParts): Promise<JsonObject> {
   const { choice, reason, isDryRun } = readWithdrawal(call.body)
-  return office.store.transact(async (tx) => {
+  return parts.store.transact(async (tx) => {
     if (!satisfiesTier(call.operator.tier, 'privileged') && (await isOfOthers(tx, choice, call.operator.key_id)))
       throw new Refusal('insufficient_operator_tier')
     const unknown = await unknownOf(tx, choice)
     if (isDryRun) {
-      const open = await countOpen(tx, choice, writeSortable(office.clock.now()))
+      const open = await countOpen(tx, choice, writeSortable(parts.clock.now()))
       return { dry_run: true, would_change: open > 0, open_invites: open, unknown_fingerprints: unknown }
     }
-    const withdrawn = await withdrawInvites(tx, office, { call, choice, reason })
+    const withdrawn = await withdrawInvites(tx, parts, { call, choice, reason })
     return { withdrawn, unknown_fingerprints: unknown }
   })
 }
@@ -39,10 +39,10 @@ export interface InviteWithdrawal {
 /** In the transaction of whatever else ends with them. One event for all; none when nothing changed. */
 export async function withdrawInvites(
   tx: Tx,
-  office: Office,
+  parts: EnrollmentParts,
   { call, choice, reason }: InviteWithdrawal,
 ): Promise<number> {
-  const now = writeSortable(office.clock.now())
+  const now = writeSortable(parts.clock.now())
   const { count, fingerprints } = await withdrawOpen(tx, choice, { now, withdrawn_by: call.operator.key_id })
   if (count === 0) return 0
   const details = {
@@ -51,9 +51,9 @@ export async function withdrawInvites(
     ...(choice.by === 'maker' ? { created_by: choice.created_by } : {}),
     ...(choice.by === 'batch' ? { batch_id: choice.batch_id } : {}),
     invite_fingerprints: fingerprints,
-    ...causedBy(call),
+    ...requestDetails(call),
   }
-  await recordAudit(tx, office, { type: 'invites_withdrawn', details })
+  await parts.audit.record(tx, { type: 'invites_withdrawn', details })
   return count
 }
 

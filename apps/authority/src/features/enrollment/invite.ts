@@ -1,28 +1,28 @@
 import { hours, sha256Hex, writeInstant, writeJson, writeSortable } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
-import { causedBy, recordAudit } from '../../audit/record.ts'
+import { requestDetails } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
 import { transactWithKey } from '../../auth/outlived-key.ts'
-import type { Office } from '../../office.ts'
-import { findAnswer, readAttempt } from '../../store/idempotency.ts'
-import { insertInvites } from './invite-store.ts'
+import type { EnrollmentParts } from './parts.ts'
+import { findStoredResponse, readAttempt } from '../../requests/idempotency.ts'
+import { insertInvites } from './queries/invite-rows.ts'
 import { readInviteRequest } from './requests.ts'
 
 /**
  * POST /admin/invite
  * The token is shown once and kept as a digest only: whoever reads the database cannot join with it.
  */
-export async function invite(call: OperatorCall, office: Office): Promise<JsonObject> {
-  const request = readInviteRequest(call.body, office.settings.allowedRoles)
-  const now = office.clock.now()
+export async function invite(call: OperatorCall, parts: EnrollmentParts): Promise<JsonObject> {
+  const request = readInviteRequest(call.body, parts.settings.allowedRoles)
+  const now = parts.clock.now()
   const attempt = readAttempt(call, now)
-  const token = office.ids.token()
+  const token = parts.ids.token()
   const digest = sha256Hex(token)
   const expires = now + hours(request.tokenExpiryHours)
 
-  await transactWithKey(call, office, async (tx) => {
+  await transactWithKey(call, parts, async (tx) => {
     // The answer holds a secret and is never stored: a repeat under the same key is a conflict, not a second invite.
-    if (attempt !== undefined) await findAnswer(tx, attempt, writeSortable(now))
+    if (attempt !== undefined) await findStoredResponse(tx, attempt, writeSortable(now))
     const row = {
       token_digest: digest,
       assigned_roles_json: writeJson(request.roles),
@@ -39,7 +39,7 @@ export async function invite(call: OperatorCall, office: Office): Promise<JsonOb
       roles: request.roles,
       recipient_public_key: request.recipient,
     }
-    await recordAudit(tx, office, { type: 'invite_created', details: { ...details, ...causedBy(call) } })
+    await parts.audit.record(tx, { type: 'invite_created', details: { ...details, ...requestDetails(call) } })
   })
   return { token_id: token, expires_at: writeInstant(expires) }
 }

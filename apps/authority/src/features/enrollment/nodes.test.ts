@@ -5,7 +5,7 @@ import {
   accepted,
   enroll,
   nodeCaller,
-  plantCertificates,
+  seedCertificates,
   refused,
   startTestAuthority,
   testSigner,
@@ -82,7 +82,7 @@ describe('GET /nodes', () => {
     it('counts a certificate that an instance of the release before issued', async () => {
       await enroll(na, await newNode())
       await enroll(na, await newNode())
-      await na.office.store.db.updateTable('node_liveness').set({ node_public_key: null }).execute()
+      await na.core.store.db.updateTable('node_liveness').set({ node_public_key: null }).execute()
       expect(await count()).toEqual({ count: 2 })
     })
 
@@ -130,7 +130,7 @@ describe('GET /nodes', () => {
 
     it('gives a roster of several pages completely', async () => {
       const { key } = await newNode()
-      const planted = await plantCertificates(na.office, { count: 2001, node_public_key: key })
+      const planted = await seedCertificates(na.parts, { count: 2001, node_public_key: key })
       expect(await rosterIds()).toEqual(planted.map(({ cert_id }) => cert_id).sort())
       expect((await roster())['count']).toBe(1)
       expect(await count()).toEqual({ count: 1 })

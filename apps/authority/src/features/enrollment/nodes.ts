@@ -1,11 +1,11 @@
 import { canonicalJson, readInstant, writeInstant, writeJson } from '@chancery/protocol'
 import type { JsonObject, JsonValue } from '@chancery/protocol'
 import { jsonText } from '@chancery/service-kit'
-import type { Answer, Call } from '@chancery/service-kit'
+import type { HttpResponse, Call } from '@chancery/service-kit'
 import type { OperatorCall } from '../../auth/operator.ts'
-import type { Office } from '../../office.ts'
-import { listActiveNodes } from './store.ts'
-import type { RosterRow } from './store.ts'
+import type { EnrollmentState } from './state.ts'
+import { listActiveNodes } from './queries/certificates.ts'
+import type { RosterRow } from './queries/certificates.ts'
 
 const PAGE = 1000
 
@@ -14,13 +14,13 @@ const PAGE = 1000
  * Strangers learn how many nodes are active; a verified operator learns which. A node counts once, whatever number of
  * certificates it holds. Headers that fail never get here.
  */
-export async function nodes(call: Call | OperatorCall, office: Office): Promise<JsonObject | Answer> {
-  if (!('operator' in call)) return { count: await office.enrollment.count.read() }
+export async function nodes(call: Call | OperatorCall, parts: EnrollmentState): Promise<JsonObject | HttpResponse> {
+  if (!('operator' in call)) return { count: await parts.batches.count.read() }
   const entries: string[] = []
   const keys = new Set<string>()
   // In pages, each spelled at once: a large roster neither sits in the driver as a whole nor holds the event loop.
   for (let after = ''; ;) {
-    const rows = await listActiveNodes(office.store.db, office.clock.now(), after, PAGE)
+    const rows = await listActiveNodes(parts.store.db, parts.clock.now(), after, PAGE)
     for (const row of rows) keys.add(row.node_public_key)
     for (const row of rows) entries.push(`${canonicalJson(row.cert_id)}:${writeJson(toEntry(row))}`)
     after = rows.at(-1)?.cert_id ?? after

@@ -1,11 +1,10 @@
 import { CRL_VALIDITY, DAY, readInstant, writeInstant, writeSortable } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
-import { recordAudit } from '../../audit/record.ts'
-import type { Office } from '../../office.ts'
-import { noteRemoved } from '../../store/certificate-counts.ts'
-import type { Tx } from '../../store/database.ts'
-import { withLease } from '../../store/leases.ts'
-import { issuedCounts } from '../../store/migrations/0026-issued-counts.ts'
+import type { EnrollmentParts } from './parts.ts'
+import { noteRemoved } from '../../database/certificate-counts.ts'
+import type { Tx } from '../../database/database.ts'
+import { withLease } from '../../database/locks/leases.ts'
+import { issuedCounts } from '../../database/migrations/0026-issued-counts.ts'
 
 /** Rows of one transaction: short enough that revocations, which wait for it, hardly notice. */
 const ROWS = 500
@@ -26,15 +25,15 @@ interface Place {
  * waits for the list; one with a liveness row, whose own end comes first. Counters hold how many were removed, so that
  * the high-water mark does not take a removal for a rolled back database.
  */
-export async function removeCertificates(office: Office, signal: AbortSignal): Promise<void> {
-  const { certificateKeptDays } = office.settings
-  const now = office.settledTime.daily.now()
-  if (certificateKeptDays === 0 || !(await isUpgradeOver(office.store.db, now))) return
+export async function removeCertificates(parts: EnrollmentParts, signal: AbortSignal): Promise<void> {
+  const { certificateKeptDays } = parts.settings
+  const now = parts.purgeClock.daily.now()
+  if (certificateKeptDays === 0 || !(await isUpgradeOver(parts.store.db, now))) return
   const cutoff = now - BigInt(certificateKeptDays) * DAY
-  await withLease(office, 'certificate-removal', LEASE_SECONDS, async () => {
+  await withLease(parts, 'certificate-removal', LEASE_SECONDS, async () => {
     let last: Place | undefined = { expires_at: '', cert_id: '' }
     for (let batch = 0; batch < MAX_BATCHES && last !== undefined && !signal.aborted; batch += 1)
-      last = await removeSome(office, cutoff, last)
+      last = await removeSome(parts, cutoff, last)
   })
 }
 
@@ -49,10 +48,10 @@ async function isUpgradeOver(db: Tx, now: Instant): Promise<boolean> {
 }
 
 /** One batch; gives the place to go on from, undefined at the end. */
-async function removeSome(office: Office, cutoff: Instant, after: Place): Promise<Place | undefined> {
-  return office.store.transact(async (tx) => {
+async function removeSome(parts: EnrollmentParts, cutoff: Instant, after: Place): Promise<Place | undefined> {
+  return parts.store.transact(async (tx) => {
     // Revocations hold it: none may raise the reason of a row between the look and the removal.
-    await office.store.lockHead(tx, 'crl')
+    await parts.store.lockDomain(tx, 'crl')
     const bound = await oldestNamed(tx, cutoff)
     const rows = await listRemovable(tx, bound, after)
     if (rows.length === 0) return undefined
@@ -66,7 +65,7 @@ async function removeSome(office: Office, cutoff: Instant, after: Place): Promis
       )
       .execute()
     await noteRemoved(tx, { certificates: rows.length, revoked })
-    await recordAudit(tx, office, {
+    await parts.audit.record(tx, {
       type: 'certificates_removed',
       details: { count: rows.length, revoked_count: revoked, ended_before: writeInstant(bound), job: 'retention' },
     })

@@ -1,16 +1,18 @@
 import { DAY, HOUR, hours, writeSortable } from '@chancery/protocol'
 import type { Instant, JoinCertificate } from '@chancery/protocol'
-import { ManualClock, accepted, plantCertificates, startTestAuthority, testSigner } from '@chancery/testkit'
+import { ManualClock, accepted, seedCertificates, startTestAuthority, testSigner } from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { authorityJobs } from '../../jobs.ts'
-import type { Office } from '../../office.ts'
-import { DAY_SETTLES_MS, NONCES_SETTLE_MS, SettledTime } from '../../settled-time.ts'
-import { issuedCounts } from '../../store/migrations/0026-issued-counts.ts'
-import { findRollback, readHeads } from '../../store/high-water-heads.ts'
-import type { Tables } from '../../store/tables.ts'
-import { inspectStore } from '../evidence/inspection.ts'
-import { inspectDatabase } from '../recovery/inspect.ts'
+import type { Core } from '../../core.ts'
+import { coreJobs } from '../../startup/core-jobs.ts'
+import { jobsOf, openFeatures } from '../../features.ts'
+import type { AuthoritySettings } from '../../settings/authority-settings.ts'
+import { DAILY_DELAY_MS, NONCE_DELAY_MS, PurgeClock } from '../../clock/purge-clock.ts'
+import { issuedCounts } from '../../database/migrations/0026-issued-counts.ts'
+import { findRollback, readHeads } from '../../rollback/positions.ts'
+import type { Tables } from '../../database/tables.ts'
+import { inspectStore } from '../evidence/verify-store.ts'
+import { inspectDatabase } from '../../recovery/inspect.ts'
 import { removeCertificates } from './remove-certificates.job.ts'
 
 // The tables are made by the real clock: the job begins seven days later.
@@ -26,12 +28,12 @@ beforeEach(async () => {
 })
 afterEach(() => na.stop())
 
-const db = () => na.office.store.db
+const db = () => na.core.store.db
 
-async function plant(validityHours: number, issuedAt: Instant = clock.now()): Promise<JoinCertificate> {
+async function seed(validityHours: number, issuedAt: Instant = clock.now()): Promise<JoinCertificate> {
   planted += 1
   const { publicKey } = await testSigner('node', `removed-${planted}`)
-  const [certificate] = await plantCertificates(na.office, {
+  const [certificate] = await seedCertificates(na.parts, {
     count: 1,
     node_public_key: publicKey,
     validityHours,
@@ -42,8 +44,8 @@ async function plant(validityHours: number, issuedAt: Instant = clock.now()): Pr
 }
 
 /** Without a liveness row, as days after its end. */
-async function plantEnded(columns: Partial<Tables['issued_certs']> = {}): Promise<string> {
-  const { cert_id } = await plant(1, clock.now() - 40n * DAY)
+async function seedEnded(columns: Partial<Tables['issued_certs']> = {}): Promise<string> {
+  const { cert_id } = await seed(1, clock.now() - 40n * DAY)
   await db().deleteFrom('node_liveness').where('cert_id', '=', cert_id).execute()
   if (Object.keys(columns).length > 0)
     await db().updateTable('issued_certs').set(columns).where('cert_id', '=', cert_id).execute()
@@ -60,22 +62,25 @@ async function revoke(cert_id: string, reason: string): Promise<void> {
 }
 
 /** The same authority whose clock is accepted at once. */
-function settled(settings: Partial<Office['settings']> = {}): Office {
-  const settledTime = { nonces: clock, daily: clock } as unknown as Office['settledTime']
-  return Object.assign(Object.create(na.office) as Office, {
-    settledTime,
-    settings: { ...na.office.settings, ...settings },
-  })
+function settled(settings: Partial<AuthoritySettings> = {}): typeof na.parts {
+  const purgeClock = { nonces: clock, daily: clock } as unknown as Core['purgeClock']
+  return Object.assign(
+    { ...na.parts },
+    {
+      purgeClock,
+      settings: { ...na.settings, ...settings },
+    },
+  )
 }
 
-const remove = (office: Office = settled()): Promise<void> => removeCertificates(office, new AbortController().signal)
+const remove = (parts = settled()): Promise<void> => removeCertificates(parts, new AbortController().signal)
 
 async function metric(name: string): Promise<string | undefined> {
   const { text } = await na.request('GET', '/metrics')
   return new RegExp(`^${name} (.+)$`, 'm').exec(text)?.[1]
 }
 
-async function markNow() {
+async function writeMarkNow() {
   const heads = await readHeads(db())
   return { mark_version: 1, network_name: 'TEST-NET', written_at: '2200-01-01T00:00:00Z', ...heads } as const
 }
@@ -89,24 +94,24 @@ const REVOKED = { status: 'revoked', revoked_at: writeSortable(0n), revocation_r
 
 describe('removeCertificates', () => {
   it('removes certificates 30 days after their end while the authority is restarted twice a day', async () => {
-    const ended = await plant(1)
-    const revoked = await plant(2)
-    const compromised = await plant(1)
-    const valid = await plant(24 * 36)
+    const ended = await seed(1)
+    const revoked = await seed(2)
+    const compromised = await seed(1)
+    const valid = await seed(24 * 36)
     await revoke(revoked.cert_id, 'cessation_of_operation')
     await revoke(compromised.cert_id, 'key_compromise')
-    const mark = await markNow()
+    const mark = await writeMarkNow()
     expect(mark.revoked_certificates).toBe(2)
-    const jobs = ['settled-time', 'crl-upkeep', 'high-water', 'crl-removal', 'retention', 'certificate-removal']
+    const jobs = ['purge-clock', 'crl-refresh', 'high-water', 'crl-removal', 'retention', 'certificate-removal']
     for (let half = 1; half <= 68; half += 1) {
-      const settledTime = {
-        nonces: new SettledTime(clock, NONCES_SETTLE_MS),
-        daily: new SettledTime(clock, DAY_SETTLES_MS),
+      const purgeClock = {
+        nonces: new PurgeClock(clock, NONCE_DELAY_MS),
+        daily: new PurgeClock(clock, DAILY_DELAY_MS),
       }
-      const office = Object.assign(Object.create(na.office) as Office, { settledTime })
+      const core = { ...na.core, purgeClock }
       for (const passed of [0, 12 * 3600]) {
         clock.advance(passed)
-        for (const job of authorityJobs(office))
+        for (const job of [...coreJobs(core, na.settings), ...jobsOf(openFeatures(core, na.settings), core)])
           if (jobs.includes(job.name)) await job.run(new AbortController().signal)
       }
       if (half === 58) expect(await stored()).toContain(ended.cert_id)
@@ -125,22 +130,22 @@ describe('removeCertificates', () => {
   }, 60_000)
 
   it('does not remove what the list, a liveness row or a waiting entry still needs', async () => {
-    const plain = await plantEnded()
-    const listed = await plantEnded(REVOKED)
+    const plain = await seedEnded()
+    const listed = await seedEnded(REVOKED)
     await db()
       .insertInto('crl_entries')
       .values({ position: 1, cert_id: listed, entry_json: '{}', expires_at: writeSortable(clock.now() + DAY) })
       .execute()
-    const waiting = await plantEnded({ list_after: writeSortable(clock.now() + DAY) })
-    const compromised = await plantEnded({ ...REVOKED, revocation_reason: 'key_compromise' })
-    const { cert_id: live } = await plant(1, clock.now() - 40n * DAY)
+    const waiting = await seedEnded({ list_after: writeSortable(clock.now() + DAY) })
+    const compromised = await seedEnded({ ...REVOKED, revocation_reason: 'key_compromise' })
+    const { cert_id: live } = await seed(1, clock.now() - 40n * DAY)
     expect(await stored()).toContain(plain)
     await remove()
     expect(await stored()).toEqual([listed, waiting, compromised, live].sort())
   })
 
   it('does not remove what a stored list may name', async () => {
-    const cert_id = await plantEnded(REVOKED)
+    const cert_id = await seedEnded(REVOKED)
     const end = clock.now() - 40n * DAY + HOUR
     // A list of the hour in which the certificate ended, stored because the high-water mark names it.
     const next_update = writeSortable(end + hours(24))
@@ -156,11 +161,11 @@ describe('removeCertificates', () => {
   })
 
   it('removes more than one batch, past rows that stay', async () => {
-    for (let count = 0; count < 3; count += 1) await plantEnded({ ...REVOKED, revocation_reason: 'key_compromise' })
+    for (let count = 0; count < 3; count += 1) await seedEnded({ ...REVOKED, revocation_reason: 'key_compromise' })
     const staying = await stored()
     const { publicKey } = await testSigner('node', 'many')
     const options = { count: 1100, node_public_key: publicKey, validityHours: 1, issuedAt: clock.now() - 39n * DAY }
-    await plantCertificates(na.office, options)
+    await seedCertificates(na.parts, options)
     await db().deleteFrom('node_liveness').execute()
     await remove()
     expect(await stored()).toEqual(staying)
@@ -168,7 +173,7 @@ describe('removeCertificates', () => {
   }, 60_000)
 
   it('removes nothing with 0 days, and nothing within seven days of the upgrade', async () => {
-    const cert_id = await plantEnded()
+    const cert_id = await seedEnded()
     await remove(settled({ certificateKeptDays: 0 }))
     expect(await stored()).toEqual([cert_id])
     const applied = (at: Instant) =>
@@ -186,7 +191,7 @@ describe('removeCertificates', () => {
   })
 
   it('still refuses the compromised key of a certificate that ended long ago', async () => {
-    const { cert_id, node_public_key } = await plant(1, clock.now() - 40n * DAY)
+    const { cert_id, node_public_key } = await seed(1, clock.now() - 40n * DAY)
     await db()
       .updateTable('issued_certs')
       .set({ ...REVOKED, revocation_reason: 'key_compromise' })

@@ -1,5 +1,5 @@
 import { Refusal } from '@chancery/contract'
-import type { ErrorCode } from '@chancery/contract'
+import type { RefusalCode } from '@chancery/contract'
 import {
   CLOCK_TOLERANCE,
   DAY,
@@ -14,23 +14,21 @@ import {
 } from '@chancery/protocol'
 import type { Instant, JoinCertificate, JsonObject, JsonValue } from '@chancery/protocol'
 import { jsonText } from '@chancery/service-kit'
-import type { Answer, Call } from '@chancery/service-kit'
-import { recordAudit } from '../../audit/record.ts'
+import type { HttpResponse, Call } from '@chancery/service-kit'
 import { authenticateNode, countNodeKey, refuseNode } from '../../auth/node.ts'
 import { toClaim } from '../../auth/nonces.ts'
 import { faultPoint } from '#faults'
-import type { Office } from '../../office.ts'
-import { requireSigningWindow, seal } from '../../signing/seal.ts'
-import type { Tx } from '../../store/database.ts'
-import { takeNodeKeys } from '../../store/node-key-locks.ts'
+import type { EnrollmentParts } from './parts.ts'
+import type { Tx } from '../../database/database.ts'
+import { lockNodeKeys } from '../../database/locks/node-keys.ts'
 import { rejectCertificate, whyUnusable } from './certificate-state.ts'
-import { claimInside, findRenewal, insertSuccessor, loadForRenewal, supersede } from './renewal-store.ts'
-import type { RenewableCertificate } from './renewal-store.ts'
+import { spendNonceInside, findRenewal, insertSuccessor, loadForRenewal, supersede } from './queries/renewals.ts'
+import type { RenewableCertificate } from './queries/renewals.ts'
 import { readRenewRequest } from './requests.ts'
 
 type Outcome =
   | { readonly text: string }
-  | { readonly rejected: ErrorCode }
+  | { readonly rejected: RefusalCode }
   | { readonly replayed: true }
   | { readonly retryAfterSeconds: number }
 
@@ -39,29 +37,29 @@ type Outcome =
  * A new certificate with the same key and the stored roles; the old one runs out after the grace time. Within it a
  * node whose answer was lost may renew again, without keeping the old certificate alive any longer.
  */
-export async function renew(call: Call, office: Office): Promise<Answer> {
+export async function renew(call: Call, parts: EnrollmentParts): Promise<HttpResponse> {
   const request = readRenewRequest(call.body)
-  requireSigningWindow(office)
-  const proof = await authenticateNode(call, office, 'renew')
-  await countNodeKey(office, request.node_public_key)
+  parts.signing.requireAllowed()
+  const proof = await authenticateNode(call, parts, 'renew')
+  await countNodeKey(parts, request.node_public_key)
   const claim = toClaim(`node:${request.node_public_key}`, proof.nonce, proof.signedAt)
 
-  const outcome = await office.store.transact(async (tx): Promise<Outcome> => {
+  const outcome = await parts.store.transact(async (tx): Promise<Outcome> => {
     // Alone: renewals of one key are counted, also those of two certificates on two instances.
-    await takeNodeKeys(office.store, tx, [request.node_public_key])
-    const stored = await loadForRenewal(office.store, tx, request.cert_id)
+    await lockNodeKeys(parts.store, tx, [request.node_public_key])
+    const stored = await loadForRenewal(parts.store, tx, request.cert_id)
     faultPoint('renew-locked')
-    const now = office.clock.now()
+    const now = parts.clock.now()
     const rejected =
       whyUnusable(stored, request.node_public_key, writeSortable(now)) ?? whyOtherRoles(stored, request.roles)
     if (rejected !== undefined || stored === undefined) return { rejected: rejected ?? 'certificate_not_found' }
-    const retryAfterSeconds = await whenNext(tx, office, request.node_public_key, now)
+    const retryAfterSeconds = await whenNext(tx, parts, request.node_public_key, now)
     if (retryAfterSeconds !== undefined) return { retryAfterSeconds }
-    if (!(await claimInside(tx, claim))) return { replayed: true }
+    if (!(await spendNonceInside(tx, claim))) return { replayed: true }
     return {
       text: await issueSuccessor(
         tx,
-        office,
+        parts,
         call,
         stored,
         Math.min(request.validityHours, stored.max_validity_hours),
@@ -72,23 +70,26 @@ export async function renew(call: Call, office: Office): Promise<Answer> {
   faultPoint('renew-committed')
   if ('text' in outcome) return jsonText(outcome.text, 201)
   if ('retryAfterSeconds' in outcome) throw new Refusal('rate_limit_exceeded', {}, outcome)
-  if ('replayed' in outcome) return refuseNode(call, office, 'renew', 'nonce_replay', proof.nonce)
+  if ('replayed' in outcome) return refuseNode(call, parts, 'renew', 'nonce_replay', proof.nonce)
   if (outcome.rejected === 'invalid_role') throw new Refusal('invalid_role')
-  return rejectCertificate(call, office, 'renewal_rejected', request.cert_id, outcome.rejected)
+  return rejectCertificate(call, parts, 'renewal_rejected', request.cert_id, outcome.rejected)
 }
 
 /**
  * Seconds until this key may renew again, or undefined when it may now: every renewal is one more certificate for the
  * revocation list. What a clock that was far ahead has dated does not count for as long as it was ahead.
  */
-async function whenNext(tx: Tx, office: Office, key: string, now: Instant): Promise<number | undefined> {
+async function whenNext(tx: Tx, parts: EnrollmentParts, key: string, now: Instant): Promise<number | undefined> {
   const window = { after: now - HOUR, until: now + CLOCK_TOLERANCE }
-  const first = await findRenewal(tx, key, window, office.settings.limits['renew-key'])
+  const first = await findRenewal(tx, key, window, parts.settings.limits['renew-key'])
   return first === undefined ? undefined : Number((first + HOUR - now) / SECOND) + 1
 }
 
 /** Check 13: roles are those of the invite for ever; a list sent along must be the same multiset. */
-function whyOtherRoles(stored: RenewableCertificate | undefined, roles: JsonValue | undefined): ErrorCode | undefined {
+function whyOtherRoles(
+  stored: RenewableCertificate | undefined,
+  roles: JsonValue | undefined,
+): RefusalCode | undefined {
   if (roles === undefined) return undefined
   if (!Array.isArray(roles) || !roles.every((role) => typeof role === 'string')) return 'invalid_role'
   const sorted = (list: readonly string[]): string => JSON.stringify([...list].sort())
@@ -98,29 +99,29 @@ function whyOtherRoles(stored: RenewableCertificate | undefined, roles: JsonValu
 
 async function issueSuccessor(
   tx: Tx,
-  office: Office,
+  parts: EnrollmentParts,
   call: Call,
   stored: RenewableCertificate,
   validityHours: number,
   now: Instant,
 ): Promise<string> {
   const draft = draftJoinCertificate({
-    cert_id: office.ids.uuid(),
+    cert_id: parts.ids.uuid(),
     node_public_key: stored.node_public_key,
-    network_name: office.genesis.network_name,
+    network_name: parts.genesis.network_name,
     roles: JSON.parse(stored.roles_json) as string[],
-    issued_by: office.signer.keyId,
+    issued_by: parts.signer.keyId,
     now,
     validityHours,
   })
-  const certificate: JoinCertificate = await seal(office, draft)
+  const certificate: JoinCertificate = await parts.signing.sign(draft)
   const text = writeJson(certificate)
   faultPoint('renew-sealed')
   await insertSuccessor(tx, stored, certificate, text, call.remoteAddress)
   // Written once: repeating a renewal must not keep the predecessor alive for ever. Across a key succession the node
   // may not be able to verify the successor yet: there the predecessor ends when the successor is first used.
-  if (stored.revoke_after === null && isOfKey(stored, office.signer.keyId))
-    await supersede(tx, stored.cert_id, graceEnd(office, stored, now))
+  if (stored.revoke_after === null && isOfKey(stored, parts.signer.keyId))
+    await supersede(tx, stored.cert_id, graceEnd(parts, stored, now))
   faultPoint('renew-stored')
   const cause = { remote_addr: call.remoteAddress, request_id: call.requestId }
   const details = {
@@ -128,7 +129,7 @@ async function issueSuccessor(
     new_cert_id: certificate.cert_id,
     node_public_key: stored.node_public_key,
   }
-  await recordAudit(tx, office, { type: 'certificate_renewed', details: { ...details, ...cause } })
+  await parts.audit.record(tx, { type: 'certificate_renewed', details: { ...details, ...cause } })
   return text
 }
 
@@ -138,11 +139,11 @@ function isOfKey({ cert_json }: RenewableCertificate, keyId: string): boolean {
 
 /** When the predecessor ends, and whether the list will name it: not when less than a day of its life is left then. */
 export function graceEnd(
-  office: Office,
+  parts: EnrollmentParts,
   stored: { readonly expires_at: string },
   now: Instant,
 ): { revoke_after: string; list_after: string | null } {
-  const end = now + seconds(office.settings.renewalGraceSeconds)
+  const end = now + seconds(parts.settings.renewalGraceSeconds)
   const left = (readInstant(stored.expires_at) ?? end) - end
   return { revoke_after: writeSortable(end), list_after: left > DAY ? writeSortable(end) : null }
 }

@@ -1,8 +1,15 @@
 import { Refusal } from '@chancery/contract'
 import { FormError, isKeyId, isPlainText, readPublicKey, shape } from '@chancery/protocol'
 import type { JsonObject, JsonValue } from '@chancery/protocol'
-import { readDryRun, readGrantedRoles, readMember, readOr, readReason, refuseUnknownMembers } from '../../reading.ts'
-import type { InviteChoice } from './invite-store.ts'
+import {
+  readDryRun,
+  readGrantedRoles,
+  readMember,
+  readOrRefuse,
+  readReason,
+  refuseUnknownMembers,
+} from '../../requests/read-fields.ts'
+import type { InviteChoice } from './queries/invite-rows.ts'
 
 export const DEFAULT_VALIDITY_HOURS = 168
 
@@ -26,7 +33,7 @@ export interface BatchRequest extends Omit<InviteRequest, 'recipient'> {
 /** The same for many invites; none of them can be for one key only. */
 export function readBatchRequest(body: JsonObject, allowedRoles: readonly string[]): BatchRequest {
   refuseUnknownMembers(body, ['roles', 'max_validity_hours', 'token_expiry_hours', 'count'])
-  const count = readOr('invalid_input', () => shape.integer(1, BATCH_INVITES)(body['count'] ?? null, 'count'))
+  const count = readOrRefuse('invalid_input', () => shape.integer(1, BATCH_INVITES)(body['count'] ?? null, 'count'))
   return { ...readTerms(body, allowedRoles), count }
 }
 
@@ -50,7 +57,7 @@ function readChoice(body: JsonObject): InviteChoice {
   if (given.length !== 1) throw new Refusal('invalid_input', { field: 'token_fingerprints, created_by or batch_id' })
   if (fingerprints !== undefined) {
     const read = shape.arrayOf(readFingerprint, { min: 1, max: BATCH_INVITES })
-    const list = readOr('invalid_input', () => read(fingerprints, 'token_fingerprints'))
+    const list = readOrRefuse('invalid_input', () => read(fingerprints, 'token_fingerprints'))
     return { by: 'fingerprints', fingerprints: [...new Set(list)] }
   }
   if (created_by !== undefined) {

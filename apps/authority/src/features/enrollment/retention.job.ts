@@ -1,5 +1,5 @@
 import { DAY, writeSortable } from '@chancery/protocol'
-import type { Office } from '../../office.ts'
+import type { EnrollmentParts } from './parts.ts'
 
 /** Rows of one statement: short enough that joins and heartbeats hardly wait. */
 const ROWS = 5000
@@ -8,15 +8,15 @@ const ROWS = 5000
  * Removes invites so many days after their end, and what was last heard of certificates that ended more than a day ago.
  * By the settled time, which goes on over restarts: a clock that is ahead has nothing forgotten early.
  */
-export async function removeEnded(office: Office, signal: AbortSignal): Promise<void> {
-  const now = office.settledTime.daily.now()
-  const invites = writeSortable(now - BigInt(office.settings.inviteKeptDays) * DAY)
-  while (!signal.aborted && (await removeInvites(office, invites)) === ROWS);
+export async function removeEnded(parts: EnrollmentParts, signal: AbortSignal): Promise<void> {
+  const now = parts.purgeClock.daily.now()
+  const invites = writeSortable(now - BigInt(parts.settings.inviteKeptDays) * DAY)
+  while (!signal.aborted && (await removeInvites(parts, invites)) === ROWS);
   const liveness = writeSortable(now - DAY)
-  while (!signal.aborted && (await removeLiveness(office, liveness)) === ROWS);
+  while (!signal.aborted && (await removeLiveness(parts, liveness)) === ROWS);
 }
 
-async function removeInvites({ store: { db } }: Office, cutoff: string): Promise<number> {
+async function removeInvites({ store: { db } }: EnrollmentParts, cutoff: string): Promise<number> {
   const ended = db.selectFrom('invite_tokens').select('token_digest').where('expires_at', '<', cutoff).limit(ROWS)
   const { numDeletedRows } = await db
     .deleteFrom('invite_tokens')
@@ -25,7 +25,7 @@ async function removeInvites({ store: { db } }: Office, cutoff: string): Promise
   return Number(numDeletedRows)
 }
 
-async function removeLiveness({ store: { db } }: Office, cutoff: string): Promise<number> {
+async function removeLiveness({ store: { db } }: EnrollmentParts, cutoff: string): Promise<number> {
   const ended = db
     .selectFrom('node_liveness as l')
     .innerJoin('issued_certs as c', 'c.cert_id', 'l.cert_id')

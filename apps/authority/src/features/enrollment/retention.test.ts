@@ -10,9 +10,10 @@ import {
 } from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { authorityJobs } from '../../jobs.ts'
-import type { Office } from '../../office.ts'
-import { DAY_SETTLES_MS, NONCES_SETTLE_MS, SettledTime } from '../../settled-time.ts'
+import { coreJobs } from '../../startup/core-jobs.ts'
+import type { Core } from '../../core.ts'
+import { jobsOf, openFeatures } from '../../features.ts'
+import { DAILY_DELAY_MS, NONCE_DELAY_MS, PurgeClock } from '../../clock/purge-clock.ts'
 
 const clock = new ManualClock('2026-03-01T00:00:00Z')
 let na: TestAuthority
@@ -23,29 +24,30 @@ beforeAll(async () => {
 afterAll(() => na.stop())
 
 /** The same authority after a restart: what a process remembers is gone. */
-function restarted(at: ManualClock = clock): Office {
-  const settledTime = {
-    nonces: new SettledTime(at, NONCES_SETTLE_MS),
-    daily: new SettledTime(at, DAY_SETTLES_MS),
+function restarted(at: ManualClock = clock): Core {
+  const purgeClock = {
+    nonces: new PurgeClock(at, NONCE_DELAY_MS),
+    daily: new PurgeClock(at, DAILY_DELAY_MS),
   }
-  return Object.assign(Object.create(na.office) as Office, { settledTime })
+  return { ...na.core, purgeClock }
 }
 
-const JOBS = ['settled-time', 'retention', 'purge-idempotency-keys']
-async function run(office: Office): Promise<void> {
-  for (const job of authorityJobs(office)) if (JOBS.includes(job.name)) await job.run(new AbortController().signal)
+const JOBS = ['purge-clock', 'retention', 'purge-idempotency-keys']
+async function run(core: Core): Promise<void> {
+  const jobs = [...coreJobs(core, na.settings), ...jobsOf(openFeatures(core, na.settings), core)]
+  for (const job of jobs) if (JOBS.includes(job.name)) await job.run(new AbortController().signal)
 }
 
 type Counted = 'invite_tokens' | 'node_liveness' | 'issued_certs' | 'evidence_rejections' | 'idempotency_keys'
 async function countOf(table: Counted): Promise<number> {
-  const query = na.office.store.db.selectFrom(table).select((eb) => eb.fn.countAll<number>().as('count'))
+  const query = na.core.store.db.selectFrom(table).select((eb) => eb.fn.countAll<number>().as('count'))
   return Number((await query.executeTakeFirst())?.count)
 }
 
 async function reject(rejected_at: string): Promise<void> {
   const row = { rejection_id: rejected_at, rejected_at, code: 'evidence_malformed', submitted_digest: 'd' }
   const about = { evidence_id: null, decision_id: null, resource_id: null, executor_sovereign_id: null }
-  await na.office.store.db
+  await na.core.store.db
     .insertInto('evidence_rejections')
     .values({ ...row, ...about })
     .execute()
@@ -59,15 +61,15 @@ it('processes that live for half a day believe their clock together after a day,
     await run(first)
     await run(second)
   }
-  expect(first.settledTime.daily.now()).toBeLessThan(clock.now() - 300n * DAY)
+  expect(first.purgeClock.daily.now()).toBeLessThan(clock.now() - 300n * DAY)
   for (let half = 0; half < 2; half += 1) {
     clock.advance(600)
-    const office = restarted()
-    await run(office)
+    const core = restarted()
+    await run(core)
     clock.advance(12 * 3600)
-    await run(office)
-    const isSettled = office.settledTime.daily.now() > clock.now() - DAY
-    expect(isSettled).toBe(half === 1)
+    await run(core)
+    const isDecided = core.purgeClock.daily.now() > clock.now() - DAY
+    expect(isDecided).toBe(half === 1)
   }
   const member = nodeCaller(na.url, await testSigner('node', 'ends'), () => clock.now())
   await enroll(na, member, { max_validity_hours: 1 })
@@ -79,10 +81,10 @@ it('processes that live for half a day believe their clock together after a day,
   // Restarts twice a day, with ten minutes of downtime each: no process lives for long.
   for (let half = 1; half <= 8; half += 1) {
     clock.advance(600)
-    const office = restarted()
-    await run(office)
+    const core = restarted()
+    await run(core)
     clock.advance(12 * 3600)
-    await run(office)
+    await run(core)
     // After 2.5 days an invite of one day is not two days past its end.
     if (half === 5) expect([await countOf('invite_tokens'), await countOf('evidence_rejections')]).toEqual([3, 1])
   }
@@ -97,9 +99,9 @@ it('processes that live for half a day believe their clock together after a day,
 it('nothing ends early for a process whose clock is ahead from its start', async () => {
   await createInvite(na)
   const ahead = new ManualClock(clock.now() + 40n * DAY)
-  const office = restarted(ahead)
-  await run(office)
+  const core = restarted(ahead)
+  await run(core)
   ahead.advance(12 * 3600)
-  await run(office)
+  await run(core)
   expect(await countOf('invite_tokens')).toBe(1)
 })

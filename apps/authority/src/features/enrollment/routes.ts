@@ -1,7 +1,7 @@
 import { enrollment } from '@chancery/contract'
 import type { Binding } from '@chancery/service-kit'
 import { bind } from '../../auth/access.ts'
-import type { Office } from '../../office.ts'
+import type { EnrollmentState } from './state.ts'
 import { heartbeat } from './heartbeat.ts'
 import { inviteBatch } from './invite-batch.ts'
 import { inviteList } from './invite-list.ts'
@@ -11,13 +11,15 @@ import { join } from './join.ts'
 import { nodes } from './nodes.ts'
 import { renew } from './renew.ts'
 
-export const enrollmentRoutes: readonly Binding<Office>[] = [
-  bind(enrollment.invite, invite),
-  bind(enrollment.inviteBatch, inviteBatch),
-  bind(enrollment.inviteList, inviteList),
-  bind(enrollment.inviteWithdraw, inviteWithdraw),
-  bind(enrollment.join, join),
-  bind(enrollment.heartbeat, heartbeat),
-  bind(enrollment.renew, renew),
-  bind(enrollment.nodes, nodes),
-]
+export function enrollmentRoutes(parts: EnrollmentState): readonly Binding<unknown>[] {
+  return [
+    bind(enrollment.invite, (call) => invite(call, parts)),
+    bind(enrollment.inviteBatch, (call) => inviteBatch(call, parts)),
+    bind(enrollment.inviteList, (call) => inviteList(call, parts)),
+    bind(enrollment.inviteWithdraw, (call) => inviteWithdraw(call, parts)),
+    bind(enrollment.join, (call) => join(call, parts)),
+    bind(enrollment.heartbeat, (call) => heartbeat(call, parts)),
+    bind(enrollment.renew, (call) => renew(call, parts)),
+    bind(enrollment.nodes, (call) => nodes(call, parts)),
+  ]
+}

@@ -1,8 +1,7 @@
 import { writeSortable } from '@chancery/protocol'
-import type { Office } from '../../office.ts'
-import { mayMakeSignatures } from '../../signing/seal.ts'
+import type { EnrollmentParts } from './parts.ts'
 import { graceEnd } from './renew.ts'
-import { supersede } from './renewal-store.ts'
+import { supersede } from './queries/renewals.ts'
 
 const MAX_AT_ONCE = 1000
 
@@ -10,10 +9,10 @@ const MAX_AT_ONCE = 1000
  * Certificates renewed across a key succession: the predecessor ends, after the grace time, once its successor was used
  * for a heartbeat. A node that could not take the successor up keeps what it has.
  */
-export async function supersedeUsed(office: Office): Promise<void> {
-  if (!mayMakeSignatures(office)) return
-  const { store } = office
-  const now = office.clock.now()
+export async function supersedeUsed(parts: EnrollmentParts): Promise<void> {
+  if (!parts.signing.isAllowed()) return
+  const { store } = parts
+  const now = parts.clock.now()
   const former = await store.db.selectFrom('former_keys').select('key_id').limit(1).executeTakeFirst()
   // Elsewhere a renewal ends its predecessor at once: there is nothing to look for.
   if (former === undefined) return
@@ -30,6 +29,6 @@ export async function supersedeUsed(office: Office): Promise<void> {
       .whereRef('live.last_heartbeat', '>', 'next.issued_at')
       .limit(MAX_AT_ONCE)
       .execute()
-    for (const row of used) await supersede(tx, row.cert_id, graceEnd(office, row, now))
+    for (const row of used) await supersede(tx, row.cert_id, graceEnd(parts, row, now))
   })
 }

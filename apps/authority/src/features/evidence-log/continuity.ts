@@ -1,23 +1,23 @@
 import { logOrigin, nodesFromTiles, openCheckpoint, sameBytes, treeRoot } from '@chancery/protocol'
 import type { TileReader } from '@chancery/protocol'
-import type { Office } from '../../office.ts'
-import type { Tx } from '../../store/database.ts'
-import { GrowingTiles } from './growing-tiles.ts'
-import { findLog } from './store.ts'
-import type { LogState } from './store.ts'
+import type { Core } from '../../core.ts'
+import type { Tx } from '../../database/database.ts'
+import { TileWriter } from './tile-writer.ts'
+import { findLog } from './queries.ts'
+import type { LogState } from './queries.ts'
 import { TileMissing } from './tile-missing.ts'
 
-/** What a check needs of an office; the doctor has no other. */
-export interface LogGround {
-  readonly ownKeys: Pick<Office['ownKeys'], 'all'>
-  readonly genesis: Pick<Office['genesis'], 'network_name'>
+/** What a check needs; the doctor has nothing else. */
+export interface LogBasis {
+  readonly ownKeys: Pick<Core['ownKeys'], 'all'>
+  readonly genesis: Pick<Core['genesis'], 'network_name'>
 }
 
 /** Why nothing may be signed on the log as it is stored, in words; undefined when it is as it was signed. */
-export async function findLogFault(db: Tx, ground: LogGround): Promise<string | undefined> {
+export async function findLogFault(db: Tx, ground: LogBasis): Promise<string | undefined> {
   const state = await findLog(db)
   if (state === undefined) return undefined
-  const tiles = new GrowingTiles(db, state.size)
+  const tiles = new TileWriter(db, state.size)
   return compareWithNote(state, ground, (name) => tiles.read(name))
 }
 
@@ -27,7 +27,7 @@ export async function findLogFault(db: Tx, ground: LogGround): Promise<string | 
  */
 export async function compareWithNote(
   { size, note }: LogState,
-  { ownKeys, genesis }: LogGround,
+  { ownKeys, genesis }: LogBasis,
   readTile: TileReader,
 ): Promise<string | undefined> {
   const origin = logOrigin(genesis.network_name)

@@ -1,20 +1,20 @@
 import { CONTENT_TYPES, Refusal } from '@chancery/contract'
 import { TILE_WIDTH, asJson, canonicalJson, readEventLine, readIndexPath } from '@chancery/protocol'
-import { Answer } from '@chancery/service-kit'
+import { HttpResponse } from '@chancery/service-kit'
 import type { OperatorCall } from '../../auth/operator.ts'
-import type { Office } from '../../office.ts'
-import { readBundle } from './store.ts'
+import type { EvidenceLogParts } from './parts.ts'
+import { readBundle } from './queries.ts'
 
 /**
  * GET /admin/evidence-log/entries/{tile}
  * The envelopes of one tile, each with its length in two bytes before it. The digest of an envelope is its leaf.
  */
-export async function entries(call: OperatorCall, office: Office): Promise<Answer> {
+export async function entries(call: OperatorCall, parts: EvidenceLogParts): Promise<HttpResponse> {
   const name = readIndexPath(call.params['tile'] ?? '')
   if (name === undefined) throw new Refusal('not_found')
-  const lines = await readBundle(office.store.db, name.tile * TILE_WIDTH + 1, name.width)
+  const lines = await readBundle(parts.store.db, name.tile * TILE_WIDTH + 1, name.width)
   if (lines.length === 0) throw new Refusal('not_found')
-  return new Answer(Buffer.concat(lines.flatMap(toBundleEntry)), CONTENT_TYPES.tile)
+  return new HttpResponse(Buffer.concat(lines.flatMap(toBundleEntry)), CONTENT_TYPES.tile)
 }
 
 function toBundleEntry(line: string): [Buffer, Buffer] {

@@ -1,13 +1,15 @@
 import { evidenceLog } from '@chancery/contract'
 import type { Binding } from '@chancery/service-kit'
 import { bind } from '../../auth/access.ts'
-import type { Office } from '../../office.ts'
+import type { EvidenceLogParts } from './parts.ts'
 import { checkpoint } from './checkpoint.ts'
 import { entries } from './entries.ts'
 import { tile } from './tile.ts'
 
-export const evidenceLogRoutes: readonly Binding<Office>[] = [
-  bind(evidenceLog.checkpoint, checkpoint),
-  bind(evidenceLog.tile, tile),
-  bind(evidenceLog.entries, entries),
-]
+export function evidenceLogRoutes(parts: EvidenceLogParts): readonly Binding<unknown>[] {
+  return [
+    bind(evidenceLog.checkpoint, (call) => checkpoint(call, parts)),
+    bind(evidenceLog.tile, (call) => tile(call, parts)),
+    bind(evidenceLog.entries, (call) => entries(call, parts)),
+  ]
+}

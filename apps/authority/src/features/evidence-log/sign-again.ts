@@ -1,21 +1,21 @@
 import { logOrigin, openCheckpoint, signCheckpoint, writeSortable } from '@chancery/protocol'
-import type { Office } from '../../office.ts'
-import type { Tx } from '../../store/database.ts'
-import { findLog, keepCheckpoint } from './store.ts'
+import type { EvidenceLogParts } from './parts.ts'
+import type { Tx } from '../../database/database.ts'
+import { findLog, storeCheckpoint } from './queries.ts'
 
 /** The last checkpoint under the present key: the same size and root, so no reader sees another log. */
-export async function signCheckpointAgain(tx: Tx, office: Office): Promise<void> {
-  await office.store.lockHead(tx, 'evidence-anchors')
+export async function signCheckpointAgain(tx: Tx, parts: EvidenceLogParts): Promise<void> {
+  await parts.store.lockDomain(tx, 'evidence-anchors')
   const state = await findLog(tx)
   if (state === undefined) return
-  const origin = logOrigin(office.genesis.network_name)
-  for (const key of office.ownKeys.all) {
+  const origin = logOrigin(parts.genesis.network_name)
+  for (const key of parts.ownKeys.all) {
     const opened = await openCheckpoint(state.note, origin, key)
     if (opened === undefined) continue
-    const note = await signCheckpoint({ origin, size: opened.size, root: opened.root }, office.signer)
-    if ((await openCheckpoint(note, origin, office.signer.publicKey)) === undefined)
+    const note = await signCheckpoint({ origin, size: opened.size, root: opened.root }, parts.signer)
+    if ((await openCheckpoint(note, origin, parts.signer.publicKey)) === undefined)
       throw new Error('the signing key made a note that does not verify')
-    await keepCheckpoint(tx, state.size, note, writeSortable(office.clock.now()))
+    await storeCheckpoint(tx, state.size, note, writeSortable(parts.clock.now()))
     return
   }
   throw new Error('the last checkpoint of the evidence log is not signed by this authority')

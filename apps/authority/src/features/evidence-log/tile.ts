@@ -1,9 +1,9 @@
 import { CONTENT_TYPES, Refusal } from '@chancery/contract'
 import { HASH_BYTES, readTilePath, widthInTree } from '@chancery/protocol'
-import { Answer } from '@chancery/service-kit'
+import { HttpResponse } from '@chancery/service-kit'
 import type { Call } from '@chancery/service-kit'
-import type { Office } from '../../office.ts'
-import { findLog, findTile } from './store.ts'
+import type { EvidenceLogParts } from './parts.ts'
+import { findLog, findTile } from './queries.ts'
 
 /** A tile of a given width never changes, so anyone may keep it for ever. */
 const FOR_EVER = { 'Cache-Control': 'public, max-age=31536000, immutable' }
@@ -12,13 +12,13 @@ const FOR_EVER = { 'Cache-Control': 'public, max-age=31536000, immutable' }
  * GET /evidence-log/tile/{tile}
  * Hashes only: they prove everything and tell nothing. They stay when the entries behind them are removed.
  */
-export async function tile(call: Call, office: Office): Promise<Answer> {
+export async function tile(call: Call, parts: EvidenceLogParts): Promise<HttpResponse> {
   const name = readTilePath(call.params['tile'] ?? '')
-  const state = await findLog(office.store.db)
+  const state = await findLog(parts.store.db)
   // What no checkpoint covers yet may still be rolled back.
   if (name === undefined || widthInTree(state?.size ?? 0, name.level, name.tile) < name.width)
     throw new Refusal('not_found')
-  const hashes = await findTile(office.store.db, name.level, name.tile)
+  const hashes = await findTile(parts.store.db, name.level, name.tile)
   if (hashes === undefined || hashes.length < name.width * HASH_BYTES) throw new Refusal('not_found')
-  return new Answer(hashes.subarray(0, name.width * HASH_BYTES), CONTENT_TYPES.tile, 200, FOR_EVER)
+  return new HttpResponse(hashes.subarray(0, name.width * HASH_BYTES), CONTENT_TYPES.tile, 200, FOR_EVER)
 }

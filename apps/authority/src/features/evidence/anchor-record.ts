@@ -1,6 +1,6 @@
 import { readJson, readReceived, storeAnchorForm } from '@chancery/protocol'
 import type { StoreAnchor } from '@chancery/protocol'
-import type { AnchorRow } from './store.ts'
+import type { AnchorRow } from './queries/entries.ts'
 
 /** The anchor as it was signed; its columns only find it. */
 export function readAnchor(row: Pick<AnchorRow, 'anchor_json'>): StoreAnchor {

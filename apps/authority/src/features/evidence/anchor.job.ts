@@ -1,40 +1,39 @@
 import { instantOf, seconds } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
-import { recordAudit } from '../../audit/record.ts'
-import type { Office } from '../../office.ts'
-import { mayMakeSignatures } from '../../signing/seal.ts'
-import { readEvidenceHead } from '../../store/evidence-chain.ts'
-import { withLease } from '../../store/leases.ts'
+import type { EvidenceState } from './state.ts'
+import type { EvidenceParts } from './parts.ts'
+import { readEvidenceHead } from './queries/chain.ts'
+import { withLease } from '../../database/locks/leases.ts'
 import { readAnchor } from './anchor-record.ts'
 import { makeAnchor } from './anchoring.ts'
-import { findLatestAnchor } from './store.ts'
+import { findLatestAnchor } from './queries/entries.ts'
 
 const LEASE_SECONDS = 120
 /** After a failure the next try comes no later (protocol/trust-operations 6.12). */
 const RETRY_SECONDS = 60
 
 /** Makes anchors by themselves: after an append, when the last anchor is older than the interval. */
-export class AnchorWatch {
+export class AnchorScheduler {
   #dueAt: Instant = 0n
   #running: Promise<void> | undefined
   #isAskedAgain = false
 
   /** Not waited for by appends: whatever goes wrong here, the entry stands. */
-  wake(office: Office): void {
-    const { anchorIntervalSeconds: interval } = office.settings
+  wake(parts: EvidenceState): void {
+    const { anchorIntervalSeconds: interval } = parts.settings
     // An entry that came while the last anchor was made may not be under it.
     this.#isAskedAgain = this.#running !== undefined
-    if (interval === 0 || this.#isAskedAgain || office.clock.now() < this.#dueAt) return
-    if (!mayMakeSignatures(office) || !office.isServing()) return
-    this.#running = this.#run(office, interval).finally(() => {
+    if (interval === 0 || this.#isAskedAgain || parts.clock.now() < this.#dueAt) return
+    if (!parts.signing.isAllowed() || !parts.isServing()) return
+    this.#running = this.#run(parts, interval).finally(() => {
       this.#running = undefined
-      if (this.#isAskedAgain) this.wake(office)
+      if (this.#isAskedAgain) this.wake(parts)
     })
   }
 
   /** The job: also anchors what was appended while nobody could. */
-  async runNow(office: Office): Promise<void> {
-    this.wake(office)
+  async runNow(parts: EvidenceState): Promise<void> {
+    this.wake(parts)
     await this.#running
   }
 
@@ -42,40 +41,40 @@ export class AnchorWatch {
     await this.#running
   }
 
-  async #run(office: Office, interval: number): Promise<void> {
+  async #run(parts: EvidenceState, interval: number): Promise<void> {
     const retry = seconds(Math.min(RETRY_SECONDS, interval))
     try {
-      this.#dueAt = office.clock.now() + retry
-      const latest = await findLatestAnchor(office.store.db)
+      this.#dueAt = parts.clock.now() + retry
+      const latest = await findLatestAnchor(parts.store.db)
       const next = latest === undefined ? 0n : instantOf(readAnchor(latest).anchored_at) + seconds(interval)
-      if (office.clock.now() < next) {
+      if (parts.clock.now() < next) {
         this.#dueAt = next
         return
       }
-      await withLease(office, 'evidence-anchor', LEASE_SECONDS, async (lease) => {
-        const made = await makeAnchor(office, { job: 'evidence-anchor' }, lease)
+      await withLease(parts, 'evidence-anchor', LEASE_SECONDS, async (lease) => {
+        const made = await makeAnchor(parts, { job: 'evidence-anchor' }, lease)
         if (made.status === 'refused') return
         // An empty store has nothing to wait for: its first entry is anchored at once.
-        this.#dueAt = made.text === null ? 0n : office.clock.now() + seconds(interval)
+        this.#dueAt = made.text === null ? 0n : parts.clock.now() + seconds(interval)
       })
     } catch (error) {
-      await this.#tell(office, error)
+      await this.#tell(parts, error)
     }
   }
 
-  async #tell(office: Office, error: unknown): Promise<void> {
-    office.log.error('an anchor could not be made', { error })
+  async #tell(parts: EvidenceParts, error: unknown): Promise<void> {
+    parts.log.error('an anchor could not be made', { error })
     try {
-      const { last_sequence: store_sequence } = await readEvidenceHead(office.store.db)
+      const { last_sequence: store_sequence } = await readEvidenceHead(parts.store.db)
       const reason = error instanceof Error ? error.name : 'Error'
-      await recordAudit(office.store.db, office, {
+      await parts.audit.record(parts.store.db, {
         type: 'evidence_anchor_failed',
         details: { store_sequence, reason, job: 'evidence-anchor' },
       })
     } catch (failed) {
       // The database that refused the anchor may refuse the event, too; the log line above stands.
-      office.metrics.auditWriteFailures.increase()
-      office.log.error('an audit event could not be stored', { event_type: 'evidence_anchor_failed', error: failed })
+      parts.metrics.auditWriteFailures.increase()
+      parts.log.error('an audit event could not be stored', { event_type: 'evidence_anchor_failed', error: failed })
     }
   }
 }

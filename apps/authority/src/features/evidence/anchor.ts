@@ -1,17 +1,17 @@
 import { Refusal } from '@chancery/contract'
 import { jsonText } from '@chancery/service-kit'
-import type { Answer } from '@chancery/service-kit'
-import { causedBy } from '../../audit/record.ts'
+import type { HttpResponse } from '@chancery/service-kit'
+import { requestDetails } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
-import type { Office } from '../../office.ts'
+import type { EvidenceState } from './state.ts'
 import { makeAnchor } from './anchoring.ts'
 
 /**
  * POST /admin/evidence/anchors
  * Signs the head of the store, unless the store no longer continues from the last anchor.
  */
-export async function anchor(call: OperatorCall, office: Office): Promise<Answer> {
-  const made = await makeAnchor(office, causedBy(call))
+export async function anchor(call: OperatorCall, parts: EvidenceState): Promise<HttpResponse> {
+  const made = await makeAnchor(parts, requestDetails(call))
   if (made.status === 'refused') throw new Refusal('evidence_anchor_refused', { reason: made.reason })
   const text = `{"anchor":${made.text ?? 'null'},"status":"${made.status}"}`
   return jsonText(text, made.status === 'anchored' ? 201 : 200)

@@ -12,21 +12,20 @@ import {
   writeSortable,
 } from '@chancery/protocol'
 import type { JsonObject, StoreAnchor } from '@chancery/protocol'
-import { recordAudit } from '../../audit/record.ts'
 import { faultPoint } from '#faults'
-import type { Office } from '../../office.ts'
-import { dateAfter, isFarAhead, tellFarAhead } from '../../signing/dating.ts'
+import type { EvidenceState } from './state.ts'
+import type { EvidenceParts } from './parts.ts'
+import { dateAfter, isInFuture, reportInFuture } from '../../clock/date-after.ts'
 import { ownKeysAt } from '../../signing/own-keys.ts'
-import { sealForm } from '../../signing/seal.ts'
-import { readEvidenceHead } from '../../store/evidence-chain.ts'
-import type { EvidenceHeadRow } from '../../store/evidence-chain.ts'
-import { bumpHead } from '../../store/heads.ts'
-import { checkLease } from '../../store/leases.ts'
-import type { Lease } from '../../store/leases.ts'
+import { readEvidenceHead } from './queries/chain.ts'
+import type { EvidenceHeadRow } from './queries/chain.ts'
+import { raiseVersion } from '../../database/locks/domains.ts'
+import { checkLease } from '../../database/locks/leases.ts'
+import type { Lease } from '../../database/locks/leases.ts'
 import { readAnchor } from './anchor-record.ts'
-import { readBoundary } from './inspection.ts'
-import { findLatestAnchor, insertAnchor, readLines } from './store.ts'
-import type { AnchorRow } from './store.ts'
+import { readBoundary } from './verify-store.ts'
+import { findLatestAnchor, insertAnchor, readLines } from './queries/entries.ts'
+import type { AnchorRow } from './queries/entries.ts'
 
 export type AnchorOutcome =
   | { readonly status: 'anchored' | 'unchanged'; readonly text: string | null }
@@ -36,64 +35,64 @@ export type AnchorOutcome =
  * Signs the head of the store (protocol/trust-operations 6.12). Everything since the last anchor is checked first,
  * outside any lock: an anchor over a rewritten store would make the rewriting look approved.
  */
-export async function makeAnchor(office: Office, cause: JsonObject, lease?: Lease): Promise<AnchorOutcome> {
+export async function makeAnchor(parts: EvidenceState, cause: JsonObject, lease?: Lease): Promise<AnchorOutcome> {
   // Over a store that lost its end, the next number would be one that was given out before.
-  if (office.rollbackWatch.isEvidenceBehind) return { status: 'refused', reason: 'evidence_missing' }
+  if (parts.rollbackCheck.isEvidenceBehind) return { status: 'refused', reason: 'evidence_missing' }
   for (;;) {
-    const head = await readEvidenceHead(office.store.db)
-    const row = await findLatestAnchor(office.store.db)
+    const head = await readEvidenceHead(parts.store.db)
+    const row = await findLatestAnchor(parts.store.db)
     const last = row === undefined ? undefined : readAnchor(row)
-    if (last !== undefined && !(await isOwnAnchor(office, last)))
-      return refuse(office, last, head, 'anchor_invalid_signature', cause)
+    if (last !== undefined && !(await isOwnAnchor(parts, last)))
+      return refuse(parts, last, head, 'anchor_invalid_signature', cause)
     const isAnchored = last?.store_sequence === head.last_sequence && last.entry_digest === head.last_digest
     if (head.last_sequence === 0 || isAnchored) return { status: 'unchanged', text: row?.anchor_json ?? null }
-    const reason = checkTime(office, last) ?? (await findBreak(office, last, head))
+    const reason = checkTime(parts, last) ?? (await findBreak(parts, last, head))
     // The boundary may have moved while the entries before it were read; then they are only gone.
-    const { removed_through } = await readEvidenceHead(office.store.db)
+    const { removed_through } = await readEvidenceHead(parts.store.db)
     if (reason !== undefined && removed_through !== head.removed_through) continue
-    if (reason !== undefined) return refuse(office, last, head, reason, cause)
+    if (reason !== undefined) return refuse(parts, last, head, reason, cause)
     faultPoint('anchor-checked')
-    const outcome = await keepAnchor(office, row, await signAnchor(office, last, head), cause, lease)
+    const outcome = await storeAnchor(parts, row, await signAnchor(parts, last, head), cause, lease)
     if (outcome !== undefined) return outcome
   }
 }
 
 /** A row written behind our back would stand for a store that was rewritten together with it. */
-async function isOwnAnchor(office: Office, anchor: StoreAnchor): Promise<boolean> {
-  return (await verifyReceived(asReceived(storeAnchorForm, anchor), ownKeysAt(office.ownKeys, anchor.anchored_at))).ok
+async function isOwnAnchor(parts: EvidenceParts, anchor: StoreAnchor): Promise<boolean> {
+  return (await verifyReceived(asReceived(storeAnchorForm, anchor), ownKeysAt(parts.ownKeys, anchor.anchored_at))).ok
 }
 
 /** An anchor dated far ahead of the clock was made by a broken one; nothing may be dated before it. */
-function checkTime(office: Office, last: StoreAnchor | undefined): string | undefined {
-  if (last === undefined || !isFarAhead(instantOf(last.anchored_at), office.clock.now())) return undefined
-  tellFarAhead(office, 'evidence-anchors', instantOf(last.anchored_at))
+function checkTime(parts: EvidenceParts, last: StoreAnchor | undefined): string | undefined {
+  if (last === undefined || !isInFuture(instantOf(last.anchored_at), parts.clock.now())) return undefined
+  reportInFuture(parts, 'evidence-anchors', instantOf(last.anchored_at))
   return 'anchor_in_the_future'
 }
 
 /** Why the store does not continue from the last anchor; undefined when it does. */
 async function findBreak(
-  office: Office,
+  parts: EvidenceState,
   last: StoreAnchor | undefined,
   head: EvidenceHeadRow,
 ): Promise<string | undefined> {
   if (last !== undefined && head.last_sequence < last.store_sequence) return 'head_below_anchor'
   let start = { after: 0, digest: null as string | null }
   if (head.removed_through > 0) {
-    const boundary = await readBoundary(office.store.db)
+    const boundary = await readBoundary(parts.store.db)
     const isGood =
       boundary?.removed_through_sequence === head.removed_through &&
-      (await verifyReceived(asReceived(retentionCheckpointForm, boundary), office.ownKeys.all)).ok
+      (await verifyReceived(asReceived(retentionCheckpointForm, boundary), parts.ownKeys.all)).ok
     if (!isGood) return 'anchored_entry_missing'
     start = { after: head.removed_through, digest: boundary.last_removed_entry_digest }
   }
   if (last !== undefined && last.store_sequence > start.after) {
-    const [row] = await readLines(office.store.db, {
+    const [row] = await readLines(parts.store.db, {
       after: last.store_sequence - 1,
       through: last.store_sequence,
       limit: 1,
     })
     if (row === undefined) return 'anchored_entry_missing'
-    const found = await office.evidence.inspector.links(office, {
+    const found = await parts.appender.inspector.links(parts, {
       after: last.store_sequence - 1,
       // What the anchored entry says of its predecessor; whether that is true is not the anchor's matter.
       digest: readEventLine(row.line)?.entry.prev_entry_digest ?? null,
@@ -102,36 +101,40 @@ async function findBreak(
     if (!('digest' in found) || found.digest !== last.entry_digest) return 'anchor_mismatch'
     start = { after: last.store_sequence, digest: last.entry_digest }
   }
-  const run = await office.evidence.inspector.links(office, { ...start, through: head.last_sequence })
+  const run = await parts.appender.inspector.links(parts, { ...start, through: head.last_sequence })
   if (!('digest' in run)) return 'entry_mismatch'
   return run.digest === head.last_digest ? undefined : 'head_mismatch'
 }
 
-async function signAnchor(office: Office, last: StoreAnchor | undefined, head: EvidenceHeadRow): Promise<StoreAnchor> {
+async function signAnchor(
+  parts: EvidenceParts,
+  last: StoreAnchor | undefined,
+  head: EvidenceHeadRow,
+): Promise<StoreAnchor> {
   const facts = {
-    sovereign_id: office.genesis.network_name,
+    sovereign_id: parts.genesis.network_name,
     store_sequence: head.last_sequence,
     entry_digest: head.last_digest ?? '',
-    anchored_at: writeInstant(dateAfter(office, 'evidence-anchors', last && instantOf(last.anchored_at))),
-    issued_by: office.signer.keyId,
+    anchored_at: writeInstant(dateAfter(parts, 'evidence-anchors', last && instantOf(last.anchored_at))),
+    issued_by: parts.signer.keyId,
   }
-  const sealed = await sealForm(office, storeAnchorForm, draftStoreAnchor(facts, last))
+  const sealed = await parts.signing.signForm(storeAnchorForm, draftStoreAnchor(facts, last))
   faultPoint('anchor-signed')
   return sealed
 }
 
 /** Undefined when another instance was faster and did not cover this head: then everything is asked anew. */
-async function keepAnchor(
-  office: Office,
+async function storeAnchor(
+  parts: EvidenceParts,
   previous: AnchorRow | undefined,
   anchor: StoreAnchor,
   cause: JsonObject,
   lease: Lease | undefined,
 ): Promise<AnchorOutcome | undefined> {
   const { anchor_sequence, store_sequence, anchored_at } = anchor
-  const outcome = await office.store.transact(async (tx): Promise<AnchorOutcome | undefined> => {
+  const outcome = await parts.store.transact(async (tx): Promise<AnchorOutcome | undefined> => {
     if (lease !== undefined) await checkLease(tx, lease)
-    await office.store.lockHead(tx, 'evidence-anchors')
+    await parts.store.lockDomain(tx, 'evidence-anchors')
     const latest = await findLatestAnchor(tx)
     if (latest?.anchor_sequence !== previous?.anchor_sequence)
       return latest !== undefined && latest.store_sequence >= store_sequence
@@ -145,9 +148,9 @@ async function keepAnchor(
       anchored_at: writeSortable(instantOf(anchored_at)),
     })
     // The high-water mark follows the stamps, and holds the last anchor.
-    await bumpHead(tx, 'evidence-anchors')
+    await raiseVersion(tx, 'evidence-anchors')
     faultPoint('anchor-stored')
-    await recordAudit(tx, office, {
+    await parts.audit.record(tx, {
       type: 'evidence_anchored',
       details: { anchor_sequence, store_sequence, ...cause },
     })
@@ -158,7 +161,7 @@ async function keepAnchor(
 }
 
 async function refuse(
-  office: Office,
+  parts: EvidenceParts,
   last: StoreAnchor | undefined,
   head: EvidenceHeadRow,
   reason: string,
@@ -170,6 +173,6 @@ async function refuse(
     reason,
     ...cause,
   }
-  await recordAudit(office.store.db, office, { type: 'evidence_anchor_refused', details })
+  await parts.audit.record(parts.store.db, { type: 'evidence_anchor_refused', details })
   return { status: 'refused', reason }
 }

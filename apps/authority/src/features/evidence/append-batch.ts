@@ -1,5 +1,5 @@
 import { Refusal } from '@chancery/contract'
-import type { ErrorCode } from '@chancery/contract'
+import type { RefusalCode } from '@chancery/contract'
 import {
   CHECKPOINT_SUBJECT,
   asJson,
@@ -19,44 +19,43 @@ import type {
   RetentionCheckpoint,
   StoreHead,
 } from '@chancery/protocol'
-import { auditRows } from '../../audit/record.ts'
 import type { AuditEvent } from '../../audit/record.ts'
 import { faultPoint } from '#faults'
-import type { Office } from '../../office.ts'
-import { isFarAhead, tellFarAhead } from '../../signing/dating.ts'
-import type { Tx } from '../../store/database.ts'
-import { toStoreHead, writeChain } from '../../store/evidence-chain.ts'
-import type { EvidenceHeadRow, NewEntry } from '../../store/evidence-chain.ts'
-import type { StoredAnswer } from '../../store/idempotency.ts'
+import type { EvidenceState } from './state.ts'
+import { isInFuture, reportInFuture } from '../../clock/date-after.ts'
+import type { Tx } from '../../database/database.ts'
+import { toStoreHead, writeChain } from './queries/chain.ts'
+import type { EvidenceHeadRow, NewEntry } from './queries/chain.ts'
+import type { StoredResponse } from '../../requests/idempotency.ts'
 import type { DuplicatesItem, Rejected, SummaryItem } from './rejections.ts'
-import { insertRejections } from './store.ts'
-import type { RejectionRow } from './store.ts'
+import { insertRejections } from './queries/entries.ts'
+import type { RejectionRow } from './queries/entries.ts'
 
 const NO_NAMES = { evidence_id: null, decision_id: null, resource_id: null, executor_sovereign_id: null }
 
 /** The entries, events and rejections of one transaction, linked as they come. */
 export class AppendBatch {
-  readonly #office: Office
+  readonly #parts: EvidenceState
   readonly #entries: NewEntry[] = []
   readonly #events: AuditEvent[] = []
   readonly #rejections: RejectionRow[] = []
-  readonly #uncounted: { readonly now: Instant; readonly code: ErrorCode; readonly submitted_digest: string }[] = []
+  readonly #uncounted: { readonly now: Instant; readonly code: RefusalCode; readonly submitted_digest: string }[] = []
   readonly #duplicates: Instant[] = []
   #rejected = 0
   readonly #recordedAt: Instant
   readonly #lastRecordedAt: string | null
   #head: StoreHead
 
-  constructor(office: Office, head: EvidenceHeadRow) {
-    this.#office = office
+  constructor(parts: EvidenceState, head: EvidenceHeadRow) {
+    this.#parts = parts
     this.#head = toStoreHead(head)
     this.#lastRecordedAt = head.last_recorded_at
     // An entry is never dated before its predecessor, even when a clock was set back (reliability 8).
-    const [now, last] = [office.clock.now(), readInstant(head.last_recorded_at ?? '') ?? 0n]
+    const [now, last] = [parts.clock.now(), readInstant(head.last_recorded_at ?? '') ?? 0n]
     this.#recordedAt = now < last ? last : now
     // Once a minute: entries may come by the thousand.
-    if (isFarAhead(last, now) && office.processLimiter.hit('evidence-dated-ahead', 1) === true)
-      tellFarAhead(office, 'evidence', last)
+    if (isInFuture(last, now) && parts.processLimiter.hit('evidence-dated-ahead', 1) === true)
+      reportInFuture(parts, 'evidence', last)
   }
 
   get entries(): readonly ChainedEntry[] {
@@ -64,7 +63,7 @@ export class AppendBatch {
   }
 
   get now(): string {
-    return writeSortable(this.#office.clock.now())
+    return writeSortable(this.#parts.clock.now())
   }
 
   append(subject: EntrySubject, payload: string, record_digest: string | null): NewEntry {
@@ -88,30 +87,30 @@ export class AppendBatch {
    */
   async reject(tx: Tx, rejected: Rejected): Promise<Refusal> {
     const { code, names } = rejected
-    const now = this.#office.clock.now()
-    const { rejections } = this.#office.evidence
+    const now = this.#parts.clock.now()
+    const { rejections } = this.#parts.appender
     const isKept =
-      rejected.executor !== undefined || (await rejections.take(tx, 'rejected', this.#office, rejected.cause))
+      rejected.executor !== undefined || (await rejections.take(tx, 'rejected', this.#parts, rejected.cause))
     if (isKept) this.#appendRejection(rejected, now, 1)
     else this.#uncounted.push({ now, code, submitted_digest: names.submitted_digest })
     return new Refusal(code)
   }
 
   /** What was counted of strangers: it names no caller. */
-  summarise({ code, count, submitted_digest }: SummaryItem): StoredAnswer {
+  summarise({ code, count, submitted_digest }: SummaryItem): StoredResponse {
     const names = { ...NO_NAMES, submitted_digest }
-    this.#appendRejection({ code, names, cause: {} }, this.#office.clock.now(), count)
+    this.#appendRejection({ code, names, cause: {} }, this.#parts.clock.now(), count)
     return { status: 200, text: '' }
   }
 
   /** Anybody who has seen a record may send it again, so only so many of them are events of their own. */
   async tellDuplicate(tx: Tx, details: JsonObject, cause: JsonObject): Promise<void> {
-    if (await this.#office.evidence.rejections.take(tx, 'duplicate', this.#office, cause))
+    if (await this.#parts.appender.rejections.take(tx, 'duplicate', this.#parts, cause))
       this.tell({ type: 'evidence_duplicate', details: { ...details, count: 1 } })
-    else this.#duplicates.push(this.#office.clock.now())
+    else this.#duplicates.push(this.#parts.clock.now())
   }
 
-  summariseDuplicates({ count }: DuplicatesItem): StoredAnswer {
+  summariseDuplicates({ count }: DuplicatesItem): StoredResponse {
     this.tell({ type: 'evidence_duplicate', details: { count } })
     return { status: 200, text: '' }
   }
@@ -119,13 +118,13 @@ export class AppendBatch {
   /** Called after COMMIT only: what was rolled back is tried again. */
   countUncounted(): void {
     for (const { now, code, submitted_digest } of this.#uncounted)
-      this.#office.evidence.rejections.add(now, code, submitted_digest)
-    for (const now of this.#duplicates) this.#office.evidence.rejections.addDuplicate(now)
+      this.#parts.appender.rejections.add(now, code, submitted_digest)
+    for (const now of this.#duplicates) this.#parts.appender.rejections.addDuplicate(now)
   }
 
   #appendRejection({ code, names, cause, executor }: Rejected, now: Instant, count: number): void {
-    const rejection_id = this.#office.ids.uuid()
-    const isTable = this.#office.settings.evidenceRejections === 'table'
+    const rejection_id = this.#parts.ids.uuid()
+    const isTable = this.#parts.settings.evidenceRejections === 'table'
     if (isTable) {
       this.#rejected += count
       if (count === 1) this.#rejections.push({ rejection_id, rejected_at: writeSortable(now), code, ...names })
@@ -152,7 +151,7 @@ export class AppendBatch {
     // All of it was answered from what an earlier try had left.
     if (this.#entries.length === 0 && this.#events.length === 0) return
     const last_recorded_at = this.#entries.length === 0 ? this.#lastRecordedAt : writeSortable(this.#recordedAt)
-    await writeChain(this.#office.store, tx, {
+    await writeChain(this.#parts.store, tx, {
       entries: this.#entries,
       head: {
         last_sequence: this.#head.store_sequence,
@@ -160,7 +159,7 @@ export class AppendBatch {
         last_recorded_at,
       },
       rejected: this.#rejected,
-      audits: auditRows(this.#office, this.#events),
+      audits: this.#parts.audit.toRows(this.#events),
     })
     faultPoint('evidence-inserted')
     await insertRejections(tx, this.#rejections)

@@ -1,19 +1,19 @@
 import { Refusal } from '@chancery/contract'
-import type { ErrorCode } from '@chancery/contract'
+import type { RefusalCode } from '@chancery/contract'
 import { asJson, canonicalJson, decisionSubject, executionSubject } from '@chancery/protocol'
 import type { BoundaryDecision, ContextRecord, JsonObject, JustificationProof } from '@chancery/protocol'
 import type { AuditEvent } from '../../audit/record.ts'
 import { faultPoint } from '#faults'
-import type { Office } from '../../office.ts'
-import type { Tx } from '../../store/database.ts'
-import { lockEvidenceHead } from '../../store/evidence-chain.ts'
-import type { NewEntry } from '../../store/evidence-chain.ts'
-import { findAnswer, keepAnswer } from '../../store/idempotency.ts'
-import type { Attempt, StoredAnswer } from '../../store/idempotency.ts'
-import { AdmissionDesk } from './admission.ts'
-import type { Submission } from './admission.ts'
+import type { EvidenceState } from './state.ts'
+import type { Tx } from '../../database/database.ts'
+import { lockEvidenceHead } from './queries/chain.ts'
+import type { NewEntry } from './queries/chain.ts'
+import { findStoredResponse, storeResponse } from '../../requests/idempotency.ts'
+import type { Attempt, StoredResponse } from '../../requests/idempotency.ts'
+import { SubmissionChecker } from './check-submission.ts'
+import type { Submission } from './check-submission.ts'
 import { AppendBatch } from './append-batch.ts'
-import type { DuplicatesItem, RejectedNames, SummaryItem } from './rejections.ts'
+import type { DuplicatesItem, RejectionFields, SummaryItem } from './rejections.ts'
 
 /** A signed decision with what it was made from; entries of its justification stand right behind it. */
 export interface DecisionItem {
@@ -24,22 +24,22 @@ export interface DecisionItem {
   /** What the deciding route has to say about it; kept in the same transaction. */
   readonly events: readonly AuditEvent[]
   readonly attempt: Attempt | undefined
-  readonly answer: StoredAnswer
+  readonly answer: StoredResponse
 }
 
 export interface ExecutionItem extends Submission {
   readonly kind: 'execution'
   /** C(evidence) as received. */
   readonly payload: string
-  readonly names: () => RejectedNames
+  readonly names: () => RejectionFields
   readonly cause: JsonObject
 }
 
 /** A submission refused before the store was asked. */
 export interface RejectionItem {
   readonly kind: 'rejection'
-  readonly code: ErrorCode
-  readonly names: () => RejectedNames
+  readonly code: RefusalCode
+  readonly names: () => RejectionFields
   readonly cause: JsonObject
 }
 
@@ -49,36 +49,39 @@ export type AppendItem = DecisionItem | ExecutionItem | RejectionItem | SummaryI
  * Appends everything that waits in one transaction under the head of the chain (protocol/trust-operations 6.3). An item
  * that must not enter is taken out under the lock; the others go on. Nobody is answered before the commit.
  */
-export async function appendTogether(office: Office, items: readonly AppendItem[]): Promise<(StoredAnswer | Error)[]> {
-  const { answers: outcomes, batch: kept } = await office.store.transactOften(async (tx) => {
-    const head = await lockEvidenceHead(office.store, tx)
+export async function appendBatch(
+  parts: EvidenceState,
+  items: readonly AppendItem[],
+): Promise<(StoredResponse | Error)[]> {
+  const { answers: outcomes, batch: kept } = await parts.store.transactOften(async (tx) => {
+    const head = await lockEvidenceHead(parts.store, tx)
     faultPoint('evidence-locked')
-    const batch = new AppendBatch(office, head)
+    const batch = new AppendBatch(parts, head)
     const submissions = items.filter((item) => item.kind === 'execution')
-    const desk = submissions.length === 0 ? undefined : await AdmissionDesk.open(office.store, tx, head, submissions)
-    const answers: (StoredAnswer | Error)[] = []
-    for (const item of items) answers.push(await takeItem(tx, batch, desk, item))
+    const desk = submissions.length === 0 ? undefined : await SubmissionChecker.open(parts.store, tx, head, submissions)
+    const answers: (StoredResponse | Error)[] = []
+    for (const item of items) answers.push(await appendItem(tx, batch, desk, item))
     await batch.keep(tx)
     return { answers, batch }
   })
-  office.evidence.noteAppended(kept.entries)
+  parts.appender.publishAppended(kept.entries)
   kept.countUncounted()
   faultPoint('evidence-committed')
   return outcomes
 }
 
-async function takeItem(
+async function appendItem(
   tx: Tx,
   batch: AppendBatch,
-  desk: AdmissionDesk | undefined,
+  desk: SubmissionChecker | undefined,
   item: AppendItem,
-): Promise<StoredAnswer | Error> {
+): Promise<StoredResponse | Error> {
   switch (item.kind) {
     case 'decision':
-      return takeDecision(tx, batch, item)
+      return appendDecision(tx, batch, item)
     case 'execution':
       if (desk === undefined) throw new Error('an execution is judged at a desk')
-      return takeExecution(tx, batch, desk, item)
+      return appendExecution(tx, batch, desk, item)
     case 'rejection':
       return batch.reject(tx, { code: item.code, names: item.names(), cause: item.cause })
     case 'summary':
@@ -88,16 +91,16 @@ async function takeItem(
   }
 }
 
-async function takeDecision(tx: Tx, batch: AppendBatch, item: DecisionItem): Promise<StoredAnswer | Error> {
+async function appendDecision(tx: Tx, batch: AppendBatch, item: DecisionItem): Promise<StoredResponse | Error> {
   if (item.attempt !== undefined) {
     try {
-      const earlier = await findAnswer(tx, item.attempt, batch.now)
+      const earlier = await findStoredResponse(tx, item.attempt, batch.now)
       if (earlier !== undefined) return earlier
     } catch (error) {
       if (error instanceof Refusal) return error
       throw error
     }
-    await keepAnswer(tx, item.attempt, item.answer)
+    await storeResponse(tx, item.attempt, item.answer)
   }
   const { decision, context, proof } = item
   const subject = decisionSubject({ decision, context })
@@ -109,12 +112,12 @@ async function takeDecision(tx: Tx, batch: AppendBatch, item: DecisionItem): Pro
   return item.answer
 }
 
-async function takeExecution(
+async function appendExecution(
   tx: Tx,
   batch: AppendBatch,
-  desk: AdmissionDesk,
+  desk: SubmissionChecker,
   item: ExecutionItem,
-): Promise<StoredAnswer | Error> {
+): Promise<StoredResponse | Error> {
   const admission = await desk.judge(item)
   if (admission.kind === 'refused') {
     const { code, executor } = admission
@@ -135,17 +138,17 @@ async function takeExecution(
     const { entry, entry_digest } = admission
     const { store_sequence } = entry
     await batch.tellDuplicate(tx, { ...details, store_sequence, ...item.cause }, item.cause)
-    return answerOf({ entry, entry_digest }, 'duplicate')
+    return responseOf({ entry, entry_digest }, 'duplicate')
   }
   const added = batch.append(executionSubject(record, admission.decision), item.payload, item.digest)
   desk.admit(item, added)
   const { store_sequence } = added.entry
   batch.tell({ type: 'evidence_recorded', details: { ...details, store_sequence, ...item.cause } })
-  return answerOf(added, 'recorded')
+  return responseOf(added, 'recorded')
 }
 
 /** Entry and digest exactly as kept. */
-function answerOf(kept: Pick<NewEntry, 'entry' | 'entry_digest'>, status: 'recorded' | 'duplicate'): StoredAnswer {
+function responseOf(kept: Pick<NewEntry, 'entry' | 'entry_digest'>, status: 'recorded' | 'duplicate'): StoredResponse {
   const { entry, entry_digest } = kept
   const text = canonicalJson({ entry: asJson(entry), entry_digest, status })
   return { status: status === 'recorded' ? 201 : 200, text }

@@ -28,9 +28,8 @@ import {
   startTestAuthority,
   testSigner,
 } from '@chancery/testkit'
-import type { TestAnswer, TestAuthority, TestAuthorityOptions } from '@chancery/testkit'
+import type { TestResponse, TestAuthority, TestAuthorityOptions } from '@chancery/testkit'
 import { sql } from 'kysely'
-import { recordDecision } from './index.ts'
 
 export const START = '2026-01-02T03:04:05.678Z'
 export const CAPABILITY = EXECUTED_CAPABILITY
@@ -43,7 +42,7 @@ export interface MadeForTest {
 }
 
 /** An authority with its store on, a clock by hand, and one executor whose key is registered. */
-export async function openStoreDesk(options: TestAuthorityOptions = {}) {
+export async function openTestStore(options: TestAuthorityOptions = {}) {
   const clock = options.clock instanceof ManualClock ? options.clock : new ManualClock(START)
   const settings = {
     EVIDENCE_STORE: 'on',
@@ -54,7 +53,7 @@ export async function openStoreDesk(options: TestAuthorityOptions = {}) {
   }
   const na = await startTestAuthority({ ...options, clock, settings })
   const executor = await testSigner('rotator-key-1', 'executor')
-  const register = (key: Signer, sovereign = 'rotator'): Promise<TestAnswer> =>
+  const register = (key: Signer, sovereign = 'rotator'): Promise<TestResponse> =>
     na.as('privileged')('POST', '/admin/evidence/executor-keys', {
       key_id: key.keyId,
       public_key: key.publicKey,
@@ -158,7 +157,7 @@ export async function makeDecision(
     issuer_sovereign_id: na.genesis.network_name,
     signature: null,
   }
-  const { signer } = na.office
+  const { signer } = na.core
   return {
     context,
     decision: await signForm(boundaryDecisionForm, decision, signer),
@@ -168,7 +167,7 @@ export async function makeDecision(
 
 async function decide(na: TestAuthority, clock: ManualClock, wishes: DecisionWishes = {}): Promise<MadeForTest> {
   const made = await makeDecision(na, clock, wishes)
-  await recordDecision(na.office, {
+  await na.features.evidence.recordDecision({
     decision: made.decision,
     context: made.context,
     ...(wishes.withProof === false ? {} : { proof: made.proof }),
@@ -196,7 +195,7 @@ export function failuresOf(report: JsonObject): readonly string[] {
 
 /** Does what only the owner of the database can: takes the guard away and changes rows. */
 export async function forgeRows(na: TestAuthority, ...statements: readonly string[]): Promise<void> {
-  const { store } = na.office
+  const { store } = na.core
   await store.transact(async (tx) => {
     const off =
       store.backend === 'postgres'

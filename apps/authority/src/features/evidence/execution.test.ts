@@ -4,12 +4,12 @@ import { executionEvidenceForm, instantOf, seconds } from '@chancery/protocol'
 import type { BoundaryDecision, ExecutionEvidence, JsonObject } from '@chancery/protocol'
 import { accepted, detailsOf, eventsOf, refused, startTestAuthority, testSigner } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { failuresOf, openStoreDesk, parseLines } from './evidence.suite.ts'
+import { failuresOf, openTestStore, parseLines } from './evidence.suite.ts'
 
-let desk: Awaited<ReturnType<typeof openStoreDesk>>
+let desk: Awaited<ReturnType<typeof openTestStore>>
 let open: BoundaryDecision
 beforeAll(async () => {
-  desk = await openStoreDesk()
+  desk = await openTestStore()
   open = (await desk.decide()).decision
 })
 afterAll(() => desk.stop())

@@ -12,30 +12,30 @@ import {
 } from '@chancery/protocol'
 import type { ExecutionEvidence, JsonObject, Received } from '@chancery/protocol'
 import { jsonText, noteCaller } from '@chancery/service-kit'
-import type { Answer, Call } from '@chancery/service-kit'
-import { causedBy } from '../../audit/record.ts'
-import type { Office } from '../../office.ts'
-import type { KeyVerdict } from './admission.ts'
+import type { HttpResponse, Call } from '@chancery/service-kit'
+import { requestDetails } from '../../audit/record.ts'
+import type { EvidenceState } from './state.ts'
+import type { SignatureCheck } from './check-submission.ts'
 import type { AppendItem } from './append.ts'
-import type { RejectedNames } from './rejections.ts'
+import type { RejectionFields } from './rejections.ts'
 
 /**
  * POST /evidence/execution
  * What was done on the strength of a decision. The signature is verified before the chain is locked; everything that
  * depends on the store is judged under the lock, in the order of protocol/trust-operations 6.5.
  */
-export async function execution(call: Call, office: Office): Promise<Answer> {
+export async function execution(call: Call, parts: EvidenceState): Promise<HttpResponse> {
   const evidence = member(call.body, 'evidence')
   if (!isJsonObject(evidence)) throw new Refusal('invalid_evidence')
-  const item = await readSubmission(office, evidence, causedBy(call))
+  const item = await readSubmission(parts, evidence, requestDetails(call))
   if (item.kind === 'execution' && item.verdict?.isGood === true) noteCaller(call, 'executor')
-  const { status, text } = await office.evidence.append(office, item)
+  const { status, text } = await parts.appender.append(parts, item)
   return jsonText(text, status)
 }
 
-async function readSubmission(office: Office, evidence: JsonObject, cause: JsonObject): Promise<AppendItem> {
+async function readSubmission(parts: EvidenceState, evidence: JsonObject, cause: JsonObject): Promise<AppendItem> {
   const payload = canonicalJson(evidence)
-  const names = (): RejectedNames => namesOf(evidence, payload)
+  const names = (): RejectionFields => namesOf(evidence, payload)
   let received: Received<ExecutionEvidence>
   try {
     received = readSubmittedEvidence(evidence)
@@ -44,24 +44,24 @@ async function readSubmission(office: Office, evidence: JsonObject, cause: JsonO
     throw error
   }
   const signed = signedText(received)
-  const verdict = await verifyBefore(office, received.record, signed)
+  const verdict = await verifyBefore(parts, received.record, signed)
   return { kind: 'execution', received, digest: sha256Hex(signed), verdict, payload, names, cause }
 }
 
 /** Outside the lock, since it costs most of the work; under the lock it is asked whether the key is still the one. */
 async function verifyBefore(
-  office: Office,
+  parts: EvidenceState,
   record: ExecutionEvidence,
   signed: string,
-): Promise<KeyVerdict | undefined> {
+): Promise<SignatureCheck | undefined> {
   if (record.signature === null) return undefined
   const { key_id, sig } = record.signature
-  const key = await office.evidence.executorKeys.find(office, key_id)
+  const key = await parts.appender.executorKeys.find(parts, key_id)
   return key === undefined ? undefined : { key, isGood: await verifySignature(key, toUtf8(signed), sig) }
 }
 
 /** As far as they can be read, whatever else is wrong; cut, since they are the caller's texts. */
-function namesOf(evidence: JsonObject, payload: string): RejectedNames {
+function namesOf(evidence: JsonObject, payload: string): RejectionFields {
   const text = (name: string): string | null => {
     const value = member(evidence, name)
     // A column cannot hold a NUL, and half a character is none.

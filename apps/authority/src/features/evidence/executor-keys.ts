@@ -1,15 +1,15 @@
 import type { JsonObject } from '@chancery/protocol'
 import type { OperatorCall } from '../../auth/operator.ts'
-import type { Office } from '../../office.ts'
-import { toWireTime } from '../../paged-list.ts'
-import { listExecutorKeys } from './store.ts'
+import type { EvidenceParts } from './parts.ts'
+import { toWireTime } from '../../requests/list-position.ts'
+import { listExecutorKeys } from './queries/entries.ts'
 
 /**
  * GET /admin/evidence/executor-keys
  * Retired keys included: whoever verifies old records needs them.
  */
-export async function executorKeys(_call: OperatorCall, office: Office): Promise<JsonObject> {
-  const rows = await listExecutorKeys(office.store.db)
+export async function executorKeys(_call: OperatorCall, parts: EvidenceParts): Promise<JsonObject> {
+  const rows = await listExecutorKeys(parts.store.db)
   return {
     executor_keys: rows.map(({ key_id, public_key, executor_sovereign_id, registered_at, retired_at }) => ({
       key_id,

@@ -1,24 +1,31 @@
-import type { BoundaryDecision, ContextRecord, JustificationProof } from '@chancery/protocol'
+import type { BoundaryDecision, ContextRecord, Instant, JustificationProof } from '@chancery/protocol'
 import { writeSortable } from '@chancery/protocol'
-import { recordAudits } from '../../audit/record.ts'
 import type { AuditEvent } from '../../audit/record.ts'
-import type { Office } from '../../office.ts'
-import { findAnswer, keepAnswer } from '../../store/idempotency.ts'
-import type { Attempt, StoredAnswer } from '../../store/idempotency.ts'
+import type { EvidenceState } from './state.ts'
+import { findStoredResponse, storeResponse } from '../../requests/idempotency.ts'
+import type { Attempt, StoredResponse } from '../../requests/idempotency.ts'
+import type { Feature } from '../../core.ts'
+import { EvidenceAppender } from './appender.ts'
+import type { AppendListener } from './appender.ts'
+import type { AppendItem } from './append.ts'
+import type { EvidenceParts } from './parts.ts'
+import { removeOldRejections } from './rejections.job.ts'
+import { evidenceRoutes } from './routes.ts'
+import { sweepRemoved } from './sweep.job.ts'
 
-export { findLogFault } from '../evidence-log/index.ts'
-export { listDecidedContexts } from './decided-contexts.ts'
+export { listDecidedContexts } from './decision-contexts.ts'
 export { measureUnanchored } from './unanchored.ts'
+export { readEvidenceHead } from './queries/chain.ts'
 
 /** A signed decision on its way out, with everything that must be kept before it leaves. */
-export interface MadeDecision {
+export interface SignedDecision {
   readonly decision: BoundaryDecision
   readonly context: ContextRecord
   readonly proof?: JustificationProof
   readonly events: readonly AuditEvent[]
   readonly attempt: Attempt | undefined
   /** What the caller is answered. */
-  readonly answer: StoredAnswer
+  readonly answer: StoredResponse
 }
 
 /**
@@ -26,19 +33,49 @@ export interface MadeDecision {
  * the chain, together with the audit events and the idempotency record; with the store off only these two are kept.
  * When the store cannot take it the decision never leaves: 503 evidence_store_unavailable.
  */
-export async function recordDecision(office: Office, made: MadeDecision): Promise<StoredAnswer> {
-  if (office.settings.evidenceStore)
-    return office.evidence.append(office, { kind: 'decision', ...made, proof: made.proof })
+async function recordDecision(parts: EvidenceState, made: SignedDecision): Promise<StoredResponse> {
+  if (parts.settings.evidenceStore)
+    return parts.appender.append(parts, { kind: 'decision', ...made, proof: made.proof })
   const { attempt } = made
   if (attempt === undefined) {
-    await office.auditDesk.add(made.events)
+    await parts.audit.recordAlone(made.events)
     return made.answer
   }
-  return office.store.transact(async (tx) => {
-    const earlier = await findAnswer(tx, attempt, writeSortable(office.clock.now()))
+  return parts.store.transact(async (tx) => {
+    const earlier = await findStoredResponse(tx, attempt, writeSortable(parts.clock.now()))
     if (earlier !== undefined) return earlier
-    await keepAnswer(tx, attempt, made.answer)
-    await recordAudits(tx, office, made.events)
+    await storeResponse(tx, attempt, made.answer)
+    await parts.audit.recordAll(tx, made.events)
     return made.answer
   })
+}
+
+export interface Evidence extends Feature {
+  /** Stores a decision with its audit events before it is sent; 503 when it cannot be stored. */
+  recordDecision(made: SignedDecision): Promise<StoredResponse>
+  append(item: AppendItem): Promise<StoredResponse>
+  /** Appends what was counted of refused and repeated submissions in minutes or hours that are over by `now`. */
+  appendSummaries(now?: Instant): Promise<void>
+  subscribe(listener: AppendListener): void
+  /** Removes refused submissions whose time to be stored is over. */
+  removeOldRejections(): Promise<void>
+}
+
+export function openEvidence(parts: EvidenceParts): Evidence {
+  const appender = new EvidenceAppender()
+  const own = { ...parts, appender }
+  return {
+    routes: evidenceRoutes(own),
+    jobs: [
+      { name: 'evidence-anchor', everySeconds: 60, run: () => appender.anchorNow(own) },
+      { name: 'evidence-rejections', everySeconds: 15, run: () => appender.appendSummaries(own) },
+      { name: 'evidence-sweep', everySeconds: 60, run: (signal) => sweepRemoved(own, signal) },
+    ],
+    recordDecision: (made) => recordDecision(own, made),
+    appendSummaries: (now) => appender.appendSummaries(own, now),
+    append: (item) => appender.append(own, item),
+    subscribe: (listener) => appender.subscribe(listener),
+    removeOldRejections: () => removeOldRejections(own),
+    close: () => appender.close(own),
+  }
 }

@@ -1,7 +1,7 @@
 import { readEventLine, readInstant, writeSortable } from '@chancery/protocol'
 import type { BoundaryDecision, Instant } from '@chancery/protocol'
 import { sql } from 'kysely'
-import type { Tx } from '../../store/database.ts'
+import type { Tx } from '../../database/database.ts'
 
 const SLICE = 1000
 
@@ -21,7 +21,7 @@ export async function findPrefix(
   limits: { readonly cutoff: Instant; readonly now: Instant },
 ): Promise<Prefix> {
   const stop = await walk(db, from.removed_through, limits)
-  return { through: await keepDecisionsWhole(db, from.removed_through, stop), readThrough: from.last_sequence }
+  return { through: await extendToWholeDecisions(db, from.removed_through, stop), readThrough: from.last_sequence }
 }
 
 interface WalkedRow {
@@ -64,7 +64,7 @@ function isOpen({ entry_kind, line }: WalkedRow, now: Instant): boolean {
 }
 
 /** Half a decision proves nothing: it stays whole, on this side or the other. */
-async function keepDecisionsWhole(db: Tx, after: number, stop: number): Promise<number> {
+async function extendToWholeDecisions(db: Tx, after: number, stop: number): Promise<number> {
   let through = stop
   for (;;) {
     const spanning = await findSpanning(db, after, through, through)

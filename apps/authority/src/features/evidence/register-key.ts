@@ -1,17 +1,17 @@
 import { Refusal } from '@chancery/contract'
 import { isPlainText, readPublicKey, writeSortable } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
-import { causedBy, recordAudit } from '../../audit/record.ts'
+import { requestDetails } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
-import type { Office } from '../../office.ts'
-import { areStorableKeys } from '../../reading.ts'
-import { insertExecutorKey } from './store.ts'
+import type { EvidenceParts } from './parts.ts'
+import { areStrongKeys } from '../../requests/read-fields.ts'
+import { insertExecutorKey } from './queries/entries.ts'
 
 /**
  * POST /admin/evidence/executor-keys
  * Lets a key sign execution evidence for one executor. An id names one key for ever: old records are read by it.
  */
-export async function registerKey(call: OperatorCall, office: Office): Promise<JsonObject> {
+export async function registerKey(call: OperatorCall, parts: EvidenceParts): Promise<JsonObject> {
   const [key_id, public_key, executor_sovereign_id] = ['key_id', 'public_key', 'executor_sovereign_id'].map((name) => {
     const value = call.body[name]
     if (typeof value !== 'string' || value === '') throw new Refusal('missing_executor_key_fields', { field: name })
@@ -20,14 +20,14 @@ export async function registerKey(call: OperatorCall, office: Office): Promise<J
   if (!isPlainText(key_id, 128)) throw new Refusal('missing_executor_key_fields', { field: 'key_id' })
   if (!isPlainText(executor_sovereign_id, 128))
     throw new Refusal('missing_executor_key_fields', { field: 'executor_sovereign_id' })
-  if (readPublicKey(public_key) === undefined || !(await areStorableKeys([public_key])))
+  if (readPublicKey(public_key) === undefined || !(await areStrongKeys([public_key])))
     throw new Refusal('invalid_public_key')
-  return office.store.transact(async (tx) => {
-    const registered_at = writeSortable(office.clock.now())
+  return parts.store.transact(async (tx) => {
+    const registered_at = writeSortable(parts.clock.now())
     if (!(await insertExecutorKey(tx, { key_id, public_key, executor_sovereign_id, registered_at })))
       throw new Refusal('executor_key_exists')
-    const details = { executor_key_id: key_id, executor_sovereign_id, ...causedBy(call) }
-    await recordAudit(tx, office, { type: 'executor_key_registered', details })
+    const details = { executor_key_id: key_id, executor_sovereign_id, ...requestDetails(call) }
+    await parts.audit.record(tx, { type: 'executor_key_registered', details })
     return { key_id, executor_sovereign_id, active: true }
   })
 }

@@ -1,9 +1,9 @@
 import { DAY, writeSortable } from '@chancery/protocol'
-import type { Office } from '../../office.ts'
-import { deleteOldRejections } from './store.ts'
+import type { EvidenceParts } from './parts.ts'
+import { deleteOldRejections } from './queries/entries.ts'
 
 /** Refused submissions that are kept beside the chain (NA_EVIDENCE_REJECTIONS=table); those in it end with it. */
-export async function removeOldRejections(office: Office): Promise<void> {
-  const kept = BigInt(office.settings.rejectionKeptDays) * DAY
-  await deleteOldRejections(office.store.db, writeSortable(office.settledTime.daily.now() - kept))
+export async function removeOldRejections(parts: EvidenceParts): Promise<void> {
+  const kept = BigInt(parts.settings.rejectionKeptDays) * DAY
+  await deleteOldRejections(parts.store.db, writeSortable(parts.purgeClock.daily.now() - kept))
 }

@@ -3,7 +3,7 @@ import { NO_SUBJECT, canonicalJson, sha256Hex } from '@chancery/protocol'
 import type { EvidenceRejection, EvidenceStoreEntry, JsonObject } from '@chancery/protocol'
 import { ManualClock, accepted, refused } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { failuresOf, forgeRows, openStoreDesk, parseLines } from './evidence.suite.ts'
+import { failuresOf, forgeRows, openTestStore, parseLines } from './evidence.suite.ts'
 import {
   RejectionBook,
   SINGLES_PER_ADDRESS,
@@ -12,7 +12,7 @@ import {
   SUMMARIES_PER_DAY,
 } from './rejections.ts'
 
-type Desk = Awaited<ReturnType<typeof openStoreDesk>>
+type Desk = Awaited<ReturnType<typeof openTestStore>>
 interface Line {
   readonly entry: EvidenceStoreEntry
   readonly payload: EvidenceRejection
@@ -20,7 +20,7 @@ interface Line {
 
 let desk: Desk
 beforeEach(async () => {
-  desk = await openStoreDesk()
+  desk = await openTestStore()
 })
 afterEach(() => desk.stop())
 
@@ -102,10 +102,10 @@ describe('a flood of strangers', () => {
     const sent = Array.from({ length: 150 }, junk)
     for (const evidence of sent) refused(await submit(evidence), 422, 'evidence_malformed')
     expect((await rejected()).length).toBe(SINGLES_PER_ADDRESS)
-    await desk.na.office.evidence.appendSummaries(desk.na.office)
+    await desk.na.features.evidence.appendSummaries()
     expect((await rejected()).length).toBe(SINGLES_PER_ADDRESS)
     clock.advance(60)
-    await desk.na.office.evidence.appendSummaries(desk.na.office)
+    await desk.na.features.evidence.appendSummaries()
     const lines = await rejected()
     expect(lines.length).toBe(SINGLES_PER_ADDRESS + 1)
     const summary = lines.at(-1)
@@ -125,7 +125,7 @@ describe('a flood of strangers', () => {
   })
 
   it('gets no more over all addresses and instances', async () => {
-    const other = await openStoreDesk({ database: desk.na.database, clock: new ManualClock(desk.clock.now()) })
+    const other = await openTestStore({ database: desk.na.database, clock: new ManualClock(desk.clock.now()) })
     try {
       for (let at = 0; at < 2 * SINGLES_PER_MINUTE; at += 1)
         refused(await submit(junk(), `127.0.9.${at % 8}`, at % 2 === 0 ? desk : other), 422, 'evidence_malformed')
@@ -135,14 +135,14 @@ describe('a flood of strangers', () => {
     }
     // A stop appends what was counted of the minute that is not over.
     const counted = (await rejected()).reduce((sum, line) => sum + line.payload.count, 0)
-    await desk.na.office.evidence.appendSummaries(desk.na.office, desk.clock.now() + 60_000_000n)
+    await desk.na.features.evidence.appendSummaries(desk.clock.now() + 60_000_000n)
     const all = (await rejected()).reduce((sum, line) => sum + line.payload.count, 0)
     expect(counted).toBeGreaterThan(SINGLES_PER_MINUTE)
     expect(all).toBe(2 * SINGLES_PER_MINUTE)
   })
 
   it('gets no more over a day', async () => {
-    const { db } = desk.na.office.store
+    const { db } = desk.na.core.store
     const day = Number(desk.clock.now() / 86_400_000_000n)
     const counts = { number: day, singles: SINGLES_PER_DAY }
     await db.updateTable('evidence_rejection_counts').set(counts).where('span', '=', 'day').execute()
@@ -160,7 +160,7 @@ describe('a flood of strangers', () => {
 
 describe('a submission that is stored already', () => {
   const counts = async (): Promise<readonly number[]> => {
-    const rows = await desk.na.office.store.db
+    const rows = await desk.na.core.store.db
       .selectFrom('audit_events')
       .select('event_json')
       .where('event_type', '=', 'evidence_duplicate')
@@ -179,7 +179,7 @@ describe('a submission that is stored already', () => {
     for (let at = 0; at < SINGLES_PER_MINUTE; at += 1) await again(`127.0.8.${2 + (at % 4)}`)
     expect(await counts()).toHaveLength(SINGLES_PER_MINUTE)
     desk.clock.advance(60)
-    await desk.na.office.evidence.appendSummaries(desk.na.office)
+    await desk.na.features.evidence.appendSummaries()
     expect((await counts()).at(-1)).toBe(SINGLES_PER_ADDRESS + 5)
     expect(await rejected()).toEqual([])
   })
@@ -189,7 +189,7 @@ describe('a submission that is stored already', () => {
     const record = await desk.evidence(decision)
     accepted(await desk.submit(record), 201)
     const number = Number(desk.clock.now() / 86_400_000_000n)
-    await desk.na.office.store.db
+    await desk.na.core.store.db
       .updateTable('evidence_rejection_counts')
       .set({ number, singles: SINGLES_PER_DAY })
       .where('span', '=', 'duplicate-day')
@@ -224,15 +224,15 @@ describe('sums of what was refused', () => {
 
 describe('NA_EVIDENCE_REJECTIONS=table', () => {
   it('keeps them beside the chain, bounds them alike, and retention removes old ones', async () => {
-    const own = await openStoreDesk({ settings: { NA_EVIDENCE_REJECTIONS: 'table' } })
+    const own = await openTestStore({ settings: { NA_EVIDENCE_REJECTIONS: 'table' } })
     try {
       const rows = async (): Promise<number> =>
-        (await own.na.office.store.db.selectFrom('evidence_rejections').select('code').execute()).length
+        (await own.na.core.store.db.selectFrom('evidence_rejections').select('code').execute()).length
       const state = async () => accepted(await own.get('/admin/evidence/status'))
       for (let at = 0; at < 40; at += 1) refused(await submit(junk(), undefined, own), 422, 'evidence_malformed')
       expect(await rows()).toBe(SINGLES_PER_ADDRESS)
       own.clock.advance(60)
-      await own.na.office.evidence.appendSummaries(own.na.office)
+      await own.na.features.evidence.appendSummaries()
       expect(await state()).toMatchObject({ entries: 0, rejections: 40 })
       expect(await rows()).toBe(SINGLES_PER_ADDRESS)
       own.clock.advance(40 * 86_400)

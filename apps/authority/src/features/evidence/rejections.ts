@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto'
 import type { Hash } from 'node:crypto'
-import type { ErrorCode } from '@chancery/contract'
+import type { RefusalCode } from '@chancery/contract'
 import { DAY, HOUR, MINUTE } from '@chancery/protocol'
 import type { Instant, JsonObject, RejectedDecision } from '@chancery/protocol'
 import { limitAddress } from '@chancery/service-kit'
 import { sql } from 'kysely'
-import type { Office } from '../../office.ts'
-import type { Tx } from '../../store/database.ts'
-import type { RejectionRow } from './store.ts'
+import type { Core } from '../../core.ts'
+import type { Tx } from '../../database/database.ts'
+import type { RejectionRow } from './queries/entries.ts'
 
 /**
  * Entries of their own that strangers get, over all instances (protocol/trust-operations 6.14); the day is ours. Audit
@@ -22,15 +22,15 @@ export const SUMMARIES_PER_DAY = 500
 const MAX_SUMS = 5000
 
 /** What a refused submission may leave behind: names, never its content. */
-export type RejectedNames = Pick<
+export type RejectionFields = Pick<
   RejectionRow,
   'submitted_digest' | 'evidence_id' | 'decision_id' | 'resource_id' | 'executor_sovereign_id'
 >
 
 /** A submission that was refused. */
 export interface Rejected {
-  readonly code: ErrorCode
-  readonly names: RejectedNames
+  readonly code: RefusalCode
+  readonly names: RejectionFields
   readonly cause: JsonObject
   /** Who signed it is known; with the decision it names, when that is stored. */
   readonly executor?: { readonly decision: RejectedDecision | undefined }
@@ -39,7 +39,7 @@ export interface Rejected {
 /** What many refused submissions of one minute, or one hour, come to. */
 export interface SummaryItem {
   readonly kind: 'summary'
-  readonly code: ErrorCode
+  readonly code: RefusalCode
   readonly count: number
   /** Over the digests of the submissions in hexadecimal, joined in order of arrival. */
   readonly submitted_digest: string
@@ -55,7 +55,7 @@ interface Sum {
   /** When its minute or hour is over. */
   readonly ends: Instant
   /** Undefined for duplicates. */
-  readonly code: ErrorCode | undefined
+  readonly code: RefusalCode | undefined
   readonly hash: Hash
   count: number
 }
@@ -91,7 +91,7 @@ export class RejectionBook {
     return true
   }
 
-  add(now: Instant, code: ErrorCode, submitted_digest: string): void {
+  add(now: Instant, code: RefusalCode, submitted_digest: string): void {
     this.#sum(now, code).hash.update(submitted_digest)
   }
 
@@ -111,7 +111,7 @@ export class RejectionBook {
   }
 
   /** Counts one more in the sum of its code. */
-  #sum(now: Instant, code: ErrorCode | undefined): Sum {
+  #sum(now: Instant, code: RefusalCode | undefined): Sum {
     const length = this.#appendedOn(now / DAY).count < SUMMARIES_PER_DAY ? MINUTE : HOUR
     const ends = (now / length + 1n) * length
     const key = `${ends} ${code ?? ''}`
@@ -130,7 +130,7 @@ export class RejectionBook {
   }
 }
 
-type Limits = Pick<Office, 'clock' | 'processLimiter'>
+type Limits = Pick<Core, 'clock' | 'processLimiter'>
 
 function bucketOf(kind: BoundedKind, cause: JsonObject): string {
   const address = cause['remote_addr']

@@ -9,20 +9,18 @@ import {
   writeSortable,
 } from '@chancery/protocol'
 import type { Instant, JsonObject, ResourceHead, RetentionCheckpoint } from '@chancery/protocol'
-import { recordAudit } from '../../audit/record.ts'
 import { faultPoint } from '#faults'
-import type { Office } from '../../office.ts'
-import { sealForm } from '../../signing/seal.ts'
-import type { Tx } from '../../store/database.ts'
-import { lockEvidenceHead, readEvidenceHead } from '../../store/evidence-chain.ts'
-import type { EvidenceHeadRow } from '../../store/evidence-chain.ts'
-import { checkLease } from '../../store/leases.ts'
-import type { Lease } from '../../store/leases.ts'
+import type { EvidenceState } from './state.ts'
+import type { Tx } from '../../database/database.ts'
+import { lockEvidenceHead, readEvidenceHead } from './queries/chain.ts'
+import type { EvidenceHeadRow } from './queries/chain.ts'
+import { checkLease } from '../../database/locks/leases.ts'
+import type { Lease } from '../../database/locks/leases.ts'
 import { AppendBatch } from './append-batch.ts'
-import { readBoundary } from './inspection.ts'
+import { readBoundary } from './verify-store.ts'
 import { findPrefix, isTouchedSince } from './prefix.ts'
 import type { Prefix } from './prefix.ts'
-import { insertCheckpoint, keepRemovedHeads, moveBoundary, readLines } from './store.ts'
+import { insertCheckpoint, storeRemovedHeads, moveBoundary, readLines } from './queries/entries.ts'
 import { sweep } from './sweep.job.ts'
 
 export interface RetentionRun {
@@ -37,59 +35,59 @@ export interface RetentionRun {
  * boundary is kept and entered into the chain in one short transaction, which hides the prefix at once. Rows go
  * afterwards, some at a time; a crash in between leaves nothing but work for the next sweep.
  */
-export async function removePrefix(office: Office, run: RetentionRun): Promise<string> {
+export async function removePrefix(parts: EvidenceState, run: RetentionRun): Promise<string> {
   for (;;) {
-    const head = await readEvidenceHead(office.store.db)
-    const prefix = await findPrefix(office.store.db, head, run)
+    const head = await readEvidenceHead(parts.store.db)
+    const prefix = await findPrefix(parts.store.db, head, run)
     faultPoint('retention-found')
-    if (prefix.through <= head.removed_through) return removeNothing(office, run)
-    await verifyPrefix(office, prefix)
+    if (prefix.through <= head.removed_through) return removeNothing(parts, run)
+    await verifyPrefix(parts, prefix)
     // Hashes of removed entries stay in the log: they must be there before the entries go.
-    await office.evidence.growLog(office)
+    await parts.appender.prepareRemoval()
     faultPoint('retention-verified')
-    const checkpoint = await keepBoundary(office, run, head, prefix)
+    const checkpoint = await storeBoundary(parts, run, head, prefix)
     if (checkpoint === undefined) continue
     faultPoint('retention-committed')
-    await sweepNow(office, run.lease)
+    await sweepNow(parts, run.lease)
     return `{"removed_count":${checkpoint.removed_count},"checkpoint":${writeJson(asJson(checkpoint))}}`
   }
 }
 
 /** The checkpoint is kept, whatever becomes of the rows behind it: they are hidden, and the next sweep deletes them. */
-async function sweepNow(office: Office, lease: Lease): Promise<void> {
+async function sweepNow(parts: EvidenceState, lease: Lease): Promise<void> {
   try {
-    await sweep(office, lease)
+    await sweep(parts, lease)
   } catch (error) {
-    office.log.warn('removed entries are hidden, but not deleted yet: the sweep goes on within a minute', { error })
+    parts.log.warn('removed entries are hidden, but not deleted yet: the sweep goes on within a minute', { error })
   }
 }
 
-async function removeNothing(office: Office, run: RetentionRun): Promise<string> {
+async function removeNothing(parts: EvidenceState, run: RetentionRun): Promise<string> {
   const details = { checkpoint_id: null, removed_count: 0, removed_through_sequence: null, ...run.cause }
-  await recordAudit(office.store.db, office, { type: 'evidence_retention_applied', details })
+  await parts.audit.record(parts.store.db, { type: 'evidence_retention_applied', details })
   return '{"removed_count":0,"checkpoint":null}'
 }
 
 /** Nothing may vanish behind a signature that would not have verified before. */
-async function verifyPrefix(office: Office, prefix: Prefix): Promise<void> {
-  const { failures } = await office.evidence.inspector.prefix(office, prefix.through)
+async function verifyPrefix(parts: EvidenceState, prefix: Prefix): Promise<void> {
+  const { failures } = await parts.appender.inspector.prefix(parts, prefix.through)
   if (failures.length > 0) throw new Refusal('conflict', { reason: 'store_verification_failed' })
 }
 
 /** Undefined when a decision of the prefix got another entry meanwhile: then the prefix is looked for anew. */
-async function keepBoundary(
-  office: Office,
+async function storeBoundary(
+  parts: EvidenceState,
   run: RetentionRun,
   before: EvidenceHeadRow,
   prefix: Prefix,
 ): Promise<RetentionCheckpoint | undefined> {
-  const previous = await readBoundary(office.store.db)
-  const heads = await gatherHeads(office.store.db, previous, before.removed_through, prefix.through)
-  const checkpoint = await signCheckpoint(office, run, before, prefix.through, previous, heads.all)
+  const previous = await readBoundary(parts.store.db)
+  const heads = await gatherHeads(parts.store.db, previous, before.removed_through, prefix.through)
+  const checkpoint = await signCheckpoint(parts, run, before, prefix.through, previous, heads.all)
   faultPoint('retention-signed')
-  return office.store.transact(async (tx) => {
+  return parts.store.transact(async (tx) => {
     await checkLease(tx, run.lease)
-    const head = await lockEvidenceHead(office.store, tx)
+    const head = await lockEvidenceHead(parts.store, tx)
     if (head.removed_through !== before.removed_through) return undefined
     if (await isTouchedSince(tx, prefix.readThrough, prefix.through)) return undefined
     const text = writeJson(asJson(checkpoint))
@@ -99,9 +97,9 @@ async function keepBoundary(
       checkpoint_json: text,
       created_at: writeSortable(run.now),
     })
-    await keepRemovedHeads(tx, heads.changed)
+    await storeRemovedHeads(tx, heads.changed)
     await moveBoundary(tx, prefix.through)
-    const batch = new AppendBatch(office, head)
+    const batch = new AppendBatch(parts, head)
     batch.appendCheckpoint(checkpoint)
     const { checkpoint_id, removed_count, removed_through_sequence } = checkpoint
     const details = { checkpoint_id, removed_count, removed_through_sequence, ...run.cause }
@@ -146,18 +144,18 @@ async function gatherHeads(
 }
 
 async function signCheckpoint(
-  office: Office,
+  parts: EvidenceState,
   run: RetentionRun,
   before: EvidenceHeadRow,
   through: number,
   previous: RetentionCheckpoint | undefined,
   heads: ReadonlyMap<string, ResourceHead>,
 ): Promise<RetentionCheckpoint> {
-  const [last] = await readLines(office.store.db, { after: through - 1, through, limit: 1 })
+  const [last] = await readLines(parts.store.db, { after: through - 1, through, limit: 1 })
   const digest = last === undefined ? undefined : readEventLine(last.line)?.entryDigest
   if (digest === undefined) throw new Refusal('conflict', { reason: 'store_verification_failed' })
   const draft = draftRetentionCheckpoint({
-    checkpoint_id: office.ids.uuid(),
+    checkpoint_id: parts.ids.uuid(),
     created_at: writeInstant(run.now),
     cutoff: writeInstant(run.cutoff),
     removed_through_sequence: through,
@@ -165,7 +163,7 @@ async function signCheckpoint(
     removed_count: through - before.removed_through,
     heads,
     previous_checkpoint_id: previous?.checkpoint_id ?? null,
-    issued_by: office.signer.keyId,
+    issued_by: parts.signer.keyId,
   })
-  return sealForm(office, retentionCheckpointForm, draft)
+  return parts.signing.signForm(retentionCheckpointForm, draft)
 }

@@ -1,16 +1,16 @@
 import { Refusal } from '@chancery/contract'
 import type { JsonObject } from '@chancery/protocol'
 import type { OperatorCall } from '../../auth/operator.ts'
-import type { Office } from '../../office.ts'
-import { findResourceHeads } from './lookups.ts'
+import type { EvidenceParts } from './parts.ts'
+import { findResourceHeads } from './queries/lookups.ts'
 
 /**
  * GET /admin/evidence/resource-heads/{resource_id}
  * From where the next record must go on, also when all earlier ones were removed.
  */
-export async function resourceHeads(call: OperatorCall, office: Office): Promise<JsonObject> {
+export async function resourceHeads(call: OperatorCall, parts: EvidenceParts): Promise<JsonObject> {
   const resource_id = call.params['resource_id'] ?? ''
-  const head = (await findResourceHeads(office.store, office.store.db, [resource_id])).get(resource_id)
+  const head = (await findResourceHeads(parts.store, parts.store.db, [resource_id])).get(resource_id)
   if (head === undefined || head.resource_sequence === null) throw new Refusal('resource_not_found')
   return { resource_id, resource_sequence: head.resource_sequence, record_digest: head.record_digest }
 }

@@ -13,13 +13,13 @@ import type { ExecutionEvidence, JsonObject, RetentionCheckpoint } from '@chance
 import { accepted, detailsOf, eventsOf, refused } from '@chancery/testkit'
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { failuresOf, forgeRows, openStoreDesk, parseLines } from './evidence.suite.ts'
-import { readBoundary } from './inspection.ts'
+import { failuresOf, forgeRows, openTestStore, parseLines } from './evidence.suite.ts'
+import { readBoundary } from './verify-store.ts'
 import { sweepRemoved } from './sweep.job.ts'
 
-let desk: Awaited<ReturnType<typeof openStoreDesk>>
+let desk: Awaited<ReturnType<typeof openTestStore>>
 beforeEach(async () => {
-  desk = await openStoreDesk()
+  desk = await openTestStore()
 })
 afterEach(() => desk.stop())
 
@@ -32,7 +32,7 @@ const sequences = async (): Promise<readonly number[]> =>
   parseLines(await desk.lines()).map((event) => (event['entry'] as { store_sequence: number }).store_sequence)
 const storedRows = async (): Promise<readonly number[]> =>
   (
-    await desk.na.office.store.db
+    await desk.na.core.store.db
       .selectFrom('evidence_entries')
       .select('store_sequence')
       .orderBy('store_sequence')
@@ -71,7 +71,7 @@ describe('POST /admin/evidence/retention/apply', () => {
       resource_heads: { r: { resource_sequence: 1, record_digest: linkOf(one) } },
       issued_by: 'na-test',
     })
-    const keys = [desk.na.office.signer.publicKey]
+    const keys = [desk.na.core.signer.publicKey]
     expect(await verifyReceived(asReceived(retentionCheckpointForm, checkpoint), keys)).toEqual({ ok: true })
     const [event] = await eventsOf(desk.na, answer)
     expect(event?.['event_type']).toBe('evidence_retention_applied')
@@ -155,7 +155,7 @@ describe('POST /admin/evidence/retention/apply', () => {
     expect(await sequences()).toEqual([5])
     expect(accepted(await desk.get('/admin/evidence?entry_kind=decision'))['count']).toBe(0)
     expect(failuresOf(await desk.report())).toEqual([])
-    await sweepRemoved(desk.na.office, new AbortController().signal)
+    await sweepRemoved(desk.na.parts, new AbortController().signal)
     expect(await storedRows()).toEqual([5])
   })
 
@@ -175,7 +175,7 @@ describe('POST /admin/evidence/retention/apply', () => {
   })
 
   it('a checkpoint is read however many resources it names, and an unreadable one covers nothing', async () => {
-    const { db } = desk.na.office.store
+    const { db } = desk.na.core.store
     const head = { resource_sequence: 1, record_digest: 'd' }
     const checkpoint = draftRetentionCheckpoint({
       checkpoint_id: 'c-1',
@@ -217,7 +217,7 @@ describe('POST /admin/evidence/retention/apply', () => {
 
   it('409: another run holds the lease', async () => {
     await sql`insert into job_leases (name, holder, token, acquired_at, expires_at) values ('evidence-retention', 'other', 1, '2026-01-01T00:00:00.000000Z', '2027-01-01T00:00:00.000000Z')`.execute(
-      desk.na.office.store.db,
+      desk.na.core.store.db,
     )
     refused(await apply(), 409, 'retention_in_progress')
   })
@@ -226,7 +226,7 @@ describe('POST /admin/evidence/retention/apply', () => {
     const one = await step(1)
     desk.clock.advance(3 * DAY)
     await step(2, one)
-    const { store } = desk.na.office
+    const { store } = desk.na.core
     const transact = store.transact.bind(store)
     vi.spyOn(store, 'transact').mockImplementation(async (work) => {
       const done = await transact(work)

@@ -1,7 +1,7 @@
 import { evidence } from '@chancery/contract'
 import type { Binding } from '@chancery/service-kit'
 import { bind } from '../../auth/access.ts'
-import type { Office } from '../../office.ts'
+import type { EvidenceState } from './state.ts'
 import { anchor } from './anchor.ts'
 import { anchors } from './anchors.ts'
 import { execution } from './execution.ts'
@@ -17,19 +17,21 @@ import { status } from './status.ts'
 import { vendors } from './vendors.ts'
 import { verify } from './verify.ts'
 
-export const evidenceRoutes: readonly Binding<Office>[] = [
-  bind(evidence.execution, execution),
-  bind(evidence.search, search),
-  bind(evidence.resources, resources),
-  bind(evidence.resourceHeads, resourceHeads),
-  bind(evidence.vendors, vendors),
-  bind(evidence.export, exportLines),
-  bind(evidence.verify, verify),
-  bind(evidence.status, status),
-  bind(evidence.executorKeys, executorKeys),
-  bind(evidence.registerKey, registerKey),
-  bind(evidence.retireKey, retireKey),
-  bind(evidence.retention, retention),
-  bind(evidence.anchors, anchors),
-  bind(evidence.anchor, anchor),
-]
+export function evidenceRoutes(parts: EvidenceState): readonly Binding<unknown>[] {
+  return [
+    bind(evidence.execution, (call) => execution(call, parts)),
+    bind(evidence.search, (call) => search(call, parts)),
+    bind(evidence.resources, (call) => resources(call, parts)),
+    bind(evidence.resourceHeads, (call) => resourceHeads(call, parts)),
+    bind(evidence.vendors, (call) => vendors(call, parts)),
+    bind(evidence.export, (call) => exportLines(call, parts)),
+    bind(evidence.verify, (call) => verify(call, parts)),
+    bind(evidence.status, (call) => status(call, parts)),
+    bind(evidence.executorKeys, (call) => executorKeys(call, parts)),
+    bind(evidence.registerKey, (call) => registerKey(call, parts)),
+    bind(evidence.retireKey, (call) => retireKey(call, parts)),
+    bind(evidence.retention, (call) => retention(call, parts)),
+    bind(evidence.anchors, (call) => anchors(call, parts)),
+    bind(evidence.anchor, (call) => anchor(call, parts)),
+  ]
+}

@@ -1,18 +1,18 @@
 import { jsonText } from '@chancery/service-kit'
-import type { Answer } from '@chancery/service-kit'
+import type { HttpResponse } from '@chancery/service-kit'
 import type { OperatorCall } from '../../auth/operator.ts'
-import type { Office } from '../../office.ts'
-import { readEvidenceHead } from '../../store/evidence-chain.ts'
+import type { EvidenceParts } from './parts.ts'
+import { readEvidenceHead } from './queries/chain.ts'
 import { readSearch } from './requests.ts'
-import { searchEntries } from './search-store.ts'
+import { searchEntries } from './queries/search.ts'
 
 /**
  * GET /admin/evidence
  * Stored lines as they are: what was hashed is what is shown.
  */
-export async function search(call: OperatorCall, office: Office): Promise<Answer> {
+export async function search(call: OperatorCall, parts: EvidenceParts): Promise<HttpResponse> {
   const request = readSearch(call.query)
-  const { db } = office.store
+  const { db } = parts.store
   const { removed_through } = await readEvidenceHead(db)
   const rows = await searchEntries(db, { ...request, after: Math.max(request.after, removed_through) })
   const next = rows.length === request.limit ? (rows.at(-1)?.store_sequence ?? null) : null

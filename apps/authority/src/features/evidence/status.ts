@@ -1,16 +1,16 @@
 import type { JsonObject } from '@chancery/protocol'
 import type { OperatorCall } from '../../auth/operator.ts'
-import type { Office } from '../../office.ts'
-import { readEvidenceHead } from '../../store/evidence-chain.ts'
+import type { EvidenceParts } from './parts.ts'
+import { readEvidenceHead } from './queries/chain.ts'
 import { readAnchor } from './anchor-record.ts'
-import { countActiveExecutorKeys, findLatestAnchor } from './store.ts'
+import { countActiveExecutorKeys, findLatestAnchor } from './queries/entries.ts'
 
 /**
  * GET /admin/evidence/status
  * Counts come from the head row: sequences have no gaps, so nothing needs counting.
  */
-export async function status(_call: OperatorCall, office: Office): Promise<JsonObject> {
-  const { db } = office.store
+export async function status(_call: OperatorCall, parts: EvidenceParts): Promise<JsonObject> {
+  const { db } = parts.store
   const head = await readEvidenceHead(db)
   const latest = await findLatestAnchor(db)
   const anchor = latest === undefined ? undefined : readAnchor(latest)

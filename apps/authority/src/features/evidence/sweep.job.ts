@@ -1,21 +1,21 @@
 import { faultPoint } from '#faults'
-import type { Office } from '../../office.ts'
-import { readEvidenceHead } from '../../store/evidence-chain.ts'
-import { checkLease, withLease } from '../../store/leases.ts'
-import type { Lease } from '../../store/leases.ts'
-import { deleteBehind } from './store.ts'
+import type { EvidenceParts } from './parts.ts'
+import { readEvidenceHead } from './queries/chain.ts'
+import { checkLease, withLease } from '../../database/locks/leases.ts'
+import type { Lease } from '../../database/locks/leases.ts'
+import { deleteThrough } from './queries/entries.ts'
 
 /** Rows of one deleting transaction: short enough that appends hardly wait. */
 const ROWS = 10_000
 const LEASE_SECONDS = 300
 
 /** Deletes what lies behind the boundary. Every transaction compares the lease, so a paused sweep cannot act late. */
-export async function sweep(office: Office, lease: Lease, signal?: AbortSignal): Promise<void> {
-  const { removed_through } = await readEvidenceHead(office.store.db)
+export async function sweep(parts: EvidenceParts, lease: Lease, signal?: AbortSignal): Promise<void> {
+  const { removed_through } = await readEvidenceHead(parts.store.db)
   for (;;) {
-    const deleted = await office.store.transact(async (tx) => {
+    const deleted = await parts.store.transact(async (tx) => {
       await checkLease(tx, lease)
-      return deleteBehind(tx, removed_through, ROWS)
+      return deleteThrough(tx, removed_through, ROWS)
     })
     faultPoint('retention-swept')
     if (deleted === 0 || signal?.aborted === true) return
@@ -23,9 +23,9 @@ export async function sweep(office: Office, lease: Lease, signal?: AbortSignal):
 }
 
 /** Ends what a crash or a stop left unfinished; nothing to do in any other minute. */
-export async function sweepRemoved(office: Office, signal: AbortSignal): Promise<void> {
-  if (!office.settings.evidenceStore) return
-  const { db } = office.store
+export async function sweepRemoved(parts: EvidenceParts, signal: AbortSignal): Promise<void> {
+  if (!parts.settings.evidenceStore) return
+  const { db } = parts.store
   const { removed_through } = await readEvidenceHead(db)
   const first = await db
     .selectFrom('evidence_entries')
@@ -34,5 +34,5 @@ export async function sweepRemoved(office: Office, signal: AbortSignal): Promise
     .limit(1)
     .executeTakeFirst()
   if (first === undefined || first.store_sequence > removed_through) return
-  await withLease(office, 'evidence-retention', LEASE_SECONDS, (lease) => sweep(office, lease, signal))
+  await withLease(parts, 'evidence-retention', LEASE_SECONDS, (lease) => sweep(parts, lease, signal))
 }

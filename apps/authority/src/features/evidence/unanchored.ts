@@ -1,6 +1,6 @@
-import type { Tx } from '../../store/database.ts'
-import { readEvidenceHead } from '../../store/evidence-chain.ts'
-import { findLatestAnchor } from './store.ts'
+import type { Tx } from '../../database/database.ts'
+import { readEvidenceHead } from './queries/chain.ts'
+import { findLatestAnchor } from './queries/entries.ts'
 
 export interface Unanchored {
   readonly entries: number

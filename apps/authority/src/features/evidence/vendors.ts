@@ -1,19 +1,19 @@
 import { Refusal } from '@chancery/contract'
-import type { Answer } from '@chancery/service-kit'
+import type { HttpResponse } from '@chancery/service-kit'
 import type { OperatorCall } from '../../auth/operator.ts'
-import type { Office } from '../../office.ts'
-import { readEvidenceHead } from '../../store/evidence-chain.ts'
-import { historyAnswer } from './history.ts'
-import { readVendorHistory } from './search-store.ts'
+import type { EvidenceState } from './state.ts'
+import { readEvidenceHead } from './queries/chain.ts'
+import { historyResponse } from './history.ts'
+import { readVendorHistory } from './queries/search.ts'
 
 /**
  * GET /admin/evidence/vendors/{vendor_id}
  * What was decided about a vendor and done on it, with what a check of these very lines says.
  */
-export async function vendors(call: OperatorCall, office: Office): Promise<Answer> {
+export async function vendors(call: OperatorCall, parts: EvidenceState): Promise<HttpResponse> {
   const vendor_id = call.params['vendor_id'] ?? ''
-  const { removed_through } = await readEvidenceHead(office.store.db)
-  const history = await readVendorHistory(office.store.db, vendor_id, removed_through)
+  const { removed_through } = await readEvidenceHead(parts.store.db)
+  const history = await readVendorHistory(parts.store.db, vendor_id, removed_through)
   if (history.lines.length === 0) throw new Refusal('vendor_not_found')
-  return historyAnswer(office, { vendor_id }, history)
+  return historyResponse(parts, { vendor_id }, history)
 }

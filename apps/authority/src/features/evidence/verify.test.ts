@@ -1,12 +1,12 @@
 import { accepted } from '@chancery/testkit'
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { failuresOf, forgeRows, openStoreDesk } from './evidence.suite.ts'
-import { measureRun, readSlice } from './store.ts'
+import { failuresOf, forgeRows, openTestStore } from './evidence.suite.ts'
+import { measureRun, readSlice } from './queries/entries.ts'
 
-let desk: Awaited<ReturnType<typeof openStoreDesk>>
+let desk: Awaited<ReturnType<typeof openTestStore>>
 beforeEach(async () => {
-  desk = await openStoreDesk()
+  desk = await openTestStore()
   const { decision } = await desk.decide({ parameters: { note: 'marker-aaaa' } })
   accepted(await desk.submit(await desk.evidence(decision, { outcome_detail: 'marker-cccc' })), 201)
   await desk.decide()
@@ -19,7 +19,7 @@ const replace = (from: string, to: string, where = 'true'): string =>
   `update evidence_entries set line = replace(line, '${from}', '${to}') where ${where}`
 const digestAt = async (sequence: number): Promise<string> =>
   (
-    await desk.na.office.store.db
+    await desk.na.core.store.db
       .selectFrom('evidence_entries')
       .select('entry_digest')
       .where('store_sequence', '=', sequence)
@@ -98,7 +98,7 @@ describe('readSlice', () => {
   const takeAll = async (most: { rows: number; bytes: number }): Promise<number[][]> => {
     const slices: number[][] = []
     for (let after = 0; after < 5;) {
-      const rows = await readSlice(desk.na.office.store.db, { after, through: 5 }, most)
+      const rows = await readSlice(desk.na.core.store.db, { after, through: 5 }, most)
       slices.push(rows.map((row) => row.store_sequence))
       after = rows.at(-1)?.store_sequence ?? 5
     }
@@ -112,11 +112,11 @@ describe('readSlice', () => {
     // The row that reaches the bound is still taken, the next one is not.
     expect(await takeAll({ rows: 500, bytes: (lengths[0] ?? 0) + 1 })).toEqual([[1, 2], [3, 4], [5]])
     const total = lengths.reduce((sum, length) => sum + length, 0)
-    expect(await measureRun(desk.na.office.store.db, { after: 0, through: 5 })).toBe(total)
+    expect(await measureRun(desk.na.core.store.db, { after: 0, through: 5 })).toBe(total)
   })
 })
 
 /** The guard is already gone. */
 async function forgeRowsAgain(statement: string): Promise<void> {
-  await sql.raw(statement).execute(desk.na.office.store.db)
+  await sql.raw(statement).execute(desk.na.core.store.db)
 }

@@ -1,22 +1,22 @@
 import { DAY, HOUR, SECOND, readInstant, writeSortable } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
 import { secondsToFloor } from '../../auth/replay-floor.ts'
-import { countSyncStandbys } from '../../ha-checks.ts'
-import type { Office } from '../../office.ts'
+import { countSyncStandbys } from '../../database/postgres/server-settings.ts'
+import type { HealthParts } from './parts.ts'
 import { isWindowEnding, whyOutsideWindow } from '../../signing/key-window.ts'
-import { describePolicySet } from '../boundary-policies/index.ts'
 import { LARGE_PART, findActiveVersion, partOfBound } from '../crl/index.ts'
 import { measureUnanchored } from '../evidence/index.ts'
-import { findEnds } from '../recognition-treaties/index.ts'
+import { findNextExpiry } from '../recognition-treaties/index.ts'
 import { findOwnFeedTime } from '../revocation-feeds/index.ts'
 import type { Readiness } from './readiness.ts'
+import type { HealthState } from './state.ts'
 
 /** One reason why an authority is not healthy (protocol/core 22.1). */
 export interface Condition {
   readonly code: string
   readonly status: 'unhealthy' | 'degraded'
   /** A rejection says that it could not be asked: then nothing is healthy. */
-  holds(office: Office, readiness: Readiness): boolean | Promise<boolean>
+  holds(parts: HealthState, readiness: Readiness): boolean | Promise<boolean>
 }
 
 /** Lists and feeds are signed again after 12 hours. */
@@ -28,13 +28,13 @@ const RECENT_MS = 300_000
 
 /** Every reason of `GET /health`, the gravest first, in the order in which they are told. */
 export const CONDITIONS: readonly Condition[] = [
-  { code: 'not_ready', status: 'unhealthy', holds: (_office, { isReady }) => !isReady },
+  { code: 'not_ready', status: 'unhealthy', holds: (_parts, { isReady }) => !isReady },
   { code: 'signing_key_window_over', status: 'unhealthy', holds: isWindowOver },
-  { code: 'boundary_policies_unhealthy', status: 'unhealthy', holds: async (office) => !(await isSetHealthy(office)) },
+  { code: 'boundary_policies_unhealthy', status: 'unhealthy', holds: async (parts) => !(await isSetHealthy(parts)) },
   { code: 'evidence_store_unavailable', status: 'unhealthy', holds: isEvidenceClosed },
-  { code: 'state_rollback', status: 'unhealthy', holds: ({ rollbackWatch }) => rollbackWatch.isHalted() },
-  { code: 'clock_offset', status: 'unhealthy', holds: ({ clockWatch }) => clockWatch.isHalted() },
-  { code: 'replay_floor', status: 'degraded', holds: (office) => secondsToFloor(office) > 0 },
+  { code: 'state_rollback', status: 'unhealthy', holds: ({ rollbackCheck }) => rollbackCheck.isHalted() },
+  { code: 'clock_offset', status: 'unhealthy', holds: ({ clockCheck }) => clockCheck.isHalted() },
+  { code: 'replay_floor', status: 'degraded', holds: (parts) => secondsToFloor(parts) > 0 },
   { code: 'signing_key_window_ending', status: 'degraded', holds: isWindowEnding },
   { code: 'crl_overdue', status: 'degraded', holds: isListOverdue },
   { code: 'crl_large', status: 'degraded', holds: isListLarge },
@@ -58,31 +58,31 @@ export const CONDITIONS: readonly Condition[] = [
     holds: ({ recordFaults }) => recordFaults.has('evidenceLog'),
   },
   { code: 'sync_standby_missing', status: 'degraded', holds: isStandbyMissing },
-  { code: 'operators_differ', status: 'degraded', holds: ({ keyringWatch }) => keyringWatch.isDiffering },
+  { code: 'operators_differ', status: 'degraded', holds: ({ operatorKeysCheck }) => operatorKeysCheck.isDiffering },
 ]
 
-function isWindowOver(office: Office): boolean {
-  return whyOutsideWindow(office) === 'signing_key_window_over'
+function isWindowOver(parts: HealthParts): boolean {
+  return whyOutsideWindow(parts) === 'signing_key_window_over'
 }
 
-async function isSetHealthy(office: Office): Promise<boolean> {
-  return (await describePolicySet(office)).healthy
+async function isSetHealthy(parts: HealthParts): Promise<boolean> {
+  return (await parts.boundaryPolicies.describe()).healthy
 }
 
 /** Closed because acknowledged evidence is missing. A database that does not answer is told by not_ready. */
-async function isEvidenceClosed({ settings, rollbackWatch }: Office): Promise<boolean> {
-  return settings.evidenceStore && rollbackWatch.isEvidenceBehind
+async function isEvidenceClosed({ settings, rollbackCheck }: HealthParts): Promise<boolean> {
+  return settings.evidenceStore && rollbackCheck.isEvidenceBehind
 }
 
-async function isListOverdue({ store, clock }: Office): Promise<boolean> {
+async function isListOverdue({ store, clock }: HealthParts): Promise<boolean> {
   return isOverdue((await findActiveVersion(store.db))?.issuedAt, clock.now())
 }
 
-async function isListLarge({ store, settings }: Office): Promise<boolean> {
+async function isListLarge({ store, settings }: HealthParts): Promise<boolean> {
   return (partOfBound(await findActiveVersion(store.db), settings) ?? 0) >= LARGE_PART
 }
 
-async function isFeedOverdue({ store, clock }: Office): Promise<boolean> {
+async function isFeedOverdue({ store, clock }: HealthParts): Promise<boolean> {
   return isOverdue(readInstant((await findOwnFeedTime(store.db)) ?? ''), clock.now())
 }
 
@@ -91,19 +91,22 @@ function isOverdue(issuedAt: Instant | undefined, now: Instant): boolean {
 }
 
 /** More than two intervals without an anchor; never when anchors are made on request only. */
-async function isUnanchored({ settings, store, clock }: Office): Promise<boolean> {
+async function isUnanchored({ settings, store, clock }: HealthParts): Promise<boolean> {
   const { evidenceStore, anchorIntervalSeconds } = settings
   if (!evidenceStore || anchorIntervalSeconds === 0) return false
   const since = readInstant((await measureUnanchored(store.db)).since ?? '')
   return since !== undefined && clock.now() - since > 2n * BigInt(anchorIntervalSeconds) * SECOND
 }
 
-async function hasLapsedTreaty({ store, clock }: Office): Promise<boolean> {
+async function hasLapsedTreaty({ store, clock }: HealthParts): Promise<boolean> {
   const now = clock.now()
-  const ends = await findEnds(store.db, { now: writeSortable(now), lapsedSince: writeSortable(now - LAPSED_WITHIN) })
+  const ends = await findNextExpiry(store.db, {
+    now: writeSortable(now),
+    lapsedSince: writeSortable(now - LAPSED_WITHIN),
+  })
   return ends.lapsed > 0
 }
 
-async function isStandbyMissing({ settings, store }: Office): Promise<boolean> {
+async function isStandbyMissing({ settings, store }: HealthParts): Promise<boolean> {
   return settings.haMode && (await countSyncStandbys(store)) < 1
 }

@@ -1,7 +1,7 @@
 import { ManualClock, accepted, startTestAuthority } from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { noteMoment } from '../../store/moments.ts'
+import { storeTime } from '../../database/latest-times.ts'
 import { publishAndEdit } from './edited-policy.suite.ts'
 
 const START = '2026-03-02T12:00:00Z'
@@ -70,7 +70,7 @@ describe('freshness in GET /metrics', () => {
       issued_at: '2026-01-01T00:00:00.000000Z',
       revoked_at: null,
     })
-    const { db } = na.office.store
+    const { db } = na.core.store
     const later = '2026-06-01T00:00:00.000000Z'
     await db
       .insertInto('recognition_treaties')
@@ -105,7 +105,7 @@ describe('freshness in GET /metrics', () => {
   it('tells the age of the last backup, and of the database while there is none', async () => {
     clock.advance(7200)
     expect(await read('chancery_backup_age_seconds')).toBe('7200')
-    await na.office.store.transact((tx) => noteMoment(tx, 'backup', clock.now() - 60_000_000n))
+    await na.core.store.transact((tx) => storeTime(tx, 'backup', clock.now() - 60_000_000n))
     expect(await read('chancery_backup_age_seconds')).toBe('60')
   })
 
@@ -124,7 +124,7 @@ describe('freshness in GET /metrics', () => {
       issued_at: '2026-01-01T00:00:00.000000Z',
       revoked_at: null,
     })
-    await na.office.store.db
+    await na.core.store.db
       .insertInto('recognition_treaties')
       .values([
         // Renewed: the old one may end.
@@ -143,7 +143,7 @@ describe('freshness in GET /metrics', () => {
   it('tells how much evidence is under no anchor, and since when', async () => {
     expect(await read('chancery_evidence_unanchored_seconds')).toBe('0')
     expect(await read('chancery_evidence_anchor_interval_seconds')).toBe('1800')
-    const { db } = na.office.store
+    const { db } = na.core.store
     const entry = (store_sequence: number, recorded_at: string) => ({
       store_sequence,
       recorded_at,
@@ -185,7 +185,7 @@ describe('freshness in GET /metrics', () => {
     clock.advance(60)
     expect(await read('chancery_audit_forward_lag_seconds')).toBe('0')
     const forward = { name: 'siem', sequence: 0, event_id: '', updated_at: '2026-03-02T12:00:00.000000Z' }
-    await na.office.store.db.insertInto('audit_forwards').values(forward).execute()
+    await na.core.store.db.insertInto('audit_forwards').values(forward).execute()
     expect(await read('chancery_audit_forward_lag_seconds')).toBe('60')
   })
 })

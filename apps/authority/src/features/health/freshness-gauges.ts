@@ -1,15 +1,15 @@
 import { DAY, SECOND, readInstant, writeSortable } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
 import { secondsToFloor } from '../../auth/replay-floor.ts'
-import type { Office } from '../../office.ts'
+import type { HealthState } from './state.ts'
+import type { HealthParts } from './parts.ts'
 import { keyWindow } from '../../signing/key-window.ts'
-import { describePolicySet } from '../boundary-policies/index.ts'
 import { findActiveVersion } from '../crl/index.ts'
 import { measureUnanchored } from '../evidence/index.ts'
-import { findEnds } from '../recognition-treaties/index.ts'
+import { findNextExpiry } from '../recognition-treaties/index.ts'
 import { listPeerFeeds } from '../revocation-feeds/index.ts'
-import { findOldestUnsent } from '../../store/audit-numbers.ts'
-import { findLastBackup } from '../../store/moments.ts'
+import { findOldestUnsent } from '../../audit/sequence.ts'
+import { findLastBackup } from '../../database/latest-times.ts'
 
 /** For how long a treaty that ended and was not followed by another is still worth a word. */
 const LAPSED_WITHIN = 7n * DAY
@@ -18,28 +18,28 @@ const LAPSED_WITHIN = 7n * DAY
  * How old everything is that others rely on: what alerts are made of (docs/operate/monitoring.md). No label names a
  * sovereign: how many there are is decided by callers. Not-a-number stands for "there is none", which no rule meets.
  */
-export function registerFreshnessGauges(office: Office): void {
-  const { registry } = office.metrics
-  const { db } = office.store
-  const age = (then: Instant | undefined): number => (then === undefined ? Number.NaN : until(office, then) * -1)
+export function registerFreshnessGauges(parts: HealthState): void {
+  const { registry } = parts.metrics
+  const { db } = parts.store
+  const age = (then: Instant | undefined): number => (then === undefined ? Number.NaN : until(parts, then) * -1)
   const gauge = (name: string, help: string, collect: () => number | Promise<number>): void => {
     registry.gauge({ name, help, collect })
   }
-  gauge('chancery_ready', 'Whether /readyz says yes.', async () => ((await office.readiness.read()).isReady ? 1 : 0))
+  gauge('chancery_ready', 'Whether /readyz says yes.', async () => ((await parts.readiness.read()).isReady ? 1 : 0))
   gauge(
     'chancery_signing_key_expires_in_seconds',
     'Time until the key window of the genesis block ends; negative when it has.',
-    () => keyWindow(office).expires_in_seconds,
+    () => keyWindow(parts).expires_in_seconds,
   )
   gauge('chancery_boundary_policies_healthy', 'Whether the active boundary policies can decide.', async () =>
-    (await describePolicySet(office)).healthy ? 1 : 0,
+    (await parts.boundaryPolicies.describe()).healthy ? 1 : 0,
   )
   gauge('chancery_crl_age_seconds', 'Time since the revocation list in force was signed.', async () =>
     age((await findActiveVersion(db))?.issuedAt),
   )
   gauge('chancery_crl_expires_in_seconds', 'Time until the list in force ends; negative when it has.', async () => {
     const active = await findActiveVersion(db)
-    return active === undefined ? Number.NaN : until(office, active.nextUpdate)
+    return active === undefined ? Number.NaN : until(parts, active.nextUpdate)
   })
   gauge('chancery_crl_bytes', 'Size of the revocation list in force.', async () => {
     return (await findActiveVersion(db))?.bytes ?? Number.NaN
@@ -50,12 +50,12 @@ export function registerFreshnessGauges(office: Office): void {
   gauge(
     'chancery_crl_reader_max_bytes',
     'NA_LIST_READER_BYTES: a larger list is not read by every reader.',
-    () => office.settings.listReaderBytes,
+    () => parts.settings.listReaderBytes,
   )
-  registerPeerGauges(office)
-  registerStandGauges(office)
-  registerTreatyGauges(office)
-  registerEvidenceGauges(office)
+  registerPeerGauges(parts)
+  registerStandGauges(parts)
+  registerTreatyGauges(parts)
+  registerEvidenceGauges(parts)
   gauge(
     'chancery_audit_forward_lag_seconds',
     'Age of the oldest audit event that a forwarder has not sent, 0 without one.',
@@ -67,10 +67,10 @@ export function registerFreshnessGauges(office: Office): void {
 }
 
 /** Only of sovereigns that are recognised now: nobody has to import what counts for nothing. */
-function registerPeerGauges(office: Office): void {
-  const { registry } = office.metrics
+function registerPeerGauges(parts: HealthParts): void {
+  const { registry } = parts.metrics
   const seen = async (): Promise<readonly (Instant | undefined)[]> =>
-    (await listPeerFeeds(office.store.db, office.clock.now())).map(({ seenAt }) => seenAt)
+    (await listPeerFeeds(parts.store.db, parts.clock.now())).map(({ seenAt }) => seenAt)
   registry.gauge({
     name: 'chancery_peer_feed_oldest_age_seconds',
     help: 'Of the recognised sovereigns whose feed was ever imported: time since the one seen least recently was imported or found unchanged.',
@@ -78,58 +78,58 @@ function registerPeerGauges(office: Office): void {
       const times = (await seen()).filter((time) => time !== undefined)
       if (times.length === 0) return Number.NaN
       return -until(
-        office,
+        parts,
         times.reduce((oldest, time) => (time < oldest ? time : oldest)),
       )
     },
   })
   registry.gauge({
     name: 'chancery_peer_feeds_never_imported',
-    help: 'Recognised sovereigns whose feed was never imported.',
+    help: 'Recognised sovereigns whose feed was never imported in full.',
     collect: async () => (await seen()).filter((time) => time === undefined).length,
   })
 }
 
 /** How the database stands: states that ask for something else than any instance that is not ready. */
-function registerStandGauges(office: Office): void {
-  const { registry } = office.metrics
+function registerStandGauges(parts: HealthState): void {
+  const { registry } = parts.metrics
   registry.gauge({
     name: 'chancery_database_disk_full',
     help: 'Whether a write lately met a full disk.',
-    collect: async () => ((await office.readiness.read()).reasons.includes('disk_full') ? 1 : 0),
+    collect: async () => ((await parts.readiness.read()).reasons.includes('disk_full') ? 1 : 0),
   })
   registry.gauge({
     name: 'chancery_state_rollback',
     help: 'Whether the database lies behind what was already published: nobody is served until it was recovered.',
-    collect: () => (office.rollbackWatch.isHalted() ? 1 : 0),
+    collect: () => (parts.rollbackCheck.isHalted() ? 1 : 0),
   })
   registry.gauge({
     name: 'chancery_replay_floor_seconds',
     help: 'After a recovery: for how long requests signed now are still refused; 0 when they are accepted.',
-    collect: () => secondsToFloor(office),
+    collect: () => secondsToFloor(parts),
   })
   registry.gauge({
     name: 'chancery_backup_age_seconds',
     help: 'Time since the last backup that was noted, or since this database was made when there is none.',
     collect: async () => {
-      const at = readStored(await findLastBackup(office.store.db))
-      return at === undefined ? Number.NaN : -until(office, at)
+      const at = readStored(await findLastBackup(parts.store.db))
+      return at === undefined ? Number.NaN : -until(parts, at)
     },
   })
 }
 
-function registerTreatyGauges(office: Office): void {
-  const { registry } = office.metrics
+function registerTreatyGauges(parts: HealthParts): void {
+  const { registry } = parts.metrics
   const ends = () => {
-    const now = office.clock.now()
-    return findEnds(office.store.db, { now: writeSortable(now), lapsedSince: writeSortable(now - LAPSED_WITHIN) })
+    const now = parts.clock.now()
+    return findNextExpiry(parts.store.db, { now: writeSortable(now), lapsedSince: writeSortable(now - LAPSED_WITHIN) })
   }
   registry.gauge({
     name: 'chancery_treaty_next_expiry_seconds',
     help: 'Time until the next recognised sovereign is without a treaty.',
     collect: async () => {
       const next = readStored((await ends()).next)
-      return next === undefined ? Number.NaN : until(office, next)
+      return next === undefined ? Number.NaN : until(parts, next)
     },
   })
   registry.gauge({
@@ -139,21 +139,21 @@ function registerTreatyGauges(office: Office): void {
   })
 }
 
-function registerEvidenceGauges(office: Office): void {
-  const { anchorIntervalSeconds, evidenceStore } = office.settings
+function registerEvidenceGauges(parts: HealthParts): void {
+  const { anchorIntervalSeconds, evidenceStore } = parts.settings
   if (!evidenceStore) return
-  const { registry } = office.metrics
+  const { registry } = parts.metrics
   registry.gauge({
     name: 'chancery_evidence_unanchored_entries',
     help: 'Entries of the evidence store that no anchor covers.',
-    collect: async () => (await measureUnanchored(office.store.db)).entries,
+    collect: async () => (await measureUnanchored(parts.store.db)).entries,
   })
   registry.gauge({
     name: 'chancery_evidence_unanchored_seconds',
     help: 'Age of the oldest entry that no anchor covers, 0 without one.',
     collect: async () => {
-      const since = readStored((await measureUnanchored(office.store.db)).since)
-      return since === undefined ? 0 : -until(office, since)
+      const since = readStored((await measureUnanchored(parts.store.db)).since)
+      return since === undefined ? 0 : -until(parts, since)
     },
   })
   registry.gauge({
@@ -163,8 +163,8 @@ function registerEvidenceGauges(office: Office): void {
   })
 }
 
-function until(office: Office, then: Instant): number {
-  return Number((then - office.clock.now()) / SECOND)
+function until(parts: HealthParts, then: Instant): number {
+  return Number((then - parts.clock.now()) / SECOND)
 }
 
 function readStored(text: string | undefined): Instant | undefined {

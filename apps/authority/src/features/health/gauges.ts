@@ -1,22 +1,21 @@
 import { SECOND, readInstant } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
-import { countSyncStandbys } from '../../ha-checks.ts'
+import { countSyncStandbys } from '../../database/postgres/server-settings.ts'
 import type { ServerLoad } from '@chancery/service-kit'
-import type { Office } from '../../office.ts'
+import type { HealthState } from './state.ts'
+import type { Core } from '../../core.ts'
 import { FAULT_KINDS, RECORD_FAULTS } from '../../signing/record-faults.ts'
 import { findActiveVersion } from '../crl/index.ts'
-import { readCountedNodes } from '../enrollment/index.ts'
-import { readKnownProgress } from '../key-succession/index.ts'
 import { registerFreshnessGauges } from './freshness-gauges.ts'
 
 /**
  * The numbers of protocol/core 22.2 that are read from the database when they are asked for: by counters and by what
  * jobs have counted, never from a large table itself.
  */
-export function registerGauges(office: Office): void {
-  const { registry } = office.metrics
-  const { db } = office.store
-  registerFreshnessGauges(office)
+export function registerGauges(parts: HealthState): void {
+  const { registry } = parts.metrics
+  const { db } = parts.store
+  registerFreshnessGauges(parts)
   registry.rows({
     name: 'chancery_record_faults',
     help: 'Whether stored rows of this kind contradict what was signed; nothing is signed on them.',
@@ -25,18 +24,18 @@ export function registerGauges(office: Office): void {
     collect: () =>
       FAULT_KINDS.map((kind) => ({
         labels: { kind: RECORD_FAULTS[kind] },
-        value: office.recordFaults.has(kind) ? 1 : 0,
+        value: parts.recordFaults.has(kind) ? 1 : 0,
       })),
   })
   registry.gauge({
     name: 'chancery_key_succession_nodes',
     help: 'While a key succession is under way: nodes heard of within a day.',
-    collect: async () => (await readKnownProgress(office))?.nodes ?? Number.NaN,
+    collect: async () => (await parts.keySuccession.readCachedProgress())?.nodes ?? Number.NaN,
   })
   registry.gauge({
     name: 'chancery_key_succession_nodes_with_new_block',
     help: 'Those of them that hold the new genesis block.',
-    collect: async () => (await readKnownProgress(office))?.nodes_with_new_block ?? Number.NaN,
+    collect: async () => (await parts.keySuccession.readCachedProgress())?.nodes_with_new_block ?? Number.NaN,
   })
   registry.rows({
     name: 'chancery_key_succession_age_seconds',
@@ -44,10 +43,10 @@ export function registerGauges(office: Office): void {
     kind: 'gauge',
     labels: ['phase'],
     collect: async () => {
-      const { phase, announced_at, switched_at } = (await readKnownProgress(office)) ?? {}
+      const { phase, announced_at, switched_at } = (await parts.keySuccession.readCachedProgress()) ?? {}
       const began = readInstant(switched_at ?? announced_at ?? '')
       if (began === undefined || (phase !== 'announced' && phase !== 'switched')) return []
-      return [{ labels: { phase }, value: toSeconds(office.clock.now() - began) }]
+      return [{ labels: { phase }, value: toSeconds(parts.clock.now() - began) }]
     },
   })
   registry.rows({
@@ -57,38 +56,38 @@ export function registerGauges(office: Office): void {
     // With a label, so that there is no series while there is no announcement: 0 would say that the time is over.
     labels: ['phase'],
     collect: async () => {
-      const { phase, switch_by } = (await readKnownProgress(office)) ?? {}
+      const { phase, switch_by } = (await parts.keySuccession.readCachedProgress()) ?? {}
       const deadline = readInstant(switch_by ?? '')
       return deadline === undefined || phase === undefined
         ? []
-        : [{ labels: { phase }, value: toSeconds(deadline - office.clock.now()) }]
+        : [{ labels: { phase }, value: toSeconds(deadline - parts.clock.now()) }]
     },
   })
   registry.gauge({
     name: 'chancery_issued_certs_total',
     help: 'Certificates ever issued.',
-    collect: () => office.enrollment.certificates.read().then(({ issued }) => issued),
+    collect: () => parts.enrollment.certificates.read().then(({ issued }) => issued),
   })
   registry.gauge({
     name: 'chancery_active_nodes',
     help: 'Nodes in use, by key: heard of within the active-node window.',
-    collect: () => readCountedNodes(office),
+    collect: () => parts.enrollment.readCountedNodes(),
   })
   registry.gauge({
     name: 'chancery_revoked_certs_total',
     help: 'Certificates with status revoked.',
-    collect: () => office.enrollment.certificates.read().then(({ revoked }) => revoked),
+    collect: () => parts.enrollment.certificates.read().then(({ revoked }) => revoked),
   })
   registry.gauge({
     name: 'chancery_crl_sequence',
     help: 'Active CRL sequence, 0 without one.',
     collect: async () => (await findActiveVersion(db))?.sequence ?? 0,
   })
-  if (office.settings.haMode)
+  if (parts.settings.haMode)
     registry.gauge({
       name: 'chancery_sync_standbys',
       help: 'Standbys of the database that every commit waits for.',
-      collect: () => countSyncStandbys(office.store),
+      collect: () => countSyncStandbys(parts.store),
     })
   registry.gauge({
     name: 'chancery_policy_versions_total',
@@ -108,7 +107,7 @@ function toSeconds(duration: Instant): number {
 }
 
 /** What the HTTP edge has taken on. A value that stays when no request is open would be a leak. */
-export function registerLoadGauges({ registry }: Office['metrics'], load: () => ServerLoad): void {
+export function registerLoadGauges({ registry }: Core['metrics'], load: () => ServerLoad): void {
   registry.gauge({
     name: 'chancery_http_requests_in_flight',
     help: 'Requests whose handler is at work, health and verify routes apart.',

@@ -1,16 +1,16 @@
 import type { JsonObject } from '@chancery/protocol'
 import type { Call } from '@chancery/service-kit'
-import type { Office } from '../../office.ts'
-import { describePolicySet } from '../boundary-policies/index.ts'
+import type { HealthState } from './state.ts'
+import type { HealthParts } from './parts.ts'
 import { inTime } from './in-time.ts'
 
 /**
  * GET /health
  * How the authority is, why, and what is switched on, for people and monitors. Always 200: what is wrong is the answer.
  */
-export async function health(_call: Call, office: Office): Promise<JsonObject> {
-  const { genesis, settings } = office
-  const [{ status, reasons }, isHealthy] = await Promise.all([office.health.read(), isSetHealthy(office)])
+export async function health(_call: Call, parts: HealthState): Promise<JsonObject> {
+  const { genesis, settings } = parts
+  const [{ status, reasons }, isHealthy] = await Promise.all([parts.reports.read(), isSetHealthy(parts)])
   return {
     status,
     reasons,
@@ -23,11 +23,11 @@ export async function health(_call: Call, office: Office): Promise<JsonObject> {
 }
 
 /** A set that cannot be read decides nothing, and says so here instead of hiding the whole answer. */
-async function isSetHealthy(office: Office): Promise<boolean> {
+async function isSetHealthy(parts: HealthParts): Promise<boolean> {
   try {
-    return (await inTime(describePolicySet(office))).healthy
+    return (await inTime(parts.boundaryPolicies.describe())).healthy
   } catch (error) {
-    office.log.error('the boundary policies could not be read', { error })
+    parts.log.error('the boundary policies could not be read', { error })
     return false
   }
 }

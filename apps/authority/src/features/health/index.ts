@@ -1,4 +1,52 @@
-export { checkReadiness } from './readiness.ts'
-export { holdDocuments } from './public-reads.ts'
-export { HealthReports } from './report.ts'
-export { HealthWatch } from './watch.job.ts'
+import type { Feature } from '../../core.ts'
+import { ReadinessEvents, SharedRead } from '@chancery/service-kit'
+import type { Binding } from '@chancery/service-kit'
+import { checkRecords } from './check-records.job.ts'
+import { registerGauges } from './gauges.ts'
+import { HealthCheck } from './health-check.job.ts'
+import type { HealthParts } from './parts.ts'
+import { cacheDocuments } from './public-reads.ts'
+import { checkReadiness } from './readiness.ts'
+import type { Readiness } from './readiness.ts'
+import { HealthReports } from './report.ts'
+import { briefHealthRoutes, healthRoutes } from './routes.ts'
+import type { HealthState } from './state.ts'
+
+export interface Health extends Feature {
+  /** Routes for the open listener when a management listener serves the others. */
+  readonly briefRoutes: readonly Binding<unknown>[]
+  readonly readiness: SharedRead<Readiness>
+  registerGauges(): void
+}
+
+export function openHealth(parts: HealthParts): Health {
+  const { metrics, log, clock } = parts
+  const events = new ReadinessEvents(log, clock)
+  const readiness = new SharedRead(async () => {
+    const found = await checkReadiness(parts)
+    events.see(found.reasons)
+    return found
+  })
+  const own: HealthState = {
+    ...parts,
+    readiness,
+    reports: new HealthReports(() => own),
+    metricsText: new SharedRead(() => metrics.registry.render()),
+  }
+  const healthCheck = new HealthCheck()
+  return {
+    routes: healthRoutes(own),
+    briefRoutes: briefHealthRoutes(own),
+    jobs: [
+      // At the start, so that a row that was edited meanwhile is reported before somebody asks for it.
+      { name: 'record-check', everySeconds: 60, run: () => checkRecords(own) },
+      { name: 'cache-documents', everySeconds: 30, run: () => cacheDocuments(own) },
+      // Without it a loss would be reported only when somebody asks.
+      { name: 'readiness', everySeconds: 5, run: async () => void (await readiness.read()) },
+      { name: 'health-check', everySeconds: 30, run: () => healthCheck.run(own) },
+    ],
+    readiness,
+    registerGauges: () => registerGauges(own),
+    close: () => Promise.resolve(),
+  }
+}

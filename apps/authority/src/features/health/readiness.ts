@@ -1,12 +1,11 @@
 import { fromBase64, sha256Hex } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import { secondsToFloor } from '../../auth/replay-floor.ts'
-import type { Office } from '../../office.ts'
-import { haltReasons } from '../../signing/halts.ts'
+import type { HealthParts } from './parts.ts'
+import { haltReasons } from '../../signing/signing-halt.ts'
 import { isWindowEnding, keyWindow } from '../../signing/key-window.ts'
-import { whyNoSignatures } from '../../signing/seal.ts'
-import { EXPECTED_SCHEMA_VERSION, readServedSchema } from '../../store/migrate.ts'
-import type { FoundSchema } from '../../store/migrate.ts'
+import { EXPECTED_SCHEMA_VERSION, readServedSchema } from '../../database/migrate.ts'
+import type { FoundSchema } from '../../database/migrate.ts'
 import { inTime } from './in-time.ts'
 
 export interface Readiness {
@@ -18,30 +17,30 @@ export interface Readiness {
 }
 
 /** Asks everything a request would need. Bounded, so that a hanging database is a "no" and not a silence. */
-export async function checkReadiness(office: Office): Promise<Readiness> {
-  const [{ database, schema }, limiterAnswers] = await Promise.all([checkDatabase(office), canCount(office)])
+export async function checkReadiness(parts: HealthParts): Promise<Readiness> {
+  const [{ database, schema }, limiterAnswers] = await Promise.all([checkDatabase(parts), canCount(parts)])
   const isWritable = database['writable'] === true
   const reasons = [
-    ...(office.isServing() ? [] : ['stopping']),
+    ...(parts.isServing() ? [] : ['stopping']),
     ...(isWritable ? [] : ['database_unavailable', ...(database['error'] === 'DiskFull' ? ['disk_full'] : [])]),
     ...(schema === 'other' ? ['schema_version'] : []),
-    ...whyNoSignatures(office),
-    ...office.recordFaults.halts,
+    ...parts.signing.findObstacles(),
+    ...parts.recordFaults.halts,
     ...(limiterAnswers ? [] : ['rate_limiter_unavailable']),
   ]
-  const { signer } = office
-  const { valid_to, expires_in_seconds } = keyWindow(office)
-  const halts = [...haltReasons(office.halts), ...office.recordFaults.halts]
+  const { signer } = parts
+  const { valid_to, expires_in_seconds } = keyWindow(parts)
+  const halts = [...haltReasons(parts.halts), ...parts.recordFaults.halts]
   const warnings = [
-    ...(isWindowEnding(office) ? ['signing_key_window_ending'] : []),
-    ...(secondsToFloor(office) > 0 ? ['replay_floor'] : []),
+    ...(isWindowEnding(parts) ? ['signing_key_window_ending'] : []),
+    ...(secondsToFloor(parts) > 0 ? ['replay_floor'] : []),
     // Served until it is stopped: all instances of a release must not go at once (see migrate.ts).
     ...(schema === 'newer' ? ['newer_schema'] : []),
-    ...office.recordFaults.warnings,
+    ...parts.recordFaults.warnings,
   ]
   const checks = {
-    instance: office.instance,
-    ha_mode: office.settings.haMode ? 'on' : 'off',
+    instance: parts.instance,
+    ha_mode: parts.settings.haMode ? 'on' : 'off',
     database,
     signing_key: {
       key_id: signer.keyId,
@@ -50,7 +49,7 @@ export async function checkReadiness(office: Office): Promise<Readiness> {
       valid_to,
       expires_in_seconds,
     },
-    rate_limiter: office.limiter.name,
+    rate_limiter: parts.limiter.name,
     // Only when there is one: the members of a ready document are fixed.
     ...(halts.length > 0 ? { signing_halted: halts } : {}),
     ...(warnings.length > 0 ? { warnings } : {}),
@@ -65,10 +64,10 @@ interface DatabaseCheck {
   readonly schema: 'own' | 'newer' | 'other' | 'unknown'
 }
 
-async function checkDatabase(office: Office): Promise<DatabaseCheck> {
-  const facts = { backend: office.store.backend, expected_schema_version: EXPECTED_SCHEMA_VERSION }
+async function checkDatabase(parts: HealthParts): Promise<DatabaseCheck> {
+  const facts = { backend: parts.store.backend, expected_schema_version: EXPECTED_SCHEMA_VERSION }
   try {
-    const { version, isNewerButServed } = await inTime(probeDatabase(office))
+    const { version, isNewerButServed } = await inTime(probeDatabase(parts))
     const database = { ...facts, writable: true, schema_version: version }
     const schema = version === EXPECTED_SCHEMA_VERSION ? 'own' : isNewerButServed ? 'newer' : 'other'
     return { database, schema }
@@ -79,20 +78,20 @@ async function checkDatabase(office: Office): Promise<DatabaseCheck> {
   }
 }
 
-async function probeDatabase(office: Office): Promise<FoundSchema> {
-  await office.store.checkWritable()
+async function probeDatabase(parts: HealthParts): Promise<FoundSchema> {
+  await parts.store.checkWritable()
   // After a lost connection another database may answer: a balancer hears of it before anybody is sent here.
   // And a halted instance serves again as soon as it is asked after a recovery, however long its jobs back off.
-  const { rollbackWatch } = office
-  if (rollbackWatch.isSuspect || rollbackWatch.isHalted()) await rollbackWatch.settle()
-  return readServedSchema(office.store.db)
+  const { rollbackCheck } = parts
+  if (rollbackCheck.needsRecheck || rollbackCheck.isHalted()) await rollbackCheck.settle()
+  return readServedSchema(parts.store.db)
 }
 
 /** Only a shared limiter can fail; in HA mode it has to answer. */
-async function canCount(office: Office): Promise<boolean> {
-  if (!office.settings.haMode) return true
+async function canCount(parts: HealthParts): Promise<boolean> {
+  if (!parts.settings.haMode) return true
   try {
-    await inTime(office.limiter.probe())
+    await inTime(parts.limiter.probe())
     return true
   } catch {
     return false

@@ -1,30 +1,31 @@
 import { Refusal } from '@chancery/contract'
 import type { JsonObject } from '@chancery/protocol'
 import type { Call } from '@chancery/service-kit'
-import type { Office } from '../../office.ts'
+import type { HealthState } from './state.ts'
+import type { HealthParts } from './parts.ts'
 import { whyNoReads } from './public-reads.ts'
 
 /**
  * GET /readyz
  * Whether this instance may be sent requests; the checks are the same in the answer and in the refusal.
  */
-export async function readyz(call: Call, office: Office): Promise<JsonObject> {
-  if (isAboutReads(call)) return readsOrRefuse(office)
-  const { isReady, checks } = await office.readiness.read()
+export async function readyz(call: Call, parts: HealthState): Promise<JsonObject> {
+  if (isAboutReads(call)) return readsOrRefuse(parts)
+  const { isReady, checks } = await parts.readiness.read()
   if (!isReady) throw new Refusal('service_not_ready', checks)
-  return { status: 'ready', ...checks, ...(mayKnowPlace(call, office) ? { db_path: office.store.place } : {}) }
+  return { status: 'ready', ...checks, ...(maySeeLocation(call, parts) ? { db_path: parts.store.place } : {}) }
 }
 
 /**
  * GET /readyz beside a management listener
  * Yes or no, for balancers; the checks are told on the other listener.
  */
-export async function readyzInBrief(call: Call, office: Office): Promise<JsonObject> {
+export async function readyzInBrief(call: Call, parts: HealthState): Promise<JsonObject> {
   if (isAboutReads(call)) {
-    if ((await whyNoReads(office)).length > 0) throw new Refusal('service_not_ready')
+    if ((await whyNoReads(parts)).length > 0) throw new Refusal('service_not_ready')
     return { status: 'ready' }
   }
-  const { isReady } = await office.readiness.read()
+  const { isReady } = await parts.readiness.read()
   if (!isReady) throw new Refusal('service_not_ready')
   return { status: 'ready' }
 }
@@ -37,14 +38,14 @@ function isAboutReads(call: Call): boolean {
   return call.query.first('for') === 'reads'
 }
 
-async function readsOrRefuse(office: Office): Promise<JsonObject> {
-  const reasons = await whyNoReads(office)
+async function readsOrRefuse(parts: HealthState): Promise<JsonObject> {
+  const reasons = await whyNoReads(parts)
   if (reasons.length > 0) throw new Refusal('service_not_ready', { reasons: [...reasons] })
   return { status: 'ready', for: 'reads' }
 }
 
 /** User and host of the database are no business of strangers: only who is on this machine or inside learns them. */
-function mayKnowPlace({ remoteAddress, headers }: Call, { settings }: Office): boolean {
+function maySeeLocation({ remoteAddress, headers }: Call, { settings }: HealthParts): boolean {
   if (settings.managementPort !== undefined) return true
   if (!remoteAddress.startsWith('127.') && remoteAddress !== '::1') return false
   // Behind proxies that were named the address is the caller's own.

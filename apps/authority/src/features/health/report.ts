@@ -1,5 +1,5 @@
-import { Coalesced } from '@chancery/service-kit'
-import type { Office } from '../../office.ts'
+import { SharedRead } from '@chancery/service-kit'
+import type { HealthState } from './state.ts'
 import { CONDITIONS } from './conditions.ts'
 import type { Condition } from './conditions.ts'
 import { inTime } from './in-time.ts'
@@ -13,44 +13,44 @@ export interface HealthReport {
 }
 
 /** Strangers may ask as often as they like: the database is asked once a second at most. */
-const KEPT_MS = 1000
+const CACHED_MS = 1000
 
 /** What `GET /health` says: asked together, each in bounded time, and kept for a second. */
 export class HealthReports {
-  readonly #office: () => Office
-  readonly #loads: Coalesced<HealthReport>
+  readonly #parts: () => HealthState
+  readonly #loads: SharedRead<HealthReport>
   #last: { readonly report: HealthReport; readonly atMs: number } | undefined
 
-  constructor(office: () => Office) {
-    this.#office = office
-    this.#loads = new Coalesced(() => this.#load())
+  constructor(parts: () => HealthState) {
+    this.#parts = parts
+    this.#loads = new SharedRead(() => this.#load())
   }
 
   async read(): Promise<HealthReport> {
-    const { clock } = this.#office()
+    const { clock } = this.#parts()
     const last = this.#last
-    if (last !== undefined && clock.monotonicMs() - last.atMs < KEPT_MS) return last.report
+    if (last !== undefined && clock.monotonicMs() - last.atMs < CACHED_MS) return last.report
     return this.#loads.read()
   }
 
   async #load(): Promise<HealthReport> {
-    const office = this.#office()
-    const report = await findReasons(office)
-    this.#last = { report, atMs: office.clock.monotonicMs() }
+    const parts = this.#parts()
+    const report = await findReasons(parts)
+    this.#last = { report, atMs: parts.clock.monotonicMs() }
     return report
   }
 }
 
-async function findReasons(office: Office): Promise<HealthReport> {
-  const readiness = await office.readiness.read()
+async function findReasons(parts: HealthState): Promise<HealthReport> {
+  const readiness = await parts.readiness.read()
   const found = await Promise.all(
     CONDITIONS.map(async (condition): Promise<Condition | 'unknown' | undefined> => {
       try {
-        const holds = await inTime(Promise.resolve(condition.holds(office, readiness)))
+        const holds = await inTime(Promise.resolve(condition.holds(parts, readiness)))
         return holds ? condition : undefined
       } catch (error) {
         // A check that could not run has failed; which one it was is for the log.
-        office.log.warn('a condition of health could not be asked', { condition: condition.code, error })
+        parts.log.warn('a condition of health could not be asked', { condition: condition.code, error })
         return 'unknown'
       }
     }),

@@ -1,8 +1,7 @@
 import { genesisDigest, writeSortable } from '@chancery/protocol'
-import { recordAudit } from '../../audit/record.ts'
-import type { Office } from '../../office.ts'
-import { SuccessionRefused, draftFirstList } from '../crl/index.ts'
-import { keepSuccession } from './store.ts'
+import type { KeySuccessionParts } from './parts.ts'
+import { KeySuccessionError } from '../crl/index.ts'
+import { storeSuccession } from './queries.ts'
 
 export interface Announcement {
   readonly keyId: string
@@ -15,33 +14,35 @@ export interface Announcement {
  * Stores the block and the history of the root for followers, with the first list of the next key; run with the
  * settings of the next key. The signing key stays what it is. Repeated, it renews the first list.
  */
-export async function announceKey(office: Office): Promise<Announcement> {
-  const { store, genesis, genesisText, ownKeys, signer } = office
+export async function announceKey(parts: KeySuccessionParts): Promise<Announcement> {
+  const { store, genesis, genesisText, ownKeys, signer } = parts
   const { historyText } = ownKeys
   if (historyText === undefined)
-    throw new SuccessionRefused('NA_KEY_HISTORY_FILE: is required: followers are convinced by the history')
+    throw new KeySuccessionError('NA_KEY_HISTORY_FILE: is required: followers are convinced by the history')
   const held = await store.db.selectFrom('authority_identity').selectAll().executeTakeFirst()
-  if (held === undefined) throw new SuccessionRefused('the database is new: there is nothing to succeed to')
+  if (held === undefined) throw new KeySuccessionError('the database is new: there is nothing to succeed to')
   if (held.network_name !== genesis.network_name)
-    throw new SuccessionRefused(`the database belongs to network ${held.network_name}`)
+    throw new KeySuccessionError(`the database belongs to network ${held.network_name}`)
   const isHeld = held.public_key === signer.publicKey
   const present = ownKeys.former.find((key) => key.public_key === held.public_key)
   if (!isHeld && present === undefined)
-    throw new SuccessionRefused('the key history does not name the key the database belongs to: nodes would not follow')
-  const firstList = isHeld ? null : await draftFirstList(office)
+    throw new KeySuccessionError(
+      'the key history does not name the key the database belongs to: nodes would not follow',
+    )
+  const firstList = isHeld ? null : await parts.crl.draftFirstList()
   const digest = genesisDigest(genesis)
   await store.transact(async (tx) => {
-    await keepSuccession(tx, {
+    await storeSuccession(tx, {
       key_id: signer.keyId,
       genesis_digest: digest,
       genesis_json: genesisText,
       history_json: historyText,
       first_list_json: firstList,
       phase: isHeld ? 'switched' : 'announced',
-      announced_at: writeSortable(office.clock.now()),
+      announced_at: writeSortable(parts.clock.now()),
       switched_at: null,
     })
-    await recordAudit(tx, office, {
+    await parts.audit.record(tx, {
       type: 'authority_key_announced',
       details: { new_key_id: signer.keyId, genesis_digest: digest },
     })

@@ -1,9 +1,11 @@
 import { genesisDigest, readInstant, readJson, readKeyHistory, writeInstant } from '@chancery/protocol'
-import type { Office } from '../../office.ts'
+import type { Core } from '../../core.ts'
+import type { Store } from '../../database/database.ts'
+import type { KeySuccessionParts } from './parts.ts'
 import { findSuccession } from '../../signing/newest-block.ts'
-import { isLargeTable } from '../../store/large-table.ts'
-import { findLiveFormer } from '../crl/index.ts'
-import { countFollowers, countUsable } from './store.ts'
+import { isLargeTable } from '../../database/large-table.ts'
+import { findActiveFormerKey } from '../crl/index.ts'
+import { countFollowers, countUsable } from './queries.ts'
 
 /** How far a succession is. */
 export type SuccessionProgress = {
@@ -22,12 +24,12 @@ export type SuccessionProgress = {
 }
 
 export async function describeSuccession(
-  { store, clock, genesis }: Pick<Office, 'store' | 'clock' | 'genesis'>,
+  { store, clock, genesis }: Pick<Core, 'store' | 'clock' | 'genesis'>,
   { isFull = false }: { readonly isFull?: boolean } = {},
 ): Promise<SuccessionProgress> {
   const now = clock.now()
   const stored = await findSuccession(store.db)
-  const live = await findLiveFormer(store.db, now)
+  const live = await findActiveFormerKey(store.db, now)
   const digest = stored?.genesis_digest ?? genesisDigest(genesis)
   const phase = (stored?.phase ?? (live === undefined ? 'none' : 'switched')) as SuccessionProgress['phase']
   const isUnderWay = phase === 'announced' || phase === 'switched'
@@ -58,31 +60,31 @@ export function nextStep(progress: SuccessionProgress): string | null {
 }
 
 /** Counting takes the database a while, and anybody may ask for the dashboard. */
-const KNOWN_FOR_MS = 10_000
-const known = new WeakMap<Office, { readonly at: number; readonly progress: Promise<SuccessionProgress> }>()
+const CACHED_MS = 10_000
+const known = new WeakMap<KeySuccessionParts, { readonly at: number; readonly progress: Promise<SuccessionProgress> }>()
 
 /** As it was a few seconds ago at most. */
-export function readProgress(office: Office): Promise<SuccessionProgress> {
-  const last = findRecent(office)
+export function readProgress(parts: KeySuccessionParts): Promise<SuccessionProgress> {
+  const last = findRecent(parts)
   if (last !== undefined) return last
-  const progress = describeSuccession(office)
-  known.set(office, { at: office.clock.monotonicMs(), progress })
-  progress.catch(() => known.delete(office))
+  const progress = describeSuccession(parts)
+  known.set(parts, { at: parts.clock.monotonicMs(), progress })
+  progress.catch(() => known.delete(parts))
   return progress
 }
 
 /** For the metrics: of a large network the last count, which the job of the activity renews; undefined before it. */
-export async function readKnownProgress(office: Office): Promise<SuccessionProgress | undefined> {
+export async function readCachedProgress(parts: KeySuccessionParts): Promise<SuccessionProgress | undefined> {
   // One scrape asks for it four times; the table is looked at once.
-  const last = findRecent(office)
+  const last = findRecent(parts)
   if (last !== undefined) return last
-  if (!(await isLargeTable(office.store.db, 'node_liveness'))) return readProgress(office)
-  return known.get(office)?.progress
+  if (!(await isLargeTable(parts.store.db, 'node_liveness'))) return readProgress(parts)
+  return known.get(parts)?.progress
 }
 
-function findRecent(office: Office): Promise<SuccessionProgress> | undefined {
-  const last = known.get(office)
-  return last !== undefined && office.clock.monotonicMs() - last.at < KNOWN_FOR_MS ? last.progress : undefined
+function findRecent(parts: KeySuccessionParts): Promise<SuccessionProgress> | undefined {
+  const last = known.get(parts)
+  return last !== undefined && parts.clock.monotonicMs() - last.at < CACHED_MS ? last.progress : undefined
 }
 
 function toPublic(stored: string | null | undefined): string | null {
@@ -91,7 +93,7 @@ function toPublic(stored: string | null | undefined): string | null {
 }
 
 /** When the time of the key that signs now ends, as the announced history has it. */
-async function findDeadline({ db }: Pick<Office['store'], 'db'>, historyText: string): Promise<string | null> {
+async function findDeadline({ db }: Pick<Store, 'db'>, historyText: string): Promise<string | null> {
   const held = await db.selectFrom('authority_identity').select('public_key').executeTakeFirst()
   const { former_keys } = readKeyHistory(readJson(historyText))
   return former_keys.find((key) => key.public_key === held?.public_key)?.valid_to ?? null

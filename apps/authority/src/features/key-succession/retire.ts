@@ -1,10 +1,9 @@
 import { writeSortable } from '@chancery/protocol'
-import { recordAudit } from '../../audit/record.ts'
-import type { Office } from '../../office.ts'
+import type { KeySuccessionParts } from './parts.ts'
 import { findSuccession } from '../../signing/newest-block.ts'
-import { bumpHead } from '../../store/heads.ts'
-import { SuccessionRefused, findLiveFormer } from '../crl/index.ts'
-import { countUsable, enterPhase } from './store.ts'
+import { raiseVersion } from '../../database/locks/domains.ts'
+import { KeySuccessionError, findActiveFormerKey } from '../crl/index.ts'
+import { countUsable, enterPhase } from './queries.ts'
 
 /**
  * Ends the list of the former key, and with it the succession. From then on there is no way back, and the key can be
@@ -12,27 +11,27 @@ import { countUsable, enterPhase } from './store.ts'
  * list has run out, or the succession was undone before the switch.
  */
 export async function retireKey(
-  office: Office,
+  parts: KeySuccessionParts,
   { isForced }: { readonly isForced: boolean },
 ): Promise<string | undefined> {
-  const { store, signer } = office
-  const now = office.clock.now()
+  const { store, signer } = parts
+  const now = parts.clock.now()
   return store.transact(async (tx) => {
-    await store.lockHead(tx, 'crl')
+    await store.lockDomain(tx, 'crl')
     const held = await tx.selectFrom('authority_identity').select('public_key').executeTakeFirst()
-    if (held?.public_key !== signer.publicKey) throw new SuccessionRefused('the database belongs to another key')
-    const live = await findLiveFormer(tx, now)
+    if (held?.public_key !== signer.publicKey) throw new KeySuccessionError('the database belongs to another key')
+    const live = await findActiveFormerKey(tx, now)
     if (live === undefined) {
       const phase = (await findSuccession(tx))?.phase
       if (phase === 'retired') return undefined
-      if (phase !== 'switched') throw new SuccessionRefused('no former key signs a list any more')
+      if (phase !== 'switched') throw new KeySuccessionError('no former key signs a list any more')
       await enterPhase(tx, 'retired')
-      await recordAudit(tx, office, { type: 'authority_key_retired', details: { certificates_in_use: 0 } })
+      await parts.audit.record(tx, { type: 'authority_key_retired', details: { certificates_in_use: 0 } })
       return undefined
     }
     const usable = await countUsable(store, tx, live.key_id, now)
     if (usable > 0 && !isForced)
-      throw new SuccessionRefused(
+      throw new KeySuccessionError(
         `${usable} certificates of ${live.key_id} are in use: they would be refused once its last list ends; wait, or --yes`,
       )
     await tx
@@ -41,9 +40,9 @@ export async function retireKey(
       .where('key_id', '=', live.key_id)
       .execute()
     // Instances that hold its list read the row again.
-    await bumpHead(tx, 'crl')
+    await raiseVersion(tx, 'crl')
     await enterPhase(tx, 'retired')
-    await recordAudit(tx, office, {
+    await parts.audit.record(tx, {
       type: 'authority_key_retired',
       details: { former_key_id: live.key_id, certificates_in_use: usable },
     })

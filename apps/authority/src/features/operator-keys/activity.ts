@@ -2,32 +2,32 @@ import { Refusal } from '@chancery/contract'
 import { DAY, writeInstant, writeSortable } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import type { OperatorCall } from '../../auth/operator.ts'
-import type { Office } from '../../office.ts'
-import { toWireTime } from '../../paged-list.ts'
+import type { OperatorKeysParts } from './parts.ts'
+import { toWireTime } from '../../requests/list-position.ts'
 import { countOpenInvites } from '../enrollment/index.ts'
-import { countEventsOf, listRevokedKeys } from './store.ts'
+import { countEventsOf, listRevokedKeys } from './queries.ts'
 
 const DEFAULT_DAYS = 30
 const MAX_DAYS = 3650
 /** Beyond it, or beyond a number of events, the answer says from when on it looked. */
-const LOOK_MS = 4000
+const CHECK_MS = 4000
 
 /**
  * GET /admin/operator-keys/{key_id}/activity
  * What a key did, before or after it is revoked: the person who must undo it needs to know where to look. Forged calls
  * that only named the key are no deeds of it and are left out.
  */
-export async function activity(call: OperatorCall, office: Office): Promise<JsonObject> {
+export async function activity(call: OperatorCall, parts: OperatorKeysParts): Promise<JsonObject> {
   const days = readDays(call.query.first('days'))
   const key_id = call.params['key_id'] ?? ''
-  const { db } = office.store
+  const { db } = parts.store
   const isRevoked = (await listRevokedKeys(db)).some((row) => row.key_id === key_id)
-  if (!isRevoked && !office.operators.has(key_id)) throw new Refusal('unknown_operator_key')
-  const now = office.clock.now()
+  if (!isRevoked && !parts.operators.has(key_id)) throw new Refusal('unknown_operator_key')
+  const now = parts.clock.now()
   const asked = writeSortable(now - BigInt(days) * DAY)
-  const endMs = office.clock.monotonicMs() + LOOK_MS
-  const hasTime = (): boolean => office.clock.monotonicMs() < endMs
-  const { events, cut } = await countEventsOf(office.store, { key_id, since: asked, hasTime })
+  const endMs = parts.clock.monotonicMs() + CHECK_MS
+  const hasTime = (): boolean => parts.clock.monotonicMs() < endMs
+  const { events, cut } = await countEventsOf(parts.store, { key_id, since: asked, hasTime })
   return {
     key_id,
     revoked: isRevoked,

@@ -1,13 +1,13 @@
 import { Refusal } from '@chancery/contract'
 import { shape, writeInstant, writeSortable } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
-import { causedBy, recordAudit } from '../../audit/record.ts'
+import { requestDetails } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
-import type { Office } from '../../office.ts'
-import { readDryRun, readMember, readReason, refuseUnknownMembers } from '../../reading.ts'
-import { bumpHead } from '../../store/heads.ts'
-import { countOpenInvites, withdrawInvites } from '../enrollment/index.ts'
-import { insertRevokedKey, listRevokedKeys } from './store.ts'
+import type { OperatorKeysParts } from './parts.ts'
+import { readDryRun, readMember, readReason, refuseUnknownMembers } from '../../requests/read-fields.ts'
+import { raiseVersion } from '../../database/locks/domains.ts'
+import { countOpenInvites } from '../enrollment/index.ts'
+import { insertRevokedKey, listRevokedKeys } from './queries.ts'
 
 /**
  * POST /admin/operator-keys/{key_id}/revoke
@@ -15,7 +15,7 @@ import { insertRevokedKey, listRevokedKeys } from './store.ts'
  * nobody can operate could not withdraw anything else either. The last privileged one needs `force` and a reason: without
  * it nothing can be withdrawn until another is configured.
  */
-export async function revoke(call: OperatorCall, office: Office): Promise<JsonObject> {
+export async function revoke(call: OperatorCall, parts: OperatorKeysParts): Promise<JsonObject> {
   refuseUnknownMembers(call.body, ['reason', 'force', 'dry_run', 'withdraw_invites'])
   const reason = readReason(call.body)
   const isDryRun = readDryRun(call.body)
@@ -25,15 +25,17 @@ export async function revoke(call: OperatorCall, office: Office): Promise<JsonOb
   const withInvites = readMember(call.body['withdraw_invites'], false, shape.boolean, 'invalid_input')
   const key_id = call.params['key_id'] ?? ''
   const made = { by: 'maker', created_by: key_id } as const
-  const held = office.operators.get(key_id)
+  const held = parts.operators.get(key_id)
   if (held === undefined) throw new Refusal('unknown_operator_key')
 
-  return office.store.transact(async (tx) => {
+  return parts.store.transact(async (tx) => {
     /** Also when the key was revoked before: whoever forgot its invites can still end them. */
     const endInvites = async (): Promise<JsonObject> =>
-      withInvites ? { withdrawn_invites: await withdrawInvites(tx, office, { call, choice: made, reason }) } : {}
+      withInvites
+        ? { withdrawn_invites: await parts.enrollment.withdrawInvites(tx, { call, choice: made, reason }) }
+        : {}
     // Counted under the lock: two keys that revoke each other at the same moment leave one.
-    await office.store.lockHead(tx, 'operator-keys')
+    await parts.store.lockDomain(tx, 'operator-keys')
     const revoked = new Set((await listRevokedKeys(tx)).map((row) => row.key_id))
     // The caller itself may have been revoked between its authentication and this lock.
     if (revoked.has(call.operator.key_id)) throw new Refusal('admin_auth_failed', {}, { message: 'Unknown admin key' })
@@ -42,7 +44,7 @@ export async function revoke(call: OperatorCall, office: Office): Promise<JsonOb
         ? { dry_run: true, key_id, would_change: false }
         : { key_id, revoked: true, already_revoked: true, ...(await endInvites()) }
     }
-    const left = [...office.operators.values()].filter((key) => key.key_id !== key_id && !revoked.has(key.key_id))
+    const left = [...parts.operators.values()].filter((key) => key.key_id !== key_id && !revoked.has(key.key_id))
     const remaining = {
       remaining_active_keys: left.length,
       remaining_privileged_keys: left.filter((key) => key.tier === 'privileged').length,
@@ -50,16 +52,22 @@ export async function revoke(call: OperatorCall, office: Office): Promise<JsonOb
     if (left.length === 0) throw new Refusal('last_active_operator_key')
     const isLastPrivileged = held.tier === 'privileged' && remaining.remaining_privileged_keys === 0
     if (isLastPrivileged && !isForced) throw new Refusal('last_active_operator_key', { tier: 'privileged' })
-    const now = office.clock.now()
+    const now = parts.clock.now()
     if (isDryRun) {
       const open_invites = await countOpenInvites(tx, made, writeSortable(now))
       return { dry_run: true, key_id, would_change: true, ...remaining, open_invites }
     }
     await insertRevokedKey(tx, { key_id, revoked_at: writeSortable(now), reason, revoked_by: call.operator.key_id })
-    await bumpHead(tx, 'operator-keys')
+    await raiseVersion(tx, 'operator-keys')
     // Here key_id is the key withdrawn; who did it is revoked_by.
-    const details = { ...causedBy(call), key_id, reason, revoked_by: call.operator.key_id, forced: isLastPrivileged }
-    await recordAudit(tx, office, { type: 'operator_key_revoked', details })
+    const details = {
+      ...requestDetails(call),
+      key_id,
+      reason,
+      revoked_by: call.operator.key_id,
+      forced: isLastPrivileged,
+    }
+    await parts.audit.record(tx, { type: 'operator_key_revoked', details })
     const ended = await endInvites()
     return {
       key_id,

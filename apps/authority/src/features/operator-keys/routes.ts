@@ -1,11 +1,13 @@
 import { operatorKeys } from '@chancery/contract'
 import type { Binding } from '@chancery/service-kit'
 import { bind } from '../../auth/access.ts'
-import type { Office } from '../../office.ts'
+import type { OperatorKeysParts } from './parts.ts'
 import { activity } from './activity.ts'
 import { revoke } from './revoke.ts'
 
-export const operatorKeyRoutes: readonly Binding<Office>[] = [
-  bind(operatorKeys.revoke, revoke),
-  bind(operatorKeys.activity, activity),
-]
+export function operatorKeyRoutes(parts: OperatorKeysParts): readonly Binding<unknown>[] {
+  return [
+    bind(operatorKeys.revoke, (call) => revoke(call, parts)),
+    bind(operatorKeys.activity, (call) => activity(call, parts)),
+  ]
+}

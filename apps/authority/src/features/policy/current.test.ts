@@ -1,4 +1,4 @@
-import { accepted, refused, startTestAuthority, verifiesElsewhere } from '@chancery/testkit'
+import { accepted, refused, startTestAuthority, verifiesWithNodeCrypto } from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
@@ -24,8 +24,8 @@ describe('GET /policy', () => {
         signatures: [{ key_id: 'na-test', sig: expect.any(String) }],
       })
       expect(new Set(answers.map((answer) => answer.text)).size).toBe(1)
-      expect(verifiesElsewhere(answers[0]?.text ?? '', na.genesis.network_authority.public_key)).toBe(true)
-      const rows = await na.office.store.db.selectFrom('policy_versions').selectAll().execute()
+      expect(verifiesWithNodeCrypto(answers[0]?.text ?? '', na.genesis.network_authority.public_key)).toBe(true)
+      const rows = await na.core.store.db.selectFrom('policy_versions').selectAll().execute()
       expect(rows.map((row) => [row.policy_id, row.active, row.policy_json])).toEqual([
         ['policy-POLICY-NET-v0.1', 1, answers[0]?.text],
       ])
@@ -74,7 +74,7 @@ describe('GET /policy', () => {
         accepted(await own.request('GET', path, { from: '127.4.0.1' }))
       expect((await own.request('GET', '/metrics', { from: '127.4.0.1' })).status).toBe(200)
       // Never in a shared store: a public read must not cause a write.
-      expect(await own.office.store.db.selectFrom('rate_limit_windows').selectAll().execute()).toEqual([])
+      expect(await own.core.store.db.selectFrom('rate_limit_windows').selectAll().execute()).toEqual([])
       await own.stop()
     })
 

@@ -2,20 +2,20 @@ import { Refusal } from '@chancery/contract'
 import { readInstant, readJson, writeInstant } from '@chancery/protocol'
 import type { JsonObject, JsonValue } from '@chancery/protocol'
 import type { OperatorCall } from '../../auth/operator.ts'
-import type { Office } from '../../office.ts'
-import { pageMembers, readPage } from '../../paging.ts'
-import { countPolicies, listPolicies } from './store.ts'
-import type { StoredPolicy } from './store.ts'
+import type { PolicyParts } from './parts.ts'
+import { pageMembers, readPage } from '../../requests/paging.ts'
+import { countPolicies, listPolicies } from './queries.ts'
+import type { StoredPolicy } from './queries.ts'
 
 /**
  * GET /admin/policy/history
  * Every stored version, newest first.
  */
-export async function history(call: OperatorCall, office: Office): Promise<JsonObject> {
+export async function history(call: OperatorCall, parts: PolicyParts): Promise<JsonObject> {
   const page = readPage(call.query)
-  const { rows, hasMore } = await listPolicies(office.store.db, { ...page, before: readPosition(page.after) })
+  const { rows, hasMore } = await listPolicies(parts.store.db, { ...page, before: readPosition(page.after) })
   const last = hasMore ? String(rows.at(-1)?.position) : undefined
-  const paging = await pageMembers(page, rows.length, last, (bound) => countPolicies(office.store.db, bound))
+  const paging = await pageMembers(page, rows.length, last, (bound) => countPolicies(parts.store.db, bound))
   return { versions: rows.map(toVersion), ...paging }
 }
 

@@ -2,16 +2,15 @@ import { Refusal } from '@chancery/contract'
 import { draftPolicyManifest, isSamePolicy, writeSortable } from '@chancery/protocol'
 import type { PolicyTerms } from '@chancery/protocol'
 import { jsonText } from '@chancery/service-kit'
-import type { Answer } from '@chancery/service-kit'
-import { causedBy, recordAudit } from '../../audit/record.ts'
+import type { HttpResponse } from '@chancery/service-kit'
+import { requestDetails } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
-import type { Office } from '../../office.ts'
-import { requireSigningWindow } from '../../signing/seal.ts'
-import { findAnswer, keepAnswer, readAttempt } from '../../store/idempotency.ts'
+import type { PolicyParts } from './parts.ts'
+import { findStoredResponse, storeResponse, readAttempt } from '../../requests/idempotency.ts'
 import { readPublishRequest } from './requests.ts'
 import { requireSentSignatures } from './sent-signatures.ts'
-import { findActivePolicy, findPolicy } from './store.ts'
-import type { StoredPolicy } from './store.ts'
+import { findActivePolicy, findPolicy } from './queries.ts'
+import type { StoredPolicy } from './queries.ts'
 import { activateStored, publishVersion, verifyStored } from './versions.ts'
 
 /**
@@ -19,38 +18,39 @@ import { activateStored, publishVersion, verifyStored } from './versions.ts'
  * Versions never change: the same id with the same content brings the stored version back into force, with other
  * content it is a conflict.
  */
-export async function publish(call: OperatorCall, office: Office): Promise<Answer> {
+export async function publish(call: OperatorCall, parts: PolicyParts): Promise<HttpResponse> {
   const { policy_id, terms } = readPublishRequest(call.body)
-  await requireSentSignatures(call, office)
-  requireSigningWindow(office)
-  const id = policy_id ?? `policy-${office.ids.uuid()}`
-  const attempt = readAttempt(call, office.clock.now())
-  return office.store.transact(async (tx) => {
-    await office.store.lockHead(tx, 'policy')
-    const earlier = attempt === undefined ? undefined : await findAnswer(tx, attempt, writeSortable(office.clock.now()))
+  await requireSentSignatures(call, parts)
+  parts.signing.requireAllowed()
+  const id = policy_id ?? `policy-${parts.ids.uuid()}`
+  const attempt = readAttempt(call, parts.clock.now())
+  return parts.store.transact(async (tx) => {
+    await parts.store.lockDomain(tx, 'policy')
+    const earlier =
+      attempt === undefined ? undefined : await findStoredResponse(tx, attempt, writeSortable(parts.clock.now()))
     if (earlier !== undefined) return jsonText(earlier.text, earlier.status)
     const previous = await findActivePolicy(tx)
     const stored = await findPolicy(tx, id)
-    if (stored !== undefined) await requireSameTerms(office, stored, terms)
+    if (stored !== undefined) await requireSameTerms(parts, stored, terms)
     if (stored?.active === 1) return keep(stored.policy_json, 200)
     const text =
       stored === undefined
-        ? await publishVersion(tx, office, { policy_id: id, terms, previous })
-        : await activateStored(tx, stored)
-    const details = { policy_id: id, previous_policy_id: previous?.policy_id ?? null, ...causedBy(call) }
-    await recordAudit(tx, office, { type: 'policy_published', details })
+        ? await publishVersion(tx, parts, { policy_id: id, terms, previous })
+        : await activateStored(tx, parts, { stored, previous })
+    const details = { policy_id: id, previous_policy_id: previous?.policy_id ?? null, ...requestDetails(call) }
+    await parts.audit.record(tx, { type: 'policy_published', details })
     return keep(text, stored === undefined ? 201 : 200)
 
-    async function keep(answer: string, status: number): Promise<Answer> {
-      if (attempt !== undefined) await keepAnswer(tx, attempt, { status, text: answer })
+    async function keep(answer: string, status: number): Promise<HttpResponse> {
+      if (attempt !== undefined) await storeResponse(tx, attempt, { status, text: answer })
       return jsonText(answer, status)
     }
   })
 }
 
 /** A known id stands for one content; who signed it and when takes no part in the comparison. */
-async function requireSameTerms(office: Office, stored: StoredPolicy, terms: PolicyTerms): Promise<void> {
-  const held = await verifyStored(office, stored)
+async function requireSameTerms(parts: PolicyParts, stored: StoredPolicy, terms: PolicyTerms): Promise<void> {
+  const held = await verifyStored(parts, stored)
   const { policy_id, issued_at, issued_by } = held
   if (!isSamePolicy(held, draftPolicyManifest({ policy_id, issued_at, issued_by, terms })))
     throw new Refusal('conflict')

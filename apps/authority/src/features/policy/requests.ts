@@ -1,7 +1,7 @@
 import { Refusal } from '@chancery/contract'
 import { FormError, isPlainText, readPolicyRequest } from '@chancery/protocol'
 import type { JsonObject, PolicyTerms } from '@chancery/protocol'
-import { refuseUnknownMembers, shorten } from '../../reading.ts'
+import { refuseUnknownMembers, shorten } from '../../requests/read-fields.ts'
 
 const TERMS = ['policy_id', 'min_client_version', 'allowed_ports', 'allowed_services', 'routing']
 /**

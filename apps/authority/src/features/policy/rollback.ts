@@ -1,29 +1,29 @@
 import { Refusal } from '@chancery/contract'
 import { jsonText } from '@chancery/service-kit'
-import type { Answer } from '@chancery/service-kit'
-import { causedBy, recordAudit } from '../../audit/record.ts'
+import type { HttpResponse } from '@chancery/service-kit'
+import { requestDetails } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
-import type { Office } from '../../office.ts'
+import type { PolicyParts } from './parts.ts'
 import { readRollbackRequest } from './requests.ts'
-import { findActivePolicy, findPolicy } from './store.ts'
+import { findActivePolicy, findPolicy } from './queries.ts'
 import { activateStored, verifyStored } from './versions.ts'
 
 /**
  * POST /admin/policy/rollback
- * Brings a stored version back into force, unchanged; repeating it changes nothing.
+ * Brings a stored version back into force, unchanged; one of a former key is signed again. Repeating it changes nothing.
  */
-export async function rollback(call: OperatorCall, office: Office): Promise<Answer> {
+export async function rollback(call: OperatorCall, parts: PolicyParts): Promise<HttpResponse> {
   const policy_id = readRollbackRequest(call.body)
-  return office.store.transact(async (tx) => {
-    await office.store.lockHead(tx, 'policy')
+  return parts.store.transact(async (tx) => {
+    await parts.store.lockDomain(tx, 'policy')
     const stored = await findPolicy(tx, policy_id)
     if (stored === undefined) throw new Refusal('policy_not_found')
-    await verifyStored(office, stored)
+    await verifyStored(parts, stored)
     if (stored.active === 1) return jsonText(stored.policy_json)
     const previous = await findActivePolicy(tx)
-    const text = await activateStored(tx, stored)
-    const details = { policy_id, previous_policy_id: previous?.policy_id ?? null, ...causedBy(call) }
-    await recordAudit(tx, office, { type: 'policy_rolled_back', details })
+    const text = await activateStored(tx, parts, { stored, previous })
+    const details = { policy_id, previous_policy_id: previous?.policy_id ?? null, ...requestDetails(call) }
+    await parts.audit.record(tx, { type: 'policy_rolled_back', details })
     return jsonText(text)
   })
 }

@@ -2,21 +2,21 @@ import { Refusal } from '@chancery/contract'
 import { FormError, field, signedBytes, verifySignature } from '@chancery/protocol'
 import type { JsonObject, Signature } from '@chancery/protocol'
 import type { OperatorCall } from '../../auth/operator.ts'
-import type { Office } from '../../office.ts'
+import type { PolicyParts } from './parts.ts'
 
 /**
  * A manifest that is sent with signatures claims to be signed already: each must verify over it as
  * it was sent, under a key of this authority, the root key or that of the caller. Without any it stays a draft.
  */
-export async function requireSentSignatures({ body, operator }: OperatorCall, office: Office): Promise<void> {
+export async function requireSentSignatures({ body, operator }: OperatorCall, parts: PolicyParts): Promise<void> {
   const signatures = readSignatures(body)
   if (signatures.length === 0) return
   // What it is signed as has to be in it; the authority puts its own in place of both.
   if (typeof body['issued_at'] !== 'string' || typeof body['issued_by'] !== 'string') refuseSignatures()
-  const caller = office.operators.get(operator.key_id)
+  const caller = parts.operators.get(operator.key_id)
   const keys = [
-    ...office.ownKeys.all,
-    office.genesis.root_public_key,
+    ...parts.ownKeys.all,
+    parts.genesis.root_public_key,
     ...(caller === undefined ? [] : [caller.publicKey]),
   ]
   const message = signedBytes({ ...body, signatures }, 'signatures')

@@ -12,52 +12,78 @@ import {
   writeSortable,
 } from '@chancery/protocol'
 import type { PolicyManifest, PolicyTerms } from '@chancery/protocol'
-import type { Office } from '../../office.ts'
-import { dateAfter } from '../../signing/dating.ts'
+import type { PolicyParts } from './parts.ts'
+import { dateAfter } from '../../clock/date-after.ts'
 import { ownKeysAt } from '../../signing/own-keys.ts'
-import { seal } from '../../signing/seal.ts'
-import type { Tx } from '../../store/database.ts'
-import { bumpHead } from '../../store/heads.ts'
-import { activatePolicy, insertPolicy, toManifest } from './store.ts'
-import type { StoredPolicy } from './store.ts'
+import type { Tx } from '../../database/database.ts'
+import { raiseVersion } from '../../database/locks/domains.ts'
+import { activatePolicy, insertPolicy, toManifest } from './queries.ts'
+import type { StoredPolicy } from './queries.ts'
 
 /** Signs, keeps and activates a new version. The caller holds the policy head. */
 export async function publishVersion(
   tx: Tx,
-  office: Office,
+  parts: PolicyParts,
   facts: { readonly policy_id: string; readonly terms: PolicyTerms; readonly previous: StoredPolicy | undefined },
 ): Promise<string> {
-  const now = dateAfter(office, 'policy', readInstant(facts.previous?.created_at ?? ''))
+  const now = dateAfter(parts, 'policy', readInstant(facts.previous?.created_at ?? ''))
   const draft = draftPolicyManifest({
     policy_id: facts.policy_id,
     issued_at: writeInstant(now),
-    issued_by: office.signer.keyId,
+    issued_by: parts.signer.keyId,
     terms: facts.terms,
   })
-  const text = writeJson(await seal(office, draft))
+  const text = writeJson(await parts.signing.sign(draft))
   await insertPolicy(tx, facts.policy_id, text, writeSortable(now))
   await switchTo(tx, facts.policy_id)
   return text
 }
 
-/** Brings a stored, verified version into force. */
-export async function activateStored(tx: Tx, stored: StoredPolicy): Promise<string> {
+/**
+ * Brings a stored version into force as it is. One of a former key is signed again by the present one: followers take no
+ * policy of a former key after the switch.
+ */
+export async function activateStored(
+  tx: Tx,
+  parts: PolicyParts,
+  { stored, previous }: { readonly stored: StoredPolicy; readonly previous: StoredPolicy | undefined },
+): Promise<string> {
+  const isOfPresentKey = await verifyList(toManifest(stored), [parts.signer.publicKey])
+  const text = isOfPresentKey ? stored.policy_json : await signStoredAgain(tx, parts, { stored, previous })
   await switchTo(tx, stored.policy_id)
-  return stored.policy_json
+  return text
+}
+
+/** The same id and terms under the present key, dated now. The stored text is verified first. */
+export async function signStoredAgain(
+  tx: Tx,
+  parts: PolicyParts,
+  { stored, previous = stored }: { readonly stored: StoredPolicy; readonly previous: StoredPolicy | undefined },
+): Promise<string> {
+  const { policy_id, issued_at: _date, issued_by: _key, signatures: _old, ...terms } = await verifyStored(parts, stored)
+  const now = dateAfter(parts, 'policy', readInstant(previous.created_at))
+  const draft = draftPolicyManifest({ policy_id, issued_at: writeInstant(now), issued_by: parts.signer.keyId, terms })
+  const policy_json = writeJson(await parts.signing.sign(draft))
+  await tx
+    .updateTable('policy_versions')
+    .set({ policy_json, created_at: writeSortable(now) })
+    .where('policy_id', '=', policy_id)
+    .execute()
+  return policy_json
 }
 
 /** The stored manifest, if its signature still holds: an edited row is a conflict, whatever was done to it. */
-export async function verifyStored(office: Office, stored: StoredPolicy): Promise<PolicyManifest> {
+export async function verifyStored(parts: PolicyParts, stored: StoredPolicy): Promise<PolicyManifest> {
   let cause: unknown
   try {
     const manifest = toManifest(stored)
     const isWhole = canonicalJson(readJson(stored.policy_json)) === canonicalJson(manifest)
-    if (isWhole && (await verifyList(manifest, ownKeysAt(office.ownKeys, manifest.issued_at)))) return manifest
+    if (isWhole && (await verifyList(manifest, ownKeysAt(parts.ownKeys, manifest.issued_at)))) return manifest
   } catch (error) {
     if (!(error instanceof FormError) && !(error instanceof JsonError)) throw error
     cause = error
   }
-  office.log.error('a stored network policy does not verify', {
+  parts.log.error('a stored network policy does not verify', {
     alarm: true,
     policy_id: stored.policy_id,
     error: cause,
@@ -67,5 +93,5 @@ export async function verifyStored(office: Office, stored: StoredPolicy): Promis
 
 async function switchTo(tx: Tx, policy_id: string): Promise<void> {
   await activatePolicy(tx, policy_id)
-  await bumpHead(tx, 'policy')
+  await raiseVersion(tx, 'policy')
 }

@@ -1,6 +1,6 @@
 import type { RecognitionPolicy } from '@chancery/protocol'
-import type { Office } from '../../office.ts'
-import { findActiveRecognitionPolicy } from './store.ts'
+import type { RecognitionPolicyParts } from './parts.ts'
+import { findActiveRecognitionPolicy } from './queries.ts'
 
 /** A policy prepared for many questions. */
 export interface ReadyPolicy {
@@ -12,10 +12,10 @@ export interface ReadyPolicy {
 export class RecognitionPolicyCache {
   #held: { readonly stamp: number; readonly ready: ReadyPolicy | undefined } | undefined
 
-  async current(office: Office): Promise<ReadyPolicy | undefined> {
-    const stamp = (await office.stamps.read()).versions.get('recognition-policy') ?? -1
+  async current(parts: RecognitionPolicyParts): Promise<ReadyPolicy | undefined> {
+    const stamp = (await parts.versions.read()).versions.get('recognition-policy') ?? -1
     if (this.#held?.stamp === stamp) return this.#held.ready
-    const policy = await findActiveRecognitionPolicy(office.store.db)
+    const policy = await findActiveRecognitionPolicy(parts.store.db)
     const ready = policy === undefined ? undefined : prepare(policy)
     this.#held = { stamp, ready }
     return ready

@@ -1,2 +1,23 @@
+import type { Feature } from '../../core.ts'
+import { RecognitionPolicyCache } from './cache.ts'
+import type { ReadyPolicy } from './cache.ts'
+import type { RecognitionPolicyParts } from './parts.ts'
+import { recognitionPolicyRoutes } from './routes.ts'
+
 export { prepare } from './cache.ts'
 export type { ReadyPolicy } from './cache.ts'
+
+export interface RecognitionPolicy extends Feature {
+  /** Whose attestations are accepted, parsed once per change. */
+  current(): Promise<ReadyPolicy | undefined>
+}
+
+export function openRecognitionPolicy(parts: RecognitionPolicyParts): RecognitionPolicy {
+  const cache = new RecognitionPolicyCache()
+  return {
+    routes: recognitionPolicyRoutes(parts),
+    jobs: [],
+    current: () => cache.current(parts),
+    close: () => Promise.resolve(),
+  }
+}

@@ -1,7 +1,7 @@
 import { canonicalJson } from '@chancery/protocol'
 import type { JsonObject, JsonValue } from '@chancery/protocol'
 import { accepted, detailsOf, eventsOf, foreignSovereign, refused, startTestAuthority } from '@chancery/testkit'
-import type { TestAnswer, TestAuthority } from '@chancery/testkit'
+import type { TestResponse, TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 const key = foreignSovereign('PARTNER-NET').publicKey
@@ -18,10 +18,10 @@ beforeAll(async () => {
 })
 afterAll(() => na.stop())
 
-const publish = (body: JsonObject, as = 'privileged'): Promise<TestAnswer> =>
+const publish = (body: JsonObject, as = 'privileged'): Promise<TestResponse> =>
   na.as(as)('POST', '/admin/recognition-policy', body)
-const current = (): Promise<TestAnswer> => na.request('GET', '/recognition-policy')
-const rows = () => na.office.store.db.selectFrom('recognition_policies').selectAll().orderBy('position').execute()
+const current = (): Promise<TestResponse> => na.request('GET', '/recognition-policy')
+const rows = () => na.core.store.db.selectFrom('recognition_policies').selectAll().orderBy('position').execute()
 
 describe('GET /recognition-policy', () => {
   it('is 404 until one is set', async () => {

@@ -1,35 +1,38 @@
 import { Refusal } from '@chancery/contract'
 import { isPlainText, readRecognitionPolicy, writeJson, writeSortable } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
-import { causedBy, recordAudit } from '../../audit/record.ts'
+import { requestDetails } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
-import type { Office } from '../../office.ts'
-import { areStorableKeys, readOr, refuseUnknownMembers } from '../../reading.ts'
-import { bumpHead } from '../../store/heads.ts'
-import { insertActivePolicy } from './store.ts'
+import type { RecognitionPolicyParts } from './parts.ts'
+import { areStrongKeys, readOrRefuse, refuseUnknownMembers } from '../../requests/read-fields.ts'
+import { raiseVersion } from '../../database/locks/domains.ts'
+import { insertActivePolicy } from './queries.ts'
 
 /**
  * POST /admin/recognition-policy
  * Whose attestations this sovereign accepts from now on. A local document: nobody else relies on it.
  */
-export async function publish(call: OperatorCall, office: Office): Promise<JsonObject> {
+export async function publish(call: OperatorCall, parts: RecognitionPolicyParts): Promise<JsonObject> {
   refuseUnknownMembers(call.body, ['recognition_policy', 'policy_id'])
-  const policy = readOr('invalid_recognition_policy', () =>
+  const policy = readOrRefuse('invalid_recognition_policy', () =>
     readRecognitionPolicy(call.body['recognition_policy'] ?? null),
   )
-  if (!(await areStorableKeys(policy.recognized_issuers.flatMap((issuer) => issuer.public_keys))))
+  if (!(await areStrongKeys(policy.recognized_issuers.flatMap((issuer) => issuer.public_keys))))
     throw new Refusal('invalid_recognition_policy')
   const policy_id = readPolicyId(call.body, policy.local_sovereign_id)
-  await office.store.transact(async (tx) => {
-    await office.store.lockHead(tx, 'recognition-policy')
-    await insertActivePolicy(tx, policy_id, writeJson(policy), writeSortable(office.clock.now()))
-    await bumpHead(tx, 'recognition-policy')
+  await parts.store.transact(async (tx) => {
+    await parts.store.lockDomain(tx, 'recognition-policy')
+    await insertActivePolicy(tx, policy_id, writeJson(policy), writeSortable(parts.clock.now()))
+    await raiseVersion(tx, 'recognition-policy')
     const details = {
       policy_id,
       local_sovereign_id: policy.local_sovereign_id,
       recognized_issuer_count: policy.recognized_issuers.length,
     }
-    await recordAudit(tx, office, { type: 'recognition_policy_saved', details: { ...details, ...causedBy(call) } })
+    await parts.audit.record(tx, {
+      type: 'recognition_policy_saved',
+      details: { ...details, ...requestDetails(call) },
+    })
   })
   return { policy_id, local_sovereign_id: policy.local_sovereign_id, active: true }
 }

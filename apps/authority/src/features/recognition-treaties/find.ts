@@ -1,17 +1,17 @@
 import { Refusal, SECURITY_HEADERS } from '@chancery/contract'
 import { toUtf8 } from '@chancery/protocol'
-import { KeptDocument } from '@chancery/service-kit'
+import { CachedDocument } from '@chancery/service-kit'
 import type { Call } from '@chancery/service-kit'
-import type { Office } from '../../office.ts'
-import { findTreaty } from './store.ts'
+import type { RecognitionTreatiesParts } from './parts.ts'
+import { findTreaty } from './queries.ts'
 import { rowText } from './view.ts'
 
 /**
  * GET /recognition-treaties/{treaty_id}
  * The signed record and how it stands.
  */
-export async function find(call: Call, office: Office): Promise<KeptDocument> {
-  const row = await findTreaty(office.store, call.params['treaty_id'] ?? '')
+export async function find(call: Call, parts: RecognitionTreatiesParts): Promise<CachedDocument> {
+  const row = await findTreaty(parts.store, call.params['treaty_id'] ?? '')
   if (row === undefined) throw new Refusal('treaty_not_found')
-  return new KeptDocument(toUtf8(rowText(row, office.clock.now())), SECURITY_HEADERS['Cache-Control'])
+  return new CachedDocument(toUtf8(rowText(row, parts.clock.now())), SECURITY_HEADERS['Cache-Control'])
 }

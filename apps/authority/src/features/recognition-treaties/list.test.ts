@@ -1,5 +1,5 @@
 import type { JsonObject, TreatyLifecycle } from '@chancery/protocol'
-import { ManualClock, accepted, foreignSovereign, plantTreaties, refused, startTestAuthority } from '@chancery/testkit'
+import { ManualClock, accepted, foreignSovereign, seedTreaties, refused, startTestAuthority } from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
@@ -23,7 +23,7 @@ const settings = { NA_CLOCK_CHECK: 'off' }
 let na: TestAuthority
 beforeAll(async () => {
   na = await startTestAuthority({ clock, settings })
-  await plantTreaties(na.office, [
+  await seedTreaties(na.parts, [
     { treaty_id: 'long', from: 'A', to: 'B', validityHours: 73 },
     { treaty_id: 'soon', from: 'A', to: 'Zoë', validityHours: 72 },
     { treaty_id: 'high', from: 'B', to: 'C', validityHours: 24 },
@@ -123,8 +123,8 @@ describe('GET /recognition-treaties', () => {
     beforeAll(async () => {
       large = await startTestAuthority({ clock: new ManualClock(), settings })
       for (let i = 0; i < 2300; i += 1) names.push(`t${String(i).padStart(5, '0')}`)
-      await plantTreaties(
-        large.office,
+      await seedTreaties(
+        large.parts,
         names.map((treaty_id) => ({ treaty_id, from: 'A', to: 'B' })),
       )
     })
@@ -148,18 +148,18 @@ describe('GET /recognition-treaties', () => {
   it('counts exactly up to 10,000 and says null above; offsets end at 10,000, cursors do not', async () => {
     const large = await startTestAuthority({ clock: new ManualClock(), settings })
     try {
-      const plant = (from: number, to: number): Promise<void> =>
-        plantTreaties(
-          large.office,
+      const seed = (from: number, to: number): Promise<void> =>
+        seedTreaties(
+          large.parts,
           Array.from({ length: to - from }, (_, i) => ({
             treaty_id: `t${String(from + i).padStart(6, '0')}`,
             from: 'A',
             to: 'B',
           })),
         )
-      await plant(0, 10_000)
+      await seed(0, 10_000)
       expect(await list('?limit=1', large)).toMatchObject({ total: 10_000 })
-      await plant(10_000, 10_003)
+      await seed(10_000, 10_003)
       expect(await list('?limit=1', large)).toMatchObject({ total: null })
       const last = await list('?limit=2&offset=9998', large)
       expect(last).toMatchObject({ next_offset: 10_000 })

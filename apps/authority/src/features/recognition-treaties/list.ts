@@ -1,17 +1,17 @@
 import { writeJson } from '@chancery/protocol'
 import { jsonText } from '@chancery/service-kit'
-import type { Answer, Call } from '@chancery/service-kit'
-import type { Office } from '../../office.ts'
-import { readIssuePlace, writeIssuePlace } from '../../paged-list.ts'
-import { pageMembers, readPage } from '../../paging.ts'
-import { countTreaties, listTreaties } from './store.ts'
+import type { HttpResponse, Call } from '@chancery/service-kit'
+import type { RecognitionTreatiesParts } from './parts.ts'
+import { readIssuePosition, writeIssuePosition } from '../../requests/list-position.ts'
+import { pageMembers, readPage } from '../../requests/paging.ts'
+import { countTreaties, listTreaties } from './queries.ts'
 import { rowText } from './view.ts'
 
 /**
  * GET /recognition-treaties
  * Every stored treaty, oldest first.
  */
-export async function list(call: Call, office: Office): Promise<Answer> {
+export async function list(call: Call, parts: RecognitionTreatiesParts): Promise<HttpResponse> {
   const { query } = call
   const filter = {
     issuer_sovereign_id: query.first('issuer_sovereign_id'),
@@ -19,18 +19,18 @@ export async function list(call: Call, office: Office): Promise<Answer> {
     status: query.first('status'),
   }
   const page = readPage(query)
-  const { db } = office.store
-  const rows = await listTreaties(office.store, filter, {
+  const { db } = parts.store
+  const rows = await listTreaties(parts.store, filter, {
     limit: page.limit + 1,
     offset: page.offset,
-    after: readIssuePlace(page),
+    after: readIssuePosition(page),
   })
   const shown = rows.slice(0, page.limit)
   const end = rows.length > page.limit ? shown.at(-1) : undefined
-  const last = end === undefined ? undefined : writeIssuePlace({ issued_at: end.issued_at, id: end.treaty_id })
+  const last = end === undefined ? undefined : writeIssuePosition({ issued_at: end.issued_at, id: end.treaty_id })
   const paging = writeJson(await pageMembers(page, shown.length, last, (bound) => countTreaties(db, filter, bound)))
   const more = paging === '{}' ? '' : `,${paging.slice(1, -1)}`
-  const now = office.clock.now()
+  const now = parts.clock.now()
   return jsonText(
     `{"count":${shown.length},"recognition_treaties":[${shown.map((row) => rowText(row, now)).join(',')}]${more}}`,
   )

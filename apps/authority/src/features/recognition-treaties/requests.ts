@@ -1,7 +1,13 @@
 import { Refusal } from '@chancery/contract'
 import { field, isPlainText, readTreatyScope } from '@chancery/protocol'
 import type { JsonObject, TreatyScope } from '@chancery/protocol'
-import { isPublicKeyText, readGrantedRoles, readOr, readValidityHours, refuseUnknownMembers } from '../../reading.ts'
+import {
+  isPublicKeyText,
+  readGrantedRoles,
+  readOrRefuse,
+  readValidityHours,
+  refuseUnknownMembers,
+} from '../../requests/read-fields.ts'
 
 export interface IssueRequest {
   readonly subject_sovereign_id: string
@@ -30,7 +36,7 @@ export function readIssueRequest(body: JsonObject, own: string, allowedRoles: re
   const validityHours = readValidityHours(body['validity_hours'], 168, 26_280)
   const issuer = body['issuer_sovereign_id']
   if (issuer !== undefined && issuer !== own) throw new Refusal('wrong_issuer')
-  const metadata = readOr('invalid_input', () => field.freeForm(16_384)(body['metadata'] ?? {}, 'metadata'))
+  const metadata = readOrRefuse('invalid_input', () => field.freeForm(16_384)(body['metadata'] ?? {}, 'metadata'))
   // Recognising oneself would say nothing and make every path a circle.
   if (subject === own) throw new Refusal('invalid_recognition_treaty')
   return { subject_sovereign_id: subject, subject_public_keys, scope, validityHours, metadata }
@@ -46,7 +52,7 @@ function readSubjectKeys(body: JsonObject): readonly string[] {
 }
 
 function readScope(body: JsonObject, allowedRoles: readonly string[]): TreatyScope {
-  const scope = readOr('invalid_treaty_scope', () => readTreatyScope(body['scope'] ?? {}))
+  const scope = readOrRefuse('invalid_treaty_scope', () => readTreatyScope(body['scope'] ?? {}))
   readGrantedRoles(scope.allowed_roles, 0, allowedRoles)
   // Reserved: recognition is never passed on, and a treaty must not read as if it were.
   if (Object.hasOwn(scope.claims, 'delegation')) throw new Refusal('invalid_treaty_scope')

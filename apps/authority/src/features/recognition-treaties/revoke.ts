@@ -1,42 +1,41 @@
 import { Refusal } from '@chancery/contract'
 import { writeSortable } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
-import { causedBy, recordAudit } from '../../audit/record.ts'
+import { requestDetails } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
-import type { Office } from '../../office.ts'
-import { readDryRun, readReason, refuseUnknownMembers } from '../../reading.ts'
-import { bumpHead } from '../../store/heads.ts'
-import { foreseeTreatyLoss } from '../connectome/index.ts'
-import { findTreaty, markTreatyRevoked } from './store.ts'
+import type { RecognitionTreatiesParts } from './parts.ts'
+import { readDryRun, readReason, refuseUnknownMembers } from '../../requests/read-fields.ts'
+import { raiseVersion } from '../../database/locks/domains.ts'
+import { findTreaty, markTreatyRevoked } from './queries.ts'
 
 /**
  * POST /admin/recognition-treaties/{treaty_id}/revoke
  * Ends recognition. Repeating it keeps the first time and reason.
  */
-export async function revoke(call: OperatorCall, office: Office): Promise<JsonObject> {
+export async function revoke(call: OperatorCall, parts: RecognitionTreatiesParts): Promise<JsonObject> {
   refuseUnknownMembers(call.body, ['reason', 'dry_run'])
   const reason = readReason(call.body)
   const treaty_id = call.params['treaty_id'] ?? ''
-  if (readDryRun(call.body)) return foresee(office, treaty_id)
-  return office.store.transact(async (tx) => {
-    await office.store.lockHead(tx, 'treaties')
-    if ((await findTreaty(office.store, treaty_id, tx)) === undefined) throw new Refusal('treaty_not_found')
-    if (!(await markTreatyRevoked(tx, treaty_id, writeSortable(office.clock.now()), reason)))
+  if (readDryRun(call.body)) return preview(parts, treaty_id)
+  return parts.store.transact(async (tx) => {
+    await parts.store.lockDomain(tx, 'treaties')
+    if ((await findTreaty(parts.store, treaty_id, tx)) === undefined) throw new Refusal('treaty_not_found')
+    if (!(await markTreatyRevoked(tx, treaty_id, writeSortable(parts.clock.now()), reason)))
       return { treaty_id, status: 'revoked' }
-    await bumpHead(tx, 'treaties')
-    await recordAudit(tx, office, {
+    await raiseVersion(tx, 'treaties')
+    await parts.audit.record(tx, {
       type: 'recognition_treaty_revoked',
-      details: { treaty_id, reason, ...causedBy(call) },
+      details: { treaty_id, reason, ...requestDetails(call) },
     })
     return { treaty_id, status: 'revoked' }
   })
 }
 
 /** Which paths between sovereigns would be lost, without touching anything. */
-async function foresee(office: Office, treaty_id: string): Promise<JsonObject> {
-  const held = await findTreaty(office.store, treaty_id)
+async function preview(parts: RecognitionTreatiesParts, treaty_id: string): Promise<JsonObject> {
+  const held = await findTreaty(parts.store, treaty_id)
   if (held === undefined) throw new Refusal('treaty_not_found')
-  const loss = await foreseeTreatyLoss(office, treaty_id)
+  const loss = await parts.connectome.previewTreatyEnd(treaty_id)
   return {
     dry_run: true,
     treaty_id,

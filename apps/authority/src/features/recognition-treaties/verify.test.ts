@@ -10,7 +10,7 @@ import {
   startTestAuthority,
   wireText,
 } from '@chancery/testkit'
-import type { ForeignObject, TestAnswer, TestAuthority } from '@chancery/testkit'
+import type { ForeignObject, TestResponse, TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 const clock = new ManualClock()
@@ -34,7 +34,7 @@ const revoke = async (treaty: JsonObject): Promise<void> =>
   void accepted(
     await na.as('privileged')('POST', `/admin/recognition-treaties/${String(treaty['treaty_id'])}/revoke`, {}),
   )
-const post = (body: JsonObject): Promise<TestAnswer> => na.request('POST', '/recognition-treaties/verify', { body })
+const post = (body: JsonObject): Promise<TestResponse> => na.request('POST', '/recognition-treaties/verify', { body })
 const verify = async (treaty: JsonObject, more: JsonObject = {}): Promise<JsonObject> =>
   accepted(await post({ treaty, ...more }))
 const foreign = (issuer = partner, changes: ForeignObject = {}): JsonObject =>

@@ -2,27 +2,27 @@ import { Refusal } from '@chancery/contract'
 import { readRecognitionTreaty } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import type { Call } from '@chancery/service-kit'
-import type { Office } from '../../office.ts'
-import { readKeyList, readOr } from '../../reading.ts'
-import { noteVerdict } from '../verdicts.ts'
-import { countsHere, judgeTreaty } from './judge.ts'
+import type { RecognitionTreatiesParts } from './parts.ts'
+import { readKeyList, readOrRefuse } from '../../requests/read-fields.ts'
+import { recordVerification } from '../../requests/record-verification.ts'
+import { countsHere, verifyPostedTreaty } from './verify-posted.ts'
 
 /**
  * POST /recognition-treaties/verify
  * Whether a treaty holds: an own one as stored, a foreign one under recognised or supplied keys. It says nothing about the
  * members of its subject. Writes nothing.
  */
-export async function verify(call: Call, office: Office): Promise<JsonObject> {
-  const treaty = readOr('invalid_recognition_treaty', () => readRecognitionTreaty(call.body['treaty'] ?? null))
+export async function verify(call: Call, parts: RecognitionTreatiesParts): Promise<JsonObject> {
+  const treaty = readOrRefuse('invalid_recognition_treaty', () => readRecognitionTreaty(call.body['treaty'] ?? null))
   const supplied = readKeyList(call.body['issuer_public_keys'])
   const expected = {
     issuer: readExpected(call.body, 'expected_issuer_sovereign_id'),
     subject: readExpected(call.body, 'expected_subject_sovereign_id'),
   }
   const posted = call.body['treaty'] ?? null
-  const { verdict, trust_basis } = await judgeTreaty(office, treaty, posted, supplied, 'genuine', expected)
+  const { verdict, trust_basis } = await verifyPostedTreaty(parts, treaty, posted, supplied, 'genuine', expected)
   const reason = verdict.ok ? 'accepted' : verdict.reason
-  noteVerdict(call, office, verdict.ok, reason)
+  recordVerification(call, parts, verdict.ok, reason)
   return {
     accepted: verdict.ok,
     reason,

@@ -1,7 +1,7 @@
 import { canonicalJson, treatyLifecycle } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
-import { toWireTime } from '../../paged-list.ts'
-import type { TreatyRow } from './store.ts'
+import { toWireTime } from '../../requests/list-position.ts'
+import type { TreatyRow } from './queries.ts'
 
 /** A row as it is answered: the signed record untouched, how it stands beside it (protocol/core 15.2). */
 export function rowText(row: TreatyRow, now: Instant): string {

@@ -1,10 +1,10 @@
 import { authHint, rateLimitText, surfaceGroup } from '@chancery/contract'
 import type { Route, SurfaceGroup } from '@chancery/contract'
 import { markup } from '@chancery/service-kit'
-import type { Answer, Call, Markup } from '@chancery/service-kit'
-import type { Office } from '../../office.ts'
-import { page } from '../../page-frame.ts'
-import { badge, plural } from '../../page-parts.ts'
+import type { HttpResponse, Call, Markup } from '@chancery/service-kit'
+import type { ReferenceParts } from './parts.ts'
+import { page } from '../../pages/frame.ts'
+import { badge, plural } from '../../pages/parts.ts'
 
 const GROUPS: readonly { readonly group: SurfaceGroup; readonly title: string; readonly note: string }[] = [
   { group: 'safe', title: 'For everybody', note: 'No credential. Reads, and verification of signed records.' },
@@ -16,24 +16,24 @@ const GROUPS: readonly { readonly group: SurfaceGroup; readonly title: string; r
  * GET /api-reference
  * Every route this instance serves, from the table the server binds: the same as /swagger.json.
  */
-export function apiPage(_call: Call, office: Office): Answer {
+export function apiPage(_call: Call, parts: ReferenceParts): HttpResponse {
   const sections = GROUPS.map(({ group, title, note }) => {
-    const routes = office.routes.filter((route) => surfaceGroup(route.access) === group)
-    return markup`<section class="card"><h2 id="${group}">${title} <span class="quiet">${plural(routes.length, 'route')}</span></h2><p class="quiet">${note}</p>${routes.map((route) => describe(route, office))}</section>\n`
+    const routes = parts.listRoutes().filter((route) => surfaceGroup(route.access) === group)
+    return markup`<section class="card"><h2 id="${group}">${title} <span class="quiet">${plural(routes.length, 'route')}</span></h2><p class="quiet">${note}</p>${routes.map((route) => describe(route, parts))}</section>\n`
   })
-  return page(office, {
+  return page(parts, {
     path: '/api-reference',
     title: 'API reference',
     content: markup`<h1>API reference</h1>
-<p class="lead">${plural(office.routes.length, 'route')} of this authority. The same for machines: <a href="/swagger.json">OpenAPI</a>, <a href="/surfaces">surfaces</a>.</p>
+<p class="lead">${plural(parts.listRoutes().length, 'route')} of this authority. The same for machines: <a href="/swagger.json">OpenAPI</a>, <a href="/surfaces">surfaces</a>.</p>
 ${sections}`,
   })
 }
 
-function describe(route: Route, office: Office): Markup {
-  const limit = rateLimitText(route.limit, (limiter) => office.settings.limits[limiter])
+function describe(route: Route, parts: ReferenceParts): Markup {
+  const limit = rateLimitText(route.limit, (limiter) => parts.settings.limits[limiter])
   return markup`<details class="route" data-route="${route.id}"><summary><span class="method method-${route.method.toLowerCase()}">${route.method}</span> <code>${route.path}</code> <span class="title">${route.summary}</span> ${route.stability !== 'stable' && badge('plain', route.stability)}</summary>
-<p>${route.purpose}</p><dl class="facts"><div><dt>Caller</dt><dd>${authHint(route.access)}</dd></div><div><dt>Answer</dt><dd>${route.success}, ${route.answer}</dd></div><div><dt>Limit</dt><dd>${limit ?? 'none'}</dd></div>${
+<p>${route.purpose}</p><dl class="facts"><div><dt>Caller</dt><dd>${authHint(route.access)}</dd></div><div><dt>Answer</dt><dd>${route.success}, ${route.response}</dd></div><div><dt>Limit</dt><dd>${limit ?? 'none'}</dd></div>${
     route.params.length > 0 && markup`<div><dt>In the path</dt><dd>${route.params.join(', ')}</dd></div>`
   }</dl></details>\n`
 }

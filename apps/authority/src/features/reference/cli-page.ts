@@ -1,10 +1,10 @@
 import { COMMANDS, GLOBAL_OPTIONS, PROGRAM_NAME } from '@chancery/contract'
 import type { Command, CommandOption } from '@chancery/contract'
 import { markup } from '@chancery/service-kit'
-import type { Answer, Call, Markup } from '@chancery/service-kit'
-import type { Office } from '../../office.ts'
-import { page } from '../../page-frame.ts'
-import { badge, plural } from '../../page-parts.ts'
+import type { HttpResponse, Call, Markup } from '@chancery/service-kit'
+import type { ReferenceParts } from './parts.ts'
+import { page } from '../../pages/frame.ts'
+import { badge, plural } from '../../pages/parts.ts'
 
 const NEEDS: Readonly<Record<Command['needs'], string | undefined>> = {
   nothing: undefined,
@@ -17,13 +17,13 @@ const NEEDS: Readonly<Record<Command['needs'], string | undefined>> = {
  * GET /cli-reference
  * Every command, from the definitions the program itself runs on.
  */
-export function cliPage(_call: Call, office: Office): Answer {
+export function cliPage(_call: Call, parts: ReferenceParts): HttpResponse {
   const words = [...new Set(COMMANDS.map((command) => command.path[0]))]
   const sections = words.map((word) => {
     const commands = COMMANDS.filter((command) => command.path[0] === word)
     return markup`<section class="card"><h2 id="${word}">${word}</h2>${commands.map(describe)}</section>\n`
   })
-  return page(office, {
+  return page(parts, {
     path: '/cli-reference',
     title: 'Command reference',
     content: markup`<h1>Command reference</h1>

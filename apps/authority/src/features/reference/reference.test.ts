@@ -3,6 +3,7 @@ import type { JsonObject } from '@chancery/protocol'
 import { accepted, startTestAuthority } from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { bindingsOf } from '../../features.ts'
 
 interface Operation {
   readonly summary: string
@@ -64,7 +65,7 @@ describe('GET /swagger.json', () => {
     for (const route of ALL_ROUTES) {
       if (!listed.has(route.id)) expect(await isServed(route.method, route.path), route.id).toBe(false)
     }
-    expect(listed.size).toBe(na.office.routes.length)
+    expect(listed.size).toBe(bindingsOf(na.features, na.settings).open.length)
   })
 
   it('describes every operation', () => {
@@ -127,7 +128,9 @@ describe('GET /surfaces', () => {
     const http = all.filter(({ method }) => method !== 'CLI')
     const cli = all.filter(({ method }) => method === 'CLI')
     expect(http.map(({ method, target }) => `${method} ${target}`).sort()).toEqual(
-      na.office.routes.map((route): string => route.id).sort(),
+      bindingsOf(na.features, na.settings)
+        .open.map(({ route }): string => route.id)
+        .sort(),
     )
     expect(cli.map(({ target }) => target).sort()).toEqual(
       COMMANDS.map((command) => `chancery ${command.path.join(' ')}`).sort(),

@@ -2,30 +2,30 @@ import { API_VERSION, SECURITY_SCHEMES, authHint, rateLimitText, surfaceAccess, 
 import type { Route } from '@chancery/contract'
 import type { JsonObject } from '@chancery/protocol'
 import type { Call } from '@chancery/service-kit'
-import { baseUrl } from '../../base-url.ts'
-import type { Office } from '../../office.ts'
+import { baseUrl } from '../../requests/base-url.ts'
+import type { ReferenceParts } from './parts.ts'
 
 /**
  * GET /swagger.json
  * OpenAPI 3.0.3 of the routes really served, from the same table the server binds (protocol/core 22.4).
  */
-export function swagger(call: Call, office: Office): JsonObject {
+export function swagger(call: Call, parts: ReferenceParts): JsonObject {
   const paths: Record<string, Record<string, JsonObject>> = {}
-  for (const route of office.routes) {
+  for (const route of parts.listRoutes()) {
     const item = (paths[route.path] ??= {})
-    item[route.method.toLowerCase()] = toOperation(route, office)
+    item[route.method.toLowerCase()] = toOperation(route, parts)
   }
   return {
     openapi: '3.0.3',
-    info: { title: `${office.genesis.network_name} network authority`, version: API_VERSION },
-    servers: [{ url: baseUrl(call, office) }],
+    info: { title: `${parts.genesis.network_name} network authority`, version: API_VERSION },
+    servers: [{ url: baseUrl(call, parts) }],
     paths,
     components: { securitySchemes: securitySchemes(), schemas: { ErrorEnvelope: ERROR_ENVELOPE } },
   }
 }
 
-function toOperation(route: Route, office: Office): JsonObject {
-  const limit = rateLimitText(route.limit, (limiter) => office.settings.limits[limiter])
+function toOperation(route: Route, parts: ReferenceParts): JsonObject {
+  const limit = rateLimitText(route.limit, (limiter) => parts.settings.limits[limiter])
   const scheme = schemeOf(route)
   return {
     operationId: route.id,

@@ -9,12 +9,12 @@ import {
   verifyList,
 } from '@chancery/protocol'
 import type { RevocationFeed } from '@chancery/protocol'
-import type { Office } from '../../office.ts'
-import { settleFault } from '../../signing/record-faults.ts'
+import type { Core } from '../../core.ts'
+import { clearFault } from '../../signing/record-faults.ts'
 import type { OwnKeys } from '../../signing/own-keys.ts'
-import type { Tx } from '../../store/database.ts'
-import { findOwnFeed, isWithdrawn, listNewestIds, listWithdrawn } from './store.ts'
-import type { ListedId, OwnFeed } from './store.ts'
+import type { Tx } from '../../database/database.ts'
+import { findOwnFeed, isWithdrawn, listNewestIds, listWithdrawn } from './queries.ts'
+import type { ListedId, OwnFeed } from './queries.ts'
 
 /** A feed is as long as a feed may get. */
 const LIMITS = { ...READ_LIMITS, maxValues: 2_000_000, maxNames: 200_000 }
@@ -24,11 +24,11 @@ const NAMED = 5
 /** Refuses to go on unless everything that the last signed feed names is still withdrawn. */
 export async function requireWithdrawn(
   tx: Tx,
-  { recordFaults }: Pick<Office, 'recordFaults'>,
+  { recordFaults }: Pick<Core, 'recordFaults'>,
   last: RevocationFeed | undefined,
   newest: readonly ListedId[],
 ): Promise<void> {
-  settleFault(recordFaults, 'feed', await findDropped(tx, last, newest))
+  clearFault(recordFaults, 'feed', await findDropped(tx, last, newest))
 }
 
 /** What the next feed would no longer name, in words; undefined when nothing. */

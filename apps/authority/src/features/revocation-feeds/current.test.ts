@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { readRevocationFeed, seconds, verifyList } from '@chancery/protocol'
-import { ManualClock, accepted, refused, startTestAuthority, verifiesElsewhere } from '@chancery/testkit'
-import type { TestAnswer, TestAuthority } from '@chancery/testkit'
+import { ManualClock, accepted, refused, startTestAuthority, verifiesWithNodeCrypto } from '@chancery/testkit'
+import type { TestResponse, TestAuthority } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { keepFeed } from './upkeep.ts'
+import { refreshFeed } from './refresh.job.ts'
 
 const settings = { NA_CLOCK_CHECK: 'off' }
 let clock: ManualClock
@@ -14,7 +14,7 @@ beforeEach(async () => {
 })
 afterEach(() => na.stop())
 
-const feed = (): Promise<TestAnswer> => na.request('GET', '/sovereign-revocation-feed')
+const feed = (): Promise<TestResponse> => na.request('GET', '/sovereign-revocation-feed')
 async function issue(validity_hours = 168): Promise<string> {
   const body = { subject_id: 'x', roles: ['role:client'], validity_hours }
   return String(accepted(await na.as('privileged')('POST', '/admin/attestations', body), 201)['attestation_id'])
@@ -40,7 +40,7 @@ describe('GET /sovereign-revocation-feed', () => {
     expect(new Set(answers.map((answer) => answer.text)).size).toBe(1)
     clock.advance(43_199)
     expect((await feed()).text).toBe(answers[0]?.text)
-    expect(verifiesElsewhere((await feed()).text, na.genesis.network_authority.public_key)).toBe(true)
+    expect(verifiesWithNodeCrypto((await feed()).text, na.genesis.network_authority.public_key)).toBe(true)
   })
 
   it('has the next sequence with each withdrawal, read before or not, and its total in a header', async () => {
@@ -75,7 +75,7 @@ describe('GET /sovereign-revocation-feed', () => {
       texts.push((await feed()).text, (await feed()).text)
     }
     expect(new Set(texts).size).toBe(3)
-    const rows = await na.office.store.db
+    const rows = await na.core.store.db
       .selectFrom('own_revocation_feeds')
       .select('feed_json')
       .where('sequence', '>', 0)
@@ -91,7 +91,7 @@ describe('GET /sovereign-revocation-feed', () => {
       await revoke(await issue())
       texts.push((await feed()).text)
     }
-    const { db } = na.office.store
+    const { db } = na.core.store
     const kept = await db.selectFrom('own_revocation_feeds').select('feed_json').orderBy('sequence').execute()
     expect(kept.map((row) => row.feed_json)).toEqual(texts.slice(-8))
     const removed = await db.selectFrom('removed_own_feeds').selectAll().orderBy('sequence').execute()
@@ -127,7 +127,7 @@ describe('GET /sovereign-revocation-feed', () => {
 
   it('that cannot be signed again is served on, and tried again by a reader after ten seconds', async () => {
     const { text } = await feed()
-    const lost = vi.spyOn(na.office.signer, 'sign').mockRejectedValue(new Error('the token does not answer'))
+    const lost = vi.spyOn(na.core.signer, 'sign').mockRejectedValue(new Error('the token does not answer'))
     const tries = (): number =>
       lost.mock.calls.filter(([bytes]) => Buffer.from(bytes).includes('"revoked_attestation_ids"')).length
     clock.advance(43_200)
@@ -144,14 +144,14 @@ describe('GET /sovereign-revocation-feed', () => {
   it('is signed again by a job when it is not read', async () => {
     const old = accepted(await feed())
     clock.advance(43_200)
-    await keepFeed(na.office)
-    const row = await na.office.store.db
+    await refreshFeed(na.parts)
+    const row = await na.core.store.db
       .selectFrom('own_revocation_feeds')
       .select('sequence')
       .orderBy('sequence', 'desc')
       .executeTakeFirst()
     expect(row?.sequence).toBe(Number(old['sequence']) + 1)
-    await keepFeed(na.office)
+    await refreshFeed(na.parts)
     expect(accepted(await feed())['sequence']).toBe(Number(old['sequence']) + 1)
   })
 
@@ -177,15 +177,15 @@ describe('GET /sovereign-revocation-feed', () => {
     const [first, second] = [await issue(), await issue()]
     await revoke(first)
     clock.advance(3600)
-    await na.office.store.db.deleteFrom('own_feed_ids').where('attestation_id', '=', first).execute()
+    await na.core.store.db.deleteFrom('own_feed_ids').where('attestation_id', '=', first).execute()
     await revoke(second)
     expect(accepted(await feed())['revoked_attestation_ids']).toEqual([first, second].sort())
   })
 
   it('signs no id that no record says is withdrawn, and revokes nothing meanwhile', async () => {
     await revoke(await issue())
-    const row = await na.office.store.db.selectFrom('own_feed_ids').selectAll().executeTakeFirstOrThrow()
-    const { db } = na.office.store
+    const row = await na.core.store.db.selectFrom('own_feed_ids').selectAll().executeTakeFirstOrThrow()
+    const { db } = na.core.store
     await db
       .insertInto('own_feed_ids')
       .values({ ...row, attestation_id: 'stray' })

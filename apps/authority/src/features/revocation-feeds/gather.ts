@@ -1,11 +1,11 @@
 import { MAX_FEED_IDS, readInstant } from '@chancery/protocol'
-import type { Office } from '../../office.ts'
-import type { Tx } from '../../store/database.ts'
+import type { RevocationFeedsParts } from './feed-parts.ts'
+import type { Tx } from '../../database/database.ts'
 import { readSignedFeed, requireWithdrawn } from './continuity.ts'
 import { syncFeedIds } from './own-ids.ts'
 import type { SyncedIds } from './own-ids.ts'
-import { listKnownIds, listNewestIds } from './store.ts'
-import type { ListedId, OwnFeed } from './store.ts'
+import { listStoredIds, listNewestIds } from './queries.ts'
+import type { ListedId, OwnFeed } from './queries.ts'
 
 /** What the next version names. */
 export interface GatheredIds {
@@ -20,27 +20,27 @@ export interface GatheredIds {
  */
 export async function gatherIds(
   tx: Tx,
-  office: Office,
+  parts: RevocationFeedsParts,
   previous: OwnFeed | undefined,
   { isCompared, isRecovered }: { readonly isCompared: boolean; readonly isRecovered: boolean },
 ): Promise<GatheredIds> {
   const isPartial = !isCompared && previous !== undefined && previous.index_json !== null
   const since = isPartial ? (readInstant(previous.issued_at) ?? 0n) : undefined
-  let synced = await syncFeedIds(tx, office, since)
+  let synced = await syncFeedIds(tx, parts, since)
   let newest = await listNewestIds(tx, MAX_FEED_IDS)
-  const last = previous === undefined ? undefined : await readSignedFeed(office.ownKeys, previous)
+  const last = previous === undefined ? undefined : await readSignedFeed(parts.ownKeys, previous)
   if (isPartial && last !== undefined && (await hasUnknown(tx, last.revoked_attestation_ids, newest))) {
-    synced = joined(synced, await syncFeedIds(tx, office, undefined))
+    synced = joined(synced, await syncFeedIds(tx, parts, undefined))
     newest = await listNewestIds(tx, MAX_FEED_IDS)
   }
-  if (previous !== undefined && !isRecovered) await requireWithdrawn(tx, office, last, newest)
+  if (previous !== undefined && !isRecovered) await requireWithdrawn(tx, parts, last, newest)
   return { newest, synced }
 }
 
 async function hasUnknown(tx: Tx, ids: readonly string[], newest: readonly ListedId[]): Promise<boolean> {
   const named = new Set(newest.map((row) => row.attestation_id))
   const missing = ids.filter((id) => !named.has(id))
-  return (await listKnownIds(tx, missing)).size < missing.length
+  return (await listStoredIds(tx, missing)).size < missing.length
 }
 
 function joined(a: SyncedIds, b: SyncedIds): SyncedIds {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { digestOf, readJson } from '@chancery/protocol'
-import type { JsonObject, JsonValue } from '@chancery/protocol'
+import type { Instant, JsonObject, JsonValue } from '@chancery/protocol'
 import {
   ManualClock,
   accepted,
@@ -10,8 +10,9 @@ import {
   startTestAuthority,
   wireText,
 } from '@chancery/testkit'
-import type { ForeignSovereign, TestAnswer, TestAuthority } from '@chancery/testkit'
+import type { ForeignSovereign, TestResponse, TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { listPeerFeeds } from './index.ts'
 
 const clock = new ManualClock('2026-01-02T03:04:05Z')
 let na: TestAuthority
@@ -62,13 +63,13 @@ function indexOf(issuer: ForeignSovereign, sequence: number, parts: readonly Jso
   ) as JsonObject
 }
 
-const send = (issuer: ForeignSovereign, body: JsonObject): Promise<TestAnswer> =>
+const send = (issuer: ForeignSovereign, body: JsonObject): Promise<TestResponse> =>
   na.as('privileged')('POST', '/admin/sovereign-revocation-feeds/import', {
     issuer_public_keys: [issuer.publicKey],
     ...body,
   })
 const kept = async (issuer: ForeignSovereign): Promise<string[]> => {
-  const rows = await na.office.store.db
+  const rows = await na.core.store.db
     .selectFrom('imported_sovereign_revocations')
     .select('attestation_id')
     .where('issuer_sovereign_id', '=', issuer.sovereign_id)
@@ -76,7 +77,7 @@ const kept = async (issuer: ForeignSovereign): Promise<string[]> => {
   return rows.map((row) => row.attestation_id).sort()
 }
 const lastOf = async (issuer: ForeignSovereign): Promise<JsonValue> => {
-  const row = await na.office.store.db
+  const row = await na.core.store.db
     .selectFrom('sovereign_revocation_feeds')
     .select(['sequence', 'complete'])
     .where('issuer_sovereign_id', '=', issuer.sovereign_id)
@@ -85,6 +86,11 @@ const lastOf = async (issuer: ForeignSovereign): Promise<JsonValue> => {
   return row === undefined ? null : [Number(row.sequence), row.complete]
 }
 const IDS = Array.from({ length: 12 }, (_, i) => `att-${String(i).padStart(2, '0')}`)
+
+const seenAt = async (issuer: ForeignSovereign): Promise<readonly (Instant | undefined)[]> => {
+  const peers = await listPeerFeeds(na.core.store.db, clock.now())
+  return peers.filter(({ sovereign }) => sovereign === issuer.sovereign_id).map((peer) => peer.seenAt)
+}
 
 describe('POST /admin/sovereign-revocation-feeds/import of an index and parts', () => {
   it('takes all at once: complete, and the sequence moves', async () => {
@@ -129,11 +135,16 @@ describe('POST /admin/sovereign-revocation-feeds/import of an index and parts', 
     const issuer = newIssuer()
     const ids = Array.from({ length: 50_000 }, (_, i) => `id-${String(i).padStart(6, '0')}`)
     const feed = readJson(wireText(foreignFeed(issuer, 9, ids)), { maxDepth: 9, maxValues: 200_000, maxNames: 9 })
+    const treaty = { subject_sovereign_id: issuer.sovereign_id, subject_public_keys: [issuer.publicKey] }
+    accepted(await na.as('privileged')('POST', '/admin/recognition-treaties', treaty), 201)
     expect(accepted(await send(issuer, { feed }))).toMatchObject({ complete: false })
+    // Ids without room are not known yet: the sovereign does not count as seen.
+    expect(await seenAt(issuer)).toEqual([undefined])
     const parts = partsOf(issuer, [...ids, 'oldest'], 3)
     expect(accepted(await send(issuer, { index: indexOf(issuer, 9, parts), parts }))).toMatchObject({ complete: true })
     expect(await lastOf(issuer)).toEqual([9, 1])
     expect(await kept(issuer)).toHaveLength(50_001)
+    expect(await seenAt(issuer)).toEqual([clock.now()])
   }, 120_000)
 
   it('refuses a part that is not of the index, an index of another key, and both forms at once', async () => {
@@ -160,7 +171,7 @@ describe('POST /admin/sovereign-revocation-feeds/import of an index and parts', 
 
   it('imports nothing beyond what is kept of one issuer', async () => {
     const issuer = newIssuer()
-    const { db } = na.office.store
+    const { db } = na.core.store
     const parts = partsOf(issuer, IDS, 0)
     await db
       .insertInto('imported_issuers')
@@ -177,7 +188,7 @@ describe('POST /admin/sovereign-revocation-feeds/import of an index and parts', 
     const issuer = newIssuer()
     const feeds = [1, 2, 3, 4].map((sequence) => readJson(wireText(foreignFeed(issuer, sequence, ['a']))))
     for (const feed of feeds) accepted(await send(issuer, { feed }))
-    const rows = await na.office.store.db
+    const rows = await na.core.store.db
       .selectFrom('sovereign_revocation_feeds')
       .select(['feed_json', 'digest', 'revoked_count'])
       .where('issuer_sovereign_id', '=', issuer.sovereign_id)

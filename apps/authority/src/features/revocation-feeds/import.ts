@@ -1,13 +1,12 @@
 import { Refusal } from '@chancery/contract'
-import type { ErrorCode } from '@chancery/contract'
+import type { RefusalCode } from '@chancery/contract'
 import { asJson, hasSortedIds, signedBytes, verifySignature, withSortedIds } from '@chancery/protocol'
 import type { FeedIndex, JsonObject, RevocationFeed } from '@chancery/protocol'
-import { causedBy, recordAudit, recordRefusedCaller } from '../../audit/record.ts'
+import { requestDetails } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
-import type { Office } from '../../office.ts'
-import { pinnedKeys } from '../recognition-treaties/index.ts'
-import { concludeIndex, keepFeed, keepPart } from './keep-imported.ts'
-import type { ImportProblem } from './keep-imported.ts'
+import type { RevocationFeedsParts } from './feed-parts.ts'
+import { concludeIndex, storeFeed, storePart } from './store-imported.ts'
+import type { ImportProblem } from './store-imported.ts'
 import { readImportRequest } from './requests.ts'
 import type { Imported, SuppliedKeys } from './requests.ts'
 import { confirmFeed } from './peers.ts'
@@ -17,18 +16,17 @@ import { confirmFeed } from './peers.ts'
  * Takes over what another sovereign has withdrawn: a plain feed, or an index with some of its parts. Signature before
  * sequence; what was imported once stays revoked.
  */
-export async function importFeed(call: OperatorCall, office: Office): Promise<JsonObject> {
+export async function importFeed(call: OperatorCall, parts: RevocationFeedsParts): Promise<JsonObject> {
   const { imported, supplied, expectedIssuer, acceptJump } = readImportRequest(call.body)
   const signed = 'feed' in imported ? imported.feed : imported.index
   const issuer = signed.issuer_sovereign_id
-  const isForeign =
-    issuer !== office.genesis.network_name && (expectedIssuer === undefined || expectedIssuer === issuer)
-  if (!isForeign) return reject(call, office, signed, 'wrong_issuer')
-  const pinned = await pinnedKeys(office, issuer)
+  const isForeign = issuer !== parts.genesis.network_name && (expectedIssuer === undefined || expectedIssuer === issuer)
+  if (!isForeign) return reject(call, parts, signed, 'wrong_issuer')
+  const pinned = await parts.recognitionTreaties.pinnedKeys(issuer)
   if (supplied === undefined && pinned.length === 0)
     throw new Refusal('missing_issuer_public_keys', { issuer_sovereign_id: issuer })
-  if (signed.signatures.length === 0) return reject(call, office, signed, 'missing_signature')
-  if (!(await isSigned(signed, supplied ?? { any: pinned }))) return reject(call, office, signed, 'invalid_signature')
+  if (signed.signatures.length === 0) return reject(call, parts, signed, 'missing_signature')
+  if (!(await isSigned(signed, supplied ?? { any: pinned }))) return reject(call, parts, signed, 'invalid_signature')
   const answer = {
     accepted: true,
     reason: 'accepted',
@@ -36,11 +34,11 @@ export async function importFeed(call: OperatorCall, office: Office): Promise<Js
     revoked_count: countIds(imported),
     trust_basis: supplied === undefined ? 'recognized_issuer_keys' : 'caller_supplied_keys',
   }
-  const details = { ...answer, ...differs(supplied, pinned), ...causedBy(call) }
-  const outcome = await keepImported(office, imported, acceptJump, details)
+  const details = { ...answer, ...differs(supplied, pinned), ...requestDetails(call) }
+  const outcome = await storeImported(parts, imported, acceptJump, details)
   if (outcome === 'stale_sequence') {
-    const isHeld = await office.store.transact((tx) => confirmFeed(tx, signed, office.clock.now()))
-    return reject(call, office, signed, 'stale_sequence', isHeld ? { unchanged: true } : {})
+    const isHeld = await parts.store.transact((tx) => confirmFeed(tx, signed, parts.clock.now()))
+    return reject(call, parts, signed, 'stale_sequence', isHeld ? { unchanged: true } : {})
   }
   if (outcome === 'sequence_jump')
     throw new Refusal('invalid_sovereign_revocation_feed', { reason: 'sequence_jump', ...identity(signed) })
@@ -48,8 +46,8 @@ export async function importFeed(call: OperatorCall, office: Office): Promise<Js
 }
 
 /** A plain feed in one transaction. Parts each in their own: a crash leaves more revoked, never less. */
-async function keepImported(
-  office: Office,
+async function storeImported(
+  parts: RevocationFeedsParts,
   imported: Imported,
   acceptJump: boolean,
   details: JsonObject,
@@ -61,23 +59,23 @@ async function keepImported(
     ...(isJump ? { accept_sequence_jump: true } : {}),
   })
   if ('feed' in imported)
-    return office.store.transact(async (tx) => {
-      await office.store.lockHead(tx, 'imports')
-      const kept = await keepFeed(tx, office, imported.feed, acceptJump)
+    return parts.store.transact(async (tx) => {
+      await parts.store.lockDomain(tx, 'imports')
+      const kept = await storeFeed(tx, parts, imported.feed, acceptJump)
       if (typeof kept !== 'string')
-        await recordAudit(tx, office, {
+        await parts.audit.record(tx, {
           type: 'sovereign_revocation_feed_imported',
           details: note(kept.complete, kept.isJump),
         })
       return kept
     })
-  const { index, parts } = imported
-  for (const part of parts) {
-    const problem = await office.store.transact(async (tx) => {
-      await office.store.lockHead(tx, 'imports')
-      const kept = await keepPart(tx, office, index, part, acceptJump)
+  const { index, parts: signedParts } = imported
+  for (const part of signedParts) {
+    const problem = await parts.store.transact(async (tx) => {
+      await parts.store.lockDomain(tx, 'imports')
+      const kept = await storePart(tx, parts, index, part, acceptJump)
       if (typeof kept === 'string') return kept
-      await recordAudit(tx, office, {
+      await parts.audit.record(tx, {
         type: 'sovereign_revocation_feed_imported',
         details: note(false, kept.isJump, { part: part.part }),
       })
@@ -85,12 +83,12 @@ async function keepImported(
     })
     if (problem !== undefined) return problem
   }
-  return office.store.transact(async (tx) => {
-    await office.store.lockHead(tx, 'imports')
-    const complete = await concludeIndex(tx, office, index)
-    await confirmFeed(tx, index, office.clock.now())
+  return parts.store.transact(async (tx) => {
+    await parts.store.lockDomain(tx, 'imports')
+    const complete = await concludeIndex(tx, parts, index)
+    await confirmFeed(tx, index, parts.clock.now())
     if (complete)
-      await recordAudit(tx, office, { type: 'sovereign_revocation_feed_imported', details: note(true, false) })
+      await parts.audit.record(tx, { type: 'sovereign_revocation_feed_imported', details: note(true, false) })
     return { complete }
   })
 }
@@ -122,13 +120,13 @@ function differs(supplied: SuppliedKeys | undefined, pinned: readonly string[]):
 
 async function reject(
   call: OperatorCall,
-  office: Office,
+  parts: RevocationFeedsParts,
   record: RevocationFeed | FeedIndex,
-  reason: ErrorCode,
+  reason: RefusalCode,
   more: JsonObject = {},
 ): Promise<never> {
-  const details = { ...identity(record), reason, ...causedBy(call) }
-  await recordRefusedCaller(office, { type: 'sovereign_revocation_feed_rejected', details })
+  const details = { ...identity(record), reason, ...requestDetails(call) }
+  await parts.audit.recordRefusal({ type: 'sovereign_revocation_feed_rejected', details })
   throw new Refusal(reason, { ...identity(record), ...more })
 }
 

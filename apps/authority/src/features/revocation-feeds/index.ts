@@ -1,10 +1,37 @@
+import type { Feature } from '../../core.ts'
+import type { Tx } from '../../database/database.ts'
+import { serveFeed } from './current.ts'
+import { serveIndex } from './feed-index.ts'
+import type { RevocationFeedsParts } from './feed-parts.ts'
+import { cacheParts } from './part.ts'
+import { publishOwnFeed } from './publish.ts'
+import type { FeedCause, Least } from './publish.ts'
+import type { OwnFeed } from './queries.ts'
+import { refreshFeed } from './refresh.job.ts'
+import { revocationFeedRoutes } from './routes.ts'
+
 export { findFeedFault, findSignedFeed } from './continuity.ts'
-export { publishOwnFeed } from './publish.ts'
-export { keepFeed } from './upkeep.ts'
 export { listPeerFeeds } from './peers.ts'
 export type { PeerFeed } from './peers.ts'
-export { findOwnFeed, findOwnFeedTime, isImportedRevocation, listNewestFeeds } from './store.ts'
-export type { NewestFeed } from './store.ts'
-export { serveFeed } from './current.ts'
-export { serveIndex } from './feed-index.ts'
-export { holdParts } from './part.ts'
+export { findOwnFeed, findOwnFeedTime, isImportedRevocation, listNewestFeeds } from './queries.ts'
+export type { NewestFeed } from './queries.ts'
+
+export interface RevocationFeeds extends Feature {
+  publishOwnFeed(tx: Tx, cause: FeedCause, least?: Least): Promise<OwnFeed>
+  /** Each reads a published document, and keeps it in memory. */
+  readonly serveFeed: () => Promise<unknown>
+  readonly serveIndex: () => Promise<unknown>
+  readonly cacheParts: () => Promise<void>
+}
+
+export function openRevocationFeeds(parts: RevocationFeedsParts): RevocationFeeds {
+  return {
+    routes: revocationFeedRoutes(parts),
+    jobs: [{ name: 'feed-refresh', everySeconds: 60, run: () => refreshFeed(parts) }],
+    publishOwnFeed: (tx, cause, least) => publishOwnFeed(tx, parts, cause, least),
+    serveFeed: () => serveFeed(parts),
+    serveIndex: () => serveIndex(parts),
+    cacheParts: () => cacheParts(parts),
+    close: () => Promise.resolve(),
+  }
+}

@@ -1,7 +1,7 @@
 import { HOUR, SECOND, isJsonObject, partKey, readJson, readInstant, seconds, writeSortable } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
-import type { Office } from '../../office.ts'
-import type { Tx } from '../../store/database.ts'
+import type { RevocationFeedsParts } from './feed-parts.ts'
+import type { Tx } from '../../database/database.ts'
 
 /** How long a withdrawal counts whose attestation's end nobody knows any more: it was recovered after a restore. */
 const UNKNOWN_END = 26_280n * HOUR
@@ -22,14 +22,14 @@ export interface SyncedIds {
  * Brings the ids of the feed in line with what is withdrawn: new ones in, those that ended long ago out, and in again
  * when a clock that was ahead took them out too early. `since` is the date of the last version; undefined looks at all.
  */
-export async function syncFeedIds(tx: Tx, office: Office, since: Instant | undefined): Promise<SyncedIds> {
-  const now = office.clock.now()
+export async function syncFeedIds(tx: Tx, parts: RevocationFeedsParts, since: Instant | undefined): Promise<SyncedIds> {
+  const now = parts.clock.now()
   const touched = new Set<number>()
   const from = since === undefined ? '' : writeSortable((since < now ? since : now) - LOOK_BACK)
   let added = await addWithdrawn(tx, from, touched)
   if (since === undefined) added += await addHalfWithdrawn(tx, now, touched)
   added += await addRecovered(tx, now, touched)
-  const margin = BigInt(office.settings.feedPruneMarginSeconds) * SECOND
+  const margin = BigInt(parts.settings.feedPruneMarginSeconds) * SECOND
   let removed = 0
   for (const [end_known, end] of [
     [1, writeSortable(now - margin)],

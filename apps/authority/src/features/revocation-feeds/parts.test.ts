@@ -32,8 +32,8 @@ const revoke = async (id: string): Promise<JsonObject> =>
   accepted(await na.as('privileged')('POST', `/admin/attestations/${id}/revoke`, { reason: 'left' }))
 
 /** Withdrawn attestations that another instance, or a release before, left in the database. */
-async function plant(count: number, from: string): Promise<string[]> {
-  const { db } = na.office.store
+async function seed(count: number, from: string): Promise<string[]> {
+  const { db } = na.core.store
   const row = await db
     .selectFrom('membership_attestations')
     .selectAll()
@@ -89,7 +89,7 @@ describe('GET /sovereign-revocation-feed/index and /parts/{part}', () => {
   it('grow in parts, and one withdrawal changes one of them', { timeout: 120_000 }, async () => {
     const first = await issue()
     await revoke(first)
-    const planted = await plant(20_000, first)
+    const planted = await seed(20_000, first)
     const next = await issue()
     await revoke(next)
     const before = await expectWhole([first, ...planted, next])
@@ -107,7 +107,7 @@ describe('GET /sovereign-revocation-feed/index and /parts/{part}', () => {
     'a withdrawal beyond the 50,000th is in the plain form, and older ones in the parts',
     { timeout: 120_000 },
     async () => {
-      const { db } = na.office.store
+      const { db } = na.core.store
       const held = await db.selectFrom('membership_attestations').select('attestation_id').execute()
       clock.advance(1)
       const marker = await issue()

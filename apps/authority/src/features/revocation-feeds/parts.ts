@@ -8,8 +8,8 @@ import {
   sha256Hex,
 } from '@chancery/protocol'
 import type { FeedPart, FeedPartEntry } from '@chancery/protocol'
-import type { Tx } from '../../store/database.ts'
-import { assertKept } from '../../store/kept.ts'
+import type { Tx } from '../../database/database.ts'
+import { assertStored } from '../../database/assert-stored.ts'
 import type { SyncedIds } from './own-ids.ts'
 
 /** The parts of a version of the feed. */
@@ -76,7 +76,7 @@ async function writePart(
     )
     .returning('part_json')
     .executeTakeFirst()
-  assertKept(part_json, kept?.part_json)
+  assertStored(part_json, kept?.part_json)
   return entry
 }
 

@@ -1,12 +1,12 @@
 import { readInstant, readJson, readRevocationFeed, writeSortable } from '@chancery/protocol'
 import type { FeedIndex, Instant, RevocationFeed } from '@chancery/protocol'
-import type { Tx } from '../../store/database.ts'
-import { FEED_LIMITS, findLastImported, listHeldParts } from './store.ts'
+import type { Tx } from '../../database/database.ts'
+import { FEED_LIMITS, findLastImported, listStoredParts } from './queries.ts'
 
 /** How well a sovereign with a treaty in force is known. */
 export interface PeerFeed {
   readonly sovereign: string
-  /** When its feed was last imported, or found to be the one that is held; undefined when it never was. */
+  /** When its feed was last imported in full, or found to be the one that is held; undefined when it never was. */
   readonly seenAt: Instant | undefined
 }
 
@@ -36,6 +36,8 @@ async function readSeen(db: Tx): Promise<ReadonlyMap<string, Instant>> {
       eb.fn.max('f.imported_at').as('imported_at'),
       eb.fn.max('i.confirmed_at').as('confirmed_at'),
     ])
+    // A plain feed with no room for all ids says nothing of those it leaves out.
+    .where('f.complete', '=', 1)
     .groupBy('f.issuer_sovereign_id')
     .execute()
   return new Map(
@@ -65,7 +67,7 @@ export async function confirmFeed(tx: Tx, given: RevocationFeed | FeedIndex, now
     .where('digest', 'is', null)
     .executeTakeFirst()
   const isSame =
-    held !== undefined && ('feed_id' in given ? isSameFeed(given, held.feed_json) : await areAllHeld(tx, given))
+    held !== undefined && ('feed_id' in given ? isSameFeed(given, held.feed_json) : await areAllStored(tx, given))
   if (!isSame) return false
   await tx
     .updateTable('imported_issuers')
@@ -83,7 +85,7 @@ function isSameFeed(given: RevocationFeed, text: string): boolean {
   return given.revoked_attestation_ids.every((id) => held.has(id))
 }
 
-async function areAllHeld(tx: Tx, index: FeedIndex): Promise<boolean> {
-  const held = await listHeldParts(tx, index.issuer_sovereign_id, index.part_bits)
+async function areAllStored(tx: Tx, index: FeedIndex): Promise<boolean> {
+  const held = await listStoredParts(tx, index.issuer_sovereign_id, index.part_bits)
   return index.parts.every(({ part, digest }) => held.get(part) === digest)
 }

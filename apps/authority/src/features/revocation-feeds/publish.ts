@@ -10,18 +10,16 @@ import {
   writeSortable,
 } from '@chancery/protocol'
 import type { Instant, RevocationFeed } from '@chancery/protocol'
-import { recordAudit } from '../../audit/record.ts'
-import type { Office } from '../../office.ts'
-import { dateAfter } from '../../signing/dating.ts'
-import { seal } from '../../signing/seal.ts'
-import type { Tx } from '../../store/database.ts'
-import { bumpHead } from '../../store/heads.ts'
+import type { RevocationFeedsParts } from './feed-parts.ts'
+import { dateAfter } from '../../clock/date-after.ts'
+import type { Tx } from '../../database/database.ts'
+import { raiseVersion } from '../../database/locks/domains.ts'
 import { rememberSigned } from './continuity.ts'
 import { gatherIds } from './gather.ts'
 import { buildParts, fitReasons } from './parts.ts'
 import type { ReasonedId } from './parts.ts'
-import { findOwnFeed, insertOwnFeed, removeOldTexts } from './store.ts'
-import type { OwnFeed } from './store.ts'
+import { findOwnFeed, insertOwnFeed, removeOldTexts } from './queries.ts'
+import type { OwnFeed } from './queries.ts'
 
 /** Why a version was signed. */
 export type FeedCause = 'revoke' | 'refresh' | 'prune'
@@ -41,7 +39,7 @@ const NOTHING_BEFORE: Least = { sequence: 0, issuedAt: 0n }
 const NEARLY_FULL = MAX_FEED_TOTAL_IDS * 0.8
 
 /** Texts of so many versions are kept; a version that is signed takes two older ones out, so that backlogs end. */
-const KEPT_TEXTS = 8
+const STORED_TEXTS = 8
 const REMOVED_AT_ONCE = 2
 
 /**
@@ -51,30 +49,30 @@ const REMOVED_AT_ONCE = 2
  */
 export async function publishOwnFeed(
   tx: Tx,
-  office: Office,
+  parts: RevocationFeedsParts,
   cause: FeedCause,
   least: Least = NOTHING_BEFORE,
 ): Promise<OwnFeed> {
   const previous = await findOwnFeed(tx)
-  const { newest, synced } = await gatherIds(tx, office, previous, {
+  const { newest, synced } = await gatherIds(tx, parts, previous, {
     isCompared: cause !== 'revoke',
     isRecovered: least.isRecovered === true,
   })
-  const { total_ids, ...parts } = await buildParts(tx, office.genesis.network_name, synced)
-  requireRoom(office, cause, total_ids)
+  const { total_ids, ...built } = await buildParts(tx, parts.genesis.network_name, synced)
+  requireFreeSpace(parts, cause, total_ids)
   const sequence = Math.max(previous === undefined ? total_ids : previous.sequence + 1, least.sequence)
-  const issuedAt = dateVersion(office, previous, least)
+  const issuedAt = dateVersion(parts, previous, least)
   const issued = {
-    issuer_sovereign_id: office.genesis.network_name,
+    issuer_sovereign_id: parts.genesis.network_name,
     sequence,
     issued_at: writeInstant(issuedAt),
-    issued_by: office.signer.keyId,
+    issued_by: parts.signer.keyId,
   }
-  const draft = draftPlain({ ...issued, feed_id: office.ids.uuid() }, newest)
-  const sealed = await seal(office, draft)
+  const draft = draftPlain({ ...issued, feed_id: parts.ids.uuid() }, newest)
+  const sealed = await parts.signing.sign(draft)
   const feed_json = writeJson(sealed)
   const digest = sha256Hex(feed_json)
-  const index = { index_id: office.ids.uuid(), ...issued, total_ids, ...parts, signatures: [] }
+  const index = { index_id: parts.ids.uuid(), ...issued, total_ids, ...built, signatures: [] }
   const feed = {
     sequence,
     feed_json,
@@ -82,23 +80,23 @@ export async function publishOwnFeed(
     digest,
     ids: newest.length,
     issued_at: writeSortable(issuedAt),
-    index_json: writeJson(await seal(office, index)),
+    index_json: writeJson(await parts.signing.sign(index)),
     total_ids,
     cause,
   }
   await insertOwnFeed(tx, feed)
-  rememberSigned(office.ownKeys, digest, sealed)
-  await removeOldTexts(tx, sequence - KEPT_TEXTS, REMOVED_AT_ONCE)
-  await bumpHead(tx, 'feed')
+  rememberSigned(parts.ownKeys, digest, sealed)
+  await removeOldTexts(tx, sequence - STORED_TEXTS, REMOVED_AT_ONCE)
+  await raiseVersion(tx, 'feed')
   const details = { sequence, ids: newest.length, total_ids, cause }
-  await recordAudit(tx, office, { type: 'revocation_feed_published', details })
+  await parts.audit.record(tx, { type: 'revocation_feed_published', details })
   return feed
 }
 
-function dateVersion(office: Office, previous: OwnFeed | undefined, least: Least): Instant {
-  if (least.isRedated === true) return office.clock.now()
+function dateVersion(parts: RevocationFeedsParts, previous: OwnFeed | undefined, least: Least): Instant {
+  if (least.isRedated === true) return parts.clock.now()
   const before = readInstant(previous?.issued_at ?? '') ?? 0n
-  return dateAfter(office, 'feed', before > least.issuedAt ? before : least.issuedAt)
+  return dateAfter(parts, 'feed', before > least.issuedAt ? before : least.issuedAt)
 }
 
 function draftPlain(
@@ -122,7 +120,7 @@ function bytesOf({ attestation_id, reason }: ReasonedId, reasons: ReadonlyMap<st
 }
 
 /** A withdrawal that cannot be published is not accepted: this sovereign and the others must say the same. */
-function requireRoom(office: Office, cause: FeedCause, total: number): void {
-  if (total > NEARLY_FULL) office.log.error('the revocation feed is nearly full or full', { alarm: true, ids: total })
+function requireFreeSpace(parts: RevocationFeedsParts, cause: FeedCause, total: number): void {
+  if (total > NEARLY_FULL) parts.log.error('the revocation feed is nearly full or full', { alarm: true, ids: total })
   if (cause === 'revoke' && total > MAX_FEED_TOTAL_IDS) throw new Refusal('revocation_feed_full')
 }

@@ -9,7 +9,7 @@ import {
   shape,
 } from '@chancery/protocol'
 import type { FeedIndex, FeedPart, JsonObject, JsonValue, RevocationFeed } from '@chancery/protocol'
-import { isPublicKeyText, readMember, readOr, refuseUnknownMembers } from '../../reading.ts'
+import { isPublicKeyText, readMember, readOrRefuse, refuseUnknownMembers } from '../../requests/read-fields.ts'
 
 /** Keys an operator vouches for: by id, or as a plain list whose ids do not matter. */
 export type SuppliedKeys = { readonly byId: ReadonlyMap<string, string> } | { readonly any: readonly string[] }
@@ -34,7 +34,7 @@ const MAX_PARTS = 16
 /** Checks 1 and 2 of protocol/core 18.3. */
 export function readImportRequest(body: JsonObject): ImportRequest {
   refuseUnknownMembers(body, MEMBERS)
-  const imported = readOr('invalid_sovereign_revocation_feed', () => readImported(body))
+  const imported = readOrRefuse('invalid_sovereign_revocation_feed', () => readImported(body))
   const supplied = readSuppliedKeys(body['issuer_public_keys'])
   const expected = body['expected_issuer_sovereign_id']
   if (expected !== undefined && typeof expected !== 'string') throw new Refusal('wrong_issuer')

@@ -1,20 +1,20 @@
 import { CACHE_CONTROL } from '@chancery/contract'
 import { toUtf8 } from '@chancery/protocol'
-import { KeptDocument } from '@chancery/service-kit'
+import { CachedDocument } from '@chancery/service-kit'
 import type { Call } from '@chancery/service-kit'
-import type { Office } from '../../office.ts'
+import type { SovereignParts } from './parts.ts'
 
-const documents = new WeakMap<Office, KeptDocument>()
+const documents = new WeakMap<SovereignParts, CachedDocument>()
 
 /**
  * GET /genesis
  * The block as it was read at start: the authority serves it and never signs it.
  */
-export function genesis(_call: Call, office: Office): KeptDocument {
-  let document = documents.get(office)
+export function genesis(_call: Call, parts: SovereignParts): CachedDocument {
+  let document = documents.get(parts)
   if (document === undefined) {
-    document = new KeptDocument(toUtf8(office.genesisText), CACHE_CONTROL.genesis)
-    documents.set(office, document)
+    document = new CachedDocument(toUtf8(parts.genesisText), CACHE_CONTROL.genesis)
+    documents.set(parts, document)
   }
   return document
 }

@@ -1,15 +1,15 @@
 import { CACHE_CONTROL, Refusal } from '@chancery/contract'
 import { toUtf8 } from '@chancery/protocol'
-import { KeptDocument } from '@chancery/service-kit'
+import { CachedDocument } from '@chancery/service-kit'
 import type { Call } from '@chancery/service-kit'
-import type { Office } from '../../office.ts'
+import type { SovereignParts } from './parts.ts'
 
 /**
  * GET /key-history
  * The keys this authority had before, as the root signed them: whoever holds an old record needs them.
  */
-export function keyHistory(_call: Call, office: Office): KeptDocument {
-  const { historyText } = office.ownKeys
+export function keyHistory(_call: Call, parts: SovereignParts): CachedDocument {
+  const { historyText } = parts.ownKeys
   if (historyText === undefined) throw new Refusal('key_history_not_found')
-  return new KeptDocument(toUtf8(historyText), CACHE_CONTROL.genesis)
+  return new CachedDocument(toUtf8(historyText), CACHE_CONTROL.genesis)
 }

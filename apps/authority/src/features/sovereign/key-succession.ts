@@ -1,8 +1,8 @@
 import { CACHE_CONTROL, Refusal } from '@chancery/contract'
 import { toUtf8 } from '@chancery/protocol'
-import { KeptDocument } from '@chancery/service-kit'
+import { CachedDocument } from '@chancery/service-kit'
 import type { Call } from '@chancery/service-kit'
-import type { Office } from '../../office.ts'
+import type { SovereignParts } from './parts.ts'
 import type { NewestBlock } from '../../signing/newest-block.ts'
 
 /**
@@ -10,21 +10,21 @@ import type { NewestBlock } from '../../signing/newest-block.ts'
  * The newest block and history of the root. Followers verify both by the root key they hold; nothing else in the answer
  * counts, except as a hint.
  */
-export async function keySuccession(_call: Call, office: Office): Promise<KeptDocument> {
-  const newest = await office.newestBlock.readOrLast()
+export async function keySuccession(_call: Call, parts: SovereignParts): Promise<CachedDocument> {
+  const newest = await parts.newestBlock.readOrLast()
   if (newest === undefined) throw new Refusal('key_history_not_found')
-  const kept = documents.get(newest) ?? write(newest, office)
+  const kept = documents.get(newest) ?? write(newest, parts)
   documents.set(newest, kept)
   return kept
 }
 
 /** Written, hashed and compressed once: with its first list it may have megabytes, and anybody may ask for it. */
-const documents = new WeakMap<NewestBlock, KeptDocument>()
+const documents = new WeakMap<NewestBlock, CachedDocument>()
 
-function write(newest: NewestBlock, { signer }: Office): KeptDocument {
+function write(newest: NewestBlock, { signer }: SovereignParts): CachedDocument {
   const { phase, genesisText, historyText, firstListText } = newest
   const text =
     `{"phase":"${phase}","current_public_key":"${signer.publicKey}","genesis":${genesisText},` +
     `"key_history":${historyText},"first_list":${firstListText ?? 'null'}}`
-  return new KeptDocument(toUtf8(text), CACHE_CONTROL.publicMaterial)
+  return new CachedDocument(toUtf8(text), CACHE_CONTROL.publishedDocuments)
 }

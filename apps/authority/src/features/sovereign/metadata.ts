@@ -1,8 +1,8 @@
 import { DRY_RUN_SURFACE } from '@chancery/contract'
 import type { JsonObject } from '@chancery/protocol'
 import type { Call } from '@chancery/service-kit'
-import { baseUrl } from '../../base-url.ts'
-import type { Office } from '../../office.ts'
+import { baseUrl } from '../../requests/base-url.ts'
+import type { SovereignParts } from './parts.ts'
 
 /** Where another sovereign finds what (protocol/core 19). */
 const SURFACES = {
@@ -25,9 +25,9 @@ const SURFACES = {
  * GET /sovereign.json
  * What a stranger needs to address this network. No operator keys, no paths, nothing of the installation.
  */
-export function metadata(call: Call, office: Office): JsonObject {
-  const { genesis } = office
-  const endpoint = baseUrl(call, office)
+export function metadata(call: Call, parts: SovereignParts): JsonObject {
+  const { genesis } = parts
+  const endpoint = baseUrl(call, parts)
   return {
     sovereign_id: genesis.network_name,
     network_name: genesis.network_name,

@@ -1,8 +1,7 @@
-import type { ErrorCode } from '@chancery/contract'
+import type { RefusalCode } from '@chancery/contract'
 import { draftTrustEvidence, trustEvidenceForm } from '@chancery/protocol'
 import type { Instant, TrustEvidence, TrustFinding } from '@chancery/protocol'
-import type { Office } from '../../office.ts'
-import { sealOr } from '../../signing/seal.ts'
+import type { TrustEvidenceParts } from './parts.ts'
 
 export interface EvidenceFacts {
   readonly finding: TrustFinding
@@ -12,7 +11,11 @@ export interface EvidenceFacts {
 }
 
 /** Writes a finding down under the authority's key. */
-export function sealEvidence(office: Office, facts: EvidenceFacts, code: ErrorCode): Promise<TrustEvidence> {
-  const draft = draftTrustEvidence({ ...facts, evidence_id: office.ids.uuid(), issued_by: office.signer.keyId })
-  return sealOr(code, office, trustEvidenceForm, draft)
+export function sealEvidence(
+  parts: TrustEvidenceParts,
+  facts: EvidenceFacts,
+  code: RefusalCode,
+): Promise<TrustEvidence> {
+  const draft = draftTrustEvidence({ ...facts, evidence_id: parts.ids.uuid(), issued_by: parts.signer.keyId })
+  return parts.signing.signFormOr(code, trustEvidenceForm, draft)
 }

@@ -1,17 +1,31 @@
-import type { ErrorCode } from '@chancery/contract'
+import type { RefusalCode } from '@chancery/contract'
 import { writeInstant } from '@chancery/protocol'
 import type { TrustEvidence } from '@chancery/protocol'
-import type { Office } from '../../office.ts'
-import { findTrustNow } from '../connectome/index.ts'
+import type { TrustEvidenceParts } from './parts.ts'
 import { sealEvidence } from './evidence.ts'
+import type { Feature } from '../../core.ts'
+import { trustEvidenceRoutes } from './routes.ts'
 
 /** What one party would find about the other in our graph now, signed in its place (protocol/trust-operations 2.5). */
-export async function issueFinding(
-  office: Office,
+async function issueFinding(
+  parts: TrustEvidenceParts,
   parties: { readonly source: string; readonly target: string },
-  code: ErrorCode,
+  code: RefusalCode,
 ): Promise<TrustEvidence> {
-  const now = office.clock.now()
-  const grounded = await findTrustNow(office, { ...parties, evaluated_at: writeInstant(now) })
-  return sealEvidence(office, { ...grounded, issuer_sovereign_id: parties.source, now }, code)
+  const now = parts.clock.now()
+  const grounded = await parts.connectome.findTrustNow({ ...parties, evaluated_at: writeInstant(now) })
+  return sealEvidence(parts, { ...grounded, issuer_sovereign_id: parties.source, now }, code)
+}
+
+export interface TrustEvidenceIssuer extends Feature {
+  issueFinding(parties: { readonly source: string; readonly target: string }, code: RefusalCode): Promise<TrustEvidence>
+}
+
+export function openTrustEvidence(parts: TrustEvidenceParts): TrustEvidenceIssuer {
+  return {
+    routes: trustEvidenceRoutes(parts),
+    jobs: [],
+    issueFinding: (parties, code) => issueFinding(parts, parties, code),
+    close: () => Promise.resolve(),
+  }
 }

@@ -1,8 +1,7 @@
-import type { Answer } from '@chancery/service-kit'
+import type { HttpResponse } from '@chancery/service-kit'
 import type { OperatorCall } from '../../auth/operator.ts'
-import type { Office } from '../../office.ts'
-import { issueRecord } from '../../signing/issue.ts'
-import { graphDigest } from '../connectome/index.ts'
+import type { TrustEvidenceParts } from './parts.ts'
+import { issueRecord } from '../../requests/issue-record.ts'
 import { sealEvidence } from './evidence.ts'
 import { readIssueRequest } from './requests.ts'
 
@@ -10,13 +9,13 @@ import { readIssueRequest } from './requests.ts'
  * POST /admin/trust-evidence
  * Signs what the operator found about a sovereign, with the graph it was found in.
  */
-export async function issue(call: OperatorCall, office: Office): Promise<Answer> {
+export async function issue(call: OperatorCall, parts: TrustEvidenceParts): Promise<HttpResponse> {
   const { finding, ...given } = readIssueRequest(call.body)
-  const graph_digest = given.graph_digest ?? (await graphDigest(office))
-  const issuer_sovereign_id = office.genesis.network_name
-  return issueRecord(call, office, async (_tx, now) => {
+  const graph_digest = given.graph_digest ?? (await parts.connectome.graphDigest())
+  const issuer_sovereign_id = parts.genesis.network_name
+  return issueRecord(call, parts, async (_tx, now) => {
     const facts = { finding, graph_digest, issuer_sovereign_id, now }
-    const record = await sealEvidence(office, facts, 'evidence_build_failed')
+    const record = await sealEvidence(parts, facts, 'evidence_build_failed')
     const { evidence_id, source_sovereign_id, target_sovereign_id, verdict } = record
     const details = { evidence_id, source_sovereign_id, target_sovereign_id, verdict }
     return { record, type: 'trust_evidence_built', details }

@@ -1,7 +1,7 @@
 import { Refusal } from '@chancery/contract'
 import { SEVERITIES, TRUST_VERDICTS, field, form, isJsonObject, shape } from '@chancery/protocol'
 import type { JsonObject, JsonValue, TrustFinding } from '@chancery/protocol'
-import { readOr } from '../../reading.ts'
+import { readOrRefuse } from '../../requests/read-fields.ts'
 
 const count = shape.integer(0, Number.MAX_SAFE_INTEGER)
 const texts = form.listOf(shape.string)
@@ -37,7 +37,7 @@ export interface IssueRequest {
 export function readIssueRequest(body: JsonObject): IssueRequest {
   const given = body['decision']
   if (!isJsonObject(given)) throw new Refusal('missing_decision')
-  return readOr('invalid_decision', () => {
+  return readOrRefuse('invalid_decision', () => {
     const { trust_path: _path, ...finding } = decision.read(withoutNulls(given), 'decision')
     return { finding, graph_digest: readDigest(body['graph_digest']) }
   })

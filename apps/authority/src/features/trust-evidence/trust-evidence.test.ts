@@ -9,10 +9,10 @@ import {
   ManualClock,
   refused,
   startTestAuthority,
-  verifiesElsewhere,
+  verifiesWithNodeCrypto,
   wireText,
 } from '@chancery/testkit'
-import type { ForeignObject, TestAnswer, TestAuthority } from '@chancery/testkit'
+import type { ForeignObject, TestResponse, TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 const clock = new ManualClock('2026-01-02T03:04:05.678Z')
@@ -26,7 +26,7 @@ beforeAll(async () => {
 afterAll(() => na.stop())
 
 const DECISION = { source_sovereign_id: 'source-net', target_sovereign_id: 'target-net', verdict: 'allow' }
-const issue = (changes: JsonObject = {}, more: JsonObject = {}): Promise<TestAnswer> =>
+const issue = (changes: JsonObject = {}, more: JsonObject = {}): Promise<TestResponse> =>
   na.as('standard')('POST', '/admin/trust-evidence', { decision: { ...DECISION, ...changes }, ...more })
 
 describe('POST /admin/trust-evidence', () => {
@@ -51,7 +51,7 @@ describe('POST /admin/trust-evidence', () => {
       signatures: [{ key_id: 'na-test', sig: expect.any(String) }],
     })
     expect(await verifyReceived(readReceived(trustEvidenceForm, record), [ownKey])).toEqual({ ok: true })
-    expect(verifiesElsewhere(answer.text, ownKey)).toBe(true)
+    expect(verifiesWithNodeCrypto(answer.text, ownKey)).toBe(true)
     const events = await eventsOf(na, answer)
     expect(events.map((event) => event['event_type'])).toEqual(['trust_evidence_built'])
     expect(detailsOf(events[0])).toMatchObject({ evidence_id: record['evidence_id'] })
@@ -86,7 +86,7 @@ describe('POST /admin/trust-evidence', () => {
   })
 
   it.each<[string, JsonObject, JsonObject]>([
-    ['a verdict nobody knows', { verdict: 'maybe' }, {}],
+    ['an unknown verdict', { verdict: 'maybe' }, {}],
     ['no source', { source_sovereign_id: '' }, {}],
     ['roles of another type', { requested_roles: [1] }, {}],
     ['a negative hop count', { hop_count: -1 }, {}],
@@ -128,7 +128,7 @@ describe('POST /trust-evidence/verify', () => {
         }),
       ),
     ) as JsonObject
-  const post = (body: JsonObject): Promise<TestAnswer> => na.request('POST', '/trust-evidence/verify', { body })
+  const post = (body: JsonObject): Promise<TestResponse> => na.request('POST', '/trust-evidence/verify', { body })
   const keys = { issuer_public_keys: [foreign.publicKey] }
 
   it.each<[string, JsonObject, JsonObject, string]>([

@@ -1,25 +1,25 @@
 import { readReceived, shape, trustEvidenceForm, verifyTrustEvidence } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import type { Call } from '@chancery/service-kit'
-import type { Office } from '../../office.ts'
+import type { TrustEvidenceParts } from './parts.ts'
 import { ownKeysAt } from '../../signing/own-keys.ts'
-import { readOr, readTrustKeys, requirePresent } from '../../reading.ts'
-import { noteVerdict } from '../verdicts.ts'
+import { readOrRefuse, readTrustKeys, requirePresent } from '../../requests/read-fields.ts'
+import { recordVerification } from '../../requests/record-verification.ts'
 
 /**
  * POST /trust-evidence/verify
  * Whether trust evidence is genuine, and rests on the graph the caller expects. Writes nothing.
  */
-export async function verify(call: Call, office: Office): Promise<JsonObject> {
+export async function verify(call: Call, parts: TrustEvidenceParts): Promise<JsonObject> {
   const given = requirePresent(call.body, 'evidence', 'missing_evidence')
-  const evidence = readOr('invalid_evidence', () => readReceived(trustEvidenceForm, given))
-  const keys = readTrustKeys(call.body, 'issuer_public_keys', ownKeysAt(office.ownKeys, evidence.record.issued_at))
-  const expected = readOr('invalid_evidence', () =>
+  const evidence = readOrRefuse('invalid_evidence', () => readReceived(trustEvidenceForm, given))
+  const keys = readTrustKeys(call.body, 'issuer_public_keys', ownKeysAt(parts.ownKeys, evidence.record.issued_at))
+  const expected = readOrRefuse('invalid_evidence', () =>
     shape.nullable(shape.string)(call.body['expected_graph_digest'] ?? null, 'expected_graph_digest'),
   )
   const verdict = await verifyTrustEvidence(evidence, { keys, expectedGraphDigest: expected ?? undefined })
   const reason = verdict.ok ? 'accepted' : verdict.reason
-  noteVerdict(call, office, verdict.ok, reason)
+  recordVerification(call, parts, verdict.ok, reason)
   const { evidence_id, issuer_sovereign_id, verdict: said } = evidence.record
   return { accepted: verdict.ok, reason, evidence_id, issuer_sovereign_id, verdict: said }
 }

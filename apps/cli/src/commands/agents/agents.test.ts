@@ -2,10 +2,10 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { readAgentDescriptor, readJson, verifyAgentDescriptor, writeJson } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { standIn } from '../../authority.suite.ts'
-import { openNetwork } from '../../real-authority.suite.ts'
-import type { RealNetwork } from '../../real-authority.suite.ts'
-import type { Ran } from '../../world.suite.ts'
+import { startFakeAuthority } from '../../testing/fake-authority.suite.ts'
+import { openNetwork } from '../../testing/real-authority.suite.ts'
+import type { RealNetwork } from '../../testing/real-authority.suite.ts'
+import type { CommandRun } from '../../testing/run-command.suite.ts'
 
 let network: RealNetwork
 beforeEach(async () => {
@@ -14,10 +14,10 @@ beforeEach(async () => {
 })
 afterEach(() => network.close())
 
-const ANNOUNCE = 'agent announce --home node --agent-id llm-1 --capability llm:chat --endpoint wss://198.51.100.7:7448'
+const ANNOUNCE = 'agent register --home node --agent-id llm-1 --capability llm:chat --endpoint wss://198.51.100.7:7448'
 
 async function publicKey(home = 'node'): Promise<string> {
-  return (await readFile(network.world.path(home, 'node.pub'), 'utf8')).trim().split('\n').at(-1) ?? ''
+  return (await readFile(network.setup.path(home, 'node.pub'), 'utf8')).trim().split('\n').at(-1) ?? ''
 }
 
 /** Announces and rests so often; then it is told to stop. */
@@ -25,7 +25,7 @@ function announce(
   rests: number,
   line = ANNOUNCE,
   during: (count: number) => Promise<unknown> | void = () => undefined,
-): Promise<Ran> {
+): Promise<CommandRun> {
   const controller = new AbortController()
   let count = 0
   const sleep = async (ms: number): Promise<void> => {
@@ -37,15 +37,15 @@ function announce(
   return network.run(line, { sleep, stop: controller.signal })
 }
 
-function names(ran: Ran): readonly unknown[] {
+function names(ran: CommandRun): readonly unknown[] {
   return ran.events().map((event) => event['event'])
 }
 
-describe('agent announce', () => {
+describe('agent register', () => {
   it('--once registers for ten minutes', async () => {
     const { code, stdout } = await network.run(`${ANNOUNCE} --capability kb:x --metadata model=m-1 --once`)
     expect(code).toBe(0)
-    expect(stdout).toContain('Announced llm-1.')
+    expect(stdout).toContain('Registered llm-1.')
     expect(stdout).toContain('until         2030-01-02T03:10:00Z')
     const { json } = await network.run(`agent show ${await publicKey()} --home node --json`)
     expect(json()).toMatchObject({
@@ -89,7 +89,7 @@ describe('agent announce', () => {
   })
 
   it('ends when the node is revoked', async () => {
-    const certificate = network.world.path('node', 'certificate.json')
+    const certificate = network.setup.path('node', 'certificate.json')
     const ran = await announce(40, ANNOUNCE, async (count) => {
       if (count === 3) await network.asOperator(`revoke ${certificate} --yes`)
     })
@@ -104,11 +104,11 @@ describe('agent announce', () => {
   })
 
   it.each([
-    ['agent announce --home node --once', '--agent-id and --endpoint must be given'],
+    ['agent register --home node --once', '--agent-id and --endpoint must be given'],
     [`${ANNOUNCE} --once --lifetime-seconds 59`, '--lifetime-seconds must be a whole number from 60'],
     [`${ANNOUNCE} --once --metadata x`, '--metadata must read <name>=<value>'],
     [`${ANNOUNCE} --once --metadata x=1 --metadata x=2`, 'twice'],
-    [`${ANNOUNCE} --once --capability a,b`, '"a,b" holds a comma'],
+    [`${ANNOUNCE} --once --capability a,b`, '"a,b" contains a comma'],
     [`${ANNOUNCE} --once --card-url http://x`, '--card-url needs --card'],
     [ANNOUNCE.replace('wss://198.51.100.7:7448', '198.51.100.7'), '--endpoint cannot be used'],
     [`${ANNOUNCE.replace('llm-1', 'x'.repeat(129))} --once`, 'agent_id'],
@@ -121,21 +121,21 @@ describe('agent announce', () => {
   it('warns of an agent nobody can find', async () => {
     const { code, stderr } = await network.run(`${ANNOUNCE.replace('--capability llm:chat', '')} --once`)
     expect(code).toBe(0)
-    expect(stderr).toContain('nobody finds this agent')
+    expect(stderr).toContain('searches do not find')
   })
 })
 
-describe('agent announce --card', () => {
+describe('agent register --card', () => {
   const CARD = {
     name: 'Route Planner',
     url: 'https://routes.example.com/a2a',
     skills: [{ id: 'route:plan' }, { id: 'llm:chat' }],
   }
 
-  beforeEach(() => writeFile(network.world.path('agent-card.json'), JSON.stringify(CARD)))
+  beforeEach(() => writeFile(network.setup.path('agent-card.json'), JSON.stringify(CARD)))
 
   it('announces what the card says', async () => {
-    const { code, json } = await network.run('agent announce --home node --card agent-card.json --once --json')
+    const { code, json } = await network.run('agent register --home node --card agent-card.json --once --json')
     expect(code).toBe(0)
     expect(json()['descriptor']).toMatchObject({
       agent_id: 'route-planner',
@@ -147,7 +147,7 @@ describe('agent announce --card', () => {
 
   it('lets flags win', async () => {
     const line =
-      'agent announce --home node --card agent-card.json --once --json --agent-id other --capability x --endpoint ws://h:1 --metadata path=/q'
+      'agent register --home node --card agent-card.json --once --json --agent-id other --capability x --endpoint ws://h:1 --metadata path=/q'
     expect((await network.run(line)).json()['descriptor']).toMatchObject({
       agent_id: 'other',
       capabilities: ['x'],
@@ -157,7 +157,7 @@ describe('agent announce --card', () => {
   })
 
   it('comes back as a card', async () => {
-    await network.run('agent announce --home node --card agent-card.json --once')
+    await network.run('agent register --home node --card agent-card.json --once')
     const { code, stdout } = await network.run('agent find route:plan --home node --card')
     expect(code).toBe(0)
     const card = readJson(stdout) as JsonObject
@@ -169,10 +169,10 @@ describe('agent announce --card', () => {
   })
 
   it('refuses skills nobody could search for, with the reason', async () => {
-    await writeFile(network.world.path('bad.json'), JSON.stringify({ ...CARD, skills: [{ id: 'plan a route' }] }))
-    const { code, stderr } = await network.run('agent announce --home node --card bad.json --once')
+    await writeFile(network.setup.path('bad.json'), JSON.stringify({ ...CARD, skills: [{ id: 'plan a route' }] }))
+    const { code, stderr } = await network.run('agent register --home node --card bad.json --once')
     expect(code).toBe(1)
-    expect(stderr).toContain('skills[0] "plan a route" holds white space')
+    expect(stderr).toContain('skills[0] "plan a route" contains white space')
     expect(stderr).toContain('--capability')
   })
 })
@@ -195,7 +195,7 @@ describe('agent find', () => {
     }
     await network.run(`${ANNOUNCE} --once`)
     const { stdout } = await network.run('agent find llm:chat --home node --limit 2')
-    expect(stdout).toContain('2 agents; all signatures are valid.\nShown are 2 of 3: add --all or --limit.')
+    expect(stdout).toContain('2 agents; all signatures are valid.\nShows 2 of 3. Add --all or --limit.')
     expect((await network.run('agent find llm:chat --home node --all --json')).json()).toMatchObject({
       count: 3,
       total: 3,
@@ -224,7 +224,7 @@ describe('agent find', () => {
     const { json } = await network.run(`agent show ${await publicKey()} --home node --json`)
     const descriptor = json()['descriptor'] as JsonObject
     const forged = { ...descriptor, agent_id: 'evil', endpoint: { host: 'evil.example', port: 1, scheme: 'ws' } }
-    const server = await standIn({ audience: '', operator: '' }, () => ({
+    const server = await startFakeAuthority({ audience: '', operator: '' }, () => ({
       json: readJson(writeJson({ count: 2, capability: 'llm:chat', agents: [descriptor, forged] })),
     }))
     const found = await network.run(`agent find llm:chat --home node --url ${server.url}`)
@@ -233,7 +233,7 @@ describe('agent find', () => {
     expect(found.stdout).toContain('2 agents; 1 must not be used.')
     const cards = await network.run(`agent find llm:chat --home node --card --json --url ${server.url}`)
     expect(cards.json()).toMatchObject({ cards: [{ name: 'llm-1' }], left_out: 1 })
-    expect(cards.stderr).toContain('1 agent left out')
+    expect(cards.stderr).toContain('1 agent omitted')
     await server.close()
   })
 })
@@ -252,13 +252,15 @@ describe('agent show', () => {
     const { code, stderr } = await network.run('agent show node/node.pub --home node')
     expect(code).toBe(1)
     expect(stderr).toContain('(agent_not_registered)')
-    expect(stderr).toContain('ran out')
+    expect(stderr).toContain('registration expired')
   })
 
   it('does not take the registration of another key for it', async () => {
     await network.run(`${ANNOUNCE} --once`)
     const { json } = await network.run(`agent show ${await publicKey()} --home node --json`)
-    const server = await standIn({ audience: '', operator: '' }, () => ({ json: json()['descriptor'] ?? null }))
+    const server = await startFakeAuthority({ audience: '', operator: '' }, () => ({
+      json: json()['descriptor'] ?? null,
+    }))
     await network.run('keygen node --out other')
     const shown = await network.run(`agent show other.pub --home node --url ${server.url}`)
     expect(shown.code).toBe(1)
@@ -267,14 +269,14 @@ describe('agent show', () => {
   })
 })
 
-describe('agent withdraw', () => {
+describe('agent remove', () => {
   it('takes it out at once; it can be announced again', async () => {
     await network.run(`${ANNOUNCE} --once`)
     network.clock.advance(1)
-    const { code, stdout } = await network.run('agent withdraw --home node')
-    expect([code, stdout]).toEqual([0, `Withdrawn: the agent of ${await publicKey()}.\n`])
+    const { code, stdout } = await network.run('agent remove --home node')
+    expect([code, stdout]).toEqual([0, `Removed the agent of ${await publicKey()}.\n`])
     expect((await network.run('agent find llm:chat --home node --json')).json()).toMatchObject({ count: 0 })
-    const again = await network.run('agent withdraw --home node --json')
+    const again = await network.run('agent remove --home node --json')
     expect(again.code).toBe(1)
     expect(again.errorJson()).toMatchObject({ error: { code: 'agent_not_registered' } })
     network.clock.advance(1)

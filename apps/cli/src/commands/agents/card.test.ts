@@ -61,10 +61,10 @@ describe('readCard', () => {
   it.each([
     [
       { skills: [{ id: 'a b' }, { id: 'ok' }, { id: 'a,b' }] },
-      'skills[0] "a b" holds white space; skills[2] "a,b" holds a comma',
+      'skills[0] "a b" contains white space; skills[2] "a,b" contains a comma',
     ],
     [{ skills: [{ id: '' }] }, 'is empty'],
-    [{ skills: [{ id: 'a\u0001' }] }, 'holds a control character'],
+    [{ skills: [{ id: 'a\u0001' }] }, 'contains a control character'],
     [{ skills: [{ id: 'x'.repeat(129) }] }, 'is longer than 128 characters'],
     [{ skills: [{ name: 'no id' }] }, 'skills[0] has no id'],
     [{ skills: 'all' }, 'skills is not a list'],
@@ -74,7 +74,7 @@ describe('readCard', () => {
     [{ url: undefined }, 'names no address'],
     [{ url: 'georoute' }, 'is not a URL'],
     [{ url: 'https://me:secret@host' }, 'user name or password'],
-    [{ url: 'grpc://host' }, 'the usual port of grpc is not known'],
+    [{ url: 'grpc://host' }, 'the default port of grpc is unknown'],
   ])('refuses %j with the reason', (change, reason) => {
     expect(() => readCard(bytes(change), ALL)).toThrow(reason)
   })

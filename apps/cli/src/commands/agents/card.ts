@@ -1,10 +1,10 @@
 import { JsonError, isJsonObject, isPlainText, member, readJsonBytes, sha256Hex, visible } from '@chancery/protocol'
 import type { AgentDescriptor, JsonObject, JsonValue } from '@chancery/protocol'
-import { Failure } from '../../failure.ts'
+import { CommandError } from '../../errors/failure.ts'
 import { endpointText, readAddress } from './endpoint.ts'
 import type { Endpoint } from './endpoint.ts'
 
-/** What a card says in the words of a descriptor; the mapping is documented in docs/agent-cards.md. */
+/** Maps an agent card to the fields of a descriptor, as documented in docs/agent-cards.md. */
 export interface CardFacts {
   readonly agent_id: string | undefined
   readonly capabilities: readonly string[]
@@ -100,20 +100,20 @@ function readSkills(skills: JsonValue | undefined): readonly string[] {
 /** The grammar of protocol/core 13.1, one reason at a time. */
 export function capabilityProblem(tag: string): string | undefined {
   if (tag === '') return 'is empty'
-  if (tag.includes(',')) return 'holds a comma'
-  if (/\s/u.test(tag)) return 'holds white space'
-  if (!isPlainText(tag, Number.MAX_SAFE_INTEGER)) return 'holds a control character'
+  if (tag.includes(',')) return 'contains a comma'
+  if (/\s/u.test(tag)) return 'contains white space'
+  if (!isPlainText(tag, Number.MAX_SAFE_INTEGER)) return 'contains a control character'
   return isPlainText(tag, 128) ? undefined : 'is longer than 128 characters'
 }
 
-function unusable(problem: string, hint?: string): Failure {
-  return new Failure({ code: 'invalid_card', message: `The agent card cannot be used: ${problem}.`, hint })
+function unusable(problem: string, hint?: string): CommandError {
+  return new CommandError({ code: 'invalid_card', message: `The agent card cannot be used: ${problem}.`, hint })
 }
 
 /** Under this name a card carries the signed registration it was made from. */
 export const DESCRIPTOR_EXTENSION = 'urn:chancery:agent-descriptor:v1'
 
-/** A card for a found agent. It says only what is registered; the full one is where card_url points, if anywhere. */
+/** Returns a card for a found agent, with the registered fields only. card_url may point to the full card. */
 export function toCard(descriptor: AgentDescriptor): JsonObject {
   const { agent_id, network_name, capabilities, endpoint, metadata, expires_at } = descriptor
   const [cardUrl, path] = [member(metadata, 'card_url'), member(metadata, 'path')]

@@ -1,6 +1,6 @@
 import type { AgentDescriptor } from '@chancery/protocol'
-import { misuse } from '../../failure.ts'
-import type { Failure } from '../../failure.ts'
+import { usageError } from '../../errors/failure.ts'
+import type { CommandError } from '../../errors/failure.ts'
 
 export type Endpoint = AgentDescriptor['endpoint']
 
@@ -14,16 +14,16 @@ export interface Address {
   readonly origin: string
 }
 
-/** Takes a URL apart. The scheme stays as it is: http does not become ws, for the agent said what it speaks. */
-export function readAddress(text: string, said: string): Address {
+/** Splits a URL into its parts. The scheme is not changed: http does not become ws. */
+export function readAddress(text: string, source: string): Address {
   const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url === undefined || url.hostname === '') throw wrong(said, 'it is not a URL such as wss://host:7448')
+  if (url === undefined || url.hostname === '') throw wrong(source, 'it is not a URL such as wss://host:7448')
   const scheme = url.protocol.slice(0, -1)
-  if (!/^[a-z][a-z0-9+.-]{0,15}$/.test(scheme)) throw wrong(said, 'its scheme is longer than 16 characters')
+  if (!/^[a-z][a-z0-9+.-]{0,15}$/.test(scheme)) throw wrong(source, 'its scheme is longer than 16 characters')
   // A password in a public registration would be one no longer.
-  if (url.username !== '' || url.password !== '') throw wrong(said, 'it holds a user name or password')
+  if (url.username !== '' || url.password !== '') throw wrong(source, 'it contains a user name or password')
   const port = url.port === '' ? PORTS[scheme] : Number(url.port)
-  if (port === undefined || port < 1) throw wrong(said, `the usual port of ${scheme} is not known: name one`)
+  if (port === undefined || port < 1) throw wrong(source, `the default port of ${scheme} is unknown: add a port`)
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
   const path = `${url.pathname}${url.search}`
   return {
@@ -45,6 +45,6 @@ export function endpointText({ host, port, scheme }: Endpoint): string {
   return `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
-function wrong(said: string, problem: string): Failure {
-  return misuse(`${said} cannot be used: ${problem}.`)
+function wrong(source: string, problem: string): CommandError {
+  return usageError(`${source} cannot be used: ${problem}.`)
 }

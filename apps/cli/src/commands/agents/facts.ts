@@ -1,11 +1,11 @@
 import { resolve } from 'node:path'
 import type { AgentFacts } from '@chancery/sdk'
 import type { CommandContext } from '../../context.ts'
-import { misuse } from '../../failure.ts'
-import { readBytes } from '../../files.ts'
-import { wholeNumberOrDefault } from '../../numbers.ts'
-import type { Options } from '../../options.ts'
-import { readPairs } from '../../pairs.ts'
+import { usageError } from '../../errors/failure.ts'
+import { readBytes } from '../../files/files.ts'
+import { wholeNumberOrDefault } from '../../arguments/numbers.ts'
+import type { Options } from '../../arguments/options.ts'
+import { readPairs } from '../../arguments/pairs.ts'
 import { capabilityProblem, readCard } from './card.ts'
 import type { CardFacts } from './card.ts'
 import { readEndpoint } from './endpoint.ts'
@@ -27,10 +27,13 @@ export async function readAgentFacts(
       ...(agent_id === undefined ? ['--agent-id'] : []),
       ...(endpoint === undefined ? ['--endpoint'] : []),
     ]
-    throw misuse(`${missing.join(' and ')} must be given.`, 'Or give --card <file>, an A2A agent card that says it.')
+    throw usageError(
+      `${missing.join(' and ')} must be given.`,
+      'Or give --card <file>, an A2A agent card with these fields.',
+    )
   }
   const capabilities = readCapabilities(options.list('capability'), card)
-  if (capabilities.length === 0) context.note('without --capability nobody finds this agent')
+  if (capabilities.length === 0) context.note('searches do not find an agent without --capability')
   return {
     agent_id,
     network_name,
@@ -43,8 +46,8 @@ export async function readAgentFacts(
 
 async function findCard({ cwd }: CommandContext, options: Options): Promise<CardFacts | undefined> {
   const [file, cardUrl] = [options.text('card'), options.text('card-url')]
-  if (file === undefined && cardUrl !== undefined) throw misuse('--card-url needs --card.')
-  if (cardUrl !== undefined && !URL.canParse(cardUrl)) throw misuse('--card-url is not a URL.')
+  if (file === undefined && cardUrl !== undefined) throw usageError('--card-url needs --card.')
+  if (cardUrl !== undefined && !URL.canParse(cardUrl)) throw usageError('--card-url is not a URL.')
   if (file === undefined) return undefined
   const bytes = await readBytes(resolve(cwd, file))
   return readCard(bytes, {
@@ -58,7 +61,7 @@ function readCapabilities(given: readonly string[], card: CardFacts | undefined)
   if (given.length === 0) return card?.capabilities ?? []
   for (const tag of given) {
     const problem = capabilityProblem(tag)
-    if (problem !== undefined) throw misuse(`--capability: ${JSON.stringify(tag)} ${problem}.`)
+    if (problem !== undefined) throw usageError(`--capability: ${JSON.stringify(tag)} ${problem}.`)
   }
   return [...new Set(given)]
 }

@@ -1,17 +1,19 @@
 import { writeJson } from '@chancery/protocol'
 import type { AgentDescriptor } from '@chancery/protocol'
 import type { Client } from '@chancery/sdk'
-import { connect } from '../../connection.ts'
-import type { CommandContext, Result } from '../../context.ts'
-import { misuse } from '../../failure.ts'
-import { wholeNumberOrDefault } from '../../numbers.ts'
-import type { Arguments, Options } from '../../options.ts'
+import { connect } from '../../connection/connection.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import { usageError } from '../../errors/failure.ts'
+import { wholeNumberOrDefault } from '../../arguments/numbers.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
 import type { Style } from '../../output/style.ts'
+import { cutText } from '../../output/cut-text.ts'
 import { table } from '../../output/table.ts'
 import { toCard } from './card.ts'
 import { endpointText } from './endpoint.ts'
-import { judge, toJson, verdictText } from './judge.ts'
-import type { Judged } from './judge.ts'
+import { verifyAgent, toJson, verdictText } from './verify-agent.ts'
+import type { VerifiedAgent } from './verify-agent.ts'
 
 const PAGE = 1000
 
@@ -26,18 +28,18 @@ interface Found {
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const capability = args.required('capability')
   const [isAll, limit] = [options.isSet('all'), wholeNumberOrDefault(options, 'limit', 1, PAGE)]
-  if (isAll && options.isSet('limit')) throw misuse('Give --limit or --all, not both.')
+  if (isAll && options.isSet('limit')) throw usageError('Give --limit or --all, not both.')
   const connection = await connect(context, options)
   const found = await connection.ask((client) =>
     isAll ? findAll(client, capability) : findSome(client, capability, limit),
   )
   const against = { genesis: connection.genesis, now: context.now() }
-  const judged = await Promise.all(found.agents.map((descriptor) => judge(descriptor, against)))
-  const bad = judged.filter(({ problem }) => problem !== undefined).length
+  const verified = await Promise.all(found.agents.map((descriptor) => verifyAgent(descriptor, against)))
+  const bad = verified.filter(({ problem }) => problem !== undefined).length
   const exitCode = bad === 0 ? 0 : 1
-  if (options.isSet('card')) return { ...asCards(context, judged), exitCode }
-  const data = { capability, count: judged.length, total: totalOf(found), agents: judged.map(toJson) }
-  return { data, text: describe(capability, found, judged, context.style), exitCode }
+  if (options.isSet('card')) return { ...asCards(context, verified), exitCode }
+  const data = { capability, count: verified.length, total: totalOf(found), agents: verified.map(toJson) }
+  return { data, text: describe(capability, found, verified, context.style), exitCode }
 }
 
 async function findSome(client: Client, capability: string, limit: number): Promise<Found> {
@@ -55,9 +57,9 @@ function totalOf({ agents, total }: Found): number | null {
   return total === undefined ? agents.length : total
 }
 
-function describe(capability: string, found: Found, judged: readonly Judged[], style: Style): string {
-  if (judged.length === 0) return `No agent with the capability ${JSON.stringify(capability)} is registered.`
-  const rows = judged.map((each) => [
+function describe(capability: string, found: Found, verified: readonly VerifiedAgent[], style: Style): string {
+  if (verified.length === 0) return `No agent with the capability ${JSON.stringify(capability)} is registered.`
+  const rows = verified.map((each) => [
     each.descriptor.agent_id,
     endpointText(each.descriptor.endpoint),
     each.descriptor.capabilities.join(','),
@@ -67,22 +69,21 @@ function describe(capability: string, found: Found, judged: readonly Judged[], s
   ])
   const head = ['AGENT', 'ENDPOINT', 'CAPABILITIES', 'UNTIL', 'SIGNATURE', 'NODE KEY']
   const all = totalOf(found)
-  const cut = found.isCut ? `\nShown are ${judged.length} of ${all ?? 'more than 10000'}: add --all or --limit.` : ''
-  return `${table(head, rows, style)}\n\n${summary(judged, style)}${cut}`
+  const cut = cutText(found.isCut, verified.length, all)
+  return `${table(head, rows, style)}\n\n${summary(verified, style)}${cut}`
 }
 
-function summary(judged: readonly Judged[], style: Style): string {
-  const [all, bad] = [judged.length, judged.filter(({ problem }) => problem !== undefined).length]
+function summary(verified: readonly VerifiedAgent[], style: Style): string {
+  const [all, bad] = [verified.length, verified.filter(({ problem }) => problem !== undefined).length]
   const agents = `${all} agent${all === 1 ? '' : 's'}`
   if (bad === 0) return `${agents}; ${all === 1 ? 'its signature is' : 'all signatures are'} ${style.good('valid')}.`
   return `${agents}; ${style.bad(`${bad} must not be used`)}.`
 }
 
-/** Only agents whose signature holds become cards: a card does not show that anything was checked. */
-function asCards(context: CommandContext, judged: readonly Judged[]): Result {
-  const cards = judged.flatMap(({ problem, descriptor }) => (problem === undefined ? [toCard(descriptor)] : []))
-  const leftOut = judged.length - cards.length
-  if (leftOut > 0)
-    context.note(`${leftOut} agent${leftOut === 1 ? '' : 's'} left out, because the signature does not hold`)
+/** Makes cards only of agents with a valid signature, because a card does not show the verdict. */
+function asCards(context: CommandContext, verified: readonly VerifiedAgent[]): Result {
+  const cards = verified.flatMap(({ problem, descriptor }) => (problem === undefined ? [toCard(descriptor)] : []))
+  const leftOut = verified.length - cards.length
+  if (leftOut > 0) context.note(`${leftOut} agent${leftOut === 1 ? '' : 's'} omitted: the signature is not valid`)
   return { data: { cards, left_out: leftOut }, text: cards.map((card) => writeJson(card)).join('\n') }
 }

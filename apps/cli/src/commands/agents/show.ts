@@ -1,20 +1,21 @@
 import { canonicalJson, visible } from '@chancery/protocol'
-import { connect } from '../../connection.ts'
-import type { CommandContext, Result } from '../../context.ts'
-import { loadPublicKey } from '../../keys.ts'
-import type { Arguments, Options } from '../../options.ts'
+import { connect } from '../../connection/connection.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import { loadPublicKey } from '../../files/keys.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
 import { fields } from '../../output/table.ts'
 import { endpointText } from './endpoint.ts'
-import { judge, toJson, verdictText } from './judge.ts'
+import { verifyAgent, toJson, verdictText } from './verify-agent.ts'
 
-/** agent show: one registration, as everybody sees it. */
+/** Runs `agent show`: prints one public registration. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const key = await loadPublicKey(context.cwd, 'The key', args.required('key'))
   const connection = await connect(context, options)
   const descriptor = await connection.ask((client) => client.agents.find(key))
-  const judged = await judge(descriptor, { genesis: connection.genesis, now: context.now() })
+  const verified = await verifyAgent(descriptor, { genesis: connection.genesis, now: context.now() })
   const isOther = descriptor.node_public_key !== key
-  const verdict = isOther ? { descriptor, problem: 'it is the registration of another key' } : judged
+  const verdict = isOther ? { descriptor, problem: 'it is the registration of another key' } : verified
   const rows = fields(
     [
       ['network', descriptor.network_name],

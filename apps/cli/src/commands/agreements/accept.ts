@@ -1,7 +1,8 @@
-import { connectAsOperator } from '../../connection.ts'
-import type { CommandContext, Result } from '../../context.ts'
-import { keepRecord } from '../../kept-record.ts'
-import type { Arguments, Options } from '../../options.ts'
+import { connectAsOperator } from '../../connection/connection.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import { saveRecord } from '../../files/save-record.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
 import { describeTerms, loadCounter, loadOffer } from './records.ts'
 
 /** agreement accept: the record both parties can show from now on. */
@@ -11,7 +12,7 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const given = options.text('counter')
   const request = given === undefined ? { offer } : { counter: await loadCounter(cwd, given), original_offer: offer }
   const connection = await connectAsOperator(context, options)
-  const { record, kept } = await keepRecord(cwd, options, () =>
+  const { record, saved } = await saveRecord(cwd, options, () =>
     connection.ask((client) => client.agreements.accept(request)),
   )
   const signers = record.signatures.map(({ key_id }) => key_id).join(', ')
@@ -20,5 +21,5 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
     ['signed by', signers],
   ] as const
   const text = describeTerms(record, record.agreed_terms, style, more)
-  return { data: record, text: `${style.good('Agreed:')}\n${text}${kept}` }
+  return { data: record, text: `${style.good('Agreed:')}\n${text}${saved}` }
 }

@@ -3,8 +3,8 @@ import { agreementRecordForm, readJson, readReceived, verifyReceived, writeJson 
 import type { JsonObject } from '@chancery/protocol'
 import { foreignSovereign } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openNetwork } from '../../real-authority.suite.ts'
-import type { RealNetwork } from '../../real-authority.suite.ts'
+import { openNetwork } from '../../testing/real-authority.suite.ts'
+import type { RealNetwork } from '../../testing/real-authority.suite.ts'
 
 const bolt = foreignSovereign('BOLT-NET')
 let network = undefined as unknown as RealNetwork
@@ -18,11 +18,11 @@ beforeAll(async () => {
 afterAll(() => network.close())
 
 const load = async (file: string): Promise<JsonObject> =>
-  readJson(await readFile(network.world.path(file), 'utf8')) as JsonObject
+  readJson(await readFile(network.setup.path(file), 'utf8')) as JsonObject
 
 describe('an agreement', () => {
   it('is offered, countered, accepted, verified and decided on, file by file', async () => {
-    await writeFile(network.world.path('scope.json'), '{"limit":90.0}')
+    await writeFile(network.setup.path('scope.json'), '{"limit":90.0}')
     const steps = [
       'agreement offer BOLT-NET --capability ledger.read --capability ledger.append --scope scope.json --out offer.json',
       'agreement counter offer.json --capability ledger.read --valid-hours 48 --out counter.json',
@@ -50,7 +50,7 @@ describe('an agreement', () => {
   })
 
   it('with a strange context is refused with the member at fault', async () => {
-    await writeFile(network.world.path('context.json'), '{"context_freshness_seq":-1}')
+    await writeFile(network.setup.path('context.json'), '{"context_freshness_seq":-1}')
     const { code, stderr } = await network.asOperator('decide agreement.json ledger.read --context context.json')
     expect([code, stderr.includes('context_freshness_seq')]).toEqual([1, true])
   })
@@ -67,14 +67,14 @@ describe('an agreement', () => {
     const { code, stdout } = await network.asOperator(`agreement verify agreement.json --offerer-key ${bolt.publicKey}`)
     expect([code, stdout.includes('(invalid_offerer_signature)')]).toEqual([1, true])
     const changed = { ...(await load('agreement.json')), expires_at: '2040-01-01T00:00:00Z' }
-    await writeFile(network.world.path('longer.json'), writeJson(changed))
+    await writeFile(network.setup.path('longer.json'), writeJson(changed))
     const longer = await network.asOperator('agreement verify longer.json')
     expect([longer.code, longer.stdout.includes('another end')]).toEqual([1, true])
   })
 
-  it('offered to a stranger says that nobody can accept it', async () => {
+  it('offered to a stranger says that cannot be accepted it', async () => {
     const { code, stderr } = await network.asOperator('agreement offer NOBODY-NET --capability x')
-    expect([code, stderr.includes('nobody can accept')]).toEqual([0, true])
+    expect([code, stderr.includes('cannot be accepted')]).toEqual([0, true])
   })
 
   it.each([
@@ -82,17 +82,17 @@ describe('an agreement', () => {
     ['agreement offer BOLT-NET --capability x --valid-from tomorrow', '--valid-from must be a time'],
     ['agreement counter scope.json --capability x', 'is not a capability offer'],
     ['agreement counter offer.json --capability vault.open', 'counter_rejected'],
-  ])('%s is explained', async (line, advice) => {
+  ])('%s is explained', async (line, hint) => {
     const { code, stderr } = await network.asOperator(line)
     expect(code).toBeGreaterThan(0)
-    expect(stderr).toContain(advice)
+    expect(stderr).toContain(hint)
   })
 })
 
 describe('trust evidence', () => {
   it('is built from a file and verified', async () => {
     const found = { source_sovereign_id: 'A', target_sovereign_id: 'B', verdict: 'warn', reason: 'soon' }
-    await writeFile(network.world.path('found.json'), writeJson(found))
+    await writeFile(network.setup.path('found.json'), writeJson(found))
     const built = await network.asOperator('trust-evidence build found.json --out evidence.json')
     expect([built.code, built.stdout.includes('warn (soon)')]).toEqual([0, true])
     expect((await network.asOperator('trust-evidence verify evidence.json')).code).toBe(0)
@@ -105,7 +105,7 @@ describe('trust evidence', () => {
 
   it('of a verdict nobody knows is refused', async () => {
     await writeFile(
-      network.world.path('odd.json'),
+      network.setup.path('odd.json'),
       '{"source_sovereign_id":"A","target_sovereign_id":"B","verdict":"x"}',
     )
     const { code, stderr } = await network.asOperator('trust-evidence build odd.json')

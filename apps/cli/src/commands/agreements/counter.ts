@@ -1,7 +1,8 @@
-import { connectAsOperator } from '../../connection.ts'
-import type { CommandContext, Result } from '../../context.ts'
-import { keepRecord } from '../../kept-record.ts'
-import type { Arguments, Options } from '../../options.ts'
+import { connectAsOperator } from '../../connection/connection.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import { saveRecord } from '../../files/save-record.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
 import { describeTerms, loadOffer, readTerms } from './records.ts'
 
 /** agreement counter: other terms for an offer, signed in the responder's place. */
@@ -10,9 +11,9 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const offer = await loadOffer(cwd, args.required('offer'))
   const terms = await readTerms(context, options)
   const connection = await connectAsOperator(context, options)
-  const { record, kept } = await keepRecord(cwd, options, () =>
+  const { record, saved } = await saveRecord(cwd, options, () =>
     connection.ask((client) => client.agreements.counter({ offer, ...terms })),
   )
   const text = describeTerms(record, record.agreed_terms, style, [['offer', record.offer_id]])
-  return { data: record, text: `${style.good('Countered:')}\n${text}${kept}` }
+  return { data: record, text: `${style.good('Countered:')}\n${text}${saved}` }
 }

@@ -1,9 +1,10 @@
 import { hours, verdictOf, writeInstant } from '@chancery/protocol'
-import { connectAsOperator } from '../../connection.ts'
-import type { CommandContext, Result } from '../../context.ts'
-import { keepRecord } from '../../kept-record.ts'
-import { wholeNumberOrDefault } from '../../numbers.ts'
-import type { Arguments, Options } from '../../options.ts'
+import { connectAsOperator } from '../../connection/connection.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import { saveRecord } from '../../files/save-record.ts'
+import { wholeNumberOrDefault } from '../../arguments/numbers.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
 import { describeTerms, readTerms } from './records.ts'
 
 /** agreement offer: what it prints with --json is the signed offer itself, ready for the other side. */
@@ -16,17 +17,17 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
     expires_at: writeInstant(context.now() + hours(openHours)),
   }
   const connection = await connectAsOperator(context, options)
-  const { record, kept } = await keepRecord(context.cwd, options, () =>
+  const { record, saved } = await saveRecord(context.cwd, options, () =>
     connection.ask((client) => client.agreements.offer(request)),
   )
   const found = verdictOf(record.offerer_evidence)
   const verdict = typeof found === 'string' ? found : '-'
-  if (verdict === 'block') context.note('no treaty in force leads to this sovereign: nobody can accept the offer')
+  if (verdict === 'block') context.note('no active treaty recognises this network, so the offer cannot be accepted')
   const more = [
     ['offer', record.offer_id],
     ['open until', record.expires_at],
     ['trust', verdict],
   ] as const
   const text = describeTerms(record, record.requested_terms, style, more)
-  return { data: record, text: `${style.good('Offered:')}\n${text}${kept}` }
+  return { data: record, text: `${style.good('Offered:')}\n${text}${saved}` }
 }

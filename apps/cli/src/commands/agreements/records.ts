@@ -16,14 +16,14 @@ import type {
 } from '@chancery/protocol'
 import type { AgreementTermsRequest } from '@chancery/sdk'
 import type { CommandContext } from '../../context.ts'
-import { misuse } from '../../failure.ts'
-import { loadJsonObject, loadRecord } from '../../json-file.ts'
-import { wholeNumberOrDefault } from '../../numbers.ts'
-import type { Options } from '../../options.ts'
+import { usageError } from '../../errors/failure.ts'
+import { loadJsonObject, loadRecord } from '../../files/json-file.ts'
+import { wholeNumberOrDefault } from '../../arguments/numbers.ts'
+import type { Options } from '../../arguments/options.ts'
 import type { Style } from '../../output/style.ts'
 import { fields } from '../../output/table.ts'
 
-/** As it came: whether anybody signed it is the authority's to say. */
+/** Reads the record without verifying it; the authority verifies the signatures. */
 function whole<Value>(form: RecordForm<Value>): (value: Parameters<typeof readReceived>[1]) => Value {
   return (value) => readReceived(form, value).wire as Value
 }
@@ -56,7 +56,7 @@ function readTime(text: string): bigint {
   try {
     return instantOf(text)
   } catch {
-    throw misuse('--valid-from must be a time such as 2030-01-02T03:04:05Z.')
+    throw usageError('--valid-from must be a time such as 2030-01-02T03:04:05Z.')
   }
 }
 

@@ -1,21 +1,22 @@
 import { visible } from '@chancery/protocol'
-import { connect } from '../../connection.ts'
-import type { CommandContext, Result } from '../../context.ts'
-import { misuse } from '../../failure.ts'
-import type { Arguments, Options } from '../../options.ts'
-import { loadPublicKeys } from '../../public-keys.ts'
+import { connect } from '../../connection/connection.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import { usageError } from '../../errors/failure.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
+import { loadPublicKeys } from '../../files/public-keys.ts'
 import { describeTerms, loadAgreement } from './records.ts'
 
 const REASONS: Readonly<Record<string, string>> = {
   accepted: 'each party signed it with a key of its own.',
   accepted_for_both:
     'the key of the authority signed it for a party. Give the keys of both to see whether each signed.',
-  missing_offerer_signature: 'nobody signed it.',
+  missing_offerer_signature: 'it has no signature of the offerer.',
   invalid_offerer_signature: 'no signature is that of a key of the offerer.',
   missing_responder_signature: 'the responder has not signed it.',
   invalid_responder_signature: 'no signature is that of a key of the responder.',
-  graph_digest_mismatch: 'the recognition graph has changed since. Give --offerer-key to judge the signatures alone.',
-  unknown_field: 'it holds a signed member this release does not know. Update, or ask who made it.',
+  graph_digest_mismatch: 'the recognition graph has changed since. Give --offerer-key to verify only the signatures.',
+  unknown_field: 'it contains a signed field that this release does not support. Update Chancery, or ask the signer.',
   non_canonical_form: 'a member that must be signed is missing.',
   terms_mismatch: 'it claims another end than the one that was signed. Do not use it.',
 }
@@ -28,7 +29,7 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const responder = await loadPublicKeys(cwd, options, 'responder-key')
   // At the authority one signature counts for both parties when their keys are the same.
   if (offerer?.some((key) => responder?.includes(key)) === true)
-    throw misuse('--offerer-key and --responder-key name the same key. Give each party its own.')
+    throw usageError('--offerer-key and --responder-key name the same key. Give each party its own.')
   const isByOwnKeys = offerer !== undefined && responder !== undefined
   const request = {
     agreement,
@@ -37,7 +38,7 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   }
   const connection = await connect(context, options)
   const verdict = await connection.ask((client) => client.agreements.verify(request))
-  const title = verdict.accepted ? style.good('Holds:') : style.bad('Does not hold:')
+  const title = verdict.accepted ? style.good('Valid:') : style.bad('Not valid:')
   const words = REASONS[verdict.accepted && !isByOwnKeys ? 'accepted_for_both' : verdict.reason]
   const reason = words === undefined ? visible(verdict.reason) : `${words} (${visible(verdict.reason)})`
   const text = `${title} ${reason}\n${describeTerms(agreement, agreement.agreed_terms, style)}`

@@ -2,8 +2,8 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { canonicalJson, readAttestation, readJson, verifyList, writeJson } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openNetwork } from '../../real-authority.suite.ts'
-import type { RealNetwork } from '../../real-authority.suite.ts'
+import { openNetwork } from '../../testing/real-authority.suite.ts'
+import type { RealNetwork } from '../../testing/real-authority.suite.ts'
 
 let network = undefined as unknown as RealNetwork
 let secret = undefined as unknown as RealNetwork
@@ -23,12 +23,12 @@ async function issue(subject: string): Promise<string> {
 
 describe('attestation issue', () => {
   it('keeps the signed record in a file', async () => {
-    await writeFile(network.world.path('claims.json'), '{"limit":90.0,"level":"low"}')
+    await writeFile(network.setup.path('claims.json'), '{"limit":90.0,"level":"low"}')
     const line = 'attestation issue alice --role role:client --claims claims.json --claim level=high --out alice.json'
     const { code, stdout } = await network.asOperator(line)
     expect(code).toBe(0)
     expect(stdout).toContain('Written to ./alice.json.')
-    const record = readAttestation(readJson(await readFile(network.world.path('alice.json'), 'utf8')))
+    const record = readAttestation(readJson(await readFile(network.setup.path('alice.json'), 'utf8')))
     expect(await verifyList(record, [network.genesis.network_authority.public_key])).toBe(true)
     expect(canonicalJson(record.claims)).toBe('{"level":"high","limit":90.0}')
     // A second time the file is in the way, and nothing is issued.
@@ -42,10 +42,10 @@ describe('attestation issue', () => {
     ['attestation issue a --role role:client --claim x', '--claim must read <name>=<value>'],
     ['attestation issue a', '--role must be given'],
     ['attestation issue a --role role:client --operator-key standard.key --operator-key-id op-standard', 'privileged'],
-  ])('%s is explained', async (line, advice) => {
+  ])('%s is explained', async (line, hint) => {
     const { code, stderr } = await network.asOperator(line)
     expect(code).toBeGreaterThan(0)
-    expect(stderr).toContain(advice)
+    expect(stderr).toContain(hint)
   })
 })
 
@@ -74,7 +74,7 @@ describe('attestation list', () => {
     const id = await issue('carol')
     const { stdout } = await network.asOperator('attestation list --subject carol')
     expect(stdout).toContain(`${id}  carol`)
-    expect((await network.asOperator('attestation list --limit 1')).stdout).toContain('Shown are 1 of')
+    expect((await network.asOperator('attestation list --limit 1')).stdout).toContain('Shows 1 of')
     expect((await network.asOperator('attestation list --status revoked --json')).json()['count']).toBe(1)
     const all = (await network.asOperator('attestation list --all --json')).json()
     expect((all['attestations'] as readonly JsonObject[]).length).toBe(all['count'])
@@ -84,7 +84,7 @@ describe('attestation list', () => {
   it('asks as operator where members are nobody else’s business', async () => {
     await secret.asOperator('attestation issue dave --role role:client')
     const { stdout } = await secret.asOperator('attestation list')
-    expect(stdout).toBe('1 attestation. Which ones, this network tells operators only: add --signed.\n')
+    expect(stdout).toBe('1 attestation. Only operators can list them: add --signed.\n')
     const filtered = await secret.asOperator('attestation list --subject dave')
     expect([filtered.code, filtered.stderr.includes('Add --signed')]).toEqual([1, true])
     expect((await secret.asOperator('attestation list --signed --all')).stdout).toContain('dave')
@@ -107,9 +107,9 @@ describe('attestation verify', () => {
           },
         ],
       })
-    await writeFile(network.world.path('policy.json'), policy(['role:client']))
+    await writeFile(network.setup.path('policy.json'), policy(['role:client']))
     expect((await network.asOperator('attestation verify erin.json --policy policy.json')).code).toBe(0)
-    await writeFile(network.world.path('narrow.json'), policy([]))
+    await writeFile(network.setup.path('narrow.json'), policy([]))
     const narrow = await network.asOperator('attestation verify erin.json --policy narrow.json')
     expect([narrow.code, narrow.stdout.includes('(role_not_allowed)')]).toEqual([1, true])
     expect((await network.asOperator('attestation verify erin.json --policy policy.json --treaty x')).code).toBe(2)
@@ -122,20 +122,22 @@ describe('feed', () => {
     const { code, stdout } = await network.asOperator('feed export --out feed.json')
     expect([code, stdout.includes('Written to ./feed.json.')]).toEqual([0, true])
     const own = await network.asOperator('feed import feed.json')
-    expect([own.code, own.stderr.includes('The own feed is never imported')]).toEqual([1, true])
+    expect([own.code, own.stderr.includes('The own feed cannot be imported')]).toEqual([1, true])
   })
 
   it('needs a key for a stranger', async () => {
-    const stranger = await openNetwork({}, 'STRANGER-NET')
-    const { code, stderr } = await network.asOperator(`feed import ${stranger.na.url}`)
+    const otherKey = await openNetwork({}, 'STRANGER-NET')
+    const { code, stderr } = await network.asOperator(`feed import ${otherKey.na.url}`)
     expect([code, stderr.includes('No active treaty names a key of STRANGER-NET')]).toEqual([1, true])
     const wrong = await network.asOperator(
-      `feed import ${stranger.na.url} --issuer-key ${network.genesis.network_authority.public_key}`,
+      `feed import ${otherKey.na.url} --issuer-key ${network.genesis.network_authority.public_key}`,
     )
-    expect([wrong.code, wrong.stderr.includes('signed by another key')]).toEqual([1, true])
-    const key = stranger.genesis.network_authority.public_key
-    const vouched = await network.asOperator(`feed import ${stranger.na.url} --issuer STRANGER-NET --issuer-key ${key}`)
-    expect([vouched.code, vouched.stdout.includes('the keys you vouched for')]).toEqual([0, true])
-    await stranger.close()
+    expect([wrong.code, wrong.stderr.includes('signed with another key')]).toEqual([1, true])
+    const key = otherKey.genesis.network_authority.public_key
+    const supplied = await network.asOperator(
+      `feed import ${otherKey.na.url} --issuer STRANGER-NET --issuer-key ${key}`,
+    )
+    expect([supplied.code, supplied.stdout.includes('the keys you supplied')]).toEqual([0, true])
+    await otherKey.close()
   })
 })

@@ -1,21 +1,22 @@
 import { isPlainText } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
-import { connectAsOperator } from '../../connection.ts'
-import type { CommandContext, Result } from '../../context.ts'
-import { misuse } from '../../failure.ts'
-import { loadJsonObject } from '../../json-file.ts'
-import { keepRecord } from '../../kept-record.ts'
-import { loadPublicKey } from '../../keys.ts'
-import { wholeNumberOrDefault } from '../../numbers.ts'
-import type { Arguments, Options } from '../../options.ts'
-import { readPairs } from '../../pairs.ts'
+import { connectAsOperator } from '../../connection/connection.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import { usageError } from '../../errors/failure.ts'
+import { loadJsonObject } from '../../files/json-file.ts'
+import { saveRecord } from '../../files/save-record.ts'
+import { loadPublicKey } from '../../files/keys.ts'
+import { wholeNumberOrDefault } from '../../arguments/numbers.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
+import { readPairs } from '../../arguments/pairs.ts'
 import { describeAttestation } from './describe.ts'
 
 /** attestation issue: what it prints with --json is the signed record itself, ready for a file. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
   const subject_id = args.required('subject')
-  if (!isPlainText(subject_id, 256)) throw misuse('A subject is 1 to 256 characters without control characters.')
+  if (!isPlainText(subject_id, 256)) throw usageError('A subject is 1 to 256 characters without control characters.')
   const key = options.text('public-key')
   const request = {
     subject_id,
@@ -25,10 +26,10 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
     ...(key === undefined ? {} : { subject_public_key: await loadPublicKey(cwd, '--public-key', key) }),
   }
   const connection = await connectAsOperator(context, options)
-  const { record, kept } = await keepRecord(cwd, options, () =>
+  const { record, saved } = await saveRecord(cwd, options, () =>
     connection.ask((client) => client.attestations.issue(request)),
   )
-  return { data: record, text: `${style.good('Attested:')}\n${describeAttestation(record, style)}${kept}` }
+  return { data: record, text: `${style.good('Attested:')}\n${describeAttestation(record, style)}${saved}` }
 }
 
 async function readClaims(cwd: string, options: Options): Promise<JsonObject> {

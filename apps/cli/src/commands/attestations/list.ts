@@ -1,16 +1,17 @@
 import { RefusedError } from '@chancery/sdk'
 import type { AttestationRow, Client } from '@chancery/sdk'
-import { connect, connectAsOperator } from '../../connection.ts'
-import type { CommandContext, Result } from '../../context.ts'
-import { Failure, misuse } from '../../failure.ts'
-import { cutText } from '../../lists.ts'
-import { wholeNumberOrDefault } from '../../numbers.ts'
-import type { Arguments, Options } from '../../options.ts'
+import { connect, connectAsOperator } from '../../connection/connection.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import { CommandError, usageError } from '../../errors/failure.ts'
+import { cutText } from '../../output/cut-text.ts'
+import { wholeNumberOrDefault } from '../../arguments/numbers.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
 import { table } from '../../output/table.ts'
 
 interface Found {
   readonly count: number
-  /** Undefined when strangers learn the number only. */
+  /** Undefined when unauthenticated callers get only the count. */
   readonly rows: readonly AttestationRow[] | undefined
   readonly total: number | null | undefined
   readonly isCut: boolean
@@ -19,7 +20,7 @@ interface Found {
 /** attestation list: public where the network lets it be, else with --signed. */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const limit = wholeNumberOrDefault(options, 'limit', 1, 1000)
-  if (options.isSet('all') && options.isSet('limit')) throw misuse('Give --all or --limit, not both.')
+  if (options.isSet('all') && options.isSet('limit')) throw usageError('Give --all or --limit, not both.')
   const isSigned = options.isSet('signed')
   const [subject, status] = [options.text('subject'), options.text('status')]
   const filter = {
@@ -33,7 +34,7 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
     .catch((error: unknown) => {
       if (isSigned || !(error instanceof RefusedError) || error.code !== 'admin_auth_failed') throw error
       const message = 'This network names its members to operators only.'
-      throw new Failure({ code: error.code, message, hint: 'Add --signed and an operator key.' }, { cause: error })
+      throw new CommandError({ code: error.code, message, hint: 'Add --signed and an operator key.' }, { cause: error })
     })
   return describe(context, found)
 }
@@ -53,7 +54,7 @@ async function fetchRows(client: Client, filter: Filter, limit: number, isAll: b
 function describe({ style }: CommandContext, { count, rows, total, isCut }: Found): Result {
   const number = `${count} attestation${count === 1 ? '' : 's'}`
   if (rows === undefined) {
-    const text = `${number}. Which ones, this network tells operators only: add --signed.`
+    const text = `${number}. Only operators can list them: add --signed.`
     return { data: { count }, text }
   }
   const data = { count, total: total ?? null, attestations: rows }

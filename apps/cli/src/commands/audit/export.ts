@@ -1,8 +1,10 @@
 import { resolve } from 'node:path'
-import type { CommandContext, Result } from '../../context.ts'
-import { refuseExisting } from '../../files.ts'
-import { wholeNumber } from '../../numbers.ts'
-import type { Arguments, Options } from '../../options.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import { usageError } from '../../errors/failure.ts'
+import { refuseExisting } from '../../files/files.ts'
+import { wholeNumber } from '../../arguments/numbers.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
 import { toStartArguments } from '../authority/start.ts'
 
 /** audit export: reads the database on the authority's own machine; there is no route for it. */
@@ -12,6 +14,12 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   const file = out === undefined ? undefined : resolve(context.cwd, out)
   if (file !== undefined) await refuseExisting([file])
   const { commands } = await import('@chancery/authority')
+  if (options.isSet('remove')) {
+    if (name === undefined || out !== undefined)
+      throw usageError('Give --remove together with --name and without --out.')
+    const reader = { kind: 'export', name } as const
+    return { exitCode: await commands.auditRemoveReader({ ...toStartArguments(context, options), ...reader }) }
+  }
   const exitCode = await commands.auditExport({
     ...toStartArguments(context, options),
     ...(after === undefined ? {} : { after }),

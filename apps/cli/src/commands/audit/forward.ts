@@ -1,11 +1,18 @@
-import type { CommandContext, Result } from '../../context.ts'
-import type { Arguments, Options } from '../../options.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import { usageError } from '../../errors/failure.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
 import { toStartArguments } from '../authority/start.ts'
 
-/** audit forward: runs until it is told to stop. */
+/** Runs `audit forward` until it is stopped; with --remove it only deletes its position. */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const after = options.text('after')
   const { commands } = await import('@chancery/authority')
+  if (options.isSet('remove')) {
+    if (after !== undefined) throw usageError('Give --remove or --after, not both.')
+    const reader = { kind: 'forwarder', name: options.textOrDefault('name') } as const
+    return { exitCode: await commands.auditRemoveReader({ ...toStartArguments(context, options), ...reader }) }
+  }
   const exitCode = await commands.auditForward({
     ...toStartArguments(context, options),
     ...(after === undefined ? {} : { after }),

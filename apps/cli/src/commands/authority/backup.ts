@@ -1,18 +1,19 @@
 import { visible } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
-import type { CommandContext, Result } from '../../context.ts'
-import { Failure, misuse } from '../../failure.ts'
-import type { Arguments, Options } from '../../options.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import { CommandError, usageError } from '../../errors/failure.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
 import { withProgress } from '../../output/progress.ts'
-import { megabytes, pathOf, saying, successOf, toHostArguments } from './maintenance.ts'
+import { megabytes, pathOf, progressText, successOf, toHostArguments } from './maintenance.ts'
 
 const HINTS: Readonly<Record<string, string>> = {
-  database_unavailable: 'Look at DB_PATH or DATABASE_URL of the settings; chancery doctor says more.',
+  database_unavailable: 'Check DB_PATH or DATABASE_URL of the settings, or run chancery doctor.',
 }
 
-const NOT_NOTED = 'Is its disk full, or may this user not write it? chancery doctor says.'
+const NOT_NOTED = 'Check the disk space and the permissions, or run chancery doctor.'
 
-/** authority backup: a copy of the database in use, with a manifest signed by the authority's key. */
+/** Runs `authority backup`: copies the database in use and signs a manifest. */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const { commands } = await import('@chancery/authority')
   if (options.isSet('taken-elsewhere')) {
@@ -21,17 +22,17 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
       HINTS,
     )
     if (!noted.isNoted)
-      throw new Failure({
+      throw new CommandError({
         code: 'database_unavailable',
-        message: 'The database did not take the note.',
+        message: 'The database did not record the backup.',
         hint: NOT_NOTED,
       })
-    return { data: { noted: true }, text: `${context.style.good('Noted:')} a backup was taken now.` }
+    return { data: { noted: true }, text: `${context.style.good('Recorded:')} a backup was taken now.` }
   }
   const to = pathOf(context, options, 'to')
-  if (to === undefined) throw misuse('Name a new folder with --to, or say --taken-elsewhere.')
+  if (to === undefined) throw usageError('Give a new folder with --to, or add --taken-elsewhere.')
   const outcome = await withProgress(context, 'Backing up', (progress) =>
-    commands.backup({ ...toHostArguments(context, options, ['--to']), to, onProgress: saying(progress) }),
+    commands.backup({ ...toHostArguments(context, options, ['--to']), to, onProgress: progressText(progress) }),
   )
   const { manifest, behind, seconds, isNoted } = successOf(outcome, HINTS)
   const bytes = manifest.parts.reduce((sum, part) => sum + part.bytes, 0)
@@ -43,11 +44,11 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
     ...(behind.length === 0
       ? []
       : [
-          `${context.style.warn('The database is older than what was published')} (${behind.join(', ')}), and so is this backup: chancery authority recover`,
+          `${context.style.warn('The database was rolled back')} (${behind.join(', ')}), and so is this backup. Run chancery authority recover first.`,
         ]),
-    ...(isNoted ? [] : [context.style.warn(`The database does not know of this backup. ${NOT_NOTED}`)]),
-    'Not inside: private keys, settings, the high-water mark. Keep each of them elsewhere.',
-    `Try it: chancery authority rehearse --from ${visible(to)}, with the same settings.`,
+    ...(isNoted ? [] : [context.style.warn(`The database did not record this backup. ${NOT_NOTED}`)]),
+    'Not included: private keys, settings and the high-water mark. Back them up separately.',
+    `Test it: chancery authority rehearse --from ${visible(to)}, with the same settings.`,
   ]
   const data = { folder: to, manifest: manifest as unknown as JsonObject, behind, bytes, seconds }
   return { data, text: text.join('\n') }

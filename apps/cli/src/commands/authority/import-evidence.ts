@@ -1,14 +1,15 @@
-import type { CommandContext, Result } from '../../context.ts'
-import type { Arguments, Options } from '../../options.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
 import { withProgress } from '../../output/progress.ts'
 import { pathOf, successOf, toHostArguments } from './maintenance.ts'
 
 const HINTS: Readonly<Record<string, string>> = {
   evidence_not_imported:
-    'Nothing was changed. Whoever exported or witnessed the store may have more of it; until then it stays closed.',
+    'Nothing was changed. Ask for a longer export from a person who exported or witnessed the store. Until then the evidence store stays disabled.',
 }
 
-/** authority import-evidence: what a restored database has lost, from what others hold. */
+/** Runs `authority import-evidence`: adds entries that a restored database lacks. */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const { commands } = await import('@chancery/authority')
   const [from = '', anchors] = [pathOf(context, options, 'from'), pathOf(context, options, 'anchors')]

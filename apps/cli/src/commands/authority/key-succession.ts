@@ -1,8 +1,9 @@
 import { resolve } from 'node:path'
-import type { CommandContext, Result } from '../../context.ts'
-import { misuse } from '../../failure.ts'
-import { refuseExisting } from '../../files.ts'
-import type { Arguments, Options } from '../../options.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import { usageError } from '../../errors/failure.ts'
+import { refuseExisting } from '../../files/files.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
 import { toStartArguments } from './start.ts'
 
 const STEPS = ['announce', 'status', 'switch', 'retire'] as const
@@ -15,7 +16,7 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   const { flags, ...rest } = toStartArguments(context, options)
   const { '--first-list': _list, '--step': _step, '--yes': _yes, ...settings } = flags
   const step = STEPS.find((each) => each === options.textOrDefault('step'))
-  if (step === undefined) throw misuse(`--step is one of ${STEPS.join(', ')}.`)
+  if (step === undefined) throw usageError(`--step is one of ${STEPS.join(', ')}.`)
   const { commands } = await import('@chancery/authority')
   const isForced = options.isSet('yes')
   const args = { ...rest, flags: settings, step, isForced, ...(firstList === undefined ? {} : { firstList }) }

@@ -1,18 +1,18 @@
 import { resolve } from 'node:path'
-import { visible } from '@chancery/protocol'
 import type { CommandContext } from '../../context.ts'
-import { Failure } from '../../failure.ts'
-import type { Options } from '../../options.ts'
+import { CommandError } from '../../errors/failure.ts'
+import type { Options } from '../../arguments/options.ts'
 import type { Progress } from '../../output/progress.ts'
 import { toStartArguments } from './start.ts'
 import type { StartArguments } from './start.ts'
 
 const MAX_SHOWN = 5
 
-/** For whoever copies rows into a database: what an instance writes meanwhile would stand among them. */
-export const STOP_INSTANCES = 'Stop every instance, or cut them off from the database; then the same line again.'
+/** Hint for commands that copy rows: an instance that writes at the same time would mix in its rows. */
+export const STOP_INSTANCES =
+  'Stop every instance, or close their connections to the database. Then run the same command again.'
 
-/** What a command on the authority's database was told besides the settings: `own` are options the service does not know. */
+/** Returns the settings of a host command. `own` are options that the service does not have. */
 export function toHostArguments(
   context: Pick<CommandContext, 'command'>,
   options: Options,
@@ -23,23 +23,23 @@ export function toHostArguments(
   return { ...rest, flags: Object.fromEntries(settings) }
 }
 
-/** The folder or file of an option, from where the command was called. */
+/** Returns the absolute path of an option, relative to the working directory. */
 export function pathOf({ cwd }: Pick<CommandContext, 'cwd'>, options: Options, name: string): string | undefined {
   const given = options.text(name)
   return given === undefined ? undefined : resolve(cwd, given)
 }
 
-/** Each step as the authority reports it, on one line. */
-export function saying(
+/** Shows each step that the authority reports on the progress line. */
+export function progressText(
   progress: Progress,
 ): (far: { readonly step: string; readonly table: string; readonly done: number; readonly total: number }) => void {
   return ({ step, table, done, total }) => {
     const share = total === 0 ? '' : ` ${table}: ${done} of ${total}`
-    progress.say(`${step[0]?.toUpperCase()}${step.slice(1)}${share}`)
+    progress.update(`${step[0]?.toUpperCase()}${step.slice(1)}${share}`)
   }
 }
 
-/** The value of an outcome, or a failure with the first problems and what to do about it. */
+/** Returns the value of an outcome, or throws an error with the first problems and a hint. */
 export function successOf<Value extends { readonly ok: true }>(
   outcome:
     | Value
@@ -47,10 +47,9 @@ export function successOf<Value extends { readonly ok: true }>(
   hints: Readonly<Record<string, string>>,
 ): Value {
   if (outcome.ok) return outcome
-  const shown = outcome.problems.slice(0, MAX_SHOWN).map((problem) => `\n  ${visible(problem)}`)
-  const more = outcome.problems.length > MAX_SHOWN ? `\n  … ${outcome.problems.length - MAX_SHOWN} more` : ''
-  const message = `${outcome.message}${shown.join('')}${more}`
-  throw new Failure({ code: outcome.code, message, hint: hints[outcome.code] })
+  const { code, message, problems } = outcome
+  const more = problems.length > MAX_SHOWN ? [`… ${problems.length - MAX_SHOWN} more`] : []
+  throw new CommandError({ code, message, problems: [...problems.slice(0, MAX_SHOWN), ...more], hint: hints[code] })
 }
 
 export function counted(records: Readonly<Record<string, number>>): string {

@@ -1,12 +1,13 @@
 import { visible } from '@chancery/protocol'
-import type { CommandContext, Result } from '../../context.ts'
-import type { Arguments, Options } from '../../options.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
 import { withProgress } from '../../output/progress.ts'
-import { STOP_INSTANCES, counted, pathOf, saying, successOf, toHostArguments } from './maintenance.ts'
+import { STOP_INSTANCES, counted, pathOf, progressText, successOf, toHostArguments } from './maintenance.ts'
 
 const HINTS: Readonly<Record<string, string>> = {
   copy_unfinished: 'To clear away what it left and copy again: the same line with --restart.',
-  copy_differs: 'The copy cannot be used. Look at the server, then copy again with --restart.',
+  copy_differs: 'The copy cannot be used. Check the database server, then copy again with --restart.',
   records_invalid: 'See: chancery authority verify-db with the settings of the source. The copy cannot be used.',
   instances_running: STOP_INSTANCES,
   target_not_empty: 'Nothing is ever overwritten: give DATABASE_URL an empty database.',
@@ -21,7 +22,7 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
       ...toHostArguments(context, options, ['--from']),
       from,
       restart: options.isSet('restart'),
-      onProgress: saying(progress),
+      onProgress: progressText(progress),
     }),
   )
   const { tables, records } = successOf(outcome, HINTS)
@@ -29,7 +30,7 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   const text = [
     `${context.style.good('Copied:')} ${rows} rows of ${Object.keys(tables).length} tables, each read back and compared.`,
     `Verified: ${counted(records)}.`,
-    `Do not start an authority on ${visible(from)} again: two histories would begin. Keep it as a backup.`,
+    `Do not start an authority on ${visible(from)} again: the two databases would diverge. Keep the file as a backup.`,
   ]
   return { data: { from, rows, tables, records, verified: true }, text: text.join('\n') }
 }

@@ -1,16 +1,17 @@
-import type { CommandContext, Result } from '../../context.ts'
-import type { Arguments, Options } from '../../options.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
 import { withProgress } from '../../output/progress.ts'
-import { counted, megabytes, pathOf, saying, successOf, toHostArguments } from './maintenance.ts'
+import { counted, megabytes, pathOf, progressText, successOf, toHostArguments } from './maintenance.ts'
 
 const HINTS: Readonly<Record<string, string>> = {
-  no_throwaway: 'Let it (alter role … createdb), or rehearse in a file: the same line with --on-sqlite.',
+  no_throwaway: 'Allow it (alter role … createdb), or add --on-sqlite.',
   records_invalid: 'See: chancery authority verify-db. A restore would be refused for the same reason.',
-  backup_unusable: 'This backup cannot be restored: take a new one.',
-  database_unavailable: 'Look at DB_PATH or DATABASE_URL of the settings; chancery doctor says more.',
+  backup_unusable: 'This backup cannot be restored. Take a new one.',
+  database_unavailable: 'Check DB_PATH or DATABASE_URL of the settings, or run chancery doctor.',
 }
 
-/** authority rehearse: a restore and an upgrade into a database that is dropped afterwards. */
+/** Runs `authority rehearse`: restores and upgrades in a temporary database. */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const { commands } = await import('@chancery/authority')
   const from = pathOf(context, options, 'from')
@@ -19,7 +20,7 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
       ...toHostArguments(context, options, ['--from']),
       ...(from === undefined ? {} : { from }),
       onSqlite: options.isSet('on-sqlite'),
-      onProgress: saying(progress),
+      onProgress: progressText(progress),
     }),
   )
   const { manifest, records, behind, schemaVersion, seconds, backupSeconds, bytes, engine } = successOf(outcome, HINTS)
@@ -29,12 +30,12 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
       ? `Schema version ${schemaVersion}: nothing to migrate.`
       : `Migrated from schema version ${manifest.schema_version} to ${schemaVersion}.`
   const text = [
-    `${context.style.good('Rehearsed:')} the restore of ${megabytes(bytes)} took ${seconds} s${took}. Nothing was kept.`,
+    `${context.style.good('Rehearsed:')} the restore of ${megabytes(bytes)} took ${seconds} s${took}. The copy was deleted.`,
     upgrade,
     `Verified: ${counted(records)}.`,
     ...(behind.length === 0
       ? []
-      : [`Restored now, it would have to be recovered: ${behind.join(', ')} went on after it.`]),
+      : [`A restore of this backup needs chancery authority recover: ${behind.join(', ')} changed after it.`]),
   ]
   const data = {
     created_at: manifest.created_at,

@@ -1,21 +1,22 @@
 import { visible } from '@chancery/protocol'
-import type { CommandContext, Result } from '../../context.ts'
-import type { Arguments, Options } from '../../options.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
 import { withProgress } from '../../output/progress.ts'
-import { STOP_INSTANCES, counted, pathOf, saying, successOf, toHostArguments } from './maintenance.ts'
+import { STOP_INSTANCES, counted, pathOf, progressText, successOf, toHostArguments } from './maintenance.ts'
 
 const HINTS: Readonly<Record<string, string>> = {
   instances_running: STOP_INSTANCES,
-  target_not_empty: 'Nothing is ever overwritten: move the old database away, or name an empty one in the settings.',
-  copy_unfinished: 'To clear away what it left and restore again: the same line with --restart.',
-  copy_differs: 'What was restored cannot be used. Look at the server, then restore again with --restart.',
-  records_invalid: 'Take another backup: this one was taken of a database that was damaged already.',
-  backup_unusable: 'Nothing was restored. Take the folder from another copy of the backup, or an older backup.',
+  target_not_empty: 'Move the earlier database away, or set an empty one in the settings.',
+  copy_unfinished: 'Run the same command with --restart to delete the incomplete restore and start again.',
+  copy_differs: 'The restored data cannot be used. Check the database server, then restore again with --restart.',
+  records_invalid: 'Use another backup: this one was taken from a damaged database.',
+  backup_unusable: 'Nothing was restored. Use another copy of the backup, or an older backup.',
   mark_missing:
-    'Put a copy of the mark there. If none is left anywhere: --without-mark, and then chancery authority recover with the newest list and feed that anybody still has (--crl, --feed).',
+    'Put a copy of the mark there. If there is none, add --without-mark. Then run chancery authority recover with the newest list and feed that you can find (--crl, --feed).',
 }
 
-/** authority restore: a backup into the empty database of the settings, and what to do next. */
+/** Runs `authority restore`: restores a backup into the empty database of the settings. */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const { commands } = await import('@chancery/authority')
   const from = pathOf(context, options, 'from') ?? ''
@@ -25,7 +26,7 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
       from,
       restart: options.isSet('restart'),
       withoutMark: options.isSet('without-mark'),
-      onProgress: saying(progress),
+      onProgress: progressText(progress),
     }),
   )
   const { manifest, records, behind, marks, schemaVersion, seconds } = successOf(outcome, HINTS)
@@ -35,7 +36,7 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
     `Verified: ${counted(records)}.`,
     ...(manifest.schema_version === schemaVersion
       ? []
-      : [`Brought from schema version ${manifest.schema_version} to ${schemaVersion}.`]),
+      : [`Migrated from schema version ${manifest.schema_version} to ${schemaVersion}.`]),
     ...nextSteps(lost, behind.includes('evidence'), marks, context),
   ]
   const data = {
@@ -60,19 +61,19 @@ function nextSteps(
 ): readonly string[] {
   const evidence = isEvidenceLost
     ? [
-        'Evidence is missing. Its store stays closed until it is back: chancery authority import-evidence, with an export.',
+        'Evidence entries are missing, so the evidence store stays disabled. Import an export: chancery authority import-evidence',
       ]
     : []
   if (lost.length > 0)
     return [
-      `${style.warn('The backup is older than what was published')} (${lost.join(', ')}): the authority serves nobody on it.`,
-      'Next: look for a newer backup. If there is none: chancery authority recover, with the same settings. Then start the authority.',
+      `${style.warn('Records were published after the backup')} (${lost.join(', ')}), so the authority refuses all requests.`,
+      'Next: use a newer backup. If there is none, run chancery authority recover with the same settings. Then start the authority.',
       ...evidence,
     ]
   if (marks === 0)
     return [
-      style.warn('Nothing was compared: no high-water mark is left.'),
-      'Next: chancery authority recover --crl FILE --feed FILE with the newest ones that a gateway, a mirror or a peer still has, if any is newer than the backup. Then start the authority.',
+      style.warn('Nothing was compared: there is no high-water mark.'),
+      'Next: chancery authority recover --crl FILE --feed FILE with the newest files of a gateway, a mirror or a partner network, if they are newer than the backup. Then start the authority.',
     ]
-  return ['Nothing was published after it. Next: start the authority.', ...evidence]
+  return ['Nothing was published after the backup. Open invites have ended. Next: start the authority.', ...evidence]
 }

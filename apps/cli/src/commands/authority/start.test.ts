@@ -1,6 +1,6 @@
 import { COMMANDS, GLOBAL_OPTIONS } from '@chancery/contract'
 import { expect, it } from 'vitest'
-import { Options } from '../../options.ts'
+import { Options } from '../../arguments/options.ts'
 import { toStartArguments } from './start.ts'
 
 const command = COMMANDS.find(({ path }) => path.join(' ') === 'authority start')

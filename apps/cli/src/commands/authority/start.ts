@@ -1,6 +1,7 @@
-import type { CommandContext, Result } from '../../context.ts'
-import type { Arguments, Options } from '../../options.ts'
-import { flagName } from '../../options.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
+import { flagName } from '../../arguments/options.ts'
 
 /** authority start: loads the service only now, since no other command needs it, and runs it until it ends. */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {

@@ -1,11 +1,12 @@
 import { visible } from '@chancery/protocol'
-import { connectAsOperator } from '../../connection.ts'
-import type { Connection } from '../../connection.ts'
-import type { CommandContext, Result } from '../../context.ts'
-import { Failure } from '../../failure.ts'
-import { foreseeThenAsk } from '../../foresee.ts'
-import type { Forecast } from '../../foresee.ts'
-import type { Arguments, Options } from '../../options.ts'
+import { connectAsOperator } from '../../connection/connection.ts'
+import type { Connection } from '../../connection/connection.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import { CommandError } from '../../errors/failure.ts'
+import { previewThenConfirm } from '../../prompts/preview.ts'
+import type { Preview } from '../../prompts/preview.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
 import { describeSimulation } from './describe.ts'
 import { chooseRequests, toIntent } from './policy-file.ts'
 import { readVersion } from './version.ts'
@@ -14,8 +15,8 @@ import { readVersion } from './version.ts'
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const [id, version] = [args.required('policy_id'), readVersion(args)]
   const connection = await connectAsOperator(context, options)
-  const { forecast, only } = await foreseeThenAsk(context, options, {
-    foresee: () => foresee(context, connection, options, { id, version }),
+  const { preview, only } = await previewThenConfirm(context, options, {
+    preview: () => previewActivation(context, connection, options, { id, version }),
     question: `Put ${visible(id)} version ${version} in force at ${connection.url}?`,
   })
   if (only !== undefined) return only
@@ -24,16 +25,16 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const rest =
     before === null ? '' : before === version ? ' It was in force already.' : ` Version ${before} is out of force.`
   const text = `${context.style.good('In force:')} ${visible(id)} version ${version}.${rest}`
-  return { data: { ...done, simulation: forecast.data }, text }
+  return { data: { ...done, simulation: preview.data }, text }
 }
 
 /** The stored version is simulated as it is stored; without contexts there is nothing to compare. */
-async function foresee(
+async function previewActivation(
   { cwd }: CommandContext,
   connection: Connection,
   options: Options,
   { id, version }: { readonly id: string; readonly version: number },
-): Promise<Forecast> {
+): Promise<Preview> {
   const { versions } = await connection.ask((client) => client.boundaryPolicies.history(id, { limit: 1000 }))
   const found = versions.find((each) => each.version === version)
   const inForce = versions.find((each) => each.active)?.version
@@ -47,7 +48,7 @@ async function foresee(
     return { data: {}, lines }
   }
   if (found?.policy === undefined || found.policy === null)
-    throw new Failure({
+    throw new CommandError({
       code: 'boundary_policy_not_found',
       message: `There is no usable version ${version} of ${visible(id)}.`,
     })

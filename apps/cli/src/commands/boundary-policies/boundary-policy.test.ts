@@ -1,8 +1,8 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import type { JsonObject } from '@chancery/protocol'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openNetwork } from '../../real-authority.suite.ts'
-import type { RealNetwork } from '../../real-authority.suite.ts'
+import { openNetwork } from '../../testing/real-authority.suite.ts'
+import type { RealNetwork } from '../../testing/real-authority.suite.ts'
 
 let network = undefined as unknown as RealNetwork
 beforeAll(async () => {
@@ -35,14 +35,14 @@ describe('boundary-policy', () => {
 
   it('decides by it', async () => {
     const claims = '{"capabilities":["payment.send"]}'
-    await writeFile(network.world.path('claims.json'), claims)
+    await writeFile(network.setup.path('claims.json'), claims)
     const issued = await network.asOperator('attestation issue vendor --role role:client --claims claims.json --json')
     const id = String(issued.json()['attestation_id'])
-    await writeFile(network.world.path('ask.yaml'), 'request_parameters: { amount: 1001, currency: EUR }\n')
+    await writeFile(network.setup.path('ask.yaml'), 'request_parameters: { amount: 1001, currency: EUR }\n')
     const denied = await network.asOperator(`evaluate payment.send --attestation ${id} --context ask.yaml --out d.json`)
     expect([denied.code, denied.stdout.includes("Denied: policy gate 'spending/amount' failed")]).toEqual([1, true])
-    expect(await readFile(network.world.path('d.json'), 'utf8')).toContain('justification_proof')
-    await writeFile(network.world.path('ask.yaml'), 'request_parameters: { amount: 999, currency: EUR }\n')
+    expect(await readFile(network.setup.path('d.json'), 'utf8')).toContain('justification_proof')
+    await writeFile(network.setup.path('ask.yaml'), 'request_parameters: { amount: 999, currency: EUR }\n')
     expect((await network.asOperator(`evaluate payment.send --attestation ${id} --context ask.yaml`)).code).toBe(0)
     expect((await network.asOperator('evaluate payment.send')).code).toBe(2)
   })
@@ -64,8 +64,8 @@ describe('boundary-policy', () => {
   })
 
   it('tells every issue of a bad policy', async () => {
-    const text = await readFile(network.world.path('spending.policy.yaml'), 'utf8')
-    await writeFile(network.world.path('bad.yaml'), text.replace('max_value.v1', 'max_value.v9'))
+    const text = await readFile(network.setup.path('spending.policy.yaml'), 'utf8')
+    await writeFile(network.setup.path('bad.yaml'), text.replace('max_value.v1', 'max_value.v9'))
     const bad = await network.asOperator('boundary-policy validate bad.yaml')
     expect([bad.code, bad.stdout.includes('amount: gate_type is not registered here')]).toEqual([1, true])
     const refused = await network.asOperator('boundary-policy publish bad.yaml')

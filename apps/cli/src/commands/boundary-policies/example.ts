@@ -1,4 +1,4 @@
-/** A policy to begin with: it says what each part is for, and it is valid as it stands. */
+/** Returns a commented example policy, which is valid. */
 export function examplePolicy(policyId: string): string {
   return `# A boundary policy: rules for requests, signed and versioned by the authority.
 # Test it:    chancery boundary-policy test .
@@ -42,7 +42,7 @@ gates:
 `
 }
 
-/** Cases for it: each request with what the policies of the folder should say. */
+/** Returns test cases for the example policy, each with the expected decision. */
 export function exampleCases(policyId: string): string {
   return `# Requests and what the policies of this folder should make of them.
 # The time of a request that names none; fixed, so that a case means the same tomorrow.

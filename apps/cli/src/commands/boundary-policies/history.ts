@@ -1,6 +1,7 @@
-import { connectAsOperator } from '../../connection.ts'
-import type { CommandContext, Result } from '../../context.ts'
-import type { Arguments, Options } from '../../options.ts'
+import { connectAsOperator } from '../../connection/connection.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
 import { describeVersions } from './list.ts'
 
 /** boundary-policy history: with --json the signed bodies are part of it. */

@@ -32,7 +32,7 @@ function isFailed({ differences }: CaseResult): boolean {
   return differences.length > 0
 }
 
-/** Names come from files: markup in them stays text, and what XML cannot hold at all is left out. */
+/** Escapes markup, because names come from files. Characters that XML does not allow are removed. */
 function escape(text: string): string {
   return text
     .replaceAll('&', '&amp;')

@@ -1,8 +1,9 @@
 import { visible } from '@chancery/protocol'
 import type { BoundaryPolicyRow } from '@chancery/sdk'
-import { connectAsOperator } from '../../connection.ts'
-import type { CommandContext, Result } from '../../context.ts'
-import type { Arguments, Options } from '../../options.ts'
+import { connectAsOperator } from '../../connection/connection.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
 import { table } from '../../output/table.ts'
 
 /** boundary-policy list: what is stored, what is in force, and whether the set may decide. */

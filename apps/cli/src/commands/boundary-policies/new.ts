@@ -1,16 +1,17 @@
 import { resolve } from 'node:path'
 import { isPolicyId } from '@chancery/protocol'
-import type { CommandContext, Result } from '../../context.ts'
-import { misuse } from '../../failure.ts'
-import { FOR_ALL, refuseExisting, typed, writeNewFile } from '../../files.ts'
-import type { Arguments, Options } from '../../options.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import { usageError } from '../../errors/failure.ts'
+import { FOR_ALL, refuseExisting, typed, writeNewFile } from '../../files/files.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
 import { exampleCases, examplePolicy } from './example.ts'
 
 /** boundary-policy new: two files to begin with, which pass their own test. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
   const id = args.required('name')
-  if (!isPolicyId(id)) throw misuse('A policy id is 1 to 128 characters of A-Z a-z 0-9 . _ : -')
+  if (!isPolicyId(id)) throw usageError('A policy id is 1 to 128 characters of A-Z a-z 0-9 . _ : -')
   const folder = options.textOrDefault('dir')
   const [policy, cases] = [resolve(cwd, folder, `${id}.policy.yaml`), resolve(cwd, folder, `${id}.cases.yaml`)]
   await refuseExisting([policy, cases])

@@ -1,13 +1,13 @@
 import { isJsonObject } from '@chancery/protocol'
 import type { BoundaryPolicy, JsonObject, JsonValue } from '@chancery/protocol'
-import { Failure, misuse } from '../../failure.ts'
-import type { Options } from '../../options.ts'
-import { loadStructured } from '../../structured-file.ts'
+import { CommandError, usageError } from '../../errors/failure.ts'
+import type { Options } from '../../arguments/options.ts'
+import { loadStructured } from '../../files/structured-file.ts'
 
 /** What the authority assigns; a signed policy given as a file is published again without it. */
 const ASSIGNED: ReadonlySet<string> = new Set(['version', 'signature', 'issued_at', 'issued_by', 'issuer_sovereign_id'])
 
-/** The intent in a policy file. Its content is the authority's to judge. */
+/** Returns the intent of a policy file. The authority checks its content. */
 export async function loadIntent(cwd: string, file: string): Promise<JsonObject> {
   return toIntent(await loadStructured(cwd, file))
 }
@@ -27,14 +27,14 @@ export async function loadContexts(cwd: string, file: string): Promise<readonly 
       ? cases.map(toContext)
       : []
   if (list.length === 0 || !list.every(isJsonObject))
-    throw new Failure({ code: 'invalid_contexts', message: `${file} has neither contexts nor cases.` })
+    throw new CommandError({ code: 'invalid_contexts', message: `${file} has neither contexts nor cases.` })
   return list
 }
 
 /** The requests a simulation is asked about; undefined when none were named. */
 export async function chooseRequests(cwd: string, options: Options): Promise<SimulatedRequests | undefined> {
   const file = options.text('contexts')
-  if (file !== undefined && options.isSet('decisions')) throw misuse('Give --contexts or --decisions, not both.')
+  if (file !== undefined && options.isSet('decisions')) throw usageError('Give --contexts or --decisions, not both.')
   if (file !== undefined) return { contexts: await loadContexts(cwd, file) }
   return options.isSet('decisions') ? { decisions: {} } : undefined
 }

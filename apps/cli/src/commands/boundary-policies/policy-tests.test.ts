@@ -1,24 +1,24 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { World } from '../../world.suite.ts'
+import { TestContext } from '../../testing/run-command.suite.ts'
 
-let world = undefined as unknown as World
+let setup = undefined as unknown as TestContext
 beforeAll(async () => {
-  world = await World.make()
-  await world.run('boundary-policy new pay')
+  setup = await TestContext.make()
+  await setup.run('boundary-policy new pay')
 })
-afterAll(() => world.remove())
+afterAll(() => setup.remove())
 
 async function edit(file: string, from: string, to: string): Promise<() => Promise<void>> {
-  const text = await readFile(world.path(file), 'utf8')
+  const text = await readFile(setup.path(file), 'utf8')
   expect(text).toContain(from)
-  await writeFile(world.path(file), text.replace(from, to))
-  return () => writeFile(world.path(file), text)
+  await writeFile(setup.path(file), text.replace(from, to))
+  return () => writeFile(setup.path(file), text)
 }
 
 describe('boundary-policy test', () => {
   it('passes the example, needs no authority and tells what no case sees fail', async () => {
-    const { code, stdout } = await world.run('boundary-policy test . --require-coverage')
+    const { code, stdout } = await setup.run('boundary-policy test . --require-coverage')
     expect(stdout).toContain('4 passed, 0 failed')
     expect(stdout).toContain('Gates reached by a case: 3 of 3')
     expect(stdout).toContain('no case sees pay/currency fail')
@@ -27,7 +27,7 @@ describe('boundary-policy test', () => {
 
   it('shows what differs, and fails', async () => {
     const undo = await edit('pay.policy.yaml', 'max: 1000', 'max: 2000')
-    const { code, stdout } = await world.run('boundary-policy test .')
+    const { code, stdout } = await setup.run('boundary-policy test .')
     await undo()
     expect(code).toBe(1)
     expect(stdout).toContain('FAILED  pay.cases.yaml: a large payment is denied')
@@ -38,11 +38,11 @@ describe('boundary-policy test', () => {
   it('writes JUnit for build servers, with names that cannot break out', async () => {
     const undo = await edit('pay.cases.yaml', 'name: a large payment is denied', `name: 'a "large" <payment> & more'`)
     const redo = await edit('pay.policy.yaml', 'max: 1000', 'max: 2000')
-    const { code } = await world.run('boundary-policy test . --junit out.xml')
+    const { code } = await setup.run('boundary-policy test . --junit out.xml')
     await undo()
     await redo()
     expect(code).toBe(1)
-    const xml = await readFile(world.path('out.xml'), 'utf8')
+    const xml = await readFile(setup.path('out.xml'), 'utf8')
     expect(xml).toContain('<testsuites tests="4" failures="1">')
     expect(xml).toContain(
       'name="a &quot;large&quot; &lt;payment&gt; &amp; more"><failure message="outcome: expected deny',
@@ -50,7 +50,7 @@ describe('boundary-policy test', () => {
   })
 
   it('gives the same as JSON', async () => {
-    const { json } = await world.run('boundary-policy test . --json')
+    const { json } = await setup.run('boundary-policy test . --json')
     expect(json()).toMatchObject({
       passed: 4,
       failed: 0,
@@ -64,8 +64,8 @@ describe('boundary-policy test', () => {
       'capabilities: [payment.*]',
       'capabilities: [payment.*]\n  parent_kinds: [agreement, direct]',
     )
-    const { code, stdout } = await world.run('boundary-policy test .')
-    const { json } = await world.run('boundary-policy test . --json')
+    const { code, stdout } = await setup.run('boundary-policy test .')
+    const { json } = await setup.run('boundary-policy test . --json')
     await undo()
     expect(code).toBe(0)
     expect(stdout).toMatch(/Warning: pay: parent_kinds: .* counts as direct/)
@@ -74,8 +74,8 @@ describe('boundary-policy test', () => {
 
   it('names gates no case reaches', async () => {
     const undo = await edit('pay.policy.yaml', 'capabilities: [payment.*]', 'capabilities: [nothing.*]')
-    const { code, stdout } = await world.run('boundary-policy test .')
-    const required = await world.run('boundary-policy test . --require-coverage')
+    const { code, stdout } = await setup.run('boundary-policy test .')
+    const required = await setup.run('boundary-policy test . --require-coverage')
     await undo()
     expect(code).toBe(1)
     expect(required.code).toBe(1)
@@ -85,7 +85,7 @@ describe('boundary-policy test', () => {
   })
 
   it('tells the basis apart: claims are facts only under an attestation', async () => {
-    const folder = world.path('vendors')
+    const folder = setup.path('vendors')
     await (await import('node:fs/promises')).mkdir(folder)
     const policy = {
       policy_id: 'vendors',
@@ -109,7 +109,7 @@ describe('boundary-policy test', () => {
     ]
     await writeFile(`${folder}/vendors.policy.json`, JSON.stringify(policy))
     await writeFile(`${folder}/vendors.cases.json`, JSON.stringify({ cases }))
-    expect((await world.run('boundary-policy test vendors')).stdout).toContain('2 passed, 0 failed')
+    expect((await setup.run('boundary-policy test vendors')).stdout).toContain('2 passed, 0 failed')
   })
 
   it.each([
@@ -118,16 +118,16 @@ describe('boundary-policy test', () => {
     ['pay.cases.yaml', 'request_parameters:', 'request_params:', 'has an unknown member'],
     ['pay.policy.yaml', 'max: 1000', 'max: lots', 'amount: config.max: a number is needed'],
     ['pay.policy.yaml', 'gates:', 'gates: [', 'is not YAML'],
-  ])('explains %s with %s as %s', async (file, from, to, advice) => {
+  ])('explains %s with %s as %s', async (file, from, to, hint) => {
     const undo = await edit(file, from, to)
-    const { code, stderr } = await world.run('boundary-policy test .')
+    const { code, stderr } = await setup.run('boundary-policy test .')
     await undo()
-    expect([code, stderr.includes(advice)]).toEqual([1, true])
+    expect([code, stderr.includes(hint)]).toEqual([1, true])
   })
 
   it('refuses a folder with nothing in it, and never overwrites', async () => {
-    expect((await world.run('boundary-policy test /nowhere')).code).toBe(1)
-    expect((await world.run('boundary-policy new pay')).stderr).toContain('exists already')
-    expect((await world.run('boundary-policy new a/b')).code).toBe(2)
+    expect((await setup.run('boundary-policy test /nowhere')).code).toBe(1)
+    expect((await setup.run('boundary-policy new pay')).stderr).toContain('exists already')
+    expect((await setup.run('boundary-policy new a/b')).code).toBe(2)
   })
 })

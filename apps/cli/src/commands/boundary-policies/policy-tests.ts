@@ -13,7 +13,7 @@ import {
   readSupposedRequest,
 } from '@chancery/protocol'
 import type { BoundaryPolicyIntent, CheckedPolicy, Instant, JsonObject, JsonValue } from '@chancery/protocol'
-import { Failure } from '../../failure.ts'
+import { CommandError } from '../../errors/failure.ts'
 import { toContext } from './policy-file.ts'
 
 /** One case and how it went. `differences` is empty when everything was as expected. */
@@ -24,7 +24,7 @@ export interface CaseResult {
 }
 
 export interface Difference {
-  /** What was looked at: `outcome`, or the name of a gate. */
+  /** The compared value: `outcome`, or the name of a gate. */
   readonly subject: string
   readonly expected: string
   readonly actual: string
@@ -33,11 +33,11 @@ export interface Difference {
 export interface TestReport {
   readonly results: readonly CaseResult[]
   readonly gates: readonly string[]
-  /** Gates that no case runs: nobody knows what they do. */
+  /** Gates that no case runs. */
   readonly unreached: readonly string[]
   /** Gates that no case sees fail, although some run them. */
   readonly neverFailed: readonly string[]
-  /** What the authors should know although the policies are valid. */
+  /** Warnings about valid policies. */
   readonly warnings: readonly { readonly policy_id: string; readonly message: string }[]
 }
 
@@ -52,12 +52,12 @@ export function runPolicyTests(
   cases: readonly SourceFile[],
   now: Instant,
 ): TestReport {
-  const set = policies.reduce<readonly CheckedPolicy[]>((held, file) => {
+  const set = policies.reduce<readonly CheckedPolicy[]>((stored, file) => {
     const intent = readIntent(file)
-    if (held.some((each) => each.policy_id === intent.policy_id))
+    if (stored.some((each) => each.policy_id === intent.policy_id))
       throw unusable(file, `another file has the policy_id ${intent.policy_id} too`)
     return candidateSet(
-      held,
+      stored,
       draftBoundaryPolicy(intent, { version: 1, issued_by: 'test', issuer_sovereign_id: 'test', now }),
     )
   }, [])
@@ -90,27 +90,27 @@ function readIntent(file: SourceFile): BoundaryPolicyIntent {
   return reading.intent
 }
 
-function unusable(file: SourceFile, why: string): Failure {
-  return new Failure({ code: 'invalid_boundary_policy', message: `${file.name} cannot be used: ${why}.` })
+function unusable(file: SourceFile, why: string): CommandError {
+  return new CommandError({ code: 'invalid_boundary_policy', message: `${file.name} cannot be used: ${why}.` })
 }
 
-interface Bench {
+interface TestRun {
   readonly set: readonly CheckedPolicy[]
   readonly gates: readonly string[]
   readonly outcomes: Map<string, Set<string>>
   readonly now: Instant
 }
 
-function runFile(file: SourceFile, bench: Bench): readonly CaseResult[] {
+function runFile(file: SourceFile, testRun: TestRun): readonly CaseResult[] {
   const cases = file.content['cases']
   if (!Array.isArray(cases)) throw invalid(file.name, 'cases must be a list')
   const time = file.content['now']
-  const now = time === undefined ? bench.now : typeof time === 'string' ? readInstant(time) : undefined
+  const now = time === undefined ? testRun.now : typeof time === 'string' ? readInstant(time) : undefined
   if (now === undefined) throw invalid(file.name, 'now must be an ISO 8601 instant')
-  return (cases as readonly JsonValue[]).map((each, index) => runCase(file.name, each, index, { ...bench, now }))
+  return (cases as readonly JsonValue[]).map((each, index) => runCase(file.name, each, index, { ...testRun, now }))
 }
 
-function runCase(file: string, value: JsonValue, index: number, { set, gates, outcomes, now }: Bench): CaseResult {
+function runCase(file: string, value: JsonValue, index: number, { set, gates, outcomes, now }: TestRun): CaseResult {
   const place = `${file}, case ${index + 1}`
   const { name, outcome, expected } = readCase(place, value, gates)
   const { facts, at } = readRequest(place, toContext(value), now)
@@ -143,7 +143,7 @@ function readCase(
   if (!isJsonObject(expected)) throw invalid(place, 'expect.gates must name gates')
   const entries = Object.entries(expected)
   const unknown = entries.find(([gate, word]) => !gates.includes(gate) || typeof word !== 'string')
-  // A mistyped gate would be expected for ever and never run.
+  // A misspelt gate would be expected but never run.
   if (unknown !== undefined) throw invalid(place, `no policy of this folder has the gate ${unknown[0]}`)
   return { name, outcome, expected: new Map(entries as [string, string][]) }
 }
@@ -157,6 +157,6 @@ function readRequest(place: string, value: JsonValue, now: Instant): ReturnType<
   }
 }
 
-function invalid(place: string, why: string): Failure {
-  return new Failure({ code: 'invalid_cases', message: `${place}: ${why}.` })
+function invalid(place: string, why: string): CommandError {
+  return new CommandError({ code: 'invalid_cases', message: `${place}: ${why}.` })
 }

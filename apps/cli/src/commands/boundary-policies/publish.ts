@@ -1,8 +1,9 @@
 import { findPolicyWarnings, visible } from '@chancery/protocol'
-import { connectAsOperator } from '../../connection.ts'
-import type { CommandContext, Result } from '../../context.ts'
-import { keepRecord } from '../../kept-record.ts'
-import type { Arguments, Options } from '../../options.ts'
+import { connectAsOperator } from '../../connection/connection.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import { saveRecord } from '../../files/save-record.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
 import { describePolicy } from './describe.ts'
 import { loadIntent } from './policy-file.ts'
 
@@ -11,12 +12,12 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const { cwd, style } = context
   const intent = await loadIntent(cwd, args.required('file'))
   const connection = await connectAsOperator(context, options)
-  const { record, kept } = await keepRecord(cwd, options, () =>
+  const { record, saved } = await saveRecord(cwd, options, () =>
     connection.ask((client) => client.boundaryPolicies.publish(intent)),
   )
   const { policy_id, version } = record
   const next = `Not in force yet: chancery boundary-policy activate ${visible(policy_id)} ${version}`
   const warnings = findPolicyWarnings(record).map(({ message }) => `\n${style.warn('Warning:')} ${visible(message)}`)
-  const text = `${style.good('Published:')}\n${describePolicy(record, style)}${kept}${warnings.join('')}\n${next}`
+  const text = `${style.good('Published:')}\n${describePolicy(record, style)}${saved}${warnings.join('')}\n${next}`
   return { data: record, text }
 }

@@ -1,12 +1,13 @@
 import { readdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { visible } from '@chancery/protocol'
-import type { CommandContext, Result } from '../../context.ts'
-import { Failure } from '../../failure.ts'
-import { FOR_ALL, replaceFile, toFailure } from '../../files.ts'
-import type { Arguments, Options } from '../../options.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import { CommandError } from '../../errors/failure.ts'
+import { FOR_ALL, replaceFile, toFailure } from '../../files/files.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
 import type { Style } from '../../output/style.ts'
-import { loadStructured } from '../../structured-file.ts'
+import { loadStructured } from '../../files/structured-file.ts'
 import { junitXml } from './junit.ts'
 import { runPolicyTests } from './policy-tests.ts'
 import type { CaseResult, SourceFile, TestReport } from './policy-tests.ts'
@@ -14,7 +15,7 @@ import type { CaseResult, SourceFile, TestReport } from './policy-tests.ts'
 const POLICY = /\.policy\.(?:json|ya?ml)$/i
 const CASES = /\.cases\.(?:json|ya?ml)$/i
 
-/** boundary-policy test: runs without an authority, so that a policy is known before anybody signs it. */
+/** Runs `boundary-policy test` without an authority, before a policy is signed. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { cwd, style, now } = context
   const folder = args.required('dir')
@@ -30,9 +31,9 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
     )
   const [policies, cases] = [await load(POLICY), await load(CASES)]
   if (policies.length === 0 || cases.length === 0)
-    throw new Failure({
+    throw new CommandError({
       code: 'nothing_to_test',
-      message: `${folder} holds ${policies.length} policies and ${cases.length} files with cases.`,
+      message: `${folder} contains ${policies.length} policies and ${cases.length} files with cases.`,
       hint: 'Policies end in .policy.yaml or .policy.json, cases in .cases.yaml or .cases.json: see chancery boundary-policy new.',
     })
   const report = runPolicyTests(policies, cases, now())

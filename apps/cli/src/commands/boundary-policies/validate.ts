@@ -1,7 +1,8 @@
 import { visible } from '@chancery/protocol'
-import { connectAsOperator } from '../../connection.ts'
-import type { CommandContext, Result } from '../../context.ts'
-import type { Arguments, Options } from '../../options.ts'
+import { connectAsOperator } from '../../connection/connection.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
 import { loadIntent } from './policy-file.ts'
 
 /** boundary-policy validate: issues are a result; the exit code is 1 when there are any. */

@@ -1,15 +1,16 @@
 import { BOUNDARY_POLICY_FORM, readReceived, visible } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
-import { connect } from '../../connection.ts'
-import type { CommandContext, Result } from '../../context.ts'
-import { loadRecord } from '../../json-file.ts'
-import type { Arguments, Options } from '../../options.ts'
-import { loadPublicKeys } from '../../public-keys.ts'
+import { connect } from '../../connection/connection.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import { loadRecord } from '../../files/json-file.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
+import { loadPublicKeys } from '../../files/public-keys.ts'
 
 const POLICY = {
   name: 'a boundary policy',
   member: 'policy',
-  // As it came: a member dropped here would be a change nobody made.
+  // The file is sent unchanged: a dropped field would break the signature.
   read: (value: Parameters<typeof readReceived>[1]): JsonObject => readReceived(BOUNDARY_POLICY_FORM, value).wire,
 } as const
 

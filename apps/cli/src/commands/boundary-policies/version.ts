@@ -1,8 +1,8 @@
-import { misuse } from '../../failure.ts'
-import type { Arguments } from '../../options.ts'
+import { usageError } from '../../errors/failure.ts'
+import type { Arguments } from '../../arguments/options.ts'
 
 export function readVersion(args: Arguments): number {
   const text = args.required('version')
-  if (!/^[1-9][0-9]{0,14}$/.test(text)) throw misuse('A version is a whole number, at least 1.')
+  if (!/^[1-9][0-9]{0,14}$/.test(text)) throw usageError('A version is a whole number, at least 1.')
   return Number(text)
 }

@@ -1,9 +1,10 @@
 import { visible } from '@chancery/protocol'
-import { connectAsOperator } from '../../connection.ts'
-import type { CommandContext, Result } from '../../context.ts'
-import { loadJsonObject } from '../../json-file.ts'
-import { keepRecord } from '../../kept-record.ts'
-import type { Arguments, Options } from '../../options.ts'
+import { connectAsOperator } from '../../connection/connection.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import { loadJsonObject } from '../../files/json-file.ts'
+import { saveRecord } from '../../files/save-record.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
 import { loadAgreement } from '../agreements/records.ts'
 import { describeDecision } from './describe.ts'
 
@@ -18,13 +19,13 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
     ...(file === undefined ? {} : { context: await loadJsonObject(cwd, file) }),
   }
   const connection = await connectAsOperator(context, options)
-  const { record, kept } = await keepRecord(cwd, options, () =>
+  const { record, saved } = await saveRecord(cwd, options, () =>
     connection.ask((client) => client.boundary.decide(request)),
   )
   const title = record.authorized ? style.good('Allowed.') : style.bad(`Denied: ${visible(record.denial_reason ?? '')}`)
   return {
     data: record,
-    text: `${title}\n${describeDecision(record, style)}${kept}`,
+    text: `${title}\n${describeDecision(record, style)}${saved}`,
     exitCode: record.authorized ? 0 : 1,
   }
 }

@@ -1,10 +1,11 @@
 import { visible } from '@chancery/protocol'
-import { connectAsOperator } from '../../connection.ts'
-import type { CommandContext, Result } from '../../context.ts'
-import { misuse } from '../../failure.ts'
-import { keepRecord } from '../../kept-record.ts'
-import type { Arguments, Options } from '../../options.ts'
-import { loadStructured } from '../../structured-file.ts'
+import { connectAsOperator } from '../../connection/connection.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import { usageError } from '../../errors/failure.ts'
+import { saveRecord } from '../../files/save-record.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
+import { loadStructured } from '../../files/structured-file.ts'
 import { loadAgreement } from '../agreements/records.ts'
 import { describeDecision } from './describe.ts'
 
@@ -17,7 +18,7 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
     options.text('context'),
   ]
   if ((agreement === undefined) === (attestation === undefined))
-    throw misuse('Give exactly one of --agreement and --attestation.')
+    throw usageError('Give exactly one of --agreement and --attestation.')
   const request = {
     ...(agreement === undefined ? {} : { agreement: await loadAgreement(cwd, agreement) }),
     ...(attestation === undefined ? {} : { attestation_id: attestation }),
@@ -25,7 +26,7 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
     ...(file === undefined ? {} : { context: await loadStructured(cwd, file) }),
   }
   const connection = await connectAsOperator(context, options)
-  const { record, kept } = await keepRecord(cwd, options, () =>
+  const { record, saved } = await saveRecord(cwd, options, () =>
     connection.ask((client) => client.boundary.evaluate(request)),
   )
   const { decision } = record
@@ -34,7 +35,7 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
     : style.bad(`Denied: ${visible(decision.denial_reason ?? '')}`)
   return {
     data: record,
-    text: `${title}\n${describeDecision(decision, style)}${kept}`,
+    text: `${title}\n${describeDecision(decision, style)}${saved}`,
     exitCode: decision.authorized ? 0 : 1,
   }
 }

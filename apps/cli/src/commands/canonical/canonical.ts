@@ -1,9 +1,10 @@
 import { resolve } from 'node:path'
 import { JsonError, canonicalJson, readJsonBytes } from '@chancery/protocol'
-import type { CommandContext, Result } from '../../context.ts'
-import { Failure } from '../../failure.ts'
-import { readBytes } from '../../files.ts'
-import type { Arguments } from '../../options.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import { CommandError } from '../../errors/failure.ts'
+import { readBytes } from '../../files/files.ts'
+import type { Arguments } from '../../arguments/options.ts'
 
 /** canonical: the text whose bytes a signature would cover. */
 export async function run(context: CommandContext, args: Arguments): Promise<Result> {
@@ -13,6 +14,9 @@ export async function run(context: CommandContext, args: Arguments): Promise<Res
     return { text, data: { canonical: text } }
   } catch (error) {
     if (!(error instanceof JsonError)) throw error
-    throw new Failure({ code: 'invalid_json', message: `${file} is not JSON: ${error.message}.` }, { cause: error })
+    throw new CommandError(
+      { code: 'invalid_json', message: `${file} is not JSON: ${error.message}.` },
+      { cause: error },
+    )
   }
 }

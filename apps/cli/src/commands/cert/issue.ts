@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { draftJoinCertificate, readPublicKey, signList, writeJson } from '@chancery/protocol'
-import type { CommandContext, Result } from '../../context.ts'
-import { misuse } from '../../failure.ts'
-import { checkKeyId, loadSigner } from '../../keys.ts'
-import type { Arguments, Options } from '../../options.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import { usageError } from '../../errors/failure.ts'
+import { checkKeyId, loadSigner } from '../../files/keys.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
 
 const MAX_HOURS = 8760
 
@@ -11,9 +12,10 @@ const MAX_HOURS = 8760
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const keyId = checkKeyId(options.required('key-id'))
   const nodeKey = options.required('node-key')
-  if (readPublicKey(nodeKey) === undefined) throw misuse('--node-key needs an Ed25519 public key in base64.')
+  if (readPublicKey(nodeKey) === undefined) throw usageError('--node-key needs an Ed25519 public key in base64.')
   const hours = Number(options.textOrDefault('valid-hours'))
-  if (!Number.isInteger(hours) || hours < 1 || hours > MAX_HOURS) throw misuse(`--valid-hours is 1 to ${MAX_HOURS}.`)
+  if (!Number.isInteger(hours) || hours < 1 || hours > MAX_HOURS)
+    throw usageError(`--valid-hours is 1 to ${MAX_HOURS}.`)
   const signer = await loadSigner(context, options.required('key'), () => keyId)
   const draft = draftJoinCertificate({
     cert_id: randomUUID(),
@@ -25,6 +27,6 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
     validityHours: hours,
   })
   const certificate = await signList(draft, signer)
-  context.note('made for tests; nobody has admitted this node to a network')
+  context.note('test certificate: this node has not joined a network')
   return { data: certificate, text: writeJson(certificate) }
 }

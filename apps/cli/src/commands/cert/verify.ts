@@ -2,18 +2,19 @@ import {
   CLOCK_TOLERANCE,
   checkCertificate,
   isAuthenticList,
-  markOfList,
+  positionOfList,
   presentedCertificate,
   readPublicKey,
   readRevocationList,
   toTrustDecision,
 } from '@chancery/protocol'
-import type { BroughtTrust, RevocationList } from '@chancery/protocol'
-import type { CommandContext, Result } from '../../context.ts'
-import { misuse } from '../../failure.ts'
-import { loadRecord } from '../../json-file.ts'
-import type { Arguments, Options } from '../../options.ts'
-import { readPairs } from '../../pairs.ts'
+import type { CallerTrust, RevocationList } from '@chancery/protocol'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import { usageError } from '../../errors/failure.ts'
+import { loadRecord } from '../../files/json-file.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
+import { readPairs } from '../../arguments/pairs.ts'
 
 /** cert verify: the checks of a gateway with anchors given on the line; prints reasons, not identifiers. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
@@ -26,9 +27,9 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const listFile = options.text('crl')
   const list = listFile === undefined ? undefined : await loadList(context, listFile)
   const now = context.now()
-  const trust: BroughtTrust = { anchors, skew: CLOCK_TOLERANCE, now, list: await toBrought(list, anchors) }
-  const judgement = await checkCertificate(certificate, trust)
-  const decision = toTrustDecision(judgement, { network: certificate.network_name, policyRevision: null, now })
+  const trust: CallerTrust = { anchors, skew: CLOCK_TOLERANCE, now, list: await toCallerMaterial(list, anchors) }
+  const verdict = await checkCertificate(certificate, trust)
+  const decision = toTrustDecision(verdict, { network: certificate.network_name, policyRevision: null, now })
   const data = { trusted: decision.trusted, reasons: decision.reasons }
   const text = decision.trusted ? 'trusted' : ['not trusted:', ...decision.reasons].join('\n')
   return { data, text, exitCode: decision.trusted ? 0 : 1 }
@@ -38,7 +39,7 @@ function readAnchors(options: Options): ReadonlyMap<string, Uint8Array> {
   return new Map(
     Object.entries(readPairs(options, 'anchor')).map(([id, text]) => {
       const key = readPublicKey(text)
-      if (key === undefined) throw misuse(`--anchor ${id} needs an Ed25519 public key in base64.`)
+      if (key === undefined) throw usageError(`--anchor ${id} needs an Ed25519 public key in base64.`)
       return [id, key]
     }),
   )
@@ -49,10 +50,10 @@ function loadList({ cwd }: CommandContext, file: string): Promise<RevocationList
   return loadRecord(cwd, file, { name: 'a revocation list', member: 'crl', read: readRevocationList }, limits)
 }
 
-async function toBrought(
+async function toCallerMaterial(
   list: RevocationList | undefined,
   anchors: ReadonlyMap<string, Uint8Array>,
-): Promise<BroughtTrust['list']> {
+): Promise<CallerTrust['list']> {
   if (list === undefined) return undefined
   const entries = list.revoked_certificates.toReversed().map((entry) => [entry.certificate_id, entry] as const)
   // Of two entries the first counts: it is put in last.
@@ -61,5 +62,5 @@ async function toBrought(
     const entry = first.get(id)
     return entry === undefined ? undefined : { reason: entry.reason, revoked_at: entry.revoked_at, withdrawn: false }
   }
-  return { ...markOfList(list), authentic: await isAuthenticList(list, anchors), revocations: { find } }
+  return { ...positionOfList(list), authentic: await isAuthenticList(list, anchors), revocations: { find } }
 }

@@ -1,7 +1,7 @@
 import { valueFlags } from './entries.ts'
 import type { Entry } from './entries.ts'
 
-/** Words of the table are names of commands and flags: no word holds a character a shell would act on. */
+/** The words are names of commands and flags, without characters that a shell interprets. */
 export function bashScript(program: string, entries: readonly Entry[]): string {
   const values = entries.flatMap(({ line, flags }) =>
     flags

@@ -2,16 +2,16 @@ import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { COMMANDS } from '@chancery/contract'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { World } from '../../world.suite.ts'
+import { TestContext } from '../../testing/run-command.suite.ts'
 
-let world: World
+let setup: TestContext
 beforeAll(async () => {
-  world = await World.make()
+  setup = await TestContext.make()
 })
-afterAll(() => world.remove())
+afterAll(() => setup.remove())
 
 async function script(shell: string): Promise<string> {
-  return (await world.run(`completion ${shell}`)).stdout
+  return (await setup.run(`completion ${shell}`)).stdout
 }
 
 describe.each(['bash', 'zsh', 'fish'])('completion %s', (shell) => {
@@ -26,8 +26,8 @@ describe.each(['bash', 'zsh', 'fish'])('completion %s', (shell) => {
 
 describe('in a real bash', () => {
   beforeAll(async () => {
-    writeFileSync(world.path('completion.bash'), await script('bash'))
-    writeFileSync(world.path('genesis.json'), '')
+    writeFileSync(setup.path('completion.bash'), await script('bash'))
+    writeFileSync(setup.path('genesis.json'), '')
   })
 
   /** What TAB would offer after these words; the last one is being typed. */
@@ -35,7 +35,7 @@ describe('in a real bash', () => {
     const program = `source completion.bash
 COMP_WORDS=("$@"); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); _chancery; printf '%s\\n' "\${COMPREPLY[@]}"`
     const out = execFileSync('bash', ['-euc', program, 'bash', 'chancery', ...words], {
-      cwd: world.folder,
+      cwd: setup.folder,
       encoding: 'utf8',
     })
     return out.split('\n').filter((word) => word !== '')

@@ -1,5 +1,5 @@
 import type { Command, CommandOption } from '@chancery/contract'
-import { flagName } from '../../options.ts'
+import { flagName } from '../../arguments/options.ts'
 
 export interface Flag {
   /** With its dashes. */
@@ -56,7 +56,7 @@ function toFlag({ flags, summary, choices = [] }: CommandOption): Flag {
   return { name: `--${flagName(flags)}`, summary, takesValue: flags.includes('<'), choices }
 }
 
-/** Every flag that takes a value, once: needed to tell a value from a command word. */
+/** Returns every flag that takes a value, to distinguish values from command words. */
 export function valueFlags(entries: readonly Entry[]): readonly string[] {
   return [...new Set(entries.flatMap(({ flags }) => flags.filter((flag) => flag.takesValue).map((flag) => flag.name)))]
 }

@@ -9,7 +9,7 @@ function edge(from: string, to: string, lifecycle_state: RecognitionEdge['lifecy
 
 it('draws a line of hops', () => {
   const path = [edge('A', 'B', 'active'), edge('B', 'C', 'expiring_soon')]
-  expect(draw({ from: 'A', path })).toBe('A ──treaty──▶ B ──treaty, ends soon──▶ C')
+  expect(draw({ from: 'A', path })).toBe('A ──treaty──▶ B ──treaty, expires soon──▶ C')
 })
 
 it('lets no name forge a second line', () => {

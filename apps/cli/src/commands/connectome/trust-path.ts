@@ -1,8 +1,9 @@
 import { visible } from '@chancery/protocol'
 import type { TrustPath } from '@chancery/protocol'
-import { connect } from '../../connection.ts'
-import type { CommandContext, Result } from '../../context.ts'
-import type { Arguments, Options } from '../../options.ts'
+import { connect } from '../../connection/connection.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
 import type { Style } from '../../output/style.ts'
 import { shellWord } from '../../output/shell-word.ts'
 
@@ -25,10 +26,10 @@ function describe(found: TrustPath, style: Style): string {
   return `${style.good(draw(found))}\n${hops}, by the treaties:\n${treaties.join('\n')}${caution}`
 }
 
-/** `A ──treaty──▶ B ──treaty──▶ C`; an edge that soon ends says so. */
+/** Returns `A ──treaty──▶ B ──treaty──▶ C`; a treaty that expires soon is labelled. */
 export function draw({ from, path }: Pick<TrustPath, 'from' | 'path'>): string {
   const hops = path.map(({ to, lifecycle_state: state }) => {
-    const label = state === 'expiring_soon' ? 'treaty, ends soon' : 'treaty'
+    const label = state === 'expiring_soon' ? 'treaty, expires soon' : 'treaty'
     return ` ──${label}──▶ ${visible(to)}`
   })
   return `${visible(from)}${hops.join('')}`
@@ -36,12 +37,12 @@ export function draw({ from, path }: Pick<TrustPath, 'from' | 'path'>): string {
 
 function reasonText({ from, to, reason, path }: TrustPath): string {
   const pair = `${visible(from)} ──╳──▶ ${visible(to)}`
-  if (from === to) return `${pair}: a sovereign needs no treaty with itself. (${reason})`
+  if (from === to) return `${pair}: a network needs no treaty with itself. (${reason})`
   const [edge] = path
   if (reason === 'direct_treaty_revoked' && edge !== undefined) {
     const id = visible(edge.treaty_id)
     return `${pair}: the treaty ${id} between them was ${edge.lifecycle_state}. (${reason})\n  See: chancery treaty inspect ${id}`
   }
-  const advice = `  Recognise it: chancery federation bootstrap <address of ${visible(to)}>, or look at: chancery treaty list --subject ${shellWord(visible(to))}`
-  return `${pair}: no chain of active treaties leads there. (${reason})\n${advice}`
+  const hint = `  Issue a treaty: chancery federation bootstrap <address of ${visible(to)}>, or check: chancery treaty list --subject ${shellWord(visible(to))}`
+  return `${pair}: no chain of active treaties connects them. (${reason})\n${hint}`
 }

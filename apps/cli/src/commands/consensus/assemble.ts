@@ -1,10 +1,11 @@
 import { asJson } from '@chancery/protocol'
-import { connectAsOperator } from '../../connection.ts'
-import type { CommandContext, Result } from '../../context.ts'
-import { loadRecord } from '../../json-file.ts'
-import { wholeNumberOrDefault } from '../../numbers.ts'
-import { keepRecord } from '../../kept-record.ts'
-import type { Arguments, Options } from '../../options.ts'
+import { connectAsOperator } from '../../connection/connection.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import { loadRecord } from '../../files/json-file.ts'
+import { wholeNumberOrDefault } from '../../arguments/numbers.ts'
+import { saveRecord } from '../../files/save-record.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
 import { describeConsensus } from './describe.ts'
 import { JUSTIFICATION, VOTE } from './records.ts'
 
@@ -20,9 +21,9 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
     validator_sovereign_ids: options.list('validator'),
   }
   const connection = await connectAsOperator(context, options)
-  const { record: proof, kept } = await keepRecord(cwd, options, () =>
+  const { record: proof, saved } = await saveRecord(cwd, options, () =>
     connection.ask((client) => client.consensus.assemble(request)),
   )
-  const text = `${style.good('Assembled:')}\n${describeConsensus(proof, style)}${kept}`
+  const text = `${style.good('Assembled:')}\n${describeConsensus(proof, style)}${saved}`
   return { data: asJson(proof), text }
 }

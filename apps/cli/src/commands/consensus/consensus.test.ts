@@ -3,8 +3,8 @@ import { readJson, seedSigner, signOnce, writeJson } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import { foreignJustification, foreignSovereign, foreignVote, testSeed, wireText } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openNetwork } from '../../real-authority.suite.ts'
-import type { RealNetwork } from '../../real-authority.suite.ts'
+import { openNetwork } from '../../testing/real-authority.suite.ts'
+import type { RealNetwork } from '../../testing/real-authority.suite.ts'
 
 const partner = foreignSovereign('PARTNER-NET')
 let network = undefined as unknown as RealNetwork
@@ -13,10 +13,10 @@ beforeAll(async () => {
   const { signature: _other, ...draft } = foreignJustification(partner, network.clock.now())
   const signer = await seedSigner('na-test', testSeed('na'))
   const proof = await signOnce(readJson(wireText(draft)) as JsonObject, signer)
-  await writeFile(network.world.path('justification.json'), writeJson(proof))
+  await writeFile(network.setup.path('justification.json'), writeJson(proof))
   const about = { proof_id: String(proof['proof_id']), decision_id: String(proof['decision_id']) }
   const vote = foreignVote(partner, about, network.clock.now() - 120_000_000n)
-  await writeFile(network.world.path('partner-vote.json'), wireText(vote))
+  await writeFile(network.setup.path('partner-vote.json'), wireText(vote))
 })
 afterAll(() => network.close())
 
@@ -42,7 +42,7 @@ describe('consensus', () => {
     expect(rejected.json()['vote']).toBe(false)
     const line = `consensus assemble justification.json against.json partner-vote.json --threshold 2 ${VALIDATORS}`
     const { code, stderr } = await network.asOperator(line)
-    expect([code, stderr.includes('Too few of the named validators approve')]).toEqual([1, true])
+    expect([code, stderr.includes('Too few of the given validators approve')]).toEqual([1, true])
   })
 
   it.each([

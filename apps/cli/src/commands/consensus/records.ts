@@ -1,6 +1,6 @@
 import { consensusForm, justificationForm, readReceived, voteForm } from '@chancery/protocol'
 import type { ConsensusProof, JustificationProof, Received, ValidatorVote } from '@chancery/protocol'
-import type { RecordKind } from '../../json-file.ts'
+import type { RecordKind } from '../../files/json-file.ts'
 
 export const JUSTIFICATION: RecordKind<Received<JustificationProof>> = {
   name: 'a justification proof',

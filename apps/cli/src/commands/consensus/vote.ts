@@ -1,8 +1,9 @@
-import { connectAsOperator } from '../../connection.ts'
-import type { CommandContext, Result } from '../../context.ts'
-import { loadRecord } from '../../json-file.ts'
-import { keepRecord } from '../../kept-record.ts'
-import type { Arguments, Options } from '../../options.ts'
+import { connectAsOperator } from '../../connection/connection.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import { loadRecord } from '../../files/json-file.ts'
+import { saveRecord } from '../../files/save-record.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
 import { describeVote } from './describe.ts'
 import { JUSTIFICATION } from './records.ts'
 
@@ -17,8 +18,8 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
     ...(reason === undefined ? {} : { reason }),
   }
   const connection = await connectAsOperator(context, options)
-  const { record: vote, kept } = await keepRecord(cwd, options, () =>
+  const { record: vote, saved } = await saveRecord(cwd, options, () =>
     connection.ask((client) => client.consensus.vote(request)),
   )
-  return { data: vote, text: `${style.good('Voted:')}\n${describeVote(vote, style)}${kept}` }
+  return { data: vote, text: `${style.good('Voted:')}\n${describeVote(vote, style)}${saved}` }
 }

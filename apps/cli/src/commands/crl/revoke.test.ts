@@ -1,12 +1,12 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { readPublicKeyFile } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
-import { detailsOf, entryOf, fetchCrl, plantCertificates } from '@chancery/testkit'
+import { detailsOf, entryOf, fetchCrl, seedCertificates } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { refused, standIn } from '../../authority.suite.ts'
-import { openNetwork } from '../../real-authority.suite.ts'
-import type { RealNetwork } from '../../real-authority.suite.ts'
-import { World } from '../../world.suite.ts'
+import { refused, startFakeAuthority } from '../../testing/fake-authority.suite.ts'
+import { openNetwork } from '../../testing/real-authority.suite.ts'
+import type { RealNetwork } from '../../testing/real-authority.suite.ts'
+import { TestContext } from '../../testing/run-command.suite.ts'
 
 let network: RealNetwork
 beforeAll(async () => {
@@ -54,7 +54,7 @@ describe('revoke', () => {
 
   it('withdraws what a restored database has forgotten, by its file or by id and key', async () => {
     const [a, b] = [await joined(), await joined()]
-    const { db } = network.na.office.store
+    const { db } = network.na.core.store
     const keys = await db
       .selectFrom('issued_certs')
       .select(['cert_id', 'node_public_key'])
@@ -75,17 +75,17 @@ describe('revoke', () => {
 
   it('takes a file of ids, each once', async () => {
     const [a, b] = [await joined(), await joined()]
-    await writeFile(network.world.path('ids'), `# after the incident\n${a.certId}\r\n\n  ${b.certId}\n${a.certId}\n`)
+    await writeFile(network.setup.path('ids'), `# after the incident\n${a.certId}\r\n\n  ${b.certId}\n${a.certId}\n`)
     const { json } = await network.asOperator(`revoke --file ids --reason key_compromise --yes --json ${b.certId}`)
     expect(json()).toMatchObject({ revoked: 2 })
   })
 
   it('sends a thousand per call and says how far it is', async () => {
-    const certificates = await plantCertificates(network.na.office, {
+    const certificates = await seedCertificates(network.na.parts, {
       count: 2100,
-      node_public_key: readPublicKeyFile(await keyOfStranger())?.value ?? '',
+      node_public_key: readPublicKeyFile(await otherKey())?.value ?? '',
     })
-    await writeFile(network.world.path('many'), certificates.map(({ cert_id }) => cert_id).join('\n'))
+    await writeFile(network.setup.path('many'), certificates.map(({ cert_id }) => cert_id).join('\n'))
     const before = (await listsOfCallers()).length
     const { code, stderr, json } = await network.asOperator('revoke --file many --yes --json')
     expect(code).toBe(0)
@@ -98,15 +98,15 @@ describe('revoke', () => {
     expect(await listsOfCallers()).toHaveLength(before + 3)
   })
 
-  async function keyOfStranger(): Promise<string> {
+  async function otherKey(): Promise<string> {
     await network.run('keygen node --out stranger --force')
-    return readFile(network.world.path('stranger.pub'), 'utf8')
+    return readFile(network.setup.path('stranger.pub'), 'utf8')
   }
 
   it('names the other certificates of the key, and ends them with --all-of-key', async () => {
-    const [named, other] = await plantCertificates(network.na.office, {
+    const [named, other] = await seedCertificates(network.na.parts, {
       count: 2,
-      node_public_key: readPublicKeyFile(await keyOfStranger())?.value ?? '',
+      node_public_key: readPublicKeyFile(await otherKey())?.value ?? '',
     })
     const [first, second] = [named?.cert_id ?? '', other?.cert_id ?? '']
     const { stdout } = await network.asOperator(`revoke ${first} --dry-run`)
@@ -140,7 +140,7 @@ describe('revoke', () => {
     const { certId } = await joined()
     const { code, stderr } = await network.asOperator(`revoke ${certId} nobody --yes`)
     expect(code).toBe(1)
-    expect(stderr).toContain('Nothing was changed. Take nobody out')
+    expect(stderr).toContain('Nothing was changed. Remove nobody')
     expect(await reasonOf(certId)).toBeUndefined()
   })
 
@@ -163,12 +163,12 @@ describe('revoke', () => {
 
   it.each([
     ['revoke', 'No certificate is named'],
-    ['revoke a', 'Add --yes'],
+    ['revoke a', 'add --yes'],
     ['revoke a --reason whim --yes', 'is invalid'],
     ['revoke --file empty --yes', 'No certificate is named'],
     ['revoke gone/certificate.json --yes', 'gone/certificate.json cannot be read'],
   ])('%s is called wrongly', async (line, problem) => {
-    await writeFile(network.world.path('empty'), '# nothing\n')
+    await writeFile(network.setup.path('empty'), '# nothing\n')
     const { code, stderr } = await network.asOperator(line)
     expect(code).toBeGreaterThan(0)
     expect(stderr).toContain(problem)
@@ -184,7 +184,7 @@ describe('revoke', () => {
   })
 })
 
-const FORESEEN = {
+const PREVIEWED = {
   dry_run: true,
   would_change: true,
   certificates_revoked: { count: 1000, sample: ['c-0'] },
@@ -192,22 +192,22 @@ const FORESEEN = {
 }
 
 it('says how far it came when a later call fails', async () => {
-  const world = await World.make()
-  await world.run('init --home na --network EXAMPLE-NET')
+  const setup = await TestContext.make()
+  await setup.run('init --home na --network EXAMPLE-NET')
   const key = async (name: string): Promise<string> =>
-    readPublicKeyFile(await readFile(world.path('na', 'keys', name), 'utf8'))?.value ?? ''
-  const server = await standIn(
+    readPublicKeyFile(await readFile(setup.path('na', 'keys', name), 'utf8'))?.value ?? ''
+  const server = await startFakeAuthority(
     { audience: await key('network-authority.pub'), operator: await key('operator.pub') },
     ({ body }, count) => {
-      if (body['dry_run'] === true) return { json: FORESEEN }
+      if (body['dry_run'] === true) return { json: PREVIEWED }
       return count === 3 ? { json: { crl_sequence: 1, revoked_count: 1000 } } : refused('certificate_not_found')
     },
   )
-  await writeFile(world.path('ids'), Array.from({ length: 1500 }, (_each, index) => `c-${index}`).join('\n'))
-  const { code, stderr } = await world.run(`revoke --file ids --yes --config na/chancery.toml --url ${server.url}`)
+  await writeFile(setup.path('ids'), Array.from({ length: 1500 }, (_each, index) => `c-${index}`).join('\n'))
+  const { code, stderr } = await setup.run(`revoke --file ids --yes --config na/chancery.toml --url ${server.url}`)
   expect(code).toBe(1)
   expect(stderr).toContain('Would stop being trusted: at most 2000 certificates: c-0, and 1999 more')
   expect(stderr).toContain('1000 of 1500 certificates are revoked; then: No certificate with this id')
   await server.close()
-  await world.remove()
+  await setup.remove()
 })

@@ -1,17 +1,18 @@
 import { resolve } from 'node:path'
 import { REVOCATION_REASONS, isPlainText, visible } from '@chancery/protocol'
 import type { JoinCertificate, RevocationReason } from '@chancery/protocol'
-import type { Client, Counted, RevocationForecast, RevocationResult, RevokedCertificates } from '@chancery/sdk'
-import { connectAsOperator } from '../../connection.ts'
-import type { Connection } from '../../connection.ts'
-import type { CommandContext, Result } from '../../context.ts'
-import { explain } from '../../explain.ts'
-import { Failure, misuse } from '../../failure.ts'
-import { countedText, foreseeThenAsk } from '../../foresee.ts'
-import type { Forecast } from '../../foresee.ts'
-import { readText } from '../../files.ts'
-import { findCertificate } from '../../node-home.ts'
-import type { Arguments, Options } from '../../options.ts'
+import type { Client, CountedSample, RevocationPreview, RevocationResult, RevokedCertificates } from '@chancery/sdk'
+import { connectAsOperator } from '../../connection/connection.ts'
+import type { Connection } from '../../connection/connection.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import { explain } from '../../errors/explain.ts'
+import { CommandError, usageError } from '../../errors/failure.ts'
+import { countedText, previewThenConfirm } from '../../prompts/preview.ts'
+import type { Preview } from '../../prompts/preview.ts'
+import { readText } from '../../files/files.ts'
+import { findCertificate } from '../../connection/node-folder.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
 import { fields } from '../../output/table.ts'
 
 const PER_CALL = 1000
@@ -36,8 +37,8 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   }
   const { reason } = plan
   const connection = await connectAsOperator(context, options)
-  const { forecast, only } = await foreseeThenAsk(context, options, {
-    foresee: () => foreseeAll(connection, plan),
+  const { preview, only } = await previewThenConfirm(context, options, {
+    preview: () => previewAll(connection, plan),
     question: question(plan, connection.url),
   })
   if (only !== undefined) return only
@@ -64,12 +65,12 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
     crl_sequence,
     revoked_count,
     other_certificates: { ...others },
-    forecast: forecast.data,
+    forecast: preview.data,
   }
   return { data, text: `${context.style.good('Revoked')} ${counted(ids.length)}.\n${rows}` }
 }
 
-/** By id; or, when the authority may have forgotten them, by their own text or by id and key. */
+/** Selects certificates by id. After a restore the authority may lack them, so the text, or id and key, are sent. */
 async function readNamed(
   { cwd }: CommandContext,
   args: Arguments,
@@ -83,7 +84,10 @@ async function readNamed(
       given.length === 0 ||
       given.some((one) => !one.endsWith('.json'))
     )
-      throw misuse('--forgotten takes certificate files.', 'Of a certificate without one give its id and --node-key.')
+      throw usageError(
+        '--forgotten takes certificate files.',
+        'Of a certificate without one give its id and --node-key.',
+      )
     const certificates: JoinCertificate[] = []
     for (const one of given) certificates.push(await certificateIn(resolve(cwd, one)))
     return {
@@ -94,7 +98,7 @@ async function readNamed(
   const ids = await readIds(cwd, given, file)
   const [only, ...more] = ids
   if (nodeKey === undefined) return { ids, parts: chunksOf(ids, PER_CALL).map((some) => ({ cert_ids: some })) }
-  if (only === undefined || more.length > 0) throw misuse('--node-key goes with one certificate id.')
+  if (only === undefined || more.length > 0) throw usageError('--node-key goes with one certificate id.')
   return { ids, parts: [{ cert_ids: [only], nodeKey }] }
 }
 
@@ -107,7 +111,7 @@ function chunksOf<Value>(all: readonly Value[], size: number): (readonly [Value,
   return chunks
 }
 
-/** Ids from the line and the file, each once; a certificate file stands for the id in it. */
+/** Returns the ids of the command line and the file, each once. For a certificate file it uses the id inside. */
 async function readIds(cwd: string, given: readonly string[], file: string | undefined): Promise<readonly string[]> {
   const named: string[] = []
   for (const word of given) {
@@ -118,21 +122,21 @@ async function readIds(cwd: string, given: readonly string[], file: string | und
   const listed = lines.map((line) => line.trim()).filter((line) => line !== '' && !line.startsWith('#'))
   const ids = [...new Set([...named, ...listed])]
   if (ids.length === 0)
-    throw misuse('No certificate is named.', 'Give certificate ids, or --file with one id per line.')
+    throw usageError('No certificate is named.', 'Give certificate ids, or --file with one id per line.')
   const wrong = ids.find((id) => !isPlainText(id, 128) || /\s/.test(id))
-  if (wrong !== undefined) throw misuse(`${visible(wrong.slice(0, 128))} is not a certificate id.`)
+  if (wrong !== undefined) throw usageError(`${visible(wrong.slice(0, 128))} is not a certificate id.`)
   return ids
 }
 
 async function certificateIn(file: string): Promise<JoinCertificate> {
   const certificate = await findCertificate(file)
   if (certificate !== undefined) return certificate
-  throw new Failure({ code: 'file_error', message: `${file} cannot be read: there is no such file or folder.` })
+  throw new CommandError({ code: 'file_error', message: `${file} cannot be read: there is no such file or folder.` })
 }
 
 function readReason(word: string): RevocationReason {
   const reason = REVOCATION_REASONS.find((each) => each === word)
-  if (reason === undefined) throw misuse(`--reason must be one of ${REVOCATION_REASONS.join(', ')}.`)
+  if (reason === undefined) throw usageError(`--reason must be one of ${REVOCATION_REASONS.join(', ')}.`)
   return reason
 }
 
@@ -148,9 +152,9 @@ function question({ ids, reason, allOfKey }: Plan, url: string): string {
 }
 
 /** Every part is asked for before the first is sent: an unknown id anywhere then changes nothing at all. */
-async function foreseeAll(connection: Connection, plan: Plan): Promise<Forecast> {
+async function previewAll(connection: Connection, plan: Plan): Promise<Preview> {
   const { reason, allOfKey } = plan
-  const parts: RevocationForecast[] = []
+  const parts: RevocationPreview[] = []
   for (const part of plan.parts)
     parts.push(await connection.ask((client) => client.crl.revoke({ ...part, reason, allOfKey, dryRun: true })))
   const certificates = sum(parts.map((part) => part.certificates_revoked))
@@ -179,13 +183,13 @@ async function foreseeAll(connection: Connection, plan: Plan): Promise<Forecast>
   return { data, lines: wouldChange ? lines : ['All of them are revoked already.'] }
 }
 
-function sum(parts: readonly Counted[]): Counted {
+function sum(parts: readonly CountedSample[]): CountedSample {
   const count = parts.reduce((all, part) => all + part.count, 0)
   const sample = [...new Set(parts.flatMap((part) => part.sample))]
   return { count, sample: sample.slice(0, 20) }
 }
 
-/** One call after the other. A failure says how far it came: what was done stays done, and repeating does no harm. */
+/** Calls one after the other. An error states how many were revoked; it is safe to repeat the command. */
 async function revokeAll(
   context: CommandContext,
   connection: Connection,
@@ -204,10 +208,10 @@ async function revokeAll(
   return result
 }
 
-function toPartial(error: unknown, done: number, all: number): Failure {
+function toPartial(error: unknown, done: number, all: number): CommandError {
   const { code, message, hint } = explain(error)
-  const told = `${done} of ${all} certificates are revoked; then: ${message}`
-  return new Failure({ code, message: told, hint: hint ?? 'Run the same command again.' }, { cause: error })
+  const text = `${done} of ${all} certificates are revoked; then: ${message}`
+  return new CommandError({ code, message: text, hint: hint ?? 'Run the same command again.' }, { cause: error })
 }
 
 function counted(count: number): string {

@@ -1,17 +1,18 @@
-import { connectAsOperator } from '../../connection.ts'
-import type { CommandContext, Result } from '../../context.ts'
-import { loadJsonObject } from '../../json-file.ts'
-import { keepRecord } from '../../kept-record.ts'
-import type { Arguments, Options } from '../../options.ts'
+import { connectAsOperator } from '../../connection/connection.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import { loadJsonObject } from '../../files/json-file.ts'
+import { saveRecord } from '../../files/save-record.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
 import { describeIntent } from './describe.ts'
 
-/** data-usage intent: sends the file as it is; the authority signs in the name of its sovereign. */
+/** Runs `data-usage intent`: sends the file unchanged; the authority signs for its network. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
   const request = await loadJsonObject(cwd, args.required('file'))
   const connection = await connectAsOperator(context, options)
-  const { record: intent, kept } = await keepRecord(cwd, options, () =>
+  const { record: intent, saved } = await saveRecord(cwd, options, () =>
     connection.ask((client) => client.dataUsage.declare(request)),
   )
-  return { data: intent, text: `${style.good('Declared:')}\n${describeIntent(intent, style)}${kept}` }
+  return { data: intent, text: `${style.good('Declared:')}\n${describeIntent(intent, style)}${saved}` }
 }

@@ -1,8 +1,9 @@
-import { connectAsOperator } from '../../connection.ts'
-import type { CommandContext, Result } from '../../context.ts'
-import { loadJsonObject } from '../../json-file.ts'
-import { keepRecord } from '../../kept-record.ts'
-import type { Arguments, Options } from '../../options.ts'
+import { connectAsOperator } from '../../connection/connection.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import { loadJsonObject } from '../../files/json-file.ts'
+import { saveRecord } from '../../files/save-record.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
 import { describeLicense } from './describe.ts'
 
 /** data-usage policy: sends the file as it is; the authority reads, signs and activates it. */
@@ -10,9 +11,9 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const { cwd, style } = context
   const terms = await loadJsonObject(cwd, args.required('file'))
   const connection = await connectAsOperator(context, options)
-  const { record: policy, kept } = await keepRecord(cwd, options, () =>
+  const { record: policy, saved } = await saveRecord(cwd, options, () =>
     connection.ask((client) => client.dataUsage.publish(terms)),
   )
-  const text = `${style.good('Published')} and active:\n${describeLicense(policy, style)}${kept}`
+  const text = `${style.good('Published')} and active:\n${describeLicense(policy, style)}${saved}`
   return { data: policy, text }
 }

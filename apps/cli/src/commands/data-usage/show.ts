@@ -1,22 +1,23 @@
 import { asReceived, licensePolicyForm, verifyReceived } from '@chancery/protocol'
 import type { DataLicensePolicy } from '@chancery/protocol'
-import { FOLLOW_HINT, connect, signersAt } from '../../connection.ts'
-import type { Connection } from '../../connection.ts'
-import type { CommandContext, Result } from '../../context.ts'
-import { Failure } from '../../failure.ts'
-import { keepRecord } from '../../kept-record.ts'
-import type { Arguments, Options } from '../../options.ts'
+import { FOLLOW_HINT, connect, signersAt } from '../../connection/connection.ts'
+import type { Connection } from '../../connection/connection.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import { CommandError } from '../../errors/failure.ts'
+import { saveRecord } from '../../files/save-record.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
 import { describeLicense } from './describe.ts'
 
-/** data-usage show: whoever sits on the line can serve any license, so it is held against the genesis block. */
+/** Runs `data-usage show`: verifies the license with the genesis block, because a proxy could send another one. */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const connection = await connect(context, options)
-  const { record, kept } = await keepRecord(context.cwd, options, async () => {
+  const { record, saved } = await saveRecord(context.cwd, options, async () => {
     const policy = await connection.ask((client) => client.dataUsage.current())
     await requireSignature(connection, policy)
     return policy
   })
-  return { data: record, text: `${describeLicense(record, context.style)}${kept}` }
+  return { data: record, text: `${describeLicense(record, context.style)}${saved}` }
 }
 
 async function requireSignature(connection: Connection, policy: DataLicensePolicy): Promise<void> {
@@ -24,9 +25,9 @@ async function requireSignature(connection: Connection, policy: DataLicensePolic
   if (keys === undefined) return
   const verdict = await verifyReceived(asReceived(licensePolicyForm, policy), keys)
   if (verdict.ok) return
-  throw new Failure({
+  throw new CommandError({
     code: 'invalid_signature',
     message: `The license from ${connection.url} is not signed by the authority of the configured genesis block.`,
-    hint: `Either this is another network, or somebody changed the answer. Do not use it. ${FOLLOW_HINT}`,
+    hint: `This is another network, or a proxy changed the response. Do not use it. ${FOLLOW_HINT}`,
   })
 }

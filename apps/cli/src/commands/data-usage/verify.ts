@@ -1,12 +1,13 @@
 import { accessIntentForm, asJson, licensePolicyForm, readReceived, visible } from '@chancery/protocol'
 import type { DataAccessIntent, DataLicensePolicy, JsonObject, Received } from '@chancery/protocol'
-import { connect } from '../../connection.ts'
-import type { Connection } from '../../connection.ts'
-import type { CommandContext, Result } from '../../context.ts'
-import { loadRecord } from '../../json-file.ts'
-import type { RecordKind } from '../../json-file.ts'
-import type { Arguments, Options } from '../../options.ts'
-import { loadPublicKeys } from '../../public-keys.ts'
+import { connect } from '../../connection/connection.ts'
+import type { Connection } from '../../connection/connection.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import { loadRecord } from '../../files/json-file.ts'
+import type { RecordKind } from '../../files/json-file.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
+import { loadPublicKeys } from '../../files/public-keys.ts'
 import { describeIntent } from './describe.ts'
 
 const INTENT: RecordKind<Received<DataAccessIntent>> = {
@@ -40,7 +41,7 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
     ({ detail, violation_type }) => `  - ${visible(detail)} (${visible(violation_type)})`,
   )
   const title = verdict.valid
-    ? `${style.good('Allowed:')} the intent keeps to its license.`
+    ? `${style.good('Allowed:')} the license permits this use.`
     : `${style.bad('Not allowed:')}\n${found.join('\n')}`
   const text = `${title}\n${describeIntent(record, style)}`
   return { data: { ...verdict, violations: [...verdict.violations] }, text, exitCode: verdict.valid ? 0 : 1 }

@@ -1,7 +1,7 @@
 import { DAY, executionEvidenceForm, signForm, writeInstant } from '@chancery/protocol'
 import type { BoundaryDecision, Instant, JsonObject, Signer } from '@chancery/protocol'
 import type { Client } from '@chancery/sdk'
-import { demoSigner, spendingPolicy } from './cast.ts'
+import { demoSigner, spendingPolicy } from './demo-data.ts'
 
 const CAPABILITY = 'pay.invoice'
 const EXECUTOR = 'HARBOUR-TREASURY'
@@ -35,7 +35,7 @@ export async function decide(operator: Client, now: Instant): Promise<void> {
     })
     if (decision.authorized) await pay(operator, executor, decision, i + 1)
     if (i === AMOUNTS.length - 1) await operator.attestations.revoke(attestation_id, { reason: 'member_left' })
-    // The last ones stay behind the anchor: that is how a store looks most of the time.
+    // The last entries are not anchored, as in most stores.
     if (i === AMOUNTS.length - 3) await operator.evidence.anchor()
   }
 }

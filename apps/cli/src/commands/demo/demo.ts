@@ -3,20 +3,21 @@ import { createServer } from 'node:net'
 import { resolve } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { createClient } from '@chancery/sdk'
-import { addressOf } from '../../connection.ts'
-import type { CommandContext, Result } from '../../context.ts'
-import { Failure, misuse } from '../../failure.ts'
-import { errorCode, typed } from '../../files.ts'
-import type { Arguments, Options } from '../../options.ts'
+import { addressOf } from '../../connection/connection.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import { CommandError, usageError } from '../../errors/failure.ts'
+import { errorCode, typed } from '../../files/files.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
 import { homeFiles, prepareHome } from '../init/home.ts'
-import { NETWORK } from './cast.ts'
-import { fill } from './fill.ts'
-import { writeDemoHome } from './home-of-demo.ts'
+import { NETWORK } from './demo-data.ts'
+import { fill } from './create-data.ts'
+import { writeDemoHome } from './demo-folder.ts'
 
 const HOST = '127.0.0.1'
 const READY_SECONDS = 30
 
-/** demo: a whole network to look at, on this machine only, until it is stopped. */
+/** Runs `demo`: a complete network on this machine, until it is stopped. */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const choices = {
     home: resolve(context.cwd, options.textOrDefault('home')),
@@ -36,24 +37,24 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   const { commands } = await import('@chancery/authority')
   const ended = commands.start({ flags: {}, envFile: files.settings })
   const url = addressOf(choices.host, choices.port)
-  // Another program may have taken the port meanwhile; nothing of an authority that never served is kept.
+  // Another program may have taken the port in the meantime. The files of an authority that never ran are deleted.
   await Promise.race([waitUntilReady(url), ended.then(refuseEarlyEnd).catch(undone)])
   context.note(`filling ${NETWORK} with ${nodes} nodes`)
   await fill({ url, keys, nodes, now: context.now })
   context.note(
     `open ${url}/ in a browser; the key for ${url}/operator is ${typed(context.cwd, `${files.operator}.key`)}`,
   )
-  context.note('everybody knows these keys: keep this network on this machine. Ctrl-C stops it.')
+  context.note('The demo keys are public. Do not expose this network. Press Ctrl-C to stop.')
   return { exitCode: await ended }
 }
 
 function readNumber(text: string, name: string, max: number): string {
   if (!/^[1-9][0-9]{0,4}$/.test(text) || Number(text) > max)
-    throw misuse(`--${name} must be a number from 1 to ${max}.`)
+    throw usageError(`--${name} must be a number from 1 to ${max}.`)
   return text
 }
 
-/** Before anything is made: a demo that cannot be served leaves nothing behind. */
+/** Checks the port first, so that a demo that cannot run leaves no files. */
 async function requireFreePort(port: number): Promise<void> {
   const server = createServer()
   try {
@@ -61,7 +62,11 @@ async function requireFreePort(port: number): Promise<void> {
     await once(server, 'listening')
   } catch (error) {
     const hint = 'Stop the program that listens there, or choose another with --port.'
-    throw new Failure({ code: 'port_in_use', message: `Port ${port} cannot be used: ${portProblem(error)}.`, hint })
+    throw new CommandError({
+      code: 'port_in_use',
+      message: `Port ${port} cannot be used: ${portProblem(error)}.`,
+      hint,
+    })
   }
   server.close()
   await once(server, 'close')
@@ -69,13 +74,13 @@ async function requireFreePort(port: number): Promise<void> {
 
 function portProblem(error: unknown): string {
   const code = errorCode(error)
-  return code === 'EADDRINUSE' ? 'another program listens on it' : `the system says ${code ?? 'no'}`
+  return code === 'EADDRINUSE' ? 'another program uses it' : `system error ${code ?? 'unknown'}`
 }
 
 function refuseEarlyEnd(): never {
-  throw new Failure({
+  throw new CommandError({
     code: 'demo_ended',
-    message: 'The authority of the demo ended before it served; its log above says why.',
+    message: 'The demo authority ended during its start. See its log above.',
   })
 }
 
@@ -89,7 +94,7 @@ async function waitUntilReady(url: string): Promise<void> {
     )
     if (isReady) return
     if (performance.now() > end)
-      throw new Failure({
+      throw new CommandError({
         code: 'demo_not_ready',
         message: `The authority did not become ready within ${READY_SECONDS} s.`,
       })

@@ -1,8 +1,9 @@
-import { connectAsOperator } from '../../connection.ts'
-import type { CommandContext, Result } from '../../context.ts'
-import { loadRecord } from '../../json-file.ts'
-import { keepRecord } from '../../kept-record.ts'
-import type { Arguments, Options } from '../../options.ts'
+import { connectAsOperator } from '../../connection/connection.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import { loadRecord } from '../../files/json-file.ts'
+import { saveRecord } from '../../files/save-record.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
 import { describeCommitment } from './describe.ts'
 import { AGREEMENT } from './records.ts'
 
@@ -13,8 +14,8 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const chosen = options.list('capability')
   const capabilities = chosen.length === 0 ? record.agreed_terms.capabilities : chosen
   const connection = await connectAsOperator(context, options)
-  const { record: commitment, kept } = await keepRecord(cwd, options, () =>
+  const { record: commitment, saved } = await saveRecord(cwd, options, () =>
     connection.ask((client) => client.disclosure.commit({ capabilities, agreement: wire })),
   )
-  return { data: commitment, text: `${style.good('Committed:')}\n${describeCommitment(commitment, style)}${kept}` }
+  return { data: commitment, text: `${style.good('Committed:')}\n${describeCommitment(commitment, style)}${saved}` }
 }

@@ -3,8 +3,8 @@ import { writeJson } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import { foreignSovereign } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openNetwork } from '../../real-authority.suite.ts'
-import type { RealNetwork } from '../../real-authority.suite.ts'
+import { openNetwork } from '../../testing/real-authority.suite.ts'
+import type { RealNetwork } from '../../testing/real-authority.suite.ts'
 
 const partner = foreignSovereign('PARTNER-NET')
 let network = undefined as unknown as RealNetwork
@@ -26,7 +26,7 @@ beforeAll(async () => {
   }
   const offer = (await operator('POST', '/admin/agreements/offer', terms)).json as JsonObject
   const { text } = await operator('POST', '/admin/agreements/accept', { offer })
-  await writeFile(network.world.path('agreement.json'), text)
+  await writeFile(network.setup.path('agreement.json'), text)
 })
 afterAll(() => network.close())
 
@@ -67,7 +67,7 @@ describe('disclose', () => {
     expect((await network.asOperator('disclose commit agreement.json --out commitment.json')).stderr).toContain(
       'exists already',
     )
-    await writeFile(network.world.path('wrong.json'), writeJson({ agreement: {} }))
+    await writeFile(network.setup.path('wrong.json'), writeJson({ agreement: {} }))
     expect((await network.asOperator('disclose commit wrong.json')).stderr).toContain('is not an agreement record')
     expect(await network.na.auditEvents('capability_commitment_created')).toHaveLength(before)
   })

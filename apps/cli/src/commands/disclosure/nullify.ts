@@ -1,17 +1,18 @@
-import { connectAsOperator } from '../../connection.ts'
-import type { CommandContext, Result } from '../../context.ts'
-import { loadRecord } from '../../json-file.ts'
-import { keepRecord } from '../../kept-record.ts'
-import type { Arguments, Options } from '../../options.ts'
+import { connectAsOperator } from '../../connection/connection.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import { loadRecord } from '../../files/json-file.ts'
+import { saveRecord } from '../../files/save-record.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
 import { fields } from '../../output/table.ts'
 import { PROOF } from './records.ts'
 
-/** disclose nullify: the verifier remembers the mark, so the text says for how long. */
+/** Runs `disclose nullify`: the verifier stores the nullifier, so the text states its lifetime. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
   const { wire } = await loadRecord(cwd, args.required('proof'), PROOF)
   const connection = await connectAsOperator(context, options)
-  const { record: mark, kept } = await keepRecord(cwd, options, () =>
+  const { record: mark, saved } = await saveRecord(cwd, options, () =>
     connection.ask((client) => client.disclosure.nullify({ proof: wire })),
   )
   const facts = fields(
@@ -22,5 +23,5 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
     ],
     style,
   )
-  return { data: mark, text: `${style.good('Marked for single use:')}\n${facts}${kept}` }
+  return { data: mark, text: `${style.good('Marked for single use:')}\n${facts}${saved}` }
 }

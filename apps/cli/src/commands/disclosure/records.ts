@@ -1,6 +1,6 @@
 import { agreementRecordForm, commitmentForm, membershipProofForm, readReceived } from '@chancery/protocol'
 import type { AgreementRecord, CapabilityCommitment, CapabilityMembershipProof, Received } from '@chancery/protocol'
-import type { RecordKind } from '../../json-file.ts'
+import type { RecordKind } from '../../files/json-file.ts'
 
 export const AGREEMENT: RecordKind<Received<AgreementRecord>> = {
   name: 'an agreement record',

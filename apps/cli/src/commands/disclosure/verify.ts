@@ -1,9 +1,10 @@
-import { connect } from '../../connection.ts'
-import type { CommandContext, Result } from '../../context.ts'
-import { loadRecord } from '../../json-file.ts'
-import type { Arguments, Options } from '../../options.ts'
-import { loadPublicKeys } from '../../public-keys.ts'
-import { verdictText } from '../verify/verdict-text.ts'
+import { connect } from '../../connection/connection.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import { loadRecord } from '../../files/json-file.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
+import { loadPublicKeys } from '../../files/public-keys.ts'
+import { verdictText } from '../../output/verdict-text.ts'
 import { describeProof } from './describe.ts'
 import { DISCLOSURE_REASONS } from './reasons.ts'
 import { COMMITMENT, PROOF } from './records.ts'
@@ -14,10 +15,10 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const proof = await loadRecord(cwd, args.required('proof'), PROOF)
   const { wire: commitment } = await loadRecord(cwd, options.required('commitment'), COMMITMENT)
   const keys = await loadPublicKeys(cwd, options, 'issuer-key')
-  const vouched = keys === undefined ? {} : { issuer_public_keys: keys }
+  const supplied = keys === undefined ? {} : { issuer_public_keys: keys }
   const connection = await connect(context, options)
   const verdict = await connection.ask((client) =>
-    client.disclosure.verify({ proof: proof.wire, commitment, ...vouched }),
+    client.disclosure.verify({ proof: proof.wire, commitment, ...supplied }),
   )
   const text = `${verdictText(verdict, DISCLOSURE_REASONS, style)}\n${describeProof(proof.record, style)}`
   return { data: verdict, text, exitCode: verdict.valid ? 0 : 1 }

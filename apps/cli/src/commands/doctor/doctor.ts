@@ -1,6 +1,7 @@
-import type { CommandContext, Result } from '../../context.ts'
-import { misuse } from '../../failure.ts'
-import type { Arguments, Options } from '../../options.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import { usageError } from '../../errors/failure.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
 import { withProgress } from '../../output/progress.ts'
 import { toStartArguments } from '../authority/start.ts'
 import { report } from './report.ts'
@@ -9,7 +10,7 @@ import { report } from './report.ts'
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const url = options.text('public-url')
   if (url !== undefined && !(URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)))
-    throw misuse('--public-url must be an http or https address.')
+    throw usageError('--public-url must be an http or https address.')
   const { flags, envFile } = toStartArguments(context, options)
   const own = Object.fromEntries(Object.entries(flags).filter(([flag]) => flag !== '--public-url'))
   const { commands } = await import('@chancery/authority')

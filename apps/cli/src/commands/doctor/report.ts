@@ -1,5 +1,5 @@
 import { visible } from '@chancery/protocol'
-import type { Result } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
 import type { Style } from '../../output/style.ts'
 
 /** As the services give it; their types are loaded with them only. */

@@ -1,7 +1,8 @@
-import type { HeartbeatAnswer } from '@chancery/sdk'
-import type { CommandContext, Result } from '../../context.ts'
-import { connectAsNode, loadCertificate } from '../../node-home.ts'
-import type { Arguments, Options } from '../../options.ts'
+import type { HeartbeatResponse } from '@chancery/sdk'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import { connectAsNode, loadCertificate } from '../../connection/node-folder.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
 import { fields } from '../../output/table.ts'
 
 /** heartbeat: one report of life. */
@@ -24,7 +25,7 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   return { data, text: `${context.style.good('Acknowledged')} by ${connection.url}.\n${rows}` }
 }
 
-function toJson({ server_time, next_heartbeat_seconds, crl_sequence, policy_id }: HeartbeatAnswer): {
+function toJson({ server_time, next_heartbeat_seconds, crl_sequence, policy_id }: HeartbeatResponse): {
   readonly [name: string]: string | number | null
 } {
   return {

@@ -1,10 +1,11 @@
 import { resolve } from 'node:path'
 import type { InviteBatch, InviteBatchRequest } from '@chancery/sdk'
-import { connectAsOperator } from '../../connection.ts'
-import type { CommandContext, Result } from '../../context.ts'
-import { misuse } from '../../failure.ts'
-import { OWNER_ONLY, refuseExisting, typed, writeNewFile } from '../../files.ts'
-import type { Options } from '../../options.ts'
+import { connectAsOperator } from '../../connection/connection.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import { usageError } from '../../errors/failure.ts'
+import { OWNER_ONLY, refuseExisting, typed, writeNewFile } from '../../files/files.ts'
+import type { Options } from '../../arguments/options.ts'
 import { fields } from '../../output/table.ts'
 
 /** invite --count: tokens of a whole fleet go to a file; to the screen only when that is asked for. */
@@ -15,14 +16,14 @@ export async function runBatch(
 ): Promise<Result> {
   const out = options.text('out')
   if (options.isSet('recipient'))
-    throw misuse('--recipient is for a single invite.', 'Leave out --count, or leave out --recipient.')
+    throw usageError('--recipient is for a single invite.', 'Leave out --count, or leave out --recipient.')
   if ((out === undefined) === !options.isSet('print'))
-    throw misuse(
+    throw usageError(
       '--count needs --out or --print, not both.',
       'With --out <file> the tokens are written to a new file that only you can read.',
     )
   const file = out === undefined ? undefined : resolve(context.cwd, out)
-  // Asked before the invites exist: tokens that cannot be kept would be lost.
+  // Checked before the invites exist, because tokens that cannot be saved are lost.
   if (file !== undefined) await refuseExisting([file])
   const connection = await connectAsOperator(context, options)
   const batch = await connection.ask((client) => client.enrollment.inviteBatch(request))
@@ -56,9 +57,9 @@ function describe({ cwd, style }: CommandContext, { request, batch, file }: Made
     style,
   )
   const warning = style.warn(
-    'Each token is a secret and works once: whoever has it can join. They are not kept and cannot be shown again.',
+    'Each token is a secret and works once. Anyone with a token can join. The tokens cannot be shown again.',
   )
-  const next = `${style.title('Take back those nobody has used:')}\n  chancery invite withdraw --batch ${batch.batch_id}`
+  const next = `${style.title('Withdraw unused invites with:')}\n  chancery invite withdraw --batch ${batch.batch_id}`
   const tokens = file === undefined ? `\n\n${batch.token_ids.join('\n')}` : ''
   return { data, text: `${style.good('Made')} ${batch.count} invites.\n${rows}\n\n${warning}\n\n${next}${tokens}` }
 }

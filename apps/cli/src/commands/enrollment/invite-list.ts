@@ -1,11 +1,12 @@
 import { visible } from '@chancery/protocol'
 import type { Client, InviteFilter, InviteRow } from '@chancery/sdk'
-import { connectAsOperator } from '../../connection.ts'
-import type { CommandContext, Result } from '../../context.ts'
-import { misuse } from '../../failure.ts'
-import { cutText } from '../../lists.ts'
-import { wholeNumberOrDefault } from '../../numbers.ts'
-import type { Arguments, Options } from '../../options.ts'
+import { connectAsOperator } from '../../connection/connection.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import { usageError } from '../../errors/failure.ts'
+import { cutText } from '../../output/cut-text.ts'
+import { wholeNumberOrDefault } from '../../arguments/numbers.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
 import { table } from '../../output/table.ts'
 
 interface Found {
@@ -17,7 +18,7 @@ interface Found {
 /** invite list: which invites there are, by the fingerprints of their tokens. */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const limit = wholeNumberOrDefault(options, 'limit', 1, 1000)
-  if (options.isSet('all') && options.isSet('limit')) throw misuse('Give --all or --limit, not both.')
+  if (options.isSet('all') && options.isSet('limit')) throw usageError('Give --all or --limit, not both.')
   const [created_by, batch_id] = [options.text('created-by'), options.text('batch')]
   const filter = {
     state: options.textOrDefault('state') as NonNullable<InviteFilter['state']>,

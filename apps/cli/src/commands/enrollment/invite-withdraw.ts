@@ -1,19 +1,20 @@
-import type { InviteChoice, InviteForecast } from '@chancery/sdk'
-import { connectAsOperator } from '../../connection.ts'
-import type { CommandContext, Result } from '../../context.ts'
-import { Failure, misuse } from '../../failure.ts'
-import { foreseeThenAsk } from '../../foresee.ts'
-import type { Forecast } from '../../foresee.ts'
-import type { Arguments, Options } from '../../options.ts'
+import type { InviteChoice, InvitePreview } from '@chancery/sdk'
+import { connectAsOperator } from '../../connection/connection.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import { CommandError, usageError } from '../../errors/failure.ts'
+import { previewThenConfirm } from '../../prompts/preview.ts'
+import type { Preview } from '../../prompts/preview.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
 
-/** invite withdraw: ends invites nobody has used. */
+/** Runs `invite withdraw`: withdraws unused invites. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const choice = readChoice(args.list('fingerprint'), options)
   const request = { ...choice, reason: options.textOrDefault('reason') }
   const connection = await connectAsOperator(context, options)
-  const { forecast, only } = await foreseeThenAsk(context, options, {
-    foresee: async () =>
-      describeForecast(
+  const { preview, only } = await previewThenConfirm(context, options, {
+    preview: async () =>
+      describePreview(
         await connection.ask((client) => client.enrollment.withdrawInvites({ ...request, dryRun: true })),
       ),
     question: `Withdraw these invites at ${connection.url}? This cannot be undone.`,
@@ -21,42 +22,42 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   if (only !== undefined) return only
   const done = await connection.ask((client) => client.enrollment.withdrawInvites(request))
   if (done.withdrawn === 0 && done.unknown_fingerprints.length > 0)
-    throw new Failure({
+    throw new CommandError({
       code: 'invite_not_found',
       message: `No such invite: ${done.unknown_fingerprints.join(', ')}.`,
       hint: 'chancery invite list --state all shows them with their fingerprints.',
     })
   const unknown = unknownText(done.unknown_fingerprints)
   const text = `${context.style.good('Withdrew')} ${invitesText(done.withdrawn)}.${unknown === '' ? '' : `\n${unknown}`}`
-  return { data: { ...done, forecast: forecast.data }, text }
+  return { data: { ...done, forecast: preview.data }, text }
 }
 
 function readChoice(fingerprints: readonly string[], options: Options): InviteChoice {
   const [created_by, batch_id] = [options.text('created-by'), options.text('batch')]
   const given = [fingerprints.length > 0, created_by !== undefined, batch_id !== undefined].filter(Boolean)
   if (given.length !== 1)
-    throw misuse(
-      'Say which invites: fingerprints, --created-by or --batch, one of them.',
+    throw usageError(
+      'Give fingerprints, --created-by or --batch, one of them.',
       'chancery invite list shows fingerprints, makers and, with --json, batches.',
     )
   if (created_by !== undefined) return { created_by }
   if (batch_id !== undefined) return { batch_id }
   const wrong = fingerprints.find((text) => !/^[0-9a-f]{16}$/.test(text))
   if (wrong !== undefined)
-    throw misuse(
+    throw usageError(
       `${wrong} is no fingerprint of an invite.`,
       'It has 16 digits, 0 to 9 and a to f; never give the token.',
     )
   return { token_fingerprints: fingerprints }
 }
 
-function describeForecast(forecast: InviteForecast): Forecast {
-  const unknown = unknownText(forecast.unknown_fingerprints)
+function describePreview(preview: InvitePreview): Preview {
+  const unknown = unknownText(preview.unknown_fingerprints)
   const lines = [
-    `${invitesText(forecast.open_invites)} could not be used any more. Nodes that joined stay.`,
+    `${invitesText(preview.open_invites)} could not be used any more. Nodes that joined stay.`,
     ...(unknown === '' ? [] : [unknown]),
   ]
-  return { data: forecast, lines }
+  return { data: preview, lines }
 }
 
 function invitesText(count: number): string {

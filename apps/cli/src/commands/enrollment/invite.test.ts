@@ -1,9 +1,9 @@
 import { readFile, stat, writeFile } from 'node:fs/promises'
 import { detailsOf } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { genesisFingerprint } from '../../genesis-file.ts'
-import { openNetwork } from '../../real-authority.suite.ts'
-import type { RealNetwork } from '../../real-authority.suite.ts'
+import { genesisFingerprint } from '../../files/genesis-file.ts'
+import { openNetwork } from '../../testing/real-authority.suite.ts'
+import type { RealNetwork } from '../../testing/real-authority.suite.ts'
 
 let network: RealNetwork
 beforeAll(async () => {
@@ -34,15 +34,15 @@ describe('invite', () => {
 
   it('keeps the token off the screen with --out', async () => {
     const { stdout, stderr, json } = await network.asOperator('invite --json --out t2')
-    const token = (await readFile(network.world.path('t2'), 'utf8')).trim()
+    const token = (await readFile(network.setup.path('t2'), 'utf8')).trim()
     expect(token).toHaveLength(43)
     expect(stdout + stderr).not.toContain(token)
     expect(json()).not.toHaveProperty('token_id')
-    expect((await stat(network.world.path('t2'))).mode & 0o777).toBe(0o600)
+    expect((await stat(network.setup.path('t2'))).mode & 0o777).toBe(0o600)
   })
 
   it('makes no invite when the file is there already', async () => {
-    await writeFile(network.world.path('t3'), 'precious')
+    await writeFile(network.setup.path('t3'), 'precious')
     const before = (await network.na.auditEvents('invite_created')).length
     const { code, stderr } = await network.asOperator('invite --out t3')
     expect(code).toBe(1)
@@ -94,7 +94,7 @@ describe('invite', () => {
   it('needs an operator', async () => {
     const { code, stderr } = await network.run(`invite --url ${network.na.url}`)
     expect(code).toBe(2)
-    expect(stderr).toContain('no operator key is known')
+    expect(stderr).toContain('needs an operator key')
   })
 })
 
@@ -102,11 +102,11 @@ describe('invites of a fleet', () => {
   it('writes the tokens to a file only the owner can read, and nowhere else', async () => {
     const { code, stdout, stderr, json } = await network.asOperator('invite --count 1000 --out fleet --json')
     expect(code).toBe(0)
-    const tokens = (await readFile(network.world.path('fleet'), 'utf8')).trim().split('\n')
+    const tokens = (await readFile(network.setup.path('fleet'), 'utf8')).trim().split('\n')
     expect(new Set(tokens).size).toBe(1000)
     expect(tokens[0]).toMatch(/^[A-Za-z0-9_-]{43}$/)
     expect(tokens.some((token) => `${stdout}${stderr}`.includes(token))).toBe(false)
-    expect((await stat(network.world.path('fleet'))).mode & 0o777).toBe(0o600)
+    expect((await stat(network.setup.path('fleet'))).mode & 0o777).toBe(0o600)
     expect(json()).toMatchObject({ count: 1000, roles: ['role:client'] })
     await network.run(`join --home fleet-node --url ${network.na.url} --genesis genesis.json`, {
       stdin: tokens[7] ?? '',
@@ -138,7 +138,7 @@ describe('invites of a fleet', () => {
   })
 
   it('makes none when the file is there, or for a single recipient', async () => {
-    await writeFile(network.world.path('taken'), 'precious')
+    await writeFile(network.setup.path('taken'), 'precious')
     const before = (await network.na.auditEvents('invites_created')).length
     expect((await network.asOperator('invite --count 2 --out taken')).stderr).toContain('exists already')
     await network.run('keygen node --out single')

@@ -1,15 +1,16 @@
 import { resolve } from 'node:path'
 import { FormError, grantedRoles } from '@chancery/protocol'
 import type { Invite, InviteRequest } from '@chancery/sdk'
-import { connectAsOperator } from '../../connection.ts'
-import type { Connection } from '../../connection.ts'
-import type { CommandContext, Result } from '../../context.ts'
-import { misuse } from '../../failure.ts'
-import { OWNER_ONLY, refuseExisting, typed, writeNewFile } from '../../files.ts'
-import { genesisFingerprint } from '../../genesis-file.ts'
-import { loadPublicKey } from '../../keys.ts'
-import { wholeNumberOrDefault } from '../../numbers.ts'
-import type { Arguments, Options } from '../../options.ts'
+import { connectAsOperator } from '../../connection/connection.ts'
+import type { Connection } from '../../connection/connection.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import { usageError } from '../../errors/failure.ts'
+import { OWNER_ONLY, refuseExisting, typed, writeNewFile } from '../../files/files.ts'
+import { genesisFingerprint } from '../../files/genesis-file.ts'
+import { loadPublicKey } from '../../files/keys.ts'
+import { wholeNumberOrDefault } from '../../arguments/numbers.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
 import { fields } from '../../output/table.ts'
 import { shellWord } from '../../output/shell-word.ts'
 import { runBatch } from './invite-batch.ts'
@@ -25,7 +26,7 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   }
   const out = options.text('out')
   const file = out === undefined ? undefined : resolve(context.cwd, out)
-  // Asked before the invite exists: a token that cannot be kept would be lost.
+  // Checked before the invite exists, because a token that cannot be saved is lost.
   if (file !== undefined) await refuseExisting([file])
   const connection = await connectAsOperator(context, options)
   const invite = await connection.ask((client) => client.enrollment.invite(request))
@@ -48,7 +49,7 @@ function readRoles(given: readonly string[]): readonly string[] {
     return grantedRoles(1)(given.length === 0 ? ['role:client'] : given, 'roles')
   } catch (error) {
     if (!(error instanceof FormError)) throw error
-    throw misuse(`--role: ${error.problem}.`, 'For example --role role:client; at most 16, each once.')
+    throw usageError(`--role: ${error.problem}.`, 'For example --role role:client; at most 16, each once.')
   }
 }
 
@@ -86,7 +87,7 @@ function describe({ cwd, style }: CommandContext, { request, invite, file, join 
     style,
   )
   const warning = style.warn(
-    'The token is a secret and works once: whoever has it can join. It is not kept and cannot be shown again.',
+    'The token is a secret and works once. Anyone with the token can join. It cannot be shown again.',
   )
   const how = file === undefined ? 'Next, on the node, which asks for the token:' : 'Next, on the node:'
   const next = `${style.title(how)}\n  ${join}`

@@ -10,11 +10,11 @@ import {
 import type { JsonObject } from '@chancery/protocol'
 import { detailsOf } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { refused, standIn } from '../../authority.suite.ts'
-import type { Reply } from '../../authority.suite.ts'
-import { genesisFingerprint } from '../../genesis-file.ts'
-import { openNetwork } from '../../real-authority.suite.ts'
-import type { RealNetwork } from '../../real-authority.suite.ts'
+import { refused, startFakeAuthority } from '../../testing/fake-authority.suite.ts'
+import type { Reply } from '../../testing/fake-authority.suite.ts'
+import { genesisFingerprint } from '../../files/genesis-file.ts'
+import { openNetwork } from '../../testing/real-authority.suite.ts'
+import type { RealNetwork } from '../../testing/real-authority.suite.ts'
 
 let network: RealNetwork
 beforeEach(async () => {
@@ -23,7 +23,7 @@ beforeEach(async () => {
 afterEach(() => network.close())
 
 function read(...names: string[]): Promise<string> {
-  return readFile(network.world.path(...names), 'utf8')
+  return readFile(network.setup.path(...names), 'utf8')
 }
 
 function line(more = ''): string {
@@ -48,7 +48,7 @@ describe('join', () => {
     }
     expect(await verifyJoinCertificate(certificate, against)).toEqual({ ok: true })
     expect(certificate.expires_at).toBe('2030-01-09T03:00:00Z')
-    expect((await readdir(network.world.path('node'))).sort()).toEqual([
+    expect((await readdir(network.setup.path('node'))).sort()).toEqual([
       'certificate.json',
       'chancery.toml',
       'genesis.json',
@@ -73,8 +73,8 @@ describe('join', () => {
   it('lets only the owner into the home and its key, and prints neither key nor token', async () => {
     const token = await network.invite()
     const { stdout, stderr } = await network.run(line('--json'), { stdin: `${token}\n` })
-    expect((await stat(network.world.path('node'))).mode & 0o777).toBe(0o700)
-    expect((await stat(network.world.path('node', 'node.key'))).mode & 0o777).toBe(0o600)
+    expect((await stat(network.setup.path('node'))).mode & 0o777).toBe(0o700)
+    expect((await stat(network.setup.path('node', 'node.key'))).mode & 0o777).toBe(0o600)
     const seed = readPrivateKeyFile(await read('node', 'node.key'))?.value ?? 'none'
     for (const secret of [token, seed]) expect(stdout + stderr).not.toContain(secret)
   })
@@ -101,14 +101,14 @@ describe('join', () => {
 
   it('warns when others can read the key', async () => {
     await network.join('node')
-    await chmod(network.world.path('node', 'node.key'), 0o644)
+    await chmod(network.setup.path('node', 'node.key'), 0o644)
     expect((await network.run('join --home node', { stdin: await network.invite() })).stderr).toContain('chmod 600')
   })
 })
 
 describe('the token', () => {
   it('is read from a file', async () => {
-    await writeFile(network.world.path('t'), `${await network.invite()}\n`)
+    await writeFile(network.setup.path('t'), `${await network.invite()}\n`)
     expect((await network.run(line('--token-file t'))).code).toBe(0)
   })
 
@@ -136,11 +136,11 @@ describe('the token', () => {
     ['both ways', '--token a --token-file b', {}],
     ['an empty file', '--token-file empty', {}],
   ])('is refused before anything is asked: %s', async (_name, more, options) => {
-    await writeFile(network.world.path('empty'), '\n')
+    await writeFile(network.setup.path('empty'), '\n')
     const { code, stderr } = await network.run(line(more), options)
     expect(code).toBe(2)
     expect(stderr).not.toContain('xxxxx')
-    await expect(readdir(network.world.path('node'))).rejects.toThrow('ENOENT')
+    await expect(readdir(network.setup.path('node'))).rejects.toThrow('ENOENT')
   })
 
   it('works once', async () => {
@@ -159,9 +159,9 @@ describe('the token', () => {
     await network.run('keygen node --out other')
     const token = await network.invite('--recipient other.pub')
     expect((await network.run(line(), { stdin: token })).code).toBe(1)
-    await mkdir(network.world.path('mine'))
+    await mkdir(network.setup.path('mine'))
     for (const end of ['key', 'pub'])
-      await writeFile(network.world.path('mine', `node.${end}`), await read(`other.${end}`), { mode: 0o600 })
+      await writeFile(network.setup.path('mine', `node.${end}`), await read(`other.${end}`), { mode: 0o600 })
     expect((await network.run(line().replace('node', 'mine'), { stdin: token })).code).toBe(0)
   })
 })
@@ -189,23 +189,23 @@ describe('the authority', () => {
     const wrong = `sha256:${'0'.repeat(64)}`
     const { code, stderr } = await network.run(line(`--genesis ${wrong}`), { stdin: token })
     expect(code).toBe(1)
-    expect(stderr).toContain('is not the authority of the network you named')
+    expect(stderr).toContain('is not the authority of the pinned network')
     expect(stderr).toContain('The token was not sent')
-    await expect(readdir(network.world.path('node'))).rejects.toThrow('ENOENT')
+    await expect(readdir(network.setup.path('node'))).rejects.toThrow('ENOENT')
     expect(await isUnused(token)).toBe(true)
   })
 
   it('that has changed since the first join gets no token', async () => {
     await network.join('node')
-    await network.world.run('init --home other --network TEST-NET', { now: () => network.clock.now() })
-    await writeFile(network.world.path('node', 'genesis.json'), await read('other', 'genesis.json'))
+    await network.setup.run('init --home other --network TEST-NET', { now: () => network.clock.now() })
+    await writeFile(network.setup.path('node', 'genesis.json'), await read('other', 'genesis.json'))
     const { code, stderr } = await network.run('join --home node', { stdin: await network.invite() })
     expect(code).toBe(1)
-    expect(stderr).toContain('node/genesis.json says sha256:')
+    expect(stderr).toContain('node/genesis.json is sha256:')
   })
 
   it('must agree with the configured block, too', async () => {
-    await network.world.run('init --home other --network TEST-NET', { now: () => network.clock.now() })
+    await network.setup.run('init --home other --network TEST-NET', { now: () => network.clock.now() })
     const { code, errorJson } = await network.run(`${line()} --config other/chancery.toml --json`, { stdin: 'token' })
     expect(code).toBe(1)
     expect(errorJson()).toMatchObject({ error: { code: 'genesis_mismatch' } })
@@ -224,7 +224,7 @@ describe('the authority', () => {
 
 describe('a home', () => {
   it('of an authority is left alone', async () => {
-    await network.world.run('init --home node --network X')
+    await network.setup.run('init --home node --network X')
     const before = await read('node', 'chancery.toml')
     const { code, stderr } = await network.run(line(), { stdin: 'token' })
     expect(code).toBe(1)
@@ -233,8 +233,8 @@ describe('a home', () => {
   })
 
   it('with a key of the operator is refused by the authority, in words', async () => {
-    await mkdir(network.world.path('node'))
-    await writeFile(network.world.path('node', 'node.key'), await read('privileged.key'), { mode: 0o600 })
+    await mkdir(network.setup.path('node'))
+    await writeFile(network.setup.path('node', 'node.key'), await read('privileged.key'), { mode: 0o600 })
     const { code, stderr } = await network.run(line(), { stdin: await network.invite() })
     expect(code).toBe(1)
     expect(stderr).toContain('(invalid_public_key)')
@@ -245,7 +245,7 @@ describe('a home', () => {
 describe('an answer', () => {
   async function joinAt(reply: (route: string) => Reply | undefined): Promise<{ code: number; stderr: string }> {
     const keys = { audience: network.na.genesis.network_authority.public_key, operator: '' }
-    const server = await standIn(keys, ({ route }) => reply(route) ?? { json: network.na.genesis })
+    const server = await startFakeAuthority(keys, ({ route }) => reply(route) ?? { json: network.na.genesis })
     try {
       return await network.run(`join --home node --url ${server.url}`, { stdin: 'token' })
     } finally {
@@ -260,7 +260,7 @@ describe('an answer', () => {
     )
     expect(code).toBe(1)
     expect(stderr).toContain('it belongs to another node key')
-    expect(await readdir(network.world.path('node'))).not.toContain('certificate.json')
+    expect(await readdir(network.setup.path('node'))).not.toContain('certificate.json')
   })
 
   it('with a forged genesis block ends it', async () => {

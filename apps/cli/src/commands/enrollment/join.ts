@@ -2,25 +2,26 @@ import { mkdir } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import type { GenesisBlock, JoinCertificate, Signer } from '@chancery/protocol'
 import { RefusedError, UnreachableError } from '@chancery/sdk'
-import { loadConfig, readConfig } from '../../config.ts'
-import type { Config } from '../../config.ts'
-import { open } from '../../connection.ts'
-import type { Connection, Place } from '../../connection.ts'
-import type { CommandContext, Result } from '../../context.ts'
-import { Failure, misuse } from '../../failure.ts'
-import { FOR_ALL, errorCode, readText, replaceFile, toFailure, typed, writeNewFile } from '../../files.ts'
-import { genesisFingerprint, writeGenesisText } from '../../genesis-file.ts'
-import { makeKeyPair } from '../../keys.ts'
+import { loadConfig, readConfig } from '../../files/config.ts'
+import type { Config } from '../../files/config.ts'
+import { open } from '../../connection/connection.ts'
+import type { Connection, Endpoint } from '../../connection/connection.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import { CommandError, usageError } from '../../errors/failure.ts'
+import { FOR_ALL, errorCode, readText, replaceFile, toFailure, typed, writeNewFile } from '../../files/files.ts'
+import { genesisFingerprint, writeGenesisText } from '../../files/genesis-file.ts'
+import { makeKeyPair } from '../../files/keys.ts'
 import {
   findCertificate,
-  keepCertificate,
+  storeCertificate,
   loadNodeSigner,
   nodeConfigText,
   nodeFiles,
-  requireOurs,
-} from '../../node-home.ts'
-import { wholeNumber } from '../../numbers.ts'
-import type { Arguments, Options } from '../../options.ts'
+  requireOwnCertificate,
+} from '../../connection/node-folder.ts'
+import { wholeNumber } from '../../arguments/numbers.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
 import { fields } from '../../output/table.ts'
 import { findPins, requirePinned } from './pin.ts'
 import { readToken } from './token.ts'
@@ -37,21 +38,22 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   const validity_hours = wholeNumber(options, 'validity-hours', 1, Number.MAX_SAFE_INTEGER)
   const config = await findJoinConfig(context, options, files)
   const url = options.text('url') ?? config.network.na_endpoint
-  if (url === undefined) throw misuse('--url must be given.', 'Ask the operator who made the invite for the address.')
+  if (url === undefined)
+    throw usageError('--url must be given.', 'Ask the operator who made the invite for the address.')
   const token = await readToken(context, options)
 
-  const pins = await findPins({ cwd: context.cwd, given: options.text('genesis'), kept: files.genesis, config })
-  const stranger = open(context, toPlace(url, config))
-  const genesis = await stranger.ask((client) => client.sovereign.genesis())
+  const pins = await findPins({ cwd: context.cwd, given: options.text('genesis'), saved: files.genesis, config })
+  const otherKey = open(context, toEndpoint(url, config))
+  const genesis = await otherKey.ask((client) => client.sovereign.genesis())
   // Without a history that can be read, another block is another network.
   await requirePinned(genesis, pins, url, () =>
-    stranger.ask((client) => client.sovereign.keyHistory()).catch(() => undefined),
+    otherKey.ask((client) => client.sovereign.keyHistory()).catch(() => undefined),
   )
   if (pins.length === 0)
     context.note(`the authority is trusted on first use; compare the fingerprint ${genesisFingerprint(genesis)}`)
 
   const { signer, isNewKey } = await prepareHome(context, { home, files, genesis, url })
-  const connection = open(context, toPlace(url, config, genesis), {
+  const connection = open(context, toEndpoint(url, config, genesis), {
     node: { signer, audience: genesis.network_authority.public_key },
   })
   const earlier = await findCertificate(files.certificate)
@@ -59,28 +61,32 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
     invite_token: token,
     ...(validity_hours === undefined ? {} : { validity_hours }),
   })
-  await requireOurs(certificate, { keys: { genesis }, publicKey: signer.publicKey, now: context.now() })
+  await requireOwnCertificate(certificate, { keys: { genesis }, publicKey: signer.publicKey, now: context.now() })
   if (earlier !== undefined) context.note(`the earlier certificate ${earlier.cert_id} is replaced`)
-  await keepCertificate(files, certificate)
+  await storeCertificate(files, certificate)
   return describe(context, { home, files, genesis, certificate, isNewKey, isPinned: pins.length > 0, url })
 }
 
-function toPlace(url: string, config: Config, genesis?: GenesisBlock): Place {
+function toEndpoint(url: string, config: Config, genesis?: GenesisBlock): Endpoint {
   return { url, config, genesis, authorityKey: genesis?.network_authority.public_key }
 }
 
 /** The configuration in the home when there is one, so that joining again needs no address; else the usual search. */
 async function findJoinConfig(context: CommandContext, options: Options, files: Files): Promise<Config> {
   const own = await readText(files.config).catch((error: unknown) => {
-    if (error instanceof Failure && errorCode(error.cause) === 'ENOENT') return undefined
+    if (error instanceof CommandError && errorCode(error.cause) === 'ENOENT') return undefined
     throw error
   })
   const config =
     own === undefined ? await loadConfig({ ...context, given: options.text('config') }) : readConfig(files.config, own)
   for (const warning of config.warnings) context.note(warning)
   if (own === undefined || config.paths.node_private_key !== undefined) return config
-  const hint = 'Choose another folder: a node and an authority keep different keys under different names.'
-  throw new Failure({ code: 'folder_in_use', message: `${dirname(files.config)} is not the folder of a node.`, hint })
+  const hint = 'Choose another folder: nodes and authorities use different files.'
+  throw new CommandError({
+    code: 'folder_in_use',
+    message: `${dirname(files.config)} is not the folder of a node.`,
+    hint,
+  })
 }
 
 interface Home {
@@ -105,14 +111,14 @@ async function prepareHome(
   const isNewKey = await readText(files.privateKey).then(
     () => false,
     (error: unknown) => {
-      if (error instanceof Failure && errorCode(error.cause) === 'ENOENT') return true
+      if (error instanceof CommandError && errorCode(error.cause) === 'ENOENT') return true
       throw error
     },
   )
   if (isNewKey) await makeKeyPair({ base: files.keyBase, keyId: undefined })
   await writeNewFile(files.genesis, writeGenesisText(genesis), FOR_ALL).catch((error: unknown) => {
-    // The kept block is one of the pins, so it is this very network.
-    if (!(error instanceof Failure) || error.code !== 'file_exists') throw error
+    // The saved block is one of the pins, so it is the same network.
+    if (!(error instanceof CommandError) || error.code !== 'file_exists') throw error
   })
   await replaceFile(files.config, nodeConfigText(genesis, url), FOR_ALL)
   return { signer: await loadNodeSigner(context, files.privateKey), isNewKey }
@@ -126,10 +132,10 @@ async function requestCertificate(
     return await connection.ask((client) => client.enrollment.join(request))
   } catch (error) {
     const isUnknown =
-      (error instanceof Failure && error.cause instanceof UnreachableError && error.cause.sent === 'perhaps') ||
+      (error instanceof CommandError && error.cause instanceof UnreachableError && error.cause.sent === 'perhaps') ||
       (error instanceof RefusedError && error.outcomeUncertain)
     if (!isUnknown) throw error
-    throw new Failure(
+    throw new CommandError(
       {
         code: 'outcome_unknown',
         message: `No answer from ${connection.url}: the token may be used up, and the certificate did not arrive.`,

@@ -2,8 +2,8 @@ import { readFile, rm, writeFile } from 'node:fs/promises'
 import { hours, readJson, writeJson } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { openNetwork } from '../../real-authority.suite.ts'
-import type { RealNetwork } from '../../real-authority.suite.ts'
+import { openNetwork } from '../../testing/real-authority.suite.ts'
+import type { RealNetwork } from '../../testing/real-authority.suite.ts'
 
 let network: RealNetwork
 let certId: string
@@ -17,8 +17,8 @@ function certIn(document: JsonObject): string {
   return String((document['certificate'] as JsonObject)['cert_id'])
 }
 
-async function kept(): Promise<JsonObject> {
-  return readJson(await readFile(network.world.path('node', 'certificate.json'), 'utf8')) as JsonObject
+async function saved(): Promise<JsonObject> {
+  return readJson(await readFile(network.setup.path('node', 'certificate.json'), 'utf8')) as JsonObject
 }
 
 async function revoke(flags = ''): Promise<void> {
@@ -47,7 +47,7 @@ describe('heartbeat', () => {
   })
 
   it('works inside the home, without any flag', async () => {
-    expect((await network.run('heartbeat', { cwd: network.world.path('node') })).code).toBe(0)
+    expect((await network.run('heartbeat', { cwd: network.setup.path('node') })).code).toBe(0)
   })
 
   it('says what to do when the certificate was revoked', async () => {
@@ -59,8 +59,8 @@ describe('heartbeat', () => {
   })
 
   it.each([
-    ['heartbeat', 2, 'no node is known here'],
-    ['heartbeat --config operator.toml', 2, 'no node is known here'],
+    ['heartbeat', 2, 'needs the folder of a node'],
+    ['heartbeat --config operator.toml', 2, 'needs the folder of a node'],
     ['heartbeat --home nowhere', 1, 'nowhere is not the folder of a node'],
     ['heartbeat --home node --config operator.toml', 2, 'Give --home or --config, not both'],
   ])('%s says which home is missing', async (line, exitCode, problem) => {
@@ -70,7 +70,7 @@ describe('heartbeat', () => {
   })
 
   it('says when there is no certificate yet', async () => {
-    await rm(network.world.path('node', 'certificate.json'))
+    await rm(network.setup.path('node', 'certificate.json'))
     const { code, stderr } = await network.run('heartbeat --home node')
     expect(code).toBe(1)
     expect(stderr).toContain('This node has no certificate')
@@ -88,11 +88,11 @@ describe('heartbeat', () => {
 describe('renew', () => {
   it('keeps the new certificate and asks for the same life again', async () => {
     await network.run('join --home node --validity-hours 10', { stdin: await network.invite() })
-    const old = await kept()
+    const old = await saved()
     network.clock.advance(3600)
     const { code, stdout } = await network.run('renew --home node')
     expect(code).toBe(0)
-    const renewed = await kept()
+    const renewed = await saved()
     expect(renewed['cert_id']).not.toBe(old['cert_id'])
     expect(renewed['expires_at']).toBe('2030-01-02T14:00:00Z')
     expect(stdout).toContain(`replaces     ${String(old['cert_id'])} (runs out by itself)`)
@@ -110,7 +110,7 @@ describe('renew', () => {
     expect(code).toBe(1)
     expect(stderr).toContain('(certificate_expired)')
     expect(stderr).toContain('run chancery join again')
-    expect((await kept())['cert_id']).toBe(certId)
+    expect((await saved())['cert_id']).toBe(certId)
   })
 
   it('leaves the old certificate when the home is of another key', async () => {
@@ -142,7 +142,7 @@ describe('status', () => {
     const { code, stdout } = await status()
     expect(code).toBe(1)
     expect(stdout).toMatch(/clock +\d+ s (ahead of|behind) the authority: too far/)
-    expect(stdout).toContain('Next: set the clock of this machine right')
+    expect(stdout).toContain('Next: correct the clock of this machine')
   })
 
   it('finds the certificate in the list', async () => {
@@ -164,7 +164,7 @@ describe('status', () => {
       authority: { reachable: false },
       revocation: { checked: false },
       clock_offset_seconds: null,
-      next: expect.stringContaining('why the authority does not answer') as string,
+      next: expect.stringContaining('why the authority does not respond') as string,
     })
   })
 
@@ -178,15 +178,15 @@ describe('status', () => {
   })
 
   it('does not trust a certificate that was changed', async () => {
-    const forged = { ...(await kept()), roles: ['role:operator'] }
-    await writeFile(network.world.path('node', 'certificate.json'), writeJson(forged))
+    const forged = { ...(await saved()), roles: ['role:operator'] }
+    await writeFile(network.setup.path('node', 'certificate.json'), writeJson(forged))
     const { code, stdout } = await status()
     expect(code).toBe(1)
     expect(stdout).toContain('not usable: the authority of the genesis block did not sign it')
   })
 
   it('says how to get a certificate when there is none', async () => {
-    await rm(network.world.path('node', 'certificate.json'))
+    await rm(network.setup.path('node', 'certificate.json'))
     const { code, json } = await status('--json')
     expect(code).toBe(1)
     expect(json()).toMatchObject({ state: 'missing', certificate: null })

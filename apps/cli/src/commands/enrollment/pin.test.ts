@@ -5,7 +5,7 @@ import { DAY, draftGenesisBlock, instantOf, signList, writeInstant } from '@chan
 import type { GenesisBlock } from '@chancery/protocol'
 import { FIRST_KEY, signSuccession, testSigner } from '@chancery/testkit'
 import { expect, it } from 'vitest'
-import { genesisFingerprint } from '../../genesis-file.ts'
+import { genesisFingerprint } from '../../files/genesis-file.ts'
 import { requirePinned } from './pin.ts'
 
 const NOW = instantOf('2030-01-02T03:00:00Z')
@@ -18,7 +18,7 @@ it('takes the block after a succession for a pinned file of the same root, and f
   const choices = { network_name: 'PIN-NET', root_public_key: root.publicKey, network_authority }
   const pinned: GenesisBlock = await signList(draftGenesisBlock(choices), root)
   const next = await signSuccession(folder, { genesis: pinned, key: FIRST_KEY }, { keyId: 'na-2', seed: 'na-2' }, NOW)
-  const file = { fingerprint: genesisFingerprint(pinned), said: 'genesis.json', block: pinned }
+  const file = { fingerprint: genesisFingerprint(pinned), source: 'genesis.json', block: pinned }
   const { block: _block, ...fingerprint } = file
   await requirePinned(next.genesis, [file], 'x', () => Promise.resolve(next.history))
   for (const [pin, history] of [
@@ -29,7 +29,7 @@ it('takes the block after a succession for a pinned file of the same root, and f
       'is not the authority',
     )
   // Not back again.
-  const late = { fingerprint: genesisFingerprint(next.genesis), said: 'g2.json', block: next.genesis }
+  const late = { fingerprint: genesisFingerprint(next.genesis), source: 'g2.json', block: next.genesis }
   await expect(requirePinned(pinned, [late], 'x', () => Promise.resolve(next.history))).rejects.toThrow(
     'is not the authority',
   )

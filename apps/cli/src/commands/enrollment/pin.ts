@@ -1,27 +1,27 @@
 import { stat } from 'node:fs/promises'
 import { verifyGenesisBlock, verifySuccession } from '@chancery/protocol'
 import type { GenesisBlock, KeyHistory } from '@chancery/protocol'
-import type { Config } from '../../config.ts'
-import { Failure } from '../../failure.ts'
-import { genesisFingerprint, pinOf, readPin } from '../../genesis-file.ts'
-import type { Pin } from '../../genesis-file.ts'
+import type { Config } from '../../files/config.ts'
+import { CommandError } from '../../errors/failure.ts'
+import { genesisFingerprint, pinOf, readPin } from '../../files/genesis-file.ts'
+import type { Pin } from '../../files/genesis-file.ts'
 
 export interface PinSources {
   readonly cwd: string
   /** --genesis: a file or a fingerprint. */
   readonly given: string | undefined
-  /** Where an earlier join kept the block. */
-  readonly kept: string
+  /** Where an earlier join saved the block. */
+  readonly saved: string
   readonly config: Config
 }
 
 /** Every place that names the network. All of them must agree with what the authority serves. */
-export async function findPins({ cwd, given, kept, config }: PinSources): Promise<readonly Pin[]> {
+export async function findPins({ cwd, given, saved, config }: PinSources): Promise<readonly Pin[]> {
   const pins: Pin[] = []
   if (given !== undefined) pins.push(await readPin(cwd, given))
-  if (await exists(kept)) pins.push(await pinOf(kept))
+  if (await exists(saved)) pins.push(await pinOf(saved))
   const configured = config.paths.genesis
-  if (configured !== undefined && configured !== kept) pins.push(await pinOf(configured))
+  if (configured !== undefined && configured !== saved) pins.push(await pinOf(configured))
   return pins
 }
 
@@ -33,7 +33,7 @@ async function exists(path: string): Promise<boolean> {
 }
 
 /**
- * Accepts the block an authority serves only when its root signed it and nobody named another one. A block that the
+ * Accepts the block of an authority only when its root signed it and no other block is pinned. A block that the
  * root of a named one signed later, with a history that names its key, is the same network after a succession.
  */
 export async function requirePinned(
@@ -44,7 +44,7 @@ export async function requirePinned(
 ): Promise<void> {
   const verdict = await verifyGenesisBlock(served)
   if (!verdict.ok) {
-    throw new Failure({
+    throw new CommandError({
       code: verdict.reason,
       message: `The genesis block that ${url} serves does not verify (${verdict.reason}).`,
       hint: 'Nothing was sent. Do not use this address; ask an operator for the right one.',
@@ -55,10 +55,10 @@ export async function requirePinned(
   let other: Pin | undefined
   for (const pin of others) if (!(await isSucceeded(pin, served, findHistory))) other ??= pin
   if (other === undefined) return
-  throw new Failure({
+  throw new CommandError({
     code: 'genesis_mismatch',
-    message: `${url} is not the authority of the network you named: it serves ${fingerprint}, and ${other.said} says ${other.fingerprint}.`,
-    hint: 'The token was not sent. Check --url and --genesis; if both are right, somebody else answers there.',
+    message: `${url} is not the authority of the pinned network: its genesis block is ${fingerprint}, but ${other.source} is ${other.fingerprint}.`,
+    hint: 'The token was not sent. Check --url, --genesis, the block in --home and paths.genesis of the configuration. If all are right, another server answers at this address.',
   })
 }
 

@@ -2,9 +2,9 @@ import { readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { hours, readCrl, readJson, readPolicyManifest, verifyList } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { openNetwork } from '../../real-authority.suite.ts'
-import type { RealNetwork } from '../../real-authority.suite.ts'
-import type { Ran, WorldOptions } from '../../world.suite.ts'
+import { openNetwork } from '../../testing/real-authority.suite.ts'
+import type { RealNetwork } from '../../testing/real-authority.suite.ts'
+import type { CommandRun, TestContextOptions } from '../../testing/run-command.suite.ts'
 
 let network: RealNetwork
 let certId: string
@@ -18,7 +18,7 @@ afterEach(() => network.close())
 /** What happens during each rest; time passes as long as the program wanted to sleep. After the last it is stopped. */
 type Rest = () => Promise<unknown> | void
 
-async function runNode(rests: readonly Rest[], options: WorldOptions = {}): Promise<Ran> {
+async function runNode(rests: readonly Rest[], options: TestContextOptions = {}): Promise<CommandRun> {
   const controller = new AbortController()
   let count = 0
   const sleep = async (ms: number): Promise<void> => {
@@ -30,12 +30,12 @@ async function runNode(rests: readonly Rest[], options: WorldOptions = {}): Prom
   return network.run('node run --home node', { sleep, stop: controller.signal, ...options })
 }
 
-function named(ran: Ran, event: string): readonly JsonObject[] {
+function named(ran: CommandRun, event: string): readonly JsonObject[] {
   return ran.events().filter((each) => each['event'] === event)
 }
 
-async function kept(name: string): Promise<JsonObject> {
-  return readJson(await readFile(network.world.path('node', name), 'utf8')) as JsonObject
+async function saved(name: string): Promise<JsonObject> {
+  return readJson(await readFile(network.setup.path('node', name), 'utf8')) as JsonObject
 }
 
 const nothing: Rest = () => undefined
@@ -68,7 +68,7 @@ describe('node run', () => {
       () => network.asOperator(`revoke ${other} --yes`),
       ...times(4),
       async () => {
-        await writeFile(network.world.path('p.json'), '{"policy_id":"p-2"}')
+        await writeFile(network.setup.path('p.json'), '{"policy_id":"p-2"}')
         await network.asOperator('network-policy publish p.json')
       },
       ...times(4),
@@ -76,8 +76,8 @@ describe('node run', () => {
     expect(named(ran, 'crl').map((event) => event['crl_sequence'])).toEqual([0, 1])
     expect(named(ran, 'policy').map((event) => event['policy_id'])).toEqual(['policy-TEST-NET-v0.1', 'p-2'])
     const key = network.na.genesis.network_authority.public_key
-    expect(await verifyList(readCrl(await kept('crl.json')), [key])).toBe(true)
-    expect(await verifyList(readPolicyManifest(await kept('policy.json')), [key])).toBe(true)
+    expect(await verifyList(readCrl(await saved('crl.json')), [key])).toBe(true)
+    expect(await verifyList(readPolicyManifest(await saved('policy.json')), [key])).toBe(true)
     // The next run knows them already.
     const again = await runNode(times(3))
     expect([...named(again, 'crl'), ...named(again, 'policy')]).toEqual([])
@@ -85,7 +85,7 @@ describe('node run', () => {
 
   it('fetches anew when its copies are damaged', async () => {
     await runNode(times(1))
-    await writeFile(network.world.path('node', 'crl.json'), '{"crl_id":')
+    await writeFile(network.setup.path('node', 'crl.json'), '{"crl_id":')
     expect(named(await runNode(times(1)), 'crl')).toHaveLength(1)
   })
 
@@ -97,13 +97,13 @@ describe('node run', () => {
     expect(renewed).toMatchObject({ replaces: certId })
     // One hour into the last day: half of the spread of two.
     expect(String(renewed?.['time']).slice(0, 16)).toBe('2030-01-08T04:00')
-    expect((await kept('certificate.json'))['cert_id']).toBe(renewed?.['cert_id'])
+    expect((await saved('certificate.json'))['cert_id']).toBe(renewed?.['cert_id'])
     expect(named(ran, 'heartbeat').at(-1)).toMatchObject({ cert_id: renewed?.['cert_id'] })
   })
 
   it('takes up a certificate that was renewed beside it', async () => {
     const ran = await runNode([...times(4), () => network.run('renew --home node'), ...times(5)])
-    const { cert_id } = await kept('certificate.json')
+    const { cert_id } = await saved('certificate.json')
     expect(named(ran, 'certificate')).toMatchObject([{ cert_id }])
     expect(named(ran, 'heartbeat').at(-1)).toMatchObject({ cert_id })
   })
@@ -138,7 +138,7 @@ describe('node run', () => {
   }, 60_000)
 
   it('holds on to a new certificate while the disk refuses it, and keeps it as soon as it can', async () => {
-    const [home, away] = [network.world.path('node'), network.world.path('away')]
+    const [home, away] = [network.setup.path('node'), network.setup.path('away')]
     const leave: Rest = () => {
       network.clock.advance(147 * 3600)
       return rename(home, away)
@@ -149,7 +149,7 @@ describe('node run', () => {
     const saves = named(ran, 'failed').filter(({ action }) => action === 'save')
     expect(saves.length).toBeGreaterThan(1)
     expect(saves[0]?.['message']).toContain('certificate.json')
-    expect((await kept('certificate.json'))['cert_id']).toBe(renewed?.['cert_id'])
+    expect((await saved('certificate.json'))['cert_id']).toBe(renewed?.['cert_id'])
   }, 60_000)
 
   it('does not start with a certificate that ran out', async () => {
@@ -165,7 +165,7 @@ describe('node run', () => {
     await network.asOperator(`revoke ${other} --yes`)
     await runNode(times(1))
     // As after the restore of an old backup.
-    await network.na.office.store.db.deleteFrom('crl_versions').execute()
+    await network.na.core.store.db.deleteFrom('crl_versions').execute()
     const ran = await runNode(times(9))
     expect(named(ran, 'list_refused')).toMatchObject([{ code: 'lower_sequence', crl_sequence: 0, held_sequence: 1 }])
     expect(ran.code).toBe(0)
@@ -183,7 +183,7 @@ describe('node run', () => {
   })
 
   it('does not start without a certificate', async () => {
-    await rm(network.world.path('node', 'certificate.json'))
+    await rm(network.setup.path('node', 'certificate.json'))
     const { code, stderr } = await network.run('node run --home node')
     expect(code).toBe(1)
     expect(stderr).toContain('This node has no certificate')

@@ -1,23 +1,29 @@
 import { Node, RevokedError } from '@chancery/sdk'
-import type { CommandContext, Result } from '../../context.ts'
-import { Failure } from '../../failure.ts'
-import { connectAsNode, loadCertificate, requireOurs, whyNotOurs } from '../../node-home.ts'
-import type { Expected } from '../../node-home.ts'
-import type { Arguments, Options } from '../../options.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import { CommandError } from '../../errors/failure.ts'
+import {
+  connectAsNode,
+  loadCertificate,
+  requireOwnCertificate,
+  findCertificateProblem,
+} from '../../connection/node-folder.ts'
+import type { Expected } from '../../connection/node-folder.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
 import { reporter } from '../../output/events.ts'
-import { HomeStore } from './home-store.ts'
-import { tellNode } from './tell-node.ts'
+import { HomeStore } from './folder-store.ts'
+import { reportNodeEvents } from './report-events.ts'
 
-/** node run: stays until it is told to stop, or until nothing it could do would help. */
+/** Runs `node run` until it is stopped, or until a retry cannot succeed. */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const connection = await connectAsNode(context, options)
   const { url, genesis, followed, files, signer } = connection
   const certificate = await loadCertificate(files)
   const expected = (): Expected => ({ keys: followed.keys, publicKey: signer.publicKey, now: context.now() })
-  // It may be of a key that the root has named since the block was kept.
-  if ((await whyNotOurs(certificate, expected())) !== undefined)
+  // The certificate may be of a key that the root named after the block was saved.
+  if ((await findCertificateProblem(certificate, expected())) !== undefined)
     await followed.follow(connection.client()).catch(() => 'unchanged')
-  await requireOurs(certificate, expected())
+  await requireOwnCertificate(certificate, expected())
   const [report, stop] = [reporter(context), context.stop()]
   const node = await Node.join({
     url,
@@ -28,19 +34,19 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
     random: context.random,
     sleep: (ms, signal) => context.sleep(ms, signal ?? stop),
   })
-  tellNode(node, report, { url, now: context.now })
+  reportNodeEvents(node, report, { url, now: context.now })
   const end = (): void => void node.stop()
   stop.addEventListener('abort', end, { once: true })
   if (stop.aborted) end()
   const error = await node.ended
   stop.removeEventListener('abort', end)
   if (error !== undefined) throw error instanceof RevokedError ? toFailure(error) : error
-  report({ event: 'stopped', text: 'told to stop' })
+  report({ event: 'stopped', text: 'stopped by a signal' })
   return {}
 }
 
-function toFailure({ entry }: RevokedError): Failure {
-  return new Failure({
+function toFailure({ entry }: RevokedError): CommandError {
+  return new CommandError({
     code: 'certificate_revoked',
     message: `The revocation list names this certificate (${entry.reason}, ${entry.revoked_at}).`,
     hint: 'Find out why, then ask an operator for a new invite and join again.',

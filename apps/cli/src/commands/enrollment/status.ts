@@ -1,31 +1,32 @@
 import { visible } from '@chancery/protocol'
-import type { CommandContext, Result } from '../../context.ts'
-import { explain } from '../../explain.ts'
-import { typed } from '../../files.ts'
-import { connectAsNode, findCertificate, whyNotOurs } from '../../node-home.ts'
-import type { NodeConnection } from '../../node-home.ts'
-import type { Arguments, Options } from '../../options.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import { explain } from '../../errors/explain.ts'
+import { typed } from '../../files/files.ts'
+import { connectAsNode, findCertificate, findCertificateProblem } from '../../connection/node-folder.ts'
+import type { NodeConnection } from '../../connection/node-folder.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
 import type { Style } from '../../output/style.ts'
 import { fields } from '../../output/table.ts'
-import { findKeptCrl, toHeld, whyNotList } from './kept-lists.ts'
-import { adviseOn, describeClock, describeState, stateOf } from './standing.ts'
-import type { Advice, Findings, Revocation, State } from './standing.ts'
+import { findSavedList, findListProblem } from './saved-lists.ts'
+import { findNextStep, describeClock, describeState, stateOf } from './node-state.ts'
+import type { NextStep, Findings, Revocation, State } from './node-state.ts'
 
-/** status: looks at everything a node depends on and changes nothing. */
+/** Runs `status`: checks a node and changes nothing. */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const connection = await connectAsNode(context, options)
-  const findings = await look(context, connection)
+  const findings = await checkNode(context, connection)
   const home = options.text('home')
-  const advice = adviseOn(findings, home === undefined ? '' : `--home ${typed(context.cwd, home)}`)
-  const exitCode = advice.ok ? 0 : 1
+  const nextStep = findNextStep(findings, home === undefined ? '' : `--home ${typed(context.cwd, home)}`)
+  const exitCode = nextStep.ok ? 0 : 1
   return {
-    data: toJson(connection, findings, advice),
-    text: describe(connection, findings, advice, context.style),
+    data: toJson(connection, findings, nextStep),
+    text: describe(connection, findings, nextStep, context.style),
     exitCode,
   }
 }
 
-async function look(context: CommandContext, connection: NodeConnection): Promise<Findings> {
+async function checkNode(context: CommandContext, connection: NodeConnection): Promise<Findings> {
   const { files, followed, signer } = connection
   const certificate = await findCertificate(files.certificate)
   const reach = await reachAuthority(connection)
@@ -34,8 +35,8 @@ async function look(context: CommandContext, connection: NodeConnection): Promis
   return {
     now,
     certificate,
-    notOurs: certificate === undefined ? undefined : await whyNotOurs(certificate, expected),
-    revocation: await lookUp(connection, certificate?.cert_id, reach.problem, now),
+    certificateProblem: certificate === undefined ? undefined : await findCertificateProblem(certificate, expected),
+    revocation: await findRevocation(connection, certificate?.cert_id, reach.problem, now),
     authorityProblem: reach.problem,
     clockOffsetSeconds: reach.offset,
   }
@@ -55,8 +56,8 @@ async function reachAuthority(connection: NodeConnection): Promise<Reach> {
   }
 }
 
-/** The list of the authority when it answers, else the copy of the last run while it holds. */
-async function lookUp(
+/** Looks up the certificate in the list of the authority, else in the saved copy while it is current. */
+async function findRevocation(
   connection: NodeConnection,
   certId: string | undefined,
   problem: string | undefined,
@@ -64,28 +65,27 @@ async function lookUp(
 ): Promise<Revocation> {
   if (certId === undefined) return { checked: false, why: 'there is no certificate' }
   const { files, followed } = connection
-  const kept = await findKeptCrl(files, followed.keys)
+  const saved = await findSavedList(files, followed.keys)
   let why = problem
   if (problem === undefined) {
     try {
-      const crl = await connection.ask((client) => client.crl.current())
-      why = await whyNotList(crl, followed.keys, kept, now)
-      const held = toHeld(crl)
-      if (why === undefined && held.mark.nextUpdate <= now) why = `the list ran out at ${crl.next_update}`
+      const list = await connection.ask((client) => client.crl.compact())
+      why = await findListProblem(list, followed.keys, saved, now)
+      if (why === undefined && list.position.nextUpdate <= now) why = `the list ran out at ${list.crl.next_update}`
       if (why === undefined)
-        return { checked: true, sequence: crl.sequence, source: 'authority', entry: held.entryOf(certId) }
+        return { checked: true, sequence: list.position.sequence, source: 'authority', entry: list.entryOf(certId) }
     } catch (error) {
       why = explain(error).message
     }
   }
-  // A copy past its time says nothing about today; an entry in it still holds, for revocations are final.
-  const entry = kept?.entryOf(certId)
-  if (kept !== undefined && (entry !== undefined || kept.mark.nextUpdate > now))
-    return { checked: true, sequence: kept.mark.sequence, source: 'kept', entry }
+  // An expired copy does not prove the absence of a revocation. An entry in it counts, because revocations are permanent.
+  const entry = saved?.entryOf(certId)
+  if (saved !== undefined && (entry !== undefined || saved.position.nextUpdate > now))
+    return { checked: true, sequence: saved.position.sequence, source: 'kept', entry }
   return { checked: false, why: why ?? 'there is no list' }
 }
 
-function toJson(connection: NodeConnection, findings: Findings, { ok, next }: Advice): NonNullable<Result['data']> {
+function toJson(connection: NodeConnection, findings: Findings, { ok, next }: NextStep): NonNullable<Result['data']> {
   const { certificate, revocation, authorityProblem, clockOffsetSeconds: offset } = findings
   return {
     ok,
@@ -94,7 +94,7 @@ function toJson(connection: NodeConnection, findings: Findings, { ok, next }: Ad
     url: connection.url,
     node_public_key: connection.signer.publicKey,
     certificate: certificate ?? null,
-    problem: findings.notOurs ?? null,
+    problem: findings.certificateProblem ?? null,
     revocation: revocation.checked
       ? {
           checked: true,
@@ -109,7 +109,7 @@ function toJson(connection: NodeConnection, findings: Findings, { ok, next }: Ad
   }
 }
 
-function describe(connection: NodeConnection, findings: Findings, { next }: Advice, style: Style): string {
+function describe(connection: NodeConnection, findings: Findings, { next }: NextStep, style: Style): string {
   const { certificate, revocation, authorityProblem } = findings
   const rows: [string, string][] = [
     ['certificate', describeState(findings)],
@@ -126,7 +126,7 @@ function describe(connection: NodeConnection, findings: Findings, { next }: Advi
 
 function describeRevocation(revocation: Revocation): string {
   if (!revocation.checked) return `not checked: ${revocation.why}`
-  const list = `list ${revocation.sequence}${revocation.source === 'kept' ? ', kept from the last run' : ''}`
+  const list = `list ${revocation.sequence}${revocation.source === 'kept' ? ', saved by the last run' : ''}`
   return revocation.entry === undefined ? `not listed (${list})` : `listed (${list})`
 }
 

@@ -1,18 +1,18 @@
 import { resolve } from 'node:path'
 import { isPlainText } from '@chancery/protocol'
 import type { CommandContext, Input } from '../../context.ts'
-import { misuse } from '../../failure.ts'
-import { readText } from '../../files.ts'
-import type { Options } from '../../options.ts'
+import { usageError } from '../../errors/failure.ts'
+import { readText } from '../../files/files.ts'
+import type { Options } from '../../arguments/options.ts'
 
 const MAX_CHARACTERS = 4096
 
 /** The invite token, from wherever it is safest: a file, standard input, a hidden question, last the command line. */
 export async function readToken(context: CommandContext, options: Options): Promise<string> {
   const [given, file] = [options.text('token'), options.text('token-file')]
-  if (given !== undefined && file !== undefined) throw misuse('Give --token or --token-file, not both.')
+  if (given !== undefined && file !== undefined) throw usageError('Give --token or --token-file, not both.')
   if (file !== undefined)
-    return checkToken(await readText(resolve(context.cwd, file)), `${file} does not hold a token.`)
+    return checkToken(await readText(resolve(context.cwd, file)), `${file} does not contain a token.`)
   if (given !== undefined) {
     context.note('the token is in the shell history and in the list of processes; next time use --token-file')
     return checkToken(given, '--token is not a token.')
@@ -25,7 +25,7 @@ export async function readToken(context: CommandContext, options: Options): Prom
 /** A token is one word. The text itself is never repeated: it may be a token in the wrong place. */
 function checkToken(text: string, problem: string, hint?: string): string {
   const token = text.trim()
-  if (!isPlainText(token, 256) || /\s/.test(token)) throw misuse(problem, hint)
+  if (!isPlainText(token, 256) || /\s/.test(token)) throw usageError(problem, hint)
   return token
 }
 
@@ -34,7 +34,7 @@ export async function readAll(input: Input): Promise<string> {
   let text = ''
   for await (const chunk of input) {
     text += String(chunk)
-    if (text.length > MAX_CHARACTERS) throw misuse('Standard input holds more than a token.')
+    if (text.length > MAX_CHARACTERS) throw usageError('Standard input contains more than a token.')
   }
   return text
 }

@@ -1,11 +1,12 @@
 import { mkdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { asJson, writeJson } from '@chancery/protocol'
-import { connectAsOperator } from '../../connection.ts'
-import type { Connection } from '../../connection.ts'
-import type { CommandContext, Result } from '../../context.ts'
-import { FOR_ALL, replaceFile, toFailure, typed } from '../../files.ts'
-import type { Arguments, Options } from '../../options.ts'
+import { connectAsOperator } from '../../connection/connection.ts'
+import type { Connection } from '../../connection/connection.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import { FOR_ALL, replaceFile, toFailure, typed } from '../../files/files.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
 
 /** evidence anchor */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
@@ -14,12 +15,14 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   const given = options.text('save')
   const folder = given === undefined ? undefined : resolve(context.cwd, given)
   const saved = folder === undefined ? 0 : await saveAnchors(connection, folder)
-  const kept =
-    folder === undefined ? '' : `\n${saved} anchors saved in ${typed(context.cwd, folder)}. Keep a copy elsewhere.`
+  const note =
+    folder === undefined
+      ? ''
+      : `\n${saved} anchors saved in ${typed(context.cwd, folder)}. Store a copy on another machine.`
   const data = { anchor: anchor === null ? null : asJson(anchor), status, saved }
   if (anchor === null) return { data, text: 'The store is empty; there is nothing to anchor.' }
   const word = status === 'anchored' ? context.style.good('Anchored') : 'Anchored already'
-  return { data, text: `${word} through entry ${anchor.store_sequence} (anchor ${anchor.anchor_sequence}).${kept}` }
+  return { data, text: `${word} through entry ${anchor.store_sequence} (anchor ${anchor.anchor_sequence}).${note}` }
 }
 
 /** One file each, under the name of its place: a later run only adds. */

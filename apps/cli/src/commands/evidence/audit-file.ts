@@ -2,7 +2,7 @@ import { open } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
 import { joinBytes } from '@chancery/protocol'
 import type { StoreChecker } from '@chancery/protocol'
-import { toFailure } from '../../files.ts'
+import { toFailure } from '../../files/files.ts'
 import type { AuditKeys } from './audit-keys.ts'
 import type { ExaminedLines } from './audit-thread.ts'
 import { AuditThreads } from './audit-threads.ts'
@@ -13,14 +13,14 @@ const LINE_FEED = 10
 const AHEAD = 2
 
 /**
- * Feeds a file to a checker: every line is examined on a thread of its own core, and held against its neighbours here,
+ * Feeds a file to a checker: every line is verified on a thread, and compared with its neighbours here,
  * in order. Only a few blocks are in memory at once, however large the file is.
  */
 export async function auditFile(
   path: string,
   checker: StoreChecker,
   keys: AuditKeys,
-  say: (share: number) => void,
+  update: (share: number) => void,
 ): Promise<void> {
   const handle = await open(path).catch((error: unknown) => {
     throw toFailure(error, path, 'read')
@@ -36,11 +36,11 @@ export async function auditFile(
     for await (const block of readBlocks(handle)) {
       read += block.length
       const examined = threads.examine(block)
-      // It may fail while an earlier one is awaited; whoever takes it hears of it.
+      // It may fail while an earlier one is awaited; the caller that awaits it receives the error.
       examined.catch(() => undefined)
       pending.push(examined)
       if (pending.length >= threads.size * AHEAD) await takeNext()
-      say(read / Math.max(size, 1))
+      update(read / Math.max(size, 1))
     }
     while (pending.length > 0) await takeNext()
   } finally {
@@ -51,17 +51,17 @@ export async function auditFile(
 
 /** Whole lines, about a block of them at a time; a longer line is a block of its own. */
 async function* readBlocks(handle: FileHandle): AsyncGenerator<Uint8Array<ArrayBuffer>> {
-  let kept: Uint8Array[] = []
+  let saved: Uint8Array[] = []
   for (;;) {
     const { bytesRead, buffer } = await handle.read({ buffer: new Uint8Array(BLOCK_BYTES), position: null })
     const bytes = buffer.subarray(0, bytesRead)
     const end = bytes.lastIndexOf(LINE_FEED) + 1
     if (end > 0) {
-      yield joinBytes([...kept, bytes.subarray(0, end)])
-      kept = []
+      yield joinBytes([...saved, bytes.subarray(0, end)])
+      saved = []
     }
-    if (end < bytes.length) kept.push(bytes.subarray(end))
+    if (end < bytes.length) saved.push(bytes.subarray(end))
     if (bytesRead === 0) break
   }
-  if (kept.length > 0) yield joinBytes(kept)
+  if (saved.length > 0) yield joinBytes(saved)
 }

@@ -10,15 +10,15 @@ import {
   storeAnchorForm,
 } from '@chancery/protocol'
 import type { JsonValue, RetentionCheckpoint, SignerKeys, StoreAnchor } from '@chancery/protocol'
-import { findConfig } from '../../connection.ts'
+import { findConfig } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
-import { Failure, misuse } from '../../failure.ts'
-import { toFailure } from '../../files.ts'
-import { keysFileOf, openFollowedKeys } from '../../followed-keys.ts'
-import { loadKeyHistory, loadVerifiedGenesis } from '../../genesis-file.ts'
-import { loadJsonObject, loadRecord } from '../../json-file.ts'
-import { loadPublicKey } from '../../keys.ts'
-import type { Options } from '../../options.ts'
+import { CommandError, usageError } from '../../errors/failure.ts'
+import { toFailure, typed } from '../../files/files.ts'
+import { keysFileOf, openFollowedKeys } from '../../connection/followed-keys.ts'
+import { loadKeyHistory, loadVerifiedGenesis } from '../../files/genesis-file.ts'
+import { loadJsonObject, loadRecord } from '../../files/json-file.ts'
+import { loadPublicKey } from '../../files/keys.ts'
+import type { Options } from '../../arguments/options.ts'
 import type { ExecutorKey } from './audit-keys.ts'
 
 /** Whose store it is; everything else an auditor checks hangs on it. */
@@ -36,8 +36,8 @@ export async function loadTrust(context: CommandContext, options: Options): Prom
   const file = options.text('genesis')
   const path = file === undefined ? (await findConfig(context, options)).paths.genesis : resolve(context.cwd, file)
   if (path === undefined)
-    throw misuse(
-      'Nobody says whose store this is.',
+    throw usageError(
+      'The authority of this store is unknown.',
       'Give --genesis, or --authority-key and --network, or a configuration with paths.genesis.',
     )
   const genesis = await loadVerifiedGenesis(path)
@@ -67,7 +67,7 @@ export async function loadBoundary(
   return loadRecord(cwd, file, kind, CHECKPOINT_LIMITS)
 }
 
-/** Every .json file of a folder: an anchor, an answer that holds one, or a page of them. Each sequence once. */
+/** Reads every .json file of a folder: an anchor, a response with one, or a page of anchors. Each sequence once. */
 export async function loadAnchors({ cwd }: CommandContext, options: Options): Promise<readonly StoreAnchor[]> {
   const given = options.text('anchors')
   if (given === undefined) return []
@@ -85,6 +85,12 @@ export async function loadAnchors({ cwd }: CommandContext, options: Options): Pr
       found.set(anchor.anchor_sequence, anchor)
     }
   }
+  // Without an anchor, a cut or replaced store is not detected.
+  if (found.size === 0)
+    throw usageError(
+      `--anchors ${typed(cwd, folder)}: this folder contains no anchor.`,
+      'Give the folder with the saved .json files (chancery evidence anchor --save FOLDER), or leave out --anchors.',
+    )
   return [...found.values()].sort((a, b) => a.anchor_sequence - b.anchor_sequence)
 }
 
@@ -93,7 +99,7 @@ function readAnchorFrom(file: string, value: JsonValue): StoreAnchor {
     return readReceived(storeAnchorForm, value).record
   } catch (error) {
     if (!(error instanceof FormError)) throw error
-    throw new Failure(
+    throw new CommandError(
       { code: 'invalid_record', message: `${file} is not an anchor: ${error.message}.` },
       { cause: error },
     )
@@ -112,7 +118,7 @@ const readKeys = shape.arrayOf(
   { max: 1_000_000 },
 )
 
-/** Without a file nobody is known, and every execution fails: silence is no proof. */
+/** Returns the executor keys. Without a file there are none, so every execution fails. */
 export async function loadExecutorKeys({ cwd }: CommandContext, options: Options): Promise<readonly ExecutorKey[]> {
   const file = options.text('executor-keys')
   if (file === undefined) return []
@@ -122,6 +128,6 @@ export async function loadExecutorKeys({ cwd }: CommandContext, options: Options
   } catch (error) {
     if (!(error instanceof FormError)) throw error
     const hint = 'Make the file with: chancery executor-key list --json'
-    throw new Failure({ code: 'invalid_record', message: `${file}: ${error.message}.`, hint }, { cause: error })
+    throw new CommandError({ code: 'invalid_record', message: `${file}: ${error.message}.`, hint }, { cause: error })
   }
 }

@@ -6,7 +6,7 @@ export interface ExecutorKey {
   readonly executor_sovereign_id: string
 }
 
-/** Whom an audit believes, as data that every thread can be given. */
+/** Trusted keys of an audit, as data that can be sent to a thread. */
 export interface AuditKeys {
   readonly authority: SignerKeys
   readonly executors: readonly ExecutorKey[]

@@ -1,12 +1,12 @@
 import { isAscii } from 'node:buffer'
 import { parentPort, workerData } from 'node:worker_threads'
-import { examineLine } from '@chancery/protocol'
-import type { ExaminedLine } from '@chancery/protocol'
+import { verifyLine } from '@chancery/protocol'
+import type { VerifiedLine } from '@chancery/protocol'
 import { keysOf } from './audit-keys.ts'
 import type { AuditKeys } from './audit-keys.ts'
 
-/** Lines of a file, whole ones only, and what each of them says by itself; null for what is no evidence event. */
-export type ExaminedLines = readonly (ExaminedLine | null)[]
+/** Verifies complete lines of a file one by one; null for a line that is not an evidence event. */
+export type ExaminedLines = readonly (VerifiedLine | null)[]
 
 const keys = keysOf(workerData as AuditKeys)
 
@@ -17,9 +17,9 @@ parentPort?.on('message', (bytes: Uint8Array) => {
 
 async function examineBytes(bytes: Uint8Array): Promise<ExaminedLines> {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
-  const examined: (ExaminedLine | null)[] = []
+  const examined: (VerifiedLine | null)[] = []
   for (const line of splitLines(buffer.toString(isAscii(buffer) ? 'latin1' : 'utf8')))
-    examined.push((await examineLine(line, keys)) ?? null)
+    examined.push((await verifyLine(line, keys)) ?? null)
   return examined
 }
 

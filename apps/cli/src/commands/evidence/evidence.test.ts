@@ -1,4 +1,4 @@
-import { readFile, readdir, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, readdir, writeFile } from 'node:fs/promises'
 import {
   cosignedAt,
   executionEvidenceForm,
@@ -14,23 +14,23 @@ import {
 import type { BoundaryDecision, ExecutionEvidence } from '@chancery/protocol'
 import { accepted, testSeed, testSigner } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openNetwork } from '../../real-authority.suite.ts'
-import type { RealNetwork } from '../../real-authority.suite.ts'
+import { openNetwork } from '../../testing/real-authority.suite.ts'
+import type { RealNetwork } from '../../testing/real-authority.suite.ts'
 
 const SETTINGS = { EVIDENCE_STORE: 'on', NA_ANCHOR_INTERVAL_SECONDS: '0' }
 let network = undefined as unknown as RealNetwork
 beforeAll(async () => {
   network = await openNetwork(SETTINGS)
   const executor = await testSigner('rotator-1')
-  await writeFile(network.world.path('rotator.pub'), writePublicKeyFile(executor.publicKey, 'rotator-1'))
-  await writeFile(network.world.path('witness.key'), writePrivateKeyFile(testSeed('witness'), 'witness.example'), {
+  await writeFile(network.setup.path('rotator.pub'), writePublicKeyFile(executor.publicKey, 'rotator-1'))
+  await writeFile(network.setup.path('witness.key'), writePrivateKeyFile(testSeed('witness'), 'witness.example'), {
     mode: 0o600,
   })
   const line = 'executor-key register rotator-1 --public-key rotator.pub --executor rotator'
   await succeed(line)
   await execute(network, await decide(network))
   await decide(network)
-  await network.na.office.evidence.growLog(network.na.office)
+  await network.na.features.evidenceLog.append()
 })
 afterAll(() => network.close())
 
@@ -74,7 +74,7 @@ async function succeed(line: string): Promise<string> {
   return stdout
 }
 
-const file = (name: string): Promise<string> => readFile(network.world.path(name), 'utf8')
+const file = (name: string): Promise<string> => readFile(network.setup.path(name), 'utf8')
 
 describe('evidence status and search', () => {
   it('show what is stored', async () => {
@@ -96,7 +96,7 @@ describe('evidence export and verify', () => {
     anchored = await succeed('evidence anchor --save anchors')
     exported = await succeed('evidence export --out all.jsonl')
     const keys = await network.asOperator('executor-key list --json')
-    await writeFile(network.world.path('keys.json'), keys.stdout)
+    await writeFile(network.setup.path('keys.json'), keys.stdout)
   })
 
   const FLAGS = '--config operator.toml --anchors anchors --executor-keys keys.json'
@@ -104,19 +104,33 @@ describe('evidence export and verify', () => {
   it('verify without the authority', async () => {
     expect(anchored).toContain('Anchored through entry 5 (anchor 1).')
     expect(exported).toContain('Exported 5 entries to ./all.jsonl.')
-    expect(await readdir(network.world.path('anchors'))).toEqual(['anchor-00000001.json'])
+    expect(await readdir(network.setup.path('anchors'))).toEqual(['anchor-00000001.json'])
     const { code, stdout } = await network.run(`evidence verify all.jsonl ${FLAGS} --url http://127.0.0.1:9`)
-    expect(stdout).toContain('Verified: all.jsonl holds 5 entries, 2 decisions, 1 executions, and every one is sound.')
+    expect(stdout).toContain('Verified: all.jsonl contains 5 entries, 2 decisions, 1 executions; all are valid.')
     expect(code).toBe(0)
   })
 
-  it('take keys by hand, and know nobody without them', async () => {
+  it('refuse a folder without anchors', async () => {
+    await mkdir(network.setup.path('empty'))
+    await mkdir(network.setup.path('other'))
+    await writeFile(network.setup.path('other/notes.txt'), 'no anchor')
+    await writeFile(network.setup.path('other/page.json'), '{"anchors":[]}')
+    for (const folder of ['empty', 'other']) {
+      const line = `evidence verify all.jsonl ${FLAGS.replace('--anchors anchors', `--anchors ${folder}`)}`
+      const { code, stderr, stdout } = await network.run(line)
+      expect([code, stdout]).toEqual([2, ''])
+      expect(stderr).toContain(`--anchors ./${folder}: this folder contains no anchor.`)
+      expect(stderr).toContain('chancery evidence anchor --save FOLDER')
+    }
+  })
+
+  it('take keys by flag, and verify no execution without them', async () => {
     const key = network.genesis.network_authority.public_key
     const line = `evidence verify all.jsonl --authority-key ${key} --network TEST-NET`
     const without = await network.run(line)
     expect([without.code, without.stdout]).toEqual([
       1,
-      'Not verified in full: the executor keys are missing, so 1 execution was not judged. Everything else in its 5 ' +
+      'Not verified in full: the executor keys are missing, so 1 execution was not verified. Everything else in its 5 ' +
         'entries is sound.\nGive --executor-keys with a file made by: chancery executor-key list --json\n',
     ])
     expect((await network.run(`${line} --json`)).json()).toMatchObject({
@@ -125,11 +139,11 @@ describe('evidence export and verify', () => {
       executions_not_judged: 1,
       missing: 'executor_keys',
     })
-    await writeFile(network.world.path('nobody.json'), '{"executor_keys":[]}')
-    const stranger = await network.run(`${line} --executor-keys nobody.json`)
-    expect(stranger.stdout).toContain('the first problem is at entry 3 (invalid_signature)')
+    await writeFile(network.setup.path('nobody.json'), '{"executor_keys":[]}')
+    const otherKey = await network.run(`${line} --executor-keys nobody.json`)
+    expect(otherKey.stdout).toContain('the first problem is at entry 3 (invalid_signature)')
     expect((await network.run(`${line} --executor-keys keys.json`)).code).toBe(0)
-    expect((await network.run('evidence verify all.jsonl')).stderr).toContain('Nobody says whose store this is.')
+    expect((await network.run('evidence verify all.jsonl')).stderr).toContain('The authority of this store is unknown.')
   })
 
   it.each<[string, (lines: readonly string[]) => readonly string[], string]>([
@@ -159,7 +173,7 @@ describe('evidence export and verify', () => {
     ['no line at all', () => ['gone'], 'entry 1 (entry_digest_mismatch)'],
   ])('name the first bad entry: %s', async (_name, edit, place) => {
     const lines = (await file('all.jsonl')).split('\n').slice(0, -1)
-    await writeFile(network.world.path('forged.jsonl'), `${edit(lines).join('\n')}\n`)
+    await writeFile(network.setup.path('forged.jsonl'), `${edit(lines).join('\n')}\n`)
     const { code, stdout } = await network.run(`evidence verify forged.jsonl ${FLAGS}`)
     expect(stdout).toContain(`the first problem is at ${place}`)
     expect(code).toBe(1)
@@ -172,7 +186,7 @@ describe('evidence export and verify', () => {
       old.clock.advance(3 * 86_400)
       await decide(old)
       const asked = await old.asOperator('evidence retain --older-than-days 1')
-      expect([asked.code, asked.stderr]).toEqual([2, expect.stringContaining('Add --yes')])
+      expect([asked.code, asked.stderr]).toEqual([2, expect.stringContaining('add --yes')])
       const done = await old.asOperator('evidence retain --older-than-days 1 --yes --out boundary.json')
       expect(done.stdout).toContain('Removed 2 entries, through 2.')
       await old.asOperator('evidence export --out rest.jsonl')
@@ -212,11 +226,14 @@ describe('evidence prove', () => {
 
   it('does not prove what is not there', async () => {
     const wrong = await network.asOperator(`evidence prove 3 --digest ${'0'.repeat(64)}`)
-    expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining('does not hold this entry at place 3')])
+    expect([wrong.code, wrong.stderr]).toEqual([
+      1,
+      expect.stringContaining('does not contain this entry at sequence 3'),
+    ])
     expect((await network.asOperator(`evidence prove 99 --digest ${'0'.repeat(64)}`)).stderr).toContain(
       'is not covered yet',
     )
-    expect((await network.asOperator('evidence prove 99')).stderr).toContain('holds no entry 99')
+    expect((await network.asOperator('evidence prove 99')).stderr).toContain('has no entry 99')
     expect((await network.asOperator('evidence prove 0')).code).toBe(2)
   })
 })
@@ -225,9 +242,9 @@ describe('evidence witness', () => {
   const line = 'evidence witness --state seen.log --key witness.key --out cosigned.txt'
 
   it('keeps what it saw, follows the log and cosigns', async () => {
-    expect((await network.asOperator(line)).stdout).toContain('has 5 entries, first seen. Kept and cosigned.')
+    expect((await network.asOperator(line)).stdout).toContain('has 5 entries, first seen. Saved and cosigned.')
     await decide(network)
-    await network.na.office.evidence.growLog(network.na.office)
+    await network.na.features.evidenceLog.append()
     expect((await network.asOperator(line)).stdout).toContain('has 7 entries, grown from 5.')
     const witness = await testSigner('witness.example', 'witness')
     const note = readNote(await file('cosigned.txt'))
@@ -240,7 +257,7 @@ describe('evidence witness', () => {
     const other = await openNetwork(SETTINGS)
     try {
       for (let count = 0; count < 5; count += 1) await decide(other)
-      await other.na.office.evidence.growLog(other.na.office)
+      await other.na.features.evidenceLog.append()
       const before = [await file('seen.log'), await file('cosigned.txt')]
       const caught = await network.asOperator(`${line} --url ${other.na.url}`)
       expect(caught.code).toBe(1)
@@ -256,10 +273,10 @@ describe('evidence witness', () => {
     const small = await openNetwork(SETTINGS)
     try {
       await decide(small)
-      await small.na.office.evidence.growLog(small.na.office)
+      await small.na.features.evidenceLog.append()
       const caught = await network.asOperator(`${line} --url ${small.na.url}`)
       expect(caught.stderr).toContain('THE LOG WAS REWRITTEN')
-      await writeFile(network.world.path('broken.log'), '{}')
+      await writeFile(network.setup.path('broken.log'), '{}')
       const broken = await network.asOperator('evidence witness --state broken.log')
       expect(broken.stderr).toContain('is not the state of a witness')
     } finally {

@@ -1,10 +1,11 @@
 import { open } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { connectAsOperator } from '../../connection.ts'
-import type { CommandContext, Result } from '../../context.ts'
-import { OWNER_ONLY, refuseExisting, toFailure, typed } from '../../files.ts'
-import { wholeNumberOrDefault } from '../../numbers.ts'
-import type { Arguments, Options } from '../../options.ts'
+import { connectAsOperator } from '../../connection/connection.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import { OWNER_ONLY, refuseExisting, toFailure, typed } from '../../files/files.ts'
+import { wholeNumberOrDefault } from '../../arguments/numbers.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
 import { withProgress } from '../../output/progress.ts'
 
 /** evidence export: page after page into a file that others on this machine cannot read; it names members. */
@@ -27,7 +28,7 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
         if (waiting.length < 1000) continue
         await handle.appendFile(waiting.join(''))
         waiting = []
-        progress.say(`Exported ${count} entries`)
+        progress.update(`Exported ${count} entries`)
       }
       await handle.appendFile(waiting.join(''))
     })

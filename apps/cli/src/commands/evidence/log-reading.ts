@@ -1,21 +1,21 @@
 import { allAuthorityKeys, logOrigin, nodesFromTiles, openCheckpoint } from '@chancery/protocol'
 import type { LogCheckpoint, NodeReader } from '@chancery/protocol'
 import type { Client } from '@chancery/sdk'
-import type { Connection } from '../../connection.ts'
-import { Failure, misuse } from '../../failure.ts'
+import type { Connection } from '../../connection/connection.ts'
+import { CommandError, usageError } from '../../errors/failure.ts'
 
 export interface SeenCheckpoint extends LogCheckpoint {
   /** The note as the authority signed it. */
   readonly note: string
 }
 
-/** Who may sign the log; without a pinned key a forger would be believed. */
+/** Returns the keys that may sign the log. Without a pinned key a forged log would be accepted. */
 export function logTrust({ genesis, authorityKey, followed }: Connection): {
   readonly origin: string
   readonly keys: readonly string[]
 } {
   if (genesis === undefined || authorityKey === undefined)
-    throw misuse('The authority is not pinned.', 'Give a configuration with paths.genesis.')
+    throw usageError('The authority is not pinned.', 'Give a configuration with paths.genesis.')
   return {
     origin: logOrigin(genesis.network_name),
     keys: followed === undefined ? [authorityKey] : allAuthorityKeys(followed.keys),
@@ -27,15 +27,15 @@ export async function fetchCheckpoint(connection: Connection): Promise<SeenCheck
   const note = await connection.ask((client) => client.evidenceLog.checkpoint())
   const opened = await openByAny(note, origin, keys)
   if (opened === undefined)
-    throw new Failure({
+    throw new CommandError({
       code: 'invalid_checkpoint',
       message: `${connection.url} gives a checkpoint that ${origin} did not sign.`,
-      hint: 'Do not trust this log. Keep the note, and compare the genesis block.',
+      hint: 'Do not trust this log. Save the checkpoint and compare the genesis block.',
     })
   return { ...opened, note }
 }
 
-/** A note kept from before a succession is of a former key. */
+/** Accepts former keys, because a checkpoint may have been saved before a succession. */
 export async function openByAny(
   note: string,
   origin: string,
@@ -48,7 +48,7 @@ export async function openByAny(
   return undefined
 }
 
-/** The tree of a checkpoint, out of public tiles. What they say is believed only as far as it leads to a signed root. */
+/** Reads the tree of a checkpoint from public tiles. Tiles count only if they match the signed root. */
 export function treeOf(client: Client, size: number): NodeReader {
   return nodesFromTiles(size, (name) => client.evidenceLog.tile(name))
 }

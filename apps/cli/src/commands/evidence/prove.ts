@@ -8,15 +8,16 @@ import {
   verifyInclusion,
   writeJson,
 } from '@chancery/protocol'
-import { connectAsOperator, connect } from '../../connection.ts'
-import type { Connection } from '../../connection.ts'
-import type { CommandContext, Result } from '../../context.ts'
-import { Failure, misuse } from '../../failure.ts'
-import { FOR_ALL, refuseExisting, typed, writeNewFile } from '../../files.ts'
-import type { Arguments, Options } from '../../options.ts'
+import { connectAsOperator, connect } from '../../connection/connection.ts'
+import type { Connection } from '../../connection/connection.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import { CommandError, usageError } from '../../errors/failure.ts'
+import { FOR_ALL, refuseExisting, typed, writeNewFile } from '../../files/files.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
 import { fetchCheckpoint, treeOf } from './log-reading.ts'
 
-/** evidence prove: the proof is verified here before anybody gets it. */
+/** Runs `evidence prove`: verifies the proof before it is printed. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const sequence = readSequence(args.required('sequence'))
   const out = options.text('out')
@@ -26,10 +27,10 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const connection = await (given === undefined ? connectAsOperator : connect)(context, options)
   const digest = given ?? (await fetchDigest(connection, sequence))
   const leaf = fromHex(digest)
-  if (leaf?.length !== 32) throw misuse('A digest is 64 hexadecimal digits.')
+  if (leaf?.length !== 32) throw usageError('A digest is 64 hexadecimal digits.')
   const { note, origin, size, root } = await fetchCheckpoint(connection)
   if (sequence > size)
-    throw new Failure({
+    throw new CommandError({
       code: 'not_in_log',
       message: `Entry ${sequence} is not covered yet: the log has ${size} entries.`,
       hint: 'A checkpoint follows within a second or two. Try again.',
@@ -37,9 +38,9 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const proof = await connection.ask((client) => inclusionProof(sequence - 1, size, treeOf(client, size)))
   const isIn = verifyInclusion({ index: sequence - 1, size, leafHash: hashLeaf(leaf), root, proof })
   if (!isIn)
-    throw new Failure({
+    throw new CommandError({
       code: 'not_in_log',
-      message: `The log does not hold this entry at place ${sequence}.`,
+      message: `The log does not contain this entry at sequence ${sequence}.`,
       hint: 'Either the digest is another one, or history was rewritten. Run: chancery evidence verify <export>',
     })
   const data = {
@@ -51,24 +52,24 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
     checkpoint: note,
   }
   if (file !== undefined) await writeNewFile(file, `${writeJson(data)}\n`, FOR_ALL)
-  const kept = file === undefined ? '' : ` Written to ${typed(context.cwd, file)}.`
-  return { data, text: `${context.style.good('Proved:')} entry ${sequence} is in the log of ${size} entries.${kept}` }
+  const saved = file === undefined ? '' : ` Written to ${typed(context.cwd, file)}.`
+  return { data, text: `${context.style.good('Proved:')} entry ${sequence} is in the log of ${size} entries.${saved}` }
 }
 
 function readSequence(text: string): number {
-  if (!/^[1-9]\d{0,15}$/.test(text)) throw misuse('A store sequence is a whole number of at least 1.')
+  if (!/^[1-9]\d{0,15}$/.test(text)) throw usageError('A store sequence is a whole number of at least 1.')
   return Number(text)
 }
 
-/** The digest is computed here: what the authority says of it proves nothing. */
+/** Computes the digest of the entry, because a digest from the authority proves nothing. */
 async function fetchDigest(connection: Connection, sequence: number): Promise<string> {
   const [line = ''] = await connection.ask((client) => client.evidence.lines(sequence - 1, 1))
   const event = readEventLine(line)
   if (event?.entry.store_sequence !== sequence)
-    throw new Failure({
+    throw new CommandError({
       code: 'entry_not_found',
-      message: `The store holds no entry ${sequence}.`,
-      hint: 'After retention give --digest, from an export that was kept.',
+      message: `The store has no entry ${sequence}.`,
+      hint: 'After retention, give --digest from a saved export.',
     })
   return event.entryDigest
 }

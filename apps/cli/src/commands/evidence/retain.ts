@@ -1,11 +1,12 @@
 import { resolve } from 'node:path'
 import { asJson, writeJson } from '@chancery/protocol'
-import { requireConsent } from '../../confirm.ts'
-import { connectAsOperator } from '../../connection.ts'
-import type { CommandContext, Result } from '../../context.ts'
-import { FOR_ALL, refuseExisting, typed, writeNewFile } from '../../files.ts'
-import { wholeNumber } from '../../numbers.ts'
-import type { Arguments, Options } from '../../options.ts'
+import { requireConsent } from '../../prompts/confirm.ts'
+import { connectAsOperator } from '../../connection/connection.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import { FOR_ALL, refuseExisting, typed, writeNewFile } from '../../files/files.ts'
+import { wholeNumber } from '../../arguments/numbers.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
 
 /** evidence retain: removes for good, so it asks first. */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
@@ -23,7 +24,7 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   if (checkpoint === null)
     return { data: { removed_count, checkpoint }, text: 'Nothing was old enough; nothing was removed.' }
   if (file !== undefined) await writeNewFile(file, `${writeJson(asJson(checkpoint))}\n`, FOR_ALL)
-  const kept = file === undefined ? '' : `\nCheckpoint written to ${typed(context.cwd, file)}.`
-  const text = `${context.style.good('Removed')} ${removed_count} entries, through ${checkpoint.removed_through_sequence}.${kept}`
+  const saved = file === undefined ? '' : `\nCheckpoint written to ${typed(context.cwd, file)}.`
+  const text = `${context.style.good('Removed')} ${removed_count} entries, through ${checkpoint.removed_through_sequence}.${saved}`
   return { data: { removed_count, checkpoint: asJson(checkpoint) }, text }
 }

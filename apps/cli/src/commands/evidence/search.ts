@@ -1,9 +1,10 @@
 import type { EvidenceEvent, EvidenceFilter } from '@chancery/sdk'
 import { asJson } from '@chancery/protocol'
-import { connectAsOperator } from '../../connection.ts'
-import type { CommandContext, Result } from '../../context.ts'
-import { wholeNumberOrDefault } from '../../numbers.ts'
-import type { Arguments, Options } from '../../options.ts'
+import { connectAsOperator } from '../../connection/connection.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import { wholeNumberOrDefault } from '../../arguments/numbers.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
 import { table } from '../../output/table.ts'
 
 const FLAGS = {

@@ -4,7 +4,7 @@ import type { JsonObject, KeyHistory } from '@chancery/protocol'
 import { ManualClock, accepted, testSigner } from '@chancery/testkit'
 import type { Succeeded } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { SuccessionSetup } from '../../succession.suite.ts'
+import { SuccessionSetup } from '../../testing/succession.suite.ts'
 
 const clock = new ManualClock('2030-01-02T03:00:00Z')
 let setup: SuccessionSetup
@@ -21,8 +21,8 @@ beforeAll(async () => {
   await decide()
   await succeed('evidence anchor --save anchors')
   await succeed('evidence export --out evidence.jsonl')
-  await writeFile(setup.world.path('newest.json'), writeJson(next.genesis))
-  await writeFile(setup.world.path('history.json'), writeJson(next.history))
+  await writeFile(setup.setup.path('newest.json'), writeJson(next.genesis))
+  await writeFile(setup.setup.path('history.json'), writeJson(next.history))
 })
 afterAll(() => setup.close())
 
@@ -66,14 +66,14 @@ describe('evidence verify over a key succession', () => {
     const end = writeInstant(clock.now() - 600_000_000n)
     const draft = { ...rest, former_keys: former_keys.map((key) => ({ ...key, valid_to: end })), signatures: [] }
     const early = (await signList(draft, await testSigner('rs-test', 'root'))) as KeyHistory
-    await writeFile(setup.world.path('early.json'), writeJson(early))
+    await writeFile(setup.setup.path('early.json'), writeJson(early))
     const report = await verify('--genesis newest.json --key-history early.json')
     expect(reasons(report)).toEqual(['invalid_signature', 'anchor_invalid_signature'])
   })
 
   it('takes a history only with the block that it belongs to', async () => {
     const line = 'evidence verify evidence.jsonl --genesis genesis.json --key-history history.json --json'
-    await writeFile(setup.world.path('other.json'), writeJson({ ...next.history, network_name: 'OTHER-NET' }))
+    await writeFile(setup.setup.path('other.json'), writeJson({ ...next.history, network_name: 'OTHER-NET' }))
     const ran = await setup.run(line.replace('history.json', 'other.json'))
     expect([ran.code, ran.errorJson()]).toMatchObject([1, { error: { code: 'other_network' } }])
   })
@@ -81,10 +81,10 @@ describe('evidence verify over a key succession', () => {
 
 describe('evidence witness over a key succession', () => {
   it('accepts the checkpoint of the new key as a continuation', async () => {
-    await setup.na.office.evidence.growLog(setup.na.office)
+    await setup.na.features.evidenceLog.append()
     await succeed('evidence witness --state witness.json')
     await decide()
-    await setup.na.office.evidence.growLog(setup.na.office)
+    await setup.na.features.evidenceLog.append()
     await succeed('evidence witness --state witness.json')
   })
 })

@@ -1,14 +1,15 @@
 import { resolve } from 'node:path'
 import { AnchorChecker, StoreChecker, reportJson, visible } from '@chancery/protocol'
 import type { StoreFinding, StoreReport } from '@chancery/protocol'
-import type { CommandContext, Result } from '../../context.ts'
-import type { Arguments, Options } from '../../options.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
 import { withProgress } from '../../output/progress.ts'
 import { auditFile } from './audit-file.ts'
 import { loadAnchors, loadBoundary, loadExecutorKeys, loadTrust } from './audit-inputs.ts'
 import { keysOf } from './audit-keys.ts'
 
-/** evidence verify: needs no server and believes no one but the keys it was given. */
+/** Runs `evidence verify` without a server, with the given keys only. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const file = args.required('file')
   const trust = await loadTrust(context, options)
@@ -18,38 +19,38 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const checker = new StoreChecker({ keys: keysOf(keys), scope: 'store', boundary, anchors })
   await withProgress(context, `Verifying ${file}`, (progress) =>
     auditFile(resolve(context.cwd, file), checker, keys, (share) =>
-      progress.say(
+      progress.update(
         `Verified ${checker.checked} entries (${Math.floor(share * 100)} %), ${checker.failureCount} failures`,
       ),
     ),
   )
   const report = await checker.finish()
-  const { judged, unjudged } = options.isSet('executor-keys') ? { judged: report, unjudged: 0 } : setAside(report)
+  const { verified, unjudged } = options.isSet('executor-keys') ? { verified: report, unjudged: 0 } : setAside(report)
   const missing = unjudged === 0 ? {} : { verified: false, executions_not_judged: unjudged, missing: 'executor_keys' }
-  const data = reportJson(judged, { anchors: anchors.report(), ...missing })
+  const data = reportJson(verified, { anchors: anchors.report(), ...missing })
   const text = [
-    ...(unjudged === 0 || judged.failures.length > 0 ? [describe(context, file, judged)] : []),
-    ...(unjudged === 0 ? [] : [missingText(context, unjudged, judged)]),
+    ...(unjudged === 0 || verified.failures.length > 0 ? [describe(context, file, verified)] : []),
+    ...(unjudged === 0 ? [] : [missingText(context, unjudged, verified)]),
   ].join('\n')
   return { data, text, exitCode: report.failures.length === 0 ? 0 : 1 }
 }
 
 /**
- * Without the keys of executors none of their signatures can be judged. The rules call such a signature invalid
+ * Without the keys of executors their signatures cannot be verified. The rules call such a signature invalid
  * (protocol/trust-operations 6.9); of keys that were never given that would be a false alarm.
  */
-function setAside(report: StoreReport): { readonly judged: StoreReport; readonly unjudged: number } {
+function setAside(report: StoreReport): { readonly verified: StoreReport; readonly unjudged: number } {
   const isOfExecutor = ({ reason, detail }: StoreFinding): boolean =>
     reason === 'invalid_signature' && detail === 'execution'
   const failures = report.failures.filter((finding) => !isOfExecutor(finding))
-  return { judged: { ...report, failures }, unjudged: report.failures.length - failures.length }
+  return { verified: { ...report, failures }, unjudged: report.failures.length - failures.length }
 }
 
 function missingText({ style }: CommandContext, unjudged: number, { failures, checked_entries }: StoreReport): string {
   const rest = failures.length === 0 ? ` Everything else in its ${checked_entries} entries is sound.` : ''
   return (
     `${style.bad('Not verified in full:')} the executor keys are missing, so ${unjudged} ` +
-    `${unjudged === 1 ? 'execution was' : 'executions were'} not judged.${rest}\n` +
+    `${unjudged === 1 ? 'execution was' : 'executions were'} not verified.${rest}\n` +
     `Give --executor-keys with a file made by: chancery executor-key list --json`
   )
 }
@@ -59,12 +60,11 @@ function describe({ style }: CommandContext, file: string, report: StoreReport):
   const refused = rejections === 0 ? '' : `, ${rejections} rejections`
   const counted = `${checked_entries} entries, ${decisions} decisions, ${executions} executions${refused}`
   const [first] = failures
-  if (first === undefined)
-    return `${style.good('Verified:')} ${visible(file)} holds ${counted}, and every one is sound.`
+  if (first === undefined) return `${style.good('Verified:')} ${visible(file)} contains ${counted}; all are valid.`
   const place = first.store_sequence === null ? 'the checkpoint' : `entry ${first.store_sequence}`
   const shown = failures
     .slice(0, 20)
     .map(({ store_sequence, reason, detail }) => `  ${store_sequence ?? '-'}  ${reason}  ${visible(detail)}`)
   const rest = failures.length > 20 ? `\n  … ${failures.length - 20} more` : ''
-  return `${style.bad('Not sound:')} the first problem is at ${place} (${first.reason}).\n${counted}, ${failures.length} failures:\n${shown.join('\n')}${rest}`
+  return `${style.bad('Not valid:')} the first problem is at ${place} (${first.reason}).\n${counted}, ${failures.length} failures:\n${shown.join('\n')}${rest}`
 }

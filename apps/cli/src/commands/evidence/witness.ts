@@ -11,18 +11,19 @@ import {
   writeJson,
   writeNote,
 } from '@chancery/protocol'
-import { connect } from '../../connection.ts'
-import type { Connection } from '../../connection.ts'
-import type { CommandContext, Result } from '../../context.ts'
-import { Failure } from '../../failure.ts'
-import { FOR_ALL, errorCode, readText, replaceFile, writeNewFile } from '../../files.ts'
-import { loadSigner } from '../../keys.ts'
-import type { Arguments, Options } from '../../options.ts'
+import { connect } from '../../connection/connection.ts'
+import type { Connection } from '../../connection/connection.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import { CommandError } from '../../errors/failure.ts'
+import { FOR_ALL, errorCode, readText, replaceFile, writeNewFile } from '../../files/files.ts'
+import { loadSigner } from '../../files/keys.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
 import { fetchCheckpoint, treeOf } from './log-reading.ts'
 import type { SeenCheckpoint } from './log-reading.ts'
 
-/** What a witness remembers: the largest tree it ever saw signed. */
-interface Held {
+/** Stored state of a witness: the largest signed tree. */
+interface Cached {
   readonly origin: string
   readonly size: number
   readonly root: Uint8Array
@@ -30,59 +31,68 @@ interface Held {
 }
 
 /**
- * evidence witness: kept before cosigned, so that a witness that forgets everything after its last word still cannot
+ * Runs `evidence witness`: stores before it cosigns, so that a witness that loses its memory still cannot
  * be shown two histories.
  */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const connection = await connect(context, options)
   const file = resolve(context.cwd, options.required('state'))
-  const held = await loadHeld(file)
+  const stored = await loadStored(file)
   const seen = await fetchCheckpoint(connection)
-  if (held !== undefined) await requireGrown(connection, file, held, seen)
-  await keep(file, held, seen)
+  if (stored !== undefined) await requireGrown(connection, file, stored, seen)
+  await save(file, stored, seen)
   const cosigned = await cosign(context, options, seen)
   const out = options.text('out')
   if (out !== undefined) await replaceFile(resolve(context.cwd, out), cosigned ?? seen.note, FOR_ALL)
-  const from = held === undefined ? 'first seen' : `grown from ${held.size}`
+  const from = stored === undefined ? 'first seen' : `grown from ${stored.size}`
   const word = cosigned === undefined ? '' : ' and cosigned'
   return {
     data: {
       origin: seen.origin,
       size: seen.size,
       root: toBase64(seen.root),
-      previous_size: held?.size ?? null,
+      previous_size: stored?.size ?? null,
       note: cosigned ?? seen.note,
     },
-    text: `${context.style.good('Sound:')} the log of ${seen.origin} has ${seen.size} entries, ${from}. Kept${word}.`,
+    text: `${context.style.good('Valid:')} the log of ${seen.origin} has ${seen.size} entries, ${from}. Saved${word}.`,
   }
 }
 
-/** Never backwards, and never two histories: either is told loudly, and both notes are kept as proof. */
-async function requireGrown(connection: Connection, file: string, held: Held, seen: SeenCheckpoint): Promise<void> {
-  if (held.origin !== seen.origin)
-    throw new Failure({ code: 'other_log', message: `${file} is about ${held.origin}, not about ${seen.origin}.` })
-  const isGrown = seen.size >= held.size && (await isConsistent(connection, held, seen))
+/** Refuses a smaller tree and a different history, and saves both checkpoints as proof. */
+async function requireGrown(connection: Connection, file: string, stored: Cached, seen: SeenCheckpoint): Promise<void> {
+  if (stored.origin !== seen.origin)
+    throw new CommandError({
+      code: 'other_log',
+      message: `${file} is about ${stored.origin}, not about ${seen.origin}.`,
+    })
+  const isGrown = seen.size >= stored.size && (await isConsistent(connection, stored, seen))
   if (isGrown) return
   const proof = `${file}.fork-${seen.size}`
-  await writeNewFile(proof, `${held.note}\n${seen.note}`, FOR_ALL).catch((error: unknown) => {
-    // The same contradiction was kept at an earlier run.
-    if (!(error instanceof Failure) || error.code !== 'file_exists') throw error
+  await writeNewFile(proof, `${stored.note}\n${seen.note}`, FOR_ALL).catch((error: unknown) => {
+    // An earlier run saved this contradiction.
+    if (!(error instanceof CommandError) || error.code !== 'file_exists') throw error
   })
-  throw new Failure({
+  throw new CommandError({
     code: 'history_rewritten',
-    message: `THE LOG WAS REWRITTEN: ${connection.url} signed ${held.size} entries before, and now ${seen.size} that do not continue them.`,
-    hint: `Both signed checkpoints are in ${proof}. Show them to everybody who relies on this authority. Nothing was cosigned.`,
+    message: `THE LOG WAS REWRITTEN: ${connection.url} signed ${stored.size} entries before, and now ${seen.size} that do not continue them.`,
+    hint: `Both signed checkpoints are in ${proof}. Send both files to every party that relies on this authority. Nothing was cosigned.`,
   })
 }
 
-async function isConsistent(connection: Connection, held: Held, seen: SeenCheckpoint): Promise<boolean> {
-  const proof = await connection.ask((client) => consistencyProof(held.size, seen.size, treeOf(client, seen.size)))
-  return verifyConsistency({ older: held.size, newer: seen.size, olderRoot: held.root, newerRoot: seen.root, proof })
+async function isConsistent(connection: Connection, stored: Cached, seen: SeenCheckpoint): Promise<boolean> {
+  const proof = await connection.ask((client) => consistencyProof(stored.size, seen.size, treeOf(client, seen.size)))
+  return verifyConsistency({
+    older: stored.size,
+    newer: seen.size,
+    olderRoot: stored.root,
+    newerRoot: seen.root,
+    proof,
+  })
 }
 
-async function loadHeld(file: string): Promise<Held | undefined> {
+async function loadStored(file: string): Promise<Cached | undefined> {
   const text = await readText(file).catch((error: unknown) => {
-    if (error instanceof Failure && errorCode(error.cause) === 'ENOENT') return undefined
+    if (error instanceof CommandError && errorCode(error.cause) === 'ENOENT') return undefined
     throw error
   })
   if (text === undefined) return undefined
@@ -92,13 +102,21 @@ async function loadHeld(file: string): Promise<Held | undefined> {
   const isWhole = typeof origin === 'string' && typeof size === 'number' && typeof note === 'string'
   // A state that cannot be read must not become a fresh start: that is what a forger would wish for.
   if (!isWhole || bytes?.length !== 32)
-    throw new Failure({ code: 'invalid_state', message: `${file} is not the state of a witness.`, hint: 'Restore it.' })
+    throw new CommandError({
+      code: 'invalid_state',
+      message: `${file} is not the state of a witness.`,
+      hint: 'Restore it.',
+    })
   return { origin, size, root: bytes, note }
 }
 
-async function keep(file: string, held: Held | undefined, { origin, size, root, note }: SeenCheckpoint): Promise<void> {
+async function save(
+  file: string,
+  stored: Cached | undefined,
+  { origin, size, root, note }: SeenCheckpoint,
+): Promise<void> {
   const text = `${writeJson({ origin, size, root: toBase64(root), note })}\n`
-  await (held === undefined ? writeNewFile : replaceFile)(file, text, FOR_ALL)
+  await (stored === undefined ? writeNewFile : replaceFile)(file, text, FOR_ALL)
 }
 
 async function cosign(context: CommandContext, options: Options, seen: SeenCheckpoint): Promise<string | undefined> {

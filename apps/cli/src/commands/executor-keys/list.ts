@@ -1,6 +1,7 @@
-import { connectAsOperator } from '../../connection.ts'
-import type { CommandContext, Result } from '../../context.ts'
-import type { Arguments, Options } from '../../options.ts'
+import { connectAsOperator } from '../../connection/connection.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
 import { table } from '../../output/table.ts'
 
 /** executor-key list: with --json in the form that evidence verify reads. */

@@ -1,8 +1,9 @@
 import { visible } from '@chancery/protocol'
-import { connectAsOperator } from '../../connection.ts'
-import type { CommandContext, Result } from '../../context.ts'
-import { loadPublicKey } from '../../keys.ts'
-import type { Arguments, Options } from '../../options.ts'
+import { connectAsOperator } from '../../connection/connection.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import { loadPublicKey } from '../../files/keys.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
 
 /** executor-key register */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {

@@ -1,8 +1,9 @@
 import { visible } from '@chancery/protocol'
-import { requireConsent } from '../../confirm.ts'
-import { connectAsOperator } from '../../connection.ts'
-import type { CommandContext, Result } from '../../context.ts'
-import type { Arguments, Options } from '../../options.ts'
+import { requireConsent } from '../../prompts/confirm.ts'
+import { connectAsOperator } from '../../connection/connection.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
 
 /** executor-key retire: final, so it asks first. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {

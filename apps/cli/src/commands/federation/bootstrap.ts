@@ -1,16 +1,17 @@
 import { HOUR, instantOf, visible } from '@chancery/protocol'
-import { connectAsOperator } from '../../connection.ts'
-import type { Connection } from '../../connection.ts'
-import { requireAskable } from '../../confirm.ts'
-import type { CommandContext, Result } from '../../context.ts'
-import { Failure, misuse } from '../../failure.ts'
-import { foreseeThenAsk } from '../../foresee.ts'
-import { wholeNumberOrDefault } from '../../numbers.ts'
-import type { Arguments, Options } from '../../options.ts'
+import { connectAsOperator } from '../../connection/connection.ts'
+import type { Connection } from '../../connection/connection.ts'
+import { requireInteractive } from '../../prompts/confirm.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import { CommandError, usageError } from '../../errors/failure.ts'
+import { previewThenConfirm } from '../../prompts/preview.ts'
+import { wholeNumberOrDefault } from '../../arguments/numbers.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
 import { fields } from '../../output/table.ts'
 import { describeTreaty } from '../recognition-treaties/describe.ts'
-import { meet, metData, metRows, problemsOf, readForeignPins, refuseProblems } from './meet.ts'
-import type { ForeignPins, Met } from './meet.ts'
+import { fetchNetwork, networkData, networkRows, problemsOf, readForeignPins, refuseProblems } from './fetch-network.ts'
+import type { ForeignPins, RemoteNetwork } from './fetch-network.ts'
 
 /** federation bootstrap: everything is checked and shown before the own authority is asked for anything. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
@@ -19,25 +20,29 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const hours = wholeNumberOrDefault(options, 'validity-hours', 1, 26_280)
   const pins = await readForeignPins(context, options)
   const pinned = pinOf(pins, options)
-  if (!options.isSet('dry-run')) requireAskable(context, options)
+  if (!options.isSet('dry-run')) requireInteractive(context, options)
   const connection = await connectAsOperator(context, options)
-  const met = await meet(context, args.required('address'))
-  refuseProblems(met, await problemsOf(context, met, pins))
+  const remote = await fetchNetwork(context, args.required('address'))
+  refuseProblems(remote, await problemsOf(context, remote, pins))
   const own = connection.genesis?.network_name
-  if (own === met.genesis.network_name) {
-    const hint = 'A sovereign does not recognise itself. Give the address of the other one.'
-    throw new Failure({ code: 'own_sovereign', message: `${visible(met.address)} is ${visible(own)} itself.`, hint })
+  if (own === remote.genesis.network_name) {
+    const hint = 'A network cannot recognise itself. Give the address of the partner network.'
+    throw new CommandError({
+      code: 'own_sovereign',
+      message: `${visible(remote.address)} is ${visible(own)} itself.`,
+      hint,
+    })
   }
   if (pinned === 'first_use')
     context.note(
-      `trusted on first use: whoever answers at ${visible(met.address)} now is believed to be ${visible(met.genesis.network_name)}; somebody who took over the address or the line would be recognised instead. Compare the fingerprint with the other side`,
+      `trusted on first use: the server at ${visible(remote.address)} is accepted as ${visible(remote.genesis.network_name)}. An attacker who controls the address or the connection would be recognised instead. Compare the fingerprint with the partner network`,
     )
-  await noteCircumstances(context, connection, met, hours)
+  await noteCircumstances(context, connection, remote, hours)
 
-  const subject = met.genesis.network_name
+  const subject = remote.genesis.network_name
   const review = `Would be trusted:\n${fields(
     [
-      ...metRows(met),
+      ...networkRows(remote),
       ['roles', roles.join(', ')],
       ['for', `${hours} h`],
       [
@@ -47,35 +52,35 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
     ],
     style,
   )}`
-  const data = { ...metData(met), pinned, allowed_roles: roles, validity_hours: hours }
-  const { only } = await foreseeThenAsk(context, options, {
-    foresee: () => Promise.resolve({ data: { dry_run: true, ...data }, lines: [review] }),
+  const data = { ...networkData(remote), pinned, allowed_roles: roles, validity_hours: hours }
+  const { only } = await previewThenConfirm(context, options, {
+    preview: () => Promise.resolve({ data: { dry_run: true, ...data }, lines: [review] }),
     question: `Recognise ${visible(subject)} at ${connection.url}?`,
   })
   if (only !== undefined) return only
   const treaty = await connection.ask((client) =>
     client.recognitionTreaties.issue({
       subject_sovereign_id: subject,
-      subject_public_keys: [met.genesis.network_authority.public_key],
+      subject_public_keys: [remote.genesis.network_authority.public_key],
       scope: { allowed_roles: roles },
       validity_hours: hours,
-      metadata: { genesis_fingerprint: met.fingerprint, endpoint: met.address, pinned_by: pinned },
+      metadata: { genesis_fingerprint: remote.fingerprint, endpoint: remote.address, pinned_by: pinned },
     }),
   )
-  const next = `${style.title('Next:')}\n  chancery feed import ${met.address}\n  chancery treaty inspect ${treaty.treaty_id}`
+  const next = `${style.title('Next:')}\n  chancery feed import ${remote.address}\n  chancery treaty inspect ${treaty.treaty_id}`
   const text = `${style.good('Recognised')} ${visible(subject)}.\n${describeTreaty(treaty, style)}\n\n${next}`
   return { data: { ...data, treaty }, text }
 }
 
-/** Trust on first use is a choice somebody makes, never what happens when a flag is forgotten. */
+/** Requires an explicit flag for trust on first use. */
 function pinOf(pins: ForeignPins, options: Options): 'genesis' | 'root_key' | 'first_use' {
   if (pins.genesis !== undefined) return 'genesis'
   if (pins.rootKey !== undefined) return 'root_key'
   if (options.isSet('trust-first-use')) return 'first_use'
-  throw misuse(
-    'Nothing says which sovereign is meant: no root key and no genesis block is given.',
+  throw usageError(
+    'No root key and no genesis block of the partner network is given.',
     'Get the root key or the genesis fingerprint from the other side, by another way than its address, and give --root-key or --genesis.\n' +
-      '--trust-first-use believes whoever answers at the address now: somebody who took over the address or the line would be recognised in its place.',
+      '--trust-first-use accepts the server that answers now: an attacker who controls the address or the connection would be recognised.',
   )
 }
 
@@ -83,7 +88,7 @@ function pinOf(pins: ForeignPins, options: Options): 'genesis' | 'root_key' | 'f
 async function noteCircumstances(
   context: CommandContext,
   connection: Connection,
-  { genesis }: Met,
+  { genesis }: RemoteNetwork,
   hours: number,
 ): Promise<void> {
   const end = context.now() + BigInt(hours) * HOUR

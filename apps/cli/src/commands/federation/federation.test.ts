@@ -2,9 +2,9 @@ import { writeFile } from 'node:fs/promises'
 import { writeJson } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { genesisFingerprint } from '../../genesis-file.ts'
-import { openNetwork } from '../../real-authority.suite.ts'
-import type { RealNetwork } from '../../real-authority.suite.ts'
+import { genesisFingerprint } from '../../files/genesis-file.ts'
+import { openNetwork } from '../../testing/real-authority.suite.ts'
+import type { RealNetwork } from '../../testing/real-authority.suite.ts'
 
 let [own, partner] = [undefined, undefined] as unknown as [RealNetwork, RealNetwork]
 beforeAll(async () => {
@@ -60,7 +60,7 @@ describe('federation bootstrap', () => {
     const { code, stderr } = await own.asOperator(bootstrap('--yes'))
     expect(code).toBe(2)
     expect(stderr).toContain('--root-key or --genesis')
-    expect(stderr).toContain('believes whoever answers at the address now')
+    expect(stderr).toContain('accepts the server that answers now')
     expect(await treaties()).toBe(0)
   })
 
@@ -75,11 +75,11 @@ describe('federation bootstrap', () => {
     expect(await treaties()).toBe(0)
   })
 
-  it('does not recognise itself', async () => {
+  it('cannot recognise itself', async () => {
     const line = `federation bootstrap ${own.na.url} --role role:client --trust-first-use --yes`
     const { code, stderr } = await own.asOperator(line)
     expect(code).toBe(1)
-    expect(stderr).toContain('does not recognise itself')
+    expect(stderr).toContain('cannot recognise itself')
   })
 
   it('only shows what would be trusted with --dry-run', async () => {
@@ -108,7 +108,7 @@ describe('federation bootstrap', () => {
   it('does not act unasked in a script', async () => {
     const { code, stderr } = await own.asOperator(bootstrap('--trust-first-use'))
     expect(code).toBe(2)
-    expect(stderr).toContain('Add --yes')
+    expect(stderr).toContain('add --yes')
   })
 
   it('issues the treaty, and the whole way works from there', async () => {
@@ -126,10 +126,10 @@ describe('federation bootstrap', () => {
 
     const issued = await partner.asOperator('attestation issue zoë@partner --role role:client --out member.json --json')
     const member = issued.json()
-    await writeFile(own.world.path('member.json'), writeJson(member))
+    await writeFile(own.setup.path('member.json'), writeJson(member))
     const id = String(treaty['treaty_id'])
     const accepted = await own.run(`attestation verify member.json --treaty ${id} --url ${own.na.url}`)
-    expect([accepted.code, accepted.stdout.split('\n')[0]]).toEqual([0, 'Accepted: it holds.'])
+    expect([accepted.code, accepted.stdout.split('\n')[0]]).toEqual([0, 'Accepted: it is valid.'])
 
     const path = await own.run(`trust path OWN-NET PARTNER-NET --url ${own.na.url}`)
     expect([path.code, path.stdout.split('\n')[0]]).toEqual([0, 'OWN-NET ──treaty──▶ PARTNER-NET'])
@@ -137,8 +137,8 @@ describe('federation bootstrap', () => {
     await partner.asOperator(`attestation revoke ${String(member['attestation_id'])} --reason left --yes`)
     const imported = await own.asOperator(`feed import ${partner.na.url} --json`)
     expect(imported.json()).toMatchObject({ sequence: 1, revoked_count: 1, trust_basis: 'recognized_issuer_keys' })
-    const kept = await partner.run(`feed export --out feed.json --url ${partner.na.url}`)
-    expect(kept.code).toBe(0)
+    const saved = await partner.run(`feed export --out feed.json --url ${partner.na.url}`)
+    expect(saved.code).toBe(0)
     const refused = await own.run(`attestation verify member.json --treaty ${id} --url ${own.na.url} --json`)
     expect(refused.code).toBe(1)
     expect(refused.json()).toMatchObject({ accepted: false, reason: 'attestation_locally_revoked' })
@@ -150,7 +150,7 @@ describe('federation bootstrap', () => {
     const other = await partner.asOperator('attestation issue ann@partner --role role:client --json')
     await partner.asOperator(`attestation revoke ${String(other.json()['attestation_id'])} --reason left --yes`)
     expect((await own.asOperator(`feed import ${partner.na.url}`)).code).toBe(0)
-    const older = await own.asOperator(`feed import ${partner.world.path('feed.json')}`)
+    const older = await own.asOperator(`feed import ${partner.setup.path('feed.json')}`)
     expect([older.code, older.stderr.includes('Nothing was imported')]).toEqual([1, true])
 
     const ended = await own.asOperator(`treaty revoke ${id} --yes`)
@@ -164,7 +164,7 @@ describe('federation bootstrap', () => {
   it('says what first use means, and that a treaty is there already', async () => {
     const first = await own.asOperator(bootstrap('--trust-first-use --yes'))
     expect(first.code).toBe(0)
-    expect(first.stderr).toContain('somebody who took over the address or the line would be recognised instead')
+    expect(first.stderr).toContain('An attacker who controls the address or the connection would be recognised instead')
     const second = await own.asOperator(bootstrap('--trust-first-use --dry-run --validity-hours 26280'))
     expect(second.stderr).toContain('has a treaty already')
     expect(second.stderr).toContain('outlives the authority key')

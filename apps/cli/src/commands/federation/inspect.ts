@@ -1,20 +1,21 @@
 import { visible } from '@chancery/protocol'
-import type { CommandContext, Result } from '../../context.ts'
-import type { Arguments, Options } from '../../options.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
 import { fields } from '../../output/table.ts'
-import { meet, metData, metRows, problemsOf, readForeignPins } from './meet.ts'
+import { fetchNetwork, networkData, networkRows, problemsOf, readForeignPins } from './fetch-network.ts'
 
-/** sovereign inspect: who answers there, and whether what it says fits together; grants nothing. */
+/** Runs `sovereign inspect`: shows which network answers and checks its records; grants nothing. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { style } = context
   const pins = await readForeignPins(context, options)
-  const met = await meet(context, args.required('address'))
-  const problems = await problemsOf(context, met, pins)
+  const remote = await fetchNetwork(context, args.required('address'))
+  const problems = await problemsOf(context, remote, pins)
   const isPinned = pins.rootKey !== undefined || pins.genesis !== undefined
-  const { metadata } = met
+  const { metadata } = remote
   const rows = fields(
     [
-      ...metRows(met),
+      ...networkRows(remote),
       ['endpoint', metadata.endpoint],
       ['policy', metadata.policy_manifest?.hash ?? '-'],
       ['anchors', String(metadata.bootstrap_anchor_count ?? '-')],
@@ -22,15 +23,15 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
     ],
     style,
   )
-  const advice = isPinned
-    ? 'It is the sovereign you named.'
+  const hint = isPinned
+    ? 'It is the pinned network.'
     : 'Nothing proves yet that it is the one you mean: compare the root key with one you got another way (--root-key).'
   const verdict =
     problems.length === 0
-      ? `${style.good('Fits together.')} ${advice}`
+      ? `${style.good('Fits together.')} ${hint}`
       : `${style.bad('Do not trust it:')} ${visible(problems.map(({ message }) => message).join('; '))}.`
   const data = {
-    ...metData(met),
+    ...networkData(remote),
     metadata: { ...metadata },
     pinned: isPinned,
     consistent: problems.length === 0,

@@ -1,28 +1,28 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
-import { World } from '../../world.suite.ts'
+import { TestContext } from '../../testing/run-command.suite.ts'
 
 it('pins no key of one network under the name of another, and asks nobody', async () => {
-  const world = await World.make()
+  const setup = await TestContext.make()
   try {
-    await world.run('keygen root --out root --key-id rs-1')
-    await world.run('keygen network-authority --out na')
-    await world.run(
+    await setup.run('keygen root --out root --key-id rs-1')
+    await setup.run('keygen network-authority --out na')
+    await setup.run(
       'genesis create --network EXAMPLE-NET --root-public-key root.pub --na-public-key na.pub --out g.json',
     )
-    await world.run('genesis sign --genesis g.json --root-private-key root.key')
+    await setup.run('genesis sign --genesis g.json --root-private-key root.key')
     const policy = JSON.stringify({ networks: { 'OTHER-NET': {}, 'EXAMPLE-NET': {} } })
-    await writeFile(world.path('policy.json'), policy)
+    await writeFile(setup.path('policy.json'), policy)
     const follow = async (network: string): Promise<unknown> => {
       const line = `gateway follow --policy policy.json --network ${network} --genesis g.json --url http://127.0.0.1:9`
-      const { code, stderr } = await world.run(`${line} --json`)
+      const { code, stderr } = await setup.run(`${line} --json`)
       expect(code).not.toBe(0)
       return (JSON.parse(stderr) as { error: { code: string } }).error.code
     }
     expect(await follow('OTHER-NET')).toBe('other_network')
     expect(await follow('EXAMPLE-NET')).not.toBe('other_network')
-    expect(await readFile(world.path('policy.json'), 'utf8')).toBe(policy)
+    expect(await readFile(setup.path('policy.json'), 'utf8')).toBe(policy)
   } finally {
-    await world.remove()
+    await setup.remove()
   }
 })

@@ -1,7 +1,7 @@
 import { isJsonObject } from '@chancery/protocol'
 import type { Crl, JsonObject, JsonValue } from '@chancery/protocol'
 
-/** What a gateway has to know of the newest key of a network; the root vouched for it. */
+/** The newest key of a network, signed by the root, with its list. */
 export interface FollowedIssuer {
   readonly publicKey: string
   /** A list that this key signed; its issuer is the id of the key. */
@@ -32,14 +32,14 @@ export function followNetwork(entry: JsonObject, issuer: FollowedIssuer): { entr
   const keyId = issuer.list.issuer
   const isOver = ([id]: readonly [string, unknown]): boolean => id !== keyId && issuer.withoutList.has(id)
   const over = Object.entries(moreOf(entry)).filter(isOver)
-  const kept =
+  const saved =
     over.length === 0
       ? entry
       : withMore(
           entry,
           Object.entries(moreOf(entry)).filter((each) => !isOver(each)),
         )
-  const followed = pinNewest(kept, issuer)
+  const followed = pinNewest(saved, issuer)
   if (followed.change !== 'unchanged' || over.length === 0) return followed
   return { entry: followed.entry, change: 'dropped' }
 }

@@ -16,7 +16,7 @@ import {
 } from '@chancery/testkit'
 import type { NodeCaller, TestGateway } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { SuccessionSetup } from '../../succession.suite.ts'
+import { SuccessionSetup } from '../../testing/succession.suite.ts'
 
 const SECOND_KEY = { keyId: 'na-2', seed: 'na-2' }
 let setup: SuccessionSetup
@@ -109,13 +109,13 @@ describe('gateway follow', () => {
 
   it('changes nothing when the root of the given block did not sign the new one', async () => {
     await setup.announce(SECOND_KEY)
-    const { db } = setup.na.office.store
+    const { db } = setup.na.core.store
     const stored = await db.selectFrom('key_succession').selectAll().executeTakeFirstOrThrow()
     const forged = stored.genesis_json.replace('"network_version":"', '"network_version":"x')
     await db.updateTable('key_succession').set({ genesis_json: forged }).execute()
-    setup.na.office.newestBlock.forget()
+    setup.na.core.newestBlock.forget()
     const before = await readFile(policyFile, 'utf8')
-    await expect(follow()).rejects.toThrow('does not vouch for')
+    await expect(follow()).rejects.toThrow('did not sign')
     expect(await readFile(policyFile, 'utf8')).toBe(before)
   })
 })
@@ -137,7 +137,7 @@ describe('gateway preflight over a key succession', () => {
     const ran = await preflight('--genesis genesis.json --policy-fragment second.json --previous first.json')
     expect([ran.code, failed(ran.json())]).toEqual([0, []])
     expect(ran.json()['note']).toContain((await testSigner('na-2', 'na-2')).publicKey)
-    const fragment = JSON.parse(await readFile(setup.world.path('second.json'), 'utf8')) as Record<string, JsonObject>
+    const fragment = JSON.parse(await readFile(setup.setup.path('second.json'), 'utf8')) as Record<string, JsonObject>
     const entry = fragment['TEST-NET'] ?? {}
     expect(Object.keys(entry['anchors'] as JsonObject)).toEqual(['na-2'])
     const former = (entry['additional_issuers'] as Record<string, JsonObject>)['na-test'] ?? {}
@@ -157,7 +157,7 @@ describe('gateway preflight over a key succession', () => {
     await setup.retire()
     const last = await preflight('--genesis genesis.json --policy-fragment third.json')
     expect(last.code).toBe(0)
-    expect(await readFile(setup.world.path('third.json'), 'utf8')).not.toContain('additional_issuers')
+    expect(await readFile(setup.setup.path('third.json'), 'utf8')).not.toContain('additional_issuers')
   })
 
   it('names what is needed when the key cannot be followed', async () => {
@@ -171,12 +171,12 @@ describe('gateway preflight over a key succession', () => {
     expect(failed(selfDeclared.json())).toContain('key_succession')
     expect((await preflight(`${singly} --root-key ${root_public_key}`)).code).toBe(0)
     const { publicKey } = await testSigner('stranger')
-    const stranger = await preflight(`--network TEST-NET --authority-key ${publicKey} --root-key ${root_public_key}`)
-    expect([stranger.code, stranger.json()['note']]).toEqual([
+    const otherKey = await preflight(`--network TEST-NET --authority-key ${publicKey} --root-key ${root_public_key}`)
+    expect([otherKey.code, otherKey.json()['note']]).toEqual([
       1,
       expect.stringContaining('does not name the given key'),
     ])
-    await writeFile(setup.world.path('newest.json'), JSON.stringify(next.genesis))
+    await writeFile(setup.setup.path('newest.json'), JSON.stringify(next.genesis))
     const newest = await preflight('--genesis newest.json')
     expect([newest.code, newest.json()['note']]).toEqual([0, undefined])
     expect((await preflight(`--genesis newest.json --network TEST-NET`)).code).toBe(2)

@@ -4,19 +4,20 @@ import { isJsonObject, verifyList, writeJson } from '@chancery/protocol'
 import type { Crl } from '@chancery/protocol'
 import { RefusedError } from '@chancery/sdk'
 import type { Client } from '@chancery/sdk'
-import { connect } from '../../connection.ts'
-import type { CommandContext, Result } from '../../context.ts'
-import { Failure } from '../../failure.ts'
-import { readText, replaceFile, typed } from '../../files.ts'
-import { keysFileOf, openFollowedKeys } from '../../followed-keys.ts'
-import { loadVerifiedGenesis } from '../../genesis-file.ts'
-import { loadJsonObject } from '../../json-file.ts'
-import type { Arguments, Options } from '../../options.ts'
+import { connect } from '../../connection/connection.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import { CommandError } from '../../errors/failure.ts'
+import { readText, replaceFile, typed } from '../../files/files.ts'
+import { keysFileOf, openFollowedKeys } from '../../connection/followed-keys.ts'
+import { loadVerifiedGenesis } from '../../files/genesis-file.ts'
+import { loadJsonObject } from '../../files/json-file.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
 import { followNetwork, issuerOf, issuersOf } from './follow-policy.ts'
 
 const POLICY_LIMITS = { maxDepth: 32, maxValues: Number.MAX_SAFE_INTEGER, maxNames: Number.MAX_SAFE_INTEGER }
 
-/** gateway follow: pins the newest key of a network beside the old one; only the root key of the block given counts. */
+/** Runs `gateway follow`: adds the newest key of a network that the root of the given block signed. */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
   const [policyFile, genesisFile] = ['policy', 'genesis'].map((name) => resolve(cwd, options.required(name))) as [
@@ -28,11 +29,11 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   const networks = policy['networks'] ?? null
   const entry = isJsonObject(networks) && Object.hasOwn(networks, network) ? networks[network] : undefined
   if (entry === undefined || !isJsonObject(entry) || !isJsonObject(networks))
-    throw new Failure({ code: 'unknown_network', message: `${typed(cwd, policyFile)} has no network ${network}.` })
+    throw new CommandError({ code: 'unknown_network', message: `${typed(cwd, policyFile)} has no network ${network}.` })
   const block = await loadVerifiedGenesis(genesisFile)
   // Pinned under the wrong name, one authority could issue certificates of the network of another.
   if (block.network_name !== network)
-    throw new Failure({
+    throw new CommandError({
       code: 'other_network',
       message: `${typed(cwd, genesisFile)} is the block of ${block.network_name}, not of ${network}.`,
     })
@@ -40,10 +41,10 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   const connection = await connect(context, options)
   const outcome = await connection.ask((client) => followed.follow(client))
   if (outcome !== 'changed' && outcome !== 'unchanged')
-    throw new Failure({
+    throw new CommandError({
       code: outcome,
-      message: `${connection.url} offers a block that the root of ${typed(cwd, genesisFile)} does not vouch for (${outcome}).`,
-      hint: 'Nothing was changed. Tell the operator of the authority.',
+      message: `${connection.url} offers a block that the root of ${typed(cwd, genesisFile)} did not sign (${outcome}).`,
+      hint: 'Nothing was changed. Inform the operator of the authority.',
     })
   const publicKey = followed.current
   const list = await connection.ask((client) => findList(client, publicKey))
@@ -52,7 +53,7 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   const withoutList = await connection.ask((client) => findWithoutList(client, others))
   const { entry: next, change } = followNetwork(entry, { publicKey, list, origin, withoutList })
   if (change === 'unchanged') return { data: { change, key_id: list.issuer }, text: 'The policy pins the newest key.' }
-  // Laid out as before as far as it can be told; the file is of the operator.
+  // Keeps the indentation of the operator's file.
   const isWide = (await readText(policyFile)).includes('\n  ')
   const written = { ...policy, networks: { ...networks, [network]: next } }
   const text = isWide ? JSON.stringify(JSON.parse(writeJson(written)), undefined, 2) : writeJson(written)
@@ -60,12 +61,12 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   const { mode } = await stat(policyFile)
   await replaceFile(policyFile, `${text}\n`, mode & 0o777)
   const over = others.filter((id) => withoutList.has(id)).join(', ')
-  const said = {
-    added: `${style.good('Added')} ${list.issuer} to ${network}: the gateway judges certificates of both keys.`,
+  const report = {
+    added: `${style.good('Added')} ${list.issuer} to ${network}: the gateway accepts certificates of both keys.`,
     promoted: `${style.good('Replaced')} the retired issuer ${issuerOf(entry)} of ${network} by ${list.issuer}.`,
     dropped: `${style.good('Removed')} ${over} from ${network}: the authority signs no list with it.`,
   }[change]
-  return { data: { change, key_id: list.issuer }, text: `${said}\nReload the gateway (SIGHUP) to use it.` }
+  return { data: { change, key_id: list.issuer }, text: `${report}\nReload the gateway (SIGHUP) to use it.` }
 }
 
 /** A list of the newest key: the announced first one, or the one in force. Signed by that key, or it is not taken. */
@@ -79,7 +80,7 @@ async function findList(client: Client, publicKey: string): Promise<Crl> {
   )
   const list = first ?? (await client.crl.current())
   if (await verifyList(list, [publicKey])) return list
-  throw new Failure({
+  throw new CommandError({
     code: 'invalid_list',
     message: 'The authority gives no list that its newest key signed.',
     hint: 'While a key is announced, the operator renews its first list with --step announce.',

@@ -1,12 +1,12 @@
-import { Failure } from '../../failure.ts'
-import type { Options } from '../../options.ts'
+import { CommandError } from '../../errors/failure.ts'
+import type { Options } from '../../arguments/options.ts'
 
 const load = () => import('@chancery/gateway')
 
 type Commands = Awaited<ReturnType<typeof load>>['commands']
 type Settings = Awaited<ReturnType<Commands['loadSettings']>>
 
-/** Loads the gateway and its settings for one of its tools; what an operator can mend becomes a plain failure. */
+/** Loads the gateway and its settings for one of its tools. Errors that an operator can fix become a CommandError. */
 export async function withGateway<Value>(
   options: Options,
   use: (commands: Commands, settings: Settings) => Promise<Value>,
@@ -15,8 +15,13 @@ export async function withGateway<Value>(
   try {
     return await use(commands, await commands.loadSettings(options.text('env-file')))
   } catch (error) {
-    const lines = commands.expectedLines(error)
-    if (lines === undefined) throw error
-    throw new Failure({ code: 'gateway_tool_failed', message: lines.join('\n') }, { cause: error })
+    throw toToolError(error, commands)
   }
+}
+
+/** Returns a CommandError for an error that the gateway explains, one problem per line; any other error unchanged. */
+export function toToolError(error: unknown, { expectedLines }: Pick<Commands, 'expectedLines'>): unknown {
+  const [message, ...problems] = expectedLines(error) ?? []
+  if (message === undefined) return error
+  return new CommandError({ code: 'gateway_tool_failed', message, problems }, { cause: error })
 }

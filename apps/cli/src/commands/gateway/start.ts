@@ -1,6 +1,7 @@
-import type { CommandContext, Result } from '../../context.ts'
-import { misuse } from '../../failure.ts'
-import type { Arguments, Options } from '../../options.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import { usageError } from '../../errors/failure.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
 
 export interface GatewayStart {
   readonly action: 'start' | 'check-config' | 'init-state'
@@ -22,8 +23,8 @@ export function toGatewayStart({ json }: Pick<CommandContext, 'json'>, options: 
     options.isSet('init-state'),
     options.isSet('online'),
   ]
-  if (isCheck && isInit) throw misuse('Give --check-config or --init-state, not both.')
-  if (online && !isCheck) throw misuse('--online goes with --check-config.')
+  if (isCheck && isInit) throw usageError('Give --check-config or --init-state, not both.')
+  if (online && !isCheck) throw usageError('--online goes with --check-config.')
   const envFile = options.text('env-file')
   const action = isCheck ? 'check-config' : isInit ? 'init-state' : 'start'
   return envFile === undefined ? { action, json, online } : { action, json, online, envFile }

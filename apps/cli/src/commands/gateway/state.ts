@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
-import type { CommandContext, Result } from '../../context.ts'
-import type { Arguments, Options } from '../../options.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
 import { withGateway } from './maintain.ts'
 
 /** gateway state …: what an operator does with the durable state (protocol/gateway 18.5). */

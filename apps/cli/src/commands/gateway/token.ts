@@ -1,5 +1,6 @@
-import type { CommandContext, Result } from '../../context.ts'
-import type { Arguments } from '../../options.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import type { Arguments } from '../../arguments/options.ts'
 import { readAll } from '../enrollment/token.ts'
 
 /** gateway token new | digest */

@@ -1,21 +1,22 @@
 import { resolve } from 'node:path'
 import { DAY, FormError, draftGenesisBlock, writeInstant } from '@chancery/protocol'
 import type { GenesisBlock, GenesisChoices, Instant } from '@chancery/protocol'
-import type { CommandContext, Result } from '../../context.ts'
-import { misuse } from '../../failure.ts'
-import { FOR_ALL, typed, writeNewFile } from '../../files.ts'
-import { writeGenesisText } from '../../genesis-file.ts'
-import { loadPublicKey } from '../../keys.ts'
-import type { Arguments, Options } from '../../options.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import { usageError } from '../../errors/failure.ts'
+import { FOR_ALL, typed, writeNewFile } from '../../files/files.ts'
+import { writeGenesisText } from '../../files/genesis-file.ts'
+import { loadPublicKey } from '../../files/keys.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
 import { describeGenesis } from './describe.ts'
 
-/** genesis create: an unsigned block, to be carried to where the root key is kept. */
+/** Runs `genesis create`: writes an unsigned block for the machine with the root key. */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
   const rootKey = await loadPublicKey(cwd, '--root-public-key', options.required('root-public-key'))
   const authorityKey = await loadPublicKey(cwd, '--na-public-key', options.required('na-public-key'))
   if (rootKey === authorityKey) {
-    throw misuse('The root key and the authority key must differ.', 'The root key signs once and stays offline.')
+    throw usageError('The root key and the authority key must differ.', 'The root key signs once and stays offline.')
   }
   const now = context.now()
   const block = draft({
@@ -37,7 +38,7 @@ function draft(choices: GenesisChoices): GenesisBlock {
   try {
     return draftGenesisBlock(choices)
   } catch (error) {
-    if (error instanceof FormError) throw misuse(`The block cannot be built: ${error.message}.`)
+    if (error instanceof FormError) throw usageError(`The block cannot be built: ${error.message}.`)
     throw error
   }
 }
@@ -50,13 +51,13 @@ export function validity(now: Instant, days: number): { readonly valid_from: str
 
 function readDays(text: string): number {
   const days = /^[1-9][0-9]{0,4}$/.test(text) ? Number(text) : Number.NaN
-  if (!(days <= 36_500)) throw misuse('--valid-days must be a whole number from 1 to 36500.')
+  if (!(days <= 36_500)) throw usageError('--valid-days must be a whole number from 1 to 36500.')
   return days
 }
 
 function readAnchor(text: string): { readonly id: string; readonly endpoint: string } {
   const cut = text.indexOf('=')
   const [id, endpoint] = [text.slice(0, Math.max(cut, 0)), text.slice(cut + 1)]
-  if (id === '' || !/^.+:[0-9]{1,5}$/.test(endpoint)) throw misuse('--anchor must read <id>=<host>:<port>.')
+  if (id === '' || !/^.+:[0-9]{1,5}$/.test(endpoint)) throw usageError('--anchor must read <id>=<host>:<port>.')
   return { id, endpoint }
 }

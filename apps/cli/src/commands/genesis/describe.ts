@@ -1,6 +1,6 @@
 import { instantOf } from '@chancery/protocol'
 import type { GenesisBlock, Instant } from '@chancery/protocol'
-import { genesisFingerprint } from '../../genesis-file.ts'
+import { genesisFingerprint } from '../../files/genesis-file.ts'
 import type { Style } from '../../output/style.ts'
 import { fields } from '../../output/table.ts'
 
@@ -16,7 +16,7 @@ export function describeGenesis(block: GenesisBlock, now: Instant, style: Style)
       ['valid', `${authority.valid_from} to ${authority.valid_to}${windowText(block, now)}`],
       ['policy', block.policy_manifest.hash],
       ['anchors', anchors.length === 0 ? '-' : anchors.map(({ id, endpoint }) => `${id} (${endpoint})`).join(', ')],
-      ['signed by', signatures.length === 0 ? 'nobody yet' : signatures.map((each) => each.key_id).join(', ')],
+      ['signed by', signatures.length === 0 ? 'not signed' : signatures.map((each) => each.key_id).join(', ')],
     ],
     style,
   )

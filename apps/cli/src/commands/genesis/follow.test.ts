@@ -3,7 +3,7 @@ import { draftGenesisBlock, readGenesisBlock, readJson, readKeyHistory, signList
 import type { JsonObject } from '@chancery/protocol'
 import { ManualClock, accepted, testSigner } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { SuccessionSetup } from '../../succession.suite.ts'
+import { SuccessionSetup } from '../../testing/succession.suite.ts'
 
 const SECOND_KEY = { keyId: 'na-2', seed: 'na-2' }
 let clock: ManualClock
@@ -17,7 +17,7 @@ afterEach(() => setup.close())
 const follow = (more = ''): ReturnType<SuccessionSetup['run']> =>
   setup.run(`genesis follow --genesis genesis.json --url ${setup.url} --json ${more}`)
 const file = async (name: string): Promise<JsonObject> =>
-  readJson(await readFile(setup.world.path(name), 'utf8')) as JsonObject
+  readJson(await readFile(setup.setup.path(name), 'utf8')) as JsonObject
 const publicKey = async (seed: string): Promise<string> => (await testSigner('key', seed)).publicKey
 
 describe('genesis follow', () => {
@@ -45,10 +45,10 @@ describe('genesis follow', () => {
       root_public_key: root.publicKey,
       network_authority: { ...network_authority, public_key: authority.publicKey },
     })
-    await writeFile(setup.world.path('genesis.json'), writeJson(await signList(draft, root)))
+    await writeFile(setup.setup.path('genesis.json'), writeJson(await signList(draft, root)))
     const ran = await follow()
     expect([ran.code, ran.errorJson()]).toMatchObject([1, { error: { code: 'other_root' } }])
-    await expect(readFile(setup.world.path('keys.json'))).rejects.toThrow('ENOENT')
+    await expect(readFile(setup.setup.path('keys.json'))).rejects.toThrow('ENOENT')
   })
 })
 
@@ -137,7 +137,7 @@ describe('watch over a key succession', () => {
       root_public_key: root.publicKey,
       network_authority: { ...setup.genesis.network_authority, public_key: authority.publicKey },
     })
-    await writeFile(setup.world.path('genesis.json'), writeJson(await signList(other, root)))
+    await writeFile(setup.setup.path('genesis.json'), writeJson(await signList(other, root)))
     const ran = await setup.run(`watch --url ${setup.url} --genesis genesis.json --json`)
     expect([ran.code, (ran.json()['crl'] as JsonObject)['problems']]).toEqual([1, ['unauthentic']])
   })

@@ -1,12 +1,13 @@
 import { resolve } from 'node:path'
 import { writeJson } from '@chancery/protocol'
-import { connect } from '../../connection.ts'
-import type { CommandContext, Result } from '../../context.ts'
-import { Failure, misuse } from '../../failure.ts'
-import { FOR_ALL, refuseExisting, typed, writeNewFile } from '../../files.ts'
-import { keysFileOf, openFollowedKeys } from '../../followed-keys.ts'
-import { loadVerifiedGenesis, writeGenesisText } from '../../genesis-file.ts'
-import type { Arguments, Options } from '../../options.ts'
+import { connect } from '../../connection/connection.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import { CommandError, usageError } from '../../errors/failure.ts'
+import { FOR_ALL, refuseExisting, typed, writeNewFile } from '../../files/files.ts'
+import { keysFileOf, openFollowedKeys } from '../../connection/followed-keys.ts'
+import { loadVerifiedGenesis, writeGenesisText } from '../../files/genesis-file.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
 import { describeGenesis } from './describe.ts'
 
 /** genesis follow: takes up the newest block of the root; nothing but the root key of the block given counts. */
@@ -14,7 +15,8 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   const { cwd, style } = context
   const file = resolve(cwd, options.required('genesis'))
   const outs = ['out', 'history-out'].map((name) => options.text(name)).filter((each) => each !== undefined)
-  if (outs.length === 1) throw misuse('Give --out and --history-out together: a block and its history belong together.')
+  if (outs.length === 1)
+    throw usageError('Give --out and --history-out together: a block and its history belong together.')
   const [out, historyOut] = outs.map((each) => resolve(cwd, each))
   await refuseExisting([out, historyOut].filter((each) => each !== undefined))
   const pinned = await loadVerifiedGenesis(file)
@@ -22,21 +24,22 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   const connection = await connect(context, options)
   const outcome = await connection.ask((client) => followed.follow(client))
   if (outcome !== 'changed' && outcome !== 'unchanged')
-    throw new Failure({
+    throw new CommandError({
       code: outcome,
-      message: `${connection.url} offers a block that the root of ${typed(cwd, file)} does not vouch for (${outcome}).`,
-      hint: 'Nothing was changed. Tell the operator of the authority.',
+      message: `${connection.url} offers a block that the root of ${typed(cwd, file)} did not sign (${outcome}).`,
+      hint: 'Nothing was changed. Inform the operator of the authority.',
     })
   const { genesis, history } = followed.keys
   if (out !== undefined && historyOut !== undefined) {
-    if (history === undefined) throw new Failure({ code: 'no_history', message: 'There never was a key succession.' })
+    if (history === undefined)
+      throw new CommandError({ code: 'no_history', message: 'There never was a key succession.' })
     await writeNewFile(out, writeGenesisText(genesis), FOR_ALL)
     await writeNewFile(historyOut, `${writeJson(history)}\n`, FOR_ALL)
   }
-  const said =
+  const text =
     outcome === 'changed'
       ? `${style.good('Followed')} the root of ${typed(cwd, file)}: see ${typed(cwd, keysFileOf(file))}.`
-      : 'Nothing newer than what is held.'
+      : 'The saved block is the newest.'
   const data = { outcome, genesis, key_history: history ?? null, signing_key: followed.audience }
-  return { data, text: `${said}\n${describeGenesis(genesis, context.now(), style)}` }
+  return { data, text: `${text}\n${describeGenesis(genesis, context.now(), style)}` }
 }

@@ -1,12 +1,13 @@
 import { resolve } from 'node:path'
 import { signList, verifyGenesisBlock } from '@chancery/protocol'
 import type { GenesisBlock, Signer } from '@chancery/protocol'
-import type { CommandContext, Result } from '../../context.ts'
-import { Failure } from '../../failure.ts'
-import { FOR_ALL, replaceFile, typed, writeNewFile } from '../../files.ts'
-import { loadGenesis, writeGenesisText } from '../../genesis-file.ts'
-import { loadSigner } from '../../keys.ts'
-import type { Arguments, Options } from '../../options.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import { CommandError } from '../../errors/failure.ts'
+import { FOR_ALL, replaceFile, typed, writeNewFile } from '../../files/files.ts'
+import { loadGenesis, writeGenesisText } from '../../files/genesis-file.ts'
+import { loadSigner } from '../../files/keys.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
 import { describeGenesis } from './describe.ts'
 
 /** genesis sign: adds the signature of the root key and checks the whole block before it is written. */
@@ -30,14 +31,18 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
 async function addSignature(block: GenesisBlock, signer: Signer): Promise<GenesisBlock> {
   if (signer.publicKey !== block.root_public_key) {
     const hint = 'The block names another root_public_key. Use its private half, or create the block with this key.'
-    throw new Failure({ code: 'wrong_root_key', message: 'This private key is not the root key of the block.', hint })
+    throw new CommandError({
+      code: 'wrong_root_key',
+      message: 'This private key is not the root key of the block.',
+      hint,
+    })
   }
   if (block.signatures.length > 0) {
     const present = await verifyGenesisBlock(block)
     // The algorithm is deterministic: signing again would only repeat what is there.
     if (present.ok) return block
     const hint = 'The block was changed after it was signed. Remove its signatures, check it, then sign.'
-    throw new Failure({
+    throw new CommandError({
       code: present.reason,
       message: 'A signature that is already in the block does not verify.',
       hint,
@@ -46,6 +51,6 @@ async function addSignature(block: GenesisBlock, signer: Signer): Promise<Genesi
   const signed = await signList(block, signer)
   const verdict = await verifyGenesisBlock(signed)
   if (!verdict.ok)
-    throw new Failure({ code: verdict.reason, message: `The signed block does not verify (${verdict.reason}).` })
+    throw new CommandError({ code: verdict.reason, message: `The signed block does not verify (${verdict.reason}).` })
   return signed
 }

@@ -12,18 +12,19 @@ import {
   writeJson,
 } from '@chancery/protocol'
 import type { FormerKey, GenesisBlock, Instant, KeyHistory, Signer } from '@chancery/protocol'
-import type { CommandContext, Result } from '../../context.ts'
-import { Failure, misuse } from '../../failure.ts'
-import { FOR_ALL, refuseExisting, typed, writeNewFile } from '../../files.ts'
-import { loadGenesis, writeGenesisText } from '../../genesis-file.ts'
-import { loadJsonObject } from '../../json-file.ts'
-import { loadPublicKey, loadSigner } from '../../keys.ts'
-import { wholeNumber, wholeNumberOrDefault } from '../../numbers.ts'
-import type { Arguments, Options } from '../../options.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import { CommandError, usageError } from '../../errors/failure.ts'
+import { FOR_ALL, refuseExisting, typed, writeNewFile } from '../../files/files.ts'
+import { loadGenesis, writeGenesisText } from '../../files/genesis-file.ts'
+import { loadJsonObject } from '../../files/json-file.ts'
+import { loadPublicKey, loadSigner } from '../../files/keys.ts'
+import { wholeNumber, wholeNumberOrDefault } from '../../arguments/numbers.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
 import { validity } from './create.ts'
 import { describeGenesis } from './describe.ts'
 
-/** genesis succeed: where the root key is kept, the block that names the next key and the history that names the last. */
+/** Runs `genesis succeed` with the root key: writes the block of the next key and the key history. */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
   const [out, historyOut] = [resolve(cwd, options.required('out')), resolve(cwd, options.required('history-out'))]
@@ -47,7 +48,7 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   )
   for (const verdict of [await verifyGenesisBlock(next), await verifyKeyHistory(history, next)])
     if (!verdict.ok)
-      throw new Failure({ code: verdict.reason, message: `The result does not verify (${verdict.reason}).` })
+      throw new CommandError({ code: verdict.reason, message: `The result does not verify (${verdict.reason}).` })
   await writeNewFile(out, writeGenesisText(next), FOR_ALL)
   await writeNewFile(historyOut, `${writeJson(asJson(history))}\n`, FOR_ALL)
   const last = history.former_keys.at(-1)
@@ -74,9 +75,9 @@ function nextWindow(
 async function requireRoot(block: GenesisBlock, root: Signer): Promise<void> {
   const verdict = await verifyGenesisBlock(block)
   if (!verdict.ok)
-    throw new Failure({ code: verdict.reason, message: `The block does not verify (${verdict.reason}).` })
+    throw new CommandError({ code: verdict.reason, message: `The block does not verify (${verdict.reason}).` })
   if (root.publicKey !== block.root_public_key)
-    throw new Failure({ code: 'wrong_root_key', message: 'This private key is not the root key of the block.' })
+    throw new CommandError({ code: 'wrong_root_key', message: 'This private key is not the root key of the block.' })
 }
 
 /**
@@ -101,7 +102,7 @@ async function sealHistory(
   const earlier = listed.find((key) => key.public_key === public_key)?.valid_from ?? start
   const valid_from = instantOf(earlier) < instantOf(start) ? earlier : start
   const last = { key_id, public_key, valid_from, valid_to: writeInstant(now + overlap) }
-  // Listed from the very start of its new window, it has no earlier time to keep.
+  // Listed from the start of its new window, it has no earlier time.
   const isRepeated = (key: FormerKey): boolean =>
     key.public_key === next.public_key && instantOf(key.valid_from) >= instantOf(next.valid_from)
   const draft = {
@@ -114,7 +115,7 @@ async function sealHistory(
   try {
     return await signList(readKeyHistory(asJson(draft)), root)
   } catch (error) {
-    if (error instanceof FormError) throw misuse(`The history cannot be built: ${error.message}.`)
+    if (error instanceof FormError) throw usageError(`The history cannot be built: ${error.message}.`)
     throw error
   }
 }
@@ -123,7 +124,7 @@ async function loadHistory(cwd: string, file: string): Promise<KeyHistory> {
   try {
     return readKeyHistory(await loadJsonObject(cwd, file))
   } catch (error) {
-    if (error instanceof FormError) throw misuse(`--history is not a key history: ${error.message}.`)
+    if (error instanceof FormError) throw usageError(`--history is not a key history: ${error.message}.`)
     throw error
   }
 }

@@ -1,10 +1,11 @@
 import { resolve } from 'node:path'
 import { verifyGenesisBlock, visible } from '@chancery/protocol'
-import type { CommandContext, Result } from '../../context.ts'
-import { Failure } from '../../failure.ts'
-import { typed } from '../../files.ts'
-import { loadGenesis } from '../../genesis-file.ts'
-import type { Arguments, Options } from '../../options.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import { CommandError } from '../../errors/failure.ts'
+import { typed } from '../../files/files.ts'
+import { loadGenesis } from '../../files/genesis-file.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
 import { describeGenesis, windowOf } from './describe.ts'
 
 const REASONS = {
@@ -19,10 +20,10 @@ export async function run(context: CommandContext, args: Arguments, _options: Op
   const file = resolve(cwd, args.required('file'))
   const shown = visible(typed(cwd, file))
   const block = await loadGenesis(file).catch((error: unknown) => {
-    if (error instanceof Failure && error.code === 'invalid_genesis') return error
+    if (error instanceof CommandError && error.code === 'invalid_genesis') return error
     throw error
   })
-  if (block instanceof Failure) {
+  if (block instanceof CommandError) {
     const data = { valid: false, reason: 'malformed', message: block.message }
     return { data, text: `${style.bad('Not valid:')} ${visible(block.message)}`, exitCode: 1 }
   }
@@ -33,6 +34,6 @@ export async function run(context: CommandContext, args: Arguments, _options: Op
     return { data: { valid: false, reason: verdict.reason }, text, exitCode: 1 }
   }
   const data = { valid: true, window: windowOf(block, context.now()), genesis: block }
-  const advice = 'It proves only that its root key signed it: compare that key with the one you were given.'
-  return { data, text: `${style.good('Valid:')} ${shown}\n${facts}\n\n${advice}` }
+  const hint = 'It proves only that its root key signed it: compare that key with the one you were given.'
+  return { data, text: `${style.good('Valid:')} ${shown}\n${facts}\n\n${hint}` }
 }

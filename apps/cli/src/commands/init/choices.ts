@@ -1,8 +1,8 @@
 import { resolve } from 'node:path'
 import { isPlainText } from '@chancery/protocol'
 import type { CommandContext } from '../../context.ts'
-import { misuse } from '../../failure.ts'
-import type { Options } from '../../options.ts'
+import { usageError } from '../../errors/failure.ts'
+import type { Options } from '../../arguments/options.ts'
 
 /** What a new network is made from. */
 export interface Choices {
@@ -18,7 +18,7 @@ export async function readChoices(context: CommandContext, options: Options): Pr
   let [home, network, port] = [options.text('home'), options.text('network'), options.text('port')]
   const missing = [...(home === undefined ? ['--home'] : []), ...(network === undefined ? ['--network'] : [])]
   if (missing.length > 0 && !context.isInteractive) {
-    throw misuse(`${missing.join(' and ')} must be given, because nobody can be asked here.`)
+    throw usageError(`${missing.join(' and ')} must be given: the terminal is not interactive.`)
   }
   if (missing.length > 0) {
     home ??= await context.prompts.text(
@@ -37,7 +37,7 @@ export async function readChoices(context: CommandContext, options: Options): Pr
   }
   const problem =
     homeProblem(chosen.home) ?? networkProblem(chosen.network) ?? hostProblem(chosen.host) ?? portProblem(chosen.port)
-  if (problem !== undefined) throw misuse(problem)
+  if (problem !== undefined) throw usageError(problem)
   return { ...chosen, home: resolve(context.cwd, chosen.home) }
 }
 

@@ -2,8 +2,8 @@ import { chmod, mkdir, readdir, rename, rm, rmdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { writeSortable } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
-import { Failure } from '../../failure.ts'
-import { errorCode, toFailure } from '../../files.ts'
+import { CommandError } from '../../errors/failure.ts'
+import { errorCode, toFailure } from '../../files/files.ts'
 
 /** The files of one network, all below its home. */
 export function homeFiles(home: string): HomeFiles {
@@ -29,7 +29,7 @@ export interface HomeFiles {
   readonly database: string
 }
 
-// One of these tells a folder of an earlier run from somebody's other files.
+// A folder with one of these files was created by an earlier run.
 const MARKS: readonly string[] = ['keys', 'genesis.json', 'authority.env', 'chancery.toml']
 
 export interface PreparedHome {
@@ -83,14 +83,15 @@ async function removeEmpty(home: string, topmost: string): Promise<void> {
 async function moveAside(home: string, found: readonly string[], force: boolean, now: Instant): Promise<string> {
   if (!found.some((name) => MARKS.includes(name))) {
     const hint = 'Choose a new or empty folder.'
-    throw new Failure({ code: 'folder_in_use', message: `${home} holds other files.`, hint })
+    throw new CommandError({ code: 'folder_in_use', message: `${home} contains other files.`, hint })
   }
   if (!force) {
-    const hint = 'Choose another folder, or add --force: the old one is then moved aside, keys included, and kept.'
-    throw new Failure({ code: 'home_exists', message: `${home} already holds a network.`, hint })
+    const hint = 'Choose another folder, or add --force: the earlier one is then renamed, including its keys.'
+    throw new CommandError({ code: 'home_exists', message: `${home} already contains a network.`, hint })
   }
   const aside = `${home}.old-${writeSortable(now).replaceAll(/[-:.]/g, '')}`
-  if ((await list(aside)).length > 0) throw new Failure({ code: 'file_exists', message: `${aside} exists already.` })
+  if ((await list(aside)).length > 0)
+    throw new CommandError({ code: 'file_exists', message: `${aside} exists already.` })
   await rename(home, aside).catch((error: unknown) => {
     throw toFailure(error, home, 'moved')
   })

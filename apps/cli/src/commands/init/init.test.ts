@@ -1,23 +1,23 @@
 import { mkdir, readFile, readdir, stat, writeFile } from 'node:fs/promises'
 import { readGenesisBlock, readJson, readPrivateKeyFile, verifyGenesisBlock } from '@chancery/protocol'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { readConfig } from '../../config.ts'
-import { World } from '../../world.suite.ts'
+import { readConfig } from '../../files/config.ts'
+import { TestContext } from '../../testing/run-command.suite.ts'
 
-let world: World
+let setup: TestContext
 beforeEach(async () => {
-  world = await World.make()
+  setup = await TestContext.make()
 })
-afterEach(() => world.remove())
+afterEach(() => setup.remove())
 
 const INIT = 'init --home na --network EXAMPLE-NET'
 
 async function read(...names: string[]): Promise<string> {
-  return readFile(world.path(...names), 'utf8')
+  return readFile(setup.path(...names), 'utf8')
 }
 
 async function modeOf(...names: string[]): Promise<number> {
-  return (await stat(world.path(...names))).mode & 0o777
+  return (await stat(setup.path(...names))).mode & 0o777
 }
 
 async function seeds(home = 'na'): Promise<string[]> {
@@ -29,7 +29,7 @@ async function seeds(home = 'na'): Promise<string[]> {
 
 describe('init', () => {
   it('makes a signed block for 90 days from now', async () => {
-    expect((await world.run(INIT)).code).toBe(0)
+    expect((await setup.run(INIT)).code).toBe(0)
     const block = readGenesisBlock(readJson(await read('na', 'genesis.json')))
     expect(await verifyGenesisBlock(block)).toEqual({ ok: true })
     expect(block).toMatchObject({
@@ -40,7 +40,7 @@ describe('init', () => {
   })
 
   it('lets only the owner into the folder, the keys and the settings', async () => {
-    await world.run(INIT)
+    await setup.run(INIT)
     expect(await modeOf('na')).toBe(0o700)
     expect(await modeOf('na', 'keys')).toBe(0o700)
     for (const name of ['root', 'network-authority', 'operator'])
@@ -49,13 +49,13 @@ describe('init', () => {
   })
 
   it('closes an empty folder that was there before', async () => {
-    await mkdir(world.path('na'), { mode: 0o755 })
-    expect((await world.run(INIT)).code).toBe(0)
+    await mkdir(setup.path('na'), { mode: 0o755 })
+    expect((await setup.run(INIT)).code).toBe(0)
     expect(await modeOf('na')).toBe(0o700)
   })
 
   it('writes settings with absolute paths and one privileged operator', async () => {
-    await world.run(`${INIT} --port 9000 --host 0.0.0.0`)
+    await setup.run(`${INIT} --port 9000 --host 0.0.0.0`)
     const lines = (await read('na', 'authority.env')).split('\n').filter((line) => line !== '' && !line.startsWith('#'))
     const settings = Object.fromEntries(
       lines.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
@@ -63,44 +63,44 @@ describe('init', () => {
     const operator = readJson(await read('na', 'genesis.json'))
     expect(operator).toBeDefined()
     expect(settings).toEqual({
-      GENESIS_FILE: world.path('na', 'genesis.json'),
-      NA_PRIVATE_KEY_FILE: world.path('na', 'keys', 'network-authority.key'),
+      GENESIS_FILE: setup.path('na', 'genesis.json'),
+      NA_PRIVATE_KEY_FILE: setup.path('na', 'keys', 'network-authority.key'),
       NA_KEY_ID: 'na-local',
       OPERATOR_PUBLIC_KEYS_JSON: expect.stringMatching(/^\{"operator-local":"[A-Za-z0-9+/]{43}="\}$/),
       OPERATOR_KEY_TIERS_JSON: '{"operator-local":"privileged"}',
-      DB_PATH: world.path('na', 'authority.db'),
+      DB_PATH: setup.path('na', 'authority.db'),
       HOST: '0.0.0.0',
       PORT: '9000',
     })
   })
 
   it('writes a configuration the other commands understand', async () => {
-    await world.run(`${INIT} --port 9000 --host 0.0.0.0`)
-    const file = world.path('na', 'chancery.toml')
+    await setup.run(`${INIT} --port 9000 --host 0.0.0.0`)
+    const file = setup.path('na', 'chancery.toml')
     expect(readConfig(file, await read('na', 'chancery.toml'))).toMatchObject({
       warnings: [],
       network: { name: 'EXAMPLE-NET', version: 'v0.1', na_endpoint: 'http://127.0.0.1:9000' },
-      paths: { home: world.path('na'), operator_private_key: world.path('na', 'keys', 'operator.key') },
+      paths: { home: setup.path('na'), operator_private_key: setup.path('na', 'keys', 'operator.key') },
       na: { key_id: 'na-local', host: '0.0.0.0', port: '9000' },
       operator: { key_id: 'operator-local' },
     })
   })
 
   it('ends with the next two commands, ready to paste', async () => {
-    const { stdout } = await world.run(INIT)
+    const { stdout } = await setup.run(INIT)
     expect(stdout.trimEnd().split('\n').slice(-2)).toEqual([
       '  chancery authority start --env-file ./na/authority.env',
       '  chancery network-policy show --config ./na/chancery.toml',
     ])
-    const { json } = await world.run('init --home ../elsewhere --network X --json', { cwd: world.path('na') })
+    const { json } = await setup.run('init --home ../elsewhere --network X --json', { cwd: setup.path('na') })
     expect(json()['next']).toEqual([
-      `chancery authority start --env-file ${world.path('elsewhere', 'authority.env')}`,
-      `chancery network-policy show --config ${world.path('elsewhere', 'chancery.toml')}`,
+      `chancery authority start --env-file ${setup.path('elsewhere', 'authority.env')}`,
+      `chancery network-policy show --config ${setup.path('elsewhere', 'chancery.toml')}`,
     ])
   })
 
   it('never prints a private key', async () => {
-    const [plain, json] = [await world.run(INIT), await world.run(`${INIT.replace('na', 'nb')} --json`)]
+    const [plain, json] = [await setup.run(INIT), await setup.run(`${INIT.replace('na', 'nb')} --json`)]
     for (const seed of [...(await seeds('na')), ...(await seeds('nb'))]) {
       expect(plain.stdout + plain.stderr + json.stdout + json.stderr).not.toContain(seed)
     }
@@ -109,18 +109,18 @@ describe('init', () => {
 
 describe('an existing folder', () => {
   it('is not touched without --force', async () => {
-    await world.run(INIT)
+    await setup.run(INIT)
     const before = await seeds()
-    const { code, stderr } = await world.run(INIT)
+    const { code, stderr } = await setup.run(INIT)
     expect(code).toBe(1)
-    expect(stderr).toContain('already holds a network')
+    expect(stderr).toContain('already contains a network')
     expect(await seeds()).toEqual(before)
   })
 
   it('is moved aside with --force, keys and all', async () => {
-    await world.run(INIT)
+    await setup.run(INIT)
     const before = await seeds()
-    const { code, stdout } = await world.run(`${INIT} --force`)
+    const { code, stdout } = await setup.run(`${INIT} --force`)
     expect(code).toBe(0)
     const aside = 'na.old-20300102T030000000000Z'
     expect(stdout).toContain(`moved to ./${aside}`)
@@ -129,27 +129,27 @@ describe('an existing folder', () => {
   })
 
   it('is never moved onto an earlier one', async () => {
-    await world.run(INIT)
-    await world.run(`${INIT} --force`)
+    await setup.run(INIT)
+    await setup.run(`${INIT} --force`)
     const before = await seeds()
-    const { code, stderr } = await world.run(`${INIT} --force`)
+    const { code, stderr } = await setup.run(`${INIT} --force`)
     expect(code).toBe(1)
     expect(stderr).toContain('exists already')
     expect(await seeds()).toEqual(before)
   })
 
   it('with other files is left alone, even with --force', async () => {
-    await mkdir(world.path('na'))
-    await writeFile(world.path('na', 'thesis.txt'), 'precious')
-    const { code, stderr } = await world.run(`${INIT} --force`)
+    await mkdir(setup.path('na'))
+    await writeFile(setup.path('na', 'thesis.txt'), 'precious')
+    const { code, stderr } = await setup.run(`${INIT} --force`)
     expect(code).toBe(1)
-    expect(stderr).toContain('holds other files')
-    expect(await readdir(world.path('na'))).toEqual(['thesis.txt'])
+    expect(stderr).toContain('contains other files')
+    expect(await readdir(setup.path('na'))).toEqual(['thesis.txt'])
   })
 
   it('may not be a file', async () => {
-    await writeFile(world.path('na'), 'precious')
-    const { code, stderr } = await world.run(`${INIT} --force`)
+    await writeFile(setup.path('na'), 'precious')
+    const { code, stderr } = await setup.run(`${INIT} --force`)
     expect(code).toBe(1)
     expect(stderr).toContain('is not a folder')
   })
@@ -162,7 +162,7 @@ describe('choices', () => {
       questions.push([question, initial])
       return Promise.resolve(initial)
     }
-    const { code, stdout } = await world.run('init --no-color', { isTTY: true, prompts: { text } })
+    const { code, stdout } = await setup.run('init --no-color', { isTTY: true, prompts: { text } })
     expect(code).toBe(0)
     expect(questions.map(([, initial]) => initial)).toEqual(['./na', 'LOCAL-NET', '8443'])
     expect(stdout).toContain('Made network LOCAL-NET')
@@ -174,7 +174,7 @@ describe('choices', () => {
       asked.push(question)
       return Promise.resolve(initial)
     }
-    await world.run('init --home na --port 9000', { isTTY: true, prompts: { text } })
+    await setup.run('init --home na --port 9000', { isTTY: true, prompts: { text } })
     expect(asked).toEqual(['Name of the network'])
   })
 
@@ -187,9 +187,9 @@ describe('choices', () => {
     [`${INIT} --host a/b`, 'The host must be'],
     ['init --home na --network a/b', 'The name of a network is'],
   ])('of "%s" are refused', async (line, problem) => {
-    const { code, stderr } = await world.run(line)
+    const { code, stderr } = await setup.run(line)
     expect(code).toBe(2)
     expect(stderr).toContain(problem)
-    await expect(readdir(world.path('na'))).rejects.toThrow('ENOENT')
+    await expect(readdir(setup.path('na'))).rejects.toThrow('ENOENT')
   })
 })

@@ -1,11 +1,12 @@
 import { draftGenesisBlock, readPrivateKeyFile, seedSigner, signList } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
-import type { CommandContext, Result } from '../../context.ts'
-import { FOR_ALL, OWNER_ONLY, readText, typed, writeNewFile } from '../../files.ts'
-import { loadVerifiedGenesis, writeGenesisText } from '../../genesis-file.ts'
-import { makeKeyPair } from '../../keys.ts'
-import type { MadeKey } from '../../keys.ts'
-import type { Arguments, Options } from '../../options.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import { FOR_ALL, OWNER_ONLY, readText, typed, writeNewFile } from '../../files/files.ts'
+import { loadVerifiedGenesis, writeGenesisText } from '../../files/genesis-file.ts'
+import { makeKeyPair } from '../../files/keys.ts'
+import type { MadeKey } from '../../files/keys.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
 import { fields } from '../../output/table.ts'
 import { validity } from '../genesis/create.ts'
 import { readChoices } from './choices.ts'
@@ -86,7 +87,7 @@ function describe({ cwd, style }: CommandContext, choices: Choices, { files, key
   return { data, text: `${style.good('Made')} network ${choices.network}.\n${fields(rows, style)}\n\n${next}` }
 }
 
-/** Where the private half lies, never what it is. */
+/** Shows the path of the private key, never the key. */
 function toJson({ keyId, publicKey, privateFile }: MadeKey): JsonObject {
   return { key_id: keyId ?? null, public_key: publicKey, private_key_file: privateFile }
 }

@@ -1,5 +1,5 @@
 import { stringify } from 'smol-toml'
-import { addressOf } from '../../connection.ts'
+import { addressOf } from '../../connection/connection.ts'
 import type { Choices } from './choices.ts'
 import type { HomeFiles } from './home.ts'
 
@@ -37,5 +37,5 @@ export function configText(choices: Choices, files: HomeFiles): string {
     na: { key_id: KEY_IDS.authority, host: choices.host, port: Number(choices.port) },
     operator: { key_id: KEY_IDS.operator },
   }
-  return `# Configuration of the chancery commands for ${choices.network}. It holds no secret.\n${stringify(document)}`
+  return `# Configuration of the chancery commands for ${choices.network}. It contains no secret.\n${stringify(document)}`
 }

@@ -1,8 +1,9 @@
 import { resolve } from 'node:path'
-import type { CommandContext, Result } from '../../context.ts'
-import { typed } from '../../files.ts'
-import { checkKeyId, makeKeyPair } from '../../keys.ts'
-import type { Arguments, Options } from '../../options.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import { typed } from '../../files/files.ts'
+import { checkKeyId, makeKeyPair } from '../../files/keys.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
 import { fields } from '../../output/table.ts'
 
 /** keygen root | network-authority | operator | node: one key pair for one purpose. */
@@ -27,7 +28,7 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
       ['key id', made.keyId ?? '-'],
       ['public key', made.publicKey],
       ['public file', typed(cwd, made.publicFile)],
-      ['private file', `${typed(cwd, made.privateFile)} (readable by you only; keep it secret and backed up)`],
+      ['private file', `${typed(cwd, made.privateFile)} (readable by you only; keep it secret and back it up)`],
     ],
     style,
   )

@@ -1,21 +1,21 @@
 import { verifyList } from '@chancery/protocol'
 import type { PolicyManifest } from '@chancery/protocol'
-import { FOLLOW_HINT, signersAt } from '../../connection.ts'
-import type { Connection } from '../../connection.ts'
-import { Failure } from '../../failure.ts'
+import { FOLLOW_HINT, signersAt } from '../../connection/connection.ts'
+import type { Connection } from '../../connection/connection.ts'
+import { CommandError } from '../../errors/failure.ts'
 
 /**
- * Holds a manifest against the authority key of the local genesis block. Whoever sits on the line can serve any
- * manifest; without a block that stays open, and the text says so.
+ * Verifies a manifest with the authority key of the local genesis block. A proxy can send any
+ * manifest; without a block it is not verified, and the text states this.
  */
 export async function checkSignature(connection: Connection, policy: PolicyManifest): Promise<string> {
   const { config } = connection
   const keys = signersAt(connection, policy)
   if (keys === undefined) return 'not checked (no genesis block is configured)'
   if (await verifyList(policy, keys)) return 'valid, by the authority of the configured genesis block'
-  throw new Failure({
+  throw new CommandError({
     code: 'invalid_signature',
     message: `The policy from ${connection.url} is not signed by the authority of ${config.paths.genesis ?? 'the genesis block'}.`,
-    hint: `Either this is another network, or somebody changed the answer. Do not use it. ${FOLLOW_HINT}`,
+    hint: `This is another network, or a proxy changed the response. Do not use it. ${FOLLOW_HINT}`,
   })
 }

@@ -2,36 +2,36 @@ import { readFile, rm, writeFile } from 'node:fs/promises'
 import { asJson, readPrivateKeyFile, readPublicKeyFile, writeJson } from '@chancery/protocol'
 import type { PolicyManifest } from '@chancery/protocol'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { refused, signedPolicy, standIn } from '../../authority.suite.ts'
-import type { Asked, Reply, StandIn } from '../../authority.suite.ts'
-import { World } from '../../world.suite.ts'
-import type { Ran, WorldOptions } from '../../world.suite.ts'
+import { refused, signedPolicy, startFakeAuthority } from '../../testing/fake-authority.suite.ts'
+import type { RecordedCall, Reply, FakeAuthority } from '../../testing/fake-authority.suite.ts'
+import { TestContext } from '../../testing/run-command.suite.ts'
+import type { CommandRun, TestContextOptions } from '../../testing/run-command.suite.ts'
 
-let world: World
-let server: StandIn
+let setup: TestContext
+let server: FakeAuthority
 let policy: PolicyManifest
-let reply: (asked: Asked, count: number) => Reply
+let reply: (asked: RecordedCall, count: number) => Reply
 
 async function read(name: string): Promise<string> {
-  return readFile(world.path('na', name), 'utf8')
+  return readFile(setup.path('na', name), 'utf8')
 }
 
 beforeEach(async () => {
-  world = await World.make()
-  await world.run('init --home na --network EXAMPLE-NET')
+  setup = await TestContext.make()
+  await setup.run('init --home na --network EXAMPLE-NET')
   const audience = readPublicKeyFile(await read('keys/network-authority.pub'))?.value ?? ''
   const operator = readPublicKeyFile(await read('keys/operator.pub'))?.value ?? ''
   policy = await signedPolicy(readPrivateKeyFile(await read('keys/network-authority.key'))?.value ?? '', 'p-1')
   reply = () => ({ json: policy })
-  server = await standIn({ audience, operator }, (asked, count) => reply(asked, count))
+  server = await startFakeAuthority({ audience, operator }, (asked, count) => reply(asked, count))
 })
 afterEach(async () => {
   await server.close()
-  await world.remove()
+  await setup.remove()
 })
 
-function run(line: string, options: WorldOptions = {}): Promise<Ran> {
-  return world.run(`network-policy ${line} --config na/chancery.toml --url ${server.url}`, options)
+function run(line: string, options: TestContextOptions = {}): Promise<CommandRun> {
+  return setup.run(`network-policy ${line} --config na/chancery.toml --url ${server.url}`, options)
 }
 
 describe('network-policy show', () => {
@@ -56,13 +56,13 @@ describe('network-policy show', () => {
   })
 
   it('says so when nothing pins the authority', async () => {
-    const { code, stdout } = await world.run(`network-policy show --url ${server.url}`)
+    const { code, stdout } = await setup.run(`network-policy show --url ${server.url}`)
     expect(code).toBe(0)
     expect(stdout).toContain('not checked (no genesis block is configured)')
   })
 
   it('does not trust anybody when the pin is gone', async () => {
-    await rm(world.path('na', 'genesis.json'))
+    await rm(setup.path('na', 'genesis.json'))
     const { code, stderr } = await run('show')
     expect(code).toBe(1)
     expect(stderr).toContain('genesis.json cannot be read')
@@ -111,7 +111,7 @@ describe('network-policy show', () => {
 
 describe('network-policy publish', () => {
   it('sends the file, signed, and prints what came into force', async () => {
-    await writeFile(world.path('p.json'), '{"policy_id":"p-1","allowed_ports":[443]}')
+    await writeFile(setup.path('p.json'), '{"policy_id":"p-1","allowed_ports":[443]}')
     reply = () => ({ status: 201, json: policy })
     const { code, stdout } = await run('publish p.json')
     expect(code).toBe(0)
@@ -122,16 +122,16 @@ describe('network-policy publish', () => {
   })
 
   it('says when the version was there before', async () => {
-    await writeFile(world.path('p.json'), '{}')
+    await writeFile(setup.path('p.json'), '{}')
     expect((await run('publish p.json')).stdout).toContain('was stored before')
   })
 
   it.each([
     ['{', 'is not JSON'],
-    ['[]', 'must hold a JSON object'],
+    ['[]', 'must contain a JSON object'],
     ['{"a":1,"a":2}', 'a member name is repeated'],
   ])('sends nothing for %s', async (text, problem) => {
-    await writeFile(world.path('p.json'), text)
+    await writeFile(setup.path('p.json'), text)
     const { code, stderr } = await run('publish p.json')
     expect(code).toBe(1)
     expect(stderr).toContain(problem)
@@ -139,18 +139,18 @@ describe('network-policy publish', () => {
   })
 
   it('says which member to mend', async () => {
-    await writeFile(world.path('p.json'), '{"routing":{"max_hops":99}}')
+    await writeFile(setup.path('p.json'), '{"routing":{"max_hops":99}}')
     reply = () => refused('invalid_policy', { field: 'routing.max_hops' })
     const { code, stderr } = await run('publish p.json')
     expect(code).toBe(1)
     expect(stderr).toContain('(invalid_policy)')
-    expect(stderr).toContain('Mend the member routing.max_hops')
+    expect(stderr).toContain('Fix the field routing.max_hops')
     expect(stderr).toContain('request r-1')
   })
 
   it('asks for an operator key when none is known', async () => {
-    await writeFile(world.path('p.json'), '{}')
-    const { code, stderr } = await world.run(`network-policy publish p.json --url ${server.url}`)
+    await writeFile(setup.path('p.json'), '{}')
+    const { code, stderr } = await setup.run(`network-policy publish p.json --url ${server.url}`)
     expect(code).toBe(2)
     expect(stderr).toContain('Give --operator-key <file>')
   })
@@ -182,10 +182,10 @@ describe('network-policy rollback', () => {
     expect(server.asked).toHaveLength(0)
   })
 
-  it('needs --yes where nobody can be asked', async () => {
+  it('needs --yes where the terminal is not interactive', async () => {
     const { code, stderr } = await run('rollback p-1')
     expect(code).toBe(2)
-    expect(stderr).toContain('Add --yes')
+    expect(stderr).toContain('add --yes')
     expect((await run('rollback p-1 --yes')).code).toBe(0)
   })
 })

@@ -1,8 +1,9 @@
 import { visible } from '@chancery/protocol'
-import { connectAsOperator } from '../../connection.ts'
-import { requireConsent } from '../../confirm.ts'
-import type { CommandContext, Result } from '../../context.ts'
-import type { Arguments, Options } from '../../options.ts'
+import { connectAsOperator } from '../../connection/connection.ts'
+import { requireConsent } from '../../prompts/confirm.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
 import { checkSignature } from './check-signature.ts'
 import { describePolicy } from './describe.ts'
 

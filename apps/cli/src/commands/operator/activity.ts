@@ -1,10 +1,11 @@
 import { visible } from '@chancery/protocol'
 import type { OperatorKeyActivity } from '@chancery/sdk'
-import { connectAsOperator } from '../../connection.ts'
-import type { CommandContext, Result } from '../../context.ts'
-import { checkKeyId } from '../../keys.ts'
-import { wholeNumberOrDefault } from '../../numbers.ts'
-import type { Arguments, Options } from '../../options.ts'
+import { connectAsOperator } from '../../connection/connection.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import { checkKeyId } from '../../files/keys.ts'
+import { wholeNumberOrDefault } from '../../arguments/numbers.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
 import { table } from '../../output/table.ts'
 
 /** operator activity: what a key did, from the audit trail. */
@@ -21,14 +22,14 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   return { data: { ...found }, text }
 }
 
-/** Whole lines for whoever decides about the key. */
+/** Returns lines for the operator who decides about the key. */
 export function activityLines(found: OperatorKeyActivity): readonly string[] {
   const sum = found.events.reduce((total, { count }) => total + count, 0)
   const span = `from ${found.from} to ${found.until}`
   const key = visible(found.key_id)
   return [
     sum === 0 ? `${key} did nothing that is audited ${span}.` : `${key} did ${sum} audited things ${span}.`,
-    ...(found.complete ? [] : ['Earlier events were too many to look through: ask the audit export for them.']),
+    ...(found.complete ? [] : ['There are too many earlier events. Use chancery audit export for them.']),
     ...(found.open_invites === 0
       ? []
       : [`${found.open_invites} of its invites can still be used: chancery invite withdraw --created-by ${key}`]),

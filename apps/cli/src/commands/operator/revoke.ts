@@ -1,14 +1,15 @@
 import { visible } from '@chancery/protocol'
 import { ChanceryError } from '@chancery/sdk'
-import type { OperatorKeyForecast, OperatorKeyRevocation } from '@chancery/sdk'
-import { connectAsOperator } from '../../connection.ts'
-import type { Connection } from '../../connection.ts'
-import type { CommandContext, Result } from '../../context.ts'
-import { Failure, misuse } from '../../failure.ts'
-import { foreseeThenAsk } from '../../foresee.ts'
-import type { Forecast } from '../../foresee.ts'
-import { checkKeyId } from '../../keys.ts'
-import type { Arguments, Options } from '../../options.ts'
+import type { OperatorKeyPreview, OperatorKeyRevocation } from '@chancery/sdk'
+import { connectAsOperator } from '../../connection/connection.ts'
+import type { Connection } from '../../connection/connection.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import { CommandError, usageError } from '../../errors/failure.ts'
+import { previewThenConfirm } from '../../prompts/preview.ts'
+import type { Preview } from '../../prompts/preview.ts'
+import { checkKeyId } from '../../files/keys.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
 import type { Style } from '../../output/style.ts'
 import { fields } from '../../output/table.ts'
 import { activityLines } from './activity.ts'
@@ -19,14 +20,16 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const connection = await connectAsOperator(context, options)
   const isForced = options.isSet('force')
   if (isForced && options.text('reason') === undefined)
-    throw misuse('--force needs a reason.', 'Say why with --reason: the audit trail keeps it.')
+    throw usageError('--force needs a reason.', 'Give the reason with --reason. It is written to the audit log.')
   const request = { reason: options.textOrDefault('reason'), ...(isForced ? { force: true } : {}) }
   let openInvites: number | null = null
-  const { forecast, only } = await foreseeThenAsk(context, options, {
-    foresee: async () => {
-      const foreseen = await connection.ask((client) => client.operatorKeys.revoke(keyId, { ...request, dryRun: true }))
-      openInvites = foreseen.open_invites
-      return describeForecast(foreseen, await findActivity(connection, foreseen))
+  const { preview, only } = await previewThenConfirm(context, options, {
+    preview: async () => {
+      const previewed = await connection.ask((client) =>
+        client.operatorKeys.revoke(keyId, { ...request, dryRun: true }),
+      )
+      openInvites = previewed.open_invites
+      return describePreview(previewed, await findActivity(connection, previewed))
     },
     question: `Revoke operator key ${keyId} at ${connection.url}? This cannot be undone.`,
   })
@@ -36,16 +39,16 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
     client.operatorKeys.revoke(keyId, { ...request, ...(withInvites ? { withdraw_invites: true } : {}) }),
   )
   const data = Object.fromEntries(Object.entries(done).filter(([, value]) => value !== undefined))
-  return { data: { ...data, forecast: forecast.data }, text: describe(done, context.style) }
+  return { data: { ...data, forecast: preview.data }, text: describe(done, context.style) }
 }
 
-/** A revocation does not wait longer for it: the admin limit may be used up by whoever holds the key. */
+/** Limit of the wait: a caller with the compromised key may use up the admin limit. */
 const ACTIVITY_MS = 5000
 
-/** Only from an authority that counts invites by key: it can also say what the key did. Never a reason not to revoke. */
+/** Returns the activity of the key if the authority supports it. A failure never stops the revocation. */
 async function findActivity(
   connection: Connection,
-  { key_id, would_change: wouldChange, open_invites: open }: OperatorKeyForecast,
+  { key_id, would_change: wouldChange, open_invites: open }: OperatorKeyPreview,
 ): Promise<readonly string[]> {
   if (open === null || !wouldChange) return []
   try {
@@ -53,12 +56,12 @@ async function findActivity(
       await connection.ask((client) => client.operatorKeys.activity(key_id, {}, { budgetMs: ACTIVITY_MS })),
     )
   } catch (error) {
-    if (!(error instanceof ChanceryError) && !(error instanceof Failure)) throw error
+    if (!(error instanceof ChanceryError) && !(error instanceof CommandError)) throw error
     return ['What the key did could not be read; chancery operator activity shows it later.']
   }
 }
 
-/** A key that is withdrawn may have handed out invites to whoever holds it: they are offered for withdrawal with it. */
+/** Offers to withdraw the invites of the key, because an attacker may have created them. */
 async function wantsInvitesWithdrawn(
   context: CommandContext,
   options: Options,
@@ -69,17 +72,17 @@ async function wantsInvitesWithdrawn(
   return context.prompts.confirm(`Also withdraw the ${openInvites} of its invites that can still be used?`)
 }
 
-function describeForecast(forecast: OperatorKeyForecast, deeds: readonly string[]): Forecast {
-  const { would_change: wouldChange, remaining_active_keys: left } = forecast
-  const key_id = visible(forecast.key_id)
-  if (!wouldChange) return { data: forecast, lines: [`Operator key ${key_id} is revoked already.`] }
-  const privileged = forecast.remaining_privileged_keys
+function describePreview(preview: OperatorKeyPreview, changes: readonly string[]): Preview {
+  const { would_change: wouldChange, remaining_active_keys: left } = preview
+  const key_id = visible(preview.key_id)
+  if (!wouldChange) return { data: preview, lines: [`Operator key ${key_id} is revoked already.`] }
+  const privileged = preview.remaining_privileged_keys
   const lines = [
     `No request signed with ${key_id} would be accepted any more.`,
     `Usable keys left: ${left ?? '-'}${privileged === null ? '' : `, privileged: ${privileged}`}.`,
-    ...deeds,
+    ...changes,
   ]
-  return { data: forecast, lines }
+  return { data: preview, lines }
 }
 
 function describe(done: OperatorKeyRevocation, style: Style): string {

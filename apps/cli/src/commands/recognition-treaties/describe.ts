@@ -1,6 +1,6 @@
 import { SECOND } from '@chancery/protocol'
 import type { RecognitionTreaty, TreatyLifecycle } from '@chancery/protocol'
-import { describeSpan } from '../../durations.ts'
+import { describeSpan } from '../../output/durations.ts'
 import type { Style } from '../../output/style.ts'
 import { fields } from '../../output/table.ts'
 
@@ -12,8 +12,8 @@ export function describeTreaty(treaty: RecognitionTreaty, style: Style, lifecycl
       ['treaty', treaty.treaty_id],
       ['issuer', treaty.issuer_sovereign_id],
       ['recognises', treaty.subject_sovereign_id],
-      ['roles', scope.allowed_roles.join(', ') || 'none: nobody is accepted'],
-      ['statuses', scope.accepted_statuses.join(', ') || 'none: nobody is accepted'],
+      ['roles', scope.allowed_roles.join(', ') || 'none: no member is accepted'],
+      ['statuses', scope.accepted_statuses.join(', ') || 'none: no member is accepted'],
       ['valid', `${treaty.valid_from} to ${treaty.expires_at}`],
       ...(lifecycle === undefined ? [] : [['state', stateText(lifecycle)] as const]),
       ...treaty.subject_public_keys.map((key) => ['key', key] as const),

@@ -1,8 +1,8 @@
 import { readRecognitionTreaty } from '@chancery/protocol'
 import type { RecognitionTreaty } from '@chancery/protocol'
-import type { Connection } from '../../connection.ts'
+import type { Connection } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
-import { loadRecord } from '../../json-file.ts'
+import { loadRecord } from '../../files/json-file.ts'
 
 const TREATY = { name: 'a recognition treaty', member: 'treaty', read: readRecognitionTreaty } as const
 

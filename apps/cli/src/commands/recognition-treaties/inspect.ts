@@ -1,11 +1,12 @@
 import { verifyList, visible } from '@chancery/protocol'
 import type { RecognitionTreaty } from '@chancery/protocol'
-import { FOLLOW_HINT, connect, signersAt } from '../../connection.ts'
-import type { Connection } from '../../connection.ts'
-import type { CommandContext, Result } from '../../context.ts'
-import { Failure } from '../../failure.ts'
-import type { Arguments, Options } from '../../options.ts'
-import { loadPublicKeys } from '../../public-keys.ts'
+import { FOLLOW_HINT, connect, signersAt } from '../../connection/connection.ts'
+import type { Connection } from '../../connection/connection.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import { CommandError } from '../../errors/failure.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
+import { loadPublicKeys } from '../../files/public-keys.ts'
 import { describeTreaty } from './describe.ts'
 import { isTreatyFile, loadTreaty } from './find-treaty.ts'
 import { treatyReasonText } from './reasons.ts'
@@ -19,9 +20,9 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const row = isTreatyFile(given) ? undefined : await connection.ask((client) => client.recognitionTreaties.find(given))
   const treaty = row?.treaty ?? (await loadTreaty(cwd, given))
   await requireOwnSignature(connection, treaty)
-  const vouched = keys === undefined ? {} : { issuer_public_keys: keys }
-  const verdict = await connection.ask((client) => client.recognitionTreaties.verify({ treaty, ...vouched }))
-  const title = verdict.accepted ? style.good('Holds:') : style.bad('Does not hold:')
+  const supplied = keys === undefined ? {} : { issuer_public_keys: keys }
+  const verdict = await connection.ask((client) => client.recognitionTreaties.verify({ treaty, ...supplied }))
+  const title = verdict.accepted ? style.good('Valid:') : style.bad('Not valid:')
   const text =
     `${title} ${treatyReasonText(verdict.reason)}\n${describeTreaty(treaty, style, row?.lifecycle)}` +
     `\nGround: ${visible(verdict.trust_basis)}` +
@@ -35,7 +36,7 @@ async function requireOwnSignature(connection: Connection, treaty: RecognitionTr
   const keys = signersAt(connection, treaty)
   if (keys === undefined || treaty.issuer_sovereign_id !== connection.genesis?.network_name) return
   if (await verifyList(treaty, keys)) return
-  throw new Failure({
+  throw new CommandError({
     code: 'invalid_signature',
     message: `Treaty ${visible(treaty.treaty_id)} is not signed by the authority that the genesis block names.`,
     hint: `Do not rely on it. Another server may answer at this address. ${FOLLOW_HINT}`,

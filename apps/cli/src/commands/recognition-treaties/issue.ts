@@ -1,13 +1,14 @@
-import { connectAsOperator } from '../../connection.ts'
-import type { CommandContext, Result } from '../../context.ts'
-import { wholeNumberOrDefault } from '../../numbers.ts'
-import type { Arguments, Options } from '../../options.ts'
-import { readPairs } from '../../pairs.ts'
-import { loadPublicKeys } from '../../public-keys.ts'
+import { connectAsOperator } from '../../connection/connection.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import { wholeNumberOrDefault } from '../../arguments/numbers.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
+import { readPairs } from '../../arguments/pairs.ts'
+import { loadPublicKeys } from '../../files/public-keys.ts'
 import { describeTreaty } from './describe.ts'
 import { readStatuses } from './scope.ts'
 
-/** treaty issue: for keys somebody has checked already; federation bootstrap checks them itself. */
+/** Runs `treaty issue` with keys that the operator has checked; federation bootstrap checks them itself. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { style } = context
   const [roles, statuses] = [options.list('role'), readStatuses(options)]
@@ -18,7 +19,7 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
     validity_hours: wholeNumberOrDefault(options, 'validity-hours', 1, 26_280),
     metadata: readPairs(options, 'metadata'),
   }
-  if (roles.length === 0) context.note('without --role no member is accepted: the treaty only names the sovereign')
+  if (roles.length === 0) context.note('without --role no member of the network is accepted')
   const connection = await connectAsOperator(context, options)
   const treaty = await connection.ask((client) => client.recognitionTreaties.issue(request))
   return { data: treaty, text: `${style.good('Issued:')}\n${describeTreaty(treaty, style)}` }

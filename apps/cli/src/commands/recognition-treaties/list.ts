@@ -1,10 +1,11 @@
 import type { Client, TreatyFilter, TreatyRow } from '@chancery/sdk'
-import { connect } from '../../connection.ts'
-import type { CommandContext, Result } from '../../context.ts'
-import { misuse } from '../../failure.ts'
-import { cutText } from '../../lists.ts'
-import { wholeNumberOrDefault } from '../../numbers.ts'
-import type { Arguments, Options } from '../../options.ts'
+import { connect } from '../../connection/connection.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import { usageError } from '../../errors/failure.ts'
+import { cutText } from '../../output/cut-text.ts'
+import { wholeNumberOrDefault } from '../../arguments/numbers.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
 import { table } from '../../output/table.ts'
 import { stateText } from './describe.ts'
 
@@ -17,7 +18,7 @@ interface Found {
 /** treaty list: who is recognised, and until when. */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const limit = wholeNumberOrDefault(options, 'limit', 1, 1000)
-  if (options.isSet('all') && options.isSet('limit')) throw misuse('Give --all or --limit, not both.')
+  if (options.isSet('all') && options.isSet('limit')) throw usageError('Give --all or --limit, not both.')
   const [subject, status] = [options.text('subject'), options.text('status')]
   const filter = {
     ...(subject === undefined ? {} : { subject_sovereign_id: subject }),

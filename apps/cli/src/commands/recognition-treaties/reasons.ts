@@ -1,10 +1,10 @@
 import { visible } from '@chancery/protocol'
 
 const TREATY: Readonly<Record<string, string>> = {
-  not_held: 'the authority holds no such treaty; it was never issued here, or was changed since.',
+  not_held: 'the authority has no such treaty: it was never issued here, or was changed.',
   issuer_not_recognized: 'no key of its issuer is known. Give one with --issuer-key, or recognise the issuer first.',
-  wrong_issuer: 'it was issued by another sovereign.',
-  wrong_subject: 'it recognises another sovereign than the one that issued the attestation.',
+  wrong_issuer: 'another network issued it.',
+  wrong_subject: 'it recognises another network than the issuer of the attestation.',
   locally_revoked: 'it was revoked.',
   bad_status: 'its status is not active.',
   outside_validity_window: 'its time is over, or has not begun.',
@@ -12,10 +12,10 @@ const TREATY: Readonly<Record<string, string>> = {
   invalid_signature: 'no signature is that of a known key of its issuer. Do not use it.',
 }
 
-/** About a member, a treaty of another sovereign never counts by itself, also not one of a partner. */
+/** Recognition is not transitive: a treaty of another network never counts for a member. */
 const NOT_OURS =
-  'another sovereign issued it, and recognition is never passed on. Issue a treaty of your own ' +
-  '(chancery federation bootstrap), or judge by keys you trust with --issuer-key.'
+  'another network issued it, and recognition is not transitive. Issue a treaty of your own ' +
+  '(chancery federation bootstrap), or verify with keys you trust (--issuer-key).'
 
 const ATTESTATION: Readonly<Record<string, string>> = {
   unknown_issuer: 'its issuer is not recognised. Issue a treaty, or add it to the recognition policy.',
@@ -29,7 +29,7 @@ const ATTESTATION: Readonly<Record<string, string>> = {
 
 /** The reason of a verdict about an attestation in words, with its code. */
 export function reasonText(reason: string): string {
-  if (reason === 'accepted') return 'it holds.'
+  if (reason === 'accepted') return 'it is valid.'
   const [, ofTreaty] = /^treaty_(.+)$/.exec(reason) ?? []
   if (ofTreaty === 'issuer_not_recognized') return withCode(reason, 'of the treaty: ', NOT_OURS)
   if (ofTreaty !== undefined) return withCode(reason, 'of the treaty: ', TREATY[ofTreaty])
@@ -37,7 +37,7 @@ export function reasonText(reason: string): string {
 }
 
 export function treatyReasonText(reason: string): string {
-  return reason === 'accepted' ? 'it holds.' : withCode(reason, '', TREATY[reason])
+  return reason === 'accepted' ? 'it is valid.' : withCode(reason, '', TREATY[reason])
 }
 
 function withCode(code: string, start: string, words: string | undefined): string {

@@ -1,8 +1,9 @@
 import { visible } from '@chancery/protocol'
-import { connectAsOperator } from '../../connection.ts'
-import type { CommandContext, Result } from '../../context.ts'
-import { wholeNumber } from '../../numbers.ts'
-import type { Arguments, Options } from '../../options.ts'
+import { connectAsOperator } from '../../connection/connection.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import { wholeNumber } from '../../arguments/numbers.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
 import { describeTreaty } from './describe.ts'
 import { findPredecessor, sameAs, succeed } from './succession.ts'
 

@@ -1,28 +1,29 @@
 import { visible } from '@chancery/protocol'
 import type { RecognitionTreaty } from '@chancery/protocol'
 import type { TreatyRequest } from '@chancery/sdk'
-import { connectAsOperator } from '../../connection.ts'
-import type { Connection } from '../../connection.ts'
-import type { CommandContext, Result } from '../../context.ts'
-import { misuse } from '../../failure.ts'
-import { foreseeThenAsk } from '../../foresee.ts'
-import type { Forecast } from '../../foresee.ts'
-import { wholeNumber } from '../../numbers.ts'
-import type { Arguments, Options } from '../../options.ts'
-import { loadPublicKeys } from '../../public-keys.ts'
+import { connectAsOperator } from '../../connection/connection.ts'
+import type { Connection } from '../../connection/connection.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import { usageError } from '../../errors/failure.ts'
+import { previewThenConfirm } from '../../prompts/preview.ts'
+import type { Preview } from '../../prompts/preview.ts'
+import { wholeNumber } from '../../arguments/numbers.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
+import { loadPublicKeys } from '../../files/public-keys.ts'
 import { describeTreaty } from './describe.ts'
-import { forecastLines } from './forecast.ts'
+import { previewLines } from './preview.ts'
 import { readStatuses } from './scope.ts'
 import { findPredecessor, sameAs, succeed } from './succession.ts'
 
-/** treaty replace: other terms for the same sovereign; what the new ones leave out is shown before it asks. */
+/** Runs `treaty replace`: new terms for the same network; the preview shows what they remove. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { style } = context
   const keys = await loadPublicKeys(context.cwd, options, 'key')
   const [roles, statuses] = [options.list('role'), readStatuses(options)]
   const hours = wholeNumber(options, 'validity-hours', 1, 26_280)
   if (keys === undefined && roles.length === 0 && statuses === undefined && hours === undefined)
-    throw misuse('Nothing would differ.', 'Give new terms, or use: chancery treaty renew')
+    throw usageError('Nothing would differ.', 'Give new terms, or use: chancery treaty renew')
   const connection = await connectAsOperator(context, options)
   const { treaty: old } = await findPredecessor(connection, args.required('id'))
   const same = sameAs(old, hours)
@@ -35,22 +36,22 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
       ...(statuses === undefined ? {} : { accepted_statuses: statuses }),
     },
   }
-  const { forecast, only } = await foreseeThenAsk(context, options, {
-    foresee: () => foresee(connection, old, request),
+  const { preview, only } = await previewThenConfirm(context, options, {
+    preview: () => previewReplacement(connection, old, request),
     question: `Replace treaty ${visible(old.treaty_id)} with ${visible(old.subject_sovereign_id)} at ${connection.url}? This cannot be undone.`,
   })
   if (only !== undefined) return only
   const treaty = await succeed(connection, old, request, 'replaced_by')
   const text = `${style.good('Replaced')} treaty ${visible(old.treaty_id)} by:\n${describeTreaty(treaty, style)}`
-  return { data: { replaced: old.treaty_id, treaty, forecast: forecast.data }, text }
+  return { data: { replaced: old.treaty_id, treaty, forecast: preview.data }, text }
 }
 
-/** The authority foresees the end of the old treaty; that the new one stands in its place only this program knows. */
-async function foresee(
+/** Removes from the preview of the authority what the new treaty still covers. */
+async function previewReplacement(
   connection: Connection,
   old: RecognitionTreaty,
   request: Required<TreatyRequest>,
-): Promise<Forecast> {
+): Promise<Preview> {
   const { treaty_id: id } = old
   const data = await connection.ask((client) => client.recognitionTreaties.revoke(id, { dryRun: true }))
   const lost = {
@@ -60,7 +61,7 @@ async function foresee(
   }
   const lines = [
     'Ending the old treaty alone would mean:',
-    ...forecastLines(data).map((line) => `  ${line}`),
+    ...previewLines(data).map((line) => `  ${line}`),
     'The new one is issued first and takes its place. No longer accepted:',
     ...Object.entries(lost).map(
       ([name, gone]) => `  ${name}: ${gone.length === 0 ? '-' : gone.map((each) => visible(each)).join(', ')}`,

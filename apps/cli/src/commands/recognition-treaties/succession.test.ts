@@ -2,12 +2,12 @@ import { readFile } from 'node:fs/promises'
 import { readPublicKeyFile } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { refused, standIn } from '../../authority.suite.ts'
-import type { StandIn } from '../../authority.suite.ts'
-import { World } from '../../world.suite.ts'
+import { refused, startFakeAuthority } from '../../testing/fake-authority.suite.ts'
+import type { FakeAuthority } from '../../testing/fake-authority.suite.ts'
+import { TestContext } from '../../testing/run-command.suite.ts'
 
-let world: World
-let server: StandIn
+let setup: TestContext
+let server: FakeAuthority
 let [newStatus, revokeFails] = ['active', false]
 
 const TREATY = {
@@ -35,12 +35,12 @@ function row(treaty_id: string, status: string): JsonObject {
 }
 
 beforeEach(async () => {
-  world = await World.make()
-  await world.run('init --home na --network EXAMPLE-NET')
+  setup = await TestContext.make()
+  await setup.run('init --home na --network EXAMPLE-NET')
   const key = async (name: string): Promise<string> =>
-    readPublicKeyFile(await readFile(world.path('na', 'keys', name), 'utf8'))?.value ?? ''
+    readPublicKeyFile(await readFile(setup.path('na', 'keys', name), 'utf8'))?.value ?? ''
   const keys = { audience: await key('network-authority.pub'), operator: await key('operator.pub') }
-  server = await standIn(keys, ({ route }) => {
+  server = await startFakeAuthority(keys, ({ route }) => {
     if (route === 'GET /recognition-treaties/old') return { json: row('old', 'active') }
     if (route === 'GET /recognition-treaties/new') return { json: row('new', newStatus) }
     if (route === 'POST /admin/recognition-treaties') return { status: 201, json: { ...TREATY, treaty_id: 'new' } }
@@ -49,11 +49,11 @@ beforeEach(async () => {
 })
 afterEach(async () => {
   await server.close()
-  await world.remove()
+  await setup.remove()
 })
 
-function renew(): ReturnType<World['run']> {
-  return world.run(`treaty renew old --config na/chancery.toml --url ${server.url}`)
+function renew(): ReturnType<TestContext['run']> {
+  return setup.run(`treaty renew old --config na/chancery.toml --url ${server.url}`)
 }
 
 it('issues first and ends the old treaty last', async () => {

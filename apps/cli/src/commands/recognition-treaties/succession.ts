@@ -1,9 +1,9 @@
 import { HOUR, canonicalJson, instantOf, sha256Hex, toUtf8, visible } from '@chancery/protocol'
 import type { RecognitionTreaty } from '@chancery/protocol'
 import type { TreatyRequest, TreatyRow } from '@chancery/sdk'
-import type { Connection } from '../../connection.ts'
-import { explain } from '../../explain.ts'
-import { Failure } from '../../failure.ts'
+import type { Connection } from '../../connection/connection.ts'
+import { explain } from '../../errors/explain.ts'
+import { CommandError } from '../../errors/failure.ts'
 
 export type Succession = 'renewed_by' | 'replaced_by'
 
@@ -14,9 +14,9 @@ export async function findPredecessor(connection: Connection, id: string): Promi
   const next = row.lifecycle.replacement_treaty_id
   const hint =
     next === null
-      ? 'Recognise the sovereign anew: chancery treaty issue, or chancery federation bootstrap.'
+      ? 'Issue a new treaty: chancery treaty issue, or chancery federation bootstrap.'
       : `It was followed by ${visible(next)}: use that one.`
-  throw new Failure({ code: 'treaty_ended', message: `Treaty ${visible(id)} has ended already.`, hint })
+  throw new CommandError({ code: 'treaty_ended', message: `Treaty ${visible(id)} has ended already.`, hint })
 }
 
 /** For as long as the old one was made for. */
@@ -32,7 +32,7 @@ export function sameAs(treaty: RecognitionTreaty, validityHours = hoursOf(treaty
 }
 
 /**
- * First the new treaty, then the end of the old one: at no moment is the sovereign unrecognised. The attempt is named
+ * Issues the new treaty before it ends the earlier one, so recognition is not interrupted. The attempt is named
  * after both, so that running the command again after a lost answer does not issue a third treaty.
  */
 export async function succeed(
@@ -46,18 +46,18 @@ export async function succeed(
   const made = await connection.ask((client) => client.recognitionTreaties.issue(request, { idempotencyKey }))
   const reason = `${succession}:${made.treaty_id}`
   try {
-    const held = await connection.ask((client) => client.recognitionTreaties.find(made.treaty_id))
-    // A stored answer may name a treaty that somebody revoked since.
-    if (held.status !== 'active')
-      throw new Failure({ code: 'treaty_ended', message: `treaty ${visible(made.treaty_id)} was revoked since` })
+    const stored = await connection.ask((client) => client.recognitionTreaties.find(made.treaty_id))
+    // A stored response may name a treaty that was revoked later.
+    if (stored.status !== 'active')
+      throw new CommandError({ code: 'treaty_ended', message: `treaty ${visible(made.treaty_id)} was revoked since` })
     await connection.ask((client) => client.recognitionTreaties.revoke(old.treaty_id, { reason }))
   } catch (error) {
     const { code, message } = explain(error)
-    throw new Failure(
+    throw new CommandError(
       {
         code,
         message: `Treaty ${made.treaty_id} is issued, but the old one was not ended: ${message}`,
-        hint: `Look at both with chancery treaty list, then: chancery treaty revoke ${visible(old.treaty_id)} --reason ${reason}`,
+        hint: `Check both with chancery treaty list, then: chancery treaty revoke ${visible(old.treaty_id)} --reason ${reason}`,
       },
       { cause: error },
     )

@@ -3,8 +3,8 @@ import { writeJson } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import { testSigner } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openNetwork } from '../../real-authority.suite.ts'
-import type { RealNetwork } from '../../real-authority.suite.ts'
+import { openNetwork } from '../../testing/real-authority.suite.ts'
+import type { RealNetwork } from '../../testing/real-authority.suite.ts'
 
 let network = undefined as unknown as RealNetwork
 let [key, newKey] = ['', '']
@@ -41,21 +41,21 @@ describe('treaty issue', () => {
 
   it('says that without a role nobody is accepted', async () => {
     const { stderr, stdout } = await network.asOperator(`treaty issue EMPTY-NET --key ${key}`)
-    expect(stderr).toContain('no member is accepted')
-    expect(stdout).toContain('none: nobody is accepted')
+    expect(stderr).toContain('no member of the network is accepted')
+    expect(stdout).toContain('none: no member is accepted')
   })
 
   it.each([
-    ['treaty issue TEST-NET --key KEY', 'A sovereign cannot recognise itself'],
+    ['treaty issue TEST-NET --key KEY', 'A network cannot recognise itself'],
     ['treaty issue X --key KEY --role client', 'A role reads role:<name>'],
     ['treaty issue X --key KEY --key KEY', 'names one key twice'],
     ['treaty issue X --key nonsense', 'neither a .pub file'],
     ['treaty issue X --key KEY --accept-status well', '--accept-status must be one of'],
     ['treaty issue X --key KEY --validity-hours 0', 'whole number from 1 to 26280'],
-  ])('%s is explained', async (line, advice) => {
+  ])('%s is explained', async (line, hint) => {
     const { code, stderr } = await network.asOperator(line.replaceAll('KEY', key))
     expect(code).toBeGreaterThan(0)
-    expect(stderr).toContain(advice)
+    expect(stderr).toContain(hint)
   })
 })
 
@@ -154,7 +154,7 @@ describe('treaty list and inspect', () => {
     expect(stdout).toContain(`${id}  TEST-NET ──▶ ${subject}`)
     expect(stdout).toContain('1 treaty.')
     const cut = await network.asOperator('treaty list --limit 1')
-    expect(cut.stdout).toMatch(/Shown are 1 of \d+: add --all or --limit\./)
+    expect(cut.stdout).toMatch(/Shows 1 of \d+\. Add --all or --limit\./)
     const all = (await network.asOperator('treaty list --all --json')).json()
     expect(all['count']).toBe(all['total'])
     expect((await network.asOperator('treaty list --subject NOBODY')).stdout).toBe('No treaty.\n')
@@ -163,16 +163,16 @@ describe('treaty list and inspect', () => {
   it('inspects a file, and finds out that it was changed', async () => {
     const { id } = await issue()
     const row = await rowOf(id)
-    await writeFile(network.world.path('good.json'), writeJson(row['treaty'] as JsonObject))
+    await writeFile(network.setup.path('good.json'), writeJson(row['treaty'] as JsonObject))
     expect((await network.asOperator('treaty inspect good.json')).code).toBe(0)
     const changed = { ...(row['treaty'] as JsonObject), subject_sovereign_id: 'EVIL-NET' }
-    await writeFile(network.world.path('bad.json'), writeJson(changed))
+    await writeFile(network.setup.path('bad.json'), writeJson(changed))
     const bad = await network.asOperator('treaty inspect bad.json --json')
     expect(bad.errorJson()).toMatchObject({ error: { code: 'invalid_signature' } })
     // Without a pin the authority says so.
     const unpinned = await network.run(`treaty inspect bad.json --url ${network.na.url}`)
     expect([unpinned.code, unpinned.stdout.includes('(not_held)')]).toEqual([1, true])
-    await writeFile(network.world.path('other.json'), '{}')
+    await writeFile(network.setup.path('other.json'), '{}')
     expect((await network.asOperator('treaty inspect other.json')).stderr).toContain('is not a recognition treaty')
   })
 })

@@ -1,10 +1,11 @@
 import { resolve } from 'node:path'
 import { asJson, verifyList, writeJson } from '@chancery/protocol'
-import { FOLLOW_HINT, connect, signersAt } from '../../connection.ts'
-import type { CommandContext, Result } from '../../context.ts'
-import { Failure } from '../../failure.ts'
-import { FOR_ALL, typed, writeNewFile } from '../../files.ts'
-import type { Arguments, Options } from '../../options.ts'
+import { FOLLOW_HINT, connect, signersAt } from '../../connection/connection.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import { CommandError } from '../../errors/failure.ts'
+import { FOR_ALL, typed, writeNewFile } from '../../files/files.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
 import { fields } from '../../output/table.ts'
 
 /** feed export: the feed itself on standard output, or in a file. */
@@ -14,7 +15,7 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   const feed = await connection.ask((client) => client.revocationFeeds.current())
   const keys = signersAt(connection, feed)
   if (keys !== undefined && !(await verifyList(feed, keys))) {
-    throw new Failure({
+    throw new CommandError({
       code: 'invalid_signature',
       message: `The feed that ${connection.url} serves is not signed by the authority the genesis block names.`,
       hint: `Do not pass it on. Check --url and paths.genesis. ${FOLLOW_HINT}`,

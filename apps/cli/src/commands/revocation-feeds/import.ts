@@ -1,12 +1,13 @@
 import { readRevocationFeed, visible } from '@chancery/protocol'
 import type { JsonObject, RevocationFeed } from '@chancery/protocol'
 import { RefusedError } from '@chancery/sdk'
-import { connectAsOperator, openForeign } from '../../connection.ts'
-import type { CommandContext, Result } from '../../context.ts'
-import { loadRecord } from '../../json-file.ts'
-import type { Arguments, Options } from '../../options.ts'
+import { connectAsOperator, openForeign } from '../../connection/connection.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import { loadRecord } from '../../files/json-file.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
 import { fields } from '../../output/table.ts'
-import { loadPublicKeys } from '../../public-keys.ts'
+import { loadPublicKeys } from '../../files/public-keys.ts'
 
 const FEED = { name: 'a revocation feed', member: 'feed', read: readRevocationFeed } as const
 
@@ -23,17 +24,17 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
     ...(issuer === undefined ? {} : { expected_issuer_sovereign_id: issuer }),
     ...(options.isSet('accept-sequence-jump') ? { accept_sequence_jump: true } : {}),
   }
-  const done = await connection.ask((client) => client.revocationFeeds.import(request).catch(heldAlready))
-  if ('held' in done) {
+  const done = await connection.ask((client) => client.revocationFeeds.import(request).catch(toStored))
+  if ('stored' in done) {
     const { issuer_sovereign_id, sequence } = feed
     const name = visible(issuer_sovereign_id)
-    return { data: done.held, text: `Nothing changed: feed ${sequence} of ${name} was imported before.` }
+    return { data: done.stored, text: `Nothing changed: feed ${sequence} of ${name} was imported before.` }
   }
   const rows = fields(
     [
       ['sequence', String(done.sequence)],
       ['revoked', String(done.revoked_count)],
-      ['trusted by', done.trust_basis === 'caller_supplied_keys' ? 'the keys you vouched for' : 'the keys of a treaty'],
+      ['trusted by', done.trust_basis === 'caller_supplied_keys' ? 'the keys you supplied' : 'the keys of a treaty'],
     ],
     style,
   )
@@ -41,10 +42,11 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
 }
 
 /** For a timer a feed that has not changed is a success. An older feed, or one with other ids, stays a refusal. */
-function heldAlready(error: unknown): { readonly held: JsonObject } {
-  const isHeld = error instanceof RefusedError && error.code === 'stale_sequence' && error.details['unchanged'] === true
-  if (!isHeld) throw error
-  return { held: error.details }
+function toStored(error: unknown): { readonly stored: JsonObject } {
+  const isStored =
+    error instanceof RefusedError && error.code === 'stale_sequence' && error.details['unchanged'] === true
+  if (!isStored) throw error
+  return { stored: error.details }
 }
 
 function findFeed(context: CommandContext, given: string): Promise<RevocationFeed> {

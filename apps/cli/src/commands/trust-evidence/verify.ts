@@ -1,22 +1,23 @@
 import { readReceived, trustEvidenceForm, visible } from '@chancery/protocol'
 import type { JsonValue, TrustEvidence } from '@chancery/protocol'
-import { connect } from '../../connection.ts'
-import type { CommandContext, Result } from '../../context.ts'
-import { loadRecord } from '../../json-file.ts'
-import type { Arguments, Options } from '../../options.ts'
-import { loadPublicKeys } from '../../public-keys.ts'
+import { connect } from '../../connection/connection.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import { loadRecord } from '../../files/json-file.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
+import { loadPublicKeys } from '../../files/public-keys.ts'
 import { describeEvidence } from './describe.ts'
 
 const EVIDENCE = {
   name: 'trust evidence',
   member: 'evidence',
-  // As it came: a member dropped here would look like a forgery there.
+  // The file is sent unchanged: a dropped field would break the signature.
   read: (value: JsonValue): TrustEvidence => readReceived(trustEvidenceForm, value).wire as unknown as TrustEvidence,
 } as const
 
 const REASONS: Readonly<Record<string, string>> = {
   accepted: 'it is genuine.',
-  missing_signature: 'nobody signed it.',
+  missing_signature: 'it has no signature.',
   invalid_signature: 'no signature is that of a key of its issuer.',
   graph_digest_mismatch: 'it rests on another recognition graph.',
 }

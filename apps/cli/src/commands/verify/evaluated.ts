@@ -6,9 +6,9 @@ import {
   readReceived,
   signerKeys,
   verifyJustification,
-  verifyRecord,
+  verifyRecordOfKind,
 } from '@chancery/protocol'
-import type { JsonObject, OfflineGround, OfflineVerdict } from '@chancery/protocol'
+import type { JsonObject, OfflineTrust, OfflineVerdict } from '@chancery/protocol'
 
 /** What `evaluate --out` writes: the answer of the authority, decision and account of it. */
 export interface EvaluatedFile {
@@ -16,23 +16,23 @@ export interface EvaluatedFile {
   readonly proof: JsonObject
 }
 
-/** Exactly these two members: beside any other, nobody knows what the file is meant to say. */
+/** Accepts exactly these two fields, because any other field makes the meaning unclear. */
 export function findEvaluated(value: JsonObject): EvaluatedFile | undefined {
   const { decision, justification_proof: proof } = value
   if (Object.keys(value).length !== 2 || !isJsonObject(decision) || !isJsonObject(proof)) return undefined
   return { decision, proof }
 }
 
-/** Both hold, and the account is that of this decision (protocol/trust-operations 4.9). */
+/** Both are valid, and the justification is of this decision (protocol/trust-operations 4.9). */
 export async function verifyEvaluated(
   { decision, proof }: EvaluatedFile,
-  ground: OfflineGround,
+  trust: OfflineTrust,
 ): Promise<OfflineVerdict> {
-  const verdict = await verifyRecord('boundary-decision', decision, ground)
+  const verdict = await verifyRecordOfKind('boundary-decision', decision, trust)
   if (!verdict.ok) return verdict
   try {
     const { record } = readReceived(boundaryDecisionForm, decision)
-    const account = await verifyJustification(readReceived(justificationForm, proof), signerKeys(ground), record)
+    const account = await verifyJustification(readReceived(justificationForm, proof), signerKeys(trust), record)
     if (!account.ok) return { ok: false, reason: account.reason, problem: 'justification_proof' }
   } catch (error) {
     if (!(error instanceof FormError)) throw error

@@ -2,13 +2,13 @@ import type { RecordKindName, Unproven } from '@chancery/protocol'
 
 interface KindWords {
   readonly name: string
-  /** What a record that holds proves, and what it leaves open. */
+  /** What a valid record proves, and what it does not prove. */
   readonly proves: string
 }
 
-const SINCE = 'What became of it since, nobody can tell offline.'
+const SINCE = 'Later changes cannot be checked offline.'
 
-/** Every kind in the words of the person who holds the file. */
+/** Texts for every kind of record. */
 export const KIND_WORDS: Readonly<Record<RecordKindName, KindWords>> = {
   'genesis-block': {
     name: 'genesis block',
@@ -16,7 +16,7 @@ export const KIND_WORDS: Readonly<Record<RecordKindName, KindWords>> = {
   },
   'join-certificate': {
     name: 'join certificate',
-    proves: 'The authority took this node key into its network. Whether it was revoked, the revocation list says.',
+    proves: 'The authority admitted this node key to its network. Check the revocation list for revocations.',
   },
   crl: {
     name: 'certificate revocation list',
@@ -24,15 +24,15 @@ export const KIND_WORDS: Readonly<Record<RecordKindName, KindWords>> = {
   },
   'policy-manifest': {
     name: 'policy manifest',
-    proves: 'The authority signed this policy. Whether it is the active one, GET /policy says.',
+    proves: 'The authority signed this policy. GET /policy shows whether it is active.',
   },
   'agent-descriptor': {
     name: 'agent descriptor',
-    proves: 'The node key signed where its agent is. That the node is a member is what its certificate says.',
+    proves: 'The node key signed the endpoint of its agent. The certificate proves the membership of the node.',
   },
   'membership-attestation': {
     name: 'membership attestation',
-    proves: 'The issuer vouched for this subject. Whether it was withdrawn, the revocation feed of the issuer says.',
+    proves: 'The issuer attested this subject. Check the revocation feed of the issuer for revocations.',
   },
   'recognition-treaty': {
     name: 'recognition treaty',
@@ -40,23 +40,23 @@ export const KIND_WORDS: Readonly<Record<RecordKindName, KindWords>> = {
   },
   'recognition-policy': {
     name: 'recognition policy',
-    proves: 'Its form is right. It is a local document, and nobody signs it.',
+    proves: 'Its form is valid. It is a local document without a signature.',
   },
   'sovereign-revocation-feed': {
-    name: 'sovereign revocation feed',
-    proves: 'The issuer had withdrawn these attestations when it signed. A newer feed may name more.',
+    name: 'revocation feed',
+    proves: 'The issuer had revoked these attestations when it signed. A newer feed may contain more.',
   },
   'trust-evidence': {
     name: 'trust evidence',
-    proves: 'The issuer came to this verdict over the graph it names. It says nothing about today.',
+    proves: 'The issuer signed this verdict for the graph it names. The verdict may be outdated.',
   },
   'capability-offer': {
     name: 'capability offer',
-    proves: 'The offerer offered these terms. Nobody has agreed to them yet.',
+    proves: 'The offerer offered these terms. They are not agreed yet.',
   },
   'capability-counter': {
     name: 'capability counter',
-    proves: 'The responder proposed these terms. Nobody has agreed to them yet.',
+    proves: 'The responder proposed these terms. They are not agreed yet.',
   },
   'agreement-record': {
     name: 'agreement record',
@@ -69,7 +69,7 @@ export const KIND_WORDS: Readonly<Record<RecordKindName, KindWords>> = {
   },
   'boundary-policy': {
     name: 'boundary policy',
-    proves: 'The issuer signed this version. Whether it is active, its authority says.',
+    proves: 'The issuer signed this version. Its authority shows whether it is active.',
   },
   'freshness-proof': {
     name: 'freshness proof',
@@ -77,11 +77,11 @@ export const KIND_WORDS: Readonly<Record<RecordKindName, KindWords>> = {
   },
   'justification-proof': {
     name: 'justification proof',
-    proves: 'The issuer gave these reasons. Hold them against the decision they name.',
+    proves: 'The issuer signed these reasons. Compare them with the decision they name.',
   },
   'execution-evidence': {
     name: 'execution evidence',
-    proves: 'The executor signed that it did this. That it was allowed to is what the decision says.',
+    proves: 'The executor signed that it did this. The decision shows whether it was allowed.',
   },
   'retention-checkpoint': {
     name: 'retention checkpoint',
@@ -121,10 +121,10 @@ export const KIND_WORDS: Readonly<Record<RecordKindName, KindWords>> = {
   },
 }
 
-/** What a record that holds leaves open. */
+/** What a valid record does not prove. */
 export const UNPROVEN_WORDS: Readonly<Record<Unproven, string>> = {
   root_key: 'that this root key is the one of the network. Compare it, or give it with --key.',
   node_key: 'that this key is the one of the node. Compare it, or give it with --key.',
-  node_membership: 'that the node is a member now. Its certificate and the revocation list say so.',
+  node_membership: 'that the node is a member now. Check its certificate and the revocation list.',
   authorship: 'who wrote it. It has no signature.',
 }

@@ -13,8 +13,8 @@ import {
 } from '@chancery/testkit'
 import type { ForeignObject } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openNetwork } from '../../real-authority.suite.ts'
-import type { RealNetwork } from '../../real-authority.suite.ts'
+import { openNetwork } from '../../testing/real-authority.suite.ts'
+import type { RealNetwork } from '../../testing/real-authority.suite.ts'
 import { KIND_WORDS } from './kinds.ts'
 
 const partner = foreignSovereign('PARTNER-NET')
@@ -26,7 +26,7 @@ afterAll(() => network.close())
 
 /** Puts a record into a file of the world, as somebody else would write it. */
 async function file(name: string, record: ForeignObject): Promise<void> {
-  await writeFile(network.world.path(name), wireText(record))
+  await writeFile(network.setup.path(name), wireText(record))
 }
 
 describe('verify', () => {
@@ -38,7 +38,7 @@ describe('verify', () => {
     await network.asOperator('attestation issue alice --role role:client --out alice.json')
     await network.asOperator('feed export --out feed.json')
     const policy = await network.asOperator('network-policy show --json')
-    await writeFile(network.world.path('policy.json'), policy.stdout)
+    await writeFile(network.setup.path('policy.json'), policy.stdout)
     for (const [name, kind] of [
       ['alice.json', 'membership-attestation'],
       ['feed.json', 'sovereign-revocation-feed'],
@@ -50,7 +50,7 @@ describe('verify', () => {
     }
     const { code, stdout } = await network.run('verify alice.json --genesis genesis.json')
     expect(code).toBe(0)
-    expect(stdout).toContain('Holds: The issuer vouched for this subject.')
+    expect(stdout).toContain('Valid: The issuer attested this subject.')
     expect(stdout).toContain('na-test')
   })
 
@@ -61,11 +61,11 @@ describe('verify', () => {
       await network.asOperator(`evaluate ledger.read --attestation ${id} --out ${name}`)
     const [one, two] = await Promise.all(
       ['one.json', 'two.json'].map(
-        async (name) => JSON.parse(await readFile(network.world.path(name), 'utf8')) as JsonObject,
+        async (name) => JSON.parse(await readFile(network.setup.path(name), 'utf8')) as JsonObject,
       ),
     )
-    const held = await network.run('verify one.json --genesis genesis.json --json')
-    expect([held.code, held.json()]).toMatchObject([0, { valid: true, kind: 'boundary-decision' }])
+    const stored = await network.run('verify one.json --genesis genesis.json --json')
+    expect([stored.code, stored.json()]).toMatchObject([0, { valid: true, kind: 'boundary-decision' }])
     const proof = one?.['justification_proof'] as JsonObject
     for (const [changed, reason] of [
       [{ ...one, justification_proof: two?.['justification_proof'] }, 'decision_id_mismatch'],
@@ -73,25 +73,25 @@ describe('verify', () => {
       [{ ...one, justification_proof: {} }, 'malformed'],
       [{ ...one, more: 1 }, 'unrecognized'],
     ] as const) {
-      await writeFile(network.world.path('changed.json'), JSON.stringify(changed))
+      await writeFile(network.setup.path('changed.json'), JSON.stringify(changed))
       const { code, json } = await network.run('verify changed.json --genesis genesis.json --json')
       expect([code, json()['reason']]).toEqual([1, reason])
     }
   })
 
   it('says what is wrong, in words and for programs, and exits with 1', async () => {
-    const alice = JSON.parse(await readFile(network.world.path('alice.json'), 'utf8')) as JsonObject
-    await writeFile(network.world.path('mallory.json'), writeJson({ ...alice, subject_id: 'mallory' }))
+    const alice = JSON.parse(await readFile(network.setup.path('alice.json'), 'utf8')) as JsonObject
+    await writeFile(network.setup.path('mallory.json'), writeJson({ ...alice, subject_id: 'mallory' }))
     const changed = await network.run('verify mallory.json --genesis genesis.json')
     expect([changed.code, changed.stdout]).toEqual([1, expect.stringContaining('(invalid_signature)')])
     const foreign = await network.run(`verify alice.json --key ${partner.publicKey} --json`)
     expect([foreign.code, foreign.json()]).toMatchObject([1, { valid: false, reason: 'invalid_signature' }])
     const blind = await network.run('verify alice.json --json')
     expect([blind.code, blind.json()['reason']]).toEqual([1, 'keys_needed'])
-    await writeFile(network.world.path('broken.json'), writeJson({ ...alice, roles: 'role:client' }))
+    await writeFile(network.setup.path('broken.json'), writeJson({ ...alice, roles: 'role:client' }))
     const broken = await network.run('verify broken.json --genesis genesis.json')
     expect([broken.code, broken.stdout.includes('roles: an array is needed')]).toEqual([1, true])
-    await writeFile(network.world.path('other.json'), '{"hello":1}')
+    await writeFile(network.setup.path('other.json'), '{"hello":1}')
     const other = await network.run('verify other.json --genesis genesis.json --json')
     expect([other.code, other.json()]).toMatchObject([1, { valid: false, kind: null, reason: 'unrecognized' }])
   })
@@ -100,7 +100,7 @@ describe('verify', () => {
     const both = await network.run(`verify alice.json --genesis genesis.json --key ${partner.publicKey}`)
     expect([both.code, both.stderr.includes('not both')]).toEqual([2, true])
     expect((await network.run('verify nothing.json --genesis genesis.json')).stderr).toContain('no such file')
-    await writeFile(network.world.path('text.json'), 'hello')
+    await writeFile(network.setup.path('text.json'), 'hello')
     expect((await network.run('verify text.json')).stderr).toContain('is not JSON')
   })
 

@@ -1,41 +1,42 @@
 import { resolve } from 'node:path'
-import { isJsonObject, recogniseRecord, verifyRecord, visible } from '@chancery/protocol'
-import type { JsonObject, JsonValue, OfflineGround, RecordKindName } from '@chancery/protocol'
-import type { CommandContext, Result } from '../../context.ts'
-import { misuse } from '../../failure.ts'
-import { loadKeyHistory, loadVerifiedGenesis } from '../../genesis-file.ts'
-import { loadJsonObject, loadRecord } from '../../json-file.ts'
-import type { Arguments, Options } from '../../options.ts'
+import { isJsonObject, detectRecordKind, verifyRecordOfKind, visible } from '@chancery/protocol'
+import type { JsonObject, JsonValue, OfflineTrust, RecordKindName } from '@chancery/protocol'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import { usageError } from '../../errors/failure.ts'
+import { loadKeyHistory, loadVerifiedGenesis } from '../../files/genesis-file.ts'
+import { loadJsonObject, loadRecord } from '../../files/json-file.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
 import { fields } from '../../output/table.ts'
-import { loadPublicKeys } from '../../public-keys.ts'
-import { loadValidatorKeys } from '../../validator-keys.ts'
+import { loadPublicKeys } from '../../files/public-keys.ts'
+import { loadValidatorKeys } from '../../files/validator-keys.ts'
 import { COMMITMENT } from '../disclosure/records.ts'
 import { findEvaluated, verifyEvaluated } from './evaluated.ts'
 import { KIND_WORDS, UNPROVEN_WORDS } from './kinds.ts'
 import { OFFLINE_REASONS } from './reasons.ts'
-import { verdictText } from './verdict-text.ts'
+import { verdictText } from '../../output/verdict-text.ts'
 
-/** verify: nobody is asked. A verdict is a result, printed as one; the exit code is 0 only when the record holds. */
+/** Runs `verify` offline. The verdict is a result; the exit code is 0 only when the record is valid. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
   const file = await loadJsonObject(cwd, args.required('file'))
   const evaluated = findEvaluated(file)
   const value = evaluated?.decision ?? file
-  const ground = await loadGround(context, options)
-  const kind = recogniseRecord(value)
+  const trust = await loadTrustInputs(context, options)
+  const kind = detectRecordKind(value)
   if (kind === undefined) {
     const verdict = { valid: false, reason: 'unrecognized' }
     const data = { ...verdict, kind: null, explanation: OFFLINE_REASONS['unrecognized'] ?? '' }
     return { data, text: verdictText(verdict, OFFLINE_REASONS, style), exitCode: 1 }
   }
   const { name, proves } = KIND_WORDS[kind]
-  const judged = await (evaluated === undefined
-    ? verifyRecord(kind, value, ground)
-    : verifyEvaluated(evaluated, ground))
-  const verdict = { valid: judged.ok, reason: judged.ok ? 'valid' : judged.reason }
+  const verified = await (evaluated === undefined
+    ? verifyRecordOfKind(kind, value, trust)
+    : verifyEvaluated(evaluated, trust))
+  const verdict = { valid: verified.ok, reason: verified.ok ? 'valid' : verified.reason }
   const words = { ...OFFLINE_REASONS, valid: proves }
-  const unproven = judged.ok ? (judged.unproven ?? []) : []
-  const problem = judged.ok ? undefined : judged.problem
+  const unproven = verified.ok ? (verified.unproven ?? []) : []
+  const problem = verified.ok ? undefined : verified.problem
   const more = [
     ...unproven.map((each) => `${style.warn('Not proven:')} ${UNPROVEN_WORDS[each]}`),
     ...(problem === undefined ? [] : [`  ${visible(problem)}`]),
@@ -43,16 +44,16 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const text = [verdictText(verdict, words, style), ...more, describe(kind, name, value, context)].join('\n')
   const explanation = words[verdict.reason as keyof typeof words] ?? verdict.reason
   const data = { ...verdict, kind, explanation, problem: problem ?? null, unproven }
-  return { data, text, exitCode: judged.ok ? 0 : 1 }
+  return { data, text, exitCode: verified.ok ? 0 : 1 }
 }
 
-async function loadGround({ cwd, now }: CommandContext, options: Options): Promise<OfflineGround> {
+async function loadTrustInputs({ cwd, now }: CommandContext, options: Options): Promise<OfflineTrust> {
   const keys = (await loadPublicKeys(cwd, options, 'key')) ?? []
   const offererKeys = await loadPublicKeys(cwd, options, 'offerer-key')
   const responderKeys = await loadPublicKeys(cwd, options, 'responder-key')
   const file = options.text('genesis')
   // Whose word counts must not be left open.
-  if (file !== undefined && keys.length > 0) throw misuse('Give --key or --genesis, not both.')
+  if (file !== undefined && keys.length > 0) throw usageError('Give --key or --genesis, not both.')
   const given = options.text('commitment')
   return {
     keys,
@@ -66,16 +67,16 @@ async function loadGround({ cwd, now }: CommandContext, options: Options): Promi
 }
 
 /** The genesis block, and the keys its authority had before where a key history is given. */
-async function loadNetwork(cwd: string, options: Options): Promise<Pick<OfflineGround, 'genesis' | 'history'>> {
+async function loadNetwork(cwd: string, options: Options): Promise<Pick<OfflineTrust, 'genesis' | 'history'>> {
   const [file, historyFile] = [options.text('genesis'), options.text('key-history')]
   if (file === undefined && historyFile !== undefined)
-    throw misuse('--key-history needs --genesis: its root signed both.')
+    throw usageError('--key-history needs --genesis: its root signed both.')
   if (file === undefined) return {}
   const genesis = await loadVerifiedGenesis(resolve(cwd, file))
   return historyFile === undefined ? { genesis } : { genesis, history: await loadKeyHistory(cwd, historyFile, genesis) }
 }
 
-/** What the file says of itself; nothing of it is proved unless the record holds. */
+/** Describes the content of the file. It is proved only if the record is valid. */
 function describe(kind: RecordKindName, name: string, value: JsonObject, { style }: CommandContext): string {
   const id = Object.entries(value).find(([member, found]) => member.endsWith('_id') && typeof found === 'string')
   const network = value['network_name']
@@ -85,7 +86,7 @@ function describe(kind: RecordKindName, name: string, value: JsonObject, { style
       ['record', name],
       ['kind', kind],
       ['names', named],
-      ['signed by', labelsOf(value).join(', ') || 'nobody'],
+      ['signed by', labelsOf(value).join(', ') || 'not signed'],
     ],
     style,
   )

@@ -1,39 +1,39 @@
 import { SECOND } from '@chancery/protocol'
-import { PROBLEMS } from './judge.ts'
-import type { Look, Sight } from './look.ts'
+import { PROBLEMS } from './check-lists.ts'
+import type { CheckRound, DocumentCheck } from './check-published.ts'
 
-/** The last look as Prometheus text, for the textfile collector of the node exporter. */
-export function metricsText({ at, crl, feed }: Look): string {
+/** Returns the last check as Prometheus text, for the textfile collector of the node exporter. */
+export function metricsText({ at, crl, feed }: CheckRound): string {
   const lists = [
     ['crl', crl],
     ['feed', feed],
   ] as const
-  const rows = (read: (sight: Sight) => number | undefined): string[] =>
-    lists.flatMap(([name, sight]) => {
-      const value = read(sight)
+  const rows = (read: (check: DocumentCheck) => number | undefined): string[] =>
+    lists.flatMap(([name, check]) => {
+      const value = read(check)
       return value === undefined ? [] : [`{document="${name}"} ${value}`]
     })
-  const problems = lists.flatMap(([name, sight]) =>
-    PROBLEMS.map((problem) => `{document="${name}",problem="${problem}"} ${sight.problems.includes(problem) ? 1 : 0}`),
+  const problems = lists.flatMap(([name, check]) =>
+    PROBLEMS.map((problem) => `{document="${name}",problem="${problem}"} ${check.problems.includes(problem) ? 1 : 0}`),
   )
   return [
-    ...metric('chancery_watch_problem', 'Whether this is wrong with a published document.', problems),
+    ...metric('chancery_watch_problem', '1 if a published document has this problem.', problems),
     ...metric(
       'chancery_watch_sequence',
-      'Number of the published document.',
-      rows((sight) => sight.sequence),
+      'Sequence of the published document.',
+      rows((check) => check.sequence),
     ),
     ...metric(
       'chancery_watch_age_seconds',
-      'Time since it was signed.',
-      rows((sight) => sight.ageSeconds),
+      'Seconds since the document was signed.',
+      rows((check) => check.ageSeconds),
     ),
     ...metric(
       'chancery_watch_expires_in_seconds',
-      'Time until it ends.',
-      rows((sight) => sight.expiresInSeconds),
+      'Seconds until the document expires.',
+      rows((check) => check.expiresInSeconds),
     ),
-    ...metric('chancery_watch_last_look_timestamp_seconds', 'When it was last looked at.', [` ${Number(at / SECOND)}`]),
+    ...metric('chancery_watch_last_look_timestamp_seconds', 'Time of the last check.', [` ${Number(at / SECOND)}`]),
     '',
   ].join('\n')
 }

@@ -14,15 +14,15 @@ import {
 import type { Crl, Instant, JsonObject, JsonValue, RevocationFeed } from '@chancery/protocol'
 import { testSigner } from '@chancery/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { standIn } from '../../authority.suite.ts'
-import type { StandIn } from '../../authority.suite.ts'
-import { NOW, World } from '../../world.suite.ts'
-import type { Ran } from '../../world.suite.ts'
+import { startFakeAuthority } from '../../testing/fake-authority.suite.ts'
+import type { FakeAuthority } from '../../testing/fake-authority.suite.ts'
+import { NOW, TestContext } from '../../testing/run-command.suite.ts'
+import type { CommandRun } from '../../testing/run-command.suite.ts'
 
 /** What the authority publishes is ours to choose: a real one would not publish most of this. */
 let published: { crl: JsonValue; feed: JsonValue }
-let server: StandIn
-let world: World
+let server: FakeAuthority
+let setup: TestContext
 
 const signerOf = (seed = 'na') => testSigner('na-test', seed)
 const entry = (certificate_id: string) => ({
@@ -53,7 +53,7 @@ async function feedOf(sequence: number, ids: readonly string[], issuer = 'TEST-N
 }
 
 beforeAll(async () => {
-  world = await World.make()
+  setup = await TestContext.make()
   const [root, na] = [await testSigner('rs-test', 'root'), await signerOf()]
   const window = { valid_from: writeInstant(NOW - DAY), valid_to: writeInstant(NOW + 90n * DAY) }
   const draft = draftGenesisBlock({
@@ -61,14 +61,14 @@ beforeAll(async () => {
     root_public_key: root.publicKey,
     network_authority: { public_key: na.publicKey, ...window },
   })
-  await writeFile(world.path('genesis.json'), writeJson(await signList(draft, root)))
-  server = await standIn({ audience: na.publicKey, operator: na.publicKey }, ({ route }) => ({
+  await writeFile(setup.path('genesis.json'), writeJson(await signList(draft, root)))
+  server = await startFakeAuthority({ audience: na.publicKey, operator: na.publicKey }, ({ route }) => ({
     json: route.endsWith('/crl') ? published.crl : published.feed,
   }))
 })
 afterAll(async () => {
   await server.close()
-  await world.remove()
+  await setup.remove()
 })
 
 let states = 0
@@ -78,8 +78,8 @@ beforeEach(async () => {
   state = `state-${(states += 1)}.json`
 })
 
-const watch = (flags = '', now = NOW): Promise<Ran> =>
-  world.run(`watch --url ${server.url} --genesis genesis.json --state ${state} --json ${flags}`, { now: () => now })
+const watch = (flags = '', now = NOW): Promise<CommandRun> =>
+  setup.run(`watch --url ${server.url} --genesis genesis.json --state ${state} --json ${flags}`, { now: () => now })
 
 describe('watch', () => {
   it('ends with 0 and says what it saw', async () => {
@@ -108,11 +108,11 @@ describe('watch', () => {
 
   it('goes on over the state of an earlier release, which kept a digest of all that was signed', async () => {
     await watch()
-    const { authority } = JSON.parse(await readFile(world.path(state), 'utf8')) as JsonObject
+    const { authority } = JSON.parse(await readFile(setup.path(state), 'utf8')) as JsonObject
     const { signatures: _, ...signed } = published.crl as JsonObject
     const digest = sha256Hex(canonicalBytes(signed))
     const earlier = async (): Promise<void> =>
-      writeFile(world.path(state), JSON.stringify({ authority, crl: { sequence: 5, digest } }))
+      writeFile(setup.path(state), JSON.stringify({ authority, crl: { sequence: 5, digest } }))
     await earlier()
     expect((await watch()).json()['crl']).toMatchObject({ problems: [] })
     for (const [made, problem] of [
@@ -149,6 +149,13 @@ describe('watch', () => {
     }
   })
 
+  it('says in words how far ahead a list is dated', async () => {
+    published = { ...published, crl: await list(6, { at: NOW + HOUR }) }
+    const ran = await setup.run(`watch --url ${server.url} --genesis genesis.json`, { now: () => NOW })
+    expect(ran.stdout).toMatch(/list {2}6, dated 3600 s ahead of this clock: future\n/)
+    expect(ran.stdout).toMatch(/feed {2}3, signed 3600 s ago/)
+  })
+
   it('ends with 1 and names what is wrong with the feed', async () => {
     const wrong: [string, () => Promise<JsonValue>][] = [
       ['unauthentic', () => feedOf(4, ['att-1', 'att-2'], 'OTHER-NET')],
@@ -173,13 +180,13 @@ describe('watch', () => {
 
   it.each([
     ['of another authority', () => ({ authority: 'another' })],
-    ['whose list was lost', (kept: JsonObject) => ({ ...kept, crl: null })],
-    ['whose list has no number', (kept: JsonObject) => ({ ...kept, crl: { sequence: '7', digest: 'd' } })],
-    ['whose feed was not counted', (kept: JsonObject) => ({ ...kept, feed: { sequence: 7, digest: 'd' } })],
-  ])('refuses to begin anew over a state it does not understand: one %s', async (_what, spoil) => {
+    ['whose list was lost', (saved: JsonObject) => ({ ...saved, crl: null })],
+    ['whose list has no number', (saved: JsonObject) => ({ ...saved, crl: { sequence: '7', digest: 'd' } })],
+    ['whose feed was not counted', (saved: JsonObject) => ({ ...saved, feed: { sequence: 7, digest: 'd' } })],
+  ])('refuses to begin anew over a state it does not understand: one %s', async (_what, damage) => {
     await watch()
-    const kept = JSON.parse(await readFile(world.path(state), 'utf8')) as JsonObject
-    await writeFile(world.path(state), JSON.stringify(spoil(kept)))
+    const saved = JSON.parse(await readFile(setup.path(state), 'utf8')) as JsonObject
+    await writeFile(setup.path(state), JSON.stringify(damage(saved)))
     const ran = await watch()
     expect([ran.code, ran.errorJson()]).toEqual([
       1,
@@ -188,11 +195,11 @@ describe('watch', () => {
   })
 
   it('needs a pin', async () => {
-    expect((await world.run(`watch --url ${server.url} --json`, { now: () => NOW })).code).toBe(2)
+    expect((await setup.run(`watch --url ${server.url} --json`, { now: () => NOW })).code).toBe(2)
   })
 
   it('tells of an authority that nobody reaches', async () => {
-    const ran = await world.run(`watch --url http://127.0.0.1:1 --genesis genesis.json --json`, {
+    const ran = await setup.run(`watch --url http://127.0.0.1:1 --genesis genesis.json --json`, {
       now: () => NOW,
       sleep: () => undefined,
     })
@@ -203,7 +210,7 @@ describe('watch', () => {
     await watch()
     published = { ...published, crl: await list(4) }
     await watch('--metrics-file out.prom')
-    const text = await readFile(world.path('out.prom'), 'utf8')
+    const text = await readFile(setup.path('out.prom'), 'utf8')
     expect(text).toContain('chancery_watch_problem{document="crl",problem="rollback"} 1\n')
     expect(text).toContain('chancery_watch_problem{document="feed",problem="rollback"} 0\n')
     expect(text).toContain('chancery_watch_sequence{document="crl"} 4\n')
@@ -220,7 +227,7 @@ describe('watch', () => {
       else stop.abort()
     }
     const line = `watch --url ${server.url} --genesis genesis.json --state ${state} --every 60 --json`
-    const ran = await world.run(line, { now: () => NOW, sleep, stop: stop.signal })
+    const ran = await setup.run(line, { now: () => NOW, sleep, stop: stop.signal })
     expect(ran.events().map((event) => event['event'])).toEqual(['good', 'wrong'])
     expect(ran.code).toBe(1)
   })

@@ -3,31 +3,31 @@ import type { JSX } from 'preact'
 import { explain } from '../../authority.ts'
 import { findMistype } from '../requests/check-token.ts'
 import { explainReply } from '../requests/explain-reply.ts'
-import { loadStanding } from '../requests/standing.ts'
-import type { Standing } from '../requests/standing.ts'
+import { loadTokenInfo } from '../requests/token-info.ts'
+import type { TokenInfo } from '../requests/token-info.ts'
 import type { Session } from '../session.ts'
 import { Time } from './time.tsx'
 
 /** Who the reader is to the gateway, on every page. */
 export function Credential(props: {
   readonly session: Session
-  readonly enter: (token: string, standing: Standing) => void
-  readonly leave: () => void
+  readonly signIn: (token: string, tokenInfo: TokenInfo) => void
+  readonly signOut: () => void
   readonly choose: (network: string) => void
 }): JSX.Element {
   const { session } = props
   return (
     <section class="credential" aria-label="Token">
-      {session.standing === undefined ? (
-        <TokenForm enter={props.enter} />
+      {session.tokenInfo === undefined ? (
+        <TokenForm signIn={props.signIn} />
       ) : (
-        <Known session={session} standing={session.standing} leave={props.leave} choose={props.choose} />
+        <SignedIn session={session} tokenInfo={session.tokenInfo} signOut={props.signOut} choose={props.choose} />
       )}
     </section>
   )
 }
 
-function TokenForm({ enter }: { readonly enter: (token: string, standing: Standing) => void }): JSX.Element {
+function TokenForm({ signIn }: { readonly signIn: (token: string, tokenInfo: TokenInfo) => void }): JSX.Element {
   const [problem, setProblem] = useState('')
   const [isBusy, setBusy] = useState(false)
   const submit = async (event: SubmitEvent & { readonly currentTarget: HTMLFormElement }): Promise<void> => {
@@ -42,13 +42,13 @@ function TokenForm({ enter }: { readonly enter: (token: string, standing: Standi
     setProblem('')
     setBusy(true)
     try {
-      const answer = await loadStanding(token)
-      if ('standing' in answer) {
+      const response = await loadTokenInfo(token)
+      if ('tokenInfo' in response) {
         form.reset()
-        enter(token, answer.standing)
+        signIn(token, response.tokenInfo)
         return
       }
-      setProblem(explainReply(answer.refused)?.sentence ?? `The gateway answered ${answer.refused.status}.`)
+      setProblem(explainReply(response.refused)?.sentence ?? `The gateway answered ${response.refused.status}.`)
     } catch (error) {
       setProblem(explain(error))
     }
@@ -67,18 +67,18 @@ function TokenForm({ enter }: { readonly enter: (token: string, standing: Standi
   )
 }
 
-function Known(props: {
+function SignedIn(props: {
   readonly session: Session
-  readonly standing: Standing
-  readonly leave: () => void
+  readonly tokenInfo: TokenInfo
+  readonly signOut: () => void
   readonly choose: (network: string) => void
 }): JSX.Element {
-  const { session, standing } = props
-  const { networks, credential_expires_at: until } = standing
+  const { session, tokenInfo } = props
+  const { networks, credential_expires_at: until } = tokenInfo
   return (
     <div class="known">
       <p data-client>
-        <strong>{standing.client_id ?? 'development'}</strong>
+        <strong>{tokenInfo.client_id ?? 'development'}</strong>
         {until === undefined || until === null ? null : (
           <span class="quiet">
             {' '}
@@ -104,8 +104,8 @@ function Known(props: {
           </select>
         </p>
       )}
-      <button type="button" class="quiet-button" onClick={props.leave}>
-        Forget the token
+      <button type="button" class="quiet-button" onClick={props.signOut}>
+        Sign out
       </button>
     </div>
   )

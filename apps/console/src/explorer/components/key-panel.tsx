@@ -12,7 +12,7 @@ interface Props {
   readonly setSigner: (signer: Signer | undefined) => void
 }
 
-/** The operator's key: read into the page, held where no script can read it, forgotten on demand. */
+/** Reads the operator key into the page as a non-extractable key, and removes it on demand. */
 export function KeyPanel({ signer, note, setSigner }: Props): JSX.Element {
   if (signer === undefined) return <KeyForm note={note} setSigner={setSigner} />
   return (
@@ -22,7 +22,7 @@ export function KeyPanel({ signer, note, setSigner }: Props): JSX.Element {
         <code class="id">{signer.publicKey}</code>
       </p>
       <button type="button" class="quiet-button" onClick={() => setSigner(undefined)}>
-        Forget the key
+        Remove the key
       </button>
     </div>
   )

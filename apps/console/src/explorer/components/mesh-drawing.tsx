@@ -4,10 +4,10 @@ import { chooseFrame, drawLinks, isAbove, placeDomains, placeMembers } from './m
 import type { Frame, PlacedMember, Point } from './mesh-layout.ts'
 import { useNarrow } from './use-narrow.ts'
 
-const SOON_MS = 7 * 86_400_000
+const RETRY_MS = 7 * 86_400_000
 
 export function toneOf({ expires_at }: MeshLink, nowMs: number): 'good' | 'watch' {
-  return Date.parse(expires_at) - nowMs < SOON_MS ? 'watch' : 'good'
+  return Date.parse(expires_at) - nowMs < RETRY_MS ? 'watch' : 'good'
 }
 
 export interface Condition {
@@ -35,10 +35,10 @@ export function MeshDrawing({ mesh, chosen, choose, nowMs }: Props): JSX.Element
   const { networks, links, members } = mesh
   const frame = chooseFrame(networks.length, useNarrow())
   const points = placeDomains(networks.length, frame)
-  const places = new Map(networks.map(({ id }, i) => [id, points[i] ?? { x: 0, y: 0 }]))
+  const positions = new Map(networks.map(({ id }, i) => [id, points[i] ?? { x: 0, y: 0 }]))
   return (
     <svg viewBox={`0 0 ${frame.width} ${frame.height}`} role="group" aria-label="Domains and treaties">
-      {drawLinks(links, places, frame.radius).map(({ link, count, path, arrow }) => (
+      {drawLinks(links, positions, frame.radius).map(({ link, count, path, arrow }) => (
         <g
           key={`${link.from}\0${link.to}`}
           class={`edge edge-${toneOf(link, nowMs)} ${chosen === link.from || chosen === link.to ? 'edge-chosen' : ''}`}
@@ -52,7 +52,7 @@ export function MeshDrawing({ mesh, chosen, choose, nowMs }: Props): JSX.Element
         </g>
       ))}
       {networks.map(({ id }) => {
-        const at = places.get(id) ?? { x: 0, y: 0 }
+        const at = positions.get(id) ?? { x: 0, y: 0 }
         const own = members.filter(({ network }) => network === id)
         return <Members key={id} at={at} placed={placeMembers(own, at, frame)} hasNames={frame.hasMemberNames} />
       })}
@@ -60,7 +60,7 @@ export function MeshDrawing({ mesh, chosen, choose, nowMs }: Props): JSX.Element
         <Domain
           key={network.id}
           network={network}
-          at={places.get(network.id) ?? { x: 0, y: 0 }}
+          at={positions.get(network.id) ?? { x: 0, y: 0 }}
           frame={frame}
           members={members.filter((member) => member.network === network.id).length}
           isChosen={chosen === network.id}

@@ -117,13 +117,13 @@ export interface DrawnLink {
 /** One bent line per pair and direction; the bend keeps the two directions apart. */
 export function drawLinks(
   links: readonly MeshLink[],
-  places: ReadonlyMap<string, Point>,
+  positions: ReadonlyMap<string, Point>,
   radius: number,
 ): readonly DrawnLink[] {
   const pairs = Map.groupBy(links, ({ from, to }) => `${from}\0${to}`)
   return [...pairs.values()].flatMap((same) => {
     const [link] = same
-    const [from, to] = [places.get(link?.from ?? ''), places.get(link?.to ?? '')]
+    const [from, to] = [positions.get(link?.from ?? ''), positions.get(link?.to ?? '')]
     if (link === undefined || from === undefined || to === undefined) return []
     return [{ link, count: same.length, ...bend(from, to, radius) }]
   })

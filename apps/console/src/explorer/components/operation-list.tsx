@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks'
 import type { JSX } from 'preact'
-import { writePlace } from '../place.ts'
+import { writeLocation } from '../view-location.ts'
 import { isFound } from '../requests/catalogue.ts'
 import type { Operation } from '../requests/catalogue.ts'
 
@@ -15,14 +15,14 @@ export function OperationList(props: {
   const { operations, chosen, search, group } = props
   const groups = [...new Set(operations.map((each) => each.group))]
   const found = operations.filter((each) => (group === '' || each.group === group) && isFound(each, search))
-  const place = useRef<HTMLDivElement>(null)
+  const element = useRef<HTMLDivElement>(null)
   // Whoever came by a link sees where in the list it is. Only the list moves, not the page.
   useEffect(() => {
-    const entry = place.current?.querySelector<HTMLElement>('[aria-current]')
-    if (entry === null || entry === undefined || place.current === null) return
-    const { top, bottom } = place.current.getBoundingClientRect()
+    const entry = element.current?.querySelector<HTMLElement>('[aria-current]')
+    if (entry === null || entry === undefined || element.current === null) return
+    const { top, bottom } = element.current.getBoundingClientRect()
     const at = entry.getBoundingClientRect()
-    if (at.top < top || at.bottom > bottom) place.current.scrollTop += at.top - top - (bottom - top) / 3
+    if (at.top < top || at.bottom > bottom) element.current.scrollTop += at.top - top - (bottom - top) / 3
   }, [chosen, operations.length])
   return (
     <>
@@ -49,7 +49,7 @@ export function OperationList(props: {
       <p class="quiet" role="status" data-found={found.length}>
         {found.length} of {operations.length}
       </p>
-      <div class="operations" ref={place}>
+      <div class="operations" ref={element}>
         {groups
           .filter((name) => found.some((each) => each.group === name))
           .map((name) => (
@@ -61,7 +61,7 @@ export function OperationList(props: {
                   .map((each) => (
                     <li key={each.id}>
                       <a
-                        href={writePlace('explorer', each.id)}
+                        href={writeLocation('explorer', each.id)}
                         {...(each.id === chosen ? { 'aria-current': 'true' as const } : {})}
                       >
                         <span class={`method method-${each.method.toLowerCase()}`}>{each.method}</span>

@@ -40,7 +40,7 @@ export function RequestFields({ operation, values, setValues, body, setBody, ins
       {body === undefined ? null : (
         <>
           <p class="entry">
-            <label for="body">Body, sent exactly as it stands here</label>
+            <label for="body">Body, sent exactly as shown</label>
             <textarea
               id="body"
               rows={Math.min(MAX_ROWS, body.split('\n').length + 1)}

@@ -1,4 +1,4 @@
-import { visibleLines } from '@chancery/protocol'
+import { visible } from '@chancery/protocol'
 import type { Signer } from '@chancery/sdk'
 import type { JSX } from 'preact'
 import { Fact } from '../../components/fact.tsx'
@@ -21,11 +21,14 @@ export function Review(props: {
       <dl class="facts">
         <Fact name="To the authority of" value={network.name} />
         <Fact name="Its key, pinned and confirmed" value={audience} />
-        <Fact name="Method and path" value={visibleLines(`${operation.method} ${authorityPath(operation, values)}`)} />
-        <Fact name="Query" value={visibleLines(query.join(', ')) || 'none'} />
+        <Fact
+          name="Method and path"
+          value={visible(`${operation.method} ${authorityPath(operation, values)}`, { keepLineBreaks: true })}
+        />
+        <Fact name="Query" value={visible(query.join(', '), { keepLineBreaks: true }) || 'none'} />
         <Fact name="Signed by" value={signer.keyId} />
       </dl>
-      {body === undefined ? null : <pre tabIndex={0}>{visibleLines(body)}</pre>}
+      {body === undefined ? null : <pre tabIndex={0}>{visible(body, { keepLineBreaks: true })}</pre>}
       {network.admin_signature_version === 1 ? (
         <p class="warning">
           This network asks for signatures of version 1. They cover neither the path nor the authority: whoever sees one

@@ -5,24 +5,24 @@ import { readPastedHeaders } from '../requests/pasted-headers.ts'
 import type { PastedHeaders } from '../requests/pasted-headers.ts'
 import { KeyPanel } from './key-panel.tsx'
 
-/** How the signature comes about. Pasted headers belong to the request that stood there when they were pasted. */
-export type Means =
+/** How a request is signed. Pasted headers belong to the request that was shown when they were pasted. */
+export type SigningMethod =
   | { readonly kind: 'key' }
   | { readonly kind: 'pasted'; readonly headers?: PastedHeaders; readonly covers?: string; readonly isSpent?: true }
 
 interface Props {
-  readonly means: Means
-  readonly setMeans: (means: Means) => void
+  readonly method: SigningMethod
+  readonly setMethod: (method: SigningMethod) => void
   readonly covered: string
   readonly signer: Signer | undefined
   readonly keyNote: string | undefined
   readonly setSigner: (signer: Signer | undefined) => void
 }
 
-export function SignatureChoice({ means, setMeans, covered, signer, keyNote, setSigner }: Props): JSX.Element {
-  const choice = (kind: Means['kind'], label: string): JSX.Element => (
+export function SignatureChoice({ method, setMethod, covered, signer, keyNote, setSigner }: Props): JSX.Element {
+  const choice = (kind: SigningMethod['kind'], label: string): JSX.Element => (
     <label class="sure">
-      <input type="radio" name="means" checked={means.kind === kind} onChange={() => setMeans({ kind })} /> {label}
+      <input type="radio" name="method" checked={method.kind === kind} onChange={() => setMethod({ kind })} /> {label}
     </label>
   )
   return (
@@ -32,26 +32,26 @@ export function SignatureChoice({ means, setMeans, covered, signer, keyNote, set
         {choice('key', 'Sign in this page')}
         {choice('pasted', 'Paste signed headers')}
       </div>
-      {means.kind === 'key' ? (
+      {method.kind === 'key' ? (
         <KeyPanel signer={signer} note={keyNote} setSigner={setSigner} />
       ) : (
-        <Paste means={means} setMeans={setMeans} covered={covered} />
+        <Paste method={method} setMethod={setMethod} covered={covered} />
       )}
     </fieldset>
   )
 }
 
 function Paste(props: {
-  readonly means: Means & { readonly kind: 'pasted' }
-  readonly setMeans: (means: Means) => void
+  readonly method: SigningMethod & { readonly kind: 'pasted' }
+  readonly setMethod: (method: SigningMethod) => void
   readonly covered: string
 }): JSX.Element {
-  const { means, setMeans, covered } = props
+  const { method, setMethod, covered } = props
   const [text, setText] = useState('')
-  const take = (pasted: string): void => {
+  const choose = (pasted: string): void => {
     setText(pasted)
     const headers = readPastedHeaders(pasted)
-    setMeans(headers === undefined ? { kind: 'pasted' } : { kind: 'pasted', headers, covers: covered })
+    setMethod(headers === undefined ? { kind: 'pasted' } : { kind: 'pasted', headers, covers: covered })
   }
   return (
     <>
@@ -62,20 +62,20 @@ function Paste(props: {
           rows={4}
           spellcheck={false}
           value={text}
-          onInput={(event) => take(event.currentTarget.value)}
+          onInput={(event) => choose(event.currentTarget.value)}
         />
       </p>
-      {means.isSpent ? (
+      {method.isSpent ? (
         <p class="quiet" data-spent>
           Sent. Their nonce is used up: another request needs another signature.
         </p>
-      ) : means.headers === undefined ? (
+      ) : method.headers === undefined ? (
         <p class="quiet">Key id, timestamp, nonce and signature, each once.</p>
-      ) : means.covers === covered ? (
-        <p class="quiet">Complete. They fit the request as it stands now: changing it makes them worthless.</p>
+      ) : method.covers === covered ? (
+        <p class="quiet">Complete. The headers are valid only for the request as shown.</p>
       ) : (
         <p class="warning" data-outdated>
-          The request changed after the headers were pasted, so they no longer fit. Sign again and paste anew.
+          The request changed after the headers were pasted. Sign the request again and paste the new headers.
         </p>
       )}
     </>

@@ -2,9 +2,9 @@ import { useEffect, useState } from 'preact/hooks'
 import { explain } from '../../authority.ts'
 
 const EVERY_MS = 30_000
-const SOON_MS = 3000
+const RETRY_MS = 3000
 
-export interface Live<Value> {
+export interface LiveValue<Value> {
   /** The last one that could be read. */
   readonly value: Value | undefined
   /** Why the latest attempt failed. */
@@ -14,14 +14,14 @@ export interface Live<Value> {
 }
 
 /**
- * Keeps something as new as the gateway while somebody looks; a hidden page asks nothing. What the gateway itself calls
- * old is asked for again soon.
+ * Refreshes a value while the page is visible; a hidden page makes no requests. A value that the gateway calls
+ * old is requested again after three seconds.
  */
-export function useLive<Value>(
+export function useAutoRefresh<Value>(
   load: () => Promise<Value>,
   isOld: (value: Value) => boolean = () => false,
-): Live<Value> {
-  const [live, setLive] = useState<Live<Value>>({ value: undefined, problem: undefined, atMs: Date.now() })
+): LiveValue<Value> {
+  const [live, setLive] = useState<LiveValue<Value>>({ value: undefined, problem: undefined, atMs: Date.now() })
   useEffect(() => {
     let isOpen = true
     let timer: ReturnType<typeof setTimeout> | undefined
@@ -30,10 +30,10 @@ export function useLive<Value>(
       let waitMs = EVERY_MS
       try {
         const value = await load()
-        if (isOld(value)) waitMs = SOON_MS
+        if (isOld(value)) waitMs = RETRY_MS
         if (isOpen) setLive({ value, problem: undefined, atMs: Date.now() })
       } catch (error) {
-        if (isOpen) setLive((held) => ({ value: held.value, problem: explain(error), atMs: Date.now() }))
+        if (isOpen) setLive((current) => ({ value: current.value, problem: explain(error), atMs: Date.now() }))
       }
       if (isOpen && !document.hidden) timer = setTimeout(() => void refresh(), waitMs)
     }

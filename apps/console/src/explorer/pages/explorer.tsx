@@ -1,14 +1,14 @@
 import { useState } from 'preact/hooks'
 import type { JSX } from 'preact'
 import { OperationList } from '../components/operation-list.tsx'
-import { RequestDesk } from '../components/request-desk.tsx'
+import { RequestForm } from '../components/request-form.tsx'
 import { useNarrow } from '../components/use-narrow.ts'
 import type { Catalogue } from '../requests/catalogue.ts'
 import type { Draft, Session } from '../session.ts'
 
 export interface ExplorerProps {
   readonly session: Session
-  readonly setSession: (change: (held: Session) => Session) => void
+  readonly setSession: (change: (current: Session) => Session) => void
   readonly catalogue: Catalogue
   readonly chosen: string | undefined
   readonly draft: Draft | undefined
@@ -51,7 +51,7 @@ export function ExplorerPage({ session, setSession, catalogue, chosen, draft }: 
             {chosen === undefined ? 'Choose an operation.' : 'There is no such operation in this release.'}
           </p>
         ) : (
-          <RequestDesk
+          <RequestForm
             key={operation.id}
             operation={operation}
             session={session}

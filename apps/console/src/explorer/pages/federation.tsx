@@ -2,7 +2,7 @@ import { readPublicKey } from '@chancery/protocol'
 import { useState } from 'preact/hooks'
 import type { JSX } from 'preact'
 import { indentJson } from '../requests/indent-json.ts'
-import type { Standing } from '../requests/standing.ts'
+import type { TokenInfo } from '../requests/token-info.ts'
 import type { Draft, Session } from '../session.ts'
 
 const OPERATION = 'treaties-issue-treaty'
@@ -14,18 +14,18 @@ export function FederationPage(props: {
   readonly session: Session
   readonly prepare: (network: string, draft: Draft) => void
 }): JSX.Element {
-  const { standing } = props.session
+  const { tokenInfo } = props.session
   return (
     <>
       <h1>Federation</h1>
       <p class="lead">
-        A treaty is one-sided: the accepting authority says whose members it recognises, in which roles and until when.
-        The other direction needs a treaty of the other authority.
+        A treaty is one-sided: the accepting authority states whose members it recognises, in which roles and until
+        when. The other direction needs a treaty of the other authority.
       </p>
-      {standing === undefined || standing.networks.length === 0 ? (
+      {tokenInfo === undefined || tokenInfo.networks.length === 0 ? (
         <p>Enter a token above. It decides for which authorities a treaty can be prepared.</p>
       ) : (
-        <TreatyForm standing={standing} prepare={props.prepare} />
+        <TreatyForm tokenInfo={tokenInfo} prepare={props.prepare} />
       )}
     </>
   )
@@ -42,10 +42,10 @@ interface Terms {
 }
 
 function TreatyForm(props: {
-  readonly standing: Standing
+  readonly tokenInfo: TokenInfo
   readonly prepare: (network: string, draft: Draft) => void
 }): JSX.Element {
-  const { networks } = props.standing
+  const { networks } = props.tokenInfo
   const first = networks[0]?.name ?? ''
   const [terms, setTerms] = useState<Terms>({
     accepting: first,
@@ -60,7 +60,7 @@ function TreatyForm(props: {
     setProblem('')
     setTerms({ ...terms, ...change })
   }
-  const draft = toDraft(terms, props.standing)
+  const draft = toDraft(terms, props.tokenInfo)
   const submit = (event: Event): void => {
     event.preventDefault()
     if ('problem' in draft) setProblem(draft.problem)
@@ -92,7 +92,7 @@ function TreatyForm(props: {
                 {name}
               </option>
             ))}
-            <option value={ELSEWHERE}>another sovereign</option>
+            <option value={ELSEWHERE}>another network</option>
           </select>
         </p>
         {terms.peer !== ELSEWHERE ? null : (
@@ -123,7 +123,7 @@ function TreatyForm(props: {
           <input id="roles" value={terms.roles} onInput={(event) => set({ roles: event.currentTarget.value })} />
         </p>
         <p class="entry">
-          <label for="hours">Holds, hours (1 to {MAX_HOURS})</label>
+          <label for="hours">Validity, hours (1 to {MAX_HOURS})</label>
           <input
             id="hours"
             inputMode="numeric"
@@ -148,7 +148,7 @@ function TreatyForm(props: {
             <pre tabIndex={0}>{indentJson(JSON.stringify(draft.body))}</pre>
           </>
         )}
-        <p class="quiet">Nothing has been sent. Listing a network here recognises nobody.</p>
+        <p class="quiet">Nothing has been sent. Listing a network here does not create trust.</p>
       </section>
     </div>
   )
@@ -161,19 +161,19 @@ interface TreatyBody {
   readonly validity_hours: number
 }
 
-function toDraft(terms: Terms, { networks }: Standing): { readonly body: TreatyBody } | { readonly problem: string } {
+function toDraft(terms: Terms, { networks }: TokenInfo): { readonly body: TreatyBody } | { readonly problem: string } {
   const known = networks.find(({ name }) => name === terms.peer)
   const subject = known?.name ?? terms.peerName.trim()
   // A network of this gateway has its keys pinned by the operator; those of others are typed in.
   const keys = known === undefined ? words(terms.peerKeys) : [known.authority_public_key ?? '']
   const roles = words(terms.roles)
-  if (subject === '') return { problem: 'Say which sovereign is to be recognised.' }
+  if (subject === '') return { problem: 'Give the network to recognise.' }
   if (subject === terms.accepting) return { problem: 'An authority makes no treaty with itself.' }
   if (keys.length === 0 || keys.some((key) => readPublicKey(key) === undefined))
     return { problem: 'At least one public key is needed: 32 bytes in base64, 44 characters.' }
   if (roles.length === 0) return { problem: 'Name at least one role.' }
   if (!/^[1-9][0-9]{0,2}$/.test(terms.hours.trim()) || Number(terms.hours) > MAX_HOURS)
-    return { problem: `The treaty holds 1 to ${MAX_HOURS} whole hours.` }
+    return { problem: `The validity must be 1 to ${MAX_HOURS} whole hours.` }
   return {
     body: {
       subject_sovereign_id: subject,

@@ -5,12 +5,12 @@ import { Badge } from '../../components/badge.tsx'
 import { Fact } from '../../components/fact.tsx'
 import { MeshDrawing, conditionOf, toneOf } from '../components/mesh-drawing.tsx'
 import { Time } from '../components/time.tsx'
-import { useLive } from '../components/use-live.ts'
-import { loadMesh, whyStale } from '../requests/mesh.ts'
+import { useAutoRefresh } from '../components/use-live.ts'
+import { loadMesh, findStaleReason } from '../requests/mesh.ts'
 
 /** What the operator of the gateway publishes, drawn; public, so it needs no token. */
 export function MeshPage(): JSX.Element {
-  const { value: mesh, problem, atMs } = useLive(loadMesh, ({ stale }) => stale === true)
+  const { value: mesh, problem, atMs } = useAutoRefresh(loadMesh, ({ stale }) => stale === true)
   const [chosen, setChosen] = useState<string>()
   const nowMs = useNow(atMs)
   if (mesh === undefined)
@@ -20,7 +20,7 @@ export function MeshPage(): JSX.Element {
         {problem === undefined ? <p role="status">Reading the mesh…</p> : <p role="alert">{problem}</p>}
       </>
     )
-  const stale = whyStale(mesh, problem !== undefined, nowMs)
+  const stale = findStaleReason(mesh, problem !== undefined, nowMs)
   return (
     <>
       <h1>Mesh</h1>
@@ -114,7 +114,7 @@ function Chosen({ mesh, id }: { readonly mesh: Mesh; readonly id: string | undef
 
 function names(links: readonly MeshLink[], own: 'from' | 'to', other: 'from' | 'to', id: string | undefined): string {
   const found = new Set(links.filter((link) => link[own] === id).map((link) => link[other]))
-  return [...found].sort().join(', ') || 'nobody here'
+  return [...found].sort().join(', ') || 'none'
 }
 
 function Treaties({ links, nowMs }: { readonly links: readonly MeshLink[]; readonly nowMs: number }): JSX.Element {
@@ -143,7 +143,7 @@ function Treaties({ links, nowMs }: { readonly links: readonly MeshLink[]; reado
                 <td data-label="Until">
                   <span>
                     <Time at={link.expires_at} />{' '}
-                    {toneOf(link, nowMs) === 'watch' ? <Badge tone="watch" word="ends soon" /> : null}
+                    {toneOf(link, nowMs) === 'watch' ? <Badge tone="watch" word="expires soon" /> : null}
                   </span>
                 </td>
                 <td data-label="Id">

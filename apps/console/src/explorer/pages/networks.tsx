@@ -2,31 +2,31 @@ import type { JSX } from 'preact'
 import { Badge } from '../../components/badge.tsx'
 import { Fact } from '../../components/fact.tsx'
 import { Time } from '../components/time.tsx'
-import type { NetworkStanding } from '../requests/standing.ts'
+import type { NetworkInfo } from '../requests/token-info.ts'
 import type { Session } from '../session.ts'
 
-/** What this token is judged by: its networks, their pinned keys and lists. */
+/** Shows the networks of the token with their pinned keys and lists. */
 export function NetworksPage({ session }: { readonly session: Session }): JSX.Element {
-  const { standing } = session
+  const { tokenInfo } = session
   return (
     <>
       <h1>Networks</h1>
-      {standing === undefined ? (
+      {tokenInfo === undefined ? (
         <p class="lead">Enter a token above: the gateway shows each caller its own networks and no others.</p>
-      ) : standing.mode === 'development' ? (
+      ) : tokenInfo.mode === 'development' ? (
         <p class="lead">This gateway runs in development mode and has no networks of its own.</p>
       ) : (
         <>
           <dl class="facts card">
-            <Fact name="Client" value={standing.client_id ?? ''} />
-            <Fact name="Policy revision" value={standing.policy_revision ?? ''} />
-            <Fact name="Groups" value={standing.service_groups?.join(', ') || 'none'} />
+            <Fact name="Client" value={tokenInfo.client_id ?? ''} />
+            <Fact name="Policy revision" value={tokenInfo.policy_revision ?? ''} />
+            <Fact name="Groups" value={tokenInfo.service_groups?.join(', ') || 'none'} />
             <Fact
               name="Operator-signed operations"
-              value={standing.authority_admin === true ? 'may be forwarded' : 'may not be forwarded'}
+              value={tokenInfo.authority_admin === true ? 'may be forwarded' : 'may not be forwarded'}
             />
           </dl>
-          {standing.networks.map((network) => (
+          {tokenInfo.networks.map((network) => (
             <Network key={network.name} network={network} />
           ))}
         </>
@@ -35,7 +35,7 @@ export function NetworksPage({ session }: { readonly session: Session }): JSX.El
   )
 }
 
-function Network({ network }: { readonly network: NetworkStanding }): JSX.Element {
+function Network({ network }: { readonly network: NetworkInfo }): JSX.Element {
   const { revocation, last_refresh: refresh } = network
   return (
     <section class="card" data-network={network.name}>

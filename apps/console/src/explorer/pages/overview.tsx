@@ -2,9 +2,9 @@ import { GATEWAY_ROUTES } from '@chancery/contract'
 import type { GatewayDescription } from '@chancery/sdk'
 import type { JSX } from 'preact'
 import { Badge } from '../../components/badge.tsx'
-import { useLive } from '../components/use-live.ts'
-import { writePlace } from '../place.ts'
-import { ask } from '../requests/ask.ts'
+import { useAutoRefresh } from '../components/use-live.ts'
+import { writeLocation } from '../view-location.ts'
+import { sendRequest } from '../requests/send-request.ts'
 import type { Operation } from '../requests/catalogue.ts'
 
 interface Condition {
@@ -18,7 +18,7 @@ interface Condition {
 async function loadCondition(): Promise<Condition> {
   const [health, ready, api] = await Promise.all(
     [GATEWAY_ROUTES.health, GATEWAY_ROUTES.ready, GATEWAY_ROUTES.api].map(({ path }) =>
-      ask({ method: 'GET', target: path }),
+      sendRequest({ method: 'GET', target: path }),
     ),
   )
   if (api?.status !== 200) throw new Error(`The gateway answered ${api?.status} when asked what it is.`)
@@ -59,9 +59,9 @@ const CAPABILITIES: Readonly<Record<string, string>> = {
   sticky_revocation: 'A revoked certificate stays revoked',
 }
 
-/** The first page: is it well, what is it, and what to know before typing anything. */
+/** Shows the state of the gateway, its description and the rules for secrets. */
 export function OverviewPage({ operations }: { readonly operations: readonly Operation[] }): JSX.Element {
-  const { value, problem } = useLive(loadCondition)
+  const { value, problem } = useAutoRefresh(loadCondition)
   if (value === undefined)
     return (
       <>
@@ -85,7 +85,7 @@ export function OverviewPage({ operations }: { readonly operations: readonly Ope
           name="Operations"
           figure={String(operations.length)}
           note="in the explorer"
-          link={writePlace('explorer')}
+          link={writeLocation('explorer')}
         />
       </div>
       <div class="columns">
@@ -127,9 +127,9 @@ function Verdict(props: { readonly condition: Condition; readonly problem: strin
     <section class={`verdict verdict-${tone}`} data-ready={String(isWell)}>
       <h1>{problem !== undefined ? 'No answer at the moment' : isWell ? 'Ready' : 'Not ready'}</h1>
       {problem !== undefined ? (
-        <p role="alert">{problem} What stands below was read before.</p>
+        <p role="alert">{problem} The values below are from an earlier request.</p>
       ) : isWell ? (
-        <p class="lead">The gateway lives, its lists are current, and it may be relied upon.</p>
+        <p class="lead">The gateway is ready and its lists are current.</p>
       ) : (
         <ul>
           {condition.failing.map((name) => (

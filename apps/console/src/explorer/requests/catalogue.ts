@@ -1,6 +1,6 @@
 import { AUTHORITY_SERVICE_ROUTE, GATEWAY_ROUTES } from '@chancery/contract'
 import type { GatewayOperation, GatewayRoute } from '@chancery/contract'
-import { ask, isSuccess } from './ask.ts'
+import { sendRequest, isSuccess } from './send-request.ts'
 
 /** Something that can be called here: an operation of an authority, or a route of the gateway itself. */
 export interface Operation {
@@ -58,7 +58,7 @@ const OWN: readonly Operation[] = Object.entries<GatewayRoute>(GATEWAY_ROUTES)
 
 /** The routes of the gateway and the catalogue it serves, by group and id. */
 export async function loadCatalogue(): Promise<readonly Operation[]> {
-  const reply = await ask({ method: 'GET', target: GATEWAY_ROUTES.services.path })
+  const reply = await sendRequest({ method: 'GET', target: GATEWAY_ROUTES.services.path })
   if (!isSuccess(reply)) throw new Error(`The catalogue could not be read: status ${reply.status}.`)
   return [...OWN, ...readCatalogue(reply.text)]
 }

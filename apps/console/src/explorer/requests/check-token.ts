@@ -5,7 +5,7 @@ const OURS = /^(gw1_[A-Za-z0-9_-]{43})_([A-Za-z0-9_-]{6})$/
 const MIN_CHARACTERS = 32
 const CHECKSUM_BYTES = 4
 
-/** What is wrong with a token, seen without asking anybody; undefined when it may be good. */
+/** Returns what is wrong with a token without a request, or undefined. */
 export function findMistype(token: string): string | undefined {
   if (!/^[!-~]+$/.test(token)) return 'A token is one word of visible ASCII characters.'
   if (token.length < MIN_CHARACTERS) return `A token has at least ${MIN_CHARACTERS} characters; some are missing.`

@@ -1,4 +1,4 @@
-import type { Reply } from './ask.ts'
+import type { Reply } from './send-request.ts'
 
 /** What an answer means and what to do about it. */
 export interface Explanation {
@@ -17,7 +17,7 @@ interface Failure {
 /** By the gateway's stable reason (protocol/gateway 6). */
 const GATEWAY: Readonly<Record<string, string>> = {
   credential_missing: 'The gateway refused the token. Enter one.',
-  credential_invalid: 'The gateway refused the token: it is mistyped, was withdrawn, or belongs to another gateway.',
+  credential_invalid: 'The gateway refused the token: it is mistyped, was removed, or belongs to another gateway.',
   credential_expired: 'The token is over its time. Ask the operator of the gateway for a new one.',
   operator_signature_required: 'The operation needs an operator signature: give a key or paste the four headers.',
   network_scope: 'This token is not scoped to the network.',
@@ -29,7 +29,7 @@ const GATEWAY: Readonly<Record<string, string>> = {
   certificate_quota: 'The certificate quota of this token is used up for the current minute.',
   auth_throttled: 'Too many refused tokens came from this address, so the gateway stopped looking at them.',
   parameter_missing: 'A parameter of the path is missing.',
-  parameter_invalid: 'A parameter holds a character the gateway does not forward.',
+  parameter_invalid: 'A parameter contains a character that the gateway does not forward.',
   query_not_allowed: 'The operation does not take one of these query parameters.',
   body_object_required: 'The operation needs a JSON object as its body.',
   invalid_json: 'The body is not valid JSON.',
@@ -38,7 +38,7 @@ const GATEWAY: Readonly<Record<string, string>> = {
   authority_redirect: 'The authority answered with a redirect, which the gateway never follows. Check authority_url.',
   authority_error: 'The authority failed on its side.',
   authority_response_too_large: 'The authority answered more than the gateway passes on. Ask for less, with a limit.',
-  authority_invalid_response: 'What answered in place of the authority does not speak its language.',
+  authority_invalid_response: 'The server at the address of the authority is not an authority.',
   overloaded: 'The gateway has too many requests under way.',
   crypto_capacity: 'The gateway has too many verifications under way.',
   batch_capacity: 'The gateway has too many batches under way.',
@@ -46,14 +46,14 @@ const GATEWAY: Readonly<Record<string, string>> = {
   deadline: 'The request took longer than the gateway allows.',
   audit_unavailable: 'The gateway could not write its audit record, so it did not answer.',
   quota_backend: 'The gateway could not count this request, so it did not carry it out.',
-  authority_not_configured: 'The gateway knows no address of this authority.',
-  not_ready: 'The gateway is not ready; the checks below say why.',
+  authority_not_configured: 'The gateway has no address of this authority.',
+  not_ready: 'The gateway is not ready. See the failed checks below.',
 }
 
 /** By the authority's stable code. */
 const AUTHORITY: Readonly<Record<string, string>> = {
   admin_auth_throttled: 'The authority throttles operator signatures: too many were refused lately.',
-  rate_limit_exceeded: 'The authority limits this gateway: everybody behind it shares one allowance.',
+  rate_limit_exceeded: 'The authority limits this gateway. All callers of the gateway share one limit.',
   insufficient_operator_tier: 'The signature is good, but this operator key lacks the tier for the operation.',
 }
 
@@ -68,7 +68,7 @@ const BY_STATUS: Readonly<Record<number, string>> = {
 /** What is known of the effect of a request that failed on its way to the authority. */
 function effectOf({ reason, outcome_uncertain }: Failure): string {
   if (outcome_uncertain === true)
-    return 'The operation may have happened all the same: look at the authority before repeating it.'
+    return 'The operation may have been executed. Check the authority before you repeat it.'
   return reason === 'authority_unreachable' ? 'Nothing was carried out.' : ''
 }
 
@@ -84,7 +84,7 @@ export function explainReply(reply: Reply): Explanation | undefined {
   const parts = [
     known ?? (typeof said === 'string' && said !== '' ? said : `The answer has status ${reply.status}.`),
     known !== undefined && nested !== undefined && typeof nested.message === 'string'
-      ? `It says: ${nested.message}`
+      ? `Message: ${nested.message}`
       : '',
     nested === undefined ? effectOf(failure) : '',
     waitOf(reply),

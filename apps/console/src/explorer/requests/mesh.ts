@@ -1,9 +1,9 @@
 import { GATEWAY_ROUTES } from '@chancery/contract'
 import type { Mesh } from '@chancery/contract'
-import { ask, isSuccess } from './ask.ts'
+import { sendRequest, isSuccess } from './send-request.ts'
 
 export async function loadMesh(): Promise<Mesh> {
-  const reply = await ask({ method: 'GET', target: GATEWAY_ROUTES.mesh.path })
+  const reply = await sendRequest({ method: 'GET', target: GATEWAY_ROUTES.mesh.path })
   if (!isSuccess(reply)) throw new Error(`The mesh could not be read: status ${reply.status}.`)
   // Page and gateway are of one release: the form of the answer is that of the contract.
   return JSON.parse(reply.text) as Mesh
@@ -12,7 +12,7 @@ export async function loadMesh(): Promise<Mesh> {
 const OLD_MS = 90_000
 
 /** Why the picture may no longer be true; undefined while it is fresh. */
-export function whyStale(mesh: Mesh, hasFailed: boolean, nowMs: number): string | undefined {
+export function findStaleReason(mesh: Mesh, hasFailed: boolean, nowMs: number): string | undefined {
   const seconds = Math.max(0, Math.round((nowMs - Date.parse(mesh.observed_at)) / 1000))
   if (hasFailed) return `The gateway did not answer the last time. What you see was observed ${seconds} s ago.`
   if (mesh.stale === true)

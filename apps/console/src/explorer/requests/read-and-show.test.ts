@@ -5,7 +5,7 @@ import { findMistype } from './check-token.ts'
 import { freshExample } from './example-body.ts'
 import { explainReply } from './explain-reply.ts'
 import { indentJson } from './indent-json.ts'
-import { whyStale } from './mesh.ts'
+import { findStaleReason } from './mesh.ts'
 import { readPastedHeaders } from './pasted-headers.ts'
 
 describe('a token', () => {
@@ -113,16 +113,16 @@ describe('a failure', () => {
     [401, authority('unauthorized'), 'authority', /key id, the seed and the clock.*Their words/],
     [403, authority('insufficient_operator_tier'), 'authority', /lacks the tier/],
     [502, gateway('authority_timeout'), 'gateway', /^The authority did not answer in time\. Try again/],
-    [502, { ...gateway('authority_timeout'), outcome_uncertain: true }, 'gateway', /may have happened/],
+    [502, { ...gateway('authority_timeout'), outcome_uncertain: true }, 'gateway', /may have been executed/],
     [502, gateway('authority_unreachable'), 'gateway', /Nothing was carried out/],
     [
       502,
       { ...gateway('authority_unreachable'), outcome_uncertain: true },
       'gateway',
-      /^(?!.*Nothing).*may have happened/,
+      /^(?!.*Nothing).*may have been executed/,
     ],
-    [408, { ...gateway('deadline'), outcome_uncertain: true }, 'gateway', /longer than.*may have happened/],
-    [503, { ...gateway('audit_unavailable'), outcome_uncertain: true }, 'gateway', /may have happened/],
+    [408, { ...gateway('deadline'), outcome_uncertain: true }, 'gateway', /longer than.*may have been executed/],
+    [503, { ...gateway('audit_unavailable'), outcome_uncertain: true }, 'gateway', /may have been executed/],
     [418, gateway('new_reason'), 'gateway', /^text/],
     [500, 'no JSON', 'gateway', /status 500/],
   ] as const)('with status %i is told in a sentence', (status, body, by, sentence) => {
@@ -137,8 +137,8 @@ describe('a failure', () => {
 it('a mesh is said to be stale when it is: marked so, not refreshed, or old', () => {
   const mesh = { observed_at: '2026-01-01T00:00:00Z' } as Mesh
   const now = Date.parse('2026-01-01T00:00:20Z')
-  expect(whyStale(mesh, false, now)).toBeUndefined()
-  expect(whyStale({ ...mesh, stale: true }, false, now)).toContain('20 s ago')
-  expect(whyStale(mesh, true, now)).toContain('did not answer')
-  expect(whyStale(mesh, false, now + 600_000)).toContain('620 s ago')
+  expect(findStaleReason(mesh, false, now)).toBeUndefined()
+  expect(findStaleReason({ ...mesh, stale: true }, false, now)).toContain('20 s ago')
+  expect(findStaleReason(mesh, true, now)).toContain('did not answer')
+  expect(findStaleReason(mesh, false, now + 600_000)).toContain('620 s ago')
 })

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { readCatalogue } from './catalogue.ts'
 import type { Operation } from './catalogue.ts'
 import { coveredBy, readBody, signRequest } from './sign-request.ts'
-import type { NetworkStanding } from './standing.ts'
+import type { NetworkInfo } from './token-info.ts'
 import { authorityPath, gatewayTarget } from './target.ts'
 
 const catalogue = readCatalogue(JSON.stringify({ operations: GATEWAY_OPERATIONS }))
@@ -14,7 +14,7 @@ function operation(id: string): Operation {
   return found
 }
 
-const network = { name: 'réseau 1', admin_signature_version: 2 } as NetworkStanding
+const network = { name: 'réseau 1', admin_signature_version: 2 } as NetworkInfo
 const AUDIENCE = '0EqyMnQrtKs6E2i9RhXk5tAiSrcaAWuvhSCjMsl3hzc='
 const TIMESTAMP = '2026-03-02T10:00:00Z'
 const operator = seedSigner('op-1', toBase64(new Uint8Array(32).fill(0x33)))
@@ -48,7 +48,7 @@ describe('a signature made in the page', () => {
   })
 
   it('covers path and authority unless the policy asks for version 1, which covers neither', async () => {
-    const moment = { timestamp: TIMESTAMP, nonce: '5b0c0f0e-1c1d-4e2f-8a3b-000000000003' }
+    const signingTime = { timestamp: TIMESTAMP, nonce: '5b0c0f0e-1c1d-4e2f-8a3b-000000000003' }
     const sign = async (id: string, admin_signature_version: number): Promise<string> => {
       const request = {
         operation: operation(id),
@@ -57,7 +57,7 @@ describe('a signature made in the page', () => {
         body: '{}',
         audience: AUDIENCE,
       }
-      return (await signRequest(request, await operator, moment))['X-Admin-Signature']
+      return (await signRequest(request, await operator, signingTime))['X-Admin-Signature']
     }
     const [treaty, attestation] = ['treaties-revoke-treaty', 'attestations-revoke-attestation']
     expect(await sign(treaty ?? '', 1)).toBe(await sign(attestation ?? '', 1))

@@ -1,16 +1,16 @@
 import { canonicalBytes, isJsonObject, readJson, toBase64 } from '@chancery/protocol'
 import type { JsonObject, OperatorHeaders, Signer } from '@chancery/protocol'
 import { signOperatorRequest } from '@chancery/sdk'
-import { ask, isSuccess } from './ask.ts'
+import { sendRequest, isSuccess } from './send-request.ts'
 import type { Operation } from './catalogue.ts'
-import type { NetworkStanding } from './standing.ts'
+import type { NetworkInfo } from './token-info.ts'
 import { authorityPath, authorityQuery, gatewayTarget } from './target.ts'
 import type { Values } from './target.ts'
 
 /** A request as it would be signed; shown before it is. */
 export interface RequestToSign {
   readonly operation: Operation
-  readonly network: NetworkStanding
+  readonly network: NetworkInfo
   readonly values: Values
   /** The text that is sent; undefined without a body. */
   readonly body: string | undefined
@@ -30,11 +30,11 @@ const METADATA = 'public-sovereign-metadata'
  * For which authority to sign: the key the operator of the gateway pinned, and only when the authority names the same
  * one. Signing for whatever key an answer names would let whoever answers choose where the signature is good.
  */
-export async function findAudience(network: NetworkStanding, token: string): Promise<string> {
+export async function findAudience(network: NetworkInfo, token: string): Promise<string> {
   const { name, authority_public_key: pinned } = network
   if (pinned === null) throw new Error(`The gateway pins no key for the authority of ${name}: nothing is signed.`)
   const target = `/v1/networks/${encodeURIComponent(name)}/services/${METADATA}`
-  const reply = await ask({ method: 'GET', target, token })
+  const reply = await sendRequest({ method: 'GET', target, token })
   if (!isSuccess(reply))
     throw new Error(
       `The authority's own key could not be compared with the pinned one: ${METADATA} answered ${reply.status}. Nothing is signed. Sign with the library and paste the headers instead.`,
@@ -48,16 +48,20 @@ export async function findAudience(network: NetworkStanding, token: string): Pro
   return pinned
 }
 
-export interface Moment {
+export interface SigningTime {
   readonly timestamp: string
   readonly nonce: string
 }
 
 /** The four headers. Version 1 covers neither path nor authority, so it is made only where the policy asks for it. */
-export async function signRequest(request: RequestToSign, signer: Signer, moment: Moment): Promise<OperatorHeaders> {
+export async function signRequest(
+  request: RequestToSign,
+  signer: Signer,
+  signingTime: SigningTime,
+): Promise<OperatorHeaders> {
   const { operation, values, body: text, audience, network } = request
   const body = text === undefined ? {} : readBody(text)
-  if (network.admin_signature_version === 1) return signFirstVersion(body, signer, moment)
+  if (network.admin_signature_version === 1) return signFirstVersion(body, signer, signingTime)
   return signOperatorRequest(
     {
       method: operation.method,
@@ -65,7 +69,7 @@ export async function signRequest(request: RequestToSign, signer: Signer, moment
       query: authorityQuery(operation, values),
       audience,
       body,
-      ...moment,
+      ...signingTime,
     },
     signer,
   )
@@ -74,7 +78,7 @@ export async function signRequest(request: RequestToSign, signer: Signer, moment
 async function signFirstVersion(
   body: JsonObject,
   signer: Signer,
-  { timestamp, nonce }: Moment,
+  { timestamp, nonce }: SigningTime,
 ): Promise<OperatorHeaders> {
   const signature = await signer.sign(canonicalBytes({ body, key_id: signer.keyId, nonce, timestamp }))
   return {
@@ -85,7 +89,7 @@ async function signFirstVersion(
   }
 }
 
-export function freshMoment(): Moment {
+export function newSigningTime(): SigningTime {
   return { timestamp: new Date().toISOString(), nonce: crypto.randomUUID() }
 }
 

@@ -2,14 +2,14 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import type { JSX } from 'preact'
 import { authority, explain } from '../../authority.ts'
 import { Badge } from '../../components/badge.tsx'
-import { Paper } from '../../components/paper.tsx'
+import { TreatyView } from '../../components/treaty-view.tsx'
 import type { Graph } from './graph.ts'
 import { MapView } from './map-view.ts'
 import type { Picked } from './map-view.ts'
 import { findTreaties } from './find-treaties.ts'
-import { DRAWN_EDGES, strideOf } from './scene.ts'
-import { blastOf, placeInForce, whatEnds } from './what-ends.ts'
-import type { Drawn } from './what-ends.ts'
+import { DRAWN_EDGES, strideOf } from './drawing.ts'
+import { issuerImpact, placeInForce, treatyImpact } from './treaty-impact.ts'
+import type { Drawn } from './treaty-impact.ts'
 
 /** What the panel beside the map shows. */
 export type Shown =
@@ -60,8 +60,8 @@ export function Explorer(props: {
   useEffect(
     () =>
       opened.listen({
-        paper: (id) => setShown({ kind: 'paper', id }),
-        blast: (issuer) => setDrawn(blastOf(graph, issuer)),
+        treaty: (id) => setShown({ kind: 'paper', id }),
+        issuerResult: (issuer) => setDrawn(issuerImpact(graph, issuer)),
       }),
     [opened, graph],
   )
@@ -84,7 +84,7 @@ export function Explorer(props: {
           ref={canvas}
           tabIndex={0}
           role="application"
-          aria-label={`Map of ${graph.ids.length} sovereigns and ${graph.from.length} treaties. Arrow keys move, plus and minus zoom, zero shows all. The tables list the same.`}
+          aria-label={`Map of ${graph.ids.length} networks and ${graph.from.length} treaties. Arrow keys move, plus and minus zoom, zero shows all. The tables list the same.`}
         />
         <div class="tools">
           <button type="button" onClick={() => view.current?.zoom(1.4)} aria-label="Zoom in">
@@ -138,11 +138,11 @@ function Inspected(props: {
     return (
       <>
         <h3>Treaty</h3>
-        <Paper id={shown.id} foresee={(from, to) => mark(whatEnds(graph, from, to))} />
+        <TreatyView id={shown.id} preview={(from, to) => mark(treatyImpact(graph, from, to))} />
       </>
     )
   if (shown.kind === 'sovereign') return <Sovereign graph={graph} node={shown.node} show={show} draw={draw} />
-  return <p class="quiet">Pick a sovereign or a treaty on the map. Drag to move, Ctrl and wheel to zoom.</p>
+  return <p class="quiet">Select a network or a treaty on the map. Drag to move, Ctrl and wheel to zoom.</p>
 }
 
 function Sovereign(props: {
@@ -219,7 +219,7 @@ function GoTo({ graph, go }: { readonly graph: Graph; readonly go: (node: number
 
 /** What is opened from elsewhere in the page, for example from a table. */
 export interface Opened {
-  listen(open: { readonly paper: (id: string) => void; readonly blast: (issuer: string) => void }): () => void
+  listen(open: { readonly treaty: (id: string) => void; readonly issuerResult: (issuer: string) => void }): () => void
 }
 
 async function openEdge(graph: Graph, edge: number): Promise<string> {
@@ -235,7 +235,7 @@ async function findPath(graph: Graph, from: string, to: string): Promise<Path> {
     const found = await authority().connectome.trustPath(from, to)
     const edges = found.path.flatMap((edge) => placeInForce(graph, edge.from, edge.to) ?? [])
     const names = [from, ...found.path.map((edge) => edge.to)].join(' → ')
-    return { edges, text: found.trusted ? names : `No treaty in force leads from ${from} to ${to}.` }
+    return { edges, text: found.trusted ? names : `No active treaty connects ${from} to ${to}.` }
   } catch (error) {
     return { edges: [], text: explain(error) }
   }

@@ -31,9 +31,9 @@ interface Columns {
 }
 
 export async function loadGraph(): Promise<Graph> {
-  const answer = await fetch('/connectome.json?view=edges')
-  if (!answer.ok) throw new Error(`The graph was refused with status ${answer.status}.`)
-  return readColumns((await answer.json()) as Columns)
+  const response = await fetch('/connectome.json?view=edges')
+  if (!response.ok) throw new Error(`The graph was refused with status ${response.status}.`)
+  return readColumns((await response.json()) as Columns)
 }
 
 /** The view comes from our own authority and grants nothing: it is drawn, not believed. */
@@ -53,7 +53,7 @@ export function readColumns(columns: Columns): Graph {
     to,
     tone: columns.state.map((state, edge) => (isUrgent(columns, edge) ? 'urgent' : (tones[state] ?? 'ended'))),
     degree,
-    placeOf: new Map(ids.map((id, place) => [id, place])),
+    placeOf: new Map(ids.map((id, element) => [id, element])),
   }
 }
 

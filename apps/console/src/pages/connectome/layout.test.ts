@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { readColumns } from './graph.ts'
-import { firstPlaces, openLayout } from './layout.ts'
+import { firstPositions, openLayout } from './layout.ts'
 
 const STAR = readColumns({
   sovereigns: ['A', 'B', 'C', 'D'],
@@ -38,9 +38,9 @@ describe('a treaty that ends within a day', () => {
 
 describe('firstPlaces', () => {
   it('puts the best connected in the middle and nobody on another', () => {
-    const places = firstPlaces(request)
-    expect([places[0], places[1]]).toEqual([0, 0])
-    const seen = new Set(Array.from({ length: 4 }, (_, i) => `${places[i * 2]}/${places[i * 2 + 1]}`))
+    const positions = firstPositions(request)
+    expect([positions[0], positions[1]]).toEqual([0, 0])
+    const seen = new Set(Array.from({ length: 4 }, (_, i) => `${positions[i * 2]}/${positions[i * 2 + 1]}`))
     expect(seen.size).toBe(4)
   })
 })
@@ -52,11 +52,11 @@ describe('openLayout', () => {
       let steps = 0
       while (layout.step()) steps += 1
       expect(steps).toBeLessThan(500)
-      return layout.places
+      return layout.positions
     }
-    const places = run()
-    expect(run()).toEqual(places)
-    const distance = Math.hypot((places[0] ?? 0) - (places[2] ?? 0), (places[1] ?? 0) - (places[3] ?? 0))
+    const positions = run()
+    expect(run()).toEqual(positions)
+    const distance = Math.hypot((positions[0] ?? 0) - (positions[2] ?? 0), (positions[1] ?? 0) - (positions[3] ?? 0))
     expect(distance).toBeGreaterThan(40)
     expect(distance).toBeLessThan(300)
   })

@@ -10,7 +10,7 @@ export interface LayoutRequest {
 }
 
 /** x and y in turn. */
-export type Places = Float32Array
+export type NodePositions = Float32Array
 
 /** Above this a layout of sovereigns and treaties would hold up the page, so it runs in a thread. */
 export const INLINE_PIECES = 1000
@@ -22,37 +22,37 @@ const STEPS_PER_REPORT = 4
 const GOLDEN_ANGLE = Math.PI * (3 - Math.sqrt(5))
 
 /** Where everybody stands before the first step: the best connected in the middle. Same graph, same picture. */
-export function firstPlaces({ count, degree }: LayoutRequest): Places {
+export function firstPositions({ count, degree }: LayoutRequest): NodePositions {
   const order = Array.from({ length: count }, (_, i) => i).sort((a, b) => (degree[b] ?? 0) - (degree[a] ?? 0) || a - b)
-  const places = new Float32Array(count * 2)
+  const positions = new Float32Array(count * 2)
   for (const [rank, node] of order.entries()) {
     const reach = 34 * Math.sqrt(rank)
-    places[node * 2] = reach * Math.cos(rank * GOLDEN_ANGLE)
-    places[node * 2 + 1] = reach * Math.sin(rank * GOLDEN_ANGLE)
+    positions[node * 2] = reach * Math.cos(rank * GOLDEN_ANGLE)
+    positions[node * 2 + 1] = reach * Math.sin(rank * GOLDEN_ANGLE)
   }
-  return places
+  return positions
 }
 
 export interface RunningLayout {
   /** Does some steps; false when it came to rest. */
   step(): boolean
-  readonly places: Places
+  readonly positions: NodePositions
 }
 
 export function openLayout(request: LayoutRequest): RunningLayout {
-  const places = firstPlaces(request)
+  const positions = firstPositions(request)
   const nodes: SimulationNodeDatum[] = Array.from({ length: request.count }, (_, i) => ({
-    x: places[i * 2] ?? 0,
-    y: places[i * 2 + 1] ?? 0,
+    x: positions[i * 2] ?? 0,
+    y: positions[i * 2 + 1] ?? 0,
   }))
   const simulation = simulate(nodes, linksOf(request), request.count)
   return {
-    places,
+    positions,
     step() {
       simulation.tick(STEPS_PER_REPORT)
       for (const [i, node] of nodes.entries()) {
-        places[i * 2] = node.x ?? 0
-        places[i * 2 + 1] = node.y ?? 0
+        positions[i * 2] = node.x ?? 0
+        positions[i * 2 + 1] = node.y ?? 0
       }
       return simulation.alpha() > simulation.alphaMin()
     },

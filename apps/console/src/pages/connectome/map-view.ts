@@ -1,8 +1,8 @@
 import type { Graph } from './graph.ts'
-import type { Places } from './layout.ts'
+import type { NodePositions } from './layout.ts'
 import { runLayout } from './run-layout.ts'
-import { DRAWN_EDGES, NOTHING_MARKED, drawScene, findUnder, fitCamera } from './scene.ts'
-import type { Camera, Highlight } from './scene.ts'
+import { DRAWN_EDGES, NOTHING_MARKED, drawGraph, findUnder, fitCamera } from './drawing.ts'
+import type { Camera, Highlight } from './drawing.ts'
 
 export type Picked = { readonly node: number } | { readonly edge: number } | undefined
 
@@ -18,7 +18,7 @@ export class MapView {
   readonly #graph: Graph
   readonly #pick: (picked: Picked) => void
   readonly #ends: (() => void)[] = []
-  #places: Places = new Float32Array()
+  #places: NodePositions = new Float32Array()
   #camera: Camera = { x: 0, y: 0, scale: 1 }
   #highlight: Highlight = NOTHING_MARKED
   #isMovedByHand = false
@@ -36,8 +36,8 @@ export class MapView {
     this.#listen()
     const { ids, from, to, degree } = graph
     this.#ends.push(
-      runLayout({ count: ids.length, from, to, degree }, (places) => {
-        this.#places = places
+      runLayout({ count: ids.length, from, to, degree }, (positions) => {
+        this.#places = positions
         this.#still = undefined
         if (this.#isMovedByHand) this.#redraw(DRAWN_EDGES.moving)
         else this.#fit(DRAWN_EDGES.moving)
@@ -142,7 +142,7 @@ export class MapView {
       const [width, height] = [clientWidth * devicePixelRatio, clientHeight * devicePixelRatio].map(Math.round)
       if (this.#canvas.width !== width || this.#canvas.height !== height)
         [this.#canvas.width, this.#canvas.height] = [width ?? 0, height ?? 0]
-      drawScene(this.#context, this.#graph, this.#places, this.#camera, this.#highlight, mostEdges)
+      drawGraph(this.#context, this.#graph, this.#places, this.#camera, this.#highlight, mostEdges)
       this.#drawn = this.#camera
     })
   }
@@ -157,25 +157,25 @@ export class MapView {
       canvas.addEventListener(name, handle, options)
       this.#ends.push(() => canvas.removeEventListener(name, handle))
     }
-    let held: { readonly x: number; readonly y: number } | undefined
+    let current: { readonly x: number; readonly y: number } | undefined
     let isDragged = false
     on('pointerdown', (event) => {
-      held = { x: event.offsetX, y: event.offsetY }
+      current = { x: event.offsetX, y: event.offsetY }
       isDragged = false
       canvas.setPointerCapture(event.pointerId)
     })
     on('pointermove', (event) => {
-      if (held === undefined) return
-      const [dx, dy] = [event.offsetX - held.x, event.offsetY - held.y]
+      if (current === undefined) return
+      const [dx, dy] = [event.offsetX - current.x, event.offsetY - current.y]
       if (!isDragged && Math.hypot(dx, dy) < 4) return
       isDragged = true
-      held = { x: event.offsetX, y: event.offsetY }
+      current = { x: event.offsetX, y: event.offsetY }
       this.pan(dx, dy)
     })
     on('pointerup', (event) => {
-      if (held !== undefined && !isDragged)
+      if (current !== undefined && !isDragged)
         this.#pick(findUnder(this.#graph, this.#places, this.#camera, event.offsetX, event.offsetY))
-      held = undefined
+      current = undefined
     })
     on(
       'wheel',

@@ -9,13 +9,13 @@ export async function mountConnectome(root: Document): Promise<void> {
   const drawing = figure?.querySelector('svg')
   if (figure === null || figure === undefined || drawing === null || drawing === undefined) return
   const graph = await loadGraph()
-  const place = root.createElement('div')
-  drawing.replaceWith(place)
-  render(<Explorer graph={graph} opened={openedFrom(root)} asked={askedPath(root)} />, place)
+  const element = root.createElement('div')
+  drawing.replaceWith(element)
+  render(<Explorer graph={graph} opened={openedFrom(root)} asked={requestedPath(root)} />, element)
 }
 
 /** The form of the page holds what was asked: with both ends given, the map draws the path, too. */
-function askedPath(root: Document): { readonly from: string; readonly to: string } | undefined {
+function requestedPath(root: Document): { readonly from: string; readonly to: string } | undefined {
   const [from = '', to = ''] = ['#from', '#to'].map((id) => root.querySelector<HTMLInputElement>(id)?.defaultValue)
   return from === '' || to === '' ? undefined : { from, to }
 }
@@ -29,8 +29,8 @@ function openedFrom(root: Document): Opened {
         if (link === null || event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return
         event.preventDefault()
         const issuer = link.getAttribute('data-blast')
-        if (issuer === null) open.paper(decodeURIComponent(link.getAttribute('href')?.split('/').at(-1) ?? ''))
-        else open.blast(issuer)
+        if (issuer === null) open.treaty(decodeURIComponent(link.getAttribute('href')?.split('/').at(-1) ?? ''))
+        else open.issuerResult(issuer)
         root.querySelector('.inspector')?.scrollIntoView({ block: 'nearest' })
       }
       root.addEventListener('click', onClick)

@@ -1,16 +1,16 @@
 import { SCRIPT_POLICY } from '@chancery/contract'
-import { INLINE_PIECES, firstPlaces, openLayout } from './layout.ts'
-import type { LayoutRequest, Places } from './layout.ts'
+import { INLINE_PIECES, firstPositions, openLayout } from './layout.ts'
+import type { LayoutRequest, NodePositions } from './layout.ts'
 
 /** The content policy lets a thread load only files of this origin: it is this very script. */
 const SCRIPT = '/operator-console-static/console.js'
 
 /** Lays the graph out and reports every few steps; the first report comes at once. Gives what ends it. */
-export function runLayout(request: LayoutRequest, report: (places: Places) => void): () => void {
+export function runLayout(request: LayoutRequest, report: (positions: NodePositions) => void): () => void {
   if (request.count + request.from.length <= INLINE_PIECES) return runHere(request, report)
-  report(firstPlaces(request))
+  report(firstPositions(request))
   const worker = new Worker(layoutScript(), { type: 'module' })
-  worker.addEventListener('message', (event: MessageEvent<Places>) => report(event.data))
+  worker.addEventListener('message', (event: MessageEvent<NodePositions>) => report(event.data))
   worker.postMessage(request)
   return () => worker.terminate()
 }
@@ -33,17 +33,17 @@ function layoutScript(): string {
 }
 
 /** A small graph comes to rest in a few frames; whoever asked for less motion sees only the end. */
-function runHere(request: LayoutRequest, report: (places: Places) => void): () => void {
+function runHere(request: LayoutRequest, report: (positions: NodePositions) => void): () => void {
   const layout = openLayout(request)
   if (matchMedia('(prefers-reduced-motion: reduce)').matches) {
     while (layout.step());
-    report(layout.places)
+    report(layout.positions)
     return () => undefined
   }
   let frame = 0
   const advance = (): void => {
     const isMoving = layout.step()
-    report(layout.places)
+    report(layout.positions)
     if (isMoving) frame = requestAnimationFrame(advance)
   }
   advance()
@@ -56,7 +56,7 @@ export function serveLayouts(): void {
     const layout = openLayout(event.data)
     const advance = (): void => {
       const isMoving = layout.step()
-      postMessage(layout.places)
+      postMessage(layout.positions)
       if (isMoving) setTimeout(advance, 0)
     }
     advance()

@@ -1,79 +1,82 @@
-import { visible, visibleLines } from '@chancery/protocol'
+import { visible } from '@chancery/protocol'
 import type { Client } from '@chancery/sdk'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { JSX } from 'preact'
 import { explain } from '../../authority.ts'
-import { pretty } from '../../components/paper.tsx'
+import { pretty } from '../../components/treaty-view.tsx'
 import type { Action, Drafted, Field, Values } from './action.ts'
-import type { Forecast } from './forecast.ts'
-import { ForecastView } from './forecast-view.tsx'
+import type { Preview } from './preview.ts'
+import { PreviewView } from './preview-view.tsx'
 
-type Stage =
+type FormStep =
   | { readonly kind: 'writing'; readonly problem?: string }
   | { readonly kind: 'asking' }
   | { readonly kind: 'shown'; readonly reviewed: Reviewed }
   | { readonly kind: 'sending'; readonly reviewed: Reviewed }
-  | { readonly kind: 'done'; readonly answer: string }
+  | { readonly kind: 'done'; readonly response: string }
 
 /** What the reader saw. Only this can be signed, whatever was written since. */
 interface Reviewed {
   readonly values: Values
   readonly drafted: Drafted
-  readonly forecast: Forecast
+  readonly preview: Preview
 }
 
 /** One action through its stages: written, shown, confirmed, signed, answered. */
 export function ActionCard(props: {
   readonly action: Action
   readonly client: Client
-  /** Words brought from elsewhere on the desk: the card opens with them. */
-  readonly brought: Values | undefined
+  /** Values from another part of the page; the card opens with them. */
+  readonly initialValues: Values | undefined
 }): JSX.Element {
-  const { action, client, brought } = props
+  const { action, client, initialValues } = props
   const [values, setValues] = useState<Values>(() =>
     Object.fromEntries(action.fields.map((field) => [field.name, field.initial ?? ''])),
   )
-  const [stage, setStage] = useState<Stage>({ kind: 'writing' })
+  const [step, setStep] = useState<FormStep>({ kind: 'writing' })
   const [isSure, setSure] = useState(false)
   const card = useRef<HTMLDetailsElement>(null)
   /** Counts what was written: an answer about earlier words comes too late. */
   const writing = useRef(0)
-  const isSending = stage.kind === 'sending'
-  const write = (change: (held: Values) => Values): void => {
+  const isSending = step.kind === 'sending'
+  const write = (change: (current: Values) => Values): void => {
     writing.current += 1
     setValues(change)
     // What was shown belongs to other words: it has to be shown again.
-    setStage({ kind: 'writing' })
+    setStep({ kind: 'writing' })
   }
   useEffect(() => {
-    if (brought === undefined || card.current === null || isSending) return
-    write((held) => ({ ...held, ...brought }))
+    if (initialValues === undefined || card.current === null || isSending) return
+    write((current) => ({ ...current, ...initialValues }))
     card.current.open = true
     card.current.querySelector('button')?.focus()
-  }, [brought])
+  }, [initialValues])
 
-  const attempt = async (next: () => Promise<Stage>, isCurrent: () => boolean = () => true): Promise<void> => {
-    const stageOf = next().catch((error: unknown): Stage => ({ kind: 'writing', problem: explain(error) }))
-    const reached = await stageOf
-    if (isCurrent()) setStage(reached)
+  const attempt = async (next: () => Promise<FormStep>, isCurrent: () => boolean = () => true): Promise<void> => {
+    const result = next().catch((error: unknown): FormStep => ({ kind: 'writing', problem: explain(error) }))
+    const reached = await result
+    if (isCurrent()) setStep(reached)
   }
   const show = (event: Event): void => {
     event.preventDefault()
     setSure(false)
-    setStage({ kind: 'asking' })
+    setStep({ kind: 'asking' })
     const asked = (writing.current += 1)
-    const foreseen = async (): Promise<Stage> => {
+    const previewed = async (): Promise<FormStep> => {
       const drafted = action.draft(values)
-      const forecast = (await drafted.foresee?.(client)) ?? { lines: [] }
-      return { kind: 'shown', reviewed: { values, drafted, forecast } }
+      const preview = (await drafted.preview?.(client)) ?? { lines: [] }
+      return { kind: 'shown', reviewed: { values, drafted, preview } }
     }
-    void attempt(foreseen, () => asked === writing.current)
+    void attempt(previewed, () => asked === writing.current)
   }
   const send = (reviewed: Reviewed): void => {
-    setStage({ kind: 'sending', reviewed })
-    void attempt(async () => ({ kind: 'done', answer: visibleLines(pretty(await reviewed.drafted.send(client))) }))
+    setStep({ kind: 'sending', reviewed })
+    void attempt(async () => ({
+      kind: 'done',
+      response: visible(pretty(await reviewed.drafted.send(client)), { keepLineBreaks: true }),
+    }))
   }
-  const isWriting = stage.kind === 'writing' || stage.kind === 'done'
+  const isWriting = step.kind === 'writing' || step.kind === 'done'
   return (
     <details ref={card} class="route action" data-action={action.id}>
       <summary>
@@ -87,27 +90,27 @@ export function ActionCard(props: {
             id={`${action.id}-${field.name}`}
             value={values[field.name] ?? ''}
             isFixed={isSending}
-            set={(value) => write((held) => ({ ...held, [field.name]: value }))}
+            set={(value) => write((current) => ({ ...current, [field.name]: value }))}
           />
         ))}
         <button disabled={!isWriting}>{action.isFinal ? 'Show what it will do' : 'Review'}</button>
-        {stage.kind === 'writing' && stage.problem !== undefined ? <p role="alert">{stage.problem}</p> : null}
-        {stage.kind === 'asking' ? <p role="status">Asking…</p> : null}
-        {stage.kind === 'shown' || stage.kind === 'sending' ? (
+        {step.kind === 'writing' && step.problem !== undefined ? <p role="alert">{step.problem}</p> : null}
+        {step.kind === 'asking' ? <p role="status">Asking…</p> : null}
+        {step.kind === 'shown' || step.kind === 'sending' ? (
           <Review
             action={action}
-            reviewed={stage.reviewed}
+            reviewed={step.reviewed}
             isSending={isSending}
             isSure={isSure}
             setSure={setSure}
-            send={() => send(stage.reviewed)}
-            back={() => setStage({ kind: 'writing' })}
+            send={() => send(step.reviewed)}
+            back={() => setStep({ kind: 'writing' })}
           />
         ) : null}
-        {stage.kind === 'done' ? (
+        {step.kind === 'done' ? (
           <div class="answer" role="status" data-done>
             <p>Done. The authority answered:</p>
-            <pre tabIndex={0}>{stage.answer}</pre>
+            <pre tabIndex={0}>{step.response}</pre>
           </div>
         ) : null}
       </form>
@@ -125,7 +128,7 @@ function Review(props: {
   readonly back: () => void
 }): JSX.Element {
   const { action, isSending, isSure } = props
-  const { values, drafted, forecast } = props.reviewed
+  const { values, drafted, preview } = props.reviewed
   return (
     <div class={`review ${action.isFinal ? 'review-final' : ''}`} role="group" aria-label="Review">
       <p>
@@ -142,9 +145,9 @@ function Review(props: {
           ))}
       </dl>
       <pre tabIndex={0} data-body>
-        {visibleLines(pretty(drafted.body))}
+        {visible(pretty(drafted.body), { keepLineBreaks: true })}
       </pre>
-      <ForecastView forecast={forecast} />
+      <PreviewView preview={preview} />
       {action.isFinal ? (
         <label class="sure">
           <input type="checkbox" checked={isSure} onChange={(event) => props.setSure(event.currentTarget.checked)} /> I

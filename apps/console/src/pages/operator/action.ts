@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '@chancery/protocol'
 import { isJsonObject, readJson } from '@chancery/protocol'
 import type { Client } from '@chancery/sdk'
-import type { Forecast } from './forecast.ts'
+import type { Preview } from './preview.ts'
 
 export interface Field {
   readonly name: string
@@ -37,7 +37,7 @@ export interface Drafted {
   readonly target: string
   readonly body: JsonObject
   /** What would happen; asked of the authority where it can tell. */
-  readonly foresee?: (client: Client) => Promise<Forecast>
+  readonly preview?: (client: Client) => Promise<Preview>
   /** Signs and sends exactly this target and this body. */
   readonly send: (client: Client) => Promise<JsonValue>
 }

@@ -3,7 +3,7 @@ import type { JsonValue, RevocationReason } from '@chancery/protocol'
 import type { Client } from '@chancery/sdk'
 import { optionalNumber, optionalText, text, words } from './action.ts'
 import type { Action, Field } from './action.ts'
-import { foreseeAnchor, foreseenEnd, foreseenRevocation, foreseenWithdrawal } from './foreseen.ts'
+import { previewAnchor, previewedEnd, previewedRevocation, previewedWithdrawal } from './previewed-action.ts'
 import { POLICY_ACTIONS } from './policy-actions.ts'
 
 const ROLES: Field = { name: 'roles', label: 'Roles', kind: 'words', help: 'For example role:client' }
@@ -20,8 +20,8 @@ export const ACTIONS: readonly Action[] = [
     purpose: 'Makes a token that lets one node join. The token is shown once.',
     fields: [
       { ...ROLES, required: true, initial: 'role:client' },
-      { name: 'max_validity_hours', label: 'Certificates hold at most, hours', kind: 'number' },
-      { name: 'token_expiry_hours', label: 'Token holds, hours', kind: 'number' },
+      { name: 'max_validity_hours', label: 'Maximum certificate validity, hours', kind: 'number' },
+      { name: 'token_expiry_hours', label: 'Token validity, hours', kind: 'number' },
     ],
     draft(values) {
       const body = {
@@ -56,20 +56,20 @@ export const ACTIONS: readonly Action[] = [
       return {
         target: 'POST /admin/revoke',
         body: { cert_id, reason, ...(allOfKey ? { all_of_key: true } : {}) },
-        foresee: async (client) => foreseenRevocation(await client.crl.revoke({ ...request, dryRun: true })),
+        preview: async (client) => previewedRevocation(await client.crl.revoke({ ...request, dryRun: true })),
         send: async (client) => ({ ...(await client.crl.revoke(request)) }),
       }
     },
   },
   {
     id: 'treaty-issue',
-    title: 'Recognise a sovereign',
+    title: 'Issue a treaty',
     purpose: 'Signs a treaty: its members are accepted here, within these roles and for this time.',
     fields: [
-      { name: 'subject_sovereign_id', label: 'Sovereign', kind: 'text', required: true },
+      { name: 'subject_sovereign_id', label: 'Partner network', kind: 'text', required: true },
       { name: 'subject_public_keys', label: 'Its public keys, base64', kind: 'words', required: true },
       ROLES,
-      { name: 'validity_hours', label: 'Holds, hours', kind: 'number', initial: '168' },
+      { name: 'validity_hours', label: 'Validity, hours', kind: 'number', initial: '168' },
     ],
     draft(values) {
       const body = {
@@ -85,7 +85,7 @@ export const ACTIONS: readonly Action[] = [
   {
     id: 'treaty-revoke',
     title: 'End a treaty',
-    purpose: 'Final. Members of the other sovereign are no longer accepted on its strength.',
+    purpose: 'Permanent. Members of the partner network are no longer accepted by this treaty.',
     isFinal: true,
     fields: [{ name: 'treaty_id', label: 'Treaty id', kind: 'text', required: true }, REASON],
     draft(values) {
@@ -93,7 +93,7 @@ export const ACTIONS: readonly Action[] = [
       return {
         target: `POST /admin/recognition-treaties/${id}/revoke`,
         body,
-        foresee: async (client) => foreseenEnd(await client.recognitionTreaties.revoke(id, { ...body, dryRun: true })),
+        preview: async (client) => previewedEnd(await client.recognitionTreaties.revoke(id, { ...body, dryRun: true })),
         send: (client) => client.recognitionTreaties.revoke(id, body),
       }
     },
@@ -101,11 +101,11 @@ export const ACTIONS: readonly Action[] = [
   {
     id: 'attestation-issue',
     title: 'Attest a member',
-    purpose: 'Signs that somebody is a member of this network, for other sovereigns to read.',
+    purpose: 'Signs that a person, agent or service is a member of this network.',
     fields: [
       { name: 'subject_id', label: 'Member', kind: 'text', required: true },
       { ...ROLES, required: true, initial: 'role:client' },
-      { name: 'validity_hours', label: 'Holds, hours', kind: 'number' },
+      { name: 'validity_hours', label: 'Validity, hours', kind: 'number' },
     ],
     draft(values) {
       const body = {
@@ -119,8 +119,8 @@ export const ACTIONS: readonly Action[] = [
   },
   {
     id: 'attestation-revoke',
-    title: 'Withdraw an attestation',
-    purpose: 'Final. The revocation feed tells the other sovereigns.',
+    title: 'Revoke an attestation',
+    purpose: 'Permanent. The revocation feed informs partner networks.',
     isFinal: true,
     fields: [{ name: 'attestation_id', label: 'Attestation id', kind: 'text', required: true }, REASON],
     draft(values) {
@@ -128,7 +128,7 @@ export const ACTIONS: readonly Action[] = [
       return {
         target: `POST /admin/attestations/${id}/revoke`,
         body,
-        foresee: async (client) => foreseenWithdrawal(await client.attestations.revoke(id, { ...body, dryRun: true })),
+        preview: async (client) => previewedWithdrawal(await client.attestations.revoke(id, { ...body, dryRun: true })),
         send: (client) => client.attestations.revoke(id, body),
       }
     },
@@ -137,13 +137,12 @@ export const ACTIONS: readonly Action[] = [
   {
     id: 'anchor',
     title: 'Anchor the evidence',
-    purpose:
-      'Signs the head of the evidence store, for you to keep elsewhere: a store rewritten later no longer fits it.',
+    purpose: 'Signs the head of the evidence store. Save the anchor elsewhere: it detects later changes of the store.',
     fields: [],
     draft: () => ({
       target: 'POST /admin/evidence/anchors',
       body: {},
-      foresee: foreseeAnchor,
+      preview: previewAnchor,
       send: async (client) => {
         const { status, anchor } = await client.evidence.anchor()
         return { status, anchor }

@@ -101,7 +101,7 @@ function Chain({ chain }: { readonly chain: CheckedChain }): JSX.Element {
   return (
     <div role="status">
       <p data-chain={holds ? 'holds' : 'broken'}>
-        <Badge tone={holds ? 'good' : 'bad'} word={holds ? 'chain holds' : 'chain is broken'} />{' '}
+        <Badge tone={holds ? 'good' : 'bad'} word={holds ? 'chain is valid' : 'chain is broken'} />{' '}
         {report.checked_entries} entries checked in this browser: {report.decisions} decisions, {report.executions}{' '}
         executions.
         {isWhole ? '' : ' There are more; the command line checks a store of any size.'}

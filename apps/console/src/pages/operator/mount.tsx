@@ -1,7 +1,7 @@
 import { render } from 'preact'
-import { Desk } from './desk.tsx'
+import { OperatorPage } from './operator-page.tsx'
 
 export function mountOperator(root: Document): void {
-  const place = root.querySelector('#desk')
-  if (place !== null) render(<Desk />, place)
+  const element = root.querySelector('#operator')
+  if (element !== null) render(<OperatorPage />, element)
 }

@@ -5,7 +5,7 @@ import { useEffect, useState } from 'preact/hooks'
 import type { JSX } from 'preact'
 import { explain } from '../../authority.ts'
 import { Badge } from '../../components/badge.tsx'
-import { pretty } from '../../components/paper.tsx'
+import { pretty } from '../../components/treaty-view.tsx'
 import { withFormerKeys } from '../../former-keys.ts'
 import type { Values } from './action.ts'
 import { intentOf } from './policy-actions.ts'
@@ -40,7 +40,7 @@ export function Policies(props: {
       <ul class="plain">
         {(rows ?? []).map((row) => (
           <li key={`${row.policy_id}/${row.version}`} data-policy={`${row.policy_id}/${row.version}`}>
-            <strong>{row.policy_id}</strong> version {row.version} <Standing row={row} />{' '}
+            <strong>{row.policy_id}</strong> version {row.version} <TokenInfo row={row} />{' '}
             <span class="quiet">
               {row.gate_count ?? '?'} gates, until {row.valid_until?.slice(0, 10) ?? 'unknown'}
             </span>
@@ -76,7 +76,7 @@ export function Policies(props: {
   )
 }
 
-function Standing({ row }: { readonly row: BoundaryPolicyRow }): JSX.Element {
+function TokenInfo({ row }: { readonly row: BoundaryPolicyRow }): JSX.Element {
   if (!row.integrity_ok) return <Badge tone="bad" word="text changed" />
   return row.active ? <Badge tone="good" word="in force" /> : <Badge tone="ended" word="inactive" />
 }
@@ -99,6 +99,6 @@ async function open(client: Client, genesis: GenesisBlock, row: BoundaryPolicyRo
   return {
     title: `${row.policy_id} version ${row.version}, signed ${policy.issued_at} by ${policy.issued_by}`,
     text: pretty(intentOf(policy)),
-    verdict: verdict.ok ? { tone: 'good', word: 'signature holds' } : { tone: 'bad', word: 'signature does not hold' },
+    verdict: verdict.ok ? { tone: 'good', word: 'signature valid' } : { tone: 'bad', word: 'signature not valid' },
   }
 }

@@ -7,15 +7,15 @@ import { jsonObject, optionalNumber, text } from './action.ts'
 import type { Action, Field, Values } from './action.ts'
 import { diffTexts } from './diff.ts'
 import type { DiffLine } from './diff.ts'
-import type { Forecast } from './forecast.ts'
+import type { Preview } from './preview.ts'
 
 const TRIALS: Field = {
   name: 'contexts',
-  label: 'Requests to judge it on, a JSON list',
+  label: 'Requests to simulate, a JSON list',
   kind: 'json',
   isAside: true,
   rows: 3,
-  help: 'Left empty, the newest stored decisions are judged again.',
+  help: 'Default: the newest stored decisions.',
 }
 const POLICY: readonly Field[] = [
   { name: 'policy_id', label: 'Policy id', kind: 'text', required: true },
@@ -33,7 +33,7 @@ export const POLICY_ACTIONS: readonly Action[] = [
       return {
         target: 'POST /admin/boundary-policies',
         body,
-        foresee: (client) => foreseePublishing(client, values, body),
+        preview: (client) => previewPublishing(client, values, body),
         send: (client) => client.boundaryPolicies.publish(body),
       }
     },
@@ -49,7 +49,7 @@ export const POLICY_ACTIONS: readonly Action[] = [
       return {
         target: `POST /admin/boundary-policies/${id}/activate`,
         body: { version },
-        foresee: (client) => foreseeActivation(client, values),
+        preview: (client) => previewActivation(client, values),
         send: (client) => client.boundaryPolicies.activate(id, version),
       }
     },
@@ -58,7 +58,7 @@ export const POLICY_ACTIONS: readonly Action[] = [
     id: 'policy-deactivate',
     title: 'Deactivate a boundary policy',
     purpose:
-      'From the next request on nothing is held against it. Where enforcement is required, a set without policies denies.',
+      'The policy no longer applies from the next request on. If enforcement is required, a set without policies denies.',
     isFinal: true,
     fields: POLICY,
     draft(values) {
@@ -66,14 +66,14 @@ export const POLICY_ACTIONS: readonly Action[] = [
       return {
         target: `POST /admin/boundary-policies/${id}/deactivate`,
         body: { version },
-        foresee: (client) => foreseeDeactivation(client, values),
+        preview: (client) => previewDeactivation(client, values),
         send: (client) => client.boundaryPolicies.deactivate(id, version),
       }
     },
   },
 ]
 
-async function foreseePublishing(client: Client, values: Values, intent: JsonObject): Promise<Forecast> {
+async function previewPublishing(client: Client, values: Values, intent: JsonObject): Promise<Preview> {
   const { valid, issues, warnings, policy_id, next_version } = await client.boundaryPolicies.validate(intent)
   if (!valid) return { lines: ['It would be refused:', ...issues.map((issue) => `${issue.code}: ${issue.message}`)] }
   const active = (await client.boundaryPolicies.active()).active.find((each) => each.policy_id === policy_id)
@@ -88,7 +88,7 @@ async function foreseePublishing(client: Client, values: Values, intent: JsonObj
   }
 }
 
-async function foreseeActivation(client: Client, values: Values): Promise<Forecast> {
+async function previewActivation(client: Client, values: Values): Promise<Preview> {
   const { candidate, active } = await findVersions(client, values)
   if (candidate.policy === null) return { lines: ['The stored text is not what was published: it would be refused.'] }
   const lines = [
@@ -98,7 +98,7 @@ async function foreseeActivation(client: Client, values: Values): Promise<Foreca
   return { lines, ...compared(active?.policy ?? null, intent), ...(await simulated(client, values, intent)) }
 }
 
-async function foreseeDeactivation(client: Client, values: Values): Promise<Forecast> {
+async function previewDeactivation(client: Client, values: Values): Promise<Preview> {
   const { candidate } = await findVersions(client, values)
   const { enforcement, active } = await client.boundaryPolicies.active()
   const others = active.filter((each) => each.policy_id !== candidate.policy_id).length
@@ -146,7 +146,7 @@ function readable(intent: JsonObject): string {
 }
 
 /** So many stored entries are looked at; the authority judges at most as many requests. */
-const JUDGED = 1000
+const SIMULATED = 1000
 
 async function simulated(
   client: Client,
@@ -158,7 +158,7 @@ async function simulated(
   try {
     const { last_store_sequence } = await client.evidence.status()
     const last = typeof last_store_sequence === 'number' ? last_store_sequence : 0
-    const decisions = { after_sequence: Math.max(0, last - JUDGED), limit: JUDGED }
+    const decisions = { after_sequence: Math.max(0, last - SIMULATED), limit: SIMULATED }
     return { simulation: await client.boundaryPolicies.simulate({ intent, decisions }) }
   } catch (error) {
     // Without a store there are no decisions to judge again; every other failure is one.

@@ -52,6 +52,6 @@ export function StoreHead({ client }: { readonly client: Client }): JSX.Element 
 
 function reason(error: unknown): string {
   if (error instanceof RefusedError && error.code === 'evidence_store_disabled')
-    return 'The evidence store is off: EVIDENCE_STORE=on keeps decisions and what was done on them.'
+    return 'The evidence store is off. Set EVIDENCE_STORE=on to store decisions and executions.'
   return explain(error)
 }

@@ -12,9 +12,9 @@ export function mountReference(root: Document): void {
     entry.addEventListener(
       'toggle',
       () => {
-        const place = root.createElement('div')
-        entry.append(place)
-        render(<TryIt method={method} path={path} />, place)
+        const element = root.createElement('div')
+        entry.append(element)
+        render(<TryIt method={method} path={path} />, element)
       },
       { once: true },
     )
@@ -32,12 +32,12 @@ function TryIt({ method, path }: { readonly method: string; readonly path: strin
   const [values, setValues] = useState<Readonly<Record<string, string>>>({})
   const [query, setQuery] = useState('')
   const [body, setBody] = useState('{}')
-  const [answer, setAnswer] = useState<{ readonly status: string; readonly text: string }>()
+  const [response, setResponse] = useState<{ readonly status: string; readonly text: string }>()
   const set = (name: string, value: string): void => setValues({ ...values, [name]: value })
   const send = async (event: Event): Promise<void> => {
     event.preventDefault()
     const filled = path.replaceAll(/\{([a-z_]+)\}/g, (_, name: string) => encodeURIComponent(values[name] ?? ''))
-    setAnswer(await call(method, filled + (query === '' ? '' : `?${query}`), body))
+    setResponse(await call(method, filled + (query === '' ? '' : `?${query}`), body))
   }
   return (
     <form class="try" onSubmit={(event) => void send(event)}>
@@ -62,10 +62,10 @@ function TryIt({ method, path }: { readonly method: string; readonly path: strin
         </label>
       )}
       <button>Send {method}</button>
-      {answer === undefined ? null : (
+      {response === undefined ? null : (
         <div class="answer" role="status">
-          <p>{answer.status}</p>
-          <pre tabIndex={0}>{answer.text}</pre>
+          <p>{response.status}</p>
+          <pre tabIndex={0}>{response.text}</pre>
         </div>
       )}
     </form>
@@ -75,14 +75,14 @@ function TryIt({ method, path }: { readonly method: string; readonly path: strin
 async function call(method: string, target: string, body: string): Promise<{ status: string; text: string }> {
   try {
     const started = performance.now()
-    const answer = await fetch(target, {
+    const response = await fetch(target, {
       method,
       credentials: 'omit',
       ...(method === 'GET' ? {} : { body, headers: { 'Content-Type': 'application/json' } }),
     })
-    const text = await answer.text()
+    const text = await response.text()
     return {
-      status: `${answer.status} in ${Math.round(performance.now() - started)} ms`,
+      status: `${response.status} in ${Math.round(performance.now() - started)} ms`,
       text: tidy(text).slice(0, SHOWN_CHARACTERS),
     }
   } catch (error) {

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { GatewayRefusal } from '@chancery/contract'
-import { Answer } from '@chancery/service-kit'
+import { HttpResponse } from '@chancery/service-kit'
 import type { GatewayCall } from '../../edge/call.ts'
 
-/** What `npm run build` makes of the explorer in apps/console; the same folder for sources and for the built gateway. */
+/** Output of `npm run build` for the explorer in apps/console. The sources and the built gateway use one folder. */
 const FOLDER = new URL('../../../dist/console/', import.meta.url)
 
-/** The whole list: a path never becomes a file name. */
+/** All files. A path never becomes a file name. */
 const CONTENT_TYPES: ReadonlyMap<string, string> = new Map([
   ['explorer.js', 'text/javascript; charset=utf-8'],
   ['styles.css', 'text/css; charset=utf-8'],
@@ -14,21 +14,21 @@ const CONTENT_TYPES: ReadonlyMap<string, string> = new Map([
   ['favicon.svg', 'image/svg+xml'],
 ])
 
-const kept = new Map<string, Answer>()
+const responses = new Map<string, HttpResponse>()
 
 /**
  * GET /assets/{file}
- * The fixed files of the page, read once. One that was not built is missing like any other name.
+ * Returns a fixed file of the page, which is read once. A file that was not built is not found.
  */
-export function asset({ params }: GatewayCall): Answer {
+export function asset({ params }: GatewayCall): HttpResponse {
   const name = params['file'] ?? ''
-  const present = kept.get(name)
+  const present = responses.get(name)
   if (present !== undefined) return present
   const contentType = CONTENT_TYPES.get(name)
   if (contentType === undefined) throw new GatewayRefusal('route_not_found')
-  const answer = new Answer(readBuilt(name), contentType)
-  kept.set(name, answer)
-  return answer
+  const response = new HttpResponse(readBuilt(name), contentType)
+  responses.set(name, response)
+  return response
 }
 
 function readBuilt(name: string): Uint8Array {

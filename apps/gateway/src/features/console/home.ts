@@ -1,9 +1,9 @@
 import { CONTENT_TYPES, trustedTypesPolicy } from '@chancery/contract'
-import { Answer } from '@chancery/service-kit'
-import type { GatewayCall } from '../../edge/call.ts'
-import type { Office } from '../../office.ts'
+import { HttpResponse } from '@chancery/service-kit'
 
-/** One style sheet, one script, both of this origin, nothing inline: the content policy has no exception. */
+/**
+ * One style sheet and one script, both from this origin, and nothing inline. So the content policy needs no exception.
+ */
 const pageOf = (keyIdleMinutes: number): string => `<!doctype html>
 <html lang="en">
 <head>
@@ -38,8 +38,8 @@ const pageOf = (keyIdleMinutes: number): string => `<!doctype html>
 
 /**
  * GET /
- * The endpoint explorer. Before its script runs, and without it, the page holds plain links to the same answers.
+ * Returns the endpoint explorer. Without its script the page has plain links to the documents.
  */
-export function home(_call: GatewayCall, { settings }: Office): Answer {
-  return new Answer(pageOf(settings.consoleKeyIdleMinutes), CONTENT_TYPES.html)
+export function home(keyIdleMinutes: number): HttpResponse {
+  return new HttpResponse(pageOf(keyIdleMinutes), CONTENT_TYPES.html)
 }

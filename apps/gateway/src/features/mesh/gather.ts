@@ -4,7 +4,7 @@ import { LINK_LIMIT, MEMBER_LIMIT, compare } from './mesh-document.ts'
 import { projectFeed, projectImports, projectLinks, projectMembers } from './project.ts'
 import type { Facts } from './project.ts'
 
-/** Members of one page of `?network=`. */
+/** Members in one page of `?network=`. */
 export const MEMBERS_PER_PAGE = 500
 
 /** One page of a list of the authority. */
@@ -18,25 +18,25 @@ export interface SingleDocuments {
   readonly dashboard: Uint8Array | undefined
 }
 
-export interface Singles {
+export interface SingleResults {
   readonly feed: MeshFeed | null
   readonly imports: readonly MeshImport[] | undefined
 }
 
-export interface GatheredLinks {
+export interface LinksResult {
   readonly links: readonly MeshLink[]
 }
 
-export interface GatheredMembers {
-  /** The first ones, for the document. */
+export interface MembersResult {
+  /** The first members, for the document. */
   readonly members: readonly MeshMember[]
   readonly count: number
-  /** All of them by {@link MEMBERS_PER_PAGE}, as JSON arrays: texts cross from thread to thread at no cost. */
+  /** All members by {@link MEMBERS_PER_PAGE}, as JSON arrays. Texts move between threads without a copy. */
   readonly pages: readonly string[]
 }
 
-/** What the pages of one network bring, until its lists are at their end. */
-export class Gathering {
+/** Collects the pages of one network until its lists are complete. */
+export class NetworkCollector {
   readonly #facts: Facts
   readonly #links = new Map<string, MeshLink>()
   readonly #members = new Map<string, MeshMember>()
@@ -45,22 +45,22 @@ export class Gathering {
     this.#facts = facts
   }
 
-  /** Of records with one id the first counts. */
+  /** Adds a page. Of records with equal ids the first is used. */
   async add({ list, bytes }: PageTask): Promise<{ readonly next: string | undefined } | undefined> {
     const page = list === 'links' ? await this.#addLinks(bytes) : await this.#addMembers(bytes)
     return page === undefined ? undefined : { next: page.next }
   }
 
-  async readSingles({ feed, dashboard }: SingleDocuments): Promise<Singles> {
+  async readSingles({ feed, dashboard }: SingleDocuments): Promise<SingleResults> {
     return { feed: await projectFeed(feed, this.#facts), imports: projectImports(dashboard, this.#facts) }
   }
 
-  takeLinks(): GatheredLinks {
+  readLinks(): LinksResult {
     const links = [...this.#links.values()].sort((a, b) => compare(a.id, b.id))
     return { links: links.slice(0, LINK_LIMIT) }
   }
 
-  takeMembers(): GatheredMembers {
+  readMembers(): MembersResult {
     const all = [...this.#members.values()].sort((a, b) => compare(orderOf(a), orderOf(b)))
     const pages: string[] = []
     for (let at = 0; at < all.length; at += MEMBERS_PER_PAGE)

@@ -2,34 +2,34 @@ import type { MeshMember } from '@chancery/contract'
 import type { Clock } from '@chancery/service-kit'
 import type { NetworkPolicy } from '../../policy/policy.ts'
 
-/** The members of one network that are shown, as they were read. */
-export interface ReadMembers {
+/** The members of one network that are shown. */
+export interface MemberList {
   readonly members: readonly MeshMember[]
   readonly memberCount: number
   readonly memberPages: readonly string[]
-  /** Not all of them could be read. */
+  /** Not all members could be read. */
   readonly isMembersCut: boolean
 }
 
 const SLOW_MS = 2000
-const KEPT_MS = 300_000
+const CACHED_MS = 300_000
 
-/** Memberships whose reading took long, which are read again after five minutes at the earliest. */
+/** Caches member lists that took long to read. They are read again after five minutes. */
 export class MemberCache {
   readonly #clock: Pick<Clock, 'monotonicMs'>
-  /** By the network as one policy says it: another policy reads anew. */
-  readonly #kept = new WeakMap<NetworkPolicy, { readonly read: ReadMembers; readonly atMs: number }>()
+  /** By the network of one policy: a new policy reads again. */
+  readonly #kept = new WeakMap<NetworkPolicy, { readonly read: MemberList; readonly atMs: number }>()
 
   constructor(clock: Pick<Clock, 'monotonicMs'>) {
     this.#clock = clock
   }
 
-  find(network: NetworkPolicy): ReadMembers | undefined {
-    const kept = this.#kept.get(network)
-    return kept !== undefined && this.#clock.monotonicMs() - kept.atMs < KEPT_MS ? kept.read : undefined
+  find(network: NetworkPolicy): MemberList | undefined {
+    const cached = this.#kept.get(network)
+    return cached !== undefined && this.#clock.monotonicMs() - cached.atMs < CACHED_MS ? cached.read : undefined
   }
 
-  keep(network: NetworkPolicy, read: ReadMembers, tookMs: number): void {
+  set(network: NetworkPolicy, read: MemberList, tookMs: number): void {
     if (tookMs > SLOW_MS) this.#kept.set(network, { read, atMs: this.#clock.monotonicMs() })
     else this.#kept.delete(network)
   }

@@ -1,9 +1,9 @@
 import type { ObservedNetwork } from './mesh-document.ts'
 
-/** The members of every network of one observation, page by page, as text. */
+/** Holds the members of every network of one observation as pages of text. */
 export class MemberPages {
   readonly #pages: ReadonlyMap<string, readonly string[]>
-  /** Names the observation in its cursors: a place in one is no place in another. */
+  /** Identifies the observation in its cursors: a cursor of one observation is not valid in another. */
   readonly #number: number
 
   constructor(networks: readonly ObservedNetwork[], number: number) {
@@ -11,12 +11,12 @@ export class MemberPages {
     this.#number = number
   }
 
-  /** Undefined when the network is not published. */
+  /** Returns the first page, or undefined when the network is not published. */
   first(network: string): string | undefined {
     return this.#text(network, 0)
   }
 
-  /** Undefined when the cursor is none of this observation. */
+  /** Returns the page of a cursor, or undefined when the cursor belongs to another observation. */
   at(network: string, cursor: string): string | undefined {
     const place = /^([0-9]{1,15})\.([0-9]{1,6})$/.exec(Buffer.from(cursor, 'base64url').toString('latin1'))
     if (place === null || Number(place[1]) !== this.#number) return undefined

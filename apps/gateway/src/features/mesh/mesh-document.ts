@@ -9,20 +9,20 @@ import type {
 } from '@chancery/contract'
 import { readInstant, writeInstant, writeJson } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
-import type { ReadMembers } from './member-cache.ts'
+import type { MemberList } from './member-cache.ts'
 
-/** What may be shown of one authority's answers. */
-export interface Projection extends ReadMembers {
+/** The part of an authority's responses that may be shown. */
+export interface Projection extends MemberList {
   readonly isAvailable: boolean
   readonly links: readonly MeshLink[]
   /** Not all treaties could be read. */
   readonly isLinksCut: boolean
   readonly feed: MeshFeed | null
-  /** Undefined when they could not be read. */
+  /** Undefined when the imports could not be read. */
   readonly imports: readonly MeshImport[] | undefined
 }
 
-/** One published network: what its authority showed, and how this gateway stands to it. */
+/** One published network: the records of its authority and the trust state of this gateway. */
 export interface ObservedNetwork {
   readonly id: string
   readonly isTrustReady: boolean
@@ -35,10 +35,10 @@ export const MEMBER_LIMIT = 64
 export const LINK_LIMIT = 256
 export const REFRESH_SECONDS = 20
 
-/** The document of protocol/gateway 14.1, everything in its order. */
+/** Writes the document of protocol/gateway 14.1 in its order. */
 export function writeMesh(networks: readonly ObservedNetwork[], now: Instant, isStale: boolean): string {
   const links = networks.flatMap(({ projection }) => projection.links)
-  // Slow memberships are kept for some minutes; what has ended meanwhile is not shown.
+  // Slow member lists are cached for minutes. Members that have expired since are not shown.
   const members = networks.flatMap(({ projection }) =>
     projection.members.filter(({ expires_at }) => (readInstant(expires_at) ?? 0n) > now),
   )
@@ -73,7 +73,7 @@ function toNetwork({ id, isTrustReady, listSequence, projection }: ObservedNetwo
   }
 }
 
-/** One row per linked pair: whoever recognises a network should have imported its feed. */
+/** Returns one row per linked pair: a network that recognises another should have imported its feed. */
 function synchronize(networks: readonly ObservedNetwork[], links: readonly MeshLink[]): readonly MeshSynchronization[] {
   const byId = new Map(networks.map((network) => [network.id, network.projection]))
   const pairs = new Map(links.map(({ from, to }) => [`${from}\0${to}`, { from, to }]))
@@ -94,7 +94,7 @@ function synchronize(networks: readonly ObservedNetwork[], links: readonly MeshL
     })
 }
 
-/** Compares two numbers; it proves nothing about what the consumer enforces. */
+/** Compares two sequences. This proves nothing about what the consumer enforces. */
 function statusOf(hasConsumer: boolean, published: number | null, imported: number | null): MeshStatus {
   if (!hasConsumer) return 'consumer_unavailable'
   if (published === null) return 'source_unverified'

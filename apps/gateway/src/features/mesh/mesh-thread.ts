@@ -1,24 +1,24 @@
-import { answerCalls, stepBack } from '@chancery/service-kit'
-import { Gathering } from './gather.ts'
+import { serveCalls, lowerThreadPriority } from '@chancery/service-kit'
+import { NetworkCollector } from './gather.ts'
 import type { PageTask, SingleDocuments } from './gather.ts'
 import type { Facts } from './project.ts'
 
-// Megabytes of records of others are read and verified here, so that no request waits for it. What a network brings
-// stays here until it is whole; only what is shown goes back.
-const gatherings = new Map<number, Gathering>()
+// Reads and verifies megabytes of records, so that no request waits for it. The records of a network stay in this
+// thread until they are complete. Only the shown part goes back.
+const collectors = new Map<number, NetworkCollector>()
 
-function found(id: number): Gathering {
-  const gathering = gatherings.get(id)
-  if (gathering === undefined) throw new Error('there is no such gathering')
-  return gathering
+function findCollector(id: number): NetworkCollector {
+  const collector = collectors.get(id)
+  if (collector === undefined) throw new Error('there is no such gathering')
+  return collector
 }
 
-stepBack()
-answerCalls({
-  begin: ({ id, facts }: { id: number; facts: Facts }) => void gatherings.set(id, new Gathering(facts)),
-  page: ({ id, task }: { id: number; task: PageTask }) => found(id).add(task),
-  singles: ({ id, documents }: { id: number; documents: SingleDocuments }) => found(id).readSingles(documents),
-  links: (id: number) => found(id).takeLinks(),
-  members: (id: number) => found(id).takeMembers(),
-  end: (id: number) => void gatherings.delete(id),
+lowerThreadPriority()
+serveCalls({
+  begin: ({ id, facts }: { id: number; facts: Facts }) => void collectors.set(id, new NetworkCollector(facts)),
+  page: ({ id, task }: { id: number; task: PageTask }) => findCollector(id).add(task),
+  singles: ({ id, documents }: { id: number; documents: SingleDocuments }) => findCollector(id).readSingles(documents),
+  links: (id: number) => findCollector(id).readLinks(),
+  members: (id: number) => findCollector(id).readMembers(),
+  end: (id: number) => void collectors.delete(id),
 })

@@ -11,8 +11,8 @@ import { observe } from './observe.ts'
 const FRESH_MS = REFRESH_SECONDS * 1000
 const STALE_MS = 60_000
 
-interface Held {
-  /** What was published when this was observed: a network that was withdrawn since must not be shown. */
+interface Cached {
+  /** The policy at the time of the observation. A network that is no longer published must not be shown. */
   readonly policy: Policy
   readonly readMs: number
   readonly text: string
@@ -20,17 +20,17 @@ interface Held {
   readonly pages: MemberPages
 }
 
-/** The mesh document, observed at most once per 20 s and by one refresh at a time (protocol/gateway 14.4). */
+/** Caches the mesh document. It is observed at most once per 20 s, by one refresh at a time (protocol/gateway 14.4). */
 export class MeshView {
   readonly #authorities: AuthorityPools
   readonly #clock: Clock
   readonly #members: MemberCache
-  #held: Held | undefined
-  /** The one before: whoever is paging through it may go on for a while. */
-  #former: Held | undefined
+  #held: Cached | undefined
+  /** The previous observation, so that a caller that is paging can finish. */
+  #former: Cached | undefined
   #gatherings = 0
   #observations = 0
-  #refresh: { readonly policy: Policy; readonly done: Promise<Held> } | undefined
+  #refresh: { readonly policy: Policy; readonly done: Promise<Cached> } | undefined
   #thread: Thread | undefined
 
   constructor(authorities: AuthorityPools, clock: Clock) {
@@ -39,7 +39,7 @@ export class MeshView {
     this.#members = new MemberCache(clock)
   }
 
-  /** Members of one network from one observation, as text; undefined when there is no such network or place. */
+  /** Returns members of one network as text, or undefined when there is no such network or cursor. */
   async readMembers(
     trust: TrustSnapshot | undefined,
     network: string,
@@ -47,54 +47,54 @@ export class MeshView {
   ): Promise<string | undefined> {
     if (trust === undefined) return undefined
     if (cursor === undefined) await this.read(trust)
-    const held = [this.#held, this.#former].filter((each) => each?.policy === trust.policy)
-    if (cursor === undefined) return held[0]?.pages.first(network)
-    return held.map((each) => each?.pages.at(network, cursor)).find((text) => text !== undefined)
+    const cached = [this.#held, this.#former].filter((each) => each?.policy === trust.policy)
+    if (cursor === undefined) return cached[0]?.pages.first(network)
+    return cached.map((each) => each?.pages.at(network, cursor)).find((text) => text !== undefined)
   }
 
-  /** The document as text; without a policy nothing is published. */
+  /** Returns the document as text. Without a policy it has no networks. */
   async read(trust: TrustSnapshot | undefined): Promise<string> {
     if (trust === undefined) return writeMesh([], this.#clock.now(), false)
-    const held = this.#held?.policy === trust.policy ? this.#held : undefined
-    const ageMs = held === undefined ? Infinity : this.#clock.monotonicMs() - held.readMs
-    if (held !== undefined && ageMs <= FRESH_MS) return held.text
+    const cached = this.#held?.policy === trust.policy ? this.#held : undefined
+    const ageMs = cached === undefined ? Infinity : this.#clock.monotonicMs() - cached.readMs
+    if (cached !== undefined && ageMs <= FRESH_MS) return cached.text
     const refresh = this.#refreshOnce(trust)
-    if (held === undefined || ageMs > STALE_MS) return (await refresh).text
-    // Whoever comes next hears of a failure; this caller has its answer.
+    if (cached === undefined || ageMs > STALE_MS) return (await refresh).text
+    // The next caller gets the failure. This caller has its response.
     refresh.catch(() => undefined)
-    return held.staleText
+    return cached.staleText
   }
 
   async close(): Promise<void> {
     await this.#thread?.close()
   }
 
-  #refreshOnce(trust: TrustSnapshot): Promise<Held> {
+  #refreshOnce(trust: TrustSnapshot): Promise<Cached> {
     if (this.#refresh?.policy === trust.policy) return this.#refresh.done
     const refresh = { policy: trust.policy, done: this.#observe(trust) }
     this.#refresh = refresh
     const end = (): void => {
       if (this.#refresh === refresh) this.#refresh = undefined
     }
-    refresh.done.then((held) => {
+    refresh.done.then((cached) => {
       if (this.#refresh === refresh) {
         this.#former = this.#held
-        this.#held = held
+        this.#held = cached
       }
       end()
     }, end)
     return refresh.done
   }
 
-  async #observe(trust: TrustSnapshot): Promise<Held> {
+  async #observe(trust: TrustSnapshot): Promise<Cached> {
     const now = this.#clock.now()
-    // Its age counts from here, as `observed_at` says it, however long the reading takes.
+    // The age counts from `observed_at`, however long the reading takes.
     const readMs = this.#clock.monotonicMs()
     this.#observations += 1
     const number = this.#observations
     const networks = await observe(trust, {
       authorities: this.#authorities,
-      ask: (operation, argument) => this.#ask(operation, argument),
+      callThread: (operation, argument) => this.#ask(operation, argument),
       nextId: () => (this.#gatherings += 1),
       members: this.#members,
       now,
@@ -108,7 +108,7 @@ export class MeshView {
     }
   }
 
-  /** A thread that ended is replaced at the next refresh. */
+  /** Calls the thread. A thread that ended is replaced. */
   #ask<Value>(operation: string, argument: unknown): Promise<Value> {
     if (this.#thread === undefined || this.#thread.hasEnded) this.#thread = new Thread('./mesh-thread', import.meta.url)
     return this.#thread.call<Value>(operation, argument)

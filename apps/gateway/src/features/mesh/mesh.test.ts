@@ -151,7 +151,7 @@ it('asks each authority four times per 20 s, however many callers there are', as
   clock.advance(41)
   const answers = await Promise.all(Array.from({ length: 20 }, read))
   expect(authorities.alpha.seen.length).toBe(before + 4)
-  expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1)
+  expect(new Set(answers.map((response) => JSON.stringify(response))).size).toBe(1)
   expect(answers[0]?.['stale']).toBeUndefined()
 })
 

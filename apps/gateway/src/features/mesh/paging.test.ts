@@ -13,7 +13,7 @@ import type { TestGateway, TestIssuer } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { startScriptedAuthority } from '../../scripted-authority.suite.ts'
 import type { Script, ScriptedAuthority } from '../../scripted-authority.suite.ts'
-import { expectRefusal } from '../../test-world.suite.ts'
+import { expectRefusal } from '../../test-gateway.suite.ts'
 import { MemberCache } from './member-cache.ts'
 
 const clock = new ManualClock('2026-03-02T12:00:00Z')
@@ -162,8 +162,8 @@ describe('MemberCache', () => {
     const [slow, quick] = [{}, {}] as Parameters<MemberCache['find']>[0][]
     if (slow === undefined || quick === undefined) throw new Error('no network')
     const found = { members: [], memberCount: 0, memberPages: [], isMembersCut: false }
-    cache.keep(slow, found, 2001)
-    cache.keep(quick, found, 2000)
+    cache.set(slow, found, 2001)
+    cache.set(quick, found, 2000)
     expect([cache.find(slow), cache.find(quick)]).toEqual([found, undefined])
     time.ms = 299_999
     expect(cache.find(slow)).toBe(found)

@@ -2,7 +2,7 @@ import { canonicalBytes, readInstant, toBase64, writeJson } from '@chancery/prot
 import type { JsonObject, JsonValue } from '@chancery/protocol'
 import { testSigner } from '@chancery/testkit'
 import { describe, expect, it } from 'vitest'
-import { Gathering } from './gather.ts'
+import { NetworkCollector } from './gather.ts'
 import type { Facts } from './project.ts'
 
 const NOW = readInstant('2026-03-02T12:00:00Z') ?? 0n
@@ -71,12 +71,12 @@ const FACTS: Facts = {
 
 /** What is shown of one page of each, as the mesh document has it. */
 async function shown({ treaties, attestations, dashboard, feed: given }: Readings) {
-  const gathering = new Gathering(FACTS)
-  const read = treaties === undefined ? undefined : await gathering.add({ list: 'links', bytes: treaties })
-  if (attestations !== undefined) await gathering.add({ list: 'members', bytes: attestations })
-  const singles = await gathering.readSingles({ feed: given, dashboard })
-  const { members } = gathering.takeMembers()
-  return { isAvailable: read !== undefined, links: gathering.takeLinks().links, members, ...singles }
+  const collector = new NetworkCollector(FACTS)
+  const read = treaties === undefined ? undefined : await collector.add({ list: 'links', bytes: treaties })
+  if (attestations !== undefined) await collector.add({ list: 'members', bytes: attestations })
+  const singles = await collector.readSingles({ feed: given, dashboard })
+  const { members } = collector.readMembers()
+  return { isAvailable: read !== undefined, links: collector.readLinks().links, members, ...singles }
 }
 
 const links = async (records: readonly JsonObject[], status?: string) =>

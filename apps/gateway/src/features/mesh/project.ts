@@ -12,16 +12,16 @@ import {
 import type { Instant, JsonObject, JsonValue } from '@chancery/protocol'
 import { compare } from './mesh-document.ts'
 
-/** What decides which records of a network are shown. Plain data: it travels to another thread. */
+/** Decides which records of a network are shown. Plain data, so that it can be sent to another thread. */
 export interface Facts {
   readonly network: string
   readonly anchors: Readonly<Record<string, string>>
-  /** The networks that are shown at all; no other name may leave. */
+  /** The networks that are shown. No other name may appear. */
   readonly published: readonly string[]
   readonly now: Instant
 }
 
-/** The records of one page that are shown, and where the next page begins. */
+/** The shown records of one page, and the cursor of the next page. */
 export interface Page<Shown> {
   readonly shown: readonly Shown[]
   readonly next: string | undefined
@@ -34,12 +34,12 @@ const FEED_AHEAD = seconds(300)
 const FEED_AGE = seconds(86_400)
 const READ_LIMITS = { maxDepth: 64, maxValues: 500_000, maxNames: 10_000 }
 
-/*
- * What may be shown of one network (protocol/gateway 14.3). Nothing is repeated on the authority's word alone: a record
- * is shown when its own signature verifies under the keys the operator of this gateway pinned.
+/**
+ * Selects what may be shown of one network (protocol/gateway 14.3). A record is shown only when its signature verifies
+ * under the keys that the operator of this gateway pinned.
  */
 
-/** Undefined when the document has not its form. */
+/** Returns the treaties of a page, or undefined when the document is malformed. */
 export function projectLinks(bytes: Uint8Array, facts: Facts): Promise<Page<MeshLink> | undefined> {
   return projectPage(bytes, ['recognition_treaties', 'treaty'], (record) => toLink(record, facts), facts)
 }
@@ -69,7 +69,7 @@ async function projectPage<Shown>(
   for (const row of rows as readonly JsonValue[]) {
     const record = isJsonObject(row) && row['status'] === 'active' ? row[member] : undefined
     const each = isJsonObject(record) ? toShown(record) : undefined
-    // Last, because a signature costs far more than everything else here.
+    // Last, because verifying a signature is the most expensive step.
     if (each !== undefined && isJsonObject(record) && (await isSigned(record, anchors))) shown.push(each)
   }
   const next = document['next_cursor']
@@ -89,12 +89,12 @@ function toMember(attestation: JsonObject, { network, now }: Facts): MeshMember 
   const window = windowOf(attestation, now)
   if (window === undefined || attestation['issuer_sovereign_id'] !== network) return undefined
   if (!isShowable(id) || !isShowable(subject)) return undefined
-  // Exactly true: a text or a number may mean anything to whoever signed it.
+  // Exactly `true`: other values have no defined meaning.
   if (!isJsonObject(claims) || claims['public_mesh'] !== true) return undefined
   return { id, network, subject, roles: rolesOf(attestation['roles']), ...window, demo: claims['demo'] === true }
 }
 
-/** The times to show, when the record is active and current. */
+/** Returns the times to show when the record is active and current. */
 function windowOf(record: JsonObject, now: Instant): Pick<MeshLink, 'issued_at' | 'expires_at'> | undefined {
   const { issued_at, expires_at, status } = record
   const [from, until] = [instantOf(record['valid_from']), instantOf(expires_at)]
@@ -128,7 +128,7 @@ function toImports(dashboard: JsonObject | undefined, { published }: Facts): rea
   return [...found.values()].sort((a, b) => compare(a.issuer, b.issuer))
 }
 
-/** Some signature of the record verifies under the anchor of its own key id. */
+/** Returns whether a signature of the record verifies under the anchor with its key id. */
 async function isSigned(record: JsonObject, anchors: Readonly<Record<string, string>>): Promise<boolean> {
   const { signatures, ...rest } = record
   const message = canonicalBytes(rest)
@@ -151,7 +151,7 @@ function readObject(bytes: Uint8Array | undefined): JsonObject | undefined {
   }
 }
 
-/** Controls, and marks that turn the direction of what is read. */
+/** Control characters, and characters that change the text direction. */
 const UNSHOWABLE = /[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u
 
 function isShowable(value: JsonValue | undefined): value is string {

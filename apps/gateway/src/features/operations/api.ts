@@ -1,26 +1,25 @@
 import { AUTHORITY_SERVICE_ROUTE, GATEWAY_ROUTES, SERVICE_CATALOG_ROUTE } from '@chancery/contract'
 import { json } from '@chancery/service-kit'
-import type { Answer } from '@chancery/service-kit'
-import type { GatewayCall } from '../../edge/call.ts'
-import type { Office } from '../../office.ts'
+import type { HttpResponse } from '@chancery/service-kit'
+import type { OperationsParts } from './parts.ts'
 
 /**
  * GET /api
- * What this gateway is and which of its protections are switched on.
+ * Returns what this gateway is and which of its protections are enabled.
  */
-export function api(_call: GatewayCall, office: Office): Answer {
-  const { settings, state } = office
+export function api(parts: OperationsParts): HttpResponse {
+  const { settings, state } = parts
   return json({
     service: 'chancery-gateway',
-    version: office.version,
+    version: parts.version,
     mode: settings.development ? 'development' : 'production',
     security_capabilities: {
       durable_crl_state: state !== undefined,
       durable_audit: state !== undefined,
-      oidc: office.access().oidc !== undefined,
+      oidc: parts.access().oidc !== undefined,
       shared_quotas: settings.redisUrlFile !== undefined,
       multi_issuer_crls: true,
-      mtls: office.hasTls,
+      mtls: parts.hasTls,
       audit_delivery: settings.auditUrl !== undefined,
       hot_reload: true,
       sticky_revocation: true,

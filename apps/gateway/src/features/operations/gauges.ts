@@ -1,38 +1,33 @@
 import { SECOND } from '@chancery/protocol'
-import type { Office } from '../../office.ts'
-import type { IssuerStanding } from '../../trust/snapshot.ts'
+import type { OperationsParts } from './parts.ts'
+import type { IssuerState } from '../../trust/snapshot.ts'
 import { checkReadiness, isReady } from './readiness.ts'
 
-/** Numbers that are read when somebody asks for them (protocol/gateway 10). */
-export function registerGauges(office: Office): void {
-  const { registry } = office.metrics
-  registry.gauge({
-    name: 'gateway_crypto_active',
-    help: 'Permits for cryptography in use.',
-    collect: () => office.permits.active,
-  })
+/** Registers the metrics that are computed on each scrape (protocol/gateway 10). */
+export function registerGauges(parts: OperationsParts): void {
+  const { registry } = parts.metrics
   registry.gauge({
     name: 'gateway_ready',
     help: 'Whether /ready says yes.',
-    collect: async () => (isReady(await checkReadiness(office)) ? 1 : 0),
+    collect: async () => (isReady(await checkReadiness(parts)) ? 1 : 0),
   })
-  registerListRows(office)
-  if (office.state !== undefined) registerStateGauges(office, office.state)
+  registerListRows(parts)
+  if (parts.state !== undefined) registerStateGauges(parts, parts.state)
 }
 
-function registerListRows(office: Office): void {
-  const { registry } = office.metrics
+function registerListRows(parts: OperationsParts): void {
+  const { registry } = parts.metrics
   const labels = ['network', 'issuer']
-  const standings = () => [...(office.book?.current.standings.values() ?? [])]
+  const issuers = () => [...(parts.trust?.current.issuers.values() ?? [])]
   registry.rows({
     name: 'gateway_crl_sequence',
     help: 'Sequence of the list in force.',
     kind: 'gauge',
     labels,
     collect: () =>
-      standings().map(({ policy: { network, issuer }, mark }) => ({
+      issuers().map(({ policy: { network, issuer }, position }) => ({
         labels: { network, issuer },
-        value: mark.sequence,
+        value: position.sequence,
       })),
   })
   registry.rows({
@@ -41,36 +36,36 @@ function registerListRows(office: Office): void {
     kind: 'gauge',
     labels,
     collect: () =>
-      standings().map(({ policy: { network, issuer }, mark }) => ({
+      issuers().map(({ policy: { network, issuer }, position }) => ({
         labels: { network, issuer },
-        value: Number((mark.nextUpdate - office.clock.now()) / SECOND),
+        value: Number((position.nextUpdate - parts.clock.now()) / SECOND),
       })),
   })
-  registerSizeRows(office)
+  registerSizeRows(parts)
   registry.rows({
     name: 'gateway_crl_refresh_total',
     help: 'Attempts to refresh a list, by what became of them.',
     kind: 'counter',
     labels: [...labels, 'outcome'],
-    collect: () => office.record.rows(),
+    collect: () => parts.refreshResults.rows(),
   })
   registry.rows({
     name: 'gateway_crl_equivocations_total',
     help: 'Lists that prove an authority signed two histories.',
     kind: 'counter',
     labels: [],
-    collect: () => [{ labels: {}, value: office.record.equivocations }],
+    collect: () => [{ labels: {}, value: parts.refreshResults.equivocations }],
   })
 }
 
-/** How near lists are to the bound of this reader. */
-function registerSizeRows(office: Office): void {
-  const { registry } = office.metrics
-  const perIssuer = (name: string, help: string, value: (standing: IssuerStanding) => number): void => {
+/** Registers how close the lists are to the size limit. */
+function registerSizeRows(parts: OperationsParts): void {
+  const { registry } = parts.metrics
+  const perIssuer = (name: string, help: string, value: (issuerState: IssuerState) => number): void => {
     const collect = () =>
-      [...(office.book?.current.standings.values() ?? [])].map((standing) => {
-        const { network, issuer } = standing.policy
-        return { labels: { network, issuer }, value: value(standing) }
+      [...(parts.trust?.current.issuers.values() ?? [])].map((issuerState) => {
+        const { network, issuer } = issuerState.policy
+        return { labels: { network, issuer }, value: value(issuerState) }
       })
     registry.rows({ name, help, kind: 'gauge', labels: ['network', 'issuer'], collect })
   }
@@ -89,20 +84,20 @@ function registerSizeRows(office: Office): void {
   registry.gauge({
     name: 'gateway_crl_max_bytes',
     help: 'GATEWAY_MAX_LIST_BYTES: a larger list is not read.',
-    collect: () => office.settings.maxListBytes,
+    collect: () => parts.settings.maxListBytes,
   })
 }
 
-function registerStateGauges(office: Office, state: NonNullable<Office['state']>): void {
-  const { registry } = office.metrics
+function registerStateGauges(parts: OperationsParts, state: NonNullable<OperationsParts['state']>): void {
+  const { registry } = parts.metrics
   const gauge = (name: string, help: string, collect: () => number): void => {
     registry.gauge({ name, help, collect })
   }
   gauge('gateway_audit_pending', 'Audit events no collector has acknowledged.', () => state.usage.pending)
   gauge('gateway_state_bytes', 'Size of the state file.', () => state.usage.bytes)
-  gauge('gateway_state_capacity_bytes', 'Size the state file may have.', () => office.settings.stateMaxBytes)
+  gauge('gateway_state_capacity_bytes', 'Size the state file may have.', () => parts.settings.stateMaxBytes)
   gauge('gateway_audit_oldest_pending_seconds', 'Age of the oldest event not acknowledged.', () => {
     const { oldestPendingAt } = state.usage
-    return oldestPendingAt === undefined ? 0 : Number((office.clock.now() - oldestPendingAt) / SECOND)
+    return oldestPendingAt === undefined ? 0 : Number((parts.clock.now() - oldestPendingAt) / SECOND)
   })
 }

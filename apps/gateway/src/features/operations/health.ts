@@ -1,10 +1,10 @@
 import { json } from '@chancery/service-kit'
-import type { Answer } from '@chancery/service-kit'
+import type { HttpResponse } from '@chancery/service-kit'
 
 /**
  * GET /health
- * The process lives. It asks nobody else: a broken dependency must not get a replica killed.
+ * Returns 200 while the process runs. It calls no dependency: a failed dependency must not restart a replica.
  */
-export function health(): Answer {
+export function health(): HttpResponse {
   return json({ status: 'ok' })
 }

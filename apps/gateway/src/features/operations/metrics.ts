@@ -1,10 +1,9 @@
-import { Answer } from '@chancery/service-kit'
-import type { ClientCall } from '../../edge/call.ts'
-import type { Office } from '../../office.ts'
+import { HttpResponse } from '@chancery/service-kit'
+import type { OperationsParts } from './parts.ts'
 
 /** GET /metrics */
-export async function metrics(_call: ClientCall, office: Office): Promise<Answer> {
-  await office.state?.measure()
-  const { registry } = office.metrics
-  return new Answer(await registry.render(), registry.contentType)
+export async function metrics(parts: OperationsParts): Promise<HttpResponse> {
+  await parts.state?.measure()
+  const { registry } = parts.metrics
+  return new HttpResponse(await registry.render(), registry.contentType)
 }

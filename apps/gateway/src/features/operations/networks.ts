@@ -1,20 +1,20 @@
 import { writeInstant } from '@chancery/protocol'
 import type { Instant, JsonObject } from '@chancery/protocol'
 import { json } from '@chancery/service-kit'
-import type { Answer } from '@chancery/service-kit'
+import type { HttpResponse } from '@chancery/service-kit'
 import type { ClientCall } from '../../edge/call.ts'
-import type { Office } from '../../office.ts'
+import type { OperationsParts } from './parts.ts'
 import type { IssuerPolicy, NetworkPolicy } from '../../policy/policy.ts'
-import { isUsable, standingKey } from '../../trust/snapshot.ts'
-import type { IssuerStanding, TrustSnapshot } from '../../trust/snapshot.ts'
+import { isUsable, issuerKey } from '../../trust/snapshot.ts'
+import type { IssuerState, TrustSnapshot } from '../../trust/snapshot.ts'
 
 /**
  * GET /v1/networks
- * The caller's own networks and what they are judged by. Never digests, addresses or other clients.
+ * Returns the networks of the caller and their lists in force. Never digests, addresses or other clients.
  */
-export function networks({ client, trust }: ClientCall, office: Office): Answer {
+export function networks({ client, trust }: ClientCall, parts: OperationsParts): HttpResponse {
   if (trust === undefined) return json({ mode: 'development', networks: [] })
-  const now = office.clock.now()
+  const now = parts.clock.now()
   const own = client.networks.flatMap((name) => trust.policy.networks.get(name) ?? [])
   return json({
     policy_revision: trust.data.revision,
@@ -22,15 +22,20 @@ export function networks({ client, trust }: ClientCall, office: Office): Answer 
     service_groups: client.serviceGroups,
     authority_admin: client.authorityAdmin,
     credential_expires_at: client.expiresAt === undefined ? null : writeInstant(client.expiresAt),
-    networks: own.map((network) => describe(network, trust, office, now)),
+    networks: own.map((network) => describe(network, trust, parts, now)),
   })
 }
 
-function describe(network: NetworkPolicy, trust: TrustSnapshot, { record }: Office, now: Instant): JsonObject {
+function describe(
+  network: NetworkPolicy,
+  trust: TrustSnapshot,
+  { refreshResults }: OperationsParts,
+  now: Instant,
+): JsonObject {
   const { name, primary } = network
-  const standing = standingOf(trust, primary)
-  const additional = network.additional.map((issuer) => standingOf(trust, issuer))
-  const all = [standing, ...additional]
+  const issuerState = issuerStateOf(trust, primary)
+  const additional = network.additional.map((issuer) => issuerStateOf(trust, issuer))
+  const all = [issuerState, ...additional]
   return {
     name,
     ready: all.every((each) => isUsable(each, now)),
@@ -39,28 +44,28 @@ function describe(network: NetworkPolicy, trust: TrustSnapshot, { record }: Offi
     required_roles: network.requiredRoles,
     revocation: {
       issuer: primary.issuer,
-      sequence: standing.mark.sequence,
-      issued_at: writeInstant(standing.mark.issuedAt),
-      next_update: writeInstant(standing.mark.nextUpdate),
-      revoked_count: standing.index.listed,
+      sequence: issuerState.position.sequence,
+      issued_at: writeInstant(issuerState.position.issuedAt),
+      next_update: writeInstant(issuerState.position.nextUpdate),
+      revoked_count: issuerState.index.listed,
     },
     additional_issuers: additional.map((each) => ({
       issuer: each.policy.issuer,
-      sequence: each.mark.sequence,
-      next_update: writeInstant(each.mark.nextUpdate),
+      sequence: each.position.sequence,
+      next_update: writeInstant(each.position.nextUpdate),
       ready: isUsable(each, now),
       revoked_count: each.index.listed,
       suspect: each.isSuspect,
     })),
     suspect: all.some((each) => each.isSuspect),
-    last_refresh: record.last(name, primary.issuer) ?? null,
+    last_refresh: refreshResults.last(name, primary.issuer) ?? null,
     authority_public_key: network.anchorTexts[primary.issuer] ?? null,
     admin_signature_version: network.adminSignatureVersion,
   }
 }
 
-function standingOf(trust: TrustSnapshot, { network, issuer }: IssuerPolicy): IssuerStanding {
-  const standing = trust.standings.get(standingKey(network, issuer))
-  if (standing === undefined) throw new Error('every issuer of a policy has a list in force')
-  return standing
+function issuerStateOf(trust: TrustSnapshot, { network, issuer }: IssuerPolicy): IssuerState {
+  const issuerState = trust.issuers.get(issuerKey(network, issuer))
+  if (issuerState === undefined) throw new Error('every issuer of a policy has a list in force')
+  return issuerState
 }

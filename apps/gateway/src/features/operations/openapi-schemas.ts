@@ -8,7 +8,7 @@ const TEXT: JsonObject = { type: 'string', minLength: 1, maxLength: 256 }
 const TIME: JsonObject = { type: 'string', format: 'date-time' }
 const TEXTS: JsonObject = { type: 'array', items: { type: 'string' } }
 
-/** The named forms of protocol/gateway 11, with the bounds of 2.5. */
+/** Schemas of protocol/gateway 11, with the limits of 2.5. */
 export const SCHEMAS: JsonObject = {
   Signature: {
     type: 'object',

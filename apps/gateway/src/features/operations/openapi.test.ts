@@ -1,8 +1,8 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { GATEWAY_OPERATIONS, GATEWAY_ROUTES } from '@chancery/contract'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { startWorld } from '../../test-world.suite.ts'
-import type { World } from '../../test-world.suite.ts'
+import { startTestSetup } from '../../test-gateway.suite.ts'
+import type { TestGatewaySetup } from '../../test-gateway.suite.ts'
 
 type Described = {
   readonly openapi: string
@@ -17,18 +17,18 @@ type Operation = {
   readonly security: readonly object[]
 }
 
-let world: World
+let setup: TestGatewaySetup
 let document: Described
 beforeAll(async () => {
-  world = await startWorld()
-  document = (await world.gateway.request('GET', '/openapi.json')).body as unknown as Described
+  setup = await startTestSetup()
+  document = (await setup.gateway.request('GET', '/openapi.json')).body as unknown as Described
 })
-afterAll(() => world.gateway.stop())
+afterAll(() => setup.gateway.stop())
 
 it('is a valid OpenAPI 3.1 document of this release', async () => {
-  const judge = (value: object) => new Validator().validate(structuredClone(value) as Record<string, unknown>)
-  expect(await judge(document)).toEqual({ valid: true })
-  expect(await judge({ ...document, info: {} })).toMatchObject({ valid: false })
+  const validate = (value: object) => new Validator().validate(structuredClone(value) as Record<string, unknown>)
+  expect(await validate(document)).toEqual({ valid: true })
+  expect(await validate({ ...document, info: {} })).toMatchObject({ valid: false })
   expect([document.openapi, document.info.version]).toEqual(['3.1.0', '0.0.0'])
   expect(Object.keys(document.components.schemas)).toEqual(['Signature', 'JoinCertificate', 'Decision', 'Error'])
 })

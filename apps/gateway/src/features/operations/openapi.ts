@@ -3,22 +3,21 @@ import type { GatewayOperation, GatewayRoute } from '@chancery/contract'
 import { writeJson } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import { jsonText } from '@chancery/service-kit'
-import type { Answer } from '@chancery/service-kit'
-import type { GatewayCall } from '../../edge/call.ts'
-import type { Office } from '../../office.ts'
+import type { HttpResponse } from '@chancery/service-kit'
 import { BATCH_BODY, SCHEMAS, VERIFY_BODY, ref } from './openapi-schemas.ts'
 
 const BEARER: readonly JsonObject[] = [{ bearer: [] }]
 
 /**
  * GET /openapi.json
- * OpenAPI 3.1 of the routes and the catalogue, made from the same tables the server binds (protocol/gateway 11).
+ * Returns OpenAPI 3.1 of the routes and the catalogue, made from the tables that the server binds (protocol/gateway
+ * 11).
  */
-export function openapi(_call: GatewayCall, { version }: Office): Answer {
+export function openapi(version: string): HttpResponse {
   return jsonText(describe(version))
 }
 
-// Written once per release: it depends on nothing else.
+// Written once: it depends on the release only.
 let written: { readonly version: string; readonly text: string } | undefined
 
 function describe(version: string): string {
@@ -38,7 +37,7 @@ function toDocument(version: string): JsonObject {
   }
 }
 
-/** Every route of the gateway but the proxied one, which stands there once per operation. */
+/** Describes every route of the gateway except the proxied one, which has one entry per operation. */
 function gatewayPaths(): JsonObject {
   const routes = Object.entries<GatewayRoute>(GATEWAY_ROUTES).filter(([, { path }]) => path !== AUTHORITY_SERVICE_ROUTE)
   return Object.fromEntries(
@@ -47,7 +46,7 @@ function gatewayPaths(): JsonObject {
 }
 
 const BODIES: Readonly<Record<string, JsonObject>> = { verify: VERIFY_BODY, verifyBatch: BATCH_BODY }
-const ANSWERS: Readonly<Record<string, JsonObject>> = {
+const RESPONSES: Readonly<Record<string, JsonObject>> = {
   verify: { 'application/json': { schema: ref('Decision') } },
   verifyBatch: {
     'application/json': {
@@ -76,7 +75,7 @@ function toGatewayRoute(name: string, route: GatewayRoute): JsonObject {
     security: route.credential === 'none' ? [] : BEARER,
     ...(name === 'asset' ? { parameters: [FILE] } : {}),
     ...(body === undefined ? {} : { requestBody: { required: true, content: { 'application/json': body } } }),
-    responses: toResponses(ANSWERS[name] ?? ANY_OBJECT),
+    responses: toResponses(RESPONSES[name] ?? ANY_OBJECT),
   }
 }
 
@@ -113,7 +112,7 @@ function toProxied(operation: GatewayOperation): JsonObject {
   }
 }
 
-/** Path parameters of the authority stand in the query here; the gateway puts them where they belong. */
+/** Path parameters of the authority are query parameters here. The gateway puts them into the path. */
 function toParameters({ parameters, query, admin }: GatewayOperation): readonly JsonObject[] {
   const schema = { type: 'string', maxLength: 2048 }
   return [

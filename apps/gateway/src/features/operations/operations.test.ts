@@ -10,23 +10,23 @@ import {
   testNetwork,
   testPolicy,
 } from '@chancery/testkit'
-import type { GatewayAnswer } from '@chancery/testkit'
+import type { GatewayResponse } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { expectRefusal, startWorld } from '../../test-world.suite.ts'
-import type { World } from '../../test-world.suite.ts'
+import { expectRefusal, startTestSetup } from '../../test-gateway.suite.ts'
+import type { TestGatewaySetup } from '../../test-gateway.suite.ts'
 
-let world: World
+let setup: TestGatewaySetup
 const clock = new ManualClock('2026-03-02T12:00:00Z')
 beforeAll(async () => {
-  world = await startWorld({ clock })
+  setup = await startTestSetup({ clock })
 })
-afterAll(() => world.gateway.stop())
+afterAll(() => setup.gateway.stop())
 
 describe('GET /health, /ready', () => {
   it('200 for anyone, HEAD too', async () => {
-    expect((await world.gateway.request('GET', '/health')).body).toEqual({ status: 'ok' })
-    expect((await world.gateway.request('GET', '/ready')).body).toEqual({ status: 'ready' })
-    const head = await world.gateway.request('HEAD', '/ready')
+    expect((await setup.gateway.request('GET', '/health')).body).toEqual({ status: 'ok' })
+    expect((await setup.gateway.request('GET', '/ready')).body).toEqual({ status: 'ready' })
+    const head = await setup.gateway.request('HEAD', '/ready')
     expect([head.status, head.text]).toEqual([200, ''])
   })
 
@@ -42,12 +42,12 @@ describe('GET /health, /ready', () => {
     try {
       expect((await gateway.request('GET', '/ready')).status).toBe(200)
       time.advance(60)
-      const answer = await gateway.request('GET', '/ready')
-      expectRefusal(answer, 503, 'unavailable', 'not_ready')
-      expect(answer.body['details']).toEqual({
+      const response = await gateway.request('GET', '/ready')
+      expectRefusal(response, 503, 'unavailable', 'not_ready')
+      expect(response.body['details']).toEqual({
         checks: { revocation: false, state: true, quota: true, audit_capacity: true },
       })
-      expect(answer.text).not.toContain('ending')
+      expect(response.text).not.toContain('ending')
       const { body } = await gateway.request('GET', '/v1/networks', { token: who.token })
       const networksShown = body['networks'] as unknown as { name: string; ready: boolean }[]
       expect(networksShown.map(({ name, ready }) => [name, ready])).toEqual([
@@ -64,14 +64,14 @@ describe('the log', () => {
   const lines: JsonObject[] = []
   const destination = { write: (line: string) => void lines.push(JSON.parse(line) as JsonObject) }
   const log = createLog({ level: 'info', format: 'json', destination })
-  const lineOf = (answer: GatewayAnswer): JsonObject | undefined => {
-    const found = lines.filter((line) => line['request_id'] === answer.headers['x-request-id'])
+  const lineOf = (response: GatewayResponse): JsonObject | undefined => {
+    const found = lines.filter((line) => line['request_id'] === response.headers['x-request-id'])
     expect(found).toHaveLength(1)
     return found[0]
   }
 
   it('has the request id of every answer once, with route, status, code and caller, and no query', async () => {
-    const own = await startWorld({ clock, log, lines: log })
+    const own = await startTestSetup({ clock, log, lines: log })
     try {
       const { gateway, caller } = own
       expect(lineOf(await gateway.request('GET', '/api?token=hunter2'))).toMatchObject({
@@ -117,10 +117,10 @@ describe('the log', () => {
 
   it('tells a loss of readiness once, and once that it is over', async () => {
     lines.length = 0
-    const own = await startWorld({ clock, log })
+    const own = await startTestSetup({ clock, log })
     try {
-      const { office } = own.gateway.gateway
-      const lost = vi.spyOn(office.quota, 'probe').mockResolvedValue(false)
+      const { core } = own.gateway.gateway
+      const lost = vi.spyOn(core.quota, 'probe').mockResolvedValue(false)
       for (let asked = 0; asked < 3; asked += 1) await own.gateway.request('GET', '/ready')
       lost.mockRestore()
       for (let asked = 0; asked < 3; asked += 1) await own.gateway.request('GET', '/ready')
@@ -134,7 +134,7 @@ describe('the log', () => {
 
 describe('GET /api', () => {
   it('200: says what is switched on', async () => {
-    const { body } = await world.gateway.request('GET', '/api')
+    const { body } = await setup.gateway.request('GET', '/api')
     expect(body).toMatchObject({ service: 'chancery-gateway', mode: 'production' })
     expect(body['security_capabilities']).toEqual({
       durable_crl_state: false,
@@ -152,8 +152,8 @@ describe('GET /api', () => {
 
 describe('GET /v1/networks', () => {
   it('200: the caller’s own networks, never digests or addresses', async () => {
-    const answer = await world.gateway.request('GET', '/v1/networks', { token: world.caller.token })
-    const { networks, ...rest } = answer.body
+    const response = await setup.gateway.request('GET', '/v1/networks', { token: setup.caller.token })
+    const { networks, ...rest } = response.body
     expect(rest).toEqual({
       policy_revision: 'test-1',
       client_id: 'caller',
@@ -166,7 +166,7 @@ describe('GET /v1/networks', () => {
         name: 'agency',
         ready: true,
         services_configured: false,
-        anchors: { 'na-main': world.by.signer.publicKey },
+        anchors: { 'na-main': setup.by.signer.publicKey },
         required_roles: [],
         revocation: {
           issuer: 'na-main',
@@ -178,22 +178,22 @@ describe('GET /v1/networks', () => {
         additional_issuers: [],
         suspect: false,
         last_refresh: null,
-        authority_public_key: world.by.signer.publicKey,
+        authority_public_key: setup.by.signer.publicKey,
         admin_signature_version: 2,
       },
     ])
-    expect(answer.text).not.toContain(String(world.caller.entry['token_sha256']))
+    expect(response.text).not.toContain(String(setup.caller.entry['token_sha256']))
   })
 })
 
 describe('GET /metrics', () => {
   it('200 for a metrics client, 403 for another', async () => {
-    const answer = await world.gateway.request('GET', '/metrics', { token: world.watcher.token })
-    expect(answer.headers['content-type']).toBe('text/plain; version=0.0.4; charset=utf-8')
-    expect(answer.text).toContain('gateway_crl_sequence{network="agency",issuer="na-main"} 9')
-    expect(answer.text).toContain('gateway_crl_expires_in_seconds{network="agency",issuer="na-main"} 86340')
-    expect(answer.text).not.toContain('caller')
-    const other = await world.gateway.request('GET', '/metrics', { token: world.caller.token })
+    const response = await setup.gateway.request('GET', '/metrics', { token: setup.metricsClient.token })
+    expect(response.headers['content-type']).toBe('text/plain; version=0.0.4; charset=utf-8')
+    expect(response.text).toContain('gateway_crl_sequence{network="agency",issuer="na-main"} 9')
+    expect(response.text).toContain('gateway_crl_expires_in_seconds{network="agency",issuer="na-main"} 86340')
+    expect(response.text).not.toContain('caller')
+    const other = await setup.gateway.request('GET', '/metrics', { token: setup.caller.token })
     expectRefusal(other, 403, 'forbidden', 'metrics_scope')
   })
 })
@@ -201,23 +201,23 @@ describe('GET /metrics', () => {
 describe('paths and methods', () => {
   it('404 for every path that is none of ours, key-making ones included', async () => {
     for (const path of ['/no-such', '/issue', '/keygen', '/verify/', '/HEALTH', '/%76erify']) {
-      expectRefusal(await world.gateway.request('GET', path), 404, 'not_found', 'route')
+      expectRefusal(await setup.gateway.request('GET', path), 404, 'not_found', 'route')
     }
   })
 
   it('405 with Allow', async () => {
-    const answer = await world.gateway.request('GET', '/verify')
-    expectRefusal(answer, 405, 'method_not_allowed', 'route')
-    expect(answer.headers['allow']).toBe('POST')
-    const open = await world.gateway.request('OPTIONS', '/health')
+    const response = await setup.gateway.request('GET', '/verify')
+    expectRefusal(response, 405, 'method_not_allowed', 'route')
+    expect(response.headers['allow']).toBe('POST')
+    const open = await setup.gateway.request('OPTIONS', '/health')
     expect([open.status, open.headers['allow']]).toEqual([405, 'GET, HEAD'])
-    expect((await world.gateway.request('HEAD', '/v1/networks', { token: world.caller.token })).status).toBe(405)
+    expect((await setup.gateway.request('HEAD', '/v1/networks', { token: setup.caller.token })).status).toBe(405)
   })
 
   it('every answer has the security headers and an id of our own', async () => {
     const ids = new Set<string>()
     for (const path of ['/health', '/no-such', '/v1/networks']) {
-      const { headers } = await world.gateway.request('GET', path, { headers: { 'x-request-id': 'mine' } })
+      const { headers } = await setup.gateway.request('GET', path, { headers: { 'x-request-id': 'mine' } })
       expect(headers['content-security-policy']).toBe(
         "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; frame-ancestors 'none'; form-action 'none'",
       )
@@ -229,13 +229,13 @@ describe('paths and methods', () => {
   })
 
   it('431 for a field nobody needs', async () => {
-    const answer = await world.gateway.request('GET', '/health', { headers: { 'x-large': 'y'.repeat(17_000) } })
-    expectRefusal(answer, 431, 'headers_too_large', 'headers_too_large')
+    const response = await setup.gateway.request('GET', '/health', { headers: { 'x-large': 'y'.repeat(17_000) } })
+    expectRefusal(response, 431, 'headers_too_large', 'headers_too_large')
   })
 })
 
 it('408 when the body does not arrive within the deadline', async () => {
-  const slow = await startWorld({ settings: { GATEWAY_TIMEOUT_MS: '200' } })
+  const slow = await startTestSetup({ settings: { GATEWAY_TIMEOUT_MS: '200' } })
   try {
     const { request } = await import('node:http')
     const status = await new Promise((resolve, reject) => {
@@ -248,7 +248,7 @@ it('408 when the body does not arrive within the deadline', async () => {
           'content-length': '50',
         },
       })
-      sent.on('response', (answer) => resolve(answer.statusCode))
+      sent.on('response', (response) => resolve(response.statusCode))
       sent.on('error', reject)
       sent.write('{"certificate":')
     })

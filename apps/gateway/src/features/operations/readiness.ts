@@ -1,7 +1,7 @@
-import type { Office } from '../../office.ts'
+import type { OperationsParts } from './parts.ts'
 import { isUsable } from '../../trust/snapshot.ts'
 
-/** protocol/gateway 10; without network names, because anyone may ask. */
+/** Checks of protocol/gateway 10, without network names, because the route is public. */
 export type ReadyChecks = {
   readonly revocation: boolean
   readonly state: boolean
@@ -9,23 +9,23 @@ export type ReadyChecks = {
   readonly audit_capacity: boolean
 }
 
-export async function checkReadiness(office: Office): Promise<ReadyChecks> {
-  const { book, state, quota, settings } = office
-  const now = office.clock.now()
-  const standings = [...(book?.current.standings.values() ?? [])]
+export async function checkReadiness(parts: OperationsParts): Promise<ReadyChecks> {
+  const { trust, state, quota, settings } = parts
+  const now = parts.clock.now()
+  const issuers = [...(trust?.current.issuers.values() ?? [])]
   return {
-    revocation: standings.every((standing) => isUsable(standing, now)),
+    revocation: issuers.every((issuerState) => isUsable(issuerState, now)),
     state: state?.isHealthy ?? true,
     quota: await quota.probe(),
     audit_capacity: state === undefined || state.usage.usedBytes < settings.stateMaxBytes,
   }
 }
 
-/** The same, and the log hears of a loss and of its end. */
-export async function watchReadiness(office: Office): Promise<ReadyChecks> {
-  const checks = await checkReadiness(office)
+/** Runs the checks, and logs a loss of readiness and its end. */
+export async function observeReadiness(parts: OperationsParts): Promise<ReadyChecks> {
+  const checks = await checkReadiness(parts)
   const lost = Object.entries(checks).filter(([, holds]) => !holds)
-  office.readinessEvents.see([...(office.isServing() ? [] : ['stopping']), ...lost.map(([name]) => name)])
+  parts.readinessEvents.see([...(parts.isServing() ? [] : ['stopping']), ...lost.map(([name]) => name)])
   return checks
 }
 
@@ -33,15 +33,15 @@ export function isReady(checks: ReadyChecks): boolean {
   return Object.values(checks).every((holds) => holds)
 }
 
-/** Why lists are, or will be, out of use although the checks say no more than that; without network names. */
+/** Why a list is, or will be, unusable. Without network names. */
 export type ListReason = 'list_too_large' | 'list_unreadable'
 
-export function listReasons({ book, record }: Office): readonly ListReason[] {
+export function listReasons({ trust, refreshResults }: OperationsParts): readonly ListReason[] {
   const reasons = new Set<ListReason>()
-  for (const { policy, unread } of book?.current.standings.values() ?? []) {
+  for (const { policy, unread } of trust?.current.issuers.values() ?? []) {
     if (unread !== undefined) reasons.add(unread.reason)
-    // Of an authority that signs no head: nothing proves that it is newer, but somebody should look.
-    else if (record.last(policy.network, policy.issuer)?.outcome === 'too_large') reasons.add('list_too_large')
+    // The authority signs no list head, so nothing proves that the list is newer. An operator should check it.
+    else if (refreshResults.last(policy.network, policy.issuer)?.outcome === 'too_large') reasons.add('list_too_large')
   }
   return [...reasons].toSorted()
 }

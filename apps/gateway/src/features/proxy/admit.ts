@@ -3,13 +3,13 @@ import type { GatewayOperation } from '@chancery/contract'
 import type { ClientCall } from '../../edge/call.ts'
 import type { ClientPolicy, NetworkPolicy } from '../../policy/policy.ts'
 
-export interface Admitted {
+export interface AdmittedRequest {
   readonly network: NetworkPolicy
   readonly operation: GatewayOperation
 }
 
-/** protocol/gateway 12.1, checks 1 to 5. The first says nothing about which networks exist. */
-export function admit({ client, params, route, trust, context }: ClientCall): Admitted {
+/** Runs checks 1 to 5 of protocol/gateway 12.1. The first check does not reveal which networks exist. */
+export function admit({ client, params, route, trust, context }: ClientCall): AdmittedRequest {
   const name = decodeName(params['network'] ?? '')
   if (name === undefined || !client.networks.includes(name)) throw new GatewayRefusal('network_scope')
   context.network = name
@@ -28,17 +28,17 @@ export function admit({ client, params, route, trust, context }: ClientCall): Ad
 function checkScope(client: ClientPolicy, operation: GatewayOperation): void {
   const isNamed = client.operations === undefined || client.operations.includes(operation.id)
   if (!client.serviceGroups.includes(operation.group) || !isNamed) throw new GatewayRefusal('service_scope')
-  // A token everybody can read must not store anything anywhere (protocol/gateway 13.4).
+  // A public token must not store anything (protocol/gateway 13.4).
   if (client.isDemo && !isHarmless(operation)) throw new GatewayRefusal('service_scope')
   if (operation.admin && !client.authorityAdmin) throw new GatewayRefusal('admin_scope')
 }
 
-/** Changes nothing at the authority. */
+/** Returns whether the operation changes nothing at the authority. */
 export function isHarmless({ id, method }: GatewayOperation): boolean {
   return method === 'GET' || /-(?:verify|prove)(?:-|$)/.test(id)
 }
 
-/** Network names may hold any letter, so they travel encoded; what does not decode is nobody's network. */
+/** Decodes a network name, which may have any letter. Returns undefined for an invalid encoding. */
 function decodeName(segment: string): string | undefined {
   try {
     return decodeURIComponent(segment)

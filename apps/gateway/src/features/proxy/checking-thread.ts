@@ -1,10 +1,10 @@
-import { answerCalls, stepBack } from '@chancery/service-kit'
+import { serveCalls, lowerThreadPriority } from '@chancery/service-kit'
 import { hasForm, kindOfBody } from './json-checks.ts'
-import type { AnswerForm, BodyKind } from './json-checks.ts'
+import type { ResponseForm, BodyKind } from './json-checks.ts'
 
-// Megabytes of JSON of others are read here, so that no request waits for it.
-stepBack()
-answerCalls({
+// Reads megabytes of JSON, so that no request waits for it.
+lowerThreadPriority()
+serveCalls({
   kindOfBody: (bytes: Uint8Array): BodyKind => kindOfBody(bytes),
-  hasForm: ({ bytes, form }: { bytes: Uint8Array; form: AnswerForm }): boolean => hasForm(bytes, form),
+  hasForm: ({ bytes, form }: { bytes: Uint8Array; form: ResponseForm }): boolean => hasForm(bytes, form),
 })

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
 import { GATEWAY_OPERATIONS } from '@chancery/contract'
 import { startTestGateway, testClient, testIssuer, testList, testNetwork, testPolicy } from '@chancery/testkit'
-import type { GatewayAnswer, GatewayRequest, TestGateway } from '@chancery/testkit'
+import type { GatewayResponse, GatewayRequest, TestGateway } from '@chancery/testkit'
 import { systemClock } from '@chancery/service-kit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { startScriptedAuthority } from '../../scripted-authority.suite.ts'
 import type { Script, ScriptedAuthority } from '../../scripted-authority.suite.ts'
-import { expectRefusal } from '../../test-world.suite.ts'
+import { expectRefusal } from '../../test-gateway.suite.ts'
 
 const GROUPS = [...new Set(GATEWAY_OPERATIONS.map(({ group }) => group))]
 const full = testClient('full', ['agency', 'away', 'dead'], { service_groups: GROUPS, authority_admin: true })
@@ -73,13 +73,13 @@ function ask(operation: string, { query = '', network = 'agency', method, ...opt
   return gateway.request(method ?? usual, target, { token: full.token, ...options })
 }
 
-async function answering(script: Script, operation = 'crl-get-crl', options: Ask = {}): Promise<GatewayAnswer> {
+async function answering(script: Script, operation = 'crl-get-crl', options: Ask = {}): Promise<GatewayResponse> {
   authority.answer = () => script
   return ask(operation, options)
 }
 
 /** Refused, and the authority has heard nothing. */
-async function expectUnsent(answer: Promise<GatewayAnswer>, status: number, code: string, reason: string) {
+async function expectUnsent(answer: Promise<GatewayResponse>, status: number, code: string, reason: string) {
   expectRefusal(await answer, status, code, reason)
   expect(authority.seen).toEqual([])
 }
@@ -156,7 +156,7 @@ describe('200', () => {
 
   it('records what was done, by whose key, and what the authority answered', async () => {
     const records: unknown[] = []
-    const { audit } = gateway.gateway.office
+    const { audit } = gateway.gateway.core
     const complete = audit.complete.bind(audit)
     audit.complete = async (request, status) => {
       records.push({ ...request.context })

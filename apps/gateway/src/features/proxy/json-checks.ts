@@ -1,16 +1,16 @@
 import { isUtf8 } from 'node:buffer'
 import { JsonError, isJsonObject, readJsonBytes } from '@chancery/protocol'
 
-/** What a body is: an object, something else, or nothing a strict reader takes. */
+/** Kind of a body: an object, another value, or not valid JSON. */
 export type BodyKind = 'object' | 'other' | 'invalid'
 
-/** What an answer has to be. */
-export type AnswerForm = 'json' | 'json-lines'
+/** Required form of a response. */
+export type ResponseForm = 'json' | 'json-lines'
 
-/** Bounded by the body; the same limits as for the verify routes. */
+/** Limited by the size of the body, like the bodies of the verify routes. */
 const BODY_LIMITS = { maxDepth: 64, maxValues: 2_000_000, maxNames: 10_000 }
 
-/** The bytes are judged and stay as they are: a signature covers numbers as they were written. */
+/** Returns the kind of a body. The bytes stay unchanged, because a signature covers numbers as they were written. */
 export function kindOfBody(bytes: Uint8Array): BodyKind {
   try {
     return isJsonObject(readJsonBytes(bytes, BODY_LIMITS)) ? 'object' : 'other'
@@ -20,7 +20,7 @@ export function kindOfBody(bytes: Uint8Array): BodyKind {
   }
 }
 
-export function hasForm(bytes: Uint8Array, form: AnswerForm): boolean {
+export function hasForm(bytes: Uint8Array, form: ResponseForm): boolean {
   if (!isUtf8(bytes)) return false
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8')
   return form === 'json' ? isJson(text) : areJsonLines(text)

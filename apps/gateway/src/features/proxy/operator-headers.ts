@@ -3,10 +3,10 @@ import type { RequestHeaders } from '@chancery/service-kit'
 
 const VISIBLE = /^[!-~]{1,512}$/
 
-/** What the authority shall judge. */
+/** Headers that the authority verifies. */
 export interface SignedHeaders {
   readonly keyId: string | undefined
-  /** Names and values in turn. */
+  /** Name, value pairs. */
   readonly pairs: readonly string[]
 }
 
@@ -14,8 +14,8 @@ export const NOT_SIGNED: SignedHeaders = { keyId: undefined, pairs: [] }
 const NAMES: readonly string[] = Object.values(OPERATOR_HEADERS)
 
 /**
- * The four operator headers, unread and unchanged (protocol/gateway 12.3). Each stands there exactly once: of two, the
- * authority and whoever reads our audit might believe different ones.
+ * Returns the four operator headers unchanged (protocol/gateway 12.3). Each must occur exactly once: of two, the
+ * authority and a reader of the audit could use different ones.
  */
 export function readOperatorHeaders(headers: RequestHeaders): SignedHeaders {
   const pairs: string[] = []

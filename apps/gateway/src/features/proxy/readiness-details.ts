@@ -3,12 +3,12 @@ import type { JsonObject, JsonValue } from '@chancery/protocol'
 
 const MAX_BYTES = 65_536
 
-/** Words, numbers and digests; a path or an address has other characters. */
+/** Words, numbers and digests. A path or an address has other characters. */
 const PLAIN = /^[A-Za-z0-9_-]{1,64}$/
 
 /**
- * Of an authority that says it is not ready, the part an operator of the gateway may read (protocol/gateway 13.1):
- * named members with plain values, never where its database lies.
+ * Returns what an operator of the gateway may read of an authority that is not ready (protocol/gateway 13.1): named
+ * members with plain values, never the location of its database.
  */
 export function readinessOf(body: Buffer | undefined): JsonObject | undefined {
   const details = detailsOf(body)
@@ -24,7 +24,7 @@ export function readinessOf(body: Buffer | undefined): JsonObject | undefined {
 }
 
 function detailsOf(body: Buffer | undefined): JsonObject | undefined {
-  // Read on the event loop, so only where it cannot take long; a true answer has some hundred bytes.
+  // Read on the event loop, so the size is limited. A valid response has some hundred bytes.
   if (body === undefined || body.length > MAX_BYTES) return undefined
   try {
     const value = JSON.parse(body.toString('utf8')) as JsonValue

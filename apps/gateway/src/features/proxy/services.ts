@@ -1,16 +1,16 @@
 import { AUTHORITY_SERVICE_ROUTE, GATEWAY_OPERATIONS } from '@chancery/contract'
 import { json, jsonText } from '@chancery/service-kit'
-import type { Answer } from '@chancery/service-kit'
+import type { HttpResponse } from '@chancery/service-kit'
 
-// Written once: it is the same for everybody until the next release.
+// Written once: it depends on the release only.
 const TEXT = String(
   json({ operations: GATEWAY_OPERATIONS.map((each) => ({ ...each })), route_template: AUTHORITY_SERVICE_ROUTE }).body,
 )
 
 /**
  * GET /v1/services
- * The reviewed operations of an authority that this release forwards.
+ * Returns the operations of an authority that this release forwards.
  */
-export function services(): Answer {
+export function services(): HttpResponse {
   return jsonText(TEXT)
 }

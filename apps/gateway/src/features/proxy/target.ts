@@ -6,8 +6,8 @@ const MAX_PARAMETERS = 24
 const MAX_VALUE_BYTES = 2048
 
 /**
- * The target at the authority (protocol/gateway 12.1 checks 6 and 7, 12.2), built from the catalogue's template segment
- * by segment. Every value is encoded exactly once, as data.
+ * Builds the target at the authority from the template of the catalogue, segment by segment (protocol/gateway 12.1
+ * checks 6 and 7, 12.2). Every value is encoded exactly once.
  */
 export function toTarget(operation: GatewayOperation, sent: string): string {
   if (sent === '' && operation.parameters.length === 0) return operation.upstream_path
@@ -24,7 +24,7 @@ export function toTarget(operation: GatewayOperation, sent: string): string {
   return query.size === 0 ? path : `${path}?${query.toString()}`
 }
 
-/** Bounds first, then names, then repetitions: a repeated name would change what an operator signed. */
+/** Checks limits first, then names, then repetitions: a repeated name would change what an operator signed. */
 function readQuery({ parameters, query }: GatewayOperation, sent: string): ReadonlyMap<string, string> {
   const pairs = sent.split('&').filter((part) => part !== '')
   if (pairs.length > MAX_PARAMETERS) throw new GatewayRefusal('query_too_large')
@@ -42,7 +42,7 @@ function readPair(text: string): readonly [string, string] {
   return [decode(cut < 0 ? text : text.slice(0, cut)), cut < 0 ? '' : decode(text.slice(cut + 1))]
 }
 
-/** Form decoding, once. Bytes that are no UTF-8, raw or encoded, have no meaning both sides could agree on. */
+/** Decodes form encoding once. Bytes that are not UTF-8, raw or encoded, have no meaning that both sides agree on. */
 function decode(text: string): string {
   if (/[^!-~]/.test(text)) throw new GatewayRefusal('parameter_invalid')
   try {
@@ -52,7 +52,7 @@ function decode(text: string): string {
   }
 }
 
-/** Letters and digits, and what identifiers are made of. Marks belong to letters that have no single code point. */
+/** Letters, digits and the characters of identifiers. Combining marks belong to letters without a single code point. */
 const ASCII_NAME = /^[A-Za-z0-9_.:@-]+$/
 const UNICODE_NAME = /^[\p{L}\p{M}\p{N}_.:@-]+$/u
 
@@ -69,7 +69,7 @@ function encodeParameter(name: string, values: ReadonlyMap<string, string>): str
   return encodeIf(isName(value, name === 'vendor_id' ? UNICODE_NAME : ASCII_NAME), value, name)
 }
 
-/** A dot segment is made of allowed characters and still climbs the path. */
+/** A dot segment has only allowed characters but changes the path. */
 function isName(text: string, pattern: RegExp): boolean {
   return pattern.test(text) && text !== '.' && text !== '..'
 }

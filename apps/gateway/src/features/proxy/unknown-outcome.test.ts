@@ -1,11 +1,12 @@
 import { GATEWAY_OPERATIONS } from '@chancery/contract'
 import { startTestGateway, testClient, testIssuer, testList, testNetwork, testPolicy } from '@chancery/testkit'
-import type { GatewayAnswer, TestGateway } from '@chancery/testkit'
+import type { GatewayResponse, TestGateway } from '@chancery/testkit'
 import { systemClock } from '@chancery/service-kit'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { startScriptedAuthority } from '../../scripted-authority.suite.ts'
 import type { Script, ScriptedAuthority } from '../../scripted-authority.suite.ts'
-import { RawCaller, auditEvents, expectRefusal, rawRequest } from '../../test-world.suite.ts'
+import { RawCaller, auditEvents, expectRefusal, rawRequest } from '../../test-gateway.suite.ts'
+import { ProxyReader } from './proxy-reader.ts'
 
 const GROUPS = [...new Set(GATEWAY_OPERATIONS.map(({ group }) => group))]
 const caller = testClient('caller', ['agency', 'dead'], { service_groups: GROUPS, authority_admin: true })
@@ -45,7 +46,7 @@ afterAll(async () => {
 
 const pathOf = (operation: string, network = 'agency'): string => `/v1/networks/${network}/services/${operation}`
 
-function post(operation: string, network = 'agency'): Promise<GatewayAnswer> {
+function post(operation: string, network = 'agency'): Promise<GatewayResponse> {
   return gateway.request('POST', pathOf(operation, network), { token: caller.token, body: {}, headers: SIGNED })
 }
 
@@ -102,9 +103,7 @@ describe('a mutation that was sent', () => {
   })
 
   it('and done, but not passed on in time, has an unknown outcome too', async () => {
-    const { proxyReader } = gateway.gateway.office
-    const hasForm = proxyReader.hasForm.bind(proxyReader)
-    proxyReader.hasForm = () => new Promise(() => undefined)
+    const hasForm = vi.spyOn(ProxyReader.prototype, 'hasForm').mockReturnValue(new Promise(() => undefined))
     authority.answer = () => ({ status: 201 })
     try {
       const answer = await post('admin-create-invite')
@@ -112,7 +111,7 @@ describe('a mutation that was sent', () => {
       const [, completed] = await eventsOf(answer.headers['x-request-id'])
       expect(completed).toMatchObject({ context: { upstream_status: 201, outcome_uncertain: true } })
     } finally {
-      proxyReader.hasForm = hasForm
+      hasForm.mockRestore()
     }
   })
 

@@ -1,27 +1,27 @@
 import type { TrustDecision } from '@chancery/protocol'
 
-/** What the audit keeps of a decision: the verdict and why, nothing of the certificate itself. */
+/** What the audit stores of a decision: the verdict and its reasons, nothing of the certificate itself. */
 export interface AuditedDecision {
   readonly trusted: boolean
   readonly reasons: readonly string[]
 }
 
-/** Of one reason, in characters: key ids in it are whatever the caller wrote. */
+/** Limit of one reason in characters: key ids in it are text of the caller. */
 const REASON_CHARACTERS = 128
-/** Of all reasons of one request together. */
+/** Limit of all reasons of one request together. */
 const REQUEST_CHARACTERS = 65_536
 
-type Reasoned = Pick<TrustDecision, 'trusted' | 'reasons'>
+type DecisionReasons = Pick<TrustDecision, 'trusted' | 'reasons'>
 
-export function toAudited(decision: Reasoned): AuditedDecision {
+export function toAudited(decision: DecisionReasons): AuditedDecision {
   return { trusted: decision.trusted, reasons: decision.reasons.map(cut) }
 }
 
 /**
- * The same for a batch, bounded: thousands of certificates with long key ids would be megabytes in an event that is
- * written before the caller gets its answer. Once the room is used up only the kinds of reasons are kept, each once.
+ * Converts the decisions of a batch, with a size limit: thousands of certificates with long key ids would be megabytes
+ * in an event that is written before the response. Above the limit only the kinds of reasons are stored, each once.
  */
-export function toAuditedBatch(decisions: readonly Reasoned[]): readonly AuditedDecision[] {
+export function toAuditedBatch(decisions: readonly DecisionReasons[]): readonly AuditedDecision[] {
   let left = REQUEST_CHARACTERS
   return decisions.map(({ trusted, reasons }) => {
     const texts = reasons.map(cut)

@@ -3,7 +3,7 @@ import type { Instant, JoinCertificate, JsonObject } from '@chancery/protocol'
 import type { TrustData } from '../../trust/snapshot.ts'
 import type { AuditedDecision } from './audited-decision.ts'
 
-/** The body of a request travels as the bytes it came in: copying them costs a hundredth of copying what they say. */
+/** The body is sent to the thread as bytes. Copying bytes costs a hundredth of copying the parsed value. */
 export interface BatchRequest {
   readonly bytes: Uint8Array
   readonly maxBatch: number
@@ -15,25 +15,25 @@ export interface SingleRequest {
   readonly networks: readonly string[]
 }
 
-export interface Refused {
+export interface RefusedResult {
   readonly refusal: GatewayErrorName
   readonly details: JsonObject | undefined
 }
 
-export type Checked = { readonly count: number } | Refused
-export type ReadCertificate = { readonly certificate: JoinCertificate } | Refused
+export type CheckResult = { readonly count: number } | RefusedResult
+export type CertificateResult = { readonly certificate: JoinCertificate } | RefusedResult
 
-export interface JudgeRequest {
+export interface VerifyRequest {
   readonly now: Instant
-  /** Only when this thread has not seen the version yet. */
+  /** Set only when the thread lacks this version. */
   readonly trust: TrustData | undefined
   readonly version: number
-  /** Whether anybody will read what the audit keeps of it. */
+  /** Whether the audit stores the decisions. */
   readonly isAudited: boolean
 }
 
 export interface BatchResult {
-  /** The answer as JSON text: the main thread sends it without looking at it. */
+  /** The response as JSON text. The main thread sends it unread. */
   readonly body: Uint8Array
   readonly trusted: number
   readonly untrusted: number

@@ -1,13 +1,13 @@
 import { GatewayRefusal } from '@chancery/contract'
 import type { Instant } from '@chancery/protocol'
 import { Thread } from '@chancery/service-kit'
-import type { Soon } from '@chancery/service-kit'
+import type { MaybePromise } from '@chancery/service-kit'
 import type { TrustSnapshot } from '../../trust/snapshot.ts'
-import type { BatchRequest, BatchResult, Checked, JudgeRequest, Refused } from './batch-calls.ts'
+import type { BatchRequest, BatchResult, CheckResult, VerifyRequest, RefusedResult } from './batch-calls.ts'
 
-interface Seat {
+interface WorkerSlot {
   thread: Thread
-  /** Version of the policy the thread holds. */
+  /** Version of the policy in the thread. */
   version: number
 }
 
@@ -15,22 +15,22 @@ export interface BatchJob extends BatchRequest {
   readonly trust: TrustSnapshot
   readonly now: () => Instant
   readonly isAudited: boolean
-  /** Called with the number of certificates before any is judged; refuses by throwing. Absent: nobody counts. */
-  readonly admit: ((count: number) => Soon<void>) | undefined
+  /** Called with the number of certificates before any is verified. Throws to refuse. Undefined: no quota. */
+  readonly admit: ((count: number) => MaybePromise<void>) | undefined
 }
 
-/** Threads for batches, as many as batches may run at once. The permit of the caller guarantees a free one. */
+/** Runs batches in threads, as many as batches may run at once. The concurrency limit guarantees a free one. */
 export class BatchPool {
-  readonly #free: Seat[] = []
-  readonly #all: Seat[] = []
+  readonly #free: WorkerSlot[] = []
+  readonly #all: WorkerSlot[] = []
 
   async run(job: BatchJob): Promise<BatchResult> {
-    const seat = this.#free.pop() ?? this.#newSeat()
+    const slot = this.#free.pop() ?? this.#newSeat()
     try {
-      return await this.#runOn(seat, job)
+      return await this.#runOn(slot, job)
     } finally {
-      if (seat.thread.hasEnded) this.#forget(seat)
-      else this.#free.push(seat)
+      if (slot.thread.hasEnded) this.#forget(slot)
+      else this.#free.push(slot)
     }
   }
 
@@ -38,40 +38,40 @@ export class BatchPool {
     await Promise.all(this.#all.map(({ thread }) => thread.close()))
   }
 
-  async #runOn(seat: Seat, { bytes, maxBatch, networks, admit, ...job }: BatchJob): Promise<BatchResult> {
+  async #runOn(slot: WorkerSlot, { bytes, maxBatch, networks, admit, ...job }: BatchJob): Promise<BatchResult> {
     const request: BatchRequest = { bytes, maxBatch, networks }
-    if (admit === undefined) return this.#judge(seat, job, request)
-    const { count } = orThrow(await seat.thread.call<Checked>('prepare', request))
+    if (admit === undefined) return this.#judge(slot, job, request)
+    const { count } = throwIfRefused(await slot.thread.call<CheckResult>('prepare', request))
     await admit(count)
-    return this.#judge(seat, job, undefined)
+    return this.#judge(slot, job, undefined)
   }
 
-  /** Without a request: the one the thread has prepared. */
+  /** Verifies a batch. Without `request`, the batch that the thread has prepared. */
   async #judge(
-    seat: Seat,
+    slot: WorkerSlot,
     { trust, now, isAudited }: Pick<BatchJob, 'trust' | 'now' | 'isAudited'>,
     request: BatchRequest | undefined,
   ): Promise<BatchResult> {
     const { version } = trust.data
-    const isKnown = seat.version === version
-    seat.version = version
-    const judging: JudgeRequest = { now: now(), version, trust: isKnown ? undefined : trust.data, isAudited }
-    return orThrow(await seat.thread.call<BatchResult | Refused>('judge', { request, judging }))
+    const isKnown = slot.version === version
+    slot.version = version
+    const verification: VerifyRequest = { now: now(), version, trust: isKnown ? undefined : trust.data, isAudited }
+    return throwIfRefused(await slot.thread.call<BatchResult | RefusedResult>('verify', { request, verification }))
   }
 
-  #newSeat(): Seat {
-    const seat = { thread: new Thread('./batch-thread', import.meta.url), version: 0 }
-    this.#all.push(seat)
-    return seat
+  #newSeat(): WorkerSlot {
+    const slot = { thread: new Thread('./batch-thread', import.meta.url), version: 0 }
+    this.#all.push(slot)
+    return slot
   }
 
-  #forget(seat: Seat): void {
-    this.#all.splice(this.#all.indexOf(seat), 1)
+  #forget(slot: WorkerSlot): void {
+    this.#all.splice(this.#all.indexOf(slot), 1)
   }
 }
 
-/** A refusal of the other thread, thrown here. */
-export function orThrow<Value extends object>(answer: Value | Refused): Value {
+/** Throws the refusal that another thread returned. */
+export function throwIfRefused<Value extends object>(answer: Value | RefusedResult): Value {
   if ('refusal' in answer) throw new GatewayRefusal(answer.refusal, answer.details)
   return answer
 }

@@ -1,17 +1,17 @@
 import type { JoinCertificate, NetworkTrust } from '@chancery/protocol'
-import { Moved, answerCalls, stepBack } from '@chancery/service-kit'
+import { Moved, serveCalls, lowerThreadPriority } from '@chancery/service-kit'
 import { toNetworkTrusts } from '../../trust/snapshot.ts'
 import { toAuditedBatch } from './audited-decision.ts'
-import type { BatchRequest, BatchResult, Checked, JudgeRequest, Refused } from './batch-calls.ts'
-import { digestOfCertificate, judge } from './judge.ts'
-import { readAllowedBatch, refusedOr } from './requests.ts'
+import type { BatchRequest, BatchResult, CheckResult, VerifyRequest, RefusedResult } from './batch-calls.ts'
+import { digestOfCertificate, verifyCertificate } from './verify-certificate.ts'
+import { readAllowedBatch, catchRefusal } from './requests.ts'
 
-// One batch at a time: it is read and checked first, and judged when the main thread says so.
+// One batch at a time: it is read and checked first, and verified when the main thread requests it.
 let waiting: readonly JoinCertificate[] = []
 let known: { version: number; revision: string; networks: ReadonlyMap<string, NetworkTrust> } | undefined
 
-function prepare(request: BatchRequest): Checked {
-  return refusedOr(() => {
+function prepare(request: BatchRequest): CheckResult {
+  return catchRefusal(() => {
     waiting = readAllowedBatch(request)
     return { count: waiting.length }
   })
@@ -19,21 +19,21 @@ function prepare(request: BatchRequest): Checked {
 
 interface Task {
   readonly request: BatchRequest | undefined
-  readonly judging: JudgeRequest
+  readonly verification: VerifyRequest
 }
 
-async function judgeBatch({ request, judging }: Task): Promise<Moved | Refused> {
+async function verifyBatch({ request, verification: judging }: Task): Promise<Moved | RefusedResult> {
   const { now, trust, version, isAudited } = judging
-  // Kept before anything can be refused: the main thread will not send it again.
+  // Stored before any refusal, because the main thread does not send it again.
   if (trust !== undefined) known = { version, revision: trust.revision, networks: toNetworkTrusts(trust) }
   if (known?.version !== version) throw new Error('the batch thread lacks the policy of this request')
   const prepared = request === undefined ? undefined : prepare(request)
   if (prepared !== undefined && 'refusal' in prepared) return prepared
   const certificates = waiting
   waiting = []
-  const bench = { ...known, now }
+  const context = { ...known, now }
   const decisions = []
-  for (const certificate of certificates) decisions.push(await judge(certificate, bench))
+  for (const certificate of certificates) decisions.push(await verifyCertificate(certificate, context))
   const trusted = decisions.filter((decision) => decision.trusted).length
   const body = new Uint8Array(Buffer.from(JSON.stringify({ results: decisions })))
   const result: BatchResult = {
@@ -47,5 +47,5 @@ async function judgeBatch({ request, judging }: Task): Promise<Moved | Refused> 
   return new Moved(result, [body.buffer])
 }
 
-stepBack()
-answerCalls({ prepare, judge: judgeBatch })
+lowerThreadPriority()
+serveCalls({ prepare, verify: verifyBatch })

@@ -11,16 +11,16 @@ import {
   shape,
 } from '@chancery/protocol'
 import type { JoinCertificate, JsonValue, RevocationList } from '@chancery/protocol'
-import type { BatchRequest, Refused, SingleRequest } from './batch-calls.ts'
+import type { BatchRequest, RefusedResult, SingleRequest } from './batch-calls.ts'
 
-/** What a caller asks: certificates, and in development mode the trust material it brings along. */
+/** A verify request: certificates, and in development mode the trust inputs of the caller. */
 export interface VerifyRequest {
   readonly certificates: readonly JoinCertificate[]
   readonly anchors: JsonValue
   readonly crl: JsonValue
 }
 
-/** Bounded by the body; a batch of four thousand certificates is normal where the operator allows it. */
+/** Limited by the size of the body. A batch of four thousand certificates is normal where the operator allows it. */
 const BODY_LIMITS = { maxDepth: 64, maxValues: 2_000_000, maxNames: 10_000 }
 
 const asIs = (value: JsonValue): JsonValue => value
@@ -57,13 +57,16 @@ function read<Value>(form: (value: JsonValue, field: string) => Value, bytes: Ui
   }
 }
 
-/** protocol/gateway 7.3 step 1. */
+/** Checks the batch size (protocol/gateway 7.3 step 1). */
 export function checkBatchSize({ certificates }: VerifyRequest, maxBatch: number): void {
   if (certificates.length > maxBatch) throw new GatewayRefusal('batch_too_large')
   if (certificates.length === 0) throw new GatewayRefusal('batch_empty')
 }
 
-/** Steps 2 to 4: field limits, trust material, scope; the last before any look-up, so that nobody learns other names. */
+/**
+ * Runs steps 2 to 4: field limits, trust inputs, scope. The scope is checked before any look-up, so that a caller
+ * cannot find other network names.
+ */
 export function checkRequest(request: VerifyRequest, networks: readonly string[]): void {
   if (!request.certificates.every(isWithinLimits)) throw new GatewayRefusal('certificate_limits')
   const hasAnchors = !isJsonObject(request.anchors) || Object.keys(request.anchors).length > 0
@@ -73,7 +76,7 @@ export function checkRequest(request: VerifyRequest, networks: readonly string[]
   }
 }
 
-/** A batch as production admits it, with every check that needs no look-up. */
+/** Reads a batch in production mode, with every check that needs no look-up. */
 export function readAllowedBatch({ bytes, maxBatch, networks }: BatchRequest): readonly JoinCertificate[] {
   const request = readBatch(bytes)
   checkBatchSize(request, maxBatch)
@@ -81,7 +84,7 @@ export function readAllowedBatch({ bytes, maxBatch, networks }: BatchRequest): r
   return request.certificates
 }
 
-/** The same for one certificate. */
+/** Reads one certificate in production mode, with every check that needs no look-up. */
 export function readAllowedSingle({ bytes, networks }: SingleRequest): JoinCertificate {
   const request = readSingle(bytes)
   checkRequest(request, networks)
@@ -90,35 +93,35 @@ export function readAllowedSingle({ bytes, networks }: SingleRequest): JoinCerti
   return certificate
 }
 
-/** A refusal as a value: between threads an error would lose its class. */
-export function refusedOr<Value>(work: () => Value): Value | Refused {
+/** Returns a refusal as a value. Between threads an error would lose its class. */
+export function catchRefusal<Value>(work: () => Value): Value | RefusedResult {
   try {
     return work()
   } catch (error) {
-    return toRefused(error)
+    return toRefusedResult(error)
   }
 }
 
-export async function refusedOrLater<Value>(work: () => Promise<Value>): Promise<Value | Refused> {
+export async function catchRefusalAsync<Value>(work: () => Promise<Value>): Promise<Value | RefusedResult> {
   try {
     return await work()
   } catch (error) {
-    return toRefused(error)
+    return toRefusedResult(error)
   }
 }
 
-function toRefused(error: unknown): Refused {
+function toRefusedResult(error: unknown): RefusedResult {
   if (error instanceof GatewayRefusal) return { refusal: error.error, details: error.details }
   throw error
 }
 
-export interface BroughtMaterial {
+export interface CallerMaterial {
   readonly anchors: ReadonlyMap<string, Uint8Array>
   readonly list: RevocationList | undefined
 }
 
-/** Development mode: anchors are required, a list is optional (protocol/gateway 3.8). */
-export function readBrought({ certificates, anchors, crl }: VerifyRequest): BroughtMaterial {
+/** Reads the trust inputs of development mode: anchors are required, a list is optional (protocol/gateway 3.8). */
+export function readCallerMaterial({ certificates, anchors, crl }: VerifyRequest): CallerMaterial {
   if (!certificates.every(isWithinLimits)) throw new GatewayRefusal('certificate_limits')
   const entries = isJsonObject(anchors) ? Object.entries(anchors) : []
   if (entries.length === 0) throw new GatewayRefusal('anchors_required')
@@ -128,10 +131,10 @@ export function readBrought({ certificates, anchors, crl }: VerifyRequest): Brou
     if (key === undefined) throw new GatewayRefusal('field', { path: 'anchors' })
     keys.set(id, key)
   }
-  return { anchors: keys, list: crl === null ? undefined : readBroughtList(crl) }
+  return { anchors: keys, list: crl === null ? undefined : readCallerList(crl) }
 }
 
-function readBroughtList(value: JsonValue): RevocationList {
+function readCallerList(value: JsonValue): RevocationList {
   try {
     return readRevocationList(value)
   } catch (error) {

@@ -1,19 +1,19 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { testCertificate, testIssuer } from '@chancery/testkit'
 import { systemClock } from '@chancery/service-kit'
-import { expectRefusal, startWorld } from '../../test-world.suite.ts'
-import type { World } from '../../test-world.suite.ts'
+import { expectRefusal, startTestSetup } from '../../test-gateway.suite.ts'
+import type { TestGatewaySetup } from '../../test-gateway.suite.ts'
 
-let world: World
+let setup: TestGatewaySetup
 beforeAll(async () => {
-  world = await startWorld({ entries: [{ certificate_id: 'gone', reason: 'key_compromise' }] })
+  setup = await startTestSetup({ entries: [{ certificate_id: 'gone', reason: 'key_compromise' }] })
 })
-afterAll(() => world.gateway.stop())
+afterAll(() => setup.gateway.stop())
 
 describe('POST /verify', () => {
   describe('200', () => {
     it('trusts a good certificate and says by which policy, issuer and list', async () => {
-      const { status, body, headers } = await world.verify(await world.certificate())
+      const { status, body, headers } = await setup.verify(await setup.certificate())
       expect(status).toBe(200)
       expect(body).toMatchObject({ trusted: true, reasons: [], findings: [] })
       expect(body['evaluation']).toMatchObject({
@@ -26,14 +26,14 @@ describe('POST /verify', () => {
     })
 
     it('refuses a revoked certificate with its reason', async () => {
-      const { body } = await world.verify(await world.certificate({ cert_id: 'gone' }))
+      const { body } = await setup.verify(await setup.certificate({ cert_id: 'gone' }))
       expect(body).toMatchObject({ trusted: false, reasons: ['Revoked { reason: "key_compromise" }'] })
     })
 
     it('counts decisions', async () => {
-      const before = await world.metric('gateway_trust_decisions_total{result="trusted"}'.replace(/[{}]/g, '\\$&'))
-      await world.verify(await world.certificate())
-      const after = await world.metric('gateway_trust_decisions_total{result="trusted"}'.replace(/[{}]/g, '\\$&'))
+      const before = await setup.metric('gateway_trust_decisions_total{result="trusted"}'.replace(/[{}]/g, '\\$&'))
+      await setup.verify(await setup.certificate())
+      const after = await setup.metric('gateway_trust_decisions_total{result="trusted"}'.replace(/[{}]/g, '\\$&'))
       expect(after).toBe(before + 1)
     })
   })
@@ -44,7 +44,7 @@ describe('POST /verify', () => {
       ['invalid_json', ''],
       ['invalid_json', '{"certificate":1,"certificate":2}'],
     ])('%s: %s', async (reason, rawBody) => {
-      const answer = await world.gateway.request('POST', '/verify', { token: world.caller.token, rawBody })
+      const answer = await setup.gateway.request('POST', '/verify', { token: setup.caller.token, rawBody })
       expectRefusal(answer, 400, 'invalid_request', reason)
     })
 
@@ -53,25 +53,25 @@ describe('POST /verify', () => {
       const foreign = await testCertificate(elsewhere, systemClock.now())
       const anchors = { x: elsewhere.signer.publicKey }
       expectRefusal(
-        await world.verify({ ...foreign, cert_id: '' }, { anchors }),
+        await setup.verify({ ...foreign, cert_id: '' }, { anchors }),
         400,
         'invalid_request',
         'certificate_limits',
       )
-      expectRefusal(await world.verify(foreign, { anchors }), 400, 'invalid_request', 'trust_material_not_accepted')
-      expectRefusal(await world.verify(foreign), 403, 'forbidden', 'network_scope')
+      expectRefusal(await setup.verify(foreign, { anchors }), 400, 'invalid_request', 'trust_material_not_accepted')
+      expectRefusal(await setup.verify(foreign), 403, 'forbidden', 'network_scope')
     })
 
     it('tolerates empty trust material', async () => {
-      expect((await world.verify(await world.certificate(), { anchors: {}, crl: null })).body['trusted']).toBe(true)
+      expect((await setup.verify(await setup.certificate(), { anchors: {}, crl: null })).body['trusted']).toBe(true)
     })
   })
 
   it('a body too large for the event loop gives the same answers', async () => {
-    const { token } = world.caller
-    const certificate = await world.certificate()
+    const { token } = setup.caller
+    const certificate = await setup.certificate()
     const pad = ' '.repeat(140_000)
-    const send = (rawBody: string) => world.gateway.request('POST', '/verify', { token, rawBody })
+    const send = (rawBody: string) => setup.gateway.request('POST', '/verify', { token, rawBody })
     const good = await send(`${JSON.stringify({ certificate })}${pad}`)
     expect([good.status, good.body['trusted']]).toEqual([200, true])
     expectRefusal(await send(`{${pad}`), 400, 'invalid_request', 'invalid_json')
@@ -83,7 +83,7 @@ describe('POST /verify', () => {
   describe('401', () => {
     it('comes before the body is looked at', async () => {
       expectRefusal(
-        await world.gateway.request('POST', '/verify', { rawBody: '{' }),
+        await setup.gateway.request('POST', '/verify', { rawBody: '{' }),
         401,
         'unauthorized',
         'credential_missing',
@@ -93,7 +93,7 @@ describe('POST /verify', () => {
 
   describe('413', () => {
     it('declared too large, before any credential', async () => {
-      const answer = await world.gateway.request('POST', '/verify', { rawBody: new Uint8Array(1_048_577) })
+      const answer = await setup.gateway.request('POST', '/verify', { rawBody: new Uint8Array(1_048_577) })
       expectRefusal(answer, 413, 'payload_too_large', 'body')
     })
   })
@@ -101,7 +101,7 @@ describe('POST /verify', () => {
   describe('415', () => {
     it('refuses other content types and codings', async () => {
       for (const headers of [{ 'content-type': 'text/plain' }, { 'content-encoding': 'gzip' }]) {
-        const answer = await world.gateway.request('POST', '/verify', { token: world.caller.token, body: {}, headers })
+        const answer = await setup.gateway.request('POST', '/verify', { token: setup.caller.token, body: {}, headers })
         expectRefusal(answer, 415, 'unsupported_media_type', 'content_type')
       }
     })
@@ -109,7 +109,7 @@ describe('POST /verify', () => {
 
   describe('422', () => {
     it('names the member', async () => {
-      const answer = await world.verify({ ...(await world.certificate()), extra: 1 })
+      const answer = await setup.verify({ ...(await setup.certificate()), extra: 1 })
       expectRefusal(answer, 422, 'invalid_schema', 'field')
       expect(answer.body['details']).toEqual({ path: 'certificate.extra' })
     })
@@ -118,7 +118,7 @@ describe('POST /verify', () => {
 
 describe('POST /verify/batch', () => {
   it('200: keeps order, judges all at one instant', async () => {
-    const answer = await world.batch([await world.certificate(), await world.certificate({ cert_id: 'gone' })])
+    const answer = await setup.batch([await setup.certificate(), await setup.certificate({ cert_id: 'gone' })])
     const results = answer.body['results'] as unknown as { trusted: boolean; evaluation: { evaluated_at: string } }[]
     expect(results.map(({ trusted }) => trusted)).toEqual([true, false])
     expect(new Set(results.map(({ evaluation }) => evaluation.evaluated_at)).size).toBe(1)
@@ -127,33 +127,33 @@ describe('POST /verify/batch', () => {
   it('200: a body too large for the event loop gives the same answer', async () => {
     const certificates = await Promise.all(
       Array.from({ length: 120 }, () =>
-        world.certificate({ roles: ['role:client', 'r'.repeat(100), 'q'.repeat(120)] }),
+        setup.certificate({ roles: ['role:client', 'r'.repeat(100), 'q'.repeat(120)] }),
       ),
     )
     const padded = `${JSON.stringify({ certificates })}${' '.repeat(140_000)}`
-    const answer = await world.gateway.request('POST', '/verify/batch', { token: world.caller.token, rawBody: padded })
+    const answer = await setup.gateway.request('POST', '/verify/batch', { token: setup.caller.token, rawBody: padded })
     const results = answer.body['results'] as unknown as { trusted: boolean }[]
     expect([results.length, results.every(({ trusted }) => trusted)]).toEqual([120, true])
-    const refused = await world.gateway.request('POST', '/verify/batch', {
-      token: world.caller.token,
+    const refused = await setup.gateway.request('POST', '/verify/batch', {
+      token: setup.caller.token,
       rawBody: `{${' '.repeat(140_000)}`,
     })
     expectRefusal(refused, 400, 'invalid_request', 'invalid_json')
   })
 
   it('400: empty and too large', async () => {
-    expectRefusal(await world.batch([]), 400, 'invalid_request', 'batch_empty')
-    const one = await world.certificate()
-    expectRefusal(await world.batch(Array.from({ length: 129 }, () => one)), 400, 'invalid_request', 'batch_too_large')
+    expectRefusal(await setup.batch([]), 400, 'invalid_request', 'batch_empty')
+    const one = await setup.certificate()
+    expectRefusal(await setup.batch(Array.from({ length: 129 }, () => one)), 400, 'invalid_request', 'batch_too_large')
   })
 
   it('403: one member of another network refuses all', async () => {
     const foreign = await testCertificate(await testIssuer('elsewhere'), systemClock.now())
-    expectRefusal(await world.batch([await world.certificate(), foreign]), 403, 'forbidden', 'network_scope')
+    expectRefusal(await setup.batch([await setup.certificate(), foreign]), 403, 'forbidden', 'network_scope')
   })
 
   it('429: certificates are counted, and a refused request does not count', async () => {
-    const limited = await startWorld({ client: { certificates_per_minute: 3 } })
+    const limited = await startTestSetup({ client: { certificates_per_minute: 3 } })
     try {
       const one = await limited.certificate()
       expect((await limited.batch([one, one])).status).toBe(200)
@@ -165,7 +165,7 @@ describe('POST /verify/batch', () => {
   })
 
   it('503: a second batch finds no permit while one runs, and the permit comes back', async () => {
-    const busy = await startWorld({ settings: { GATEWAY_MAX_BATCH: '4096', GATEWAY_MAX_BODY_BYTES: '16777216' } })
+    const busy = await startTestSetup({ settings: { GATEWAY_MAX_BATCH: '4096', GATEWAY_MAX_BODY_BYTES: '16777216' } })
     try {
       const one = await busy.certificate()
       const first = busy.batch(Array.from({ length: 4000 }, () => one))

@@ -1,68 +1,75 @@
 import { CONTENT_TYPES } from '@chancery/contract'
 import type { JoinCertificate, TrustDecision } from '@chancery/protocol'
-import { Answer, after } from '@chancery/service-kit'
-import type { Soon } from '@chancery/service-kit'
+import { HttpResponse, after } from '@chancery/service-kit'
+import type { MaybePromise } from '@chancery/service-kit'
 import type { ClientCall } from '../../edge/call.ts'
-import type { Office } from '../../office.ts'
 import type { TrustSnapshot } from '../../trust/snapshot.ts'
 import { toAudited } from './audited-decision.ts'
-import { takeCertificates } from './certificate-quota.ts'
-import { judgeBrought } from './judge-brought.ts'
-import { digestOfCertificate, judge } from './judge.ts'
-import { READ_HERE_BYTES, holderOf } from './reading-desk.ts'
+import { countCertificates } from './certificate-quota.ts'
+import { verifyWithCallerTrust } from './verify-development.ts'
+import { digestOfCertificate, verifyCertificate } from './verify-certificate.ts'
+import { INLINE_BODY_BYTES, callerOf } from './body-worker.ts'
+import type { VerifyParts } from './parts.ts'
 import { readAllowedSingle } from './requests.ts'
 
 /**
  * POST /verify
- * A 200 is not trust; `trusted` is. One verification is cheap enough for the event loop, and still holds a permit.
+ * Verifies one certificate. A 200 does not mean trust; `trusted` does. One verification is cheap enough for the event
+ * loop, but still uses a slot.
  */
-export function verify(call: ClientCall, office: Office): Soon<Answer> {
+export function verify(call: ClientCall, parts: VerifyParts): MaybePromise<HttpResponse> {
   return after(call.readBody(), (bytes) => {
     const { trust, client } = call
-    if (trust === undefined) return verifyBrought(bytes, call, office)
-    return after(readCertificate(bytes, call, office), (certificate) =>
-      after(takeCertificates(client, 1, office), () => verifyCertificate(certificate, trust, call, office)),
+    if (trust === undefined) return verifyDevelopment(bytes, call, parts)
+    return after(readCertificate(bytes, call, parts), (certificate) =>
+      after(countCertificates(client, 1, parts), () => decide(certificate, trust, call, parts)),
     )
   })
 }
 
-function verifyCertificate(
+function decide(
   certificate: JoinCertificate,
   { networks, data }: TrustSnapshot,
   call: ClientCall,
-  office: Office,
-): Soon<Answer> {
-  const decided = office.permits.forOne(() =>
-    judge(certificate, { networks, revision: data.revision, now: office.clock.now() }),
+  parts: VerifyParts,
+): MaybePromise<HttpResponse> {
+  const decided = parts.concurrency.run(() =>
+    verifyCertificate(certificate, { networks, revision: data.revision, now: parts.clock.now() }),
   )
   return after(decided, (decision) => {
-    noteDecision(call, office, certificate, decision)
-    return new Answer(JSON.stringify(decision), CONTENT_TYPES.json)
+    recordDecision(call, parts, certificate, decision)
+    return new HttpResponse(JSON.stringify(decision), CONTENT_TYPES.json)
   })
 }
 
-function readCertificate(bytes: Uint8Array, call: ClientCall, { readingDesk }: Office): Soon<JoinCertificate> {
+function readCertificate(
+  bytes: Uint8Array,
+  call: ClientCall,
+  { bodyWorker }: VerifyParts,
+): MaybePromise<JoinCertificate> {
   const request = { bytes, networks: call.client.networks }
-  if (bytes.length <= READ_HERE_BYTES) return readAllowedSingle(request)
-  return readingDesk.readCertificate(request, holderOf(call))
+  if (bytes.length <= INLINE_BODY_BYTES) return readAllowedSingle(request)
+  return bodyWorker.readCertificate(request, callerOf(call))
 }
 
-async function verifyBrought(bytes: Uint8Array, call: ClientCall, office: Office): Promise<Answer> {
-  const request = { bytes, kind: 'single', maxBatch: 1, now: office.clock.now() } as const
-  const { body, decisions } = await office.permits.forOne(() =>
-    bytes.length > READ_HERE_BYTES ? office.readingDesk.judgeBrought(request, holderOf(call)) : judgeBrought(request),
+async function verifyDevelopment(bytes: Uint8Array, call: ClientCall, parts: VerifyParts): Promise<HttpResponse> {
+  const request = { bytes, kind: 'single', maxBatch: 1, now: parts.clock.now() } as const
+  const { body, decisions } = await parts.concurrency.run(() =>
+    bytes.length > INLINE_BODY_BYTES
+      ? parts.bodyWorker.verifyWithCallerTrust(request, callerOf(call))
+      : verifyWithCallerTrust(request),
   )
   const [decision] = decisions
   if (decision !== undefined) {
-    office.metrics.decisions.with({ result: decision.trusted ? 'trusted' : 'untrusted' }).increase()
+    parts.metrics.decisions.with({ result: decision.trusted ? 'trusted' : 'untrusted' }).increase()
     call.context.trust_decision = decision
   }
-  return new Answer(body, CONTENT_TYPES.json)
+  return new HttpResponse(body, CONTENT_TYPES.json)
 }
 
-function noteDecision(
+function recordDecision(
   { context }: ClientCall,
-  { metrics, state }: Office,
+  { metrics, state }: VerifyParts,
   certificate: JoinCertificate,
   decision: TrustDecision,
 ): void {

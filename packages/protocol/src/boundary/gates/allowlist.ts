@@ -1,6 +1,6 @@
 import { overFact, readConfig } from './gate.ts'
 import type { GateType } from './gate.ts'
-import { judgeListed, listConfig } from './listed.ts'
+import { checkListed, listConfig } from './listed.ts'
 
 /** The value must be one of those listed. */
 export const allowlist: GateType = {
@@ -8,7 +8,7 @@ export const allowlist: GateType = {
   prepare(config) {
     const { path, values } = readConfig(listConfig, config)
     return overFact(path, { allowed: values }, (fact) =>
-      judgeListed(fact, values, (isListed) =>
+      checkListed(fact, values, (isListed) =>
         isListed ? ['pass', 'the value is allowed'] : ['fail', 'the value is not one of those allowed'],
       ),
     )

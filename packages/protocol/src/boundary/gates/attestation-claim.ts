@@ -20,7 +20,7 @@ export const attestationClaim: GateType = {
     const { path: at, claim } = readConfig(shape, config)
     return (facts) => {
       const fact = findFact(at, facts)
-      const [outcome, text] = judge(fact, claimOf(facts.attestation, claim))
+      const [outcome, text] = checkFact(fact, claimOf(facts.attestation, claim))
       return { outcome, text, path: at.text, type: fact.type, value: fact.value, condition: { claim } }
     }
   },
@@ -30,7 +30,7 @@ function claimOf(attestation: AttestationFacts | undefined, claim: string): Json
   return attestation === undefined ? undefined : member(attestation.claims, claim)
 }
 
-function judge(fact: Fact, claimed: JsonValue | undefined): FactVerdict {
+function checkFact(fact: Fact, claimed: JsonValue | undefined): FactVerdict {
   if (claimed === undefined) return ['missing_context', 'no attestation makes this claim']
   if (!Array.isArray(claimed) || !claimed.every(isScalar))
     return ['invalid_context', 'the claim is not a list of single values']

@@ -1,6 +1,6 @@
 import { overFact, readConfig } from './gate.ts'
 import type { GateType } from './gate.ts'
-import { judgeListed, listConfig } from './listed.ts'
+import { checkListed, listConfig } from './listed.ts'
 
 /** The value must be none of those listed; leaving it out does not get around the list. */
 export const denylist: GateType = {
@@ -8,7 +8,7 @@ export const denylist: GateType = {
   prepare(config) {
     const { path, values } = readConfig(listConfig, config)
     return overFact(path, { denied: values }, (fact) =>
-      judgeListed(fact, values, (isListed) =>
+      checkListed(fact, values, (isListed) =>
         isListed ? ['fail', 'the value is one of those denied'] : ['pass', 'the value is not denied'],
       ),
     )

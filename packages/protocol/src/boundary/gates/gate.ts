@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../../canonical/json-value.ts'
 import { FormError } from '../../reading/form-error.ts'
 import { readRecord } from '../../reading/shape.ts'
-import type { Read } from '../../reading/shape.ts'
+import type { Read } from '../../reading/read.ts'
 import { findFact } from '../facts.ts'
 import type { Fact, FactPath, Facts } from '../facts.ts'
 import { isScalar } from '../scalar.ts'
@@ -29,7 +29,7 @@ export type ReadyGate = (facts: Facts) => GateReading
 
 /**
  * One registered gate type. Implementers: `prepare` must refuse a config it does not fully understand with a FormError
- * (an ignored member would be a rule somebody believes in), and the gate it returns must depend on the facts alone.
+ * (an ignored member would be a rule without effect), and the gate it returns must depend on the facts alone.
  */
 export interface GateType {
   readonly name: string
@@ -40,10 +40,10 @@ export interface GateType {
 export type FactVerdict = readonly [outcome: GateOutcome, text: string]
 
 /** A gate over the fact at one path, which is how all but one of the types work. */
-export function overFact(path: FactPath, condition: JsonObject, judge: (fact: Fact) => FactVerdict): ReadyGate {
+export function overFact(path: FactPath, condition: JsonObject, checkFact: (fact: Fact) => FactVerdict): ReadyGate {
   return (facts) => {
     const fact = findFact(path, facts)
-    const [outcome, text] = judge(fact)
+    const [outcome, text] = checkFact(fact)
     return { outcome, text, path: path.text, type: fact.type, value: fact.value, condition }
   }
 }

@@ -1,5 +1,5 @@
 import { arrayOf, closed, required } from '../../reading/shape.ts'
-import type { Read } from '../../reading/shape.ts'
+import type { Read } from '../../reading/read.ts'
 import { readFactPath } from '../facts.ts'
 import type { Fact, FactPath } from '../facts.ts'
 import { equalScalars, isScalar } from '../scalar.ts'
@@ -16,15 +16,15 @@ export const listConfig: Read<{ readonly path: FactPath; readonly values: readon
 })
 
 /** Null is a value a list can name, so only a missing fact is missing here. */
-export function judgeListed(
+export function checkListed(
   fact: Fact,
   values: readonly Scalar[],
-  judge: (isListed: boolean) => FactVerdict,
+  checkFact: (isListed: boolean) => FactVerdict,
 ): FactVerdict {
   if (fact.value === undefined) return MISSING
   const value = comparable(fact)
   if (value === undefined) return ['invalid_context', 'the fact is not a single value']
-  return judge(values.some((listed) => equalScalars(listed, value)))
+  return checkFact(values.some((listed) => equalScalars(listed, value)))
 }
 
 /** The fact as a scalar; undefined for lists, objects and timestamps, which nothing is equal to. */

@@ -3,7 +3,7 @@ import { DAY, HOUR, hasOffset, readInstant } from '../../canonical/time.ts'
 import type { Instant } from '../../canonical/time.ts'
 import { FormError } from '../../reading/form-error.ts'
 import { arrayOf, closed, integer, withDefault } from '../../reading/shape.ts'
-import type { Read } from '../../reading/shape.ts'
+import type { Read } from '../../reading/read.ts'
 import { instantOf } from '../../reading/text.ts'
 import { readConfig } from './gate.ts'
 import type { FactVerdict, GateType } from './gate.ts'
@@ -31,7 +31,7 @@ export const timeWindow: GateType = {
   prepare(config) {
     const window = readWindow(config)
     return ({ context }) => {
-      const [outcome, text] = judge(window, instantOf(context.requested_at))
+      const [outcome, text] = checkFact(window, instantOf(context.requested_at))
       return {
         outcome,
         text,
@@ -58,7 +58,7 @@ function readWindow(config: JsonObject): Window {
   return window
 }
 
-function judge(window: Window, at: Instant): FactVerdict {
+function checkFact(window: Window, at: Instant): FactVerdict {
   const { not_before, not_after, weekdays, utc_hour_start: start, utc_hour_end: end } = window
   if (not_before !== undefined && at < not_before) return ['fail', 'before not_before']
   if (not_after !== undefined && at > not_after) return ['fail', 'after not_after']

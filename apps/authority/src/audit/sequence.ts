@@ -1,0 +1,170 @@
+import { sql } from 'kysely'
+import type { Store, Tx } from '../database/database.ts'
+
+/**
+ * Numbers for audit events, so that a reader who asks for what comes after a number never misses one. Neither time nor
+ * order of insertion can be such a number: a transaction may commit after others that began later. SQLite has one writer,
+ * and a trigger numbers inside its transaction. On PostgreSQL numbers are given afterwards, under a lock, to whatever is
+ * committed and has none; events of transactions below the oldest one still running need not be looked at again.
+ */
+export async function assignSequences(store: Store, batch = 2000): Promise<void> {
+  if (store.backend === 'sqlite') return
+  while (await store.transact((tx) => numberSome(tx, batch)));
+}
+
+/**
+ * Numbers what a copy from PostgreSQL brought to SQLite without: nobody reads there what the trigger has not numbered.
+ * They are committed, so any order after the numbered ones will do.
+ */
+export async function numberCopiedEvents(tx: Tx): Promise<void> {
+  await sql`
+    insert into audit_numbers (event_id)
+    select event_id from audit_events where event_id not in (select event_id from audit_numbers)
+    order by created_at, event_id`.execute(tx)
+}
+
+export interface NumberedEvent {
+  readonly sequence: number
+  readonly event_id: string
+  readonly event_type: string
+  readonly event_json: string
+}
+
+/** The next events behind a number, in order. */
+export function readNumbered(db: Tx, after: number, limit: number): Promise<readonly NumberedEvent[]> {
+  return db
+    .selectFrom('audit_numbers')
+    .innerJoin('audit_events', 'audit_events.event_id', 'audit_numbers.event_id')
+    .select(['audit_numbers.sequence', 'audit_numbers.event_id', 'audit_events.event_type', 'audit_events.event_json'])
+    .where('audit_numbers.sequence', '>', after)
+    .orderBy('audit_numbers.sequence')
+    .limit(limit)
+    .execute()
+}
+
+export async function findNumber(db: Tx, sequence: number): Promise<string | undefined> {
+  const row = await db
+    .selectFrom('audit_numbers')
+    .select('event_id')
+    .where('sequence', '=', sequence)
+    .executeTakeFirst()
+  return row?.event_id
+}
+
+/** The highest number given out, 0 before the first: a removal never takes it. */
+export async function findLastNumber(db: Tx): Promise<number> {
+  const row = await db
+    .selectFrom('audit_numbers')
+    .select((eb) => eb.fn.max('sequence').as('last'))
+    .executeTakeFirst()
+  return Number(row?.last ?? 0)
+}
+
+interface Progress {
+  readonly last_sequence: number
+  /** Every event of a transaction below has its number; null while events without a transaction number may be left. */
+  readonly from_xact: number | null
+  readonly server: string | null
+  readonly this_server: string
+}
+
+/** One batch; true when there may be more. */
+async function numberSome(tx: Tx, batch: number): Promise<boolean> {
+  // A database copied from SQLite, where a trigger numbers, has no such row yet.
+  await sql`insert into audit_numbering (id, last_sequence) values (1, 0) on conflict do nothing`.execute(tx)
+  // The lock first: the statements after it see everything that its last holder numbered.
+  await sql`select 1 from audit_numbering where id = 1 for update`.execute(tx)
+  const { rows } = await sql<Progress>`
+    select last_sequence, from_xact, server,
+      (select system_identifier from pg_control_system()) || '/' || (select oid from pg_database where datname = current_database()) as this_server
+    from audit_numbering where id = 1`.execute(tx)
+  const progress = rows[0]
+  if (progress === undefined) throw new Error('audit_numbering has no row')
+  if (progress.server !== progress.this_server) return adopt(tx, progress, batch)
+  return progress.from_xact === null ? numberOld(tx, progress, batch) : numberNew(tx, progress.from_xact, batch)
+}
+
+/**
+ * Another server counts transactions from elsewhere: after a logical restore the numbers in the rows mean nothing.
+ * What can be seen is committed, so it is marked as old; then everything is looked through once.
+ */
+async function adopt(tx: Tx, { this_server, server }: Progress, batch: number): Promise<boolean> {
+  const cleared =
+    server === null
+      ? 0
+      : (
+          await sql`update audit_events set xact = null where event_id in (select event_id from audit_events where xact is not null limit ${batch})`.execute(
+            tx,
+          )
+        ).numAffectedRows
+  if (Number(cleared ?? 0) === batch) return true
+  await sql`update audit_numbering set server = ${this_server}, from_xact = null where id = 1`.execute(tx)
+  return true
+}
+
+async function numberOld(tx: Tx, _progress: Progress, batch: number): Promise<boolean> {
+  const { rows } = await sql<{ event_id: string }>`
+    select event_id from audit_events e
+    where xact is null and not exists (select 1 from audit_numbers n where n.event_id = e.event_id)
+    order by created_at, event_id limit ${batch}`.execute(tx)
+  await storeSequences(
+    tx,
+    rows.map((row) => row.event_id),
+  )
+  if (rows.length < batch) await sql`update audit_numbering set from_xact = 0 where id = 1`.execute(tx)
+  return true
+}
+
+async function numberNew(tx: Tx, fromXact: number, batch: number): Promise<boolean> {
+  // One statement, one snapshot: whatever is committed below its oldest running transaction is among what it finds.
+  const { rows } = await sql<{ oldest: number; event_id: string | null; xact: number | null }>`
+    with horizon as (select pg_snapshot_xmin(pg_current_snapshot())::text::bigint as oldest)
+    select oldest, e.event_id, e.xact from horizon left join lateral (
+      select event_id, xact from audit_events a
+      where xact >= ${fromXact} and not exists (select 1 from audit_numbers n where n.event_id = a.event_id)
+      order by xact, created_at, event_id limit ${batch}
+    ) e on true order by e.xact`.execute(tx)
+  const found = rows.flatMap(({ event_id, xact }) => (event_id === null ? [] : [{ event_id, xact: xact ?? 0 }]))
+  await storeSequences(
+    tx,
+    found.map((row) => row.event_id),
+  )
+  const isFull = found.length === batch
+  const oldest = rows[0]?.oldest ?? fromXact
+  const reached = isFull ? Math.min(oldest, found.at(-1)?.xact ?? fromXact) : oldest
+  await sql`update audit_numbering set from_xact = ${Math.max(reached, fromXact)} where id = 1`.execute(tx)
+  return isFull
+}
+
+async function storeSequences(tx: Tx, eventIds: readonly string[]): Promise<void> {
+  if (eventIds.length === 0) return
+  await sql`
+    with numbered as (
+      insert into audit_numbers (sequence, event_id)
+      select (select coalesce(max(sequence), 0) from audit_numbers) + n, id
+      from unnest(${eventIds}::text[]) with ordinality as t(id, n)
+    )
+    update audit_numbering set last_sequence = (select coalesce(max(sequence), 0) from audit_numbers) + ${eventIds.length} where id = 1`.execute(
+    tx,
+  )
+}
+
+/** Positions of named exports begin with it: they run from time to time, and are not late between two runs. */
+export const EXPORT_NAME = 'export:'
+
+/**
+ * When the oldest event was stored that some forwarder has not sent; undefined when all have sent everything. By time
+ * and not by number: numbers are given when somebody reads, so a forwarder that died would leave none behind itself.
+ */
+export async function findOldestUnsent(db: Tx): Promise<string | undefined> {
+  const { rows } = await sql<{ oldest: string | null }>`
+    select (
+      select waiting.created_at from audit_events waiting
+      where waiting.created_at >= coalesce((select created_at from audit_events where event_id = f.event_id), '')
+        and not exists (
+          select 1 from audit_numbers n where n.event_id = waiting.event_id and n.sequence <= f.sequence
+        )
+      order by waiting.created_at limit 1
+    ) as oldest from audit_forwards f where f.name not like ${`${EXPORT_NAME}%`}`.execute(db)
+  return rows.flatMap(({ oldest }) => oldest ?? []).sort()[0]
+}

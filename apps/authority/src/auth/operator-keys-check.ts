@@ -1,0 +1,83 @@
+import { seconds, sha256Hex, toUtf8, writeJson, writeSortable } from '@chancery/protocol'
+import type { Clock, Gauge, Log } from '@chancery/service-kit'
+import type { Store } from '../database/database.ts'
+import type { OperatorKeyring } from './operator-keys.ts'
+
+/** An instance that has not shown itself for this long has stopped. */
+const SEEN_WITHIN = seconds(180)
+const REMOVED_AFTER = seconds(86_400)
+/** A rolling change of settings takes this long at most. */
+const ALARM_AFTER_MS = 600_000
+
+/** The same for the same keys and tiers, in whatever order they were configured. */
+export function digestKeyring(ring: OperatorKeyring): string {
+  const entries = [...ring.values()]
+    .map(({ key_id, publicKey, tier }) => [key_id, publicKey, tier])
+    .sort(([a = ''], [b = '']) => (a < b ? -1 : 1))
+  return sha256Hex(toUtf8(writeJson(entries)))
+}
+
+export interface OperatorKeysCheckParts {
+  readonly store: Store
+  readonly clock: Clock
+  readonly log: Log
+  readonly operators: OperatorKeyring
+  readonly instance: string
+}
+
+/**
+ * Instances of one database must know the same operators: a key that one of them still accepts is not withdrawn. Each
+ * stores the digest of its keys and tiers; a difference that outlasts a rolling change alarms (reliability 13).
+ */
+export class OperatorKeysCheck {
+  readonly #differs: Gauge
+  #differsSince: number | undefined
+
+  /** As of the last comparison. */
+  get isDiffering(): boolean {
+    return this.#differsSince !== undefined
+  }
+
+  constructor(differs: Gauge) {
+    this.#differs = differs
+    differs.set(0)
+  }
+
+  async run(parts: OperatorKeysCheckParts): Promise<void> {
+    const { store, clock, log } = parts
+    const digest = digestKeyring(parts.operators)
+    await announce(parts, digest)
+    const others = await store.db
+      .selectFrom('instances')
+      .select('instance')
+      .where('operator_digest', '!=', digest)
+      .where('seen_at', '>=', writeSortable(clock.now() - SEEN_WITHIN))
+      .orderBy('instance')
+      .limit(10)
+      .execute()
+    this.#differs.set(others.length)
+    if (others.length === 0) {
+      this.#differsSince = undefined
+      return
+    }
+    this.#differsSince ??= clock.monotonicMs()
+    if (clock.monotonicMs() - this.#differsSince < ALARM_AFTER_MS) return
+    log.error('operator keys or tiers differ between instances', {
+      alarm: true,
+      instances: others.map((row) => row.instance).join(', '),
+    })
+  }
+}
+
+async function announce({ store, clock, instance }: OperatorKeysCheckParts, operator_digest: string): Promise<void> {
+  const seen_at = writeSortable(clock.now())
+  await store.db
+    .insertInto('instances')
+    .values({ instance, operator_digest, seen_at })
+    .onConflict((conflict) => conflict.column('instance').doUpdateSet({ operator_digest, seen_at }))
+    .execute()
+  await store.db
+    .deleteFrom('instances')
+    .where('seen_at', '<', writeSortable(clock.now() - REMOVED_AFTER))
+    .execute()
+}

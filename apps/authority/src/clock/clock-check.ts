@@ -1,0 +1,100 @@
+import { seconds } from '@chancery/protocol'
+import type { Instant } from '@chancery/protocol'
+import { SharedRead } from '@chancery/service-kit'
+import type { Clock, Gauge, Log } from '@chancery/service-kit'
+import { sql } from 'kysely'
+import { MAX_CLOCK_JUMP, magnitude, wallMinusMonotonic } from './clock-jumps.ts'
+import type { Store } from '../database/database.ts'
+import type { SigningHalt } from '../signing/signing-halt.ts'
+
+const WARN_OVER = seconds(2)
+const HALT_OVER = seconds(30)
+
+export interface ClockCheckParts {
+  readonly store: Store
+  readonly clock: Clock
+  readonly log: Log
+  /** Seconds this clock is ahead of the database's. */
+  readonly offset: Gauge
+  /** NA_CLOCK_CHECK. */
+  readonly enabled: boolean
+}
+
+/**
+ * Compares this machine's clock with the one all instances share, the database's (reliability 8). Over 30 s apart, or
+ * after the wall clock jumped against the monotonic one and until the next comparison, nothing is signed. SQLite has
+ * no clock of its own: nothing is compared there.
+ */
+export class ClockCheck implements SigningHalt {
+  readonly reason = 'clock_offset'
+  readonly #parts: ClockCheckParts
+  readonly #isComparing: boolean
+  readonly #checks: SharedRead<void>
+  #isOff = false
+  #isChecking = false
+  /** Wall clock less monotonic clock at the last comparison; a jump changes it, the passing of time does not. */
+  #base: Instant
+
+  constructor(parts: ClockCheckParts) {
+    this.#parts = parts
+    this.#isComparing = parts.enabled && parts.store.backend === 'postgres'
+    this.#base = wallMinusMonotonic(parts.clock)
+    this.#checks = new SharedRead(() => this.#compare())
+    if (!parts.enabled) parts.log.warn('the clock is not compared with the database', { setting: 'NA_CLOCK_CHECK' })
+  }
+
+  isHalted(): boolean {
+    if (!this.#isComparing) return false
+    if (magnitude(wallMinusMonotonic(this.#parts.clock) - this.#base) <= MAX_CLOCK_JUMP) return this.#isOff
+    // The same comparison at once; until it has been made nobody knows which of the two clocks is right.
+    this.#checkSoon()
+    return true
+  }
+
+  /** Compares now. Rejects when the database cannot be asked; a halt then stays as it was. */
+  async check(): Promise<void> {
+    if (this.#isComparing) await this.#checks.read()
+  }
+
+  async #compare(): Promise<void> {
+    const { store, clock, offset } = this.#parts
+    const [before, base] = [clock.now(), wallMinusMonotonic(clock)]
+    const server = await readServerClock(store)
+    const after = clock.now()
+    // The server read its clock somewhere in between: only what lies outside is certainly off.
+    const ahead = server < before ? before - server : server > after ? after - server : 0n
+    this.#base = base
+    offset.set(Number(ahead) / 1_000_000)
+    this.#judge(ahead)
+  }
+
+  #judge(ahead: Instant): void {
+    const { log } = this.#parts
+    const wasOff = this.#isOff
+    const fields = { ahead_ms: Number(ahead / 1000n) }
+    this.#isOff = magnitude(ahead) > HALT_OVER
+    if (this.#isOff && !wasOff) log.error('this clock is wrong: nothing is signed', { alarm: true, ...fields })
+    else if (!this.#isOff && wasOff) log.info('this clock is right again', fields)
+    else if (magnitude(ahead) > WARN_OVER) log.warn('this clock differs from that of the database', fields)
+  }
+
+  #checkSoon(): void {
+    if (this.#isChecking) return
+    this.#isChecking = true
+    this.check()
+      .catch((error: unknown) => this.#parts.log.warn('the clock could not be compared', { error }))
+      .finally(() => {
+        this.#isChecking = false
+      })
+  }
+}
+
+/** The one clock all instances share. */
+export async function readServerClock(store: Store): Promise<Instant> {
+  const { rows } = await sql<{
+    micros: number
+  }>`select (extract(epoch from clock_timestamp()) * 1000000)::bigint as micros`.execute(store.db)
+  const micros = rows[0]?.micros
+  if (micros === undefined) throw new Error('the database gave no time')
+  return BigInt(micros)
+}

@@ -1,0 +1,68 @@
+import { DAY, seconds } from '@chancery/protocol'
+import { ManualClock } from '@chancery/testkit'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { PurgeClock } from './purge-clock.ts'
+
+const HOUR_MS = 3_600_000
+let clock: ManualClock
+let settled: PurgeClock
+/** A process that has run for an hour. */
+beforeEach(() => {
+  clock = new ManualClock()
+  settled = new PurgeClock(clock, HOUR_MS)
+  clock.advance(3600)
+  settled.now()
+})
+const jump = (micros: bigint): void => clock.set(clock.now() + micros)
+
+describe('the time by which something may be forgotten', () => {
+  it('passes with the clock, small corrections included', () => {
+    clock.advance(90 * 86_400)
+    expect(settled.now()).toBe(clock.now())
+    jump(seconds(5))
+    expect(settled.now()).toBe(clock.now())
+  })
+
+  it('is long ago in the first hour of a process, whose clock may be ahead from the start', () => {
+    const young = new PurgeClock(clock, HOUR_MS)
+    clock.advance(3599)
+    expect(young.now()).toBeLessThan(clock.now() - 300n * DAY)
+    clock.advance(1)
+    expect(young.now()).toBe(clock.now())
+  })
+
+  it('is never before any time that can be written, whatever the clock shows', () => {
+    const young = new PurgeClock(new ManualClock(0n), HOUR_MS)
+    expect(young.now()).toBeGreaterThan(0n)
+  })
+
+  it('does not follow a jump ahead, but goes on', () => {
+    const before = clock.now()
+    jump(40n * DAY)
+    expect(settled.now()).toBe(before)
+    clock.advance(100)
+    expect(settled.now()).toBe(before + seconds(100))
+  })
+
+  it('believes a jump ahead after its period, counted from the last one', () => {
+    jump(DAY)
+    settled.now()
+    clock.advance(3000)
+    jump(DAY)
+    settled.now()
+    clock.advance(3599)
+    expect(settled.now()).toBe(clock.now() - 2n * DAY)
+    clock.advance(1)
+    expect(settled.now()).toBe(clock.now())
+  })
+
+  it('follows a jump back at once, and so the end of one ahead', () => {
+    jump(40n * DAY)
+    settled.now()
+    jump(-40n * DAY)
+    clock.advance(4000)
+    expect(settled.now()).toBe(clock.now())
+    jump(-DAY)
+    expect(settled.now()).toBe(clock.now())
+  })
+})

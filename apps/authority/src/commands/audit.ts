@@ -1,0 +1,172 @@
+import { createWriteStream } from 'node:fs'
+import { once } from 'node:events'
+import { dirname } from 'node:path'
+import { writeSortable } from '@chancery/protocol'
+import { createLog, systemClock } from '@chancery/service-kit'
+import { BEGINNING, CursorUnknownError, exportAudit, readCursor, writeCursor } from '../audit/export.ts'
+import type { AuditCursor } from '../audit/export.ts'
+import {
+  findPosition,
+  forwardAudit,
+  storePosition,
+  listReaders,
+  removePosition,
+  resetPosition,
+} from '../audit/forward.ts'
+import { readAuditSettings } from '../settings/authority-settings.ts'
+import type { AuditSettings } from '../settings/authority-settings.ts'
+import { readOrReport } from './command-settings.ts'
+import type { CommandArguments } from './command-settings.ts'
+import { EXPORT_NAME } from '../audit/sequence.ts'
+import type { Store } from '../database/database.ts'
+import { EXPECTED_SCHEMA_VERSION, readSchemaVersion } from '../database/migrate.ts'
+import { openExistingDatabase, translateDatabaseError } from '../database/open.ts'
+import { syncFile } from '../database/copy/snapshot.ts'
+
+export interface ExportArguments extends CommandArguments {
+  readonly after?: string
+  readonly limit?: number
+  /** A new file; standard output without it. */
+  readonly out?: string
+  /** Whose position is continued and stored. */
+  readonly name?: string
+}
+
+export interface ForwardArguments extends CommandArguments {
+  readonly after?: string
+  readonly name: string
+  readonly isOnce: boolean
+  readonly stop: AbortSignal
+}
+
+export interface RemoveReaderArguments extends CommandArguments {
+  readonly kind: 'forwarder' | 'export'
+  readonly name: string
+}
+
+const PAGE = 1000
+
+/**
+ * Writes events as JSON Lines; the cursor to go on from is the last line on standard error. With a name the position is
+ * stored when the file is on the disk: what is stored elsewhere may be removed here (audit/remove.job.ts).
+ */
+export function auditExport(args: ExportArguments): Promise<number> {
+  return withStore(args, async (store) => {
+    const given = readAfter(args.after)
+    if (args.name !== undefined && args.out === undefined) throw new CommandError('--name: needs --out')
+    // Events between the two positions would count as exported.
+    if (args.name !== undefined && given !== BEGINNING) throw new CommandError('--name: not together with --after')
+    let last = args.name === undefined ? given : await findPosition(store, `${EXPORT_NAME}${args.name}`)
+    let left = args.limit ?? Number.POSITIVE_INFINITY
+    const output = args.out === undefined ? process.stdout : createWriteStream(args.out, { flags: 'wx', mode: 0o600 })
+    const write = async (text: string): Promise<void> => {
+      if (!output.write(text)) await once(output, 'drain')
+    }
+    if (output !== process.stdout) await once(output, 'open')
+    for await (const page of exportAudit(store, last, Math.min(PAGE, left))) {
+      const taken = page.slice(0, left)
+      await write(taken.map(({ line }) => `${line}\n`).join(''))
+      left -= taken.length
+      last = taken.at(-1) ?? last
+      if (left <= 0) break
+    }
+    if (output !== process.stdout) {
+      output.end()
+      await once(output, 'close')
+    }
+    if (args.name !== undefined && args.out !== undefined) {
+      await syncFile(args.out)
+      await syncFile(dirname(args.out))
+      await storePosition({ store, name: `${EXPORT_NAME}${args.name}`, clock: systemClock }, last)
+    }
+    process.stderr.write(`next: --after ${writeCursor(last)}\n`)
+    return 0
+  })
+}
+
+/** Sends events to NATS JetStream until it is told to stop, or with `isOnce` until all are there. */
+export function auditForward(args: ForwardArguments): Promise<number> {
+  return withStore(args, async (store, settings) => {
+    const log = createLog({
+      level: 'info',
+      format: process.stderr.isTTY ? 'text' : 'json',
+      destination: process.stderr,
+    })
+    if (settings.auditNatsUrl === undefined) throw new CommandError('NA_AUDIT_NATS_URL: is required')
+    const place = {
+      url: settings.auditNatsUrl,
+      credsFile: settings.auditNatsCredsFile,
+      caFile: settings.auditNatsCaFile,
+      stream: settings.auditNatsStream,
+      subject: settings.auditNatsSubject,
+    }
+    const { isOnce, name, stop: signal } = args
+    if (args.after !== undefined)
+      await resetPosition(store, name, readAfter(args.after), writeSortable(systemClock.now()))
+    // Loaded only now: nobody else needs a NATS client.
+    const { openNatsReceiver } = await import('../audit/nats-receiver.ts')
+    const receiver = await openNatsReceiver(place, await networkName(store))
+    try {
+      const { sent } = await forwardAudit({ store, receiver, name, clock: systemClock, log, signal, isOnce })
+      log.info('forwarding ended', { sent })
+      return 0
+    } finally {
+      await receiver.close()
+    }
+  })
+}
+
+/** Deletes the stored position of a forwarder or a named export that no longer runs. */
+export function auditRemoveReader({ kind, name, ...args }: RemoveReaderArguments): Promise<number> {
+  return withStore(args, async (store) => {
+    const prefix = kind === 'export' ? EXPORT_NAME : ''
+    if (!(await removePosition(store, prefix + name))) {
+      const names = (await listReaders(store)).filter((each) => each.startsWith(EXPORT_NAME) === (kind === 'export'))
+      const known = names.map((each) => each.slice(prefix.length)).join(', ')
+      throw new CommandError(`--name: there is no ${kind} ${name}; stored are: ${known === '' ? 'none' : known}`)
+    }
+    process.stderr.write(`removed: ${kind} ${name}\n`)
+    return 0
+  })
+}
+
+/** A known reason why a command does nothing. */
+class CommandError extends Error {
+  override readonly name = 'CommandError'
+}
+
+async function withStore(
+  args: CommandArguments,
+  work: (store: Store, settings: AuditSettings) => Promise<number>,
+): Promise<number> {
+  const settings = await readOrReport(args, readAuditSettings)
+  if (settings === undefined) return 1
+  let store: Store | undefined
+  try {
+    store = openExistingDatabase(settings.databaseLocation)
+    const found = await readSchemaVersion(store.db)
+    if (found !== EXPECTED_SCHEMA_VERSION)
+      throw new CommandError(
+        `the database has schema version ${found}, this release knows ${EXPECTED_SCHEMA_VERSION}: start the authority of the newer one first`,
+      )
+    return await work(store, settings)
+  } catch (error) {
+    const isKnown = error instanceof CommandError || error instanceof CursorUnknownError
+    if (!isKnown && translateDatabaseError(error) === undefined) throw error
+    process.stderr.write(`chancery: ${isKnown ? error.message : 'the database cannot be read'}\n`)
+    return 1
+  } finally {
+    await store?.close()
+  }
+}
+
+function readAfter(text: string | undefined): AuditCursor {
+  const cursor = text === undefined ? BEGINNING : readCursor(text)
+  if (cursor === undefined) throw new CommandError('--after: is not a cursor; take one that an export ended with, or 0')
+  return cursor
+}
+
+async function networkName(store: Store): Promise<string> {
+  const row = await store.db.selectFrom('authority_identity').select('network_name').executeTakeFirst()
+  return row?.network_name ?? ''
+}

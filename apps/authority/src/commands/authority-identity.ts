@@ -1,0 +1,79 @@
+import { CopyError } from '../recovery/copy-database.ts'
+import { inspectStore } from '../features/evidence/verify-store.ts'
+import { EvidenceImportError } from '../features/evidence/import-evidence.ts'
+import { inspectDatabase } from '../recovery/inspect.ts'
+import type { Inspection } from '../recovery/inspect.ts'
+import type { InspectedAuthority } from '../recovery/inspection-report.ts'
+import { BackupError } from '../recovery/manifest.ts'
+import { loadGenesis } from '../startup/genesis.ts'
+import { isOperatorError } from './command-settings.ts'
+import type { AuthoritySettings } from '../settings/authority-settings.ts'
+import { MarkFileError, readMark } from '../rollback/mark-file.ts'
+import type { HighWater } from '../rollback/mark-file.ts'
+import { loadOwnKeys } from '../signing/own-keys.ts'
+import type { OwnKeys } from '../signing/own-keys.ts'
+import type { Tx } from '../database/database.ts'
+import { translateDatabaseError } from '../database/open.ts'
+
+/** What an inspection or a copy came to, or why there was none. */
+export type Outcome<Value> =
+  | ({ readonly ok: true } & Value)
+  | { readonly ok: false; readonly code: string; readonly message: string; readonly problems: readonly string[] }
+
+export const SETTINGS_INVALID = {
+  ok: false,
+  code: 'settings_invalid',
+  message: 'the settings are not usable',
+  problems: [],
+} as const
+
+/** Who the settings say this is, from public files only: no key is opened. */
+export interface AuthorityIdentity extends InspectedAuthority {
+  readonly ownKeys: OwnKeys
+  readonly genesisText: string
+}
+
+export async function readAuthority({
+  genesisFile,
+  keyHistoryFile,
+  keyId,
+}: AuthoritySettings): Promise<AuthorityIdentity> {
+  const { block, text } = await loadGenesis(genesisFile)
+  const current = { keyId, publicKey: block.network_authority.public_key }
+  const ownKeys = await loadOwnKeys(keyHistoryFile, block, current, undefined)
+  return { publicKeys: ownKeys.all, sovereign: block.network_name, ownKeys, genesisText: text }
+}
+
+/** The marks that are there; a file that is none of ours stops the command. */
+export async function readMarks(
+  files: readonly string[],
+  { publicKeys }: InspectedAuthority,
+): Promise<readonly HighWater[]> {
+  const marks: HighWater[] = []
+  for (const file of new Set(files)) {
+    const mark = await readMark(file, publicKeys)
+    if (mark !== undefined) marks.push(mark)
+  }
+  return marks
+}
+
+export function inspect(db: Tx, authority: InspectedAuthority): Promise<Inspection> {
+  return inspectDatabase(db, authority, inspectStore)
+}
+
+export async function runCommand<Value>(work: () => Promise<Value>): Promise<Outcome<Value>> {
+  try {
+    return { ok: true, ...(await work()) }
+  } catch (error) {
+    if (error instanceof CopyError)
+      return { ok: false, code: error.code, message: error.message, problems: error.problems }
+    if (error instanceof EvidenceImportError)
+      return { ok: false, code: 'evidence_not_imported', message: error.message, problems: [] }
+    if (error instanceof BackupError)
+      return { ok: false, code: 'backup_unusable', message: error.message, problems: [] }
+    if (isOperatorError(error) || error instanceof MarkFileError)
+      return { ok: false, code: 'settings_invalid', message: error.message, problems: [] }
+    if (translateDatabaseError(error) === undefined) throw error
+    return { ok: false, code: 'database_unavailable', message: 'the database cannot be read', problems: [] }
+  }
+}

@@ -1,0 +1,254 @@
+import { createReadStream } from 'node:fs'
+import { mkdtemp, readFile, readdir, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { createLog, StartError, systemClock, systemIds } from '@chancery/service-kit'
+import { EvidenceImportError, reimportEvidence } from '../features/evidence/import-evidence.ts'
+import type { EvidenceImportResult } from '../features/evidence/import-evidence.ts'
+import { createBackup } from '../recovery/backup.ts'
+import { CopyError } from '../recovery/copy-database.ts'
+import { DATABASE_PART, openBackup } from '../recovery/manifest.ts'
+import type { BackupManifest } from '../recovery/manifest.ts'
+import { restoreBackup } from '../recovery/restore.ts'
+import type { Restored } from '../recovery/restore.ts'
+import { SETTINGS_INVALID, inspect, runCommand, readAuthority, readMarks } from './authority-identity.ts'
+import type { AuthorityIdentity, Outcome } from './authority-identity.ts'
+import { readSettingsOrExplain } from './command-settings.ts'
+import type { CommandArguments } from './command-settings.ts'
+import { openCore } from '../startup/open-core.ts'
+import type { AuthoritySettings } from '../settings/authority-settings.ts'
+import { openSigner } from '../signing/key-providers.ts'
+import type { Store } from '../database/database.ts'
+import { storeTime } from '../database/latest-times.ts'
+import { openExistingDatabase, openStore } from '../database/open.ts'
+import type { DatabaseLocation } from '../database/open.ts'
+import { openSqliteReadOnly } from '../database/sqlite/open.ts'
+import { EXPECTED_SCHEMA_VERSION } from '../database/migrate.ts'
+import { TemporaryDatabaseError, createTemporaryDatabase } from '../database/copy/temporary-database.ts'
+
+/** How far a command is, in words that follow "backing up" or the like. */
+export interface BackupProgress {
+  readonly step: string
+  readonly table: string
+  readonly done: number
+  readonly total: number
+}
+
+interface ProgressArguments extends CommandArguments {
+  readonly onProgress: (progress: BackupProgress) => void
+}
+
+export interface BackupArguments extends ProgressArguments {
+  /** A new folder. */
+  readonly to: string
+}
+
+export interface BackupReport {
+  /** Whether the database knows of it. */
+  readonly isNoted: boolean
+  readonly manifest: BackupManifest
+  readonly behind: readonly string[]
+  readonly seconds: number
+}
+
+/** Copies the database of the settings into a folder, with a manifest signed by the authority's key. */
+export async function backup(args: BackupArguments): Promise<Outcome<BackupReport>> {
+  const settings = await readSettingsOrExplain(args)
+  if (settings === undefined) return SETTINGS_INVALID
+  return runCommand(async () => {
+    const report = await backUpInto(args.to, settings, await readAuthority(settings), args)
+    return { ...report, isNoted: await noteBackup(settings.databaseLocation) }
+  })
+}
+
+/** Says that a backup was taken by another tool, for the alert that asks how old the last one is. */
+export async function noteBackupElsewhere(args: CommandArguments): Promise<Outcome<{ readonly isNoted: boolean }>> {
+  const settings = await readSettingsOrExplain(args)
+  if (settings === undefined) return SETTINGS_INVALID
+  return runCommand(async () => ({ isNoted: await noteBackup(settings.databaseLocation) }))
+}
+
+/** The backup counts whether or not this could be noted: a disk may be full, the database only readable here. */
+async function noteBackup(place: DatabaseLocation): Promise<boolean> {
+  let store: Store | undefined
+  try {
+    store = openExistingDatabase(place)
+    await store.transact((tx) => storeTime(tx, 'backup', systemClock.now()))
+    return true
+  } catch {
+    return false
+  } finally {
+    await store?.close()
+  }
+}
+
+async function backUpInto(
+  folder: string,
+  settings: AuthoritySettings,
+  authority: AuthorityIdentity,
+  { onProgress }: ProgressArguments,
+): Promise<Omit<BackupReport, 'isNoted'>> {
+  const started = systemClock.monotonicMs()
+  const signer = await openSigner(settings.keySource, settings.keyId, createLog({ level: 'error', format: 'text' }))
+  // Signed by a key that nobody knows it could never be restored.
+  if (signer.publicKey !== authority.ownKeys.current)
+    throw new StartError(`${settings.keySource.setting}: the key is not the network_authority key of the genesis block`)
+  const marks = await readMarks(settings.highWaterFiles, authority)
+  const { databaseLocation: place } = settings
+  // Without making a file that is not there, or bringing an older release's database up to this one.
+  const source = place.kind === 'sqlite' ? openSqliteReadOnly(place.path) : openStore(place)
+  try {
+    const { genesisText } = authority
+    const { historyText } = authority.ownKeys
+    const parts = { folder, authority, signer, genesisText, historyText, marks, clock: systemClock, ids: systemIds }
+    const step = 'backing up'
+    const backedUp = await createBackup({ ...parts, source, onProgress: (far) => onProgress({ step, ...far }) })
+    return { ...backedUp, seconds: secondsSince(started) }
+  } finally {
+    await source.close()
+  }
+}
+
+export interface RestoreArguments extends ProgressArguments {
+  readonly from: string
+  readonly restart: boolean
+  /** Although nothing outside says how far the database had come. */
+  readonly withoutMark: boolean
+}
+
+export interface RestoreReport extends Restored {
+  readonly manifest: BackupManifest
+  readonly schemaVersion: number
+  readonly marks: number
+  readonly seconds: number
+}
+
+/** Puts a backup into the empty database of the settings, and says whether it must be recovered before it serves. */
+export async function restore(args: RestoreArguments): Promise<Outcome<RestoreReport>> {
+  const settings = await readSettingsOrExplain(args)
+  if (settings === undefined) return SETTINGS_INVALID
+  return runCommand(async () => {
+    const authority = await readAuthority(settings)
+    const marks = await readMarks(settings.highWaterFiles, authority)
+    if (marks.length === 0 && !args.withoutMark)
+      throw new CopyError(
+        'mark_missing',
+        `NA_HIGH_WATER_FILES: no mark is there (${settings.highWaterFiles.join(', ') || 'not set'}), so nobody could notice what was withdrawn after the backup`,
+      )
+    return restoreInto(settings.databaseLocation, authority, marks, args)
+  })
+}
+
+async function restoreInto(
+  place: DatabaseLocation,
+  authority: AuthorityIdentity,
+  marks: Awaited<ReturnType<typeof readMarks>>,
+  { from, restart, onProgress }: Pick<RestoreArguments, 'from' | 'restart' | 'onProgress'>,
+): Promise<RestoreReport> {
+  const started = systemClock.monotonicMs()
+  onProgress({ step: 'checking the digests', table: '', done: 0, total: 0 })
+  const manifest = await openBackup(from, authority)
+  const parts = { clock: systemClock, ids: systemIds, restart, onProgress, marks }
+  const facts = { ...parts, folder: from, manifest, place }
+  const restored = await restoreBackup({ ...facts, inspect: (db) => inspect(db, authority) })
+  const seconds = secondsSince(started)
+  return { ...restored, manifest, schemaVersion: EXPECTED_SCHEMA_VERSION, marks: marks.length, seconds }
+}
+
+export interface RehearseArguments extends ProgressArguments {
+  /** Without it a backup is taken first. */
+  readonly from?: string
+  /** In a temporary SQLite file, whatever the settings name. */
+  readonly onSqlite: boolean
+}
+
+export interface RehearseReport extends RestoreReport {
+  readonly backupSeconds: number | undefined
+  readonly bytes: number
+  readonly engine: DatabaseLocation['kind']
+}
+
+/** Restores into a place that is thrown away again. The database of the settings is only read. */
+export async function rehearse(args: RehearseArguments): Promise<Outcome<RehearseReport>> {
+  const settings = await readSettingsOrExplain(args)
+  if (settings === undefined) return SETTINGS_INVALID
+  return runCommand(async () => {
+    const authority = await readAuthority(settings)
+    const scratch = await mkdtemp(join(tmpdir(), 'chancery-rehearsal-'))
+    try {
+      if (args.from !== undefined) return await rehearseFrom(args.from, settings, authority, args, undefined)
+      const folder = join(scratch, 'backup')
+      const { seconds } = await backUpInto(folder, settings, authority, args)
+      return await rehearseFrom(folder, settings, authority, args, seconds)
+    } finally {
+      await rm(scratch, { recursive: true, force: true })
+    }
+  })
+}
+
+async function rehearseFrom(
+  from: string,
+  settings: AuthoritySettings,
+  authority: AuthorityIdentity,
+  { onSqlite, onProgress }: RehearseArguments,
+  backupSeconds: number | undefined,
+): Promise<RehearseReport> {
+  const like: DatabaseLocation = onSqlite ? { kind: 'sqlite', path: '' } : settings.databaseLocation
+  const throwaway = await createTemporaryDatabase(like, systemIds).catch((error: unknown) => {
+    if (error instanceof TemporaryDatabaseError) throw new CopyError('no_throwaway', error.message)
+    throw error
+  })
+  try {
+    const marks = await readMarks(settings.highWaterFiles, authority)
+    const report = await restoreInto(throwaway.place, authority, marks, { from, restart: false, onProgress })
+    const bytes = report.manifest.parts.find(({ name }) => name === DATABASE_PART)?.bytes ?? 0
+    return { ...report, backupSeconds, bytes, engine: throwaway.place.kind }
+  } finally {
+    await throwaway.drop()
+  }
+}
+
+export interface ImportArguments extends CommandArguments {
+  /** An export of the evidence store. */
+  readonly from: string
+  /** A folder with saved anchors. */
+  readonly anchors?: string
+}
+
+/** Puts evidence back that a restored database has lost. */
+export async function importEvidence(args: ImportArguments): Promise<Outcome<EvidenceImportResult>> {
+  const settings = await readSettingsOrExplain(args)
+  if (settings === undefined) return SETTINGS_INVALID
+  return runCommand(async () => {
+    const anchors = args.anchors === undefined ? [] : await readAnchorFiles(args.anchors)
+    await stat(args.from).catch((error: unknown) => {
+      throw new EvidenceImportError(`--from: ${args.from} cannot be read`, { cause: error })
+    })
+    const log = createLog({ level: 'error', format: 'text' })
+    const opened = await openCore(settings, { log, isRecovering: true })
+    try {
+      return await reimportEvidence({ ...opened.core, settings }, { lines: () => readLines(args.from), anchors })
+    } finally {
+      await opened.close()
+    }
+  })
+}
+
+async function* readLines(path: string): AsyncGenerator<string> {
+  for await (const line of createInterface({ input: createReadStream(path), crlfDelay: 0 })) if (line !== '') yield line
+}
+
+/** As `chancery evidence anchor --save` writes them. */
+async function readAnchorFiles(folder: string): Promise<readonly string[]> {
+  try {
+    const names = (await readdir(folder)).filter((name) => name.endsWith('.json'))
+    return await Promise.all(names.map((name) => readFile(join(folder, name), 'utf8')))
+  } catch (error) {
+    throw new EvidenceImportError(`--anchors: ${folder} cannot be read`, { cause: error })
+  }
+}
+
+function secondsSince(started: number): number {
+  return Math.round(systemClock.monotonicMs() - started) / 1000
+}

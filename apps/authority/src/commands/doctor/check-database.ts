@@ -1,0 +1,136 @@
+import { SECOND } from '@chancery/protocol'
+import type { GenesisBlock, Instant } from '@chancery/protocol'
+import { sql } from 'kysely'
+import { countSyncStandbys, readServerSettings } from '../../database/postgres/server-settings.ts'
+import { DURABILITY } from '../../startup/check-durability.ts'
+import type { AuthoritySettings } from '../../settings/authority-settings.ts'
+import { readServerClock } from '../../clock/clock-check.ts'
+import { DiskFull } from '../../database/database.ts'
+import type { Store } from '../../database/database.ts'
+import { EXPECTED_SCHEMA_VERSION, readSchemaVersion, readServedSchema } from '../../database/migrate.ts'
+import { translateDatabaseError } from '../../database/open.ts'
+import { isCopyUnfinished } from '../../database/copy/unfinished-copy.ts'
+import { bad, good, skipped, warn } from '@chancery/service-kit'
+import type { Finding } from '@chancery/service-kit'
+
+/** Whether it answers, is of this release and belongs to this network. Only then is what it holds worth reading. */
+export async function checkDatabase(store: Store, genesis: GenesisBlock | undefined): Promise<readonly Finding[]> {
+  const found = await readSchemaVersion(store.db)
+  if (found !== EXPECTED_SCHEMA_VERSION) {
+    const versions = `schema version ${found}, this release knows ${EXPECTED_SCHEMA_VERSION}`
+    if (found > EXPECTED_SCHEMA_VERSION && (await readServedSchema(store.db)).isNewerButServed) {
+      const next =
+        'A running instance serves until it is stopped. Install the newer release; this one does not start again.'
+      return [warn('database-schema', versions, next), await checkIdentity(store, genesis)]
+    }
+    const fix =
+      found > EXPECTED_SCHEMA_VERSION
+        ? 'Install the newer release on this machine.'
+        : 'Start the authority of this release once; it migrates.'
+    return [bad('database-schema', versions, fix)]
+  }
+  const fix = 'Repeat chancery authority migrate-db with --restart.'
+  if (await isCopyUnfinished(store)) return [bad('database-schema', 'holds an unfinished copy', fix)]
+  return [good('database-schema', `version ${found}`), await checkIdentity(store, genesis)]
+}
+
+/** Commits one row, the one that /readyz commits: a disk may be full although everything can be read. */
+export async function checkWrites(store: Store): Promise<Finding> {
+  try {
+    await store.checkWritable()
+    return good('database-writes', 'a row was committed')
+  } catch (error) {
+    if (error instanceof DiskFull)
+      return bad(
+        'database-writes',
+        'the disk of the database is full: nothing is stored',
+        'Make room on it: docs/operate/incidents.md#full-disk.',
+      )
+    const translated = translateDatabaseError(error)
+    if (translated === undefined) throw error
+    return bad(
+      'database-writes',
+      'a row could not be committed',
+      'Is the server a standby, is the file read-only, and may this user write it?',
+    )
+  }
+}
+
+async function checkIdentity(store: Store, genesis: GenesisBlock | undefined): Promise<Finding> {
+  const held = await store.db.selectFrom('authority_identity').selectAll().executeTakeFirst()
+  if (held === undefined || genesis === undefined)
+    return skipped('database-identity', 'no authority has claimed it yet')
+  const isOurs = held.network_name === genesis.network_name && held.public_key === genesis.network_authority.public_key
+  const fix = 'Point DATABASE_URL or DB_PATH at the database of this network.'
+  return isOurs
+    ? good('database-identity', held.network_name)
+    : bad('database-identity', `belongs to ${held.network_name} or to another key`, fix)
+}
+
+/** What an acknowledged write survives (reliability 12). */
+export async function checkDurability(store: Store, { haMode }: AuthoritySettings): Promise<readonly Finding[]> {
+  if (store.backend === 'sqlite') return [good('durability', 'SQLite with synchronous=FULL')]
+  const found = await readServerSettings(store, [...DURABILITY.map(([name]) => name), 'data_checksums'])
+  const lost = DURABILITY.filter(([name, accepted]) => !accepted.some((one) => one === found.get(name)))
+  const standbys = await countSyncStandbys(store)
+  return [
+    lost.length === 0
+      ? good('durability', DURABILITY.map(([name]) => name).join(', '))
+      : bad(
+          'durability',
+          lost.map(([name]) => `${name} is ${found.get(name) ?? 'unknown'}`).join(', '),
+          `On the server: ${lost.map(([name]) => `alter system set ${name} = on`).join('; ')}; select pg_reload_conf(). Look for it in DATABASE_URL and alter role, too.`,
+        ),
+    found.get('data_checksums') === 'on'
+      ? good('data-checksums', 'on')
+      : warn(
+          'data-checksums',
+          'off: silent damage of a disk is not noticed',
+          'Stop the server and run pg_checksums --enable.',
+        ),
+    await checkRole(store),
+    standbys > 0 || !haMode
+      ? good('sync-standby', `${standbys}`)
+      : warn(
+          'sync-standby',
+          'none: a failover may lose acknowledged writes',
+          "Set up a standby and synchronous_standby_names = '*'.",
+        ),
+  ]
+}
+
+async function checkRole(store: Store): Promise<Finding> {
+  const { rows } = await sql<{ name: string; may: boolean }>`
+    select current_user as name, pg_has_role(current_user, 'pg_read_all_stats', 'usage') as may`.execute(store.db)
+  const { name = '', may = false } = rows[0] ?? {}
+  if (may) return good('database-role', name)
+  return warn(
+    'database-role',
+    `${name} cannot see standbys nor what became of a lost COMMIT`,
+    `grant pg_read_all_stats to "${name}"`,
+  )
+}
+
+export async function checkClock(
+  store: Store,
+  { clockCheck }: AuthoritySettings,
+  now: () => Instant,
+): Promise<Finding> {
+  if (store.backend === 'sqlite')
+    return skipped('clock', 'SQLite has no clock to compare with: keep a time service running')
+  const before = now()
+  const server = await readServerClock(store)
+  const after = now()
+  const ahead = Number(server < before ? before - server : server > after ? after - server : 0n) / Number(SECOND)
+  const found = `${Math.abs(ahead).toFixed(3)} s ${ahead < 0 ? 'behind' : 'ahead of'} the database`
+  const fix = 'Run a time service (chrony, systemd-timesyncd) here and on the database server.'
+  if (Math.abs(ahead) > 30) return bad('clock', found, fix)
+  if (Math.abs(ahead) > 2) return warn('clock', found, fix)
+  if (!clockCheck)
+    return warn(
+      'clock',
+      'NA_CLOCK_CHECK is off: a wrong clock signs wrong times',
+      'Remove NA_CLOCK_CHECK; it is for rehearsals.',
+    )
+  return good('clock', found)
+}

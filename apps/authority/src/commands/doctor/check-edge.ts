@@ -1,0 +1,189 @@
+import { randomBytes } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { GenesisBlock } from '@chancery/protocol'
+import { isJsonObject, readJson } from '@chancery/protocol'
+import type { JsonObject } from '@chancery/protocol'
+import type { AuthoritySettings } from '../../settings/authority-settings.ts'
+import type { Store } from '../../database/database.ts'
+import { bad, good, skipped, warn } from '@chancery/service-kit'
+import type { Finding } from '@chancery/service-kit'
+
+const TIME_LIMIT_MS = 5000
+const MAX_BYTES = 1_048_576
+/** From a block that is nobody's (RFC 5737): when the authority believes it, callers choose their own address. */
+const FORGED_ADDRESS = '198.51.100.77'
+/** Events looked through for our own probe. */
+const RECENT = 200
+
+/** This machine's own instance, as the balancer sees it. */
+export async function checkInstance(settings: AuthoritySettings): Promise<Finding> {
+  const { managementHost, managementPort } = settings
+  const own = ownAddress(managementPort === undefined ? settings : { host: managementHost, port: managementPort })
+  const answer = await ask(`${own}/readyz`)
+  if (answer === undefined)
+    return bad('ready', `nobody answers on ${own}`, 'Start the authority; its first lines say what stops it.')
+  if (answer.status === 200) return good('ready', own)
+  const reasons = readReasons(answer.body)
+  return bad(
+    'ready',
+    reasons === '' ? 'not ready' : `not ready: ${reasons}`,
+    'GET /readyz names the check that fails; docs/operate/monitoring.md says what to do.',
+  )
+}
+
+/** The reasons a refusal of /readyz names; empty where it names none. */
+function readReasons(body: JsonObject | undefined): string {
+  const error = body?.['error']
+  const details = isJsonObject(error) ? error['details'] : undefined
+  const reasons = isJsonObject(details) ? details['reasons'] : undefined
+  return Array.isArray(reasons) ? reasons.join(', ') : ''
+}
+
+function ownAddress({ host, port }: Pick<AuthoritySettings, 'host' | 'port'>): string {
+  if (host === '0.0.0.0') return `http://127.0.0.1:${port}`
+  if (host === '::') return `http://[::1]:${port}`
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+}
+
+/** The way in: what strangers reach, and whose address the authority believes they have. */
+export async function checkBalancer(
+  url: string,
+  { settings, genesis, store }: { settings: AuthoritySettings; genesis: GenesisBlock; store: Store },
+): Promise<readonly Finding[]> {
+  const { origin, protocol, hostname } = new URL(url)
+  const isLocal = ['127.0.0.1', '[::1]', 'localhost'].includes(hostname)
+  const metadata = await ask(`${origin}/sovereign.json`)
+  if (metadata?.body === undefined)
+    return [
+      bad(
+        'balancer',
+        `${origin} does not answer`,
+        'Look at the balancer: it must ask GET /readyz and forward everything else.',
+      ),
+    ]
+  if (metadata.body['sovereign_id'] !== genesis.network_name)
+    return [
+      bad('balancer', `${origin} leads to another network`, 'Point the balancer at the instances of this authority.'),
+    ]
+  return [
+    protocol === 'https:' || isLocal
+      ? good('balancer', origin)
+      : bad('balancer', `${origin} is not encrypted`, 'Let the balancer speak TLS, and publish the https address.'),
+    checkPublicUrl(origin, metadata.body, settings),
+    await checkExposure(origin),
+    await checkAddress(origin, settings, store),
+  ]
+}
+
+function checkPublicUrl(origin: string, metadata: JsonObject, { publicUrl }: AuthoritySettings): Finding {
+  const endpoint = metadata['endpoint']
+  if (endpoint === origin) return good('public-url', origin)
+  const fix =
+    publicUrl === undefined
+      ? `Set NA_PUBLIC_URL=${origin}, or let the balancer send X-Forwarded-Proto and -Host.`
+      : `Set NA_PUBLIC_URL=${origin}, or ask for the address it names.`
+  return bad('public-url', `documents name ${typeof endpoint === 'string' ? endpoint : 'no address'}`, fix)
+}
+
+/** The second is the first for the authority, and another path for a rule that compares what was written. */
+const METRICS_SPELLINGS = ['/metrics', '/%6detrics']
+
+async function checkExposure(origin: string): Promise<Finding> {
+  const answers = await Promise.all(METRICS_SPELLINGS.map((path) => ask(`${origin}${path}`)))
+  const open = METRICS_SPELLINGS.filter((_path, index) => answers[index]?.status === 200)
+  if (open.length === 0) return good('metrics-exposure', 'not reachable through the balancer')
+  return warn(
+    'metrics-exposure',
+    `${open.map((path) => `${origin}${path}`).join(' and ')} answers anybody`,
+    'Set NA_MANAGEMENT_PORT and let Prometheus ask there, or let the balancer decode the path and refuse /metrics.',
+  )
+}
+
+/**
+ * Sends one refused operator call with a forged X-Forwarded-For and reads from its audit event whose address was
+ * believed. Limits are counted by that address (reliability 4).
+ */
+async function checkAddress(origin: string, settings: AuthoritySettings, store: Store): Promise<Finding> {
+  const { proxyHops } = settings
+  const requestId = `doctor-${randomBytes(8).toString('hex')}`
+  await ask(`${origin}/admin/policy/history`, {
+    'X-Request-Id': requestId,
+    'X-Forwarded-For': FORGED_ADDRESS,
+    'X-Admin-Key-Id': 'chancery-doctor',
+  })
+  const seen = await findAddress(store, requestId)
+  if (seen === undefined) return skipped('proxy-hops', 'the probe left no audit event')
+  if (seen === FORGED_ADDRESS)
+    return bad(
+      'proxy-hops',
+      `a caller's own X-Forwarded-For is believed (NA_PROXY_HOPS=${proxyHops})`,
+      'Set NA_PROXY_HOPS to the number of proxies in front, and let the outermost one append to the header.',
+    )
+  if (proxyHops === 0 && origin === ownAddress(settings)) return good('proxy-hops', 'asked without a proxy')
+  if (proxyHops === 0)
+    return warn(
+      'proxy-hops',
+      `every caller counts as ${seen} (NA_PROXY_HOPS=0)`,
+      'Set NA_PROXY_HOPS=1 if that is the balancer: otherwise all callers share one limit.',
+    )
+  return good('proxy-hops', `this machine counts as ${seen}`)
+}
+
+async function findAddress(store: Store, requestId: string): Promise<string | undefined> {
+  // Refused callers are recorded with others, shortly after they are answered.
+  for (let attempt = 0; attempt < 20; attempt += 1) {
+    const rows = await store.db
+      .selectFrom('audit_events')
+      .select('event_json')
+      .where('event_type', 'in', ['admin_auth_failed', 'admin_auth_throttled'])
+      .orderBy('created_at', 'desc')
+      .limit(RECENT)
+      .execute()
+    const row = rows.find(({ event_json }) => event_json.includes(requestId))
+    if (row !== undefined) return /"remote_addr": ?"([^"]*)"/.exec(row.event_json)?.[1]
+    await pause(100)
+  }
+  return undefined
+}
+
+interface Reply {
+  readonly status: number
+  readonly body: JsonObject | undefined
+}
+
+/** Undefined when nobody answers. Redirects are answers: nothing is followed. */
+async function ask(url: string, headers: Readonly<Record<string, string>> = {}): Promise<Reply | undefined> {
+  try {
+    const answer = await fetch(url, {
+      headers: { ...headers, 'Accept-Encoding': 'identity' },
+      redirect: 'manual',
+      signal: AbortSignal.timeout(TIME_LIMIT_MS),
+    })
+    return { status: answer.status, body: readObject(await readText(answer)) }
+  } catch {
+    return undefined
+  }
+}
+
+/** Empty when it is too large, or compressed although that was not asked for: decoding it may take any time. */
+async function readText({ headers, body }: Response): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  if (headers.has('Content-Encoding')) await body?.cancel()
+  else
+    for await (const chunk of body ?? []) {
+      size += chunk.length
+      if (size > MAX_BYTES) return ''
+      chunks.push(chunk)
+    }
+  return Buffer.concat(chunks).toString()
+}
+
+function readObject(text: string): JsonObject | undefined {
+  try {
+    const value = readJson(text)
+    return isJsonObject(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,52 @@
+import type { GenesisBlock, Instant } from '@chancery/protocol'
+import { bad, good, silentLog } from '@chancery/service-kit'
+import type { Finding } from '@chancery/service-kit'
+import { findListFault } from '../../features/crl/index.ts'
+import { findLogFault } from '../../features/evidence-log/index.ts'
+import { findFeedFault } from '../../features/revocation-feeds/index.ts'
+import type { AuthoritySettings } from '../../settings/authority-settings.ts'
+import type { OwnKeys } from '../../signing/own-keys.ts'
+import { RecordFaults } from '../../signing/record-faults.ts'
+import { VerifiedTreaties } from '../../signing/verified-treaties.ts'
+import type { Store } from '../../database/database.ts'
+
+const RESTORE = 'Find out who wrote to the database. Then chancery authority recover puts back what was signed.'
+
+/** Whether the rows that the next signatures are made of agree with the last ones. */
+export async function checkRecords(
+  store: Store,
+  settings: AuthoritySettings,
+  ownKeys: OwnKeys,
+  genesis: GenesisBlock,
+  now: Instant,
+): Promise<readonly Finding[]> {
+  const { db } = store
+  const list = await findListFault(store, ownKeys, now)
+  const feed = await findFeedFault(db, ownKeys)
+  const log = settings.evidenceStore ? await findLogFault(db, { ownKeys, genesis }) : undefined
+  return [
+    list === undefined ? good('crl-entries', 'name all that the last list names') : bad('crl-entries', list, RESTORE),
+    feed === undefined ? good('feed-entries', 'name all that the last feed names') : bad('feed-entries', feed, RESTORE),
+    await checkTreaties(store, ownKeys),
+    ...(log === undefined
+      ? []
+      : [
+          bad(
+            'evidence-log',
+            `${log}: no checkpoint is signed`,
+            'Find out who wrote to the database, and put its table evidence_log_tiles back from a backup.',
+          ),
+        ]),
+  ]
+}
+
+async function checkTreaties(store: Store, ownKeys: OwnKeys): Promise<Finding> {
+  const faults = new RecordFaults(silentLog)
+  const unsigned = await new VerifiedTreaties(ownKeys, faults).findUnsigned(store)
+  if (unsigned.length === 0) return good('treaties', 'each is signed by this authority, and none was revoked before')
+  return bad(
+    'treaties',
+    `not as they were signed or revoked: ${unsigned.join(', ')}; they count for nothing, and none is issued`,
+    'Find out who wrote to the database; then put the rows back from a backup, or chancery treaty revoke each.',
+  )
+}

@@ -1,0 +1,119 @@
+import { readFile } from 'node:fs/promises'
+import { SettingsError, systemClock } from '@chancery/service-kit'
+import type { Clock, SettingSources } from '@chancery/service-kit'
+import type { CommandArguments } from '../command-settings.ts'
+import { readAuthoritySettings } from '../../settings/authority-settings.ts'
+import type { AuthoritySettings } from '../../settings/authority-settings.ts'
+import type { Store } from '../../database/database.ts'
+import { openExistingDatabase, translateDatabaseError } from '../../database/open.ts'
+import { openRedisCounts } from '../../limits/redis-counts.ts'
+import { checkClock, checkDatabase, checkDurability, checkWrites } from './check-database.ts'
+import { checkBalancer, checkInstance } from './check-edge.ts'
+import { checkEnvFile, checkKeys } from './check-keys.ts'
+import type { Keys } from './check-keys.ts'
+import { checkRecords } from './check-records.ts'
+import { checkMarks, checkState } from './check-state.ts'
+import { bad, good } from '@chancery/service-kit'
+import type { Finding } from '@chancery/service-kit'
+
+export interface DoctorArguments extends CommandArguments {
+  /** Where strangers reach the authority; without it the way in is not looked at. */
+  readonly url?: string
+  readonly clock?: Clock
+}
+
+/**
+ * Looks at a deployment from its settings to its public address, changes nothing but one audit event of a refused
+ * call and the row that every instance writes to see whether it can, and says of everything that is wrong what to do. What cannot be looked at never hides what can.
+ */
+export async function diagnose(args: DoctorArguments): Promise<readonly Finding[]> {
+  const settings = await readSources(args)
+  if (Array.isArray(settings)) return settings
+  const { envFile, clock = systemClock } = args
+  const keys = await checkKeys(settings, clock.now())
+  return [
+    good('settings', 'every one is understood'),
+    ...(envFile === undefined ? [] : [await checkEnvFile(envFile)]),
+    ...keys.findings,
+    ...(await checkStore(settings, keys, { ...args, clock })),
+    ...(await checkRedis(settings)),
+    await checkInstance(settings),
+  ]
+}
+
+async function readSources({ flags, envFile }: DoctorArguments): Promise<AuthoritySettings | Finding[]> {
+  const sources: SettingSources = { flags, env: process.env }
+  try {
+    if (envFile === undefined) return readAuthoritySettings(sources)
+    return readAuthoritySettings({ ...sources, envFile: { path: envFile, text: await readFile(envFile, 'utf8') } })
+  } catch (error) {
+    const fix = 'Mend this setting: docs/reference/settings.md.'
+    if (error instanceof SettingsError) return error.problems.map((problem) => bad('settings', problem, fix))
+    return [
+      bad(
+        'settings',
+        `${envFile ?? ''} cannot be read`,
+        'Give --env-file the settings of the authority, as its user or as root.',
+      ),
+    ]
+  }
+}
+
+async function checkStore(
+  settings: AuthoritySettings,
+  keys: Keys,
+  { url, clock }: DoctorArguments & { readonly clock: Clock },
+): Promise<readonly Finding[]> {
+  let store: Store | undefined
+  const findings: Finding[] = []
+  try {
+    store = openExistingDatabase(settings.databaseLocation)
+    const database = await checkDatabase(store, keys.genesis)
+    findings.push(good('database', store.place), ...database)
+    findings.push(...(await checkDurability(store, settings)))
+    findings.push(await checkClock(store, settings, () => clock.now()))
+    // Another release's or another network's rows would be misread.
+    if (database.some(({ status }) => status === 'bad')) return findings
+    findings.push(await checkWrites(store))
+    if (keys.ownKeys !== undefined) findings.push(...(await checkMarks(store, settings, keys.ownKeys.all, clock.now())))
+    findings.push(...(await checkState(store, settings, clock.now())))
+    if (keys.ownKeys !== undefined && keys.genesis !== undefined)
+      findings.push(...(await checkRecords(store, settings, keys.ownKeys, keys.genesis, clock.now())))
+    if (url !== undefined && keys.genesis !== undefined)
+      findings.push(...(await checkBalancer(url, { settings, genesis: keys.genesis, store })))
+    return findings
+  } catch (error) {
+    if (translateDatabaseError(error) === undefined) throw error
+    const name =
+      settings.databaseLocation.kind === 'sqlite' ? `DB_PATH ${settings.databaseLocation.path}` : 'DATABASE_URL'
+    return [
+      ...findings,
+      bad(
+        'database',
+        `${name} cannot be opened or read`,
+        'Is the server up, the name right, the password current, and may this user read it?',
+      ),
+    ]
+  } finally {
+    await store?.close()
+  }
+}
+
+async function checkRedis({ limiterStore, redisUrl }: AuthoritySettings): Promise<readonly Finding[]> {
+  if (limiterStore !== 'redis' || redisUrl === undefined) return [good('rate-limiter', limiterStore)]
+  const counts = await openRedisCounts(redisUrl, 'chancery:doctor')
+  try {
+    await counts.read('probe', 0)
+    return [good('rate-limiter', 'redis')]
+  } catch {
+    return [
+      bad(
+        'rate-limiter',
+        'Redis does not answer: the database counts every call',
+        'Mend REDIS_URL, or remove it to let the database count.',
+      ),
+    ]
+  } finally {
+    await counts.close()
+  }
+}

@@ -1,0 +1,115 @@
+import { writeFile } from 'node:fs/promises'
+import { setTimeout as pause } from 'node:timers/promises'
+import { createLog, StartError } from '@chancery/service-kit'
+import { FIRST_LIST_HOURS, KeySuccessionError } from '../features/crl/index.ts'
+import { nextStep } from '../features/key-succession/index.ts'
+import type { SuccessionProgress } from '../features/key-succession/index.ts'
+import { readSettingsOrExplain } from './command-settings.ts'
+import type { CommandArguments } from './command-settings.ts'
+import { closeFeatures, openFeatures } from '../features.ts'
+import type { Features } from '../features.ts'
+import type { Core } from '../core.ts'
+import { openCore } from '../startup/open-core.ts'
+import type { AppParts } from '../startup/open-core.ts'
+import type { AuthoritySettings } from '../settings/authority-settings.ts'
+import { KeyUnavailableError } from '../signing/key-unavailable.ts'
+import { CACHED_MS } from '../signing/newest-block.ts'
+
+export type SuccessionStep = 'announce' | 'status' | 'switch' | 'retire'
+
+export interface SuccessionArguments extends CommandArguments {
+  /** Only write the first list of the new key to this new file; the database stays as it is. */
+  readonly firstList?: string
+  /** The switch when not given. */
+  readonly step?: SuccessionStep
+  /** Although nodes are missing, or certificates of the old key are in use. */
+  readonly isForced?: boolean
+}
+
+/** One step of a key succession; run with the settings of the new key. */
+export async function keySuccession(args: SuccessionArguments): Promise<number> {
+  const settings = await readSettingsOrExplain(args)
+  if (settings === undefined) return 1
+  try {
+    const log = createLog({ level: 'error', format: 'text' })
+    const lines = await runSuccessionStep(settings, args, { log })
+    // When the command ends, every instance serves the announcement: the next command may rely on it.
+    if (args.step === 'announce') await pause(CACHED_MS)
+    process.stdout.write(`${lines.join('\n')}\n`)
+    return 0
+  } catch (error) {
+    const isKnown =
+      error instanceof KeySuccessionError || error instanceof StartError || error instanceof KeyUnavailableError
+    if (!isKnown) throw error
+    process.stderr.write(`chancery: nothing was changed: ${error.message}\n`)
+    return 1
+  }
+}
+
+/** One step on the database of these settings; gives what to tell the operator. */
+export async function runSuccessionStep(
+  settings: AuthoritySettings,
+  args: Omit<SuccessionArguments, keyof CommandArguments>,
+  parts: AppParts,
+): Promise<readonly string[]> {
+  const opened = await openCore(settings, { ...parts, isSucceeding: true })
+  const features = openFeatures(opened.core, settings)
+  try {
+    return await runStep({ ...opened.core, ...features }, args)
+  } finally {
+    await closeFeatures(features)
+    await opened.close()
+  }
+}
+
+type StepParts = Pick<Core, 'signer'> & Pick<Features, 'crl' | 'keySuccession'>
+
+async function runStep(
+  parts: StepParts,
+  args: Omit<SuccessionArguments, keyof CommandArguments>,
+): Promise<readonly string[]> {
+  const { firstList, step = 'switch', isForced = false } = args
+  if (firstList !== undefined) {
+    await writeFile(firstList, `${await parts.crl.draftFirstList()}\n`, { flag: 'wx', mode: 0o644 })
+    return [`the first list of ${parts.signer.keyId}, to pin it with within ${FIRST_LIST_HOURS} hours`]
+  }
+  if (step === 'announce') return announceLines(parts)
+  if (step === 'status') return statusLines(await parts.keySuccession.describeSuccession({ isFull: true }))
+  if (step === 'retire') {
+    const retired = (await parts.keySuccession.retireKey({ isForced })) ?? 'the former key'
+    return [`${retired} is retired: take it out of the settings and destroy it`]
+  }
+  const done = await parts.keySuccession.switchKey({ isForced })
+  if (done === undefined)
+    return [`${parts.signer.keyId} has taken over before`, 'start all instances with these settings']
+  const { formerKeyId, sequence, listsUntil } = done
+  return [
+    `${parts.signer.keyId} has taken over from ${formerKeyId}: revocation list ${sequence}`,
+    `${formerKeyId} signs its own list until ${listsUntil}, or until --step retire; after that destroy it`,
+    'start all instances with these settings',
+  ]
+}
+
+async function announceLines(parts: StepParts): Promise<readonly string[]> {
+  const { keyId, digest, needsSwitch } = await parts.keySuccession.announceKey()
+  const told = `${keyId} is announced with the block sha256:${digest}; nodes take it up with their next heartbeats`
+  if (!needsSwitch) return [told, 'the database belongs to this key: start all instances with these settings']
+  return [told, `the first list for gateways is good for ${FIRST_LIST_HOURS} hours: announce again to renew it`]
+}
+
+function statusLines(progress: SuccessionProgress): readonly string[] {
+  const { phase, key_id, announced_at, switched_at, nodes, nodes_with_new_block, former_key_id } = progress
+  if (phase === 'none') return ['no succession is under way']
+  const next = nextStep(progress)
+  return [
+    `phase ${phase}${key_id === null ? '' : `, key ${key_id}`}`,
+    ...(announced_at === null ? [] : [`announced ${announced_at}`]),
+    ...(switched_at === null ? [] : [`switched ${switched_at}`]),
+    ...(progress.switch_by === null ? [] : [`switch before ${progress.switch_by}`]),
+    `${nodes_with_new_block} of ${nodes} nodes have the new block`,
+    ...(former_key_id === null
+      ? []
+      : [`${former_key_id} signs its own list; ${progress.former_certificates ?? 0} certificates of it are in use`]),
+    ...(next === null ? [] : [`next: ${next}`]),
+  ]
+}

@@ -1,0 +1,22 @@
+import { writePublicKeyFile } from '@chancery/protocol'
+import { createLog } from '@chancery/service-kit'
+import { readOrReport } from './command-settings.ts'
+import type { CommandArguments } from './command-settings.ts'
+import { readKeySource } from '../settings/authority-settings.ts'
+import { openSigner } from '../signing/key-providers.ts'
+import { KeyUnavailableError } from '../signing/key-unavailable.ts'
+
+/** Prints the public key that the settings name, as a .pub file: what a genesis block is made from. */
+export async function publicKey(args: CommandArguments): Promise<number> {
+  const source = await readOrReport(args, readKeySource)
+  if (source === undefined) return 1
+  try {
+    const { publicKey: key } = await openSigner(source, 'unused', createLog({ level: 'error', format: 'text' }))
+    process.stdout.write(writePublicKeyFile(key))
+    return 0
+  } catch (error) {
+    if (!(error instanceof KeyUnavailableError)) throw error
+    process.stderr.write(`chancery: no key: ${error.message}\n`)
+    return 1
+  }
+}

@@ -1,0 +1,157 @@
+import { readFile } from 'node:fs/promises'
+import { writeInstant } from '@chancery/protocol'
+import type { Instant } from '@chancery/protocol'
+import { createLog, systemClock, systemIds } from '@chancery/service-kit'
+import { copyDatabase } from '../recovery/copy-database.ts'
+import type { Copied, CopyProgress } from '../recovery/copy-database.ts'
+import { CopyError } from '../recovery/copy-database.ts'
+import type { Inspection } from '../recovery/inspect.ts'
+import { readGatewayLists } from '../recovery/gateway-lists.ts'
+import { PublishedListError, chooseOwnList } from '../recovery/published-lists.ts'
+import type { Published } from '../recovery/published-lists.ts'
+import { NothingToRecoverError, recoverState } from '../recovery/recover.ts'
+import { ClockError, resignLists } from '../recovery/resign-lists.ts'
+import type { ResignResult } from '../recovery/resign-lists.ts'
+import { SETTINGS_INVALID, inspect, runCommand, readAuthority, readMarks } from './authority-identity.ts'
+import type { Outcome } from './authority-identity.ts'
+import { isOperatorError, readSettingsOrExplain } from './command-settings.ts'
+import type { CommandArguments } from './command-settings.ts'
+import { closeFeatures, openFeatures } from '../features.ts'
+import { openCore } from '../startup/open-core.ts'
+import type { Store, Tx } from '../database/database.ts'
+import { openExistingDatabase, openStore, translateDatabaseError } from '../database/open.ts'
+import { openSqliteExclusive } from '../database/sqlite/open.ts'
+import { UnfinishedCopyError, isCopyUnfinished } from '../database/copy/unfinished-copy.ts'
+
+export interface RecoverArguments extends CommandArguments {
+  /** Files with the newest list and feed that others still hold. */
+  readonly crl?: string
+  readonly feed?: string
+  /** From a clock that was ahead, not from an old backup: the present time, as another clock shows it. */
+  readonly datedAhead?: Instant
+}
+
+/** Brings a restored database past its high-water mark; no instance has to stop for it, none serves meanwhile. */
+export async function recover(args: RecoverArguments): Promise<number> {
+  const settings = await readSettingsOrExplain(args)
+  if (settings === undefined) return 1
+  const log = createLog({ level: 'error', format: 'text' })
+  try {
+    const { crl: lists, ...others } = await readPublished(args)
+    const opened = await openCore(settings, { log, isRecovering: true })
+    const features = openFeatures(opened.core, settings)
+    const parts = { ...opened.core, ...features }
+    try {
+      if (args.datedAhead !== undefined) return reportResigned(await resignLists(parts, args.datedAhead))
+      const { current } = parts.ownKeys
+      const crl = lists === undefined ? {} : { crl: await chooseOwnList(lists, current) }
+      const recovery = await recoverState(parts, { ...others, ...crl })
+      const { crlSequence, feedSequence, revocations, agents, replayFloor } = recovery
+      const lines = [
+        `recovered: ${revocations} withdrawals came back`,
+        `revocation list ${crlSequence ?? 'none'}, feed ${feedSequence ?? 'none'}`,
+        ...(replayFloor === undefined
+          ? ['rows that were gone came back from the last signed list and feed']
+          : [
+              `signed requests dated up to ${writeInstant(replayFloor)} are refused; unspent invites have ended`,
+              `${agents} agents were taken out until they announce themselves again`,
+            ]),
+        ...(parts.rollbackCheck.isEvidenceBehind
+          ? ['evidence is missing, its store stays closed: chancery authority import-evidence']
+          : []),
+      ]
+      process.stdout.write(`${lines.join('\n')}\n`)
+      return 0
+    } finally {
+      await closeFeatures(features)
+      await opened.close()
+    }
+  } catch (error) {
+    const isKnown = [NothingToRecoverError, PublishedListError, ClockError].some((known) => error instanceof known)
+    if (!(error instanceof Error) || (!isOperatorError(error) && !isKnown)) throw error
+    process.stderr.write(`chancery: nothing was recovered: ${error.message}\n`)
+    return 1
+  }
+}
+
+function reportResigned({ crlSequence, feedSequence }: ResignResult): number {
+  const lines = [
+    ...(crlSequence === undefined ? [] : [`revocation list ${crlSequence} is dated by this clock`]),
+    ...(feedSequence === undefined ? [] : [`feed ${feedSequence} is dated by this clock`]),
+    'verifiers that refused the ones dated ahead accept these; those stay in the record',
+  ]
+  process.stdout.write(`${lines.join('\n')}\n`)
+  return 0
+}
+
+interface PublishedFiles extends Pick<Published, 'feed'> {
+  /** Several in the state of a gateway. */
+  readonly crl?: readonly string[]
+}
+
+async function readPublished({ crl, feed }: RecoverArguments): Promise<PublishedFiles> {
+  const read = async (flag: string, path: string): Promise<string> => {
+    const text = await readFile(path, 'utf8').catch((error: unknown) => {
+      throw new PublishedListError(`${flag}: ${path} cannot be read`, { cause: error })
+    })
+    return text.trim()
+  }
+  return {
+    ...(crl === undefined ? {} : { crl: readGatewayLists(crl) ?? [await read('--crl', crl)] }),
+    ...(feed === undefined ? {} : { feed: await read('--feed', feed) }),
+  }
+}
+
+/** Looks at everything the database holds and changes nothing. */
+export async function verifyDatabase(args: CommandArguments): Promise<Outcome<Inspection>> {
+  const settings = await readSettingsOrExplain(args)
+  if (settings === undefined) return SETTINGS_INVALID
+  return runCommand(async () => {
+    const authority = await readAuthority(settings)
+    const store = openExistingDatabase(settings.databaseLocation)
+    try {
+      if (await isCopyUnfinished(store)) throw new UnfinishedCopyError()
+      return await inspect(store.db, authority)
+    } finally {
+      await store.close()
+    }
+  })
+}
+
+export interface CopyArguments extends CommandArguments {
+  /** The SQLite file. */
+  readonly from: string
+  readonly restart: boolean
+  readonly onProgress: (progress: CopyProgress) => void
+}
+
+/** Copies an SQLite authority into the PostgreSQL database of the settings. */
+export async function migrateDatabase(args: CopyArguments): Promise<Outcome<Copied>> {
+  const settings = await readSettingsOrExplain(args)
+  if (settings === undefined) return SETTINGS_INVALID
+  return runCommand(async () => {
+    const { databaseLocation: place } = settings
+    if (place.kind !== 'postgres')
+      throw new CopyError('target_not_empty', 'DATABASE_URL: must name the PostgreSQL database to copy into')
+    const authority = await readAuthority(settings)
+    const marks = await readMarks([`${args.from}.mark`, ...settings.highWaterFiles], authority)
+    const source = openSource(args.from)
+    const target = openStore(place)
+    try {
+      const parts = { clock: systemClock, ids: systemIds, inspect: (db: Tx) => inspect(db, authority) }
+      return await copyDatabase({ ...args, ...parts, source, target, authority, marks })
+    } finally {
+      await source.close()
+      await target.close()
+    }
+  })
+}
+
+function openSource(path: string): Store {
+  try {
+    return openSqliteExclusive(path)
+  } catch (error) {
+    const why = translateDatabaseError(error) === undefined ? 'cannot be read' : 'is in use: stop its authority first'
+    throw new CopyError('source_unfit', `--from: ${path} ${why}`)
+  }
+}

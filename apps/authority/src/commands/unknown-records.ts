@@ -1,0 +1,142 @@
+import { createReadStream } from 'node:fs'
+import { readFile, readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import type { RevocationReason } from '@chancery/protocol'
+import { createLog } from '@chancery/service-kit'
+import { describeUnknown } from '../recovery/describe-unknown.ts'
+import { adoptUnknown, restoreListed, revokeAgain, revokeUnknown } from '../recovery/resolve-unknown.ts'
+import { revokeTreatiesAgain, withdrawAttestations } from '../recovery/revoke-lost.ts'
+import { SourceUnusable, findUnknown } from '../recovery/unknown.ts'
+import type { LostRecord } from '../recovery/unknown-records.ts'
+import type { UnknownCertificate, UnknownReport } from '../recovery/unknown.ts'
+import { isOperatorError, readSettingsOrExplain } from './command-settings.ts'
+import type { CommandArguments } from './command-settings.ts'
+import { closeFeatures, openFeatures } from '../features.ts'
+import type { RecoveryParts } from '../recovery/parts.ts'
+import { openCore } from '../startup/open-core.ts'
+
+export interface UnknownArguments extends CommandArguments {
+  /** Audit events that left the database before it was lost, as JSON Lines. */
+  readonly audit?: string
+  /** A certificate, or a folder with some, as nodes keep them. */
+  readonly certificates?: string
+  /** What is done with those that the database does not know. */
+  readonly unknown: 'list' | 'revoke' | 'adopt'
+  readonly reason: RevocationReason
+}
+
+/** After a recovery: what others know of that the restored database does not, and what becomes of it. */
+export async function recoverUnknown(args: UnknownArguments): Promise<number> {
+  const settings = await readSettingsOrExplain(args)
+  if (settings === undefined) return 1
+  try {
+    const certificates = args.certificates === undefined ? [] : await readTexts(args.certificates)
+    if (args.audit !== undefined) await requireFile(args.audit)
+    const opened = await openCore(settings, {
+      log: createLog({ level: 'error', format: 'text' }),
+      isRecovering: true,
+    })
+    const features = openFeatures(opened.core, settings)
+    try {
+      const parts = { ...opened.core, ...features }
+      if (parts.rollbackCheck.isHalted())
+        throw new SourceUnusable('the database is behind its mark: run chancery authority recover without these first')
+      const report = await findUnknown(parts, {
+        events: args.audit === undefined ? [] : createInterface({ input: createReadStream(args.audit) }),
+        certificates,
+      })
+      const lines = [...describeUnknown(report), ...(await resolve(parts, report, args))]
+      process.stdout.write(`${lines.join('\n')}\n`)
+      return 0
+    } finally {
+      await closeFeatures(features)
+      await opened.close()
+    }
+  } catch (error) {
+    const isKnown = error instanceof SourceUnusable
+    if (!(error instanceof Error) || (!isKnown && !isOperatorError(error))) throw error
+    process.stderr.write(`chancery: nothing was changed: ${error.message}\n`)
+    return 1
+  }
+}
+
+async function resolve(
+  parts: RecoveryParts,
+  report: UnknownReport,
+  args: UnknownArguments,
+): Promise<readonly string[]> {
+  const { certificates, listed, validAgain, attestations, attestationsValidAgain, treatiesValidAgain } = report
+  const changeable = [certificates, listed, validAgain, attestations, attestationsValidAgain, treatiesValidAgain]
+  if (changeable.every((each) => each.length === 0)) return []
+  if (args.unknown === 'list')
+    return ['Nothing was changed. --unknown adopt or --unknown revoke does what is listed above.']
+  // Before anything is adopted: a certificate of a lost key must not come back.
+  const restored = await restoreListed(parts, listed)
+  await revokeAgain(parts, validAgain)
+  return [
+    ...(restored === 0 ? [] : [`withdrawn again, lost keys barred: ${restored}`]),
+    ...(validAgain.length === 0 ? [] : [`certificates revoked again: ${validAgain.length}`]),
+    ...(await resolveUnknown(parts, certificates, args)),
+    ...(await resolveLost(parts, report, args)),
+  ]
+}
+
+/** Makes withdrawals again that the events name; `revoke` also ends attestations that nobody withdrew. */
+async function resolveLost(
+  parts: RecoveryParts,
+  { attestations, attestationsValidAgain, treatiesValidAgain }: UnknownReport,
+  { unknown: action, reason }: UnknownArguments,
+): Promise<readonly string[]> {
+  const isEnded = ({ revokedFor }: LostRecord): boolean => action === 'revoke' || revokedFor !== undefined
+  const withdrawn = [...attestations.filter(isEnded), ...attestationsValidAgain]
+  const sequence = await withdrawAttestations(parts, withdrawn, reason)
+  const treaties = await revokeTreatiesAgain(parts, treatiesValidAgain)
+  return [
+    ...(sequence === undefined ? [] : [`attestations revoked: ${withdrawn.length}, feed ${sequence}`]),
+    ...(treaties === 0 ? [] : [`treaties revoked again: ${treaties}`]),
+  ]
+}
+
+async function resolveUnknown(
+  parts: RecoveryParts,
+  unknown: readonly UnknownCertificate[],
+  { unknown: action, reason }: UnknownArguments,
+): Promise<readonly string[]> {
+  if (unknown.length === 0) return []
+  if (action === 'revoke') {
+    const sequence = await revokeUnknown(parts, unknown, reason)
+    return [`revoked: ${unknown.length}, list ${sequence ?? 'unchanged'}`]
+  }
+  const ended = unknown.filter(({ revokedFor }) => revokedFor !== undefined)
+  await revokeUnknown(parts, ended, reason)
+  const { adopted, barred } = await adoptUnknown(parts, unknown)
+  const left = unknown.length - ended.length - adopted
+  return [
+    ...(ended.length === 0 ? [] : [`revoked after the backup, and revoked again: ${ended.length}`]),
+    `adopted: ${adopted}; their nodes go on`,
+    ...(barred === 0 ? [] : [`of barred keys, not adopted: ${barred}`]),
+    ...(left === 0 ? [] : [`left: ${left}; give their certificates, revoke them, or let their nodes join again`]),
+  ]
+}
+
+/** A folder is read without those below it; only names that end in .json. */
+async function readTexts(path: string): Promise<readonly string[]> {
+  try {
+    if (!(await stat(path)).isDirectory()) return [await readFile(path, 'utf8')]
+    const names = (await readdir(path)).filter((name) => name.endsWith('.json')).sort()
+    const texts: string[] = []
+    for (const name of names) texts.push(await readFile(join(path, name), 'utf8'))
+    return texts
+  } catch (error) {
+    throw new SourceUnusable(`--certificates: ${path} cannot be read`, { cause: error })
+  }
+}
+
+async function requireFile(path: string): Promise<void> {
+  const isFile = await stat(path).then(
+    (found) => found.isFile(),
+    () => false,
+  )
+  if (!isFile) throw new SourceUnusable(`--audit: ${path} cannot be read`)
+}

@@ -1,0 +1,69 @@
+import type { GenesisBlock } from '@chancery/protocol'
+import type { Binding, Clock, Ids, Job, Limiter, Log, SharedRead } from '@chancery/service-kit'
+import type { Audit } from './audit/record.ts'
+import type { NonceQueue } from './auth/nonces.ts'
+import type { OperatorKeysCheck } from './auth/operator-keys-check.ts'
+import type { OperatorKeyring, RevokedOperatorKeys } from './auth/operator-keys.ts'
+import type { ClockCheck } from './clock/clock-check.ts'
+import type { PurgeClock } from './clock/purge-clock.ts'
+import type { Store, Versions } from './database/database.ts'
+import type { AuthorityMetrics } from './metrics.ts'
+import type { RollbackCheck } from './rollback/rollback-check.ts'
+import type { KeyOwnerCheck } from './signing/key-owner-check.ts'
+import type { NewestBlocks } from './signing/newest-block.ts'
+import type { OwnKeys } from './signing/own-keys.ts'
+import type { RecordFaults } from './signing/record-faults.ts'
+import type { Signing } from './signing/sign-record.ts'
+import type { AuthoritySigner } from './signing/signer.ts'
+import type { SigningHalt } from './signing/signing-halt.ts'
+import type { VerifiedTreaties } from './signing/verified-treaties.ts'
+
+/** What several features use. It names no feature; a function takes the members it needs: `Pick<Core, …>`. */
+export interface Core {
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly log: Log
+  readonly metrics: AuthorityMetrics
+  readonly instance: string
+  readonly store: Store
+  /** Version stamps as of now; caches are compared with them. */
+  readonly versions: SharedRead<Versions>
+  readonly genesis: GenesisBlock
+  readonly genesisText: string
+  readonly signer: AuthoritySigner
+  /** The current key and those before it. */
+  readonly ownKeys: OwnKeys
+  readonly signing: Signing
+  /** Why nothing may be signed now, besides the key window. */
+  readonly halts: readonly SigningHalt[]
+  /** Stored treaties, by our own signature on them. */
+  readonly verifiedTreaties: VerifiedTreaties
+  /** The newest block of the root, for followers. */
+  readonly newestBlock: NewestBlocks
+  /** Stored rows that contradict what was signed. */
+  readonly recordFaults: RecordFaults
+  readonly audit: Audit
+  readonly nonces: NonceQueue
+  readonly operators: OperatorKeyring
+  readonly revokedOperatorKeys: RevokedOperatorKeys
+  readonly operatorKeysCheck: OperatorKeysCheck
+  /** Shared by all instances where they share a database. */
+  readonly limiter: Limiter
+  /** Counts in this process only: public reads, and once-per-window notes. */
+  readonly processLimiter: Limiter
+  readonly clockCheck: ClockCheck
+  readonly keyOwnerCheck: KeyOwnerCheck
+  readonly rollbackCheck: RollbackCheck
+  /** The time by which something may be removed: spent nonces, and what matters for a day. */
+  readonly purgeClock: { readonly nonces: PurgeClock; readonly daily: PurgeClock }
+  /** False from the moment the process begins to stop. */
+  isServing(): boolean
+}
+
+/** What each feature gives to the application. */
+export interface Feature {
+  readonly routes: readonly Binding<unknown>[]
+  readonly jobs: readonly Job[]
+  /** Finishes what is queued. */
+  close(): Promise<void>
+}

@@ -1,0 +1,133 @@
+import { writeSortable } from '@chancery/protocol'
+import {
+  accepted,
+  createTestDatabase,
+  currentBackend,
+  enroll,
+  nodeCaller,
+  seedCertificates,
+  startTestAuthority,
+  testSigner,
+} from '@chancery/testkit'
+import type { TestAuthority } from '@chancery/testkit'
+import { sql } from 'kysely'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { countEverRevoked, findMiscount, foldCertificateCounts, readCertificateCounts } from './certificate-counts.ts'
+import { migrate } from './migrate.ts'
+import { openStore } from './open.ts'
+
+const signal = new AbortController().signal
+let na: TestAuthority
+beforeAll(async () => {
+  na = await startTestAuthority()
+})
+afterAll(() => na.stop())
+
+const counts = () => readCertificateCounts(na.core.store.db)
+
+describe('counters of certificates', () => {
+  it('follow joins, renewals, revocations and rows that are removed by hand', async () => {
+    const member = nodeCaller(na.url, await testSigner('node', 'counted'), () => na.core.clock.now())
+    const { cert_id } = await enroll(na, member)
+    expect(await counts()).toEqual({ issued: 1, revoked: 0, tracked: 1 })
+    accepted(await member.renew(cert_id), 201)
+    const gone = await enroll(
+      na,
+      nodeCaller(na.url, await testSigner('node', 'gone'), () => na.core.clock.now()),
+    )
+    accepted(await na.as('privileged')('POST', '/admin/revoke', { cert_id: gone.cert_id }))
+    expect(await counts()).toEqual({ issued: 3, revoked: 1, tracked: 2 })
+    expect(await findMiscount(na.core.store.db)).toBeUndefined()
+    await na.core.store.db.deleteFrom('issued_certs').where('cert_id', '=', gone.cert_id).execute()
+    expect(await counts()).toEqual({ issued: 2, revoked: 0, tracked: 2 })
+  })
+
+  it('are true to every reader while rows come in and are added up', async () => {
+    const { store } = na.core
+    const before = (await counts()).issued
+    const { publicKey } = await testSigner('node', 'crowd')
+    const add = async (): Promise<void> => {
+      for (let count = 0; count < 10; count += 1)
+        await seedCertificates(na.parts, { count: 2, node_public_key: publicKey })
+    }
+    const adding = Promise.all([add(), add(), add()])
+    let isDone = false
+    const done = adding.then(() => (isDone = true))
+    let last = before
+    while (!isDone) {
+      // Two instances add up at the same time.
+      await Promise.all([foldCertificateCounts(store, signal), foldCertificateCounts(store, signal)])
+      const { issued } = await counts()
+      expect(issued).toBeGreaterThanOrEqual(last)
+      last = issued
+    }
+    await done
+    await foldCertificateCounts(store, signal)
+    expect((await counts()).issued).toBe(before + 60)
+    expect(await findMiscount(store.db)).toBeUndefined()
+    expect(await store.db.selectFrom('issued_counts').select('id').execute()).toEqual([{ id: '' }])
+  })
+
+  it('do not count what was rolled back', async () => {
+    const before = await counts()
+    await expect(
+      na.core.store.transact(async (tx) => {
+        await sql`update issued_certs set status = 'revoked'`.execute(tx)
+        throw new Error('given up')
+      }),
+    ).rejects.toThrow('given up')
+    expect(await counts()).toEqual(before)
+  })
+
+  it('tell of rows that they do not count', async () => {
+    const { db } = na.core.store
+    await db
+      .updateTable('issued_counts')
+      .set({ issued: sql<number>`issued + 1` })
+      .where('id', '=', '')
+      .execute()
+    expect(await findMiscount(db)).toMatch(/^\d+ stored, \d+ of them revoked; the counters say \d+ and \d+$/)
+    await db
+      .updateTable('issued_counts')
+      .set({ issued: sql<number>`issued - 1` })
+      .where('id', '=', '')
+      .execute()
+    expect(await findMiscount(db)).toBeUndefined()
+  })
+})
+
+describe('the migration that adds counters', () => {
+  it('counts what a database of the release before holds', async () => {
+    const database = await createTestDatabase()
+    const { DB_PATH, DATABASE_URL } = database.settings
+    const store = openStore(
+      currentBackend() === 'sqlite'
+        ? { kind: 'sqlite', path: DB_PATH ?? '' }
+        : { kind: 'postgres', url: DATABASE_URL ?? '' },
+    )
+    try {
+      await migrate(store, () => 0n, { upTo: 25 })
+      const at = writeSortable(0n)
+      const row = { node_public_key: 'k', cert_json: '{}', roles_json: '[]', issued_at: at, expires_at: at }
+      for (const [cert_id, status] of [
+        ['a', 'issued'],
+        ['b', 'revoked'],
+        ['c', 'revoked'],
+      ] as const)
+        await store.db
+          .insertInto('issued_certs')
+          .values({ ...row, cert_id, status, max_validity_hours: 1 })
+          .execute()
+      // A backup of that release is compared with marks before it is migrated.
+      expect(await countEverRevoked(store.db)).toBe(2)
+      expect(await findMiscount(store.db)).toBeUndefined()
+      await migrate(store, () => 0n)
+      expect(await readCertificateCounts(store.db)).toEqual({ issued: 3, revoked: 2, tracked: 1 })
+      await store.db.updateTable('issued_certs').set({ status: 'revoked' }).where('cert_id', '=', 'a').execute()
+      expect(await countEverRevoked(store.db)).toBe(3)
+    } finally {
+      await store.close()
+      await database.drop()
+    }
+  })
+})

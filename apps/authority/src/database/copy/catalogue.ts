@@ -1,0 +1,39 @@
+import { sql } from 'kysely'
+import type { Store, Tx } from '../database.ts'
+
+/** A database as its own catalogue describes it; a transaction of one counts as well. */
+export type Side = Pick<Store, 'backend'> & { readonly db: Tx }
+
+export interface Column {
+  readonly table: string
+  readonly name: string
+  readonly type: string
+  /** Place in the primary key, from 1; 0 for the others. PostgreSQL says 0 always. */
+  readonly pk: number
+}
+
+/** Names of everything in it that holds rows, views included. */
+export async function listTables({ backend, db }: Side): Promise<readonly string[]> {
+  const { rows } = await (
+    backend === 'sqlite'
+      ? sql<{ name: string }>`
+        select name from sqlite_master where type in ('table', 'view') and name not like 'sqlite%' order by name`
+      : sql<{ name: string }>`
+        select table_name as name from information_schema.tables
+        where table_schema = current_schema() order by table_name`
+  ).execute(db)
+  return rows.map(({ name }) => name)
+}
+
+export async function listColumns({ backend, db }: Side): Promise<readonly Column[]> {
+  const { rows } = await (
+    backend === 'sqlite'
+      ? sql<Column>`
+        select t.name as "table", c.name as name, c.type as type, c.pk as pk
+        from sqlite_master t join pragma_table_info(t.name) c where t.type = 'table' order by t.name, c.cid`
+      : sql<Column>`
+        select table_name as "table", column_name as name, data_type as type, 0 as pk from information_schema.columns
+        where table_schema = current_schema() order by table_name, ordinal_position`
+  ).execute(db)
+  return rows
+}

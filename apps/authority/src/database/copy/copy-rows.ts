@@ -1,0 +1,174 @@
+import { sql } from 'kysely'
+import type { RawBuilder } from 'kysely'
+import type { SQLInputValue } from 'node:sqlite'
+import { listColumns, listTables } from './catalogue.ts'
+import type { Column, Side } from './catalogue.ts'
+import type { Store, Tx } from '../database.ts'
+
+/** A table as both databases have it. */
+export interface CopiedTable {
+  readonly name: string
+  /** With the types of the target. */
+  readonly columns: readonly Pick<Column, 'name' | 'type'>[]
+  /** The primary key. */
+  readonly key: readonly string[]
+  readonly rows: number
+}
+
+type Row = Readonly<Record<string, unknown>>
+
+/** A batch goes in one statement: so many rows, or so much text. */
+const BATCH_ROWS = 500
+const BATCH_CHARACTERS = 4 * 1024 * 1024
+/** Rows may be lists of megabytes: how many are fetched next is learnt from the last ones. */
+const FIRST_FETCH = 8
+/** Counts migrations, each database its own. */
+const NOT_COPIED = 'schema_version'
+
+/**
+ * What is to be copied, from the two schemas themselves: a table that a later release adds cannot be forgotten. One side
+ * is SQLite, where the primary keys are read.
+ */
+export async function describeTables(source: Side, target: Side): Promise<readonly CopiedTable[]> {
+  const [from, into] = [await listColumns(source), await listColumns(target)]
+  const keyed = source.backend === 'sqlite' ? from : into
+  const tables: CopiedTable[] = []
+  for (const name of await listTables(source)) {
+    if (name === NOT_COPIED) continue
+    const own = into.filter(({ table }) => table === name)
+    if (own.length === 0) throw new Error(`the table ${name} is not known to this release`)
+    const given = from.filter(({ table }) => table === name)
+    const lost = given.find((each) => own.every((column) => column.name !== each.name))
+    // PostgreSQL has columns of its own; what SQLite has and the target does not know would be left behind in silence.
+    if (lost !== undefined && source.backend === 'sqlite')
+      throw new Error(`the column ${name}.${lost.name} is not known to this release`)
+    const key = keyed.filter(({ table, pk }) => table === name && pk > 0).sort((a, b) => a.pk - b.pk)
+    // A column that only one of them has is of its engine's own: it fills it itself.
+    const columns = own.filter((column) => given.some((each) => each.name === column.name))
+    tables.push({ name, columns, key: key.map((each) => each.name), rows: await countRows(source.db, name) })
+  }
+  return tables
+}
+
+export async function countRows(db: Tx, table: string): Promise<number> {
+  const { rows } = await sql<{ count: number }>`select count(*) as count from ${sql.table(table)}`.execute(db)
+  return Number(rows[0]?.count ?? 0)
+}
+
+/** Every row of the table, in place of what migrations put there. */
+export async function copyRows(
+  source: Side,
+  target: Store,
+  table: CopiedTable,
+  onRows: (count: number) => void,
+): Promise<void> {
+  await sql`delete from ${sql.table(table.name)}`.execute(target.db)
+  for await (const rows of readBatches(source, table.name)) {
+    await insertRows(target, table, rows)
+    onRows(rows.length)
+  }
+}
+
+async function insertRows({ engine, db }: Store, { name, columns }: CopiedTable, rows: readonly Row[]): Promise<void> {
+  if (engine.kind === 'postgres') {
+    const names = sql.join(columns.map((column) => sql.ref(column.name)))
+    const values = toColumns(columns, rows)
+    await sql`insert into ${sql.table(name)} (${names}) select * from unnest(${values})`.execute(db)
+    return
+  }
+  // Names are of our own migrations, as the database's catalogue spells them.
+  const text = `insert into "${name}" (${columns.map((column) => `"${column.name}"`).join(', ')}) values (${columns.map(() => '?').join(', ')})`
+  await engine.write((prepare) => {
+    const statement = prepare(text)
+    for (const row of rows) statement.run(...columns.map((column) => row[column.name] as SQLInputValue))
+  })
+}
+
+/** Reads every row back and compares every value. Gives one line per row that is not there or is another. */
+export async function compareRows(
+  source: Side,
+  target: Tx,
+  table: CopiedTable,
+  onRows: (count: number) => void,
+): Promise<string[]> {
+  const problems: string[] = []
+  const keyColumns = table.columns.filter(({ name }) => table.key.includes(name))
+  const key = sql.join(keyColumns.map(({ name }) => sql.ref(name)))
+  const keyOf = (row: Row): string => JSON.stringify(keyColumns.map(({ name }) => readable(row[name])))
+  for await (const rows of readBatches(source, table.name)) {
+    const wanted = toColumns(keyColumns, rows)
+    const { rows: stored } = await sql<Row>`
+      select * from ${sql.table(table.name)} where (${key}) in (select * from unnest(${wanted}))`.execute(target)
+    const found = new Map(stored.map((row) => [keyOf(row), row]))
+    for (const row of rows) {
+      const other = found.get(keyOf(row))
+      const differs = table.columns.find(({ name }) => readable(row[name]) !== readable(other?.[name]))
+      if (other === undefined) problems.push(`${table.name} ${keyOf(row)}: was not copied`)
+      else if (differs !== undefined) problems.push(`${table.name} ${keyOf(row)}: ${differs.name} differs`)
+    }
+    onRows(rows.length)
+  }
+  const count = await countRows(target, table.name)
+  if (count !== table.rows) problems.push(`${table.name}: ${count} rows instead of ${table.rows}`)
+  return problems
+}
+
+/** One array per column, each cast to its type. */
+function toColumns(columns: CopiedTable['columns'], rows: readonly Row[]): RawBuilder<unknown> {
+  return sql.join(
+    columns.map(({ name, type }) => {
+      const values = rows.map((row) => toParameter(row[name]))
+      return sql`${values}::${sql.raw(type)}[]`
+    }),
+  )
+}
+
+function toParameter(value: unknown): unknown {
+  return value instanceof Uint8Array ? Buffer.from(value) : value
+}
+
+/** Values of both drivers in one spelling. */
+function readable(value: unknown): unknown {
+  return value instanceof Uint8Array ? Buffer.from(value).toString('hex') : value
+}
+
+function readBatches({ backend, db }: Side, table: string): AsyncGenerator<readonly Row[]> {
+  return backend === 'sqlite' ? readFile(db, table) : readCursor(db, table)
+}
+
+async function* readFile(db: Tx, table: string): AsyncGenerator<readonly Row[]> {
+  let batch: Row[] = []
+  let characters = 0
+  // The name comes from the database's own catalogue, which the compiler cannot know.
+  for await (const row of db
+    .selectFrom(table as 'heads')
+    .selectAll()
+    .stream() as AsyncIterable<Row>) {
+    batch.push(row)
+    characters += charactersOf(row)
+    if (batch.length < BATCH_ROWS && characters < BATCH_CHARACTERS) continue
+    yield batch
+    batch = []
+    characters = 0
+  }
+  if (batch.length > 0) yield batch
+}
+
+/** On PostgreSQL; inside a transaction, which alone keeps a cursor open. */
+async function* readCursor(db: Tx, table: string): AsyncGenerator<readonly Row[]> {
+  await sql`declare copied_rows no scroll cursor for select * from ${sql.table(table)}`.execute(db)
+  for (let count = FIRST_FETCH; ;) {
+    const { rows } = await sql<Row>`fetch ${sql.lit(count)} from copied_rows`.execute(db)
+    if (rows.length === 0) break
+    yield rows
+    const characters = rows.reduce((sum, row) => sum + charactersOf(row), 0) / rows.length
+    count = Math.max(1, Math.min(BATCH_ROWS, count * 4, Math.floor(BATCH_CHARACTERS / characters)))
+  }
+  await sql`close copied_rows`.execute(db)
+}
+
+function charactersOf(row: Row): number {
+  let sum = 1
+  for (const value of Object.values(row)) sum += typeof value === 'string' ? value.length : 8
+  return sum
+}

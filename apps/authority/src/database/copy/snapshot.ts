@@ -1,0 +1,73 @@
+import { open } from 'node:fs/promises'
+import type { Instant } from '@chancery/protocol'
+import { sql } from 'kysely'
+import type { Side } from './catalogue.ts'
+import { copyRows, describeTables } from './copy-rows.ts'
+import type { Store, Tx } from '../database.ts'
+import { migrate, readSchemaVersion } from '../migrate.ts'
+import { copySqliteFile, openSqliteUnsynced } from '../sqlite/open.ts'
+
+/** How far a snapshot is: pages of an SQLite file, or rows of the table named. */
+export interface SnapshotProgress {
+  readonly table: string
+  readonly done: number
+  readonly total: number
+}
+
+/**
+ * Writes one state of a database that is in use into a new SQLite file, whatever engine it is on: the same file can be
+ * restored into either. It is on the disk when this returns, with nothing beside it.
+ */
+export async function snapshotInto(
+  source: Store,
+  path: string,
+  now: () => Instant,
+  onProgress: (progress: SnapshotProgress) => void,
+): Promise<void> {
+  if (source.backend === 'sqlite')
+    await copySqliteFile(source.place, path, (done, total) => onProgress({ table: 'pages', done, total }))
+  const draft = openSqliteUnsynced(path)
+  try {
+    if (source.backend === 'postgres')
+      await source.db.connection().execute((connection) => copyAll(connection, draft, now, onProgress))
+  } finally {
+    await draft.close()
+  }
+  await syncFile(path)
+}
+
+/** Of one moment: what is committed while it runs is not seen. Nobody waits for it. */
+async function copyAll(
+  connection: Tx,
+  draft: Store,
+  now: () => Instant,
+  onProgress: (progress: SnapshotProgress) => void,
+): Promise<void> {
+  const source: Side = { backend: 'postgres', db: connection }
+  await sql`begin isolation level repeatable read read only`.execute(connection)
+  try {
+    // Large tables are counted from end to end, and a slow disk may keep the connection waiting.
+    await sql`set local statement_timeout = 0`.execute(connection)
+    await sql`set local idle_in_transaction_session_timeout = '10min'`.execute(connection)
+    // The schema it has, not the one this release would give it.
+    await migrate(draft, now, { upTo: await readSchemaVersion(connection) })
+    for (const table of await describeTables(source, draft)) {
+      let done = 0
+      await copyRows(source, draft, table, (count) => {
+        done += count
+        onProgress({ table: table.name, done, total: table.rows })
+      })
+    }
+  } finally {
+    await sql`rollback`.execute(connection).catch(() => undefined)
+  }
+}
+
+export async function syncFile(path: string): Promise<void> {
+  const file = await open(path, 'r')
+  try {
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}

@@ -1,0 +1,95 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { sql } from 'kysely'
+import { listTables } from './catalogue.ts'
+import type { Store, Tx } from '../database.ts'
+import { lockMigrations } from '../locks/migration.ts'
+
+/** A table that is there from the first moment of a copy to its last: while it is, the database is nobody's. */
+const MARKER = 'unfinished_copy'
+
+/** The database is the target of a copy that was not brought to its end: part of it is missing. */
+export class UnfinishedCopyError extends Error {
+  override readonly name = 'UnfinishedCopyError'
+  constructor() {
+    super('DATABASE_URL: a copy into this database was not finished: repeat its migrate-db or restore with --restart')
+  }
+}
+
+/** Instances are connected to the database: what they write would get between the rows. */
+export class TargetInUseError extends Error {
+  override readonly name = 'TargetInUseError'
+}
+
+/** The database to copy into holds something already. */
+export class TargetOccupiedError extends Error {
+  override readonly name = 'TargetOccupiedError'
+}
+
+/** Asked before anybody uses a database; only PostgreSQL is ever copied into. */
+export async function isCopyUnfinished(store: Store, tx: Tx = store.db): Promise<boolean> {
+  if (store.backend !== 'postgres') return false
+  const { rows } = await sql<{ found: boolean }>`select to_regclass(${MARKER}) is not null as found`.execute(tx)
+  return rows[0]?.found === true
+}
+
+/**
+ * Takes an empty database for a copy; nobody who starts on it afterwards gets past the marker. What an interrupted copy
+ * left is cleared away only when the operator says so, and only when nothing else is there.
+ */
+export async function beginCopy(
+  target: Store,
+  facts: { readonly token: string; readonly startedAt: string; readonly tables: readonly string[] },
+  restart: boolean,
+): Promise<void> {
+  await target.transact(async (tx) => {
+    await lockMigrations(target, tx)
+    const found = await listTables({ backend: target.backend, db: tx })
+    if (found.includes(MARKER)) {
+      if (!restart) throw new UnfinishedCopyError()
+      await clearAway(tx, found, new Set([...facts.tables, MARKER]))
+    } else if (found.length > 0) throw new TargetOccupiedError(`it holds the table ${found[0]}`)
+    await refuseOthers(tx)
+    await sql`create table ${sql.table(MARKER)} (token text not null, started_at text not null)`.execute(tx)
+    await sql`insert into ${sql.table(MARKER)} values (${facts.token}, ${facts.startedAt})`.execute(tx)
+  })
+}
+
+/** Gives the database free. Throws when another copy has taken it over meanwhile. */
+export async function finishCopy(target: Store, token: string): Promise<void> {
+  await target.transact(async (tx) => {
+    await lockMigrations(target, tx)
+    if (!(await isCopyUnfinished(target, tx))) throw new TargetOccupiedError('another copy took it over')
+    const { rows } = await sql<{ token: string }>`select token from ${sql.table(MARKER)}`.execute(tx)
+    if (rows[0]?.token !== token) throw new TargetOccupiedError('another copy took it over')
+    await sql`drop table ${sql.table(MARKER)}`.execute(tx)
+  })
+}
+
+const LEAVING_MS = 3000
+
+/**
+ * Instances that run are not stopped by the marker, which is looked for at the start. Their jobs would write into tables
+ * that are half filled. One that has just ended may take a moment to leave.
+ */
+async function refuseOthers(tx: Tx): Promise<void> {
+  const end = performance.now() + LEAVING_MS
+  for (;;) {
+    const { rows } = await sql<{ others: number }>`
+      select count(*) as others from pg_stat_activity where datname = current_database()
+      and application_name = current_setting('application_name') and pid <> pg_backend_pid()`.execute(tx)
+    if (Number(rows[0]?.others ?? 0) === 0) return
+    if (performance.now() > end) throw new TargetInUseError('instances are connected to it')
+    await pause(100)
+    // What a transaction has once seen of the sessions it would see again.
+    await sql`select pg_stat_clear_snapshot()`.execute(tx)
+  }
+}
+
+async function clearAway(tx: Tx, found: readonly string[], ours: ReadonlySet<string>): Promise<void> {
+  const stranger = found.find((name) => !ours.has(name))
+  if (stranger !== undefined) throw new TargetOccupiedError(`it holds the table ${stranger}, which no copy made`)
+  for (const name of found) await sql`drop table ${sql.table(name)}`.execute(tx)
+  // Triggers went with their tables; what they called stays.
+  await sql`drop function if exists evidence_entries_guard()`.execute(tx)
+  await sql`drop function if exists issued_certs_counted()`.execute(tx)
+}

@@ -1,0 +1,29 @@
+import { systemClock } from '@chancery/service-kit'
+import type { DatabaseLocation } from './open.ts'
+import { migrate } from './migrate.ts'
+import { openStore } from './open.ts'
+
+/** The other process of database.suite.ts; not a suite of its own. */
+type Question = { readonly do: 'migrate' } | { readonly do: 'claim'; readonly claims: readonly string[] }
+
+const place = JSON.parse(process.argv[2] ?? '{}') as DatabaseLocation
+const store = openStore(place)
+
+async function answer(question: Question): Promise<object> {
+  if (question.do === 'migrate') {
+    await migrate(store, () => systemClock.now())
+    return { ok: true }
+  }
+  const expires_at = '2030-01-01T00:00:00.000000Z'
+  const rows = question.claims.map((hex) => ({ claim: Buffer.from(hex, 'hex'), expires_at }))
+  return { won: (await Promise.all(rows.map((row) => store.claimNonces([row])))).flat() }
+}
+
+process.on('message', (question: Question) => {
+  answer(question).then(
+    (result) => process.send?.(result),
+    (error: unknown) => process.send?.({ error: String(error) }),
+  )
+})
+process.on('disconnect', () => void store.close().then(() => process.exit(0)))
+process.send?.({ started: true })

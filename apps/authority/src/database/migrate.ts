@@ -1,0 +1,201 @@
+import type { ColumnDataType } from 'kysely'
+import { writeSortable } from '@chancery/protocol'
+import type { Instant } from '@chancery/protocol'
+import { UnknownOutcomeError } from './database.ts'
+import type { Store, Tx } from './database.ts'
+import { lockMigrations } from './locks/migration.ts'
+import { foundation } from './migrations/0001-foundation.ts'
+import { agents } from './migrations/0002-agents.ts'
+import { sovereignTrust } from './migrations/0003-sovereign-trust.ts'
+import { boundaryPolicies } from './migrations/0004-boundary-policies.ts'
+import { dataUsage } from './migrations/0005-data-usage.ts'
+import { evidence } from './migrations/0006-evidence.ts'
+import { instances } from './migrations/0007-instances.ts'
+import { activity } from './migrations/0008-activity.ts'
+import { recoveredRevocations } from './migrations/0009-recovered-revocations.ts'
+import { auditNumbers } from './migrations/0010-audit-numbers.ts'
+import { keySuccession } from './migrations/0011-key-succession.ts'
+import { publishedAttestations } from './migrations/0012-published-attestations.ts'
+import { oldLists } from './migrations/0013-old-lists.ts'
+import { offerMakers } from './migrations/0014-offer-makers.ts'
+import { liveKeys } from './migrations/0015-live-keys.ts'
+import { liveFeeds } from './migrations/0016-live-feeds.ts'
+import { rejectionCounts } from './migrations/0017-rejection-counts.ts'
+import { announcedKeys } from './migrations/0018-announced-keys.ts'
+import { importedParts } from './migrations/0019-imported-parts.ts'
+import { duplicateCounts } from './migrations/0020-duplicate-counts.ts'
+import { revokedTreaties } from './migrations/0021-revoked-treaties.ts'
+import { moments } from './migrations/0022-moments.ts'
+import { inviteMakers } from './migrations/0023-invite-makers.ts'
+import { listHeads } from './migrations/0024-list-heads.ts'
+import { servingReleases } from './migrations/0025-serving-releases.ts'
+import { issuedCounts } from './migrations/0026-issued-counts.ts'
+import { UnfinishedCopyError, isCopyUnfinished } from './copy/unfinished-copy.ts'
+
+/** Column types the engines spell differently. */
+export interface ColumnTypes {
+  readonly backend: Store['backend']
+  readonly binary: ColumnDataType
+  readonly bigint: ColumnDataType
+}
+
+export interface Migration {
+  readonly version: number
+  /**
+   * The oldest schema version whose release may go on serving when this one was applied; its own when left out. A
+   * migration that only adds (tables, nullable columns, indexes) names the release before; what a release needs no more
+   * is removed by the one after it.
+   */
+  readonly servesFrom?: number
+  up(tx: Tx, types: ColumnTypes): Promise<void>
+}
+
+/** Forward only; a released migration is never edited. */
+const MIGRATIONS: readonly Migration[] = [
+  foundation,
+  agents,
+  sovereignTrust,
+  boundaryPolicies,
+  dataUsage,
+  evidence,
+  instances,
+  activity,
+  recoveredRevocations,
+  auditNumbers,
+  keySuccession,
+  publishedAttestations,
+  oldLists,
+  offerMakers,
+  liveKeys,
+  liveFeeds,
+  rejectionCounts,
+  announcedKeys,
+  importedParts,
+  duplicateCounts,
+  revokedTreaties,
+  moments,
+  inviteMakers,
+  listHeads,
+  servingReleases,
+  issuedCounts,
+]
+
+export const EXPECTED_SCHEMA_VERSION: number = MIGRATIONS.length
+
+/** The database was migrated by a newer release: this one must not write to it. */
+export class NewerSchemaError extends Error {
+  override readonly name = 'NewerSchemaError'
+  constructor(found: number) {
+    super(
+      `the database has schema version ${found}, this release knows ${EXPECTED_SCHEMA_VERSION}: install the release that migrated it, or a newer one; to go back to this release, restore the backup that was made before the upgrade`,
+    )
+  }
+}
+
+/** A migration failed and was undone. Running instances are not touched by it; this process does not start. */
+export class MigrationFailed extends Error {
+  override readonly name = 'MigrationFailed'
+  constructor(version: number, cause: unknown) {
+    const why = cause instanceof Error ? cause.message : String(cause)
+    super(
+      `the migration to schema version ${version} failed and was undone, the database is still at version ${version - 1}: ${why}; running instances go on serving: see docs/operate/upgrade.md#when-a-migration-fails`,
+      { cause },
+    )
+  }
+}
+
+const TYPES: Readonly<Record<Store['backend'], ColumnTypes>> = {
+  sqlite: { backend: 'sqlite', binary: 'blob', bigint: 'integer' },
+  postgres: { backend: 'postgres', binary: 'bytea', bigint: 'bigint' },
+}
+
+export interface MigrateOptions {
+  /** For a copy itself, which nobody else gets past. */
+  readonly copying?: boolean
+  /** Stops at the schema of an earlier release: what was copied from it goes in first, then the rest is applied. */
+  readonly upTo?: number
+}
+
+/** Applies what is missing, one transaction per migration, one instance at a time. */
+export async function migrate(store: Store, now: () => Instant, options: MigrateOptions = {}): Promise<void> {
+  const progress: Progress = { applying: undefined }
+  try {
+    let isComplete = false
+    while (!isComplete) isComplete = await store.transact((tx) => applyNext(store, tx, now, options, progress))
+  } catch (error) {
+    // Whether the last COMMIT was lost or not, the next start finds out.
+    if (progress.applying === undefined || error instanceof UnknownOutcomeError) throw error
+    throw new MigrationFailed(progress.applying, error)
+  }
+}
+
+interface Progress {
+  /** The version of the migration that runs now. */
+  applying: number | undefined
+}
+
+/** Gives whether nothing is missing any more. */
+async function applyNext(
+  store: Store,
+  tx: Tx,
+  now: () => Instant,
+  { copying = false, upTo = EXPECTED_SCHEMA_VERSION }: MigrateOptions,
+  progress: Progress,
+): Promise<boolean> {
+  progress.applying = undefined
+  await lockMigrations(store, tx)
+  if (!copying && (await isCopyUnfinished(store, tx))) throw new UnfinishedCopyError()
+  await tx.schema
+    .createTable('schema_version')
+    .ifNotExists()
+    .addColumn('version', 'integer', (c) => c.primaryKey())
+    .addColumn('applied_at', 'text', (c) => c.notNull())
+    .execute()
+  const current = await readSchemaVersion(tx)
+  if (current > EXPECTED_SCHEMA_VERSION) throw new NewerSchemaError(current)
+  const next = MIGRATIONS.find((migration) => migration.version === current + 1)
+  if (next === undefined || next.version > upTo) return true
+  progress.applying = next.version
+  await next.up(tx, TYPES[store.backend])
+  await tx
+    .insertInto('schema_version')
+    .values({ version: next.version, applied_at: writeSortable(now()), ...servesFromOf(next) })
+    .execute()
+  return false
+}
+
+/** Earlier migrations wrote no such column: it was not there. */
+function servesFromOf({ version, servesFrom = version }: Migration): { serves_from?: number } {
+  return version < servingReleases.version ? {} : { serves_from: servesFrom }
+}
+
+export interface FoundSchema {
+  readonly version: number
+  /** A newer release has migrated the database meanwhile, and says that this one may go on until it is stopped. */
+  readonly isNewerButServed: boolean
+}
+
+/** For a running instance, whose own migrations are all applied. Every newer migration must say it, not the last one. */
+export async function readServedSchema(db: Tx): Promise<FoundSchema> {
+  const newer = await db
+    .selectFrom('schema_version')
+    .select(['version', 'serves_from'])
+    .where('version', '>', EXPECTED_SCHEMA_VERSION)
+    .orderBy('version', 'desc')
+    .execute()
+  const [last] = newer
+  if (last === undefined) return { version: await readSchemaVersion(db), isNewerButServed: false }
+  const isServed = newer.every(
+    ({ serves_from: from }) => Number(from ?? Number.POSITIVE_INFINITY) <= EXPECTED_SCHEMA_VERSION,
+  )
+  return { version: Number(last.version), isNewerButServed: isServed }
+}
+
+/** The highest applied version, 0 for a new database. */
+export async function readSchemaVersion(db: Tx): Promise<number> {
+  const row = await db
+    .selectFrom('schema_version')
+    .select((eb) => eb.fn.max('version').as('version'))
+    .executeTakeFirst()
+  return Number(row?.version ?? 0)
+}

@@ -1,0 +1,24 @@
+import { LockTimeoutError, DatabaseUnavailableError } from './database.ts'
+import type { Store } from './database.ts'
+import { openPostgres, translatePostgresError } from './postgres/open.ts'
+import { openExistingSqlite, openSqlite, translateSqliteError } from './sqlite/open.ts'
+
+/** Where the data lives, as the settings say. */
+export type DatabaseLocation =
+  | { readonly kind: 'sqlite'; readonly path: string }
+  | { readonly kind: 'postgres'; readonly url: string }
+
+export function openStore(place: DatabaseLocation): Store {
+  return place.kind === 'sqlite' ? openSqlite(place.path) : openPostgres(place.url)
+}
+
+/** Opens a database for reading commands. A missing database is not created: another user would own the file. */
+export function openExistingDatabase(place: DatabaseLocation): Store {
+  return place.kind === 'sqlite' ? openExistingSqlite(place.path) : openPostgres(place.url)
+}
+
+/** Database failures as DatabaseUnavailableError or LockTimeoutError, whatever driver they come from; undefined for bugs. */
+export function translateDatabaseError(error: unknown): Error | undefined {
+  if (error instanceof DatabaseUnavailableError || error instanceof LockTimeoutError) return error
+  return translateSqliteError(error) ?? translatePostgresError(error)
+}

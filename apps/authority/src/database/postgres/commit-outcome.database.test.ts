@@ -1,0 +1,170 @@
+import { systemClock } from '@chancery/service-kit'
+import type { JsonObject } from '@chancery/protocol'
+import {
+  accepted,
+  createTestDatabase,
+  currentBackend,
+  refused,
+  startFaultProxy,
+  startTestAuthority,
+  startTemporaryPostgres,
+} from '@chancery/testkit'
+import type { FaultProxy, FaultAction, TestDatabase, TemporaryPostgres } from '@chancery/testkit'
+import pg from 'pg'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { DatabaseUnavailableError, UnknownOutcomeError } from '../database.ts'
+import type { Store } from '../database.ts'
+import { raiseVersion } from '../locks/domains.ts'
+import { migrate } from '../migrate.ts'
+import { openPostgres } from './open.ts'
+
+/** How a connection dies at its COMMIT: before the server hears of it, after it was sent on, or with the answer. */
+const DEATHS = ['before', 'after', 'answer'] as const
+type Death = (typeof DEATHS)[number]
+
+/** Lets exactly one COMMIT die; the numbers of the links keep other connections out of it. */
+function breakNextCommit(proxy: FaultProxy, death: Death, also: () => void = () => undefined): void {
+  let doomed: number | undefined
+  let isDone = false
+  const die = (fate: FaultAction): FaultAction => {
+    isDone = true
+    also()
+    return fate
+  }
+  proxy.decide = (direction, piece, link) => {
+    if (isDone) return 'pass'
+    if (direction === 'to-client') return link === doomed ? die('cut') : 'pass'
+    if (doomed !== undefined || !piece.includes('commit\0')) return 'pass'
+    doomed = link
+    if (death === 'before') return die('cut')
+    return death === 'after' ? die('pass-then-cut') : 'pass'
+  }
+}
+
+/** Reliability 5.4: the outcome of a cut COMMIT is found out, never guessed. */
+describe.runIf(currentBackend() === 'postgres')('a COMMIT whose connection dies', () => {
+  let database: TestDatabase
+  let proxy: FaultProxy
+  let store: Store
+  let outside: pg.Client
+  let proxied: string
+
+  beforeAll(async () => {
+    database = await createTestDatabase('postgres')
+    const url = new URL(database.settings['DATABASE_URL'] ?? '')
+    proxy = await startFaultProxy({ host: url.hostname, port: Number(url.port) })
+    outside = new pg.Client({ connectionString: url.href })
+    await outside.connect()
+    url.port = String(proxy.port)
+    proxied = url.href
+    store = openPostgres(proxied)
+    await migrate(store, () => systemClock.now())
+  })
+  afterEach(() => {
+    proxy.decide = () => 'pass'
+    proxy.isolate(false)
+  })
+  afterAll(async () => {
+    await store.close()
+    await proxy.close()
+    await outside.end()
+    await database.drop()
+  })
+  const stamp = async (): Promise<number> =>
+    Number((await outside.query("select version from heads where name = 'policy'")).rows[0].version)
+  const settled = (work: Promise<unknown>): Promise<unknown> =>
+    work.then(
+      () => 'committed',
+      (error: unknown) => error,
+    )
+
+  it.each(DEATHS)('%s: 25 times, the caller hears exactly what the database did', async (death) => {
+    for (let round = 0; round < 25; round += 1) {
+      const before = await stamp()
+      breakNextCommit(proxy, death)
+      const named = round % 2 === 0
+      const { engine } = store
+      const outcome = await settled(
+        named && engine.kind === 'postgres'
+          ? engine.transact((run) =>
+              run('bump-policy', "update heads set version = version + 1 where name = 'policy'", []),
+            )
+          : store.transact((tx) => raiseVersion(tx, 'policy')),
+      )
+      const kept = (await stamp()) - before
+      if (death === 'before') expect(outcome).toBeInstanceOf(DatabaseUnavailableError)
+      if (death === 'answer') expect(outcome).toBe('committed')
+      expect(outcome, `round ${round}`).not.toBeInstanceOf(UnknownOutcomeError)
+      expect(kept, `round ${round}`).toBe(outcome === 'committed' ? 1 : 0)
+    }
+    // Every dead connection was given back and replaced.
+    await Promise.all(Array.from({ length: 20 }, () => store.readVersions()))
+  })
+
+  it('stays unknown while nobody can be asked, and says so to the caller', async () => {
+    const na = await startTestAuthority({
+      database: { settings: { DATABASE_URL: proxied }, drop: async () => undefined },
+    })
+    accepted(await na.as('privileged')('POST', '/admin/policy', { policy_id: 'before' }), 201)
+    breakNextCommit(proxy, 'answer', () => setImmediate(() => proxy.isolate(true)))
+    const answer = await na.as('privileged')('POST', '/admin/policy', { policy_id: 'cut' })
+    expect((refused(answer, 503, 'service_unavailable')['details'] as JsonObject)['outcome']).toBe('unknown')
+    proxy.isolate(false)
+    // It had been committed: whoever looks, as the answer asks to, finds it.
+    expect((await na.request('GET', '/policy')).text).toContain('"policy_id":"cut"')
+    await na.stop()
+  }, 30_000)
+
+  it('an answer that was cut is still given, with what was stored', async () => {
+    const na = await startTestAuthority({
+      database: { settings: { DATABASE_URL: proxied }, drop: async () => undefined },
+    })
+    breakNextCommit(proxy, 'answer')
+    const published = await na.as('privileged')('POST', '/admin/policy', { policy_id: 'heard' })
+    accepted(published, 201)
+    expect((await na.request('GET', '/policy')).text).toBe(published.text)
+    await na.stop()
+  })
+})
+
+describe.runIf(currentBackend() === 'postgres')('a COMMIT during which the server crashes', () => {
+  let server: TemporaryPostgres
+  let proxy: FaultProxy
+  beforeAll(async () => {
+    server = await startTemporaryPostgres()
+    proxy = await startFaultProxy({ host: '127.0.0.1', port: server.port })
+  })
+  afterAll(async () => {
+    await proxy.close()
+    await server.remove()
+  })
+
+  it.each(DEATHS)(
+    '%s: success is claimed by nobody but the run of the server that gave it',
+    async (death) => {
+      const store = openPostgres(`postgresql://postgres@127.0.0.1:${proxy.port}/postgres`)
+      await migrate(store, () => systemClock.now())
+      const before = (await store.readVersions()).versions.get('policy') ?? 0
+      const restarted = Promise.withResolvers<void>()
+      breakNextCommit(proxy, death, () => {
+        server
+          .stop('immediate')
+          .then(() => server.start())
+          .then(restarted.resolve, restarted.reject)
+      })
+      const outcome = await store
+        .transact((tx) => raiseVersion(tx, 'policy'))
+        .then(
+          () => 'committed',
+          (error: unknown) => error,
+        )
+      await restarted.promise
+      const kept = ((await store.readVersions()).versions.get('policy') ?? 0) - before
+      if (outcome === 'committed') expect(kept).toBe(1)
+      else if (outcome instanceof DatabaseUnavailableError) expect(kept).toBe(0)
+      else expect(outcome).toBeInstanceOf(UnknownOutcomeError)
+      await store.close()
+    },
+    40_000,
+  )
+})

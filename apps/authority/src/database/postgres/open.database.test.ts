@@ -1,0 +1,269 @@
+import { systemClock } from '@chancery/service-kit'
+import { createTestDatabase, currentBackend } from '@chancery/testkit'
+import type { TestDatabase } from '@chancery/testkit'
+import { sql } from 'kysely'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { LockTimeoutError, DatabaseUnavailableError, UnknownOutcomeError } from '../database.ts'
+import type { Store, Tx } from '../database.ts'
+import { describeStore, locationOf } from '../database.suite.ts'
+import { raiseVersion } from '../locks/domains.ts'
+import { migrate } from '../migrate.ts'
+import { lockMigrations } from '../locks/migration.ts'
+import { openStore, translateDatabaseError } from '../open.ts'
+import { openPostgres } from './open.ts'
+
+if (currentBackend() === 'postgres') describeStore('postgres')
+
+/** A store that lost track of a connection waits for it for ever. */
+function closeSoon(store: Store): Promise<'closed' | 'hangs'> {
+  const hangs = new Promise<'hangs'>((resolve) => {
+    setTimeout(() => resolve('hangs'), 10_000)
+  })
+  return Promise.race([store.close().then(() => 'closed' as const), hangs])
+}
+
+describe.runIf(currentBackend() === 'postgres')('PostgreSQL', () => {
+  let database: TestDatabase
+  let store: Store
+  let outside: pg.Client
+  beforeAll(async () => {
+    database = await createTestDatabase('postgres')
+    store = openStore(locationOf(database))
+    await migrate(store, () => systemClock.now())
+    outside = new pg.Client({ connectionString: database.settings['DATABASE_URL'] ?? '' })
+    await outside.connect()
+  })
+  afterAll(async () => {
+    await closeSoon(store)
+    await outside.end()
+    await database.drop()
+  })
+  const policyVersion = async (): Promise<number | undefined> => (await store.readVersions()).versions.get('policy')
+
+  /** Ends the connection a transaction runs on, from outside, and waits until it is gone. */
+  async function cutConnection(tx: Tx): Promise<void> {
+    const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(tx)
+    await outside.query('select pg_terminate_backend($1, 2000)', [rows[0]?.pid])
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+
+  it('migrates without the limit of a statement, and only there', async () => {
+    const limits = async (tx: Tx): Promise<string[]> => {
+      const { rows } = await sql<{ name: string; setting: string }>`
+        select name, setting from pg_settings where name in ('statement_timeout', 'lock_timeout') order by name`.execute(
+        tx,
+      )
+      return rows.map(({ name, setting }) => `${name} ${setting}`)
+    }
+    const within = await store.transact(async (tx) => {
+      await lockMigrations(store, tx)
+      return limits(tx)
+    })
+    // A change of a table that is in use still gives up: everybody else would wait behind it.
+    expect(within).toEqual(['lock_timeout 2000', 'statement_timeout 0'])
+    expect(await store.transact(limits)).toEqual(['lock_timeout 5000', 'statement_timeout 10000'])
+  })
+
+  it('refuses no request that waits behind a migration for a table that is held', async () => {
+    await outside.query('begin')
+    await outside.query('select count(*) from moments')
+    try {
+      const { promise: started, resolve: isStarted } = Promise.withResolvers<void>()
+      const migration = store.transact(async (tx) => {
+        await lockMigrations(store, tx)
+        isStarted()
+        await sql`alter table moments add column next_note text`.execute(tx)
+      })
+      const ending = migration.then(
+        () => 'migrated',
+        (error: unknown) => String(error),
+      )
+      await started
+      // In the queue before the migration or behind it; one after another, so that some come in every part of the wait.
+      for (let count = 0; count < 20; count += 1) {
+        await store.db.selectFrom('moments').select('name').execute()
+        await new Promise((resolve) => setTimeout(resolve, 100))
+      }
+      expect(await ending).toMatch(/lock timeout/)
+    } finally {
+      await outside.query('rollback')
+    }
+  })
+
+  it('finds out that nothing was kept when the connection dies before COMMIT arrives', async () => {
+    const before = await policyVersion()
+    const cut = store.transact(async (tx) => {
+      await raiseVersion(tx, 'policy')
+      await cutConnection(tx)
+    })
+    // The server never saw COMMIT, and says so when it is asked.
+    await expect(cut).rejects.toThrow(DatabaseUnavailableError)
+    expect(await policyVersion()).toBe(before)
+  })
+
+  it('says DatabaseUnavailableError, not UnknownOutcomeError, when the connection dies before COMMIT was sent', async () => {
+    const before = await policyVersion()
+    const cut = store.transact(async (tx) => {
+      await raiseVersion(tx, 'policy')
+      await cutConnection(tx)
+      await raiseVersion(tx, 'policy')
+    })
+    const error = await cut.then(
+      () => undefined,
+      (thrown: unknown) => thrown,
+    )
+    expect(error).not.toBeInstanceOf(UnknownOutcomeError)
+    expect(translateDatabaseError(error)).toBeInstanceOf(DatabaseUnavailableError)
+    expect(await policyVersion()).toBe(before)
+  })
+
+  it('survives a connection that dies between two statements of a transaction', async () => {
+    // Nobody awaits the connection at that moment: its error must not become an uncaught exception of the process.
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const work = store.transact(async (tx) => {
+      await cutConnection(tx)
+      await promise
+      await raiseVersion(tx, 'policy')
+    })
+    setTimeout(resolve, 50)
+    await expect(work).rejects.toThrow()
+    expect(await policyVersion()).toBeDefined()
+  })
+
+  it.each([
+    ['during COMMIT', false],
+    ['inside the transaction', true],
+  ])('gets every connection back that died %s', async (_when, oneMore) => {
+    const own = openStore(locationOf(database))
+    const cut = (): Promise<void> =>
+      own.transact(async (tx) => {
+        await cutConnection(tx)
+        if (oneMore) await raiseVersion(tx, 'crl')
+      })
+    // As many as the pool has: if each kept its place, nobody would get one any more.
+    const outcomes = await Promise.allSettled(Array.from({ length: 20 }, cut))
+    expect(outcomes.filter((outcome) => outcome.status === 'fulfilled')).toEqual([])
+    await expect(own.readVersions()).resolves.toBeDefined()
+    await expect(own.checkWritable()).resolves.toBeUndefined()
+    await expect(closeSoon(own)).resolves.toBe('closed')
+  })
+
+  it('gives up a lock that is not had in time as LockTimeoutError', async () => {
+    const { promise: held, resolve: release } = Promise.withResolvers<void>()
+    const { promise: locked, resolve: isLocked } = Promise.withResolvers<void>()
+    const holder = store.transact(async (tx) => {
+      await store.lockDomain(tx, 'policy')
+      isLocked()
+      await held
+    })
+    await locked
+    const waiter = store.transact(async (tx) => {
+      await sql`set local lock_timeout = '100ms'`.execute(tx)
+      await store.lockDomain(tx, 'policy')
+    })
+    const error = await waiter.then(
+      () => undefined,
+      (thrown: unknown) => thrown,
+    )
+    expect(translateDatabaseError(error)).toBeInstanceOf(LockTimeoutError)
+    release()
+    await holder
+    const { rows } = await sql<{ lock_timeout: string }>`show lock_timeout`.execute(store.db)
+    expect(rows[0]?.lock_timeout).toBe('5s')
+  })
+
+  it('runs a deadlocked transaction again from its start', async () => {
+    let runs = 0
+    const { promise: bothHold, resolve: go } = Promise.withResolvers<void>()
+    let holding = 0
+    const cross = (first: 'crl' | 'policy', second: 'crl' | 'policy'): Promise<void> =>
+      store.transact(async (tx) => {
+        runs += 1
+        await raiseVersion(tx, first)
+        holding += 1
+        if (holding === 2) go()
+        await bothHold
+        await raiseVersion(tx, second)
+      })
+    const before = (await store.readVersions()).versions
+    await Promise.all([cross('crl', 'policy'), cross('policy', 'crl')])
+    const after = (await store.readVersions()).versions
+    expect(runs).toBe(3)
+    expect([
+      Number(after.get('crl')) - Number(before.get('crl')),
+      Number(after.get('policy')) - Number(before.get('policy')),
+    ]).toEqual([2, 2])
+  })
+
+  it('does not lock a head that does not exist', async () => {
+    await expect(store.transact((tx) => store.lockDomain(tx, 'nothing'))).rejects.toThrow()
+  })
+
+  it('refuses an integer it could not give back exactly', async () => {
+    await sql`update heads set version = 9007199254740993 where name = 'crl'`.execute(store.db)
+    await expect(store.readVersions()).rejects.toThrow(RangeError)
+    await sql`update heads set version = 1 where name = 'crl'`.execute(store.db)
+  })
+})
+
+describe('the place of a PostgreSQL store', () => {
+  it.each([
+    ['postgresql://user:secret@db.example:6432/authority', 'postgresql://user@db.example:6432/authority'],
+    [
+      'postgresql://user:secret@db.example/authority?password=secret&sslmode=require',
+      'postgresql://user@db.example/authority',
+    ],
+    ['postgres://db.example/authority#secret', 'postgres://db.example/authority'],
+    ['postgresql://user:p%40secret@[2001:db8::1]:5432/authority', 'postgresql://user@[2001:db8::1]:5432/authority'],
+    ['postgresql:///authority?host=/run/pg&user=u&password=secret', 'postgresql:///authority'],
+  ])('never shows a password or the query: %s', async (url, place) => {
+    const store = openPostgres(url)
+    expect(store.place).toBe(place)
+    expect(store.place).not.toContain('secret')
+    await store.close()
+  })
+})
+
+describe('failures of PostgreSQL', () => {
+  const state = (code: string): Error =>
+    Object.assign(new pg.DatabaseError('server text with host db.example', 0, 'error'), { code })
+  const network = (code: string): Error => Object.assign(new Error(`connect ${code} 10.0.0.1:5432`), { code })
+
+  it.each([
+    ['connection failure', state('08006')],
+    ['too many connections', state('53300')],
+    ['disk full', state('53100')],
+    ['statement time-out', state('57014')],
+    ['administrator shutdown', state('57P01')],
+    ['cannot connect now', state('57P03')],
+    ['I/O error', state('58030')],
+    ['a standby', state('25006')],
+    ['a session that stood still inside a transaction', state('25P03')],
+    ['no such database', state('3D000')],
+    ['a deadlock after all tries', state('40P01')],
+    ['refused', network('ECONNREFUSED')],
+    ['reset', network('ECONNRESET')],
+    ['timed out', network('ETIMEDOUT')],
+    ['no pool place in time', new Error('timeout exceeded when trying to connect')],
+    ['terminated', new Error('Connection terminated unexpectedly')],
+    ['terminated by us', new Error('Connection terminated due to connection timeout')],
+    ['broken before', new Error('Client has encountered a connection error and is not queryable')],
+  ])('%s mean that the store cannot answer', (_what, error) => {
+    const translated = translateDatabaseError(error)
+    expect(translated).toBeInstanceOf(DatabaseUnavailableError)
+    expect(translated?.message).not.toMatch(/db\.example|10\.0\.0\.1/)
+  })
+
+  it('a lock time-out is told apart', () => {
+    expect(translateDatabaseError(state('55P03'))).toBeInstanceOf(LockTimeoutError)
+  })
+
+  it.each([
+    ['a unique violation', state('23505')],
+    ['a syntax error', state('42601')],
+    ['a programming error', new TypeError('bug')],
+  ])('%s is a bug and stays one', (_what, error) => {
+    expect(translateDatabaseError(error)).toBeUndefined()
+  })
+})

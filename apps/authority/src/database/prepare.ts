@@ -1,0 +1,14 @@
+import type { Instant } from '@chancery/protocol'
+import { migrate } from './migrate.ts'
+import { openStore } from './open.ts'
+import type { DatabaseLocation } from './open.ts'
+
+/** An empty database of this release that belongs to no authority yet. Tests copy one instead of migrating each time. */
+export async function prepareDatabase(place: DatabaseLocation, now: () => Instant): Promise<void> {
+  const store = openStore(place)
+  try {
+    await migrate(store, now)
+  } finally {
+    await store.close()
+  }
+}

@@ -1,0 +1,230 @@
+import { accessSync, closeSync, constants, openSync } from 'node:fs'
+import { DatabaseSync, backup } from 'node:sqlite'
+import type { DatabaseSyncOptions, SQLInputValue, StatementSync } from 'node:sqlite'
+import { pathToFileURL } from 'node:url'
+import { Kysely, SqliteDialect, sql } from 'kysely'
+import type { SqliteDatabase } from 'kysely'
+import { DatabaseUnavailableError } from '../database.ts'
+import type { NonceClaim, Store, Tx, WindowHits } from '../database.ts'
+import type { Tables } from '../tables.ts'
+import { checkFreeSpace, commitProbe, undoneProbe } from '../probe-work.ts'
+import { tracedStatement } from '../tracing.ts'
+import { transactOn } from '../transaction.ts'
+import { WriteProbe } from '../probe-write.ts'
+
+const SQLITE_ERROR = 1
+const SQLITE_BUSY = 5
+/** About five seconds of pauses. */
+const BUSY_ATTEMPTS = 80
+const SQLITE_CONSTRAINT = 19
+/** Full; and the input or output errors that a full disk gives where a file is grown ahead of its use. */
+const FULL_CODES: ReadonlySet<number> = new Set([10, 13])
+
+// The locks of SQLite belong to the process, and the kernel drops all of them when the process closes any descriptor of
+// the file. Another program could then delete the write-ahead log with commits in it. So only SQLite opens a file that
+// may be in use: whether it is there is asked by name, and only a file that is new is created here.
+
+/** Opens one SQLite file: WAL, full synchronisation, one connection, writers begin by taking the write lock. */
+export function openSqlite(path: string): Store {
+  createMissing(path)
+  return openShared(path)
+}
+
+/** The same of a file that is there; throws DatabaseUnavailableError where there is none. */
+export function openExistingSqlite(path: string): Store {
+  try {
+    accessSync(path, constants.R_OK)
+  } catch (error) {
+    throw new DatabaseUnavailableError('the SQLite file cannot be read', { cause: error })
+  }
+  return openShared(path)
+}
+
+/** Roster, addresses and members are for the owner of the file only. Never opens a file that is there. */
+function createMissing(path: string): void {
+  try {
+    closeSync(openSync(path, 'wx', 0o600))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  }
+}
+
+function openShared(path: string): Store {
+  return openFile(path, 'pragma journal_mode=wal; pragma synchronous=full')
+}
+
+/**
+ * Opens an existing file for this process alone. Throws DatabaseUnavailableError while another process has the file open.
+ * No other process can open the file until it is closed.
+ */
+export function openSqliteExclusive(path: string): Store {
+  accessSync(path, constants.R_OK)
+  // The lock is taken by the first transaction in this mode, and then kept.
+  return openFile(path, 'pragma locking_mode=exclusive; begin immediate; commit')
+}
+
+/** A file that is only read, such as a backup; it may lie where nothing can be written. */
+export function openSqliteReadOnly(path: string): Store {
+  return openFile(path, '', true)
+}
+
+/**
+ * A file that counts for nothing until it was written to its end, so it may be lost in a crash: whoever closes it syncs
+ * it. Nothing stands beside it afterwards.
+ */
+export function openSqliteUnsynced(path: string): Store {
+  createMissing(path)
+  return openFile(path, 'pragma journal_mode=delete; pragma synchronous=off')
+}
+
+const PAGES_AT_ONCE = 2000
+
+/**
+ * Copies a file that others write to. The read transaction keeps one state for all of it: without it every commit of
+ * another process would make the copy begin again.
+ */
+export async function copySqliteFile(
+  path: string,
+  to: string,
+  onPages: (done: number, total: number) => void,
+): Promise<void> {
+  const source = new DatabaseSync(path, { readOnly: true, timeout: 5000 })
+  try {
+    closeSync(openSync(to, 'wx', 0o600))
+    source.exec('begin; select count(*) from sqlite_master')
+    await backup(source, to, {
+      rate: PAGES_AT_ONCE,
+      progress: ({ totalPages, remainingPages }) => onPages(totalPages - remainingPages, totalPages),
+    })
+  } finally {
+    source.close()
+  }
+}
+
+/** SQLite would create a file that is missing, with the rights of the umask. */
+function openExisting(path: string, options: DatabaseSyncOptions): DatabaseSync {
+  const url = pathToFileURL(path)
+  url.searchParams.set('mode', options.readOnly === true ? 'ro' : 'rw')
+  try {
+    return new DatabaseSync(url, options)
+  } catch (error) {
+    throw translateSqliteError(error) ?? error
+  }
+}
+
+function openFile(path: string, first: string, readOnly = false): Store {
+  // Hardly any waiting inside the driver, where it would freeze the process: retrying waits, with timers.
+  const file = openExisting(path, { timeout: 20, enableForeignKeyConstraints: true, readOnly })
+  try {
+    file.exec(first)
+  } catch (error) {
+    file.close()
+    throw translateSqliteError(error) ?? error
+  }
+  const db = new Kysely<Tables>({ dialect: new SqliteDialect({ database: toKysely(file) }) })
+  const options = { isRetryable: isBusy, isRefusedCommit: () => true, begin: sql`begin`, attempts: BUSY_ATTEMPTS }
+  const probe = new WriteProbe({
+    commit: () => commitProbe((work) => transactOn(db, work, options)),
+    writeUndone: () => undoneProbe(db, options),
+    grow: () => checkFreeSpace(path),
+    isFull: (error) => FULL_CODES.has(errorCode(error) ?? 0),
+  })
+  const transact: Store['transact'] = (work) => transactOn(db, work, options).catch(probe.refused)
+  const statements = cachedStatements(file)
+
+  return {
+    backend: 'sqlite',
+    place: path,
+    db,
+    transact,
+    transactOften: transact,
+    // BEGIN IMMEDIATE already holds the only write lock there is.
+    lockDomain: async () => undefined,
+    engine: { kind: 'sqlite', write: (work) => transact(async () => work(statements)) },
+    async readVersions() {
+      const rows = await db.selectFrom('heads').select(['name', 'version']).execute()
+      const due = await db
+        .selectFrom('issued_certs')
+        .select((eb) => eb.fn.min('list_after').as('next'))
+        .where('list_after', 'is not', null)
+        .executeTakeFirst()
+      return { versions: new Map(rows.map((row) => [row.name, row.version])), nextListing: due?.next ?? null }
+    },
+    claimNonces: (rows) => transact(async (tx) => claimEach(tx, statements, rows)),
+    countHits: (rows) => transact(async (tx) => countEach(tx, statements, rows)),
+    // A file is not reached through a connection that could break.
+    onConnectionLost: () => undefined,
+    checkWritable: () => probe.check(),
+    async close() {
+      await db.destroy()
+    },
+  }
+}
+
+type Statements = (text: string) => StatementSync
+
+/** Preparing costs more than running; texts are ours and few. */
+function cachedStatements(file: DatabaseSync): Statements {
+  const known = new Map<string, StatementSync>()
+  return (text) => {
+    let statement = known.get(text)
+    if (statement === undefined) {
+      statement = tracedStatement(file.prepare(text), text)
+      known.set(text, statement)
+    }
+    return statement
+  }
+}
+
+// `tx` says that the connection is ours for the moment: these statements run inside its transaction.
+function claimEach(_tx: Tx, statements: Statements, rows: readonly NonceClaim[]): boolean[] {
+  const insert = statements('insert into nonces (claim, expires_at) values (?, ?) on conflict do nothing')
+  return rows.map((row) => insert.run(row.claim, row.expires_at).changes === 1)
+}
+
+function countEach(_tx: Tx, statements: Statements, rows: readonly WindowHits[]): number[] {
+  const upsert = statements(
+    'insert into rate_limit_windows (bucket, window_start, hits) values (?, ?, ?) ' +
+      'on conflict (bucket, window_start) do update set hits = hits + excluded.hits returning hits',
+  )
+  return rows.map((row) => Number(upsert.get(row.bucket, row.windowStart, row.hits)?.['hits'] ?? 0))
+}
+
+/** Adapts node:sqlite to the query builder. */
+function toKysely(file: DatabaseSync): SqliteDatabase {
+  const statements = cachedStatements(file)
+  return {
+    close: () => file.close(),
+    prepare(text: string) {
+      // Deferred transactions that read and then write fail under a second process; take the write lock at once.
+      const statement = text === 'begin' ? statements('begin immediate') : statements(text)
+      const reader = statement.columns().length > 0
+      return {
+        reader,
+        all: (parameters) => statement.all(...(parameters as SQLInputValue[])),
+        run: (parameters) => {
+          const { changes, lastInsertRowid } = statement.run(...(parameters as SQLInputValue[]))
+          return { changes, lastInsertRowid }
+        },
+        iterate: (parameters) => statement.iterate(...(parameters as SQLInputValue[])),
+      }
+    },
+  }
+}
+
+function errorCode(error: unknown): number | undefined {
+  return error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : undefined
+}
+
+function isBusy(error: unknown): boolean {
+  return errorCode(error) === SQLITE_BUSY
+}
+
+/** The failure as the rest of the authority knows it; undefined when it is a bug. */
+export function translateSqliteError(error: unknown): Error | undefined {
+  const code = errorCode(error)
+  if (code === undefined || code === SQLITE_CONSTRAINT) return undefined
+  // A generic error is a bug in a statement, unless the schema is not the one this release knows.
+  if (code === SQLITE_ERROR && !/^no such (?:table|column)/.test((error as Error).message)) return undefined
+  return new DatabaseUnavailableError('SQLite cannot answer', { cause: error })
+}

@@ -1,0 +1,39 @@
+import { startTestAuthority } from '@chancery/testkit'
+import type { TestAuthority } from '@chancery/testkit'
+import { sql } from 'kysely'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { IdStatement } from './statement.ts'
+
+let na: TestAuthority
+beforeAll(async () => {
+  na = await startTestAuthority()
+})
+afterAll(() => na.stop())
+
+const HEADS = new IdStatement<{ readonly id: string; readonly name: string }>(
+  'test-heads',
+  (ids) => `select t.id, h.name from ${ids} join heads h on h.name = t.id`,
+)
+
+describe('IdStatement', () => {
+  it('answers for each id that is there, with and without a kept plan', async () => {
+    const { store } = na.core
+    for (const size of [undefined, 1, 1_000_000])
+      expect(await HEADS.run(store, store.db, ['evidence-anchors', 'no such head'], size)).toEqual([
+        { id: 'evidence-anchors', name: 'evidence-anchors' },
+      ])
+    expect(await HEADS.run(store, store.db, [], 1)).toEqual([])
+  })
+
+  it('plans anew when the table has doubled, and not before', async (test) => {
+    const { store } = na.core
+    test.skip(store.backend === 'sqlite', 'SQLite keeps no plans')
+    const names = await store.transactOften(async (tx) => {
+      for (const size of [1000, 1001, 1023, 1024, 5000]) await HEADS.run(store, tx, ['evidence-anchors'], size)
+      const { rows } = await sql<{ name: string }>`
+        select name from pg_prepared_statements where name like 'test-heads%' order by name`.execute(tx)
+      return rows.map((row) => row.name)
+    })
+    expect(names).toEqual(['test-heads-10', 'test-heads-11', 'test-heads-13'])
+  })
+})

@@ -1,0 +1,41 @@
+import { Thread, ThreadEndedError, ThreadError } from '@chancery/service-kit'
+import { LockTimeoutError, DatabaseUnavailableError } from '../database.ts'
+import type { DatabaseLocation } from '../open.ts'
+
+/** What every such thread is started with, beside its own. */
+export interface StoreThreadData {
+  readonly place: DatabaseLocation
+}
+
+/** Names of errors that mean: the database could not answer (store/answer-store-calls.ts). */
+const STORE_FAILURES: ReadonlySet<string> = new Set([DatabaseUnavailableError.name, LockTimeoutError.name])
+
+/** Long reading beside the event loop, on a connection of its own. A thread that ended is replaced by who owns it. */
+export class DatabaseThread {
+  readonly #thread: Thread
+
+  /** `name` is a file beside `from`, without its extension. */
+  constructor(name: string, from: string, workerData: StoreThreadData) {
+    // The environment may hold the signing seed.
+    this.#thread = new Thread(name, from, { workerData, env: {} })
+  }
+
+  get hasEnded(): boolean {
+    return this.#thread.hasEnded
+  }
+
+  async call<Value>(operation: string, argument?: unknown): Promise<Value> {
+    try {
+      return await this.#thread.call<Value>(operation, argument)
+    } catch (error) {
+      const isStore = error instanceof ThreadError && STORE_FAILURES.has(error.kind)
+      if (isStore || error instanceof ThreadEndedError)
+        throw new DatabaseUnavailableError(error.message, { cause: error })
+      throw error
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#thread.close()
+  }
+}

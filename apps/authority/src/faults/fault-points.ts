@@ -1,0 +1,74 @@
+import type { AuditEventType } from '@chancery/contract'
+
+/**
+ * Test builds only (the `development` condition): kills or pauses the process at a named point, so that crash tests can prove
+ * what is kept. The built package resolves `#faults` to no-faults.ts, where this does nothing.
+ */
+const wanted = process.env['CHANCERY_FAULT_POINT']
+let remaining = Number(process.env['CHANCERY_FAULT_AFTER'] ?? '0')
+/** SIGSTOP pauses instead, as a machine does that swaps or is moved: whoever paused it lets it go on. */
+const signal = process.env['CHANCERY_FAULT_SIGNAL'] === 'SIGSTOP' ? 'SIGSTOP' : 'SIGKILL'
+
+export function faultPoint(name: FaultPoint): void {
+  if (name !== wanted) return
+  remaining -= 1
+  // Paused once only; a killed process counts no further anyway.
+  if (remaining === -1) process.kill(process.pid, signal)
+}
+
+/** Transactions whose COMMIT a crash test waits for. */
+const awaited = new WeakSet<object>()
+
+/** Each change has two points more, by the event that tells of it. Here it is written with its event, not committed. */
+export function faultAfterAudit(tx: object, events: readonly { readonly type: AuditEventType }[]): void {
+  for (const { type } of events) {
+    if (wanted === `committed:${type}`) awaited.add(tx)
+    faultPoint(`audited:${type}`)
+  }
+}
+
+/** And here it is committed, and nobody was answered. */
+export function faultAfterCommit(tx: object): void {
+  if (awaited.delete(tx)) faultPoint(wanted as FaultPoint)
+}
+
+/**
+ * Every place a crash test may name. Those by event are met where the event is recorded inside a transaction of the
+ * store, so not by joins, agents and evidence, whose batches write their events themselves and have points of their own.
+ */
+export type FaultPoint =
+  | `audited:${AuditEventType}`
+  | `committed:${AuditEventType}`
+  | 'join-read'
+  | 'join-proved'
+  | 'join-sealed'
+  | 'join-committed'
+  | 'renew-locked'
+  | 'renew-sealed'
+  | 'renew-stored'
+  | 'renew-committed'
+  | 'revoke-marked'
+  | 'revoke-committed'
+  | 'crl-signed'
+  | 'crl-stored'
+  | 'switch-identity-stored'
+  | 'switch-policy-stored'
+  | 'switch-feed-stored'
+  | 'switch-checkpoint-stored'
+  | 'switch-phase-stored'
+  | 'evidence-locked'
+  | 'evidence-inserted'
+  | 'evidence-audited'
+  | 'evidence-committed'
+  | 'anchor-checked'
+  | 'anchor-signed'
+  | 'anchor-stored'
+  | 'anchor-committed'
+  | 'retention-found'
+  | 'retention-verified'
+  | 'retention-signed'
+  | 'retention-stored'
+  | 'retention-committed'
+  | 'retention-swept'
+  | 'log-tiles-stored'
+  | 'log-checkpoint-stored'

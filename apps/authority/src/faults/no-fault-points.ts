@@ -1,0 +1,9 @@
+import type { AuditEventType } from '@chancery/contract'
+import type { FaultPoint } from './fault-points.ts'
+
+/** What a release runs: fault points do not exist. */
+export function faultPoint(_name: FaultPoint): void {}
+
+export function faultAfterAudit(_tx: object, _events: readonly { readonly type: AuditEventType }[]): void {}
+
+export function faultAfterCommit(_tx: object): void {}

@@ -1,0 +1,33 @@
+import { writeSortable } from '@chancery/protocol'
+import { Batcher } from '@chancery/service-kit'
+import type { Clock } from '@chancery/service-kit'
+import { AdaptiveCount } from '../../database/cached-count.ts'
+import type { Store } from '../../database/database.ts'
+import { isLargeTable } from '../../database/large-table.ts'
+import { registerAgents } from './queries/registrations.ts'
+import type { RegistrationOutcome, RegistrationRow } from './queries/registrations.ts'
+import { countAgents } from './queries/agents.ts'
+
+/** Where announcements wait for the next transaction, and the public count. */
+export interface AgentBatches {
+  readonly registrations: Batcher<RegistrationRow, RegistrationOutcome>
+  readonly count: AdaptiveCount
+  close(): Promise<void>
+}
+
+export function openAgentBatches(store: Store, clock: Clock): AgentBatches {
+  const now = (): string => writeSortable(clock.now())
+  const registrations = new Batcher<RegistrationRow, RegistrationOutcome>(
+    async (rows) => [...(await registerAgents(store.engine, rows, now()))],
+    { maxItems: 200, maxWaiting: 5000 },
+  )
+  return {
+    registrations,
+    count: new AdaptiveCount(
+      clock,
+      () => countAgents(store.db, now()),
+      () => isLargeTable(store.db, 'agent_registrations'),
+    ),
+    close: () => registrations.close(),
+  }
+}

@@ -1,0 +1,117 @@
+import { sql } from 'kysely'
+import type { Store, Tx } from '../../../database/database.ts'
+import { countDeltas } from './registrations.ts'
+
+export async function countAgents(db: Tx, now: string): Promise<number> {
+  const row = await db
+    .selectFrom('agent_registrations')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where('listed', '=', 1)
+    .where('expires_at', '>', now)
+    .executeTakeFirst()
+  return Number(row?.count ?? 0)
+}
+
+export async function findDescriptor(db: Tx, node_public_key: string, now: string): Promise<string | undefined> {
+  const row = await db
+    .selectFrom('agent_registrations')
+    .select('descriptor_json')
+    .where('node_public_key', '=', node_public_key)
+    .where('listed', '=', 1)
+    .where('expires_at', '>', now)
+    .executeTakeFirst()
+  return row?.descriptor_json
+}
+
+/** The live registration with its row held. */
+export async function loadForRemoval(
+  store: Store,
+  tx: Tx,
+  node_public_key: string,
+  now: string,
+): Promise<{ registered_at: string; expires_at: string; agent_id: string } | undefined> {
+  const query = tx
+    .selectFrom('agent_registrations')
+    .select(['registered_at', 'expires_at', 'agent_id'])
+    .where('node_public_key', '=', node_public_key)
+    .where('listed', '=', 1)
+    .where('expires_at', '>', now)
+  return (store.backend === 'postgres' ? query.forUpdate() : query).executeTakeFirst()
+}
+
+/** Takes agents out of every answer; what a later descriptor is compared with stays. */
+export async function unlistAgents(tx: Tx, keys: readonly string[]): Promise<number> {
+  if (keys.length === 0) return 0
+  const rows = await tx
+    .updateTable('agent_registrations')
+    .set({ listed: 0 })
+    .where('node_public_key', 'in', keys)
+    .where('listed', '=', 1)
+    .returning(['node_public_key', 'capabilities_json'])
+    .execute()
+  if (rows.length === 0) return 0
+  await tx
+    .deleteFrom('agent_capabilities')
+    .where(
+      'node_public_key',
+      'in',
+      rows.map((row) => row.node_public_key),
+    )
+    .execute()
+  const changes = rows.map((row) => ({
+    node_public_key: row.node_public_key,
+    removed: JSON.parse(row.capabilities_json) as string[],
+    added: [],
+  }))
+  for (const [capability, delta] of countDeltas(changes)) {
+    await tx
+      .updateTable('agent_capability_counts')
+      .set({ agents: sql<number>`agents + ${delta}` })
+      .where('capability', '=', capability)
+      .execute()
+  }
+  return rows.length
+}
+
+/** Takes every agent out until it announces itself again; gives how many there were. */
+export async function unlistAllAgents(tx: Tx): Promise<number> {
+  const { numUpdatedRows } = await tx
+    .updateTable('agent_registrations')
+    .set({ listed: 0 })
+    .where('listed', '=', 1)
+    .executeTakeFirst()
+  await tx.deleteFrom('agent_capabilities').execute()
+  await tx.deleteFrom('agent_capability_counts').execute()
+  return Number(numUpdatedRows)
+}
+
+/** Called in the revoking transaction: an agent goes with its node's certificate (protocol/core 9.3). */
+export async function dropAgents(tx: Tx, keys: readonly string[]): Promise<void> {
+  await unlistAgents(tx, keys)
+}
+
+export async function insertTombstone(
+  tx: Tx,
+  node_public_key: string,
+  signed_at: string,
+  keep_until: string,
+): Promise<void> {
+  await tx
+    .insertInto('agent_tombstones')
+    .values({ node_public_key, signed_at, keep_until })
+    .onConflict((conflict) => conflict.column('node_public_key').doUpdateSet({ signed_at, keep_until }))
+    .execute()
+}
+
+/** Live agents of these node keys, for what a revocation would take away. */
+export async function listAgentsOf(db: Tx, keys: readonly string[], now: string): Promise<readonly string[]> {
+  if (keys.length === 0) return []
+  const rows = await db
+    .selectFrom('agent_registrations')
+    .select('agent_id')
+    .where('node_public_key', 'in', keys)
+    .where('listed', '=', 1)
+    .where('expires_at', '>', now)
+    .execute()
+  return rows.map((row) => row.agent_id)
+}

@@ -1,0 +1,11 @@
+import type { Core } from '../../core.ts'
+import type { AuthoritySettings } from '../../settings/authority-settings.ts'
+import type { Attestations } from '../attestations/index.ts'
+
+export interface BoundaryPoliciesParts extends Pick<
+  Core,
+  'audit' | 'clock' | 'genesis' | 'log' | 'metrics' | 'ownKeys' | 'signer' | 'signing' | 'store'
+> {
+  readonly settings: Pick<AuthoritySettings, 'boundaryPolicyEnforcement' | 'evidenceStore'>
+  readonly attestations: Attestations
+}

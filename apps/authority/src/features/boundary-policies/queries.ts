@@ -1,0 +1,133 @@
+import { sql } from 'kysely'
+import type { Store, Tx } from '../../database/database.ts'
+import { countUpTo } from '../../database/large-table.ts'
+import { assertStored } from '../../database/assert-stored.ts'
+
+export interface PolicyRow {
+  readonly policy_id: string
+  readonly version: number
+  readonly policy_json: string
+  readonly policy_digest: string
+  readonly active: number
+  readonly created_at: string
+  readonly activated_at: string | null
+  readonly deactivated_at: string | null
+}
+
+/** What a decision needs of the active rows: their bytes, every time. */
+export type ActiveRow = Pick<PolicyRow, 'policy_id' | 'version' | 'policy_json' | 'policy_digest'>
+
+/** Read for every decision, so prepared once where the engine can. */
+export async function listActiveRows({ engine, db }: Pick<Store, 'engine' | 'db'>): Promise<readonly ActiveRow[]> {
+  const text = 'select policy_id, version, policy_json, policy_digest from boundary_policies where active = 1'
+  if (engine.kind === 'postgres') return engine.run<ActiveRow>('active-policies', text, [])
+  return (await sql.raw<ActiveRow>(text).execute(db)).rows
+}
+
+export function findPolicyVersion(db: Tx, policy_id: string, version: number): Promise<PolicyRow | undefined> {
+  return db
+    .selectFrom('boundary_policies')
+    .selectAll()
+    .where('policy_id', '=', policy_id)
+    .where('version', '=', version)
+    .executeTakeFirst()
+}
+
+/** The highest stored version, 0 when the policy is new. */
+export async function lastVersion(db: Tx, policy_id: string): Promise<number> {
+  const row = await db
+    .selectFrom('boundary_policies')
+    .select((eb) => eb.fn.max('version').as('version'))
+    .where('policy_id', '=', policy_id)
+    .executeTakeFirst()
+  return Number(row?.version ?? 0)
+}
+
+/** Adds a version, inactive; false when somebody else took the number. */
+export async function insertVersion(
+  tx: Tx,
+  row: Pick<PolicyRow, 'policy_id' | 'version' | 'policy_json' | 'policy_digest' | 'created_at'>,
+): Promise<boolean> {
+  const kept = await tx
+    .insertInto('boundary_policies')
+    .values({ ...row, active: 0, activated_at: null, deactivated_at: null })
+    .onConflict((conflict) => conflict.columns(['policy_id', 'version']).doNothing())
+    .returning('policy_json')
+    .executeTakeFirst()
+  if (kept === undefined) return false
+  assertStored(row.policy_json, kept.policy_json)
+  return true
+}
+
+/** The version in force; the caller holds the head. */
+export async function findActiveVersion(tx: Tx, policy_id: string): Promise<number | null> {
+  const row = await tx
+    .selectFrom('boundary_policies')
+    .select('version')
+    .where('policy_id', '=', policy_id)
+    .where('active', '=', 1)
+    .executeTakeFirst()
+  return row?.version ?? null
+}
+
+/** Makes one version the only active one of its policy, in the caller's transaction. */
+export async function switchVersion(tx: Tx, policy_id: string, version: number, now: string): Promise<void> {
+  await tx
+    .updateTable('boundary_policies')
+    .set({ active: 0, deactivated_at: now })
+    .where('policy_id', '=', policy_id)
+    .where('active', '=', 1)
+    .execute()
+  await tx
+    .updateTable('boundary_policies')
+    .set({ active: 1, activated_at: now, deactivated_at: null })
+    .where('policy_id', '=', policy_id)
+    .where('version', '=', version)
+    .execute()
+}
+
+/** Takes a version out of force; false when it was not in force. One statement decides. */
+export async function withdrawVersion(tx: Tx, policy_id: string, version: number, now: string): Promise<boolean> {
+  const row = await tx
+    .updateTable('boundary_policies')
+    .set({ active: 0, deactivated_at: now })
+    .where('policy_id', '=', policy_id)
+    .where('version', '=', version)
+    .where('active', '=', 1)
+    .returning('version')
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+/** A place in the list of all versions: by policy_id, newest version first. */
+export interface VersionPosition {
+  readonly policy_id: string
+  readonly version: number
+}
+
+export interface VersionFilter {
+  readonly policy_id: string | undefined
+  readonly after: VersionPosition | undefined
+  readonly limit: number
+  readonly offset: number
+}
+
+export function listVersions(
+  db: Tx,
+  { policy_id, after, limit, offset }: VersionFilter,
+): Promise<readonly PolicyRow[]> {
+  let query = db.selectFrom('boundary_policies').selectAll()
+  if (policy_id !== undefined) query = query.where('policy_id', '=', policy_id)
+  if (after !== undefined)
+    query = query.where(
+      sql<boolean>`(policy_id > ${after.policy_id} or (policy_id = ${after.policy_id} and version < ${after.version}))`,
+    )
+  return query.orderBy('policy_id').orderBy('version', 'desc').offset(offset).limit(limit).execute()
+}
+
+/** Exact up to the bound, null above. */
+export function countVersions(db: Tx, policy_id: string | undefined, bound: number): Promise<number | null> {
+  let rows = db.selectFrom('boundary_policies').select('version')
+  if (policy_id !== undefined) rows = rows.where('policy_id', '=', policy_id)
+  return countUpTo(db, rows, bound)
+}

@@ -1,0 +1,17 @@
+import type { Core } from '../../core.ts'
+import type { AuthoritySettings } from '../../settings/authority-settings.ts'
+import type { Agreements } from '../agreements/index.ts'
+import type { Attestations } from '../attestations/index.ts'
+import type { BoundaryPolicies } from '../boundary-policies/index.ts'
+import type { Evidence } from '../evidence/index.ts'
+
+export interface BoundaryParts extends Pick<
+  Core,
+  'audit' | 'clock' | 'genesis' | 'ids' | 'log' | 'metrics' | 'ownKeys' | 'signing' | 'store'
+> {
+  readonly settings: Pick<AuthoritySettings, 'boundaryPolicyEnforcement' | 'requireParentKind'>
+  readonly agreements: Agreements
+  readonly attestations: Attestations
+  readonly boundaryPolicies: BoundaryPolicies
+  readonly evidence: Evidence
+}

@@ -1,0 +1,91 @@
+import { findTrustPath } from '@chancery/protocol'
+import type { ConnectomeSummary, Instant, JsonObject, TrustPath } from '@chancery/protocol'
+import { Moved, etagOf } from '@chancery/service-kit'
+import { serveDatabaseCalls } from '../../database/worker/answer-calls.ts'
+import type { Store } from '../../database/database.ts'
+import { acceptedBy } from './builder.ts'
+import type { FindingWithDigest } from './builder.ts'
+import { DocumentWriter } from './documents.ts'
+import type { DocumentName } from './documents.ts'
+import { readGraphInput } from './facts.ts'
+import { findLostPaths } from '@chancery/protocol'
+import type { LostPaths } from '@chancery/protocol'
+import type { MaterialRequest } from './material-pages.ts'
+import { outlineGraph } from './page-data.ts'
+import type { GraphPageData } from './page-data.ts'
+import type { TreatyTable } from './treaty-table.ts'
+import { buildViews, findTrustIn } from './views.ts'
+import type { TrustRequest, GraphViews } from './views.ts'
+
+/** What a version of the graph tells without being searched. */
+export interface BuiltFacts {
+  readonly summary: ConnectomeSummary
+  readonly treatyTable: TreatyTable
+  readonly staleAt: Instant | undefined
+}
+
+/** A body is handed over, not copied, with its ETag: hashing it would hold up the event loop. */
+export interface WrittenDocument {
+  readonly bytes: Uint8Array<ArrayBuffer>
+  readonly etag: string
+}
+
+/**
+ * What may be asked of the graph thread, and what it gives. All searches are answered from the newest graph, which is
+ * never older than the one asked of.
+ */
+export interface GraphAnswers {
+  readonly build: {
+    readonly argument: { readonly now: Instant; readonly refused: ReadonlySet<string> }
+    readonly answer: BuiltFacts
+  }
+  readonly document: { readonly argument: DocumentName; readonly answer: WrittenDocument }
+  readonly materialPage: { readonly argument: MaterialRequest; readonly answer: JsonObject }
+  readonly digest: { readonly argument: undefined; readonly answer: string }
+  readonly trustPath: { readonly argument: { readonly from: string; readonly to: string }; readonly answer: TrustPath }
+  readonly trustFinding: { readonly argument: TrustRequest; readonly answer: FindingWithDigest }
+  readonly lostPaths: { readonly argument: string; readonly answer: LostPaths }
+  readonly outline: { readonly argument: string; readonly answer: GraphPageData }
+  readonly acceptedBy: { readonly argument: string; readonly answer: readonly string[] }
+}
+
+type Answered<Name extends keyof GraphAnswers> =
+  | GraphAnswers[Name]['answer']
+  | Promise<GraphAnswers[Name]['answer'] | Moved>
+type GraphOperations = {
+  [Name in keyof GraphAnswers]: (argument: GraphAnswers[Name]['argument']) => Answered<Name>
+}
+
+/** Builds and searches large graphs beside the event loop, on a connection of its own; it only reads. */
+serveDatabaseCalls(({ db }) => operationsOn(db))
+
+function operationsOn(db: Store['db']): GraphOperations {
+  let held: { readonly views: GraphViews; readonly writer: DocumentWriter } | undefined
+  const newest = (): NonNullable<typeof held> => {
+    if (held === undefined) throw new Error('no graph was built yet')
+    return held
+  }
+  const edges = (): GraphViews['graph']['recognition_edges'] => newest().views.graph.recognition_edges
+  return {
+    async build({ now, refused }) {
+      const views = buildViews(await readGraphInput(db, now, refused))
+      held = { views, writer: new DocumentWriter(db, views.graph) }
+      const { summary, treatyTable, staleAt } = views
+      return { summary, treatyTable, staleAt }
+    },
+    async document(name) {
+      const bytes = await newest().writer.write(name)
+      return new Moved({ bytes, etag: etagOf(bytes) } satisfies WrittenDocument, [bytes.buffer])
+    },
+    materialPage: (asked) => newest().writer.materialPage(asked),
+    digest: () => newest().writer.digest(),
+    trustPath: ({ from, to }) => findTrustPath(newest().views.index, from, to),
+    async trustFinding(asked) {
+      const { views, writer } = newest()
+      return { ...findTrustIn(views, asked), graph_digest: await writer.digest() }
+    },
+    lostPaths: (treaty_id) => findLostPaths(edges(), treaty_id),
+    outline: (words) => outlineGraph(newest().views.graph, words),
+    acceptedBy: (sovereign) => acceptedBy(edges(), sovereign),
+  }
+}

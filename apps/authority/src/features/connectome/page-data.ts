@@ -1,0 +1,70 @@
+import { compareEdges, isActiveEdge, isWithdrawn, listBlastRadius, sortMaterial } from '@chancery/protocol'
+import type { RecognitionEdge, RecognitionGraph } from '@chancery/protocol'
+
+export type SovereignRow = {
+  readonly sovereign_id: string
+  /** Active treaties it issued, and active treaties that name it. */
+  readonly recognises: number
+  readonly recognised_by: number
+}
+
+export type BlastRow = {
+  readonly id: string
+  readonly issuer_sovereign_id: string
+  readonly affected_accepting_sovereigns: readonly string[]
+  readonly reason: string | null
+  readonly revoked_at: string
+}
+
+/** As much of the graph as a page shows, with how much there is. Rows follow the order of /connectome.json. */
+export type GraphPageData = {
+  readonly sovereigns: readonly SovereignRow[]
+  readonly sovereign_count: number
+  readonly edges: readonly RecognitionEdge[]
+  readonly edge_count: number
+  readonly blast_radius: readonly BlastRow[]
+  readonly blast_count: number
+}
+
+const MAX_SOVEREIGNS = 300
+const MAX_EDGES = 500
+const MAX_BLASTS = 100
+
+/** Sovereigns whose name contains the words, and every treaty that touches one of them; no words mean all. */
+export function outlineGraph(graph: RecognitionGraph<string>, words: string): GraphPageData {
+  const wanted = words.toLowerCase()
+  const fits = (id: string): boolean => id.toLowerCase().includes(wanted)
+  const counts = countRecognition(graph.recognition_edges)
+  const sovereigns = graph.sovereigns.filter(({ sovereign_id }) => fits(sovereign_id))
+  const edges = graph.recognition_edges.filter((edge) => fits(edge.from) || fits(edge.to))
+  const withdrawn = graph.revoked_trust_material.filter(isWithdrawn).filter((row) => fits(row.issuer_sovereign_id))
+  return {
+    sovereigns: sovereigns
+      .slice(0, MAX_SOVEREIGNS)
+      .map(({ sovereign_id }) => ({ sovereign_id, ...(counts.get(sovereign_id) ?? NONE) })),
+    sovereign_count: sovereigns.length,
+    edges: edges.sort(compareEdges).slice(0, MAX_EDGES),
+    edge_count: edges.length,
+    blast_radius: listBlastRadius(graph, sortMaterial(withdrawn).slice(0, MAX_BLASTS)),
+    blast_count: withdrawn.length,
+  }
+}
+
+const NONE = { recognises: 0, recognised_by: 0 }
+
+function countRecognition(
+  edges: readonly RecognitionEdge[],
+): ReadonlyMap<string, { recognises: number; recognised_by: number }> {
+  const counts = new Map<string, { recognises: number; recognised_by: number }>()
+  const of = (id: string): { recognises: number; recognised_by: number } => {
+    const found = counts.get(id) ?? { ...NONE }
+    counts.set(id, found)
+    return found
+  }
+  for (const edge of edges) {
+    if (!isActiveEdge(edge)) continue
+    of(edge.from).recognises += 1
+    of(edge.to).recognised_by += 1
+  }
+  return counts
+}

@@ -1,0 +1,6 @@
+import type { Core } from '../../core.ts'
+import type { AuthoritySettings } from '../../settings/authority-settings.ts'
+
+export interface ConnectomeParts extends Pick<Core, 'clock' | 'genesis' | 'store' | 'verifiedTreaties' | 'versions'> {
+  readonly settings: Pick<AuthoritySettings, 'databaseLocation'>
+}

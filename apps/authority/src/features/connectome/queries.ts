@@ -1,0 +1,72 @@
+import type { ImportedRevocation, TreatyFact } from '@chancery/protocol'
+import type { SignedTreatyRow } from '../../signing/verified-treaties.ts'
+import type { Store, Tx } from '../../database/database.ts'
+import { isRevokedInAudit } from '../../database/revoked-treaties.ts'
+
+/** Everything the graph needs of every treaty, in order of issue and without the signed texts. */
+export function listTreatyFacts(db: Tx): Promise<readonly TreatyFact[]> {
+  return db
+    .selectFrom('recognition_treaties')
+    .select([
+      'treaty_id',
+      'issuer_sovereign_id',
+      'subject_sovereign_id',
+      'status',
+      'valid_from',
+      'expires_at',
+      'revoked_at',
+      'revocation_reason',
+    ])
+    .orderBy('issued_at')
+    .orderBy('treaty_id')
+    .execute()
+}
+
+/** Treaties by id, with their signed texts. */
+export function listSignedTreaties(
+  { backend, db }: Pick<Store, 'backend' | 'db'>,
+  ids: readonly string[],
+): Promise<readonly SignedTreatyRow[]> {
+  return db
+    .selectFrom('recognition_treaties')
+    .select([
+      'treaty_id',
+      'issuer_sovereign_id',
+      'subject_sovereign_id',
+      'valid_from',
+      'expires_at',
+      'treaty_json',
+      'status',
+    ])
+    .select(isRevokedInAudit(backend).as('revoked_in_audit'))
+    .where('treaty_id', 'in', ids)
+    .execute()
+}
+
+/** Where a page of texts ended. */
+export interface TextPosition {
+  readonly issued_at: string
+  readonly treaty_id: string
+}
+
+const TEXTS_PER_PAGE = 1000
+
+/** Signed texts in order of issue, whatever became of the treaties. */
+export function pageTreatyTexts(
+  db: Tx,
+  after: TextPosition | undefined,
+): Promise<readonly (TextPosition & { readonly treaty_json: string })[]> {
+  const page = db
+    .selectFrom('recognition_treaties')
+    .select(['issued_at', 'treaty_id', 'treaty_json'])
+    .orderBy('issued_at')
+    .orderBy('treaty_id')
+    .limit(TEXTS_PER_PAGE)
+  if (after === undefined) return page.execute()
+  const { issued_at, treaty_id } = after
+  return page.where((eb) => eb(eb.refTuple('issued_at', 'treaty_id'), '>', eb.tuple(issued_at, treaty_id))).execute()
+}
+
+export function listImportedRevocations(db: Tx): Promise<readonly ImportedRevocation[]> {
+  return db.selectFrom('imported_sovereign_revocations').selectAll().execute()
+}

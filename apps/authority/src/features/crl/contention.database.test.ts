@@ -1,0 +1,47 @@
+import {
+  accepted,
+  currentBackend,
+  enroll,
+  fetchCrl,
+  nodeCaller,
+  refused,
+  startTestAuthority,
+  testSigner,
+} from '@chancery/testkit'
+import type { TestAuthority } from '@chancery/testkit'
+import pg from 'pg'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+
+/** SQLite has one writer at a time: whoever waits there waits for the file, not for the list. */
+describe.skipIf(currentBackend() === 'sqlite')('the head of the list, held by another', () => {
+  let na: TestAuthority
+  let holder: pg.Client
+  beforeEach(async () => {
+    na = await startTestAuthority()
+    holder = new pg.Client({ connectionString: na.database.settings['DATABASE_URL'] })
+    await holder.connect()
+    await holder.query('begin')
+    await holder.query("select name from heads where name = 'crl' for update")
+  })
+  afterEach(async () => {
+    await holder.end()
+    await na.stop()
+  })
+
+  it('ends a revocation and a first reader with 409 after the lock wait, and neither changes anything', async () => {
+    const node = nodeCaller(na.url, await testSigner('node', 'contention'), () => na.core.clock.now())
+    const { cert_id } = await enroll(na, node)
+    const [revocation, reader] = await Promise.all([
+      na.as('privileged')('POST', '/admin/revoke', { cert_id }),
+      na.request('GET', '/crl'),
+    ])
+    refused(revocation, 409, 'crl_publish_contention')
+    refused(reader, 409, 'crl_publish_contention')
+    accepted(await node.heartbeat(cert_id))
+    expect(await na.auditEvents('certificate_revoked')).toEqual([])
+    await holder.query('rollback')
+    accepted(await na.as('privileged')('POST', '/admin/revoke', { cert_id }))
+    const crl = await fetchCrl(na.url, na.genesis.network_authority.public_key)
+    expect(crl.revoked_certificates.map((entry) => entry.certificate_id)).toEqual([cert_id])
+  }, 40_000)
+})

@@ -1,0 +1,97 @@
+import { CRL_VALIDITY, toBase64, toUtf8, verifySignature, writeJson, writeSortable } from '@chancery/protocol'
+import type { Instant, Signer } from '@chancery/protocol'
+import { sql } from 'kysely'
+import type { CrlParts } from './parts.ts'
+import type { Store, Tx } from '../../database/database.ts'
+import { assertStored } from '../../database/assert-stored.ts'
+import { requireLiving } from './continuity.ts'
+import { listText } from './list-text.ts'
+import { signedEntries } from './signed-list.ts'
+
+/**
+ * The list of the former key, in the transaction of every version of the current one and under the same number, until
+ * its last certificate has ended (decision 0022). It names the revoked certificates that this key issued.
+ */
+export async function publishFormerList(
+  tx: Tx,
+  parts: CrlParts,
+  { sequence, issuedAt }: { readonly sequence: number; readonly issuedAt: Instant },
+): Promise<void> {
+  const live = await findActiveFormerKey(tx, issuedAt)
+  if (live === undefined) return
+  const { formerSigner } = parts.ownKeys
+  // The start refuses without it; here for a key that was taken away since.
+  if (formerSigner?.publicKey !== live.public_key) throw new Error('the former key is not at hand')
+  const entries = await joinFormerEntries(parts.store, tx, formerSigner.keyId, parts.signer.keyId)
+  const last = await findFormerList(tx, formerSigner.keyId)
+  if (last !== undefined) {
+    const before = await signedEntries(last.crl_json, last.sequence, [formerSigner.publicKey])
+    await requireLiving(tx, parts, { before, entries, now: parts.clock.now() })
+  }
+  const header = { crl_id: parts.ids.uuid(), sequence, issuer: formerSigner.keyId, issuedAt }
+  const crl_json = await signList(formerSigner, listText(header, entries))
+  const next_update = writeSortable(issuedAt + CRL_VALIDITY)
+  const kept = await tx
+    .insertInto('former_crl_versions')
+    .values({ key_id: formerSigner.keyId, sequence, crl_json, next_update })
+    .returning('crl_json')
+    .executeTakeFirst()
+  assertStored(crl_json, kept?.crl_json)
+}
+
+/** The former key whose certificates are still in use; there is one at most. */
+export async function findActiveFormerKey(
+  tx: Tx,
+  now: Instant,
+): Promise<{ readonly key_id: string; readonly public_key: string; readonly lists_until: string } | undefined> {
+  return tx.selectFrom('former_keys').selectAll().where('lists_until', '>', writeSortable(now)).executeTakeFirst()
+}
+
+export async function findFormerList(
+  db: Tx,
+  key_id: string,
+): Promise<{ readonly sequence: number; readonly crl_json: string; readonly next_update: string } | undefined> {
+  return db
+    .selectFrom('former_crl_versions')
+    .select(['sequence', 'crl_json', 'next_update'])
+    .where('key_id', '=', key_id)
+    .orderBy('sequence', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+}
+
+/** A list as a key signs it, verified before anybody sees it. */
+export async function signList(signer: Signer, body: string): Promise<string> {
+  const message = toUtf8(body)
+  const sig = toBase64(await signer.sign(message))
+  if (!(await verifySignature(signer.publicKey, message, sig)))
+    throw new Error('the key made a signature that does not verify')
+  return `${body.slice(0, -1)},"signatures":[${writeJson({ key_id: signer.keyId, sig })}]}`
+}
+
+/**
+ * Entries are kept in the spelling of the current key; the issuer of each is the last word of its list. One whose
+ * certificate this database does not know, after a recovery, or knows by id and key only, may be of either key: it is
+ * named by both.
+ */
+async function joinFormerEntries(store: Store, tx: Tx, former: string, current: string): Promise<string> {
+  const [from, to] = [issuerText(current), issuerText(former)]
+  const { rows } = await (
+    store.backend === 'postgres'
+      ? sql<{ text: string | null }>`
+        select string_agg(replace(e.entry_json, ${from}, ${to}), ',' order by e.position) as text
+        from crl_entries e left join issued_certs c on c.cert_id = e.cert_id
+        where coalesce(c.cert_json::json ->> 'issued_by', ${former}) = ${former}`
+      : sql<{ text: string | null }>`
+        select group_concat(entry, ',') as text from (
+          select replace(e.entry_json, ${from}, ${to}) as entry
+          from crl_entries e left join issued_certs c on c.cert_id = e.cert_id
+          where coalesce(json_extract(c.cert_json, '$.issued_by'), ${former}) = ${former} order by e.position)`
+  ).execute(tx)
+  return rows[0]?.text ?? ''
+}
+
+/** As it stands in an entry. Key ids have no character that JSON would spell differently. */
+export function issuerText(keyId: string): string {
+  return `"issuer":"${keyId}"`
+}

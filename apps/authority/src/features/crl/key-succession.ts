@@ -1,0 +1,109 @@
+import { CRL_VALIDITY, HOUR, readInstant, writeSortable } from '@chancery/protocol'
+import { sql } from 'kysely'
+import { faultPoint } from '#faults'
+import type { CrlState } from './state.ts'
+import type { CrlParts } from './parts.ts'
+import { loadSignedEntries, requireLiving } from './continuity.ts'
+import { findActiveFormerKey, issuerText, signList } from './former-key-list.ts'
+import { listText } from './list-text.ts'
+import { publishVersion } from './publish.ts'
+import type { Tx } from '../../database/database.ts'
+import { findActiveVersion, joinEntries } from './queries.ts'
+
+/** Why there is no succession; the message is for the operator. */
+export class KeySuccessionError extends Error {
+  override readonly name = 'KeySuccessionError'
+}
+
+export interface Succession {
+  readonly formerKeyId: string
+  readonly sequence: number
+  readonly listsUntil: string
+}
+
+/** After the last certificate the list may still be asked for by those whose clocks are behind. */
+const LIST_MARGIN = HOUR
+
+/**
+ * Makes the database the new key's, in one audited transaction with the first list of the new key and the next list of
+ * the old one (decision 0022). Everything that makes it impossible is looked at before anything changes.
+ */
+export async function runKeySuccession(
+  parts: CrlState,
+  /** In the same transaction: what else is signed again with the new key. */
+  within: (tx: Tx) => Promise<void> = () => Promise.resolve(),
+): Promise<Succession> {
+  const { store, ownKeys, signer, genesis } = parts
+  const { formerSigner } = ownKeys
+  if (formerSigner === undefined)
+    throw new KeySuccessionError('NA_FORMER_PRIVATE_KEY_FILE: is required: the old key goes on signing its own list')
+  return store.transact(async (tx) => {
+    await store.lockDomain(tx, 'crl')
+    const held = await tx.selectFrom('authority_identity').selectAll().executeTakeFirst()
+    if (held === undefined) throw new KeySuccessionError('the database is new: there is nothing to succeed to')
+    if (held.network_name !== genesis.network_name)
+      throw new KeySuccessionError(`the database belongs to network ${held.network_name}`)
+    if (held.public_key === signer.publicKey) throw new KeySuccessionError('the database already belongs to this key')
+    if (held.public_key !== formerSigner.publicKey)
+      throw new KeySuccessionError('the database belongs to a key that is not the given former one')
+    const now = parts.clock.now()
+    // The way back: the former key is the current one again, and its own list goes on as the list of all.
+    await tx.deleteFrom('former_keys').where('public_key', '=', signer.publicKey).execute()
+    const live = await findActiveFormerKey(tx, now)
+    if (live !== undefined)
+      throw new KeySuccessionError(
+        `certificates of the key before, ${live.key_id}, are in use until ${live.lists_until}`,
+      )
+    const last = await tx
+      .selectFrom('issued_certs')
+      .select((eb) => eb.fn.max('expires_at').as('expires_at'))
+      .executeTakeFirst()
+    const end = readInstant(last?.expires_at ?? '') ?? now
+    const listsUntil = writeSortable((end > now ? end : now) + LIST_MARGIN)
+    await tx.deleteFrom('former_keys').where('public_key', '=', formerSigner.publicKey).execute()
+    await tx
+      .insertInto('former_keys')
+      .values({
+        key_id: formerSigner.keyId,
+        public_key: formerSigner.publicKey,
+        succeeded_at: writeSortable(now),
+        lists_until: listsUntil,
+      })
+      .execute()
+    await tx.updateTable('authority_identity').set({ public_key: signer.publicKey }).where('id', '=', 1).execute()
+    faultPoint('switch-identity-stored')
+    const [from, to] = [issuerText(formerSigner.keyId), issuerText(signer.keyId)]
+    await sql`update crl_entries set entry_json = replace(entry_json, ${from}, ${to})`.execute(tx)
+    const previous = await findActiveVersion(tx)
+    const sequence = (previous?.sequence ?? 0) + 1
+    const details = { job: 'key-succession' }
+    await publishVersion(tx, parts, previous, sequence, { cause: 'refresh', appended: [], rewritten: true, details })
+    await within(tx)
+    await parts.audit.record(tx, {
+      type: 'authority_key_succeeded',
+      details: { former_key_id: formerSigner.keyId, new_key_id: signer.keyId, lists_until: listsUntil },
+    })
+    return { formerKeyId: formerSigner.keyId, sequence, listsUntil }
+  })
+}
+
+/**
+ * The list that gateways pin the new key with before the switch, signed by the new key and stored nowhere. It has the
+ * number of the current list, so that the first one after the switch is higher.
+ */
+export async function draftFirstList(parts: CrlParts): Promise<string> {
+  const { store, signer, ownKeys } = parts
+  const active = await findActiveVersion(store.db)
+  if (active === undefined) throw new KeySuccessionError('there is no revocation list yet: read GET /crl once')
+  const { text } = await joinEntries(store, store.db)
+  const [from, to] = [issuerText(ownKeys.formerSigner?.keyId ?? ''), issuerText(signer.keyId)]
+  const now = parts.clock.now()
+  const before = await loadSignedEntries(store.db, parts, active)
+  await requireLiving(store.db, parts, { before, entries: text, now })
+  const issuedAt = now < active.issuedAt ? active.issuedAt : now
+  const header = { crl_id: parts.ids.uuid(), sequence: active.sequence, issuer: signer.keyId, issuedAt }
+  return signList(signer, listText(header, text.replaceAll(from, to)))
+}
+
+/** How long gateways may be pinned with it before the switch. */
+export const FIRST_LIST_HOURS: number = Number(CRL_VALIDITY / HOUR)

@@ -1,0 +1,53 @@
+import { writeSortable } from '@chancery/protocol'
+import type { JsonObject } from '@chancery/protocol'
+import type { CrlParts } from './parts.ts'
+import { listAgentsOf } from '../agents/index.ts'
+import { listCertificates, listOtherCertificates } from '../enrollment/index.ts'
+import type { RevocableCertificate } from '../enrollment/index.ts'
+import { asRevocable, findProblem } from './unknown-certificates.ts'
+import type { LostCertificate } from './unknown-certificates.ts'
+import type { RevokeRequest } from './requests.ts'
+
+const SAMPLE = 20
+
+/** Living certificates of the same keys that a revocation leaves, counted and sampled. */
+export function countOthers(ofKey: readonly RevocableCertificate[], ended?: ReadonlySet<string>): JsonObject {
+  const left = ofKey.map((certificate) => certificate.cert_id).filter((id) => ended?.has(id) !== true)
+  return { count: left.length, sample: left.slice(0, SAMPLE) }
+}
+
+type PreviewedRevocation = Pick<RevokeRequest, 'cert_ids' | 'form' | 'reason' | 'allOfKey'> & {
+  readonly forgotten: readonly LostCertificate[]
+}
+
+/** What a revocation would take away, counted and sampled; nothing changes and nothing is audited. */
+export async function previewRevocation(parts: CrlParts, request: PreviewedRevocation): Promise<JsonObject> {
+  const { db } = parts.store
+  const now = writeSortable(parts.clock.now())
+  const known = await listCertificates(db, request.cert_ids)
+  const problem = findProblem(request, known)
+  if (problem !== undefined) throw problem
+  const ids = new Set(known.map((certificate) => certificate.cert_id))
+  const found = [...known, ...request.forgotten.filter(({ cert_id }) => !ids.has(cert_id)).map(asRevocable)]
+  const isCompromise = request.reason === 'key_compromise'
+  const keysOf = (some: readonly RevocableCertificate[]): string[] => [
+    ...new Set(some.map((each) => each.node_public_key)),
+  ]
+  const ofKey = await listOtherCertificates(db, keysOf(found), now)
+  const others = isCompromise || request.allOfKey ? ofKey : []
+  const fresh = [...found, ...others].filter((certificate) => certificate.status !== 'revoked')
+  const affected = new Set(fresh.map((certificate) => certificate.cert_id))
+  // Revoked before, but not as a lost key: the list would say so from now on, and the key could not join again.
+  const raised = isCompromise
+    ? found.filter((each) => each.status === 'revoked' && each.revocation_reason !== 'key_compromise')
+    : []
+  const agents = await listAgentsOf(db, keysOf(fresh), now)
+  return {
+    dry_run: true,
+    would_change: affected.size + raised.length > 0,
+    certificates_revoked: { count: affected.size, sample: [...affected].sort().slice(0, SAMPLE) },
+    other_certificates: countOthers(ofKey, affected),
+    reasons_raised: { count: raised.length, sample: raised.map((each) => each.cert_id).slice(0, SAMPLE) },
+    agents_dropped: { count: agents.length, sample: [...agents].sort().slice(0, SAMPLE) },
+  }
+}

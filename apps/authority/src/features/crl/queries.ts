@@ -1,0 +1,144 @@
+import { readInstant } from '@chancery/protocol'
+import type { Instant } from '@chancery/protocol'
+import { sql } from 'kysely'
+import type { Store, Tx } from '../../database/database.ts'
+import { assertStored } from '../../database/assert-stored.ts'
+
+/** A version without its text, which may be megabytes. */
+export interface CrlVersion {
+  readonly sequence: number
+  readonly issuedAt: Instant
+  readonly nextUpdate: Instant
+  readonly entries: number
+  /** Of its text; undefined of a version of an earlier release. */
+  readonly bytes?: number | undefined
+}
+
+/** The highest sequence is the active list. */
+export async function findActiveVersion(db: Tx): Promise<CrlVersion | undefined> {
+  const row = await db
+    .selectFrom('crl_versions')
+    .select(['sequence', 'issued_at', 'next_update', 'entries', 'bytes'])
+    .orderBy('sequence', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  if (row === undefined) return undefined
+  const { sequence, entries } = row
+  return {
+    sequence,
+    entries,
+    bytes: row.bytes ?? undefined,
+    issuedAt: readInstant(row.issued_at) ?? 0n,
+    nextUpdate: readInstant(row.next_update) ?? 0n,
+  }
+}
+
+export async function loadCrlText(db: Tx, sequence: number): Promise<string> {
+  return (await loadCrl(db, sequence)).crl_json
+}
+
+/** The list with its signed head, which versions of earlier releases do not have. */
+export async function loadCrl(
+  db: Tx,
+  sequence: number,
+): Promise<{ readonly crl_json: string; readonly head_json: string | null }> {
+  return db
+    .selectFrom('crl_versions')
+    .select(['crl_json', 'head_json'])
+    .where('sequence', '=', sequence)
+    .executeTakeFirstOrThrow()
+}
+
+/** The sequence is the primary key: one number can only ever have one content. */
+export async function insertVersion(
+  tx: Tx,
+  row: {
+    sequence: number
+    crl_json: string
+    head_json: string
+    issued_at: string
+    next_update: string
+    entries: number
+    bytes: number
+  },
+): Promise<void> {
+  const kept = await tx.insertInto('crl_versions').values(row).returning(['crl_json', 'head_json']).executeTakeFirst()
+  assertStored(row.crl_json, kept?.crl_json)
+  assertStored(row.head_json, kept?.head_json ?? undefined)
+}
+
+export interface NewEntry {
+  readonly cert_id: string
+  readonly entry_json: string
+  readonly expires_at: string
+}
+
+/** Appends entries; positions are numbered under the head lock, so the order of addition is kept. */
+export async function appendEntries(tx: Tx, entries: readonly NewEntry[]): Promise<void> {
+  const last = await tx
+    .selectFrom('crl_entries')
+    .select((eb) => eb.fn.max('position').as('position'))
+    .executeTakeFirst()
+  let position = Number(last?.position ?? 0)
+  for (const chunk of chunks(entries, 1000)) {
+    const rows = chunk.map((entry) => ({ ...entry, position: (position += 1) }))
+    await tx.insertInto('crl_entries').values(rows).execute()
+  }
+}
+
+/** Texts of the entries of these certificates, by certificate. */
+export async function findEntries(tx: Tx, cert_ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  const found = new Map<string, string>()
+  for (const some of chunks(cert_ids, 1000)) {
+    const rows = await tx
+      .selectFrom('crl_entries')
+      .select(['cert_id', 'entry_json'])
+      .where('cert_id', 'in', some)
+      .execute()
+    for (const { cert_id, entry_json } of rows) found.set(cert_id, entry_json)
+  }
+  return found
+}
+
+/** Gives an entry another reason; its place in the list stays. */
+export async function rewriteEntry(tx: Tx, entry: NewEntry): Promise<void> {
+  await tx
+    .updateTable('crl_entries')
+    .set({ entry_json: entry.entry_json })
+    .where('cert_id', '=', entry.cert_id)
+    .execute()
+}
+
+/** Leaves out entries whose certificate expired before `cutoff`; true when there were any. */
+export async function pruneEntries(tx: Tx, cutoff: string): Promise<boolean> {
+  const pruned = await tx.deleteFrom('crl_entries').where('expires_at', '<', cutoff).returning('position').execute()
+  return pruned.length > 0
+}
+
+/** All entries in order, joined by the database: one value instead of 100,000 rows through the driver. */
+export async function joinEntries(
+  store: Pick<Store, 'backend'>,
+  tx: Tx,
+  /** Leaves out those whose row says that their certificate expired before. */
+  cutoff = '',
+): Promise<{ readonly text: string; readonly count: number }> {
+  const joined =
+    store.backend === 'postgres'
+      ? sql<string | null>`string_agg(entry_json, ',' order by position)`
+      : sql<
+          string | null
+        >`(select group_concat(entry_json, ',') from (select entry_json from crl_entries where expires_at >= ${cutoff} order by position))`
+  const row = await tx
+    .selectFrom('crl_entries')
+    .where('expires_at', '>=', cutoff)
+    .select((eb) => [joined.as('text'), eb.fn.countAll<number>().as('count')])
+    .executeTakeFirst()
+  return { text: row?.text ?? '', count: Number(row?.count ?? 0) }
+}
+
+/** Bounded statements: engines limit how many values one may carry. */
+export function chunks<Item>(items: readonly Item[], size: number): Item[][] {
+  const out: Item[][] = []
+  for (let at = 0; at < items.length; at += size) out.push(items.slice(at, at + size))
+  return out
+}

@@ -1,0 +1,93 @@
+import { CRL_REFRESH_MARGIN, seconds, writeSortable } from '@chancery/protocol'
+import type { Instant, JsonObject } from '@chancery/protocol'
+import type { CrlState } from './state.ts'
+import type { CrlParts } from './parts.ts'
+import { isInFuture, reportInFuture } from '../../clock/date-after.ts'
+import type { Versions } from '../../database/database.ts'
+import { checkLease, withLease } from '../../database/locks/leases.ts'
+import type { Lease } from '../../database/locks/leases.ts'
+import { findListFault } from './continuity.ts'
+import { publishVersion } from './publish.ts'
+import { findActiveVersion } from './queries.ts'
+import type { CrlVersion } from './queries.ts'
+import { addSuperseded } from './superseded.ts'
+
+const LEASE_SECONDS = 120
+
+/** Superseded certificates wait so long after the last version: renewals alone make one a minute, not one each. */
+const GATHER = seconds(60)
+
+/** When the next version is signed. */
+export interface ListTimes {
+  /** In any case: the list is near its end. */
+  readonly refreshAt: Instant
+  /** With superseded certificates to name. A revocation does not wait, and takes them along. */
+  readonly gatherAt: Instant
+}
+
+/** True when the list has to be signed again. */
+export function isListDue({ refreshAt, gatherAt }: ListTimes, versions: Versions, now: Instant): boolean {
+  if (now >= refreshAt) return true
+  return now >= gatherAt && versions.nextListing !== null && versions.nextListing <= writeSortable(now)
+}
+
+export function listTimes({ issuedAt, nextUpdate }: CrlVersion): ListTimes {
+  return { refreshAt: nextUpdate - CRL_REFRESH_MARGIN, gatherAt: issuedAt + GATHER }
+}
+
+/**
+ * Brings the list up to date and gives the active version: the first one, superseded certificates, the 12-hour margin.
+ * Asked again under the head lock, so that of instances that see the same need one publishes.
+ */
+export async function refreshIfDue(parts: CrlState, details: JsonObject, lease?: Lease): Promise<CrlVersion> {
+  const before = await findActiveVersion(parts.store.db)
+  if (
+    before !== undefined &&
+    (!parts.signing.isAllowed() || !isListDue(listTimes(before), await parts.versions.read(), parts.clock.now()))
+  )
+    return before
+  const { version, kept } = await parts.store.transact(async (tx) => {
+    if (lease !== undefined) await checkLease(tx, lease)
+    await parts.store.lockDomain(tx, 'crl')
+    const previous = await findActiveVersion(tx)
+    const now = parts.clock.now()
+    const isOld = previous !== undefined && now >= listTimes(previous).refreshAt
+    const isGathered = previous !== undefined && now >= listTimes(previous).gatherAt
+    const appended = isOld || isGathered ? await addSuperseded(tx, parts) : []
+    if (previous !== undefined && appended.length === 0 && !isOld) return { version: previous, kept: undefined }
+    const sequence = previous === undefined ? 0 : previous.sequence + 1
+    const cause = appended.length > 0 ? ('superseded' as const) : ('refresh' as const)
+    const published = await publishVersion(tx, parts, previous, sequence, {
+      cause,
+      appended,
+      rewritten: false,
+      details,
+    })
+    const events = appended.map(({ cert_id }) => ({
+      type: 'certificate_revoked' as const,
+      details: { cert_id, reason: 'superseded', crl_sequence: sequence, ...details },
+    }))
+    await parts.audit.recordAll(tx, events)
+    return published
+  })
+  if (kept !== undefined) parts.batch.remember(kept)
+  return version
+}
+
+/** A fault ends when the rows are whole again, whether or not a list is due. */
+async function checkRows(parts: CrlParts): Promise<void> {
+  if ((await findListFault(parts.store, parts.ownKeys, parts.clock.now())) === undefined)
+    parts.recordFaults.clear('crl')
+}
+
+/** Every minute on one instance: a list nobody reads must not run out, nor a superseded certificate wait for a reader. */
+export async function refreshList(parts: CrlState): Promise<void> {
+  if (!parts.signing.isAllowed()) return
+  if (parts.recordFaults.has('crl')) await checkRows(parts)
+  await withLease(parts, 'crl-upkeep', LEASE_SECONDS, async (lease) => {
+    const { issuedAt } = await refreshIfDue(parts, { job: 'crl-upkeep' }, lease)
+    // Nothing is due for as long as it was dated ahead, and nobody accepts it: told every minute, not only when a next
+    // one is signed.
+    if (isInFuture(issuedAt, parts.clock.now())) reportInFuture(parts, 'crl', issuedAt)
+  })
+}

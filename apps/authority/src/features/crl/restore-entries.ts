@@ -1,0 +1,129 @@
+import { DAY, HOUR, instantOf, writeSortable } from '@chancery/protocol'
+import type { Crl, CrlEntry } from '@chancery/protocol'
+import type { CrlState } from './state.ts'
+import type { CrlParts } from './parts.ts'
+import type { Tx } from '../../database/database.ts'
+import { markRevoked } from '../enrollment/index.ts'
+import { entryText } from './list-text.ts'
+import { publishVersion } from './publish.ts'
+import { signedEnd } from './certificate-end.ts'
+import { listDropped, loadSignedEntries } from './continuity.ts'
+import { readEntry } from './signed-list.ts'
+import { findActiveVersion, joinEntries, pruneEntries, rewriteEntry } from './queries.ts'
+import type { CrlVersion, NewEntry } from './queries.ts'
+
+/** Longer than any certificate lives: of one that the restored database does not know nobody knows its end. */
+const UNKNOWN_EXPIRY = 366n * DAY
+
+/**
+ * Puts everything a kept list names back on the list and publishes it under `sequence`; gives how many entries had been
+ * forgotten. No entry of either list is lost, and no reason is lowered. The caller holds the head.
+ */
+export async function restoreEntries(tx: Tx, parts: CrlState, kept: Crl, sequence: number): Promise<number> {
+  const held = await tx.selectFrom('crl_entries').select(['cert_id', 'entry_json']).execute()
+  const texts = new Map(held.map((row) => [row.cert_id, row.entry_json]))
+  const appended: NewEntry[] = []
+  for (const entry of kept.revoked_certificates) {
+    const text = entryText(entry)
+    const before = texts.get(entry.certificate_id)
+    if (before === text) continue
+    const row = { cert_id: entry.certificate_id, entry_json: text, expires_at: await expiryOf(tx, parts, entry) }
+    // Only ever raised after it was listed: the kept text is the later one.
+    if (before !== undefined) await rewriteEntry(tx, row)
+    else appended.push(row)
+    await markRevoked(tx, [entry.certificate_id], writeSortable(instantOf(entry.revoked_at)), entry.reason)
+  }
+  const active = await findActiveVersion(tx)
+  appended.push(...(await restoreLost(tx, parts, active, appended)).appended)
+  const issuedAt = instantOf(kept.issued_at)
+  // Dated after both of its predecessors, the one in the database and the one that was published.
+  const previous =
+    active !== undefined && active.issuedAt > issuedAt
+      ? active
+      : { sequence: kept.sequence, issuedAt, nextUpdate: instantOf(kept.next_update), entries: held.length }
+  const details = { job: 'recover' }
+  await publishVersion(tx, parts, previous, sequence, {
+    cause: 'refresh',
+    appended,
+    rewritten: true,
+    details,
+    isRecovered: true,
+  })
+  return appended.length
+}
+
+/** Signs the list again as it is, dated by this clock however its predecessor is dated. The caller holds the head. */
+export async function resignList(tx: Tx, parts: CrlState, previous: CrlVersion): Promise<number> {
+  const sequence = previous.sequence + 1
+  const change = {
+    cause: 'refresh',
+    appended: [],
+    rewritten: true,
+    details: { job: 'recover' },
+    isRedated: true,
+  } as const
+  await publishVersion(tx, parts, previous, sequence, change)
+  return sequence
+}
+
+interface LostEntries {
+  /** To be appended: they have no row. */
+  readonly appended: readonly NewEntry[]
+  /** With those whose row said something else and was put right. */
+  readonly count: number
+}
+
+/** What the last signed list of the database names and its rows do not: a row may have been deleted or edited. */
+async function restoreLost(
+  tx: Tx,
+  parts: CrlParts,
+  active: CrlVersion | undefined,
+  besides: readonly NewEntry[],
+): Promise<LostEntries> {
+  const before = active === undefined ? undefined : await loadSignedEntries(tx, parts, active)
+  if (before === undefined) return { appended: [], count: 0 }
+  await pruneEntries(tx, writeSortable(parts.clock.now() - HOUR))
+  const rows = await tx.selectFrom('crl_entries').select('cert_id').execute()
+  const held = new Set(rows.map((row) => row.cert_id))
+  const known = new Set(besides.map((entry) => entry.cert_id))
+  const { text: entries } = await joinEntries(parts.store, tx)
+  const appended: NewEntry[] = []
+  let count = 0
+  for (const entry_json of await listDropped(tx, parts.ownKeys, { before, entries, now: parts.clock.now() })) {
+    const entry = readEntry(entry_json)
+    if (entry === undefined || known.has(entry.certificate_id)) continue
+    const row = { cert_id: entry.certificate_id, entry_json, expires_at: await expiryOf(tx, parts, entry) }
+    if (held.has(entry.certificate_id)) await rewriteEntry(tx, row)
+    else appended.push(row)
+    await markRevoked(tx, [entry.certificate_id], writeSortable(instantOf(entry.revoked_at)), entry.reason)
+    count += 1
+  }
+  return { appended, count }
+}
+
+/**
+ * Puts back what the last signed list names and the rows have lost, and publishes; undefined when nothing is missing.
+ * The caller holds the head.
+ */
+export async function restoreDropped(
+  tx: Tx,
+  parts: CrlState,
+): Promise<{ readonly sequence: number; readonly added: number } | undefined> {
+  const previous = await findActiveVersion(tx)
+  const { appended, count } = await restoreLost(tx, parts, previous, [])
+  if (previous === undefined || count === 0) return undefined
+  const sequence = previous.sequence + 1
+  const change = { cause: 'refresh', rewritten: true, details: { job: 'recover' } } as const
+  await publishVersion(tx, parts, previous, sequence, { ...change, appended })
+  return { sequence, added: count }
+}
+
+async function expiryOf(tx: Tx, parts: CrlParts, entry: Pick<CrlEntry, 'certificate_id'>): Promise<string> {
+  const row = await tx
+    .selectFrom('issued_certs')
+    .select(['expires_at', 'cert_json'])
+    .where('cert_id', '=', entry.certificate_id)
+    .executeTakeFirst()
+  const end = await signedEnd(row?.cert_json, entry.certificate_id, parts.ownKeys)
+  return writeSortable(end ?? parts.clock.now() + UNKNOWN_EXPIRY)
+}

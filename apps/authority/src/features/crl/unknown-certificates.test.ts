@@ -1,0 +1,142 @@
+import { signList } from '@chancery/protocol'
+import type { Crl, JsonObject } from '@chancery/protocol'
+import {
+  ManualClock,
+  accepted,
+  createInvite,
+  detailsOf,
+  enroll,
+  entryOf,
+  eventsOf,
+  fetchCrl,
+  nodeCaller,
+  refused,
+  startTestAuthority,
+  testSigner,
+} from '@chancery/testkit'
+import type { NodeCaller, TestResponse, TestAuthority } from '@chancery/testkit'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { inspectStore } from '../evidence/verify-store.ts'
+import { inspectDatabase } from '../../recovery/inspect.ts'
+
+const clock = new ManualClock()
+let na: TestAuthority
+beforeAll(async () => {
+  na = await startTestAuthority({ clock, settings: { NA_CLOCK_CHECK: 'off' } })
+})
+afterAll(() => na.stop())
+
+let counter = 0
+async function newNode(): Promise<NodeCaller> {
+  counter += 1
+  return nodeCaller(na.url, await testSigner('node', `forgotten-${counter}`), () => clock.now())
+}
+const revoke = (body: JsonObject): Promise<TestResponse> => na.as('privileged')('POST', '/admin/revoke', body)
+const list = (): Promise<Crl> => fetchCrl(na.url, na.genesis.network_authority.public_key)
+
+/** Joins, and then the database has never heard of it: as after a restore from an old backup. */
+async function forgotten(): Promise<{ node: NodeCaller; certificate: JsonObject; cert_id: string; key: string }> {
+  const node = await newNode()
+  const { cert_id } = await enroll(na, node)
+  const { db } = na.core.store
+  const row = await db.selectFrom('issued_certs').selectAll().where('cert_id', '=', cert_id).executeTakeFirstOrThrow()
+  await db.deleteFrom('node_liveness').where('cert_id', '=', cert_id).execute()
+  await db.deleteFrom('issued_certs').where('cert_id', '=', cert_id).execute()
+  return { node, certificate: JSON.parse(row.cert_json) as JsonObject, cert_id, key: row.node_public_key }
+}
+
+describe('POST /admin/revoke of a certificate that the database has forgotten', () => {
+  it('by id alone is refused, and by its own text is listed and audited', async () => {
+    const { certificate, cert_id } = await forgotten()
+    refused(await revoke({ cert_id }), 404, 'certificate_not_found')
+    const body = { certificates: [certificate], reason: 'cessation_of_operation' }
+    const foreseen = accepted(await revoke({ ...body, dry_run: true }))
+    expect(foreseen['certificates_revoked']).toEqual({ count: 1, sample: [cert_id] })
+    refused(await revoke({ cert_id }), 404, 'certificate_not_found')
+    const answer = await revoke(body)
+    const { crl_sequence } = accepted(answer)
+    expect(entryOf(await list(), cert_id)).toMatchObject({ reason: 'cessation_of_operation' })
+    const events = (await eventsOf(na, answer)).filter((event) => event['event_type'] === 'certificate_revoked')
+    expect(events).toHaveLength(1)
+    expect(detailsOf(events[0])).toMatchObject({ cert_id, known_by: 'certificate', key_id: 'op-privileged' })
+    expect(detailsOf(events[0])['crl_sequence']).toBe(crl_sequence)
+    // Repeating it, by text or by id, changes nothing.
+    expect(accepted(await revoke(body))['crl_sequence']).toBe(crl_sequence)
+    expect(accepted(await revoke({ cert_id }))['crl_sequence']).toBe(crl_sequence)
+  })
+
+  it('by id and key is listed, and a lost key is barred', async () => {
+    const { node, cert_id, key } = await forgotten()
+    const body = { cert_id, node_public_key: key, reason: 'key_compromise' }
+    expect(accepted(await revoke({ ...body, dry_run: true }))).toMatchObject({ certificates_revoked: { count: 1 } })
+    const answer = await revoke(body)
+    accepted(answer)
+    expect(entryOf(await list(), cert_id)).toMatchObject({ reason: 'key_compromise' })
+    const events = (await eventsOf(na, answer)).filter((event) => event['event_type'] === 'certificate_revoked')
+    expect(events).toHaveLength(1)
+    expect(detailsOf(events[0])).toMatchObject({ cert_id, known_by: 'id_and_key' })
+    refused(await node.join(await createInvite(na)), 403, 'node_key_compromised')
+    refused(await node.heartbeat(cert_id), 403, 'certificate_revoked')
+  })
+
+  it('ends the other certificates of its key, too, when asked', async () => {
+    const { node, certificate, cert_id } = await forgotten()
+    const { cert_id: later } = await enroll(na, node)
+    accepted(await revoke({ certificates: [certificate], all_of_key: true }))
+    const crl = await list()
+    expect([entryOf(crl, cert_id), entryOf(crl, later)].every((entry) => entry !== undefined)).toBe(true)
+  })
+
+  it('leaves a database that verify-db is content with, and a list that goes on', async () => {
+    const { certificate } = await forgotten()
+    const byKey = await forgotten()
+    accepted(await revoke({ certificates: [certificate] }))
+    accepted(await revoke({ cert_id: byKey.cert_id, node_public_key: byKey.key }))
+    const keys = na.core.ownKeys.all
+    const authority = { sovereign: 'TEST-NET', publicKeys: keys }
+    const { problems } = await inspectDatabase(na.core.store.db, authority, inspectStore)
+    expect(problems).toEqual([])
+    expect(accepted(await na.request('GET', '/readyz'))['warnings']).toBeUndefined()
+  })
+
+  it('takes no certificate of another, nor one that was changed', async () => {
+    const { certificate, cert_id } = await forgotten()
+    const stranger = await testSigner('na', 'stranger')
+    const { signatures: _signatures, ...draft } = certificate
+    const before = (await list()).sequence
+    const wrong = [
+      await signList(draft, stranger),
+      { ...certificate, roles: ['role:anchor', 'role:operator'] },
+      { ...certificate, cert_id: '11111111-2222-4333-8444-555555555555' },
+      { ...certificate, signatures: [] },
+    ] as unknown as JsonObject[]
+    for (const one of wrong) refused(await revoke({ certificates: [one] }), 404, 'certificate_not_found')
+    // One of two: nothing is changed.
+    refused(await revoke({ certificates: [certificate, wrong[2] ?? {}] }), 404, 'certificate_not_found')
+    refused(await revoke({ cert_id }), 404, 'certificate_not_found')
+    expect((await list()).sequence).toBe(before)
+  })
+
+  it('is one form at a time, and only of that form', async () => {
+    const { certificate, cert_id, key } = await forgotten()
+    for (const body of [
+      { certificates: [certificate], cert_id },
+      { certificates: [certificate], cert_ids: [cert_id] },
+      { certificates: [] },
+      { certificates: certificate },
+      { certificates: [certificate, certificate] },
+      { cert_ids: [cert_id], node_public_key: key },
+      { node_public_key: key },
+    ])
+      refused(await revoke(body), 400, 'missing_cert_id')
+    refused(await revoke({ certificates: [{ cert_id }] }), 400, 'invalid_input')
+    refused(await revoke({ cert_id, node_public_key: 'x' }), 400, 'invalid_public_key')
+    const { cert_id: held } = await enroll(na, await newNode())
+    refused(await revoke({ cert_id: held, node_public_key: key }), 403, 'certificate_key_mismatch')
+    refused(
+      await na.as('standard')('POST', '/admin/revoke', { certificates: [certificate] }),
+      403,
+      'insufficient_operator_tier',
+    )
+  })
+})

@@ -1,0 +1,107 @@
+import { Refusal } from '@chancery/contract'
+import { DAY, HOUR, instantOf, verifyList, writeJson, writeSortable } from '@chancery/protocol'
+import type { Instant, JoinCertificate } from '@chancery/protocol'
+import type { Core } from '../../core.ts'
+import type { Tx } from '../../database/database.ts'
+import type { RevocableCertificate } from '../enrollment/index.ts'
+
+/** Longer than any certificate lives: of one that is known by id and key only nobody knows its end. */
+const UNKNOWN_LIFE = 366n * DAY
+
+/** Stands for the text of a certificate that is known by id and key only; such a row is always revoked. */
+export const NO_TEXT = '{}'
+
+/** A certificate that an old backup does not know, as a row it would have had. */
+export interface LostCertificate {
+  readonly cert_id: string
+  readonly node_public_key: string
+  readonly cert_json: string
+  readonly roles_json: string
+  readonly issued_at: string
+  readonly expires_at: string
+  readonly max_validity_hours: number
+}
+
+/** Whether it is a certificate of this network that this authority signed, with the current key or a former one. */
+export async function isOurs(
+  { genesis, ownKeys }: Pick<Core, 'genesis' | 'ownKeys'>,
+  certificate: JoinCertificate,
+): Promise<boolean> {
+  return certificate.network_name === genesis.network_name && verifyList(certificate, ownKeys.all)
+}
+
+/** From its own text, whose signature was verified. */
+export function lostByText(certificate: JoinCertificate): LostCertificate {
+  const [issued, ends] = [instantOf(certificate.issued_at), instantOf(certificate.expires_at)]
+  return {
+    cert_id: certificate.cert_id,
+    node_public_key: certificate.node_public_key,
+    cert_json: writeJson(certificate),
+    roles_json: writeJson([...certificate.roles]),
+    issued_at: writeSortable(issued),
+    expires_at: writeSortable(ends),
+    max_validity_hours: Math.max(1, Number((ends - issued + HOUR - 1n) / HOUR)),
+  }
+}
+
+/** From id and key, which an operator vouches for: enough to withdraw it, never enough to trust it. */
+export function lostByKey(cert_id: string, node_public_key: string, now: Instant): LostCertificate {
+  return {
+    cert_id,
+    node_public_key,
+    cert_json: NO_TEXT,
+    roles_json: '[]',
+    issued_at: writeSortable(now),
+    expires_at: writeSortable(now + UNKNOWN_LIFE),
+    max_validity_hours: 1,
+  }
+}
+
+/** As revoking sees it. */
+export function asRevocable({ cert_id, node_public_key, expires_at }: LostCertificate): RevocableCertificate {
+  return { cert_id, node_public_key, expires_at, status: 'issued', revoked_at: null, revocation_reason: null }
+}
+
+/** Gives the rows that were missing; one that is there stays as it is. */
+export async function insertLost(tx: Tx, forgotten: readonly LostCertificate[]): Promise<ReadonlySet<string>> {
+  const inserted = new Set<string>()
+  for (const row of forgotten) {
+    const kept = await tx
+      .insertInto('issued_certs')
+      .values({
+        ...row,
+        status: 'issued',
+        renewed_from: null,
+        revoke_after: null,
+        list_after: null,
+        revoked_at: null,
+        revocation_reason: null,
+      })
+      .onConflict((conflict) => conflict.doNothing())
+      .returning('cert_id')
+      .executeTakeFirst()
+    if (kept !== undefined) inserted.add(kept.cert_id)
+  }
+  return inserted
+}
+
+/** Certificates of a request: by id, and those among them that the database may not know. */
+interface NamedCertificates {
+  readonly cert_ids: readonly string[]
+  readonly forgotten: readonly LostCertificate[]
+  /** How a missing certificate is named in the answer. */
+  readonly form: 'cert_id' | 'cert_ids'
+}
+
+/** Why a request is refused by what is known of its certificates. */
+export function findProblem(
+  { cert_ids, forgotten, form }: NamedCertificates,
+  known: readonly RevocableCertificate[],
+): Refusal | undefined {
+  const keys = new Map(known.map((certificate) => [certificate.cert_id, certificate.node_public_key]))
+  const given = new Map(forgotten.map((certificate) => [certificate.cert_id, certificate.node_public_key]))
+  const unknown = cert_ids.filter((id) => !keys.has(id) && !given.has(id))
+  if (unknown.length > 0) return new Refusal('certificate_not_found', form === 'cert_ids' ? { cert_ids: unknown } : {})
+  const isOther = [...given].some(([id, key]) => keys.has(id) && keys.get(id) !== key)
+  return isOther ? new Refusal('certificate_key_mismatch') : undefined
+}

@@ -1,0 +1,16 @@
+import type { Core } from '../../core.ts'
+import type { AuthoritySettings } from '../../settings/authority-settings.ts'
+import type { BoundaryPolicies } from '../boundary-policies/index.ts'
+import type { Connectome } from '../connectome/index.ts'
+import type { Enrollment } from '../enrollment/index.ts'
+import type { Health } from '../health/index.ts'
+import type { KeySuccession } from '../key-succession/index.ts'
+
+export interface DashboardParts extends Pick<Core, 'clock' | 'genesis' | 'operators' | 'signer' | 'store'> {
+  readonly settings: Pick<AuthoritySettings, 'consoleKeyIdleMinutes' | 'publicAttestationList' | 'publicUrl'>
+  readonly boundaryPolicies: BoundaryPolicies
+  readonly connectome: Connectome
+  readonly enrollment: Enrollment
+  readonly health: Health
+  readonly keySuccession: KeySuccession
+}

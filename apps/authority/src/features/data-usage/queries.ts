@@ -1,0 +1,38 @@
+import type { Tx } from '../../database/database.ts'
+import { assertStored } from '../../database/assert-stored.ts'
+
+export async function findActiveLicense(db: Tx): Promise<string | undefined> {
+  const row = await db
+    .selectFrom('data_license_policies')
+    .select('policy_json')
+    .where('active', '=', 1)
+    .executeTakeFirst()
+  return row?.policy_json
+}
+
+/**
+ * Adds a policy and makes it the only active one; the caller holds the head. Earlier ones stay, inactive. Gives the id of
+ * the one it replaces.
+ */
+export async function insertActiveLicense(
+  tx: Tx,
+  row: { readonly policy_id: string; readonly policy_json: string; readonly created_at: string },
+): Promise<string | null> {
+  const last = await tx
+    .selectFrom('data_license_policies')
+    .select((eb) => eb.fn.max('position').as('position'))
+    .executeTakeFirst()
+  const previous = await tx
+    .updateTable('data_license_policies')
+    .set({ active: 0 })
+    .where('active', '=', 1)
+    .returning('policy_id')
+    .executeTakeFirst()
+  const kept = await tx
+    .insertInto('data_license_policies')
+    .values({ ...row, position: Number(last?.position ?? 0) + 1, active: 1 })
+    .returning('policy_json')
+    .executeTakeFirst()
+  assertStored(row.policy_json, kept?.policy_json)
+  return previous?.policy_id ?? null
+}

@@ -1,0 +1,59 @@
+import { writeSortable } from '@chancery/protocol'
+import { Batcher, SharedRead, endOfLoopTurn } from '@chancery/service-kit'
+import type { Clock } from '@chancery/service-kit'
+import { AdaptiveCount } from '../../database/cached-count.ts'
+import { readCertificateCounts } from '../../database/certificate-counts.ts'
+import type { CertificateCounts } from '../../database/certificate-counts.ts'
+import type { Store } from '../../database/database.ts'
+import { recordHeartbeats } from './queries/heartbeats.ts'
+import type { HeartbeatOutcome, HeartbeatRow } from './queries/heartbeats.ts'
+import { findInvites } from './queries/invites.ts'
+import type { InviteDetails, InviteLookup } from './queries/invites.ts'
+import { issueCertificates } from './queries/joins.ts'
+import type { JoinOutcome, JoinRow } from './queries/joins.ts'
+import { isLargeTable } from '../../database/large-table.ts'
+import { countActiveNodes } from './queries/certificates.ts'
+
+const LIMITS = { maxItems: 200, maxWaiting: 5000, gather: endOfLoopTurn }
+
+/** Where nodes wait: what arrives while a batch commits goes with the next, and each is answered after its own commit. */
+export interface EnrollmentBatches {
+  readonly invites: Batcher<InviteLookup, InviteDetails | undefined>
+  readonly joins: Batcher<JoinRow, JoinOutcome>
+  readonly heartbeats: Batcher<HeartbeatRow, HeartbeatOutcome>
+  /** How many nodes are active, for anyone who asks. */
+  readonly count: AdaptiveCount
+  /** By counters: quick whatever the number of certificates. */
+  readonly certificates: SharedRead<CertificateCounts>
+  close(): Promise<void>
+}
+
+export function openEnrollmentBatches(store: Store, clock: Clock): EnrollmentBatches {
+  const now = (): string => writeSortable(clock.now())
+  const invites = new Batcher<InviteLookup, InviteDetails | undefined>(
+    async (rows) => [...(await findInvites(store.engine, rows))],
+    LIMITS,
+  )
+  const joins = new Batcher<JoinRow, JoinOutcome>(
+    async (rows) => [...(await issueCertificates(store.engine, rows, now()))],
+    LIMITS,
+  )
+  const heartbeats = new Batcher<HeartbeatRow, HeartbeatOutcome>(
+    async (rows) => [...(await recordHeartbeats(store.engine, rows, now()))],
+    LIMITS,
+  )
+  return {
+    invites,
+    joins,
+    heartbeats,
+    count: new AdaptiveCount(
+      clock,
+      () => countActiveNodes(store.db, clock.now()),
+      () => isLargeTable(store.db, 'node_liveness'),
+    ),
+    certificates: new SharedRead(() => readCertificateCounts(store.db)),
+    async close() {
+      await Promise.all([invites.close(), joins.close(), heartbeats.close()])
+    },
+  }
+}

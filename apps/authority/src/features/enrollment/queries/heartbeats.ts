@@ -1,0 +1,174 @@
+import type { Engine, PostgresEngine, SqliteEngine } from '../../../database/database.ts'
+
+/** A heartbeat whose proof has verified. */
+export interface HeartbeatRow {
+  readonly cert_id: string
+  readonly node_public_key: string
+  readonly claim: Uint8Array
+  readonly claim_expires_at: string
+  readonly heartbeat_status: string
+  readonly remote_addr: string
+  /** Of the genesis block the node says it holds. */
+  readonly genesis_digest: string | null
+}
+
+/** What the store knew of the certificate at the moment the nonce was, or was not, spent. */
+export interface CertificateState {
+  readonly node_public_key: string
+  readonly status: string
+  readonly issued_at: string
+  readonly expires_at: string
+  readonly revoke_after: string | null
+  readonly compromised: boolean
+}
+
+/** What lets a node fetch lists only when they changed (protocol/core 7). */
+export interface Notices {
+  readonly crl_sequence: number
+  readonly policy_id: string | null
+}
+
+/** Recorded only when the certificate was usable and the nonce fresh. */
+export type HeartbeatOutcome = RecordedHeartbeat | RefusedHeartbeat
+
+export interface RecordedHeartbeat {
+  readonly recorded: true
+  /** As of the moment it was recorded, so never older than the heartbeat. */
+  readonly notices: Notices
+}
+
+export interface RefusedHeartbeat {
+  readonly recorded: false
+  /** Undefined when there is no such certificate. */
+  readonly certificate: CertificateState | undefined
+  /** The moment the batch was judged at: whoever explains a refusal must ask about that one. */
+  readonly judgedAt: string
+}
+
+/**
+ * Records a batch in one transaction: certificate states are read, nonces of usable ones spent and liveness written by
+ * the same statement, so no cache stands between a revocation and the next heartbeat.
+ */
+export function recordHeartbeats(
+  engine: Engine,
+  rows: readonly HeartbeatRow[],
+  now: string,
+): Promise<readonly HeartbeatOutcome[]> {
+  return engine.kind === 'postgres' ? onPostgres(engine, rows, now) : onSqlite(engine, rows, now)
+}
+
+/** One row: the refused ones, which are few, and what the others are told. */
+interface PostgresRow extends Notices {
+  readonly refused: readonly (Omit<CertificateState, 'node_public_key'> & {
+    readonly n: number
+    readonly cert_key: string | null
+  })[]
+}
+
+// Of equal claims in one batch the first is judged, the others are replays. Memberships are asked in the select list,
+// where they are hashed: as joins of parts whose sizes nobody can foresee they become loops in loops.
+const STATEMENT = `
+with input as materialized (
+  select * from unnest($1::text[], $2::text[], $3::bytea[], $4::text[], $5::text[], $6::text[], $8::text[])
+    with ordinality as t(cert_id, node_key, claim, claim_expires_at, heartbeat_status, remote_addr, genesis_digest, n)
+), found as materialized (
+  select i.*, c.node_public_key as cert_key, c.status, c.issued_at, c.expires_at, c.revoke_after,
+    exists (select 1 from issued_certs k where k.node_public_key = i.node_key and k.revocation_reason = 'key_compromise') as compromised
+  from input i left join issued_certs c on c.cert_id = i.cert_id
+), usable as materialized (
+  select distinct on (claim) * from found where cert_key = node_key and status = 'issued' and not compromised
+    and (revoke_after is null or revoke_after > $7) and issued_at <= $7 and expires_at > $7
+  order by claim, n
+), claimed as (
+  insert into nonces (claim, expires_at) select claim, claim_expires_at from usable order by claim
+  on conflict do nothing returning claim
+), judged as materialized (
+  select n, cert_id, heartbeat_status, remote_addr, genesis_digest, claim in (select claim from claimed) as fresh from usable
+), touched as (
+  update node_liveness l set last_heartbeat = $7, heartbeat_status = j.heartbeat_status, remote_addr = j.remote_addr,
+    genesis_digest = j.genesis_digest
+  from (select distinct on (cert_id) * from judged where fresh order by cert_id, n desc) j
+  where l.cert_id = j.cert_id
+), refused as (
+  select n, cert_key, status, issued_at, expires_at, revoke_after, compromised
+  from found where n not in (select n from judged where fresh)
+)
+select coalesce((select json_agg(refused) from refused), '[]') as refused,
+  coalesce((select max(sequence) from crl_versions), 0) as crl_sequence,
+  (select policy_id from policy_versions where active = 1) as policy_id`
+
+async function onPostgres(
+  engine: PostgresEngine,
+  rows: readonly HeartbeatRow[],
+  now: string,
+): Promise<HeartbeatOutcome[]> {
+  const column = <Key extends keyof HeartbeatRow>(key: Key): HeartbeatRow[Key][] => rows.map((row) => row[key])
+  const claims = rows.map((row) => Buffer.from(row.claim.buffer, row.claim.byteOffset, row.claim.byteLength))
+  const [found] = await engine.run<PostgresRow>('record-heartbeats', STATEMENT, [
+    column('cert_id'),
+    column('node_public_key'),
+    claims,
+    column('claim_expires_at'),
+    column('heartbeat_status'),
+    column('remote_addr'),
+    now,
+    column('genesis_digest'),
+  ])
+  if (found === undefined) throw new Error('the statement gives one row, always')
+  const { refused, crl_sequence, policy_id } = found
+  const recorded: RecordedHeartbeat = { recorded: true, notices: { crl_sequence, policy_id } }
+  const outcomes: HeartbeatOutcome[] = rows.map(() => recorded)
+  for (const { n, cert_key, ...state } of refused) {
+    const certificate = cert_key === null ? undefined : { ...state, node_public_key: cert_key }
+    outcomes[n - 1] = { recorded: false, certificate, judgedAt: now }
+  }
+  return outcomes
+}
+
+function onSqlite(engine: SqliteEngine, rows: readonly HeartbeatRow[], now: string): Promise<HeartbeatOutcome[]> {
+  return engine.write((prepare) => {
+    const find = prepare(
+      'select node_public_key, status, issued_at, expires_at, revoke_after, exists (select 1 from issued_certs k ' +
+        "where k.node_public_key = ?2 and k.revocation_reason = 'key_compromise') as compromised from issued_certs where cert_id = ?1",
+    )
+    const claim = prepare('insert into nonces (claim, expires_at) values (?, ?) on conflict do nothing')
+    const touch = prepare(
+      'update node_liveness set last_heartbeat = ?, heartbeat_status = ?, remote_addr = ?, genesis_digest = ? where cert_id = ?',
+    )
+    const notices = readNotices(prepare)
+    return rows.map((row): HeartbeatOutcome => {
+      const found = find.get(row.cert_id, row.node_public_key) as unknown as
+        | (Omit<CertificateState, 'compromised'> & { compromised: number })
+        | undefined
+      if (found === undefined) return { certificate: undefined, recorded: false, judgedAt: now }
+      const certificate = { ...found, compromised: found.compromised === 1 }
+      if (!isUsable(certificate, row.node_public_key, now)) return { certificate, recorded: false, judgedAt: now }
+      const recorded = claim.run(row.claim, row.claim_expires_at).changes === 1
+      if (!recorded) return { certificate, recorded, judgedAt: now }
+      touch.run(now, row.heartbeat_status, row.remote_addr, row.genesis_digest, row.cert_id)
+      return { recorded, notices }
+    })
+  })
+}
+
+function readNotices(prepare: Parameters<Parameters<SqliteEngine['write']>[0]>[0]): Notices {
+  const found = prepare(
+    'select coalesce((select max(sequence) from crl_versions), 0) as crl_sequence, ' +
+      '(select policy_id from policy_versions where active = 1) as policy_id',
+  ).get() as unknown as Notices
+  return { crl_sequence: found.crl_sequence, policy_id: found.policy_id }
+}
+
+/** The same condition as `usable` above: stored times are fixed-width text, so they compare like instants. */
+export function isUsable(certificate: CertificateState, nodeKey: string, now: string): boolean {
+  const { node_public_key, status, issued_at, expires_at, revoke_after, compromised } = certificate
+  const isSuperseded = revoke_after !== null && revoke_after <= now
+  return (
+    node_public_key === nodeKey &&
+    status === 'issued' &&
+    !compromised &&
+    !isSuperseded &&
+    issued_at <= now &&
+    expires_at > now
+  )
+}

@@ -1,0 +1,170 @@
+import { sql } from 'kysely'
+import type { ExpressionBuilder, ExpressionWrapper, SqlBool } from 'kysely'
+import type { Tx } from '../../../database/database.ts'
+import { countUpTo } from '../../../database/large-table.ts'
+import type { Tables } from '../../../database/tables.ts'
+
+export type InviteRow = Tables['invite_tokens']
+
+export type NewInvite = Omit<InviteRow, 'used_at' | 'used_by_key' | 'withdrawn_at' | 'withdrawn_by'>
+
+/** Rows of one statement: SQLite takes a bounded number of values. */
+const ROWS_AT_ONCE = 500
+
+export async function insertInvites(tx: Tx, rows: readonly NewInvite[]): Promise<void> {
+  for (let at = 0; at < rows.length; at += ROWS_AT_ONCE) {
+    const values = rows
+      .slice(at, at + ROWS_AT_ONCE)
+      .map((row) => ({ ...row, used_at: null, used_by_key: null, withdrawn_at: null, withdrawn_by: null }))
+    await tx.insertInto('invite_tokens').values(values).execute()
+  }
+}
+
+export const INVITE_STATES = ['open', 'used', 'withdrawn', 'expired', 'all'] as const
+export type InviteState = (typeof INVITE_STATES)[number]
+
+export interface InviteFilter {
+  readonly state: InviteState
+  readonly created_by: string | undefined
+  readonly batch_id: string | undefined
+  readonly now: string
+}
+
+export interface InvitePosition {
+  readonly created_at: string
+  readonly token_digest: string
+}
+
+/** Oldest first. */
+export function listInvites(
+  db: Tx,
+  filter: InviteFilter,
+  { limit, offset, after }: { limit: number; offset: number; after: InvitePosition | undefined },
+): Promise<readonly InviteRow[]> {
+  let query = filtered(db, filter).selectAll()
+  if (after !== undefined)
+    query = query.where(
+      sql<SqlBool>`(created_at > ${after.created_at} or (created_at = ${after.created_at} and token_digest > ${after.token_digest}))`,
+    )
+  return query.orderBy('created_at').orderBy('token_digest').limit(limit).offset(offset).execute()
+}
+
+export function countInvites(db: Tx, filter: InviteFilter, bound: number): Promise<number | null> {
+  return countUpTo(db, filtered(db, filter).select('token_digest'), bound)
+}
+
+function filtered(db: Tx, { state, created_by, batch_id, now }: InviteFilter) {
+  let query = db.selectFrom('invite_tokens')
+  if (created_by !== undefined) query = query.where('created_by', '=', created_by)
+  if (batch_id !== undefined) query = query.where('batch_id', '=', batch_id)
+  return state === 'all' ? query : query.where((eb) => isIn(eb, state, now))
+}
+
+type Invites = ExpressionBuilder<Tables, 'invite_tokens'>
+
+function isIn(
+  eb: Invites,
+  state: Exclude<InviteState, 'all'>,
+  now: string,
+): ExpressionWrapper<Tables, 'invite_tokens', SqlBool> {
+  switch (state) {
+    case 'open':
+      return eb.and([eb('used_at', 'is', null), eb('expires_at', '>=', now)])
+    case 'used':
+      return eb.and([eb('used_at', 'is not', null), eb('withdrawn_at', 'is', null)])
+    case 'withdrawn':
+      return eb.and([eb('withdrawn_at', 'is not', null)])
+    case 'expired':
+      return eb.and([eb('used_at', 'is', null), eb('expires_at', '<', now)])
+  }
+}
+
+export function stateOf(row: InviteRow, now: string): Exclude<InviteState, 'all'> {
+  if (row.withdrawn_at !== null) return 'withdrawn'
+  if (row.used_at !== null) return 'used'
+  return row.expires_at < now ? 'expired' : 'open'
+}
+
+/** Which invites a withdrawal means. */
+export type InviteChoice =
+  | { readonly by: 'fingerprints'; readonly fingerprints: readonly string[] }
+  | { readonly by: 'maker'; readonly created_by: string }
+  | { readonly by: 'batch'; readonly batch_id: string }
+
+export const FINGERPRINT_CHARACTERS = 16
+
+const fingerprintColumn = sql<string>`substr(token_digest, 1, 16)`
+
+function chosen(eb: Invites, choice: InviteChoice): ExpressionWrapper<Tables, 'invite_tokens', SqlBool> {
+  switch (choice.by) {
+    case 'fingerprints':
+      return eb.and([eb(fingerprintColumn, 'in', [...choice.fingerprints])])
+    case 'maker':
+      return eb.and([eb('created_by', '=', choice.created_by)])
+    case 'batch':
+      return eb.and([eb('batch_id', '=', choice.batch_id)])
+  }
+}
+
+export function findFingerprints(
+  tx: Tx,
+  choice: InviteChoice,
+): Promise<readonly Pick<InviteRow, 'token_digest' | 'created_by'>[]> {
+  return tx
+    .selectFrom('invite_tokens')
+    .select(['token_digest', 'created_by'])
+    .where((eb) => chosen(eb, choice))
+    .orderBy('token_digest')
+    .execute()
+}
+
+/** True when one of the chosen was made by another key, or by nobody knows whom. */
+export async function isOfOthers(tx: Tx, choice: InviteChoice, key_id: string): Promise<boolean> {
+  const row = await tx
+    .selectFrom('invite_tokens')
+    .select('token_digest')
+    .where((eb) => chosen(eb, choice))
+    .where((eb) => eb.or([eb('created_by', 'is', null), eb('created_by', '!=', key_id)]))
+    .limit(1)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+export async function countOpen(tx: Tx, choice: InviteChoice, now: string): Promise<number> {
+  const row = await tx
+    .selectFrom('invite_tokens')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where((eb) => eb.and([chosen(eb, choice), isIn(eb, 'open', now)]))
+    .executeTakeFirst()
+  return Number(row?.count ?? 0)
+}
+
+/**
+ * A withdrawn invite counts as spent: no join looks further than that, in no release. Gives how many, and the first
+ * fingerprints: a stolen key may have made more than one process should hold.
+ */
+export async function withdrawOpen(
+  tx: Tx,
+  choice: InviteChoice,
+  { now, withdrawn_by }: { readonly now: string; readonly withdrawn_by: string },
+): Promise<{ readonly count: number; readonly fingerprints: readonly string[] }> {
+  const { numUpdatedRows } = await tx
+    .updateTable('invite_tokens')
+    .set({ used_at: now, withdrawn_at: now, withdrawn_by })
+    .where((eb) => eb.and([chosen(eb, choice), isIn(eb, 'open', now)]))
+    .executeTakeFirstOrThrow()
+  if (numUpdatedRows === 0n) return { count: 0, fingerprints: [] }
+  const rows = await tx
+    .selectFrom('invite_tokens')
+    .select(fingerprintColumn.as('fingerprint'))
+    .where((eb) => chosen(eb, choice))
+    .where('withdrawn_at', '=', now)
+    .where('withdrawn_by', '=', withdrawn_by)
+    .orderBy('token_digest')
+    .limit(FINGERPRINTS_LISTED)
+    .execute()
+  return { count: Number(numUpdatedRows), fingerprints: rows.map(({ fingerprint }) => fingerprint) }
+}
+
+/** As many as one batch has; the rows themselves say the rest. */
+const FINGERPRINTS_LISTED = 1000

@@ -1,0 +1,153 @@
+import { readInstant, writeSortable } from '@chancery/protocol'
+import type { Instant, JoinCertificate } from '@chancery/protocol'
+import type { NonceClaim, Store, Tx } from '../../../database/database.ts'
+import type { CertificateState } from './heartbeats.ts'
+
+export interface RenewableCertificate extends CertificateState {
+  readonly cert_id: string
+  readonly cert_json: string
+  readonly roles_json: string
+  readonly max_validity_hours: number
+}
+
+/** The certificate with its row held, so that renew against revoke and renew against renew have one order. */
+export async function loadForRenewal(store: Store, tx: Tx, cert_id: string): Promise<RenewableCertificate | undefined> {
+  const query = tx
+    .selectFrom('issued_certs')
+    .select([
+      'cert_id',
+      'node_public_key',
+      'cert_json',
+      'roles_json',
+      'max_validity_hours',
+      'status',
+      'issued_at',
+      'expires_at',
+      'revoke_after',
+    ])
+    .where('cert_id', '=', cert_id)
+  const row = await (store.backend === 'postgres' ? query.forUpdate() : query).executeTakeFirst()
+  if (row === undefined) return undefined
+  const burnt = await tx
+    .selectFrom('issued_certs')
+    .select('cert_id')
+    .where('node_public_key', '=', row.node_public_key)
+    .where('revocation_reason', '=', 'key_compromise')
+    .limit(1)
+    .executeTakeFirst()
+  const { isListed, isBurnt } = await findListed(tx, row)
+  return { ...row, ...(isListed ? { status: 'revoked' } : {}), compromised: burnt !== undefined || isBurnt }
+}
+
+const COMPROMISED = '"reason":"key_compromise"'
+
+/**
+ * What the revocation list says of a certificate and its key. A row that was turned back to issued must not become a new
+ * certificate, and the entries are held against the signed list before the next one is signed.
+ */
+async function findListed(
+  tx: Tx,
+  { cert_id, node_public_key }: { readonly cert_id: string; readonly node_public_key: string },
+): Promise<{ readonly isListed: boolean; readonly isBurnt: boolean }> {
+  const entries = await tx
+    .selectFrom('issued_certs as c')
+    .innerJoin('crl_entries as e', 'e.cert_id', 'c.cert_id')
+    .select(['e.cert_id', 'e.entry_json'])
+    .where('c.node_public_key', '=', node_public_key)
+    .where((eb) => eb.or([eb('e.cert_id', '=', cert_id), eb('e.entry_json', 'like', `%${COMPROMISED}%`)]))
+    .limit(2)
+    .execute()
+  return {
+    isListed: entries.some((entry) => entry.cert_id === cert_id),
+    isBurnt: entries.some((entry) => entry.entry_json.includes(COMPROMISED)),
+  }
+}
+
+/**
+ * When the renewal was made that is `count` renewals back, of those within a window; undefined when there were fewer.
+ * Counted by the certificates themselves: the same for all instances, and a restart forgets none.
+ */
+export async function findRenewal(
+  tx: Tx,
+  node_public_key: string,
+  window: { readonly after: Instant; readonly until: Instant },
+  count: number,
+): Promise<Instant | undefined> {
+  const row = await tx
+    .selectFrom('issued_certs')
+    .select('issued_at')
+    .where('node_public_key', '=', node_public_key)
+    .where('renewed_from', 'is not', null)
+    .where('issued_at', '>', writeSortable(window.after))
+    .where('issued_at', '<=', writeSortable(window.until))
+    .orderBy('issued_at', 'desc')
+    .offset(count - 1)
+    .limit(1)
+    .executeTakeFirst()
+  return row === undefined ? undefined : (readInstant(row.issued_at) ?? window.until)
+}
+
+/** Spends a nonce inside the caller's transaction; true when it was fresh. */
+export async function spendNonceInside(tx: Tx, claim: NonceClaim): Promise<boolean> {
+  const row = await tx
+    .insertInto('nonces')
+    .values(claim)
+    .onConflict((conflict) => conflict.doNothing())
+    .returning('expires_at')
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+export async function insertSuccessor(
+  tx: Tx,
+  stored: RenewableCertificate,
+  certificate: JoinCertificate,
+  cert_json: string,
+  remote_addr: string,
+): Promise<void> {
+  const issued_at = toSortable(certificate.issued_at)
+  await tx
+    .insertInto('issued_certs')
+    .values({
+      cert_id: certificate.cert_id,
+      node_public_key: certificate.node_public_key,
+      cert_json,
+      roles_json: stored.roles_json,
+      issued_at,
+      expires_at: toSortable(certificate.expires_at),
+      max_validity_hours: stored.max_validity_hours,
+      status: 'issued',
+      renewed_from: stored.cert_id,
+      revoke_after: null,
+      list_after: null,
+      revoked_at: null,
+      revocation_reason: null,
+    })
+    .execute()
+  await tx
+    .insertInto('node_liveness')
+    .values({
+      cert_id: certificate.cert_id,
+      node_public_key: certificate.node_public_key,
+      last_heartbeat: issued_at,
+      heartbeat_status: 'joined',
+      remote_addr,
+      revoke_after: null,
+      genesis_digest: null,
+    })
+    .execute()
+}
+
+export async function supersede(
+  tx: Tx,
+  cert_id: string,
+  end: { revoke_after: string; list_after: string | null },
+): Promise<void> {
+  await tx.updateTable('issued_certs').set(end).where('cert_id', '=', cert_id).execute()
+  await tx.updateTable('node_liveness').set({ revoke_after: end.revoke_after }).where('cert_id', '=', cert_id).execute()
+}
+
+/** A record's own timestamp as a column value. */
+export function toSortable(timestamp: string): string {
+  return writeSortable(readInstant(timestamp) ?? 0n)
+}

@@ -1,0 +1,60 @@
+import { logOrigin, nodesFromTiles, openCheckpoint, signCheckpoint, treeRoot, writeSortable } from '@chancery/protocol'
+import { faultPoint } from '#faults'
+import type { EvidenceLogParts } from './parts.ts'
+import { clearFault } from '../../signing/record-faults.ts'
+import type { Tx } from '../../database/database.ts'
+import { readEvidenceHead } from '../evidence/index.ts'
+import type { RecentEntries } from './recent-entries.ts'
+import { compareWithNote } from './continuity.ts'
+import { TileWriter } from './tile-writer.ts'
+import { findLog, storeCheckpoint, readLeaves } from './queries.ts'
+
+/**
+ * Brings the log up to the head of the store and signs what it is then. Entries enter in store order, each once: leaf
+ * n is the digest of entry n + 1. One instance at a time; the tiles are kept with the checkpoint that covers them.
+ */
+export async function appendToLog(parts: EvidenceLogParts, appended: RecentEntries): Promise<void> {
+  // A checkpoint below one that was published would look like a log that was cut.
+  if (!parts.signing.isAllowed() || parts.rollbackCheck.isEvidenceBehind) return
+  for (;;) {
+    const { isDone, through } = await parts.store.transact(async (tx) => {
+      await parts.store.lockDomain(tx, 'evidence-anchors')
+      return growOnce(tx, parts, appended)
+    })
+    appended.forget(through)
+    if (isDone) return
+  }
+}
+
+interface Growth {
+  readonly isDone: boolean
+  /** The last entry that is in the log now. */
+  readonly through: number
+}
+
+async function growOnce(tx: Tx, parts: EvidenceLogParts, appended: RecentEntries): Promise<Growth> {
+  const state = await findLog(tx)
+  const size = state?.size ?? 0
+  const { last_sequence } = await readEvidenceHead(tx)
+  const isDone = state !== undefined && size >= last_sequence
+  if (isDone && !parts.recordFaults.has('evidenceLog')) return { isDone, through: size }
+  const tiles = new TileWriter(tx, size)
+  if (state !== undefined)
+    clearFault(parts.recordFaults, 'evidenceLog', await compareWithNote(state, parts, (name) => tiles.read(name)))
+  if (isDone) return { isDone, through: size }
+  const leaves = await readLeaves(tx, { after: size, last: last_sequence }, appended)
+  await tiles.add(leaves.map((digest) => Buffer.from(digest, 'hex')))
+  await tiles.keep()
+  faultPoint('log-tiles-stored')
+  const root = await treeRoot(
+    tiles.size,
+    nodesFromTiles(tiles.size, (name) => tiles.read(name)),
+  )
+  const origin = logOrigin(parts.genesis.network_name)
+  const note = await signCheckpoint({ origin, size: tiles.size, root }, parts.signer)
+  if ((await openCheckpoint(note, origin, parts.signer.publicKey)) === undefined)
+    throw new Error('the signing key made a note that does not verify')
+  await storeCheckpoint(tx, tiles.size, note, writeSortable(parts.clock.now()))
+  faultPoint('log-checkpoint-stored')
+  return { isDone: tiles.size >= last_sequence, through: tiles.size }
+}

@@ -1,0 +1,131 @@
+import { readEventLine } from '@chancery/protocol'
+import type { ChainedEntry } from '@chancery/protocol'
+import { readEvidenceHead } from '../evidence/index.ts'
+import type { Tx } from '../../database/database.ts'
+import type { RecentEntries } from './recent-entries.ts'
+
+export interface LogState {
+  readonly size: number
+  readonly note: string
+}
+
+export async function findLog(db: Tx): Promise<LogState | undefined> {
+  const row = await db
+    .selectFrom('evidence_log_checkpoints')
+    .select(['tree_size', 'note'])
+    .orderBy('tree_size', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return row === undefined ? undefined : { size: row.tree_size, note: row.note }
+}
+
+/** Only the newest is kept here: old ones matter where others hold them. */
+export async function storeCheckpoint(tx: Tx, size: number, note: string, signed_at: string): Promise<void> {
+  await tx.deleteFrom('evidence_log_checkpoints').execute()
+  await tx.insertInto('evidence_log_checkpoints').values({ tree_size: size, note, signed_at }).execute()
+}
+
+/** Leaves of one transaction at most, and lines of others among them, whose reading takes milliseconds. */
+const MAX_LEAVES = 1024
+const MAX_READ = 256
+
+/**
+ * Digests of a run of entries, whole and in store order, each computed from its line and compared with what line and
+ * column say: the checkpoint over them is signed, and nobody could take a wrong leaf back out of the log.
+ */
+export async function readLeaves(
+  db: Tx,
+  { after, last: lastEntry }: { readonly after: number; readonly last: number },
+  appended: RecentEntries,
+): Promise<readonly string[]> {
+  const isOwn = appended.find(after + 1) !== undefined
+  const through = Math.min(after + (isOwn ? MAX_LEAVES : MAX_READ), lastEntry)
+  const rows = await db
+    .selectFrom('evidence_entries')
+    .select(['store_sequence', 'entry_digest', 'line'])
+    // One more in front, to which the first is linked; retention may have removed it.
+    .where('store_sequence', '>=', after)
+    .where('store_sequence', '<=', through)
+    .orderBy('store_sequence')
+    .execute()
+  const leaves: string[] = []
+  let [last, read] = [rows[0]?.store_sequence === after ? rows[0].entry_digest : undefined, 0]
+  for (const { store_sequence, entry_digest, line } of rows) {
+    if (store_sequence === after) continue
+    const expected = after + 1 + leaves.length
+    // A leaf stands at its sequence: one that is missing must not move the others.
+    if (store_sequence !== expected) throw missing(expected)
+    const own = appended.find(expected)
+    const isOurs = own?.line === line
+    if (!isOurs && (read += 1) > MAX_READ) return leaves
+    const link = isOurs ? linkOf(own) : readLink(line)
+    if (link?.digest !== entry_digest || !follows(link, expected, last))
+      throw new Error(`entry ${expected} is not what was appended`)
+    leaves.push(entry_digest)
+    last = entry_digest
+  }
+  // Nor may the log end before the store does: it would be signed anew for ever, and never catch up.
+  if (after + leaves.length < through) throw missing(after + 1 + leaves.length)
+  return leaves
+}
+
+function missing(sequence: number): Error {
+  return new Error(`entry ${sequence} is missing before it entered the log`)
+}
+
+/** Where a line stands, and behind what, by its own digest. */
+interface Link {
+  readonly digest: string
+  readonly sequence: number
+  readonly previous: string | null
+}
+
+function linkOf({ entry, entry_digest }: ChainedEntry): Link {
+  return { digest: entry_digest, sequence: entry.store_sequence, previous: entry.prev_entry_digest }
+}
+
+/** Undefined unless the line is canonical and both of its digests are right. */
+function readLink(line: string): Link | undefined {
+  const event = readEventLine(line)
+  if (event?.canonical !== true || event.claimedDigest !== event.entryDigest) return undefined
+  if (event.entry.payload_digest !== event.payloadDigest) return undefined
+  return linkOf({ entry: event.entry, entry_digest: event.entryDigest, line })
+}
+
+function follows({ sequence, previous }: Link, expected: number, last: string | undefined): boolean {
+  if (sequence !== expected) return false
+  return last === undefined ? sequence > 1 || previous === null : previous === last
+}
+
+export async function findTile(db: Tx, level: number, tile: number): Promise<Uint8Array | undefined> {
+  const row = await db
+    .selectFrom('evidence_log_tiles')
+    .select('hashes')
+    .where('level', '=', level)
+    .where('tile', '=', tile)
+    .executeTakeFirst()
+  return row === undefined ? undefined : new Uint8Array(row.hashes)
+}
+
+export async function storeTile(tx: Tx, level: number, tile: number, hashes: Uint8Array): Promise<void> {
+  const bytes = Buffer.from(hashes)
+  await tx
+    .insertInto('evidence_log_tiles')
+    .values({ level, tile, hashes: bytes })
+    .onConflict((conflict) => conflict.columns(['level', 'tile']).doUpdateSet({ hashes: bytes }))
+    .execute()
+}
+
+/** Lines of one bundle; empty unless all of them are kept and visible. */
+export async function readBundle(db: Tx, first: number, count: number): Promise<readonly string[]> {
+  const { removed_through } = await readEvidenceHead(db)
+  if (first <= removed_through) return []
+  const rows = await db
+    .selectFrom('evidence_entries')
+    .select('line')
+    .where('store_sequence', '>=', first)
+    .where('store_sequence', '<', first + count)
+    .orderBy('store_sequence')
+    .execute()
+  return rows.length === count ? rows.map((row) => row.line) : []
+}

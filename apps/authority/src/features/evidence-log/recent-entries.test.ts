@@ -1,0 +1,44 @@
+import { EMPTY_STORE, NO_SUBJECT, chainEntry } from '@chancery/protocol'
+import type { ChainedEntry, StoreHead } from '@chancery/protocol'
+import { describe, expect, it } from 'vitest'
+import { RecentEntries } from './recent-entries.ts'
+
+const MEBIBYTE = 1024 * 1024
+
+function chain(count: number, payload = '{}'): readonly ChainedEntry[] {
+  const made: ChainedEntry[] = []
+  let head: StoreHead = EMPTY_STORE
+  while (made.length < count) {
+    const next = chainEntry(head, { ...NO_SUBJECT, entry_kind: 'decision' }, payload, '2027-03-04T05:06:07Z')
+    head = { store_sequence: next.entry.store_sequence, entry_digest: next.entry_digest }
+    made.push(next)
+  }
+  return made
+}
+
+describe('RecentEntries', () => {
+  it('keeps a line until it is in the log', () => {
+    const lines = new RecentEntries()
+    const made = chain(3)
+    lines.keep(made)
+    lines.forget(2)
+    expect([1, 2, 3].map((sequence) => lines.find(sequence))).toEqual([undefined, undefined, made[2]])
+  })
+
+  it('lets the oldest go when they are too many: nobody may grow the log meanwhile', () => {
+    const lines = new RecentEntries()
+    lines.keep(chain(20, JSON.stringify('x'.repeat(MEBIBYTE))))
+    expect(lines.find(1)).toBeUndefined()
+    expect(lines.find(20)).toBeDefined()
+    const held = Array.from({ length: 20 }, (_, at) => lines.find(at + 1)?.line.length ?? 0)
+    expect(held.reduce((sum, each) => sum + each)).toBeLessThanOrEqual(16 * MEBIBYTE)
+  })
+
+  it('has the later of two lines for one place', () => {
+    const lines = new RecentEntries()
+    const [undone, kept] = [chain(1, '{"try":1}'), chain(1, '{"try":2}')]
+    lines.keep(undone)
+    lines.keep(kept)
+    expect(lines.find(1)?.line).toBe(kept[0]?.line)
+  })
+})

@@ -1,0 +1,83 @@
+import { HASH_BYTES, TILE_WIDTH, foldHashes, hashLeaf, widthInTree } from '@chancery/protocol'
+import type { TileName } from '@chancery/protocol'
+import type { Tx } from '../../database/database.ts'
+import { findTile, storeTile } from './queries.ts'
+import { TileMissing } from './tile-missing.ts'
+
+/** A tile with room for all its hashes; the first `width` of them are there. */
+interface OpenTile {
+  readonly level: number
+  readonly tile: number
+  readonly room: Uint8Array
+  width: number
+}
+
+/** The last tile of each level while leaves are added; a full one gives its hash to the level above. */
+export class TileWriter {
+  readonly #tx: Tx
+  readonly #tiles = new Map<string, OpenTile>()
+  /** Tiles as the database had them: each is read once, so that what was verified is what is used. */
+  readonly #stored = new Map<string, Promise<Uint8Array | undefined>>()
+  #size: number
+
+  constructor(tx: Tx, size: number) {
+    this.#tx = tx
+    this.#size = size
+  }
+
+  get size(): number {
+    return this.#size
+  }
+
+  async add(leaves: readonly Uint8Array[]): Promise<void> {
+    for (const leaf of leaves) {
+      let [level, index, hash] = [0, this.#size, hashLeaf(leaf)]
+      for (;;) {
+        const [tile, place] = [Math.floor(index / TILE_WIDTH), index % TILE_WIDTH]
+        const open = this.#tiles.get(`${level}/${tile}`) ?? (await this.#open(level, tile, place))
+        open.room.set(hash, place * HASH_BYTES)
+        open.width = place + 1
+        if (open.width < TILE_WIDTH) break
+        hash = foldHashes(open.room, 0, TILE_WIDTH)
+        index = tile
+        level += 1
+      }
+      this.#size += 1
+    }
+  }
+
+  /** A tile as it is now, for proofs and the root. */
+  async read({ level, tile, width }: TileName): Promise<Uint8Array> {
+    const open = this.#tiles.get(`${level}/${tile}`)
+    const held = open === undefined ? await this.#load(level, tile) : hashesOf(open)
+    if (held === undefined || held.length < width * HASH_BYTES) throw new TileMissing('a tile of the log is missing')
+    return held
+  }
+
+  async keep(): Promise<void> {
+    for (const open of this.#tiles.values()) await storeTile(this.#tx, open.level, open.tile, hashesOf(open))
+  }
+
+  #load(level: number, tile: number): Promise<Uint8Array | undefined> {
+    const name = `${level}/${tile}`
+    const known = this.#stored.get(name) ?? findTile(this.#tx, level, tile)
+    this.#stored.set(name, known)
+    return known
+  }
+
+  /** What the tree of the last checkpoint had of a tile; whatever a row holds beyond it was never signed. */
+  async #open(level: number, tile: number, place: number): Promise<OpenTile> {
+    const open = { level, tile, room: new Uint8Array(TILE_WIDTH * HASH_BYTES), width: place }
+    this.#tiles.set(`${level}/${tile}`, open)
+    if (place === 0) return open
+    const held = await this.#load(level, tile)
+    const isEnough = held !== undefined && held.length >= place * HASH_BYTES
+    if (!isEnough || widthInTree(this.#size, level, tile) < place) throw new TileMissing('a tile of the log is missing')
+    open.room.set(held.subarray(0, place * HASH_BYTES))
+    return open
+  }
+}
+
+function hashesOf({ room, width }: OpenTile): Uint8Array {
+  return room.subarray(0, width * HASH_BYTES)
+}

@@ -1,0 +1,230 @@
+import type { RefusalCode } from '@chancery/contract'
+import {
+  FormError,
+  checkResourceMembers,
+  executionEvidenceForm,
+  hasSecretMaterial,
+  isInsideDecisionWindow,
+  readEventLine,
+  readReceived,
+  readStoredLine,
+  receivedBytes,
+  submissionDigest,
+  verifySignature,
+} from '@chancery/protocol'
+import type {
+  BoundaryDecision,
+  ChainedEntry,
+  ContextRecord,
+  EvidenceStoreEntry,
+  ExecutionEvidence,
+  Received,
+} from '@chancery/protocol'
+import type { Store, Tx } from '../../database/database.ts'
+import type { EvidenceHeadRow } from './queries/chain.ts'
+import { findDecisions, findEvidence, findExecutorKeys, findResourceHeads } from './queries/lookups.ts'
+import type { DecisionState, ExecutorKeyRow, StoredEvidence, ResourceState } from './queries/lookups.ts'
+
+/** What a signature was found to be under one public key. */
+export interface SignatureCheck {
+  readonly key: string
+  readonly isGood: boolean
+}
+
+/** A submission whose form was read and, if its key was known by then, whose signature was verified. */
+export interface Submission {
+  readonly received: Received<ExecutionEvidence>
+  /** The digest by which later records link to it. */
+  readonly digest: string
+  readonly verdict: SignatureCheck | undefined
+}
+
+export type Admission =
+  | { readonly kind: 'admitted'; readonly decision: EvidenceStoreEntry }
+  | ({ readonly kind: 'duplicate' } & StoredEntry)
+  | {
+      readonly kind: 'refused'
+      readonly code: RefusalCode
+      /** Rows 6 to 8 passed: who signed it is known. */
+      readonly executor?: { readonly decision: EvidenceStoreEntry | undefined }
+    }
+
+type StoredEntry = Pick<ChainedEntry, 'entry' | 'entry_digest'>
+
+interface StoredSubmission extends StoredEntry {
+  readonly received: Received<ExecutionEvidence>
+}
+
+interface ChainEnd {
+  readonly sequence: number
+  readonly digest: string | null
+}
+
+/** What a batch of submissions is judged against: the store under its lock, and what this batch added before. */
+export class SubmissionChecker {
+  readonly #evidence = new Map<string, StoredSubmission>()
+  readonly #decisions: ReadonlyMap<string, DecisionState>
+  readonly #resources: ReadonlyMap<string, ResourceState>
+  readonly #keys: ReadonlyMap<string, ExecutorKeyRow>
+  readonly #decisionEnds = new Map<string, ChainEnd>()
+  readonly #resourceEnds = new Map<string, ChainEnd>()
+
+  private constructor(
+    held: readonly StoredEvidence[],
+    decisions: readonly DecisionState[],
+    resources: ReadonlyMap<string, ResourceState>,
+    keys: readonly ExecutorKeyRow[],
+  ) {
+    for (const { evidence_id, line } of held) this.#evidence.set(evidence_id ?? '', readStoredEvidence(line))
+    this.#decisions = new Map(decisions.map((state) => [state.id, state]))
+    this.#resources = resources
+    this.#keys = new Map(keys.map((key) => [key.key_id, key]))
+  }
+
+  /** Reads everything the batch may ask for, by a fixed number of statements. The caller holds the head. */
+  static async open(
+    store: Store,
+    tx: Tx,
+    head: EvidenceHeadRow,
+    batch: readonly Submission[],
+  ): Promise<SubmissionChecker> {
+    const of = (pick: (record: ExecutionEvidence) => string | undefined): string[] => [
+      ...new Set(batch.flatMap(({ received }) => pick(received.record) ?? [])),
+    ]
+    const evidenceIds = of((record) => record.evidence_id)
+    const held = await findEvidence(store, tx, evidenceIds, head)
+    const removed = held.filter((row) => row.store_sequence <= head.removed_through)
+    // Behind the boundary and not deleted yet: it no longer counts, and must not hold its id against a new record.
+    for (const { store_sequence } of removed)
+      await tx.deleteFrom('evidence_entries').where('store_sequence', '=', store_sequence).execute()
+    const decisionIds = of((record) => record.decision_id)
+    const resourceIds = of((record) => record.resource_id)
+    const keyIds = of((record) => record.signature?.key_id)
+    return new SubmissionChecker(
+      held.filter((row) => row.store_sequence > head.removed_through),
+      await findDecisions(store, tx, decisionIds, head),
+      await findResourceHeads(store, tx, resourceIds, head),
+      await findExecutorKeys(store, tx, keyIds),
+    )
+  }
+
+  /** protocol/trust-operations 6.5, rows 3 to 20, in this order. The first failure decides. */
+  async judge(submission: Submission): Promise<Admission> {
+    const { record } = submission.received
+    const held = this.#evidence.get(record.evidence_id)
+    if (held !== undefined)
+      return submissionDigest(held.received) === submissionDigest(submission.received)
+        ? { kind: 'duplicate', ...held }
+        : refused('evidence_conflict')
+    const found = this.#decision(record.decision_id)
+    const stranger = checkMembers(record) ?? (await this.#checkExecutor(submission))
+    if (stranger !== undefined) return refused(stranger)
+    const code =
+      checkDecision(record, found) ??
+      this.#checkDecisionChain(record) ??
+      this.#checkResourceChain(record) ??
+      (hasSecretMaterial(record.execution_parameters, record.outcome_detail) ? 'evidence_secret_material' : undefined)
+    if (code !== undefined || found === undefined)
+      return { ...refused(code ?? 'evidence_decision_not_found'), executor: { decision: found?.entry } }
+    return { kind: 'admitted', decision: found.entry }
+  }
+
+  /** An admitted record counts for everything judged after it. */
+  admit({ received, digest }: Submission, { entry, entry_digest }: StoredEntry): void {
+    const { record } = received
+    this.#evidence.set(record.evidence_id, { entry, entry_digest, received })
+    this.#decisionEnds.set(record.decision_id, { sequence: record.sequence_no, digest })
+    if (record.resource_id !== undefined)
+      this.#resourceEnds.set(record.resource_id, { sequence: record.resource_sequence ?? 0, digest })
+  }
+
+  #decision(decision_id: string): StoredDecisionEntry | undefined {
+    const state = this.#decisions.get(decision_id)
+    return state === undefined ? undefined : readStoredDecision(state.line)
+  }
+
+  /** Rows 6 to 8: signed, by a key that may sign for this executor now. */
+  async #checkExecutor({ received, verdict }: Submission): Promise<RefusalCode | undefined> {
+    const { signature, executor_sovereign_id } = received.record
+    if (signature === null) return 'evidence_invalid_signature'
+    const key = this.#keys.get(signature.key_id)
+    if (key === undefined || key.retired_at !== null || key.executor_sovereign_id !== executor_sovereign_id)
+      return 'evidence_unknown_executor'
+    // Verified before the lock in all but one case: the key was registered in between.
+    const isGood =
+      verdict?.key === key.public_key
+        ? verdict.isGood
+        : await verifySignature(key.public_key, receivedBytes(received), signature.sig)
+    return isGood ? undefined : 'evidence_invalid_signature'
+  }
+
+  #checkDecisionChain(record: ExecutionEvidence): RefusalCode | undefined {
+    const state = this.#decisions.get(record.decision_id)
+    const end = this.#decisionEnds.get(record.decision_id) ?? {
+      sequence: state?.last_no ?? 0,
+      digest: state?.last_digest ?? null,
+    }
+    if (record.sequence_no > end.sequence + 1) return 'evidence_chain_gap'
+    if (record.sequence_no <= end.sequence) return 'evidence_conflict'
+    return record.prev_evidence_digest === end.digest ? undefined : 'evidence_chain_mismatch'
+  }
+
+  #checkResourceChain(record: ExecutionEvidence): RefusalCode | undefined {
+    if (record.resource_id === undefined || record.resource_sequence === undefined) return undefined
+    const state = this.#resources.get(record.resource_id)
+    const end = this.#resourceEnds.get(record.resource_id) ?? {
+      sequence: state?.resource_sequence ?? 0,
+      digest: state?.record_digest ?? null,
+    }
+    if (record.resource_sequence > end.sequence + 1) return 'resource_chain_gap'
+    if (record.resource_sequence <= end.sequence) return 'evidence_conflict'
+    return (record.prev_resource_digest ?? null) === end.digest ? undefined : 'resource_chain_mismatch'
+  }
+}
+
+interface StoredDecisionEntry {
+  readonly entry: EvidenceStoreEntry
+  readonly decision: BoundaryDecision
+  readonly context: ContextRecord
+}
+
+/** A decision as this authority stored it; the line is its own, so its form is not asked again. */
+function readStoredDecision(line: string): StoredDecisionEntry | undefined {
+  const event = readStoredLine(line)
+  if (event === undefined) return undefined
+  const { decision, context } = event.payload as unknown as { decision: BoundaryDecision; context: ContextRecord }
+  return { entry: event.entry, decision, context }
+}
+
+/** A stored submission, read anew from its line. One that cannot be read is no ground to call anything a duplicate. */
+function readStoredEvidence(line: string): StoredSubmission {
+  const event = readEventLine(line)
+  if (event === undefined) throw new Error('a stored execution cannot be read')
+  const received = readReceived(executionEvidenceForm, event.payload)
+  return { entry: event.entry, entry_digest: event.entryDigest, received }
+}
+
+function checkMembers(record: ExecutionEvidence): RefusalCode | undefined {
+  try {
+    checkResourceMembers(record)
+    return undefined
+  } catch (error) {
+    if (error instanceof FormError) return 'evidence_malformed'
+    throw error
+  }
+}
+
+/** Rows 9 to 13. */
+function checkDecision(record: ExecutionEvidence, found: StoredDecisionEntry | undefined): RefusalCode | undefined {
+  if (found === undefined) return 'evidence_decision_not_found'
+  const { decision, context } = found
+  if (!decision.authorized) return 'evidence_decision_denied'
+  if (record.context_id !== decision.context_id || record.agreement_id !== decision.agreement_id)
+    return 'evidence_decision_mismatch'
+  if (!isInsideDecisionWindow(record.executed_at, decision)) return 'evidence_outside_decision_window'
+  return record.executed_capability === context.requested_capability ? undefined : 'evidence_capability_mismatch'
+}
+
+function refused(code: RefusalCode): Admission & { kind: 'refused' } {
+  return { kind: 'refused', code }
+}

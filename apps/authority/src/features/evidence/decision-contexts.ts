@@ -1,0 +1,33 @@
+import { contextRecordForm, isJsonObject, readJson, readReceived } from '@chancery/protocol'
+import type { ContextRecord, JsonObject, JsonValue } from '@chancery/protocol'
+import type { Tx } from '../../database/database.ts'
+
+/** What was asked when a stored decision was made. */
+export interface DecidedContext {
+  readonly store_sequence: number
+  readonly context: ContextRecord
+}
+
+/** The contexts of stored decisions behind a place, in store order. */
+export async function listDecidedContexts(
+  db: Tx,
+  range: { readonly after: number; readonly limit: number },
+): Promise<readonly DecidedContext[]> {
+  const rows = await db
+    .selectFrom('evidence_entries')
+    .select(['store_sequence', 'line'])
+    .where('store_sequence', '>', range.after)
+    .where('entry_kind', '=', 'decision')
+    .orderBy('store_sequence')
+    .limit(range.limit)
+    .execute()
+  return rows.map(({ store_sequence, line }) => ({
+    store_sequence: Number(store_sequence),
+    context: readReceived(contextRecordForm, part(part(readJson(line), 'payload'), 'context')).record,
+  }))
+}
+
+function part(value: JsonValue, name: string): JsonObject {
+  const found = isJsonObject(value) ? value[name] : undefined
+  return isJsonObject(found) ? found : {}
+}

@@ -1,0 +1,195 @@
+import {
+  FormError,
+  JsonError,
+  anchorDigest,
+  asJson,
+  executionEvidenceForm,
+  instantOf,
+  readEventLine,
+  readJson,
+  readReceived,
+  recordDigest,
+  storeAnchorForm,
+  writeJson,
+  writeSortable,
+} from '@chancery/protocol'
+import type { ReadEvent, StoreAnchor, StoreHead } from '@chancery/protocol'
+import { sql } from 'kysely'
+import type { EvidenceParts } from './parts.ts'
+import type { Head } from '../../rollback/mark-file.ts'
+import type { Tx } from '../../database/database.ts'
+import { lockEvidenceHead, toStoreHead, writeChain } from './queries/chain.ts'
+import type { NewEntry } from './queries/chain.ts'
+import { raiseVersion } from '../../database/locks/domains.ts'
+import { readAnchor } from './anchor-record.ts'
+import { inspectStore } from './verify-store.ts'
+import { findLatestAnchor, insertAnchor } from './queries/entries.ts'
+
+/** What others still hold of the evidence. */
+export interface EvidenceExport {
+  /** Lines of an export, in their order; may begin before what is missing. Read from the start by each call. */
+  readonly lines: () => AsyncIterable<string>
+  /** Anchors that were saved, each as its text. */
+  readonly anchors: readonly string[]
+}
+
+export interface EvidenceImportResult {
+  readonly entries: number
+  readonly anchors: number
+  readonly lastSequence: number
+}
+
+/** What was given is not what is missing; nothing was changed. */
+export class EvidenceImportError extends Error {
+  override readonly name = 'EvidenceImportError'
+}
+
+const BATCH = 500
+
+/**
+ * Puts back what a restored database lost of its evidence, in one audited transaction: line behind line from its own
+ * head to the one the high-water mark names, then every anchor. The mark is signed and names the digest at its place, and
+ * each line names its predecessor: nothing can be slipped in. Afterwards the whole store is verified.
+ */
+export async function reimportEvidence(parts: EvidenceParts, held: EvidenceExport): Promise<EvidenceImportResult> {
+  const { rollbackCheck, store } = parts
+  const { mark } = rollbackCheck
+  if (mark === undefined || !rollbackCheck.isEvidenceBehind) throw new EvidenceImportError('no evidence is missing')
+  // The import lifts the stamp of the anchors. Where only that stamp shows the rollback, nothing would show it any more:
+  // no replay floor would be set, and invites that were used after the backup would work again (reliability 12.3).
+  if (rollbackCheck.isHalted())
+    throw new EvidenceImportError('the database is behind what was published: run chancery authority recover first')
+  const reimported = await store.transact(async (tx) => {
+    // A large store takes longer to read than any statement of a request may.
+    if (store.backend === 'postgres') await sql`set local statement_timeout = 0`.execute(tx)
+    await store.lockDomain(tx, 'evidence-anchors')
+    const { entries, head } = await appendLines(tx, parts, held, mark.evidence)
+    const anchors = await appendAnchors(tx, held.anchors, mark.anchor ?? null)
+    await verifyWholeStore(tx, parts)
+    // Instances look again when a stamp has moved.
+    await raiseVersion(tx, 'evidence-anchors')
+    const details = { entries, anchors, last_sequence: head.store_sequence }
+    await parts.audit.record(tx, { type: 'evidence_reimported', details })
+    return { entries, anchors, lastSequence: head.store_sequence }
+  })
+  await rollbackCheck.keep()
+  return reimported
+}
+
+async function appendLines(
+  tx: Tx,
+  parts: EvidenceParts,
+  { lines }: EvidenceExport,
+  mark: Head | null,
+): Promise<{ readonly entries: number; readonly head: StoreHead }> {
+  let head = toStoreHead(await lockEvidenceHead(parts.store, tx))
+  let entries = 0
+  let batch: NewEntry[] = []
+  const write = async (): Promise<void> => {
+    const last = batch.at(-1)
+    if (last === undefined) return
+    const { store_sequence, recorded_at } = last.entry
+    const last_recorded_at = writeSortable(instantOf(recorded_at))
+    const moved = { last_sequence: store_sequence, last_digest: last.entry_digest, last_recorded_at }
+    await writeChain(parts.store, tx, { entries: batch, head: moved, rejected: 0, audits: [] })
+    entries += batch.length
+    batch = []
+  }
+  for await (const line of lines()) {
+    const event = readIntactLine(line)
+    const { store_sequence } = event.entry
+    checkPresent(event, head, mark)
+    if (store_sequence <= head.store_sequence) continue
+    batch.push(follow(head, event, line))
+    head = { store_sequence, entry_digest: event.entryDigest }
+    if (batch.length === BATCH) await write()
+  }
+  await write()
+  if (mark !== null && head.store_sequence < mark.sequence)
+    throw new EvidenceImportError(
+      `the export ends at entry ${head.store_sequence}, and ${mark.sequence} were acknowledged`,
+    )
+  return { entries, head }
+}
+
+function readIntactLine(line: string): ReadEvent {
+  const event = readEventLine(line)
+  if (event === undefined) throw new EvidenceImportError('a line of the export is not an evidence event')
+  const { store_sequence, payload_digest } = event.entry
+  if (!event.canonical || event.claimedDigest !== event.entryDigest || event.payloadDigest !== payload_digest)
+    throw new EvidenceImportError(`entry ${store_sequence} of the export was changed`)
+  return event
+}
+
+/** Where a digest is known, from the database or from the mark, the export must have the same. */
+function checkPresent({ entry, entryDigest }: ReadEvent, head: StoreHead, mark: Head | null): void {
+  const known = [
+    ...(entry.store_sequence === head.store_sequence ? [head.entry_digest] : []),
+    ...(entry.store_sequence === mark?.sequence ? [mark.digest] : []),
+  ]
+  if (known.some((digest) => digest !== entryDigest))
+    throw new EvidenceImportError(`entry ${entry.store_sequence} of the export is of another history`)
+}
+
+function follow(head: StoreHead, event: ReadEvent, line: string): NewEntry {
+  const { entry, entryDigest: entry_digest } = event
+  const { store_sequence, entry_kind, prev_entry_digest } = entry
+  if (store_sequence !== head.store_sequence + 1 || prev_entry_digest !== head.entry_digest)
+    throw new EvidenceImportError(`entry ${store_sequence} of the export does not follow entry ${head.store_sequence}`)
+  if (entry_kind === 'retention_checkpoint')
+    throw new EvidenceImportError(
+      `entry ${store_sequence} removed older ones: what retention did after the backup cannot be put back; take a newer backup`,
+    )
+  return { entry, entry_digest, line, record_digest: entry_kind === 'execution' ? digestOfRecord(event) : null }
+}
+
+function digestOfRecord({ entry, payload }: ReadEvent): string {
+  try {
+    return recordDigest(readReceived(executionEvidenceForm, payload))
+  } catch (error) {
+    if (!(error instanceof FormError)) throw error
+    throw new EvidenceImportError(`entry ${entry.store_sequence} of the export is no execution`, { cause: error })
+  }
+}
+
+async function appendAnchors(tx: Tx, texts: readonly string[], mark: Head | null): Promise<number> {
+  const latest = await findLatestAnchor(tx)
+  let last: StoreAnchor | undefined = latest === undefined ? undefined : readAnchor(latest)
+  let added = 0
+  for (const anchor of texts.map(readAnchorFile).sort((a, b) => a.anchor_sequence - b.anchor_sequence)) {
+    const { anchor_sequence, store_sequence, anchored_at } = anchor
+    if (anchor_sequence <= (last?.anchor_sequence ?? 0)) continue
+    const before = last === undefined ? undefined : anchorDigest(last)
+    if (anchor_sequence !== (last?.anchor_sequence ?? 0) + 1 || anchor.previous_anchor_digest !== before)
+      throw new EvidenceImportError(`anchor ${anchor_sequence} does not follow anchor ${last?.anchor_sequence ?? 0}`)
+    const at = writeSortable(instantOf(anchored_at))
+    await insertAnchor(tx, { anchor_sequence, store_sequence, anchor_json: writeJson(asJson(anchor)), anchored_at: at })
+    last = anchor
+    added += 1
+  }
+  if (mark !== null && (last?.anchor_sequence ?? 0) < mark.sequence)
+    throw new EvidenceImportError(
+      `the anchors end at ${last?.anchor_sequence ?? 0}, and ${mark.sequence} were made: give --anchors`,
+    )
+  return added
+}
+
+function readAnchorFile(text: string): StoreAnchor {
+  try {
+    return readReceived(storeAnchorForm, readJson(text)).record
+  } catch (error) {
+    if (!(error instanceof FormError || error instanceof JsonError)) throw error
+    throw new EvidenceImportError('a file of the anchors is not an anchor', { cause: error })
+  }
+}
+
+/** Signatures, too: of entries behind the mark, and of anchors, nothing else vouches. */
+async function verifyWholeStore(tx: Tx, { ownKeys, genesis }: EvidenceParts): Promise<void> {
+  const report = await inspectStore(tx, { publicKeys: ownKeys.all, sovereign: genesis.network_name })
+  const failures = report['failures'] as readonly { readonly store_sequence: number | null; readonly reason: string }[]
+  const [first] = failures
+  if (first !== undefined)
+    throw new EvidenceImportError(
+      `${failures.length} entries would not verify; the first is ${first.store_sequence ?? 'an anchor'}: ${first.reason}. Executor keys that were registered after the backup have to be registered again first`,
+    )
+}

@@ -1,0 +1,201 @@
+import { sql } from 'kysely'
+import type { Tx } from '../../../database/database.ts'
+import { assertStored } from '../../../database/assert-stored.ts'
+import type { Tables } from '../../../database/tables.ts'
+import type { ExecutorKeyRow } from './lookups.ts'
+
+export type RejectionRow = Tables['evidence_rejections']
+export type EntryRow = Tables['evidence_entries']
+
+export async function insertRejections(tx: Tx, rows: readonly RejectionRow[]): Promise<void> {
+  if (rows.length > 0) await tx.insertInto('evidence_rejections').values(rows).execute()
+}
+
+/** Rows beside the chain that are older than what retention keeps; some at a time. */
+export async function deleteOldRejections(db: Tx, cutoff: string): Promise<void> {
+  for (;;) {
+    const old = db
+      .selectFrom('evidence_rejections')
+      .select('rejection_id')
+      .where('rejected_at', '<', cutoff)
+      .limit(5000)
+    const { numDeletedRows } = await db
+      .deleteFrom('evidence_rejections')
+      .where('rejection_id', 'in', old)
+      .executeTakeFirstOrThrow()
+    if (numDeletedRows < 5000n) return
+  }
+}
+
+/** One statement decides: of two instances registering one id, exactly one gets a row. */
+export async function insertExecutorKey(tx: Tx, row: Omit<ExecutorKeyRow, 'retired_at'>): Promise<boolean> {
+  const kept = await tx
+    .insertInto('executor_keys')
+    .values({ ...row, retired_at: null })
+    .onConflict((conflict) => conflict.doNothing())
+    .returning('key_id')
+    .executeTakeFirst()
+  return kept !== undefined
+}
+
+/** Whose key it was; undefined when it was retired before, or is not registered. */
+export async function markExecutorKeyRetired(tx: Tx, key_id: string, retired_at: string): Promise<string | undefined> {
+  const row = await tx
+    .updateTable('executor_keys')
+    .set({ retired_at })
+    .where('key_id', '=', key_id)
+    .where('retired_at', 'is', null)
+    .returning('executor_sovereign_id')
+    .executeTakeFirst()
+  return row?.executor_sovereign_id
+}
+
+export function listExecutorKeys(db: Tx): Promise<readonly ExecutorKeyRow[]> {
+  return db.selectFrom('executor_keys').selectAll().orderBy('registered_at').orderBy('key_id').execute()
+}
+
+export async function countActiveExecutorKeys(db: Tx): Promise<number> {
+  const row = await db
+    .selectFrom('executor_keys')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where('retired_at', 'is', null)
+    .executeTakeFirst()
+  return Number(row?.count ?? 0)
+}
+
+/** Lines behind a place, in store order: one range of the primary key, wherever it lies. */
+export async function readLines(
+  db: Tx,
+  range: { readonly after: number; readonly through?: number; readonly limit: number },
+): Promise<readonly Pick<EntryRow, 'store_sequence' | 'line'>[]> {
+  let query = db
+    .selectFrom('evidence_entries')
+    .select(['store_sequence', 'line'])
+    .where('store_sequence', '>', range.after)
+  if (range.through !== undefined) query = query.where('store_sequence', '<=', range.through)
+  return query.orderBy('store_sequence').limit(range.limit).execute()
+}
+
+/** A run of entries: behind one place, up to and with another. */
+export interface Run {
+  readonly after: number
+  readonly through: number
+}
+
+/**
+ * The next rows of a run, as many as fit: a line may be as long as a request, so a page of so many rows says little
+ * about its memory. Lengths are known without reading a line. At least one row comes, unless the run is over.
+ */
+export function readSlice(
+  db: Tx,
+  run: Run,
+  most: { readonly rows: number; readonly bytes: number },
+): Promise<readonly EntryRow[]> {
+  return db
+    .selectFrom('evidence_entries')
+    .selectAll()
+    .where('store_sequence', '>', run.after)
+    .where(
+      'store_sequence',
+      '<=',
+      sql<number>`(select max(store_sequence) from (
+        select store_sequence, sum(octet_length(line)) over (order by store_sequence) - octet_length(line) as before
+        from evidence_entries where store_sequence > ${run.after} and store_sequence <= ${run.through}
+        order by store_sequence limit ${most.rows}) sized where before < ${most.bytes})`,
+    )
+    .orderBy('store_sequence')
+    .execute()
+}
+
+/** Bytes of all lines of a run. */
+export async function measureRun(db: Tx, run: Run): Promise<number> {
+  const row = await db
+    .selectFrom('evidence_entries')
+    .select(sql<number | string | null>`sum(octet_length(line))`.as('bytes'))
+    .where('store_sequence', '>', run.after)
+    .where('store_sequence', '<=', run.through)
+    .executeTakeFirst()
+  return Number(row?.bytes ?? 0)
+}
+
+export interface CheckpointRow {
+  readonly removed_through_sequence: number
+  readonly checkpoint_json: string
+}
+
+export function findLatestCheckpoint(db: Tx): Promise<CheckpointRow | undefined> {
+  return db
+    .selectFrom('evidence_checkpoints')
+    .select(['removed_through_sequence', 'checkpoint_json'])
+    .orderBy('removed_through_sequence', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+}
+
+export async function insertCheckpoint(tx: Tx, row: Tables['evidence_checkpoints']): Promise<void> {
+  const kept = await tx.insertInto('evidence_checkpoints').values(row).returning('checkpoint_json').executeTakeFirst()
+  assertStored(row.checkpoint_json, kept?.checkpoint_json)
+}
+
+export async function moveBoundary(tx: Tx, removed_through: number): Promise<void> {
+  await tx.updateTable('evidence_head').set({ removed_through }).where('id', '=', 1).execute()
+}
+
+export async function storeRemovedHeads(tx: Tx, heads: readonly Tables['evidence_removed_heads'][]): Promise<void> {
+  for (let at = 0; at < heads.length; at += 500) {
+    await tx
+      .insertInto('evidence_removed_heads')
+      .values(heads.slice(at, at + 500))
+      .onConflict((conflict) =>
+        conflict.column('resource_id').doUpdateSet({
+          resource_sequence: sql<number>`excluded.resource_sequence`,
+          record_digest: sql<string>`excluded.record_digest`,
+        }),
+      )
+      .execute()
+  }
+}
+
+/** Deletes what lies behind the boundary, at most `limit` rows; gives how many there were. */
+export async function deleteThrough(tx: Tx, removedThrough: number, limit: number): Promise<number> {
+  const first = await tx
+    .selectFrom('evidence_entries')
+    .select('store_sequence')
+    .orderBy('store_sequence')
+    .limit(1)
+    .executeTakeFirst()
+  if (first === undefined || first.store_sequence > removedThrough) return 0
+  const through = Math.min(removedThrough, first.store_sequence + limit - 1)
+  const done = await tx.deleteFrom('evidence_entries').where('store_sequence', '<=', through).executeTakeFirst()
+  return Number(done.numDeletedRows)
+}
+
+export interface AnchorRow {
+  readonly anchor_sequence: number
+  readonly store_sequence: number
+  readonly anchor_json: string
+}
+
+export function findLatestAnchor(db: Tx): Promise<AnchorRow | undefined> {
+  return db
+    .selectFrom('evidence_anchors')
+    .select(['anchor_sequence', 'store_sequence', 'anchor_json'])
+    .orderBy('anchor_sequence', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+}
+
+export function listAnchors(db: Tx, after: number, limit: number): Promise<readonly AnchorRow[]> {
+  return db
+    .selectFrom('evidence_anchors')
+    .select(['anchor_sequence', 'store_sequence', 'anchor_json'])
+    .where('anchor_sequence', '>', after)
+    .orderBy('anchor_sequence')
+    .limit(limit)
+    .execute()
+}
+
+export async function insertAnchor(tx: Tx, row: Tables['evidence_anchors']): Promise<void> {
+  const kept = await tx.insertInto('evidence_anchors').values(row).returning('anchor_json').executeTakeFirst()
+  assertStored(row.anchor_json, kept?.anchor_json)
+}

@@ -1,0 +1,102 @@
+import type { Store, Tx } from '../../../database/database.ts'
+import type { EvidenceHeadRow } from './chain.ts'
+import { IdStatement } from '../../../database/statement.ts'
+
+/** A stored decision and the end of the chain of its executions. */
+export interface DecisionState {
+  readonly id: string
+  readonly store_sequence: number
+  readonly line: string
+  readonly last_no: number | null
+  readonly last_digest: string | null
+}
+
+export interface ResourceState {
+  readonly id: string
+  readonly resource_sequence: number | null
+  readonly record_digest: string | null
+}
+
+export interface StoredEvidence {
+  readonly evidence_id: string | null
+  readonly store_sequence: number
+  readonly line: string
+}
+
+export interface ExecutorKeyRow {
+  readonly key_id: string
+  readonly public_key: string
+  readonly executor_sovereign_id: string
+  readonly registered_at: string
+  readonly retired_at: string | null
+}
+
+const DECISIONS = new IdStatement<DecisionState>(
+  'evidence-decisions',
+  (ids, removedThrough) => `
+  select t.id, d.store_sequence, d.line,
+    (select x.exec_sequence_no from evidence_entries x where x.entry_kind = 'execution' and x.decision_id = t.id
+      order by x.exec_sequence_no desc limit 1) as last_no,
+    (select x.record_digest from evidence_entries x where x.entry_kind = 'execution' and x.decision_id = t.id
+      order by x.exec_sequence_no desc limit 1) as last_digest
+  from ${ids} join evidence_entries d on d.entry_kind = 'decision' and d.decision_id = t.id
+  where d.store_sequence > ${removedThrough}`,
+)
+
+/** Decisions that are not behind the boundary; each costs three index probes, however long its chain is. */
+export function findDecisions(
+  store: Store,
+  tx: Tx,
+  ids: readonly string[],
+  head: EvidenceHeadRow,
+): Promise<readonly DecisionState[]> {
+  return DECISIONS.run(store, tx, ids, head.last_sequence, head.removed_through)
+}
+
+const RESOURCE_HEADS = new IdStatement<ResourceState>(
+  'evidence-resource-heads',
+  (ids) => `
+  select t.id,
+    coalesce(
+      (select x.resource_sequence from evidence_entries x where x.resource_id = t.id and x.resource_sequence is not null order by x.resource_sequence desc limit 1),
+      (select h.resource_sequence from evidence_removed_heads h where h.resource_id = t.id)) as resource_sequence,
+    coalesce(
+      (select x.record_digest from evidence_entries x where x.resource_id = t.id and x.resource_sequence is not null order by x.resource_sequence desc limit 1),
+      (select h.record_digest from evidence_removed_heads h where h.resource_id = t.id)) as record_digest
+  from ${ids}`,
+)
+
+/** Where each resource's chain goes on: its newest stored record, else what the latest checkpoint says of it. */
+export async function findResourceHeads(
+  store: Store,
+  tx: Tx,
+  ids: readonly string[],
+  head?: EvidenceHeadRow,
+): Promise<ReadonlyMap<string, ResourceState>> {
+  const rows = await RESOURCE_HEADS.run(store, tx, ids, head?.last_sequence)
+  return new Map(rows.map((row) => [row.id, row]))
+}
+
+const EVIDENCE = new IdStatement<StoredEvidence>(
+  'evidence-by-id',
+  (ids) => `select e.evidence_id, e.store_sequence, e.line from ${ids} join evidence_entries e on e.evidence_id = t.id`,
+)
+
+/** Also those behind the boundary that are not deleted yet: they no longer count, but still hold their id. */
+export function findEvidence(
+  store: Store,
+  tx: Tx,
+  ids: readonly string[],
+  head: EvidenceHeadRow,
+): Promise<readonly StoredEvidence[]> {
+  return EVIDENCE.run(store, tx, ids, head.last_sequence)
+}
+
+const EXECUTOR_KEYS = new IdStatement<ExecutorKeyRow>(
+  'executor-keys',
+  (ids) => `select k.* from ${ids} join executor_keys k on k.key_id = t.id`,
+)
+
+export function findExecutorKeys(store: Store, tx: Tx, ids: readonly string[]): Promise<readonly ExecutorKeyRow[]> {
+  return EXECUTOR_KEYS.run(store, tx, ids)
+}

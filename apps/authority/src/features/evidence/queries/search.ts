@@ -1,0 +1,101 @@
+import type { Tx } from '../../../database/database.ts'
+import { FILTERS } from '../requests.ts'
+import type { SearchRequest } from '../requests.ts'
+import type { EntryRow } from './entries.ts'
+
+type Found = Pick<EntryRow, 'store_sequence' | 'line'>
+
+/**
+ * A page in store order. Times never lie before those of earlier entries, so they become bounds of the sequence; each
+ * filter has its own index in store order, so a page costs the same wherever it lies.
+ */
+export async function searchEntries(db: Tx, request: SearchRequest): Promise<readonly Found[]> {
+  const [first, end] = [await firstAt(db, request.since), await firstAt(db, request.until)]
+  if (first === 'none') return []
+  let query = db
+    .selectFrom('evidence_entries')
+    .select(['store_sequence', 'line'])
+    .where('store_sequence', '>', Math.max(request.after, first - 1))
+  if (end !== 'none' && request.until !== undefined) query = query.where('store_sequence', '<', end)
+  for (const name of FILTERS) {
+    const value = request.filters[name]
+    if (value !== undefined) query = query.where(name, '=', value)
+  }
+  return query.orderBy('store_sequence').limit(request.limit).execute()
+}
+
+/** The first entry not before a time; 'none' when all are. */
+async function firstAt(db: Tx, time: string | undefined): Promise<number | 'none'> {
+  if (time === undefined) return 0
+  const row = await db
+    .selectFrom('evidence_entries')
+    .select('store_sequence')
+    .where('recorded_at', '>=', time)
+    .orderBy('recorded_at')
+    .orderBy('store_sequence')
+    .limit(1)
+    .executeTakeFirst()
+  return row?.store_sequence ?? 'none'
+}
+
+/** At most this many executions or decisions stand in a history; `truncated` tells of more. */
+export const MAX_HISTORY = 10_000
+
+export interface History {
+  readonly truncated: boolean
+  readonly lines: readonly string[]
+}
+
+/** The decisions a resource's executions rest on, their justifications, and the executions, in store order. */
+export async function readResourceHistory(db: Tx, resource_id: string, after: number): Promise<History> {
+  const executions = await db
+    .selectFrom('evidence_entries')
+    .select(['store_sequence', 'decision_id', 'line'])
+    .where('resource_id', '=', resource_id)
+    .where('entry_kind', '=', 'execution')
+    .where('store_sequence', '>', after)
+    .orderBy('store_sequence')
+    .limit(MAX_HISTORY + 1)
+    .execute()
+  const shown = executions.slice(0, MAX_HISTORY)
+  const grounds = await readDecisions(db, idsOf(shown), ['decision', 'justification'])
+  return { truncated: executions.length > MAX_HISTORY, lines: inStoreOrder([...shown, ...grounds]) }
+}
+
+/** Everything that belongs to a vendor's decisions, in store order. */
+export async function readVendorHistory(db: Tx, vendor_id: string, after: number): Promise<History> {
+  const decisions = await db
+    .selectFrom('evidence_entries')
+    .select(['store_sequence', 'decision_id'])
+    .where('vendor_id', '=', vendor_id)
+    .where('entry_kind', '=', 'decision')
+    .where('store_sequence', '>', after)
+    .orderBy('store_sequence')
+    .limit(MAX_HISTORY + 1)
+    .execute()
+  const kinds = ['decision', 'justification', 'execution']
+  const rows = await readDecisions(db, idsOf(decisions.slice(0, MAX_HISTORY)), kinds)
+  return { truncated: decisions.length > MAX_HISTORY, lines: inStoreOrder(rows) }
+}
+
+function idsOf(rows: readonly { readonly decision_id: string | null }[]): readonly string[] {
+  return [...new Set(rows.flatMap((row) => row.decision_id ?? []))]
+}
+
+async function readDecisions(db: Tx, ids: readonly string[], kinds: readonly string[]): Promise<readonly Found[]> {
+  const found: Found[] = []
+  for (let at = 0; at < ids.length; at += 500) {
+    const rows = await db
+      .selectFrom('evidence_entries')
+      .select(['store_sequence', 'line'])
+      .where('decision_id', 'in', ids.slice(at, at + 500))
+      .where('entry_kind', 'in', kinds)
+      .execute()
+    found.push(...rows)
+  }
+  return found
+}
+
+function inStoreOrder(rows: readonly Found[]): readonly string[] {
+  return rows.toSorted((a, b) => a.store_sequence - b.store_sequence).map((row) => row.line)
+}

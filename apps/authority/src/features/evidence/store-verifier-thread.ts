@@ -1,0 +1,28 @@
+import { workerData } from 'node:worker_threads'
+import type { JsonObject, StoreReport } from '@chancery/protocol'
+import { serveDatabaseCalls } from '../../database/worker/answer-calls.ts'
+import type { StoreThreadData } from '../../database/worker/thread.ts'
+import { inspectLinks, inspectPrefix, inspectStore, inspectView } from './verify-store.ts'
+import type { StoreIdentity } from './verify-store.ts'
+
+export interface InspectionData extends StoreThreadData {
+  readonly identity: StoreIdentity
+}
+
+/** What may be asked of the inspecting thread. */
+export type InspectionCalls = {
+  store(argument: undefined): Promise<JsonObject>
+  prefix(through: number): Promise<StoreReport>
+  view(asked: { readonly lines: readonly string[]; readonly resource: string | undefined }): Promise<StoreReport>
+  links(run: Parameters<typeof inspectLinks>[1]): ReturnType<typeof inspectLinks>
+}
+
+const { identity } = workerData as InspectionData
+
+/** Inspects the store beside the event loop, on a connection of its own; it only reads. */
+serveDatabaseCalls(({ db }): InspectionCalls => ({
+  store: () => inspectStore(db, identity),
+  prefix: (through) => inspectPrefix(db, identity, through),
+  view: ({ lines, resource }) => inspectView(db, identity, lines, resource),
+  links: (run) => inspectLinks(db, run),
+}))

@@ -1,0 +1,105 @@
+import { SharedRead } from '@chancery/service-kit'
+import type { JsonObject, StoreReport } from '@chancery/protocol'
+import type { EvidenceParts } from './parts.ts'
+import { readEvidenceHead } from './queries/chain.ts'
+import { DatabaseThread } from '../../database/worker/thread.ts'
+import { inspectLinks, inspectPrefix, inspectStore, inspectView } from './verify-store.ts'
+import type { StoreIdentity } from './verify-store.ts'
+import type { InspectionCalls, InspectionData } from './store-verifier-thread.ts'
+import { measureRun } from './queries/entries.ts'
+import type { Run } from './queries/entries.ts'
+
+/** Up to so many entries of so many bytes are inspected in milliseconds; more get a thread of their own. */
+const INLINE_ENTRIES = 200
+const INLINE_BYTES = 512 * 1024
+/** A report that took so long is given again for a while: nobody could wait for the next one. */
+const LONG_MS = 10_000
+const CACHED_MS = 300_000
+
+type LinkRun = Parameters<typeof inspectLinks>[1]
+type LinkResult = Awaited<ReturnType<typeof inspectLinks>>
+
+/**
+ * Runs inspections where they harm nobody: small ones here, large ones beside the event loop on a connection of their
+ * own. Reports are shared by all who ask at once; one that outlasts its caller goes on, and the next caller finds it.
+ */
+export class StoreVerifier {
+  #thread: DatabaseThread | undefined
+  #report: SharedRead<JsonObject> | undefined
+  #running: { readonly since: number; readonly result: Promise<JsonObject> } | undefined
+  #long: { readonly until: number; readonly report: JsonObject } | undefined
+
+  async report(parts: EvidenceParts): Promise<JsonObject> {
+    const now = parts.clock.monotonicMs()
+    if (this.#long !== undefined && now < this.#long.until) return this.#long.report
+    if (this.#running !== undefined && now - this.#running.since > LONG_MS) return this.#running.result
+    this.#report ??= new SharedRead(() => this.#inspectStore(parts))
+    return this.#report.read()
+  }
+
+  async prefix(parts: EvidenceParts, through: number): Promise<StoreReport> {
+    const { removed_through } = await readEvidenceHead(parts.store.db)
+    if (await isSmall(parts, { after: removed_through, through }))
+      return inspectPrefix(parts.store.db, identityOf(parts), through)
+    return this.#ask(parts, 'prefix', through)
+  }
+
+  async view(parts: EvidenceParts, lines: readonly string[], resource: string | undefined): Promise<StoreReport> {
+    const bytes = lines.reduce((sum, line) => sum + line.length, 0)
+    if (lines.length <= INLINE_ENTRIES && bytes <= INLINE_BYTES)
+      return inspectView(parts.store.db, identityOf(parts), lines, resource)
+    return this.#ask(parts, 'view', { lines, resource })
+  }
+
+  async links(parts: EvidenceParts, run: LinkRun): Promise<LinkResult> {
+    if (await isSmall(parts, run)) return inspectLinks(parts.store.db, run)
+    return this.#ask(parts, 'links', run)
+  }
+
+  async close(): Promise<void> {
+    await this.#thread?.close()
+  }
+
+  async #inspectStore(parts: EvidenceParts): Promise<JsonObject> {
+    const since = parts.clock.monotonicMs()
+    const result = this.#runStore(parts)
+    this.#running = { since, result }
+    try {
+      const report = await result
+      const end = parts.clock.monotonicMs()
+      this.#long = end - since > LONG_MS ? { until: end + CACHED_MS, report } : undefined
+      return report
+    } finally {
+      this.#running = undefined
+    }
+  }
+
+  async #runStore(parts: EvidenceParts): Promise<JsonObject> {
+    const { last_sequence, removed_through } = await readEvidenceHead(parts.store.db)
+    if (await isSmall(parts, { after: removed_through, through: last_sequence }))
+      return inspectStore(parts.store.db, identityOf(parts))
+    return this.#ask(parts, 'store', undefined)
+  }
+
+  /** A thread that died is replaced; those who waited for it were refused. */
+  #ask<Name extends keyof InspectionCalls>(
+    parts: EvidenceParts,
+    name: Name,
+    argument: Parameters<InspectionCalls[Name]>[0],
+  ): ReturnType<InspectionCalls[Name]> {
+    if (this.#thread === undefined || this.#thread.hasEnded) {
+      const data: InspectionData = { place: parts.settings.databaseLocation, identity: identityOf(parts) }
+      this.#thread = new DatabaseThread('./store-verifier-thread', import.meta.url, data)
+    }
+    // The thread runs exactly this operation: both sides are compiled from InspectionCalls.
+    return this.#thread.call(name, argument) as ReturnType<InspectionCalls[Name]>
+  }
+}
+
+async function isSmall(parts: EvidenceParts, run: Run): Promise<boolean> {
+  return run.through - run.after <= INLINE_ENTRIES && (await measureRun(parts.store.db, run)) <= INLINE_BYTES
+}
+
+function identityOf(parts: EvidenceParts): StoreIdentity {
+  return { publicKeys: parts.ownKeys.all, sovereign: parts.genesis.network_name }
+}

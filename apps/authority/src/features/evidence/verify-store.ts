@@ -1,0 +1,210 @@
+import {
+  AnchorChecker,
+  FormError,
+  JsonError,
+  StoreChecker,
+  readEventLine,
+  readInstant,
+  readJson,
+  readReceived,
+  reportJson,
+  retentionCheckpointForm,
+  storeAnchorForm,
+  writeInstant,
+  writeSortable,
+} from '@chancery/protocol'
+import type {
+  CheckedLine,
+  JsonObject,
+  RetentionCheckpoint,
+  StoreAnchor,
+  StoreKeys,
+  StoreReport,
+} from '@chancery/protocol'
+import type { Tx } from '../../database/database.ts'
+import { readEvidenceHead } from './queries/chain.ts'
+import type { EvidenceHeadRow } from './queries/chain.ts'
+import { findLatestCheckpoint, listAnchors, listExecutorKeys, readSlice } from './queries/entries.ts'
+import type { AnchorRow, EntryRow, Run } from './queries/entries.ts'
+
+/** Whose store is inspected; all an inspection may believe. */
+export interface StoreIdentity {
+  readonly publicKeys: readonly string[]
+  readonly sovereign: string
+}
+
+/** Of anchors, which are all of one size. */
+const PAGE = 500
+/** Of entries at once, whatever their lines hold. */
+const SLICE = { rows: 500, bytes: 4 * 1024 * 1024 }
+/** A checkpoint names as many resources as were ever removed; it is our own text, and no request. */
+const ANY_COUNT = { maxDepth: 64, maxValues: Number.MAX_SAFE_INTEGER, maxNames: Number.MAX_SAFE_INTEGER }
+const MAX_ROUNDS = 3
+
+/**
+ * The whole store against protocol/trust-operations 6.9. Rows are read page by page and only their lines are believed;
+ * a column that says something else than its line is a failure of its own.
+ */
+export async function inspectStore(db: Tx, identity: StoreIdentity): Promise<JsonObject> {
+  for (let round = 1; ; round += 1) {
+    const head = await readEvidenceHead(db)
+    const { checker, anchors } = await openChecker(db, identity)
+    await feedRows(db, checker, { after: head.removed_through, through: head.last_sequence })
+    checkEnd(checker, head)
+    const stray = await findStray(db)
+    if (stray !== undefined) checker.blame(stray, 'store_sequence_gap', 'head')
+    const report = await checker.finish()
+    const { removed_through } = await readEvidenceHead(db)
+    // Retention went on meanwhile: what was missing may only have been removed.
+    if (removed_through === head.removed_through || round === MAX_ROUNDS)
+      return reportJson(report, { anchors: anchors.report() })
+  }
+}
+
+/** The entries behind the boundary up to a place, digests and signatures included. */
+export async function inspectPrefix(db: Tx, identity: StoreIdentity, through: number): Promise<StoreReport> {
+  const head = await readEvidenceHead(db)
+  const keys = await readKeys(db, identity)
+  const checker = new StoreChecker({ keys, scope: 'store', boundary: await readBoundary(db) })
+  await feedRows(db, checker, { after: head.removed_through, through })
+  return checker.finish()
+}
+
+/** Some lines that were already read, as a view shows them. */
+export async function inspectView(
+  db: Tx,
+  identity: StoreIdentity,
+  lines: readonly string[],
+  resource: string | undefined,
+): Promise<StoreReport> {
+  const keys = await readKeys(db, identity)
+  const boundary = await readBoundary(db)
+  const asked = resource === undefined ? {} : { resource }
+  const checker = new StoreChecker({ keys, scope: 'view', boundary, ...asked })
+  for (const line of lines) await checker.add(line)
+  return checker.finish()
+}
+
+/** Links, digests and payload digests of a run; gives the first place that does not hold, or the digest at its end. */
+export async function inspectLinks(
+  db: Tx,
+  run: Run & { readonly digest: string | null },
+): Promise<{ readonly broken: number } | { readonly digest: string | null }> {
+  let [sequence, digest] = [run.after, run.digest]
+  for await (const row of readRows(db, run)) {
+    const event = readEventLine(row.line)
+    const isNext =
+      event?.canonical === true &&
+      event.entry.store_sequence === sequence + 1 &&
+      event.entry.prev_entry_digest === digest &&
+      event.claimedDigest === event.entryDigest &&
+      event.payloadDigest === event.entry.payload_digest
+    if (!isNext) return { broken: sequence + 1 }
+    sequence += 1
+    digest = event.entryDigest
+  }
+  return sequence === run.through ? { digest } : { broken: sequence + 1 }
+}
+
+async function openChecker(
+  db: Tx,
+  identity: StoreIdentity,
+): Promise<{ readonly checker: StoreChecker; readonly anchors: AnchorChecker }> {
+  const keys = await readKeys(db, identity)
+  const anchors = await AnchorChecker.open(await readAnchors(db), keys.authority, identity.sovereign)
+  return { checker: new StoreChecker({ keys, scope: 'store', boundary: await readBoundary(db), anchors }), anchors }
+}
+
+export async function readKeys(db: Tx, { publicKeys }: StoreIdentity): Promise<StoreKeys> {
+  const executors = new Map((await listExecutorKeys(db)).map((key) => [key.key_id, key]))
+  return { authority: publicKeys, executor: (key_id) => executors.get(key_id) }
+}
+
+/** The latest checkpoint. One that cannot be read covers nothing, and the store then does not begin where it should. */
+export async function readBoundary(db: Tx): Promise<RetentionCheckpoint | undefined> {
+  const row = await findLatestCheckpoint(db)
+  if (row === undefined) return undefined
+  try {
+    return readReceived(retentionCheckpointForm, readJson(row.checkpoint_json, ANY_COUNT)).record
+  } catch (error) {
+    if (error instanceof FormError || error instanceof JsonError) return undefined
+    throw error
+  }
+}
+
+async function readAnchors(db: Tx): Promise<readonly StoreAnchor[]> {
+  const anchors: StoreAnchor[] = []
+  for (;;) {
+    const rows = await listAnchors(db, anchors.at(-1)?.anchor_sequence ?? 0, PAGE)
+    anchors.push(...rows.map(readAnchorRow))
+    if (rows.length < PAGE) return anchors
+  }
+}
+
+/** A row whose text is no anchor any more stands for one that nobody signed: the report must name it, not fail. */
+function readAnchorRow({ anchor_sequence, store_sequence, anchor_json }: AnchorRow): StoreAnchor {
+  try {
+    return readReceived(storeAnchorForm, readJson(anchor_json)).record
+  } catch (error) {
+    if (!(error instanceof FormError || error instanceof JsonError)) throw error
+    const nobody = { sovereign_id: '', entry_digest: '', issued_by: '', signature: null }
+    return { anchor_sequence, store_sequence, anchored_at: writeInstant(0n), ...nobody }
+  }
+}
+
+async function* readRows(db: Tx, { after, through }: Run): AsyncGenerator<EntryRow> {
+  for (let last = after; last < through;) {
+    const rows = await readSlice(db, { after: last, through }, SLICE)
+    yield* rows
+    last = rows.at(-1)?.store_sequence ?? through
+  }
+}
+
+async function feedRows(db: Tx, checker: StoreChecker, run: Run): Promise<void> {
+  for await (const row of readRows(db, run)) {
+    const checked = await checker.add(row.line)
+    const column = checked === undefined ? undefined : findFalseColumn(row, checked)
+    if (column !== undefined) checker.blame(row.store_sequence, 'entry_digest_mismatch', `column ${column}`)
+  }
+}
+
+/** The store must end where its head row says: rows missing at the end leave no gap behind. */
+function checkEnd(checker: StoreChecker, head: EvidenceHeadRow): void {
+  if (checker.lastSequence !== head.last_sequence) checker.blame(checker.lastSequence + 1, 'store_sequence_gap', 'head')
+  else if (head.last_sequence > head.removed_through && checker.lastDigest !== head.last_digest)
+    checker.blame(head.last_sequence, 'store_chain_break', 'head')
+}
+
+/** A row behind the head, which no append has put there. One statement: an append moves both at once. */
+async function findStray(db: Tx): Promise<number | undefined> {
+  const row = await db
+    .selectFrom('evidence_entries')
+    .select((eb) => eb.fn.min<number | null>('store_sequence').as('first'))
+    .where('store_sequence', '>', (eb) => eb.selectFrom('evidence_head').select('last_sequence').where('id', '=', 1))
+    .executeTakeFirst()
+  return row?.first ?? undefined
+}
+
+const COPIED = [
+  'store_sequence',
+  'entry_kind',
+  'decision_id',
+  'vendor_id',
+  'attestation_id',
+  'capability',
+  'outcome',
+  'evidence_id',
+  'exec_sequence_no',
+  'resource_id',
+  'resource_sequence',
+] as const
+
+/** A false column would hide an entry from search, or let a position be taken twice. */
+function findFalseColumn(row: EntryRow, checked: CheckedLine): string | undefined {
+  const { entry } = checked
+  const copied = COPIED.find((name) => row[name] !== entry[name])
+  if (copied !== undefined) return copied
+  if (row.entry_digest !== checked.entryDigest) return 'entry_digest'
+  if (row.record_digest !== checked.recordDigest) return 'record_digest'
+  return row.recorded_at === writeSortable(readInstant(entry.recorded_at) ?? 0n) ? undefined : 'recorded_at'
+}

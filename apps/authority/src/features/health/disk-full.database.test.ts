@@ -1,0 +1,125 @@
+import { execFile, spawnSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { currentBackend, startTestAuthority } from '@chancery/testkit'
+import type { TestResponse, TestAuthority, TestDatabase } from '@chancery/testkit'
+import { sql } from 'kysely'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { checkWrites } from '../../commands/doctor/check-database.ts'
+import { DiskFull } from '../../database/database.ts'
+import { locationOf } from '../../database/database.suite.ts'
+import { openStore } from '../../database/open.ts'
+
+const run = promisify(execFile)
+const SERVER = process.env['CHANCERY_TEST_POSTGRES'] ?? 'postgresql://postgres@127.0.0.1:5432/postgres'
+const MEBIBYTE = 1 << 20
+
+/** A file system of its own needs root; PostgreSQL must run on this machine, as the user of Debian's package. */
+const canMount =
+  process.getuid?.() === 0 &&
+  spawnSync('unshare', ['-m', 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt']).status === 0 &&
+  (currentBackend() === 'sqlite' || spawnSync('id', ['postgres']).status === 0)
+
+const readyz = (na: TestAuthority): Promise<TestResponse> => na.request('GET', '/readyz')
+const reasonsOf = (answer: TestResponse): unknown =>
+  (answer.json as { error?: { details: { reasons: unknown } } }).error?.details.reasons
+
+/** What a caller writes meets the full disk first: /readyz does not wait for its next probe. */
+async function expectFull(na: TestAuthority): Promise<void> {
+  const large = { name: 'large', at: randomBytes(MEBIBYTE).toString('hex') }
+  await expect(na.core.store.transact((tx) => tx.insertInto('moments').values(large).execute())).rejects.toThrow(
+    /full|space|no room/i,
+  )
+  const answer = await readyz(na)
+  expect([answer.status, reasonsOf(answer)]).toEqual([503, ['database_unavailable', 'disk_full']])
+  expect((await na.request('GET', '/metrics')).text).toContain('\nchancery_ready 0\n')
+  expect(await checkWrites(na.core.store)).toMatchObject({ check: 'database-writes', status: 'bad' })
+}
+
+describe.runIf(canMount)('a disk that is really full', () => {
+  let folder: string
+  let database: TestDatabase
+  let na: TestAuthority
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'chancery-full-'))
+    await run('mount', ['-t', 'tmpfs', '-o', 'size=32m', 'tmpfs', folder])
+    database = currentBackend() === 'sqlite' ? inFolder(folder) : await inTablespace(folder)
+    na = await startTestAuthority({ database })
+  })
+  afterAll(async () => {
+    await na.stop()
+    await database.drop()
+    await run('umount', ['-l', folder])
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  it('turns /readyz, the metric and the doctor, and all of them turn back', { timeout: 90_000 }, async () => {
+    expect((await readyz(na)).status).toBe(200)
+    await fill(folder)
+    await expectFull(na)
+    // Of one who looks from outside, with a probe of his own.
+    const other = openStore(locationOf(database))
+    await expect(other.checkWritable()).rejects.toBeInstanceOf(DiskFull)
+    await other.close()
+    await rm(join(folder, 'filler'))
+    await vi.waitFor(async () => expect((await readyz(na)).status).toBe(200), { timeout: 60_000, interval: 500 })
+    expect(await checkWrites(na.core.store)).toMatchObject({ status: 'good' })
+  })
+})
+
+describe('an engine that says that its disk is full', () => {
+  let na: TestAuthority
+  beforeAll(async () => {
+    na = await startTestAuthority()
+  })
+  afterAll(() => na.stop())
+
+  it('turns /readyz', async () => {
+    expect((await readyz(na)).status).toBe(200)
+    const { db } = na.core.store
+    if (currentBackend() === 'sqlite') {
+      const { rows } = await sql<{ page_count: number }>`pragma page_count`.execute(db)
+      await sql.raw(`pragma max_page_count = ${rows[0]?.page_count ?? 0}`).execute(db)
+    } else {
+      await sql`create function refuse_full() returns trigger language plpgsql as
+        $$ begin raise exception 'no room' using errcode = 'disk_full'; end $$`.execute(db)
+      await sql`create trigger full_disk before insert on moments execute function refuse_full()`.execute(db)
+    }
+    await expectFull(na)
+  })
+})
+
+function inFolder(folder: string): TestDatabase {
+  return { settings: { DB_PATH: join(folder, 'authority.db') }, drop: async () => undefined }
+}
+
+async function inTablespace(folder: string): Promise<TestDatabase> {
+  await run('chown', ['postgres', folder])
+  const name = `full_${randomBytes(8).toString('hex')}`
+  await onServer(`create tablespace ${name} location '${folder}'`, `create database ${name} tablespace ${name}`)
+  const url = new URL(SERVER)
+  url.pathname = `/${name}`
+  const drop = [`drop database if exists ${name} with (force)`, `drop tablespace ${name}`]
+  return { settings: { DATABASE_URL: url.href }, drop: () => onServer(...drop) }
+}
+
+async function onServer(...statements: readonly string[]): Promise<void> {
+  const client = new pg.Client({ connectionString: SERVER })
+  await client.connect()
+  try {
+    for (const statement of statements) await client.query(statement)
+  } finally {
+    await client.end()
+  }
+}
+
+/** To the last byte: the file is as long as the disk lets it be. */
+async function fill(folder: string): Promise<void> {
+  const error = await writeFile(join(folder, 'filler'), Buffer.alloc(64 * MEBIBYTE)).catch((failed: unknown) => failed)
+  expect(error).toMatchObject({ code: 'ENOSPC' })
+}

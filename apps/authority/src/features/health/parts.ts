@@ -1,0 +1,52 @@
+import type { Core } from '../../core.ts'
+import type { AuthoritySettings } from '../../settings/authority-settings.ts'
+import type { PublishedDocuments } from '../../requests/published-documents.ts'
+import type { BoundaryPolicies } from '../boundary-policies/index.ts'
+import type { Crl } from '../crl/index.ts'
+import type { Enrollment } from '../enrollment/index.ts'
+import type { KeySuccession } from '../key-succession/index.ts'
+import type { Policy } from '../policy/index.ts'
+import type { RevocationFeeds } from '../revocation-feeds/index.ts'
+
+export interface HealthParts extends Pick<
+  Core,
+  | 'clock'
+  | 'clockCheck'
+  | 'genesis'
+  | 'halts'
+  | 'instance'
+  | 'isServing'
+  | 'limiter'
+  | 'log'
+  | 'metrics'
+  | 'newestBlock'
+  | 'operatorKeysCheck'
+  | 'ownKeys'
+  | 'recordFaults'
+  | 'rollbackCheck'
+  | 'signer'
+  | 'signing'
+  | 'store'
+  | 'verifiedTreaties'
+  | 'versions'
+> {
+  readonly settings: Pick<
+    AuthoritySettings,
+    | 'anchorIntervalSeconds'
+    | 'boundaryPolicyEnforcement'
+    | 'evidenceStore'
+    | 'genesisWindow'
+    | 'haMode'
+    | 'keyWarningDays'
+    | 'listReaderBytes'
+    | 'managementPort'
+    | 'proxyHops'
+  >
+  readonly publishedDocuments: PublishedDocuments
+  readonly boundaryPolicies: BoundaryPolicies
+  readonly crl: Crl
+  readonly enrollment: Enrollment
+  readonly keySuccession: KeySuccession
+  readonly policy: Policy
+  readonly revocationFeeds: RevocationFeeds
+}

@@ -1,0 +1,13 @@
+import type { SharedRead } from '@chancery/service-kit'
+import type { Readiness } from './readiness.ts'
+import type { HealthReports } from './report.ts'
+import type { HealthParts } from './parts.ts'
+
+/** The parts of the feature and its own state. */
+export interface HealthState extends HealthParts {
+  /** Shared by all who ask at once: each answer costs a write. */
+  readonly readiness: SharedRead<Readiness>
+  /** Why this authority is not healthy. */
+  readonly reports: HealthReports
+  readonly metricsText: SharedRead<string>
+}

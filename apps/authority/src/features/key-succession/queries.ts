@@ -1,0 +1,55 @@
+import { DAY, writeSortable } from '@chancery/protocol'
+import type { Instant } from '@chancery/protocol'
+import { sql } from 'kysely'
+import type { StoredSuccession } from '../../signing/newest-block.ts'
+import type { Store, Tx } from '../../database/database.ts'
+
+export async function storeSuccession(tx: Tx, row: StoredSuccession): Promise<void> {
+  await tx.deleteFrom('key_succession').execute()
+  await tx
+    .insertInto('key_succession')
+    .values({ id: 1, ...row })
+    .execute()
+}
+
+export async function enterPhase(
+  tx: Tx,
+  phase: 'switched' | 'retired',
+  more: { readonly switched_at?: string } = {},
+): Promise<void> {
+  await tx
+    .updateTable('key_succession')
+    .set({ phase, first_list_json: null, ...more })
+    .where('id', '=', 1)
+    .execute()
+}
+
+/** How many nodes hold a block, of those heard of within a day. */
+export interface Followers {
+  readonly holding: number
+  readonly nodes: number
+}
+
+/** A node counts once, however many certificates it has; it holds the block when it said so with any of them. */
+export async function countFollowers(db: Tx, digest: string, now: Instant): Promise<Followers> {
+  const since = writeSortable(now - DAY)
+  const { rows } = await sql<{ nodes: number; holding: number }>`
+    select count(distinct coalesce(node_public_key, cert_id)) as nodes,
+      count(distinct case when genesis_digest = ${digest} then coalesce(node_public_key, cert_id) end) as holding
+    from node_liveness where last_heartbeat > ${since} and (revoke_after is null or revoke_after > ${writeSortable(now)})`.execute(
+    db,
+  )
+  return { holding: Number(rows[0]?.holding ?? 0), nodes: Number(rows[0]?.nodes ?? 0) }
+}
+
+/** Certificates of a key that a node could still use. */
+export async function countUsable(store: Store, tx: Tx, keyId: string, now: Instant): Promise<number> {
+  const at = writeSortable(now)
+  const issuer =
+    store.backend === 'postgres' ? sql`cert_json::json ->> 'issued_by'` : sql`json_extract(cert_json, '$.issued_by')`
+  const { rows } = await sql<{ count: number }>`
+    select count(*) as count from issued_certs
+    where status = 'issued' and expires_at > ${at} and (revoke_after is null or revoke_after > ${at})
+      and ${issuer} = ${keyId}`.execute(tx)
+  return Number(rows[0]?.count ?? 0)
+}

@@ -1,0 +1,71 @@
+import { readJson, readPolicyManifest } from '@chancery/protocol'
+import type { PolicyManifest } from '@chancery/protocol'
+import type { Tx } from '../../database/database.ts'
+import { countUpTo } from '../../database/large-table.ts'
+import { assertStored } from '../../database/assert-stored.ts'
+
+export interface StoredPolicy {
+  readonly position: number
+  readonly policy_id: string
+  readonly policy_json: string
+  readonly active: number
+  readonly created_at: string
+}
+
+export function findActivePolicy(db: Tx): Promise<StoredPolicy | undefined> {
+  return db.selectFrom('policy_versions').selectAll().where('active', '=', 1).executeTakeFirst()
+}
+
+export function findPolicy(db: Tx, policy_id: string): Promise<StoredPolicy | undefined> {
+  return db.selectFrom('policy_versions').selectAll().where('policy_id', '=', policy_id).executeTakeFirst()
+}
+
+/** Adds a version, inactive. Positions are numbered under the head lock, so they are gapless and order history. */
+export async function insertPolicy(tx: Tx, policy_id: string, policy_json: string, created_at: string): Promise<void> {
+  const last = await tx
+    .selectFrom('policy_versions')
+    .select((eb) => eb.fn.max('position').as('position'))
+    .executeTakeFirst()
+  const row = await tx
+    .insertInto('policy_versions')
+    .values({ position: Number(last?.position ?? 0) + 1, policy_id, policy_json, active: 0, created_at })
+    .returning('policy_json')
+    .executeTakeFirst()
+  assertStored(policy_json, row?.policy_json)
+}
+
+/** Makes one version the active one; the caller holds the head lock. */
+export async function activatePolicy(tx: Tx, policy_id: string): Promise<void> {
+  await tx.updateTable('policy_versions').set({ active: 0 }).where('active', '=', 1).execute()
+  await tx.updateTable('policy_versions').set({ active: 1 }).where('policy_id', '=', policy_id).execute()
+}
+
+export interface HistoryPage {
+  readonly rows: readonly StoredPolicy[]
+  readonly hasMore: boolean
+}
+
+/** Newest first; `before` is the position a cursor names. */
+export async function listPolicies(
+  db: Tx,
+  page: { readonly limit: number; readonly offset: number; readonly before: number | undefined },
+): Promise<HistoryPage> {
+  let query = db
+    .selectFrom('policy_versions')
+    .selectAll()
+    .orderBy('position', 'desc')
+    .limit(page.limit + 1)
+  if (page.before !== undefined) query = query.where('position', '<', page.before)
+  else query = query.offset(page.offset)
+  const rows = await query.execute()
+  return { rows: rows.slice(0, page.limit), hasMore: rows.length > page.limit }
+}
+
+/** Exact up to the bound, null above: a count over a long history must not hold the database. */
+export function countPolicies(db: Tx, bound: number): Promise<number | null> {
+  return countUpTo(db, db.selectFrom('policy_versions').select('position'), bound)
+}
+
+export function toManifest(row: StoredPolicy): PolicyManifest {
+  return readPolicyManifest(readJson(row.policy_json))
+}

@@ -1,0 +1,3 @@
+import type { Core } from '../../core.ts'
+
+export interface RecognitionPolicyParts extends Pick<Core, 'audit' | 'clock' | 'store' | 'versions'> {}

@@ -1,0 +1,48 @@
+import { sql } from 'kysely'
+import type { Tx } from '../../database/database.ts'
+
+export interface TreatyExpiry {
+  /** When the first sovereign that is recognised now will be without a treaty; as stored. */
+  readonly next: string | undefined
+  /** Sovereigns whose last treaty ended since `lapsedSince`. */
+  readonly lapsed: number
+}
+
+/**
+ * When recognition ends if nobody acts. By sovereign, not by treaty: one that was renewed leaves its old treaty to run
+ * out. A revoked treaty ended by will and is not counted.
+ */
+export async function findNextExpiry(
+  db: Tx,
+  { now, lapsedSince }: { readonly now: string; readonly lapsedSince: string },
+): Promise<TreatyExpiry> {
+  const last = db
+    .selectFrom('recognition_treaties')
+    .select((eb) => eb.fn.max('expires_at').as('ends'))
+    .where('status', '=', 'active')
+    .where('expires_at', '>', lapsedSince)
+    .groupBy('subject_sovereign_id')
+  const row = await db
+    .selectFrom(last.as('last'))
+    .select([
+      sql<string | null>`min(case when ends > ${now} then ends end)`.as('next'),
+      sql<number | null>`sum(case when ends > ${now} then 0 else 1 end)`.as('lapsed'),
+    ])
+    .executeTakeFirst()
+  return { next: row?.next ?? undefined, lapsed: Number(row?.lapsed ?? 0) }
+}
+
+/** When recognition of each sovereign ends or ended since a time, by name. */
+export async function listExpiry(
+  db: Tx,
+  since: string,
+): Promise<readonly { readonly sovereign: string; readonly ends: string }[]> {
+  return db
+    .selectFrom('recognition_treaties')
+    .select((eb) => ['subject_sovereign_id as sovereign', eb.fn.max('expires_at').as('ends')])
+    .where('status', '=', 'active')
+    .where('expires_at', '>', since)
+    .groupBy('subject_sovereign_id')
+    .orderBy('subject_sovereign_id')
+    .execute()
+}

@@ -1,0 +1,33 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { instantOf } from '@chancery/protocol'
+import type { PartyKeys } from '@chancery/protocol'
+import type { RecognitionTreatiesParts } from './parts.ts'
+import { listTreatiesFor } from './queries.ts'
+
+const TREATIES_PER_LOOP_TURN = 32
+
+/**
+ * The keys that may sign for a sovereign: K(s) and T(s) of protocol/trust-operations 3.5. A treaty vouches when it is
+ * in force, grants at least one role and carries our own signature: a row written behind our back must not make anybody
+ * a party. The own key never signs for another.
+ */
+export async function findPartyKeys(parts: RecognitionTreatiesParts, sovereign_id: string): Promise<PartyKeys> {
+  const own = parts.genesis.network_name
+  if (sovereign_id === own) return { keys: parts.ownKeys.all, hasTreaty: true }
+  const now = parts.clock.now()
+  const keys = new Set<string>()
+  let hasTreaty = false
+  const rows = await listTreatiesFor(parts.store, own, sovereign_id)
+  for (const [at, row] of rows.entries()) {
+    // A sovereign may hold any number of treaties with another; each costs a verification, so others get a turn.
+    if (at % TREATIES_PER_LOOP_TURN === TREATIES_PER_LOOP_TURN - 1) await nextTurn()
+    const treaty = await parts.verifiedTreaties.read(row)
+    if (treaty === undefined) continue
+    const isInForce = instantOf(treaty.valid_from) <= now && now < instantOf(treaty.expires_at)
+    if (!isInForce || treaty.status !== 'active' || treaty.scope.allowed_roles.length === 0) continue
+    hasTreaty = true
+    for (const key of treaty.subject_public_keys) keys.add(key)
+  }
+  for (const key of parts.ownKeys.all) keys.delete(key)
+  return { keys: [...keys], hasTreaty }
+}

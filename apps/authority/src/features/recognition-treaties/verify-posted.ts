@@ -1,0 +1,94 @@
+import { Refusal } from '@chancery/contract'
+import { canonicalJson, invalid, isActiveState, readJson, treatyLifecycle, verifyTreaty } from '@chancery/protocol'
+import type { JsonValue, RecognitionTreaty, TreatyReason, Verdict } from '@chancery/protocol'
+import type { RecognitionTreatiesParts } from './parts.ts'
+import { ownKeysAt } from '../../signing/own-keys.ts'
+import { findTreaty, listTreatiesFor } from './queries.ts'
+
+/** `none`: no key of the issuer counts for the question that was asked. */
+export type TrustBasis = 'this_authority' | 'caller_supplied_keys' | 'recognized_issuer_keys' | 'none'
+
+export interface TreatyResult {
+  readonly verdict: Verdict<TreatyReason | 'not_held' | 'issuer_not_recognized'>
+  readonly trust_basis: TrustBasis
+}
+
+/**
+ * What a treaty is judged for. `genuine`: did its issuer sign it; keys of a recognised issuer answer that, and it says
+ * nothing about its subject. `admission`: may its subject's members in; without keys of the caller's choice only our
+ * own treaties do that, or a partner could pass on a recognition that we gave to it alone.
+ */
+export type TreatyQuestion = 'genuine' | 'admission'
+
+/** Whether an acceptance is this authority's own, or only the judgement of a caller who chose the keys. */
+export function countsHere(accepted: boolean, basis: TrustBasis): boolean {
+  return accepted && basis === 'this_authority'
+}
+
+/** Subject keys of own treaties for this sovereign that are in force now, each by our signature on it. */
+export async function pinnedKeys(parts: RecognitionTreatiesParts, subject: string): Promise<readonly string[]> {
+  const rows = await listTreatiesFor(parts.store, parts.genesis.network_name, subject)
+  const keys = new Set<string>()
+  for (const row of rows) {
+    if (!isActiveState(treatyLifecycle(row, parts.clock.now()).state)) continue
+    for (const key of (await parts.verifiedTreaties.read(row))?.subject_public_keys ?? []) keys.add(key)
+  }
+  return [...keys]
+}
+
+/** protocol/core 17.2 from check 3 on: which keys are used for the issuer, then whether the treaty holds under them. */
+export async function verifyPostedTreaty(
+  parts: RecognitionTreatiesParts,
+  treaty: RecognitionTreaty,
+  posted: JsonValue,
+  supplied: readonly string[],
+  question: TreatyQuestion,
+  expected: { readonly issuer: string | undefined; readonly subject: string | undefined },
+): Promise<TreatyResult> {
+  const held = await findTreaty(parts.store, treaty.treaty_id)
+  const isOwn = treaty.issuer_sovereign_id === parts.genesis.network_name
+  const { keys, basis } = isOwn
+    ? chooseOwnKeys(parts, treaty, supplied)
+    : await chooseForeignKeys(parts, treaty, supplied, question)
+  // An own treaty counts only as it is stored, signatures included: a second signature would be a second paper.
+  if (isOwn && (held === undefined || canonicalJson(readJson(held.treaty_json)) !== canonicalJson(posted)))
+    return { verdict: invalid('not_held'), trust_basis: basis }
+  if (keys.length === 0) return { verdict: invalid('issuer_not_recognized'), trust_basis: basis }
+  const isRevoked =
+    held?.issuer_sovereign_id === treaty.issuer_sovereign_id &&
+    (held.status === 'revoked' || Boolean(held.revoked_in_audit))
+  const against = {
+    keys,
+    expectedIssuer: expected.issuer,
+    expectedSubject: expected.subject,
+    isRevoked,
+    now: parts.clock.now(),
+  }
+  return { verdict: await verifyTreaty(treaty, against), trust_basis: basis }
+}
+
+interface ChosenKeys {
+  readonly keys: readonly string[]
+  readonly basis: TrustBasis
+}
+
+function chooseOwnKeys(
+  parts: RecognitionTreatiesParts,
+  treaty: RecognitionTreaty,
+  supplied: readonly string[],
+): ChosenKeys {
+  if (supplied.some((key) => !parts.ownKeys.all.includes(key))) throw new Refusal('caller_keys_not_accepted')
+  return { keys: ownKeysAt(parts.ownKeys, treaty.issued_at), basis: 'this_authority' }
+}
+
+/** protocol/core 17.2 and 17.3: the two routes differ here only. */
+async function chooseForeignKeys(
+  parts: RecognitionTreatiesParts,
+  treaty: RecognitionTreaty,
+  supplied: readonly string[],
+  question: TreatyQuestion,
+): Promise<ChosenKeys> {
+  if (supplied.length > 0) return { keys: supplied, basis: 'caller_supplied_keys' }
+  if (question === 'admission') return { keys: [], basis: 'none' }
+  return { keys: await pinnedKeys(parts, treaty.issuer_sovereign_id), basis: 'recognized_issuer_keys' }
+}

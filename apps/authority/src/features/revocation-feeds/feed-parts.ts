@@ -1,0 +1,25 @@
+import type { Core } from '../../core.ts'
+import type { AuthoritySettings } from '../../settings/authority-settings.ts'
+import type { PublishedDocuments } from '../../requests/published-documents.ts'
+import type { RecognitionTreaties } from '../recognition-treaties/index.ts'
+
+export interface RevocationFeedsParts extends Pick<
+  Core,
+  | 'audit'
+  | 'clock'
+  | 'genesis'
+  | 'ids'
+  | 'log'
+  | 'metrics'
+  | 'ownKeys'
+  | 'recordFaults'
+  | 'rollbackCheck'
+  | 'signer'
+  | 'signing'
+  | 'store'
+  | 'versions'
+> {
+  readonly settings: Pick<AuthoritySettings, 'feedPruneMarginSeconds' | 'feedRefreshSeconds'>
+  readonly publishedDocuments: PublishedDocuments
+  readonly recognitionTreaties: RecognitionTreaties
+}

@@ -1,0 +1,343 @@
+import { readJson, readRevocationFeed, sha256Hex } from '@chancery/protocol'
+import type { ImportedRevocation } from '@chancery/protocol'
+import type { Tx } from '../../database/database.ts'
+import { countUpTo } from '../../database/large-table.ts'
+import { assertStored } from '../../database/assert-stored.ts'
+import type { ReasonedId } from './parts.ts'
+
+/** A stored feed is as long as a feed may get. */
+export const FEED_LIMITS = { maxDepth: 64, maxValues: 2_000_000, maxNames: 200_000 }
+
+export interface OwnFeed {
+  readonly sequence: number
+  readonly feed_json: string
+  readonly issued_at: string
+  /** Null in a version of before the feed had parts. */
+  readonly index_json: string | null
+  readonly total_ids: number | null
+  readonly cause: string | null
+  readonly feed_id: string | null
+  readonly digest: string | null
+  readonly ids: number | null
+}
+
+export function findOwnFeed(db: Tx): Promise<OwnFeed | undefined> {
+  return db.selectFrom('own_revocation_feeds').selectAll().orderBy('sequence', 'desc').limit(1).executeTakeFirst()
+}
+
+/** When the own feed in force was signed, without its text. */
+export async function findOwnFeedTime(db: Tx): Promise<string | undefined> {
+  const row = await db
+    .selectFrom('own_revocation_feeds')
+    .select('issued_at')
+    .orderBy('sequence', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return row?.issued_at
+}
+
+/** One content per sequence: the number is the primary key. */
+export async function insertOwnFeed(tx: Tx, feed: OwnFeed): Promise<void> {
+  const kept = await tx.insertInto('own_revocation_feeds').values(feed).returning('feed_json').executeTakeFirst()
+  assertStored(feed.feed_json, kept?.feed_json)
+}
+
+/** An id of the feed, and whether a stored record still says that it is withdrawn. */
+export interface ListedId extends ReasonedId {
+  readonly attested: string | null
+  readonly recovered: string | null
+}
+
+export function isWithdrawn({ attested, recovered }: ListedId): boolean {
+  return attested !== null || recovered !== null
+}
+
+/** The newest ids of the feed, by time of withdrawal. */
+export function listNewestIds(tx: Tx, limit: number): Promise<readonly ListedId[]> {
+  const newest = tx
+    .selectFrom('own_feed_ids')
+    .select(['attestation_id', 'revoked_at', 'reason'])
+    .where('pruned', '=', 0)
+    .orderBy('revoked_at', 'desc')
+    .orderBy('attestation_id', 'desc')
+    .limit(limit)
+  return tx
+    .selectFrom(newest.as('f'))
+    .leftJoin('membership_attestations as a', (join) =>
+      join.onRef('a.attestation_id', '=', 'f.attestation_id').on('a.status', '=', 'revoked'),
+    )
+    .leftJoin('recovered_revocations as r', 'r.attestation_id', 'f.attestation_id')
+    .select([
+      'f.attestation_id',
+      'f.revoked_at',
+      'f.reason',
+      'a.attestation_id as attested',
+      'r.attestation_id as recovered',
+    ])
+    .execute()
+}
+
+const IDS_AT_ONCE = 500
+
+/** Which of these ids the feed knows, pruned ones included. */
+export function listStoredIds(tx: Tx, ids: readonly string[]): Promise<ReadonlySet<string>> {
+  return amongIds(ids, (some) =>
+    tx.selectFrom('own_feed_ids').select('attestation_id').where('attestation_id', 'in', some).execute(),
+  )
+}
+
+/** Which of these ids a stored record says are withdrawn. */
+export function listWithdrawn(tx: Tx, ids: readonly string[]): Promise<ReadonlySet<string>> {
+  return amongIds(ids, (some) =>
+    tx
+      .selectFrom('membership_attestations')
+      .select('attestation_id')
+      .where('status', '=', 'revoked')
+      .where('attestation_id', 'in', some)
+      .union(tx.selectFrom('recovered_revocations').select('attestation_id').where('attestation_id', 'in', some))
+      .execute(),
+  )
+}
+
+async function amongIds(
+  ids: readonly string[],
+  find: (some: readonly string[]) => Promise<readonly { readonly attestation_id: string }[]>,
+): Promise<ReadonlySet<string>> {
+  const found = new Set<string>()
+  for (let at = 0; at < ids.length; at += IDS_AT_ONCE)
+    for (const row of await find(ids.slice(at, at + IDS_AT_ONCE))) found.add(row.attestation_id)
+  return found
+}
+
+/** Puts a digest in place of the text of some versions up to a sequence. */
+export async function removeOldTexts(tx: Tx, upTo: number, limit: number): Promise<void> {
+  const rows = await tx
+    .selectFrom('own_revocation_feeds')
+    .select(['sequence', 'issued_at', 'cause', 'feed_id', 'digest', 'ids'])
+    .where('sequence', '<=', upTo)
+    .orderBy('sequence')
+    .limit(limit)
+    .execute()
+  for (const { sequence, issued_at, cause, ...told } of rows) {
+    const { feed_id, digest, ids } = told
+    const facts =
+      feed_id === null || digest === null || ids === null ? await factsOfText(tx, sequence) : { feed_id, digest, ids }
+    await tx
+      .insertInto('removed_own_feeds')
+      .values({ sequence, issued_at, cause, ...facts })
+      .execute()
+    await tx.deleteFrom('own_revocation_feeds').where('sequence', '=', sequence).execute()
+  }
+}
+
+/** Of a version of before these were columns. */
+async function factsOfText(
+  tx: Tx,
+  sequence: number,
+): Promise<{ readonly feed_id: string; readonly digest: string; readonly ids: number }> {
+  const { feed_json } = await tx
+    .selectFrom('own_revocation_feeds')
+    .select('feed_json')
+    .where('sequence', '=', sequence)
+    .executeTakeFirstOrThrow()
+  const { feed_id, revoked_attestation_ids } = readRevocationFeed(readJson(feed_json, FEED_LIMITS))
+  return { feed_id, digest: sha256Hex(feed_json), ids: revoked_attestation_ids.length }
+}
+
+export async function purgeRemovedFeeds(db: Tx, before: string): Promise<void> {
+  await db.deleteFrom('removed_own_feeds').where('issued_at', '<', before).execute()
+}
+
+/** Exact up to the bound. */
+export async function countPlainIds(db: Tx, bound: number): Promise<number> {
+  const rows = db.selectFrom('own_feed_ids').select('part_key').where('pruned', '=', 0)
+  return (await countUpTo(db, rows, bound)) ?? bound
+}
+
+/** Whether an id ended so long ago that the next version leaves it out. */
+export async function hasPrunable(
+  db: Tx,
+  ends: { readonly known: string; readonly unknown: string },
+): Promise<boolean> {
+  const ended = (end_known: number, end: string) =>
+    db
+      .selectFrom('own_feed_ids')
+      .select('part_key')
+      .where('pruned', '=', 0)
+      .where('end_known', '=', end_known)
+      .where('ends_at', '<', end)
+      .limit(1)
+      .executeTakeFirst()
+  return (await ended(1, ends.known)) !== undefined || (await ended(0, ends.unknown)) !== undefined
+}
+
+export function findPart(
+  db: Tx,
+  part: number,
+): Promise<{ readonly digest: string; readonly part_json: string } | undefined> {
+  return db.selectFrom('own_feed_parts').select(['digest', 'part_json']).where('part', '=', part).executeTakeFirst()
+}
+
+export function listPartDigests(db: Tx): Promise<readonly { readonly part: number; readonly digest: string }[]> {
+  return db.selectFrom('own_feed_parts').select(['part', 'digest']).orderBy('part').execute()
+}
+
+/** The newest imported feed of an issuer. */
+export function findLastImported(
+  tx: Tx,
+  issuer: string,
+): Promise<{ readonly sequence: number; readonly complete: number } | undefined> {
+  return tx
+    .selectFrom('sovereign_revocation_feeds')
+    .select(['sequence', 'complete'])
+    .where('issuer_sovereign_id', '=', issuer)
+    .orderBy('sequence', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+}
+
+export async function insertImportedFeed(
+  tx: Tx,
+  row: {
+    issuer_sovereign_id: string
+    sequence: number
+    feed_id: string
+    feed_json: string
+    revoked_count: number
+    imported_at: string
+    complete: number
+  },
+): Promise<void> {
+  await tx.insertInto('sovereign_revocation_feeds').values(row).execute()
+}
+
+export async function markComplete(tx: Tx, issuer: string, sequence: number): Promise<void> {
+  await tx
+    .updateTable('sovereign_revocation_feeds')
+    .set({ complete: 1 })
+    .where('issuer_sovereign_id', '=', issuer)
+    .where('sequence', '=', sequence)
+    .execute()
+}
+
+const STORED_IMPORTS = 2
+
+/** Texts of the newest two feeds of an issuer are kept; of older ones a digest. */
+export async function dropOldTexts(tx: Tx, issuer: string): Promise<void> {
+  const rows = await tx
+    .selectFrom('sovereign_revocation_feeds')
+    .select(['sequence', 'feed_json'])
+    .where('issuer_sovereign_id', '=', issuer)
+    .where('digest', 'is', null)
+    .orderBy('sequence', 'desc')
+    .offset(STORED_IMPORTS)
+    .limit(4)
+    .execute()
+  for (const { sequence, feed_json } of rows)
+    await tx
+      .updateTable('sovereign_revocation_feeds')
+      .set({ digest: sha256Hex(feed_json), feed_json: '' })
+      .where('issuer_sovereign_id', '=', issuer)
+      .where('sequence', '=', sequence)
+      .execute()
+}
+
+/** Notes that a part with this digest was imported. */
+export async function cachePart(
+  tx: Tx,
+  row: { issuer_sovereign_id: string; part_bits: number; part: number; digest: string },
+): Promise<void> {
+  await tx
+    .insertInto('imported_feed_parts')
+    .values(row)
+    .onConflict((conflict) =>
+      conflict.columns(['issuer_sovereign_id', 'part_bits', 'part']).doUpdateSet({ digest: row.digest }),
+    )
+    .execute()
+}
+
+/** Digests of the parts that were imported of an issuer, by number. */
+export async function listStoredParts(tx: Tx, issuer: string, part_bits: number): Promise<ReadonlyMap<number, string>> {
+  const rows = await tx
+    .selectFrom('imported_feed_parts')
+    .select(['part', 'digest'])
+    .where('issuer_sovereign_id', '=', issuer)
+    .where('part_bits', '=', part_bits)
+    .execute()
+  return new Map(rows.map(({ part, digest }) => [part, digest]))
+}
+
+/** Adds to the number of ids of an issuer and gives the sum. */
+export async function addImportedIds(tx: Tx, issuer_sovereign_id: string, added: number): Promise<number> {
+  const row = await tx
+    .insertInto('imported_issuers')
+    .values({ issuer_sovereign_id, ids: added, confirmed_at: null })
+    .onConflict((conflict) =>
+      conflict.column('issuer_sovereign_id').doUpdateSet((eb) => ({ ids: eb('imported_issuers.ids', '+', added) })),
+    )
+    .returning('ids')
+    .executeTakeFirst()
+  return Number(row?.ids ?? 0)
+}
+
+export async function sumImportedIds(tx: Tx): Promise<number> {
+  const row = await tx
+    .selectFrom('imported_issuers')
+    .select((eb) => eb.fn.sum<number>('ids').as('ids'))
+    .executeTakeFirst()
+  return Number(row?.ids ?? 0)
+}
+
+/** Adds ids; one that is there stays as it was first imported, and none is ever taken out. Gives how many are new. */
+export async function insertRevocations(tx: Tx, rows: readonly ImportedRevocation[]): Promise<number> {
+  let added = 0n
+  for (let at = 0; at < rows.length; at += 1000) {
+    const done = await tx
+      .insertInto('imported_sovereign_revocations')
+      .values(rows.slice(at, at + 1000))
+      .onConflict((conflict) => conflict.doNothing())
+      .executeTakeFirst()
+    added += done.numInsertedOrUpdatedRows ?? 0n
+  }
+  return Number(added)
+}
+
+export async function isImportedRevocation(
+  db: Tx,
+  issuer_sovereign_id: string,
+  attestation_id: string,
+): Promise<boolean> {
+  const row = await db
+    .selectFrom('imported_sovereign_revocations')
+    .select('sequence')
+    .where('issuer_sovereign_id', '=', issuer_sovereign_id)
+    .where('attestation_id', '=', attestation_id)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+export interface NewestFeed {
+  readonly issuer_sovereign_id: string
+  readonly sequence: number
+  readonly feed_id: string
+  readonly revoked_count: number
+  readonly imported_at: string
+  readonly complete: number
+}
+
+/** The newest imported feed of each issuer. */
+export async function listNewestFeeds(db: Tx): Promise<readonly NewestFeed[]> {
+  return db
+    .selectFrom('sovereign_revocation_feeds as f')
+    .innerJoin(
+      db
+        .selectFrom('sovereign_revocation_feeds')
+        .select((eb) => ['issuer_sovereign_id', eb.fn.max('sequence').as('newest')])
+        .groupBy('issuer_sovereign_id')
+        .as('n'),
+      (join) => join.onRef('n.issuer_sovereign_id', '=', 'f.issuer_sovereign_id').onRef('n.newest', '=', 'f.sequence'),
+    )
+    .select(['f.issuer_sovereign_id', 'f.sequence', 'f.feed_id', 'f.revoked_count', 'f.imported_at', 'f.complete'])
+    .orderBy('f.issuer_sovereign_id')
+    .execute()
+}

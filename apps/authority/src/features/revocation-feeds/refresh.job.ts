@@ -1,0 +1,66 @@
+import { SECOND, readInstant } from '@chancery/protocol'
+import type { Instant } from '@chancery/protocol'
+import type { RevocationFeedsParts } from './feed-parts.ts'
+import { writeSortable } from '@chancery/protocol'
+import { publishOwnFeed } from './publish.ts'
+import type { FeedCause } from './publish.ts'
+import { countPlainIds, findOwnFeed, hasPrunable, purgeRemovedFeeds } from './queries.ts'
+import type { OwnFeed } from './queries.ts'
+
+/** Above so many ids in the plain form, ids that may be pruned are reason enough for a version. */
+const CROWDED = 45_000
+
+const REMOVED_DAYS = 400n
+
+/** When the version in force is to be signed again. */
+export function refreshAt(parts: RevocationFeedsParts, feed: Pick<OwnFeed, 'issued_at'>): Instant {
+  return (readInstant(feed.issued_at) ?? 0n) + BigInt(parts.settings.feedRefreshSeconds) * SECOND
+}
+
+/**
+ * The feed in force, signed again when it is old, when there is none yet, or when it is of before it had parts
+ * (protocol/core 18.2). Asked again under the head lock, so that of many who see the same need one signs.
+ */
+export async function refreshFeedIfDue(parts: RevocationFeedsParts): Promise<OwnFeed> {
+  const before = await findOwnFeed(parts.store.db)
+  if (before !== undefined && (!parts.signing.isAllowed() || !isDue(parts, before))) return before
+  return publishWhere(parts, 'refresh', (held) => held === undefined || isDue(parts, held))
+}
+
+function isDue(parts: RevocationFeedsParts, feed: OwnFeed): boolean {
+  return feed.index_json === null || parts.clock.now() >= refreshAt(parts, feed)
+}
+
+function publishWhere(
+  parts: RevocationFeedsParts,
+  cause: FeedCause,
+  isNeeded: (held: OwnFeed | undefined) => boolean,
+): Promise<OwnFeed> {
+  return parts.store.transact(async (tx) => {
+    await parts.store.lockDomain(tx, 'feed')
+    const held = await findOwnFeed(tx)
+    return held !== undefined && !isNeeded(held) ? held : publishOwnFeed(tx, parts, cause)
+  })
+}
+
+/** Every minute: a feed that is not read must not grow old, and a crowded one makes room. */
+export async function refreshFeed(parts: RevocationFeedsParts): Promise<void> {
+  if (!parts.signing.isAllowed()) return
+  try {
+    const feed = await refreshFeedIfDue(parts)
+    if ((await countPlainIds(parts.store.db, CROWDED + 1)) > CROWDED && (await isPrunable(parts)))
+      await publishWhere(parts, 'prune', (held) => held?.sequence === feed.sequence)
+  } catch (error) {
+    parts.metrics.feedPublishFailures.increase()
+    parts.log.error('the revocation feed could not be signed', { alarm: true, error })
+    throw error
+  }
+  const oldest = parts.clock.now() - REMOVED_DAYS * 86_400n * SECOND
+  await purgeRemovedFeeds(parts.store.db, writeSortable(oldest))
+}
+
+function isPrunable(parts: RevocationFeedsParts): Promise<boolean> {
+  const now = parts.clock.now()
+  const margin = BigInt(parts.settings.feedPruneMarginSeconds) * SECOND
+  return hasPrunable(parts.store.db, { known: writeSortable(now - margin), unknown: writeSortable(now) })
+}

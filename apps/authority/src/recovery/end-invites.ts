@@ -1,0 +1,17 @@
+import { writeSortable } from '@chancery/protocol'
+import type { Instant } from '@chancery/protocol'
+import type { Tx } from '../database/database.ts'
+
+/**
+ * Ends every invite that this database takes for unused. It is not known which of them were used after the backup, and
+ * the high-water mark does not count certificates: an invite that admits one node must not admit a second one.
+ */
+export async function endInvites(tx: Tx, now: Instant): Promise<void> {
+  const expires_at = writeSortable(now)
+  await tx
+    .updateTable('invite_tokens')
+    .set({ expires_at })
+    .where('used_at', 'is', null)
+    .where('expires_at', '>', expires_at)
+    .execute()
+}

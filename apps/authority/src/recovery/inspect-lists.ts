@@ -1,0 +1,178 @@
+import { DAY, HOUR, isJsonObject, readInstant } from '@chancery/protocol'
+import type { Instant, JsonObject } from '@chancery/protocol'
+import { sql } from 'kysely'
+import type { Tx } from '../database/database.ts'
+import { mayLeaveOut } from './left-out.ts'
+import { pages, parse } from './inspection-report.ts'
+import type { InspectionNotes } from './inspection-report.ts'
+
+const PAGE = 20
+/** An entry leaves the list so long after its certificate has ended; one of an unknown certificate after a year. */
+const LISTED_AFTER_END = HOUR
+const UNKNOWN_LISTED = 366n * DAY
+
+interface Version {
+  readonly sequence: number
+  /** Null when it was removed after its time. */
+  readonly text: string | null
+}
+
+/** Lists and feeds: no gap, no fork, not dated back, and nothing that was withdrawn is taken back. */
+export async function inspectLists(db: Tx, notes: InspectionNotes): Promise<void> {
+  const recovered = await readRecoveries(db)
+  await inspectVersions(lists(db), 'crl', recovered, notes, async (name, previous, record) => {
+    for (const lost of await lostEntries(db, previous, record)) notes.problem(`${name}: no longer names ${lost}`)
+  })
+  await inspectVersions(feeds(db), 'feed', recovered, notes, async (name, previous, record) => {
+    const ids = new Set(textsOf(record['revoked_attestation_ids']))
+    for (const id of textsOf(previous['revoked_attestation_ids']))
+      if (!ids.has(id) && !(await mayLeaveOut(db, id, { at: issuedAt(record), ids: ids.size })))
+        notes.problem(`${name}: no longer names ${id}`)
+  })
+  await inspectActiveList(db, notes)
+}
+
+async function inspectVersions(
+  versions: AsyncIterable<Version>,
+  kind: 'crl' | 'feed',
+  recovered: Recovered,
+  notes: InspectionNotes,
+  compare: (name: string, previous: JsonObject, record: JsonObject) => Promise<void>,
+): Promise<void> {
+  const { jumps, redated } = recovered[kind]
+  let last: { readonly sequence: number; readonly record: JsonObject | undefined; readonly isNext: boolean } | undefined
+  for await (const { sequence, text } of versions) {
+    const name = `${kind} ${sequence}`
+    if (last !== undefined && sequence !== last.sequence + 1 && !jumps.has(sequence))
+      notes.problem(`${name}: follows ${last.sequence}`)
+    if (text === null) {
+      // Its text is removed. What the one before it named is held against the next that is there.
+      last = { sequence, record: last?.record, isNext: false }
+      continue
+    }
+    const record = await notes.ownRecord(kind, String(sequence), text)
+    if (record !== undefined && record['sequence'] !== sequence) notes.problem(`${name}: says another number`)
+    if (last?.record !== undefined && record !== undefined) {
+      // Only an audited recovery from a clock that was ahead may date one back; it may be among those removed.
+      if (last.isNext && issuedAt(record) < issuedAt(last.record) && !redated.has(sequence))
+        notes.problem(`${name}: dated before its predecessor`)
+      await compare(name, last.record, record)
+    }
+    last = { sequence, record, isNext: true }
+  }
+}
+
+function issuedAt(record: JsonObject): Instant {
+  return readInstant(textOf(record['issued_at'])) ?? 0n
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}
+
+function textsOf(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter((each) => typeof each === 'string') : []
+}
+
+function entriesOf(list: JsonObject): Map<string, JsonObject> {
+  const entries = list['revoked_certificates']
+  const objects = Array.isArray(entries) ? entries.filter((each) => isJsonObject(each)) : []
+  return new Map(objects.map((entry) => [textOf(entry['certificate_id']), entry]))
+}
+
+/** Entries of the list before that are gone although their certificates had not ended. */
+async function lostEntries(db: Tx, previous: JsonObject, list: JsonObject): Promise<string[]> {
+  const entries = entriesOf(list)
+  const now = issuedAt(list)
+  const lost: string[] = []
+  for (const [id, entry] of entriesOf(previous)) {
+    if (entries.has(id)) continue
+    const row = await db.selectFrom('issued_certs').select('expires_at').where('cert_id', '=', id).executeTakeFirst()
+    const revokedAt = readInstant(textOf(entry['revoked_at'])) ?? now
+    const end = row === undefined ? revokedAt + UNKNOWN_LISTED : (readInstant(row.expires_at) ?? now) + LISTED_AFTER_END
+    if (end > now) lost.push(id)
+  }
+  return lost
+}
+
+/** The rows the next list is made of name what the last one names, and every certificate withdrawn and not yet ended. */
+async function inspectActiveList(db: Tx, notes: InspectionNotes): Promise<void> {
+  const last = await db
+    .selectFrom('crl_versions')
+    .select(['crl_json', 'issued_at'])
+    .orderBy('sequence', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  const listed = entriesOf(parse(last?.crl_json ?? '') ?? {})
+  for (const row of await db.selectFrom('crl_entries').select('cert_id').execute())
+    if (!listed.has(row.cert_id)) notes.problem(`crl: the entry ${row.cert_id} is not on the last list`)
+  if (last === undefined) return
+  const missing = await db
+    .selectFrom('issued_certs')
+    .select('cert_id')
+    .where('status', '=', 'revoked')
+    .where('expires_at', '>', last.issued_at)
+    .where('cert_id', 'not in', db.selectFrom('crl_entries').select('cert_id'))
+    .limit(100)
+    .execute()
+  for (const { cert_id } of missing) notes.problem(`crl: the revoked certificate ${cert_id} is not on the last list`)
+}
+
+interface RecoveredLine {
+  /** May leave numbers out: the one permitted jump. */
+  readonly jumps: ReadonlySet<number>
+  /** May be dated before its predecessor, which a clock that was ahead had dated. */
+  readonly redated: ReadonlySet<number>
+}
+
+type Recovered = Readonly<Record<'crl' | 'feed', RecoveredLine>>
+
+/** What only an audited recovery may do; one from an old backup tells a replay floor, one from a wrong clock none. */
+async function readRecoveries(db: Tx): Promise<Recovered> {
+  const rows = await db
+    .selectFrom('audit_events')
+    .select('event_json')
+    .where('event_type', '=', 'state_recovered')
+    .execute()
+  const details = rows.map((row) => parse(row.event_json)?.['details']).filter((each) => isJsonObject(each))
+  const numbers = (name: string, hasFloor: boolean): ReadonlySet<number> =>
+    new Set(details.filter((each) => 'replay_floor' in each === hasFloor).map((each) => Number(each[name])))
+  const line = (name: string): RecoveredLine => ({ jumps: numbers(name, true), redated: numbers(name, false) })
+  return { crl: line('crl_sequence'), feed: line('feed_sequence') }
+}
+
+function lists(db: Tx): AsyncGenerator<Version> {
+  const page = (after: number): Promise<Version[]> =>
+    db
+      .selectFrom('crl_versions')
+      .select(['sequence', sql<string | null>`crl_json`.as('text')])
+      .where('sequence', '>', after)
+      .unionAll((eb) =>
+        eb
+          .selectFrom('removed_crl_versions')
+          .select(['sequence', sql<string | null>`null`.as('text')])
+          .where('sequence', '>', after),
+      )
+      .orderBy('sequence')
+      .limit(PAGE)
+      .execute()
+  return pages(-1, page, (row) => row.sequence)
+}
+
+function feeds(db: Tx): AsyncGenerator<Version> {
+  const page = (after: number): Promise<Version[]> =>
+    db
+      .selectFrom('own_revocation_feeds')
+      .select(['sequence', sql<string | null>`feed_json`.as('text')])
+      .where('sequence', '>', after)
+      .unionAll((eb) =>
+        eb
+          .selectFrom('removed_own_feeds')
+          .select(['sequence', sql<string | null>`null`.as('text')])
+          .where('sequence', '>', after),
+      )
+      .orderBy('sequence')
+      .limit(PAGE)
+      .execute()
+  return pages(-1, page, (row) => row.sequence)
+}

@@ -1,0 +1,149 @@
+import { MAX_FEED_IDS, isJsonObject, readInstant } from '@chancery/protocol'
+import type { JsonObject } from '@chancery/protocol'
+import type { Tx } from '../database/database.ts'
+import { mayLeaveOut } from './left-out.ts'
+import { pages, parse } from './inspection-report.ts'
+import type { InspectionNotes } from './inspection-report.ts'
+
+const PAGE = 500
+
+/** Attestations, treaties and what was imported from others: signed, each under its own id, no withdrawal by half. */
+export async function inspectSovereign(db: Tx, notes: InspectionNotes): Promise<void> {
+  await inspectAttestations(db, notes)
+  await inspectTreaties(db, notes)
+  await inspectImports(db, notes)
+}
+
+/** A column that says something else than its record would show, find or withdraw another one. */
+function checkColumns(
+  notes: InspectionNotes,
+  name: string,
+  record: JsonObject | undefined,
+  columns: Readonly<Record<string, string>>,
+): void {
+  if (record === undefined) return
+  for (const [column, value] of Object.entries(columns))
+    if (record[column] !== value) notes.problem(`${name}: its ${column} is another`)
+}
+
+interface Withdrawal {
+  readonly status: string
+  readonly revoked_at: string | null
+  readonly revocation_reason: string | null
+}
+
+function checkWithdrawal(notes: InspectionNotes, name: string, row: Withdrawal): void {
+  const isRevoked = row.status === 'revoked'
+  const isWhole = isRevoked === (row.revoked_at !== null) && isRevoked === (row.revocation_reason !== null)
+  if (!isWhole || !['active', 'revoked'].includes(row.status)) notes.problem(`${name}: withdrawn by half`)
+}
+
+async function inspectAttestations(db: Tx, notes: InspectionNotes): Promise<void> {
+  const feed = await db
+    .selectFrom('own_revocation_feeds')
+    .select(['feed_json', 'issued_at', 'index_json'])
+    .orderBy('sequence', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  const ids = parse(feed?.feed_json ?? '')?.['revoked_attestation_ids']
+  const told = new Set(Array.isArray(ids) ? ids : [])
+  const recovered = await db.selectFrom('recovered_revocations').select('attestation_id').execute()
+  const withdrawn = new Set(recovered.map((row) => row.attestation_id))
+  const page = (after: string) =>
+    db
+      .selectFrom('membership_attestations')
+      .selectAll()
+      .where('attestation_id', '>', after)
+      .orderBy('attestation_id')
+      .limit(PAGE)
+      .execute()
+  for await (const row of pages('', page, (each) => each.attestation_id)) {
+    const name = `attestation ${row.attestation_id}`
+    const record = await notes.ownRecord('attestation', row.attestation_id, row.attestation_json)
+    const { attestation_id, issuer_sovereign_id, subject_id } = row
+    checkColumns(notes, name, record, { attestation_id, issuer_sovereign_id, subject_id })
+    checkWithdrawal(notes, name, row)
+    if (row.status !== 'revoked') continue
+    withdrawn.add(row.attestation_id)
+    if (feed === undefined || told.has(row.attestation_id)) continue
+    // Of before the feed had parts, and full: the next version takes the others along.
+    if (feed.index_json === null && told.size >= MAX_FEED_IDS) continue
+    const version = { at: readInstant(feed.issued_at) ?? 0n, ids: told.size }
+    if (!(await mayLeaveOut(db, row.attestation_id, version))) notes.problem(`${name}: withdrawn, but not in the feed`)
+  }
+  for (const id of told)
+    if (!withdrawn.has(String(id))) notes.problem(`feed: names attestation ${String(id)}, which is not withdrawn here`)
+}
+
+/** Treaties that were revoked by the word of the audit. */
+async function readRevokedTreaties(db: Tx): Promise<ReadonlySet<unknown>> {
+  const page = (after: string) =>
+    db
+      .selectFrom('audit_events')
+      .select(['event_id', 'event_json'])
+      .where('event_type', '=', 'recognition_treaty_revoked')
+      .where('event_id', '>', after)
+      .orderBy('event_id')
+      .limit(PAGE)
+      .execute()
+  const revoked = new Set<unknown>()
+  for await (const { event_json } of pages('', page, (each) => each.event_id)) {
+    const details = parse(event_json)?.['details']
+    if (isJsonObject(details)) revoked.add(details['treaty_id'])
+  }
+  return revoked
+}
+
+async function inspectTreaties(db: Tx, notes: InspectionNotes): Promise<void> {
+  const revoked = await readRevokedTreaties(db)
+  const page = (after: string) =>
+    db
+      .selectFrom('recognition_treaties')
+      .selectAll()
+      .where('treaty_id', '>', after)
+      .orderBy('treaty_id')
+      .limit(PAGE)
+      .execute()
+  for await (const row of pages('', page, (each) => each.treaty_id)) {
+    const name = `treaty ${row.treaty_id}`
+    const record = await notes.ownRecord('treaty', row.treaty_id, row.treaty_json)
+    const { treaty_id, issuer_sovereign_id, subject_sovereign_id } = row
+    checkColumns(notes, name, record, { treaty_id, issuer_sovereign_id, subject_sovereign_id })
+    checkWithdrawal(notes, name, row)
+    if (row.status !== 'revoked' && revoked.has(treaty_id)) notes.problem(`${name}: active, but revoked in the audit`)
+  }
+}
+
+/** Signed by others, under keys that may have changed since: looked at for content. What was imported stays revoked. */
+async function inspectImports(db: Tx, notes: InspectionNotes): Promise<void> {
+  const found = await db.selectFrom('sovereign_revocation_feeds').select(['issuer_sovereign_id', 'sequence']).execute()
+  for (const { issuer_sovereign_id, sequence } of found) {
+    notes.saw('imported feed')
+    const name = `imported feed ${issuer_sovereign_id} ${sequence}`
+    const row = await db
+      .selectFrom('sovereign_revocation_feeds')
+      .select(['feed_id', 'feed_json', 'digest'])
+      .where('issuer_sovereign_id', '=', issuer_sovereign_id)
+      .where('sequence', '=', sequence)
+      .executeTakeFirst()
+    // Of older ones only a digest is kept.
+    if (row?.feed_json === '' && row.digest !== null) continue
+    const record = parse(row?.feed_json ?? '')
+    if (row === undefined || !isJsonObject(record)) {
+      notes.problem(`${name}: is not a record`)
+      continue
+    }
+    const named = 'index_id' in record ? { index_id: row.feed_id } : { feed_id: row.feed_id }
+    checkColumns(notes, name, record, { issuer_sovereign_id, ...named })
+    if (record['sequence'] !== sequence) notes.problem(`${name}: says another number`)
+    const ids = record['revoked_attestation_ids']
+    const kept = await db
+      .selectFrom('imported_sovereign_revocations')
+      .select('attestation_id')
+      .where('issuer_sovereign_id', '=', issuer_sovereign_id)
+      .execute()
+    const held = new Set<unknown>(kept.map((each) => each.attestation_id))
+    for (const id of Array.isArray(ids) ? ids : [])
+      if (!held.has(id)) notes.problem(`${name}: its revocation of ${String(id)} is not kept`)
+  }
+}

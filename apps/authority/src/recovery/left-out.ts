@@ -1,0 +1,21 @@
+import { MAX_FEED_IDS, readInstant } from '@chancery/protocol'
+import type { Instant } from '@chancery/protocol'
+import type { Tx } from '../database/database.ts'
+
+/**
+ * Whether a version of the own feed may be without a withdrawn attestation: it had ended by then, or the plain form was
+ * full of newer ones and the parts carry it. An id that the feed does not know at all is missing.
+ */
+export async function mayLeaveOut(
+  db: Tx,
+  attestation_id: string,
+  version: { readonly at: Instant; readonly ids: number },
+): Promise<boolean> {
+  const row = await db
+    .selectFrom('own_feed_ids')
+    .select('ends_at')
+    .where('attestation_id', '=', attestation_id)
+    .executeTakeFirst()
+  if (row === undefined) return false
+  return version.ids >= MAX_FEED_IDS || (readInstant(row.ends_at) ?? version.at) < version.at
+}

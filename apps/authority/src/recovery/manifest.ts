@@ -1,0 +1,101 @@
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { open, readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { FormError, JsonError, isJsonObject, readJsonBytes, signList, verifyList, writeJson } from '@chancery/protocol'
+import type { JsonObject, Signature, Signer } from '@chancery/protocol'
+import type { HighWater } from '../rollback/mark-file.ts'
+import type { InspectedAuthority } from './inspection-report.ts'
+
+/** What a backup says of itself, signed by the authority: whoever may write the folder cannot make one up. */
+export type BackupManifest = {
+  readonly backup_version: 1
+  readonly network_name: string
+  readonly key_id: string
+  readonly created_at: string
+  /** Where it was taken; it can be restored into either. */
+  readonly engine: 'sqlite' | 'postgres'
+  readonly schema_version: number
+  /** How far the database had come; the last list and feed themselves are in it. */
+  readonly high_water: Omit<HighWater, 'last_crl' | 'last_feed'>
+  /** Entries under the last checkpoint of the public evidence log. */
+  readonly evidence_log_size: number
+  /** Rows of each table. */
+  readonly tables: Readonly<Record<string, number>>
+  readonly parts: readonly BackupPart[]
+}
+
+export type BackupPart = { readonly name: string; readonly bytes: number; readonly sha256: string }
+
+export const MANIFEST = 'manifest.json'
+export const DATABASE_PART = 'database.sqlite'
+export const GENESIS_PART = 'genesis.json'
+export const HISTORY_PART = 'key-history.json'
+const PARTS: readonly string[] = [DATABASE_PART, GENESIS_PART, HISTORY_PART]
+
+/** Not a backup of this authority, or not what was backed up. */
+export class BackupError extends Error {
+  override readonly name = 'BackupError'
+}
+
+export async function describePart(folder: string, name: string): Promise<BackupPart> {
+  const path = join(folder, name)
+  const digest = createHash('sha256')
+  for await (const chunk of createReadStream(path)) digest.update(chunk as Buffer)
+  return { name, bytes: (await stat(path)).size, sha256: digest.digest('hex') }
+}
+
+/** Written last: a folder without it is not a backup. */
+export async function writeManifest(folder: string, manifest: BackupManifest, signer: Signer): Promise<void> {
+  const text = writeJson(await signList(manifest as unknown as JsonObject, signer))
+  const file = await open(join(folder, MANIFEST), 'wx', 0o600)
+  try {
+    await file.writeFile(`${text}\n`)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
+
+/** The manifest of a backup of this authority, with every part as it was signed; throws BackupError otherwise. */
+export async function openBackup(folder: string, authority: InspectedAuthority): Promise<BackupManifest> {
+  const record = await readRecord(folder)
+  const isOurs = record['backup_version'] === 1 && Array.isArray(record['signatures'])
+  if (!isOurs || !(await verifyList(record as JsonObject & { signatures: Signature[] }, authority.publicKeys)))
+    throw new BackupError(`${folder} is not a backup of this authority: its manifest does not verify`)
+  // Signed by ourselves, and written by the function above only.
+  const manifest = record as unknown as BackupManifest
+  if (manifest.network_name !== authority.sovereign)
+    throw new BackupError(`${folder} is a backup of the network ${manifest.network_name}`)
+  for (const part of manifest.parts) await checkPart(folder, part)
+  return manifest
+}
+
+async function checkPart(folder: string, part: BackupPart): Promise<void> {
+  // Only names of our own are ever opened.
+  if (!PARTS.includes(part.name)) throw new BackupError(`${folder} has a part this release does not know`)
+  let found: BackupPart
+  try {
+    found = await describePart(folder, part.name)
+  } catch (error) {
+    throw new BackupError(`${join(folder, part.name)} cannot be read`, { cause: error })
+  }
+  if (found.bytes !== part.bytes || found.sha256 !== part.sha256)
+    throw new BackupError(`${join(folder, part.name)} is not what was backed up: it was cut or changed`)
+}
+
+async function readRecord(folder: string): Promise<JsonObject> {
+  let bytes: Buffer
+  try {
+    bytes = await readFile(join(folder, MANIFEST))
+  } catch (error) {
+    throw new BackupError(`${folder} is not a backup: it has no ${MANIFEST}`, { cause: error })
+  }
+  try {
+    const record = readJsonBytes(bytes)
+    if (isJsonObject(record)) return record
+  } catch (error) {
+    if (!(error instanceof JsonError || error instanceof FormError)) throw error
+  }
+  throw new BackupError(`${join(folder, MANIFEST)} is not a manifest`)
+}

@@ -1,0 +1,11 @@
+import type { Core } from '../core.ts'
+import type { Crl } from '../features/crl/index.ts'
+import type { RevocationFeeds } from '../features/revocation-feeds/index.ts'
+
+export interface RecoveryParts extends Pick<
+  Core,
+  'audit' | 'clock' | 'clockCheck' | 'genesis' | 'ownKeys' | 'rollbackCheck' | 'store'
+> {
+  readonly crl: Crl
+  readonly revocationFeeds: RevocationFeeds
+}

@@ -1,0 +1,111 @@
+import {
+  FormError,
+  JsonError,
+  READ_LIMITS,
+  checkListAdvance,
+  positionOfList,
+  readCrl,
+  readJson,
+  readRevocationFeed,
+  verifyList,
+  writeInstant,
+} from '@chancery/protocol'
+import type { Crl, Instant, JsonObject, Signature } from '@chancery/protocol'
+import type { RecoveryParts } from './parts.ts'
+import type { HighWater } from '../rollback/mark-file.ts'
+import { digestOf, readHeads } from '../rollback/positions.ts'
+
+/** A kept list is as long as a list may get. */
+export const LIST_LIMITS = { ...READ_LIMITS, maxValues: 6_000_000, maxNames: 200_000 }
+
+/** What others still hold of what this authority said, as they received it. */
+export interface Published {
+  readonly crl?: string
+  readonly feed?: string
+}
+
+/** A file that was given is not a list or a feed of this authority. */
+export class PublishedListError extends Error {
+  override readonly name = 'PublishedListError'
+}
+
+/**
+ * The kept mark, or how far the database itself has come, raised to what others hold: a gateway or a mirror may have a
+ * newer list than the last mark, or be the only one left that has any.
+ */
+export async function raiseMark(parts: RecoveryParts, { crl, feed }: Published): Promise<HighWater> {
+  const { store, genesis, clock, rollbackCheck, ownKeys } = parts
+  const kept = rollbackCheck.mark
+  const facts = { network_name: genesis.network_name, written_at: writeInstant(clock.now()) }
+  let mark: HighWater = kept ?? { mark_version: 1, ...facts, ...(await readHeads(store.db)) }
+  if (crl !== undefined) {
+    const list = await readOwn('--crl', crl, readCrl, ownKeys.current)
+    requireOneHistory(list, mark.last_crl, clock.now())
+    const { sequence } = list
+    if (sequence > (mark.crl?.sequence ?? -1))
+      mark = { ...mark, crl: { sequence, digest: digestOf(crl) }, last_crl: crl }
+  }
+  if (feed !== undefined) {
+    const { sequence, issuer_sovereign_id } = await readOwn('--feed', feed, readRevocationFeed, ownKeys.current)
+    if (issuer_sovereign_id !== genesis.network_name)
+      throw new PublishedListError(`--feed: is the feed of ${issuer_sovereign_id}`)
+    if (sequence > (mark.feed?.sequence ?? -1))
+      mark = { ...mark, feed: { sequence, digest: digestOf(feed) }, last_feed: feed }
+  }
+  return mark
+}
+
+/** Of several lists the newest that is ours; the only one is taken as it is, and judged later. */
+export async function chooseOwnList(texts: readonly string[], publicKey: string): Promise<string> {
+  const [only, ...more] = texts
+  if (only !== undefined && more.length === 0) return only
+  let newest: { readonly sequence: number; readonly text: string } | undefined
+  for (const text of texts) {
+    const list = await readOwn('--crl', text, readCrl, publicKey).catch((error: unknown) => {
+      if (error instanceof PublishedListError) return undefined
+      throw error
+    })
+    if (list !== undefined && list.sequence > (newest?.sequence ?? -1)) newest = { sequence: list.sequence, text }
+  }
+  if (newest === undefined) throw new PublishedListError('--crl: holds no list that this authority signed')
+  return newest.text
+}
+
+/**
+ * Two lists of one number with different revocations: taking either would drop what only the other withdraws, so the
+ * operator has to decide (protocol/gateway 9.2).
+ */
+function requireOneHistory(given: Crl, keptText: string | null, now: Instant): void {
+  if (keptText === null) return
+  const kept = readCrl(readJson(keptText, LIST_LIMITS))
+  const verdict = checkListAdvance(positionOfList(kept), positionOfList(given), now)
+  if (verdict.ok || verdict.reason !== 'equivocation') return
+  const known = new Set(kept.revoked_certificates.map((entry) => entry.certificate_id))
+  const alone = given.revoked_certificates.flatMap(({ certificate_id: id }) => (known.has(id) ? [] : [id]))
+  const named = alone.length === 0 ? 'nothing' : alone.slice(0, NAMED).join(', ') + (alone.length > NAMED ? ', …' : '')
+  throw new PublishedListError(
+    `--crl: number ${given.sequence} is known with other revocations: two histories were signed. ` +
+      `Run recover without --crl; it may say that nothing is behind. Then revoke what only this list names: ${named}. ` +
+      'The list that names it has a higher number than both.',
+  )
+}
+
+const NAMED = 20
+
+/** Read as what it is said to be, and signed by our present key: the list of a former one names its own certificates only. */
+async function readOwn<Kind>(
+  flag: string,
+  text: string,
+  read: (value: ReturnType<typeof readJson>) => Kind,
+  publicKey: string,
+): Promise<Kind> {
+  try {
+    const record = readJson(text, LIST_LIMITS)
+    const own = read(record)
+    if (await verifyList(record as JsonObject & { signatures: Signature[] }, [publicKey])) return own
+  } catch (error) {
+    if (!(error instanceof JsonError || error instanceof FormError)) throw error
+    throw new PublishedListError(`${flag}: cannot be read: ${error.message}`, { cause: error })
+  }
+  throw new PublishedListError(`${flag}: is not signed by this authority`)
+}

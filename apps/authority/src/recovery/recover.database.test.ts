@@ -1,0 +1,543 @@
+import { randomBytes } from 'node:crypto'
+import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { HOUR, draftAgentDescriptor, signAgentDelete, signList, writeInstant, writeJson } from '@chancery/protocol'
+import type { JsonObject } from '@chancery/protocol'
+import { silentLog } from '@chancery/service-kit'
+import {
+  ManualClock,
+  accepted,
+  createInvite,
+  createTestDatabase,
+  currentBackend,
+  enroll,
+  foreignSovereign,
+  nodeCaller,
+  refused,
+  startTestAuthority,
+  testSigner,
+} from '@chancery/testkit'
+import type { TestAuthority, TestDatabase } from '@chancery/testkit'
+import pg from 'pg'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { openFeatures } from '../features.ts'
+import { openCore } from '../startup/open-core.ts'
+import { intent } from '../features/boundary-policies/intents.suite.ts'
+import { PublishedListError } from './published-lists.ts'
+import type { Published } from './published-lists.ts'
+import { NothingToRecoverError, recoverState } from './recover.ts'
+import type { Recovery } from './recover.ts'
+
+const SERVER = process.env['CHANCERY_TEST_POSTGRES'] ?? 'postgresql://postgres@127.0.0.1:5432/postgres'
+
+/** A copy made while nobody is connected, and the way back to it. */
+async function backUp({ settings }: TestDatabase): Promise<() => Promise<void>> {
+  const path = settings['DB_PATH']
+  if (path !== undefined) {
+    // The last connection has closed: everything is in the one file.
+    await copyFile(path, `${path}.backup`)
+    return () => copyFile(`${path}.backup`, path)
+  }
+  const name = new URL(settings['DATABASE_URL'] ?? '').pathname.slice(1)
+  const copy = `test_${randomBytes(8).toString('hex')}`
+  await onServer(`create database ${copy} template ${name}`)
+  return () => onServer(`drop database ${name} with (force)`, `alter database ${copy} rename to ${name}`)
+}
+
+async function onServer(...statements: string[]): Promise<void> {
+  const client = new pg.Client({ connectionString: SERVER })
+  await client.connect()
+  for (const statement of statements) await client.query(statement)
+  await client.end()
+}
+
+/** Reliability 12.2 and 12.3. */
+const EVIDENCE_ON = { EVIDENCE_STORE: 'on', NA_ANCHOR_INTERVAL_SECONDS: '0' }
+
+describe('an authority whose database is older than what it has published', () => {
+  let folder: string
+  let database: TestDatabase
+  let clock: ManualClock
+  let na: TestAuthority
+  const operators = { privileged: 'privileged', standard: 'standard', gone: 'standard' } as const
+  const marks = (): string[] => [join(folder, 'one.mark'), join(folder, 'two.mark')]
+  const start = async (more: Readonly<Record<string, string>> = {}): Promise<TestAuthority> => {
+    na = await startTestAuthority({
+      clock,
+      database,
+      operators,
+      settings: { NA_HIGH_WATER_FILES: marks().join(','), ...more },
+    })
+    return na
+  }
+  const node = async (name: string): Promise<ReturnType<typeof nodeCaller>> =>
+    nodeCaller(na.url, await testSigner(name, name), () => clock.now())
+  const attest = async (subject: string): Promise<string> =>
+    String(
+      accepted(
+        await na.as('privileged')('POST', '/admin/attestations', { subject_id: subject, roles: ['role:client'] }),
+        201,
+      )['attestation_id'],
+    )
+  const withdraw = async (id: string): Promise<void> => {
+    accepted(await na.as('privileged')('POST', `/admin/attestations/${id}/revoke`, { reason: 'left' }))
+  }
+  const revoke = async (cert_id: string): Promise<void> => {
+    accepted(await na.as('privileged')('POST', '/admin/revoke', { cert_id, reason: 'key_compromise' }))
+  }
+  const stop = async (): Promise<void> => {
+    await na.core.rollbackCheck.keep()
+    await na.stop()
+  }
+  const recover = async (published: Published = {}): Promise<Recovery> => {
+    const opened = await openCore(na.settings, { log: silentLog, clock, isRecovering: true })
+    try {
+      return await recoverState({ ...opened.core, ...openFeatures(opened.core, na.settings) }, published)
+    } finally {
+      await opened.close()
+    }
+  }
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'chancery-marks-'))
+    clock = new ManualClock()
+    database = await createTestDatabase()
+  })
+  afterEach(async () => {
+    await na.stop().catch(() => undefined)
+    await database.drop()
+    await rm(folder, { recursive: true })
+  })
+
+  it('is recovered at once from a backup of before an earlier recovery', async () => {
+    await start()
+    const [one, two] = [await enroll(na, await node('one')), await enroll(na, await node('two'))]
+    await stop()
+    const [first, second] = [await backUp(database), await backUp(database)]
+    await start()
+    await revoke(one.cert_id)
+    await stop()
+    await first()
+    await start()
+    await recover()
+    await na.core.rollbackCheck.settle()
+    clock.advance(400)
+    await revoke(two.cert_id)
+    await stop()
+    await second()
+    await start()
+    await recover()
+    await na.core.rollbackCheck.settle()
+    expect(na.core.rollbackCheck.isHalted()).toBe(false)
+    accepted(await na.request('GET', '/readyz'))
+    const list = accepted(await na.request('GET', '/crl'))['revoked_certificates'] as JsonObject[]
+    expect(list.map((entry) => entry['certificate_id']).sort()).toEqual([one.cert_id, two.cert_id].sort())
+  })
+
+  /** Before the backup one of everything, after it more: what must not be forgotten. */
+  async function liveOn(): Promise<{
+    readonly certs: readonly string[]
+    readonly attestations: readonly string[]
+    readonly invite: string
+    readonly captured: { readonly nonce: string; readonly timestamp: string }
+  }> {
+    await start()
+    const early = await enroll(na, await node('early'))
+    const late = await enroll(na, await node('late'))
+    await revoke(early.cert_id)
+    const [kept, known] = [await attest('kept'), await attest('known')]
+    await withdraw(kept)
+    const invite = await createInvite(na)
+    await stop()
+    const restore = await backUp(database)
+
+    await start()
+    clock.advance(10)
+    await revoke(late.cert_id)
+    const unknown = await attest('unknown')
+    await withdraw(unknown)
+    await withdraw(known)
+    accepted(await (await node('newcomer')).join(invite), 201)
+    accepted(await na.as('privileged')('POST', '/admin/operator-keys/op-gone/revoke', {}))
+    const captured = { nonce: 'captured', timestamp: '2026-01-02T03:04:15Z' }
+    accepted(await na.as('standard')('GET', '/admin/policy/history', undefined, captured))
+    await stop()
+    await restore()
+    await start()
+    return { certs: [early.cert_id, late.cert_id], attestations: [kept, known, unknown], invite, captured }
+  }
+
+  it('is not ready, signs nothing and serves nobody but probes', async () => {
+    await liveOn()
+    const details = refused(await na.request('GET', '/readyz'), 503, 'service_not_ready')['details'] as JsonObject
+    expect(details['signing_halted']).toEqual(['state_rollback'])
+    refused(await na.as('privileged')('POST', '/admin/policy', { policy_id: 'p' }), 503, 'service_unavailable')
+    for (const path of ['/crl', '/policy', '/sovereign-revocation-feed', '/nodes'])
+      refused(await na.request('GET', path), 503, 'service_unavailable')
+    refused(await (await node('other')).heartbeat('c'), 503, 'service_unavailable')
+    accepted(await na.request('GET', '/healthz'))
+    accepted(await na.request('GET', '/health'))
+    expect((await na.request('GET', '/metrics')).status).toBe(200)
+  })
+
+  it('forgets no withdrawal and reuses no number once it was recovered', async () => {
+    const { certs, attestations } = await liveOn()
+    // Two lists and three feeds had been published.
+    const recovery = await recover()
+    expect(recovery).toMatchObject({ crlSequence: 102, feedSequence: 103, revocations: 4 })
+    // Readiness itself looks again: jobs may back off for a long time after an outage.
+    accepted(await na.request('GET', '/readyz'))
+    const list = accepted(await na.request('GET', '/crl'))
+    expect(list['sequence']).toBe(102)
+    const listed = (list['revoked_certificates'] as JsonObject[]).map((entry) => entry['certificate_id'])
+    expect(listed.sort()).toEqual([...certs].sort())
+    const feed = accepted(await na.request('GET', '/sovereign-revocation-feed'))
+    expect(feed['sequence']).toBe(103)
+    expect(feed['revoked_attestation_ids']).toEqual([...attestations].sort())
+    // What an instance kept under a stamp of the lost history is never taken for current.
+    const { versions } = await na.core.store.readVersions()
+    expect(Math.min(...versions.values())).toBeGreaterThanOrEqual(1_000_000)
+    const events = await na.auditEvents('state_recovered')
+    expect(events.map((event) => event['details'])).toEqual([
+      { crl_sequence: 102, feed_sequence: 103, revocations: 4, agents: 0, replay_floor: '2026-01-02T03:09:15Z' },
+    ])
+  })
+
+  it('accepts nothing again that was signed up to five minutes after, nor an invite from before', async () => {
+    const { captured, invite } = await liveOn()
+    await recover()
+    await na.core.rollbackCheck.settle()
+    const history = (options?: object): ReturnType<ReturnType<TestAuthority['as']>> =>
+      na.as('standard')('GET', '/admin/policy/history', undefined, options)
+    // Not the caller's fault, so neither counted nor audited as one: it is told why and when to come again.
+    const floor = { reason: 'replay_floor', replay_floor: '2026-01-02T03:09:15Z' }
+    expect(refused(await history(captured), 503, 'service_unavailable')['details']).toEqual(floor)
+    const first = await history()
+    expect(refused(first, 503, 'service_unavailable')['details']).toEqual(floor)
+    expect(Number(first.headers['retry-after'])).toBeGreaterThanOrEqual(300)
+    expect(refused(await (await node('again')).join(invite), 503, 'service_unavailable')['details']).toEqual(floor)
+    for (const type of ['admin_auth_failed', 'node_auth_failed']) expect(await na.auditEvents(type)).toEqual([])
+    // Who has not proved the key learns nothing of the recovery, and is counted.
+    const forged = {
+      'X-Admin-Key-Id': 'op-standard',
+      'X-Admin-Timestamp': writeInstant(clock.now()),
+      'X-Admin-Nonce': 'forged',
+      'X-Admin-Signature': 'A'.repeat(86) + '==',
+    }
+    const answer = refused(
+      await na.request('GET', '/admin/policy/history', { headers: forged }),
+      401,
+      'admin_auth_failed',
+    )
+    expect(writeJson(answer)).not.toContain('replay_floor')
+    const failures = (await na.auditEvents('admin_auth_failed')).map((event) => event['details'])
+    expect(failures).toMatchObject([{ key_id: 'op-standard', reason: 'invalid_signature' }])
+    const gauge = async (): Promise<string | undefined> =>
+      /^chancery_replay_floor_seconds (.+)$/m.exec((await na.request('GET', '/metrics')).text)?.[1]
+    expect(await gauge()).toBe('301')
+    expect(accepted(await na.request('GET', '/readyz'))['warnings']).toEqual(['replay_floor'])
+    clock.advance(300)
+    refused(await history(), 503, 'service_unavailable')
+    clock.advance(1)
+    expect(await gauge()).toBe('0')
+    accepted(await history())
+    refused(await (await node('again')).join(invite), 403, 'invalid_invite_token')
+    expect(refused(await na.as('gone')('GET', '/admin/policy/history'), 401, 'admin_auth_failed')['message']).toBe(
+      'Unknown admin key',
+    )
+    // And the next number follows the jump.
+    accepted(await na.as('privileged')('POST', '/admin/policy', { policy_id: 'after' }), 201)
+    const fresh = await enroll(na, await node('fresh'))
+    await revoke(fresh.cert_id)
+    expect(accepted(await na.request('GET', '/crl'))['sequence']).toBe(103)
+  })
+
+  it('shows no agent that may have been withdrawn since, and takes no descriptor from before', async () => {
+    await start()
+    const signer = await testSigner((await testSigner('node', 'roaming')).publicKey, 'roaming')
+    const roaming = nodeCaller(na.url, signer, () => clock.now())
+    await enroll(na, roaming)
+    const describeAgent = () =>
+      signList(
+        draftAgentDescriptor({
+          agent_id: 'roaming',
+          node_public_key: signer.publicKey,
+          network_name: 'TEST-NET',
+          capabilities: ['fetch'],
+          endpoint: { host: '198.51.100.7', port: 7448 },
+          registered_at: writeInstant(clock.now()),
+          expires_at: writeInstant(clock.now() + HOUR),
+        }),
+        signer,
+      )
+    const [before, url] = [await describeAgent(), `/agents/${encodeURIComponent(signer.publicKey)}`]
+    accepted(await na.request('POST', '/agents', { body: before }))
+    await stop()
+    const restore = await backUp(database)
+    await start()
+    clock.advance(10)
+    const signed_at = writeInstant(clock.now())
+    const envelope = await signAgentDelete(signed_at, signer)
+    accepted(await na.request('DELETE', url, { body: envelope }))
+    await revoke((await enroll(na, await node('other'))).cert_id)
+    await stop()
+    await restore()
+    await start()
+    expect(await recover()).toMatchObject({ agents: 1 })
+    await na.core.rollbackCheck.settle()
+    refused(await na.request('GET', url), 404, 'agent_not_registered')
+    expect(accepted(await na.request('GET', '/agents?capability=fetch'))['agents']).toEqual([])
+    refused(await na.request('POST', '/agents', { body: before }), 400, 'descriptor_expired')
+    clock.advance(301)
+    refused(await na.request('POST', '/agents', { body: before }), 400, 'descriptor_expired')
+    accepted(await na.request('POST', '/agents', { body: await describeAgent() }))
+    accepted(await na.request('GET', url))
+  })
+
+  it('is recovered from what others still hold when no mark is left', async () => {
+    await start()
+    const [early, late] = [await enroll(na, await node('early')), await enroll(na, await node('late'))]
+    await revoke(early.cert_id)
+    const kept = await attest('kept')
+    await stop()
+    const restore = await backUp(database)
+    await start()
+    await revoke(late.cert_id)
+    await withdraw(kept)
+    const crl = (await na.request('GET', '/crl')).text
+    const feed = (await na.request('GET', '/sovereign-revocation-feed')).text
+    await stop()
+    await restore()
+    for (const file of marks()) await rm(file)
+    await start()
+    // Nothing outside tells: it would serve what it has forgotten.
+    accepted(await na.request('GET', '/readyz'))
+    await expect(recover()).rejects.toThrow(NothingToRecoverError)
+    await expect(recover({ crl: crl.replace('key_compromise', 'unspecified') })).rejects.toThrow(PublishedListError)
+    await expect(recover({ feed: '{}' })).rejects.toThrow(PublishedListError)
+    expect(await recover({ crl, feed })).toMatchObject({ crlSequence: 102, feedSequence: 101, revocations: 2 })
+    await na.core.rollbackCheck.settle()
+    expect((await na.request('GET', '/crl')).text).toContain(late.cert_id)
+    expect((await na.request('GET', '/sovereign-revocation-feed')).text).toContain(kept)
+    await expect(recover({ crl, feed })).rejects.toThrow(NothingToRecoverError)
+  })
+
+  it('drops no revocation in silence when another list of the same number was signed since', async () => {
+    await start()
+    const [one, two] = [await enroll(na, await node('early')), await enroll(na, await node('late'))]
+    // The first list is signed before the backup, so both histories give their next list the same number.
+    accepted(await na.request('GET', '/crl'))
+    await stop()
+    const restore = await backUp(database)
+    await start()
+    await revoke(one.cert_id)
+    const crl = (await na.request('GET', '/crl')).text
+    await stop()
+    await restore()
+    for (const file of marks()) await rm(file)
+    await start()
+    await revoke(two.cert_id)
+    const forgotten = recover({ crl })
+    await expect(forgotten).rejects.toThrow(PublishedListError)
+    await expect(forgotten).rejects.toThrow(`revoke what only this list names: ${one.cert_id}`)
+    // The own list, given as it stands, is no second history.
+    const own = (await na.request('GET', '/crl')).text
+    await expect(recover({ crl: own })).rejects.toThrow(NothingToRecoverError)
+  })
+
+  it('stays recovered over a restart, and says that there is nothing more to do', async () => {
+    await liveOn()
+    await recover()
+    await na.stop()
+    await start()
+    accepted(await na.request('GET', '/readyz'))
+    await expect(recover()).rejects.toThrow(NothingToRecoverError)
+  })
+
+  it('is noticed from either place, and also when the same number has another content', async () => {
+    await start()
+    await revoke((await enroll(na, await node('one'))).cert_id)
+    await stop()
+    await rm(marks()[0] ?? '')
+    await start()
+    accepted(await na.request('GET', '/readyz'))
+    const { db } = na.core.store
+    await db.updateTable('crl_versions').set({ crl_json: '{}' }).where('sequence', '=', 1).execute()
+    await na.core.rollbackCheck.settle()
+    refused(await na.request('GET', '/readyz'), 503, 'service_not_ready')
+  })
+
+  it('is noticed at once by an instance whose own mark is older: from what it has seen, and from what others kept', async () => {
+    await start()
+    await revoke((await enroll(na, await node('one'))).cert_id)
+    accepted(await na.request('GET', '/crl'))
+    const { db } = na.core.store
+    await db.updateTable('heads').set({ version: 0 }).where('name', '=', 'crl').execute()
+    await na.core.rollbackCheck.settle()
+    refused(await na.request('GET', '/readyz'), 503, 'service_not_ready')
+    await db.updateTable('heads').set({ version: 9 }).where('name', '=', 'crl').execute()
+    await na.core.rollbackCheck.settle()
+    accepted(await na.request('GET', '/readyz'))
+
+    // Another instance keeps its mark in the same places.
+    const other = await startTestAuthority({
+      clock,
+      database,
+      operators,
+      settings: { NA_HIGH_WATER_FILES: marks().join(',') },
+    })
+    const late = await enroll(
+      other,
+      nodeCaller(other.url, await testSigner('two', 'two'), () => clock.now()),
+    )
+    accepted(await other.as('privileged')('POST', '/admin/revoke', { cert_id: late.cert_id }))
+    await other.core.rollbackCheck.keep()
+    await other.stop()
+    await db.deleteFrom('crl_versions').where('sequence', '=', 2).execute()
+    await na.core.rollbackCheck.settle()
+    refused(await na.request('GET', '/readyz'), 503, 'service_not_ready')
+    // Nor does an instance that has noticed nothing yet write its older mark over the higher one.
+    await na.core.rollbackCheck.keep()
+    const kept = JSON.parse(await readFile(marks()[0] ?? '', 'utf8')) as { crl: { sequence: number } }
+    expect(kept.crl.sequence).toBe(2)
+  })
+
+  it('serves again after a recovery although certificates that were issued and revoked since are lost', async () => {
+    await start()
+    await revoke((await enroll(na, await node('one'))).cert_id)
+    await stop()
+    const restore = await backUp(database)
+    await start()
+    for (const name of ['two', 'three']) await revoke((await enroll(na, await node(name))).cert_id)
+    await stop()
+    // Every machine keeps its own mark: the recovery brings only one of them up to date.
+    await copyFile(marks()[0] ?? '', join(folder, 'elsewhere.mark'))
+    await restore()
+    await start()
+    await recover()
+    await na.core.rollbackCheck.settle()
+    accepted(await na.request('GET', '/readyz'))
+    await na.stop()
+    na = await startTestAuthority({
+      clock,
+      database,
+      operators,
+      settings: { NA_HIGH_WATER_FILES: join(folder, 'elsewhere.mark') },
+    })
+    accepted(await na.request('GET', '/readyz'))
+  })
+
+  it.each(['a treaty', 'a boundary policy', 'an executor key'])(
+    'is noticed by %s that is in force again',
+    async (what) => {
+      await start(EVIDENCE_ON)
+      const post = async (path: string, body: JsonObject = {}): Promise<JsonObject> => {
+        const answer = await na.as('privileged')('POST', path, body)
+        return accepted(answer, answer.status === 201 ? 201 : 200)
+      }
+      const keys = [foreignSovereign('PARTNER-NET').publicKey]
+      const treaty = await post('/admin/recognition-treaties', {
+        subject_sovereign_id: 'PARTNER-NET',
+        subject_public_keys: keys,
+      })
+      await post('/admin/boundary-policies', intent({ policy_id: 'gone' }))
+      await post('/admin/boundary-policies/gone/activate', { version: 1 })
+      await post('/admin/evidence/executor-keys', {
+        key_id: 'k',
+        public_key: keys[0] ?? '',
+        executor_sovereign_id: 'robot',
+      })
+      await stop()
+      const restore = await backUp(database)
+      await start(EVIDENCE_ON)
+      const withdrawals: Readonly<Record<string, () => Promise<JsonObject>>> = {
+        'a treaty': () => post(`/admin/recognition-treaties/${String(treaty['treaty_id'])}/revoke`),
+        'a boundary policy': () => post('/admin/boundary-policies/gone/deactivate', { version: 1 }),
+        'an executor key': () => post('/admin/evidence/executor-keys/k/retire'),
+      }
+      await withdrawals[what]?.()
+      await stop()
+      await restore()
+      await start(EVIDENCE_ON)
+      refused(await na.request('GET', '/readyz'), 503, 'service_not_ready')
+      refused(await na.request('GET', '/recognition-graph'), 503, 'service_unavailable')
+      await recover()
+      await na.core.rollbackCheck.settle()
+      accepted(await na.request('GET', '/readyz'))
+    },
+  )
+
+  it('has every anchor in its mark within seconds', async () => {
+    await start(EVIDENCE_ON)
+    await na.core.rollbackCheck.keep()
+    const attestation_id = await attest('kept')
+    accepted(
+      await na.as('standard')('POST', '/admin/boundary/evaluate', { attestation_id, requested_capability: 'x' }),
+      201,
+    )
+    accepted(await na.as('standard')('POST', '/admin/evidence/anchors', {}), 201)
+    // No minute has gone by.
+    await na.core.rollbackCheck.keep()
+    expect(na.core.rollbackCheck.mark?.evidence?.sequence).toBe(2)
+  })
+
+  it('keeps the withdrawals of both histories where a number was given out twice', async () => {
+    await start()
+    const [one, two] = [await enroll(na, await node('one')), await enroll(na, await node('two'))]
+    await stop()
+    const restore = await backUp(database)
+    await start()
+    await revoke(one.cert_id)
+    await stop()
+    const kept = await Promise.all(marks().map((file) => readFile(file)))
+    await restore()
+    for (const file of marks()) await rm(file)
+    await start()
+    await revoke(two.cert_id)
+    await na.stop()
+    for (const [at, file] of marks().entries()) await writeFile(file, kept[at] ?? '')
+    await start()
+    refused(await na.request('GET', '/readyz'), 503, 'service_not_ready')
+    expect(await recover()).toMatchObject({ crlSequence: 101, revocations: 1 })
+    await na.core.rollbackCheck.settle()
+    accepted(await na.request('GET', '/readyz'))
+    const listed = (accepted(await na.request('GET', '/crl'))['revoked_certificates'] as JsonObject[]).map(
+      (entry) => entry['certificate_id'],
+    )
+    expect(listed.sort()).toEqual([one.cert_id, two.cert_id].sort())
+  })
+
+  it('gives out no lower number when the other history is further than the jump', async () => {
+    await start()
+    await revoke((await enroll(na, await node('one'))).cert_id)
+    accepted(await na.as('privileged')('POST', '/admin/operator-keys/op-gone/revoke', {}))
+    await stop()
+    await start()
+    const { db } = na.core.store
+    await db.deleteFrom('revoked_operator_keys').execute()
+    await db.updateTable('crl_versions').set({ sequence: 500 }).execute()
+    await na.core.rollbackCheck.settle()
+    expect(await recover()).toMatchObject({ crlSequence: 501, revocations: 1 })
+    await na.core.rollbackCheck.settle()
+    expect(accepted(await na.request('GET', '/crl'))['sequence']).toBe(501)
+  })
+
+  it.each([
+    ['cut', (text: string) => text.slice(0, 40)],
+    ['edited', (text: string) => text.replace('"policy_versions":0', '"policy_versions":1')],
+    ['emptied', () => ''],
+  ])('does not start with a mark that was %s', async (_how, edit) => {
+    await start()
+    await stop()
+    const [file = ''] = marks()
+    await writeFile(file, edit(await readFile(file, 'utf8')))
+    await expect(start()).rejects.toThrow(/^NA_HIGH_WATER_FILES: \S+one\.mark is not a mark of this authority$/)
+  })
+
+  it.runIf(currentBackend() === 'sqlite')('keeps its mark beside the SQLite file unless told otherwise', async () => {
+    na = await startTestAuthority({ clock, database })
+    await na.core.rollbackCheck.keep()
+    expect(await readFile(`${database.settings['DB_PATH']}.mark`, 'utf8')).toContain('"mark_version":1')
+  })
+})

@@ -1,0 +1,234 @@
+import {
+  instantOf,
+  readCrl,
+  readJson,
+  readRevocationFeed,
+  seconds,
+  writeInstant,
+  writeSortable,
+} from '@chancery/protocol'
+import type { Crl, Instant, RevocationFeed } from '@chancery/protocol'
+import { sql } from 'kysely'
+import { listRevokedAttestations } from '../features/attestations/index.ts'
+import { unlistAllAgents } from '../features/agents/index.ts'
+import { findActiveVersion } from '../features/crl/index.ts'
+import { findSignedFeed } from '../features/revocation-feeds/index.ts'
+import type { RecoveryParts } from './parts.ts'
+import type { HighWater } from '../rollback/mark-file.ts'
+import { endInvites } from './end-invites.ts'
+import { LIST_LIMITS, raiseMark } from './published-lists.ts'
+import type { Published } from './published-lists.ts'
+import type { Tx } from '../database/database.ts'
+import { findBehind } from '../rollback/positions.ts'
+import { raiseVersion } from '../database/locks/domains.ts'
+
+/** The one permitted jump: no number that was given out after the backup is given out again (reliability 12). */
+const JUMP = 100
+const TOLERANCE = seconds(300)
+/** More changes than anybody makes between two backups. */
+const VERSION_LEAP = 1_000_000
+
+export interface Recovery {
+  readonly crlSequence: number | undefined
+  readonly feedSequence: number | undefined
+  /** Withdrawals the restored database had forgotten. */
+  readonly revocations: number
+  /** Taken out of the registry until they announce themselves again. */
+  readonly agents: number
+  /** Undefined when only rows were put back. */
+  readonly replayFloor: Instant | undefined
+}
+
+/** The database is at its mark, or there is none to compare it with. */
+export class NothingToRecoverError extends Error {
+  override readonly name = 'NothingToRecoverError'
+}
+
+/**
+ * Brings a restored database past everything this authority has already published, in one audited transaction:
+ * withdrawals come back from the kept list and feed, numbers jump, unspent invites end, agents announce themselves
+ * again, and what was signed before the floor is refused. Evidence that is missing stays missing, and its store stays closed.
+ */
+export async function recoverState(parts: RecoveryParts, published: Published = {}): Promise<Recovery> {
+  const { rollbackCheck, store } = parts
+  const mark = await raiseMark(parts, published)
+  if (!rollbackCheck.isHalted() && !(await isRolledBack(store.db, mark))) return restoreRows(parts)
+  const recovery = await store.transact(async (tx) => {
+    // A large registry takes longer than any statement of a request may.
+    if (store.backend === 'postgres') await sql`set local statement_timeout = 0`.execute(tx)
+    for (const head of ['operator-keys', 'crl', 'policy', 'feed']) await store.lockDomain(tx, head)
+    const keys = await revokeKeysAgain(tx, mark)
+    const list = await relist(tx, parts, mark)
+    await raisePolicyPosition(tx, mark)
+    const feed = await withdrawAgain(tx, parts, mark)
+    const now = parts.clock.now()
+    await endInvites(tx, now)
+    // Which of them were withdrawn or replaced after the backup nobody knows: each announces itself again.
+    const agents = await unlistAllAgents(tx)
+    await leapStamps(tx, mark)
+    const replayFloor = now + TOLERANCE
+    await noteRecovery(tx, now, replayFloor)
+    const recovered = {
+      crlSequence: list?.sequence,
+      feedSequence: feed?.sequence,
+      revocations: keys + (list?.added ?? 0) + (feed?.added ?? 0),
+      agents,
+      replayFloor,
+    }
+    await audit(tx, parts, recovered)
+    return recovered
+  })
+  await rollbackCheck.keep()
+  return recovery
+}
+
+/** Nothing is behind, but rows of what was signed may be gone: they come back from the last list and feed themselves. */
+async function restoreRows(parts: RecoveryParts): Promise<Recovery> {
+  const { store, rollbackCheck } = parts
+  const recovery = await store.transact(async (tx) => {
+    for (const head of ['crl', 'feed']) await store.lockDomain(tx, head)
+    const list = await parts.crl.restoreDropped(tx)
+    const feed = await restoreWithdrawn(tx, parts)
+    if (list === undefined && feed === undefined)
+      throw new NothingToRecoverError('the database is not behind anything that was published')
+    const revocations = (list?.added ?? 0) + (feed?.added ?? 0)
+    const heads = { crlSequence: list?.sequence, feedSequence: feed?.sequence }
+    const recovered = { ...heads, revocations, agents: 0, replayFloor: undefined }
+    await audit(tx, parts, recovered)
+    return recovered
+  })
+  await rollbackCheck.keep()
+  return recovery
+}
+
+async function restoreWithdrawn(
+  tx: Tx,
+  parts: RecoveryParts,
+): Promise<{ readonly sequence: number; readonly added: number } | undefined> {
+  const last = await findSignedFeed(tx, parts.ownKeys)
+  const added = last === undefined ? 0 : await withdrawMissing(tx, parts, last)
+  if (added === 0) return undefined
+  const { sequence } = await parts.revocationFeeds.publishOwnFeed(tx, 'refresh')
+  return { sequence, added }
+}
+
+async function isRolledBack(db: Tx, mark: HighWater): Promise<boolean> {
+  return (await findBehind(db, [mark])).some((name) => name !== 'evidence')
+}
+
+async function revokeKeysAgain(tx: Tx, mark: HighWater): Promise<number> {
+  let added = 0
+  for (const key of mark.revoked_operator_keys) {
+    const row = { key_id: key.key_id, revoked_at: key.revoked_at, reason: key.reason, revoked_by: key.revoked_by }
+    const inserted = await tx
+      .insertInto('revoked_operator_keys')
+      .values(row)
+      .onConflict((conflict) => conflict.doNothing())
+      .returning('key_id')
+      .executeTakeFirst()
+    if (inserted !== undefined) added += 1
+  }
+  await raiseVersion(tx, 'operator-keys')
+  return added
+}
+
+async function relist(
+  tx: Tx,
+  parts: RecoveryParts,
+  mark: HighWater,
+): Promise<{ readonly sequence: number; readonly added: number } | undefined> {
+  if (mark.crl === null || mark.last_crl === null) return undefined
+  const kept: Crl = readCrl(readJson(mark.last_crl, LIST_LIMITS))
+  // Past the database, too: a mark may have been kept elsewhere for long while another history went on.
+  const sequence = Math.max(mark.crl.sequence + JUMP, ((await findActiveVersion(tx))?.sequence ?? 0) + 1)
+  return { sequence, added: await parts.crl.restoreEntries(tx, kept, sequence) }
+}
+
+/** Positions are not signed, but history is read in their order. */
+async function raisePolicyPosition(tx: Tx, mark: HighWater): Promise<void> {
+  await tx
+    .updateTable('policy_versions')
+    .set({ position: mark.policy_versions + JUMP })
+    .where('active', '=', 1)
+    .where('position', '<', mark.policy_versions)
+    .execute()
+  await raiseVersion(tx, 'policy')
+}
+
+async function withdrawAgain(
+  tx: Tx,
+  parts: RecoveryParts,
+  mark: HighWater,
+): Promise<{ readonly sequence: number; readonly added: number } | undefined> {
+  if (mark.feed === null || mark.last_feed === null) return undefined
+  const kept: RevocationFeed = readRevocationFeed(readJson(mark.last_feed, LIST_LIMITS))
+  const last = await findSignedFeed(tx, parts.ownKeys)
+  const added =
+    (await withdrawMissing(tx, parts, kept)) + (last === undefined ? 0 : await withdrawMissing(tx, parts, last))
+  const least = {
+    sequence: mark.feed.sequence + JUMP,
+    issuedAt: instantOf(kept.issued_at),
+    isRecovered: true,
+  } as const
+  const { sequence } = await parts.revocationFeeds.publishOwnFeed(tx, 'refresh', least)
+  return { sequence, added }
+}
+
+/** Withdraws what a feed names and the rows do not; gives how many. */
+async function withdrawMissing(tx: Tx, parts: RecoveryParts, kept: RevocationFeed): Promise<number> {
+  const known = new Set((await listRevokedAttestations(tx)).map((row) => row.attestation_id))
+  const missing = kept.revoked_attestation_ids.filter((id) => !known.has(id))
+  const now = writeSortable(parts.clock.now())
+  for (const attestation_id of missing) {
+    const revocation_reason = kept.revocation_reasons[attestation_id] ?? 'unspecified'
+    const held = await tx
+      .updateTable('membership_attestations')
+      .set({ status: 'revoked', revoked_at: now, revocation_reason })
+      .where('attestation_id', '=', attestation_id)
+      .returning('attestation_id')
+      .executeTakeFirst()
+    if (held === undefined)
+      await tx.insertInto('recovered_revocations').values({ attestation_id, revocation_reason }).execute()
+  }
+  return missing.length
+}
+
+/**
+ * Instances keep what they read under the stamp it had. Those of the lost history may be met again by counting on from
+ * the backup, and then what is kept would pass for current: no stamp is ever met again. A backup from before an earlier
+ * recovery lacks the leap of that one, so the mark counts, too.
+ */
+async function leapStamps(tx: Tx, { versions }: HighWater): Promise<void> {
+  const rows = await tx.selectFrom('heads').select('name').execute()
+  for (const { name } of rows) {
+    const least = versions[name] ?? 0
+    await tx
+      .updateTable('heads')
+      .set({ version: sql<number>`case when version < ${least} then ${least} else version end + ${VERSION_LEAP}` })
+      .where('name', '=', name)
+      .execute()
+  }
+}
+
+async function noteRecovery(tx: Tx, now: Instant, replayFloor: Instant): Promise<void> {
+  const last = await tx
+    .selectFrom('recoveries')
+    .select((eb) => eb.fn.max('position').as('position'))
+    .executeTakeFirst()
+  const position = Number(last?.position ?? 0) + 1
+  const row = { position, recovered_at: writeSortable(now), replay_floor: writeSortable(replayFloor) }
+  await tx.insertInto('recoveries').values(row).execute()
+}
+
+async function audit(tx: Tx, parts: RecoveryParts, recovery: Recovery): Promise<void> {
+  await parts.audit.record(tx, {
+    type: 'state_recovered',
+    details: {
+      revocations: recovery.revocations,
+      agents: recovery.agents,
+      ...(recovery.replayFloor === undefined ? {} : { replay_floor: writeInstant(recovery.replayFloor) }),
+      ...(recovery.crlSequence === undefined ? {} : { crl_sequence: recovery.crlSequence }),
+      ...(recovery.feedSequence === undefined ? {} : { feed_sequence: recovery.feedSequence }),
+    },
+  })
+}

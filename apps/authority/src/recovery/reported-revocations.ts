@@ -1,0 +1,47 @@
+import { REVOCATION_REASONS, writeSortable } from '@chancery/protocol'
+import type { Instant, RevocationReason } from '@chancery/protocol'
+import type { Tx } from '../database/database.ts'
+import type { LostEvent } from './unknown-records.ts'
+
+const AT_ONCE = 500
+
+/** A certificate of the database that an audit event says was revoked. */
+export interface RevokedElsewhere {
+  readonly cert_id: string
+  readonly revokedFor: RevocationReason
+}
+
+/** Withdrawals of certificates that audit events name and the database does not have: the kept list may be older. */
+export class ReportedRevocations {
+  readonly #reasons = new Map<string, RevocationReason>()
+
+  add({ type, details }: LostEvent): void {
+    const { cert_id } = details
+    if (type !== 'certificate_revoked' || typeof cert_id !== 'string') return
+    const reason = REVOCATION_REASONS.find((each) => each === details['reason']) ?? 'unspecified'
+    // A lost key stays lost, whatever other events say.
+    if (this.#reasons.get(cert_id) !== 'key_compromise') this.#reasons.set(cert_id, reason)
+  }
+
+  reasonOf(cert_id: string): RevocationReason | undefined {
+    return this.#reasons.get(cert_id)
+  }
+
+  /** Those that are in use in the database again. */
+  async findValidAgain(db: Tx, now: Instant): Promise<readonly RevokedElsewhere[]> {
+    const found: RevokedElsewhere[] = []
+    const all = [...this.#reasons.keys()].sort()
+    for (let at = 0; at < all.length; at += AT_ONCE) {
+      const rows = await db
+        .selectFrom('issued_certs')
+        .select('cert_id')
+        .where('cert_id', 'in', all.slice(at, at + AT_ONCE))
+        .where('status', '=', 'issued')
+        .where('expires_at', '>', writeSortable(now))
+        .orderBy('cert_id')
+        .execute()
+      for (const { cert_id } of rows) found.push({ cert_id, revokedFor: this.reasonOf(cert_id) ?? 'unspecified' })
+    }
+    return found
+  }
+}

@@ -1,0 +1,75 @@
+import { CLOCK_TOLERANCE, readInstant, writeInstant } from '@chancery/protocol'
+import type { Instant } from '@chancery/protocol'
+import { sql } from 'kysely'
+import type { RecoveryParts } from './parts.ts'
+import { isInFuture } from '../clock/date-after.ts'
+import type { Tx } from '../database/database.ts'
+import { findActiveVersion } from '../features/crl/index.ts'
+import { findOwnFeed } from '../features/revocation-feeds/index.ts'
+import { NothingToRecoverError } from './recover.ts'
+
+export interface ResignResult {
+  readonly crlSequence: number | undefined
+  readonly feedSequence: number | undefined
+}
+
+/** Signs nothing by a clock that is wrong itself. */
+export class ClockError extends Error {
+  override readonly name = 'ClockError'
+}
+
+/**
+ * Signs list and feed again by this clock, which must show the time that the operator reads elsewhere, where the last
+ * ones were dated over 300 s ahead of it by a clock that was wrong (reliability 8). Verifiers refuse those until their
+ * time has come, and all that is dated after them with them. One audited transaction; numbers go up by one, and nothing
+ * that was withdrawn is taken back.
+ */
+export async function resignLists(parts: RecoveryParts, told: Instant): Promise<ResignResult> {
+  const { store, clock, clockCheck, rollbackCheck } = parts
+  await clockCheck.check()
+  if (clockCheck.isHalted()) throw new ClockError('this clock differs from that of the database; set it right first')
+  // A list looks ahead to a clock that is behind, too, and dated back by that one it would be refused as a rollback.
+  const difference = told - clock.now()
+  if (difference > CLOCK_TOLERANCE || difference < -CLOCK_TOLERANCE)
+    throw new ClockError(`this clock shows ${writeInstant(clock.now())}: over 300 s from the time that was given`)
+  if (rollbackCheck.isHalted())
+    throw new NothingToRecoverError('the database is behind what was published: run chancery authority recover first')
+  const redated = await store.transact(async (tx) => {
+    // A long list takes longer than any statement of a request may.
+    if (store.backend === 'postgres') await sql`set local statement_timeout = 0`.execute(tx)
+    for (const head of ['crl', 'feed']) await store.lockDomain(tx, head)
+    const now = clock.now()
+    const list = await findActiveVersion(tx)
+    const isListAhead = list !== undefined && isInFuture(list.issuedAt, now)
+    const feed = await findOwnFeed(tx)
+    const isFeedAhead = feed !== undefined && isInFuture(readInstant(feed.issued_at) ?? 0n, now)
+    if (!isListAhead && !isFeedAhead)
+      throw new NothingToRecoverError('neither list nor feed is dated over 300 s ahead of this clock')
+    const heads = {
+      crlSequence: isListAhead ? await parts.crl.resignList(tx, list) : undefined,
+      feedSequence: isFeedAhead ? await redateFeed(tx, parts, feed.sequence) : undefined,
+    }
+    if (heads.crlSequence === undefined && heads.feedSequence === undefined)
+      throw new NothingToRecoverError('the feed is full: no further one can be signed')
+    await parts.audit.record(tx, { type: 'state_recovered', details: detailsOf(heads) })
+    return heads
+  })
+  await rollbackCheck.keep()
+  return redated
+}
+
+/** Undefined when it is full, so that none can follow it (decision 0011). */
+async function redateFeed(tx: Tx, parts: RecoveryParts, before: number): Promise<number | undefined> {
+  const least = { sequence: 0, issuedAt: 0n, isRedated: true } as const
+  const { sequence } = await parts.revocationFeeds.publishOwnFeed(tx, 'refresh', least)
+  return sequence === before ? undefined : sequence
+}
+
+function detailsOf({ crlSequence, feedSequence }: ResignResult) {
+  return {
+    revocations: 0,
+    agents: 0,
+    ...(crlSequence === undefined ? {} : { crl_sequence: crlSequence }),
+    ...(feedSequence === undefined ? {} : { feed_sequence: feedSequence }),
+  }
+}

@@ -1,0 +1,182 @@
+import { REVOCATION_REASONS, instantOf, writeSortable } from '@chancery/protocol'
+import type { RevocationReason } from '@chancery/protocol'
+import type { AuditEvent } from '../audit/record.ts'
+import type { RecoveryParts } from './parts.ts'
+import type { Tx } from '../database/database.ts'
+import { lockNodeKeys } from '../database/locks/node-keys.ts'
+import { findActiveVersion, lostByKey, lostByText, insertLost } from '../features/crl/index.ts'
+import type { LostCertificate } from '../features/crl/index.ts'
+import { markRevoked } from '../features/enrollment/index.ts'
+import type { RevokedElsewhere } from './reported-revocations.ts'
+import type { UnknownCertificate } from './unknown.ts'
+
+const AT_ONCE = 100
+
+/**
+ * Puts all of them on the list, in one version for each thousand of one reason; gives the number of the last list. The
+ * reason is the one that the events name, or else the given one.
+ */
+export async function revokeUnknown(
+  parts: RecoveryParts,
+  unknown: readonly UnknownCertificate[],
+  reason: RevocationReason,
+): Promise<number | undefined> {
+  let sequence: number | undefined
+  for (const each of REVOCATION_REASONS) {
+    const some = unknown.filter(({ revokedFor = reason }) => revokedFor === each)
+    sequence =
+      (await revokeAll(
+        parts,
+        some.map(({ cert_id }) => cert_id),
+        each,
+        toLost(parts, some),
+      )) ?? sequence
+  }
+  return sequence
+}
+
+/** Revokes certificates of the database again that were revoked after the backup. */
+export async function revokeAgain(parts: RecoveryParts, again: readonly RevokedElsewhere[]): Promise<void> {
+  for (const each of REVOCATION_REASONS) {
+    const some = again.filter(({ revokedFor }) => revokedFor === each)
+    await revokeAll(
+      parts,
+      some.map(({ cert_id }) => cert_id),
+      each,
+      [],
+    )
+  }
+}
+
+async function revokeAll(
+  parts: RecoveryParts,
+  ids: readonly string[],
+  reason: RevocationReason,
+  forgotten: readonly LostCertificate[],
+): Promise<number | undefined> {
+  let sequence: number | undefined
+  for (let at = 0; at < ids.length; at += 10 * AT_ONCE) {
+    const { text } = await parts.crl.revoke({
+      cert_ids: ids.slice(at, at + 10 * AT_ONCE),
+      form: 'cert_ids',
+      forgotten: forgotten.slice(at, at + 10 * AT_ONCE),
+      reason,
+      allOfKey: false,
+      attempt: undefined,
+      cause: { job: 'recover' },
+    })
+    sequence = Number((JSON.parse(text) as { crl_sequence: number }).crl_sequence)
+  }
+  return sequence
+}
+
+/**
+ * Gives certificates that only the list still names their row again, withdrawn as the list says: then a key that was
+ * lost is barred again, and they are revoked here as they are everywhere.
+ */
+export async function restoreListed(parts: RecoveryParts, listed: readonly UnknownCertificate[]): Promise<number> {
+  for (let at = 0; at < listed.length; at += AT_ONCE) {
+    const some = listed.slice(at, at + AT_ONCE)
+    await parts.store.transact(async (tx) => {
+      await parts.store.lockDomain(tx, 'crl')
+      await lockNodeKeys(
+        parts.store,
+        tx,
+        some.map(({ node_public_key }) => node_public_key),
+      )
+      const ids = some.map(({ cert_id }) => cert_id)
+      const entries = await tx.selectFrom('crl_entries').selectAll().where('cert_id', 'in', ids).execute()
+      const added = await insertLost(tx, toLost(parts, some))
+      const crl_sequence = (await findActiveVersion(tx))?.sequence ?? 0
+      const events: AuditEvent[] = []
+      for (const { cert_id, entry_json } of entries) {
+        if (!added.has(cert_id)) continue
+        const { revoked_at, reason } = JSON.parse(entry_json) as { revoked_at: string; reason: RevocationReason }
+        await markRevoked(tx, [cert_id], writeSortable(instantOf(revoked_at)), reason)
+        const details = { cert_id, reason, crl_sequence, known_by: 'list', job: 'recover' }
+        events.push({ type: 'certificate_revoked', details })
+      }
+      await parts.audit.recordAll(tx, events)
+    })
+  }
+  return listed.length
+}
+
+function toLost(parts: RecoveryParts, some: readonly UnknownCertificate[]): readonly LostCertificate[] {
+  const now = parts.clock.now()
+  return some.map(({ cert_id, node_public_key, certificate }) =>
+    certificate === undefined ? lostByKey(cert_id, node_public_key, now) : lostByText(certificate),
+  )
+}
+
+export interface Adopted {
+  readonly adopted: number
+  /** Of keys that are barred: their certificates are not taken in again. */
+  readonly barred: number
+}
+
+/**
+ * Takes certificates in again whose own text says that this authority issued them: their nodes go on as if nothing had
+ * been lost. Which of them were revoked after the backup the kept list and the events tell, so the list must have been
+ * read before.
+ */
+export async function adoptUnknown(parts: RecoveryParts, unknown: readonly UnknownCertificate[]): Promise<Adopted> {
+  const living = unknown.filter(({ revokedFor }) => revokedFor === undefined)
+  const texts = living.map(({ certificate }) => certificate).filter((text) => text !== undefined)
+  let [adopted, barred] = [0, 0]
+  for (let at = 0; at < texts.length; at += AT_ONCE) {
+    const some = texts.slice(at, at + AT_ONCE)
+    const counts = await parts.store.transact(async (tx) => {
+      await parts.store.lockDomain(tx, 'crl')
+      const keys = some.map(({ node_public_key }) => node_public_key)
+      await lockNodeKeys(parts.store, tx, keys)
+      const burnt = await listBarred(tx, keys)
+      const good = some.filter(({ node_public_key }) => !burnt.has(node_public_key))
+      const rows = good.map(lostByText)
+      const inserted = await insertLost(tx, rows)
+      const added = good.filter(({ cert_id }) => inserted.has(cert_id))
+      for (const row of rows) if (inserted.has(row.cert_id)) await insertLiveness(tx, row)
+      await parts.audit.recordAll(
+        tx,
+        added.map(({ cert_id, node_public_key, roles }) => ({
+          type: 'certificate_adopted' as const,
+          details: { cert_id, node_public_key, roles: [...roles], job: 'recover' },
+        })),
+      )
+      return { adopted: added.length, barred: some.length - good.length }
+    })
+    adopted += counts.adopted
+    barred += counts.barred
+  }
+  return { adopted, barred }
+}
+
+async function listBarred(tx: Tx, keys: readonly string[]): Promise<ReadonlySet<string>> {
+  const rows = await tx
+    .selectFrom('issued_certs')
+    .select('node_public_key')
+    .where('node_public_key', 'in', keys)
+    .where('revocation_reason', '=', 'key_compromise')
+    .execute()
+  return new Set(rows.map((row) => row.node_public_key))
+}
+
+/** As at its join: heard of once, then. */
+async function insertLiveness(
+  tx: Tx,
+  { cert_id, node_public_key, issued_at }: { cert_id: string; node_public_key: string; issued_at: string },
+): Promise<void> {
+  await tx
+    .insertInto('node_liveness')
+    .values({
+      cert_id,
+      node_public_key,
+      last_heartbeat: issued_at,
+      heartbeat_status: 'joined',
+      remote_addr: '',
+      revoke_after: null,
+      genesis_digest: null,
+    })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
+}

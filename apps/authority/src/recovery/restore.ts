@@ -1,0 +1,107 @@
+import { copyFile, link, rm, stat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import type { Clock, Ids } from '@chancery/service-kit'
+import type { HighWater } from '../rollback/mark-file.ts'
+import { numberCopiedEvents } from '../audit/sequence.ts'
+import type { Store, Tx } from '../database/database.ts'
+import { findBehind } from '../rollback/positions.ts'
+import { EXPECTED_SCHEMA_VERSION, NewerSchemaError, migrate } from '../database/migrate.ts'
+import { openStore } from '../database/open.ts'
+import type { DatabaseLocation } from '../database/open.ts'
+import { syncFile } from '../database/copy/snapshot.ts'
+import { openSqlite, openSqliteReadOnly } from '../database/sqlite/open.ts'
+import { CopyError, copyInto, verifyCopy } from './copy-database.ts'
+import type { Copied, CopyProgress } from './copy-database.ts'
+import { endInvites } from './end-invites.ts'
+import type { Inspection } from './inspect.ts'
+import { DATABASE_PART } from './manifest.ts'
+import type { BackupManifest } from './manifest.ts'
+
+export interface RestoreFacts {
+  readonly folder: string
+  /** Verified, with the digest of every part: {@link openBackup}. */
+  readonly manifest: BackupManifest
+  /** Holds nothing yet. */
+  readonly place: DatabaseLocation
+  /** Everything kept outside: what the backup does not know, it says. */
+  readonly marks: readonly HighWater[]
+  /** Clears away what an interrupted restore left in PostgreSQL; beside an SQLite file it goes by itself. */
+  readonly restart: boolean
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly inspect: (db: Tx) => Promise<Inspection>
+  readonly onProgress: (progress: CopyProgress) => void
+}
+
+export interface Restored extends Pick<Copied, 'records'> {
+  /** What was published since the backup; an authority on this database serves nobody before it was recovered. */
+  readonly behind: readonly string[]
+}
+
+/**
+ * Puts a backup into a place that holds nothing, brings it up to this release, verifies every record and ends unused
+ * invites. What was interrupted is never taken for a whole: a file has its name last, PostgreSQL has a marker that keeps
+ * everybody out.
+ */
+export async function restoreBackup(facts: RestoreFacts): Promise<Restored> {
+  const { manifest, place } = facts
+  if (manifest.schema_version > EXPECTED_SCHEMA_VERSION) throw new NewerSchemaError(manifest.schema_version)
+  return place.kind === 'sqlite' ? restoreFile(facts, place.path) : restoreRows(facts, openStore(place))
+}
+
+async function restoreRows(facts: RestoreFacts, target: Store): Promise<Restored> {
+  const source = openSqliteReadOnly(join(facts.folder, DATABASE_PART))
+  try {
+    const { records } = await copyInto({ ...facts, source, target }, facts.manifest.schema_version, (tx) =>
+      endInvites(tx, facts.clock.now()),
+    )
+    return { records, behind: await findBehind(target.db, facts.marks) }
+  } finally {
+    await source.close()
+    await target.close()
+  }
+}
+
+async function restoreFile(facts: RestoreFacts, path: string): Promise<Restored> {
+  await refuseExisting(path)
+  const beside = `${path}.restoring`
+  const clear = async (): Promise<void> => {
+    for (const suffix of ['', '-wal', '-shm']) await rm(`${beside}${suffix}`, { force: true })
+  }
+  await clear()
+  try {
+    facts.onProgress({ step: 'copying', table: '', done: 0, total: 0 })
+    await copyFile(join(facts.folder, DATABASE_PART), beside)
+    const restored = await bringUp(openSqlite(beside), facts)
+    await syncFile(beside)
+    // Unlike a rename, a link never takes the place of a file that appeared meanwhile.
+    await link(beside, path)
+    await syncFile(dirname(path))
+    return restored
+  } finally {
+    await clear()
+  }
+}
+
+async function bringUp(store: Store, facts: RestoreFacts): Promise<Restored> {
+  try {
+    await migrate(store, () => facts.clock.now())
+    await store.transact(numberCopiedEvents)
+    const records = await verifyCopy(store.db, facts)
+    await store.transact((tx) => endInvites(tx, facts.clock.now()))
+    return { records, behind: await findBehind(store.db, facts.marks) }
+  } finally {
+    await store.close()
+  }
+}
+
+async function refuseExisting(path: string): Promise<void> {
+  for (const suffix of ['', '-wal', '-shm']) {
+    const found = await stat(`${path}${suffix}`).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return undefined
+      throw error
+    })
+    if (found !== undefined)
+      throw new CopyError('target_not_empty', `the file to restore into is there already: ${path}${suffix}`)
+  }
+}

@@ -1,0 +1,58 @@
+import { writeSortable } from '@chancery/protocol'
+import type { RecoveryParts } from './parts.ts'
+import { raiseVersion } from '../database/locks/domains.ts'
+import { markAttestationRevoked } from '../features/attestations/index.ts'
+import { markTreatyRevoked } from '../features/recognition-treaties/index.ts'
+import type { LostRecord } from './unknown-records.ts'
+
+/**
+ * Withdraws attestations by their id, with a row or without, and signs the feed that names them; gives its number. The
+ * reason is the one that the events name, or else the given one.
+ */
+export function withdrawAttestations(
+  parts: RecoveryParts,
+  lost: readonly LostRecord[],
+  reason: string,
+): Promise<number | undefined> {
+  return parts.store.transact(async (tx) => {
+    await parts.store.lockDomain(tx, 'feed')
+    const now = writeSortable(parts.clock.now())
+    const withdrawn: { attestation_id: string; reason: string }[] = []
+    for (const { id: attestation_id, revokedFor = reason } of lost) {
+      const row = { attestation_id, revocation_reason: revokedFor }
+      const isMarked = await markAttestationRevoked(tx, attestation_id, now, revokedFor)
+      if (!isMarked)
+        await tx
+          .insertInto('recovered_revocations')
+          .values(row)
+          .onConflict((conflict) => conflict.doNothing())
+          .execute()
+      withdrawn.push({ attestation_id, reason: revokedFor })
+    }
+    if (withdrawn.length === 0) return undefined
+    const { sequence } = await parts.revocationFeeds.publishOwnFeed(tx, 'revoke')
+    const events = withdrawn.map((details) => ({
+      type: 'membership_attestation_revoked' as const,
+      details: { ...details, job: 'recover' },
+    }))
+    await parts.audit.recordAll(tx, events)
+    return sequence
+  })
+}
+
+/** Revokes treaties again that were revoked after the backup; gives how many. */
+export function revokeTreatiesAgain(parts: RecoveryParts, lost: readonly LostRecord[]): Promise<number> {
+  return parts.store.transact(async (tx) => {
+    await parts.store.lockDomain(tx, 'treaties')
+    const now = writeSortable(parts.clock.now())
+    const events = []
+    for (const { id: treaty_id, revokedFor: reason = 'unspecified' } of lost) {
+      if (!(await markTreatyRevoked(tx, treaty_id, now, reason))) continue
+      events.push({ type: 'recognition_treaty_revoked' as const, details: { treaty_id, reason, job: 'recover' } })
+    }
+    if (events.length === 0) return 0
+    await raiseVersion(tx, 'treaties')
+    await parts.audit.recordAll(tx, events)
+    return events.length
+  })
+}

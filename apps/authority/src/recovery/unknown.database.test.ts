@@ -1,0 +1,167 @@
+import { randomUUID } from 'node:crypto'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import type { JsonObject } from '@chancery/protocol'
+import {
+  ManualClock,
+  accepted,
+  createInvite,
+  detailsOf,
+  enroll,
+  entryOf,
+  fetchCrl,
+  nodeCaller,
+  refused,
+  startTestAuthority,
+  testSigner,
+} from '@chancery/testkit'
+import type { NodeCaller, TestAuthority } from '@chancery/testkit'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { inspectStore } from '../features/evidence/verify-store.ts'
+import { readGatewayLists } from './gateway-lists.ts'
+import { inspectDatabase } from './inspect.ts'
+import { PublishedListError, chooseOwnList } from './published-lists.ts'
+import { adoptUnknown, restoreListed, revokeUnknown } from './resolve-unknown.ts'
+import { SourceUnusable, findUnknown } from './unknown.ts'
+
+const clock = new ManualClock()
+let na: TestAuthority
+beforeAll(async () => {
+  na = await startTestAuthority({ clock, settings: { NA_CLOCK_CHECK: 'off' } })
+})
+afterAll(() => na.stop())
+
+let counter = 0
+interface Later {
+  readonly node: NodeCaller
+  readonly cert_id: string
+  readonly text: string
+  readonly line: string
+}
+
+/** A node that joined after the backup: the database knows neither its certificate nor the event of its join. */
+async function joinLater(validity: JsonObject = {}): Promise<Later> {
+  counter += 1
+  const node = nodeCaller(na.url, await testSigner('node', `later-${counter}`), () => clock.now())
+  const { cert_id } = await enroll(na, node, validity)
+  const { db } = na.core.store
+  const row = await db.selectFrom('issued_certs').selectAll().where('cert_id', '=', cert_id).executeTakeFirstOrThrow()
+  const event = (await na.auditEvents('certificate_issued')).find((each) => detailsOf(each)['cert_id'] === cert_id)
+  await db.deleteFrom('node_liveness').where('cert_id', '=', cert_id).execute()
+  await db.deleteFrom('issued_certs').where('cert_id', '=', cert_id).execute()
+  return { node, cert_id, text: row.cert_json, line: JSON.stringify({ ...event, event_id: randomUUID() }) }
+}
+const look = (events: readonly string[], certificates: readonly string[] = []) =>
+  findUnknown(na.parts, { events, certificates })
+const idsOf = (report: Awaited<ReturnType<typeof look>>): string[] => report.certificates.map((each) => each.cert_id)
+
+describe('what others know of that a restored database does not', () => {
+  it('is found in audit events and certificates, and what is known is not named', async () => {
+    const [one, two] = [await joinLater(), await joinLater()]
+    const known = await enroll(
+      na,
+      nodeCaller(na.url, await testSigner('node', 'known'), () => clock.now()),
+    )
+    const kept = (await na.auditEvents('certificate_issued')).map((event) => JSON.stringify(event))
+    const report = await look([...kept, one.line, '', two.line], [two.text, JSON.stringify(known)])
+    expect(idsOf(report)).toEqual([one.cert_id, two.cert_id].sort())
+    expect(report).toMatchObject({ events: { certificate_issued: 2 }, foreign: 0, ended: 0 })
+    expect(report.certificates.find((each) => each.cert_id === two.cert_id)?.certificate?.cert_id).toBe(two.cert_id)
+  })
+
+  it('is not what has ended, what somebody else signed, or what was cut off', async () => {
+    const short = await joinLater({ max_validity_hours: 1 })
+    const forged = JSON.stringify({ ...(JSON.parse((await joinLater()).text) as JsonObject), roles: ['role:operator'] })
+    clock.advance(3601)
+    const report = await look([short.line], [short.text, forged, 'no certificate', '{"cert_id":1}'])
+    expect(report).toMatchObject({ certificates: [], ended: 1, foreign: 3 })
+    for (const line of ['{"event_id":"a"', '[]', '{"event_id":"a","event_type":"b"}'])
+      await expect(look([line])).rejects.toBeInstanceOf(SourceUnusable)
+  })
+
+  it('is adopted by its own text: the node goes on, and it can be revoked as any other', async () => {
+    const { node, cert_id, text, line } = await joinLater()
+    refused(await node.heartbeat(cert_id), 403, 'certificate_not_found')
+    const other = await joinLater()
+    const { certificates } = await look([line, other.line], [text])
+    expect(await adoptUnknown(na.parts, certificates)).toEqual({ adopted: 1, barred: 0 })
+    accepted(await node.heartbeat(cert_id))
+    accepted(await node.renew(cert_id), 201)
+    const events = await na.auditEvents('certificate_adopted')
+    expect(events.map((event) => detailsOf(event)['cert_id'])).toEqual([cert_id])
+    // Without its text it stays unknown.
+    expect(idsOf(await look([line, other.line], [text]))).toEqual([other.cert_id])
+    accepted(await na.as('privileged')('POST', '/admin/revoke', { cert_id }))
+  })
+
+  it('is not adopted when its key is barred', async () => {
+    const { node, text, line } = await joinLater()
+    const { cert_id } = await enroll(na, node)
+    accepted(await na.as('privileged')('POST', '/admin/revoke', { cert_id, reason: 'key_compromise' }))
+    const { certificates } = await look([line], [text])
+    expect(await adoptUnknown(na.parts, certificates)).toEqual({ adopted: 0, barred: 1 })
+    expect(idsOf(await look([line], [text]))).toHaveLength(1)
+  })
+
+  it('is withdrawn again when only the list names it, and a lost key is barred again', async () => {
+    for (const withText of [true, false]) {
+      const { node, cert_id, text, line } = await joinLater()
+      const key = node.key
+      const body = { cert_id, node_public_key: key, reason: 'key_compromise' }
+      accepted(await na.as('privileged')('POST', '/admin/revoke', body))
+      await na.core.store.db.deleteFrom('issued_certs').where('cert_id', '=', cert_id).execute()
+      const report = await look([line], withText ? [text] : [])
+      expect([idsOf(report), report.listed.map((each) => each.cert_id)]).toEqual([[], [cert_id]])
+      expect(await restoreListed(na.parts, report.listed)).toBe(1)
+      refused(await node.join(await createInvite(na)), 403, 'node_key_compromised')
+      expect((await look([line])).listed).toEqual([])
+      const events = (await na.auditEvents('certificate_revoked')).map(detailsOf)
+      const again = events.filter((each) => each['cert_id'] === cert_id && each['known_by'] === 'list')
+      expect(again).toMatchObject([{ reason: 'key_compromise', job: 'recover' }])
+    }
+    const authority = { sovereign: 'TEST-NET', publicKeys: na.core.ownKeys.all }
+    expect((await inspectDatabase(na.core.store.db, authority, inspectStore)).problems).toEqual([])
+  })
+
+  it('is revoked, with a text or without, in one list that names all', async () => {
+    const [one, two] = [await joinLater(), await joinLater()]
+    const { certificates } = await look([one.line, two.line], [two.text])
+    const sequence = await revokeUnknown(na.parts, certificates, 'cessation_of_operation')
+    const list = await fetchCrl(na.url, na.genesis.network_authority.public_key)
+    expect(list.sequence).toBe(sequence)
+    for (const { cert_id } of [one, two]) expect(entryOf(list, cert_id)?.reason).toBe('cessation_of_operation')
+    expect(idsOf(await look([one.line, two.line], [two.text]))).toEqual([])
+    refused(await two.node.heartbeat(two.cert_id), 403, 'certificate_revoked')
+  })
+})
+
+describe('the copy of the state of a gateway', () => {
+  it('gives the newest list of this authority, and no other file passes for one', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'chancery-gateway-copy-'))
+    try {
+      const { text } = await na.request('GET', '/crl')
+      const path = join(folder, 'gateway.state')
+      const file = new DatabaseSync(path)
+      file.exec('pragma application_id = 0x43484757; create table checkpoints (network text, body text)')
+      file.prepare('insert into checkpoints values (?, ?)').run('other', '{"sequence":9}')
+      file.prepare('insert into checkpoints values (?, ?)').run('ours', text)
+      file.close()
+      const lists = readGatewayLists(path) ?? []
+      expect(lists).toHaveLength(2)
+      expect(await chooseOwnList(lists, na.core.ownKeys.current)).toBe(text)
+      const { publicKey } = await testSigner('na', 'stranger')
+      await expect(chooseOwnList(lists, publicKey)).rejects.toBeInstanceOf(PublishedListError)
+      await writeFile(join(folder, 'list.json'), text)
+      expect(readGatewayLists(join(folder, 'list.json'))).toBeUndefined()
+      expect(readGatewayLists(join(folder, 'missing'))).toBeUndefined()
+      const wrong = new DatabaseSync(join(folder, 'wrong.db'))
+      wrong.exec('create table checkpoints (body text)')
+      wrong.close()
+      expect(() => readGatewayLists(join(folder, 'wrong.db'))).toThrow(PublishedListError)
+    } finally {
+      await rm(folder, { recursive: true })
+    }
+  })
+})

@@ -1,0 +1,199 @@
+import {
+  DAY,
+  FormError,
+  JsonError,
+  instantOf,
+  isJsonObject,
+  isPlainText,
+  member,
+  readInstant,
+  readJoinCertificate,
+  readJson,
+  readPublicKey,
+  verifyList,
+} from '@chancery/protocol'
+import type { JoinCertificate, JsonObject, RevocationReason } from '@chancery/protocol'
+import type { RecoveryParts } from './parts.ts'
+import { ownKeysAt } from '../signing/own-keys.ts'
+import type { Tx } from '../database/database.ts'
+import { isOurs } from '../features/crl/index.ts'
+import { ReportedRevocations } from './reported-revocations.ts'
+import type { RevokedElsewhere } from './reported-revocations.ts'
+import { LostRecordReader } from './unknown-records.ts'
+import type { LostEvent, LostRecords } from './unknown-records.ts'
+
+/** No certificate lives longer: of an older event nothing is left to withdraw. */
+const LONGEST_LIFE = 366n * DAY
+const AT_ONCE = 500
+
+/** What others still have of the time after the backup. */
+export interface ReportedElsewhere {
+  /** Audit events as they were exported or forwarded, one JSON text each. */
+  readonly events: AsyncIterable<string> | Iterable<string>
+  /** Texts of certificates, as nodes and relying parties hold them. */
+  readonly certificates: readonly string[]
+}
+
+/** A certificate of this authority that its database does not know and its list does not name. */
+export interface UnknownCertificate {
+  readonly cert_id: string
+  readonly node_public_key: string
+  /** With its own signed text it can be adopted; without, it can only be revoked. */
+  readonly certificate: JoinCertificate | undefined
+  /** The reason, when the events also name its withdrawal: it is never adopted. */
+  readonly revokedFor?: RevocationReason
+}
+
+export interface UnknownReport extends LostRecords {
+  readonly certificates: readonly UnknownCertificate[]
+  /** On the list, and still without a row: a lost key among them is not barred yet. */
+  readonly listed: readonly UnknownCertificate[]
+  /** Revoked after the backup, and in use here again: the list that was kept is older than the withdrawal. */
+  readonly validAgain: readonly RevokedElsewhere[]
+  /** Events that the database does not have, by type. */
+  readonly events: Readonly<Record<string, number>>
+  /** Texts that are no certificate of this authority. */
+  readonly foreign: number
+  /** Certificates that have ended: nobody accepts them any more. */
+  readonly ended: number
+}
+
+/** Compares what others know with the database; changes nothing. */
+export async function findUnknown(parts: RecoveryParts, elsewhere: ReportedElsewhere): Promise<UnknownReport> {
+  const { db } = parts.store
+  const now = parts.clock.now()
+  const named = new Map<string, UnknownCertificate>()
+  const events: Record<string, number> = {}
+  const lost = new LostRecordReader(now)
+  const revocations = new ReportedRevocations()
+  for await (const some of batches(elsewhere.events)) {
+    for (const event of await withoutReported(db, some.map(readEvent))) {
+      events[event.type] = (events[event.type] ?? 0) + 1
+      lost.add(event)
+      revocations.add(event)
+      const issued = event.at + LONGEST_LIFE > now ? certificateOf(event) : undefined
+      if (issued !== undefined) named.set(issued.cert_id, issued)
+    }
+  }
+  let [foreign, ended] = [0, 0]
+  for (const text of elsewhere.certificates) {
+    const certificate = readCertificate(text)
+    if (certificate === undefined || !(await isOurs(parts, certificate))) foreign += 1
+    else if (instantOf(certificate.expires_at) <= now) {
+      ended += 1
+      named.delete(certificate.cert_id)
+    } else {
+      const { cert_id, node_public_key } = certificate
+      // What a former key signs outside its time is not the authority's: it can be revoked, not adopted.
+      const isInTime = await verifyList(certificate, ownKeysAt(parts.ownKeys, certificate.issued_at))
+      named.set(cert_id, { cert_id, node_public_key, certificate: isInTime ? certificate : undefined })
+    }
+  }
+  const all = [...named.values()].map((one) => {
+    const revokedFor = revocations.reasonOf(one.cert_id)
+    return revokedFor === undefined ? one : { ...one, revokedFor }
+  })
+  const validAgain = await revocations.findValidAgain(db, now)
+  return { ...(await withoutStored(db, all)), ...(await lost.compare(db)), validAgain, events, foreign, ended }
+}
+
+/** A line that is no event stops everything: half of a file must not pass for all of it. */
+function readEvent(line: string): LostEvent {
+  const value = parse(line)
+  const [id, type, at] = ['event_id', 'event_type', 'created_at'].map((name) => member(value ?? {}, name))
+  const details = member(value ?? {}, 'details')
+  const time = typeof at === 'string' ? readInstant(at) : undefined
+  if (typeof id !== 'string' || typeof type !== 'string' || time === undefined || !isJsonObject(details))
+    throw new SourceUnusable('a line is no audit event: give a whole export of chancery audit export')
+  if (/^membership_attestation_(issued|revoked)$/.test(type)) requireListable(details)
+  return { id, type, at: time, details }
+}
+
+/** Id and reason may get into the feed: one that is none would make the whole feed unreadable for everybody. */
+function requireListable({ attestation_id: id = '', reason = '' }: JsonObject): void {
+  const isGood = typeof id === 'string' && isPlainText(id, 128) && typeof reason === 'string'
+  if (!isGood || !isPlainText(reason, 256, 0))
+    throw new SourceUnusable('an event names an attestation that cannot be one: this is no export of this authority')
+}
+
+/** What was given cannot be read as what it is said to be. */
+export class SourceUnusable extends Error {
+  override readonly name = 'SourceUnusable'
+}
+
+const ID_MEMBERS: Readonly<Record<string, string>> = {
+  certificate_issued: 'cert_id',
+  certificate_renewed: 'new_cert_id',
+  certificate_adopted: 'cert_id',
+}
+
+function certificateOf({ type, details }: LostEvent): UnknownCertificate | undefined {
+  const name = ID_MEMBERS[type]
+  const cert_id = name === undefined ? undefined : details[name]
+  const node_public_key = details['node_public_key']
+  if (typeof cert_id !== 'string' || typeof node_public_key !== 'string') return undefined
+  // It may get onto the list: one entry that is none would make the whole list unreadable for everybody.
+  if (!isPlainText(cert_id, 128) || readPublicKey(node_public_key) === undefined)
+    throw new SourceUnusable('an event names a certificate that cannot be one: this is no export of this authority')
+  return { cert_id, node_public_key, certificate: undefined }
+}
+
+function readCertificate(text: string): JoinCertificate | undefined {
+  const value = parse(text)
+  if (value === undefined) return undefined
+  try {
+    return readJoinCertificate(value)
+  } catch (error) {
+    if (error instanceof FormError) return undefined
+    throw error
+  }
+}
+
+function parse(text: string): JsonObject | undefined {
+  try {
+    const value = readJson(text)
+    return isJsonObject(value) ? value : undefined
+  } catch (error) {
+    if (error instanceof JsonError || error instanceof FormError) return undefined
+    throw error
+  }
+}
+
+async function* batches(lines: ReportedElsewhere['events']): AsyncGenerator<string[]> {
+  let some: string[] = []
+  for await (const line of lines) {
+    if (line.trim() === '') continue
+    some.push(line)
+    if (some.length < AT_ONCE) continue
+    yield some
+    some = []
+  }
+  if (some.length > 0) yield some
+}
+
+async function withoutReported(db: Tx, events: readonly LostEvent[]): Promise<readonly LostEvent[]> {
+  const ids = events.map(({ id }) => id)
+  const rows = await db.selectFrom('audit_events').select('event_id').where('event_id', 'in', ids).execute()
+  const known = new Set(rows.map((row) => row.event_id))
+  return events.filter(({ id }) => !known.has(id))
+}
+
+/** Those without a row, by whether the list names them: what stands there is withdrawn already. */
+async function withoutStored(
+  db: Tx,
+  named: readonly UnknownCertificate[],
+): Promise<Pick<UnknownReport, 'certificates' | 'listed'>> {
+  const [certificates, listed]: [UnknownCertificate[], UnknownCertificate[]] = [[], []]
+  for (let at = 0; at < named.length; at += AT_ONCE) {
+    const some = named.slice(at, at + AT_ONCE)
+    const ids = some.map(({ cert_id }) => cert_id)
+    const idsIn = async (table: 'issued_certs' | 'crl_entries'): Promise<ReadonlySet<string>> =>
+      new Set(
+        (await db.selectFrom(table).select('cert_id').where('cert_id', 'in', ids).execute()).map((row) => row.cert_id),
+      )
+    const [held, onList] = [await idsIn('issued_certs'), await idsIn('crl_entries')]
+    for (const one of some) if (!held.has(one.cert_id)) (onList.has(one.cert_id) ? listed : certificates).push(one)
+  }
+  const byId = (a: UnknownCertificate, b: UnknownCertificate): number => (a.cert_id < b.cert_id ? -1 : 1)
+  return { certificates: certificates.sort(byId), listed: listed.sort(byId) }
+}

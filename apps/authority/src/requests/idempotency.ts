@@ -1,0 +1,83 @@
+import { Refusal } from '@chancery/contract'
+import { DAY, digestOf, writeSortable } from '@chancery/protocol'
+import type { Call } from '@chancery/service-kit'
+import type { Tx } from '../database/database.ts'
+
+const KEY = /^[A-Za-z0-9._:-]{1,128}$/
+
+/** One try of a creating call, as its caller named it. */
+export interface Attempt {
+  readonly scope: string
+  readonly key: string
+  readonly bodyDigest: string
+  readonly expires_at: string
+}
+
+export interface StoredResponse {
+  readonly status: number
+  readonly text: string
+}
+
+/** The `Idempotency-Key` of a call, scoped to operator and route; undefined when there is none. */
+export function readAttempt(
+  call: Call & { readonly operator: { readonly key_id: string } },
+  now: bigint,
+): Attempt | undefined {
+  const given = call.headers.all('idempotency-key')
+  if (given.length === 0) return undefined
+  const key = given[0] ?? ''
+  if (given.length > 1 || !KEY.test(key)) throw new Refusal('bad_request')
+  const scope = `${call.operator.key_id} ${call.method} ${call.path}`
+  return { scope, key, bodyDigest: digestOf(call.body), expires_at: writeSortable(now + DAY) }
+}
+
+/**
+ * The answer given to the same call before, or undefined when this is the first. Another body under the same key is a
+ * conflict; so is a repeat whose answer held a secret and was therefore never stored. A call that still runs is waited
+ * for: its row is not visible before its effect is.
+ */
+export async function findStoredResponse(tx: Tx, attempt: Attempt, now: string): Promise<StoredResponse | undefined> {
+  await tx
+    .deleteFrom('idempotency_keys')
+    .where('scope', '=', attempt.scope)
+    .where('idempotency_key', '=', attempt.key)
+    .where('expires_at', '<=', now)
+    .execute()
+  const claimed = await tx
+    .insertInto('idempotency_keys')
+    .values({
+      scope: attempt.scope,
+      idempotency_key: attempt.key,
+      body_digest: attempt.bodyDigest,
+      answer_json: null,
+      status: 0,
+      expires_at: attempt.expires_at,
+    })
+    .onConflict((conflict) => conflict.doNothing())
+    .returning('scope')
+    .executeTakeFirst()
+  if (claimed !== undefined) return undefined
+  const row = await tx
+    .selectFrom('idempotency_keys')
+    .selectAll()
+    .where('scope', '=', attempt.scope)
+    .where('idempotency_key', '=', attempt.key)
+    .executeTakeFirst()
+  if (row === undefined || row.body_digest !== attempt.bodyDigest || row.answer_json === null)
+    throw new Refusal('conflict')
+  return { status: row.status, text: row.answer_json }
+}
+
+/** Keeps the answer in the transaction of its effect. Never called for answers that hold a secret. */
+export async function storeResponse(tx: Tx, attempt: Attempt, answer: StoredResponse): Promise<void> {
+  await tx
+    .updateTable('idempotency_keys')
+    .set({ answer_json: answer.text, status: answer.status })
+    .where('scope', '=', attempt.scope)
+    .where('idempotency_key', '=', attempt.key)
+    .execute()
+}
+
+export async function purgeStoredResponses(db: Tx, now: string): Promise<void> {
+  await db.deleteFrom('idempotency_keys').where('expires_at', '<=', now).execute()
+}

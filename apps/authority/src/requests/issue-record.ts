@@ -1,0 +1,44 @@
+import type { AuditEventType } from '@chancery/contract'
+import { asJson, writeJson, writeSortable } from '@chancery/protocol'
+import type { Instant, JsonObject } from '@chancery/protocol'
+import { jsonText } from '@chancery/service-kit'
+import type { HttpResponse } from '@chancery/service-kit'
+import { requestDetails } from '../audit/record.ts'
+import type { OperatorCall } from '../auth/operator.ts'
+import type { Core } from '../core.ts'
+import type { Tx } from '../database/database.ts'
+import type { Domain } from '../database/locks/domains.ts'
+import { findStoredResponse, storeResponse, readAttempt } from './idempotency.ts'
+
+/** A record that was just signed, and the event that tells of it. */
+export interface Issued {
+  readonly record: object
+  readonly type: AuditEventType
+  readonly details: JsonObject
+}
+
+/**
+ * Answers a creating call with a newly signed record (201). The event is kept in the transaction in which the record
+ * was signed, so that none leaves without a trace; a try repeated under one Idempotency-Key gets the first answer.
+ * `head` names the domain to lock when the record is stored, too.
+ */
+export async function issueRecord(
+  call: OperatorCall,
+  parts: Pick<Core, 'audit' | 'clock' | 'signing' | 'store'>,
+  issue: (tx: Tx, now: Instant) => Promise<Issued>,
+  head?: Domain,
+): Promise<HttpResponse> {
+  parts.signing.requireAllowed()
+  const attempt = readAttempt(call, parts.clock.now())
+  return parts.store.transact(async (tx) => {
+    if (head !== undefined) await parts.store.lockDomain(tx, head)
+    const now = parts.clock.now()
+    const earlier = attempt === undefined ? undefined : await findStoredResponse(tx, attempt, writeSortable(now))
+    if (earlier !== undefined) return jsonText(earlier.text, earlier.status)
+    const { record, type, details } = await issue(tx, now)
+    const text = writeJson(asJson(record))
+    await parts.audit.record(tx, { type, details: { ...details, ...requestDetails(call) } })
+    if (attempt !== undefined) await storeResponse(tx, attempt, { status: 201, text })
+    return jsonText(text, 201)
+  })
+}

@@ -1,0 +1,205 @@
+import { readInstant, writeInstant } from '@chancery/protocol'
+import type { Instant } from '@chancery/protocol'
+import { SharedRead } from '@chancery/service-kit'
+import type { Clock, Log } from '@chancery/service-kit'
+import type { Versions, Store } from '../database/database.ts'
+import { findRollback, readHeads, readLastAnchor, readRecovery } from './positions.ts'
+import type { Heads, LastRecovery } from './positions.ts'
+import { isCopyUnfinished } from '../database/copy/unfinished-copy.ts'
+import type { SigningHalt } from '../signing/signing-halt.ts'
+import { MarkFileError, readMark, writeMark } from './mark-file.ts'
+import type { HighWater } from './mark-file.ts'
+import type { OwnKeys } from '../signing/own-keys.ts'
+import type { AuthoritySigner } from '../signing/signer.ts'
+
+const WRITE_EVERY_MS = 60_000
+
+export interface RollbackCheckParts {
+  readonly store: Store
+  readonly signer: AuthoritySigner
+  /** A mark of a former key is still ours. */
+  readonly ownKeys: OwnKeys
+  readonly networkName: string
+  readonly clock: Clock
+  readonly log: Log
+  /** NA_HIGH_WATER_FILES: the same mark in each. */
+  readonly files: readonly string[]
+}
+
+/**
+ * Notices a database that lies behind what this authority has already said (reliability 12): a restored backup, a
+ * standby that was promoted without the last commits. Until an operator recovers, nothing is signed and nobody served.
+ */
+export class RollbackCheck implements SigningHalt {
+  readonly reason = 'state_rollback'
+  readonly #parts: RollbackCheckParts
+  readonly #checks: SharedRead<Heads>
+  /** One at a time: an older mark must not come after a newer one. */
+  readonly #keeps: SharedRead<void>
+  #mark: HighWater | undefined
+  /** The highest version stamps this process has seen: within one history they only rise. */
+  readonly #seen = new Map<string, number>()
+  #recovery: LastRecovery | undefined
+  #below: readonly string[] = []
+  #isEvidenceBehind = false
+  #isSuspect = true
+  #losses = 0
+  #replayFloor: Instant = 0n
+  #writtenAt = Number.NEGATIVE_INFINITY
+  #written = ''
+
+  constructor(parts: RollbackCheckParts) {
+    this.#parts = parts
+    this.#checks = new SharedRead(() => this.#compare())
+    this.#keeps = new SharedRead(() => this.#write())
+    // Another server may answer after a connection was lost: asked again before anybody relies on it.
+    parts.store.onConnectionLost(() => {
+      this.#losses += 1
+      this.#isSuspect = true
+    })
+  }
+
+  /** Signed timestamps up to here are refused: what had been spent after the backup is no longer known. */
+  get replayFloor(): Instant {
+    return this.#replayFloor
+  }
+
+  /** The highest mark of all places. */
+  get mark(): HighWater | undefined {
+    return this.#mark
+  }
+
+  isHalted(): boolean {
+    return this.#below.length > 0
+  }
+
+  /** Evidence that was acknowledged is missing: its numbers must not be given out a second time. */
+  get isEvidenceBehind(): boolean {
+    return this.#isEvidenceBehind
+  }
+
+  /** Reads what was kept outside, then compares. A file that is not a mark of ours stops the start. */
+  async open(): Promise<void> {
+    const { files, log } = this.#parts
+    for (const file of files) if (!(await this.#adopt(file))) log.info('no high-water mark is kept here yet', { file })
+    await this.#checks.read()
+  }
+
+  /** For whoever reads the stamps: what one process has seen, a database of the same history has, too. */
+  see(versions: Versions): Versions {
+    for (const [name, version] of versions.versions)
+      if (version > (this.#seen.get(name) ?? -1)) this.#seen.set(name, version)
+    return versions
+  }
+
+  /** Takes over the mark of a file when it is higher: another instance may have written it. */
+  async #adopt(file: string): Promise<boolean> {
+    const mark = await readMark(file, this.#parts.ownKeys.all)
+    if (mark !== undefined && isHigher(mark, this.#mark)) this.#mark = mark
+    return mark !== undefined
+  }
+
+  /** A file that was spoilt while we run is written anew from what is in memory. */
+  async #adoptAll(): Promise<void> {
+    for (const file of this.#parts.files) {
+      try {
+        await this.#adopt(file)
+      } catch (error) {
+        if (!(error instanceof MarkFileError)) throw error
+        this.#parts.log.error('a high-water mark was spoilt', { alarm: true, file })
+      }
+    }
+  }
+
+  /** True from a lost connection to the end of the next comparison. */
+  get needsRecheck(): boolean {
+    return this.#isSuspect
+  }
+
+  /** Compares; rejects while the database does not answer. */
+  async settle(): Promise<void> {
+    await this.#checks.read()
+  }
+
+  /** Compares, and keeps the mark up to date: after every change and every anchor, and every minute. */
+  async keep(): Promise<void> {
+    await this.#keeps.read()
+  }
+
+  async #write(): Promise<void> {
+    const { clock, store, signer, networkName, files } = this.#parts
+    // The stamps are cheap to read; a list may be megabytes.
+    const versions = JSON.stringify([...(await store.readVersions()).versions, await readLastAnchor(store.db)])
+    if (versions === this.#written && clock.monotonicMs() - this.#writtenAt < WRITE_EVERY_MS) return
+    const heads = await this.#checks.read()
+    if (this.isHalted() || files.length === 0) return
+    // What is missing stays marked: otherwise the next start would take the store for whole.
+    const kept = this.#isEvidenceBehind ? this.#mark : heads
+    const evidence = { evidence: kept?.evidence ?? null, anchor: kept?.anchor ?? null }
+    const written_at = writeInstant(clock.now())
+    const mark = { mark_version: 1, network_name: networkName, written_at, ...heads, ...evidence } as const
+    for (const file of files) await writeMark(file, mark, signer)
+    this.#mark = mark
+    this.#written = versions
+    this.#writtenAt = clock.monotonicMs()
+  }
+
+  /** Closed on its own: the rest of the authority does not depend on evidence that is missing. */
+  #closeEvidence(isBehind: boolean): void {
+    if (isBehind && !this.#isEvidenceBehind)
+      this.#parts.log.error('evidence that was acknowledged is missing: its store is closed', { alarm: true })
+    this.#isEvidenceBehind = isBehind
+  }
+
+  async #compare(): Promise<Heads> {
+    const { store, log } = this.#parts
+    const losses = this.#losses
+    // What other instances have kept counts as much: their last commits may not be in our own mark yet.
+    await this.#adoptAll()
+    const heads = await readHeads(store.db)
+    const recovery = await readRecovery(store.db)
+    const found = this.#mark === undefined ? [] : await findRollback(store.db, heads, this.#mark, recovery.at)
+    // A running instance must not take a database for whole while rows are still being put into it.
+    if (await isCopyUnfinished(store)) found.push('unfinished copy')
+    found.push(...this.#findUnseen(await store.readVersions(), recovery))
+    const below = [...new Set(found)].filter((name) => name !== 'evidence')
+    this.#closeEvidence(found.includes('evidence'))
+    this.#replayFloor = recovery.floor
+    if (below.length > 0 && this.#below.length === 0)
+      log.error('the database is behind what was already published: chancery authority recover', {
+        alarm: true,
+        behind: below.join(', '),
+      })
+    if (below.length === 0 && this.#below.length > 0) log.info('the database is at the mark again')
+    this.#below = below
+    // Lost once more meanwhile: the next who asks compares again.
+    if (losses === this.#losses) this.#isSuspect = false
+    return heads
+  }
+
+  /** A stamp lower than one we have seen belongs to another history, however old the mark is; a recovery begins anew. */
+  #findUnseen(versions: Versions, recovery: LastRecovery): string[] {
+    const before = this.#recovery
+    if (before !== undefined && recovery.position < before.position) return ['recoveries']
+    if (before === undefined || recovery.position > before.position) this.#seen.clear()
+    this.#recovery = recovery
+    const lower = [...versions.versions].filter(([name, version]) => version < (this.#seen.get(name) ?? -1))
+    if (lower.length === 0) this.see(versions)
+    return lower.map(([name]) => `${name} stamp`)
+  }
+}
+
+/** By what they hold; clocks of instances differ, so the time decides only between equals. */
+function isHigher(mark: HighWater, than: HighWater | undefined): boolean {
+  if (than === undefined) return true
+  const [a, b] = [rankOf(mark), rankOf(than)]
+  const differs = a.findIndex((value, index) => value !== b[index])
+  return differs !== -1 && (a[differs] ?? 0n) > (b[differs] ?? 0n)
+}
+
+function rankOf(mark: HighWater): readonly bigint[] {
+  const heads = [mark.crl, mark.feed, mark.evidence].map((head) => BigInt(head?.sequence ?? -1))
+  const changes = Object.values(mark.versions).reduce((sum, version) => sum + BigInt(version), 0n)
+  const counts = [BigInt(mark.policy_versions), BigInt(mark.revoked_certificates), changes]
+  return [...heads, ...counts, readInstant(mark.written_at) ?? 0n]
+}

@@ -1,0 +1,579 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { SettingsError } from '@chancery/service-kit'
+import { testSeed, testSigner } from '@chancery/testkit'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { ALL_AUTHORITY_SETTINGS, noteAuthoritySources, readAuthoritySettings } from './authority-settings.ts'
+import type { AuthoritySettings } from './authority-settings.ts'
+
+const MINIMAL = { GENESIS_FILE: '/etc/genesis.json', NA_PRIVATE_KEY_FILE: '/etc/na.key' }
+
+/** From a settings file; undefined takes a name out of the minimal ones. */
+function read(values: Record<string, string | undefined> = {}): AuthoritySettings {
+  const lines = Object.entries({ ...MINIMAL, ...values }).flatMap(([name, value]) =>
+    value === undefined ? [] : [`${name}=${value}`],
+  )
+  return readAuthoritySettings({ flags: {}, env: {}, envFile: { path: 'authority.env', text: lines.join('\n') } })
+}
+
+function problemsOf(run: () => unknown): readonly string[] {
+  try {
+    run()
+  } catch (error) {
+    if (error instanceof SettingsError) return error.problems
+    throw error
+  }
+  return []
+}
+
+/** One line of the refusal begins with the name, and only that name is blamed. */
+function expectBlamed(values: Record<string, string | undefined>, ...names: readonly string[]): void {
+  const problems = problemsOf(() => read(values))
+  expect(problems.map((problem) => problem.split(':')[0])).toEqual(names)
+  for (const problem of problems) expect(problem).not.toContain('\n')
+}
+
+describe('settings of the authority', () => {
+  it('raise standard routes to privileged keys by their exact names, and stop the start for any other', () => {
+    expect([...read().privilegedRoutes]).toEqual([])
+    const two = 'POST /admin/trust-evidence,  POST   /admin/data-usage/policy'
+    expect([...read({ NA_PRIVILEGED_ROUTES: two }).privilegedRoutes]).toEqual([
+      'POST /admin/trust-evidence',
+      'POST /admin/data-usage/policy',
+    ])
+    for (const wrong of ['POST /admin/trust-evidenc', '/admin/trust-evidence', 'POST /admin/revoke', 'POST /join'])
+      expectBlamed({ NA_PRIVILEGED_ROUTES: wrong }, 'NA_PRIVILEGED_ROUTES')
+    expectBlamed({ NA_OWN_OFFER_ACCEPTANCE: 'two' }, 'NA_OWN_OFFER_ACCEPTANCE')
+  })
+
+  it('have the defaults of protocol/core 25', () => {
+    const settings = read()
+    expect(settings).toMatchObject({
+      keyProvider: 'file',
+      keyId: 'na-2025-q1',
+      databaseLocation: { kind: 'sqlite', path: 'chancery.db' },
+      haMode: false,
+      limiterStore: 'memory',
+      renewalGraceSeconds: 900,
+      boundaryPolicyEnforcement: 'optional',
+      evidenceStore: false,
+      maxRequestBytes: 2_097_152,
+      proxyHops: 0,
+      heartbeatSeconds: 60,
+      publicUrl: undefined,
+      allowedRoles: [],
+      publicAttestationList: true,
+      instanceId: undefined,
+      genesisWindow: 'enforce',
+      clockCheck: true,
+      drainSeconds: 0,
+      requireSyncStandby: false,
+      host: '127.0.0.1',
+      port: 8443,
+      logLevel: 'info',
+    })
+    expect(settings.operators.size).toBe(0)
+  })
+
+  it('have the limits of protocol/core 21', () => {
+    expect(read().limits).toEqual({
+      admin: 30,
+      revocation: 120,
+      admin_auth_failed: 30,
+      verify: 60,
+      evidence: 120,
+      read: 120,
+      join: 10,
+      'join-token-fail': 3,
+      discover: 30,
+      node: 600,
+      'node-key': 30,
+      'renew-key': 6,
+      public: 600,
+    })
+  })
+
+  it('know every name of the specification', () => {
+    const names = Object.values(ALL_AUTHORITY_SETTINGS).map((setting) => setting.name)
+    for (const name of [
+      'GENESIS_FILE',
+      'NA_KEY_PROVIDER',
+      'NA_PRIVATE_KEY_FILE',
+      'NA_KEY_SEED_ENV',
+      'NA_KEY_ID',
+      'DB_PATH',
+      'DATABASE_URL',
+      'NA_HA_MODE',
+      'RATE_LIMIT_STORE',
+      'REDIS_URL',
+      'OPERATOR_PUBLIC_KEYS_JSON',
+      'OPERATOR_KEY_TIERS_JSON',
+      'RENEWAL_GRACE_SECONDS',
+      'BOUNDARY_POLICY_ENFORCEMENT',
+      'EVIDENCE_STORE',
+      'NA_MAX_REQUEST_BYTES',
+      'NA_PROXY_HOPS',
+      'NA_HEARTBEAT_SECONDS',
+      'NA_PUBLIC_URL',
+      'NA_ALLOWED_ROLES',
+      'NA_PUBLIC_ATTESTATION_LIST',
+      'NA_INSTANCE_ID',
+      'NA_GENESIS_WINDOW',
+      'NA_CLOCK_CHECK',
+      'NA_DRAIN_SECONDS',
+      'NA_REQUIRE_SYNC_STANDBY',
+      'HOST',
+      'PORT',
+      'LOG_LEVEL',
+      'LOG_FORMAT',
+      ...[
+        'ADMIN',
+        'ADMIN_AUTH_FAILURES',
+        'VERIFY',
+        'EVIDENCE',
+        'READ',
+        'JOIN',
+        'JOIN_FAILURES',
+        'DISCOVER',
+        'NODE',
+        'NODE_KEY',
+        'PUBLIC',
+      ].map((name) => `NA_RATE_LIMIT_${name}_PER_MINUTE`),
+    ]) {
+      expect(names).toContain(name)
+    }
+  })
+
+  it('of the environment overrule the file, but for names that other programs read too', () => {
+    const text = Object.entries({ ...MINIMAL, NA_HEARTBEAT_SECONDS: '30', NA_PRIVATE_KEY_SEED: 'hunter2' })
+      .map(([name, value]) => `${name}=${value}`)
+      .join('\n')
+    const env = {
+      NA_HEARTBEAT_SECONDS: '90',
+      NA_PRIVATE_KEY_SEED: 'hunter3',
+      PORT: '1',
+      HOST: 'elsewhere',
+      DATABASE_URL: 'postgresql://other/d',
+      REDIS_URL: 'redis://other',
+      DB_PATH: '/other',
+      NA_AUTHORITY_SERVICE_HOST: '10.0.0.1',
+    }
+    const sources = { flags: {}, env, envFile: { path: 'f', text } }
+    expect(readAuthoritySettings(sources)).toMatchObject({
+      heartbeatSeconds: 90,
+      port: 8443,
+      host: '127.0.0.1',
+      databaseLocation: { kind: 'sqlite', path: 'chancery.db' },
+      redisUrl: undefined,
+    })
+    const notes = noteAuthoritySources(sources)
+    expect(notes.map((note) => note.split(':')[0])).toEqual([
+      'DB_PATH',
+      'DATABASE_URL',
+      'REDIS_URL',
+      'NA_HEARTBEAT_SECONDS',
+      'HOST',
+      'PORT',
+      'NA_PRIVATE_KEY_SEED',
+      'NA_AUTHORITY_SERVICE_HOST',
+    ])
+    expect(notes.join()).not.toContain('hunter')
+  })
+
+  it('of flags overrule those of the file', () => {
+    const text = `${Object.entries(MINIMAL)
+      .map(([name, value]) => `${name}=${value}`)
+      .join('\n')}\nPORT=1\nHOST=::1`
+    const flags = {
+      '--port': '9000',
+      '--key-id': 'na-x',
+      '--genesis': '/g',
+      '--na-private-key': '/k',
+      '--db-path': '/d',
+      '--evidence-store': 'on',
+      '--boundary-policy-enforcement': 'required',
+    }
+    expect(readAuthoritySettings({ flags, env: {}, envFile: { path: 'f', text } })).toMatchObject({
+      port: 9000,
+      host: '::1',
+      keyId: 'na-x',
+      genesisFile: '/g',
+      keySource: { provider: 'file', path: '/k' },
+      databaseLocation: { kind: 'sqlite', path: '/d' },
+      evidenceStore: true,
+      boundaryPolicyEnforcement: 'required',
+    })
+  })
+
+  it('take values literally', () => {
+    expect(read({ DB_PATH: '/data/a b#c="d".db' }).databaseLocation).toEqual({
+      kind: 'sqlite',
+      path: '/data/a b#c="d".db',
+    })
+  })
+
+  describe('refuse the start', () => {
+    it('for an unknown name that begins with NA_, and for no other unknown name', () => {
+      expectBlamed({ NA_HARTBEAT_SECONDS: '60', SOMETHING_ELSE: 'x', NAME: 'y', HOSTNAME: 'z' }, 'NA_HARTBEAT_SECONDS')
+    })
+
+    it('for a name given twice, even with the same value', () => {
+      const text = 'GENESIS_FILE=/g\nNA_PRIVATE_KEY_FILE=/k\n# comment\n\nPORT=1\nPORT=1\n'
+      const problems = problemsOf(() => readAuthoritySettings({ flags: {}, env: {}, envFile: { path: 'f', text } }))
+      expect(problems).toHaveLength(1)
+      expect(problems[0]).toMatch(/^PORT:/)
+    })
+
+    it('for a line that is no setting, without showing it', () => {
+      const text = 'GENESIS_FILE=/g\nNA_PRIVATE_KEY_FILE=/k\nexport canary-secret\n'
+      const problems = problemsOf(() => readAuthoritySettings({ flags: {}, env: {}, envFile: { path: 'f', text } }))
+      expect(problems).toHaveLength(1)
+      expect(problems[0]).toMatch(/line 3/)
+      expect(problems[0]).not.toContain('canary')
+    })
+
+    it('for what is required and missing', () => {
+      expectBlamed({ GENESIS_FILE: undefined }, 'GENESIS_FILE')
+      expectBlamed({ NA_PRIVATE_KEY_FILE: undefined }, 'NA_PRIVATE_KEY_FILE')
+    })
+
+    const NUMBERS: [string, string[]][] = [
+      ['RENEWAL_GRACE_SECONDS', ['-1']],
+      ['NA_MAX_REQUEST_BYTES', ['0', '-1']],
+      ['NA_PROXY_HOPS', ['-1']],
+      ['NA_HEARTBEAT_SECONDS', ['9', '901']],
+      ['NA_DRAIN_SECONDS', ['-1']],
+      ['PORT', ['-1', '65536']],
+      ['NA_RATE_LIMIT_PUBLIC_PER_MINUTE', ['-1']],
+      ...[
+        'ADMIN',
+        'ADMIN_AUTH_FAILURES',
+        'VERIFY',
+        'EVIDENCE',
+        'READ',
+        'JOIN',
+        'JOIN_FAILURES',
+        'DISCOVER',
+        'NODE',
+        'NODE_KEY',
+      ].map((name): [string, string[]] => [`NA_RATE_LIMIT_${name}_PER_MINUTE`, ['0', '-1']]),
+    ]
+    it.each(NUMBERS)('for %s that is no number or out of range, naming it', (name, outside) => {
+      for (const value of [
+        '',
+        'abc',
+        '1.5',
+        '1e3',
+        '0x10',
+        ' 60',
+        '60 ',
+        '60s',
+        '+60',
+        '060',
+        '９',
+        'NaN',
+        '99999999999999999999',
+        ...outside,
+      ]) {
+        expectBlamed({ [name]: value }, name)
+      }
+    })
+
+    it('takes 0 for the public limiter and for the edges of the ranges', () => {
+      expect(read({ NA_RATE_LIMIT_PUBLIC_PER_MINUTE: '0' }).limits.public).toBe(0)
+      expect(read({ RENEWAL_GRACE_SECONDS: '0' }).renewalGraceSeconds).toBe(0)
+      expect([
+        read({ NA_HEARTBEAT_SECONDS: '10' }).heartbeatSeconds,
+        read({ NA_HEARTBEAT_SECONDS: '900' }).heartbeatSeconds,
+      ]).toEqual([10, 900])
+      expect(read({ NA_MAX_REQUEST_BYTES: '1' }).maxRequestBytes).toBe(1)
+    })
+
+    it.each([
+      ['NA_KEY_PROVIDER', ['', 'File', 'Vault', 'azure-keyvault']],
+      ['NA_HA_MODE', ['', 'true', '1', 'yes', 'ON', 'On']],
+      ['EVIDENCE_STORE', ['', 'true', 'enabled']],
+      ['NA_PUBLIC_ATTESTATION_LIST', ['no', '0']],
+      ['NA_CLOCK_CHECK', ['false']],
+      ['NA_REQUIRE_SYNC_STANDBY', ['true']],
+      ['RATE_LIMIT_STORE', ['', 'Memory', 'disk']],
+      ['BOUNDARY_POLICY_ENFORCEMENT', ['', 'on', 'Required']],
+      ['NA_GENESIS_WINDOW', ['', 'off', 'Warn']],
+      ['LOG_LEVEL', ['', 'INFO', 'verbose']],
+      ['LOG_FORMAT', ['', 'JSON', 'pretty']],
+      ['NA_KEY_ID', ['', 'a b', 'ë', 'k'.repeat(129)]],
+      ['NA_INSTANCE_ID', ['', 'a b']],
+      ['DATABASE_URL', ['', 'mysql://x', 'postgresql:', 'authority.db', 'sqlite://x']],
+      ['REDIS_URL', ['', 'http://x', 'localhost:6379']],
+      [
+        'NA_PUBLIC_URL',
+        [
+          '',
+          'ftp://na.example',
+          'na.example',
+          'https://na.example/path',
+          'https://u:p@na.example',
+          'https://na.example?x',
+          'https://na.example#x',
+          'https://',
+        ],
+      ],
+      ['NA_ALLOWED_ROLES', ['anchor', 'role:a b', 'role:a;role:b']],
+      ['HOST', ['']],
+      ['OPERATOR_PUBLIC_KEYS_JSON', ['', '[]', '{', '"x"', '{"a":1}', '{"a":"x","a":"y"}', 'null']],
+      ['OPERATOR_KEY_TIERS_JSON', ['', '[]', '{"a":null}', '{"a":"standard","a":"privileged"}']],
+    ])('for %s with another value than it takes, naming it', (name, values) => {
+      for (const value of values) expectBlamed({ [name]: value }, name)
+    })
+
+    it('never shows a database password or a Redis password', () => {
+      for (const values of [
+        { DATABASE_URL: 'mysql://u:canary@h/d' },
+        { REDIS_URL: 'http://:canary@h' },
+        { DATABASE_URL: 'postgresql://u:canary@h:99999/d' },
+      ]) {
+        const problems = problemsOf(() => read(values))
+        expect(problems).toHaveLength(1)
+        expect(problems[0]).not.toContain('canary')
+      }
+    })
+
+    it('in HA mode without PostgreSQL, and with a limiter that is not shared', () => {
+      const blamed = problemsOf(() => read({ NA_HA_MODE: 'on' }))
+      expect(blamed.length).toBeGreaterThan(0)
+      for (const problem of blamed) expect(problem).toMatch(/^NA_HA_MODE:/)
+      expectBlamed({ NA_HA_MODE: 'on', DATABASE_URL: 'postgresql://h/d', RATE_LIMIT_STORE: 'memory' }, 'NA_HA_MODE')
+      expect(read({ NA_HA_MODE: 'on', DATABASE_URL: 'postgresql://h/d' })).toMatchObject({
+        haMode: true,
+        limiterStore: 'database',
+        drainSeconds: 5,
+      })
+    })
+
+    it('with RATE_LIMIT_STORE=redis and no REDIS_URL', () => {
+      expectBlamed({ RATE_LIMIT_STORE: 'redis' }, 'REDIS_URL')
+    })
+
+    it('for every problem at once, also those that show only when settings are put together', async () => {
+      const key = (await testSigner('op')).publicKey
+      const problems = problemsOf(() =>
+        read({
+          GENESIS_FILE: undefined,
+          NA_PRIVATE_KEY_FILE: undefined,
+          NA_TYPO: 'x',
+          PORT: 'http',
+          NA_RATE_LIMIT_ADMIN_PER_MINUTE: '0',
+          NA_HA_MODE: 'on',
+          OPERATOR_PUBLIC_KEYS_JSON: JSON.stringify({ 'no-tier': key }),
+        }),
+      )
+      const blamed = new Set(problems.map((problem) => problem.split(':')[0]))
+      const wanted = [
+        'GENESIS_FILE',
+        'NA_TYPO',
+        'PORT',
+        'NA_RATE_LIMIT_ADMIN_PER_MINUTE',
+        'NA_PRIVATE_KEY_FILE',
+        'NA_HA_MODE',
+        'OPERATOR_PUBLIC_KEYS_JSON',
+      ]
+      expect([...blamed].sort()).toEqual(wanted.sort())
+    })
+  })
+
+  describe('about the database', () => {
+    it.each([
+      ['postgresql://u@h/d', {}, 'database'],
+      ['postgres://u@h/d', {}, 'database'],
+      ['postgresql://u@h/d', { REDIS_URL: 'redis://h' }, 'redis'],
+      ['postgresql://u@h/d', { RATE_LIMIT_STORE: 'memory' }, 'memory'],
+      ['sqlite:////data/authority.db', {}, 'memory'],
+    ])('%s %o counts in %s', (DATABASE_URL, more, limiterStore) => {
+      const settings = read({ DATABASE_URL, DB_PATH: 'ignored.db', ...more })
+      expect(settings.limiterStore).toBe(limiterStore)
+      expect(settings.databaseLocation).toEqual(
+        DATABASE_URL.startsWith('sqlite')
+          ? { kind: 'sqlite', path: '/data/authority.db' }
+          : { kind: 'postgres', url: DATABASE_URL },
+      )
+    })
+  })
+
+  describe('about how long rows are stored', () => {
+    it('takes days, 0 for permanently, and nothing that other parts still read', () => {
+      expect(read({})).toMatchObject({ certificateKeptDays: 400, auditKeptDays: 0 })
+      const days = { NA_CERTIFICATE_KEPT_DAYS: '30', NA_AUDIT_KEPT_DAYS: '366' }
+      expect(read(days)).toMatchObject({ certificateKeptDays: 30, auditKeptDays: 366 })
+      expect(read({ NA_CERTIFICATE_KEPT_DAYS: '0' }).certificateKeptDays).toBe(0)
+      expectBlamed({ NA_CERTIFICATE_KEPT_DAYS: '29' }, 'NA_CERTIFICATE_KEPT_DAYS')
+      expectBlamed({ NA_AUDIT_KEPT_DAYS: '365' }, 'NA_AUDIT_KEPT_DAYS')
+      expectBlamed({ NA_AUDIT_KEPT_DAYS: '-1' }, 'NA_AUDIT_KEPT_DAYS')
+    })
+  })
+
+  describe('about the signing key', () => {
+    const seed = testSeed('na')
+    const env = { NA_KEY_PROVIDER: 'env', NA_PRIVATE_KEY_FILE: undefined }
+
+    it('read the seed from the environment, from a file, or from a renamed variable', () => {
+      expect(read({ ...env, NA_PRIVATE_KEY_SEED: seed }).keySource).toMatchObject({ provider: 'env', seed })
+      expect(read({ ...env, NA_PRIVATE_KEY_SEED_FILE: '/run/seed' }).keySource).toMatchObject({
+        provider: 'env',
+        seedFile: '/run/seed',
+      })
+      expect(read({ ...env, NA_KEY_SEED_ENV: 'MY_SEED', MY_SEED: seed }).keySource).toMatchObject({
+        provider: 'env',
+        seed,
+      })
+      expect(read({ ...env, NA_KEY_SEED_ENV: 'MY_SEED', MY_SEED_FILE: '/s' }).keySource).toMatchObject({
+        provider: 'env',
+        seedFile: '/s',
+      })
+    })
+
+    it('refuse both sources at once, and none', () => {
+      expectBlamed({ ...env, NA_PRIVATE_KEY_SEED: seed, NA_PRIVATE_KEY_SEED_FILE: '/s' }, 'NA_PRIVATE_KEY_SEED')
+      expectBlamed({ ...env, NA_KEY_SEED_ENV: 'MY_SEED', MY_SEED: seed, MY_SEED_FILE: '/s' }, 'MY_SEED')
+      expectBlamed(env, 'NA_PRIVATE_KEY_SEED')
+    })
+
+    describe('in a token', () => {
+      const token = {
+        NA_KEY_PROVIDER: 'pkcs11',
+        NA_PRIVATE_KEY_FILE: undefined,
+        NA_PKCS11_MODULE: '/lib/hsm.so',
+        NA_PKCS11_TOKEN: 'chancery',
+        NA_PKCS11_KEY: 'na',
+        NA_PKCS11_PIN: '1234',
+      }
+
+      it('read where it is', () => {
+        expect(read(token).keySource).toEqual({
+          provider: 'pkcs11',
+          setting: 'NA_PKCS11_KEY',
+          modulePath: '/lib/hsm.so',
+          tokenLabel: 'chancery',
+          keyLabel: 'na',
+          pin: { setting: 'NA_PKCS11_PIN', value: '1234' },
+          sessions: 4,
+        })
+        expect(read({ ...token, NA_PKCS11_PIN: undefined, NA_PKCS11_PIN_FILE: '/pin' }).keySource).toMatchObject({
+          pin: { setting: 'NA_PKCS11_PIN_FILE', file: '/pin' },
+        })
+      })
+
+      it.each(['NA_PKCS11_MODULE', 'NA_PKCS11_TOKEN', 'NA_PKCS11_KEY', 'NA_PKCS11_PIN'])(
+        'refuse it without %s',
+        (name) => {
+          expectBlamed({ ...token, [name]: undefined }, name)
+        },
+      )
+
+      it('refuse two PINs', () => {
+        expectBlamed({ ...token, NA_PKCS11_PIN_FILE: '/pin' }, 'NA_PKCS11_PIN')
+      })
+    })
+
+    describe('in a service', () => {
+      const vault = {
+        NA_KEY_PROVIDER: 'vault',
+        NA_PRIVATE_KEY_FILE: undefined,
+        NA_VAULT_ADDR: 'https://vault.example:8200',
+        NA_VAULT_KEY: 'na',
+        NA_VAULT_TOKEN_FILE: '/run/vault',
+      }
+      const kms = {
+        NA_KEY_PROVIDER: 'gcp-kms',
+        NA_PRIVATE_KEY_FILE: undefined,
+        NA_GCP_KMS_KEY: 'projects/p/locations/l/keyRings/r/cryptoKeys/k/cryptoKeyVersions/1',
+        NA_GCP_KMS_TOKEN_FILE: '/run/token',
+      }
+
+      it('read where it is', () => {
+        expect(read(vault).keySource).toMatchObject({ provider: 'vault', mount: 'transit', keyVersion: 1 })
+        expect(read(kms).keySource).toMatchObject({ provider: 'gcp-kms', origin: 'https://cloudkms.googleapis.com' })
+      })
+
+      it('refuse it half given, without TLS, or by a name that is none', () => {
+        for (const name of ['NA_VAULT_ADDR', 'NA_VAULT_KEY']) expectBlamed({ ...vault, [name]: undefined }, name)
+        expectBlamed({ ...vault, NA_VAULT_TOKEN_FILE: undefined }, 'NA_VAULT_TOKEN')
+        expectBlamed({ ...vault, NA_VAULT_ADDR: 'http://vault.example:8200' }, 'NA_VAULT_ADDR')
+        for (const name of ['NA_GCP_KMS_KEY', 'NA_GCP_KMS_TOKEN_FILE'])
+          expectBlamed({ ...kms, [name]: undefined }, name)
+        expectBlamed({ ...kms, NA_GCP_KMS_KEY: 'projects/p/../k' }, 'NA_GCP_KMS_KEY')
+      })
+    })
+
+    it('refuse a former key without its history, or in a token that is not used', () => {
+      expectBlamed({ NA_FORMER_PRIVATE_KEY_FILE: '/old.key' }, 'NA_KEY_HISTORY_FILE')
+      expectBlamed({ NA_PKCS11_FORMER_KEY: 'old', NA_KEY_HISTORY_FILE: '/h' }, 'NA_PKCS11_FORMER_KEY')
+      expectBlamed(
+        { NA_FORMER_PRIVATE_KEY_FILE: '/old.key', NA_PKCS11_FORMER_KEY: 'old', NA_KEY_HISTORY_FILE: '/h' },
+        'NA_FORMER_PRIVATE_KEY_FILE',
+      )
+    })
+
+    it('refuse a provider that could not sign a grown revocation list', () => {
+      expectBlamed({ NA_KEY_PROVIDER: 'aws-kms' }, 'NA_KEY_PROVIDER')
+      expect(problemsOf(() => read({ NA_KEY_PROVIDER: 'aws-kms' }))[0]).toContain('4096')
+    })
+
+    it('never show the seed', () => {
+      const problems = problemsOf(() =>
+        read({ ...env, NA_PRIVATE_KEY_SEED: seed, NA_PRIVATE_KEY_SEED_FILE: '/s', PORT: 'x' }),
+      )
+      expect(problems.length).toBeGreaterThan(0)
+      for (const problem of problems) expect(problem).not.toContain(seed)
+    })
+  })
+
+  describe('about operators', () => {
+    let folder: string
+    let key: string
+    beforeAll(async () => {
+      folder = await mkdtemp(join(tmpdir(), 'chancery-settings-'))
+      key = (await testSigner('op')).publicKey
+      await writeFile(join(folder, 'ops.pub'), `# Ed25519 Public Key\r\n# Key ID: ops-file\r\n${key}\r\n`)
+      await writeFile(join(folder, 'broken.pub'), 'nothing\n')
+    })
+    afterAll(() => rm(folder, { recursive: true, force: true }))
+    const withFlags = (keys: string[], tiers: string[]): AuthoritySettings =>
+      readAuthoritySettings({ flags: { '--operator-public-key': keys, '--operator-key-tier': tiers }, env: MINIMAL })
+
+    it('take a key and its tier from JSON', () => {
+      const { operators } = read({
+        OPERATOR_PUBLIC_KEYS_JSON: JSON.stringify({ 'ops-1': key }),
+        OPERATOR_KEY_TIERS_JSON: '{"ops-1":"privileged"}',
+      })
+      expect(operators.get('ops-1')).toMatchObject({ publicKey: key, tier: 'privileged' })
+    })
+
+    it('take repeated flags with base64 or a .pub file', async () => {
+      const other = (await testSigner('other')).publicKey
+      const { operators } = withFlags(
+        [`ops-1=${join(folder, 'ops.pub')}`, `ops-2=${other}`],
+        ['ops-1=standard', 'ops-2=privileged'],
+      )
+      expect([...operators.values()].map((each) => [each.key_id, each.publicKey, each.tier])).toEqual([
+        ['ops-1', key, 'standard'],
+        ['ops-2', other, 'privileged'],
+      ])
+    })
+
+    it.each<[string, string[], string[]]>([
+      ['a file that is no key', ['ops-1=BROKEN'], ['ops-1=standard']],
+      ['an id given twice', ['ops-1=KEY', 'ops-1=KEY'], ['ops-1=standard']],
+      ['no id', ['=KEY'], []],
+      ['no key', ['ops-1='], []],
+      ['no sign between', ['ops-1'], []],
+      ['no tier', ['ops-1=KEY'], []],
+      ['an unknown tier', ['ops-1=KEY'], ['ops-1=root']],
+      ['a tier for nobody', ['ops-1=KEY'], ['ops-1=standard', 'ops-2=standard']],
+      ['a tier given twice', ['ops-1=KEY'], ['ops-1=standard', 'ops-1=privileged']],
+    ])('refuse flags with %s', (_what, keys, tiers) => {
+      const filled = keys.map((text) => text.replace('KEY', key).replace('BROKEN', join(folder, 'broken.pub')))
+      expect(problemsOf(() => withFlags(filled, tiers)).join('\n')).toMatch(/^OPERATOR_/)
+    })
+  })
+})

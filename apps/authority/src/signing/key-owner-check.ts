@@ -1,0 +1,32 @@
+import type { Log } from '@chancery/service-kit'
+import type { Store } from '../database/database.ts'
+import type { SigningHalt } from './signing-halt.ts'
+
+/** Notices that another key took over while this instance was left running: it must not sign any more. */
+export class KeyOwnerCheck implements SigningHalt {
+  readonly reason = 'key_succeeded'
+  readonly #store: Store
+  readonly #publicKey: string
+  readonly #log: Log
+  #isSucceeded = false
+
+  constructor(store: Store, publicKey: string, log: Log) {
+    this.#store = store
+    this.#publicKey = publicKey
+    this.#log = log
+  }
+
+  isHalted(): boolean {
+    return this.#isSucceeded
+  }
+
+  async check(): Promise<void> {
+    const held = await this.#store.db.selectFrom('authority_identity').select('public_key').executeTakeFirst()
+    const isSucceeded = held !== undefined && held.public_key !== this.#publicKey
+    if (isSucceeded && !this.#isSucceeded)
+      this.#log.error('another key has taken over: nothing is signed; start this instance with the new one', {
+        alarm: true,
+      })
+    this.#isSucceeded = isSucceeded
+  }
+}

@@ -1,0 +1,147 @@
+import { Refusal } from '@chancery/contract'
+import type { RefusalCode } from '@chancery/contract'
+import {
+  addSignature,
+  asReceived,
+  canonicalJson,
+  checkReceivedForm,
+  instantOf,
+  receivedBytes,
+  signList,
+  signedProjection,
+  toBase64,
+  toUtf8,
+  verifyList,
+  verifySignature,
+  writeJson,
+} from '@chancery/protocol'
+import type { GenesisBlock, Instant, JsonObject, RecordForm, Signature } from '@chancery/protocol'
+import type { Clock, Log } from '@chancery/service-kit'
+import type { AuthoritySigner } from './signer.ts'
+import type { SigningHalt } from './signing-halt.ts'
+import { haltReasons } from './signing-halt.ts'
+import { whyOutsideWindow } from './key-window.ts'
+
+/** A sealed record with its JSON text, for answers: a long record is spelt once, as its signature covers it. */
+export interface SignedText<Value> {
+  readonly record: Value
+  readonly text: string
+}
+
+export interface SigningParts {
+  readonly signer: AuthoritySigner
+  readonly genesis: GenesisBlock
+  readonly clock: Pick<Clock, 'now'>
+  readonly log: Log
+  readonly settings: { readonly genesisWindow: 'enforce' | 'warn' }
+  /** Why nothing may be signed now, besides the key window. */
+  readonly halts: readonly SigningHalt[]
+}
+
+/** Signs with the key of the authority, and verifies each signature before anyone may see it. */
+export class Signing {
+  readonly #parts: SigningParts
+
+  constructor(parts: SigningParts) {
+    this.#parts = parts
+  }
+
+  get keyId(): string {
+    return this.#parts.signer.keyId
+  }
+
+  get publicKey(): string {
+    return this.#parts.signer.publicKey
+  }
+
+  /** Signs a draft that has passed its own reader: bytes that do not verify under the published key are discarded. */
+  async sign<Draft extends JsonObject>(
+    draft: Draft,
+  ): Promise<Omit<Draft, 'signatures'> & { signatures: readonly Signature[] }> {
+    this.requireAllowed()
+    const { signer } = this.#parts
+    const sealed = await signList(draft, signer)
+    return (await verifyList(sealed, [signer.publicKey])) ? sealed : this.#refuseBadSignature()
+  }
+
+  /**
+   * Signs a trust record through its form, and runs the whole form check on the result: what leaves must be accepted
+   * by the verifier we publish. `keyId` is given where the record's signature carries another label.
+   */
+  async signForm<Value extends object>(form: RecordForm<Value>, draft: Value, keyId?: string): Promise<Value> {
+    // Built once: the bytes that were signed are the bytes that are verified.
+    const message = receivedBytes(asReceived(form, draft))
+    const signature = { key_id: keyId ?? this.keyId, sig: await this.#signVerified(message) }
+    return this.#checkForm(form, addSignature(form, draft, signature))
+  }
+
+  /** As {@link signForm}. In the text a member of class "omit" that is null is absent, which means the same. */
+  async signFormText<Value extends { readonly signature: Signature | null }>(
+    form: RecordForm<Value>,
+    draft: Value,
+  ): Promise<SignedText<Value>> {
+    const canonical = canonicalJson(signedProjection(asReceived(form, draft)))
+    const signature = { key_id: this.keyId, sig: await this.#signVerified(toUtf8(canonical)) }
+    const record = this.#checkForm(form, addSignature(form, draft, signature))
+    return { record, text: `${canonical.slice(0, -1)},"signature":${writeJson(signature)}}` }
+  }
+
+  /** As {@link signForm}. When the signer fails, the caller gets the code of the route, and the log gets the cause. */
+  async signFormOr<Value extends object>(
+    code: RefusalCode,
+    form: RecordForm<Value>,
+    draft: Value,
+    keyId?: string,
+  ): Promise<Value> {
+    try {
+      return await this.signForm(form, draft, keyId)
+    } catch (error) {
+      if (error instanceof Refusal) throw error
+      this.#parts.log.error('a record could not be signed', { code, error })
+      throw new Refusal(code, {}, { cause: error })
+    }
+  }
+
+  /** Signs a text that is canonical already, too long to be built twice; gives the signature object as JSON text. */
+  async signText(canonical: string): Promise<string> {
+    const sig = await this.#signVerified(toUtf8(canonical))
+    return writeJson({ key_id: this.keyId, sig })
+  }
+
+  /** Outside the window of the genesis block (protocol/core 2) and under a halt nothing is signed; what is stored is served. */
+  requireAllowed(): void {
+    const [reason] = this.findObstacles()
+    if (reason !== undefined) throw new Refusal('service_unavailable', { reason })
+  }
+
+  isAllowed(): boolean {
+    return whyOutsideWindow(this.#parts) === undefined && !this.#parts.halts.some((halt) => halt.isHalted())
+  }
+
+  /** Finds everything that forbids signing now, as the readiness document calls it. */
+  findObstacles(): readonly string[] {
+    const window = whyOutsideWindow(this.#parts)
+    return [...(window === undefined ? [] : [window]), ...haltReasons(this.#parts.halts)]
+  }
+
+  async #signVerified(message: Uint8Array): Promise<string> {
+    this.requireAllowed()
+    const { signer } = this.#parts
+    const sig = toBase64(await signer.sign(message))
+    return (await verifySignature(signer.publicKey, message, sig)) ? sig : this.#refuseBadSignature()
+  }
+
+  #checkForm<Value extends object>(form: RecordForm<Value>, sealed: Value): Value {
+    return checkReceivedForm(asReceived(form, sealed)).ok ? sealed : this.#refuseBadSignature()
+  }
+
+  #refuseBadSignature(): never {
+    this.#parts.log.fatal('the signing key made a signature that does not verify', { key_id: this.keyId })
+    throw new Refusal('service_unavailable', { reason: 'signature_check_failed' })
+  }
+}
+
+export function isInsideWindow(genesis: GenesisBlock, now: Instant): boolean {
+  const { valid_from, valid_to } = genesis.network_authority
+  return instantOf(valid_from) <= now && now < instantOf(valid_to)
+}

@@ -1,0 +1,26 @@
+import { StartError } from '@chancery/service-kit'
+import type { Log } from '@chancery/service-kit'
+import type { Store } from '../database/database.ts'
+import { countSyncStandbys, readServerSettings } from '../database/postgres/server-settings.ts'
+
+/** Each makes an acknowledged write survive a crash of the server; `remote_apply` waits for even more than `on`. */
+export const DURABILITY: readonly (readonly [name: string, accepted: readonly string[]])[] = [
+  ['fsync', ['on']],
+  ['full_page_writes', ['on']],
+  ['synchronous_commit', ['on', 'remote_apply']],
+]
+
+/** What a PostgreSQL that several instances trust must promise (reliability 12): refused otherwise, one line each. */
+export async function checkDurability(store: Store, requireSyncStandby: boolean, log: Log): Promise<void> {
+  const found = await readServerSettings(store, [...DURABILITY.map(([name]) => name), 'data_checksums'])
+  for (const [name, accepted] of DURABILITY) {
+    const value = found.get(name) ?? 'unknown'
+    if (!accepted.some((one) => one === value))
+      throw new StartError(`DATABASE_URL: ${name} is ${value} on the server, NA_HA_MODE=on needs ${accepted[0] ?? ''}`)
+  }
+  if (found.get('data_checksums') !== 'on')
+    log.warn('the database has no data checksums: silent corruption of its disk would not be noticed')
+  if ((await countSyncStandbys(store)) > 0) return
+  if (requireSyncStandby) throw new StartError('NA_REQUIRE_SYNC_STANDBY: the database has no synchronous standby')
+  log.warn('the database has no synchronous standby: a failover may lose acknowledged writes')
+}

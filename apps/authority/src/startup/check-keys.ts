@@ -1,0 +1,106 @@
+import { StartError } from '@chancery/service-kit'
+import {
+  findPlatformFaults,
+  readTrustedPublicKey,
+  seedSigner,
+  toUtf8,
+  verifySignature,
+  writeSortable,
+  toBase64,
+} from '@chancery/protocol'
+import type { GenesisBlock, Instant } from '@chancery/protocol'
+import type { Log } from '@chancery/service-kit'
+import { sharedPublicKeys } from '../auth/operator-keys.ts'
+import type { AuthoritySettings } from '../settings/authority-settings.ts'
+import { isInsideWindow } from '../signing/sign-record.ts'
+import type { OwnKeys } from '../signing/own-keys.ts'
+import type { AuthoritySigner } from '../signing/signer.ts'
+import type { Store } from '../database/database.ts'
+
+/** What must hold before the first request (protocol/core 2). Half-configured security stops the start. */
+export async function checkStartKeys(
+  settings: AuthoritySettings,
+  genesis: GenesisBlock,
+  signer: AuthoritySigner,
+  now: Instant,
+  log: Log,
+): Promise<void> {
+  if (signer.publicKey !== genesis.network_authority.public_key) {
+    throw new StartError(`${settings.keySource.setting}: the key is not the network_authority key of the genesis block`)
+  }
+  if (
+    readTrustedPublicKey(genesis.root_public_key) === undefined ||
+    readTrustedPublicKey(signer.publicKey) === undefined
+  ) {
+    throw new StartError('GENESIS_FILE: a key of the genesis block is weak')
+  }
+  const reserved = [genesis.root_public_key, signer.publicKey]
+  for (const operator of settings.operators.values()) {
+    // One key in two offices: its loss would be the loss of both.
+    if (reserved.includes(operator.publicKey))
+      throw new StartError(`OPERATOR_PUBLIC_KEYS_JSON: ${operator.key_id} is the root or authority key`)
+  }
+  for (const ids of sharedPublicKeys(settings.operators)) {
+    log.warn('operator key ids share one public key: revoking one leaves the others usable', { key_ids: ids })
+  }
+  if (!isInsideWindow(genesis, now)) {
+    if (settings.genesisWindow === 'enforce')
+      throw new StartError('GENESIS_FILE: now is outside valid_from..valid_to of network_authority')
+    log.warn('now is outside the key window of the genesis block', { valid_to: genesis.network_authority.valid_to })
+  }
+  await selfTest(signer)
+}
+
+/** The platform reproduces the worked examples, and the real key signs what verifies under it and nothing else. */
+async function selfTest(signer: AuthoritySigner): Promise<void> {
+  const faults = await findPlatformFaults()
+  if (faults.length > 0) throw new StartError(`the self-test failed on ${faults.join(', ')}: do not use this machine`)
+  const message = toUtf8('chancery self-test')
+  const good = await verifySignature(signer.publicKey, message, toBase64(await signer.sign(message)))
+  const probe = await seedSigner('probe', toBase64(new Uint8Array(32).fill(7)))
+  const other = await verifySignature(signer.publicKey, message, toBase64(await probe.sign(message)))
+  if (!good || other) throw new StartError('the signature self-test failed: do not use this key')
+}
+
+/** All instances of one database are one authority: same network, same key. */
+export async function claimDatabase(
+  store: Store,
+  genesis: GenesisBlock,
+  ownKeys: OwnKeys,
+  now: Instant,
+): Promise<void> {
+  const identity = {
+    id: 1,
+    network_name: genesis.network_name,
+    public_key: ownKeys.current,
+    created_at: writeSortable(now),
+  }
+  await store.db
+    .insertInto('authority_identity')
+    .values(identity)
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
+  const held = await store.db.selectFrom('authority_identity').selectAll().where('id', '=', 1).executeTakeFirstOrThrow()
+  const isSameNetwork = held.network_name === identity.network_name
+  if (isSameNetwork && ownKeys.former.some((key) => key.public_key === held.public_key))
+    throw new StartError('the database still belongs to the former key: chancery authority key-succession')
+  if (!isSameNetwork || held.public_key !== identity.public_key) {
+    throw new StartError(
+      `DATABASE_URL: the database belongs to network ${held.network_name} or to another authority key`,
+    )
+  }
+  await requireFormerKey(store, ownKeys, now)
+}
+
+/** Certificates of the former key are still in use: without its list gateways would refuse every one of them. */
+async function requireFormerKey(store: Store, { formerSigner }: OwnKeys, now: Instant): Promise<void> {
+  const live = await store.db
+    .selectFrom('former_keys')
+    .selectAll()
+    .where('lists_until', '>', writeSortable(now))
+    .executeTakeFirst()
+  if (live !== undefined && live.public_key !== formerSigner?.publicKey)
+    throw new StartError(
+      `NA_FORMER_PRIVATE_KEY_FILE: the former key ${live.key_id} signs its own list until ${live.lists_until}`,
+    )
+}

@@ -1,0 +1,39 @@
+import { writeSortable } from '@chancery/protocol'
+import type { Job } from '@chancery/service-kit'
+import { removeForwardedEvents } from '../audit/remove.job.ts'
+import { purgeNonces } from '../auth/nonces.ts'
+import { storePurgeClocks } from '../clock/purge-clock.job.ts'
+import { whenClockIsCorrect } from '../clock/when-correct.ts'
+import type { Core } from '../core.ts'
+import { purgeLimiterWindows } from '../limits/shared-limiter.ts'
+import { purgeStoredResponses } from '../requests/idempotency.ts'
+import type { AuthoritySettings } from '../settings/authority-settings.ts'
+
+/** Background work of no feature. Each statement is bounded, and any instance may repeat a run at any time. */
+export function coreJobs(core: Core, settings: Pick<AuthoritySettings, 'auditKeptDays'>): readonly Job[] {
+  const { clockCheck, store, purgeClock } = core
+  return [
+    { name: 'clock-check', everySeconds: 30, run: () => clockCheck.check() },
+    { name: 'high-water', everySeconds: 5, run: () => core.rollbackCheck.keep() },
+    { name: 'key-owner-check', everySeconds: 5, run: () => core.keyOwnerCheck.check() },
+    { name: 'operator-keys-check', everySeconds: 60, run: () => core.operatorKeysCheck.run(core) },
+    {
+      name: 'purge-nonces',
+      everySeconds: 60,
+      run: whenClockIsCorrect(clockCheck, (signal) => purgeNonces(store, purgeClock.nonces, signal)),
+    },
+    {
+      name: 'purge-idempotency-keys',
+      everySeconds: 600,
+      run: whenClockIsCorrect(clockCheck, () => purgeStoredResponses(store.db, writeSortable(purgeClock.daily.now()))),
+    },
+    // Before the others have much to do: they remove by it.
+    { name: 'purge-clock', everySeconds: 60, run: whenClockIsCorrect(clockCheck, () => storePurgeClocks(core)) },
+    {
+      name: 'audit-removal',
+      everySeconds: 600,
+      run: whenClockIsCorrect(clockCheck, (signal) => removeForwardedEvents({ ...core, settings }, signal)),
+    },
+    { name: 'purge-limiter-windows', everySeconds: 60, run: () => purgeLimiterWindows(store, core.clock) },
+  ]
+}

@@ -1,0 +1,157 @@
+import { MemoryLimiter, StartError, systemClock, systemIds } from '@chancery/service-kit'
+import type { Clock, Ids, Log } from '@chancery/service-kit'
+import { ALL_ROUTES } from '@chancery/contract'
+import { OperatorKeysCheck } from '../auth/operator-keys-check.ts'
+import { Audit } from '../audit/record.ts'
+import { Signing } from '../signing/sign-record.ts'
+import { openNonceQueue } from '../auth/nonces.ts'
+import { RevokedOperatorKeys } from '../auth/operator-keys.ts'
+import { loadGenesis } from './genesis.ts'
+import { checkDurability } from './check-durability.ts'
+import { checkProcess } from './check-process.ts'
+import { chooseLimiter } from '../limits/choose-limiter.ts'
+import { createMetrics } from '../metrics.ts'
+import type { Core } from '../core.ts'
+import type { AuthoritySettings } from '../settings/authority-settings.ts'
+import { DAILY_DELAY_MS, NONCE_DELAY_MS, PurgeClock } from '../clock/purge-clock.ts'
+import { ClockCheck } from '../clock/clock-check.ts'
+import { KeyOwnerCheck } from '../signing/key-owner-check.ts'
+import { MarkFileError } from '../rollback/mark-file.ts'
+import { openSigner } from '../signing/key-providers.ts'
+import { loadOwnKeys } from '../signing/own-keys.ts'
+import { NewestBlocks } from '../signing/newest-block.ts'
+import { RecordFaults } from '../signing/record-faults.ts'
+import { VerifiedTreaties } from '../signing/verified-treaties.ts'
+import { RollbackCheck } from '../rollback/rollback-check.ts'
+import { checkStartKeys, claimDatabase } from './check-keys.ts'
+import type { Store } from '../database/database.ts'
+import { versionReader } from '../database/locks/domains.ts'
+import { migrate } from '../database/migrate.ts'
+import { openStore, translateDatabaseError } from '../database/open.ts'
+
+/** What tests replace; everything else is real. */
+export interface AppParts {
+  readonly log: Log
+  readonly clock?: Clock
+  readonly ids?: Ids
+}
+
+export interface CoreOptions extends AppParts {
+  readonly isServing?: () => boolean
+  /** Signing although the database is behind its mark: the one command that mends it. */
+  readonly isRecovering?: true
+  /** With the new key on a database of the old one: the one command that makes it the new one's. */
+  readonly isSucceeding?: true
+}
+
+export interface OpenCore {
+  readonly core: Core
+  /** Flushes what waits, then closes the database. */
+  close(): Promise<void>
+}
+
+/** Opens what the features share, checked and connected, without a listener and without jobs. */
+export async function openCore(settings: AuthoritySettings, parts: CoreOptions): Promise<OpenCore> {
+  const { log, clock = systemClock, ids = systemIds } = parts
+  const { block: genesis, text: genesisText } = await loadGenesis(settings.genesisFile)
+  const signer = await openSigner(settings.keySource, settings.keyId, log)
+  await checkStartKeys(settings, genesis, signer, clock.now(), log)
+  const { formerKeySource } = settings
+  const formerSigner = formerKeySource === undefined ? undefined : await openSigner(formerKeySource, 'former', log)
+  const ownKeys = await loadOwnKeys(settings.keyHistoryFile, genesis, signer, formerSigner)
+  if (settings.haMode) await checkProcess({ coreDumps: settings.coreDumps, log })
+  const isSucceeding = parts.isSucceeding === true
+  const store = await openMigrated(settings, { genesis, clock, log, ownKeys }, isSucceeding)
+  const metrics = createMetrics(ALL_ROUTES, clock)
+  const clockCheck = new ClockCheck({ store, clock, log, offset: metrics.clockOffset, enabled: settings.clockCheck })
+  const rollbackCheck = await openRollbackCheck(settings, { store, signer, ownKeys, genesis, clock, log })
+  const keyOwnerCheck = new KeyOwnerCheck(store, signer.publicKey, log)
+  await clockCheck.check()
+  const recordFaults = new RecordFaults(log)
+  const processLimiter = new MemoryLimiter(clock)
+  const halts = parts.isRecovering === true || isSucceeding ? [clockCheck] : [clockCheck, rollbackCheck, keyOwnerCheck]
+  const core: Core = {
+    genesis,
+    genesisText,
+    instance: settings.instanceId ?? ids.hex(12),
+    signer,
+    ownKeys,
+    store,
+    versions: versionReader(store, (versions) => rollbackCheck.see(versions)),
+    nonces: openNonceQueue(store),
+    operators: settings.operators,
+    revokedOperatorKeys: new RevokedOperatorKeys(),
+    limiter: await chooseLimiter(settings, { store, signer, clock, log, metrics }),
+    processLimiter,
+    audit: new Audit({ store, clock, ids, log, metrics, processLimiter }),
+    signing: new Signing({ signer, genesis, clock, log, settings, halts }),
+    clock,
+    ids,
+    log,
+    metrics,
+    halts,
+    recordFaults,
+    verifiedTreaties: new VerifiedTreaties(ownKeys, recordFaults),
+    newestBlock: new NewestBlocks({ store, genesis, genesisText, ownKeys }),
+    rollbackCheck,
+    keyOwnerCheck,
+    clockCheck,
+    purgeClock: {
+      nonces: new PurgeClock(clock, NONCE_DELAY_MS),
+      daily: new PurgeClock(clock, DAILY_DELAY_MS),
+    },
+    operatorKeysCheck: new OperatorKeysCheck(metrics.keyringsDiffer),
+    isServing: parts.isServing ?? (() => true),
+  }
+  return { core, close: () => closeCore(core) }
+}
+
+async function closeCore({ audit, nonces, limiter, store }: Core): Promise<void> {
+  await audit.close()
+  await nonces.close()
+  await limiter.close()
+  await store.close()
+}
+
+async function openRollbackCheck(
+  settings: AuthoritySettings,
+  parts: Pick<Core, 'store' | 'signer' | 'ownKeys' | 'genesis' | 'clock' | 'log'>,
+): Promise<RollbackCheck> {
+  const { store, signer, ownKeys, genesis, clock, log } = parts
+  const files = settings.highWaterFiles
+  if (files.length === 0)
+    log.warn('no high-water mark is kept: an old backup would pass for the present', { setting: 'NA_HIGH_WATER_FILES' })
+  else if (settings.haMode && files.length === 1)
+    log.warn('the high-water mark is kept in one place only', { setting: 'NA_HIGH_WATER_FILES' })
+  const watch = new RollbackCheck({ store, signer, ownKeys, networkName: genesis.network_name, clock, log, files })
+  try {
+    await watch.open()
+    return watch
+  } catch (error) {
+    await store.close()
+    if (error instanceof MarkFileError) throw new StartError(`NA_HIGH_WATER_FILES: ${error.message}`, { cause: error })
+    throw error
+  }
+}
+
+/** The database, brought up to this release and claimed for this authority; a failure names the setting to look at. */
+async function openMigrated(
+  settings: AuthoritySettings,
+  { genesis, clock, log, ownKeys }: Pick<Core, 'genesis' | 'clock' | 'log' | 'ownKeys'>,
+  isSucceeding: boolean,
+): Promise<Store> {
+  const { databaseLocation: place } = settings
+  const setting = place.kind === 'sqlite' ? `DB_PATH: ${place.path}` : 'DATABASE_URL: the database'
+  let store: Store | undefined
+  try {
+    store = openStore(place)
+    if (settings.haMode) await checkDurability(store, settings.requireSyncStandby, log)
+    await migrate(store, () => clock.now())
+    if (!isSucceeding) await claimDatabase(store, genesis, ownKeys, clock.now())
+    return store
+  } catch (error) {
+    await store?.close()
+    if (translateDatabaseError(error) === undefined) throw error
+    throw new StartError(`${setting} cannot be opened`, { cause: error })
+  }
+}

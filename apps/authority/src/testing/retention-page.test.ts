@@ -1,0 +1,48 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { startTestAuthority } from '@chancery/testkit'
+import type { TestAuthority } from '@chancery/testkit'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { jobsOf } from '../features.ts'
+import { coreJobs } from '../startup/core-jobs.ts'
+import { ALL_AUTHORITY_SETTINGS } from '../settings/authority-settings.ts'
+import { listTables } from '../database/copy/catalogue.ts'
+
+/** Lines of the table of docs/operate/retention.md: tables, what ends a row, setting, job. */
+const PAGE = readFileSync(join(import.meta.dirname, '../../../../docs/operate/retention.md'), 'utf8')
+const ROWS = [...PAGE.matchAll(/^\| (`[a-z_`, ]+`) \| ([^|]+) \| ([^|]*)\| (`[^|]+`|none) \|$/gm)].map(
+  ([, tables = '', end = '', setting = '', job = '']) => ({ tables: codeIn(tables), end, setting, job }),
+)
+
+function codeIn(text: string): string[] {
+  return [...text.matchAll(/`([^`]+)`/g)].map(([, name]) => name ?? '')
+}
+
+let na: TestAuthority
+beforeAll(async () => {
+  na = await startTestAuthority()
+})
+afterAll(() => na.stop())
+
+describe('docs/operate/retention.md', () => {
+  it('says of every table of the schema once what ends its rows', async () => {
+    const named = ROWS.flatMap(({ tables }) => tables)
+    expect([...named].sort()).toEqual([...(await listTables(na.core.store))].sort())
+  })
+
+  it('names jobs and settings that there are', () => {
+    const jobs = new Set([...coreJobs(na.core, na.settings), ...jobsOf(na.features, na.core)].map(({ name }) => name))
+    const settings = new Set(Object.values(ALL_AUTHORITY_SETTINGS).map(({ name }) => name))
+    const named = ROWS.flatMap(({ job }) => codeIn(job)).filter((name) => !name.startsWith('chancery '))
+    expect(named.length).toBeGreaterThan(10)
+    expect(named.filter((name) => !jobs.has(name))).toEqual([])
+    const set = ROWS.flatMap(({ setting }) => codeIn(setting))
+    expect(set).toEqual(expect.arrayContaining(['NA_CERTIFICATE_KEPT_DAYS', 'NA_AUDIT_KEPT_DAYS']))
+    expect(set.filter((name) => !settings.has(name))).toEqual([])
+  })
+
+  it('gives a reason for each table whose rows stay', () => {
+    for (const { tables, end, job } of ROWS)
+      if (job === 'none') expect(end, tables.join()).toMatch(/^(stays|one row)\b.*[:;]/)
+  })
+})

@@ -1,0 +1,124 @@
+import { COMMANDS, GLOBAL_OPTIONS, PROGRAM_NAME } from '@chancery/contract'
+import type { Command, CommandOption } from '@chancery/contract'
+import { Argument, CommanderError, InvalidArgumentError, Option, Command as Parser } from 'commander'
+import type { Style } from '../output/style.ts'
+
+export interface ParserParts {
+  readonly version: string
+  readonly style: Style
+  readonly columns: number
+  readonly write: (text: string) => void
+  readonly writeError: (text: string) => void
+  /** Called with the command that was named and its parsed line. */
+  readonly run: (command: Command, leaf: Parser) => Promise<void>
+}
+
+/** The whole command line, built from contract's COMMANDS: names, arguments, options, help and examples. */
+export function buildParser(parts: ParserParts): Parser {
+  const root = new Parser(PROGRAM_NAME)
+    .description('Runs and administers a network authority.')
+    .version(parts.version, '--version', 'Print the version.')
+    // Otherwise --version of `genesis create` would be taken for the one of the program.
+    .enablePositionalOptions()
+    .configureOutput({
+      writeOut: parts.write,
+      writeErr: parts.writeError,
+      // Errors are printed once, by the program, as text or JSON.
+      outputError: () => undefined,
+      // The style decided already; help on standard error stays plain.
+      getOutHasColors: () => true,
+      getErrHasColors: () => false,
+      getOutHelpWidth: () => parts.columns,
+      getErrHelpWidth: () => parts.columns,
+    })
+    .configureHelp({ styleTitle: (text) => parts.style.title(text), subcommandTerm: (each) => termOf(each) })
+  setUp(root, PROGRAM_NAME)
+  root.helpCommand('help [command]', 'Show the help of a command')
+  for (const option of GLOBAL_OPTIONS) root.addOption(toOption(option))
+  for (const command of COMMANDS) addCommand(root, command, parts)
+  return root
+}
+
+function addCommand(root: Parser, command: Command, parts: ParserParts): void {
+  let parent = root
+  for (const word of command.path.slice(0, -1)) parent = findGroup(parent, word)
+  const name = command.path.at(-1) ?? ''
+  const leaf = parent.command(name).summary(command.summary).description(command.description)
+  setUp(leaf, [PROGRAM_NAME, ...command.path].join(' '))
+  for (const { name: word, summary, required, choices, variadic } of command.arguments) {
+    const shown = variadic === true ? `${word}...` : word
+    const argument = new Argument(required ? `<${shown}>` : `[${shown}]`, summary)
+    leaf.addArgument(choices === undefined ? argument : argument.choices(choices))
+  }
+  for (const option of command.options) leaf.addOption(toOption(option))
+  // Accepted after the command, too: people write `chancery network-policy show --json`.
+  for (const option of GLOBAL_OPTIONS) leaf.addOption(toOption(option).helpGroup('Global options:'))
+  const examples = command.examples.map(({ line, summary }) => `  ${line}\n      ${summary}`)
+  leaf.addHelpText('after', `\n${parts.style.title('Examples:')}\n${examples.join('\n')}`)
+  leaf.action(() => parts.run(command, leaf))
+}
+
+/** Returns the parser of a word that only groups commands, such as `genesis`. Its help line lists them. */
+function findGroup(parent: Parser, word: string): Parser {
+  const known = parent.commands.find((each) => each.name() === word)
+  if (known !== undefined) return known
+  const children = COMMANDS.filter(({ path }) => path[0] === word).map(({ path }) => path.slice(1).join(' '))
+  const group = parent.command(word).description(children.join(', '))
+  setUp(group, `${PROGRAM_NAME} ${word}`)
+  for (const option of GLOBAL_OPTIONS) group.addOption(toOption(option).hideHelp())
+  return group
+}
+
+/** `verify <file>`; that every command has options goes without saying. */
+function termOf(parser: Parser): string {
+  const words = parser.registeredArguments.map((each) => {
+    const name = each.variadic ? `${each.name()}...` : each.name()
+    return each.required ? `<${name}>` : `[${name}]`
+  })
+  return [parser.name(), ...words].join(' ')
+}
+
+/** Makes the parser throw instead of ending the process. The error names the help to read. */
+function setUp(parser: Parser, line: string): void {
+  parser
+    .helpCommand(false)
+    .helpOption('--help', 'Show this help.')
+    .exitOverride((error) => {
+      const helpLine = `See: ${line} --help`
+      throw Object.assign(new CommanderError(error.exitCode, error.code, error.message), { helpLine })
+    })
+}
+
+function toOption({ flags, summary, default: shown, required, repeatable, choices }: CommandOption): Option {
+  const facts = [
+    ...(required === true ? ['required'] : []),
+    ...(shown === undefined ? [] : [`default: ${shown}`]),
+    ...(repeatable === true ? ['may be repeated'] : []),
+  ]
+  // The default is shown, not set: settings and configuration files come between the line and it.
+  const option = new Option(flags, facts.length === 0 ? summary : `${summary} (${facts.join('; ')})`)
+  if (choices !== undefined) option.choices(choices)
+  else if (flags.includes('<'))
+    option.argParser((value, before: unknown) => readOptionValue(value, before, repeatable === true))
+  return option
+}
+
+function readOptionValue(value: string, before: unknown, isRepeatable: boolean): string | readonly string[] {
+  // An unset variable in a script gives an empty value. As a folder name it would mean the current folder.
+  if (value === '') throw new InvalidArgumentError('It is empty.')
+  if (!isRepeatable) return value
+  return [...(Array.isArray(before) ? (before as readonly string[]) : []), value]
+}
+
+/** Every option written on the line, at the command or at a word before it; the one nearest to the command wins. */
+export function givenOptions(leaf: Parser): ReadonlyMap<string, string | boolean | readonly string[]> {
+  const given = new Map<string, string | boolean | readonly string[]>()
+  for (let at: Parser | null = leaf; at !== null; at = at.parent) {
+    for (const option of at.options) {
+      const [key, name] = [option.attributeName(), (option.long ?? '').slice(2)]
+      if (at.getOptionValueSource(key) !== 'cli' || given.has(name)) continue
+      given.set(name, option.negate ? true : (at.getOptionValue(key) as string | boolean | readonly string[]))
+    }
+  }
+  return given
+}

@@ -1,0 +1,68 @@
+import { seedSigner, sha256, toBase64, toUtf8 } from '@chancery/protocol'
+import type { Signer } from '@chancery/protocol'
+
+/** Data of the demo. It is the same every time, including the keys, so the network must not be exposed. */
+export const NETWORK = 'DEMO-HARBOUR'
+
+export interface Partner {
+  readonly name: string
+  readonly validityHours: number
+  readonly roles: readonly string[]
+  /** Ended after it was issued, for this reason. */
+  readonly endedBecause?: string
+  /** Members whose attestations it withdrew. */
+  readonly withdrew?: readonly string[]
+}
+
+export const PARTNERS: readonly Partner[] = [
+  {
+    name: 'MERIDIAN-HEALTH',
+    validityHours: 2160,
+    roles: ['role:client', 'role:service'],
+    withdrew: ['meridian-member-0042'],
+  },
+  {
+    name: 'NORTHWIND-FREIGHT',
+    validityHours: 720,
+    roles: ['role:client'],
+    withdrew: ['northwind-member-0007', 'northwind-member-0311'],
+  },
+  { name: 'FJORD-BANK', validityHours: 60, roles: ['role:client'] },
+  { name: 'OSPREY-GRID', validityHours: 20, roles: ['role:service'] },
+  { name: 'OLD-LIGHTHOUSE', validityHours: 720, roles: ['role:client'], endedBecause: 'relationship_ended' },
+]
+
+export const NODE_ROLES: readonly (readonly string[])[] = [
+  ['role:client'],
+  ['role:client', 'role:service'],
+  ['role:service'],
+]
+
+export const CAPABILITIES: readonly string[] = [
+  'quote.freight',
+  'pay.invoice',
+  'read.manifest',
+  'book.berth',
+  'weigh.cargo',
+]
+
+/** From the name alone. */
+export function demoSeed(name: string): string {
+  return toBase64(sha256(toUtf8(`chancery demo, known to everybody: ${name}`)))
+}
+
+export function demoSigner(keyId: string, name: string = keyId): Promise<Signer> {
+  return seedSigner(keyId, demoSeed(name))
+}
+
+/** A limit on single amounts, as most begin. */
+export function spendingPolicy(validFrom: string, validUntil: string, max: number): Record<string, string | object> {
+  return {
+    policy_id: 'spending',
+    valid_from: validFrom,
+    valid_until: validUntil,
+    gates: [
+      { gate_id: 'amount', gate_type: 'max_value.v1', order: 0, config: { path: 'request_parameters.amount', max } },
+    ],
+  }
+}

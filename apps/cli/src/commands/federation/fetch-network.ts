@@ -1,0 +1,114 @@
+import { instantOf, verifyGenesisBlock, visible } from '@chancery/protocol'
+import type { GenesisBlock, JsonObject } from '@chancery/protocol'
+import type { SovereignMetadata } from '@chancery/sdk'
+import { openForeign } from '../../connection/connection.ts'
+import type { CommandContext } from '../../context.ts'
+import { CommandError } from '../../errors/failure.ts'
+import { genesisFingerprint, readPin } from '../../files/genesis-file.ts'
+import type { Pin } from '../../files/genesis-file.ts'
+import { loadPublicKey } from '../../files/keys.ts'
+import type { Options } from '../../arguments/options.ts'
+
+/** Pins of the partner network, received out of band. */
+export interface ForeignPins {
+  readonly rootKey: string | undefined
+  readonly genesis: Pin | undefined
+}
+
+export async function readForeignPins({ cwd }: CommandContext, options: Options): Promise<ForeignPins> {
+  const [key, genesis] = [options.text('root-key'), options.text('genesis')]
+  return {
+    rootKey: key === undefined ? undefined : await loadPublicKey(cwd, '--root-key', key),
+    genesis: genesis === undefined ? undefined : await readPin(cwd, genesis),
+  }
+}
+
+export interface RemoteNetwork {
+  readonly address: string
+  readonly genesis: GenesisBlock
+  readonly metadata: SovereignMetadata
+  readonly fingerprint: string
+}
+
+export async function fetchNetwork(context: CommandContext, address: string): Promise<RemoteNetwork> {
+  const foreign = openForeign(context, address)
+  const genesis = await foreign.ask((client) => client.sovereign.genesis())
+  const metadata = await foreign.ask((client) => client.sovereign.metadata())
+  return { address: foreign.url, genesis, metadata, fingerprint: genesisFingerprint(genesis) }
+}
+
+export interface Problem {
+  readonly code: string
+  readonly message: string
+}
+
+/** Returns all problems of a network. Without a pin, an empty list is no reason to trust it. */
+export async function problemsOf(
+  context: CommandContext,
+  remote: RemoteNetwork,
+  pins: ForeignPins,
+): Promise<readonly Problem[]> {
+  const { genesis, metadata, fingerprint } = remote
+  const problems: Problem[] = []
+  const verdict = await verifyGenesisBlock(genesis)
+  if (!verdict.ok)
+    problems.push({ code: verdict.reason, message: `its genesis block does not verify (${verdict.reason})` })
+  if (pins.rootKey !== undefined && pins.rootKey !== genesis.root_public_key)
+    problems.push({
+      code: 'root_key_mismatch',
+      message: `its root key is ${genesis.root_public_key}, not the given one`,
+    })
+  if (pins.genesis !== undefined && pins.genesis.fingerprint !== fingerprint) {
+    const message = `its genesis block is ${fingerprint}, but ${pins.genesis.source} is ${pins.genesis.fingerprint}`
+    problems.push({ code: 'genesis_mismatch', message })
+  }
+  const fits =
+    metadata.sovereign_id === genesis.network_name &&
+    metadata.root_public_key === genesis.root_public_key &&
+    metadata.network_authority.public_key === genesis.network_authority.public_key
+  if (!fits)
+    problems.push({
+      code: 'metadata_mismatch',
+      message: 'its /sovereign.json differs from its genesis block',
+    })
+  const now = context.now()
+  if (now < instantOf(genesis.network_authority.valid_from))
+    problems.push({ code: 'authority_window', message: 'the time of its authority key has not begun' })
+  if (now > instantOf(genesis.network_authority.valid_to))
+    problems.push({ code: 'authority_window', message: 'the time of its authority key is over' })
+  return problems
+}
+
+/** Stops at the first of them. */
+export function refuseProblems({ address }: RemoteNetwork, problems: readonly Problem[]): void {
+  const [problem] = problems
+  if (problem === undefined) return
+  throw new CommandError({
+    code: problem.code,
+    message: `${visible(address)} is not to be trusted: ${visible(problem.message)}.`,
+    hint: 'No treaty was issued. Check the address and the pin; if both are correct, another server answers at this address. Ask the partner network.',
+  })
+}
+
+export function networkData({ address, genesis, fingerprint }: RemoteNetwork): JsonObject {
+  return {
+    address,
+    sovereign_id: genesis.network_name,
+    network_version: genesis.network_version,
+    genesis_fingerprint: fingerprint,
+    root_public_key: genesis.root_public_key,
+    network_authority: genesis.network_authority,
+  }
+}
+
+/** The rows a person compares. */
+export function networkRows({ genesis, fingerprint }: RemoteNetwork): readonly (readonly [string, string])[] {
+  const { network_authority: authority } = genesis
+  return [
+    ['name', `${genesis.network_name} ${genesis.network_version}`],
+    ['fingerprint', fingerprint],
+    ['root key', genesis.root_public_key],
+    ['authority key', authority.public_key],
+    ['key valid', `${authority.valid_from} to ${authority.valid_to}`],
+  ]
+}

@@ -1,0 +1,152 @@
+import { join } from 'node:path'
+import { signersOf } from '@chancery/protocol'
+import type { GenesisBlock } from '@chancery/protocol'
+import { RequestError, UnreachableError, createClient } from '@chancery/sdk'
+import type { Client, ClientOptions, RetryDelay, FollowedKeys } from '@chancery/sdk'
+import { CONFIG_FILE, NO_CONFIG, loadConfig } from '../files/config.ts'
+import type { Config } from '../files/config.ts'
+import type { CommandContext } from '../context.ts'
+import { explain } from '../errors/explain.ts'
+import { CommandError, usageError } from '../errors/failure.ts'
+import { errorCode, typed } from '../files/files.ts'
+import { loadVerifiedGenesis } from '../files/genesis-file.ts'
+import { loadSigner } from '../files/keys.ts'
+import type { Options } from '../arguments/options.ts'
+import { withProgress } from '../output/progress.ts'
+import { keysFileOf, openFollowedKeys } from './followed-keys.ts'
+import { shellWord } from '../output/shell-word.ts'
+
+/** Where commands that talk to an authority send their calls. */
+export interface Connection {
+  readonly url: string
+  readonly config: Config
+  /** The genesis block that pins the authority; undefined when none is configured. */
+  readonly genesis: GenesisBlock | undefined
+  /** Current public key of the authority, signed by the root of that block. */
+  readonly authorityKey: string | undefined
+  /** That key and the former ones, as they were followed from that block on. */
+  readonly followed?: FollowedKeys
+  /** For commands that stay: they handle failures themselves. */
+  client(): Client
+  /** Makes calls, shows progress, and explains a missing response. */
+  ask<Answer>(work: (client: Client) => Promise<Answer>): Promise<Answer>
+}
+
+/** A connection for public calls. */
+export async function connect(context: CommandContext, options: Options): Promise<Connection> {
+  return open(context, await findEndpoint(context, options))
+}
+
+/** A connection whose calls an operator signs. */
+export async function connectAsOperator(context: CommandContext, options: Options): Promise<Connection> {
+  const endpoint = await findEndpoint(context, options)
+  const file = options.text('operator-key') ?? endpoint.config.paths.operator_private_key
+  if (file === undefined) {
+    const hint = 'Give --operator-key <file>, or a configuration with paths.operator_private_key (init writes one).'
+    throw usageError('This command needs an operator key.', hint)
+  }
+  const configured = endpoint.config.operator.key_id
+  const signer = await loadSigner(context, file, (noted) => options.text('operator-key-id') ?? configured ?? noted)
+  if (endpoint.authorityKey !== undefined)
+    return open(context, endpoint, { operator: { signer, audience: endpoint.authorityKey } })
+  context.note(
+    `the authority is not pinned: no genesis block is configured, so the key that ${endpoint.url} names is trusted`,
+  )
+  return open(context, endpoint, { operator: { signer, trustFirstAudience: true } })
+}
+
+/** For a signature that the configured genesis block cannot explain. */
+export const FOLLOW_HINT = 'If the authority has a new key, run chancery genesis follow first.'
+
+/** Who may have signed a record of the pinned authority; undefined when no genesis block is configured. */
+export function signersAt({ authorityKey, followed }: Connection, record: object): readonly string[] | undefined {
+  if (followed !== undefined) return signersOf(followed.keys, record)
+  return authorityKey === undefined ? undefined : [authorityKey]
+}
+
+export type Endpoint = Omit<Connection, 'ask' | 'client'>
+
+async function findEndpoint(context: CommandContext, options: Options): Promise<Endpoint> {
+  const config = await findConfig(context, options)
+  const url = options.text('url') ?? config.network.na_endpoint ?? localUrl(config)
+  // A pin that cannot be read stops here: falling back to trust on first use would undo it in silence.
+  const genesis = config.paths.genesis
+  const block = genesis === undefined ? undefined : await loadVerifiedGenesis(genesis)
+  if (block === undefined || genesis === undefined) return { url, config, genesis: undefined, authorityKey: undefined }
+  const followed = await openFollowedKeys(block, keysFileOf(genesis))
+  return { url, config, genesis: followed.keys.genesis, authorityKey: followed.audience, followed }
+}
+
+/** Loads the configuration of a command; --home selects the one in the folder of a node. */
+export async function findConfig(context: CommandContext, options: Options): Promise<Config> {
+  const home = options.has('home') ? options.text('home') : undefined
+  if (home !== undefined && options.isSet('config')) throw usageError('Give --home or --config, not both.')
+  const given = home === undefined ? options.text('config') : join(home, CONFIG_FILE)
+  const config = await loadConfig({ ...context, given }).catch((error: unknown) => {
+    if (home === undefined || !(error instanceof CommandError) || errorCode(error.cause) !== 'ENOENT') throw error
+    const hint = `Join a network first: chancery join --home ${shellWord(home)} --url <address>`
+    throw new CommandError({ code: 'no_node', message: `${home} is not the folder of a node.`, hint }, { cause: error })
+  })
+  for (const warning of config.warnings) context.note(warning)
+  return config
+}
+
+function localUrl({ na }: Config): string {
+  return addressOf(na.host ?? '127.0.0.1', na.port ?? '8443')
+}
+
+/** How a client on this machine reaches a service that listens on a host and port. */
+export function addressOf(host: string, port: string): string {
+  if (host === '0.0.0.0' || host === '') return `http://127.0.0.1:${port}`
+  if (host === '::') return `http://[::1]:${port}`
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+}
+
+type Caller = Pick<ClientOptions, 'operator' | 'node'>
+
+/** A connection to a place that is known already. */
+export function open(context: CommandContext, endpoint: Endpoint, caller: Caller = {}): Connection {
+  const facts = { url: endpoint.url, clock: context.now, ...caller }
+  const ask = <Answer>(work: (client: Client) => Promise<Answer>): Promise<Answer> =>
+    withProgress(context, `Waiting for ${endpoint.url}`, async (progress) => {
+      const onRetry = (pause: RetryDelay): void => progress.update(delayText(pause))
+      const client = makeClient(endpoint, { ...facts, retry: { onRetry } })
+      try {
+        return await work(client)
+      } catch (error) {
+        throw error instanceof UnreachableError ? notRunning(context, endpoint, error) : error
+      }
+    })
+  return { ...endpoint, ask, client: () => makeClient(endpoint, facts) }
+}
+
+/** Opens a connection to the authority of another network, without the own configuration. */
+export function openForeign(context: CommandContext, address: string): Connection {
+  return open(context, { url: address, config: NO_CONFIG, genesis: undefined, authorityKey: undefined })
+}
+
+function makeClient(endpoint: Endpoint, options: ClientOptions): Client {
+  try {
+    return createClient(options)
+  } catch (error) {
+    if (!(error instanceof RequestError)) throw error
+    throw usageError(`${endpoint.url} cannot be used: ${error.message}.`, 'Check --url or network.na_endpoint.')
+  }
+}
+
+function delayText({ waitMs, error }: RetryDelay): string {
+  const seconds = Math.ceil(waitMs / 1000)
+  return `${error.message.replace(/\.$/, '')}; trying again in ${seconds} s`
+}
+
+/** Adds the command that starts this authority, if the configuration has its folder. */
+function notRunning(context: CommandContext, { config }: Endpoint, error: UnreachableError): CommandError {
+  const { code, message, hint } = explain(error)
+  const { home, na_private_key: key } = config.paths
+  // The folder of a node has no authority to start.
+  if (error.systemCode !== 'ECONNREFUSED' || home === undefined || key === undefined)
+    return new CommandError({ code, message, hint }, { cause: error })
+  const start = `chancery authority start --env-file ${typed(context.cwd, join(home, 'authority.env'))}`
+  const startIt = `Is the authority running? Start it with: ${start}`
+  return new CommandError({ code, message, hint: startIt }, { cause: error })
+}

@@ -1,0 +1,29 @@
+import { dirname, join } from 'node:path'
+import type { GenesisBlock } from '@chancery/protocol'
+import { FollowedKeys } from '@chancery/sdk'
+import { CommandError } from '../errors/failure.ts'
+import { FOR_ALL, errorCode, readText, replaceFile } from '../files/files.ts'
+
+/** Returns the file next to a genesis block with the newest block of its root and the key history. */
+export function keysFileOf(genesisFile: string): string {
+  return join(dirname(genesisFile), 'keys.json')
+}
+
+/**
+ * The keys of the authority that a genesis block pins, with what was followed since. Only what its root signed counts,
+ * so the file needs no more protection than its folder.
+ */
+export function openFollowedKeys(pinned: GenesisBlock, keysFile: string | undefined): Promise<FollowedKeys> {
+  return FollowedKeys.open(pinned, {
+    read: () => (keysFile === undefined ? Promise.resolve(undefined) : readIfThere(keysFile)),
+    write: (_document, text) =>
+      keysFile === undefined ? Promise.resolve() : replaceFile(keysFile, `${text}\n`, FOR_ALL),
+  })
+}
+
+function readIfThere(file: string): Promise<string | undefined> {
+  return readText(file).catch((error: unknown) => {
+    if (error instanceof CommandError && errorCode(error.cause) === 'ENOENT') return undefined
+    throw error
+  })
+}

@@ -1,0 +1,18 @@
+import { member } from '@chancery/protocol'
+import type { JsonObject } from '@chancery/protocol'
+import type { RefusedError } from '@chancery/sdk'
+
+/** Returns the hint for one refusal. */
+export type Hint = (error: RefusedError) => string
+
+/** Returns a field of the details of a refusal as text. */
+export function named(details: JsonObject, name: string, otherwise = 'named in the details'): string {
+  const value = member(details, name)
+  const words = Array.isArray(value) ? value : [value]
+  const texts = words.filter((word) => typeof word === 'string' && word !== '')
+  if (texts.length > SHOWN) return `${texts.slice(0, SHOWN).join(', ')} and ${texts.length - SHOWN} more`
+  return texts.length === 0 ? otherwise : texts.join(', ')
+}
+
+/** Maximum number of ids on a screen; --json prints all. */
+const SHOWN = 5

@@ -1,0 +1,81 @@
+import type { JsonObject } from '@chancery/protocol'
+import { ResponseError, DryRunUnsupportedError, RefusedError, RequestError, UnreachableError } from '@chancery/sdk'
+import { hintFor } from './hints.ts'
+import { CommandError } from './failure.ts'
+
+/** Error as shown to the user. */
+export interface ErrorText {
+  readonly code: string
+  readonly message: string
+  /** Single problems; each is printed on its own line. */
+  readonly problems?: readonly string[]
+  readonly hint?: string | undefined
+  readonly requestId?: string | undefined
+  readonly details?: JsonObject
+  readonly exitCode: 1 | 2
+}
+
+/** Explains any error of a command. Unknown errors are defects; the stack is shown only with CHANCERY_DEBUG. */
+export function explain(error: unknown, isDebugging = false): ErrorText {
+  if (error instanceof CommandError) {
+    const { code, message, problems, hint, exitCode } = error
+    return { code, message, problems, hint, exitCode }
+  }
+  if (error instanceof RefusedError) return explainRefusal(error)
+  if (error instanceof RequestError)
+    return { code: 'usage', message: `The request cannot be made: ${error.message}.`, exitCode: 2 }
+  if (error instanceof UnreachableError)
+    return { code: 'unreachable', message: `${error.message}.`, hint: unreachableHint(error), exitCode: 1 }
+  if (error instanceof DryRunUnsupportedError) {
+    const hint = 'An older authority would make the change. Update the authority, or omit --dry-run.'
+    return { code: 'dry_run_unsupported', message: `${error.message}.`, hint, exitCode: 1 }
+  }
+  if (error instanceof ResponseError) {
+    const hint = 'Check --url or network.na_endpoint: another server may answer at this address.'
+    return { code: 'unusable_answer', message: `${error.message}.`, hint, requestId: error.requestId, exitCode: 1 }
+  }
+  const shown =
+    error instanceof Error
+      ? isDebugging
+        ? (error.stack ?? error.message)
+        : `${error.name}: ${error.message}`
+      : 'unknown error'
+  const hint = 'This is a defect. Run the command again with CHANCERY_DEBUG=1 and report the output.'
+  return {
+    code: 'unexpected',
+    message: `Unexpected error. ${shown}`,
+    hint: isDebugging ? undefined : hint,
+    exitCode: 1,
+  }
+}
+
+function explainRefusal(error: RefusedError): ErrorText {
+  const { code, message, details, requestId } = error
+  const hint = clockHint(error) ?? hintFor(error)
+  return { code, message, hint, requestId, details, exitCode: 1 }
+}
+
+/** Signed requests are valid for five minutes, so a wrong clock fails all of them. */
+function clockHint({ clockSkewSeconds: skew }: RefusedError): string | undefined {
+  if (skew === undefined) return undefined
+  const distance = Math.abs(skew) < 120 ? `${Math.abs(skew)} s` : `${Math.round(Math.abs(skew) / 60)} minutes`
+  return `The clock of this machine is ${distance} ${skew > 0 ? 'ahead of' : 'behind'} the clock of the authority. Correct it.`
+}
+
+function unreachableHint({ systemCode, sent }: UnreachableError): string {
+  switch (systemCode) {
+    case 'ECONNREFUSED':
+      return 'Is the authority running? Start it with: chancery authority start --env-file <home>/authority.env'
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return 'The host name cannot be resolved. Check --url or network.na_endpoint.'
+    case 'TIMEOUT':
+      return sent === 'perhaps'
+        ? 'The request timed out and may have been executed. Check the state before you repeat it.'
+        : 'The request timed out. Try again.'
+    default:
+      return sent === 'never'
+        ? 'Check the address and the network, then try again.'
+        : 'Check the address (http or https). The request may have been executed: check the state before you repeat it.'
+  }
+}

@@ -1,0 +1,33 @@
+export interface CommandErrorFields {
+  /** For programs, in snake case. */
+  readonly code: string
+  readonly message: string
+  /** Single problems; each is printed on its own line. */
+  readonly problems?: readonly string[] | undefined
+  /** What to do next, in one or two sentences. */
+  readonly hint?: string | undefined
+  /** 1: refused or failed. 2: called wrongly. */
+  readonly exitCode?: 1 | 2
+}
+
+/** Ends a command with a known error, which the program prints. */
+export class CommandError extends Error {
+  override readonly name = 'CommandError'
+  readonly code: string
+  readonly problems: readonly string[]
+  readonly hint: string | undefined
+  readonly exitCode: 1 | 2
+
+  constructor(facts: CommandErrorFields, options?: ErrorOptions) {
+    super(facts.message, options)
+    this.code = facts.code
+    this.problems = facts.problems ?? []
+    this.hint = facts.hint
+    this.exitCode = facts.exitCode ?? 1
+  }
+}
+
+/** Returns an error for a wrong call; exit code 2. */
+export function usageError(message: string, hint?: string): CommandError {
+  return new CommandError({ code: 'usage', message, hint, exitCode: 2 })
+}

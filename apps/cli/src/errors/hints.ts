@@ -1,0 +1,173 @@
+import { member } from '@chancery/protocol'
+import type { RefusedError } from '@chancery/sdk'
+import { named } from './details.ts'
+import type { Hint } from './details.ts'
+import { PROOF_HINTS } from './proof-hints.ts'
+import { TRUST_HINTS } from './trust-hints.ts'
+
+/** Returns the hint for a refusal, or undefined for an unknown code. */
+export function hintFor(error: RefusedError): string | undefined {
+  return Object.hasOwn(HINTS, error.code) ? HINTS[error.code]?.(error) : undefined
+}
+
+/** Returns the codes with a hint. A test compares them with the contract. */
+export function codesWithHint(): readonly string[] {
+  return Object.keys(HINTS)
+}
+
+const NEW_INVITE = 'Ask an operator for a new invite (chancery invite), then run chancery join again'
+const NEWER = 'The versions of authority and program do not match. Compare them; if they are equal, report a defect.'
+
+const GENERAL: Readonly<Record<string, Hint>> = {
+  rate_limit_exceeded: wait,
+  service_unavailable: ({ outcomeUncertain }) =>
+    outcomeUncertain
+      ? 'The change may have been made. Check the state before you try again.'
+      : 'Nothing was changed. Check GET /readyz and the log of the authority, then try again.',
+  service_not_ready: () => 'Nothing was changed. The details name the failed check.',
+  internal_server_error: () => 'Search the log of the authority for the request id.',
+  not_found: () => 'Check --url or network.na_endpoint, and the version of the authority.',
+  bad_request: () => NEWER,
+  invalid_page: () => '--limit must be a whole number from 1 to 1000.',
+}
+
+const OPERATORS: Readonly<Record<string, Hint>> = {
+  admin_auth_failed: () =>
+    'The authority does not accept this signature. Check that --operator-key and --operator-key-id belong together, ' +
+    'that the key is configured there and not revoked, and that paths.genesis is the block of that network (after a key succession: chancery genesis follow).',
+  admin_auth_throttled: wait,
+  insufficient_operator_tier: () =>
+    'Use an operator key with the tier privileged (OPERATOR_KEY_TIERS_JSON of the authority).',
+  unknown_operator_key: () => 'Add the key to OPERATOR_PUBLIC_KEYS_JSON of the authority and restart it.',
+  last_active_operator_key: () =>
+    'Configure another operator key at the authority first, restart it, then revoke this one.',
+}
+
+const POLICY: Readonly<Record<string, Hint>> = {
+  policy_not_found: () => 'List the stored versions with: chancery network-policy show --history',
+  invalid_policy: ({ details }) => `Fix the field ${named(details, 'field')} of the policy file.`,
+  unexpected_field: ({ details }) =>
+    named(details, 'fields') === 'dry_run'
+      ? 'Nothing was changed. This authority is older than the program and has no preview. Update it.'
+      : `Remove ${named(details, 'fields')} from the policy file.`,
+  conflict: () =>
+    'A policy with this policy_id and other content is stored. Choose another policy_id, or ' +
+    'omit it, and the authority creates one.',
+}
+
+const ENROLLMENT: Readonly<Record<string, Hint>> = {
+  invalid_role: () =>
+    'A role reads role:<name>, at most 16 without repetition; the authority may allow only some (NA_ALLOWED_ROLES).',
+  invalid_max_validity_hours: () => '--max-validity-hours must be a whole number from 1 to 8760.',
+  invalid_token_expiry_hours: () => '--token-expiry-hours must be a whole number from 1 to 720.',
+  invalid_recipient_public_key: () => 'Give --recipient the .pub file of the node key.',
+  missing_invite_token: () => 'Give the token with --token-file <file>, or on standard input.',
+  invalid_invite_token: () => `The token is mistyped, used, expired or for another node key. ${NEW_INVITE}.`,
+  missing_node_public_key: () => NEWER,
+  invalid_public_key: () =>
+    'This key is weak, or is a key of the root, the authority or an operator. Create another one: ' +
+    'chancery keygen node',
+  invalid_validity_hours: () => '--validity-hours must be a whole number, at least 1.',
+  invalid_input: ({ details }) => `The value of the field ${named(details, 'field')} is not allowed. See --help.`,
+  node_auth_failed: () =>
+    'The authority refuses this proof. Check the clock of this machine (chancery status), and that key and ' +
+    'genesis block in the folder belong to the network at this address.',
+  node_key_compromised: () =>
+    'This key is compromised and blocked permanently. Rename the folder, then join with a new key and a new invite.',
+  missing_certificate_identity: () => NEWER,
+  certificate_not_found: ({ status, details }) =>
+    status === 404
+      ? `Nothing was changed. Remove ${named(details, 'cert_ids', 'this id')}; chancery nodes --roster lists active certificates. ` +
+        'If the database was restored from a backup: revoke by the certificate file (chancery revoke --forgotten), or ' +
+        'find all unknown certificates with chancery authority recover --audit.'
+      : 'This authority has no such certificate. --url or --home may belong to another network, or the authority was restored ' +
+        'from a backup. Then its operator can adopt the certificate (chancery authority recover --certificates). Otherwise: ' +
+        `${NEW_INVITE}.`,
+  certificate_key_mismatch: () => `Key and certificate in the folder do not match. ${NEW_INVITE}, in a new folder.`,
+  certificate_revoked: () => `An operator revoked the certificate. Ask for the reason. ${NEW_INVITE}.`,
+  certificate_superseded: () =>
+    `A renewal replaced it, and the new certificate is not in this folder. Find it, or: ${NEW_INVITE}.`,
+  certificate_not_yet_valid: () => 'The clock of the authority was set back. Inform its operator and try again later.',
+  certificate_expired: () =>
+    `It can no longer be renewed. ${NEW_INVITE}. chancery node run renews certificates in time.`,
+  renewal_role_change_forbidden: () => `Roles come from the invite. For other roles: ${NEW_INVITE}.`,
+  missing_cert_id: () => 'Name 1 to 1000 different certificate ids.',
+  invalid_revocation_reason: () => 'Choose one of the reasons that chancery revoke --help lists.',
+  crl_publish_contention: () =>
+    'Other operators revoke at the same time. Nothing was changed. Run the same command again.',
+}
+
+const AGENTS: Readonly<Record<string, Hint>> = {
+  invalid_agent_descriptor: ({ details }) =>
+    `Fix the field ${named(details, 'field')} of the descriptor. See chancery agent register --help.`,
+  descriptor_signature_required: () => NEWER,
+  invalid_signature: ({ status }) =>
+    status === 400
+      ? 'Nothing was imported. The feed is signed with another key than the treaty names. If the partner network has a new key ' +
+        '(chancery sovereign inspect), replace the treaty. Otherwise the feed was changed.'
+      : 'The signature does not match the claimed key. Check the key file in the folder.',
+  descriptor_network_mismatch: ({ details }) =>
+    `This is the authority of ${named(details, 'expected')}. Check --url, or use the home of a node of that network.`,
+  descriptor_expired: () =>
+    'Either the clock of this machine is wrong (chancery status), or a newer registration or removal of this key ' +
+    'is stored. Check whether another process registers with the same folder.',
+  node_has_no_active_certificate: () => 'Check it with chancery status, then renew it or join again.',
+  node_key_revoked: () => 'A certificate of this key is revoked. Rename the folder and join with a new key.',
+  delete_signature_required: () => NEWER,
+  invalid_signed_at: () => NEWER,
+  signed_at_outside_window: () =>
+    'Either the clock of this machine is wrong (chancery status), or the agent was registered again in the meantime.',
+  agent_not_registered: () => 'The agent was never registered, was removed, or its registration expired.',
+}
+
+const RECOGNITION: Readonly<Record<string, Hint>> = {
+  attestation_not_found: () => 'Find the id with: chancery attestation list',
+  missing_attestation_subject: () => 'Give the subject (1 to 256 characters) and at least one --role.',
+  attestation_issuer_mismatch: () => NEWER,
+  invalid_attestation_or_policy: () => 'Give the files unchanged: a changed record does not verify.',
+  invalid_attestation_or_treaty: () => 'Give the files unchanged: a changed record does not verify.',
+  missing_recognition_policy: () =>
+    'Verify it with a treaty (--treaty <id>) or with your own policy (--policy <file>).',
+  invalid_recognition_policy: () =>
+    'Fix the policy: each issuer once, with 1 to 16 public keys and the accepted roles.',
+  recognition_policy_not_configured: () =>
+    'An operator sets one with POST /admin/recognition-policy; treaties work without it.',
+  treaty_not_found: () => 'Find the id with: chancery treaty list',
+  invalid_recognition_treaty: () => 'A network cannot recognise itself. Give a treaty file unchanged.',
+  missing_treaty_subject: () => 'Give the partner network, and its key with --key <file>.',
+  empty_subject_public_keys: () => 'Give the key of the other authority with --key <file>.',
+  invalid_public_keys: () => 'Give 1 to 16 different keys, each a .pub file or base64; weak keys are refused.',
+  invalid_treaty_scope: () => 'A scope takes at most 64 roles, and of the statuses active, suspended and revoked.',
+  invalid_sovereign_revocation_feed: ({ details }) =>
+    member(details, 'reason') === 'sequence_jump'
+      ? 'Its sequence is over a million higher than the last one. Ask the partner network whether that is correct, then add ' +
+        '--accept-sequence-jump.'
+      : 'Give the file of feed export unchanged: a changed feed does not verify.',
+  missing_issuer_public_keys: ({ details }) =>
+    `No active treaty names a key of ${named(details, 'issuer_sovereign_id', 'this network')}. Issue a treaty first ` +
+    '(chancery federation bootstrap), or supply its key with --issuer-key.',
+  missing_signature: () => 'Nothing was imported. Ask the partner network for a signed feed: chancery feed export',
+  wrong_issuer: ({ details }) =>
+    `It is the feed of ${named(details, 'issuer_sovereign_id', 'another network')}. Check --issuer. The own feed cannot be imported.`,
+  stale_sequence: () =>
+    'Nothing was imported. A newer feed of this network is stored, or another one with this sequence. Import the current feed.',
+  feed_issuer_mismatch: () => 'Request the feed from the authority of that network.',
+  missing_trust_path_parameters: () => 'Give both networks: chancery trust path <from> <to>',
+  caller_keys_not_accepted: () => 'It is a treaty of this authority. Omit --issuer-key.',
+  request_entity_too_large: () => 'The file is larger than the authority accepts (NA_MAX_REQUEST_BYTES).',
+}
+
+const HINTS: Readonly<Record<string, Hint>> = {
+  ...GENERAL,
+  ...OPERATORS,
+  ...POLICY,
+  ...ENROLLMENT,
+  ...AGENTS,
+  ...RECOGNITION,
+  ...TRUST_HINTS,
+  ...PROOF_HINTS,
+}
+
+function wait({ retryAfterSeconds }: RefusedError): string {
+  return retryAfterSeconds === undefined ? 'Wait a minute and try again.' : `Wait ${retryAfterSeconds} s and try again.`
+}

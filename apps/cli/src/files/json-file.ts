@@ -1,0 +1,50 @@
+import { resolve } from 'node:path'
+import { FormError, JsonError, isJsonObject, readJson } from '@chancery/protocol'
+import type { JsonObject, JsonValue, ReadLimits } from '@chancery/protocol'
+import { CommandError } from '../errors/failure.ts'
+import { readText } from './files.ts'
+
+/** Read by the strict reader: what is signed is exactly what the authority will read. */
+export async function loadJsonObject(cwd: string, file: string, limits?: ReadLimits): Promise<JsonObject> {
+  const text = await readText(resolve(cwd, file))
+  try {
+    const value = readJson(text, limits)
+    if (isJsonObject(value)) return value
+  } catch (error) {
+    if (!(error instanceof JsonError)) throw error
+    throw new CommandError(
+      { code: 'invalid_json', message: `${file} is not JSON: ${error.message}.` },
+      { cause: error },
+    )
+  }
+  throw new CommandError({ code: 'invalid_json_object', message: `${file} must contain a JSON object.` })
+}
+
+export interface RecordKind<Value> {
+  /** With its article, for people. */
+  readonly name: string
+  /** Field of an API response that contains the record; a file with the response is accepted too. */
+  readonly member: string
+  readonly read: (value: JsonValue) => Value
+}
+
+/** A record of the protocol from a file; form only. `limits` for records longer than any request. */
+export async function loadRecord<Value>(
+  cwd: string,
+  file: string,
+  kind: RecordKind<Value>,
+  limits?: ReadLimits,
+): Promise<Value> {
+  const value = await loadJsonObject(cwd, file, limits)
+  const inner = Object.hasOwn(value, kind.member) ? value[kind.member] : undefined
+  try {
+    return kind.read(isJsonObject(inner) ? inner : value)
+  } catch (error) {
+    if (!(error instanceof FormError)) throw error
+    const message = `${file} is not ${kind.name}: ${error.message}.`
+    throw new CommandError(
+      { code: 'invalid_record', message, hint: 'Give the file as its issuer wrote it.' },
+      { cause: error },
+    )
+  }
+}

@@ -1,0 +1,28 @@
+/** Waits, or ends early when the signal aborts; the caller asks the signal which of the two it was. Never rejects. */
+export function sleep(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) {
+      resolve()
+      return
+    }
+    const end = (): void => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', end)
+      resolve()
+    }
+    const timer = setTimeout(end, ms)
+    signal.addEventListener('abort', end)
+  })
+}
+
+/** Source of stop signals, for example the process. */
+export interface SignalSource {
+  once(event: 'SIGTERM' | 'SIGINT', listener: () => void): unknown
+}
+
+/** Aborts at the first SIGTERM or SIGINT. Each is taken once: the second of a kind ends the process as usual. */
+export function stopSignal(source: SignalSource): AbortSignal {
+  const controller = new AbortController()
+  for (const name of ['SIGTERM', 'SIGINT'] as const) source.once(name, () => controller.abort())
+  return controller.signal
+}

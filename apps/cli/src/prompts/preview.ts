@@ -1,0 +1,64 @@
+import { visible } from '@chancery/protocol'
+import type { JsonObject } from '@chancery/protocol'
+import { DryRunUnsupportedError } from '@chancery/sdk'
+import { requireInteractive, requireConsent } from './confirm.ts'
+import type { CommandContext } from '../context.ts'
+import type { Result } from '../output/result.ts'
+import type { Options } from '../arguments/options.ts'
+
+/** Preview of a change, computed by the authority. */
+export interface Preview {
+  readonly data: JsonObject
+  /** Whole lines for people. */
+  readonly lines: readonly string[]
+}
+
+export interface PreviewedChange {
+  readonly preview: () => Promise<Preview>
+  readonly question: string
+}
+
+/**
+ * Shows the preview before it asks for confirmation. With --dry-run it returns the result without a change;
+ * --yes skips the question, not the preview.
+ */
+export async function previewThenConfirm(
+  context: CommandContext,
+  options: Options,
+  change: PreviewedChange,
+): Promise<{ readonly preview: Preview; readonly only?: Result }> {
+  const isDryRun = options.isSet('dry-run')
+  if (!isDryRun) requireInteractive(context, options)
+  const preview = await (isDryRun ? change.preview() : previewIfPossible(change))
+  const text = preview.lines.join('\n')
+  if (isDryRun) return { preview, only: { data: preview.data, text: `${text}\nNothing was changed.` } }
+  // A program reads it in the result; a person who is about to be asked always sees it.
+  const isSilent = options.isSet('yes') && (context.json || options.isSet('quiet'))
+  if (!isSilent) context.stderr.write(`${text}\n`)
+  await requireConsent(context, options, change.question)
+  return { preview }
+}
+
+/** Continues without a preview if the authority does not support it. */
+async function previewIfPossible(change: PreviewedChange): Promise<Preview> {
+  try {
+    return await change.preview()
+  } catch (error) {
+    if (!(error instanceof DryRunUnsupportedError)) throw error
+    return { data: {}, lines: [`${error.message}. A preview is not available.`] }
+  }
+}
+
+/** Returns `3 agents: a, b, c`, with the number of entries that are not in the sample. */
+export function countedText(
+  { count, sample }: { readonly count: number; readonly sample: readonly string[] },
+  one: string,
+  many = `${one}s`,
+): string {
+  const names = sample.slice(0, SHOWN)
+  const shown = names.map((name) => visible(name)).join(', ')
+  const more = count > names.length && shown !== '' ? `, and ${count - names.length} more` : ''
+  return `${count} ${count === 1 ? one : many}${shown === '' ? '' : `: ${shown}${more}`}`
+}
+
+const SHOWN = 5

@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest'
+import { readColumns } from './graph.ts'
+import { issuerImpact, treatyImpact } from './treaty-impact.ts'
+
+/** A → B → C, a second treaty A → B that ended, D → B twice in force. */
+const GRAPH = readColumns({
+  sovereigns: ['A', 'B', 'C', 'D'],
+  lifecycle_states: ['active', 'expiring_soon', 'expired', 'revoked', 'replaced'],
+  from: [0, 0, 1, 3, 3],
+  to: [1, 1, 2, 1, 1],
+  state: [0, 3, 1, 0, 1],
+  expiry_risks: ['none', 'low', 'medium', 'high', 'expired'],
+  risk: [1, 0, 3, 1, 2],
+})
+
+describe('treatyImpact', () => {
+  it('crosses the treaty out and marks whoever loses a path', () => {
+    const drawn = treatyImpact(GRAPH, 'A', 'B')
+    expect(drawn).toMatchObject({ cut: [0], touched: [0, 1, 2] })
+    expect(drawn.text).toContain('2 trust paths would be lost: A → B, A → C.')
+  })
+
+  it('says when another treaty still joins the two', () => {
+    expect(treatyImpact(GRAPH, 'D', 'B')).toMatchObject({ touched: [] })
+    expect(treatyImpact(GRAPH, 'D', 'B').text).toContain('another treaty in force would still join')
+  })
+
+  it('counts a treaty that ends within a day as in force', () => {
+    expect(treatyImpact(GRAPH, 'B', 'C').text).toContain('3 trust paths')
+  })
+
+  it('has nothing to end where nothing is in force', () => {
+    expect(treatyImpact(GRAPH, 'C', 'A')).toMatchObject({ cut: [], touched: [] })
+  })
+})
+
+describe('issuerImpact', () => {
+  it('marks everybody who accepts the issuer now, each once', () => {
+    const drawn = issuerImpact(GRAPH, 'B')
+    expect([drawn.cut, drawn.touched]).toEqual([
+      [0, 3, 4],
+      [0, 3],
+    ])
+    expect(drawn.text).toBe('Members of B are accepted by A, D.')
+  })
+
+  it('says when nobody does', () => {
+    expect(issuerImpact(GRAPH, 'A').text).toBe('No network accepts members of A.')
+    expect(issuerImpact(GRAPH, 'unknown')).toMatchObject({ cut: [], touched: [] })
+  })
+})

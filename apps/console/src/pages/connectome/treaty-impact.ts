@@ -1,0 +1,82 @@
+import { findLostPaths } from '@chancery/protocol'
+import type { LostPaths, RecognitionEdge } from '@chancery/protocol'
+import { isInForce } from './graph.ts'
+import type { Graph } from './graph.ts'
+
+/** What is drawn crossed out, whom it touches, and in a sentence. */
+export interface Drawn {
+  readonly cut: readonly number[]
+  readonly touched: readonly number[]
+  readonly text: string
+}
+
+/** In a large graph a few sources show the same picture, and the page stays quick. */
+const FEW_SOURCES = 25
+const LARGE_EDGES = 20_000
+
+/**
+ * What ending a treaty between two sovereigns would cut off: the dry run of the authority, worked out here from public
+ * edges by the same rule, so that everybody can look before anybody decides.
+ */
+export function treatyImpact(graph: Graph, from: string, to: string): Drawn {
+  const element = placeInForce(graph, from, to)
+  if (element === undefined) return { cut: [], touched: [], text: `No active treaty connects ${from} to ${to}.` }
+  const lost = findLostPaths(
+    edgesInForce(graph),
+    String(element),
+    graph.from.length > LARGE_EDGES ? FEW_SOURCES : undefined,
+  )
+  const names = new Set(lost.sample.flatMap((pair) => [pair.from, pair.to]))
+  return { cut: [element], touched: placesOf(graph, names), text: describe(lost, from, to) }
+}
+
+function describe({ count, complete, sample, direct_recognition_lost }: LostPaths, from: string, to: string): string {
+  if (!direct_recognition_lost) return `If it ended, another treaty in force would still join ${from} and ${to}.`
+  const pairs = sample.slice(0, 6).map((pair) => `${pair.from} → ${pair.to}`)
+  const more = count > pairs.length ? ' …' : ''
+  return `If it ended, ${complete ? '' : 'at least '}${count} trust ${count === 1 ? 'path' : 'paths'} would be lost: ${pairs.join(', ')}${more}.`
+}
+
+/** Whom a withdrawal by this sovereign touches: everybody who accepts its members now. */
+export function issuerImpact(graph: Graph, issuer: string): Drawn {
+  const node = graph.placeOf.get(issuer)
+  const cut: number[] = []
+  for (let edge = 0; edge < graph.to.length; edge += 1)
+    if (graph.to[edge] === node && isInForce(graph.tone[edge])) cut.push(edge)
+  const touched = [...new Set(cut.map((edge) => graph.from[edge] ?? 0))]
+  const names = touched.map((element) => graph.ids[element] ?? '').join(', ')
+  const text =
+    touched.length === 0 ? `No network accepts members of ${issuer}.` : `Members of ${issuer} are accepted by ${names}.`
+  return { cut, touched, text }
+}
+
+export function placeInForce(graph: Graph, from: string, to: string): number | undefined {
+  const [a, b] = [graph.placeOf.get(from), graph.placeOf.get(to)]
+  const element = graph.from.findIndex(
+    (node, edge) => node === a && graph.to[edge] === b && isInForce(graph.tone[edge]),
+  )
+  return element === -1 ? undefined : element
+}
+
+/** In the shape of the rule; an edge is called by its place. */
+function edgesInForce(graph: Graph): RecognitionEdge[] {
+  const edges: RecognitionEdge[] = []
+  for (let edge = 0; edge < graph.from.length; edge += 1) {
+    if (!isInForce(graph.tone[edge])) continue
+    edges.push({
+      from: graph.ids[graph.from[edge] ?? 0] ?? '',
+      to: graph.ids[graph.to[edge] ?? 0] ?? '',
+      treaty_id: String(edge),
+      status: 'active',
+      lifecycle_state: 'active',
+      expiry_risk: 'low',
+      valid_from: '',
+      expires_at: '',
+    })
+  }
+  return edges
+}
+
+function placesOf(graph: Graph, names: ReadonlySet<string>): readonly number[] {
+  return [...names].flatMap((name) => graph.placeOf.get(name) ?? [])
+}

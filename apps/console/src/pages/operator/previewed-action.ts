@@ -1,0 +1,89 @@
+import type { AttestationPreview, Client, RevocationPreview, TreatyPreview } from '@chancery/sdk'
+import { plain } from '../../components/plain.ts'
+import { SIGNED_OUT, counted, named } from './preview.ts'
+import type { Preview } from './preview.ts'
+
+/** The dry run of a revocation, in words and drawn. */
+export function previewedRevocation(preview: RevocationPreview): Preview {
+  const { certificates_revoked: certificates, agents_dropped: agents, other_certificates: others } = preview
+  const lines = [
+    preview.would_change ? 'The revocation list gets a new version.' : 'Nothing would change: it is revoked already.',
+    `No longer accepted: ${counted(certificates.count, 'certificate')}${named(certificates.sample, certificates.count)}.`,
+    `Out of the registry: ${counted(agents.count, 'agent')}.`,
+    ...(others.count === 0
+      ? []
+      : [
+          `Of the same node key and left: ${counted(others.count, 'certificate')}${named(others.sample, others.count)}.`,
+        ]),
+  ]
+  return {
+    lines,
+    impact: {
+      // One certificate is named where it ends; several stand beside it.
+      sources:
+        certificates.count === 1
+          ? SIGNED_OUT
+          : { what: 'certificates that end', names: certificates.sample, count: certificates.count },
+      ends: certificates.count === 1 ? (certificates.sample[0] ?? '') : counted(certificates.count, 'certificate'),
+      lost: { what: 'agents that leave the registry', names: agents.sample, count: agents.count },
+    },
+  }
+}
+
+/** The dry run of the end of a treaty. */
+export function previewedEnd({ would_change, paths_lost }: TreatyPreview): Preview {
+  const pairs = paths_lost.sample.map((pair) => `${pair.from} → ${pair.to}`)
+  const lines = [
+    would_change ? 'The treaty ends now.' : 'Nothing would change: it ended before.',
+    `Lost: ${paths_lost.complete ? '' : 'at least '}${counted(paths_lost.count, 'trust path')}${named(pairs, paths_lost.count)}.`,
+    ...(would_change
+      ? [
+          paths_lost.direct_recognition_lost
+            ? 'No other treaty in force joins the two directly.'
+            : 'Another treaty in force still joins the two.',
+        ]
+      : []),
+  ]
+  const sources = [...new Set(paths_lost.sample.map((pair) => pair.from))]
+  const targets = [...new Set(paths_lost.sample.map((pair) => pair.to))]
+  return {
+    lines,
+    impact: {
+      sources: { what: 'networks that lose a path', names: sources, count: sources.length },
+      ends: 'this treaty',
+      lost: { what: 'networks they no longer reach', names: targets, count: targets.length },
+    },
+  }
+}
+
+/** The dry run of the withdrawal of an attestation. */
+export function previewedWithdrawal(preview: AttestationPreview): Preview {
+  const { accepting_sovereigns: others } = preview
+  const lines = [
+    preview.would_change ? 'The attestation ends now.' : 'Nothing would change: the attestation is already revoked.',
+    `Members of this network are accepted by ${counted(others.count, 'network')} today${named(others.sample, others.count)}.`,
+  ]
+  return {
+    lines,
+    impact: {
+      sources: SIGNED_OUT,
+      ends: 'this attestation',
+      lost: {
+        what: 'networks that accept such attestations and read the feed',
+        names: others.sample,
+        count: others.count,
+      },
+    },
+  }
+}
+
+export async function previewAnchor(client: Client): Promise<Preview> {
+  const { unanchored_entries, last_store_sequence } = await client.evidence.status()
+  return {
+    lines: [
+      unanchored_entries === 0
+        ? 'Nothing would change: the head is anchored.'
+        : `Entries up to #${plain(last_store_sequence)} are checked and their head is signed.`,
+    ],
+  }
+}

@@ -1,0 +1,12 @@
+import { writeInstant } from '@chancery/protocol'
+import type { JsonObject } from '@chancery/protocol'
+import type { Clock, Ids } from '@chancery/service-kit'
+
+/** Builds an operator event for the audit. Its id stays the same through every delivery. */
+export function operatorEvent(
+  event: string,
+  facts: JsonObject,
+  { clock, ids }: { readonly clock: Clock; readonly ids: Ids },
+): JsonObject {
+  return { event, event_id: `${event}:${ids.uuid()}`, ...facts, at: writeInstant(clock.now()) }
+}

@@ -1,0 +1,56 @@
+import type { DatabaseSync } from 'node:sqlite'
+import type { GatewaySettings } from '../settings/gateway-settings.ts'
+import { Chain, auditRows, eventText, findBrokenLink } from '../state/audit-log.ts'
+import type { AuditRow } from '../state/audit-log.ts'
+import { readStateValues } from '../state/state-values.ts'
+import { openStateFile } from '../state/state-file.ts'
+import { StateError } from '../state/state-problem.ts'
+import { done, readState, stateFileOf } from './state-command.ts'
+import type { ToolResult } from './state-command.ts'
+
+/** `audit verify`: the chain from the oldest event kept to the head. */
+export async function verifyAudit(settings: GatewaySettings): Promise<ToolResult> {
+  return readState(stateFileOf(settings), settings, (db) => {
+    const values = readStateValues(db)
+    const broken = findBrokenLink(db, values)
+    const { first_sequence, head_sequence, head_hash } = values
+    const data = { ok: broken === undefined, first_sequence, head_sequence, head_hash, broken_at: broken ?? null }
+    if (broken === undefined) return done(data, `The chain holds up to event ${head_sequence}.`)
+    return { data, text: `The chain breaks at event ${broken}.`, exitCode: 1 }
+  })
+}
+
+/**
+ * `audit export`: JSON Lines, oldest first; `write` resolves when the reader has taken the lines. Follows the chain on
+ * the way: it ends with a problem at the first event that is not the next one, and never gives that one out.
+ */
+export async function exportAudit(
+  settings: GatewaySettings,
+  write: (lines: string) => Promise<void>,
+): Promise<{ readonly exitCode: 0 }> {
+  const db = openStateFile({ file: stateFileOf(settings), isReadOnly: true, maxBytes: settings.stateMaxBytes })
+  try {
+    let lines: string[] = []
+    const values = readStateValues(db)
+    let chain = new Chain(values)
+    for (const row of auditRows(db, values.head_sequence)) {
+      if (!chain.follow(row)) chain = behindRetention(db, chain, row)
+      lines.push(`${eventText(row)}\n`)
+      if (lines.length < 1000) continue
+      await write(lines.join(''))
+      lines = []
+    }
+    await write(lines.join(''))
+    return { exitCode: 0 }
+  } finally {
+    db.close()
+  }
+}
+
+/** The chain from where it begins now: a live gateway may have removed what came next while others were read. */
+function behindRetention(db: DatabaseSync, { expected }: Chain, row: AuditRow): Chain {
+  const values = readStateValues(db)
+  const chain = new Chain(values)
+  if (values.first_sequence > expected && chain.follow(row)) return chain
+  throw new StateError(`the audit chain breaks at event ${expected}`)
+}

@@ -1,0 +1,94 @@
+import type { Clock } from '@chancery/service-kit'
+import { SettingsError } from '@chancery/service-kit'
+import { checkOnline } from '../outbound/check-online.ts'
+import { ConfigurationError, problemText } from '../policy/configuration-refused.ts'
+import { loadConfiguration } from '../policy/load-configuration.ts'
+import type { Configuration, ConfigurationProblem } from '../policy/load-configuration.ts'
+import type { GatewaySettings } from '../settings/gateway-settings.ts'
+import { readCheckpoints } from '../state/checkpoints.ts'
+import type { StoredCheckpoint } from '../state/checkpoints.ts'
+import { openStateFile } from '../state/state-file.ts'
+import { StateError } from '../state/state-problem.ts'
+import { verifyState } from '../state/verify-state.ts'
+import { ListWorker } from '../trust/list-worker.ts'
+import { loadListsOrThrow, fromCheckpoints } from '../trust/open-trust.ts'
+
+export interface CheckReport {
+  readonly problems: readonly ConfigurationProblem[]
+  readonly warnings: readonly string[]
+  /** The same for people. */
+  readonly lines: readonly string[]
+}
+
+/**
+ * `--check-config`: everything a start would load, read-only (protocol/gateway 18.2). It takes no ownership of the state
+ * and writes nothing, so that it runs beside a live replica. Passing is not readiness.
+ */
+export async function checkConfiguration(
+  load: () => Promise<GatewaySettings>,
+  { online, clock }: { readonly online: boolean; readonly clock: Clock },
+): Promise<CheckReport> {
+  let settings: GatewaySettings
+  try {
+    settings = await load()
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error
+    return report(error.problems.map(fromSettingsLine), [])
+  }
+  if (settings.development) return report([], [])
+  const { configuration, problems, warnings } = loadConfiguration(settings, clock.now())
+  const found = [...problems]
+  const stored = readStored(settings, found)
+  if (configuration !== undefined && stored !== undefined)
+    found.push(...(await checkLists(configuration, stored, clock)))
+  if (configuration !== undefined && online) found.push(...(await checkOnline(configuration, settings)))
+  return report(found, warnings)
+}
+
+function report(problems: readonly ConfigurationProblem[], warnings: readonly string[]): CheckReport {
+  return { problems, warnings, lines: problems.map(problemText) }
+}
+
+function fromSettingsLine(line: string): ConfigurationProblem {
+  const cut = line.indexOf(': ')
+  return { setting: line.slice(0, cut), path: '', message: line.slice(cut + 2) }
+}
+
+/** Undefined when there is a problem with it. */
+function readStored(
+  { stateFile, stateMaxBytes }: GatewaySettings,
+  problems: ConfigurationProblem[],
+): readonly StoredCheckpoint[] | undefined {
+  if (stateFile === undefined) return []
+  try {
+    const db = openStateFile({ file: stateFile, isReadOnly: true, maxBytes: stateMaxBytes })
+    try {
+      // The chain is long and for `audit verify`; a live replica next door should not wait for it.
+      verifyState(db, 'without-chain')
+      return readCheckpoints(db)
+    } finally {
+      db.close()
+    }
+  } catch (error) {
+    if (!(error instanceof StateError)) throw error
+    problems.push({ setting: 'GATEWAY_STATE_FILE', path: '', message: error.message })
+    return undefined
+  }
+}
+
+async function checkLists(
+  { policy }: Configuration,
+  stored: readonly StoredCheckpoint[],
+  clock: Clock,
+): Promise<readonly ConfigurationProblem[]> {
+  const listWorker = new ListWorker()
+  try {
+    await loadListsOrThrow(policy, fromCheckpoints(stored), listWorker, clock)
+    return []
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error
+    return error.problems
+  } finally {
+    await listWorker.close()
+  }
+}

@@ -1,0 +1,92 @@
+import { SettingsError, bad, good, skipped, systemClock, warn } from '@chancery/service-kit'
+import type { Clock, Finding } from '@chancery/service-kit'
+import { checkOnline } from '../../outbound/check-online.ts'
+import { problemText } from '../../policy/configuration-refused.ts'
+import { loadConfiguration } from '../../policy/load-configuration.ts'
+import type { ConfigurationProblem } from '../../policy/load-configuration.ts'
+import type { GatewaySettings } from '../../settings/gateway-settings.ts'
+import { checkClients, checkTls } from './check-credentials.ts'
+import { checkInstance } from './check-instance.ts'
+import { checkLists, readStoredState } from '../../startup/check-state.ts'
+import type { StoredState } from '../../startup/check-state.ts'
+
+export interface DoctorOptions {
+  /** Does not call the addresses of the policy and the collector. */
+  readonly offline?: boolean
+  readonly clock?: Clock
+}
+
+/**
+ * Checks the deployment of a gateway, next to the running one and without changing anything. Each finding says what to
+ * do. A check that cannot run hides no other check.
+ */
+export async function diagnose(
+  load: () => Promise<GatewaySettings>,
+  { offline = false, clock = systemClock }: DoctorOptions = {},
+): Promise<readonly Finding[]> {
+  const settings = await readSettings(load)
+  if (Array.isArray(settings)) return settings
+  const understood = good('settings', 'every one is understood')
+  if (settings.development)
+    return [understood, bad('mode', 'development: callers bring their own trust', 'Unset GATEWAY_DEVELOPMENT.')]
+  const now = clock.now()
+  const instance = await checkInstance(settings)
+  const { state, findings } = readStoredState(settings, instance.isRunning)
+  return [understood, ...(await checkFiles(settings, state, { offline, now })), ...findings, instance.finding]
+}
+
+async function readSettings(load: () => Promise<GatewaySettings>): Promise<GatewaySettings | Finding[]> {
+  try {
+    return await load()
+  } catch (error) {
+    const fix = 'Give --env-file the settings of the gateway, as its user or as root.'
+    if (!(error instanceof SettingsError)) return [bad('settings', 'their file cannot be read', fix)]
+    const known = 'Mend this setting: docs/reference/settings.md.'
+    return error.problems.map((problem) => bad('settings', problem, problem.startsWith('--env-file:') ? fix : known))
+  }
+}
+
+async function checkFiles(
+  settings: GatewaySettings,
+  state: StoredState | undefined,
+  { offline, now }: { readonly offline: boolean; readonly now: bigint },
+): Promise<readonly Finding[]> {
+  const { configuration, problems, warnings } = loadConfiguration(settings, now)
+  const found = [
+    ...problems.map((problem) => bad(checkOf(problem), problemText(problem), fixOf(problem))),
+    ...warnings.map((text) => warn('policy', text, 'Decide on it, in the file it stands in.')),
+  ]
+  if (configuration === undefined) return found
+  const { policy, tls } = configuration
+  const isPolicyGood = !found.some(({ check }) => check === 'policy')
+  const unreachable = offline ? [] : await checkOnline(configuration, settings)
+  return [
+    ...found,
+    ...(isPolicyGood ? [good('policy', `revision ${policy.revision}`)] : []),
+    ...checkClients(policy, now),
+    checkTls(tls, now),
+    ...checkLists(policy, state, settings, now),
+    ...unreachable.map((problem) => bad('reachable', problemText(problem), REACH)),
+    ...(offline ? [skipped('reachable', 'not asked, with --offline')] : []),
+    ...(!offline && unreachable.length === 0
+      ? [good('reachable', 'every address of the policy and the collector')]
+      : []),
+  ]
+}
+
+const REACH = 'Look at names, firewall and root certificates: the gateway calls from this machine.'
+
+const CHECKS: readonly (readonly [RegExp, string])[] = [
+  [/^GATEWAY_TLS_/, 'tls'],
+  [/^GATEWAY_OIDC_/, 'oidc'],
+  [/^GATEWAY_REDIS_/, 'quota'],
+  [/^GATEWAY_(AUDIT|CA)_/, 'collector'],
+]
+
+function checkOf({ setting }: ConfigurationProblem): string {
+  return CHECKS.find(([pattern]) => pattern.test(setting))?.[1] ?? 'policy'
+}
+
+function fixOf({ setting }: ConfigurationProblem): string {
+  return `Mend the file of ${setting}, then gateway start --check-config.`
+}

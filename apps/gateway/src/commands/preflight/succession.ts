@@ -1,0 +1,92 @@
+import {
+  FormError,
+  isAuthenticList,
+  isJsonObject,
+  listProblems,
+  positionOfList,
+  readGenesisBlock,
+  readKeyHistory,
+  readPublicKey,
+  seconds,
+  verifyGenesisBlock,
+  verifyKeyHistory,
+} from '@chancery/protocol'
+import type { FormerKey, Instant, JsonObject, RevocationList } from '@chancery/protocol'
+import { readList } from './checks.ts'
+import type { Expected, PreflightCheck } from './checks.ts'
+import type { PublishedDocuments } from './documents.ts'
+
+/** The key that must have signed the documents: the given one, or the one that the root key has named since. */
+export interface CurrentKey {
+  readonly key: string
+  /** Former keys of the authority, where the root key confirms them. */
+  readonly former: readonly FormerKey[]
+  readonly checks: readonly PreflightCheck[]
+  /** What the operator should do. */
+  readonly note?: string
+}
+
+/**
+ * Follows a key succession: the genesis block may name another key when the given root key signed the block and the key
+ * history, and the history names the given key as a former one (decision 0022).
+ */
+export async function findCurrentKey(published: PublishedDocuments, expected: Expected): Promise<CurrentKey> {
+  const delegated = published.genesis?.['network_authority'] ?? null
+  const named = isJsonObject(delegated) ? delegated['public_key'] : undefined
+  const followed = await follow(published, expected)
+  const former = typeof followed === 'string' ? [] : followed
+  if (typeof named !== 'string' || named === expected.authorityKey)
+    return { key: expected.authorityKey, former, checks: [] }
+  if (typeof followed === 'string') return refused(expected, followed)
+  if (!former.some((each) => each.public_key === expected.authorityKey))
+    return refused(expected, 'its key history does not name the given key: ask its operator why, by another way')
+  return {
+    key: named,
+    former,
+    checks: [{ check: 'key_succession', passed: true }],
+    note: `The authority has another key since: ${named}. Its root names the given key as a former one. Give the new key from now on.`,
+  }
+}
+
+function refused({ authorityKey }: Expected, why: string): CurrentKey {
+  const note = `The authority names another key than the given one, and it cannot be followed: ${why}.`
+  return { key: authorityKey, former: [], checks: [{ check: 'key_succession', passed: false }], note }
+}
+
+/** Returns the former keys, or a text that says why they cannot be used. */
+async function follow(
+  { genesis, history }: PublishedDocuments,
+  { rootKey, network }: Expected,
+): Promise<readonly FormerKey[] | string> {
+  if (rootKey === undefined) return 'give --root-key, since only the root key can name another key'
+  if (genesis === undefined) return 'it serves no genesis block'
+  if (history === undefined) return 'it serves no key history (GET /key-history)'
+  try {
+    const block = readGenesisBlock(genesis)
+    if (block.root_public_key !== rootKey || block.network_name !== network || !(await verifyGenesisBlock(block)).ok)
+      return 'its genesis block is not of the given network and root key'
+    const record = readKeyHistory(history)
+    const verdict = await verifyKeyHistory(record, block)
+    if (!verdict.ok) return `its key history does not belong to the genesis block (${verdict.reason})`
+    return record.former_keys.filter((each) => each.public_key !== block.network_authority.public_key)
+  } catch (error) {
+    if (error instanceof FormError) return `its genesis block or key history is malformed (${error.message})`
+    throw error
+  }
+}
+
+/**
+ * Reads the list that a former key signs for certificates in use. Returns undefined when it is not authentic or not
+ * current.
+ */
+export async function readFormerList(
+  value: JsonObject | undefined,
+  { key_id, public_key }: FormerKey,
+  now: Instant,
+): Promise<RevocationList | undefined> {
+  const [list, key] = [readList(value), readPublicKey(public_key)]
+  if (list?.issuer !== key_id || key === undefined) return undefined
+  if (!(await isAuthenticList(list, new Map([[key_id, key]])))) return undefined
+  const problems = listProblems(positionOfList(list), 0, { maxAge: seconds(31_536_000), clockSkew: 0n }, now)
+  return problems.length === 0 ? list : undefined
+}

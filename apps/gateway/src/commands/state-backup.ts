@@ -1,0 +1,48 @@
+import { closeSync, openSync, rmSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import type { GatewaySettings } from '../settings/gateway-settings.ts'
+import { copyState } from '../state/copy-state.ts'
+import { openStateFile, syncPath } from '../state/state-file.ts'
+import { StateError } from '../state/state-problem.ts'
+import { verifyState } from '../state/verify-state.ts'
+import { done, readState, stateFileOf } from './state-command.ts'
+import type { ToolResult } from './state-command.ts'
+
+/** `state backup`: a consistent copy while the gateway runs, checked before it counts. */
+export async function backup(settings: GatewaySettings, target: string): Promise<ToolResult> {
+  const source = openStateFile({ file: stateFileOf(settings), isReadOnly: true, maxBytes: settings.stateMaxBytes })
+  try {
+    reserve(target)
+    try {
+      await fill(target, source)
+      syncPath(target)
+      syncPath(dirname(target))
+      const { head_sequence } = readState(target, settings, (db) => verifyState(db))
+      return done({ file: target, audit_events: head_sequence }, `The state was copied to ${target}.`)
+    } catch (error) {
+      rmSync(target, { force: true })
+      throw error
+    }
+  } finally {
+    source.close()
+  }
+}
+
+async function fill(target: string, source: DatabaseSync): Promise<void> {
+  const db = new DatabaseSync(target)
+  try {
+    await copyState(source, db)
+  } finally {
+    db.close()
+  }
+}
+
+/** Never over another file, and readable by its owner only. */
+function reserve(target: string): void {
+  try {
+    closeSync(openSync(target, 'wx', 0o600))
+  } catch (error) {
+    throw new StateError('the backup file exists already or cannot be written', { cause: error })
+  }
+}

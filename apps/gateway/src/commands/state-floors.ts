@@ -1,0 +1,33 @@
+import type { DatabaseSync } from 'node:sqlite'
+import { sha256Hex } from '@chancery/protocol'
+import type { JsonObject } from '@chancery/protocol'
+import type { GatewaySettings } from '../settings/gateway-settings.ts'
+import { readCheckpoints } from '../state/checkpoints.ts'
+import { readStateValues } from '../state/state-values.ts'
+import { done, readState, stateFileOf } from './state-command.ts'
+import type { ToolResult } from './state-command.ts'
+
+/** What must never go back, as it is kept elsewhere (protocol/gateway 18.5). */
+export interface Floor {
+  readonly network: string
+  readonly issuer: string
+  readonly sequence: number
+  readonly issued_at: string
+  readonly body_sha256: string
+  readonly suspect: boolean
+}
+
+export function floorsOf(db: DatabaseSync): readonly Floor[] {
+  return readCheckpoints(db).map(({ network, issuer, sequence, issued_at, body, suspect }) => {
+    return { network, issuer, sequence, issued_at, body_sha256: sha256Hex(body), suspect }
+  })
+}
+
+/** `state floors` */
+export async function floors(settings: GatewaySettings): Promise<ToolResult> {
+  const data = readState(stateFileOf(settings), settings, (db): JsonObject => {
+    const { head_sequence, head_hash } = readStateValues(db)
+    return { floors: floorsOf(db).map((floor) => ({ ...floor })), audit: { sequence: head_sequence, hash: head_hash } }
+  })
+  return done(data, JSON.stringify(data, undefined, 2))
+}

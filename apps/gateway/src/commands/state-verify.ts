@@ -1,0 +1,65 @@
+import { readFileSync } from 'node:fs'
+import { isJsonObject, readJson, toUtf8 } from '@chancery/protocol'
+import type { JsonValue } from '@chancery/protocol'
+import { issuersOf } from '../policy/policy.ts'
+import type { Policy } from '../policy/policy.ts'
+import type { GatewaySettings } from '../settings/gateway-settings.ts'
+import { readCheckpoints } from '../state/checkpoints.ts'
+import type { StoredCheckpoint } from '../state/checkpoints.ts'
+import { verifyState } from '../state/verify-state.ts'
+import { checkList } from '../trust/check-list.ts'
+import { TOOLS, policyOf, readState } from './state-command.ts'
+import type { ToolResult } from './state-command.ts'
+
+export interface VerifyArguments {
+  readonly file: string
+  /** A saved answer of `state floors`. */
+  readonly floorsFile: string | undefined
+}
+
+/** `state verify`: integrity, audit chain, authenticity under the current anchors, and no floor below the saved one. */
+export async function verify(settings: GatewaySettings, { file, floorsFile }: VerifyArguments): Promise<ToolResult> {
+  const policy = policyOf(settings)
+  const { checkpoints, values } = readState(file, settings, (db) => ({
+    values: verifyState(db),
+    checkpoints: readCheckpoints(db),
+  }))
+  const problems = [
+    ...(await unauthentic(checkpoints, policy)),
+    ...(floorsFile === undefined ? [] : belowFloors(checkpoints, readJson(readFileSync(floorsFile, 'utf8')))),
+  ]
+  const data = {
+    ok: problems.length === 0,
+    checkpoints: checkpoints.length,
+    audit_events: values.head_sequence,
+    problems,
+  }
+  const text = problems.length === 0 ? `The state is whole: ${checkpoints.length} lists.` : problems.join('\n')
+  return { data, text, exitCode: problems.length === 0 ? 0 : 1 }
+}
+
+async function unauthentic(checkpoints: readonly StoredCheckpoint[], policy: Policy): Promise<string[]> {
+  const problems: string[] = []
+  for (const { network, issuer, body } of checkpoints) {
+    const found = issuersOf(policy).find((each) => each.network === network && each.issuer === issuer)
+    // A network that left the policy has no anchors to compare with; its checkpoint waits for its return.
+    if (found === undefined) continue
+    const { anchors, floor, freshness } = found
+    const task = { bytes: toUtf8(body), issuer, anchors, floor, freshness, now: TOOLS.clock.now() }
+    const { outcome } = await checkList({ ...task, demand: 'signed' })
+    if (outcome !== 'installed') problems.push(`${network}: the list of ${issuer} does not verify under its anchors`)
+  }
+  return problems
+}
+
+function belowFloors(checkpoints: readonly StoredCheckpoint[], saved: JsonValue): string[] {
+  const floors = isJsonObject(saved) ? saved['floors'] : undefined
+  if (!Array.isArray(floors)) return ['the saved floors cannot be read']
+  return (floors as readonly JsonValue[]).flatMap((floor) => {
+    const { network, issuer, sequence } = isJsonObject(floor) ? floor : {}
+    if (typeof network !== 'string' || typeof issuer !== 'string') return ['the saved floors cannot be read']
+    const stored = checkpoints.find((each) => each.network === network && each.issuer === issuer)
+    const isKept = stored !== undefined && typeof sequence === 'number' && stored.sequence >= sequence
+    return isKept ? [] : [`${network}: the list of ${issuer} is below the saved floor`]
+  })
+}

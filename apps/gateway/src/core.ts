@@ -1,0 +1,47 @@
+import type { Clock, Ids, Job, Limiter, Log } from '@chancery/service-kit'
+import type { RefusalAudit } from './audit/refusal-trail.ts'
+import type { RequestAudit } from './audit/request-audit.ts'
+import type { Access } from './auth/access.ts'
+import type { SignatureChecks } from './auth/signature-checks.ts'
+import type { GatewayBinding } from './edge/call.ts'
+import type { GatewayMetrics } from './metrics.ts'
+import type { AuthorityPools } from './outbound/authority-pools.ts'
+import type { Quota } from './quota/quota.ts'
+import type { GatewaySettings } from './settings/gateway-settings.ts'
+import type { DurableState } from './state/durable-state.ts'
+import type { RefreshResults } from './trust/refresh-results.ts'
+import type { TrustState } from './trust/trust-state.ts'
+
+/** Holds what the edge, the jobs and the features share. It names no feature. A function takes `Pick<Core, …>`. */
+export interface Core {
+  readonly settings: GatewaySettings
+  readonly version: string
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly log: Log
+  readonly metrics: GatewayMetrics
+  /** Returns the clients in force. A reload replaces them. */
+  readonly access: () => Access
+  /** Undefined in development mode, where callers send their own trust inputs. */
+  readonly trust: TrustState | undefined
+  readonly refreshResults: RefreshResults
+  /** Undefined without GATEWAY_STATE_FILE. */
+  readonly state: DurableState | undefined
+  readonly audit: RequestAudit
+  readonly refusals: RefusalAudit
+  readonly quota: Quota
+  /** Counts failed authentications per address. */
+  readonly failures: Limiter
+  readonly checks: SignatureChecks
+  readonly authorities: AuthorityPools
+  /** Returns false once a stop was requested. */
+  readonly isServing: () => boolean
+}
+
+/** A feature after it was opened: its routes, its jobs, and how to close it. */
+export interface Feature {
+  readonly routes: readonly GatewayBinding[]
+  readonly jobs: readonly Job[]
+  /** Ends its threads. Features are closed in reverse order of opening. */
+  close(): Promise<void>
+}

@@ -1,0 +1,73 @@
+import { CONTENT_TYPES, GatewayRefusal, REQUEST_ID_PATTERN } from '@chancery/contract'
+import type { GatewayErrorName, GatewayOperation } from '@chancery/contract'
+import type { JsonObject } from '@chancery/protocol'
+import { HttpResponse, after } from '@chancery/service-kit'
+import type { MaybePromise } from '@chancery/service-kit'
+import type { UpstreamResponse } from '../../outbound/upstream-exchange.ts'
+import { isHarmless } from './admit.ts'
+import type { ResponseForm } from './json-checks.ts'
+import { readinessOf } from './readiness-details.ts'
+
+const MAX_RETRY_SECONDS = 86_400
+/** Longer responses are sent as bytes. */
+const AS_TEXT_BYTES = 131_072
+
+/**
+ * Converts the response of the authority into the response for the caller (protocol/gateway 12.5). The bytes are
+ * checked and forwarded unchanged, because writing them again would change numbers inside signed records. The text of a
+ * failed authority is not forwarded.
+ */
+export function toClientResponse(
+  operation: GatewayOperation,
+  response: UpstreamResponse,
+  theirId: string | undefined,
+  hasForm: (bytes: Uint8Array, form: ResponseForm) => MaybePromise<boolean>,
+): MaybePromise<HttpResponse> {
+  const { status, body } = response
+  const headers = forwardedHeaders(response, theirId)
+  const isOutcomeUncertain = isLost(status) && !isHarmless(operation)
+  const refuse = (error: GatewayErrorName, details?: JsonObject): GatewayRefusal =>
+    new GatewayRefusal(error, details, { isOutcomeUncertain, ...(headers === undefined ? {} : { headers }) })
+  if (status < 400 && status >= 300) throw refuse('authority_redirect')
+  if (status >= 500) {
+    const readiness = operation.id === 'health-readyz' && status === 503 ? readinessOf(body) : undefined
+    throw refuse('authority_error', readiness === undefined ? undefined : { readiness })
+  }
+  if (body === undefined) throw refuse('authority_response_too_large')
+  const isLines = operation.response === 'ndjson' && status < 300
+  return after(hasForm(body, isLines ? 'json-lines' : 'json'), (isGood) => {
+    if (!isGood) throw refuse('authority_invalid_response')
+    // Valid UTF-8 is unchanged as a text, and a short text is sent in one piece with its headers.
+    const whole = body.length > AS_TEXT_BYTES ? body : body.toString('utf8')
+    return new HttpResponse(whole, isLines ? CONTENT_TYPES['json-lines'] : CONTENT_TYPES.json, status, headers)
+  })
+}
+
+/** Returns the request id of the authority when it is safe to repeat. */
+export function upstreamRequestId({ headers }: UpstreamResponse): string | undefined {
+  const given = headers['x-request-id']
+  return typeof given === 'string' && REQUEST_ID_PATTERN.test(given) ? given : undefined
+}
+
+/** Returns the only two headers of the authority that are forwarded. */
+function forwardedHeaders(
+  { headers }: UpstreamResponse,
+  theirId: string | undefined,
+): Readonly<Record<string, string>> | undefined {
+  const retryAfter = headers['retry-after']
+  if (theirId === undefined && retryAfter === undefined) return undefined
+  const isSeconds =
+    typeof retryAfter === 'string' && /^[0-9]{1,5}$/.test(retryAfter) && Number(retryAfter) <= MAX_RETRY_SECONDS
+  return {
+    ...(isSeconds ? { 'retry-after': retryAfter } : {}),
+    ...(theirId === undefined ? {} : { 'x-upstream-request-id': theirId }),
+  }
+}
+
+/**
+ * Returns whether the effect is unknown without the response: the operation was executed, or the authority failed
+ * during it. A 503 means that it did not start.
+ */
+export function isLost(status: number): boolean {
+  return status < 300 || (status >= 500 && status !== 503)
+}

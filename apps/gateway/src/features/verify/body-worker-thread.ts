@@ -1,0 +1,13 @@
+import { serveCalls } from '@chancery/service-kit'
+import type { BatchRequest, CheckResult, CertificateResult, RefusedResult, SingleRequest } from './batch-calls.ts'
+import { verifyWithCallerTrust } from './verify-development.ts'
+import type { DevelopmentVerdict, CallerRequest } from './verify-development.ts'
+import { readAllowedBatch, readAllowedSingle, catchRefusal, catchRefusalAsync } from './requests.ts'
+
+serveCalls({
+  checkBatch: (request: BatchRequest): CheckResult => catchRefusal(() => ({ count: readAllowedBatch(request).length })),
+  readCertificate: (request: SingleRequest): CertificateResult =>
+    catchRefusal(() => ({ certificate: readAllowedSingle(request) })),
+  verifyWithCallerTrust: (request: CallerRequest): Promise<DevelopmentVerdict | RefusedResult> =>
+    catchRefusalAsync(() => verifyWithCallerTrust(request)),
+})

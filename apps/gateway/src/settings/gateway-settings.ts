@@ -1,0 +1,308 @@
+import { isIP } from 'node:net'
+import {
+  SettingError,
+  SettingsError,
+  integer,
+  noteSources,
+  oneOf,
+  readSettings,
+  setting,
+  text,
+} from '@chancery/service-kit'
+import type { Reader, SettingSources, SettingValues } from '@chancery/service-kit'
+
+/** A socket address: an IP literal with a port, an IPv6 one in brackets. */
+const socketAddress: Reader<{ readonly host: string; readonly port: number }> = (value) => {
+  const match = /^(?:\[([0-9A-Fa-f:.]+)\]|([0-9.]+)):(\d{1,5})$/.exec(value)
+  const host = match?.[1] ?? match?.[2] ?? ''
+  const port = Number(match?.[3])
+  if (isIP(host) === 0 || port > 65_535) throw new SettingError('must be address:port, for example 127.0.0.1:8080')
+  return { host, port }
+}
+
+const httpsUrl: Reader<string> = (value) => {
+  const url = URL.canParse(value) ? new URL(value) : undefined
+  const isPlain = url?.protocol === 'https:' && url.username === '' && url.password === '' && !value.includes('#')
+  if (!isPlain) throw new SettingError('must be an https URL without user info and fragment')
+  return value
+}
+
+const credential: Reader<string> = (value) => {
+  if (!/^[!-~]{32,1024}$/.test(value)) throw new SettingError('must be 32 to 1024 bytes of visible ASCII')
+  return value
+}
+
+const namespace: Reader<string> = (value) => {
+  if (!/^[!-~]{1,128}$/.test(value)) throw new SettingError('must be 1 to 128 characters of visible ASCII')
+  return value
+}
+
+const trueFalse: Reader<boolean> = (value) => {
+  if (value === 'true') return true
+  if (value === 'false') return false
+  throw new SettingError('must be true or false')
+}
+
+/** All settings of protocol/gateway 3.2. The development token is the only secret read from the environment. */
+export const GATEWAY_SETTINGS = {
+  policyFile: setting({
+    name: 'GATEWAY_POLICY_FILE',
+    help: 'The policy: networks, anchors, lists and clients. Required outside development mode.',
+    read: text,
+  }),
+  address: setting({
+    name: 'GATEWAY_ADDR',
+    help: 'Listening address and port.',
+    read: socketAddress,
+    default: { host: '127.0.0.1', port: 8080 },
+    defaultText: '127.0.0.1:8080',
+  }),
+  timeoutMs: setting({
+    name: 'GATEWAY_TIMEOUT_MS',
+    help: 'Deadline of one request in milliseconds.',
+    read: integer({ min: 1, max: 300_000 }),
+    default: 15_000,
+  }),
+  maxBodyBytes: setting({
+    name: 'GATEWAY_MAX_BODY_BYTES',
+    help: 'Largest request body in bytes.',
+    read: integer({ min: 1, max: 16_777_216 }),
+    default: 1_048_576,
+  }),
+  maxInflight: setting({
+    name: 'GATEWAY_MAX_INFLIGHT',
+    help: 'Requests at work at once, of which one caller may have two thirds; /health and /ready are exempt.',
+    read: integer({ min: 1, max: 4096 }),
+    default: 32,
+  }),
+  maxBatch: setting({
+    name: 'GATEWAY_MAX_BATCH',
+    help: 'Certificates of one batch.',
+    read: integer({ min: 1, max: 4096 }),
+    default: 128,
+  }),
+  cpuWorkers: setting({
+    name: 'GATEWAY_CPU_WORKERS',
+    help: 'Verifications and batches at work at once.',
+    read: integer({ min: 1, max: 256 }),
+    default: 2,
+  }),
+  maxBatchJobs: setting({
+    name: 'GATEWAY_MAX_BATCH_JOBS',
+    help: 'Batches at work at once; below the workers when there are several, so that single verifications keep capacity.',
+    read: integer({ min: 1, max: 256 }),
+    default: 1,
+  }),
+  stateFile: setting({
+    name: 'GATEWAY_STATE_FILE',
+    help: 'Durable state made with --init-state: revocation checkpoints and audit.',
+    read: text,
+  }),
+  oidcFile: setting({ name: 'GATEWAY_OIDC_FILE', help: 'Turns on the OIDC adapter.', read: text }),
+  redisUrlFile: setting({
+    name: 'GATEWAY_REDIS_URL_FILE',
+    help: 'File with one redis:// or rediss:// URL; turns on shared quotas.',
+    read: text,
+  }),
+  quotaNamespace: setting({
+    name: 'GATEWAY_QUOTA_NAMESPACE',
+    help: 'Equal on all replicas that share quotas; required with Redis.',
+    read: namespace,
+  }),
+  auditUrl: setting({
+    name: 'GATEWAY_AUDIT_URL',
+    help: 'HTTPS collector of audit events; needs GATEWAY_STATE_FILE.',
+    read: httpsUrl,
+  }),
+  auditAllowPrivate: setting({
+    name: 'GATEWAY_AUDIT_ALLOW_PRIVATE',
+    help: 'Whether the name of the collector may stand for a private or loopback address. An address that is written out always may.',
+    read: trueFalse,
+    default: false,
+    defaultText: 'false',
+  }),
+  auditTokenFile: setting({
+    name: 'GATEWAY_AUDIT_TOKEN_FILE',
+    help: 'File with the bearer secret for the collector.',
+    read: text,
+  }),
+  tlsCertFile: setting({ name: 'GATEWAY_TLS_CERT_FILE', help: 'Certificate chain of the listener.', read: text }),
+  tlsKeyFile: setting({ name: 'GATEWAY_TLS_KEY_FILE', help: 'Private key of the listener.', read: text }),
+  tlsClientCaFile: setting({
+    name: 'GATEWAY_TLS_CLIENT_CA_FILE',
+    help: 'Authority of the client certificates. The three TLS files come together.',
+    read: text,
+  }),
+  development: setting({
+    name: 'GATEWAY_DEVELOPMENT',
+    help: 'Development mode: no policy, callers bring their anchors, loopback only.',
+    read: trueFalse,
+    default: false,
+    defaultText: 'false',
+  }),
+  token: setting({
+    name: 'GATEWAY_TOKEN',
+    help: 'The one credential of development mode; refused in production.',
+    read: credential,
+    secret: true,
+  }),
+  caFile: setting({
+    name: 'GATEWAY_CA_FILE',
+    help: 'Extra roots (PEM) for the collector, the OIDC key set and Redis.',
+    read: text,
+  }),
+  logLevel: setting({
+    name: 'GATEWAY_LOG_LEVEL',
+    help: 'Least important level that is logged.',
+    read: oneOf('error', 'warn', 'info', 'debug'),
+    default: 'info',
+  }),
+  accessLogLevel: setting({
+    name: 'GATEWAY_ACCESS_LOG_LEVEL',
+    help: 'Level of the line about each request that has no line «request completed»; off writes lines about failures only.',
+    read: oneOf('off', 'debug', 'info'),
+    default: 'info',
+  }),
+  accessLogEvery: setting({
+    name: 'GATEWAY_ACCESS_LOG_EVERY',
+    help: 'Of so many ordinary requests one has such a line. Refusals, failures and slow requests have one each.',
+    read: integer({ min: 1, max: 1_000_000 }),
+    default: 1,
+  }),
+  accessLogSlowMs: setting({
+    name: 'GATEWAY_ACCESS_LOG_SLOW_MS',
+    help: 'From how many milliseconds on a request is slow.',
+    read: integer({ min: 1, max: 300_000 }),
+    default: 1000,
+  }),
+  consoleKeyIdleMinutes: setting({
+    name: 'GATEWAY_CONSOLE_KEY_IDLE_MINUTES',
+    help: 'After how many minutes without input the explorer forgets the operator key it holds.',
+    read: integer({ min: 1, max: 1440 }),
+    default: 15,
+  }),
+  drainSeconds: setting({
+    name: 'GATEWAY_DRAIN_SECONDS',
+    help: 'How long a stopping gateway still serves after /ready says no, so that balancers notice.',
+    read: integer({ min: 0, max: 300 }),
+    default: 0,
+  }),
+  shutdownSeconds: setting({
+    name: 'GATEWAY_SHUTDOWN_SECONDS',
+    help: 'How long requests under way may take after a stop signal.',
+    read: integer({ min: 1, max: 300 }),
+    default: 30,
+  }),
+  authFailuresPerMinute: setting({
+    name: 'GATEWAY_AUTH_FAILURES_PER_MINUTE',
+    help: 'Failed authentications of one address before further ones are throttled.',
+    read: integer({ min: 1, max: 100_000 }),
+    default: 60,
+  }),
+  auditRefusalsPerMinute: setting({
+    name: 'GATEWAY_AUDIT_REFUSALS_PER_MINUTE',
+    help: 'Requests refused with 401 that get audit events of their own, in a minute; at most 20 of one address. Others are summed up.',
+    read: integer({ min: 0, max: 6000 }),
+    default: 120,
+  }),
+  auditRetentionDays: setting({
+    name: 'GATEWAY_AUDIT_RETENTION_DAYS',
+    help: 'Acknowledged audit events older than this are removed; 0 keeps all.',
+    read: integer({ min: 0, max: 3650 }),
+    default: 0,
+  }),
+  tlsMin: setting({
+    name: 'GATEWAY_TLS_MIN',
+    help: 'Oldest TLS version of the listener.',
+    read: oneOf('1.2', '1.3'),
+    default: '1.3',
+  }),
+  redisPlaintext: setting({
+    name: 'GATEWAY_REDIS_PLAINTEXT',
+    help: 'Whether redis:// without TLS may leave this machine.',
+    read: oneOf('refuse', 'allow'),
+    default: 'refuse',
+  }),
+  maxListBytes: setting({
+    name: 'GATEWAY_MAX_LIST_BYTES',
+    help: 'Largest revocation list in bytes, decoded. A list takes about twelve times its size in memory while it is installed.',
+    read: integer({ min: 1_048_576, max: 268_435_456 }),
+    default: 67_108_864,
+  }),
+  unreadListSeconds: setting({
+    name: 'GATEWAY_UNREAD_LIST_SECONDS',
+    help: 'How long an issuer stays trusted by its last list once a newer one is proven that cannot be read, for example because it is too large.',
+    read: integer({ min: 0, max: 86_400 }),
+    default: 900,
+  }),
+  stateMaxBytes: setting({
+    name: 'GATEWAY_STATE_MAX_BYTES',
+    help: 'Capacity of the state file; at the limit writes fail.',
+    read: integer({ min: 16_777_216, max: 1_099_511_627_776 }),
+    default: 1_073_741_824,
+  }),
+} as const
+
+export type GatewaySettings = SettingValues<typeof GATEWAY_SETTINGS>
+
+/** Reads every setting, or throws one error with all problems, incomplete security settings included. */
+export function readGatewaySettings(sources: SettingSources): GatewaySettings {
+  const settings = readSettings(GATEWAY_SETTINGS, sources, { prefixes: ['GATEWAY_'] })
+  const problems = [...modeProblems(settings), ...pairProblems(settings)]
+  if (problems.length > 0) throw new SettingsError(problems)
+  return settings
+}
+
+/** Returns the names that differ between environment and settings file, for the start log. */
+export function noteGatewaySources(sources: SettingSources): readonly string[] {
+  return noteSources(GATEWAY_SETTINGS, sources, { prefixes: ['GATEWAY_'] })
+}
+
+function modeProblems(settings: GatewaySettings): string[] {
+  const { development, policyFile, token, address } = settings
+  if (!development) {
+    return [
+      ...(policyFile === undefined ? ['GATEWAY_POLICY_FILE: is required'] : []),
+      ...(token === undefined ? [] : ['GATEWAY_TOKEN: is for development mode only']),
+    ]
+  }
+  const unused = [
+    ['GATEWAY_POLICY_FILE', policyFile],
+    ['GATEWAY_STATE_FILE', settings.stateFile],
+    ['GATEWAY_OIDC_FILE', settings.oidcFile],
+    ['GATEWAY_REDIS_URL_FILE', settings.redisUrlFile],
+  ] as const
+  return [
+    ...(token === undefined ? ['GATEWAY_TOKEN: is required in development mode'] : []),
+    ...(isLoopback(address.host) ? [] : ['GATEWAY_ADDR: development mode listens on loopback addresses only']),
+    ...unused.filter(([, value]) => value !== undefined).map(([name]) => `${name}: does not go with development mode`),
+  ]
+}
+
+function isLoopback(host: string): boolean {
+  return host.startsWith('127.') || host === '::1'
+}
+
+function pairProblems(settings: GatewaySettings): string[] {
+  const problems: string[] = []
+  const needs = (value: unknown, other: unknown, problem: string): void => {
+    if (value !== undefined && other === undefined) problems.push(problem)
+  }
+  needs(settings.auditUrl, settings.stateFile, 'GATEWAY_STATE_FILE: is required with GATEWAY_AUDIT_URL')
+  needs(settings.auditTokenFile, settings.auditUrl, 'GATEWAY_AUDIT_URL: is required with GATEWAY_AUDIT_TOKEN_FILE')
+  needs(settings.redisUrlFile, settings.quotaNamespace, 'GATEWAY_QUOTA_NAMESPACE: is required with Redis')
+  needs(settings.quotaNamespace, settings.redisUrlFile, 'GATEWAY_REDIS_URL_FILE: is required with a namespace')
+  const tls = [
+    ['GATEWAY_TLS_CERT_FILE', settings.tlsCertFile],
+    ['GATEWAY_TLS_KEY_FILE', settings.tlsKeyFile],
+    ['GATEWAY_TLS_CLIENT_CA_FILE', settings.tlsClientCaFile],
+  ] as const
+  if (tls.some(([, file]) => file !== undefined)) {
+    for (const [name, file] of tls) if (file === undefined) problems.push(`${name}: the three TLS files come together`)
+  }
+  const { cpuWorkers, maxBatchJobs } = settings
+  if (maxBatchJobs > cpuWorkers || (cpuWorkers > 1 && maxBatchJobs === cpuWorkers)) {
+    problems.push('GATEWAY_MAX_BATCH_JOBS: must stay below GATEWAY_CPU_WORKERS when there are several')
+  }
+  return problems
+}

@@ -1,0 +1,64 @@
+import { startJobs, toError } from '@chancery/service-kit'
+import type { Job } from '@chancery/service-kit'
+import { AuditDelivery } from '../audit/deliver.job.ts'
+import { operatorEvent } from '../audit/operator-event.ts'
+import type { Core } from '../core.ts'
+import type { OpenedTrust } from '../trust/open-trust.ts'
+import { ListRefresher } from '../trust/refresh-lists.ts'
+import { coreJobs } from './core-jobs.ts'
+import type { OpenedCore } from './open-core.ts'
+
+export interface Background {
+  /** Undefined in development mode. */
+  readonly refresher: ListRefresher | undefined
+  stop(): Promise<void>
+}
+
+/** Starts the list refresh, the audit delivery and all jobs. */
+export function startBackground({ core, access, trust }: OpenedCore, featureJobs: readonly Job[]): Background {
+  const { clock, log, settings, state } = core
+  const refresher = trust === undefined ? undefined : startRefresher(core, trust)
+  const delivery =
+    state === undefined || settings.auditUrl === undefined
+      ? undefined
+      : new AuditDelivery({
+          state,
+          url: new URL(settings.auditUrl),
+          allowPrivate: settings.auditAllowPrivate,
+          secrets: () => ({
+            token: access.configuration?.auditToken,
+            extraRoots: access.configuration?.extraRoots ?? [],
+          }),
+          log,
+        })
+  const jobs = startJobs([...coreJobs(core), ...featureJobs], { clock, log, metrics: core.metrics.registry })
+  return {
+    refresher,
+    async stop() {
+      await refresher?.stop()
+      await delivery?.close()
+      await jobs.stop()
+      await core.refusals.flush()
+    },
+  }
+}
+
+function startRefresher(core: Core, { trust, listWorker, state }: OpenedTrust): ListRefresher {
+  const { refreshResults, clock, log, settings } = core
+  const refresher = new ListRefresher({
+    trust,
+    listWorker,
+    refreshResults,
+    clock,
+    log,
+    settings,
+    onRefused: ({ policy: { network, issuer } }, outcome) => {
+      // An unreachable server proves nothing about a list. Metrics count it.
+      if (outcome === 'unreachable' || outcome === 'equivocation' || outcome === 'state') return
+      const event = operatorEvent('crl_rejected', { network, issuer, outcome }, core)
+      state?.append(event).catch((thrown: unknown) => log.error('refusal not recorded', { error: toError(thrown) }))
+    },
+  })
+  refresher.startLoops()
+  return refresher
+}

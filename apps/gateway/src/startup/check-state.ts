@@ -1,0 +1,168 @@
+import { statSync } from 'node:fs'
+import {
+  HOUR,
+  listProblems,
+  positionOfList,
+  positionOfScan,
+  scanRevocationList,
+  toUtf8,
+  writeInstant,
+  writeJson,
+} from '@chancery/protocol'
+import type { Instant, ListPosition } from '@chancery/protocol'
+import { bad, good, warn } from '@chancery/service-kit'
+import type { Finding } from '@chancery/service-kit'
+import { issuersOf } from '../policy/policy.ts'
+import type { IssuerPolicy, Policy } from '../policy/policy.ts'
+import type { GatewaySettings } from '../settings/gateway-settings.ts'
+import { readCheckpoints } from '../state/checkpoints.ts'
+import type { StoredCheckpoint } from '../state/checkpoints.ts'
+import { acquireFileLock } from '../state/file-lock.ts'
+import { openStateFile } from '../state/state-file.ts'
+import { StateError } from '../state/state-problem.ts'
+import { verifyState } from '../state/verify-state.ts'
+
+export interface StoredState {
+  readonly checkpoints: readonly StoredCheckpoint[]
+}
+
+/** Lists expire after a day. From this long before the expiry, doctor warns that no newer list came. */
+const ENDING = 4n * HOUR
+const FULL = 0.8
+export const LARGE_LIST_PART = 0.5
+
+/** Reads the state next to the running gateway. It is undefined when it cannot be used. */
+export function readStoredState(
+  settings: GatewaySettings,
+  isRunning: boolean | undefined,
+): { readonly state: StoredState | undefined; readonly findings: readonly Finding[] } {
+  const { stateFile, stateMaxBytes } = settings
+  if (stateFile === undefined) {
+    const fix = 'Set GATEWAY_STATE_FILE and make it once with gateway start --init-state.'
+    return { state: undefined, findings: [warn('state', 'none: a restart forgets lists and audit', fix)] }
+  }
+  try {
+    const db = openStateFile({ file: stateFile, isReadOnly: true, maxBytes: stateMaxBytes })
+    try {
+      // The chain is long. `gateway audit verify` checks it.
+      verifyState(db, 'without-chain')
+      const checkpoints = readCheckpoints(db)
+      const findings = [good('state', `${checkpoints.length} lists`), checkFreeSpace(stateFile, stateMaxBytes)]
+      return { state: { checkpoints }, findings: [...findings, ...checkLock(stateFile, isRunning)] }
+    } finally {
+      db.close()
+    }
+  } catch (error) {
+    if (!(error instanceof StateError)) throw error
+    const fix =
+      'Never make it anew over what was: restore a backup (docs/operate/backup.md), then gateway state verify.'
+    return { state: undefined, findings: [bad('state', error.message, fix)] }
+  }
+}
+
+function checkFreeSpace(file: string, maxBytes: number): Finding {
+  const share = statSync(file).size / maxBytes
+  const found = `${Math.round(share * 100)} % of GATEWAY_STATE_MAX_BYTES`
+  if (share < FULL) return good('state-room', found)
+  return warn(
+    'state-room',
+    found,
+    'Raise GATEWAY_STATE_MAX_BYTES or set GATEWAY_AUDIT_RETENTION_DAYS; at the limit every request is refused.',
+  )
+}
+
+/**
+ * Compares the lock, which shows whether a process uses this state, with the listener, which shows whether a gateway
+ * runs. They must agree.
+ */
+function checkLock(file: string, isRunning: boolean | undefined): readonly Finding[] {
+  // The first start creates the lock file. Without it no process has the lock.
+  const isLocked = statSync(`${file}.lock`, { throwIfNoEntry: false }) !== undefined && isFileLocked(file)
+  if (isRunning === undefined || isLocked === isRunning) return [good('state-lock', isLocked ? 'locked' : 'free')]
+  return isLocked
+    ? [
+        bad(
+          'state-lock',
+          'a process holds it, but no gateway answers',
+          'Find that process: it hangs, or listens elsewhere.',
+        ),
+      ]
+    : [
+        bad(
+          'state-lock',
+          'the gateway that answers does not hold it',
+          'It runs with other settings: give doctor the settings it was started with.',
+        ),
+      ]
+}
+
+function isFileLocked(file: string): boolean {
+  try {
+    acquireFileLock(file).release()
+    return false
+  } catch (error) {
+    if (error instanceof StateError) return true
+    throw error
+  }
+}
+
+/** Checks the lists that a start would use now: the stored list, or that of the policy file when it is newer. */
+export function checkLists(
+  policy: Policy,
+  state: StoredState | undefined,
+  { maxListBytes }: Pick<GatewaySettings, 'maxListBytes'>,
+  now: Instant,
+): readonly Finding[] {
+  const issuers = issuersOf(policy)
+  const found = issuers.flatMap((issuer) => checkList(issuer, state, maxListBytes, now))
+  return found.length > 0 ? found : [good('lists', `${issuers.length} are fresh`)]
+}
+
+function checkList(
+  issuer: IssuerPolicy,
+  state: StoredState | undefined,
+  maxBytes: number,
+  now: Instant,
+): readonly Finding[] {
+  const stored = state?.checkpoints.find((each) => each.network === issuer.network && each.issuer === issuer.issuer)
+  const name = `${issuer.network}, ${issuer.issuer}`
+  const suspect =
+    stored?.suspect === true
+      ? [
+          bad(
+            'lists',
+            `${name}: signed two histories`,
+            'Speak with the operator of that authority; then gateway state clear-suspect, or take it out of the policy.',
+          ),
+        ]
+      : []
+  const { position, bytes } = newest(issuer, stored)
+  const size = checkSize(name, bytes, maxBytes)
+  const problems = listProblems(position, issuer.floor, issuer.freshness, now)
+  const fetch = issuer.listUrl === undefined ? 'It has no crl_url: put a new list into the policy.' : REFRESH
+  if (problems.length > 0) return [...suspect, ...size, bad('lists', `${name}: ${problems.join(', ')}`, fetch)]
+  if (position.nextUpdate - now > ENDING) return [...suspect, ...size]
+  return [...suspect, ...size, warn('lists', `${name}: ends at ${writeInstant(position.nextUpdate)}`, fetch)]
+}
+
+const REFRESH =
+  'Nobody fetched a newer one: see the check reachable, and gateway_crl_expires_in_seconds in the metrics.'
+
+function newest(
+  { bootstrap }: IssuerPolicy,
+  stored: StoredCheckpoint | undefined,
+): { readonly position: ListPosition; readonly bytes: number } {
+  const bytes = stored === undefined || stored.sequence < bootstrap.sequence ? undefined : toUtf8(stored.body)
+  const list = bytes === undefined ? undefined : scanRevocationList(bytes)
+  if (bytes === undefined || list === undefined)
+    return { position: positionOfList(bootstrap), bytes: writeJson(bootstrap).length }
+  return { position: positionOfScan(list), bytes: bytes.length }
+}
+
+/** Warns from half of the limit on. A list over the limit is not read. */
+function checkSize(name: string, bytes: number, maxBytes: number): readonly Finding[] {
+  if (bytes < maxBytes * LARGE_LIST_PART) return []
+  const found = `${name}: ${bytes} bytes, ${Math.floor((bytes * 100) / maxBytes)} % of GATEWAY_MAX_LIST_BYTES`
+  const fix = 'Raise GATEWAY_MAX_LIST_BYTES; the memory it takes is in docs/operate/capacity.md.'
+  return [warn('list-size', found, fix)]
+}

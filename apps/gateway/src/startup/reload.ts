@@ -1,0 +1,74 @@
+import { toError } from '@chancery/service-kit'
+import type { CurrentAccess } from '../auth/current-access.ts'
+import type { GatewayEdge } from '../edge/server.ts'
+import type { Core } from '../core.ts'
+import { ConfigurationError } from '../policy/configuration-refused.ts'
+import { loadConfiguration } from '../policy/load-configuration.ts'
+import type { Configuration } from '../policy/load-configuration.ts'
+import { loadListsOrThrow } from '../trust/open-trust.ts'
+import type { OpenedTrust } from '../trust/open-trust.ts'
+import type { ListRefresher } from '../trust/refresh-lists.ts'
+import { issuerKey } from '../trust/snapshot.ts'
+import { operatorEvent } from '../audit/operator-event.ts'
+
+export interface ReloadParts {
+  readonly core: Core
+  readonly access: CurrentAccess
+  readonly edge: GatewayEdge
+  readonly refresher: ListRefresher
+  readonly trust: OpenedTrust
+}
+
+/**
+ * Reads every file again, checks it as at a start, and puts all of it in force together (protocol/gateway 3.9). A
+ * refused reload changes nothing; it is logged and counted. Open requests finish with the previous files.
+ */
+export async function reload(parts: ReloadParts): Promise<void> {
+  const { core } = parts
+  let revision: string
+  try {
+    const { configuration, problems } = loadConfiguration(core.settings, core.clock.now())
+    if (configuration === undefined) throw new ConfigurationError(problems)
+    await apply(configuration, parts)
+    revision = configuration.policy.revision
+  } catch (thrown) {
+    core.metrics.reloads.with({ outcome: 'refused' }).increase()
+    core.log.error('reload refused, nothing changed', { error: toError(thrown) })
+    return
+  }
+  core.metrics.reloads.with({ outcome: 'applied' }).increase()
+  core.log.info('configuration reloaded', { policy_revision: revision })
+  await recordReload(core, revision)
+}
+
+/**
+ * Records the reload in the audit. The configuration is in force already, so a failure is not reported as a refused
+ * reload.
+ */
+async function recordReload(core: Core, revision: string): Promise<void> {
+  try {
+    await core.state?.append(operatorEvent('policy_reloaded', { policy_revision: revision }, core))
+  } catch (thrown) {
+    core.log.error('configuration reloaded, but the audit does not hold it', { error: toError(thrown) })
+  }
+}
+
+async function apply(
+  configuration: Configuration,
+  { core, access, edge, refresher, trust }: ReloadParts,
+): Promise<void> {
+  const { policy } = configuration
+  await trust.trust.replace(policy, (current) =>
+    loadListsOrThrow(
+      policy,
+      async ({ network, issuer }) =>
+        current.issuers.get(issuerKey(network, issuer)) ?? (await core.state?.findStored(network, issuer)),
+      trust.listWorker,
+      core.clock,
+    ),
+  )
+  access.replace(configuration)
+  core.authorities.update(policy)
+  if (configuration.tls !== undefined) edge.replaceTls(configuration.tls)
+  refresher.startLoops()
+}

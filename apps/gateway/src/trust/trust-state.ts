@@ -1,0 +1,140 @@
+import { faultPoint } from '#faults'
+import { writeInstant } from '@chancery/protocol'
+import type { Clock, Ids } from '@chancery/service-kit'
+import { operatorEvent } from '../audit/operator-event.ts'
+import type { Policy } from '../policy/policy.ts'
+import type { DurableState } from '../state/durable-state.ts'
+import type { LoadedLists } from './load-lists.ts'
+import type { AcceptedList } from './check-list.ts'
+import { assembleSnapshot, issuerKey } from './snapshot.ts'
+import type { IssuerState, TrustSnapshot, UnreadList } from './snapshot.ts'
+
+export interface TrustStateParts {
+  readonly state: DurableState | undefined
+  readonly clock: Clock
+  readonly ids: Ids
+}
+
+/**
+ * Holds the snapshot in force. A change is committed and synced before it becomes visible (protocol/gateway 9.4).
+ * Changes run one after another, so that two lists of one issuer cannot overtake each other.
+ */
+export class TrustState {
+  readonly #parts: TrustStateParts
+  #snapshot: TrustSnapshot
+  #last: Promise<unknown> = Promise.resolve()
+
+  private constructor(snapshot: TrustSnapshot, parts: TrustStateParts) {
+    this.#snapshot = snapshot
+    this.#parts = parts
+  }
+
+  static async open(policy: Policy, loaded: LoadedLists, parts: TrustStateParts): Promise<TrustState> {
+    const book = new TrustState(assembleSnapshot(policy, loaded.issuers, 1), parts)
+    await book.#keepAll(loaded)
+    return book
+  }
+
+  get current(): TrustSnapshot {
+    return this.#snapshot
+  }
+
+  /**
+   * Replaces the policy and its lists: stored first, then visible at once. The lists are loaded inside the queue, so
+   * that no list that arrives in between is lost.
+   */
+  replace(policy: Policy, load: (current: TrustSnapshot) => Promise<LoadedLists>): Promise<void> {
+    return this.#inTurn(async () => {
+      const loaded = await load(this.#snapshot)
+      await this.#keepAll(loaded)
+      this.#publish(policy, loaded.issuers)
+    })
+  }
+
+  /** Installs a newer list of one issuer. Returns false when the policy changed since the list was checked. */
+  install(before: IssuerState, list: AcceptedList): Promise<boolean> {
+    return this.#inTurn(async () => {
+      const key = issuerKey(before.policy.network, before.policy.issuer)
+      if (this.#snapshot.issuers.get(key) !== before) return false
+      const floor = Math.max(before.floor, list.position.sequence)
+      const { position, body, index } = list
+      const unread =
+        before.unread !== undefined && before.unread.sequence > position.sequence ? before.unread : undefined
+      const issuerState = { ...before, position, body, index, floor, unread }
+      await this.#keep(issuerState, list.withdrawnChange)
+      this.#publish(this.#snapshot.policy, new Map(this.#snapshot.issuers).set(key, issuerState))
+      faultPoint('checkpoint-published')
+      return true
+    })
+  }
+
+  /**
+   * Records a newer list that cannot be read. After its time limit the floor is that list, so the current list is below
+   * the floor and its issuer is refused.
+   */
+  recordUnread(before: IssuerState, unread: UnreadList): Promise<boolean> {
+    return this.#inTurn(async () => {
+      const key = issuerKey(before.policy.network, before.policy.issuer)
+      if (this.#snapshot.issuers.get(key) !== before) return false
+      const isOver = this.#parts.clock.now() >= unread.refusedFrom
+      const floor = isOver ? Math.max(before.floor, unread.sequence) : before.floor
+      this.#publish(this.#snapshot.policy, new Map(this.#snapshot.issuers).set(key, { ...before, unread, floor }))
+      return isOver && floor > before.floor
+    })
+  }
+
+  /**
+   * Stores the proof of two lists with one sequence and marks the issuer. The first list stays in force
+   * (protocol/gateway 9.2).
+   */
+  markSuspect(before: IssuerState, offered: Uint8Array): Promise<void> {
+    return this.#inTurn(async () => {
+      const { network, issuer } = before.policy
+      const key = issuerKey(network, issuer)
+      const issuerState = this.#snapshot.issuers.get(key)
+      if (issuerState === undefined) return
+      await this.#keepProof(issuerState, offered)
+      this.#publish(
+        this.#snapshot.policy,
+        new Map(this.#snapshot.issuers).set(key, { ...issuerState, isSuspect: true }),
+      )
+    })
+  }
+
+  async #keepProof({ policy, position: mark, body }: IssuerState, offered: Uint8Array): Promise<void> {
+    const { state, clock } = this.#parts
+    const { network, issuer } = policy
+    const { sequence } = mark
+    await state?.storeEquivocation({
+      proof: { network, issuer, sequence, seen_at: writeInstant(clock.now()) },
+      held: body,
+      offered,
+      event: operatorEvent('crl_equivocation', { network, issuer, list_sequence: sequence }, this.#parts),
+    })
+  }
+
+  async #keepAll({ changes }: LoadedLists): Promise<void> {
+    for (const { issuerState: standing, withdrawnChange } of changes) await this.#keep(standing, withdrawnChange)
+  }
+
+  async #keep({ policy, position: mark, body }: IssuerState, withdrawnChange: Uint8Array): Promise<void> {
+    const { network, issuer } = policy
+    const { sequence } = mark
+    await this.#parts.state?.storeCheckpoint({
+      checkpoint: { network, issuer, sequence, issued_at: writeInstant(mark.issuedAt), body },
+      withdrawnChange,
+      events: [operatorEvent('crl_installed', { network, issuer, list_sequence: sequence }, this.#parts)],
+    })
+  }
+
+  #publish(policy: Policy, issuers: ReadonlyMap<string, IssuerState>): void {
+    this.#snapshot = assembleSnapshot(policy, issuers, this.#snapshot.data.version + 1)
+  }
+
+  #inTurn<Value>(work: () => Promise<Value>): Promise<Value> {
+    const run = this.#last.then(work)
+    // The next change runs also after a failure. The caller of the failed change gets the error.
+    this.#last = run.catch(() => undefined)
+    return run
+  }
+}

@@ -1,0 +1,218 @@
+import { fork } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { LIMITERS } from '@chancery/contract'
+import type { Bench, BenchOptions, BenchResult } from '../lib/bench.ts'
+import { QuietWait } from '../lib/quiet-machine.ts'
+import type { Cleanup } from '../lib/cleanup.ts'
+import { DEFAULT_ROUNDS, HOST, MAX_FOREIGN_CORES, WARM_UP_SECONDS } from '../lib/conditions.ts'
+import { OtherLoad, postgresPids, processSeconds } from '../lib/cpu.ts'
+import { createPostgres } from '../lib/databases.ts'
+import { makeNodes, proof, seedCertificates } from '../lib/test-nodes.ts'
+import type { BenchNode } from '../lib/test-nodes.ts'
+import type { AttackMessage, AttackReport, AttackTask } from '../lib/attacking-task.ts'
+import { LoadGenerator } from '../lib/load.ts'
+import type { LoadReport } from '../lib/load-task.ts'
+import { createNetwork } from '../lib/network.ts'
+import { startAuthority } from '../lib/servers.ts'
+import { median, round, sum } from '../lib/statistics.ts'
+
+const BAR = 0.8
+const P99_FACTOR_BAR = 3
+const NODES = 2000
+const CONNECTIONS = 16
+const PER_SECOND = 4000
+const SLICE_SECONDS = 6
+/** One window of the limiters: what an address may send in it is sent in it, as soon as it can be. */
+const HOSTILE_SLICES = 10
+/** Before and after it, so that a machine that grows slower or quicker treats both alike. */
+const CALM_SLICES = 3
+const OTHERS = ['127.0.0.11', '127.0.0.12', '127.0.0.13', '127.0.0.14']
+
+/**
+ * Heartbeats of others: half of the calm time, a minute in which one address spends all that it may send in a minute,
+ * in the most expensive form there is, and the other half of the calm time. Limits are the usual ones; only those of
+ * heartbeats are raised. `--rounds` above 9 means so many minutes, each with a hostile address of its own.
+ */
+export const hostileShare: Bench = {
+  name: 'hostile-share',
+  says: 'heartbeats of other addresses while one address spends everything it may, against calm',
+  run,
+}
+
+interface Round {
+  readonly calm: readonly LoadReport[]
+  readonly hostile: readonly LoadReport[]
+  readonly cores: { readonly calm: Cores; readonly hostile: Cores }
+  readonly report: AttackReport
+}
+
+async function run(options: BenchOptions): Promise<BenchResult> {
+  const { cleanup, directory, profileDirectory } = options
+  const network = await createNetwork(directory)
+  const database = await createPostgres(cleanup)
+  const settings = { ...usualLimits(), EVIDENCE_STORE: 'on' }
+  const server = await startAuthority({ network, database, profileDirectory, settings }, cleanup)
+  const nodes = makeNodes(NODES)
+  await seedCertificates(database.url, nodes, NODES)
+  const generator = new LoadGenerator()
+  cleanup.add(() => generator.close())
+  const caller = await startCaller(cleanup)
+  const parts: Parts = () => ({
+    authority: [server.pid],
+    database: postgresPids([database.name]),
+    others: [generator.pid],
+    hostile: [caller.pid ?? 0],
+  })
+  const beats = beatsOf(nodes, { generator, port: server.port, directory })
+  await runAll(await beats(1, WARM_UP_SECONDS))
+  await attack(caller, { port: server.port, from: '127.0.1.1', seconds: WARM_UP_SECONDS })
+  const rounds: Round[] = []
+  const patience = new QuietWait(() => [process.pid, ...Object.values(parts()).flat()], options.waitSeconds)
+  const wanted = options.rounds > DEFAULT_ROUNDS ? options.rounds - DEFAULT_ROUNDS : 1
+  for (let index = 0; index < wanted; index += 1) {
+    const [before, under, after] = [await beats(CALM_SLICES), await beats(HOSTILE_SLICES), await beats(CALM_SLICES)]
+    await patience.untilCalm()
+    const calm = await measured(parts, () => runAll(before))
+    const seconds = HOSTILE_SLICES * SLICE_SECONDS
+    const attacking = attack(caller, { port: server.port, from: `127.0.1.${index + 2}`, seconds })
+    const hostile = await measured(parts, () => runAll(under))
+    const report = await attacking
+    await pause(1000)
+    const cores = { calm: calm.cores, hostile: hostile.cores }
+    rounds.push({ calm: [...calm.reports, ...(await runAll(after))], hostile: hostile.reports, cores, report })
+    options.progress(describe(rounds.at(-1) as Round))
+  }
+  return summarize(rounds)
+}
+
+/** Slices of signed heartbeats, written before they are wanted: signing must not fall into what is measured. */
+function beatsOf(
+  nodes: readonly BenchNode[],
+  place: { readonly generator: LoadGenerator; readonly port: number; readonly directory: string },
+): (count: number, seconds?: number) => Promise<readonly (() => Promise<LoadReport>)[]> {
+  let [at, files] = [0, 0]
+  const slice = async (seconds: number): Promise<() => Promise<LoadReport>> => {
+    files += 1
+    const file = join(place.directory, `bodies-${files}.txt`)
+    const bodies = Array.from({ length: Math.ceil(PER_SECOND * seconds) }, () => {
+      const node = nodes[(at += 1) % nodes.length]
+      return node === undefined ? '' : proof({ cert_id: node.certId, status: 'healthy' }, node)
+    })
+    await writeFile(file, bodies.join('\n'))
+    const plan = { kind: 'bodies' as const, path: '/heartbeat', file }
+    const load = { plan, host: HOST, port: place.port, connections: CONNECTIONS, addresses: OTHERS }
+    return () => place.generator.run({ ...load, seconds, maxRequests: bodies.length * 2 })
+  }
+  return async (count, seconds = SLICE_SECONDS) => {
+    const slices = []
+    for (let made = 0; made < count; made += 1) slices.push(await slice(seconds))
+    return slices
+  }
+}
+
+async function runAll(slices: readonly (() => Promise<LoadReport>)[]): Promise<readonly LoadReport[]> {
+  const reports: LoadReport[] = []
+  for (const slice of slices) reports.push(await slice())
+  return reports
+}
+
+type Parts = () => Readonly<Record<string, readonly number[]>>
+type Cores = Readonly<Record<string, number>>
+
+/** Cores that each part of the scene, and everything else on the machine, used meanwhile. */
+async function measured(
+  parts: Parts,
+  work: () => Promise<readonly LoadReport[]>,
+): Promise<{ readonly reports: readonly LoadReport[]; readonly cores: Cores }> {
+  const used = (): readonly (readonly [string, number])[] =>
+    Object.entries(parts()).map(([name, pids]) => [name, sum(pids.map(processSeconds))])
+  const foreign = new OtherLoad(() => [process.pid, ...Object.values(parts()).flat()])
+  const [before, startedAt] = [new Map(used()), performance.now()]
+  foreign.start()
+  const reports = await work()
+  const seconds = (performance.now() - startedAt) / 1000
+  const cores = used().map(([name, now]) => [name, round((now - (before.get(name) ?? 0)) / seconds, 2)] as const)
+  return { reports, cores: { ...Object.fromEntries(cores), foreign: round(foreign.cores(), 2) } }
+}
+
+function summarize(rounds: readonly Round[]): BenchResult {
+  const ratios = rounds.map(({ calm, hostile }) => rateOf(hostile) / rateOf(calm))
+  const factors = rounds.map(({ calm, hostile }) => p99Of(hostile) / p99Of(calm))
+  const worst = rounds.flatMap(({ calm, hostile }) => hostile.map(({ rate }) => rate / rateOf(calm)))
+  const foreign = rounds.flatMap(({ cores }) => [cores.calm['foreign'] ?? 0, cores.hostile['foreign'] ?? 0])
+  return {
+    ratio: round(median(ratios)),
+    bar: BAR,
+    // With others on the machine the two times are not alike, and the figure is a hint only.
+    calm_machine: Math.max(...foreign) <= MAX_FOREIGN_CORES,
+    ratios: ratios.map((ratio) => round(ratio)),
+    p99_factor: round(median(factors), 2),
+    p99_factor_bar: P99_FACTOR_BAR,
+    p99_factors: factors.map((factor) => round(factor, 2)),
+    worst_slice_ratio: round(Math.min(...worst)),
+    calm: figures(rounds.map(({ calm }) => calm)),
+    hostile: figures(rounds.map(({ hostile }) => hostile)),
+    slice_seconds: SLICE_SECONDS,
+    cores_used: rounds.at(-1)?.cores,
+    attack: rounds.at(-1)?.report,
+  }
+}
+
+const rateOf = (reports: readonly LoadReport[]): number =>
+  sum(reports.map(({ requests }) => requests)) / sum(reports.map(({ seconds }) => seconds))
+/** Of a usual slice: a single one may have met something else on the machine. */
+const p99Of = (reports: readonly LoadReport[]): number => median(reports.map(({ p99Ms }) => p99Ms))
+
+function figures(rounds: readonly (readonly LoadReport[])[]): { rate: number; p50_ms: number; p99_ms: number } {
+  return {
+    rate: Math.round(median(rounds.map(rateOf))),
+    p50_ms: round(median(rounds.flat().map(({ p50Ms }) => p50Ms)), 2),
+    p99_ms: round(median(rounds.map(p99Of)), 2),
+  }
+}
+
+function describe({ calm, hostile, cores }: Round): string {
+  const rates = hostile.map(({ rate, p99Ms }) => `${Math.round(rate)} (${Math.round(p99Ms)} ms)`).join(' ')
+  return `calm ${Math.round(rateOf(calm))}/s, p99 ${p99Of(calm).toFixed(1)} ms; hostile ${rates}; ${JSON.stringify(cores)}`
+}
+
+/** What an operator who sets nothing has. The limits of heartbeats stay raised: their rate is what is measured. */
+function usualLimits(): Readonly<Record<string, string>> {
+  const isRaised = (setting: string): boolean => /_NODE_(?:KEY_)?PER_MINUTE$/.test(setting)
+  const usual = Object.values(LIMITERS).filter(({ setting }) => !isRaised(setting))
+  return Object.fromEntries(usual.map((limiter) => [limiter.setting, String(limiter.default)]))
+}
+
+async function startCaller(cleanup: Cleanup): Promise<ChildProcess> {
+  const caller = fork(fileURLToPath(new URL('../lib/attacking-caller.ts', import.meta.url)), {
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  })
+  cleanup.add(() => {
+    if (caller.connected) caller.disconnect()
+  })
+  await nextMessage(caller)
+  return caller
+}
+
+async function attack(caller: ChildProcess, task: AttackTask): Promise<AttackReport> {
+  const said = nextMessage(caller)
+  caller.send(task)
+  const message = await said
+  if (!('report' in message)) throw new Error(`hostile caller: ${JSON.stringify(message)}`)
+  return message.report
+}
+
+function nextMessage(caller: ChildProcess): Promise<AttackMessage> {
+  return new Promise((resolve, reject) => {
+    const onExit = (): void => reject(new Error('the hostile caller ended'))
+    caller.once('exit', onExit)
+    caller.once('message', (message) => {
+      caller.off('exit', onExit)
+      resolve(message as AttackMessage)
+    })
+  })
+}

@@ -1,0 +1,44 @@
+import { randomUUID } from 'node:crypto'
+import { joinRows } from '../lib/raw-inserts.ts'
+import type { Bench, BenchOptions, BenchResult } from '../lib/bench.ts'
+import { createPostgres } from '../lib/databases.ts'
+import { makeNodes, proof, seedInvites } from '../lib/test-nodes.ts'
+import { createNetwork } from '../lib/network.ts'
+import { measureAgainstLimit } from '../lib/node-bench.ts'
+import { startAuthority } from '../lib/servers.ts'
+
+const BAR = 0.45
+
+/** Every join brings a key and an invite of its own. */
+export const join: Bench = { name: 'join', says: 'POST /join against the limit formula', run }
+
+async function run(options: BenchOptions): Promise<BenchResult> {
+  const { cleanup, directory, profileDirectory } = options
+  const network = await createNetwork(directory)
+  const database = await createPostgres(cleanup)
+  const processes = [
+    await startAuthority({ network, database, profileDirectory }, cleanup),
+    await startAuthority({ network, database, profileDirectory }, cleanup),
+  ]
+  const figures = await measureAgainstLimit(
+    {
+      path: '/join',
+      bodies: async (count) => {
+        const tokens = Array.from({ length: count }, () => randomUUID())
+        await seedInvites(database.url, tokens)
+        return makeNodes(count).map((node, index) =>
+          proof({ invite_token: tokens[index] ?? '', validity_hours: 24 }, node),
+        )
+      },
+      database,
+      processes,
+      statement: joinRows(),
+      batch: 50,
+      verifications: 1,
+      signatures: 1,
+      perSecond: 6000,
+    },
+    options,
+  )
+  return { bar: BAR, ...figures }
+}

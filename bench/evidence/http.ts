@@ -1,0 +1,99 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
+import { seedSigner, writeJson } from '@chancery/protocol'
+import pg from 'pg'
+import type { BatchStatement } from '../lib/raw-inserts.ts'
+import type { Bench, BenchOptions, BenchResult } from '../lib/bench.ts'
+import { createPostgres } from '../lib/databases.ts'
+import { EvidenceLines } from './lines.ts'
+import type { MadeEntry } from './lines.ts'
+import { openSetup, drawSample } from './setup.ts'
+import type { EvidenceSetup } from './setup.ts'
+import { appendEntries } from './seed.ts'
+import { createNetwork } from '../lib/network.ts'
+import { measureAgainstLimit } from '../lib/node-bench.ts'
+import type { NodeWork } from '../lib/node-bench.ts'
+import { startAuthority } from '../lib/servers.ts'
+
+const BAR = 0.45
+const PATH = '/evidence/execution'
+
+/** One authority process with the evidence store on; every answer after its entry is durable. Each acts on a decision of its own. */
+export const evidenceHttp: Bench = {
+  name: 'evidence-http',
+  says: `POST ${PATH} against the limit formula; at least ${BAR}`,
+  run,
+}
+
+async function run(options: BenchOptions): Promise<BenchResult> {
+  const { cleanup, directory, profileDirectory } = options
+  const network = await createNetwork(directory)
+  const database = await createPostgres(cleanup)
+  const settings = { EVIDENCE_STORE: 'on', NA_ANCHOR_INTERVAL_SECONDS: '0' }
+  const server = await startAuthority({ network, database, profileDirectory, settings }, cleanup)
+  const scene = await openSetup(network, server.port)
+  const { sample } = await drawSample(scene, server.port)
+  const authority = await seedSigner(network.authority.keyId, network.authority.seed)
+  const lines = new EvidenceLines(sample, { authority, executor: scene.executor })
+  const client = new pg.Client({ connectionString: database.url })
+  await client.connect()
+  cleanup.add(() => client.end())
+  await client.query('create table bare_entries (like evidence_entries including defaults including indexes)')
+
+  const bodies = async (count: number): Promise<readonly string[]> => {
+    const { rows } = await client.query<{ last_sequence: string; last_digest: string }>('select * from evidence_head')
+    const { last_sequence = '0', last_digest = null } = rows[0] ?? {}
+    lines.continueFrom({ store_sequence: Number(last_sequence), entry_digest: last_digest })
+    const entries: MadeEntry[] = []
+    const texts: string[] = []
+    while (texts.length < count) {
+      const { decision, entry } = await lines.nextDecision()
+      entries.push(entry)
+      texts.push(writeJson({ evidence: await scene.sign(decision) }))
+    }
+    await appendEntries(client, entries)
+    await awaitLog(client, scene)
+    return texts
+  }
+  const work: NodeWork = {
+    path: PATH,
+    bodies,
+    database,
+    processes: [server],
+    statement: executionRows(),
+    batch: 50,
+    verifications: 1,
+    signatures: 0,
+    perSecond: 4000,
+  }
+  return { bar: BAR, processes: 1, ...(await measureAgainstLimit(work, options)) }
+}
+
+/** The log takes in the seeded decisions, many times what the load itself appends, before the clock starts. */
+async function awaitLog(client: pg.Client, scene: EvidenceSetup): Promise<void> {
+  await scene.decide()
+  for (;;) {
+    const { rows } = await client.query<{ rest: number }>(
+      'select ((select last_sequence from evidence_head) - coalesce(max(tree_size), 0))::int as rest from evidence_log_checkpoints',
+    )
+    if (rows[0]?.rest === 0) return
+    await pause(20)
+  }
+}
+
+/** Entry and audit event of an execution, in a table of the same columns and indexes. */
+function executionRows(): BatchStatement {
+  let sequence = 0
+  return (rows) => {
+    const ids = Array.from({ length: rows }, () => randomUUID())
+    return {
+      name: 'bare-execution',
+      text:
+        'with i as (select * from unnest($1::bigint[], $2::text[]) as t(s, id)), ' +
+        'e as (insert into bare_entries (store_sequence, entry_kind, recorded_at, entry_digest, decision_id, vendor_id, attestation_id, capability, outcome, evidence_id, exec_sequence_no, record_digest, line) ' +
+        "select s, 'execution', $3, repeat('d', 64), id, 'vendor-1', 'attestation', 'secret.rotate', 'success', id, 1, repeat('r', 64), repeat('x', 1400) from i) " +
+        "insert into audit_events (event_id, event_type, event_json, created_at) select id, 'evidence_recorded', repeat('x', 400), $3 from i",
+      values: [ids.map(() => (sequence += 1)), ids, '2099-01-01T00:00:00.000000Z'],
+    }
+  }
+}

@@ -1,0 +1,14 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { FollowedParty, createClient } from '@chancery/sdk'
+import { readGenesisFile } from '@chancery/sdk/nodejs'
+
+// A program that verifies certificates: it reads the lists of an authority, says each and stays until it is stopped.
+const [url = '', genesisFile = ''] = process.argv.slice(2)
+process.once('SIGTERM', () => process.exit(0))
+const genesis = await readGenesisFile(genesisFile)
+const party = await FollowedParty.open({ client: createClient({ url }), genesis })
+for (;;) {
+  process.stdout.write(`list ${party.sequenceOf('bench-authority')}.\n`)
+  await pause(1000)
+  await party.refresh()
+}

@@ -1,0 +1,16 @@
+/** What the hostile caller is told, and what it says at the end. */
+export interface AttackTask {
+  readonly port: number
+  /** The one address it calls from. */
+  readonly from: string
+  readonly seconds: number
+}
+
+export interface AttackReport {
+  /** Answers by kind and status; `none` where a connection was closed or left without one. */
+  readonly answers: Readonly<Record<string, number>>
+  readonly sentBytes: number
+  readonly withheldConnections: number
+}
+
+export type AttackMessage = { readonly report: AttackReport } | { readonly problem: string } | { readonly ready: true }

@@ -1,0 +1,78 @@
+import { readFileSync, readdirSync } from 'node:fs'
+
+/** Ticks per second of /proc on every Linux this runs on. */
+const TICKS = 100
+
+/** Processor seconds the machine has spent on anything; what a hypervisor took away counts, since we did not have it. */
+export function machineSeconds(): number {
+  const [line = ''] = readFileSync('/proc/stat', 'latin1').split('\n', 1)
+  const [, user = 0, nice = 0, system = 0, , , interrupt = 0, softInterrupt = 0, stolen = 0] = line
+    .split(/\s+/)
+    .map(Number)
+  return (user + nice + system + interrupt + softInterrupt + stolen) / TICKS
+}
+
+/** Processor seconds of one process with all its threads; 0 when it is gone. */
+export function processSeconds(pid: number): number {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'latin1')
+    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
+    return (Number(fields[11]) + Number(fields[12])) / TICKS
+  } catch {
+    return 0
+  }
+}
+
+/**
+ * Processes of the PostgreSQL server that work for us: the back ends of our databases, and the server's own (writers,
+ * checkpointer), which mostly follow our writes.
+ */
+export function postgresPids(databases: readonly string[]): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => {
+      const title = commandLine(pid)
+      if (!title.startsWith('postgres:')) return false
+      return /(?:writer|checkpointer)\s*$/.test(title) || databases.some((name) => title.includes(` ${name} `))
+    })
+}
+
+function commandLine(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'latin1').replaceAll('\0', ' ')
+  } catch {
+    return ''
+  }
+}
+
+/** Cores that others used between two looks at the machine. */
+export class OtherLoad {
+  readonly #own: () => readonly number[]
+  #at = 0
+  #machine = 0
+  #ours = new Map<number, number>()
+
+  /** `own` names the processes of this benchmark as of now. */
+  constructor(own: () => readonly number[]) {
+    this.#own = own
+  }
+
+  start(): void {
+    this.#ours = this.#readOwn()
+    this.#machine = machineSeconds()
+    this.#at = performance.now()
+  }
+
+  cores(): number {
+    const seconds = (performance.now() - this.#at) / 1000
+    const machine = machineSeconds() - this.#machine
+    let ours = 0
+    for (const [pid, used] of this.#readOwn()) ours += used - (this.#ours.get(pid) ?? 0)
+    return Math.max(0, (machine - ours) / seconds)
+  }
+
+  #readOwn(): Map<number, number> {
+    return new Map(this.#own().map((pid) => [pid, processSeconds(pid)]))
+  }
+}

@@ -1,0 +1,90 @@
+import { agreements } from '@chancery/contract'
+import { agreementRecordForm, asJson, capabilityCounterForm, capabilityOfferForm, shape } from '@chancery/protocol'
+import type { AgreementRecord, CapabilityCounter, CapabilityOffer, JsonObject } from '@chancery/protocol'
+import { json, known } from '../http/read-response.ts'
+import type { CallOptions, Connection, WriteOptions } from '../http/call.ts'
+import { omitUndefined } from '../http/omit-undefined.ts'
+import { signedRecord } from '../http/signed-record.ts'
+
+/** What one party asks of the other (protocol/trust-operations 3.6). Times are ISO 8601. */
+export interface AgreementTermsRequest {
+  readonly capabilities: readonly string[]
+  readonly scope?: JsonObject
+  readonly valid_from: string
+  readonly valid_until: string
+}
+
+export interface OfferRequest extends AgreementTermsRequest {
+  readonly responder_sovereign_id: string
+  /** Last moment of acceptance. */
+  readonly expires_at: string
+}
+
+export interface CounterRequest extends AgreementTermsRequest {
+  readonly offer: CapabilityOffer
+}
+
+/** An unchanged offer, or a counter to our own offer. */
+export type AcceptRequest =
+  | { readonly offer: CapabilityOffer }
+  | { readonly counter: CapabilityCounter; readonly original_offer: CapabilityOffer }
+
+export interface AgreementVerifyRequest {
+  readonly agreement: AgreementRecord
+  /** Without it the agreement is verified as one of the called authority, with its current graph. */
+  readonly offerer_public_keys?: readonly string[]
+  readonly responder_public_keys?: readonly string[]
+}
+
+/** protocol/trust-operations 3.9: a negative result is a verdict, not an error. */
+export type AgreementVerdict = { readonly accepted: boolean; readonly reason: string; readonly agreement_id: string }
+
+/** Creating calls are repeated after an unknown outcome only with an idempotency key. */
+export interface AgreementsApi {
+  offer(request: OfferRequest, options?: WriteOptions): Promise<CapabilityOffer>
+  counter(request: CounterRequest, options?: WriteOptions): Promise<CapabilityCounter>
+  accept(request: AcceptRequest, options?: WriteOptions): Promise<AgreementRecord>
+  verify(request: AgreementVerifyRequest, options?: CallOptions): Promise<AgreementVerdict>
+}
+
+const word = shape.required(shape.string)
+const readVerdict = known({ accepted: shape.required(shape.boolean), reason: word, agreement_id: word })
+
+export function agreementsApi({ call }: Connection): AgreementsApi {
+  const creating = (options: WriteOptions | undefined) => ({
+    idempotencyKey: options?.idempotencyKey,
+    repeatable: options?.idempotencyKey !== undefined,
+    options,
+  })
+  return {
+    offer: (request, options) =>
+      call({
+        route: agreements.offer,
+        body: omitUndefined({ ...request }),
+        read: json(signedRecord(capabilityOfferForm)),
+        ...creating(options),
+      }),
+    counter: (request, options) =>
+      call({
+        route: agreements.counter,
+        body: omitUndefined({ ...request }),
+        read: json(signedRecord(capabilityCounterForm)),
+        ...creating(options),
+      }),
+    accept: (request, options) =>
+      call({
+        route: agreements.accept,
+        body: asJson(request),
+        read: json(signedRecord(agreementRecordForm)),
+        ...creating(options),
+      }),
+    verify: (request, options) =>
+      call({
+        route: agreements.verify,
+        body: omitUndefined({ ...request }),
+        repeatable: true,
+        read: json((value) => readVerdict(value, '')),
+        options,
+      }),
+  }
+}

@@ -1,0 +1,238 @@
+import { LIMITS, attestations } from '@chancery/contract'
+import { readAttestation, shape } from '@chancery/protocol'
+import type { Attestation, JsonObject, RecognitionPolicy, RecognitionTreaty } from '@chancery/protocol'
+import { json, known } from '../http/read-response.ts'
+import type { CallOptions, Connection, WriteOptions } from '../http/call.ts'
+import { ResponseError } from '../errors.ts'
+import { omitUndefined } from '../http/omit-undefined.ts'
+import { preview, isDryRun, readCounted } from './dry-run.ts'
+import type { CountedSample, DryRun, RealRun } from './dry-run.ts'
+import { paging } from './page.ts'
+import type { PageQuery, Paging } from './page.ts'
+import { allRows } from './pages.ts'
+
+/** protocol/core 14.2; absent members get the defaults of the authority. */
+export interface AttestationRequest {
+  readonly subject_id: string
+  readonly roles: readonly string[]
+  readonly validity_hours?: number
+  readonly subject_public_key?: string
+  readonly claims?: JsonObject
+}
+
+/** The signed record untouched, and what became of it. */
+export type AttestationRow = {
+  readonly attestation: Attestation
+  readonly status: string
+  readonly revoked_at: string | null
+  readonly revocation_reason: string | null
+}
+
+export interface AttestationFilter {
+  readonly issuer_sovereign_id?: string
+  readonly subject_id?: string
+  readonly status?: string
+  /** Signed by the operator, for a network that shows unauthenticated callers only the count. */
+  readonly asOperator?: true
+}
+
+export interface AttestationPage extends Paging {
+  readonly count: number
+  /** By time of issue; undefined when this network shows unauthenticated callers only the count. */
+  readonly attestations: readonly AttestationRow[] | undefined
+}
+
+export type AttestationPreview = {
+  readonly dry_run: true
+  readonly attestation_id: string
+  readonly status: string
+  readonly would_change: boolean
+  readonly attestations_no_longer_accepted: CountedSample
+  /** Who accepts members of this network today and learns of it through the feed. */
+  readonly accepting_sovereigns: CountedSample
+}
+
+/** protocol/core 17.1: a negative result is a verdict, not an error. */
+export type AttestationVerdict = {
+  readonly accepted: boolean
+  readonly reason: string
+  readonly issuer_sovereign_id: string
+  readonly attestation_id: string
+}
+
+export type TreatyAttestationVerdict = {
+  readonly accepted: boolean
+  readonly reason: string
+  readonly trust_basis: string
+  /**
+   * The authority itself accepts it, by its own treaty. False when the keys were the caller's choice: look here unless
+   * you chose them. Read as false when an older authority does not say.
+   */
+  readonly counts_here: boolean
+  readonly treaty_id: string
+  readonly attestation_id: string
+  readonly issuer_sovereign_id: string
+  readonly subject_sovereign_id: string
+}
+
+export interface AttestationsApi {
+  /** As operator. Repeated after an unknown outcome only with an idempotency key. */
+  issue(request: AttestationRequest, options?: WriteOptions): Promise<Attestation>
+  /** What would stop being accepted. */
+  revoke(id: string, request: { readonly reason?: string } & DryRun, options?: CallOptions): Promise<AttestationPreview>
+  /** Final: the feed says so to other sovereigns. Repeating it keeps the first time and reason. */
+  revoke(
+    id: string,
+    request?: { readonly reason?: string } & RealRun,
+    options?: CallOptions,
+  ): Promise<{ readonly attestation_id: string; readonly status: string }>
+  page(query?: AttestationFilter & PageQuery, options?: CallOptions): Promise<AttestationPage>
+  /** All of them, page after page. */
+  list(
+    query?: AttestationFilter & { readonly limit?: number },
+    options?: CallOptions,
+  ): AsyncGenerator<AttestationRow, void, undefined>
+  /** `asOperator`: signed, for a network that shows its members to operators only. */
+  find(id: string, options?: CallOptions & { readonly asOperator?: true }): Promise<AttestationRow>
+  /** Under the given policy, else under the active one of the authority. */
+  verify(
+    request: { readonly attestation: Attestation; readonly recognition_policy?: RecognitionPolicy },
+    options?: CallOptions,
+  ): Promise<AttestationVerdict>
+  /**
+   * On the strength of one direct treaty. Without keys only a treaty of the authority itself counts: recognition is
+   * never passed on by a partner.
+   */
+  verifyWithTreaty(
+    request: {
+      readonly attestation: Attestation
+      readonly treaty: RecognitionTreaty
+      readonly treaty_issuer_public_keys?: readonly string[]
+    },
+    options?: CallOptions,
+  ): Promise<TreatyAttestationVerdict>
+}
+
+const word = shape.required(shape.string)
+const flag = shape.required(shape.boolean)
+const wordOrNull = shape.withDefault(shape.nullable(shape.string), null)
+
+const readRow = known({
+  attestation: shape.required((value): Attestation => readAttestation(value)),
+  status: word,
+  revoked_at: wordOrNull,
+  revocation_reason: wordOrNull,
+})
+
+const readPage = known({
+  count: shape.required(shape.integer(0, Number.MAX_SAFE_INTEGER)),
+  attestations: shape.withDefault<readonly AttestationRow[] | undefined>(
+    shape.arrayOf(readRow, { max: LIMITS.listPageRows }),
+    undefined,
+  ),
+  ...paging,
+})
+
+const readDone = known({ attestation_id: word, status: word })
+
+const readPreview = known({
+  dry_run: shape.required(isDryRun),
+  attestation_id: word,
+  status: word,
+  would_change: flag,
+  attestations_no_longer_accepted: shape.required(readCounted),
+  accepting_sovereigns: shape.required(readCounted),
+})
+
+const readVerdict = known({ accepted: flag, reason: word, issuer_sovereign_id: word, attestation_id: word })
+
+const readTreatyVerdict = known({
+  accepted: flag,
+  reason: word,
+  trust_basis: word,
+  counts_here: shape.withDefault(shape.boolean, false),
+  treaty_id: word,
+  attestation_id: word,
+  issuer_sovereign_id: word,
+  subject_sovereign_id: word,
+})
+
+export function attestationsApi(connection: Connection): AttestationsApi {
+  const { call } = connection
+  const page: AttestationsApi['page'] = ({ asOperator, ...query } = {}, options) =>
+    call({
+      route: attestations.list,
+      query,
+      ...(asOperator === true ? { asOperator } : {}),
+      read: json((value) => readPage(value, '')),
+      options,
+    })
+
+  function revoke(id: string, request: { reason?: string } & DryRun, options?: CallOptions): Promise<AttestationPreview>
+  function revoke(
+    id: string,
+    request?: { reason?: string } & RealRun,
+    options?: CallOptions,
+  ): Promise<{ attestation_id: string; status: string }>
+  function revoke(
+    id: string,
+    { reason, dryRun }: { reason?: string; dryRun?: boolean } = {},
+    options?: CallOptions,
+  ): Promise<AttestationPreview | { attestation_id: string; status: string }> {
+    const facts = { route: attestations.revoke, params: { attestation_id: id }, repeatable: true, options }
+    if (dryRun === true)
+      return preview(connection, {
+        ...facts,
+        body: omitUndefined({ reason, dry_run: true }),
+        read: json((value) => readPreview(value, '')),
+      })
+    return call({ ...facts, body: omitUndefined({ reason }), read: json((value) => readDone(value, '')) })
+  }
+
+  return {
+    issue: (request, options) =>
+      call({
+        route: attestations.issue,
+        body: omitUndefined({ ...request }),
+        idempotencyKey: options?.idempotencyKey,
+        repeatable: options?.idempotencyKey !== undefined,
+        read: json(readAttestation),
+        options,
+      }),
+    revoke,
+    page,
+    list: ({ limit, ...filter } = {}, options) =>
+      allRows((bounds) => page({ ...filter, ...bounds }, options), rowsOf, limit),
+    find: (id, { asOperator, ...options } = {}) =>
+      call({
+        route: attestations.find,
+        params: { attestation_id: id },
+        ...(asOperator === true ? { asOperator } : {}),
+        read: json((value) => readRow(value, '')),
+        options,
+      }),
+    verify: (request, options) =>
+      call({
+        route: attestations.verify,
+        body: omitUndefined({ ...request }),
+        repeatable: true,
+        read: json((value) => readVerdict(value, '')),
+        options,
+      }),
+    verifyWithTreaty: (request, options) =>
+      call({
+        route: attestations.verifyWithTreaty,
+        body: omitUndefined({ ...request }),
+        repeatable: true,
+        read: json((value) => readTreatyVerdict(value, '')),
+        options,
+      }),
+  }
+}
+
+/** An empty list would be wrong where the rows are not shown. */
+function rowsOf({ attestations: rows }: AttestationPage): readonly AttestationRow[] {
+  if (rows !== undefined) return rows
+  const problem = 'this authority names attestations to operators only (asOperator)'
+  throw new ResponseError({ status: 200, problem, requestId: undefined })
+}

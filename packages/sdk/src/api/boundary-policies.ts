@@ -1,0 +1,287 @@
+import { LIMITS, boundaryPolicies } from '@chancery/contract'
+import { BOUNDARY_POLICY_FORM, shape } from '@chancery/protocol'
+import type { BoundaryPolicy, JsonObject, JsonValue } from '@chancery/protocol'
+import { json, known } from '../http/read-response.ts'
+import type { CallOptions, Connection, WriteOptions } from '../http/call.ts'
+import { omitUndefined } from '../http/omit-undefined.ts'
+import { signedRecord } from '../http/signed-record.ts'
+import { paging } from './page.ts'
+import type { PageQuery, Paging } from './page.ts'
+
+/** protocol/trust-operations 5.3: why an intent cannot be published. */
+export type BoundaryPolicyIssue = {
+  readonly code: string
+  readonly message: string
+  /** Which gate, where one is at fault. */
+  readonly gate_id: string | null
+}
+
+export type BoundaryPolicyValidation = {
+  readonly valid: boolean
+  readonly issues: readonly BoundaryPolicyIssue[]
+  /** What its author should know although it is valid. */
+  readonly warnings: readonly { readonly code: string; readonly message: string }[]
+  readonly policy_id: string
+  readonly next_version: number
+}
+
+/** A stored version. What the text says is absent where the store no longer holds what was published. */
+export type BoundaryPolicyRow = {
+  readonly policy_id: string
+  readonly version: number
+  readonly active: boolean
+  readonly policy_digest: string
+  readonly created_at: string
+  readonly activated_at: string | null
+  readonly deactivated_at: string | null
+  readonly integrity_ok: boolean
+  readonly description: string | null
+  readonly valid_from: string | null
+  readonly valid_until: string | null
+  readonly gate_count: number | null
+  /** True when no selector narrows it. */
+  readonly global: boolean | null
+}
+
+export interface BoundaryPolicyPage extends Paging {
+  /** By policy, newest version first. */
+  readonly policies: readonly BoundaryPolicyRow[]
+}
+
+export type BoundaryPolicyVersion = BoundaryPolicyRow & {
+  /** Null where the store no longer holds what was published. */
+  readonly policy: BoundaryPolicy | null
+}
+
+export interface BoundaryPolicyHistory extends Paging {
+  readonly policy_id: string
+  readonly versions: readonly BoundaryPolicyVersion[]
+}
+
+export type ActiveBoundaryPolicies = {
+  readonly enforcement: string
+  /** While false, every policy-aware evaluation is denied. */
+  readonly policy_set_healthy: boolean
+  readonly problems: readonly { readonly policy: string; readonly reason: string }[]
+  readonly registry_gate_types: readonly string[]
+  readonly active: readonly {
+    readonly policy_id: string
+    readonly version: number
+    readonly policy_digest: string
+    readonly policy: BoundaryPolicy | null
+  }[]
+}
+
+export type PolicyActivation = {
+  readonly policy_id: string
+  readonly version: number
+  /** Null when none was active; the same number when nothing changed. */
+  readonly previous_version: number | null
+  readonly active: boolean
+}
+
+type SimulatedVerdict = { readonly authorized: boolean; readonly denial_reason: string | null }
+
+/** How requests would be decided with a policy in force, against how they are decided now. */
+export type PolicySimulation = {
+  readonly policy_id: string
+  readonly version: number
+  readonly active_set_healthy: boolean
+  readonly candidate_set_healthy: boolean
+  readonly total: number
+  readonly unchanged: number
+  readonly newly_allowed: number
+  readonly newly_denied: number
+  /** Where a range of stored decisions ended; go on from here. */
+  readonly last_sequence: number | null
+  /** Some of the changes, by the place of the request. */
+  readonly sample: readonly {
+    readonly index: number
+    readonly store_sequence: number | null
+    readonly change: string
+    readonly active: SimulatedVerdict
+    readonly candidate: SimulatedVerdict
+  }[]
+}
+
+export type BoundaryPolicyVerdict = {
+  readonly valid: boolean
+  readonly reason: string
+  readonly policy_id: string
+  readonly version: number
+  readonly policy_digest: string
+}
+
+export interface BoundaryPoliciesApi {
+  /** What is wrong with an intent; nothing is signed or stored. */
+  validate(intent: JsonObject, options?: CallOptions): Promise<BoundaryPolicyValidation>
+  /** Signs the next version, inactive. Repeated after an unknown outcome only with an idempotency key. */
+  publish(intent: JsonObject, options?: WriteOptions): Promise<BoundaryPolicy>
+  /** Beta. Up to 1000 requests, supposed or of stored decisions, under the active set and under the set with this policy in force. */
+  simulate(
+    request: { readonly intent: JsonObject } & (
+      | { readonly contexts: readonly JsonObject[] }
+      | { readonly decisions: { readonly after_sequence?: number; readonly limit?: number } }
+    ),
+    options?: CallOptions,
+  ): Promise<PolicySimulation>
+  list(page?: PageQuery, options?: CallOptions): Promise<BoundaryPolicyPage>
+  active(options?: CallOptions): Promise<ActiveBoundaryPolicies>
+  history(policyId: string, page?: PageQuery, options?: CallOptions): Promise<BoundaryPolicyHistory>
+  /** Activating an earlier version is the rollback. Repeating it changes nothing. */
+  activate(policyId: string, version: number, options?: CallOptions): Promise<PolicyActivation>
+  deactivate(
+    policyId: string,
+    version: number,
+    options?: CallOptions,
+  ): Promise<Omit<PolicyActivation, 'previous_version'>>
+  /** Keys default to those of the authority asked. */
+  verify(
+    request: { readonly policy: BoundaryPolicy | JsonObject; readonly issuer_public_keys?: readonly string[] },
+    options?: CallOptions,
+  ): Promise<BoundaryPolicyVerdict>
+}
+
+const word = shape.required(shape.string)
+const flag = shape.required(shape.boolean)
+const whole = shape.required(shape.integer(0, Number.MAX_SAFE_INTEGER))
+const wordOrNull = shape.withDefault(shape.nullable(shape.string), null)
+const wholeOrNull = shape.withDefault(shape.nullable(shape.integer(0, Number.MAX_SAFE_INTEGER)), null)
+
+const readPolicy = signedRecord(BOUNDARY_POLICY_FORM)
+
+const readIssue = known({ code: word, message: word, gate_id: wordOrNull })
+const readValidation = known({
+  valid: flag,
+  issues: shape.required(shape.arrayOf(readIssue, { max: 16_384 })),
+  warnings: shape.withDefault(shape.arrayOf(known({ code: word, message: word }), { max: 64 }), []),
+  policy_id: word,
+  next_version: whole,
+})
+
+const row = {
+  policy_id: word,
+  version: whole,
+  active: flag,
+  policy_digest: word,
+  created_at: word,
+  activated_at: wordOrNull,
+  deactivated_at: wordOrNull,
+  integrity_ok: flag,
+  description: wordOrNull,
+  valid_from: wordOrNull,
+  valid_until: wordOrNull,
+  gate_count: wholeOrNull,
+  global: shape.withDefault(shape.nullable(shape.boolean), null),
+} as const
+const policyOrNull = shape.required(shape.nullable((value: JsonValue) => readPolicy(value)))
+const rows = { max: LIMITS.listPageRows } as const
+
+const readPage = known({ policies: shape.required(shape.arrayOf(known(row), rows)), ...paging })
+const readHistory = known({
+  policy_id: word,
+  versions: shape.required(shape.arrayOf(known({ ...row, policy: policyOrNull }), rows)),
+  ...paging,
+})
+const readActive = known({
+  enforcement: word,
+  policy_set_healthy: flag,
+  problems: shape.required(shape.arrayOf(known({ policy: word, reason: word }), { max: 100_000 })),
+  registry_gate_types: shape.required(shape.arrayOf(shape.string, { max: 1000 })),
+  active: shape.required(
+    shape.arrayOf(known({ policy_id: word, version: whole, policy_digest: word, policy: policyOrNull }), {
+      max: 100_000,
+    }),
+  ),
+})
+
+const done = { policy_id: word, version: whole, active: flag } as const
+const readActivation = known({ ...done, previous_version: wholeOrNull })
+const readDeactivation = known(done)
+const readVerdict = known({ valid: flag, reason: word, policy_id: word, version: whole, policy_digest: word })
+
+const readSimulated = known({ authorized: flag, denial_reason: wordOrNull })
+const readSimulation = known({
+  policy_id: word,
+  version: whole,
+  active_set_healthy: flag,
+  candidate_set_healthy: flag,
+  total: whole,
+  unchanged: whole,
+  newly_allowed: whole,
+  newly_denied: whole,
+  last_sequence: wholeOrNull,
+  sample: shape.required(
+    shape.arrayOf(
+      known({
+        index: whole,
+        store_sequence: wholeOrNull,
+        change: word,
+        active: shape.required(readSimulated),
+        candidate: shape.required(readSimulated),
+      }),
+      { max: 1000 },
+    ),
+  ),
+})
+
+export function boundaryPoliciesApi({ call }: Connection): BoundaryPoliciesApi {
+  const r = boundaryPolicies
+  return {
+    validate: (intent, options) =>
+      call({ route: r.validate, body: intent, repeatable: true, read: json((v) => readValidation(v, '')), options }),
+    publish: (intent, options) =>
+      call({
+        route: r.publish,
+        body: intent,
+        idempotencyKey: options?.idempotencyKey,
+        repeatable: options?.idempotencyKey !== undefined,
+        read: json(readPolicy),
+        options,
+      }),
+    simulate: (request, options) =>
+      call({
+        route: r.simulate,
+        body: omitUndefined({ ...request }),
+        repeatable: true,
+        read: json((v) => readSimulation(v, '')),
+        options,
+      }),
+    list: (page = {}, options) =>
+      call({ route: r.list, query: { ...page }, read: json((v) => readPage(v, '')), options }),
+    active: (options) => call({ route: r.active, read: json((v) => readActive(v, '')), options }),
+    history: (policyId, page = {}, options) =>
+      call({
+        route: r.history,
+        params: { policy_id: policyId },
+        query: { ...page },
+        read: json((v) => readHistory(v, '')),
+        options,
+      }),
+    activate: (policyId, version, options) =>
+      call({
+        route: r.activate,
+        params: { policy_id: policyId },
+        body: { version },
+        repeatable: true,
+        read: json((v) => readActivation(v, '')),
+        options,
+      }),
+    deactivate: (policyId, version, options) =>
+      call({
+        route: r.deactivate,
+        params: { policy_id: policyId },
+        body: { version },
+        read: json((v) => readDeactivation(v, '')),
+        options,
+      }),
+    verify: (request, options) =>
+      call({
+        route: r.verify,
+        body: omitUndefined({ ...request }),
+        repeatable: true,
+        read: json((v) => readVerdict(v, '')),
+        options,
+      }),
+  }
+}

@@ -1,0 +1,94 @@
+import { boundary } from '@chancery/contract'
+import { boundaryDecisionForm, justificationForm, shape } from '@chancery/protocol'
+import type { AgreementRecord, BoundaryDecision, JsonObject, JsonValue, JustificationProof } from '@chancery/protocol'
+import { json, known } from '../http/read-response.ts'
+import type { CallOptions, Connection, WriteOptions } from '../http/call.ts'
+import { omitUndefined } from '../http/omit-undefined.ts'
+import { signedRecord } from '../http/signed-record.ts'
+
+/** What may be said about a request (protocol/trust-operations 4.1); the rest the authority knows itself. */
+export interface BoundaryContext {
+  readonly context_id?: string
+  readonly parent_kind?: 'agreement' | 'delegation' | 'direct'
+  readonly requester_sovereign_id?: string
+  readonly provider_sovereign_id?: string
+  readonly request_parameters?: JsonObject
+  readonly context_freshness_seq?: number
+}
+
+export interface DecideRequest {
+  readonly agreement: AgreementRecord
+  readonly requested_capability: string
+  readonly context?: BoundaryContext
+}
+
+/** protocol/trust-operations 4.10. Accepted is not permitted: only `authorized` of an accepted decision is. */
+export type BoundaryVerdict = {
+  readonly accepted: boolean
+  readonly authorized: boolean
+  readonly reason: string
+  readonly decision_id: string
+}
+
+export interface EvaluateRequest {
+  /** Exactly one of agreement and attestation_id. */
+  readonly agreement?: AgreementRecord
+  readonly attestation_id?: string
+  readonly requested_capability: string
+  /** Attributes are normalised external facts, never secrets. */
+  readonly context?: BoundaryContext & { readonly attributes?: JsonObject }
+}
+
+/** A decision under the active policies, and the signed account of every gate. */
+export type EvaluateResult = { readonly decision: BoundaryDecision; readonly justification_proof: JustificationProof }
+
+export interface BoundaryApi {
+  /** Under the active policies, on an agreement or an attestation. A denial is an answer, signed. */
+  evaluate(request: EvaluateRequest, options?: WriteOptions): Promise<EvaluateResult>
+  /** On the agreement alone, without policies. A denial is an answer, signed. */
+  decide(request: DecideRequest, options?: WriteOptions): Promise<BoundaryDecision>
+  /** Keys default to those of the authority asked. */
+  verify(
+    request: { readonly decision: BoundaryDecision; readonly operator_public_keys?: readonly string[] },
+    options?: CallOptions,
+  ): Promise<BoundaryVerdict>
+}
+
+const word = shape.required(shape.string)
+const flag = shape.required(shape.boolean)
+const readEvaluated = known({
+  decision: shape.required((value: JsonValue) => signedRecord(boundaryDecisionForm)(value)),
+  justification_proof: shape.required((value: JsonValue) => signedRecord(justificationForm)(value)),
+})
+const readVerdict = known({ accepted: flag, authorized: flag, reason: word, decision_id: word })
+
+export function boundaryApi({ call }: Connection): BoundaryApi {
+  return {
+    evaluate: ({ context, ...request }, options) =>
+      call({
+        route: boundary.evaluate,
+        body: omitUndefined({ ...request, context: context === undefined ? undefined : omitUndefined({ ...context }) }),
+        idempotencyKey: options?.idempotencyKey,
+        repeatable: options?.idempotencyKey !== undefined,
+        read: json((value) => readEvaluated(value, '')),
+        options,
+      }),
+    decide: ({ context, ...request }, options) =>
+      call({
+        route: boundary.decide,
+        body: omitUndefined({ ...request, context: context === undefined ? undefined : omitUndefined({ ...context }) }),
+        idempotencyKey: options?.idempotencyKey,
+        repeatable: options?.idempotencyKey !== undefined,
+        read: json(signedRecord(boundaryDecisionForm)),
+        options,
+      }),
+    verify: (request, options) =>
+      call({
+        route: boundary.verify,
+        body: omitUndefined({ ...request }),
+        repeatable: true,
+        read: json((value) => readVerdict(value, '')),
+        options,
+      }),
+  }
+}

@@ -1,0 +1,135 @@
+import { crl } from '@chancery/contract'
+import { asJson, readCrl, shape } from '@chancery/protocol'
+import type { CompactCrl, Crl, JoinCertificate, JsonObject, RevocationReason } from '@chancery/protocol'
+import { json, known } from '../http/read-response.ts'
+import type { CallOptions, Connection, WriteOptions } from '../http/call.ts'
+import { RequestError } from '../errors.ts'
+import { compactCrl, scannedList } from '../trust/scanned-list.ts'
+import type { OfferedList } from '../verify/relying-party.ts'
+import { preview, isDryRun, readCounted } from './dry-run.ts'
+import type { CountedSample, DryRun, RealRun } from './dry-run.ts'
+
+/**
+ * Certificates by id, up to 1000 in one version of the list; an unknown id among them changes nothing. One that a
+ * restored database lacks is named by id and node key, or by its signed text, up to 100 of them.
+ */
+export type RevokedCertificates =
+  | { readonly cert_ids: readonly [string, ...string[]]; readonly certificates?: never; readonly nodeKey?: never }
+  | { readonly cert_ids: readonly [string]; readonly nodeKey: string; readonly certificates?: never }
+  | {
+      readonly certificates: readonly [JoinCertificate, ...JoinCertificate[]]
+      readonly cert_ids?: never
+      readonly nodeKey?: never
+    }
+
+export type RevocationRequest = RevokedCertificates & {
+  readonly reason?: RevocationReason
+  /** Ends every other living certificate of the same node keys with them, in one version of the list. */
+  readonly allOfKey?: boolean
+}
+
+export interface RevocationResult {
+  readonly crl_sequence: number
+  /** Entries of the list now in force, not of this request. */
+  readonly revoked_count: number
+  /** Certificates of the same node keys that are still good. */
+  readonly other_certificates: CountedSample
+}
+
+export type RevocationPreview = {
+  readonly dry_run: true
+  readonly would_change: boolean
+  /** With key_compromise or `allOfKey` also the other certificates of the node keys. */
+  readonly certificates_revoked: CountedSample
+  /** Certificates of the same node keys that would stay good. */
+  readonly other_certificates: CountedSample
+  /** Revoked before; only their reason would become key_compromise. */
+  readonly reasons_raised: CountedSample
+  /** Agents that would leave the registry, by node key. */
+  readonly agents_dropped: CountedSample
+}
+
+export interface CrlApi {
+  /** The active list as served; a verifier checks signature, next_update and sequence (checkListAdvance) itself. */
+  current(options?: CallOptions): Promise<Crl>
+  /** The same as one run of bytes that answers what is asked of a list: for lists of many megabytes. */
+  compact(options?: CallOptions): Promise<CompactCrl>
+  /** The same for {@link RelyingParty.install}, without making objects of its entries: for lists of many megabytes. */
+  scanned(options?: CallOptions): Promise<OfferedList>
+  /** As {@link ofKey}, in the form of {@link scanned}. */
+  scannedOfKey(keyId: string, options?: CallOptions): Promise<OfferedList>
+  /** The list of one key: the current one, or a former one while its certificates are in use. */
+  ofKey(keyId: string, options?: CallOptions): Promise<Crl>
+  /** What would be taken away; an unknown id is refused as in the revocation itself. */
+  revoke(request: RevocationRequest & DryRun, options?: CallOptions): Promise<RevocationPreview>
+  /** Final, and in force from the next request on. Repeating it changes nothing. */
+  revoke(request: RevocationRequest & RealRun, options?: WriteOptions): Promise<RevocationResult>
+}
+
+const MAX_IDS = 1000
+const MAX_TEXTS = 100
+
+const count = shape.required(shape.integer(0, Number.MAX_SAFE_INTEGER))
+
+/** Named when there are any. */
+const namedOthers = shape.withDefault<CountedSample>(readCounted, { count: 0, sample: [] })
+
+const numbers = { crl_sequence: count, revoked_count: count }
+const readResult = known({ ...numbers, other_certificates: namedOthers })
+/** Insisted on: an authority that does not name them did not know `all_of_key` either, and left them in use. */
+const readResultOfKey = known({ ...numbers, other_certificates: shape.required(readCounted) })
+
+const readPreview = known({
+  dry_run: shape.required(isDryRun),
+  would_change: shape.required(shape.boolean),
+  certificates_revoked: shape.required(readCounted),
+  other_certificates: namedOthers,
+  reasons_raised: shape.withDefault<CountedSample>(readCounted, { count: 0, sample: [] }),
+  agents_dropped: shape.required(readCounted),
+})
+
+function nameCertificates({ cert_ids, certificates, nodeKey }: RevokedCertificates): JsonObject {
+  const [given, most] = certificates === undefined ? [cert_ids, MAX_IDS] : [certificates, MAX_TEXTS]
+  if (given.length > most) throw new RequestError(`at most ${most} certificates can be revoked at once`)
+  if (certificates !== undefined) return { certificates: certificates.map((each) => asJson(each)) }
+  const [first, ...others] = cert_ids
+  if (others.length > 0) return { cert_ids }
+  return { cert_id: first, ...(nodeKey === undefined ? {} : { node_public_key: nodeKey }) }
+}
+
+export function crlApi(connection: Connection): CrlApi {
+  const { call } = connection
+  async function revoke(request: RevocationRequest & DryRun, options?: CallOptions): Promise<RevocationPreview>
+  async function revoke(request: RevocationRequest & RealRun, options?: WriteOptions): Promise<RevocationResult>
+  async function revoke(
+    { reason, allOfKey, dryRun, ...named }: RevocationRequest & { readonly dryRun?: boolean },
+    options?: WriteOptions,
+  ): Promise<RevocationPreview | RevocationResult> {
+    const body = {
+      ...nameCertificates(named),
+      ...(reason === undefined ? {} : { reason }),
+      ...(allOfKey === true ? { all_of_key: true } : {}),
+    }
+    const facts = { route: crl.revoke, repeatable: true, options }
+    if (dryRun === true)
+      return preview(connection, {
+        ...facts,
+        body: { ...body, dry_run: true },
+        read: json((value) => readPreview(value, '')),
+      })
+    return call({
+      ...facts,
+      body,
+      idempotencyKey: options?.idempotencyKey,
+      read: json((value) => (allOfKey === true ? readResultOfKey : readResult)(value, '')),
+    })
+  }
+  return {
+    current: (options) => call({ route: crl.current, read: json(readCrl), options }),
+    compact: (options) => call({ route: crl.current, read: compactCrl, options }),
+    scanned: (options) => call({ route: crl.current, read: scannedList, options }),
+    scannedOfKey: (keyId, options) => call({ route: crl.keys, params: { key_id: keyId }, read: scannedList, options }),
+    ofKey: (keyId, options) => call({ route: crl.keys, params: { key_id: keyId }, read: json(readCrl), options }),
+    revoke,
+  }
+}

@@ -1,0 +1,113 @@
+import { dataUsage } from '@chancery/contract'
+import { accessIntentForm, licensePolicyForm, shape } from '@chancery/protocol'
+import type { DataAccessIntent, DataLicensePolicy, DeclaredSource, JsonObject } from '@chancery/protocol'
+import { json, known } from '../http/read-response.ts'
+import type { CallOptions, Connection, WriteOptions } from '../http/call.ts'
+import { omitUndefined } from '../http/omit-undefined.ts'
+import { signedRecord } from '../http/signed-record.ts'
+
+/** protocol/trust-operations 9.1; absent members get the defaults of the authority. */
+export interface LicenseRequest {
+  readonly licensee_sovereign_id: string
+  /** Empty: nothing is licensed. */
+  readonly allowed_source_ids: readonly string[]
+  /** Empty: only read. */
+  readonly allowed_access_types: readonly string[]
+  readonly max_volume_bytes_per_session?: number | null
+  readonly prohibited_classification_tags?: readonly string[]
+  readonly valid_from: string
+  readonly valid_until: string
+}
+
+export interface IntentRequest {
+  readonly sources: readonly (Omit<DeclaredSource, 'classification_tags'> & Partial<DeclaredSource>)[]
+  readonly access_types: readonly string[]
+  readonly decision_id?: string
+  readonly estimated_volume_bytes?: number | null
+}
+
+export type UsageViolation = {
+  readonly violation_id: string
+  readonly intent_id: string
+  readonly agent_sovereign_id: string
+  readonly violation_type: string
+  readonly detail: string
+  readonly detected_at: string
+}
+
+/** protocol/trust-operations 9.3: a violation is a verdict, not an error. */
+export type UsageVerdict = {
+  readonly valid: boolean
+  readonly violation_reason: string | null
+  readonly violation_count: number
+  readonly violations: readonly UsageViolation[]
+}
+
+export interface DataUsageApi {
+  /** As operator. Becomes the only active policy of this sovereign. */
+  publish(request: LicenseRequest | JsonObject, options?: WriteOptions): Promise<DataLicensePolicy>
+  /** The active policy as signed; check its signature with the key you trust. */
+  current(options?: CallOptions): Promise<DataLicensePolicy>
+  /** As operator, in the name of this sovereign. */
+  declare(request: IntentRequest | JsonObject, options?: WriteOptions): Promise<DataAccessIntent>
+  verify(
+    request: {
+      readonly intent: DataAccessIntent | JsonObject
+      readonly policy: DataLicensePolicy | JsonObject
+      readonly agent_public_keys?: readonly string[]
+      /** Keys of the licensor; without them only a policy of this authority is checked for its signature. */
+      readonly policy_public_keys?: readonly string[]
+    },
+    options?: CallOptions,
+  ): Promise<UsageVerdict>
+}
+
+const word = shape.required(shape.string)
+
+const readViolation = known({
+  violation_id: word,
+  intent_id: word,
+  agent_sovereign_id: word,
+  violation_type: word,
+  detail: word,
+  detected_at: word,
+})
+
+const readVerdict = known({
+  valid: shape.required(shape.boolean),
+  violation_reason: shape.required(shape.nullable(shape.string)),
+  violation_count: shape.required(shape.integer(0, Number.MAX_SAFE_INTEGER)),
+  violations: shape.required(shape.arrayOf(readViolation, { max: 10_000 })),
+})
+
+export function dataUsageApi({ call }: Connection): DataUsageApi {
+  return {
+    publish: (request, options) =>
+      call({
+        route: dataUsage.publish,
+        body: omitUndefined({ ...request }),
+        idempotencyKey: options?.idempotencyKey,
+        repeatable: options?.idempotencyKey !== undefined,
+        read: json(signedRecord(licensePolicyForm)),
+        options,
+      }),
+    current: (options) => call({ route: dataUsage.current, read: json(signedRecord(licensePolicyForm)), options }),
+    declare: (request, options) =>
+      call({
+        route: dataUsage.intent,
+        body: omitUndefined({ ...request }),
+        idempotencyKey: options?.idempotencyKey,
+        repeatable: options?.idempotencyKey !== undefined,
+        read: json(signedRecord(accessIntentForm)),
+        options,
+      }),
+    verify: (request, options) =>
+      call({
+        route: dataUsage.verify,
+        body: omitUndefined({ ...request }),
+        repeatable: true,
+        read: json((value) => readVerdict(value, '')),
+        options,
+      }),
+  }
+}

@@ -1,0 +1,159 @@
+import { enrollment } from '@chancery/contract'
+import { field, readJoinCertificate, shape } from '@chancery/protocol'
+import type { JoinCertificate, JsonValue } from '@chancery/protocol'
+import { json, known } from '../http/read-response.ts'
+import type { CallOptions, Connection, WriteOptions } from '../http/call.ts'
+import { omitUndefined } from '../http/omit-undefined.ts'
+import { requireNode } from '../http/node-signing.ts'
+import { invitesApi } from './invites.ts'
+import type { InvitesApi } from './invites.ts'
+
+/** protocol/core 8; absent members get the defaults of the authority. */
+export interface InviteRequest {
+  readonly roles?: readonly string[]
+  readonly max_validity_hours?: number
+  readonly token_expiry_hours?: number
+  readonly recipient_public_key?: string
+}
+
+export interface Invite {
+  /** A secret: anyone with it can join once. The authority stores only its digest and cannot show it again. */
+  readonly token_id: string
+  readonly expires_at: string
+}
+
+export interface JoinRequest {
+  readonly invite_token: string
+  readonly validity_hours?: number
+}
+
+export interface HeartbeatRequest {
+  readonly cert_id: string
+  /** Shown in the roster; `unknown` when not given. */
+  readonly status?: string
+  /** Of the genesis block this node holds: the authority counts who follows a key succession. */
+  readonly genesis_digest?: string
+}
+
+/** The last three are undefined from an authority that does not pace its nodes (protocol/core 7). */
+export interface HeartbeatResponse {
+  readonly server_time: string
+  readonly next_heartbeat_seconds: number | undefined
+  readonly crl_sequence: number | undefined
+  readonly policy_id: string | null | undefined
+  /** Of the newest block of the root; only for nodes that said which one they hold, and after a succession. */
+  readonly genesis_digest?: string | undefined
+}
+
+export interface RenewRequest {
+  readonly cert_id: string
+  readonly validity_hours?: number
+}
+
+/** A type, not an interface: it is JSON and may be passed on as such. */
+export type RosterEntry = {
+  readonly node_public_key: string
+  readonly roles: readonly string[]
+  readonly status: string
+  readonly last_heartbeat: string
+  readonly remote_addr: string
+  readonly expires_at: string
+}
+
+export interface Roster {
+  readonly count: number
+  /** By certificate id. */
+  readonly nodes: Readonly<Record<string, RosterEntry>>
+}
+
+export interface EnrollmentApi extends InvitesApi {
+  /** As operator. The answer holds a secret and is never given twice, so an attempt of unknown fate is not repeated. */
+  invite(request?: InviteRequest, options?: WriteOptions): Promise<Invite>
+  /** Spends the invite. Check the certificate with protocol's verifyJoinCertificate before relying on it. */
+  join(request: JoinRequest, options?: CallOptions): Promise<JoinCertificate>
+  heartbeat(request: HeartbeatRequest, options?: CallOptions): Promise<HeartbeatResponse>
+  /** Within the grace time of the old certificate it may be repeated: a lost answer costs nothing but a certificate. */
+  renew(request: RenewRequest, options?: CallOptions): Promise<JoinCertificate>
+  /** Returns the number of active nodes. Public. */
+  nodes(options?: CallOptions): Promise<{ readonly count: number }>
+  /** Which nodes are active, for an operator. */
+  roster(options?: CallOptions): Promise<Roster>
+}
+
+const word = shape.required(shape.string)
+const whole = shape.integer(0, Number.MAX_SAFE_INTEGER)
+
+const readInvite = known({ token_id: word, expires_at: shape.required(field.timestamp) })
+
+const readHeartbeat = known({
+  server_time: shape.required(field.timestamp),
+  next_heartbeat_seconds: shape.withDefault<number | undefined>(whole, undefined),
+  crl_sequence: shape.withDefault<number | undefined>(whole, undefined),
+  policy_id: shape.withDefault<string | null | undefined>(shape.nullable(shape.string), undefined),
+  genesis_digest: shape.withDefault<string | undefined>(shape.string, undefined),
+})
+
+const readCount = known({ count: shape.required(whole) })
+
+const readEntry = known({
+  node_public_key: word,
+  roles: shape.required(shape.arrayOf(shape.string, { max: 64 })),
+  status: word,
+  last_heartbeat: word,
+  remote_addr: word,
+  expires_at: word,
+})
+
+const readRoster = known({ count: shape.required(whole), nodes: shape.required(readEntries) })
+
+function readEntries(value: JsonValue, place: string): Readonly<Record<string, RosterEntry>> {
+  const entries = Object.entries(shape.object(value, place))
+  return Object.fromEntries(entries.map(([id, entry]) => [id, readEntry(entry, `${place}.${id}`)]))
+}
+
+export function enrollmentApi(connection: Connection): EnrollmentApi {
+  const { call, node } = connection
+  return {
+    ...invitesApi(connection),
+    invite: (request = {}, options) =>
+      call({
+        route: enrollment.invite,
+        body: omitUndefined({ ...request }),
+        idempotencyKey: options?.idempotencyKey,
+        read: json((value) => readInvite(value, '')),
+        options,
+      }),
+    join: async (request, options) => {
+      const identity = requireNode(node, 'join')
+      return call({
+        route: enrollment.join,
+        body: (now) => identity.prove('join', omitUndefined({ ...request }), now),
+        read: json(readJoinCertificate),
+        options,
+      })
+    },
+    heartbeat: async (request, options) => {
+      const identity = requireNode(node, 'heartbeat')
+      return call({
+        route: enrollment.heartbeat,
+        body: (now) => identity.prove('heartbeat', omitUndefined({ ...request }), now),
+        repeatable: true,
+        read: json((value) => readHeartbeat(value, '')),
+        options,
+      })
+    },
+    renew: async (request, options) => {
+      const identity = requireNode(node, 'renew')
+      return call({
+        route: enrollment.renew,
+        body: (now) => identity.prove('renew', omitUndefined({ ...request }), now),
+        repeatable: true,
+        read: json(readJoinCertificate),
+        options,
+      })
+    },
+    nodes: (options) => call({ route: enrollment.nodes, read: json((value) => readCount(value, '')), options }),
+    roster: (options) =>
+      call({ route: enrollment.nodes, asOperator: true, read: json((value) => readRoster(value, '')), options }),
+  }
+}

@@ -1,0 +1,53 @@
+import { evidenceLog } from '@chancery/contract'
+import { HASH_BYTES, fromUtf8, tilePath } from '@chancery/protocol'
+import type { TileName } from '@chancery/protocol'
+import { text } from '../http/read-response.ts'
+import type { CallOptions, Connection } from '../http/call.ts'
+import { ResponseError } from '../errors.ts'
+import type { Incoming } from '../http/transport.ts'
+
+/** The public log of the evidence store (protocol/trust-operations 6.13). */
+export interface EvidenceLogApi {
+  /** The signed note as it is: keep it, and open it with `openCheckpoint`. */
+  checkpoint(options?: CallOptions): Promise<string>
+  /** Hashes of one tile; pass it to `nodesFromTiles` for proofs. */
+  tile(name: TileName, options?: CallOptions): Promise<Uint8Array>
+  /** As operator: the canonical envelopes behind a tile of level 0. The digest of each is its leaf. */
+  entries(name: Omit<TileName, 'level'>, options?: CallOptions): Promise<readonly string[]>
+}
+
+export function evidenceLogApi({ call }: Connection): EvidenceLogApi {
+  return {
+    checkpoint: (options) => call({ route: evidenceLog.checkpoint, read: text, options }),
+    tile: (name, options) =>
+      call({
+        route: evidenceLog.tile,
+        params: { tile: tilePath(name) },
+        read: ({ body, status, requestId }) => {
+          if (body.length === name.width * HASH_BYTES) return body
+          throw new ResponseError({ status, requestId, problem: 'a tile has another length than its name' })
+        },
+        options,
+      }),
+    entries: (name, options) =>
+      call({
+        route: evidenceLog.entries,
+        params: { tile: tilePath({ level: 0, ...name }).slice('0/'.length) },
+        read: readBundle,
+        options,
+      }),
+  }
+}
+
+/** Each envelope has its length in two bytes before it (C2SP tlog-tiles). */
+function readBundle({ body, status, requestId }: Incoming): readonly string[] {
+  const entries: string[] = []
+  for (let at = 0; at < body.length;) {
+    const end = at + 2 + ((body[at] ?? 0) << 8) + (body[at + 1] ?? 0)
+    const entry = end > body.length ? undefined : fromUtf8(body.subarray(at + 2, end))
+    if (entry === undefined) throw new ResponseError({ status, requestId, problem: 'an entry bundle is cut off' })
+    entries.push(entry)
+    at = end
+  }
+  return entries
+}

@@ -1,0 +1,266 @@
+import { evidence } from '@chancery/contract'
+import {
+  FormError,
+  isJsonObject,
+  readEventLine,
+  readReceived,
+  retentionCheckpointForm,
+  shape,
+  storeAnchorForm,
+} from '@chancery/protocol'
+import type {
+  EvidenceStoreEntry,
+  ExecutionEvidence,
+  JsonObject,
+  JsonValue,
+  RetentionCheckpoint,
+  StoreAnchor,
+} from '@chancery/protocol'
+import { json, known, text } from '../http/read-response.ts'
+import type { CallOptions, Connection } from '../http/call.ts'
+import { omitUndefined } from '../http/omit-undefined.ts'
+
+/** A stored record with its place in the chain (protocol/trust-operations 6.7). */
+export type EvidenceEvent = {
+  readonly entry: EvidenceStoreEntry
+  readonly entry_digest: string
+  readonly payload: JsonObject
+}
+
+export interface EvidenceFilter {
+  readonly vendor_id?: string
+  readonly attestation_id?: string
+  readonly capability?: string
+  readonly resource_id?: string
+  readonly outcome?: string
+  readonly entry_kind?: string
+  readonly decision_id?: string
+  readonly since?: string
+  readonly until?: string
+  readonly after_sequence?: number
+  readonly limit?: number
+}
+
+export interface EvidencePage {
+  readonly count: number
+  readonly next_after_sequence: number | null
+  readonly entries: readonly EvidenceEvent[]
+}
+
+export interface RecordedEvidence {
+  readonly entry: EvidenceStoreEntry
+  readonly entry_digest: string
+  /** duplicate: the identical record was stored before. */
+  readonly status: 'recorded' | 'duplicate'
+}
+
+export interface ExecutorKey {
+  readonly key_id: string
+  readonly public_key: string
+  readonly executor_sovereign_id: string
+  readonly registered_at: string
+  readonly retired_at: string | null
+}
+
+export interface AnchorResult {
+  readonly anchor: StoreAnchor | null
+  readonly status: 'anchored' | 'unchanged'
+}
+
+export interface AnchorPage {
+  readonly count: number
+  readonly next_after_anchor: number | null
+  readonly anchors: readonly StoreAnchor[]
+}
+
+export interface RetentionResult {
+  readonly removed_count: number
+  /** Null when nothing was old enough. */
+  readonly checkpoint: RetentionCheckpoint | null
+}
+
+export interface EvidenceApi {
+  /** Signed by a registered executor key. May be repeated: the same record is then a duplicate. */
+  submit(record: ExecutionEvidence | JsonObject, options?: CallOptions): Promise<RecordedEvidence>
+  page(filter?: EvidenceFilter, options?: CallOptions): Promise<EvidencePage>
+  /** One resource from decision to execution, with its verification. */
+  resource(resourceId: string, options?: CallOptions): Promise<JsonObject>
+  resourceHead(
+    resourceId: string,
+    options?: CallOptions,
+  ): Promise<{ readonly resource_id: string; readonly resource_sequence: number; readonly record_digest: string }>
+  vendor(vendorId: string, options?: CallOptions): Promise<JsonObject>
+  /** Lines of at most 1000 entries behind a sequence, byte for byte as stored. */
+  lines(sinceSequence: number, limit?: number, options?: CallOptions): Promise<readonly string[]>
+  /** Every line behind a sequence, page after page. */
+  export(sinceSequence?: number, options?: CallOptions): AsyncGenerator<string, void, undefined>
+  /** Returns the report of the authority about its own store; `StoreChecker` verifies without trusting the authority. */
+  verify(options?: CallOptions): Promise<JsonObject>
+  status(options?: CallOptions): Promise<JsonObject>
+  executorKeys(options?: CallOptions): Promise<readonly ExecutorKey[]>
+  registerKey(
+    key: Pick<ExecutorKey, 'key_id' | 'public_key' | 'executor_sovereign_id'>,
+    options?: CallOptions,
+  ): Promise<{ readonly key_id: string; readonly executor_sovereign_id: string; readonly active: boolean }>
+  retireKey(keyId: string, options?: CallOptions): Promise<{ readonly key_id: string; readonly active: boolean }>
+  applyRetention(olderThanDays: number, options?: CallOptions): Promise<RetentionResult>
+  anchors(
+    page?: { readonly after_anchor?: number; readonly limit?: number },
+    options?: CallOptions,
+  ): Promise<AnchorPage>
+  anchor(options?: CallOptions): Promise<AnchorResult>
+}
+
+const word = shape.required(shape.string)
+const count = shape.required(shape.integer(0, Number.MAX_SAFE_INTEGER))
+const place = shape.required(shape.nullable(shape.integer(0, Number.MAX_SAFE_INTEGER)))
+const MAX_PAGE = 1000
+
+/** Envelopes are closed records; one with another member is no envelope of this protocol. */
+const readEvent = known({
+  entry: shape.required((value: JsonValue, field: string) => shape.object(value, field) as EvidenceStoreEntry),
+  entry_digest: word,
+  payload: shape.required(shape.object),
+})
+const readPage = known({
+  count,
+  next_after_sequence: place,
+  entries: shape.required(shape.arrayOf(readEvent, { max: MAX_PAGE })),
+})
+const readRecorded = known({
+  entry: shape.required((value: JsonValue, field: string) => shape.object(value, field) as EvidenceStoreEntry),
+  entry_digest: word,
+  status: shape.required(shape.oneOf('recorded', 'duplicate')),
+})
+const readHead = known({ resource_id: word, resource_sequence: count, record_digest: word })
+const readKey = known({
+  key_id: word,
+  public_key: word,
+  executor_sovereign_id: word,
+  registered_at: word,
+  retired_at: shape.required(shape.nullable(shape.string)),
+})
+const readKeys = known({ executor_keys: shape.required(shape.arrayOf(readKey, { max: 1_000_000 })) })
+const active = shape.required(shape.boolean)
+const readRegistered = known({ key_id: word, executor_sovereign_id: word, active })
+const readRetired = known({ key_id: word, active })
+const readAnchor = (value: JsonValue): StoreAnchor => readReceived(storeAnchorForm, value).record
+const readAnchors = known({
+  count,
+  next_after_anchor: place,
+  anchors: shape.required(shape.arrayOf(readAnchor, { max: MAX_PAGE })),
+})
+const readAnchored = known({
+  anchor: shape.required(shape.nullable(readAnchor)),
+  status: shape.required(shape.oneOf('anchored', 'unchanged')),
+})
+const readRetention = known({
+  removed_count: count,
+  checkpoint: shape.required(
+    shape.nullable((value: JsonValue): RetentionCheckpoint => readReceived(retentionCheckpointForm, value).record),
+  ),
+})
+
+export function evidenceApi(connection: Connection): EvidenceApi {
+  const lines = (since: number, limit: number, options: CallOptions | undefined): Promise<readonly string[]> =>
+    connection.call({
+      route: evidence.export,
+      query: { since_sequence: since, limit },
+      read: (incoming) => text(incoming).split('\n').slice(0, -1),
+      options,
+    })
+  return {
+    ...readingMethods(connection),
+    ...keepingMethods(connection),
+    lines: (since, limit = MAX_PAGE, options) => lines(since, limit, options),
+    async *export(since = 0, options) {
+      for (let [after, next] = [since, lines(since, MAX_PAGE, options)]; ;) {
+        const page = await next
+        if (page.length < MAX_PAGE) return yield* page
+        const event = readEventLine(page.at(-1) ?? '')
+        if (event === undefined) throw new FormError('entry', 'the last line of a page cannot be read')
+        // A page that does not move on would never end.
+        if (event.entry.store_sequence <= after) throw new FormError('entry', 'the page does not follow the last one')
+        after = event.entry.store_sequence
+        // Fetched while the caller reads this page; a failure is thrown with the next page.
+        next = lines(event.entry.store_sequence, MAX_PAGE, options)
+        next.catch(() => undefined)
+        yield* page
+      }
+    },
+  }
+}
+
+type Reading = 'page' | 'resource' | 'resourceHead' | 'vendor' | 'verify' | 'status' | 'executorKeys' | 'anchors'
+
+function readingMethods({ call }: Connection): Pick<EvidenceApi, Reading> {
+  const object = json((value) => {
+    if (!isJsonObject(value)) throw new FormError('', 'an object is needed')
+    return value
+  })
+  return {
+    page: (filter = {}, options) =>
+      call({ route: evidence.search, query: { ...filter }, read: json((value) => readPage(value, '')), options }),
+    resource: (resource_id, options) =>
+      call({ route: evidence.resources, params: { resource_id }, read: object, options }),
+    resourceHead: (resource_id, options) =>
+      call({
+        route: evidence.resourceHeads,
+        params: { resource_id },
+        read: json((value) => readHead(value, '')),
+        options,
+      }),
+    vendor: (vendor_id, options) => call({ route: evidence.vendors, params: { vendor_id }, read: object, options }),
+    verify: (options) => call({ route: evidence.verify, read: object, options }),
+    status: (options) => call({ route: evidence.status, read: object, options }),
+    executorKeys: (options) =>
+      call({ route: evidence.executorKeys, read: json((value) => readKeys(value, '').executor_keys), options }),
+    anchors: (page = {}, options) =>
+      call({ route: evidence.anchors, query: { ...page }, read: json((value) => readAnchors(value, '')), options }),
+  }
+}
+
+type Keeping = 'submit' | 'registerKey' | 'retireKey' | 'applyRetention' | 'anchor'
+
+function keepingMethods({ call }: Connection): Pick<EvidenceApi, Keeping> {
+  return {
+    submit: (record, options) =>
+      call({
+        route: evidence.execution,
+        body: { evidence: record as JsonObject },
+        repeatable: true,
+        read: json((value) => readRecorded(value, '')),
+        options,
+      }),
+    registerKey: (key, options) =>
+      call({
+        route: evidence.registerKey,
+        body: omitUndefined({ ...key }),
+        read: json((value) => readRegistered(value, '')),
+        options,
+      }),
+    retireKey: (key_id, options) =>
+      call({
+        route: evidence.retireKey,
+        params: { key_id },
+        body: {},
+        read: json((value) => readRetired(value, '')),
+        options,
+      }),
+    applyRetention: (older_than_days, options) =>
+      call({
+        route: evidence.retention,
+        body: { older_than_days },
+        read: json((value) => readRetention(value, '')),
+        options,
+      }),
+    anchor: (options) =>
+      call({
+        route: evidence.anchor,
+        body: {},
+        repeatable: true,
+        read: json((value) => readAnchored(value, '')),
+        options,
+      }),
+  }
+}

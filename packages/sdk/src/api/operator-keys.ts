@@ -1,0 +1,146 @@
+import { operatorKeys } from '@chancery/contract'
+import { shape } from '@chancery/protocol'
+import { json, known } from '../http/read-response.ts'
+import type { CallOptions, Connection } from '../http/call.ts'
+import { omitUndefined } from '../http/omit-undefined.ts'
+import { preview, isDryRun } from './dry-run.ts'
+import type { DryRun, RealRun } from './dry-run.ts'
+
+/** protocol/core 12; revoked_at, reason and the numbers are undefined when the key was revoked before. */
+export interface OperatorKeyRevocation {
+  readonly key_id: string
+  readonly revoked: boolean
+  readonly already_revoked: boolean
+  readonly revoked_at: string | undefined
+  readonly reason: string | undefined
+  readonly remaining_active_keys: number | undefined
+  readonly remaining_privileged_keys: number | undefined
+  /** Only when it was asked for. */
+  readonly withdrawn_invites: number | undefined
+}
+
+/** The numbers are null when the key was revoked before. */
+export type OperatorKeyPreview = {
+  readonly dry_run: true
+  readonly key_id: string
+  readonly would_change: boolean
+  readonly remaining_active_keys: number | null
+  readonly remaining_privileged_keys: number | null
+  /** Invites it made that can still be used; null from an authority that does not say. */
+  readonly open_invites: number | null
+}
+
+export interface OperatorKeyRequest {
+  readonly reason?: string
+  /** Revokes the last privileged key, too; only with a reason. The last usable key stays in any case. */
+  readonly force?: boolean
+  /** Also ends the invites it made that can still be used. */
+  readonly withdraw_invites?: boolean
+}
+
+/** What a key did, counted from the audit trail. */
+export interface OperatorKeyActivity {
+  readonly key_id: string
+  readonly revoked: boolean
+  readonly from: string
+  readonly until: string
+  /** False when there were too many events to look through: then `from` is later than asked for. */
+  readonly complete: boolean
+  readonly events: readonly {
+    readonly event_type: string
+    readonly count: number
+    readonly first_at: string
+    readonly last_at: string
+  }[]
+  readonly open_invites: number
+}
+
+export interface OperatorKeysApi {
+  /** How many keys would be left; refused as the revocation itself would be. */
+  revoke(keyId: string, request: OperatorKeyRequest & DryRun, options?: CallOptions): Promise<OperatorKeyPreview>
+  /** Final, and in force from the next request on. Repeating it changes nothing. */
+  revoke(keyId: string, request?: OperatorKeyRequest & RealRun, options?: CallOptions): Promise<OperatorKeyRevocation>
+  /** What the key did within the last days, 30 when left out. */
+  activity(keyId: string, query?: { readonly days?: number }, options?: CallOptions): Promise<OperatorKeyActivity>
+}
+
+const count = shape.integer(0, Number.MAX_SAFE_INTEGER)
+
+const readRevocation = known({
+  key_id: shape.required(shape.string),
+  revoked: shape.required(shape.boolean),
+  already_revoked: shape.required(shape.boolean),
+  revoked_at: shape.withDefault<string | undefined>(shape.string, undefined),
+  reason: shape.withDefault<string | undefined>(shape.string, undefined),
+  remaining_active_keys: shape.withDefault<number | undefined>(count, undefined),
+  remaining_privileged_keys: shape.withDefault<number | undefined>(count, undefined),
+  withdrawn_invites: shape.withDefault<number | undefined>(count, undefined),
+})
+
+const readPreview = known({
+  dry_run: shape.required(isDryRun),
+  key_id: shape.required(shape.string),
+  would_change: shape.required(shape.boolean),
+  remaining_active_keys: shape.withDefault(shape.nullable(count), null),
+  remaining_privileged_keys: shape.withDefault(shape.nullable(count), null),
+  open_invites: shape.withDefault(shape.nullable(count), null),
+})
+
+const word = shape.required(shape.string)
+
+const readActivity = known({
+  key_id: word,
+  revoked: shape.required(shape.boolean),
+  from: word,
+  until: word,
+  complete: shape.required(shape.boolean),
+  events: shape.required(
+    shape.arrayOf(known({ event_type: word, count: shape.required(count), first_at: word, last_at: word }), {
+      max: 1000,
+    }),
+  ),
+  open_invites: shape.required(count),
+})
+
+export function operatorKeysApi(connection: Connection): OperatorKeysApi {
+  const { call } = connection
+  function revoke(
+    keyId: string,
+    request: OperatorKeyRequest & DryRun,
+    options?: CallOptions,
+  ): Promise<OperatorKeyPreview>
+  function revoke(
+    keyId: string,
+    request?: OperatorKeyRequest & RealRun,
+    options?: CallOptions,
+  ): Promise<OperatorKeyRevocation>
+  function revoke(
+    keyId: string,
+    { reason, force, withdraw_invites, dryRun }: OperatorKeyRequest & { dryRun?: boolean } = {},
+    options?: CallOptions,
+  ): Promise<OperatorKeyPreview | OperatorKeyRevocation> {
+    const facts = { route: operatorKeys.revoke, params: { key_id: keyId }, repeatable: true, options }
+    if (dryRun !== true)
+      return call({
+        ...facts,
+        body: omitUndefined({ reason, force, withdraw_invites }),
+        read: json((value) => readRevocation(value, '')),
+      })
+    return preview(connection, {
+      ...facts,
+      body: omitUndefined({ reason, force, withdraw_invites, dry_run: true }),
+      read: json((value) => readPreview(value, '')),
+    })
+  }
+  return {
+    revoke,
+    activity: (keyId, query = {}, options) =>
+      call({
+        route: operatorKeys.activity,
+        params: { key_id: keyId },
+        query: { ...query },
+        read: json((value) => readActivity(value, '')),
+        options,
+      }),
+  }
+}

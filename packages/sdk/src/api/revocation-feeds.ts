@@ -1,0 +1,92 @@
+import { revocationFeeds } from '@chancery/contract'
+import { readFeedIndex, readFeedPart, readRevocationFeed, shape } from '@chancery/protocol'
+import type { FeedIndex, FeedPart, RevocationFeed } from '@chancery/protocol'
+import { json, known } from '../http/read-response.ts'
+import type { CallOptions, Connection } from '../http/call.ts'
+import { RequestError } from '../errors.ts'
+import { omitUndefined } from '../http/omit-undefined.ts'
+
+/** The keys that verify a feed, and how it is imported. */
+export interface FeedImportOptions {
+  /** Keys that the operator supplies, by key id or as a list; without any those of an active treaty are used. */
+  readonly issuer_public_keys?: Readonly<Record<string, string>> | readonly string[]
+  readonly expected_issuer_sovereign_id?: string
+  /** Takes a feed that is more than a million ahead of the last one. */
+  readonly accept_sequence_jump?: boolean
+}
+
+export interface FeedImportRequest extends FeedImportOptions {
+  readonly feed: RevocationFeed
+}
+
+export interface FeedPartsImportRequest extends FeedImportOptions {
+  readonly index: FeedIndex
+  /** Each must be the one the index names; they are sent 16 at a time. */
+  readonly parts: readonly FeedPart[]
+}
+
+export type FeedImport = {
+  readonly accepted: boolean
+  readonly reason: string
+  readonly feed_id: string
+  readonly issuer_sovereign_id: string
+  readonly sequence: number
+  readonly revoked_count: number
+  readonly trust_basis: string
+  /** Every withdrawal of the issuer up to this sequence is known; false while parts are missing. */
+  readonly complete: boolean
+}
+
+export interface RevocationFeedsApi {
+  /** The feed of this sovereign as served; check its signature with the key you trust. */
+  current(options?: CallOptions): Promise<RevocationFeed>
+  /** The index of the feed as served: it names every part by its digest. Check its signature as that of the feed. */
+  index(options?: CallOptions): Promise<FeedIndex>
+  /** One part of the feed; `isPartOf` holds it against the index. */
+  part(part: number, options?: CallOptions): Promise<FeedPart>
+  /** Final: an id once imported stays revoked here. The second of two equal imports is refused as stale_sequence, with `unchanged` among its details. */
+  import(request: FeedImportRequest, options?: CallOptions): Promise<FeedImport>
+  /** An index and its parts in place of a feed. Gives the answer to the last of its requests. */
+  importParts(request: FeedPartsImportRequest, options?: CallOptions): Promise<FeedImport>
+}
+
+const word = shape.required(shape.string)
+const whole = shape.required(shape.integer(0, Number.MAX_SAFE_INTEGER))
+
+const readImport = known({
+  accepted: shape.required(shape.boolean),
+  reason: word,
+  feed_id: word,
+  issuer_sovereign_id: word,
+  sequence: whole,
+  revoked_count: whole,
+  trust_basis: word,
+  complete: shape.withDefault(shape.boolean, true),
+})
+
+/** As many as the authority takes in one request. */
+const PARTS_AT_ONCE = 16
+
+export function revocationFeedsApi({ call }: Connection): RevocationFeedsApi {
+  const send = (body: Parameters<typeof omitUndefined>[0], options?: CallOptions): Promise<FeedImport> =>
+    call({
+      route: revocationFeeds.import,
+      body: omitUndefined(body),
+      read: json((value) => readImport(value, '')),
+      options,
+    })
+  return {
+    current: (options) => call({ route: revocationFeeds.current, read: json(readRevocationFeed), options }),
+    index: (options) => call({ route: revocationFeeds.index, read: json(readFeedIndex), options }),
+    part: (part, options) =>
+      call({ route: revocationFeeds.part, params: { part: String(part) }, read: json(readFeedPart), options }),
+    import: (request, options) => send({ ...request }, options),
+    async importParts({ parts, ...request }, options) {
+      if (parts.length === 0) throw new RequestError('importParts needs at least one part')
+      let done: FeedImport | undefined
+      for (let at = 0; at < parts.length; at += PARTS_AT_ONCE)
+        done = await send({ ...request, parts: parts.slice(at, at + PARTS_AT_ONCE) }, options)
+      return done as FeedImport
+    },
+  }
+}

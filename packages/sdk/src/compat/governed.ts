@@ -1,0 +1,94 @@
+import { hasSecretMaterial, writeInstant } from '@chancery/protocol'
+import type { BoundaryDecision, ExecutionEvidence, Instant, JsonObject } from '@chancery/protocol'
+import type { Client } from '../client.ts'
+import { storedResourceHead } from '../governed/chains.ts'
+import { EvidenceNotStoredError, MetadataRefusedError } from '../governed/errors.ts'
+import { EvidenceSender } from '../governed/evidence-sender.ts'
+import type { Outcome } from '../governed/evidence-draft.ts'
+import type { Executor } from '../governed/evidence-sender.ts'
+import { GovernedActionRunner } from '../governed/action-runner.ts'
+import type { GovernedAction, GovernedResult, GovernedActionOptions } from '../governed/action.ts'
+import { MemoryOutbox } from '../governed/outbox.ts'
+import type { Outbox, ResourceStep } from '../governed/outbox.ts'
+import { systemClock } from '../http/system-clock.ts'
+
+/** One governed action, from the question to the evidence. Who does several opens a {@link GovernedActionRunner} once. */
+export async function governedAction<Value>(
+  action: GovernedAction<Value> & GovernedActionOptions,
+): Promise<GovernedResult<Value>> {
+  return (await GovernedActionRunner.open(action)).run(action)
+}
+
+/** Why these parameters may not stand in evidence; undefined when they may. */
+export function metadataProblem(parameters: JsonObject, detail: string | null = null): string | undefined {
+  return hasSecretMaterial(parameters, detail) ? new MetadataRefusedError().message : undefined
+}
+
+/** Throws {@link MetadataRefusedError} on what looks like a secret or is longer than 16 KiB. */
+export function checkMetadataOnly(parameters: JsonObject, detail: string | null = null): void {
+  if (hasSecretMaterial(parameters, detail)) throw new MetadataRefusedError()
+}
+
+export interface RecorderOptions {
+  readonly client: Client
+  readonly executor: Executor
+  readonly outbox?: Outbox
+  readonly clock?: () => Instant
+}
+
+/** Something that was done on a decision. */
+export interface DoneAction extends Partial<Outcome> {
+  readonly decision: BoundaryDecision
+  readonly capability: string
+  readonly parameters?: JsonObject
+  readonly resource?: { readonly id: string; readonly action: ResourceStep['resource_action'] }
+  /** When it was done; now when not given. */
+  readonly executedAt?: Instant
+}
+
+/** Writes evidence of actions that another program governs: in the chains of decision and resource, stored and submitted. */
+export class ExecutionRecorder {
+  readonly #options: RecorderOptions
+  readonly #keeper: EvidenceSender
+
+  constructor(options: RecorderOptions) {
+    this.#options = options
+    const { outbox = new MemoryOutbox(), clock = systemClock } = options
+    this.#keeper = new EvidenceSender({ ...options, outbox, clock, observe: () => undefined })
+  }
+
+  /** Returns the stored record; a failed submission is tried again with the next one, or by {@link flush}. */
+  async record(done: DoneAction): Promise<ExecutionEvidence> {
+    const { decision, capability, parameters = {}, resource, outcome = 'success', outcome_detail = null } = done
+    checkMetadataOnly(parameters, outcome_detail)
+    const { client, executor, clock = systemClock } = this.#options
+    const intent = {
+      evidence_id: crypto.randomUUID(),
+      decision_id: decision.decision_id,
+      context_id: decision.context_id,
+      agreement_id: decision.agreement_id,
+      executor_sovereign_id: executor.sovereignId,
+      executed_capability: capability,
+      execution_parameters: parameters,
+      executed_at: writeInstant(done.executedAt ?? clock()),
+      resource:
+        resource === undefined
+          ? null
+          : {
+              resource_id: resource.id,
+              resource_action: resource.action,
+              head: await storedResourceHead(client, resource.id),
+            },
+    }
+    const entry = await this.#keeper.begin(intent).catch((error: unknown) => {
+      throw new EvidenceNotStoredError(true, intent, { cause: error })
+    })
+    const record = await this.#keeper.finish(entry, { outcome, outcome_detail })
+    await this.#keeper.flush()
+    return record
+  }
+
+  flush(): ReturnType<EvidenceSender['flush']> {
+    return this.#keeper.flush()
+  }
+}

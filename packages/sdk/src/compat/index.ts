@@ -1,0 +1,37 @@
+/**
+ * The library under the names that code for other libraries of this protocol knows: import it as
+ * `@chancery/sdk/compat`. Requests, answers and checks are ours; docs/client-library.md lists what differs.
+ */
+export { createCompatClient } from './client.ts'
+export type { ExistingClient } from './client.ts'
+export { withExistingNames } from './names.ts'
+export type { ExistingNames } from './names.ts'
+export type { ExistingOptions, ExistingSigner } from './options.ts'
+export { buildPath } from './raw-transport.ts'
+export type { RawTransport } from './raw-transport.ts'
+export * from './signing.ts'
+export * from './offline.ts'
+export * from './strictness.ts'
+export * from './reconcile.ts'
+export * from './governed.ts'
+export { isContention as isRetryableConflict } from '../http/retry.ts'
+export {
+  BadRequestError,
+  ConflictError,
+  ForbiddenError,
+  NotFoundError,
+  RateLimitError,
+  ServiceUnavailableError,
+  UnauthorizedError,
+  UnreachableError as NetworkError,
+  ValidationError,
+} from '../errors.ts'
+export { summarizeDecision } from '../governed/decision.ts'
+export {
+  DecisionVerificationError,
+  EvidenceNotStoredError,
+  GovernedActionError,
+  MetadataRefusedError,
+} from '../governed/errors.ts'
+export { MemoryOutbox } from '../governed/outbox.ts'
+export { JsonError as StrictJsonError, canonicalJson, policySetDigest, seedSigner, sha256Hex } from '@chancery/protocol'

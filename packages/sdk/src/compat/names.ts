@@ -1,0 +1,166 @@
+import type { Client } from '../client.ts'
+import type { EvidenceSender } from '../governed/evidence-sender.ts'
+import { evidenceStoreNames } from './sub-clients.ts'
+import type { EvidenceStoreNames } from './sub-clients.ts'
+
+/**
+ * The sub-clients and methods that code written for other libraries of this protocol knows. Each is the method of ours
+ * that does it; requests and answers are ours. They are apart from the areas because `policy` and `evidence` mean
+ * something else there.
+ */
+export interface ExistingNames {
+  readonly agreement: Client['agreements']
+  readonly boundary: Client['boundary']
+  readonly policy: Client['boundaryPolicies']
+  readonly evidence: {
+    readonly build: Client['trustEvidence']['issue']
+    readonly verify: Client['trustEvidence']['verify']
+  }
+  readonly evidenceStore: EvidenceStoreNames
+  readonly attestation: {
+    readonly issue: Client['attestations']['issue']
+    readonly revoke: Client['attestations']['revoke']
+    readonly get: Client['attestations']['find']
+    readonly list: Client['attestations']['page']
+    readonly verify: Client['attestations']['verify']
+    readonly savePolicy: Client['recognitionPolicy']['publish']
+    readonly getPolicy: Client['recognitionPolicy']['current']
+    readonly revocationFeed: Client['revocationFeeds']['current']
+  }
+  readonly disclosure: {
+    readonly commit: Client['disclosure']['commit']
+    readonly prove: Client['disclosure']['prove']
+    readonly nullifier: Client['disclosure']['nullify']
+    readonly verify: Client['disclosure']['verify']
+  }
+  readonly consensus: {
+    readonly vote: Client['consensus']['vote']
+    readonly proof: Client['consensus']['assemble']
+    readonly verify: Client['consensus']['verify']
+  }
+  readonly dataUsage: {
+    readonly createPolicy: Client['dataUsage']['publish']
+    readonly createIntent: Client['dataUsage']['declare']
+    readonly getPolicy: Client['dataUsage']['current']
+    readonly verify: Client['dataUsage']['verify']
+  }
+  readonly health: {
+    readonly liveness: Client['health']['healthz']
+    readonly readiness: Client['health']['readyz']
+    readonly health: Client['health']['health']
+    readonly endpoints: Client['health']['endpoints']
+  }
+  readonly enrollment: Client['enrollment']
+  readonly discovery: {
+    readonly register: Client['agents']['register']
+    readonly list: Client['agents']['search']
+    readonly get: Client['agents']['find']
+    readonly delete: Client['agents']['remove']
+  }
+  readonly treaties: {
+    readonly issue: Client['recognitionTreaties']['issue']
+    readonly revoke: Client['recognitionTreaties']['revoke']
+    readonly get: Client['recognitionTreaties']['find']
+    readonly list: Client['recognitionTreaties']['page']
+    readonly verify: Client['recognitionTreaties']['verify']
+    readonly verifyAttestation: Client['attestations']['verifyWithTreaty']
+    readonly importFeed: Client['revocationFeeds']['import']
+    readonly graph: Client['connectome']['graph']
+    readonly connectome: Client['connectome']['summary']
+    readonly trustPath: Client['connectome']['trustPath']
+  }
+  readonly admin: {
+    readonly invite: Client['enrollment']['invite']
+    readonly revokeCertificate: Client['crl']['revoke']
+    readonly revokeOperatorKey: Client['operatorKeys']['revoke']
+    readonly publishPolicy: Client['policy']['publish']
+    readonly policyHistory: Client['policy']['history']
+    readonly rollbackPolicy: Client['policy']['rollback']
+  }
+  readonly network: {
+    readonly genesis: Client['sovereign']['genesis']
+    readonly sovereign: Client['sovereign']['metadata']
+    readonly policy: Client['policy']['current']
+    readonly crl: Client['crl']['current']
+    readonly nodes: Client['enrollment']['nodes']
+    readonly dashboard: Client['dashboard']['view']
+    readonly atlas: Client['connectome']['atlas']
+  }
+}
+
+/** Returns the client under those names; a keeper adds the outbox of `evidenceStore`. */
+export function withExistingNames(client: Client, keeper?: EvidenceSender): ExistingNames {
+  const { agents, attestations, connectome, consensus, dataUsage, disclosure, enrollment } = client
+  return {
+    agreement: client.agreements,
+    boundary: client.boundary,
+    policy: client.boundaryPolicies,
+    evidence: { build: client.trustEvidence.issue, verify: client.trustEvidence.verify },
+    evidenceStore: evidenceStoreNames(client, keeper),
+    attestation: {
+      issue: attestations.issue,
+      revoke: attestations.revoke,
+      get: attestations.find,
+      list: attestations.page,
+      verify: attestations.verify,
+      savePolicy: client.recognitionPolicy.publish,
+      getPolicy: client.recognitionPolicy.current,
+      revocationFeed: client.revocationFeeds.current,
+    },
+    disclosure: {
+      commit: disclosure.commit,
+      prove: disclosure.prove,
+      nullifier: disclosure.nullify,
+      verify: disclosure.verify,
+    },
+    consensus: { vote: consensus.vote, proof: consensus.assemble, verify: consensus.verify },
+    dataUsage: {
+      createPolicy: dataUsage.publish,
+      createIntent: dataUsage.declare,
+      getPolicy: dataUsage.current,
+      verify: dataUsage.verify,
+    },
+    health: {
+      liveness: client.health.healthz,
+      readiness: client.health.readyz,
+      health: client.health.health,
+      endpoints: client.health.endpoints,
+    },
+    enrollment,
+    discovery: { register: agents.register, list: agents.search, get: agents.find, delete: agents.remove },
+    treaties: treatyNames(client),
+    admin: {
+      invite: enrollment.invite,
+      revokeCertificate: client.crl.revoke,
+      revokeOperatorKey: client.operatorKeys.revoke,
+      publishPolicy: client.policy.publish,
+      policyHistory: client.policy.history,
+      rollbackPolicy: client.policy.rollback,
+    },
+    network: {
+      genesis: client.sovereign.genesis,
+      sovereign: client.sovereign.metadata,
+      policy: client.policy.current,
+      crl: client.crl.current,
+      nodes: enrollment.nodes,
+      dashboard: client.dashboard.view,
+      atlas: connectome.atlas,
+    },
+  }
+}
+
+function treatyNames(client: Client): ExistingNames['treaties'] {
+  const { attestations, connectome, recognitionTreaties, revocationFeeds } = client
+  return {
+    issue: recognitionTreaties.issue,
+    revoke: recognitionTreaties.revoke,
+    get: recognitionTreaties.find,
+    list: recognitionTreaties.page,
+    verify: recognitionTreaties.verify,
+    verifyAttestation: attestations.verifyWithTreaty,
+    importFeed: revocationFeeds.import,
+    graph: connectome.graph,
+    connectome: connectome.summary,
+    trustPath: connectome.trustPath,
+  }
+}

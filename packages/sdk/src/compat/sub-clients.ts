@@ -1,0 +1,105 @@
+import type { ExecutionEvidence, JsonObject, RetentionCheckpoint } from '@chancery/protocol'
+import { readReceived, retentionCheckpointForm } from '@chancery/protocol'
+import type { EvidenceEvent, EvidenceFilter } from '../api/evidence.ts'
+import type { CallOptions } from '../http/call.ts'
+import type { Client } from '../client.ts'
+import { ChanceryError } from '../errors.ts'
+import type { EvidenceSender, FlushReport } from '../governed/evidence-sender.ts'
+import type { ChainHead, OutboxEntry } from '../governed/outbox.ts'
+
+/** What a resource was last done to. */
+export interface ResourceState {
+  readonly resource_id: string
+  readonly resource_action: string
+  readonly resource_sequence: number
+  readonly outcome: string
+  readonly executed_at: string
+}
+
+/** The evidence store under the names code for other libraries knows. */
+export interface EvidenceStoreNames {
+  readonly submit: Client['evidence']['submit']
+  /** Keeps a signed record in the outbox; needs a keeper. */
+  enqueue(record: ExecutionEvidence): Promise<OutboxEntry>
+  flushPending(): Promise<FlushReport>
+  pendingHead(resourceId: string): Promise<ChainHead | undefined>
+  readonly search: Client['evidence']['page']
+  /** Every event the filter finds, page after page. */
+  iterate(filter?: EvidenceFilter, options?: CallOptions): AsyncGenerator<EvidenceEvent, void, undefined>
+  readonly status: Client['evidence']['status']
+  readonly verify: Client['evidence']['verify']
+  readonly resourceHistory: Client['evidence']['resource']
+  readonly vendorHistory: Client['evidence']['vendor']
+  readonly resourceHead: Client['evidence']['resourceHead']
+  /** The last execution of every resource. */
+  resourceStates(options?: CallOptions): Promise<ReadonlyMap<string, ResourceState>>
+  exportText(sinceSequence?: number, limit?: number, options?: CallOptions): Promise<string>
+  readonly export: Client['evidence']['lines']
+  readonly exportAll: Client['evidence']['export']
+  readonly listExecutorKeys: Client['evidence']['executorKeys']
+  readonly registerExecutorKey: Client['evidence']['registerKey']
+  readonly retireExecutorKey: Client['evidence']['retireKey']
+  readonly applyRetention: Client['evidence']['applyRetention']
+  latestCheckpoint(options?: CallOptions): Promise<RetentionCheckpoint | undefined>
+}
+
+const MAX_PAGE = 1000
+
+export function evidenceStoreNames({ evidence }: Client, keeper: EvidenceSender | undefined): EvidenceStoreNames {
+  const requireKeeper = (): EvidenceSender => {
+    if (keeper === undefined) throw new TypeError('withExistingNames(client, keeper) is needed for the outbox')
+    return keeper
+  }
+  async function* iterate(filter: EvidenceFilter = {}, options?: CallOptions): AsyncGenerator<EvidenceEvent> {
+    for (let after: number | null = filter.after_sequence ?? 0; after !== null;) {
+      const page: Awaited<ReturnType<typeof evidence.page>> = await evidence.page(
+        { limit: MAX_PAGE, ...filter, after_sequence: after },
+        options,
+      )
+      yield* page.entries
+      const next = page.next_after_sequence
+      // A place that does not move on would never end.
+      if (next !== null && next <= after) throw new ChanceryError('the next page does not follow this one')
+      after = next
+    }
+  }
+  return {
+    submit: evidence.submit,
+    enqueue: (record) => requireKeeper().enqueue(record),
+    flushPending: () => requireKeeper().flush(),
+    pendingHead: (resourceId) => requireKeeper().pendingHead(resourceId),
+    search: evidence.page,
+    iterate,
+    status: evidence.status,
+    verify: evidence.verify,
+    resourceHistory: evidence.resource,
+    vendorHistory: evidence.vendor,
+    resourceHead: evidence.resourceHead,
+    resourceStates: async (options) => {
+      const states = new Map<string, ResourceState>()
+      for await (const { payload } of iterate({ entry_kind: 'execution' }, options)) storeState(states, payload)
+      return states
+    },
+    exportText: async (since = 0, limit = MAX_PAGE, options) =>
+      (await evidence.lines(since, limit, options)).map((line) => `${line}\n`).join(''),
+    export: evidence.lines,
+    exportAll: evidence.export,
+    listExecutorKeys: evidence.executorKeys,
+    registerExecutorKey: evidence.registerKey,
+    retireExecutorKey: evidence.retireKey,
+    applyRetention: evidence.applyRetention,
+    latestCheckpoint: async (options) => {
+      let last: JsonObject | undefined
+      for await (const { payload } of iterate({ entry_kind: 'retention_checkpoint' }, options)) last = payload
+      return last === undefined ? undefined : readReceived(retentionCheckpointForm, last).record
+    },
+  }
+}
+
+function storeState(states: Map<string, ResourceState>, payload: JsonObject): void {
+  const record = payload as unknown as ExecutionEvidence
+  const { resource_id, resource_action, resource_sequence, outcome, executed_at } = record
+  if (resource_id === undefined || resource_action === undefined || resource_sequence === undefined) return
+  if ((states.get(resource_id)?.resource_sequence ?? 0) < resource_sequence)
+    states.set(resource_id, { resource_id, resource_action, resource_sequence, outcome, executed_at })
+}

@@ -1,0 +1,228 @@
+import { hasSecretMaterial, instantOf, readJson, writeInstant, writeJson } from '@chancery/protocol'
+import type { BoundaryDecision, ExecutionEvidence, JsonObject } from '@chancery/protocol'
+import type { EvaluateResult } from '../api/boundary.ts'
+import { systemClock } from '../http/system-clock.ts'
+import { signingTimeOf } from '../trust/signing-time.ts'
+import { sleep } from '../http/retry.ts'
+import type { ActionReport, GovernedAction, GovernedResult, GovernedActionOptions } from './action.ts'
+import { readRequestFields } from './request-fields.ts'
+import type { RequestFields } from './request-fields.ts'
+import { storedResourceHead } from './chains.ts'
+import { requireDecision } from './decision.ts'
+import { DecisionVerificationError, EvidenceNotStoredError, MetadataRefusedError } from './errors.ts'
+import { EvidenceSender } from './evidence-sender.ts'
+import type { Outcome } from './evidence-draft.ts'
+import type { FlushReport } from './evidence-sender.ts'
+import type { Intent, OutboxEntry } from './outbox.ts'
+
+/** A copy of the action at the start of its run: later changes by the caller have no effect. */
+interface Run<Value> extends Omit<GovernedAction<Value>, 'request' | 'parameters'> {
+  readonly id: string
+  readonly request: RequestFields
+  readonly parameters: JsonObject
+}
+
+interface Performed<Value> {
+  readonly entry: OutboxEntry
+  readonly value?: Value
+  readonly failure?: { readonly error: unknown }
+  readonly evidence: ExecutionEvidence
+}
+
+const FLUSH_EVERY_MS = 5000
+
+/**
+ * Does things only when the authority allows them, and leaves signed evidence of everything it did.
+ *
+ * The intent is written to the outbox before the action, and the result after it. Whenever a
+ * process dies, every started action has exactly one record; an action with an unknown end is recorded as `partial`.
+ */
+export class GovernedActionRunner {
+  readonly #options: Required<
+    Pick<
+      GovernedActionOptions,
+      'client' | 'executor' | 'outbox' | 'clock' | 'observe' | 'useIdempotencyKeys' | 'onError'
+    >
+  >
+  readonly #sender: EvidenceSender
+  readonly #stop = new AbortController()
+  #loop: Promise<void> | undefined
+
+  private constructor(options: GovernedActionOptions) {
+    const quiet = (): undefined => undefined
+    const { clock = systemClock } = options
+    const isNamed = options.useIdempotencyKeys ?? true
+    this.#options = {
+      observe: quiet,
+      onError: quiet,
+      ...options,
+      useIdempotencyKeys: isNamed,
+      clock: () => signingTimeOf(clock()),
+    }
+    this.#sender = new EvidenceSender(this.#options)
+  }
+
+  /**
+   * Opens, and writes the evidence of what an earlier process began and did not end, where the outbox knows that it has
+   * ended ({@link Outbox.isExclusive}). Several may be open on one outbox: none touches what another is doing.
+   */
+  static async open(options: GovernedActionOptions): Promise<GovernedActionRunner> {
+    const governor = new GovernedActionRunner(options)
+    await governor.#sender.recover()
+    return governor
+  }
+
+  /**
+   * Evaluate, verify, act, keep, submit. A denial is a result. An error of the action is recorded as a failure and
+   * thrown on. A submission that fails is no error: the evidence waits.
+   */
+  async run<Value>(action: GovernedAction<Value>): Promise<GovernedResult<Value>> {
+    const parameters = readJson(writeJson(action.parameters ?? {})) as JsonObject
+    // Before anything is asked for: afterwards the refusal of the store would come too late.
+    if (hasSecretMaterial(parameters, null)) throw new MetadataRefusedError()
+    const id = crypto.randomUUID()
+    const run: Run<Value> = { ...action, id, parameters, request: readRequestFields(action.request, id) }
+    const { decision, justification_proof: justification } = await this.#decide(run)
+    if (!decision.authorized) return { authorized: false, decision, justification }
+    const { entry, value, failure, evidence } = await this.#perform(run, decision)
+    const stored = await this.#submit(entry)
+    if (failure !== undefined) throw failure.error
+    return { authorized: true, decision, justification, value: value as Value, evidence, stored }
+  }
+
+  /**
+   * Records actions left in the outbox as interrupted, as {@link open} does. With `othersEnded` also those of other
+   * processes: use it when they have ended and the outbox cannot detect this.
+   */
+  recover(options?: { readonly othersEnded?: boolean }): Promise<number> {
+    return this.#sender.recover(options)
+  }
+
+  /** Submits what waits and is due; with `force`, also what is not due yet. */
+  flush(options?: { readonly force?: boolean }): Promise<FlushReport> {
+    return this.#sender.flush(options)
+  }
+
+  /** Everything that waits, dead letters included. */
+  pending(): Promise<readonly OutboxEntry[]> {
+    return this.#options.outbox.list()
+  }
+
+  /** Queues dead letters again. Call it after their cause is fixed. */
+  retryDeadLetters(): Promise<void> {
+    return this.#sender.retryDeadLetters()
+  }
+
+  /** Submits in the background until {@link stop}. */
+  start(everyMs: number = FLUSH_EVERY_MS): void {
+    this.#loop ??= this.#flushForever(everyMs)
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort(new Error('stopped'))
+    await this.#loop
+  }
+
+  async #flushForever(everyMs: number): Promise<void> {
+    while (!this.#stop.signal.aborted) {
+      await this.#sender.flush().catch((error: unknown) => this.#report(error))
+      await sleep(everyMs, this.#stop.signal).catch(() => undefined)
+    }
+  }
+
+  async #perform<Value>(run: Run<Value>, decision: BoundaryDecision): Promise<Performed<Value>> {
+    const entry = await this.#begin(run, decision)
+    try {
+      this.#options.observe('intent-stored')
+      const { outcome, ...done } = await this.#act(run, decision)
+      this.#options.observe('action-done')
+      return { entry, ...done, evidence: await this.#store(entry, outcome) }
+    } finally {
+      this.#sender.release(entry)
+    }
+  }
+
+  /** Submits the evidence. It is already stored, so a failure here is not a failure of the action. */
+  async #submit(entry: OutboxEntry): Promise<boolean> {
+    try {
+      await this.#sender.flush()
+      return !(await this.#options.outbox.list()).some(({ id }) => id === entry.id)
+    } catch (error) {
+      this.#report(error)
+      return false
+    }
+  }
+
+  /** A listener that fails must not end the submission of evidence. */
+  #report(error: unknown): void {
+    try {
+      this.#options.onError(error)
+    } catch {
+      // The evidence is still submitted again later.
+    }
+  }
+
+  async #decide<Value>({ id, request, ...expectations }: Run<Value>): Promise<EvaluateResult> {
+    const { client, clock, observe } = this.#options
+    // The key is of this run, so that a retry after a lost response returns the same decision and not a second one. A later run
+    // requests a new decision.
+    const named = this.#options.useIdempotencyKeys ? { idempotencyKey: `governed:${id}` } : {}
+    const answer = await client.boundary.evaluate(request, named)
+    observe('decision-received')
+    await requireDecision(answer, { request, now: clock() }, expectations)
+    observe('decision-verified')
+    return answer
+  }
+
+  async #begin<Value>(run: Run<Value>, decision: BoundaryDecision): Promise<OutboxEntry> {
+    const { client, clock, executor } = this.#options
+    const { request, parameters, resource } = run
+    const head = resource === undefined ? undefined : await storedResourceHead(client, resource.id)
+    const now = clock()
+    // Reading the head took time: what is begun must be begun inside the window, or its evidence is refused.
+    if (now > instantOf(decision.decision_valid_until))
+      throw new DecisionVerificationError('decision_expired', decision.decision_id)
+    const begun = instantOf(decision.decision_made_at)
+    const intent: Intent = {
+      evidence_id: crypto.randomUUID(),
+      decision_id: decision.decision_id,
+      context_id: decision.context_id,
+      agreement_id: decision.agreement_id,
+      executor_sovereign_id: executor.sovereignId,
+      executed_capability: request.requested_capability,
+      execution_parameters: parameters,
+      // A local clock a little behind would put the action before its decision.
+      executed_at: writeInstant(now < begun ? begun : now),
+      resource:
+        resource === undefined || head === undefined
+          ? null
+          : { resource_id: resource.id, resource_action: resource.action, head },
+    }
+    return this.#sender.begin(intent).catch((error: unknown) => {
+      throw new EvidenceNotStoredError(false, intent, { cause: error })
+    })
+  }
+
+  async #act<Value>(
+    run: Run<Value>,
+    decision: BoundaryDecision,
+  ): Promise<{ value?: Value; outcome: Outcome; failure?: { readonly error: unknown } }> {
+    let said: ActionReport = {}
+    try {
+      const value = await run.run(decision, (report) => (said = report))
+      return { value, outcome: { outcome: said.outcome ?? 'success', outcome_detail: said.detail ?? null } }
+    } catch (error) {
+      // The name of an error is metadata; its message may hold anything.
+      const name = error instanceof Error ? error.name : 'error'
+      return { outcome: { outcome: 'failure', outcome_detail: said.detail ?? name }, failure: { error } }
+    }
+  }
+
+  async #store(entry: OutboxEntry, outcome: Outcome): Promise<ExecutionEvidence> {
+    try {
+      return await this.#sender.finish(entry, outcome)
+    } catch (error) {
+      throw new EvidenceNotStoredError(true, { entry, outcome }, { cause: error })
+    }
+  }
+}

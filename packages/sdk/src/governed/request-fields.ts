@@ -1,0 +1,59 @@
+import { readJson, writeJson } from '@chancery/protocol'
+import type { BoundaryDecision, ContextRecord, JsonObject } from '@chancery/protocol'
+import type { BoundaryContext, EvaluateRequest } from '../api/boundary.ts'
+import { omitUndefined } from '../http/omit-undefined.ts'
+
+/** A request of one run, as it is sent. Nothing the caller changes afterwards changes it. */
+export type RequestFields = Omit<EvaluateRequest, 'context'> & {
+  readonly context: BoundaryContext & { readonly context_id: string; readonly attributes?: JsonObject }
+}
+
+/** The attribute of a context that contains the id of the run, when the caller named the context. */
+export const RUN_ATTRIBUTE = 'governed_run'
+
+/**
+ * The request of a new run. Its context holds something that never was before: its id, or, where the caller gave one, an
+ * attribute. The authority signs the digest of it, so a decision made before this run cannot be taken for its own.
+ */
+export function readRequestFields({ context = {}, ...rest }: EvaluateRequest, runId: string): RequestFields {
+  const { context_id, attributes, ...more } = context
+  const isNamed = context_id !== undefined && context_id !== null && context_id !== ''
+  const named = isNamed
+    ? { context_id, attributes: { ...attributes, [RUN_ATTRIBUTE]: runId } }
+    : { context_id: runId, attributes }
+  const request = omitUndefined({ ...rest, context: omitUndefined({ ...more, ...named }) })
+  // As the authority reads it: a number without a fraction is an integer there, whatever it was here.
+  return readJson(writeJson(request)) as unknown as RequestFields
+}
+
+/** The context the authority must have built from the request (protocol/trust-operations 4.1). */
+export function contextOf(request: RequestFields, decision: BoundaryDecision): ContextRecord {
+  const { agreement, attestation_id, requested_capability, context } = request
+  const asked = {
+    context_id: context.context_id,
+    requested_capability,
+    request_parameters: context.request_parameters ?? {},
+    // The same instant as that of the decision, by the clock of the authority.
+    requested_at: decision.decision_made_at,
+    context_freshness_seq: context.context_freshness_seq ?? 0,
+    attributes: context.attributes ?? {},
+  }
+  if (agreement !== undefined)
+    return {
+      ...asked,
+      agreement_id: agreement.agreement_id,
+      parent_kind: context.parent_kind ?? 'direct',
+      requester_sovereign_id: agreement.responder_sovereign_id,
+      provider_sovereign_id: agreement.offerer_sovereign_id,
+    }
+  const id = attestation_id ?? ''
+  const subject = decision.attestation_binding?.subject_id ?? 'unknown'
+  return {
+    ...asked,
+    agreement_id: id,
+    attestation_id: id,
+    parent_kind: 'attestation',
+    requester_sovereign_id: context.requester_sovereign_id || subject,
+    provider_sovereign_id: decision.operator_sovereign_id,
+  }
+}

@@ -1,0 +1,144 @@
+import { REQUEST_ID_HEADER } from '@chancery/contract'
+import type { ResponseKind, Route } from '@chancery/contract'
+import { toUtf8, writeJson } from '@chancery/protocol'
+import type { Instant, JsonObject } from '@chancery/protocol'
+import { toTarget } from './url.ts'
+import type { Query } from './url.ts'
+import { Endpoints } from './endpoints.ts'
+import { refusalOf } from './read-response.ts'
+import type { ReadResponse } from './read-response.ts'
+import { RequestError } from '../errors.ts'
+import type { NodeIdentity } from './node-signing.ts'
+import type { OperatorSign } from './operator-signing.ts'
+import { withRetry } from './retry.ts'
+import type { RetryOptions } from './retry.ts'
+import { send } from './transport.ts'
+import type { TransportOptions } from './transport.ts'
+
+/** Given with every method of every area. */
+export interface CallOptions {
+  readonly signal?: AbortSignal
+  /** For this call in all, attempts and pauses together; otherwise that of the client. */
+  readonly budgetMs?: number
+}
+
+/** Given with calls that create something. */
+export interface WriteOptions extends CallOptions {
+  /**
+   * Idempotency key (1 to 128 characters of A-Z a-z 0-9 . _ : -, stored for a day): the same key with the same request
+   * returns the stored response instead of a second effect (reliability 5.2).
+   */
+  readonly idempotencyKey?: string
+}
+
+/** What a call needs to know of its route; those of a gateway have no more. */
+export type CallRoute = Pick<Route, 'id' | 'method' | 'path' | 'params' | 'access' | 'response'>
+
+export interface Call<Answer> {
+  readonly route: CallRoute
+  readonly params?: Readonly<Record<string, string>>
+  readonly query?: Query
+  /** A function when the body itself is signed: it is called for every attempt, so that each has its own proof. */
+  readonly body?: JsonObject | ((now: Instant) => Promise<JsonObject>)
+  /** Operator headers on a route that also answers without them. */
+  readonly asOperator?: true
+  readonly idempotencyKey?: string | undefined
+  readonly read: ReadResponse<Answer>
+  /** Doing it twice ends in the same state. Reads always do. */
+  readonly repeatable?: boolean
+  /** Off where a refusal is itself the answer, as for readiness. */
+  readonly retry?: 'never'
+  /** Asks this instance and no other. */
+  readonly at?: string
+  readonly options?: CallOptions | undefined
+}
+
+/** Makes one call; areas know nothing else of the network. */
+export type Caller = <Answer>(call: Call<Answer>) => Promise<Answer>
+
+/** What an area is built from. */
+export interface Connection {
+  readonly call: Caller
+  readonly clock: () => Instant
+  /** Makes the proofs of a node; present when the client was given a node key. */
+  readonly node: NodeIdentity | undefined
+  /** The instances of the authority, as given. */
+  readonly endpoints: readonly string[]
+}
+
+export interface CallerParts {
+  readonly endpoints: Endpoints
+  readonly transport: TransportOptions
+  readonly clock: () => Instant
+  readonly retry: RetryOptions
+  readonly budgetMs: number
+  readonly sign: OperatorSign | undefined
+  /** Sent with every call: a gateway's bearer credential. Asked for each attempt, since credentials are renewed. */
+  readonly headers?: () => Promise<Readonly<Record<string, string>>>
+}
+
+/** A caller that signs where the route asks for an operator, retries within the rules and reads the answer. */
+export function makeCaller(parts: CallerParts): Caller {
+  return async (call) => {
+    const requestId = crypto.randomUUID()
+    const isOnce = call.retry === 'never'
+    return withRetry((address, leftMs) => attempt(parts, call, { requestId, address, leftMs }), {
+      options: isOnce ? { attempts: 1 } : parts.retry,
+      repeatable: call.route.method === 'GET' || call.repeatable === true,
+      endpoints: isOnce ? new Endpoints(call.at ?? parts.endpoints.current) : parts.endpoints,
+      budgetMs: call.options?.budgetMs ?? parts.budgetMs,
+      signal: call.options?.signal,
+    })
+  }
+}
+
+const ACCEPTED: Partial<Readonly<Record<ResponseKind, string>>> = {
+  json: 'application/json',
+  html: 'text/html',
+  static: '*/*',
+}
+
+interface Try {
+  readonly requestId: string
+  readonly address: string
+  readonly leftMs: number
+}
+
+async function attempt<Answer>(parts: CallerParts, call: Call<Answer>, at: Try): Promise<Answer> {
+  const { route } = call
+  const target = toTarget(route, call.params, call.query)
+  const isOperatorCall =
+    route.access === 'operator:standard' || route.access === 'operator:privileged' || call.asOperator === true
+  const body = typeof call.body === 'function' ? await call.body(parts.clock()) : call.body
+  const signed = isOperatorCall ? await signerOf(parts, route)(route.method, target, body ?? {}, parts.clock()) : {}
+  const incoming = await send(parts.transport, {
+    baseUrl: at.address,
+    leftMs: at.leftMs,
+    method: route.method,
+    target: target.encoded,
+    headers: {
+      Accept: ACCEPTED[route.response] ?? 'text/plain',
+      ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+      ...(call.idempotencyKey === undefined ? {} : { 'Idempotency-Key': readIdempotencyKey(call.idempotencyKey) }),
+      [REQUEST_ID_HEADER]: at.requestId,
+      ...(await parts.headers?.()),
+      ...signed,
+    },
+    ...(body === undefined ? {} : { body: toUtf8(writeJson(body)) }),
+    takesGzip: route.method === 'GET' && !isOperatorCall,
+    signal: call.options?.signal,
+  })
+  if (incoming.status >= 200 && incoming.status < 300) return call.read(incoming)
+  const isSigned = isOperatorCall || route.access === 'node'
+  throw refusalOf(incoming, { nowMs: Number(parts.clock() / 1000n), signed: isSigned })
+}
+
+function signerOf(parts: CallerParts, route: CallRoute): OperatorSign {
+  if (parts.sign === undefined) throw new RequestError(`${route.id} needs an operator: createClient({ operator })`)
+  return parts.sign
+}
+
+function readIdempotencyKey(key: string): string {
+  if (/^[A-Za-z0-9._:-]{1,128}$/.test(key)) return key
+  throw new RequestError('an idempotency key is 1 to 128 characters of A-Z a-z 0-9 . _ : -')
+}

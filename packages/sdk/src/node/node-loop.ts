@@ -1,0 +1,255 @@
+import { LIMITS } from '@chancery/contract'
+import { DAY, instantOf, readInstant, verifyList, writeJson } from '@chancery/protocol'
+import type { Instant, JoinCertificate } from '@chancery/protocol'
+import type { AgentFacts } from '../api/agents.ts'
+import type { Client } from '../client.ts'
+import { RefusedError, RequestError } from '../errors.ts'
+import { RevokedError, readStored } from './certificate.ts'
+import type { Expected } from './certificate.ts'
+import type { NodeAction, NodeEmitter } from './events.ts'
+import type { FollowedKeys } from './followed.ts'
+import { Follower, requireOwnOrFollow } from './following.ts'
+import { isFinalRefusal } from './final-refusals.ts'
+import type { NodeLists } from './lists.ts'
+import {
+  after,
+  isDue,
+  lifetimeHours,
+  paceSeconds,
+  refreshSeconds,
+  renewalTime,
+  retrySeconds,
+  sleepMs,
+} from './schedule.ts'
+import type { NodeStore } from './store.ts'
+
+export interface NodeLoopParts {
+  readonly client: Client
+  readonly store: NodeStore
+  readonly lists: NodeLists
+  readonly followed: FollowedKeys
+  readonly events: NodeEmitter
+  readonly clock: () => Instant
+  readonly random: () => number
+  readonly expected: () => Expected
+  readonly signal: AbortSignal
+  readonly status: string | (() => string)
+  readonly agent: AgentFacts | undefined
+  readonly certificate: JoinCertificate
+}
+
+const CLOCK_WARNING_SECONDS = 60
+/** Over so many heartbeats a fleet renews to a new key. */
+const MOVING_PACES = 20
+
+type Due = 'heartbeat' | 'renew' | 'announce'
+
+/** One node: its certificate, and when it does what next. */
+export class NodeLoop {
+  readonly #parts: NodeLoopParts
+  readonly #follower: Follower
+  readonly #at: Record<Due, Instant>
+  /** In a row, by what was tried. */
+  readonly #failures = new Map<NodeAction, number>()
+  #certificate: JoinCertificate
+  /** The store would not take the certificate in use; held here until it does. */
+  #isUnsaved = false
+  #isAnnounced = false
+  /** A renewal to the new key is planned. */
+  #isMoving = false
+  /** A newer key history may come with the same block, which heartbeats do not report: fetched once a day. */
+  #followAt: Instant = 0n
+
+  constructor(parts: NodeLoopParts) {
+    this.#parts = parts
+    this.#follower = new Follower(parts)
+    this.#certificate = parts.certificate
+    const now = parts.clock()
+    this.#at = { heartbeat: now, renew: this.#timeToRenew(), announce: now }
+  }
+
+  get certificate(): JoinCertificate {
+    return this.#certificate
+  }
+
+  /** Does what is due. Throws only when nothing that could be done later would help. */
+  async step(): Promise<void> {
+    const { agent, clock, signal } = this.#parts
+    if (this.#isUnsaved) await this.#save()
+    else if (clock() >= this.#at.renew || isDue(this.#at.heartbeat, clock())) await this.#useStoredCertificate()
+    if (clock() >= this.#at.renew) await this.#attempt('renew', () => this.#renew())
+    // A clock that moved back must not stop heartbeats; a renewal then has more time.
+    if (!signal.aborted && isDue(this.#at.heartbeat, clock())) await this.#attempt('heartbeat', () => this.#heartbeat())
+    if (agent === undefined || signal.aborted) return
+    if (isDue(this.#at.announce, clock(), lifetimeOf(agent)))
+      await this.#attempt('announce', () => this.#announce(agent))
+  }
+
+  nextDelayMs(): number {
+    const { heartbeat, renew, announce } = this.#at
+    const times = this.#parts.agent === undefined ? [heartbeat, renew] : [heartbeat, renew, announce]
+    return sleepMs(this.#parts.clock(), ...times)
+  }
+
+  /**
+   * Finishes the node: stores a certificate that would be lost with the process, and removes the agent
+   * from the registry. When that fails, the registration expires.
+   */
+  async finish(withinMs: number): Promise<void> {
+    if (this.#isUnsaved) await this.#save()
+    if (!this.#isAnnounced) return
+    try {
+      await this.#parts.client.agents.remove({ signal: AbortSignal.timeout(withinMs), budgetMs: withinMs })
+    } catch (error) {
+      this.#fail('withdraw', error, Infinity)
+    }
+  }
+
+  #timeToRenew(): Instant {
+    const { issued_at, expires_at } = this.#certificate
+    return renewalTime({ issuedAt: instantOf(issued_at), expiresAt: instantOf(expires_at) }, this.#parts.random())
+  }
+
+  async #heartbeat(): Promise<void> {
+    const { client, clock, events, followed, lists, signal, status } = this.#parts
+    const { cert_id } = this.#certificate
+    const said = typeof status === 'string' ? status : status()
+    const genesis_digest = followed.digest
+    const answer = await client.enrollment.heartbeat({ cert_id, status: said, genesis_digest }, { signal })
+    const nextSeconds = paceSeconds(answer.next_heartbeat_seconds)
+    this.#at.heartbeat = after(clock(), nextSeconds)
+    events.emit('heartbeat', { response: answer, nextSeconds })
+    this.#warnOfClock(answer.server_time)
+    if (answer.genesis_digest !== undefined && (answer.genesis_digest !== followed.digest || clock() >= this.#followAt))
+      await this.#follow('follow', nextSeconds, async () => {
+        await this.#follower.follow(signal)
+        this.#followAt = clock() + DAY
+      })
+    await this.#follow('crl', nextSeconds, () => lists.followCrl(answer))
+    await this.#follow('policy', nextSeconds, () => lists.followPolicy(answer))
+    const entry = lists.entryOf(cert_id)
+    if (entry !== undefined) throw new RevokedError(entry)
+    await this.#scheduleRenewal(nextSeconds)
+  }
+
+  /** A list that could not be fetched is left to the next heartbeat: lists may lag, they never grant. */
+  async #follow(action: 'crl' | 'policy' | 'follow', retryInSeconds: number, work: () => Promise<void>): Promise<void> {
+    try {
+      await work()
+      this.#failures.delete(action)
+    } catch (error) {
+      if (!this.#parts.signal.aborted) this.#fail(action, error, retryInSeconds)
+    }
+  }
+
+  /**
+   * Once the new key signs, a certificate of the former one is renewed: spread over some heartbeats, so that a fleet
+   * does not come at once.
+   */
+  async #scheduleRenewal(pace: number): Promise<void> {
+    const { clock, followed, random } = this.#parts
+    if (this.#isMoving || followed.audience !== followed.current) return
+    if (await verifyList(this.#certificate, [followed.current])) return
+    this.#isMoving = true
+    const soon = after(clock(), pace * MOVING_PACES * random())
+    if (soon < this.#at.renew) this.#at.renew = soon
+  }
+
+  #warnOfClock(serverTime: string): void {
+    const there = readInstant(serverTime)
+    const offsetSeconds = there === undefined ? 0 : Number(this.#parts.clock() - there) / 1_000_000
+    if (Math.abs(offsetSeconds) >= CLOCK_WARNING_SECONDS) this.#parts.events.emit('clock', { offsetSeconds })
+  }
+
+  /** Uses the stored certificate when it is newer and valid: another process may have joined or renewed. */
+  async #useStoredCertificate(): Promise<void> {
+    const { events, expected, store } = this.#parts
+    const old = this.#certificate
+    // A store that cannot be read just now is no reason to stop using what is in hand.
+    const stored = await readStored(await store.read('certificate').catch(() => undefined), expected())
+    if (stored === undefined || stored.cert_id === old.cert_id) return
+    if (instantOf(stored.issued_at) < instantOf(old.issued_at)) return
+    this.#adopt(stored)
+    events.emit('certificateReplaced', { certificate: stored, replaces: old.cert_id })
+  }
+
+  async #renew(): Promise<void> {
+    const { client, events, signal } = this.#parts
+    const old = this.#certificate
+    const certificate = await client.enrollment.renew(
+      { cert_id: old.cert_id, validity_hours: lifetimeHours(old) },
+      { signal },
+    )
+    await requireOwnOrFollow(certificate, this.#parts)
+    this.#adopt(certificate)
+    await this.#save()
+    events.emit('renewed', { certificate, replaces: old.cert_id })
+  }
+
+  #adopt(certificate: JoinCertificate): void {
+    this.#certificate = certificate
+    this.#isMoving = false
+    this.#at.renew = this.#timeToRenew()
+  }
+
+  /**
+   * A full disk must not cost the certificate: renewing again would be refused once the grace time is over. It is tried
+   * again at every step.
+   */
+  async #save(): Promise<void> {
+    try {
+      await this.#parts.store.write('certificate', writeJson(this.#certificate))
+      this.#isUnsaved = false
+      this.#failures.delete('save')
+    } catch (error) {
+      this.#isUnsaved = true
+      this.#fail('save', error, 0)
+    }
+  }
+
+  async #announce(agent: AgentFacts): Promise<void> {
+    const { client, clock, events, random, signal } = this.#parts
+    const announced = await client.agents.register(agent, { signal })
+    this.#isAnnounced = true
+    this.#at.announce = after(clock(), refreshSeconds(lifetimeOf(agent), random()))
+    events.emit('announced', announced)
+  }
+
+  /** Runs one call; a temporary failure is reported and retried. */
+  async #attempt(action: Due & NodeAction, work: () => Promise<void>): Promise<void> {
+    const { clock, random, signal } = this.#parts
+    try {
+      await work()
+      this.#failures.delete(action)
+    } catch (error) {
+      if (signal.aborted) return
+      if (isFinal(error)) throw error
+      // The key this node speaks to may be retired: the root says which one signs now.
+      if (error instanceof RefusedError && error.status === 401)
+        await this.#follower.follow(signal).catch(() => undefined)
+      const retryInSeconds = retrySeconds((this.#failures.get(action) ?? 0) + 1, random())
+      this.#at[action] = after(clock(), retryInSeconds)
+      this.#fail(action, error, retryInSeconds)
+    }
+  }
+
+  #fail(action: NodeAction, error: unknown, retryInSeconds: number): void {
+    const failures = (this.#failures.get(action) ?? 0) + 1
+    this.#failures.set(action, failures)
+    this.#parts.events.emit('actionFailed', { action, error: toError(error), retryInSeconds, failures })
+  }
+}
+
+/** A descriptor that has no form will not get one; a renewal that does not verify may have come from a broken proxy. */
+function isFinal(error: unknown): boolean {
+  if (error instanceof RefusedError) return isFinalRefusal(error)
+  return error instanceof RequestError || error instanceof RevokedError
+}
+
+function lifetimeOf(agent: AgentFacts): number {
+  return agent.lifetimeSeconds ?? LIMITS.agentLifetimeUsualSeconds
+}
+
+function toError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error))
+}

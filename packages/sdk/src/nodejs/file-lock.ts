@@ -1,0 +1,29 @@
+import { DatabaseSync } from 'node:sqlite'
+import { ChanceryError } from '../errors.ts'
+
+/** Another process works with this folder. */
+export class InUseError extends ChanceryError {
+  override readonly name: string = 'InUseError'
+}
+
+export interface Ownership {
+  release(): void
+}
+
+/** A process that just ended may need a moment to be gone. */
+const WAIT_MS = 500
+
+/**
+ * One owner at a time. The operating system locks a separate file, so that the lock ends with its process
+ * in every case. A file with a process id would stay after a crash.
+ */
+export function acquireFileLock(lockFile: string): Ownership {
+  const lock = new DatabaseSync(lockFile, { timeout: WAIT_MS })
+  try {
+    lock.exec('pragma locking_mode = exclusive; begin exclusive')
+  } catch (error) {
+    lock.close()
+    throw new InUseError('another process uses this folder', { cause: error })
+  }
+  return { release: () => lock.close() }
+}

@@ -1,0 +1,65 @@
+import { randomBytes } from 'node:crypto'
+import { mkdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { readPrivateKeyFile, seedSigner, writePrivateKeyFile } from '@chancery/protocol'
+import type { Signer } from '@chancery/protocol'
+import { RequestError } from '../errors.ts'
+import type { NodeDocument, NodeStore } from '../node/store.ts'
+import { OWNER_ONLY_FOLDER, createFile, readBytesIfThere, readIfThere, replaceFile } from './durable-file.ts'
+
+/**
+ * A node in a folder: node.key with mode 0600, certificate.json, crl.json, policy.json. It is the layout of
+ * `chancery join`, so a node can begin on the command line and go on in a program.
+ */
+export class FileNodeStore implements NodeStore {
+  readonly #folder: string
+
+  constructor(folder: string) {
+    this.#folder = folder
+  }
+
+  async signer(): Promise<Signer> {
+    await mkdir(this.#folder, { recursive: true, mode: OWNER_ONLY_FOLDER })
+    const path = join(this.#folder, 'node.key')
+    const text = (await this.#readKey(path)) ?? (await this.#makeKey(path))
+    const key = readPrivateKeyFile(text)
+    if (key === undefined) throw new RequestError('node.key does not hold a private key')
+    return seedSigner(key.keyId ?? 'node', key.value)
+  }
+
+  read(document: NodeDocument): Promise<string | undefined> {
+    return readIfThere(this.#path(document))
+  }
+
+  write(document: NodeDocument, text: string): Promise<void> {
+    return replaceFile(this.#path(document), `${text}\n`)
+  }
+
+  readBytes(document: NodeDocument): Promise<Uint8Array | undefined> {
+    return readBytesIfThere(this.#path(document))
+  }
+
+  writeBytes(document: NodeDocument, pieces: readonly Uint8Array[]): Promise<void> {
+    return replaceFile(this.#path(document), [...pieces, Buffer.from('\n')])
+  }
+
+  #path(document: NodeDocument): string {
+    return join(this.#folder, `${document}.json`)
+  }
+
+  /** A key file that other users can read is not secret, so it is refused and not repaired silently. */
+  async #readKey(path: string): Promise<string | undefined> {
+    const text = await readIfThere(path)
+    if (text === undefined) return undefined
+    const { mode } = await stat(path)
+    if (process.platform !== 'win32' && (mode & 0o077) !== 0)
+      throw new RequestError('node.key is readable by others: its mode must be 0600')
+    return text
+  }
+
+  async #makeKey(path: string): Promise<string> {
+    const text = writePrivateKeyFile(randomBytes(32).toString('base64'), 'node')
+    await createFile(path, text)
+    return text
+  }
+}

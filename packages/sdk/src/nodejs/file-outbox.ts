@@ -1,0 +1,143 @@
+import { chmod, mkdir, readFile, readdir, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { isJsonObject, member, readJson, writeJson } from '@chancery/protocol'
+import type { JsonObject } from '@chancery/protocol'
+import { ChanceryError } from '../errors.ts'
+import { outboxId } from '../governed/outbox.ts'
+import type { Outbox, OutboxContent, OutboxEntry } from '../governed/outbox.ts'
+import { isRunning } from '../governed/running.ts'
+import { OWNER_ONLY, OWNER_ONLY_FOLDER, replaceFile, syncFolder } from './durable-file.ts'
+import { acquireFileLock } from './file-lock.ts'
+import type { Ownership } from './file-lock.ts'
+
+const FORMAT = 'gm.evidence.outbox.v1'
+const NAME = /^(\d{12})\.json(\.unreadable)?$/
+
+/**
+ * An outbox in a separate folder, one file per entry. After a crash an entry is complete or absent.
+ * A file that cannot be read is renamed and reported, never deleted.
+ */
+export class FileOutbox implements Outbox {
+  readonly isExclusive: boolean = true
+  readonly #folder: string
+  readonly #ownership: Ownership
+  readonly #entries = new Map<string, OutboxEntry>()
+  #last: number
+  #isClosed = false
+  /** Names of files that were set aside when this outbox was opened or before. */
+  readonly unreadable: readonly string[]
+
+  private constructor(folder: string, ownership: Ownership, found: Found) {
+    this.#folder = folder
+    this.#ownership = ownership
+    this.#last = found.last
+    this.unreadable = found.unreadable
+    for (const entry of found.entries) this.#entries.set(entry.id, entry)
+  }
+
+  /** Opens the folder, or makes it. Throws {@link InUseError} while another process has it open. */
+  static async open(folder: string): Promise<FileOutbox> {
+    await mkdir(folder, { recursive: true, mode: OWNER_ONLY_FOLDER })
+    const ownership = acquireFileLock(join(folder, 'owner.lock'))
+    try {
+      await chmod(join(folder, 'owner.lock'), OWNER_ONLY)
+      return new FileOutbox(folder, ownership, await readFolder(folder))
+    } catch (error) {
+      ownership.release()
+      throw error
+    }
+  }
+
+  async add(content: OutboxContent): Promise<OutboxEntry> {
+    this.#last += 1
+    const entry = { ...content, id: outboxId(this.#last) }
+    await this.update(entry)
+    return entry
+  }
+
+  async update(entry: OutboxEntry): Promise<void> {
+    this.#requireOpen()
+    const { id, ...content } = entry
+    const text = writeJson({ format: FORMAT, ...(content as unknown as JsonObject) })
+    await replaceFile(this.#path(id), `${text}\n`)
+    this.#entries.set(id, entry)
+  }
+
+  async remove(id: string): Promise<void> {
+    this.#requireOpen()
+    await rm(this.#path(id), { force: true })
+    await syncFolder(this.#folder)
+    this.#entries.delete(id)
+  }
+
+  list(): Promise<readonly OutboxEntry[]> {
+    return Promise.resolve([...this.#entries.values()])
+  }
+
+  /**
+   * Releases the folder. Throws while an action runs: the next owner would record it as
+   * interrupted, and its evidence could no longer be stored.
+   */
+  close(): void {
+    for (const entry of this.#entries.values())
+      if (entry.state === 'started' && isRunning(entry.intent.evidence_id))
+        throw new ChanceryError('an action is under way: its evidence would be lost')
+    this.#isClosed = true
+    this.#ownership.release()
+  }
+
+  #path(id: string): string {
+    return join(this.#folder, `${id}.json`)
+  }
+
+  /** Without the lock another process may be writing the same names. */
+  #requireOpen(): void {
+    if (this.#isClosed) throw new ChanceryError('this outbox is closed')
+  }
+}
+
+interface Found {
+  readonly entries: readonly OutboxEntry[]
+  readonly unreadable: readonly string[]
+  readonly last: number
+}
+
+async function readFolder(folder: string): Promise<Found> {
+  const names = (await readdir(folder)).toSorted()
+  const [entries, unreadable]: [OutboxEntry[], string[]] = [[], []]
+  let last = 0
+  for (const name of names) {
+    const [, id, aside] = NAME.exec(name) ?? []
+    // Half a file of a process that died; it never became an entry.
+    if (name.endsWith('.tmp')) await rm(join(folder, name), { force: true })
+    if (id === undefined) continue
+    // Numbers of files set aside are not given again: they may be put back.
+    last = Math.max(last, Number(id))
+    const entry = aside === undefined ? toEntry(id, await readFile(join(folder, name), 'utf8')) : undefined
+    if (entry !== undefined) entries.push(entry)
+    else if (aside !== undefined) unreadable.push(name)
+    else {
+      await rename(join(folder, name), join(folder, `${name}.unreadable`))
+      unreadable.push(`${name}.unreadable`)
+    }
+  }
+  if (unreadable.length > 0) await syncFolder(folder)
+  return { entries, unreadable, last }
+}
+
+/** Only what this release wrote: an entry of another form is for another release, or damaged. */
+function toEntry(id: string, text: string): OutboxEntry | undefined {
+  try {
+    const value = readJson(text)
+    if (!isJsonObject(value) || member(value, 'format') !== FORMAT) return undefined
+    const { format: _format, ...content } = value
+    const state = member(content, 'state')
+    const isWhole =
+      state === 'started'
+        ? isJsonObject(member(content, 'intent'))
+        : (state === 'pending' || state === 'dead_letter') && isJsonObject(member(content, 'record'))
+    return isWhole ? ({ ...content, id } as unknown as OutboxEntry) : undefined
+  } catch {
+    return undefined
+  }
+}

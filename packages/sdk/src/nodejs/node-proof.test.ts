@@ -1,0 +1,432 @@
+import { createServer } from 'node:http'
+import { connect } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import fastify from 'fastify'
+import { Hono } from 'hono'
+import { HOUR, instantOf, seedSigner, signList, toBase64 } from '@chancery/protocol'
+import type { JoinCertificate, Signer } from '@chancery/protocol'
+import { afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { testIssuer, testList } from '@chancery/testkit'
+import type { TestIssuer } from '@chancery/testkit'
+import { honoNodeProof } from '../request-proof/hono.ts'
+import type { RequestVerifierOptions } from '../request-proof/request-verifier.ts'
+import { signingFetch, signRequest } from '../request-proof/sign.ts'
+import { RelyingParty } from '../verify/relying-party.ts'
+import { expressNodeProof, fastifyNodeProof, httpNodeProof } from './node-proof.ts'
+
+const NOW = instantOf('2030-01-02T03:00:00Z')
+const EXPRESS: string = 'express'
+const AUDIENCE = 'https://print.example.org'
+let by: TestIssuer
+let node: Signer
+let certificate: JoinCertificate
+let party: RelyingParty
+beforeAll(async () => {
+  by = await testIssuer('agency')
+  node = await seedSigner('node', toBase64(new Uint8Array(32).fill(7)))
+  const draft = {
+    cert_id: 'cert-1',
+    node_public_key: node.publicKey,
+    network_name: 'agency',
+    roles: ['role:client'],
+    issued_at: '2030-01-02T02:00:00Z',
+    expires_at: '2030-01-03T02:00:00Z',
+    issued_by: by.keyId,
+    signatures: [],
+  }
+  certificate = await signList(draft, by.signer)
+  party = await openParty([])
+})
+
+async function openParty(revoked: readonly string[]): Promise<RelyingParty> {
+  const crl = await testList(by, NOW, { entries: revoked.map((certificate_id) => ({ certificate_id })) })
+  return RelyingParty.open({ network: 'agency', anchors: { [by.keyId]: by.signer.publicKey }, crl })
+}
+
+interface Served {
+  readonly url: string
+  close(): Promise<unknown>
+}
+let served: Served | undefined
+afterEach(() => served?.close())
+
+const options = (): RequestVerifierOptions => ({
+  audience: AUDIENCE,
+  trust: party,
+  clock: () => NOW,
+  maxBodyBytes: 1000,
+})
+
+/** One service on four servers: it returns the caller and the received request. */
+const SERVERS: Readonly<Record<string, () => Promise<Served>>> = {
+  'node:http': () =>
+    listen(
+      createServer(
+        httpNodeProof(options(), (request, response) => {
+          response.end(
+            JSON.stringify({ node: request.node.publicKey, got: JSON.parse(String(request.rawBody) || 'null') }),
+          )
+        }),
+      ),
+    ),
+  express: async () => {
+    // Without types: they are a separate package, and one line here does not need them.
+    const { default: express } = (await import(EXPRESS)) as { default: () => ExpressApp }
+    const app = express()
+    app.use(expressNodeProof(options()))
+    app.use((request, response) => response.json({ node: request.node.publicKey, got: request.body ?? null }))
+    return listen(createServer(app as never))
+  },
+  fastify: async () => {
+    const app = fastify()
+    app.addHook('preParsing', fastifyNodeProof(options()) as never)
+    const answer = (request: { body: unknown }): object => ({
+      node: (request as unknown as { node: { publicKey: string } }).node.publicKey,
+      got: request.body ?? null,
+    })
+    app.post('/print', answer)
+    app.get('/print', answer)
+    return { url: await app.listen({ port: 0, host: '127.0.0.1' }), close: () => app.close() }
+  },
+  hono: async () => {
+    const app = new Hono<{ Variables: { node: { publicKey: string } } }>()
+    app.use(honoNodeProof(options()) as never)
+    app.all('/print', async (c) => {
+      const text = await c.req.text()
+      return c.json({ node: c.get('node').publicKey, got: text === '' ? null : (JSON.parse(text) as unknown) })
+    })
+    return listen(createServer((request, response) => void serveWeb(app, request, response)))
+  },
+}
+
+interface ExpressApp {
+  use(
+    handler: (
+      request: Parameters<ReturnType<typeof expressNodeProof>>[0] & { node: { publicKey: string } },
+      response: Parameters<ReturnType<typeof expressNodeProof>>[1] & { json(value: unknown): void },
+      next: (error?: unknown) => void,
+    ) => void,
+  ): void
+}
+
+async function listen(server: ReturnType<typeof createServer>): Promise<Served> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const close = (): Promise<unknown> =>
+    new Promise((resolve) => {
+      server.closeAllConnections()
+      server.close(resolve)
+    })
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close }
+}
+
+/** What an adapter of Hono does, in short. */
+async function serveWeb(
+  app: { fetch(request: Request): Response | Promise<Response> },
+  request: Parameters<Parameters<typeof createServer>[1] & object>[0],
+  response: Parameters<Parameters<typeof createServer>[1] & object>[1],
+): Promise<void> {
+  const chunks: Buffer[] = []
+  for await (const chunk of request) chunks.push(chunk as Buffer)
+  const headers = new Headers()
+  for (const [name, values] of Object.entries(request.headersDistinct))
+    for (const value of values ?? []) headers.append(name, value)
+  const body = chunks.length === 0 ? {} : { body: Buffer.concat(chunks) }
+  const answer = await app.fetch(
+    new Request(`http://h${request.url}`, { method: request.method ?? '', headers, ...body }),
+  )
+  response.writeHead(answer.status, { 'Content-Type': 'application/json' }).end(await answer.text())
+}
+
+describe.each(Object.keys(SERVERS))('%s', (name) => {
+  async function start(): Promise<string> {
+    served = await SERVERS[name]?.()
+    return `${served?.url}/print?copies=2`
+  }
+  const json = { 'Content-Type': 'application/json' }
+  const prove = (over: object = {}): ReturnType<typeof signingFetch> =>
+    signingFetch(() => ({ signer: node, certificate, audience: AUDIENCE, clock: () => NOW, ...over }))
+
+  it('lets a proven request through, with the caller on it and the body untouched', async () => {
+    const url = await start()
+    const posted = await prove()(url, { method: 'POST', body: '{"text":"hé"}', headers: json })
+    expect([posted.status, await posted.json()]).toEqual([200, { node: node.publicKey, got: { text: 'hé' } }])
+    const read = await prove()(url, { method: 'GET' })
+    expect([read.status, await read.json()]).toEqual([200, { node: node.publicKey, got: null }])
+  })
+
+  it.each([
+    ['no proof', 401, 'proof_missing', async () => ({})],
+    ['another audience', 401, 'wrong_audience', () => headersOf({ audience: 'https://other.example.org' })],
+    ['an old proof', 401, 'proof_stale', () => headersOf({ now: NOW - 61_000_000n })],
+    ['another body', 401, 'digest_mismatch', () => headersOf({ body: '{"text":"other"}' })],
+    ['another method', 401, 'signature_invalid', () => headersOf({ method: 'PUT' })],
+    ['another target', 401, 'signature_invalid', () => headersOf({ url: '/print?copies=200' })],
+    [
+      'half a proof',
+      401,
+      'proof_malformed',
+      async () => {
+        const { signature: _none, ...rest } = await headersOf({})
+        return rest
+      },
+    ],
+  ])('refuses %s', async (_name, status, reason, headers) => {
+    const url = await start()
+    const body = '{"text":"a"}'
+    const answer = await fetch(url, { method: 'POST', body, headers: { ...json, ...(await headers()) } })
+    const { error } = (await answer.json()) as { error: { details: unknown } }
+    expect([answer.status, error.details]).toEqual([status, { reason }])
+  })
+
+  function headersOf(over: object): Promise<Record<string, string>> {
+    const request = {
+      method: 'POST',
+      url: '/print?copies=2',
+      body: '{"text":"a"}',
+      audience: AUDIENCE,
+      now: NOW,
+      ...over,
+    }
+    return signRequest(request, { signer: node, certificate })
+  }
+
+  it('refuses the same proof twice', async () => {
+    const url = await start()
+    const headers = { ...json, ...(await headersOf({})) }
+    const send = (): Promise<Response> => fetch(url, { method: 'POST', body: '{"text":"a"}', headers })
+    expect((await send()).status).toBe(200)
+    const again = await send()
+    expect([again.status, await again.json()]).toMatchObject([
+      401,
+      { error: { details: { reason: 'proof_replayed' } } },
+    ])
+  })
+
+  it('refuses a revoked certificate, and another key with the certificate of a node', async () => {
+    const url = await start()
+    const thief = await seedSigner('thief', toBase64(new Uint8Array(32).fill(9)))
+    const stolen = { keyId: node.keyId, publicKey: node.publicKey, sign: (message: Uint8Array) => thief.sign(message) }
+    expect((await prove({ signer: stolen })(url, { method: 'GET' })).status).toBe(401)
+    const before = party
+    party = await openParty(['cert-1'])
+    await served?.close()
+    const other = await start()
+    const answer = await prove()(other, { method: 'GET' })
+    party = before
+    expect([answer.status, await answer.json()]).toMatchObject([403, { error: { code: 'certificate_untrusted' } }])
+  })
+
+  it('reads no body beyond its bound', async () => {
+    const url = await start()
+    const answer = await prove()(url, { method: 'POST', body: 'x'.repeat(2000), headers: json })
+    expect(answer.status).toBe(413)
+  })
+})
+
+it('a proving fetch takes what fetch takes, and proves what the platform sends', async () => {
+  const seen: string[] = []
+  const handler: Parameters<typeof httpNodeProof>[1] = (request, response) => {
+    seen.push(
+      `${request.method} ${request.url} ${String(request.rawBody)} ${String(request.headers['x-own'] ?? '')}`.trim(),
+    )
+    response.end()
+  }
+  served = await listen(createServer(httpNodeProof(options(), handler)))
+  const { url } = served
+  const send = signingFetch(() => ({ signer: node, certificate, audience: AUDIENCE, clock: () => NOW }))
+  const own = { 'x-own': 'kept' }
+  const stream = (): ReadableStream => new Blob(['{"n":6}']).stream()
+  const answers = [
+    await send(`${url}/a?b=1#part`),
+    await send(new URL(`${url}/b c`)),
+    await send(`${url}/c`, { method: 'post', body: '{"n":1}', headers: own }),
+    await send(new Request(`${url}/d`, { method: 'POST', body: '{"n":2}', headers: own })),
+    await send(new Request(`${url}/e`)),
+    await send(new Request(`${url}/f`, { headers: own }), { method: 'PUT', body: new TextEncoder().encode('{"n":3}') }),
+    await send(`${url}/g`, { method: 'POST', body: new URLSearchParams({ n: '4' }), headers: own }),
+    await send(`${url}/h`, { method: 'patch', body: new Blob(['{"n":5}']) }),
+    await send(`${url}/i`, { method: 'POST', body: stream(), duplex: 'half' } as RequestInit),
+    await send(`${url}/j`, { method: 'POST', body: null }),
+  ]
+  expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200))
+  expect(seen).toEqual([
+    'GET /a?b=1',
+    'GET /b%20c',
+    'POST /c {"n":1} kept',
+    'POST /d {"n":2} kept',
+    'GET /e',
+    'PUT /f {"n":3} kept',
+    'POST /g n=4 kept',
+    'PATCH /h {"n":5}',
+    'POST /i {"n":6}',
+    'POST /j',
+  ])
+  const read = new Request(`${url}/k`, { method: 'POST', body: 'x' })
+  await read.text()
+  await expect(send(read)).rejects.toThrow(TypeError)
+  await expect(send(`${url}/l`, { signal: AbortSignal.abort(new Error('enough')) })).rejects.toThrow('enough')
+})
+
+it('a proving fetch follows no redirect, whatever the request asks for', async () => {
+  const away = createServer((_request, response) => response.writeHead(307, { Location: '/elsewhere' }).end())
+  served = await listen(away)
+  const send = signingFetch(() => ({ signer: node, certificate, audience: AUDIENCE, clock: () => NOW }))
+  const { url } = served
+  await expect(send(url, { redirect: 'follow' })).rejects.toThrow('fetch failed')
+  await expect(send(new Request(url, { redirect: 'follow' }))).rejects.toThrow('fetch failed')
+})
+
+/** The beginning of a request whose body will take its time. */
+function headOf(target: string, length: number, fields: Readonly<Record<string, string>>): string {
+  const lines = Object.entries({ Host: 'h', 'Content-Length': String(length), ...fields })
+  return `POST ${target} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`
+}
+
+/** The status that is answered while the body is withheld; `none` when none is. */
+async function statusWhileWithheld(
+  url: string,
+  fields: Readonly<Record<string, string>>,
+  limitMs = 10_000,
+): Promise<string> {
+  const { port, pathname, search } = new URL(url)
+  const socket = connect(Number(port), '127.0.0.1')
+  const answer = new Promise<string>((resolve) => {
+    socket.once('data', (data) => resolve(String(data).slice(9, 12)))
+    setTimeout(() => resolve('none'), limitMs)
+  })
+  socket.write(`${headOf(pathname + search, 900, fields)}{"text":`)
+  const status = await answer
+  socket.destroy()
+  return status
+}
+
+// The adapter of Hono in this file reads bodies itself.
+describe.each(Object.keys(SERVERS).filter((name) => name !== 'hono'))('%s, while a body is withheld', (name) => {
+  const prove = (over: object = {}): Promise<Record<string, string>> =>
+    signRequest(
+      { method: 'POST', url: '/print?copies=2', body: 'x'.repeat(900), audience: AUDIENCE, now: NOW, ...over },
+      { signer: node, certificate },
+    )
+
+  it('stores nothing of an unauthenticated caller, and waits for a node once', async () => {
+    served = await SERVERS[name]?.()
+    const url = `${served?.url}/print?copies=2`
+    const good = await prove()
+    expect(await statusWhileWithheld(url, {})).toBe('401')
+    expect(await statusWhileWithheld(url, await prove({ audience: 'https://other.example.org' }))).toBe('401')
+    const other = await prove()
+    expect(await statusWhileWithheld(url, { ...good, signature: other.signature ?? '' })).toBe('401')
+    expect(await statusWhileWithheld(url, good, 300)).toBe('none')
+    expect(await statusWhileWithheld(url, good)).toBe('401')
+  })
+})
+
+describe('node:http behind the proof', () => {
+  const send = (url: string): Promise<Response> =>
+    signingFetch(() => ({ signer: node, certificate, audience: AUDIENCE, clock: () => NOW }))(url)
+
+  it('responds with 500 to an exception of the handler, reports it, and continues', async () => {
+    const logged: unknown[] = []
+    const failing = { ...options(), onError: (error: unknown) => logged.push(error) }
+    const broken = new Error('the secret of the handler')
+    served = await listen(
+      createServer(
+        httpNodeProof(failing, (request, response) => {
+          if (request.url === '/thrown') throw broken
+          if (request.url === '/begun') response.write('half of it')
+          return request.url === '/good' ? void response.end('fine') : Promise.reject(broken)
+        }),
+      ),
+    )
+    for (const path of ['/thrown', '/rejected']) {
+      const answer = await send(served.url + path)
+      const text = await answer.text()
+      expect([answer.status, text.includes('secret')]).toEqual([500, false])
+    }
+    await expect(send(`${served.url}/begun`).then((answer) => answer.text())).rejects.toThrow(TypeError)
+    expect((await send(`${served.url}/good`)).status).toBe(200)
+    expect(logged).toEqual([broken, broken, broken])
+  })
+
+  it('emits a process warning without a listener, also for exceptions of `trust`', async () => {
+    const warned = new Promise<Error & { detail?: string }>((resolve) => process.once('warning', resolve))
+    const trust = { evaluate: () => Promise.reject(new Error('the list cannot be read')) }
+    served = await listen(createServer(httpNodeProof({ ...options(), trust }, () => undefined)))
+    expect((await send(served.url)).status).toBe(500)
+    expect(await warned).toMatchObject({
+      name: 'NodeProofWarning',
+      detail: expect.stringContaining('the list cannot be read'),
+    })
+  })
+
+  it('is quiet when the caller goes away while it sends', async () => {
+    const logged: unknown[] = []
+    const failing = { ...options(), onError: (error: unknown) => logged.push(error) }
+    served = await listen(createServer(httpNodeProof(failing, () => undefined)))
+    const proof = await signRequest(
+      { method: 'POST', url: '/', body: 'half a body', audience: AUDIENCE, now: NOW },
+      { signer: node, certificate },
+    )
+    const socket = connect(Number(new URL(served.url).port), '127.0.0.1')
+    socket.write(headOf('/', 11, proof) + 'half')
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    socket.destroy()
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    expect(logged).toEqual([])
+  })
+})
+
+it('runs no handler of Fastify behind a refusal, however slowly the refusal is sent or who hangs up', async () => {
+  const app = fastify()
+  let runs = 0
+  app.addHook('preParsing', fastifyNodeProof(options()) as never)
+  // As a plugin for compression or logging does it.
+  app.addHook('onSend', () => new Promise((resolve) => setTimeout(resolve, 50)))
+  app.post('/print', () => {
+    runs += 1
+    return {}
+  })
+  served = { url: await app.listen({ port: 0, host: '127.0.0.1' }), close: () => app.close() }
+  const url = `${served.url}/print`
+  expect((await fetch(url, { method: 'POST' })).status).toBe(401)
+  await expect(fetch(url, { method: 'POST', signal: AbortSignal.timeout(25) })).rejects.toThrow('timeout')
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  expect(runs).toBe(0)
+})
+
+it('a relying party stores revocations that a later list omits, and never goes back', async () => {
+  const fresh = await openParty(['cert-1'])
+  const next = await testList(by, NOW, { sequence: 10 })
+  expect(await fresh.install(next, NOW)).toEqual({ ok: true })
+  const { findings } = await fresh.evaluate(certificate, NOW)
+  expect(findings).toMatchObject([{ code: 'revoked', withdrawn: true }])
+  expect(await fresh.install(await testList(by, NOW, { sequence: 9 }), NOW)).toEqual({ ok: false, reason: 'rollback' })
+  const forked = await testList(by, NOW, { sequence: 10, entries: [{ certificate_id: 'x' }] })
+  expect(await fresh.install(forked, NOW)).toEqual({ ok: false, reason: 'equivocation' })
+  const stale = await testList(by, NOW, { sequence: 11, lasts: HOUR, issuedAgo: 2n * HOUR })
+  expect(await fresh.install(stale, NOW)).toEqual({ ok: false, reason: 'crl_stale' })
+  expect(fresh.sequenceOf()).toBe(10)
+})
+
+it('a relying party gives a verdict on whatever is presented to it', async () => {
+  const fresh = await openParty([])
+  const { roles: _roles, ...without } = certificate
+  for (const garbage of [
+    null,
+    undefined,
+    7,
+    'x',
+    [],
+    {},
+    { ...certificate, roles: 'role:client' },
+    { ...certificate, signatures: [null] },
+    { ...certificate, network_name: {} },
+    { ...certificate, stray: 1 },
+  ]) {
+    const { trusted, reasons } = await fresh.evaluate(garbage as JoinCertificate, NOW)
+    expect([trusted, reasons.length]).toEqual([false, 1])
+    expect(await fresh.install(garbage as never, NOW)).toEqual({ ok: false, reason: 'malformed' })
+  }
+  expect((await fresh.evaluate(without as JoinCertificate, NOW)).trusted).toBe(false)
+  expect((await fresh.evaluate(certificate, NOW)).trusted).toBe(true)
+})

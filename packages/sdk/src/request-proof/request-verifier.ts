@@ -1,0 +1,107 @@
+import type { Instant, JoinCertificate } from '@chancery/protocol'
+import { systemClock } from '../http/system-clock.ts'
+import type { TrustVerdict } from '../gateway/verdict.ts'
+import { MemoryNonceStore } from './nonces.ts'
+import type { NonceStore } from './nonces.ts'
+import { verifyRequest } from './verify.ts'
+import type { IncomingRequest, NodeCaller, ProofRefusal } from './verify.ts'
+
+/** Options of a middleware. */
+export interface RequestVerifierOptions {
+  /** The name this service goes by. */
+  readonly audience: string
+  /** A RelyingParty, or another verifier of certificates. */
+  readonly trust: { evaluate(certificate: JoinCertificate, now: Instant): Promise<TrustVerdict> }
+  readonly nonces?: NonceStore
+  readonly clock?: () => Instant
+  /** Longest body that is read; 1 MiB when not given. */
+  readonly maxBodyBytes?: number
+  /** Called at every refusal, for the log: the findings are not sent to the caller. */
+  readonly onRefusal?: (reason: ProofRefusal, decision: TrustVerdict | undefined) => void
+}
+
+/** A refusal as it is sent. */
+export interface RequestVerifierRefusal {
+  readonly status: 401 | 403 | 413 | 503
+  readonly body: { readonly error: { readonly code: string; readonly message: string; readonly details: object } }
+}
+
+export type RequestVerifierResult =
+  | { readonly node: NodeCaller; readonly body: Uint8Array }
+  | { readonly refusal: RequestVerifierRefusal }
+
+/** A request whose body was not read yet. */
+export type UnreadRequest = Omit<IncomingRequest, 'body'> & { readonly body: () => Promise<Uint8Array | undefined> }
+
+const MAX_BODY_BYTES = 1024 * 1024
+
+/** Verifies requests for all middlewares. */
+export class RequestVerifier {
+  readonly #options: RequestVerifierOptions
+  readonly #nonces: NonceStore
+  readonly maxBodyBytes: number
+
+  constructor(options: RequestVerifierOptions) {
+    this.#options = options
+    this.#nonces = options.nonces ?? new MemoryNonceStore()
+    this.maxBodyBytes = options.maxBodyBytes ?? MAX_BODY_BYTES
+  }
+
+  async check(request: UnreadRequest): Promise<RequestVerifierResult> {
+    const { audience, trust, clock = systemClock, onRefusal } = this.#options
+    const evaluate = (certificate: JoinCertificate, now: Instant): Promise<TrustVerdict> =>
+      trust.evaluate(certificate, now)
+    let body: Uint8Array | undefined
+    const read = async (): Promise<Uint8Array | undefined> => (body = await request.body())
+    const policy = { audience, evaluate, nonces: this.#nonces, now: clock() }
+    const verdict = await verifyRequest({ ...request, body: read }, policy)
+    if (verdict.ok) return { node: verdict.node, body: body ?? new Uint8Array() }
+    onRefusal?.(verdict.reason, verdict.decision)
+    return { refusal: toRefusal(verdict.reason) }
+  }
+}
+
+/** Returns the refusal for the caller: which check failed, without details of the policy. */
+function toRefusal(reason: ProofRefusal): RequestVerifierRefusal {
+  if (reason === 'certificate_untrusted') return refusal(403, reason, 'This certificate is not trusted here.', reason)
+  if (reason === 'body_too_large') return refusal(413, 'request_entity_too_large', 'The body is too large.', 'body')
+  if (reason === 'nonces_unavailable')
+    return refusal(503, 'service_unavailable', 'The proof cannot be checked at the moment.', reason)
+  return refusal(401, 'node_proof_required', 'This service needs a proof of a node with every request.', reason)
+}
+
+function refusal(
+  status: RequestVerifierRefusal['status'],
+  code: string,
+  message: string,
+  reason: string,
+): RequestVerifierRefusal {
+  return { status, body: { error: { code, message, details: { reason } } } }
+}
+
+/** The caller disconnected while it sent its body. */
+export class CallerGoneError extends Error {
+  override readonly name = 'CallerGoneError'
+}
+
+/** Collects a body within a bound; undefined when it is longer. */
+export async function readBody(chunks: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Uint8Array | undefined> {
+  const parts: Uint8Array[] = []
+  let size = 0
+  try {
+    for await (const chunk of chunks) {
+      size += chunk.length
+      if (size > maxBytes) return undefined
+      parts.push(chunk)
+    }
+  } catch (error) {
+    throw new CallerGoneError('the body did not arrive', { cause: error })
+  }
+  const body = new Uint8Array(size)
+  let at = 0
+  for (const part of parts) {
+    body.set(part, at)
+    at += part.length
+  }
+  return body
+}

@@ -1,0 +1,171 @@
+import { instantOf, toTrustDecision, verifyGenesisBlock, wasCurrent } from '@chancery/protocol'
+import type { GenesisBlock, Instant, JoinCertificate, KeyHistory, RevocationList } from '@chancery/protocol'
+import type { Client } from '../client.ts'
+import { RefusedError, RequestError } from '../errors.ts'
+import { toVerdict } from '../gateway/verdict.ts'
+import type { TrustVerdict } from '../gateway/verdict.ts'
+import { signingTimeOf } from './signing-time.ts'
+import { FollowedKeys } from '../node/followed.ts'
+import type { Followed, KeyStore } from '../node/followed.ts'
+import { MemoryNodeStore } from '../node/store.ts'
+import { RelyingParty } from '../verify/relying-party.ts'
+import type { InstallRefusal, NetworkPins, OfferedList } from '../verify/relying-party.ts'
+
+export interface FollowedPartyOptions extends Omit<
+  NetworkPins,
+  'network' | 'anchors' | 'crl' | 'additional_issuers' | 'minimum_crl_sequence'
+> {
+  readonly client: Client
+  /** The genesis block of the network, from a place you trust. Its root key decides which keys count later. */
+  readonly genesis: GenesisBlock
+  /** With it: the keys its authority had before, as its root signed them. */
+  readonly keyHistory?: KeyHistory
+  /** Lists of an earlier run, one of each key, so that it can begin while the authority is away. */
+  readonly lists?: readonly RevocationList[]
+  /** Stores the newest block over restarts; in memory when not given. */
+  readonly store?: KeyStore
+  readonly clock?: () => Instant
+}
+
+/** `current`: the list in force is the one that is served. `none`: no list of this key is served any more. */
+export type ListOutcome = 'current' | 'none' | InstallRefusal
+
+export interface Refreshed {
+  /** What came of asking for a newer block. */
+  readonly keys: Followed
+  /** By key id of the issuer. */
+  readonly lists: Readonly<Record<string, ListOutcome>>
+}
+
+/**
+ * A {@link RelyingParty} that needs no pinned key id: it takes the keys of the authority from a genesis block, follows
+ * key successions by the root key, and reads the list of each key. Call {@link refresh} regularly; certificates are
+ * verified without network calls.
+ */
+export class FollowedParty {
+  readonly #options: FollowedPartyOptions
+  readonly #followed: FollowedKeys
+  /** Public keys with a list in force. */
+  readonly #pinned = new Set<string>()
+  #party: RelyingParty | undefined
+
+  private constructor(options: FollowedPartyOptions, followed: FollowedKeys) {
+    this.#options = options
+    this.#followed = followed
+  }
+
+  /** Throws when block, history or a given list does not verify, or when no list can be had. */
+  static async open(options: FollowedPartyOptions): Promise<FollowedParty> {
+    const { genesis, keyHistory, lists = [], store = new MemoryNodeStore() } = options
+    const verdict = await verifyGenesisBlock(genesis)
+    if (!verdict.ok) throw new RequestError(`the genesis block is not valid: ${verdict.reason}`)
+    const party = new FollowedParty(options, await FollowedKeys.open(genesis, store, keyHistory))
+    for (const list of lists) await party.#pin(list)
+    try {
+      await party.refresh()
+    } catch (error) {
+      // What was brought along is in force until it ends.
+      if (party.#party === undefined) throw error
+    }
+    if (party.#party === undefined) throw new RequestError('the authority serves no list that one of its keys signed')
+    return party
+  }
+
+  /** The keys of the authority, as the root signed them last. */
+  get keys(): FollowedKeys['keys'] {
+    return this.#followed.keys
+  }
+
+  /** The sequence in force for a key id. */
+  sequenceOf(issuer: string): number | undefined {
+    return this.#party?.sequenceOf(issuer)
+  }
+
+  /** Takes up newer keys and newer lists. What is refused changes nothing; throws when the authority cannot be asked. */
+  async refresh(signal?: AbortSignal): Promise<Refreshed> {
+    const { client } = this.#options
+    const call = signal === undefined ? {} : { signal }
+    let failure: Error | undefined
+    const keys = await this.#followed.follow(client, signal).catch((error: unknown): Followed => {
+      // Lists still come from elsewhere, such as a cache, and must not become old because of it.
+      failure = error instanceof Error ? error : new Error(String(error))
+      return 'unchanged'
+    })
+    const served = await client.crl.scanned(call)
+    const lists: Record<string, ListOutcome> = { [served.issuer]: await this.#install(served) }
+    for (const { key_id } of this.#former()) {
+      if (key_id === served.issuer) continue
+      const list = await orUndefined(client.crl.scannedOfKey(key_id, call))
+      lists[key_id] = list === undefined ? 'none' : await this.#install(list)
+    }
+    // Before the switch: the list that the next key is pinned with.
+    if (!this.#pinned.has(this.#followed.current)) {
+      const first = (await orUndefined(client.sovereign.keySuccession(call)))?.first_list ?? undefined
+      if (first !== undefined) lists[first.issuer] = await this.#install(first)
+    }
+    if (failure !== undefined) throw failure
+    return { keys, lists }
+  }
+
+  /**
+   * Verifies one certificate as {@link RelyingParty.evaluate} does. A certificate of a former key must also be dated in
+   * the time of that key (decision 0022).
+   */
+  async evaluate(presented: JoinCertificate, now?: Instant): Promise<TrustVerdict> {
+    const time = now ?? this.#options.clock?.() ?? signingTimeOf(undefined)
+    if (this.#party === undefined) throw new RequestError('no list was read yet')
+    const verdict = await this.#party.evaluate(presented, time)
+    if (!verdict.trusted) return verdict
+    const { issued_by: key_id, issued_at } = presented
+    const former = this.#former().find((key) => key.key_id === key_id && key.public_key !== this.#followed.current)
+    if (former === undefined || wasCurrent(former, instantOf(issued_at))) return verdict
+    const refused = { findings: [{ code: 'unknown_issuer' as const, key_id }], issuer: undefined, expiresAt: undefined }
+    const facts = { network: presented.network_name, policyRevision: this.#options.revision ?? null, now: time }
+    return toVerdict(toTrustDecision(refused, facts))
+  }
+
+  #former(): KeyHistory['former_keys'] {
+    return this.#followed.keys.history?.former_keys ?? []
+  }
+
+  /** A list of a key that is pinned is installed; of another one it is the first. */
+  async #install(offered: RevocationList | OfferedList): Promise<ListOutcome> {
+    const party = this.#party
+    if (party?.sequenceOf(offered.issuer) === undefined) return this.#pinFirst(offered)
+    const verdict = await party.install(offered, this.#options.clock?.())
+    return verdict.ok ? 'current' : verdict.reason
+  }
+
+  async #pinFirst(list: RevocationList | OfferedList): Promise<ListOutcome> {
+    try {
+      await this.#pin(list)
+      return 'current'
+    } catch (error) {
+      if (error instanceof RequestError) return 'not_authentic'
+      throw error
+    }
+  }
+
+  /** Returns the key that the root signed: the history names former keys by their id, the other is the current one. */
+  async #pin(crl: RevocationList | OfferedList): Promise<void> {
+    const { genesis, freshness, ...options } = this.#options
+    const named = this.#former().find(({ key_id }) => key_id === crl.issuer)
+    const key = named?.public_key ?? this.#followed.current
+    const anchors = { [crl.issuer]: key }
+    const pins = { anchors, crl, ...(freshness === undefined ? {} : { freshness }) }
+    if (this.#party === undefined)
+      this.#party = await RelyingParty.open({ ...options, ...pins, network: genesis.network_name })
+    else await this.#party.pin(pins)
+    this.#pinned.add(key)
+  }
+}
+
+/** Undefined where the authority says that there is none. */
+async function orUndefined<Value>(asked: Promise<Value>): Promise<Value | undefined> {
+  try {
+    return await asked
+  } catch (error) {
+    if (error instanceof RefusedError && error.status === 404) return undefined
+    throw error
+  }
+}

@@ -1,0 +1,55 @@
+import {
+  CompactCrl,
+  entriesOfScan,
+  fromUtf8,
+  isAuthenticScan,
+  positionOfScan,
+  releaseBytes,
+  scanRevocationList,
+} from '@chancery/protocol'
+import type { ScannedList } from '@chancery/protocol'
+import { toResponseError } from '../http/read-response.ts'
+import type { ReadResponse } from '../http/read-response.ts'
+import type { Listed, OfferedList } from '../verify/relying-party.ts'
+
+/** A list that is walked over and not made into values: it costs little more than its bytes. */
+export const scannedList: ReadResponse<OfferedList> = (incoming) => {
+  const list = scanRevocationList(incoming.body)
+  if (list === undefined) throw toResponseError(incoming, 'it is no revocation list')
+  // The scan has its own copy.
+  releaseBytes(incoming.body)
+  return {
+    issuer: list.issuer,
+    isAuthentic: (anchors) => isAuthenticScan(list, anchors),
+    get position() {
+      return positionOfScan(list)
+    },
+    get revoked_certificates() {
+      return textsOf(list)
+    },
+  }
+}
+
+/** A list of the authority's own form, strictly read, as bytes. */
+export const compactCrl: ReadResponse<CompactCrl> = (incoming) => {
+  const list = CompactCrl.read(incoming.body)
+  if (list === undefined) throw toResponseError(incoming, 'it is no revocation list')
+  releaseBytes(incoming.body)
+  return list
+}
+
+/** Reasons are few texts that are said again and again: of each there is one. */
+const MOST_REASONS = 64
+
+function* textsOf(list: ScannedList): Generator<Listed> {
+  const reasons = new Map<string, string>()
+  for (const { id, reason: reasonBytes, revokedAt } of entriesOfScan(list)) {
+    const reason = fromUtf8(reasonBytes) ?? ''
+    if (reasons.size < MOST_REASONS && !reasons.has(reason)) reasons.set(reason, reason)
+    yield {
+      certificate_id: fromUtf8(id) ?? '',
+      reason: reasons.get(reason) ?? reason,
+      revoked_at: fromUtf8(revokedAt) ?? '',
+    }
+  }
+}

@@ -1,0 +1,61 @@
+import { describe, expect, it } from 'vitest'
+import { after, withFinally } from './maybe-promise.ts'
+
+describe('after', () => {
+  it('goes on at once with a value', () => {
+    expect(after(2, (value) => value + 1)).toBe(3)
+  })
+
+  it('goes on when a promise is kept, and not when it is broken', async () => {
+    await expect(after(Promise.resolve(2), (value) => value + 1)).resolves.toBe(3)
+    let isCalled = false
+    const broken = after(Promise.reject(new Error('no')), () => {
+      isCalled = true
+    })
+    await expect(broken).rejects.toThrow('no')
+    expect(isCalled).toBe(false)
+  })
+})
+
+describe('withFinally', () => {
+  const fail = (): never => {
+    throw new Error('no')
+  }
+
+  it.each([
+    ['a value', () => 1],
+    ['a promise', async () => 1],
+  ])('ends once after %s, and gives it', async (_name, work) => {
+    let ended = 0
+    expect(await withFinally<number>(work, () => (ended += 1))).toBe(1)
+    expect(ended).toBe(1)
+  })
+
+  it('ends once after a failure, and passes it on', async () => {
+    let ended = 0
+    expect(() => withFinally(fail, () => (ended += 1))).toThrow('no')
+    await expect(
+      withFinally(
+        async () => fail(),
+        () => (ended += 1),
+      ),
+    ).rejects.toThrow('no')
+    expect(ended).toBe(2)
+  })
+
+  it('does not end before its work has', async () => {
+    let isEnded = false
+    const work = Promise.withResolvers<void>()
+    const all = withFinally(
+      () => work.promise,
+      () => {
+        isEnded = true
+      },
+    )
+    await Promise.resolve()
+    expect(isEnded).toBe(false)
+    work.resolve()
+    await all
+    expect(isEnded).toBe(true)
+  })
+})

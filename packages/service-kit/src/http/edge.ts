@@ -1,0 +1,200 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { Server as SecureServer } from 'node:https'
+import type { AddressInfo, Server as TcpServer, Socket } from 'node:net'
+import type { SecureContextOptions, TLSSocket } from 'node:tls'
+import { REQUEST_ID_HEADER } from '@chancery/contract'
+import type { Refusal } from '@chancery/contract'
+import type { MaybePromise } from '../async/maybe-promise.ts'
+import type { Log } from '../log/log.ts'
+import { inRequestSpan, isTracing } from '../tracing/spans.ts'
+import type { AccessLog } from './access-log.ts'
+import { AdmissionControl } from './admission-control.ts'
+import type { AdmissionLimits } from './admission-control.ts'
+import { HttpResponse } from './answer.ts'
+import type { HandlerResult } from './bind.ts'
+import { Exchange } from './exchange.ts'
+import type { ExchangeEnd, Failure } from './exchange.ts'
+import { createListener, startListening } from './listener.ts'
+import type { ListenerLimits } from './listener.ts'
+import { Router } from './router.ts'
+import type { EdgeBinding } from './router.ts'
+import { Sender } from './send.ts'
+import type { Closing } from './send.ts'
+
+export interface EdgeLimits extends ListenerLimits, AdmissionLimits {
+  readonly requestsPerConnection: number
+}
+
+export interface EdgeTls {
+  readonly context: SecureContextOptions
+  readonly onSecure: (socket: TLSSocket) => void
+  /** True when a connection may carry no further request. */
+  readonly isRevoked: (socket: Socket) => boolean
+}
+
+/** What a service defines of its edge. */
+export interface EdgeOptions<Binding extends EdgeBinding> {
+  readonly bindings: readonly Binding[]
+  /** `exact`: a path is matched as sent. `decoded`: other spellings of its segments reach the same route. */
+  readonly spelling: 'exact' | 'decoded'
+  readonly servesHead: (binding: Binding) => boolean
+  readonly limits: EdgeLimits
+  readonly tls?: EdgeTls | undefined
+  /** On every response; a response's own header of the same name replaces it. */
+  readonly fixedHeaders: Readonly<Record<string, string>>
+  readonly log: Log
+  readonly access?: AccessLog | undefined
+  readonly monotonicMs: () => number
+  /** Without a request when there is none that could be read. */
+  readonly nextRequestId: (raw?: IncomingMessage) => string
+  /** The service's steps, in the order of its protocol text. Refuses by throwing. */
+  readonly serve: (exchange: Exchange<Binding>) => MaybePromise<HandlerResult>
+  readonly toFailure: (error: unknown, requestId: string, route?: Binding['route']) => Failure
+  /** Called once for each response, for metrics. */
+  readonly observe: (route: Binding['route'] | undefined, status: number, seconds: number) => void
+  /** True for health routes, which are called every few seconds. */
+  readonly isProbe: (route: Binding['route']) => boolean
+  /** Of a result that has no status. */
+  readonly successOf: (route: Binding['route'] | undefined) => number
+}
+
+/** The HTTP edge of a service: strict reading, one path for every request, one form for every failure. */
+export class Edge<Binding extends EdgeBinding> {
+  readonly gate: AdmissionControl
+  readonly listener: Server | SecureServer
+  readonly #options: EdgeOptions<Binding>
+  readonly #router: Router<Binding>
+  readonly #sender: Sender
+  readonly #ends: ExchangeEnd<Binding>
+  #others: readonly TcpServer[] = []
+
+  constructor(options: EdgeOptions<Binding>) {
+    const { bindings, spelling, servesHead, limits } = options
+    this.#options = options
+    this.#router = new Router(bindings, { isExact: spelling === 'exact', servesHead, maxLength: limits.headBytes })
+    this.#sender = new Sender(options.fixedHeaders)
+    this.#ends = {
+      fail: (error, { requestId, match }) => options.toFailure(error, requestId, match?.binding.route),
+      finish: (exchange, result, closing) => this.#finish(exchange, result, closing),
+    }
+    this.gate = new AdmissionControl(limits)
+    this.listener = createListener({
+      gate: this.gate,
+      limits,
+      tls: options.tls,
+      serve: (request, response) => this.#serve(request, response),
+      toBroken: (refusal) => this.#toBroken(refusal),
+    })
+  }
+
+  async listen(host: string, port: number): Promise<AddressInfo> {
+    const { address, others } = await startListening(this.listener, host, port)
+    this.#others = others
+    return address
+  }
+
+  /** Uses other TLS material for connections from now on. */
+  replaceTls(context: SecureContextOptions): void {
+    if ('setSecureContext' in this.listener) this.listener.setSecureContext(context)
+  }
+
+  /** Returns the methods that the path of a target takes, sorted. */
+  methodsOf(target: string): string[] {
+    return this.#router.methodsOf(target)
+  }
+
+  /** From now on every response ends its connection: callers go elsewhere before the listener is closed. */
+  stopKeeping(): void {
+    this.gate.stopKeeping()
+  }
+
+  /** Stops listening, lets requests in flight finish, then closes idle connections. */
+  stopAccepting(): Promise<void> {
+    for (const other of this.#others) other.close()
+    return this.gate.drain(this.listener)
+  }
+
+  #serve(raw: IncomingMessage, response: ServerResponse): void {
+    const { tls, limits, monotonicMs } = this.#options
+    if (tls?.isRevoked(raw.socket) === true) {
+      raw.socket.destroy()
+      return
+    }
+    const match = this.#router.find(raw.method ?? '', raw.url ?? '')
+    const requestId = this.#options.nextRequestId(raw)
+    const isLast = this.gate.beginResponse(raw.socket) >= limits.requestsPerConnection
+    const exchange = new Exchange({ raw, response, requestId, match, startedMs: monotonicMs(), isLast }, this.#ends)
+    if (!isTracing || match === undefined) return this.#run(exchange)
+    const { method = '', rawHeaders } = raw
+    inRequestSpan({ route: match.binding.route.path, method, requestId, rawHeaders }, (span) => {
+      exchange.span = span
+      this.#run(exchange)
+    })
+  }
+
+  #run(exchange: Exchange<Binding>): void {
+    let result: MaybePromise<HandlerResult>
+    try {
+      result = this.#options.serve(exchange)
+    } catch (error) {
+      exchange.fail(error)
+      return
+    }
+    if (!(result instanceof Promise)) return exchange.respond(result)
+    void result.then(
+      (given) => exchange.respond(given),
+      (error: unknown) => exchange.fail(error),
+    )
+  }
+
+  #finish(exchange: Exchange<Binding>, result: HandlerResult, closing: Closing | undefined): void {
+    const { monotonicMs, observe, successOf } = this.#options
+    const route = exchange.match?.binding.route
+    const status = (result instanceof HttpResponse ? result.status : undefined) ?? successOf(route)
+    const milliseconds = monotonicMs() - exchange.startedMs
+    observe(route, status, milliseconds / 1000)
+    if (!exchange.isLogged) this.#log(exchange, status, milliseconds)
+    exchange.span?.end(status)
+    const isLast = exchange.isLast || this.gate.draining
+    this.#send(exchange, result, status, closing ?? (isLast ? 'now' : undefined))
+  }
+
+  #send(exchange: Exchange<Binding>, result: HandlerResult, status: number, closing: Closing | undefined): void {
+    const { raw, response, requestId, gzip } = exchange
+    const { socket } = raw
+    try {
+      // A connection that is read on for a moment is not idle yet.
+      if (closing === 'after-rest' && !response.destroyed) response.once('close', () => this.gate.endResponse(socket))
+      else this.gate.endResponse(socket)
+      this.#sender.send(response, result, { requestId, status, closing, gzip })
+    } catch (error) {
+      // A part of the response may be sent: the caller must not take it for a whole one.
+      this.#options.log.error('response not sent', { request_id: requestId, error })
+      response.destroy()
+    }
+  }
+
+  #log({ requestId, match, caller, code, cause }: Exchange<Binding>, status: number, milliseconds: number): void {
+    const route = match?.binding.route
+    this.#options.access?.note({
+      requestId,
+      route: route === undefined ? 'none' : `${route.method} ${route.path}`,
+      status,
+      milliseconds,
+      caller,
+      code,
+      cause,
+      isProbe: route !== undefined && this.#options.isProbe(route),
+    })
+  }
+
+  #toBroken(refusal: Refusal): HttpResponse {
+    const { fixedHeaders, nextRequestId, toFailure, access } = this.#options
+    const requestId = nextRequestId()
+    const { response, code, cause } = toFailure(refusal, requestId)
+    const { body, contentType, status = 400, headers } = response
+    const line = { requestId, route: 'none', status, milliseconds: 0, caller: 'anonymous', code, cause }
+    access?.note({ ...line, isProbe: false })
+    return new HttpResponse(body, contentType, status, { ...fixedHeaders, ...headers, [REQUEST_ID_HEADER]: requestId })
+  }
+}

@@ -1,0 +1,274 @@
+import { Refusal, SERVER_LIMITS, bodyLimitOf, budgetOf } from '@chancery/contract'
+import type { Route } from '@chancery/contract'
+import type { QueueSlot } from '../async/fair-queue.ts'
+import type { MaybePromise } from '../async/maybe-promise.ts'
+import { isTracing, traced } from '../tracing/spans.ts'
+import type { Shares } from './address-shares.ts'
+import type { AdmissionControl } from './admission-control.ts'
+import type { Guard, HandlerResult } from './bind.ts'
+import { NO_BYTES, checkDeclaredLength, hasBody, isShort, readBody, receiveBody } from './body.ts'
+import type { BodyBudgets, BodyReservation } from './body-budget.ts'
+import type { Call } from './call.ts'
+import { limitAddress } from './client-address.ts'
+import type { Exchange } from './exchange.ts'
+import type { GzipCopies } from './gzip-copies.ts'
+import type { LongWork } from './long-work.ts'
+import { RequestCall } from './open-call.ts'
+import { checkRawRequest } from './raw-request.ts'
+import type { EdgeBinding, PathParams } from './router.ts'
+import { Verifications, Withdrawals } from './verifications.ts'
+import { tooLate, yieldForLargeBody } from './waits.ts'
+
+export interface PipelineOptions {
+  readonly guard: Guard
+  /** Number of trusted proxies: their headers give address, scheme and host of the caller. */
+  readonly proxyHops: number
+  readonly maxRequestBytes: number
+}
+
+/** What one process can take on, shared by all its requests. */
+export interface Capacity {
+  readonly gate: AdmissionControl
+  readonly verifications: Verifications
+  readonly withdrawals: Withdrawals
+  readonly rooms: BodyBudgets
+  readonly longWork: LongWork
+  readonly copies: GzipCopies
+}
+
+/** What the pipeline uses of an exchange. */
+export type PipelineExchange = Pick<
+  Exchange<EdgeBinding>,
+  'raw' | 'response' | 'requestId' | 'isAnswered' | 'caller' | 'gzip' | 'onResponse' | 'requestBody' | 'fail'
+>
+
+/** Where a request goes. */
+export interface PipelineTarget {
+  readonly route: Route
+  readonly handle: (call: Call) => MaybePromise<HandlerResult>
+  readonly params: PathParams
+}
+
+/** One request on its way through the steps of protocol/core 3. The first step that refuses decides the response. */
+export class RequestPipeline {
+  /**
+   * The steps in their order. A body over 64 KiB is received after its caller is counted and screened, because anyone
+   * could make the process receive megabytes that it refuses anyway. No slot is taken while a body is arriving.
+   */
+  static readonly #STEPS: readonly ((request: RequestPipeline) => MaybePromise<void>)[] = [
+    (request) => request.#checkHead(),
+    (request) => (request.#isLarge ? request.#enter() : undefined),
+    (request) => (request.#isLarge ? request.#count() : undefined),
+    (request) => (request.#isLarge ? request.#screen() : undefined),
+    (request) => (request.#isLarge ? request.#leave() : undefined),
+    (request) => request.#receiveBody(),
+    (request) => request.#enter(),
+    (request) => request.#count(),
+    (request) => request.#waitForSlot(),
+    (request) => request.#readJson(),
+    (request) => yieldForLargeBody(request.#bytes),
+    (request) => request.#authorize(),
+    (request) => request.#handle(),
+    (request) => request.#compress(),
+  ]
+
+  readonly #options: PipelineOptions
+  readonly #capacity: Capacity
+  readonly #exchange: PipelineExchange
+  readonly #route: Route
+  readonly #handler: (call: Call) => MaybePromise<HandlerResult>
+  /** As sent. */
+  readonly #params: PathParams
+  #call: RequestCall | undefined
+  /** The call as its handler gets it. */
+  #authorized: Call | undefined
+  #maxBytes = 0
+  #isLarge = false
+  #bytes: Uint8Array = NO_BYTES
+  #deadline: NodeJS.Timeout | undefined
+  /** Limits count by it. */
+  #address = ''
+  /** Gives back the slot that was taken. */
+  #giveBack: (() => void) | undefined
+  #slot: QueueSlot | undefined
+  #reservation: BodyReservation | undefined
+  /** True when the limiter has counted this request. */
+  #isCounted = false
+  #result: HandlerResult = {}
+
+  constructor(options: PipelineOptions, capacity: Capacity, exchange: PipelineExchange, target: PipelineTarget) {
+    this.#options = options
+    this.#capacity = capacity
+    this.#exchange = exchange
+    this.#route = target.route
+    this.#handler = target.handle
+    this.#params = target.params
+    exchange.onResponse = () => this.#release()
+  }
+
+  /** Takes the steps, each at once where nothing waits. */
+  run(): MaybePromise<HandlerResult> {
+    const steps = RequestPipeline.#STEPS
+    for (let index = 0; index < steps.length; index += 1) {
+      const waiting = steps[index]?.(this)
+      if (waiting instanceof Promise) return this.#runAfter(waiting, index + 1)
+    }
+    return this.#result
+  }
+
+  /** After the response, which may be that of the deadline, no step follows. */
+  async #runAfter(waiting: Promise<void>, next: number): Promise<HandlerResult> {
+    await waiting
+    const steps = RequestPipeline.#STEPS
+    for (let index = next; index < steps.length && !this.#exchange.isAnswered; index += 1) {
+      const more = steps[index]?.(this)
+      if (more instanceof Promise) await more
+    }
+    return this.#result
+  }
+
+  get #opened(): RequestCall {
+    if (this.#call === undefined) throw new Error('the call is opened by the first step')
+    return this.#call
+  }
+
+  #checkHead(): void {
+    const { raw, requestId } = this.#exchange
+    checkRawRequest(raw)
+    this.#call = new RequestCall({ raw, requestId, route: this.#route, params: this.#params }, this.#options.proxyHops)
+    this.#address = limitAddress(this.#call.remoteAddress)
+    if (!hasBody(raw)) return
+    this.#maxBytes = bodyLimitOf(this.#route, this.#options.maxRequestBytes)
+    checkDeclaredLength(raw, this.#maxBytes)
+    this.#isLarge = !isShort(raw)
+  }
+
+  /** Takes a slot of the process for this request. */
+  #enter(): void {
+    const address = this.#address
+    const own = this.#ownSlots()
+    if (own !== undefined) {
+      if (!own.take(address)) throw new Refusal('service_unavailable', { reason: 'overloaded' })
+      this.#giveBack = () => own.give(address)
+      return
+    }
+    const { gate } = this.#capacity
+    const isExempt = this.#route.limit === 'none'
+    if (!gate.enter(isExempt, address)) throw new Refusal('service_unavailable', { reason: 'overloaded' })
+    this.#giveBack = () => gate.leave(isExempt, address)
+  }
+
+  /** Gives the slot back before the body is received. The body has its own limits of time. */
+  #leave(): void {
+    clearTimeout(this.#deadline)
+    this.#deadline = undefined
+    this.#giveBack?.()
+    this.#giveBack = undefined
+  }
+
+  #ownSlots(): Shares | undefined {
+    if (Verifications.covers(this.#route)) return this.#capacity.verifications
+    return Withdrawals.covers(this.#route) ? this.#capacity.withdrawals : undefined
+  }
+
+  #count(): MaybePromise<void> {
+    if (this.#isCounted) return undefined
+    this.#isCounted = true
+    return this.#inTime(this.#options.guard.limit(this.#opened, this.#route))
+  }
+
+  #screen(): MaybePromise<void> {
+    return this.#inTime(this.#options.guard.screen(this.#opened, this.#route))
+  }
+
+  #receiveBody(): MaybePromise<void> {
+    const { raw } = this.#exchange
+    if (!hasBody(raw)) return undefined
+    this.#exchange.requestBody()
+    this.#reservation = this.#capacity.rooms.open(budgetOf(this.#route), this.#address)
+    return receiveBody(raw, this.#maxBytes, this.#reservation).then((bytes) => {
+      this.#bytes = bytes
+    })
+  }
+
+  /** Waits for a slot of this address. A request whose caller has gone, or whose deadline is over, is not worked on. */
+  #waitForSlot(): MaybePromise<void> {
+    const slot = this.#capacity.longWork.turnFor(this.#route, this.#address, this.#bytes.length)
+    if (slot === undefined) return undefined
+    const { response } = this.#exchange
+    this.#slot = slot
+    this.#startDeadline()
+    // The caller may have gone while the limiter was asked: then no event follows.
+    if (response.destroyed) slot.drop()
+    else response.once('close', () => slot.drop())
+    return slot.come.then((hasCome) => {
+      if (!hasCome) throw new Refusal('service_unavailable', { reason: 'overloaded' })
+      // Other requests of this address may have failed while this one waited.
+      return this.#isLarge ? this.#screen() : undefined
+    })
+  }
+
+  #readJson(): void {
+    const call = this.#opened
+    call.body = readBody(this.#bytes, call.headers, this.#route)
+  }
+
+  #authorize(): MaybePromise<void> {
+    const authorized = this.#inTime(this.#options.guard.authorize(this.#opened, this.#route))
+    if (!(authorized instanceof Promise)) {
+      this.#authorized = authorized
+      return undefined
+    }
+    return authorized.then((call) => {
+      this.#authorized = call
+    })
+  }
+
+  #handle(): MaybePromise<void> {
+    const handle = this.#handler
+    const call = this.#authorized ?? this.#opened
+    const result = this.#inTime(isTracing ? traced(`handle ${this.#route.id}`, {}, () => handle(call)) : handle(call))
+    if (!(result instanceof Promise)) {
+      this.#result = result
+      return undefined
+    }
+    return result.then((given) => {
+      this.#result = given
+    })
+  }
+
+  #compress(): MaybePromise<void> {
+    const copy = this.#capacity.copies.copyFor(this.#result, this.#exchange.raw.headers)
+    if (!(copy instanceof Promise)) {
+      this.#exchange.gzip = copy
+      return undefined
+    }
+    return copy.then((bytes) => {
+      this.#exchange.gzip = bytes
+    })
+  }
+
+  /**
+   * Starts the deadline when something waits. Checks and handlers wait for databases and other services. One that hangs
+   * must not occupy its caller and its slot without end; what it began may still finish.
+   */
+  #inTime<Value>(value: MaybePromise<Value>): MaybePromise<Value> {
+    if (value instanceof Promise) this.#startDeadline()
+    return value
+  }
+
+  #startDeadline(): void {
+    const route = this.#route
+    const ms = SERVER_LIMITS.handlerDeadlineSeconds * 1000
+    this.#deadline ??= setTimeout(() => this.#exchange.fail(tooLate(route)), ms)
+  }
+
+  #release(): void {
+    clearTimeout(this.#deadline)
+    this.#giveBack?.()
+    this.#reservation?.release()
+    this.#slot?.drop()
+    this.#slot?.end()
+    if (this.#call !== undefined) this.#exchange.caller = this.#call.caller
+  }
+}

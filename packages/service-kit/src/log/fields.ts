@@ -1,0 +1,128 @@
+import { visible } from '@chancery/protocol'
+
+export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal'
+
+/** In rising order. */
+export const LOG_LEVELS: readonly LogLevel[] = ['trace', 'debug', 'info', 'warn', 'error', 'fatal']
+
+/**
+ * Texts, numbers, booleans, null, and under `error` whatever was thrown. Flat on purpose: an object would carry along
+ * members that were not chosen for the log (reliability 10), so only its kind is written.
+ */
+export type LogFields = { readonly [name: string]: unknown }
+
+/** What is written: fields after cutting, escaping and redacting. */
+export type LogRecord = Record<string, string | number | boolean | null>
+
+const MAX_TEXT = 256
+const MAX_STACK = 4096
+const MAX_CAUSES = 4
+const SECRET_WORDS = [
+  'signature',
+  'nonce',
+  'token',
+  'secret',
+  'password',
+  'seed',
+  'private',
+  'authorization',
+  'cookie',
+  'body',
+] as const
+/** The names every event has; a field that takes one would make the line say two things. */
+const RESERVED: ReadonlySet<string> = new Set(['time', 'level', 'event'])
+
+/** A fixed event text, should it ever hold more than that. */
+export function toEventText(event: string): string {
+  return visible(event, { maxLength: MAX_TEXT })
+}
+
+/**
+ * Returns fields as they may be logged. An error under `error` gives its class, code, message and stack at error level; below that
+ * only class and code, because messages of expected failures repeat what a caller sent. They are put into `record`.
+ */
+export function toLogRecord(level: LogLevel, fields: LogFields, record: LogRecord = {}): LogRecord {
+  for (const name of Object.keys(fields)) {
+    const value = fields[name]
+    if (value === undefined) continue
+    const key = RESERVED.has(name) ? `${name}_` : name
+    if (isSecretName(name)) record[key] = '[redacted]'
+    else if (name === 'error' && value instanceof Error) Object.assign(record, describeError(level, value))
+    else record[key] = toScalar(value)
+  }
+  return record
+}
+
+/** Whatever was thrown, as an error that can be logged. */
+export function toError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(`thrown: ${typeof thrown === 'string' ? thrown : typeof thrown}`)
+}
+
+/** Verdicts on names, which are few: call sites write them. The number is still bounded. */
+const judgedNames = new Map<string, boolean>()
+const MAX_JUDGED_NAMES = 1000
+
+// The second guard: call sites choose their fields, this catches the one that chose wrongly.
+function isSecretName(name: string): boolean {
+  const known = judgedNames.get(name)
+  if (known !== undefined) return known
+  const lower = name.toLowerCase()
+  const isSecret = SECRET_WORDS.some((word) => lower.includes(word))
+  if (judgedNames.size < MAX_JUDGED_NAMES) judgedNames.set(name, isSecret)
+  return isSecret
+}
+
+function toScalar(value: unknown): string | number | boolean | null {
+  if (typeof value === 'string') return visible(value, { maxLength: MAX_TEXT })
+  if (typeof value === 'number') return Number.isFinite(value) ? value : String(value)
+  if (typeof value === 'bigint') return String(value)
+  if (typeof value === 'boolean' || value === null) return value
+  if (value instanceof Error) return visible(value.name, { maxLength: MAX_TEXT })
+  return `[${typeof value}]`
+}
+
+function describeError(level: LogLevel, error: Error): LogRecord {
+  const record: LogRecord = { error: visible(error.name, { maxLength: MAX_TEXT }) }
+  const code = [error, ...causes(error)].map(codeOf).find((found) => found !== undefined)
+  if (code !== undefined) record['error_code'] = visible(code, { maxLength: MAX_TEXT })
+  if (level === 'error' || level === 'fatal') {
+    record['message'] = visible(error.message, { maxLength: MAX_TEXT })
+    record['stack'] = describeStack(error)
+  }
+  return record
+}
+
+/** `ECONNREFUSED`, `23505`: the platform's and the database's words for what happened, never a caller's. */
+function codeOf(error: Error): string | undefined {
+  return 'code' in error && typeof error.code === 'string' ? error.code : undefined
+}
+
+function causes(error: Error): Error[] {
+  const found: Error[] = []
+  let { cause } = error
+  // Bounded, because a chain of causes may well be a circle.
+  while (cause instanceof Error && found.length < MAX_CAUSES) {
+    found.push(cause)
+    cause = cause.cause
+  }
+  return found
+}
+
+/** Frames only, then each cause with its message: the text of a message must not be able to look like a frame. */
+function describeStack(error: Error): string {
+  const lines = frames(error)
+  for (const cause of causes(error)) {
+    lines.push(`caused by ${visible(`${cause.name}: ${cause.message}`, { maxLength: MAX_TEXT })}`, ...frames(cause))
+  }
+  return lines.join('\n').slice(0, MAX_STACK)
+}
+
+function frames(error: Error): string[] {
+  const stack = error.stack ?? ''
+  const message = stack.indexOf(error.message)
+  return stack
+    .slice(message === -1 ? stack.indexOf('\n    at ') : message + error.message.length)
+    .split('\n')
+    .map((line) => visible(line.trim(), { maxLength: MAX_TEXT }))
+    .filter((line) => line.startsWith('at '))
+}

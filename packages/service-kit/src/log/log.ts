@@ -1,0 +1,127 @@
+import { writeSortable } from '@chancery/protocol'
+import type { Instant } from '@chancery/protocol'
+import { systemClock } from '../clock.ts'
+import type { Clock } from '../clock.ts'
+import { LOG_LEVELS, toEventText, toLogRecord } from './fields.ts'
+import type { LogFields, LogLevel, LogRecord } from './fields.ts'
+import { DescriptorOutput } from './output.ts'
+import type { LogDestination } from './output.ts'
+
+type WriteEvent = (event: string, fields?: LogFields) => void
+
+/** The event is a fixed text to search for; everything that varies is a field. */
+export interface Log {
+  readonly trace: WriteEvent
+  readonly debug: WriteEvent
+  readonly info: WriteEvent
+  readonly warn: WriteEvent
+  readonly error: WriteEvent
+  readonly fatal: WriteEvent
+  /** A log that adds these fields to every event; an event's own field of the same name wins. */
+  child(fields: LogFields): Log
+  /** Writes out what waits; for the moment before the process ends. */
+  flush(): void
+}
+
+export type LogFormat = 'json' | 'text'
+
+export interface LogOptions {
+  readonly level: LogLevel
+  readonly format: LogFormat
+  /** Standard output when absent. */
+  readonly destination?: LogDestination
+  readonly clock?: Clock
+}
+
+interface Sink {
+  readonly threshold: LogLevel
+  readonly write: (level: LogLevel, record: LogRecord) => void
+  readonly flush: () => void
+}
+
+/** One line per event, UTC, with only the fields a call site named (reliability 10). */
+export function createLog(options: LogOptions): Log {
+  const destination = options.destination ?? new DescriptorOutput(1)
+  const clock = options.clock ?? systemClock
+  return makeLog(
+    {
+      threshold: options.level,
+      write: options.format === 'json' ? jsonWriter(destination, clock) : textWriter(destination, clock),
+      flush: () => destination.flushSync?.(),
+    },
+    {},
+  )
+}
+
+/** Says nothing; for tests and tools. */
+export const silentLog: Log = {
+  trace: ignore,
+  debug: ignore,
+  info: ignore,
+  warn: ignore,
+  error: ignore,
+  fatal: ignore,
+  child: () => silentLog,
+  flush: ignore,
+}
+
+function makeLog(sink: Sink, inherited: LogRecord): Log {
+  const at = (level: LogLevel): WriteEvent => {
+    if (LOG_LEVELS.indexOf(level) < LOG_LEVELS.indexOf(sink.threshold)) return ignore
+    return (event, fields = {}) => {
+      sink.write(level, toLogRecord(level, fields, { event: toEventText(event), ...inherited }))
+      // The process may not live long enough for anything asynchronous.
+      if (level === 'fatal') sink.flush()
+    }
+  }
+  return {
+    trace: at('trace'),
+    debug: at('debug'),
+    info: at('info'),
+    warn: at('warn'),
+    error: at('error'),
+    fatal: at('fatal'),
+    child: (fields) => makeLog(sink, { ...inherited, ...toLogRecord('info', fields) }),
+    flush: sink.flush,
+  }
+}
+
+/** A record is flat and made of scalars, and its texts are cut and visible already: the platform writes it as it is. */
+function jsonWriter(destination: LogDestination, clock: Clock): Sink['write'] {
+  const stamp = timeOf(clock)
+  return (level, record) => {
+    const members = JSON.stringify(record).slice(1)
+    destination.write(`{"level":"${level}","time":"${stamp()}",${members}\n`)
+  }
+}
+
+/** Lines of the same moment share their time: a busy service writes several in a millisecond. */
+function timeOf(clock: Clock): () => string {
+  let at: Instant | undefined
+  let text = ''
+  return () => {
+    const now = clock.now()
+    if (now !== at) {
+      text = writeSortable(now)
+      at = now
+    }
+    return text
+  }
+}
+
+function textWriter(destination: LogDestination, clock: Clock): Sink['write'] {
+  return (level, record) => {
+    const { event, stack, ...fields } = record
+    const pairs = Object.entries(fields).map(([name, value]) => ` ${name}=${quoteWhereNeeded(String(value))}`)
+    // Indented, so that no line of a stack can pass for an event.
+    const frames = typeof stack === 'string' && stack !== '' ? stack.split('\n').map((line) => `\n    ${line}`) : []
+    const head = `${writeSortable(clock.now())} ${level.toUpperCase().padEnd(5)} ${String(event)}`
+    destination.write(`${head}${pairs.join('')}${frames.join('')}\n`)
+  }
+}
+
+function quoteWhereNeeded(value: string): string {
+  return value === '' || /[\s"=]/.test(value) ? JSON.stringify(value) : value
+}
+
+function ignore(): void {}

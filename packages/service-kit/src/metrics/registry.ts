@@ -1,0 +1,211 @@
+import { Counter as PromCounter, Gauge as PromGauge, Histogram as PromHistogram, Registry } from 'prom-client'
+
+/** Every label with all values it may have. Values from callers would let them grow memory without bound. */
+export type LabelSets = Readonly<Record<string, readonly string[]>>
+export type LabelsOf<Sets extends LabelSets> = { readonly [Label in keyof Sets]: Sets[Label][number] }
+
+export interface Counter {
+  increase(by?: number): void
+}
+export interface Gauge {
+  set(value: number): void
+}
+export interface Histogram {
+  observe(value: number): void
+}
+/** A metric with labels; a value outside its set is counted under `other`. */
+export interface Labelled<Sets extends LabelSets, Metric> {
+  with(labels: LabelsOf<Sets>): Metric
+}
+
+export interface MetricFacts {
+  readonly name: string
+  readonly help: string
+}
+export interface GaugeFacts extends MetricFacts {
+  /**
+   * Asked at each rendering, not again while the last question is under way. When it fails or takes over three seconds
+   * the gauge reads not-a-number: an old value would look like a true one.
+   */
+  readonly collect?: () => number | Promise<number>
+}
+export interface HistogramFacts extends MetricFacts {
+  /** Upper bounds in rising order. */
+  readonly buckets: readonly number[]
+}
+/** One series of a metric. */
+export interface MetricRow {
+  readonly labels: Readonly<Record<string, string>>
+  readonly value: number
+}
+export interface RowsFacts extends MetricFacts {
+  readonly kind: 'gauge' | 'counter'
+  readonly labels: readonly string[]
+  /** Asked at each rendering. When it fails there is no series. */
+  readonly collect: () => Iterable<MetricRow> | Promise<Iterable<MetricRow>>
+}
+interface WithLabels<Sets extends LabelSets> {
+  readonly labels: Sets
+}
+
+/** What `GET /metrics` answers with (protocol/core 22.2). */
+export const METRICS_CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
+
+/** One service's numbers, in a separate registry: nothing global, so two services fit in one test process. */
+export class Metrics {
+  readonly contentType: string = METRICS_CONTENT_TYPE
+  readonly #registry: Registry = new Registry()
+  readonly #failures: Counter
+
+  constructor() {
+    this.#failures = this.counter({
+      name: 'chancery_metric_failures_total',
+      help: 'Values that could not be read while rendering metrics.',
+    })
+  }
+
+  counter(facts: MetricFacts): Counter
+  counter<const Sets extends LabelSets>(facts: MetricFacts & WithLabels<Sets>): Labelled<Sets, Counter>
+  counter(facts: MetricFacts & Partial<WithLabels<LabelSets>>): Counter | Labelled<LabelSets, Counter> {
+    const metric = new PromCounter({ ...this.#common(facts), labelNames: labelNames(facts) })
+    if (facts.labels === undefined) return { increase: (by = 1) => metric.inc(by) }
+    return labelled(facts.labels, (values) => {
+      const one = metric.labels(values)
+      // Visible from the moment it is bound: a series that appears with its first failure hides that failure from rates.
+      one.inc(0)
+      return { increase: (by = 1) => one.inc(by) }
+    })
+  }
+
+  gauge(facts: GaugeFacts): Gauge
+  gauge<const Sets extends LabelSets>(facts: MetricFacts & WithLabels<Sets>): Labelled<Sets, Gauge>
+  gauge(facts: GaugeFacts & Partial<WithLabels<LabelSets>>): Gauge | Labelled<LabelSets, Gauge> {
+    const { collect } = facts
+    const options = { ...this.#common(facts), labelNames: labelNames(facts) }
+    const ask = collect === undefined ? undefined : bounded(collect)
+    const metric: PromGauge =
+      ask === undefined
+        ? new PromGauge(options)
+        : new PromGauge({ ...options, collect: async () => metric.set(await this.#collected(ask, Number.NaN)) })
+    if (facts.labels === undefined) return { set: (value) => metric.set(value) }
+    return labelled(facts.labels, (values) => {
+      const one = metric.labels(values)
+      return { set: (value) => one.set(value) }
+    })
+  }
+
+  histogram(facts: HistogramFacts): Histogram
+  histogram<const Sets extends LabelSets>(facts: HistogramFacts & WithLabels<Sets>): Labelled<Sets, Histogram>
+  histogram(facts: HistogramFacts & Partial<WithLabels<LabelSets>>): Histogram | Labelled<LabelSets, Histogram> {
+    const metric = new PromHistogram({
+      ...this.#common(facts),
+      labelNames: labelNames(facts),
+      buckets: [...facts.buckets],
+    })
+    if (facts.labels === undefined) return { observe: (value) => metric.observe(value) }
+    return labelled(facts.labels, (values) => {
+      const one = metric.labels(values)
+      return { observe: (value) => one.observe(value) }
+    })
+  }
+
+  /**
+   * Series that are asked for at each rendering, for labels that come and go with the configuration. The caller makes
+   * sure that no label value comes from a caller of the service.
+   */
+  rows(facts: RowsFacts): void {
+    const options = { ...this.#common(facts), labelNames: [...facts.labels] }
+    const ask = bounded(facts.collect)
+    if (facts.kind === 'counter') {
+      const metric: PromCounter = new PromCounter({
+        ...options,
+        collect: async () => {
+          const rows = await this.#collected(ask, [])
+          metric.reset()
+          for (const { labels, value } of rows) metric.labels(labels).inc(value)
+        },
+      })
+      return
+    }
+    const metric: PromGauge = new PromGauge({
+      ...options,
+      collect: async () => {
+        const rows = await this.#collected(ask, [])
+        metric.reset()
+        for (const { labels, value } of rows) metric.labels(labels).set(value)
+      },
+    })
+  }
+
+  /** The text exposition format, each metric with its HELP and TYPE lines. */
+  render(): Promise<string> {
+    return this.#registry.metrics()
+  }
+
+  #common(facts: MetricFacts): { name: string; help: string; registers: Registry[] } {
+    return { name: facts.name, help: facts.help, registers: [this.#registry] }
+  }
+
+  /** What cannot be read must not hide the other metrics. */
+  async #collected<Value>(ask: () => Promise<Value>, failed: Value): Promise<Value> {
+    try {
+      return await ask()
+    } catch {
+      this.#failures.increase()
+      return failed
+    }
+  }
+}
+
+/** Prometheus waits ten seconds for a scrape: a database that hangs must not hide every other number. */
+const COLLECT_MS = 3000
+
+/** Questions to something that hangs do not pile up: a later rendering waits for the one that is under way. */
+function bounded<Value>(collect: () => Value | Promise<Value>): () => Promise<Value> {
+  let running: Promise<Value> | undefined
+  return async () => {
+    running ??= Promise.resolve()
+      .then(collect)
+      .finally(() => {
+        running = undefined
+      })
+    let timer: NodeJS.Timeout | undefined
+    const limit = new Promise<never>((_resolve, reject) => {
+      timer = setTimeout(() => reject(new Error('the value was not read in time')), COLLECT_MS)
+    })
+    try {
+      return await Promise.race([running, limit])
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+}
+
+function labelNames(facts: Partial<WithLabels<LabelSets>>): string[] {
+  return Object.keys(facts.labels ?? {})
+}
+
+function labelled<Metric>(
+  sets: LabelSets,
+  bind: (values: Record<string, string>) => Metric,
+): Labelled<LabelSets, Metric> {
+  const allowed = Object.entries(sets).map(([label, values]) => [label, new Set(values)] as const)
+  // Bound once per combination: the sets are finite, and binding costs more than counting.
+  const bound = new Map<string, Metric>()
+  return {
+    with: (labels) => {
+      let key = ''
+      for (const [label, set] of allowed) key += `${valueIn(set, labels[label])}\0`
+      let metric = bound.get(key)
+      if (metric === undefined) {
+        metric = bind(Object.fromEntries(allowed.map(([label, set]) => [label, valueIn(set, labels[label])])))
+        bound.set(key, metric)
+      }
+      return metric
+    },
+  }
+}
+
+function valueIn(set: ReadonlySet<string>, value: string | undefined): string {
+  return value !== undefined && set.has(value) ? value : 'other'
+}

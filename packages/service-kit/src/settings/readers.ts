@@ -1,0 +1,80 @@
+import { JsonError, isJsonObject, readJson } from '@chancery/protocol'
+import type { JsonValue } from '@chancery/protocol'
+
+/** Text in, value out, or a {@link SettingError} that says what a good value looks like. */
+export type Reader<T> = (text: string) => T
+
+/** What is wrong with a value. It never quotes the value: only the code that prints it can decide whether the value is a secret. */
+export class SettingError extends Error {
+  override readonly name = 'SettingError'
+}
+
+// A stray carriage return or a pasted escape sequence belongs to no setting, and it would damage the log.
+const CONTROL = /\p{Cc}/u
+// One spelling per number: no plus sign, no leading zero, no exponent; fifteen digits are exact in a double.
+const INTEGER = /^(?:0|-?[1-9][0-9]{0,14})$/
+
+/** Any text that is not empty. */
+export const text: Reader<string> = (value) => {
+  if (value === '') throw new SettingError('must not be empty')
+  if (CONTROL.test(value)) throw new SettingError('must not contain control characters')
+  return value
+}
+
+export interface IntegerBounds {
+  readonly min?: number
+  readonly max?: number
+}
+
+export function integer(bounds: IntegerBounds = {}): Reader<number> {
+  const { min, max } = bounds
+  const range = [min === undefined ? '' : ` from ${min}`, max === undefined ? '' : ` up to ${max}`].join('')
+  return (value) => {
+    const number = INTEGER.test(value) ? Number(value) : undefined
+    if (number === undefined || (min !== undefined && number < min) || (max !== undefined && number > max)) {
+      throw new SettingError(`must be a whole number${range}`)
+    }
+    return number
+  }
+}
+
+/** Exactly one of these words, in this spelling. */
+export function oneOf<const Words extends readonly string[]>(...words: Words): Reader<Words[number]> {
+  return (value) => {
+    const found = words.find((word) => word === value)
+    if (found === undefined) throw new SettingError(`must be one of: ${words.join(', ')}`)
+    return found
+  }
+}
+
+/** `on` or `off` and nothing else: "true", "1" and "yes" mean different things to different people. */
+export const onOff: Reader<boolean> = (value) => {
+  if (value === 'on') return true
+  if (value === 'off') return false
+  throw new SettingError('must be on or off')
+}
+
+/**
+ * A JSON object whose members are all texts. A repeated name is refused: the last one would silently replace the first.
+ * A Map, because `__proto__` is a name like any other here.
+ */
+export const jsonTextMap: Reader<ReadonlyMap<string, string>> = (value) => {
+  const object = parse(value)
+  if (!isJsonObject(object)) throw new SettingError('must be a JSON object')
+  const entries = new Map<string, string>()
+  for (const [position, [name, entry]] of Object.entries(object).entries()) {
+    if (typeof entry !== 'string')
+      throw new SettingError(`must hold texts only (entry ${position + 1} is something else)`)
+    entries.set(name, entry)
+  }
+  return entries
+}
+
+function parse(value: string): JsonValue {
+  try {
+    return readJson(value)
+  } catch (thrown) {
+    if (thrown instanceof JsonError) throw new SettingError(`must be a JSON object: ${thrown.message}`)
+    throw thrown
+  }
+}

@@ -1,0 +1,195 @@
+import { visible } from '@chancery/protocol'
+import { SettingError } from './readers.ts'
+import type { Reader } from './readers.ts'
+import { Variables } from './sources.ts'
+import type { SettingRules, SettingSources } from './sources.ts'
+
+interface SettingFacts<T> {
+  /** The variable's name. */
+  readonly name: string
+  /** The command-line flag that overrules the variable, with its dashes. */
+  readonly flag?: string
+  /** One sentence for the generated reference. */
+  readonly help: string
+  readonly read: Reader<T>
+  /** Reads the flag when it may be repeated or is written differently from the variable. */
+  readonly readFlags?: (texts: readonly string[]) => T
+  /** What the reference says about the default when the value itself does not say it. */
+  readonly defaultText?: string
+  /** Never shown, neither in problems nor in the start log. */
+  readonly secret?: boolean
+  /** Other programs read this name too (PORT): with a settings file it is taken from the file only. */
+  readonly sharedName?: boolean
+}
+
+/** One setting of a service. `T` is what the service sees, `undefined` included when nothing was given. */
+export interface Setting<T> extends SettingFacts<T> {
+  readonly default?: T | undefined
+  readonly required?: boolean
+}
+
+/** Declares a setting: required, with a default, or optional (then its value may be undefined). */
+export function setting<T>(
+  facts: SettingFacts<T> & { readonly required: true; readonly default?: undefined },
+): Setting<T>
+export function setting<T>(
+  facts: SettingFacts<T> & { readonly default: NoInfer<T>; readonly required?: false },
+): Setting<T>
+export function setting<T>(
+  facts: SettingFacts<T> & { readonly default?: undefined; readonly required?: false },
+): Setting<T | undefined>
+export function setting<T>(facts: Setting<T>): Setting<T> {
+  return facts
+}
+
+export type SettingDefinitions = Readonly<Record<string, Setting<unknown>>>
+
+/** The values of a set of definitions, under the same names. */
+export type SettingValues<Definitions extends SettingDefinitions> = {
+  readonly [Key in keyof Definitions]: Definitions[Key] extends Setting<infer T> ? T : never
+}
+
+/** Everything that is wrong with the settings at once, one line per problem, each naming its variable. */
+export class SettingsError extends Error {
+  override readonly name = 'SettingsError'
+  readonly problems: readonly string[]
+
+  constructor(problems: readonly string[]) {
+    super(problems.join('\n'))
+    this.problems = problems
+  }
+}
+
+/** Reads every setting once, or throws one {@link SettingsError} with all problems (reliability 13). */
+export function readSettings<const Definitions extends SettingDefinitions>(
+  definitions: Definitions,
+  sources: SettingSources,
+  rules: SettingRules,
+): SettingValues<Definitions> {
+  const variables = new Variables(sources)
+  const problems = [...variables.problems, ...findUnknown(definitions, variables, sources, rules)]
+  const values: Record<string, unknown> = {}
+  for (const [key, definition] of Object.entries(definitions)) {
+    try {
+      values[key] = readOne(definition, variables, sources)
+    } catch (thrown) {
+      if (!(thrown instanceof SettingError)) throw thrown
+      problems.push(`${definition.name}: ${thrown.message}`)
+    }
+  }
+  if (problems.length > 0) throw new SettingsError(problems)
+  // The loop above gave every key the type its own reader returns, which the compiler cannot follow.
+  return values as SettingValues<Definitions>
+}
+
+/** What differs between the environment and the settings file, for the start log: names only, never a value. */
+export function noteSources(definitions: SettingDefinitions, sources: SettingSources, rules: SettingRules): string[] {
+  const settings = Object.values(definitions).filter(({ flag }) => flag === undefined || !(flag in sources.flags))
+  const extraNames = [...(rules.extraNames ?? []), ...Object.values(definitions).map(({ name }) => name)]
+  return [...new Variables(sources).notes(settings, { ...rules, extraNames })]
+}
+
+function findUnknown(
+  definitions: SettingDefinitions,
+  variables: Variables,
+  sources: SettingSources,
+  rules: SettingRules,
+): string[] {
+  const known = new Set(rules.extraNames)
+  for (const definition of Object.values(definitions)) {
+    known.add(definition.name)
+    if (definition.flag !== undefined) known.add(definition.flag)
+  }
+  const suspect = (name: string): boolean => rules.prefixes.some((prefix) => name.startsWith(prefix))
+  return [
+    ...Object.keys(sources.flags).filter((flag) => !known.has(flag)),
+    ...variables.strictNames().filter((name) => suspect(name) && !known.has(name)),
+  ].map((name) => `${visible(name, { maxLength: 80 })}: there is no such setting`)
+}
+
+function readOne(definition: Setting<unknown>, variables: Variables, sources: SettingSources): unknown {
+  const { flag } = definition
+  if (flag !== undefined && Object.hasOwn(sources.flags, flag)) {
+    const given = sources.flags[flag] ?? []
+    return readFlag(definition, flag, typeof given === 'string' ? [given] : given)
+  }
+  const found = variables.find(definition)
+  if (found !== undefined) {
+    const where = found.overFile ? 'in the environment ' : ''
+    return readText(definition, where, [found.text], () => definition.read(found.text))
+  }
+  if (definition.required === true) {
+    throw new SettingError(flag === undefined ? 'is required' : `is required (or ${flag})`)
+  }
+  return definition.default
+}
+
+function readFlag(definition: Setting<unknown>, flag: string, texts: readonly string[]): unknown {
+  const { readFlags } = definition
+  if (readFlags !== undefined) return readText(definition, `${flag} `, texts, () => readFlags(texts))
+  const [text, ...more] = texts
+  if (text === undefined || more.length > 0) throw new SettingError(`${flag} must be given once`)
+  return readText(definition, `${flag} `, texts, () => definition.read(text))
+}
+
+function readText(definition: Setting<unknown>, where: string, texts: readonly string[], read: () => unknown): unknown {
+  try {
+    return read()
+  } catch (thrown) {
+    // The platform's own errors are not passed on: the one of `new URL` carries the whole text, password included.
+    const reason = thrown instanceof SettingError ? thrown.message : 'cannot be read'
+    if (definition.secret !== true) {
+      throw new SettingError(
+        `${where}${reason} (given: ${texts.map((text) => `"${visible(text, { maxLength: 80 })}"`).join(', ')})`,
+      )
+    }
+    const quotes = texts.some((text) => text !== '' && reason.includes(text))
+    throw new SettingError(where + (quotes ? 'cannot be read' : reason))
+  }
+}
+
+/** One line of the generated settings reference. */
+export interface SettingRow {
+  readonly name: string
+  readonly flag: string | undefined
+  /** As text; undefined when there is none. */
+  readonly default: string | undefined
+  readonly help: string
+  readonly secret: boolean
+  readonly required: boolean
+  readonly sharedName: boolean
+}
+
+export function describeSettings(definitions: SettingDefinitions): SettingRow[] {
+  return Object.values(definitions).map((definition) => ({
+    name: definition.name,
+    flag: definition.flag,
+    default:
+      definition.defaultText ?? (definition.default === undefined ? undefined : show(definition, definition.default)),
+    help: definition.help,
+    secret: definition.secret === true,
+    required: definition.required === true,
+    sharedName: definition.sharedName === true,
+  }))
+}
+
+/** The values in force by variable name, for the start log: secrets as `[secret]`, settings without a value left out. */
+export function showSettings<const Definitions extends SettingDefinitions>(
+  definitions: Definitions,
+  values: SettingValues<Definitions>,
+): Record<string, string> {
+  const shown: Record<string, string> = {}
+  for (const [key, definition] of Object.entries(definitions)) {
+    const value = values[key]
+    if (value !== undefined) shown[definition.name] = show(definition, value)
+  }
+  return shown
+}
+
+function show(definition: Setting<unknown>, value: unknown): string {
+  if (definition.secret === true) return '[secret]'
+  if (typeof value === 'boolean') return value ? 'on' : 'off'
+  if (typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint') return String(value)
+  if (value instanceof Map) return JSON.stringify(Object.fromEntries(value))
+  return JSON.stringify(value) ?? ''
+}

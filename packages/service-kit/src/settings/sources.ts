@@ -1,0 +1,95 @@
+import { visible } from '@chancery/protocol'
+import { readEnvFile } from './env-file.ts'
+
+/** Where settings come from: a flag over the environment, the environment over the file. */
+export interface SettingSources {
+  /** Command-line flags with their dashes; several texts when a flag was repeated. */
+  readonly flags: Readonly<Record<string, string | readonly string[]>>
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly envFile?: { readonly path: string; readonly text: string }
+}
+
+export interface SettingRules {
+  /** A variable that begins so and is not declared stops the start: it is a misspelt setting. */
+  readonly prefixes: readonly string[]
+  /** Variables and flags that are known although no definition names them. */
+  readonly extraNames?: readonly string[]
+}
+
+/** What the rules about sources need to know of a setting. */
+export interface NamedSetting {
+  readonly name: string
+  readonly flag?: string
+  /** Other programs read this name too: with a file it comes from the file only. */
+  readonly sharedName?: boolean
+}
+
+export interface FoundVariable {
+  readonly text: string
+  /** In the environment while a file is used: a message about a mistake names it. */
+  readonly overFile: boolean
+}
+
+/** The variables of one start, with the file read once. */
+export class Variables {
+  readonly problems: readonly string[]
+  readonly #env: SettingSources['env']
+  readonly #file: ReadonlyMap<string, string> | undefined
+
+  constructor({ env, envFile }: Pick<SettingSources, 'env' | 'envFile'>) {
+    this.#env = env
+    const file = envFile && readEnvFile(envFile.path, envFile.text)
+    this.#file = file?.values
+    this.problems = file?.problems ?? []
+  }
+
+  find({ name, sharedName = false }: NamedSetting): FoundVariable | undefined {
+    const given = this.#inEnvironment(name)
+    const hasFile = this.#file !== undefined
+    if (given !== undefined && !(hasFile && sharedName)) return { text: given, overFile: hasFile }
+    const text = this.#file?.get(name)
+    return text === undefined ? undefined : { text, overFile: false }
+  }
+
+  /**
+   * Names that stop the start when no setting has them. With a file these are the file's: a name that another program put
+   * into the environment (Kubernetes does, for services) must not end what ran before.
+   */
+  strictNames(): readonly string[] {
+    return this.#file === undefined ? this.#environmentNames() : [...this.#file.keys()]
+  }
+
+  /** Warnings for the start, by name only; none without a file. */
+  notes(settings: readonly NamedSetting[], { prefixes, extraNames = [] }: SettingRules): readonly string[] {
+    const file = this.#file
+    if (file === undefined) return []
+    const known = new Set([...settings.map(({ name }) => name), ...extraNames])
+    const notes: string[] = []
+    for (const { name, sharedName = false } of settings) {
+      const given = this.#inEnvironment(name)
+      if (given === undefined || given === file.get(name)) continue
+      if (sharedName) notes.push(`${name}: the environment is not used, with a settings file it comes from the file`)
+      else if (file.has(name)) notes.push(`${name}: the environment overrules the settings file`)
+    }
+    for (const name of this.#environmentNames())
+      if (!known.has(name) && prefixes.some((prefix) => name.startsWith(prefix)))
+        notes.push(`${visible(name, { maxLength: 80 })}: is in the environment, and there is no such setting`)
+    return notes
+  }
+
+  #inEnvironment(name: string): string | undefined {
+    return Object.hasOwn(this.#env, name) ? this.#env[name] : undefined
+  }
+
+  #environmentNames(): readonly string[] {
+    return Object.keys(this.#env).filter((name) => this.#env[name] !== undefined)
+  }
+}
+
+/**
+ * The raw text of one variable, by the same order. For the rare variable that names another variable and must be known
+ * before the definitions can be written.
+ */
+export function findVariable(sources: SettingSources, name: string): string | undefined {
+  return new Variables(sources).find({ name })?.text
+}

@@ -1,0 +1,27 @@
+import { getPriority } from 'node:os'
+import { Worker } from 'node:worker_threads'
+import { expect, it } from 'vitest'
+
+const STEPS_BACK = `
+  import { getPriority } from 'node:os'
+  import { parentPort } from 'node:worker_threads'
+  const before = getPriority(0)
+  const { lowerThreadPriority } = await import(${JSON.stringify(new URL('lower-priority.ts', import.meta.url).href)})
+  lowerThreadPriority()
+  parentPort.postMessage([before, getPriority(0)])
+`
+
+it.runIf(process.platform === 'linux')(
+  'makes its own thread less urgent and leaves the others as they are',
+  async () => {
+    const before = getPriority(process.pid)
+    const worker = new Worker(new URL(`data:text/javascript,${encodeURIComponent(STEPS_BACK)}`))
+    const [atFirst, now] = await new Promise<number[]>((resolve, reject) => {
+      worker.once('message', resolve)
+      worker.once('error', reject)
+    })
+    expect(now).toBeGreaterThan(atFirst ?? Number.NaN)
+    expect(getPriority(process.pid)).toBe(before)
+    await worker.terminate()
+  },
+)

@@ -1,0 +1,133 @@
+import { spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { setTimeout as pause } from 'node:timers/promises'
+import { createTestDatabase, startTemporaryNats } from '@chancery/testkit'
+import type { TestDatabase, TemporaryNats } from '@chancery/testkit'
+import pg from 'pg'
+import { systemClock } from '@chancery/service-kit'
+import { migrate } from '../../../apps/authority/src/database/migrate.ts'
+import { openStore } from '../../../apps/authority/src/database/open.ts'
+import { readStream } from './stream.ts'
+import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
+import { seededRandom } from '../lib/random.ts'
+import type { Random } from '../lib/random.ts'
+
+export const summary =
+  'audit events forwarded to NATS while forwarder and broker are killed: none lost, none under two ids'
+export const defaultCount = 100_000
+
+const STREAM = { NA_AUDIT_NATS_STREAM: 'CAMPAIGN', NA_AUDIT_NATS_SUBJECT: 'campaign.audit' }
+const WRITERS = 4
+/** So that the writers are still at it when most kills happen. */
+const EVENTS_PER_KILL = 4000
+
+export async function run({ count, seed, log }: CampaignOptions): Promise<CampaignResult> {
+  const random = seededRandom(seed)
+  const [database, nats] = [await createTestDatabase('postgres'), await startTemporaryNats()]
+  try {
+    await prepare(database)
+    const settings = { ...database.settings, ...STREAM, NA_AUDIT_NATS_URL: nats.url }
+    const kills = Math.max(2, Math.floor(count / EVENTS_PER_KILL))
+    const written = new Set<string>()
+    const writing = writeEvents(database, count, written, random)
+    const killed = await forwardThroughKills(settings, nats, kills, random)
+    await writing
+    const ending = await endOf(startForwarder(settings, '--once'))
+    const kept = await readStream(nats.url, STREAM.NA_AUDIT_NATS_STREAM)
+    const lost = [...written].filter((id) => !kept.byId.has(id)).length
+    const strange = [...kept.byId.keys()].filter((id) => !written.has(id)).length
+    const found = {
+      events: written.size,
+      messages: kept.messages,
+      duplicates: kept.messages - kept.byId.size,
+      ...killed,
+    }
+    log(JSON.stringify({ ...found, lost, strange, contradictions: kept.contradictions, last_run: ending }))
+    const violations = lost + strange + kept.contradictions + (ending === 0 ? 0 : 1)
+    if (violations > 0) log(`violation: lost ${lost}, strange ${strange}, contradictions ${kept.contradictions}`)
+    return { cases: count, violations }
+  } finally {
+    await nats.remove()
+    await database.drop()
+  }
+}
+
+async function prepare(database: TestDatabase): Promise<void> {
+  const store = openStore({ kind: 'postgres', url: database.settings['DATABASE_URL'] ?? '' })
+  await migrate(store, () => systemClock.now())
+  await store.close()
+}
+
+/** Transactions of different length at once, so that many commit in another order than they inserted. */
+async function writeEvents(database: TestDatabase, count: number, written: Set<string>, random: Random): Promise<void> {
+  let left = count
+  const writer = async (): Promise<void> => {
+    const client = new pg.Client({ connectionString: database.settings['DATABASE_URL'] })
+    await client.connect()
+    while (left > 0) {
+      const size = Math.min(left, 1 + random.below(40))
+      left -= size
+      const ids = Array.from({ length: size }, () => randomUUID())
+      await client.query('begin')
+      await client.query(
+        `insert into audit_events (event_id, event_type, event_json, created_at)
+         select id, 'certificate_issued', json_build_object('event_id', id, 'event_type', 'certificate_issued', 'details', json_build_object('cert_id', id), 'created_at', $2::text)::text, $2 from unnest($1::text[]) as t(id)`,
+        [ids, '2026-01-01T00:00:00.000000Z'],
+      )
+      if (random.chance(30)) await pause(random.below(60))
+      // An aborted one leaves a hole that nobody may wait for.
+      const isKept = !random.chance(3)
+      await client.query(isKept ? 'commit' : 'rollback')
+      if (isKept) for (const id of ids) written.add(id)
+      else left += size
+    }
+    await client.end()
+  }
+  await Promise.all(Array.from({ length: WRITERS }, writer))
+}
+
+async function forwardThroughKills(
+  settings: Readonly<Record<string, string>>,
+  nats: TemporaryNats,
+  kills: number,
+  random: Random,
+): Promise<{ readonly forwarder_kills: number; readonly broker_kills: number }> {
+  let [forwarder_kills, broker_kills] = [0, 0]
+  let forwarder = startForwarder(settings)
+  for (let kill = 0; kill < kills; kill += 1) {
+    await pause(500 + random.below(1500))
+    if (kill % 2 === 1) {
+      await nats.kill()
+      await pause(random.below(400))
+      await nats.start()
+      broker_kills += 1
+      continue
+    }
+    const ended = endOf(forwarder)
+    forwarder.kill('SIGKILL')
+    await ended
+    forwarder_kills += 1
+    forwarder = startForwarder(settings)
+  }
+  const ended = endOf(forwarder)
+  forwarder.kill('SIGKILL')
+  await ended
+  return { forwarder_kills: forwarder_kills + 1, broker_kills }
+}
+
+/** The command itself, from sources. */
+function startForwarder(settings: Readonly<Record<string, string>>, ...words: readonly string[]): ChildProcess {
+  const main = fileURLToPath(new URL('../../../apps/cli/src/main.ts', import.meta.url))
+  return spawn(process.execPath, ['--conditions=development', main, 'audit', 'forward', ...words], {
+    env: { PATH: process.env['PATH'], ...settings },
+    stdio: 'ignore',
+  })
+}
+
+async function endOf(child: ChildProcess): Promise<string | number> {
+  const [code, signal] = (await once(child, 'exit')) as [number | null, string | null]
+  return code ?? signal ?? ''
+}

@@ -1,0 +1,133 @@
+import { randomUUID } from 'node:crypto'
+import { DAY, hours, writeInstant } from '@chancery/protocol'
+import { accepted, createInvite, send } from '@chancery/testkit'
+import type { TestAuthority } from '@chancery/testkit'
+import { TOLERANCE, isWithinTolerance } from './check.ts'
+import type { Check } from './check.ts'
+import { QUIET_READS_PER_MINUTE, text, loggedEvents } from './setup.ts'
+
+const READ = '/admin/policy/history'
+const REFUSED = '401 admin_auth_failed'
+
+/** Protocol/core 11.3, check 9. */
+const operatorStamp: Check = {
+  name: 'stamp of an operator',
+  async prepare(stage, compare) {
+    const call = async (signedAt: bigint): Promise<string> =>
+      loggedEvents(await stage.na.as('standard')('GET', READ, undefined, { timestamp: writeInstant(signedAt) }))
+    return {
+      async judge() {
+        const { made, now } = stage
+        compare('signed when the facts were made', isWithinTolerance(made, now) ? '200' : REFUSED, await call(made))
+        compare('the oldest that counts', '200', await call(now - TOLERANCE))
+        compare('one older', REFUSED, await call(now - TOLERANCE - 1n))
+        compare('the farthest ahead that counts', '200', await call(now + TOLERANCE))
+        compare('one farther ahead', REFUSED, await call(now + TOLERANCE + 1n))
+      },
+    }
+  },
+}
+
+/** Protocol/core 11.3, check 11: spent is spent, whatever a clock says later. */
+const operatorNonce: Check = {
+  name: 'spent nonce of an operator',
+  async prepare(stage, compare) {
+    const [timestamp, nonce] = [writeInstant(stage.made), `spent-${randomUUID()}`]
+    const call = async (): Promise<string> =>
+      loggedEvents(await stage.na.as('standard')('GET', READ, undefined, { timestamp, nonce }))
+    compare('the first time', '200', await call())
+    return { atRest: async () => compare('again', REFUSED, await call()) }
+  },
+}
+
+/** Protocol/core 5.1. */
+const nodeProof: Check = {
+  name: 'proof of a node',
+  async prepare(stage, compare) {
+    const [{ node, cert_id }, joining] = [await stage.oldNode(), await stage.newNode()]
+    const [kept, spent] = [await node.prove({ cert_id }), await node.prove({ cert_id })]
+    const invite_token = await createInvite(stage.na, { token_expiry_hours: 720 })
+    const join = await joining.prove({ invite_token })
+    const post = async (target: string, body: typeof kept): Promise<string> =>
+      loggedEvents(await send(stage.na.url, 'POST', target, { body }))
+    compare('sent at once', '200', await post('/heartbeat', spent))
+    return {
+      atRest: async () => compare('sent a second time', '401 node_auth_failed', await post('/heartbeat', spent)),
+      async judge() {
+        const isFresh = isWithinTolerance(stage.made, stage.now)
+        compare('sent late', isFresh ? '200' : '401 node_auth_failed', await post('/heartbeat', kept))
+        // The invite is looked at first; it outlives the proof in all but the longest patterns.
+        const isInvited = stage.now <= stage.made + hours(720)
+        const refusal = isInvited ? '401 node_auth_failed' : '403 invalid_invite_token'
+        compare('joined late', isFresh ? '201' : refusal, await post('/join', join))
+      },
+    }
+  },
+}
+
+/** Protocol/core 5.2, check 7, and 6. */
+const inviteLife: Check = {
+  name: 'life of an invite',
+  async prepare(stage, compare) {
+    const life = stage.random.pick([1, 24])
+    const [node, token] = [await stage.newNode(), await createInvite(stage.na, { token_expiry_hours: life })]
+    return {
+      async judge() {
+        const { made, now } = stage
+        const isUsable = now <= made + hours(life)
+        const answer = await node.join(token, { validity_hours: 2 })
+        compare(`of ${life} h`, isUsable ? '201' : '403 invalid_invite_token', loggedEvents(answer))
+        if (!isUsable) return
+        const certificate = accepted(answer, 201)
+        compare('issued_at of the certificate', writeInstant(now), text(certificate, 'issued_at'))
+        compare('its end', writeInstant(now + hours(2)), text(certificate, 'expires_at'))
+      },
+    }
+  },
+}
+
+/** Reliability 5.2: an answer is kept for a day, and not forgotten because a clock was ahead for a while. */
+const idempotencyKey: Check = {
+  name: 'life of an idempotency key',
+  async prepare(stage, compare) {
+    const key = randomUUID()
+    const issue = async (na: TestAuthority): Promise<string> => {
+      const body = { subject_id: 'repeated@clock', roles: ['role:client'] }
+      const options = { headers: { 'idempotency-key': key } }
+      return text(
+        accepted(await na.as('privileged')('POST', '/admin/attestations', body, options), 201),
+        'attestation_id',
+      )
+    }
+    const first = await issue(stage.na)
+    return {
+      async judge() {
+        const isKept = stage.now < stage.made + DAY
+        compare('the first answer is given again', isKept, (await issue(stage.na)) === first)
+      },
+    }
+  },
+}
+
+/** Protocol/core 21; a moved wall clock neither opens a window nor closes one. */
+const limiterWindow: Check = {
+  name: 'window of a limiter',
+  async prepare(stage, compare) {
+    // Nothing is there to be read, but reading is counted.
+    const [within, over] = ['404 no_policy', '429 rate_limit_exceeded']
+    const read = async (): Promise<string> =>
+      loggedEvents(await stage.quiet.request('GET', '/data-usage/policy', { from: '127.0.0.9' }))
+    for (let call = 0; call < QUIET_READS_PER_MINUTE; call += 1) compare('within the limit', within, await read())
+    compare('over the limit', over, await read())
+    return { judge: async () => compare('later', stage.passed >= 60_000_000n ? within : over, await read()) }
+  },
+}
+
+export const ACCESS_CHECKS: readonly Check[] = [
+  operatorStamp,
+  operatorNonce,
+  nodeProof,
+  inviteLife,
+  idempotencyKey,
+  limiterWindow,
+]

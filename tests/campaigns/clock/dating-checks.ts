@@ -1,0 +1,225 @@
+import { hours, instantOf, isJsonObject, writeInstant } from '@chancery/protocol'
+import type { Crl, Instant, JsonObject } from '@chancery/protocol'
+import { EXECUTED_CAPABILITY, accepted, entryOf, fetchCrl, seedCertificates } from '@chancery/testkit'
+import type { TestAuthority } from '@chancery/testkit'
+import { TOLERANCE, later } from './check.ts'
+import type { Check } from './check.ts'
+import { text, loggedEvents } from './setup.ts'
+import type { Stage } from './setup.ts'
+
+/** How far the last one of a kind may be ahead before somebody has to hear of it (reliability 8). */
+const alarmsOf = (stage: Stage, head: string): number =>
+  stage.lines.filter((line) => line.includes('"alarm":true') && line.includes(`"head":"${head}"`)).length
+
+/** Reliability 8: never dated before its predecessor, yet no revocation waits for a clock. */
+const listDates: Check = {
+  name: 'dates of the revocation list',
+  async prepare(stage, compare) {
+    let last = await revokeOne(stage)
+    return {
+      async atRest() {
+        const before = alarmsOf(stage, 'crl')
+        const isAhead = instantOf(last.issued_at) - stage.now > TOLERANCE
+        const { now } = stage
+        const next = await revokeOne(stage)
+        compare('issued_at', writeInstant(stage.highest), next.issued_at)
+        compare('next_update', writeInstant(stage.highest + hours(24)), next.next_update)
+        compare('a number of its own', true, next.sequence > last.sequence)
+        const entry = entryOf(next, next.cert_id)
+        compare('the certificate is listed', writeInstant(now), entry?.revoked_at ?? 'not listed')
+        compare('alarms about its predecessor', isAhead ? 1 : 0, Math.min(1, alarmsOf(stage, 'crl') - before))
+        last = next
+      },
+    }
+  },
+}
+
+/** Protocol/core 9.2: an entry is left out an hour after its certificate ended, and not before. */
+const listPruning: Check = {
+  name: 'pruning of the revocation list',
+  async prepare(stage, compare) {
+    const lives = [1, 24, 24 * 30]
+    const revoked: { readonly life: number; readonly cert_id: string }[] = []
+    for (const life of lives) revoked.push({ life, cert_id: (await revokeOne(stage, life)).cert_id })
+    return {
+      async judge() {
+        const list = await revokeOne(stage)
+        for (const { life, cert_id } of revoked) {
+          const isOver = stage.now > stage.made + hours(life) + hours(1)
+          compare(`of a certificate for ${life} h`, !isOver, entryOf(list, cert_id) !== undefined)
+        }
+      },
+    }
+  },
+}
+
+/** Protocol/core 9.2 and 2: signed anew when twelve hours remain, inside the key's window; else it stays as it is. */
+const listRefresh: Check = {
+  name: 'refresh of the revocation list',
+  async prepare(stage, compare) {
+    const key = stage.quiet.genesis.network_authority.public_key
+    let last = await fetchCrl(stage.quiet.url, key)
+    let issued = stage.made
+    return {
+      async atRest() {
+        const isDue = stage.now >= issued + hours(12) && isInsideGenesis(stage.quiet, stage.now)
+        if (isDue) issued = stage.now
+        const served = await fetchCrl(stage.quiet.url, key)
+        compare('sequence', last.sequence + (isDue ? 1 : 0), served.sequence)
+        compare('issued_at', writeInstant(issued), served.issued_at)
+        compare('next_update', writeInstant(issued + hours(24)), served.next_update)
+        last = served
+      },
+    }
+  },
+}
+
+const feedDates: Check = {
+  name: 'dates of the revocation feed',
+  async prepare(stage, compare) {
+    const withdraw = async (): Promise<JsonObject> => {
+      const body = { subject_id: 'withdrawn@clock', roles: ['role:client'], validity_hours: 26_280 }
+      const issued = accepted(await stage.na.as('privileged')('POST', '/admin/attestations', body), 201)
+      const target = `/admin/attestations/${text(issued, 'attestation_id')}/revoke`
+      accepted(await stage.na.as('privileged')('POST', target, {}))
+      return accepted(await stage.na.request('GET', '/sovereign-revocation-feed'))
+    }
+    let last = await withdraw()
+    return {
+      async atRest() {
+        const before = alarmsOf(stage, 'feed')
+        const isAhead = instantOf(text(last, 'issued_at')) - stage.now > TOLERANCE
+        // Protocol/core 18.2: one that is twelve hours old was signed again before.
+        const resigned = stage.now >= instantOf(text(last, 'issued_at')) + hours(12) ? 1 : 0
+        const next = await withdraw()
+        compare('issued_at', writeInstant(stage.highest), text(next, 'issued_at'))
+        compare('sequence', Number(last['sequence']) + resigned + 1, Number(next['sequence']))
+        compare('alarms about its predecessor', isAhead ? 1 : 0, Math.min(1, alarmsOf(stage, 'feed') - before))
+        last = next
+      },
+    }
+  },
+}
+
+const policyDates: Check = {
+  name: 'dates of the policy',
+  async prepare(stage, compare) {
+    let count = 0
+    const publish = async (): Promise<JsonObject> => {
+      const body = { policy_id: `clock-${(count += 1)}` }
+      return accepted(await stage.na.as('privileged')('POST', '/admin/policy', body), 201)
+    }
+    let last = await publish()
+    return {
+      async atRest() {
+        const before = alarmsOf(stage, 'policy')
+        const isAhead = instantOf(text(last, 'issued_at')) - stage.now > TOLERANCE
+        last = await publish()
+        compare('issued_at', writeInstant(stage.highest), text(last, 'issued_at'))
+        compare('alarms about its predecessor', isAhead ? 1 : 0, Math.min(1, alarmsOf(stage, 'policy') - before))
+      },
+    }
+  },
+}
+
+const evidenceDates: Check = {
+  name: 'dates of evidence entries',
+  async prepare(stage, compare) {
+    const attestation = await attestForLong(stage.na)
+    const dates = new Map<string, Instant>()
+    const decide = async (): Promise<void> => {
+      const decision = await decideOn(stage.na, attestation)
+      dates.set(text(decision, 'decision_id'), stage.highest)
+      compare('decision_made_at', writeInstant(stage.now), text(decision, 'decision_made_at'))
+    }
+    await decide()
+    return {
+      atRest: decide,
+      async judge() {
+        let last = 0n
+        for (const entry of await exportEntries(stage.na)) {
+          const recorded = instantOf(text(entry, 'recorded_at'))
+          compare('not before its predecessor', true, recorded >= last)
+          last = recorded
+          const expected = dates.get(text(entry, 'decision_id', ''))
+          if (expected !== undefined) compare('recorded_at', writeInstant(expected), writeInstant(recorded))
+          dates.delete(text(entry, 'decision_id', ''))
+        }
+        compare('decisions that are not recorded', 0, dates.size)
+      },
+    }
+  },
+}
+
+/** Protocol/trust-operations 6.12, row 2: refused over five minutes before the last one, else never before it. */
+const anchorDates: Check = {
+  name: 'dates of anchors',
+  async prepare(stage, compare) {
+    const attestation = await attestForLong(stage.na)
+    let last: Instant | undefined
+    const anchor = async (): Promise<void> => {
+      // Something new to be anchored.
+      await decideOn(stage.na, attestation)
+      const answer = await stage.na.as('standard')('POST', '/admin/evidence/anchors', {})
+      const isAhead = last !== undefined && last - stage.now > TOLERANCE
+      compare('answer', isAhead ? '409 evidence_anchor_refused' : '201', loggedEvents(answer))
+      if (isAhead) return
+      last = later(last ?? stage.now, stage.now)
+      const { anchor: made } = accepted(answer, 201) as { anchor: JsonObject }
+      compare('anchored_at', writeInstant(last), text(made, 'anchored_at'))
+    }
+    await anchor()
+    return { atRest: anchor }
+  },
+}
+
+/** Revokes a certificate of its own and gives the list as a relying party reads it. */
+async function revokeOne({ na }: Stage, validityHours = 8760): Promise<Crl & { readonly cert_id: string }> {
+  const [planted] = await seedCertificates(na.parts, {
+    count: 1,
+    node_public_key: na.core.signer.publicKey,
+    validityHours,
+  })
+  const cert_id = planted?.cert_id ?? ''
+  accepted(await na.as('privileged')('POST', '/admin/revoke', { cert_id }))
+  return { ...(await fetchCrl(na.url, na.genesis.network_authority.public_key)), cert_id }
+}
+
+/** Protocol/core 2. */
+export function isInsideGenesis({ genesis }: TestAuthority, now: Instant): boolean {
+  const { valid_from, valid_to } = genesis.network_authority
+  return instantOf(valid_from) <= now && now < instantOf(valid_to)
+}
+
+/** An attestation that is in force through every pattern that does not go back; decisions are recorded either way. */
+export async function attestForLong(na: TestAuthority, validity_hours = 26_280): Promise<JsonObject> {
+  const claims = { capabilities: [EXECUTED_CAPABILITY] }
+  const body = { subject_id: 'vendor-1', roles: ['role:client'], claims, validity_hours }
+  return accepted(await na.as('privileged')('POST', '/admin/attestations', body), 201)
+}
+
+export async function decideOn(na: TestAuthority, attestation: JsonObject): Promise<JsonObject> {
+  const body = { attestation_id: text(attestation, 'attestation_id'), requested_capability: EXECUTED_CAPABILITY }
+  const answer = accepted(await na.as('standard')('POST', '/admin/boundary/evaluate', body), 201)
+  return answer['decision'] as JsonObject
+}
+
+/** The envelopes of the store, in their order. */
+export async function exportEntries(na: TestAuthority): Promise<readonly JsonObject[]> {
+  const lines = (await na.as('standard')('GET', '/admin/evidence/export')).text.split('\n').slice(0, -1)
+  return lines.map((line) => {
+    const { entry } = JSON.parse(line) as { entry: JsonObject }
+    if (!isJsonObject(entry)) throw new TypeError('a line holds no entry')
+    return entry
+  })
+}
+
+export const DATING_CHECKS: readonly Check[] = [
+  listDates,
+  listPruning,
+  listRefresh,
+  feedDates,
+  policyDates,
+  evidenceDates,
+  anchorDates,
+]

@@ -1,0 +1,158 @@
+import { DAY, draftAgentDescriptor, hours, seconds, signAgentDelete, signList, writeInstant } from '@chancery/protocol'
+import type { Instant, JsonObject } from '@chancery/protocol'
+import { accepted, enroll, entryOf, fetchCrl } from '@chancery/testkit'
+import type { NodeCaller, TestAuthority } from '@chancery/testkit'
+import { earlier, isWithinTolerance, later } from './check.ts'
+import type { Check } from './check.ts'
+import { text, loggedEvents } from './setup.ts'
+
+/** Protocol/core 7, checks 11 and 12: the authority grants no tolerance. */
+const certificateLife: Check = {
+  name: 'life of a certificate',
+  async prepare(stage, compare) {
+    const life = stage.random.pick([1, 24])
+    const [beating, renewing] = [await stage.newNode(), await stage.newNode()]
+    const invite = { max_validity_hours: life }
+    const held = await enroll(stage.na, beating, invite)
+    const renewed = await enroll(stage.na, renewing, invite)
+    const reason = (): string | undefined => {
+      if (stage.now < stage.made) return '403 certificate_not_yet_valid'
+      return stage.now < stage.made + hours(life) ? undefined : '403 certificate_expired'
+    }
+    return {
+      atRest: async () =>
+        compare(`heartbeat, ${life} h`, reason() ?? '200', loggedEvents(await beating.heartbeat(held.cert_id))),
+      async judge() {
+        const answer = await renewing.renew(renewed.cert_id)
+        compare(`renewal, ${life} h`, reason() ?? '201', loggedEvents(answer))
+        if (reason() !== undefined) return
+        const successor = accepted(answer, 201)
+        compare('issued_at of the successor', writeInstant(stage.now), text(successor, 'issued_at'))
+        compare('its end', writeInstant(stage.now + hours(life)), text(successor, 'expires_at'))
+      },
+    }
+  },
+}
+
+/**
+ * Protocol/core 7 and 9.2: refused from the end of the grace time on; listed then or, gathered with others, at most a
+ * minute later; and a listed certificate stays listed.
+ */
+const supersededCertificate: Check = {
+  name: 'superseded certificate',
+  async prepare(stage, compare) {
+    const node = await stage.newNode()
+    const { cert_id } = await enroll(stage.na, node, { max_validity_hours: 8760 }, { validity_hours: 8760 })
+    accepted(await node.renew(cert_id), 201)
+    const graceEnds = stage.made + seconds(900)
+    let wasListed = false
+    return {
+      async atRest() {
+        const entry = entryOf(await fetchCrl(stage.na.url, keyOf(stage.na)), cert_id)
+        const mayWait = !wasListed && stage.highest >= graceEnds && stage.highest < graceEnds + seconds(60)
+        const isListed = mayWait ? entry !== undefined : stage.highest >= graceEnds
+        wasListed = isListed
+        compare('listed', isListed ? 'superseded' : 'no', entry?.reason ?? 'no')
+        const expected = isListed ? '403 certificate_revoked' : unlisted()
+        compare('heartbeat of the predecessor', expected, loggedEvents(await node.heartbeat(cert_id)))
+      },
+    }
+
+    function unlisted(): string {
+      if (stage.now >= graceEnds) return '403 certificate_superseded'
+      return stage.now < stage.made ? '403 certificate_not_yet_valid' : '200'
+    }
+  },
+}
+
+/** Protocol/core 19: active for five minutes after a heartbeat; one of the future has not been five minutes ago. */
+const roster: Check = {
+  name: 'roster of active nodes',
+  async prepare(stage, compare) {
+    const { cert_id } = await enroll(stage.na, await stage.newNode())
+    return {
+      async atRest() {
+        const { nodes } = accepted(await stage.na.as('standard')('GET', '/nodes')) as { nodes: JsonObject }
+        compare('is among them', stage.now - stage.made < seconds(300), cert_id in nodes)
+      },
+    }
+  },
+}
+
+/** Protocol/core 13.2, checks 7 and 10, and 13.4, check 5. */
+const agentPapers: Check = {
+  name: 'papers of agents',
+  async prepare(stage, compare) {
+    const { na, made } = stage
+    const [late, leaving, gone] = [await stage.oldNode(), await stage.oldNode(), await stage.oldNode()]
+    const descriptor = await announcement(late.node, made, made + seconds(600), 'late')
+    accepted(await announce(na, await announcement(leaving.node, made, made + DAY, 'leaving')))
+    const envelope = await signAgentDelete(writeInstant(made), leaving.node.signer)
+    const withdrawn = await announcement(gone.node, made, made + DAY, 'gone')
+    accepted(await announce(na, withdrawn))
+    accepted(await remove(na, gone.node, await signAgentDelete(writeInstant(made), gone.node.signer)))
+    return {
+      // A delete outlives every descriptor that is not newer: a clock that was ahead for a while changes nothing.
+      atRest: async () =>
+        compare('a withdrawn one again', '400 descriptor_expired', loggedEvents(await announce(na, withdrawn))),
+      async judge() {
+        const { now } = stage
+        const isAlive = made - seconds(300) <= now && now <= made + seconds(600)
+        compare(
+          'announced late',
+          isAlive ? '200' : '400 descriptor_expired',
+          loggedEvents(await announce(na, descriptor)),
+        )
+        const isFresh = isWithinTolerance(made, now)
+        const isPurged = stage.highest >= made + DAY
+        const expected = !isFresh ? '401 signed_at_outside_window' : isPurged ? '404 agent_not_registered' : '200'
+        compare('withdrawn late', expected, loggedEvents(await remove(na, leaving.node, envelope)))
+      },
+    }
+  },
+}
+
+/** Protocol/core 13.3: an expired registration is in no answer. */
+const agentListing: Check = {
+  name: 'listing of an agent',
+  async prepare(stage, compare) {
+    const { na, made, target, random } = stage
+    const { node } = await stage.oldNode()
+    // Ends right where the pattern does, if an agent may live that long.
+    const life = later(1n, earlier(DAY, target - made + random.pick([0n, 1n, -1n, seconds(60)])))
+    accepted(await announce(na, await announcement(node, made, made + life, 'clock:listed')))
+    return {
+      async atRest() {
+        const { agents } = accepted(await na.request('GET', '/agents?capability=clock%3Alisted')) as {
+          agents: readonly JsonObject[]
+        }
+        compare(`with ${life} µs to live`, stage.highest < made + life, agents.length === 1)
+      },
+    }
+  },
+}
+
+const keyOf = (na: TestAuthority): string => na.genesis.network_authority.public_key
+
+async function announcement(node: NodeCaller, at: Instant, expires: Instant, capability: string): Promise<JsonObject> {
+  const draft = draftAgentDescriptor({
+    agent_id: 'clocked',
+    node_public_key: node.key,
+    network_name: 'TEST-NET',
+    capabilities: [capability],
+    endpoint: { host: '198.51.100.7', port: 7448 },
+    registered_at: writeInstant(at),
+    expires_at: writeInstant(expires),
+  })
+  return signList(draft, node.signer)
+}
+
+function announce(na: TestAuthority, body: JsonObject): ReturnType<TestAuthority['request']> {
+  return na.request('POST', '/agents', { body })
+}
+
+function remove(na: TestAuthority, node: NodeCaller, body: JsonObject): ReturnType<TestAuthority['request']> {
+  return na.request('DELETE', `/agents/${encodeURIComponent(node.key)}`, { body })
+}
+
+export const NODE_CHECKS: readonly Check[] = [certificateLife, supersededCertificate, roster, agentPapers, agentListing]

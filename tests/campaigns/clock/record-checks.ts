@@ -1,0 +1,159 @@
+import { DAY, readJson, seconds, writeInstant } from '@chancery/protocol'
+import type { Instant, JsonObject } from '@chancery/protocol'
+import {
+  accepted,
+  foreignConsensus,
+  foreignIntent,
+  foreignLicense,
+  foreignSovereign,
+  foreignVote,
+  wireText,
+} from '@chancery/testkit'
+import type { ForeignObject } from '@chancery/testkit'
+import { earlier, later, near } from './check.ts'
+import type { Check } from './check.ts'
+import { exportEntries, isInsideGenesis, attestForLong, decideOn } from './dating-checks.ts'
+import { text, loggedEvents } from './setup.ts'
+
+const read = (record: ForeignObject): JsonObject => readJson(wireText(record)) as JsonObject
+
+/** Protocol/trust-operations 9.3, rows 5 and 6. */
+const dataUsage: Check = {
+  name: 'intent and data license',
+  async prepare(stage, compare) {
+    const { na, made, target, random } = stage
+    const [agent, licensor] = [foreignSovereign('AGENT-NET'), foreignSovereign('LICENSOR-NET')]
+    const expires = near(target, random)
+    const intent = read(foreignIntent(agent, expires - seconds(300)))
+    const start = earlier(made, target) - DAY
+    const [from, until] = random.chance(50) ? [start, near(target, random)] : [near(target, random), target + DAY]
+    const terms = { valid_from: writeInstant(from), valid_until: writeInstant(until) }
+    const policy = read(foreignLicense(licensor, made, terms))
+    return {
+      async atRest() {
+        const { now } = stage
+        const expected = [
+          ...(now > expires ? ['intent_expired'] : []),
+          ...(now > until || now < from ? ['policy_expired'] : []),
+        ]
+        const body = { intent, policy, agent_public_keys: [agent.publicKey] }
+        const answer = accepted(await na.request('POST', '/data-usage/verify', { body }))
+        const found = (answer['violations'] as { violation_type: string }[]).map((each) => each.violation_type)
+        compare('violations', expected.join(' '), found.join(' '))
+      },
+    }
+  },
+}
+
+/** Protocol/trust-operations 8.4, row 11. */
+const consensusLife: Check = {
+  name: 'life of a consensus',
+  async prepare(stage, compare) {
+    const expires = near(stage.target, stage.random)
+    const reached = expires - seconds(300)
+    const about = { proof_id: 'proof-1', decision_id: 'decision-1' }
+    const validators = ['v1-net', 'v2-net', 'v3-net'].map((name) => foreignSovereign(name))
+    const assembler = foreignSovereign('ASSEMBLER-NET')
+    const votes = validators.map((each, index) => foreignVote(each, about, reached - seconds(60 * index)))
+    const body = {
+      proof: read(foreignConsensus(assembler, about, reached, { votes })),
+      validator_public_keys: Object.fromEntries(validators.map((each) => [each.sovereign_id, each.publicKey])),
+      assembler_public_keys: [assembler.publicKey],
+    }
+    return {
+      async atRest() {
+        const answer = accepted(await stage.na.request('POST', '/consensus/verify', { body }))
+        compare('reason', expires <= stage.now ? 'expired' : 'valid', text(answer, 'reason'))
+      },
+    }
+  },
+}
+
+/** Protocol/trust-operations 5.9, row 5, and 5.6, row 6. */
+const boundaryPolicy: Check = {
+  name: 'window of a boundary policy',
+  async prepare(stage, compare) {
+    const { na, made, target, random } = stage
+    const until = later(near(target, random), earlier(made, target) - DAY + 1n)
+    const gate = {
+      gate_id: 'limit',
+      gate_type: 'max_value.v1',
+      order: 0,
+      config: { path: 'request_parameters.amount', max: 9 },
+    }
+    const body = {
+      policy_id: 'clocked',
+      valid_from: writeInstant(earlier(made, target) - DAY),
+      valid_until: writeInstant(until),
+      selector: { capabilities: ['never.asked'] },
+      gates: [gate],
+    }
+    const { version = 0 } = accepted(await na.as('privileged')('POST', '/admin/boundary-policies', body), 201)
+    const attestation = await attestForLong(na)
+    const change = async (action: string): Promise<string> =>
+      loggedEvents(await na.as('privileged')('POST', `/admin/boundary-policies/clocked/${action}`, { version }))
+    return {
+      async judge() {
+        const isOver = stage.now > until
+        compare('activated', isOver ? '409 boundary_policy_activation_refused' : '200', await change('activate'))
+        if (isOver) return
+        const decision = await decideOn(na, attestation)
+        // Going back, the attestation is not in force yet; the policy is no reason either way.
+        const expected = stage.now < made ? 'attestation_not_yet_valid' : 'none'
+        compare('denied', expected, text(decision, 'denial_reason', 'none'))
+        compare('withdrawn', '200', await change('deactivate'))
+      },
+    }
+  },
+}
+
+/** Protocol/trust-operations 6.11: a prefix older than the cutoff, behind a checkpoint that has to be signed. */
+const retentionAge: Check = {
+  name: 'age of evidence to be removed',
+  async prepare(stage, compare) {
+    const { quiet } = stage
+    await decideOn(quiet, await attestForLong(quiet))
+    let dates: readonly Instant[] = (await exportEntries(quiet)).map(() => stage.made)
+    return {
+      async atRest() {
+        const { now } = stage
+        const kept = dates.filter((recorded) => recorded >= now - DAY)
+        const removed = dates.length - kept.length
+        const answer = await quiet.as('privileged')('POST', '/admin/evidence/retention/apply', { older_than_days: 1 })
+        const isSigned = removed === 0 || isInsideGenesis(quiet, now)
+        compare('answer', isSigned ? '200' : '503 service_unavailable', loggedEvents(answer))
+        if (!isSigned || removed === 0) return
+        compare('removed entries', removed, Number(accepted(answer)['removed_count']))
+        // The checkpoint is an entry, and dated as entries are.
+        dates = [...kept, later(dates.at(-1) ?? now, now)]
+      },
+    }
+  },
+}
+
+/** Protocol/core 2: outside the window of the key nothing is signed, and all that is stored is served. */
+const genesisWindow: Check = {
+  name: 'window of the genesis block',
+  async prepare(stage, compare) {
+    const { quiet } = stage
+    accepted(await quiet.request('GET', '/crl'))
+    let count = 0
+    return {
+      async atRest() {
+        const isInside = isInsideGenesis(quiet, stage.now)
+        const body = { policy_id: `window-${(count += 1)}` }
+        const answer = await quiet.as('privileged')('POST', '/admin/policy', body)
+        compare('signing', isInside ? '201' : '503 service_unavailable', loggedEvents(answer))
+        compare(
+          'ready',
+          isInside ? '200' : '503 service_not_ready',
+          loggedEvents(await quiet.request('GET', '/readyz')),
+        )
+        for (const target of ['/genesis', '/crl'])
+          compare(target, '200', loggedEvents(await quiet.request('GET', target)))
+      },
+    }
+  },
+}
+
+export const RECORD_CHECKS: readonly Check[] = [dataUsage, consensusLife, boundaryPolicy, retentionAge, genesisWindow]

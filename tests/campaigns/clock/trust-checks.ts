@@ -1,0 +1,222 @@
+import { DAY, hours, readJson, seconds, writeInstant } from '@chancery/protocol'
+import type { BoundaryDecision, Instant, JsonObject } from '@chancery/protocol'
+import {
+  EXECUTOR_SOVEREIGN,
+  accepted,
+  foreignAgreement,
+  foreignAttestation,
+  foreignFeed,
+  foreignOffer,
+  foreignSovereign,
+  foreignTerms,
+  foreignTreaty,
+  signAgreed,
+  signExecution,
+  testSigner,
+  wireText,
+} from '@chancery/testkit'
+import type { ForeignObject, TestResponse, TestAuthority } from '@chancery/testkit'
+import { TOLERANCE, earlier, near } from './check.ts'
+import type { Check } from './check.ts'
+import { attestForLong, decideOn } from './dating-checks.ts'
+import { text, loggedEvents } from './setup.ts'
+import type { Stage } from './setup.ts'
+
+const read = (record: ForeignObject): JsonObject => readJson(wireText(record)) as JsonObject
+const post = (na: TestAuthority, target: string, body: JsonObject): Promise<TestResponse> =>
+  na.request('POST', target, { body })
+/** Before anything a pattern reaches. */
+const early = ({ made, target }: Stage): Instant => earlier(made, target) - 3n * DAY
+
+interface Window {
+  readonly from: Instant
+  readonly until: Instant
+}
+
+/** Two windows: one that ends about where the clock will be, one that begins there, tolerance included. */
+function windowsAround(stage: Stage, tolerance: Instant): readonly Window[] {
+  const { target, random } = stage
+  return [
+    { from: early(stage), until: near(target - tolerance, random) },
+    { from: near(target + tolerance, random), until: target + 10n * DAY },
+  ]
+}
+
+const validityOf = ({ from, until }: Window): ForeignObject => ({
+  issued_at: writeInstant(from),
+  valid_from: writeInstant(from),
+  expires_at: writeInstant(until),
+})
+const verdictOn = ({ from, until }: Window, now: Instant): string =>
+  from - TOLERANCE <= now && now <= until + TOLERANCE ? 'accepted' : 'outside_validity_window'
+
+/** Protocol/core 17.1, check 6. */
+const attestationWindow: Check = {
+  name: 'window of an attestation',
+  async prepare(stage, compare) {
+    const partner = foreignSovereign('PARTNER-NET')
+    const windows = windowsAround(stage, TOLERANCE)
+    const papers = windows.map((window) => foreignAttestation(partner, stage.made, validityOf(window)))
+    const issuer = { sovereign_id: 'PARTNER-NET', public_keys: [partner.publicKey], allowed_roles: ['role:client'] }
+    const recognition_policy = { local_sovereign_id: 'TEST-NET', recognized_issuers: [issuer] }
+    return {
+      async atRest() {
+        for (const [index, window] of windows.entries()) {
+          const body = { attestation: read(papers[index] ?? {}), recognition_policy }
+          const answer = accepted(await post(stage.na, '/attestations/verify', body))
+          compare('reason', verdictOn(window, stage.now), text(answer, 'reason'))
+        }
+      },
+    }
+  },
+}
+
+/** Protocol/core 17.2, check 7. */
+const treatyWindow: Check = {
+  name: 'window of a treaty',
+  async prepare(stage, compare) {
+    const [partner, third] = [foreignSovereign('PARTNER-NET'), foreignSovereign('THIRD-NET')]
+    const windows = windowsAround(stage, TOLERANCE)
+    const papers = windows.map((window) => foreignTreaty(partner, third, stage.made, validityOf(window)))
+    return {
+      async atRest() {
+        for (const [index, window] of windows.entries()) {
+          const body = { treaty: read(papers[index] ?? {}), issuer_public_keys: [partner.publicKey] }
+          const answer = accepted(await post(stage.na, '/recognition-treaties/verify', body))
+          compare('reason', verdictOn(window, stage.now), text(answer, 'reason'))
+        }
+      },
+    }
+  },
+}
+
+/** Protocol/trust-operations 3.5, 3.8 and 4.3: a vouching treaty in force, an offer that stands, terms that run. */
+const agreementTerms: Check = {
+  name: 'offer and terms of an agreement',
+  async prepare(stage, compare) {
+    const { na, made, target, random } = stage
+    const [bolt, cedar] = [foreignSovereign('bolt-net'), foreignSovereign('cedar-net')]
+    const life = random.pick([1, 24, 24 * 7])
+    for (const each of [bolt, cedar]) {
+      const treaty = {
+        subject_sovereign_id: each.sovereign_id,
+        subject_public_keys: [each.publicKey],
+        scope: { allowed_roles: ['role:client'] },
+        validity_hours: life,
+      }
+      accepted(await na.as('privileged')('POST', '/admin/recognition-treaties', treaty), 201)
+    }
+    const expires = near(target, random)
+    const offer = read(foreignOffer(bolt, 'TEST-NET', made, { expires_at: writeInstant(expires) }))
+    const [from, until] = random.chance(50)
+      ? [early(stage), near(target, random)]
+      : [near(target, random), target + DAY]
+    const agreed_terms = foreignTerms(made, { valid_from: writeInstant(from), valid_until: writeInstant(until) })
+    const between = foreignAgreement({ offerer: 'bolt-net', responder: 'cedar-net' }, made, { agreed_terms })
+    const agreement = read(signAgreed(between, bolt, cedar))
+    return {
+      async judge() {
+        const { now } = stage
+        const isVouched = made <= now && now < made + hours(life)
+        const accept = await na.as('standard')('POST', '/admin/agreements/accept', { offer })
+        compare('offer', isVouched && now <= expires ? '201' : '422 accept_rejected', loggedEvents(accept))
+        const body = { agreement, requested_capability: 'ledger.read' }
+        const decision = await na.as('standard')('POST', '/admin/boundary/decide', body)
+        compare('decision', isVouched ? '201' : '422 agreement_untrusted', loggedEvents(decision))
+        if (!isVouched) return
+        const granted = accepted(decision, 201)
+        const isInForce = from <= now && now <= until
+        compare('authorized', isInForce, granted['authorized'] === true)
+        const end = isInForce ? earlier(now + seconds(300), until) : now + seconds(300)
+        compare('decision_valid_until', writeInstant(end), text(granted, 'decision_valid_until'))
+      },
+    }
+  },
+}
+
+/** Protocol/trust-operations 4.10, row 2, and 6.5, row 12. */
+const decisionLife: Check = {
+  name: 'life of a decision',
+  async prepare(stage, compare) {
+    const { na, made } = stage
+    const executor = await testSigner('rotator-key-1', 'executor')
+    const key = { key_id: executor.keyId, public_key: executor.publicKey, executor_sovereign_id: EXECUTOR_SOVEREIGN }
+    accepted(await na.as('privileged')('POST', '/admin/evidence/executor-keys', key), 201)
+    const decision = await decideOn(na, await attestForLong(na))
+    return {
+      async atRest() {
+        const isOver = stage.now > made + seconds(300)
+        const answer = accepted(await post(na, '/boundary/verify', { decision }))
+        compare('verified', isOver ? 'decision_expired' : 'authorized', text(answer, 'reason'))
+      },
+      async judge() {
+        const { now } = stage
+        const executed_at = writeInstant(now)
+        const evidence = await signExecution(decision as unknown as BoundaryDecision, executor, { executed_at })
+        const isInside = made <= now && now <= made + seconds(300)
+        const answer = await post(na, '/evidence/execution', { evidence })
+        compare('executed now', isInside ? '201' : '422 evidence_outside_decision_window', loggedEvents(answer))
+      },
+    }
+  },
+}
+
+/** Protocol/trust-operations 4.3: no tolerance on an own attestation, and no decision outlives its basis. */
+const attestationBasis: Check = {
+  name: 'decision on an attestation',
+  async prepare(stage, compare) {
+    const life = stage.random.pick([1, 24, 24 * 7])
+    const attestation = await attestForLong(stage.na, life)
+    return {
+      async judge() {
+        const { now, made } = stage
+        const [isEarly, isOver] = [now < made, now > made + hours(life)]
+        const decision = await decideOn(stage.na, attestation)
+        const reason = isEarly ? 'attestation_not_yet_valid' : isOver ? 'attestation_expired' : 'none'
+        compare(`of ${life} h`, reason, text(decision, 'denial_reason', 'none'))
+        compare('authorized', !isEarly && !isOver, decision['authorized'] === true)
+        const end = isEarly || isOver ? now + seconds(300) : earlier(now + seconds(300), made + hours(life))
+        compare('decision_valid_until', writeInstant(end), text(decision, 'decision_valid_until'))
+      },
+    }
+  },
+}
+
+/** Protocol/core 15.3, 20.1 and 20.5: what is shown is so now, also after a clock was set back. */
+const shownStates: Check = {
+  name: 'shown treaties and feeds',
+  async prepare(stage, compare) {
+    const { na, made } = stage
+    const life = stage.random.pick([1, 25, 73])
+    const shown = foreignSovereign('SHOWN-NET')
+    const treaty = { subject_sovereign_id: 'SHOWN-NET', subject_public_keys: [shown.publicKey], validity_hours: life }
+    accepted(await na.as('privileged')('POST', '/admin/recognition-treaties', treaty), 201)
+    const feed = { feed: read(foreignFeed(shown, 1, [])), issuer_public_keys: [shown.publicKey] }
+    accepted(await na.as('privileged')('POST', '/admin/sovereign-revocation-feeds/import', feed))
+    return {
+      async atRest() {
+        const { now } = stage
+        const left = made + hours(life) - now
+        const state = left < seconds(1) ? 'expired' : left <= hours(72) ? 'expiring_soon' : 'active'
+        const graph = accepted(await na.request('GET', '/recognition-graph'))
+        const edges = graph['recognition_edges'] as readonly JsonObject[]
+        const edge = edges.find(({ to }) => to === 'SHOWN-NET') ?? {}
+        compare(`treaty of ${life} h`, state, text(edge, 'lifecycle_state'))
+        const age = now - made
+        const freshness = age <= hours(24) ? 'fresh' : age <= hours(72) ? 'watch' : 'stale'
+        const rows = accepted(await na.request('GET', '/dashboard.json'))['revocation_feeds'] as readonly JsonObject[]
+        const row = rows.find(({ issuer_sovereign_id }) => issuer_sovereign_id === 'SHOWN-NET') ?? {}
+        compare('imported feed', freshness, text(row, 'freshness'))
+      },
+    }
+  },
+}
+
+export const TRUST_CHECKS: readonly Check[] = [
+  attestationWindow,
+  treatyWindow,
+  agreementTerms,
+  decisionLife,
+  attestationBasis,
+  shownStates,
+]

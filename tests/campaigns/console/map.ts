@@ -1,0 +1,103 @@
+import { seedTreaties, startTestAuthority } from '@chancery/testkit'
+import type { Page } from 'playwright-core'
+import { openBrowser, openPage, visit } from '../../console/browser.ts'
+import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
+import { seededRandom } from '../lib/random.ts'
+
+export const summary = 'the map of many treaties: painted within three seconds, moved with more than 20 frames a second'
+export const defaultCount = 200_000
+
+const TREATIES_PER_SOVEREIGN = 20
+const MAX_PAINT_MS = 3000
+const MIN_FRAMES = 20
+const GESTURE_MS = 3000
+/** Waited for and reported, however slow the machine is. */
+const PATIENCE_MS = 240_000
+
+/** One authority with so many treaties among a twentieth as many sovereigns, and a browser that looks at its map. */
+export async function run({ count, seed, log }: CampaignOptions): Promise<CampaignResult> {
+  const na = await startTestAuthority({ network: 'S-0' })
+  const browser = await openBrowser()
+  try {
+    const random = seededRandom(seed)
+    const sovereigns = Math.max(2, Math.ceil(count / TREATIES_PER_SOVEREIGN))
+    await seedTreaties(
+      na.parts,
+      Array.from({ length: count }, (_, i) => ({
+        treaty_id: `t-${i}`,
+        from: `S-${i % sovereigns}`,
+        to: `S-${random.below(sovereigns)}`,
+      })),
+    )
+    // The graph is built once for all readers; the first of them is not this one.
+    await na.request('GET', '/connectome.json?view=edges')
+    const watched = await openPage(browser, na.url)
+    const figures = await measure(watched.page, () => visit(watched, `${na.url}/connectome`, PATIENCE_MS))
+    log(JSON.stringify({ sovereigns, treaties: count, ...figures }))
+    log(watched.trouble.join('\n'))
+    const { firstPaintMs, panWhileLayingOut, pan, zoom, drag: dragged } = figures
+    const rates = [panWhileLayingOut, pan, zoom, dragged]
+    const problems = [firstPaintMs > MAX_PAINT_MS, ...rates.map((rate) => rate < MIN_FRAMES)]
+    return { cases: problems.length, violations: problems.filter(Boolean).length + watched.trouble.length }
+  } finally {
+    await browser.close()
+    await na.stop()
+  }
+}
+
+async function measure(page: Page, open: () => Promise<void>) {
+  await open()
+  const mapMs = await page.evaluate<number>(
+    'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(performance.now()))))',
+  )
+  const firstPaintMs = await page.evaluate<number>(
+    "performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? Infinity",
+  )
+  const layingOut = await frames(page, "['ArrowLeft', 'ArrowRight']")
+  // By then the layout has come to rest, and the whole picture was drawn.
+  await page.waitForTimeout(60_000)
+  return {
+    firstPaintMs: Math.round(firstPaintMs),
+    mapMs: Math.round(mapMs),
+    panWhileLayingOut: layingOut,
+    pan: await frames(page, "['ArrowLeft', 'ArrowUp', 'ArrowRight', 'ArrowDown']"),
+    zoom: await frames(page, "['+', '-']"),
+    drag: await drag(page),
+  }
+}
+
+/** Frames a second while a key is pressed in every one of them. */
+function frames(page: Page, keys: string): Promise<number> {
+  return page.evaluate<number>(`new Promise((done) => {
+    const canvas = document.querySelector('canvas')
+    const keys = ${keys}
+    const started = performance.now()
+    let count = 0
+    const step = (now) => {
+      if (now - started > ${GESTURE_MS}) return done(Math.round((count * 10_000) / (now - started)) / 10)
+      canvas.dispatchEvent(new KeyboardEvent('keydown', { key: keys[count % keys.length], bubbles: true }))
+      count += 1
+      requestAnimationFrame(step)
+    }
+    requestAnimationFrame(step)
+  })`)
+}
+
+/** The same with a pointer that is really moved. */
+async function drag(page: Page): Promise<number> {
+  const box = await page.locator('canvas').boundingBox()
+  if (box === null) throw new Error('the map is not there')
+  const [x, y] = [box.x + box.width / 2, box.y + box.height / 2]
+  await page.mouse.move(x, y)
+  await page.mouse.down()
+  await page.evaluate(
+    'window.drawn = 0; window.counting = true; (function count() { window.drawn += 1; if (window.counting) requestAnimationFrame(count) })()',
+  )
+  const started = performance.now()
+  for (let i = 0; performance.now() - started < GESTURE_MS; i += 1)
+    await page.mouse.move(x + 80 * Math.sin(i / 10), y + 60 * Math.cos(i / 10))
+  const seconds = (performance.now() - started) / 1000
+  const drawn = await page.evaluate<number>('window.counting = false, window.drawn')
+  await page.mouse.up()
+  return Math.round((drawn * 10) / seconds) / 10
+}

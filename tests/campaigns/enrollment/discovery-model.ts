@@ -1,0 +1,306 @@
+import {
+  DAY,
+  draftAgentDescriptor,
+  isJsonObject,
+  seconds,
+  seedSigner,
+  sha256,
+  signAgentDelete,
+  signList,
+  toBase64,
+  toUtf8,
+  writeInstant,
+  writeSortable,
+} from '@chancery/protocol'
+import type { Instant, JsonObject, Signer } from '@chancery/protocol'
+import { ManualClock, startTestAuthority } from '@chancery/testkit'
+import type { TestResponse, TestAuthority } from '@chancery/testkit'
+import { purgeAgents } from '../../../apps/authority/src/features/agents/purge.job.ts'
+import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
+import { startOwnServer } from '../lib/private-postgres.ts'
+import { seededRandom } from '../lib/random.ts'
+import type { Random } from '../lib/random.ts'
+import { openRows, text } from '../lib/rows.ts'
+import type { Rows } from '../lib/rows.ts'
+
+export const summary =
+  'random lives of agents (announce, delete, expire, purge, replay) on two instances against a model'
+export const defaultCount = 10_000
+
+/** So many lives run side by side under one clock; one address holds at most half of the 256 places. */
+const GROUP = 100
+const STEPS = 10
+const TOLERANCE = seconds(300)
+const TAGS = ['model:a', 'model:b', 'model:c', 'model:d'] as const
+
+interface Act {
+  readonly kind: 'register' | 'delete'
+  /** registered_at or signed_at. */
+  readonly at: Instant
+  readonly expires: Instant
+  readonly name: string
+  readonly tags: readonly string[]
+  readonly body: JsonObject
+}
+
+/** What protocol/core 13 says is known of one key, and nothing is ever forgotten. */
+interface State {
+  readonly newest: Instant | undefined
+  readonly deleted: Instant | undefined
+  /** The registration, unless a delete took it. */
+  readonly held: Act | undefined
+}
+
+/** The answer of an act and what it leaves behind. */
+function apply(state: State, act: Act, now: Instant): { readonly answer: string; readonly state: State } {
+  const refuse = (answer: string): { answer: string; state: State } => ({ answer, state })
+  if (act.kind === 'register') {
+    if (act.at - TOLERANCE > now || now > act.expires) return refuse('400 descriptor_expired')
+    if (state.newest !== undefined && act.at < state.newest) return refuse('400 descriptor_expired')
+    if (state.deleted !== undefined && act.at <= state.deleted) return refuse('400 descriptor_expired')
+    return { answer: '200', state: { ...state, newest: act.at, held: act } }
+  }
+  if (now - act.at > TOLERANCE || act.at - now > TOLERANCE) return refuse('401 signed_at_outside_window')
+  if (state.held === undefined || state.held.expires <= now) return refuse('404 agent_not_registered')
+  if (act.at < state.held.at) return refuse('401 signed_at_outside_window')
+  return { answer: '200', state: { ...state, deleted: act.at, held: undefined } }
+}
+
+/** One key with every state it may be in: of two acts at once nobody knows which came first. */
+interface Life {
+  readonly signer: Signer
+  readonly sent: Act[]
+  states: readonly State[]
+}
+
+interface Track {
+  readonly instances: readonly [TestAuthority, TestAuthority]
+  readonly clock: ManualClock
+  readonly random: Random
+  readonly rows: Rows
+  readonly violations: string[]
+  readonly answers: Map<string, number>
+}
+
+export async function run(options: CampaignOptions): Promise<CampaignResult> {
+  const random = seededRandom(options.seed)
+  const server = await startOwnServer()
+  const database = await server.createDatabase()
+  const clock = new ManualClock()
+  const start = clock.now()
+  const settings = { NA_CLOCK_CHECK: 'off' }
+  const first = await startTestAuthority({ clock, database, settings })
+  const second = await startTestAuthority({ clock, database, settings })
+  const rows = await openRows(database)
+  const instances = [first, second] as const
+  const track: Track = { instances, clock, random, rows, violations: [], answers: new Map() }
+  try {
+    for (let done = 0; done < options.count; done += GROUP) {
+      const size = Math.min(GROUP, options.count - done)
+      // Every group has keys of its own, so it may begin at the same moment as the last one.
+      clock.set(start)
+      await runGroup(track, size)
+      if ((done / GROUP) % 4 === 3) options.log(`${done + size} lives, ${track.violations.length} violations`)
+    }
+  } finally {
+    await rows.close()
+    await second.stop()
+    await first.stop()
+    await server.remove()
+  }
+  const answers = [...track.answers].map(([answer, count]) => `${answer}: ${count}`)
+  for (const line of answers.sort((a, b) => (a < b ? -1 : 1))) options.log(line)
+  for (const violation of track.violations.slice(0, 20)) options.log(`violation: ${violation}`)
+  return { cases: options.count, violations: track.violations.length }
+}
+
+async function runGroup(track: Track, size: number): Promise<void> {
+  const { clock, random, instances } = track
+  const lives: Life[] = []
+  for (let index = 0; index < size; index += 1) {
+    const signer = await newSigner(random)
+    lives.push({ signer, sent: [], states: [{ newest: undefined, deleted: undefined, held: undefined }] })
+  }
+  await seedCertificates(track, lives)
+  for (let step = 0; step < STEPS; step += 1) {
+    const plans: { life: Life; acts: Act[] }[] = []
+    for (const life of lives) {
+      // Now and then two at once on one key.
+      const acts: Act[] = []
+      for (let left = random.chance(25) ? 2 : 1; left > 0; left -= 1)
+        acts.push(await nextAct(life, clock.now(), random))
+      plans.push({ life, acts })
+    }
+    await Promise.all(plans.map(({ life, acts }) => perform(track, life, acts)))
+    await checkAnswers(track, lives)
+    clock.advance(random.pick([0, 0.000_001, 1, 60, 299, 300, 301, 600, 600, 3600, 43_200, 86_400, 86_700]))
+    if (random.chance(50)) await purgeAgents(random.pick(instances).parts, AbortSignal.timeout(60_000))
+    await checkAnswers(track, lives)
+  }
+  await checkBooks(track)
+}
+
+/** Nobody reads what a certificate says here, only that there is one. */
+async function seedCertificates({ rows, clock }: Track, lives: readonly Life[]): Promise<void> {
+  const items = lives.map(({ signer }) => ({
+    cert_id: `model-${signer.publicKey}`,
+    node_public_key: signer.publicKey,
+    cert_json: '{}',
+    roles_json: '[]',
+    issued_at: writeSortable(clock.now() - DAY),
+    expires_at: writeSortable(clock.now() + 30n * DAY),
+    max_validity_hours: 744,
+    status: 'issued',
+  }))
+  await rows.insert('issued_certs', items)
+}
+
+async function newSigner(random: Random): Promise<Signer> {
+  const seed = toBase64(sha256(toUtf8(`discovery/${random.next()}/${random.next()}/${random.next()}`)))
+  return seedSigner((await seedSigner('node', seed)).publicKey, seed)
+}
+
+/** A new announcement or delete around now, or any envelope of before once more. */
+async function nextAct(life: Life, now: Instant, random: Random): Promise<Act> {
+  const { signer, sent } = life
+  const [first, ...more] = sent
+  if (first !== undefined && random.chance(40)) return random.pick([first, ...more])
+  const around = random.pick([0n, 0n, 1n, -1n, seconds(1), -seconds(1), seconds(300), -seconds(300), -seconds(301)])
+  const at = now + around
+  const name = `act-${sent.length}`
+  if (random.chance(30)) {
+    const body = await signAgentDelete(writeInstant(at), signer)
+    const act: Act = { kind: 'delete', at, expires: 0n, name, tags: [], body }
+    sent.push(act)
+    return act
+  }
+  const expires = at + random.pick([1n, seconds(1), seconds(600), seconds(600), seconds(3600), DAY])
+  const tags = TAGS.filter(() => random.chance(50))
+  const draft = draftAgentDescriptor({
+    agent_id: name,
+    node_public_key: signer.publicKey,
+    network_name: 'TEST-NET',
+    capabilities: tags,
+    endpoint: { host: '198.51.100.7', port: 7448 },
+    registered_at: writeInstant(at),
+    expires_at: writeInstant(expires),
+  })
+  const act: Act = { kind: 'register', at, expires, name, tags, body: await signList(draft, signer) }
+  sent.push(act)
+  return act
+}
+
+async function perform(track: Track, life: Life, acts: readonly Act[]): Promise<void> {
+  const { instances, clock } = track
+  const now = clock.now()
+  const target = `/agents/${encodeURIComponent(life.signer.publicKey)}`
+  const answers = await Promise.all(
+    acts.map(async (act, index) => {
+      const na = instances[index % 2 === 0 ? 0 : 1]
+      const { kind, body } = act
+      const answer = await (kind === 'register'
+        ? na.request('POST', '/agents', { body })
+        : na.request('DELETE', target, { body }))
+      const what = describeResponse(answer)
+      track.answers.set(`${kind} ${what}`, (track.answers.get(`${kind} ${what}`) ?? 0) + 1)
+      return what
+    }),
+  )
+  const orders =
+    acts.length === 2
+      ? [
+          [0, 1],
+          [1, 0],
+        ]
+      : [[0]]
+  const possible = life.states.flatMap((state) => orders.flatMap((order) => follow(state, order, acts, answers, now)))
+  if (possible.length === 0) {
+    const told = acts.map((act, index) => `${act.kind} ${act.name} at ${act.at - now}: ${answers[index] ?? ''}`)
+    track.violations.push(`no order gives ${told.join(', ')}; ${describeStates(life.states, now)}`)
+    return
+  }
+  life.states = distinct(possible)
+}
+
+/** The state after these acts in this order, if their answers are what came. */
+function follow(
+  state: State,
+  order: readonly number[],
+  acts: readonly Act[],
+  answers: readonly string[],
+  now: Instant,
+): State[] {
+  let reached = state
+  for (const index of order) {
+    const act = acts[index]
+    if (act === undefined) return []
+    const outcome = apply(reached, act, now)
+    if (outcome.answer !== answers[index]) return []
+    reached = outcome.state
+  }
+  return [reached]
+}
+
+function distinct(states: readonly State[]): State[] {
+  return [
+    ...new Map(
+      states.map((state) => [`${state.newest ?? ''}/${state.deleted ?? ''}/${state.held?.name ?? ''}`, state]),
+    ).values(),
+  ]
+}
+
+function describeStates(states: readonly State[], now: Instant): string {
+  return states
+    .map(({ newest, deleted, held }) => {
+      const since = (at: Instant | undefined): string => (at === undefined ? 'none' : String(at - now))
+      return `newest ${since(newest)}, deleted ${since(deleted)}, held ${held?.name ?? 'none'} until ${since(held?.expires)}`
+    })
+    .join(' or ')
+}
+
+function describeResponse(answer: TestResponse): string {
+  const error = isJsonObject(answer.json) ? answer.json['error'] : undefined
+  const code = isJsonObject(error) ? error['code'] : undefined
+  return typeof code === 'string' ? `${answer.status} ${code}` : String(answer.status)
+}
+
+/** What each instance shows under each tag is what some possible state of every key says. */
+async function checkAnswers(track: Track, lives: readonly Life[]): Promise<void> {
+  const now = track.clock.now()
+  const shown = await Promise.all(
+    TAGS.map(async (tag, index) => {
+      const answer = await track.instances[index % 2 === 0 ? 0 : 1].request('GET', `/agents?capability=${tag}`)
+      const agents = isJsonObject(answer.json) ? answer.json['agents'] : undefined
+      if (!Array.isArray(agents)) throw new Error(`GET /agents: ${answer.status} ${answer.text.slice(0, 200)}`)
+      const found = agents as readonly JsonObject[]
+      return new Map(found.map((agent) => [text(agent, 'node_public_key'), text(agent, 'agent_id')]))
+    }),
+  )
+  for (const life of lives) {
+    const key = life.signer.publicKey
+    const seen = TAGS.map((_, index) => shown[index]?.get(key) ?? '')
+    const fits = life.states.filter(({ held }) => {
+      const isAlive = held !== undefined && held.expires > now
+      return TAGS.every((tag, index) => seen[index] === (isAlive && held.tags.includes(tag) ? held.name : ''))
+    })
+    if (fits.length === 0) {
+      track.violations.push(`shown as ${JSON.stringify(seen)}; ${describeStates(life.states, now)}`)
+    } else life.states = fits
+  }
+}
+
+/** Postings are those of the listed rows, and counters their numbers. */
+async function checkBooks({ rows, violations }: Track): Promise<void> {
+  const listed = await rows.query('select node_public_key, capabilities_json from agent_registrations where listed = 1')
+  const expected = listed.flatMap((row) =>
+    (JSON.parse(text(row, 'capabilities_json')) as string[]).map((tag) => `${tag} ${text(row, 'node_public_key')}`),
+  )
+  const postings = await rows.query('select capability, node_public_key from agent_capabilities')
+  const found = new Set(postings.map((row) => `${text(row, 'capability')} ${text(row, 'node_public_key')}`))
+  if (found.size !== expected.length || !expected.every((each) => found.has(each)))
+    violations.push(`${found.size} postings where ${expected.length} belong`)
+  const wrong = await rows.query(
+    'select c.capability, c.agents from agent_capability_counts c where c.agents <> (select count(*) from agent_capabilities p where p.capability = c.capability)',
+  )
+  for (const row of wrong) violations.push(`the counter of ${text(row, 'capability')} is ${text(row, 'agents')}`)
+}

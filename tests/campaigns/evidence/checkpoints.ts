@@ -1,0 +1,179 @@
+import { createHash, createPublicKey, verify } from 'node:crypto'
+import { consistencyProof, nodesFromTiles, tilePath, verifyConsistency } from '@chancery/protocol'
+import type { NodeReader } from '@chancery/protocol'
+import { startTestAuthority } from '@chancery/testkit'
+import type { TestAuthority } from '@chancery/testkit'
+import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
+import { EvidenceScenario } from './scenario.ts'
+import { seededRandom } from '../lib/random.ts'
+
+export const summary =
+  'checkpoints of a growing log: each root, signature and every proof between two of them by another implementation'
+/** Checkpoints; each is held against every other. */
+export const defaultCount = 1000
+
+const SHOWN = 10
+
+/** A signed checkpoint as somebody outside keeps it. */
+interface Seen {
+  readonly size: number
+  readonly root: Buffer
+}
+
+export async function run({ count, seed, log }: CampaignOptions): Promise<CampaignResult> {
+  const na = await startTestAuthority({
+    backend: 'sqlite',
+    settings: { EVIDENCE_STORE: 'on', NA_ANCHOR_INTERVAL_SECONDS: '0' },
+  })
+  const violations: string[] = []
+  const expect = (isTrue: boolean, sentence: () => string): void => {
+    if (!isTrue) violations.push(sentence())
+  }
+  let pairs = 0
+  try {
+    const seen = await growAndWatch(na, count, seed)
+    const leaves = await readLeaves(na)
+    const tree = new Tree(leaves)
+    for (const { size, root } of seen) expect(tree.root(0, size).equals(root), () => `another root at ${size}`)
+    const read = storedNodes(na, leaves.length)
+    for (const [at, older] of seen.entries()) {
+      for (const newer of seen.slice(at + 1)) {
+        pairs += 1
+        const proof = (await consistencyProof(older.size, newer.size, read)).map((hash) => Buffer.from(hash))
+        expect(proves(older, newer, proof), () => `${older.size} is not proved to be in ${newer.size}`)
+        if (pairs % 50 !== 0) continue
+        // Somebody who was shown another history: neither implementation takes the proof for it.
+        const forked = { ...older, root: createHash('sha256').update(older.root).digest() }
+        const facts = { older: forked.size, newer: newer.size, olderRoot: forked.root, newerRoot: newer.root, proof }
+        expect(!proves(forked, newer, proof) && !verifyConsistency(facts), () => `a fork at ${older.size} passes`)
+      }
+    }
+  } finally {
+    await na.stop()
+  }
+  for (const violation of violations.slice(0, SHOWN)) log(`violation: ${violation}`)
+  log(`${count} checkpoints, ${pairs} pairs`)
+  return { cases: count, violations: violations.length }
+}
+
+/** Lets the store grow by a few entries at a time, and keeps every checkpoint it publishes. */
+async function growAndWatch(na: TestAuthority, count: number, seed: number): Promise<readonly Seen[]> {
+  const random = seededRandom(seed)
+  const operator = na.as('privileged')
+  const story = await EvidenceScenario.open({
+    request: (method, target, options) => na.request(method, target, options),
+    operator: (method, target, body) => operator(method, target, body),
+  })
+  const seen: Seen[] = []
+  while (seen.length < count) {
+    // Two entries each.
+    await Promise.all(Array.from({ length: 1 + random.below(4) }, () => story.decide()))
+    await na.features.evidenceLog.append()
+    const found = readCheckpoint((await na.request('GET', '/evidence-log/checkpoint')).text, na)
+    if (found.size !== seen.at(-1)?.size) seen.push(found)
+  }
+  return seen
+}
+
+/** Origin, size, root, an empty line, then the signature line: "— name base64(key hash, signature)". */
+function readCheckpoint(note: string, na: TestAuthority): Seen {
+  const [text = '', signed = ''] = note.split('\n\n')
+  const [, size, root] = text.split('\n')
+  const blob = Buffer.from(/^— \S+ (\S+)\n$/.exec(signed)?.[1] ?? '', 'base64')
+  const x = Buffer.from(na.genesis.network_authority.public_key, 'base64').toString('base64url')
+  const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' })
+  if (!verify(null, Buffer.from(`${text}\n`), key, blob.subarray(4))) throw new Error(`nobody signed ${note}`)
+  return { size: Number(size), root: Buffer.from(root ?? '', 'base64') }
+}
+
+/** Digests of all entries, taken from the text of the export. */
+async function readLeaves(na: TestAuthority): Promise<readonly Buffer[]> {
+  const leaves: Buffer[] = []
+  for (;;) {
+    const page = await na.as('privileged')('GET', `/admin/evidence/export?since_sequence=${leaves.length}`)
+    const lines = page.text.split('\n').slice(0, -1)
+    for (const line of lines) {
+      const entry = line.slice('{"entry":'.length, line.indexOf(',"entry_digest":"'))
+      leaves.push(createHash('sha256').update(entry).digest())
+    }
+    if (lines.length === 0) return leaves
+  }
+}
+
+/** The product's own nodes, out of the tiles it serves; each asked for once. */
+function storedNodes(na: TestAuthority, size: number): NodeReader {
+  const nodes = nodesFromTiles(size, async (name) => {
+    const response = await fetch(`${na.url}/evidence-log/tile/${tilePath(name)}`)
+    return new Uint8Array(await response.arrayBuffer())
+  })
+  const kept = new Map<string, Promise<Uint8Array>>()
+  return (level, index) => {
+    const name = `${level}/${index}`
+    const known = kept.get(name) ?? nodes(level, index)
+    kept.set(name, known)
+    return known
+  }
+}
+
+function sha(...parts: readonly Uint8Array[]): Buffer {
+  const hash = createHash('sha256')
+  for (const part of parts) hash.update(part)
+  return hash.digest()
+}
+
+/** MTH of RFC 6962, section 2.1, word by word; complete subtrees are remembered. */
+class Tree {
+  readonly #leaves: readonly Buffer[]
+  readonly #known = new Map<string, Buffer>()
+
+  constructor(leaves: readonly Buffer[]) {
+    this.#leaves = leaves
+  }
+
+  root(start: number, end: number): Buffer {
+    const name = `${start}-${end}`
+    const known = this.#known.get(name)
+    if (known !== undefined) return known
+    const width = end - start
+    if (width === 0) return sha()
+    const split = start + splitOf(width)
+    const made =
+      width === 1
+        ? sha(Uint8Array.of(0), this.#leaves[start] ?? Buffer.alloc(0))
+        : sha(Uint8Array.of(1), this.root(start, split), this.root(split, end))
+    if (Number.isInteger(Math.log2(width))) this.#known.set(name, made)
+    return made
+  }
+}
+
+/** The largest power of two smaller than a width of two or more. */
+function splitOf(width: number): number {
+  let power = 1
+  while (power * 2 < width) power *= 2
+  return power
+}
+
+/**
+ * PROOF(m, D[n]) of RFC 6962, section 2.1.2, read the way it is defined: down the tree and back up, taking the hashes
+ * in the order in which the definition puts them. The product goes the other way round, by the bits of the sizes.
+ */
+function proves(older: Seen, newer: Seen, proof: readonly Buffer[]): boolean {
+  const rest = [...proof]
+  const take = (): Buffer => rest.shift() ?? Buffer.alloc(0)
+  const walk = (m: number, n: number, isWhole: boolean): readonly [Buffer, Buffer] => {
+    if (m === n) {
+      const both = isWhole ? older.root : take()
+      return [both, both]
+    }
+    const k = splitOf(n)
+    if (m <= k) {
+      const [old, young] = walk(m, k, isWhole)
+      return [old, sha(Uint8Array.of(1), young, take())]
+    }
+    const [old, young] = walk(m - k, n - k, false)
+    const left = take()
+    return [sha(Uint8Array.of(1), left, old), sha(Uint8Array.of(1), left, young)]
+  }
+  const [old, young] = walk(older.size, newer.size, true)
+  return rest.length === 0 && old.equals(older.root) && young.equals(newer.root)
+}

@@ -1,0 +1,48 @@
+import { canonicalJson, chainEntry, readEventLine } from '@chancery/protocol'
+import type { Random } from '../lib/random.ts'
+
+/** The first anchored entry behind so many: the store of the campaign is anchored at these places. */
+export function nextAnchored(count: number): number {
+  return [3, 9, 15].find((place) => place > count) ?? 15
+}
+
+/** One character taken out, put in or exchanged, anywhere in the line. */
+export function editLine(line: string, random: Random): string {
+  const place = random.below(line.length)
+  switch (random.below(3)) {
+    case 0:
+      return line.slice(0, place) + line.slice(place + 1)
+    case 1:
+      return `${line.slice(0, place)}7${line.slice(place)}`
+    default: {
+      const other = String.fromCharCode(0x20 + ((line.charCodeAt(place) - 0x20 + 1 + random.below(94)) % 95))
+      return line.slice(0, place) + other + line.slice(place + 1)
+    }
+  }
+}
+
+/**
+ * What an owner of the database does who knows the rules: changes one record and computes every digest and link behind
+ * it anew. The signature of the record still tells.
+ */
+export function forgeFrom(lines: readonly string[], at: number): readonly string[] {
+  const shown = lines.slice(0, at)
+  let head = {
+    store_sequence: at,
+    entry_digest: at === 0 ? null : (readEventLine(lines[at - 1] ?? '')?.entryDigest ?? null),
+  }
+  for (const [index, line] of lines.slice(at).entries()) {
+    const event = readEventLine(line)
+    if (event === undefined) throw new Error('a sound line is read')
+    const { store_sequence: _s, recorded_at, payload_digest: _p, prev_entry_digest: _e, ...subject } = event.entry
+    const payload = canonicalJson(event.payload)
+    const changed =
+      index === 0 ? payload.replace(/:(?:true|false)/, (word) => (word === ':true' ? ':false' : ':true')) : payload
+    const isSame = index === 0 && changed === payload
+    const text = isSame ? payload.replace('"success"', '"failure"') : changed
+    const next = chainEntry(head, subject, text, recorded_at)
+    head = { store_sequence: next.entry.store_sequence, entry_digest: next.entry_digest }
+    shown.push(next.line)
+  }
+  return shown
+}

@@ -1,0 +1,276 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { writeInstant } from '@chancery/protocol'
+import type { JsonObject } from '@chancery/protocol'
+import { EndedAtStartError, createTestNetwork, startAuthorityProcess } from '@chancery/testkit'
+import type { AuthorityProcess, SendOptions, TestResponse, TestDatabase, TestNetwork } from '@chancery/testkit'
+import { systemClock } from '@chancery/service-kit'
+import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
+import { EvidenceScenario, decisionOf, objectOf } from './scenario.ts'
+import { waitUntilIdle } from '../lib/rows.ts'
+import { endingOf, killBoth } from '../lib/kill-target.ts'
+import type { KillTarget, KillTargetParts } from '../lib/kill-target.ts'
+
+export const summary =
+  'kill -9 of an authority at named points of append, anchor, log and retention; nothing acked is lost'
+export const defaultCount = 200
+
+/** The points of apps/authority/src/faults/fault-points.ts. */
+export const POINTS = [
+  'evidence-locked',
+  'evidence-inserted',
+  'evidence-audited',
+  'evidence-committed',
+  'anchor-checked',
+  'anchor-signed',
+  'anchor-stored',
+  'anchor-committed',
+  'log-tiles-stored',
+  'log-checkpoint-stored',
+  'retention-found',
+  'retention-verified',
+  'retention-signed',
+  'retention-stored',
+  'retention-committed',
+  'retention-swept',
+] as const
+
+const LOAD_SECONDS = 30
+const TWO_DAYS_MS = 2 * 86_400_000
+/** Few enough that every point is also met in a young store, in another order each time. */
+const KILLS_PER_DATABASE = 5
+const MOVED_CLOCK = new URL('../lib/moved-clock.ts', import.meta.url).href
+/** Processes look every 20 ms. */
+const CLOCK_SETTLES_MS = 100
+export const SETTINGS = {
+  EVIDENCE_STORE: 'on',
+  NA_ANCHOR_INTERVAL_SECONDS: '0',
+  NA_CLOCK_CHECK: 'off',
+  NA_GENESIS_WINDOW: 'warn',
+}
+
+export async function run(options: CampaignOptions): Promise<CampaignResult> {
+  const network = await createTestNetwork('KILL-NET')
+  try {
+    return await killBoth(options, (parts) => new EvidenceTarget(network, parts))
+  } finally {
+    await network.remove()
+  }
+}
+
+/** What somebody was answered, and what must therefore be there until retention may take it. */
+export interface EvidenceAcks {
+  readonly decisions: Set<string>
+  readonly executions: Set<string>
+  /** The highest position that was said to be anchored. */
+  anchoredThrough: number
+}
+
+export function noEvidenceAcks(): EvidenceAcks {
+  return { decisions: new Set(), executions: new Set(), anchoredThrough: 0 }
+}
+
+/** A recorder outside keeps what was acknowledged; every start shows what is left after the kill before. */
+class EvidenceTarget implements KillTarget {
+  readonly violations: string[] = []
+  acks = 0
+  readonly #network: TestNetwork
+  readonly #parts: KillTargetParts
+  #database: TestDatabase | undefined
+  #folder: string | undefined
+  #process: AuthorityProcess | undefined
+  /** How far the time of this database has moved on, so that retention finds something old. */
+  #offsetMs = 0
+  #acked = noEvidenceAcks()
+  /** The kill whose traces the next start shows. */
+  #last = ''
+
+  constructor(network: TestNetwork, parts: KillTargetParts) {
+    this.#network = network
+    this.#parts = parts
+  }
+
+  async kill(turn: number): Promise<void> {
+    const { backend, random } = this.#parts
+    if (turn % KILLS_PER_DATABASE === 0) await this.finish()
+    const point = POINTS[turn % POINTS.length] ?? POINTS[0]
+    const fault = { CHANCERY_FAULT_POINT: point, CHANCERY_FAULT_AFTER: String(hitsBefore(point, random.below(8))) }
+    try {
+      this.#process = await this.#start(fault)
+      await this.#inspect(this.#process)
+      this.#last = `${backend} at ${point}`
+      if (point.startsWith('retention-')) await this.#growOld(this.#process)
+      await this.#loadUntilDead(this.#process)
+    } catch (error) {
+      // Its own jobs sign the first checkpoint of the log: that point may be met before anyone is served.
+      const isMet = error instanceof EndedAtStartError ? error.ending === 'SIGKILL' : await this.#diedAt(point)
+      if (!isMet) throw error
+    }
+    if (this.#database !== undefined) await waitUntilIdle(this.#database)
+  }
+
+  async finish(): Promise<void> {
+    if (this.#database === undefined) return
+    const process = await this.#start({})
+    this.#process = process
+    await this.#inspect(process)
+    for (const violation of await inspectGoingOn(process, this.#offsetMs)) this.#note(violation)
+    await this.close()
+  }
+
+  async close(): Promise<void> {
+    await this.#process?.kill()
+    await this.#database?.drop()
+    if (this.#folder !== undefined) await rm(this.#folder, { recursive: true, force: true })
+    this.#process = undefined
+    this.#database = undefined
+    this.#folder = undefined
+    this.#offsetMs = 0
+    this.#acked = noEvidenceAcks()
+  }
+
+  #note(sentence: string): void {
+    this.violations.push(`${this.#last}: ${sentence}`)
+  }
+
+  async #start(more: Readonly<Record<string, string>>): Promise<AuthorityProcess> {
+    this.#database ??= await this.#parts.createDatabase()
+    this.#folder ??= await mkdtemp(join(tmpdir(), 'chancery-kills-'))
+    const clock = await this.#setClock(this.#folder)
+    return startAuthorityProcess({
+      network: this.#network,
+      settings: { ...this.#database.settings, ...SETTINGS, ...more, CHANCERY_MOVED_CLOCK_FILE: clock },
+      execArgv: ['--import', MOVED_CLOCK],
+    })
+  }
+
+  async #setClock(folder: string): Promise<string> {
+    const file = join(folder, 'clock')
+    await writeFile(file, String(this.#offsetMs))
+    return file
+  }
+
+  /** Only a job meets its point while nobody asks for it: that start has then shown nothing, and the next one will. */
+  async #diedAt(point: string): Promise<boolean> {
+    if (this.#process === undefined || !point.startsWith('log-')) return false
+    return (await endingOf(this.#process)) === 'SIGKILL'
+  }
+
+  /** Entries for retention to remove: made now, and then two days pass. Whatever is older may be gone afterwards. */
+  async #growOld(process: AuthorityProcess): Promise<void> {
+    const story = await EvidenceScenario.open(served(process, this.#offsetMs))
+    for (let count = 0; count < 4; count += 1) await story.execute(decisionOf(await story.decide()))
+    await story.anchor()
+    this.#acked = noEvidenceAcks()
+    this.#offsetMs += TWO_DAYS_MS
+    await this.#setClock(this.#folder ?? '')
+    await pause(CLOCK_SETTLES_MS)
+  }
+
+  async #loadUntilDead(process: AuthorityProcess): Promise<void> {
+    const deadline = performance.now() + LOAD_SECONDS * 1000
+    let isDead = false
+    void process.exited.then(() => {
+      isDead = true
+    })
+    const story = await EvidenceScenario.open(served(process, this.#offsetMs))
+    while (!isDead && performance.now() < deadline) await this.#round(story)
+    const ending = await endingOf(process)
+    if (ending !== 'SIGKILL') this.#note(isDead ? `ended by ${ending}` : 'the point was never met')
+  }
+
+  /** Several at once, so that a batch has more than one. Whoever gets no answer was never acknowledged. */
+  async #round(story: EvidenceScenario): Promise<void> {
+    const work = Array.from({ length: 4 }, async () => {
+      const answer = this.#take('a decision', await story.decide(), 201)
+      if (answer === undefined) return
+      const decision = decisionOf(answer)
+      this.#acked.decisions.add(decision.decision_id)
+      const executed = this.#take('an execution', await story.execute(decision), 201)
+      if (executed !== undefined) this.#acked.executions.add(decision.decision_id)
+    })
+    const anchor = async (): Promise<void> => {
+      const answer = this.#take('an anchor', await story.anchor(), 201, 200)
+      const made = answer === undefined ? undefined : (objectOf(answer)['anchor'] as JsonObject)
+      this.#acked.anchoredThrough = Math.max(this.#acked.anchoredThrough, Number(made?.['store_sequence'] ?? 0))
+    }
+    const retain = async (): Promise<unknown> => this.#take('retention', await story.retain(), 200, 409)
+    // Only a broken connection rejects here, and that is the kill.
+    await Promise.allSettled([...work, anchor(), retain()])
+    await pause(20)
+  }
+
+  /** The answer if it is the first of those that may be; every other status is a violation. */
+  #take(what: string, answer: TestResponse, wanted: number, ...allowed: number[]): TestResponse | undefined {
+    if (answer.status === wanted) {
+      this.acks += 1
+      return answer
+    }
+    if (!allowed.includes(answer.status))
+      this.#note(`${what} was answered ${answer.status} ${answer.text.slice(0, 200)}`)
+    return undefined
+  }
+
+  async #inspect(process: AuthorityProcess): Promise<void> {
+    const found = await inspectStore(process, this.#acked, this.#offsetMs)
+    for (const violation of found) this.#note(violation)
+  }
+}
+
+/** A job of the log has work as soon as it starts; under load its second or third piece is met. */
+function hitsBefore(point: string, random: number): number {
+  if (point.startsWith('evidence-')) return random
+  if (point.startsWith('log-')) return 1 + (random % 2)
+  return point.startsWith('anchor-') ? random % 2 : 0
+}
+
+/** Everything acknowledged is there once; chain, anchors and log hold. */
+export async function inspectStore(process: AuthorityProcess, acked: EvidenceAcks, offsetMs = 0): Promise<string[]> {
+  const { operator, request } = served(process, offsetMs)
+  const violations: string[] = []
+  const report = objectOf(await operator('GET', '/admin/evidence/verify'))
+  if (report['verified'] !== true) violations.push(`the store does not verify: ${JSON.stringify(report['failures'])}`)
+  for (const [kind, ids] of [
+    ['decision', acked.decisions],
+    ['execution', acked.executions],
+  ] as const)
+    for (const id of ids) {
+      const page = objectOf(await operator('GET', `/admin/evidence?decision_id=${id}&entry_kind=${kind}`))
+      if (page['count'] !== 1) violations.push(`the ${kind} of ${id} was acknowledged and is not there`)
+    }
+  const status = objectOf(await operator('GET', '/admin/evidence/status'))
+  const latest = status['latest_anchor'] as JsonObject | null
+  const anchored = Number(latest?.['store_sequence'] ?? 0)
+  if (anchored < acked.anchoredThrough) violations.push(`anchored through ${anchored}, not ${acked.anchoredThrough}`)
+  return [...violations, ...(await inspectLog(request, status))]
+}
+
+/** The store goes on. */
+export async function inspectGoingOn(process: AuthorityProcess, offsetMs = 0): Promise<string[]> {
+  const story = await EvidenceScenario.open(served(process, offsetMs))
+  return (await story.decide()).status === 201 ? [] : ['no decision can be stored afterwards']
+}
+
+/** The log catches up by itself, and never says more than the store holds. */
+async function inspectLog(request: AuthorityProcess['request'], status: JsonObject): Promise<string[]> {
+  const last = Number(status['last_store_sequence'] ?? 0)
+  for (let tries = 0; tries < 100; tries += 1) {
+    const { text } = await request('GET', '/evidence-log/checkpoint')
+    const size = Number(text.split('\n')[1])
+    if (size > last) return [`the log has ${size} entries, the store ${last}`]
+    if (size === last) return []
+    await pause(100)
+  }
+  return ['the log does not catch up']
+}
+
+export function served(process: AuthorityProcess, offsetMs: number) {
+  const call = process.as('privileged')
+  return {
+    request: (method: string, target: string, options?: SendOptions) => process.request(method, target, options),
+    operator: (method: string, target: string, body?: JsonObject) =>
+      call(method, target, body, { timestamp: writeInstant(systemClock.now() + BigInt(offsetMs) * 1000n) }),
+  }
+}

@@ -1,0 +1,67 @@
+import { isJsonObject } from '@chancery/protocol'
+import type { BoundaryDecision, JsonObject, Signer } from '@chancery/protocol'
+import { EXECUTED_CAPABILITY as CAPABILITY, signExecution, testSigner } from '@chancery/testkit'
+import type { SendOptions, TestResponse } from '@chancery/testkit'
+
+/** Whoever serves the routes: an authority in this process, or one of its own. */
+export interface Served {
+  request(method: string, target: string, options?: SendOptions): Promise<TestResponse>
+  operator(method: string, target: string, body?: JsonObject): Promise<TestResponse>
+}
+
+/** What happens around an evidence store: a member, an executor, decisions, and what is done on them. */
+export class EvidenceScenario {
+  readonly #served: Served
+  readonly #executor: Signer
+  #attestation = ''
+
+  private constructor(served: Served, executor: Signer) {
+    this.#served = served
+    this.#executor = executor
+  }
+
+  static async open(served: Served): Promise<EvidenceScenario> {
+    const story = new EvidenceScenario(served, await testSigner('rotator-key'))
+    const { keyId, publicKey } = story.#executor
+    const key = { key_id: keyId, public_key: publicKey, executor_sovereign_id: 'rotator' }
+    // Registered once for a database, however often a story is opened on it.
+    await served.operator('POST', '/admin/evidence/executor-keys', key)
+    const member = { subject_id: 'vendor-1', roles: ['role:client'], claims: { capabilities: [CAPABILITY] } }
+    const answer = await served.operator('POST', '/admin/attestations', member)
+    if (answer.status !== 201) throw new Error(`no member: ${answer.status} ${answer.text.slice(0, 200)}`)
+    story.#attestation = objectOf(answer)['attestation_id'] as string
+    return story
+  }
+
+  decide(): Promise<TestResponse> {
+    const asked = { attestation_id: this.#attestation, requested_capability: CAPABILITY }
+    return this.#served.operator('POST', '/admin/boundary/evaluate', asked)
+  }
+
+  async execute(decision: BoundaryDecision): Promise<TestResponse> {
+    const evidence = await signExecution(decision, this.#executor)
+    return this.#served.request('POST', '/evidence/execution', { body: { evidence } })
+  }
+
+  anchor(): Promise<TestResponse> {
+    return this.#served.operator('POST', '/admin/evidence/anchors', {})
+  }
+
+  retain(): Promise<TestResponse> {
+    return this.#served.operator('POST', '/admin/evidence/retention/apply', { older_than_days: 1 })
+  }
+
+  get executorKey(): Signer {
+    return this.#executor
+  }
+}
+
+export function objectOf(answer: TestResponse): JsonObject {
+  if (!isJsonObject(answer.json))
+    throw new Error(`an object was expected: ${answer.status} ${answer.text.slice(0, 200)}`)
+  return answer.json
+}
+
+export function decisionOf(answer: TestResponse): BoundaryDecision {
+  return objectOf(answer)['decision'] as unknown as BoundaryDecision
+}

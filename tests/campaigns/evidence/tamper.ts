@@ -1,0 +1,150 @@
+import { AnchorChecker, StoreChecker, readEventLine, readReceived, storeAnchorForm } from '@chancery/protocol'
+import type { JsonValue, StoreFinding } from '@chancery/protocol'
+import { startTestAuthority } from '@chancery/testkit'
+import type { Backend } from '@chancery/testkit'
+import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
+import { editLine, forgeFrom, nextAnchored } from './forging.ts'
+import { TamperedTables } from './rows.ts'
+import { EvidenceScenario, decisionOf, objectOf } from './scenario.ts'
+import { seededRandom } from '../lib/random.ts'
+import type { Random } from '../lib/random.ts'
+
+export const summary =
+  'exports and stored rows edited, cut, reordered and forged anew from a place on: all found, at the right place'
+export const defaultCount = 100_000
+
+const SHOWN = 10
+
+/** A sound export with what an auditor holds. */
+interface Audit {
+  readonly lines: readonly string[]
+  check(lines: readonly string[]): Promise<readonly StoreFinding[]>
+}
+
+/** One way to tamper: the lines that are shown, and the places that may be blamed for it. */
+interface Tampered {
+  readonly way: string
+  readonly lines: readonly string[]
+  readonly places: readonly number[]
+}
+
+export async function run({ count, seed, log }: CampaignOptions): Promise<CampaignResult> {
+  const [onFile, onServer] = [await prepare('sqlite'), await prepare('postgres')]
+  try {
+    const random = seededRandom(seed)
+    const ways = new Map<string, number>()
+    let violations = 0
+    for (let done = 0; done < count; done += 1) {
+      const { audit, tables } = done % 2 === 0 ? onFile : onServer
+      // Half of the cases change what was exported, half what is stored.
+      const { way, places, findings } = done % 4 < 2 ? await tryExport(audit, random) : await tables.tryOne(random)
+      ways.set(way, (ways.get(way) ?? 0) + 1)
+      const [first] = findings
+      if (first !== undefined && places.includes(first.store_sequence ?? 0)) continue
+      violations += 1
+      const found = first === undefined ? 'nothing' : `${first.reason} at ${first.store_sequence}`
+      if (violations <= SHOWN) log(`violation: ${way} at ${places.join(' or ')}: found ${found}`)
+    }
+    log([...ways].map(([way, times]) => `${way}: ${times}`).join(', '))
+    return { cases: count, violations }
+  } finally {
+    for (const store of [onFile, onServer]) await store.stop()
+  }
+}
+
+async function tryExport(audit: Audit, random: Random) {
+  const { way, lines, places } = tamper(audit.lines, random)
+  return { way, places, findings: await audit.check(lines) }
+}
+
+/** A store, what was exported from it, and its tables. */
+interface Prepared {
+  readonly audit: Audit
+  readonly tables: TamperedTables
+  stop(): Promise<void>
+}
+
+/** Fifteen entries of all kinds but checkpoints, anchored at three places, the last one included. */
+async function prepare(backend: Backend): Promise<Prepared> {
+  const settings = { EVIDENCE_STORE: 'on', NA_ANCHOR_INTERVAL_SECONDS: '0' }
+  const na = await startTestAuthority({ backend, settings })
+  try {
+    const operator = na.as('privileged')
+    const story = await EvidenceScenario.open({
+      request: (method, target, options) => na.request(method, target, options),
+      operator: (method, target, body) => operator(method, target, body),
+    })
+    for (let round = 0; round < 5; round += 1) {
+      await story.execute(decisionOf(await story.decide()))
+      if (round % 2 === 0) await story.anchor()
+    }
+    const lines = (await operator('GET', '/admin/evidence/export')).text.split('\n').slice(0, -1)
+    const page = objectOf(await operator('GET', '/admin/evidence/anchors'))['anchors'] as readonly JsonValue[]
+    const anchors = page.map((anchor) => readReceived(storeAnchorForm, anchor).record)
+    const authority = [na.genesis.network_authority.public_key]
+    const { keyId, publicKey } = story.executorKey
+    const key = { public_key: publicKey, executor_sovereign_id: 'rotator' }
+    const keys = { authority, executor: (id: string) => (id === keyId ? key : undefined) }
+    const check = async (shown: readonly string[]): Promise<readonly StoreFinding[]> => {
+      const checker = new StoreChecker({
+        keys,
+        scope: 'store',
+        anchors: await AnchorChecker.open(anchors, authority, na.genesis.network_name),
+      })
+      for (const line of shown) await checker.add(line)
+      return (await checker.finish()).failures
+    }
+    const unchanged = await check(lines)
+    if (lines.length !== 15 || unchanged.length > 0)
+      throw new Error(`the export is not sound: ${JSON.stringify(unchanged)}`)
+    const tables = await TamperedTables.open(na, lines)
+    return { audit: { lines, check }, tables, stop: () => na.stop() }
+  } catch (error) {
+    await na.stop()
+    throw error
+  }
+}
+
+function tamper(lines: readonly string[], random: Random): Tampered {
+  const at = random.below(lines.length)
+  switch (random.below(8)) {
+    case 0:
+      return removed(lines, at)
+    case 1:
+      return exchanged(lines, at, random)
+    case 2:
+      return cut(lines, at)
+    case 3:
+      return { way: 'repeat', lines: lines.toSpliced(at, 0, lines[at] ?? ''), places: [at + 1] }
+    case 4:
+      return { way: 'forge anew', lines: forgeFrom(lines, at), places: [at + 1] }
+    default:
+      return edited(lines, at, random)
+  }
+}
+
+/** The line itself is blamed, or the place it now claims to be. */
+function edited(lines: readonly string[], at: number, random: Random): Tampered {
+  const changed = editLine(lines[at] ?? '', random)
+  const claimed = readEventLine(changed)?.entry.store_sequence
+  const places = [at + 1, ...(claimed === undefined ? [] : [claimed])]
+  return { way: 'edit', lines: lines.with(at, changed), places }
+}
+
+/** A gap shows at the next entry; a missing end only against an anchor. */
+function removed(lines: readonly string[], at: number): Tampered {
+  return { way: 'remove', lines: lines.toSpliced(at, 1), places: [at === lines.length - 1 ? at + 1 : at + 2] }
+}
+
+function exchanged(lines: readonly string[], at: number, random: Random): Tampered {
+  const other = (at + 1 + random.below(lines.length - 1)) % lines.length
+  const [first, second] = [Math.min(at, other), Math.max(at, other)]
+  const shown = lines.with(first, lines[second] ?? '').with(second, lines[first] ?? '')
+  // A run may begin right behind an anchor: then the line after its first is the one that does not fit.
+  return { way: 'exchange', lines: shown, places: first === 0 ? [second + 1, second === 1 ? 1 : 2] : [second + 1] }
+}
+
+/** Everything behind a place is gone: the first anchor behind it misses its entry. */
+function cut(lines: readonly string[], at: number): Tampered {
+  return { way: 'cut', lines: lines.slice(0, at), places: [nextAnchored(at)] }
+}

@@ -1,0 +1,47 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
+import { runFaultCases } from './fault-cases.ts'
+import type { FaultSetup } from './fault-cases.ts'
+import { openFaultInstances } from './fault-instances.ts'
+import { startReplicatedServer } from '../lib/replicated-server.ts'
+
+export const summary = 'a synchronous standby takes over under the load of three instances; the old primary is fenced'
+export const defaultCount = 4
+
+const KINDS = ['killed', 'cut off', 'starved'] as const
+const STARVED_MS = 11_000
+
+export function run(options: CampaignOptions): Promise<CampaignResult> {
+  return runFaultCases(options, openSetup)
+}
+
+async function openSetup(): Promise<FaultSetup> {
+  const server = await startReplicatedServer()
+  const fleet = await openFaultInstances({
+    databaseUrl: () => server.url,
+    settings: { NA_REQUIRE_SYNC_STANDBY: 'on' },
+  })
+  let isFirst = true
+  return {
+    fleet,
+    databaseUrl: () => server.primaryUrl,
+    async breakAndMend(index, random) {
+      // Made anew under load: a base copy of a server that goes on writing.
+      if (!isFirst) await server.restoreStandby()
+      isFirst = false
+      await pause(200 + random.below(500))
+      const kind = KINDS[index % KINDS.length] ?? 'killed'
+      if (kind === 'starved') {
+        server.starveStandby()
+        // Longer than a statement or a request may take: whoever is still waiting must not be told that all is well.
+        await pause(STARVED_MS + random.below(6000))
+      }
+      await server.failOver(kind === 'cut off' ? 'cut off' : 'killed')
+      return []
+    },
+    async close() {
+      await fleet.close()
+      await server.remove()
+    },
+  }
+}

@@ -1,0 +1,74 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
+import { checkPromises } from './fault-checks.ts'
+import type { FaultInstances } from './fault-instances.ts'
+import { FaultRecorder } from './fault-recorder.ts'
+import { seededRandom } from '../lib/random.ts'
+import type { Random } from '../lib/random.ts'
+import { openRows } from '../lib/rows.ts'
+
+/** Where the cases of a fault campaign happen; a fresh one now and then, since every list holds the whole. */
+export interface FaultSetup {
+  readonly fleet: FaultInstances
+  /** The database itself, past whatever is between it and the instances. */
+  readonly databaseUrl: () => string
+  /** Breaks something under load and mends it; gives what it found wrong by itself. */
+  breakAndMend(index: number, random: Random): Promise<readonly string[]>
+  close(): Promise<void>
+}
+
+const CASES_PER_SETUP = 10
+const READY_SECONDS = 20
+
+/** Each case: load, a fault under it, load again, and then the promises are checked. */
+export async function runFaultCases(
+  options: CampaignOptions,
+  openSetup: (random: Random) => Promise<FaultSetup>,
+): Promise<CampaignResult> {
+  const random = seededRandom(options.seed)
+  let [violations, acked, unavailable, unknown] = [0, 0, 0, 0]
+  for (let done = 0; done < options.count; done += CASES_PER_SETUP) {
+    const stage = await openSetup(random)
+    const recorder = new FaultRecorder(stage.fleet, random)
+    try {
+      await recorder.open()
+      for (let index = done; index < Math.min(done + CASES_PER_SETUP, options.count); index += 1) {
+        const found = await runCase(stage, recorder, index, random)
+        violations += found.length
+        for (const sentence of found.slice(0, 20)) options.log(`violation: case ${index}: ${sentence}`)
+      }
+    } finally {
+      await stage.close()
+    }
+    acked += recorder.acked
+    unavailable += recorder.unavailable
+    unknown += recorder.unknown
+    const cases = Math.min(done + CASES_PER_SETUP, options.count)
+    options.log(`${cases} cases, ${acked} acks, ${unavailable} refused, ${unknown} unknown, ${violations} violations`)
+  }
+  return { cases: options.count, violations }
+}
+
+async function runCase(
+  stage: FaultSetup,
+  recorder: FaultRecorder,
+  index: number,
+  random: Random,
+): Promise<readonly string[]> {
+  recorder.start()
+  await pause(200 + random.below(400))
+  const found = await stage.breakAndMend(index, random)
+  const unready = await stage.fleet.awaitReady(READY_SECONDS)
+  await pause(200)
+  await recorder.stop()
+  const rows = await openRows({ settings: { DATABASE_URL: stage.databaseUrl() }, drop: () => Promise.resolve() })
+  try {
+    return [
+      ...found,
+      ...unready.map((each) => `instance ${each + 1} is not ready again after ${READY_SECONDS} s`),
+      ...(await checkPromises(stage.fleet, recorder, rows)),
+    ]
+  } finally {
+    await rows.close()
+  }
+}

@@ -1,0 +1,80 @@
+import { commands } from '@chancery/authority'
+import { checkEnrollment } from '../enrollment/checks.ts'
+import type { FaultInstances } from './fault-instances.ts'
+import type { FaultRecorder } from './fault-recorder.ts'
+import { text } from '../lib/rows.ts'
+import type { Row, Rows } from '../lib/rows.ts'
+
+/**
+ * Promises 2, 3 and 4 (docs/operate/reliability.md) after a fault: what was acknowledged is there, what was certainly
+ * refused is not, nothing is there by half, no sequence has a gap or two contents, and nothing spent is taken again.
+ */
+export async function checkPromises(
+  fleet: FaultInstances,
+  recorder: FaultRecorder,
+  rows: Rows,
+  inspect: (fleet: FaultInstances) => Promise<string[]> = checkInspection,
+): Promise<string[]> {
+  const { publicKey } = fleet.network.authority
+  return [
+    ...recorder.notes.violations.splice(0),
+    ...(await recorder.acks.check(rows)),
+    ...(await checkBooks(recorder, rows)),
+    ...(await checkEnrollment(rows, { authorityKey: publicKey })),
+    ...(await inspect(fleet)),
+    ...(await checkReplays(fleet, recorder)),
+    ...(await checkServedAlike(fleet)),
+  ]
+}
+
+/** Everything else somebody was told of. */
+async function checkBooks(recorder: FaultRecorder, rows: Rows): Promise<string[]> {
+  const ids = async (statement: string): Promise<Set<string>> =>
+    new Set((await rows.query(statement)).map((row: Row) => text(row, 'id')))
+  const policies = await ids('select policy_id as id from policy_versions')
+  const attestations = await ids('select attestation_id as id from membership_attestations')
+  const withdrawn = await ids("select attestation_id as id from membership_attestations where status = 'revoked'")
+  const decisions = await ids("select decision_id as id from evidence_entries where entry_kind = 'decision'")
+  const missing = (kind: string, told: ReadonlySet<string>, held: ReadonlySet<string>): string[] =>
+    [...told].filter((id) => !held.has(id)).map((id) => `acknowledged ${kind} ${id} is gone`)
+  return [
+    ...missing('policy', recorder.policies, policies),
+    ...missing('attestation', recorder.attestations, attestations),
+    ...missing('withdrawal of attestation', recorder.withdrawn, withdrawn),
+    ...missing('decision', recorder.decisions, decisions),
+    ...[...recorder.refusedPolicies]
+      .filter((id) => policies.has(id))
+      .map((id) => `policy ${id} was refused for certain, and is there`),
+  ]
+}
+
+/** What `chancery authority verify-db` says: lists, feeds, policies, evidence chain and anchors. */
+export async function checkInspection(fleet: FaultInstances): Promise<string[]> {
+  const outcome = await commands.verifyDatabase({ flags: {}, envFile: fleet.envFile })
+  return outcome.ok ? outcome.problems.map((problem) => `verify-db: ${problem}`) : [`verify-db: ${outcome.message}`]
+}
+
+/** A spent nonce is refused by every instance. */
+export async function checkReplays(fleet: FaultInstances, recorder: FaultRecorder): Promise<string[]> {
+  const violations: string[] = []
+  for (const call of recorder.spent)
+    for (const [index, process] of fleet.processes.entries()) {
+      const answer = await process.as('standard')('GET', '/admin/policy/history', undefined, call)
+      // 503 below the floor that a recovery has set.
+      if (answer.status !== 401 && answer.status !== 503)
+        violations.push(`instance ${index + 1} answered ${answer.status} to the spent nonce ${call.nonce}`)
+    }
+  return violations
+}
+
+/** All instances show the same list, feed and policy, byte for byte. */
+async function checkServedAlike(fleet: FaultInstances): Promise<string[]> {
+  const violations: string[] = []
+  for (const path of ['/crl', '/sovereign-revocation-feed', '/policy']) {
+    const answers = await Promise.all(fleet.processes.map((process) => process.request('GET', path)))
+    const texts = new Set(answers.map((answer) => `${answer.status} ${answer.text}`))
+    if (texts.size !== 1 || answers[0]?.status !== 200)
+      violations.push(`${path}: ${answers.map((answer) => answer.status).join(', ')}, ${texts.size} contents`)
+  }
+  return violations
+}

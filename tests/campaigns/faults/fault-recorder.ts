@@ -1,0 +1,231 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
+import { isJsonObject, writeInstant } from '@chancery/protocol'
+import type { Instant, JsonObject, Signer } from '@chancery/protocol'
+import { systemClock } from '@chancery/service-kit'
+import { nodeCaller } from '@chancery/testkit'
+import type { AuthorityProcess, NodeCaller, TestResponse } from '@chancery/testkit'
+import { Acks } from '../lib/acknowledgements.ts'
+import type { FaultInstances } from './fault-instances.ts'
+import { newSigner } from '../lib/seed.ts'
+import { RaceNotes } from '../lib/race-runner.ts'
+import type { Random } from '../lib/random.ts'
+import { text } from '../lib/rows.ts'
+
+const WORKERS = 6
+const CAPABILITY = 'secret.rotate'
+const KEPT_CALLS = 40
+/** Another worker may have withdrawn the certificate or burnt the key meanwhile; a busy list is told to come again. */
+const REFUSALS = ['certificate_revoked', 'node_key_compromised', 'certificate_superseded', 'crl_publish_contention']
+
+interface Member {
+  readonly cert_id: string
+  readonly signer: Signer
+}
+
+/** A call that was accepted: its nonce is spent, for good and everywhere. */
+export interface SpentCall {
+  readonly nonce: string
+  readonly timestamp: string
+}
+
+/**
+ * Works at all instances of a fleet and keeps, outside of it, everything that was acknowledged and everything that was
+ * certainly refused. Whoever got no answer, or was told that the outcome is unknown, stands in neither book.
+ */
+export class FaultRecorder {
+  readonly acks = new Acks()
+  readonly policies = new Set<string>()
+  /** Answered 503 without `outcome: unknown`: nothing happened. */
+  readonly refusedPolicies = new Set<string>()
+  readonly attestations = new Set<string>()
+  readonly withdrawn = new Set<string>()
+  readonly decisions = new Set<string>()
+  readonly spent: SpentCall[] = []
+  readonly notes = new RaceNotes()
+  unavailable = 0
+  /** What the last request was told that was refused. */
+  lastRefusal = ''
+  unknown = 0
+  acked = 0
+  readonly #fleet: FaultInstances
+  readonly #random: Random
+  readonly #members: Member[] = []
+  readonly #active: string[] = []
+  #basis = ''
+  #isWorking = false
+  #work: Promise<unknown> = Promise.resolve()
+
+  constructor(fleet: FaultInstances, random: Random) {
+    this.#fleet = fleet
+    this.#random = random
+  }
+
+  now(): Instant {
+    return systemClock.now() + BigInt(this.#fleet.clockOffsetMs) * 1000n
+  }
+
+  /** Before any fault: a member whom decisions are about. */
+  async open(): Promise<void> {
+    const claims = { capabilities: [CAPABILITY] }
+    const body = { subject_id: 'vendor-1', roles: ['role:client'], claims, validity_hours: 24 }
+    const answer = await this.#operate(this.#pick(), 'POST', '/admin/attestations', body)
+    this.#basis = text(isJsonObject(answer.json) ? answer.json : undefined, 'attestation_id')
+    if (answer.status !== 201) this.notes.violation(`the first attestation was answered ${answer.status}`)
+  }
+
+  start(): void {
+    this.#isWorking = true
+    this.#work = Promise.all(Array.from({ length: WORKERS }, () => this.#toil()))
+  }
+
+  /** Resolves when every call that was under way has ended. */
+  async stop(): Promise<void> {
+    this.#isWorking = false
+    await this.#work
+  }
+
+  async #toil(): Promise<void> {
+    while (this.#isWorking) {
+      // No answer at all: a connection of ours broke with the instance it went to. Nothing is known.
+      const before = this.acked
+      await this.#step().catch(() => {
+        this.unknown += 1
+      })
+      // Refused or cut off: a client waits before it tries again.
+      if (this.acked === before) await pause(20)
+    }
+  }
+
+  #pick(): AuthorityProcess {
+    const { processes } = this.#fleet
+    const process = processes[this.#random.below(processes.length)]
+    if (process === undefined) throw new Error('a fleet without instances')
+    return process
+  }
+
+  #operate(process: AuthorityProcess, method: string, target: string, body?: JsonObject): Promise<TestResponse> {
+    return process.as('privileged')(method, target, body, { timestamp: writeInstant(this.now()) })
+  }
+
+  /** The object of a success; undefined for what may happen in a fault, and a note for everything else. */
+  #take(answer: TestResponse, status: number): JsonObject | undefined {
+    const body = isJsonObject(answer.json) ? answer.json : {}
+    if (answer.status === status) {
+      this.acked += 1
+      return body
+    }
+    const error = isJsonObject(body['error']) ? body['error'] : {}
+    if (answer.status === 503) {
+      if (isUnknown(answer)) this.unknown += 1
+      else {
+        this.unavailable += 1
+        this.lastRefusal = answer.text.slice(0, 300)
+      }
+    } else if (!REFUSALS.includes(text(error, 'code')))
+      this.notes.violation(`answered ${answer.status} ${answer.text.slice(0, 200)}`)
+    return undefined
+  }
+
+  async #step(): Promise<void> {
+    const dice = this.#random.below(100)
+    const member = this.#members[this.#random.below(Math.max(this.#members.length, 1))]
+    if (member === undefined || dice < 20) return this.#join()
+    if (dice < 35) return this.#revoke(member)
+    if (dice < 45) return this.#renew(member)
+    if (dice < 58) return this.#publish()
+    if (dice < 68) return this.#attest()
+    if (dice < 76) return this.#withdraw()
+    if (dice < 90) return this.#decide()
+    if (dice < 96) return this.#spend()
+    return this.#readList()
+  }
+
+  node(signer: Signer, at: AuthorityProcess = this.#pick()): NodeCaller {
+    return nodeCaller(at.url, signer, () => this.now())
+  }
+
+  async #join(): Promise<void> {
+    const invite = this.#take(await this.#operate(this.#pick(), 'POST', '/admin/invite', {}), 201)
+    if (invite === undefined) return
+    const token = text(invite, 'token_id')
+    this.acks.invites.add(token)
+    const signer = await newSigner(this.#random)
+    const answer = await this.node(signer).join(token)
+    const certificate = this.#take(answer, 201)
+    if (certificate !== undefined) this.#storeCertificate(certificate, answer, signer)
+  }
+
+  async #renew({ cert_id, signer }: Member): Promise<void> {
+    const answer = await this.node(signer).renew(cert_id)
+    const certificate = this.#take(answer, 201)
+    if (certificate !== undefined) this.#storeCertificate(certificate, answer, signer)
+  }
+
+  #storeCertificate(certificate: JsonObject, answer: TestResponse, signer: Signer): void {
+    const cert_id = text(certificate, 'cert_id')
+    this.acks.certificates.set(cert_id, answer.text)
+    this.#members.push({ cert_id, signer })
+  }
+
+  async #revoke({ cert_id }: Member): Promise<void> {
+    const answer = this.#take(await this.#operate(this.#pick(), 'POST', '/admin/revoke', { cert_id }), 200)
+    if (answer === undefined) return
+    this.acks.revoked(cert_id, 'unspecified')
+    this.acks.lastSequence = Math.max(this.acks.lastSequence, Number(answer['crl_sequence']))
+  }
+
+  async #publish(): Promise<void> {
+    const policy_id = `p-${randomUUID()}`
+    const answer = await this.#operate(this.#pick(), 'POST', '/admin/policy', { policy_id })
+    if (this.#take(answer, 201) !== undefined) this.policies.add(policy_id)
+    else if (answer.status === 503 && !isUnknown(answer)) this.refusedPolicies.add(policy_id)
+  }
+
+  async #attest(): Promise<void> {
+    const body = { subject_id: 'member', roles: ['role:client'] }
+    const record = this.#take(await this.#operate(this.#pick(), 'POST', '/admin/attestations', body), 201)
+    if (record === undefined) return
+    this.attestations.add(text(record, 'attestation_id'))
+    this.#active.push(text(record, 'attestation_id'))
+  }
+
+  async #withdraw(): Promise<void> {
+    const id = this.#active.pop()
+    if (id === undefined) return
+    const target = `/admin/attestations/${id}/revoke`
+    if (this.#take(await this.#operate(this.#pick(), 'POST', target, { reason: 'left' }), 200) !== undefined)
+      this.withdrawn.add(id)
+  }
+
+  decideAt(process: AuthorityProcess): Promise<TestResponse> {
+    const asked = { attestation_id: this.#basis, requested_capability: CAPABILITY }
+    return this.#operate(process, 'POST', '/admin/boundary/evaluate', asked)
+  }
+
+  async #decide(): Promise<void> {
+    const answer = this.#take(await this.decideAt(this.#pick()), 201)
+    const decision = answer?.['decision']
+    if (isJsonObject(decision)) this.decisions.add(text(decision, 'decision_id'))
+  }
+
+  async #spend(): Promise<void> {
+    const call = { nonce: `spent-${randomUUID()}`, timestamp: writeInstant(this.now()) }
+    const answer = await this.#pick().as('standard')('GET', '/admin/policy/history', undefined, call)
+    if (this.#take(answer, 200) === undefined) return
+    this.spent.push(call)
+    if (this.spent.length > KEPT_CALLS) this.spent.shift()
+  }
+
+  async #readList(): Promise<void> {
+    const answer = await this.#pick().request('GET', '/crl')
+    const list = this.#take(answer, 200)
+    if (list === undefined) return
+    this.notes.list(answer)
+    this.acks.lastSequence = Math.max(this.acks.lastSequence, Number(list['sequence']))
+  }
+}
+
+function isUnknown(answer: TestResponse): boolean {
+  return answer.text.includes('"outcome":"unknown"')
+}

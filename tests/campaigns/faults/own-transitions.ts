@@ -1,0 +1,122 @@
+import { draftAgentDescriptor, signAgentDelete, signList, writeInstant } from '@chancery/protocol'
+import type { Signer } from '@chancery/protocol'
+import { systemClock } from '@chancery/service-kit'
+import { enroll, nodeCaller } from '@chancery/testkit'
+import { newSigner } from '../lib/seed.ts'
+import { count, name, operate, prepared } from './transition.ts'
+import type { PreparedRequest, TestSetup, Transition } from './transition.ts'
+
+/** Keys that may be withdrawn: one for each round on a database. */
+export const SPARE_OPERATORS = ['spare-1', 'spare-2', 'spare-3', 'spare-4'] as const
+
+async function joined(scene: TestSetup): Promise<{ readonly cert_id: string; readonly signer: Signer }> {
+  const signer = await newSigner(scene.random)
+  const node = nodeCaller(scene.process.url, signer, () => systemClock.now())
+  const access = { as: () => scene.process.as('privileged') }
+  return { cert_id: (await enroll(access, node)).cert_id, signer }
+}
+
+async function revokedCertificate(scene: TestSetup): Promise<PreparedRequest> {
+  const { cert_id } = await joined(scene)
+  return {
+    send: operate(scene, '/admin/revoke', { cert_id }),
+    status: 200,
+    again: 200,
+    effects: [
+      count('issued_certs', `cert_id = '${cert_id}' and status = 'revoked'`),
+      count('crl_entries', `cert_id = '${cert_id}'`),
+      'select max(sequence) as n from crl_versions',
+    ],
+  }
+}
+
+export const inviteCreated: Transition = {
+  event: 'invite_created',
+  // A repeat is refused: the token is a secret, so the first answer was not kept.
+  prepare: async (scene) => ({
+    send: operate(scene, '/admin/invite', {}),
+    status: 201,
+    again: 409,
+    effects: [count('invite_tokens')],
+  }),
+}
+
+export const certificateRevoked: Transition = { event: 'certificate_revoked', prepare: revokedCertificate }
+
+export const policyPublished: Transition = {
+  event: 'policy_published',
+  prepare: async (scene) => ({
+    send: operate(scene, '/admin/policy', { policy_id: name(scene, 'policy') }),
+    status: 201,
+    again: 201,
+    effects: [count('policy_versions')],
+  }),
+}
+
+export const agentDeregistered: Transition = {
+  event: 'agent_deregistered',
+  async prepare(scene) {
+    const { signer } = await joined(scene)
+    const owner: Signer = { ...signer, keyId: signer.publicKey }
+    const now = systemClock.now()
+    const descriptor = draftAgentDescriptor({
+      agent_id: name(scene, 'agent'),
+      node_public_key: signer.publicKey,
+      network_name: scene.network.name,
+      capabilities: ['secret.rotate'],
+      endpoint: { host: '198.51.100.7', port: 7448 },
+      registered_at: writeInstant(now),
+      expires_at: writeInstant(now + 600_000_000n),
+    })
+    await scene.process.request('POST', '/agents', { body: await signList(descriptor, owner) })
+    const target = `/agents/${encodeURIComponent(signer.publicKey)}`
+    const key = `node_public_key = '${signer.publicKey}'`
+    return {
+      send: async (process) =>
+        process.request('DELETE', target, { body: await signAgentDelete(writeInstant(systemClock.now()), owner) }),
+      status: 200,
+      again: 404,
+      hasNoNonce: true,
+      effects: [
+        count('agent_tombstones', key),
+        `select 0 - count(*) as n from agent_registrations where ${key} and listed = 1`,
+        `select 0 - count(*) as n from agent_capabilities where ${key}`,
+      ],
+    }
+  },
+}
+
+export const crlPublished: Transition = {
+  event: 'crl_published',
+  prepare: revokedCertificate,
+}
+
+export const policyRolledBack: Transition = {
+  event: 'policy_rolled_back',
+  async prepare(scene) {
+    const [first, second] = [name(scene, 'policy'), name(scene, 'policy')]
+    for (const policy_id of [first, second]) await prepared(scene, '/admin/policy', { policy_id })
+    return {
+      send: operate(scene, '/admin/policy/rollback', { policy_id: first }),
+      status: 200,
+      again: 200,
+      effects: [
+        count('policy_versions', `policy_id = '${first}' and active = 1`),
+        count('policy_versions', `policy_id = '${second}' and active = 0`),
+      ],
+    }
+  },
+}
+
+export const operatorKeyRevoked: Transition = {
+  event: 'operator_key_revoked',
+  async prepare(scene) {
+    const key_id = SPARE_OPERATORS[scene.round] ?? ''
+    return {
+      send: operate(scene, `/admin/operator-keys/${key_id}/revoke`, {}),
+      status: 200,
+      again: 200,
+      effects: [count('revoked_operator_keys', `key_id = '${key_id}'`)],
+    }
+  },
+}

@@ -1,0 +1,65 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { startTemporaryRedis } from '@chancery/testkit'
+import type { TemporaryRedis } from '@chancery/testkit'
+import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
+import { callFrom, startInstances } from '../lib/instances.ts'
+
+export const summary = 'Redis down, slow and flushed under the limiter of three instances: never unlimited, never a 503'
+export const defaultCount = 9
+
+const LIMIT = 20
+const FAULTS = ['down', 'slow', 'flushed'] as const
+
+/**
+ * Each case breaks Redis in the middle of a burst three times over the limit. A window that changes its place begins
+ * anew there, and the minute may end meanwhile, so at most four times the limit may pass; each further one is unlimited.
+ */
+export async function run({ count, log }: CampaignOptions): Promise<CampaignResult> {
+  const redis = await startTemporaryRedis()
+  const fleet = await startInstances(0, { REDIS_URL: redis.url, NA_RATE_LIMIT_VERIFY_PER_MINUTE: String(LIMIT) })
+  const urls = fleet.instances.instanceUrls
+  let violations = 0
+  try {
+    for (let index = 0; index < count; index += 1) {
+      const fault = FAULTS[index % FAULTS.length] ?? 'down'
+      const address = `192.0.2.${(index % 250) + 1}`
+      const burst = (): Promise<number[]> =>
+        Promise.all(
+          Array.from({ length: 3 * LIMIT }, async (_, n) => {
+            const answer = await callFrom(urls[n % urls.length] ?? '', address, 'POST', '/attestations/verify', {})
+            return answer.status
+          }),
+        )
+      const before = await burst()
+      await inject(redis, fault)
+      const during = await burst()
+      await heal(redis, fault)
+      const after = await burst()
+      const all = [...before, ...during, ...after]
+      const passed = all.filter((status) => status !== 429).length
+      const failed = all.filter((status) => status >= 500).length
+      if (passed > 4 * LIMIT || failed > 0) {
+        violations += 1
+        log(`violation: case ${index}, Redis ${fault}: ${passed} passed a limit of ${LIMIT}, ${failed} failed`)
+      }
+    }
+  } finally {
+    redis.thaw()
+    if ((await fleet.close()) !== 0) violations += 1
+    await redis.stop()
+  }
+  return { cases: count, violations }
+}
+
+async function inject(redis: TemporaryRedis, fault: (typeof FAULTS)[number]): Promise<void> {
+  if (fault === 'down') await redis.stop()
+  else if (fault === 'slow') redis.freeze()
+  else await redis.command('flushall')
+}
+
+async function heal(redis: TemporaryRedis, fault: (typeof FAULTS)[number]): Promise<void> {
+  if (fault === 'down') await redis.start()
+  if (fault === 'slow') redis.thaw()
+  // Long enough that the limiter has found it again.
+  await pause(2500)
+}

@@ -1,0 +1,277 @@
+import { execFile } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { isJsonObject, writeInstant } from '@chancery/protocol'
+import type { JsonObject } from '@chancery/protocol'
+import { startFaultProxy, testSigner } from '@chancery/testkit'
+import type { FaultProxy, TestResponse } from '@chancery/testkit'
+import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
+import { checkInspection, checkReplays } from './fault-checks.ts'
+import { openFaultInstances } from './fault-instances.ts'
+import type { FaultInstances } from './fault-instances.ts'
+import { FaultRecorder } from './fault-recorder.ts'
+import { startOwnServer } from '../lib/private-postgres.ts'
+import { newSigner } from '../lib/seed.ts'
+import { seededRandom } from '../lib/random.ts'
+import type { Random } from '../lib/random.ts'
+import { text } from '../lib/rows.ts'
+
+export const summary = 'a backup taken under load is restored behind three instances: noticed, nobody served, recovered'
+export const defaultCount = 3
+
+const COMMAND = join(import.meta.dirname, '..', '..', '..', 'apps', 'cli', 'src', 'main.ts')
+const FLOOR_MS = 301_000
+const NOTICED_SECONDS = 20
+const MARKED_SECONDS = 20
+const GONE = 'op-gone'
+const HALTED = '"state_rollback"'
+
+export async function run({ count, seed, log }: CampaignOptions): Promise<CampaignResult> {
+  const random = seededRandom(seed)
+  let violations = 0
+  for (let index = 0; index < count; index += 1) {
+    const found = await restoreOnce(random)
+    violations += found.length
+    for (const sentence of found.slice(0, 20)) log(`violation: case ${index}: ${sentence}`)
+    if (index % 5 === 4) log(`${index + 1} restores, ${violations} violations`)
+  }
+  return { cases: count, violations }
+}
+
+async function restoreOnce(random: Random): Promise<string[]> {
+  const server = await startOwnServer()
+  const database = await server.createDatabase()
+  const direct = new URL(database.settings['DATABASE_URL'] ?? '')
+  const proxy = await startFaultProxy({ host: '127.0.0.1', port: Number(direct.port) })
+  const through = new URL(direct)
+  through.port = String(proxy.port)
+  const fleet = await openFaultInstances({
+    databaseUrl: () => through.href,
+    directUrl: direct.href,
+    settings: await operators(),
+  })
+  try {
+    const live = direct.pathname.slice(1)
+    const story = new RestoreScenario(fleet, random)
+    await story.live()
+    await story.backUp()
+    await story.liveOn()
+    await offline(proxy, async () => {
+      await server.command(`drop database ${live} with (force)`, `create database ${live}`)
+      await story.restore()
+    })
+    await story.notice()
+    await story.recover()
+    return story.violations
+  } finally {
+    await fleet.close()
+    await proxy.close()
+    await server.remove()
+  }
+}
+
+/** A third operator, whose key is revoked after the backup. */
+async function operators(): Promise<Readonly<Record<string, string>>> {
+  const names = { 'op-privileged': 'privileged', 'op-standard': 'standard', [GONE]: 'standard' }
+  const keys: Record<string, string> = {}
+  for (const name of Object.keys(names)) keys[name] = (await testSigner(name)).publicKey
+  return { OPERATOR_PUBLIC_KEYS_JSON: JSON.stringify(keys), OPERATOR_KEY_TIERS_JSON: JSON.stringify(names) }
+}
+
+/** Without any connection of the instances: they notice only that the server was away for a moment. */
+async function offline(proxy: FaultProxy, work: () => Promise<void>): Promise<void> {
+  proxy.isolate(true)
+  await pause(100)
+  await work()
+  proxy.isolate(false)
+}
+
+/** What the network lived through, and what may not be forgotten of it. */
+class RestoreScenario {
+  readonly #fleet: FaultInstances
+  readonly #recorder: FaultRecorder
+  readonly #random: Random
+  readonly #invites: string[] = []
+  readonly #backup: string
+  #highestFeed = -1
+
+  constructor(fleet: FaultInstances, random: Random) {
+    this.#fleet = fleet
+    this.#random = random
+    this.#recorder = new FaultRecorder(fleet, random)
+    this.#backup = join(dirname(fleet.envFile), 'backup')
+  }
+
+  get violations(): string[] {
+    return this.#recorder.notes.violations
+  }
+
+  async live(): Promise<void> {
+    await this.#recorder.open()
+    await this.#work()
+    this.#invites.push(await this.#invite())
+  }
+
+  /** While everybody goes on working. What was acknowledged before it began is inside, whatever else is. */
+  async backUp(): Promise<void> {
+    this.#recorder.start()
+    await this.#command('backup', '--to', this.#backup)
+    await this.#recorder.stop()
+    await this.#command('rehearse', '--from', this.#backup)
+  }
+
+  /** The instances run, but cannot reach the database: what they remember of it is older or newer than the backup. */
+  async restore(): Promise<void> {
+    const report = await this.#command('restore', '--from', this.#backup)
+    if (report?.['recovery_needed'] !== true) this.#violation('restore did not notice that the backup is old')
+  }
+
+  async liveOn(): Promise<void> {
+    await this.#expectAll('after the backup', 200)
+    await this.#work()
+    this.#invites.push(await this.#invite())
+    this.#expect('revoking a key', await this.#operate(0, 'POST', `/admin/operator-keys/${GONE}/revoke`, {}), 200)
+    await this.#awaitMark()
+  }
+
+  /** Nobody is decided for on the old state. */
+  async notice(): Promise<void> {
+    await this.#expectHalted()
+    for (const [index, process] of this.#fleet.processes.entries()) {
+      // One that is still held in memory may be shown; it is one that was published before.
+      const list = await process.request('GET', '/crl')
+      if (list.status === 200) this.#recorder.notes.list(list)
+      else this.#expect('a list', list, 503)
+      this.#expect('a policy', await this.#operate(index, 'POST', '/admin/policy', { policy_id: 'p' }), 503)
+      for (const call of this.#recorder.spent.slice(-5)) {
+        const answer = await process.as('standard')('GET', '/admin/policy/history', undefined, call)
+        if (answer.status === 200) this.#violation(`the spent nonce ${call.nonce} was taken before the recovery`)
+      }
+    }
+  }
+
+  async recover(): Promise<void> {
+    await this.#command('recover')
+    await this.#expectAll('after the recovery', 200)
+    // Everything signed before the floor is refused, fresh or spent.
+    for (const sentence of await checkReplays(this.#fleet, this.#recorder)) this.#violation(sentence)
+    this.#expect('a call before the floor', await this.#operate(0, 'GET', '/admin/policy/history'), 503)
+    await this.#fleet.moveClock(FLOOR_MS)
+    for (const index of this.#fleet.processes.keys()) await this.#checkInstance(index)
+    for (const sentence of await checkInspection(this.#fleet)) this.#violation(sentence)
+  }
+
+  /** As an operator runs it; gives what it reports to programs, if it reports anything. */
+  async #command(name: string, ...more: string[]): Promise<JsonObject | undefined> {
+    const args = ['authority', name, '--env-file', this.#fleet.envFile, ...more, '--json']
+    try {
+      const { stdout } = await promisify(execFile)(process.execPath, ['--conditions=development', COMMAND, ...args], {
+        env: {},
+      })
+      return stdout.startsWith('{') ? (JSON.parse(stdout) as JsonObject) : undefined
+    } catch (error) {
+      this.#violation(`${name} failed: ${String(error).slice(0, 300)}`)
+      return undefined
+    }
+  }
+
+  async #checkInstance(index: number): Promise<void> {
+    const process = this.#fleet.processes[index]
+    if (process === undefined) return
+    const list = await process.request('GET', '/crl')
+    const lost = [...this.#recorder.acks.revocations.keys()].filter((id) => !list.text.includes(id))
+    if (lost.length > 0) this.#violation(`instance ${index + 1} forgot ${lost.length} revocations`)
+    if (sequenceOf(list) <= this.#recorder.acks.lastSequence)
+      this.#violation(`list ${sequenceOf(list)} was given before`)
+    const feed = await process.request('GET', '/sovereign-revocation-feed')
+    const kept = [...this.#recorder.withdrawn].filter((id) => !feed.text.includes(id))
+    if (kept.length > 0) this.#violation(`instance ${index + 1} forgot ${kept.length} withdrawn attestations`)
+    if (sequenceOf(feed) <= this.#highestFeed) this.#violation(`feed ${sequenceOf(feed)} was given before`)
+    const gone = await process.as('standard')('GET', '/admin/policy/history', undefined, {
+      signer: await testSigner(GONE),
+      timestamp: writeInstant(this.#recorder.now()),
+    })
+    this.#expect('a revoked key', gone, 401)
+    for (const token of this.#invites) {
+      const node = this.#recorder.node(await newSigner(this.#random), process)
+      this.#expect('an invite from before', await node.join(token), 403)
+    }
+    const decide = await this.#recorder.decideAt(process)
+    this.#expect('a decision without its chain', decide, 503)
+    const policy_id = `after-${index}`
+    this.#expect('a policy', await this.#operate(index, 'POST', '/admin/policy', { policy_id }), 201)
+  }
+
+  async #work(): Promise<void> {
+    this.#recorder.start()
+    await pause(1000 + this.#random.below(1500))
+    await this.#recorder.stop()
+    this.#highestFeed = sequenceOf(
+      (await this.#fleet.processes[0]?.request('GET', '/sovereign-revocation-feed')) ?? NONE,
+    )
+  }
+
+  async #invite(): Promise<string> {
+    const answer = await this.#operate(0, 'POST', '/admin/invite', {})
+    this.#expect('an invite', answer, 201)
+    return text(isJsonObject(answer.json) ? answer.json : undefined, 'token_id')
+  }
+
+  #operate(index: number, method: string, target: string, body?: JsonObject): Promise<TestResponse> {
+    const process = this.#fleet.processes[index]
+    if (process === undefined) throw new Error('no such instance')
+    return process.as('privileged')(method, target, body, { timestamp: writeInstant(this.#recorder.now()) })
+  }
+
+  /** The mark is written within seconds of a change; what is newer than it cannot be noticed. */
+  async #awaitMark(): Promise<void> {
+    const end = performance.now() + MARKED_SECONDS * 1000
+    while (performance.now() < end) {
+      const mark = JSON.parse(await readFile(this.#fleet.markFile, 'utf8')) as Mark
+      const isWhole =
+        (mark.crl?.sequence ?? -1) >= this.#recorder.acks.lastSequence &&
+        (mark.feed?.sequence ?? -1) >= this.#highestFeed &&
+        mark.revoked_operator_keys.some((key) => key.key_id === GONE)
+      if (isWhole) return
+      await pause(50)
+    }
+    this.#violation(`the mark was not brought up to date within ${MARKED_SECONDS} s`)
+  }
+
+  async #expectAll(when: string, status: 200 | 503): Promise<void> {
+    for (const index of await this.#fleet.awaitReady(NOTICED_SECONDS, status))
+      this.#violation(`instance ${index + 1} ${when}: its readiness is not ${status} within ${NOTICED_SECONDS} s`)
+  }
+
+  /** Not merely away: known to be behind. */
+  async #expectHalted(): Promise<void> {
+    const end = performance.now() + NOTICED_SECONDS * 1000
+    for (const [index, process] of this.#fleet.processes.entries()) {
+      const isHalted = async (): Promise<boolean> => (await process.request('GET', '/readyz')).text.includes(HALTED)
+      while (!(await isHalted()) && performance.now() < end) await pause(25)
+      if (!(await isHalted())) this.#violation(`instance ${index + 1} did not notice within ${NOTICED_SECONDS} s`)
+    }
+  }
+
+  #expect(what: string, answer: TestResponse, status: number): void {
+    if (answer.status !== status) this.#violation(`${what} was answered ${answer.status} ${answer.text.slice(0, 200)}`)
+  }
+
+  #violation(sentence: string): void {
+    this.#recorder.notes.violation(sentence)
+  }
+}
+
+interface Mark {
+  readonly crl: { readonly sequence: number } | null
+  readonly feed: { readonly sequence: number } | null
+  readonly revoked_operator_keys: readonly { readonly key_id: string }[]
+}
+
+const NONE: TestResponse = { status: 0, headers: {}, text: '', json: undefined }
+
+function sequenceOf({ json }: TestResponse): number {
+  return isJsonObject(json) ? Number(json['sequence']) : -1
+}

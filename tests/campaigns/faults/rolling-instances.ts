@@ -1,0 +1,133 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { isJsonObject } from '@chancery/protocol'
+import { createTestNetwork, send } from '@chancery/testkit'
+import { startBalancedInstances } from '../../instances/balanced-instances.ts'
+import type { BalancedInstances } from '../../instances/balanced-instances.ts'
+import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
+import { startOwnServer } from '../lib/private-postgres.ts'
+import { LAST_RELEASE, makeNextRelease, unpackCommit } from '../lib/release-trees.ts'
+import { RollingLoad } from './rolling-load.ts'
+
+/** As few as can be restarted without a pause. */
+const INSTANCES = 2
+const SHOWN = 20
+/** Load without a restart before and after, so that each kind of request met each release. */
+const CALM_MS = 1000
+
+/** The last release refuses to start with them. The load does not meet their limits. */
+const NEWER_SETTINGS = ['NA_RATE_LIMIT_REVOCATION_PER_MINUTE', 'NA_RATE_LIMIT_RENEW_PER_KEY_PER_HOUR']
+
+interface Rolled {
+  readonly instances: BalancedInstances
+  readonly load: RollingLoad
+  readonly violation: (sentence: string) => void
+  /** SIGTERM and start of one instance, of another release when `tree` says so. */
+  readonly replace: (index: number, tree?: string) => Promise<void>
+}
+
+/** Rounds in which each instance of this release is restarted once. */
+export function restartInstances(options: CampaignOptions): Promise<CampaignResult> {
+  return underLoad(options, undefined, async ({ replace }) => {
+    for (let round = 0; round < options.count; round += 1)
+      for (let index = 0; index < INSTANCES; index += 1) await replace(index)
+  })
+}
+
+/**
+ * The last release turns not ready as soon as the schema is newer, although it goes on answering. So the operator tells
+ * the balancer beforehand not to ask the instance that stays, and takes it out by hand (docs/operate/upgrade.md).
+ */
+export async function upgradeFromLastRelease(options: CampaignOptions): Promise<CampaignResult> {
+  const release = await unpackCommit(LAST_RELEASE)
+  try {
+    return await underLoad(options, release.folder, async ({ instances, replace, violation }) => {
+      const command = async (...lines: readonly string[]): Promise<void> => {
+        for (const line of lines) {
+          const answer = (await instances.command(line)).trim()
+          if (answer !== '') violation(`the balancer answers ${answer} to ${line}`)
+        }
+      }
+      await command('disable health instances/na2', 'disable health documents/na2')
+      await replace(0, OWN_RELEASE)
+      // Now it is not ready, and is sent requests all the same.
+      if ((await readinessOf(instances, 1)).status !== 503) violation('the last release is ready on a newer schema')
+      await pause(CALM_MS)
+      await command('set server instances/na2 state drain', 'set server documents/na2 state drain')
+      await replace(1, OWN_RELEASE)
+      await command('enable health instances/na2', 'enable health documents/na2')
+      await command('set server instances/na2 state ready', 'set server documents/na2 state ready')
+    })
+  } finally {
+    await release.remove()
+  }
+}
+
+/** From this release to one with one more migration: no step beside the restarts is needed. */
+export async function upgradeToNextRelease(options: CampaignOptions): Promise<CampaignResult> {
+  const next = await makeNextRelease()
+  try {
+    return await underLoad(options, undefined, async ({ instances, replace, violation }) => {
+      await replace(0, next.folder)
+      const { status, warnings } = await readinessOf(instances, 1)
+      if (status !== 200 || !warnings.includes('newer_schema'))
+        violation(`on the newer schema this release says ${status} with ${warnings.join(', ') || 'no warning'}`)
+      await pause(CALM_MS)
+      await replace(1, next.folder)
+    })
+  } finally {
+    await next.remove()
+  }
+}
+
+/** The release that was not unpacked: these sources. */
+const OWN_RELEASE = new URL('../../..', import.meta.url).pathname
+
+async function readinessOf({ instanceUrls }: BalancedInstances, index: number) {
+  const { status, json } = await send(instanceUrls[index] ?? '', 'GET', '/readyz')
+  const warnings = isJsonObject(json) ? json['warnings'] : undefined
+  return { status, warnings: Array.isArray(warnings) ? warnings.map(String) : [] }
+}
+
+/** Two instances of a release behind the documented balancer, load on it, and one case for each restart. */
+async function underLoad(
+  { seed, log }: CampaignOptions,
+  firstTree: string | undefined,
+  roll: (rolled: Rolled) => Promise<void>,
+): Promise<CampaignResult> {
+  let [cases, violations] = [0, 0]
+  const violation = (sentence: string): void => {
+    violations += 1
+    if (violations <= SHOWN) log(`violation: ${sentence}`)
+  }
+  const network = await createTestNetwork('ROLLING-NET')
+  const server = await startOwnServer()
+  const database = await server.createDatabase()
+  const known = Object.entries(network.settings).filter(([name]) => !NEWER_SETTINGS.includes(name))
+  const settings = { ...Object.fromEntries(known), LOG_LEVEL: 'error', ...database.settings }
+  const instances = await startBalancedInstances(settings, INSTANCES, firstTree)
+  try {
+    const load = new RollingLoad(instances.url, network, seed)
+    await load.open()
+    load.start()
+    await pause(CALM_MS)
+    const replace = async (index: number, tree?: string): Promise<void> => {
+      cases += 1
+      const code = await instances.restart(index, tree)
+      if (code !== 0) violation(`na${index + 1} ended with ${code}`)
+    }
+    try {
+      await roll({ instances, load, violation, replace })
+      await pause(CALM_MS)
+    } finally {
+      await load.stop()
+    }
+    for (const failure of load.failures) violation(failure)
+    const kinds = [...load.served].map(([kind, count]) => `${count} ${kind}`).join(', ')
+    log(`${load.total} requests served (${kinds}), slowest ${Math.round(load.slowestMs)} ms`)
+  } finally {
+    if ((await instances.stop()) !== 0) violation('an instance did not end with 0')
+    await server.remove()
+    await network.remove()
+  }
+  return { cases, violations }
+}

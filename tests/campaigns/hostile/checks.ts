@@ -1,0 +1,96 @@
+import { readFileSync } from 'node:fs'
+import { setTimeout as pause } from 'node:timers/promises'
+import { send } from '@chancery/testkit'
+import type { Outcome } from './authority-attacks.ts'
+import type { AuthoritySetup, GatewaySetup } from './setup.ts'
+import { text as textOf } from '../lib/rows.ts'
+
+/** Another caller is served within this time, whatever an attack left behind. */
+const SERVED_MS = 5000
+/** What an attack took is given back within this time after it ended. */
+const RELEASED_MS = 8000
+const MEMORY_MAX_KB = 1_500_000
+
+/** No failure of ours, whatever was sent. */
+export function checkOutcome({ statuses, complaints }: Outcome): string[] {
+  const failures = statuses.filter((status) => status === 500)
+  return [...complaints, ...failures.map((status) => `answered with ${status}`)]
+}
+
+/** Others are served. */
+export async function checkServed({ authority, node, certId }: AuthoritySetup, from: string): Promise<string[]> {
+  const found: string[] = []
+  const started = performance.now()
+  const [beat, list] = await Promise.all([
+    node.heartbeat(certId, {}, { from }).catch(() => undefined),
+    authority.request('GET', '/crl', { from }).catch(() => undefined),
+  ])
+  if (beat?.status !== 200) found.push(`the heartbeat of another caller: ${beat?.status ?? 'no answer'}`)
+  if (list?.status !== 200) found.push(`the list for another caller: ${list?.status ?? 'no answer'}`)
+  const tookMs = performance.now() - started
+  if (tookMs > SERVED_MS) found.push(`another caller waited ${Math.round(tookMs)} ms`)
+  return found
+}
+
+export async function checkGatewayServed(stage: GatewaySetup, from: string): Promise<string[]> {
+  const started = performance.now()
+  const { gateway, client, certificate } = stage
+  const options = { token: client.token, body: { certificate }, from }
+  const answer = await gateway.request('POST', '/verify', options).catch(() => undefined)
+  const isTrusted = answer?.status === 200 && answer.text.includes('"trusted":true')
+  const tookMs = performance.now() - started
+  if (!isTrusted)
+    return [`the good caller of the gateway: ${answer?.status ?? 'no answer'} ${answer?.text.slice(0, 120)}`]
+  return tookMs > SERVED_MS ? [`the good caller of the gateway waited ${Math.round(tookMs)} ms`] : []
+}
+
+const HELD = [
+  'chancery_http_requests_in_flight',
+  'chancery_http_verifications_in_flight',
+  'chancery_http_body_bytes',
+] as const
+
+/** No place and no byte of a body is held when no request is open. */
+export async function checkReleased({ url }: AuthoritySetup): Promise<string[]> {
+  const deadline = performance.now() + RELEASED_MS
+  for (;;) {
+    const { text: metrics } = await send(url, 'GET', '/metrics', { from: '127.9.9.9' })
+    const held = HELD.flatMap((name) => samplesOf(metrics, name))
+    const kept = held.filter(({ value }) => value !== 0)
+    if (held.length < HELD.length) return ['the metrics do not tell what is held']
+    if (kept.length === 0) return []
+    if (performance.now() > deadline) return kept.map(({ line }) => `still held: ${line}`)
+    await pause(20)
+  }
+}
+
+function samplesOf(text: string, name: string): readonly { readonly line: string; readonly value: number }[] {
+  return text
+    .split('\n')
+    .filter((line) => line.startsWith(name))
+    .map((line) => ({ line, value: Number(line.split(' ').at(-1)) }))
+}
+
+/** Of strangers: entries of their own, and one sum for each code (protocol/trust-operations 6.14). */
+const REJECTIONS_PER_MINUTE = 60 + 20
+
+/** What strangers made the authority keep is bounded by time, not by what they sent. */
+export async function checkStored(stage: AuthoritySetup): Promise<string[]> {
+  const minutes = Math.ceil((Date.now() - stage.startedAt) / 60_000) + 1
+  const found: string[] = []
+  const lists = await countRows(stage, 'crl_versions')
+  if (lists > minutes + stage.revocations + 3) found.push(`${lists} lists are kept after ${minutes} minutes`)
+  const rejections =
+    (await countRows(stage, "evidence_entries where entry_kind = 'rejection'")) +
+    (await countRows(stage, 'evidence_rejections'))
+  if (rejections > minutes * REJECTIONS_PER_MINUTE) found.push(`${rejections} rejections after ${minutes} minutes`)
+  const memory = Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${stage.authority.pid}/status`, 'latin1'))?.[1])
+  if (memory > MEMORY_MAX_KB) found.push(`the authority uses ${memory} kB`)
+  const errors = stage.authority.log.filter((line) => line.includes('"unexpected error"'))
+  return [...found, ...errors.slice(0, 3)]
+}
+
+async function countRows({ rows }: AuthoritySetup, table: string): Promise<number> {
+  const [row] = await rows.query(`select count(*) as count from ${table}`)
+  return Number(textOf(row, 'count'))
+}

@@ -1,0 +1,100 @@
+import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
+import { AUTHORITY_ATTACKS } from './authority-attacks.ts'
+import type { Attack } from './authority-attacks.ts'
+import { checkGatewayServed, checkReleased, checkStored, checkOutcome, checkServed } from './checks.ts'
+import { GATEWAY_ATTACKS } from './gateway-attacks.ts'
+import { NODE_ATTACKS } from './node-attacks.ts'
+import { openAuthority, openGateway } from './setup.ts'
+import type { AuthoritySetup, GatewaySetup } from './setup.ts'
+import { seededRandom } from '../lib/random.ts'
+import type { Random } from '../lib/random.ts'
+
+export const summary =
+  'attacks over HTTP drawn at random against an authority on each database and a gateway: nothing leaks, others are served'
+export const defaultCount = 10_000
+
+const SHOWN = 30
+/** What is kept is counted so often; the rest is checked after each case. */
+const KEPT_EVERY = 50
+
+interface Lane {
+  readonly name: string
+  /** One case: the complaints about it. */
+  strike(index: number, random: Random): Promise<{ readonly attack: string; readonly found: readonly string[] }>
+}
+
+export async function run({ count, seed, log }: CampaignOptions): Promise<CampaignResult> {
+  const stages: AuthoritySetup[] = []
+  let gateway: GatewaySetup | undefined
+  const drawn = new Map<string, number>()
+  let violations = 0
+  try {
+    for (const backend of ['sqlite', 'postgres'] as const) stages.push(await openAuthority(backend))
+    gateway = await openGateway(stages[0] as AuthoritySetup)
+    const lanes = [...stages.map(authorityLane), gatewayLane(gateway)]
+    let next = 0
+    const work = async (lane: Lane, number: number): Promise<void> => {
+      // The share of a lane is fixed, so that the same seed draws the same cases.
+      for (let index = number; index < count; index += lanes.length) {
+        const random = seededRandom((seed + index * 0x9e3779b1) >>> 0)
+        const { attack, found } = await lane.strike(index, random).catch(failed)
+        const name = `${lane.name}: ${attack}`
+        drawn.set(name, (drawn.get(name) ?? 0) + 1)
+        next += 1
+        if (next % 500 === 0) log(`${next} of ${count}, ${violations} violations`)
+        if (found.length === 0) continue
+        violations += 1
+        if (violations <= SHOWN) log(`violation in case ${index}, ${name}: ${found.join('; ')}`)
+      }
+    }
+    await Promise.all(lanes.map(work))
+    for (const stage of stages) {
+      const found = await checkStored(stage)
+      violations += found.length
+      for (const each of found) log(`violation at the end, ${stage.backend}: ${each}`)
+    }
+    for (const line of [...drawn].map(([name, times]) => `${name}: ${times}`).sort()) log(line)
+  } finally {
+    await gateway?.stop()
+    for (const stage of stages) await stage.stop()
+  }
+  return { cases: count, violations }
+}
+
+/** A case that could not be carried out says nothing about the rules, so it counts as one that broke them. */
+function failed(error: unknown): Awaited<ReturnType<Lane['strike']>> {
+  return { attack: 'failed', found: [error instanceof Error ? error.message : String(error)] }
+}
+
+/** Every case has an address of its own, so that no limit is met because of an earlier case. */
+function address(first: number, index: number): string {
+  return `127.${first + (index >> 16)}.${(index >> 8) & 0xff}.${index & 0xff}`
+}
+
+function authorityLane(stage: AuthoritySetup): Lane {
+  const attacks = [...AUTHORITY_ATTACKS, ...NODE_ATTACKS] as [Attack<AuthoritySetup>, ...Attack<AuthoritySetup>[]]
+  return {
+    name: stage.backend,
+    strike: async (index, random) => {
+      const attack = random.pick(attacks)
+      const [from, other] = [address(20, index), address(60, index)]
+      // Others ask while the attack is under way, and again when it is over.
+      const [outcome, during] = await Promise.all([attack.run(stage, from, random), checkServed(stage, other)])
+      const after = [...(await checkServed(stage, other)), ...(await checkReleased(stage))]
+      const kept = index % KEPT_EVERY < 3 ? await checkStored(stage) : []
+      return { attack: attack.name, found: [...checkOutcome(outcome), ...during, ...after, ...kept] }
+    },
+  }
+}
+
+function gatewayLane(stage: GatewaySetup): Lane {
+  return {
+    name: 'gateway',
+    strike: async (index, random) => {
+      const attack = random.pick(GATEWAY_ATTACKS)
+      const [from, other] = [address(100, index), address(140, index)]
+      const outcome = await attack.run(stage, from, random)
+      return { attack: attack.name, found: [...checkOutcome(outcome), ...(await checkGatewayServed(stage, other))] }
+    },
+  }
+}

@@ -1,0 +1,159 @@
+import { request } from 'node:http'
+import { connect } from 'node:net'
+import type { Socket } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+
+/** Where to call, and from which of the addresses of this machine. */
+export interface Place {
+  readonly url: string
+  readonly from: string
+}
+
+/** Status of an answer; 0 when the connection ended without one. */
+export interface RawResponse {
+  readonly status: number
+  readonly text: string
+}
+
+function open({ url, from }: Place): Socket {
+  const { hostname, port } = new URL(url)
+  const socket = connect({ host: hostname, port: Number(port), localAddress: from })
+  socket.on('error', () => {})
+  return socket
+}
+
+/** Sends bytes as they are and waits for an answer, or for the end of the connection. */
+export function exchange(place: Place, bytes: string | Buffer, limitMs: number): Promise<RawResponse> {
+  return new Promise((resolve) => {
+    const socket = open(place)
+    let text = ''
+    const end = (): void => {
+      clearTimeout(limit)
+      socket.destroy()
+      resolve({ status: Number(/^HTTP\/1\.1 (\d{3})/.exec(text)?.[1] ?? 0), text })
+    }
+    const limit = setTimeout(end, limitMs)
+    socket.on('data', (chunk) => {
+      text += chunk.toString('latin1')
+      if (text.includes('\r\n\r\n')) end()
+    })
+    socket.on('close', end)
+    socket.write(bytes)
+  })
+}
+
+export interface Post {
+  readonly path: string
+  readonly body: string | Buffer
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** One request; gone after `leaveAfterMs`, when that is given, whatever has come. */
+export function post(place: Place, { path, body, headers }: Post, leaveAfterMs?: number): Promise<RawResponse> {
+  const { hostname, port } = new URL(place.url)
+  return new Promise((resolve) => {
+    const sent = request({
+      host: hostname,
+      port,
+      path,
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body), ...headers },
+      localAddress: place.from,
+      agent: false,
+    })
+    const leave = setTimeout(() => sent.destroy(), leaveAfterMs ?? 25_000)
+    const end = (answer: RawResponse): void => {
+      clearTimeout(leave)
+      resolve(answer)
+    }
+    sent.on('response', (answer) => {
+      const chunks: Buffer[] = []
+      answer.on('data', (chunk: Buffer) => chunks.push(chunk))
+      answer.on('error', () => end({ status: 0, text: '' }))
+      answer.on('end', () => end({ status: answer.statusCode ?? 0, text: Buffer.concat(chunks).toString('utf8') }))
+    })
+    sent.on('error', () => end({ status: 0, text: '' }))
+    sent.end(body)
+  })
+}
+
+export interface Withheld {
+  readonly path: string
+  readonly announced: number
+  readonly sent: number
+  readonly connections: number
+  readonly headers?: readonly string[]
+}
+
+/** Connections that announce a body, send a part of it and keep silent for a while; then they go. */
+export async function withhold(place: Place, plan: Withheld, forMs: number): Promise<readonly RawResponse[]> {
+  const { hostname } = new URL(place.url)
+  const piece = Buffer.alloc(plan.sent, 0x20)
+  const held = Array.from({ length: plan.connections }, () => {
+    const socket = open(place)
+    const heard = { text: '' }
+    socket.on('data', (chunk) => {
+      heard.text += chunk.toString('latin1')
+    })
+    const lines = [
+      `POST ${plan.path} HTTP/1.1`,
+      `Host: ${hostname}`,
+      'Content-Type: application/json',
+      ...(plan.headers ?? []),
+      `Content-Length: ${plan.announced}`,
+    ]
+    socket.write(`${lines.join('\r\n')}\r\n\r\n`)
+    socket.write(piece)
+    return { socket, heard }
+  })
+  await pause(forMs)
+  return held.map(({ socket, heard }) => {
+    socket.destroy()
+    return { status: Number(/^HTTP\/1\.1 (\d{3})/.exec(heard.text)?.[1] ?? 0), text: heard.text }
+  })
+}
+
+/** Asks for a document and takes only its beginning; then the connection is cut. */
+export async function readLittle(place: Place, path: string, connections: number, forMs: number): Promise<void> {
+  const { hostname } = new URL(place.url)
+  const sockets = Array.from({ length: connections }, () => {
+    const socket = open(place)
+    socket.once('data', () => socket.pause())
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: ${hostname}\r\n\r\n`)
+    return socket
+  })
+  await pause(forMs)
+  for (const socket of sockets) socket.destroy()
+}
+
+/** The end of a body comes after a pause, in one piece. */
+export async function finishLate(place: Place, plan: Post, pauseMs: number): Promise<RawResponse> {
+  const { hostname } = new URL(place.url)
+  const bytes = Buffer.from(plan.body)
+  const cut = Math.max(1, bytes.length - 1)
+  return new Promise((resolve) => {
+    const socket = open(place)
+    let text = ''
+    const end = (): void => {
+      clearTimeout(late)
+      clearTimeout(limit)
+      socket.destroy()
+      resolve({ status: Number(/^HTTP\/1\.1 (\d{3})/.exec(text)?.[1] ?? 0), text })
+    }
+    socket.on('data', (chunk) => {
+      text += chunk.toString('latin1')
+    })
+    socket.on('close', end)
+    const lines = [
+      `POST ${plan.path} HTTP/1.1`,
+      `Host: ${hostname}`,
+      'Content-Type: application/json',
+      ...Object.entries(plan.headers ?? {}).map(([name, value]) => `${name}: ${value}`),
+      `Content-Length: ${bytes.length}`,
+    ]
+    socket.write(`${lines.join('\r\n')}\r\n\r\n`)
+    socket.write(bytes.subarray(0, cut))
+    const late = setTimeout(() => socket.write(bytes.subarray(cut)), pauseMs)
+    const limit = setTimeout(end, pauseMs + 500)
+  })
+}

@@ -1,0 +1,81 @@
+import { writeInstant } from '@chancery/protocol'
+import type { JsonObject } from '@chancery/protocol'
+import { systemClock } from '@chancery/service-kit'
+import { createTestNetwork, operatorCaller, send, testSigner } from '@chancery/testkit'
+import type { TestResponse, TestNetwork } from '@chancery/testkit'
+import { startBalancedInstances } from '../../instances/balanced-instances.ts'
+import type { BalancedInstances } from '../../instances/balanced-instances.ts'
+import { withMoreOperators } from './more-operators.ts'
+import { startOwnServer } from './private-postgres.ts'
+
+/** Three instances behind a balancer on a PostgreSQL of their own, with as many more operators as a campaign needs. */
+export interface Fleet {
+  readonly instances: BalancedInstances
+  readonly network: TestNetwork
+  /** A signed operator call to one instance, or through the balancer. */
+  call(
+    url: string,
+    operator: string,
+    method: string,
+    target: string,
+    body?: JsonObject,
+    signed?: Signed,
+  ): Promise<TestResponse>
+  close(): Promise<number>
+}
+
+/** Fixed where a call is to be repeated byte for byte. */
+export interface Signed {
+  readonly nonce: string
+  readonly timestamp: string
+}
+
+export function signedNow(nonce: string): Signed {
+  return { nonce, timestamp: writeInstant(systemClock.now()) }
+}
+
+export async function startInstances(
+  extraOperators: number,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<Fleet> {
+  const network = await createTestNetwork('FLEET-NET')
+  const server = await startOwnServer()
+  const database = await server.createDatabase()
+  const names = Array.from({ length: extraOperators }, (_, index) => `op-${index}`)
+  const instances = await startBalancedInstances({
+    ...network.settings,
+    LOG_LEVEL: 'error',
+    ...(await withMoreOperators(network, names)),
+    ...database.settings,
+    ...settings,
+  })
+  return {
+    instances,
+    network,
+    async call(url, operator, method, target, body, signed) {
+      const signer = await testSigner(operator)
+      const call = operatorCaller(url, signer, network.authority.publicKey, () => systemClock.now())
+      return call(method, target, body, signed)
+    },
+    async close() {
+      const code = await instances.stop()
+      await server.remove()
+      await network.remove()
+      return code
+    },
+  }
+}
+
+/** One request that needs no key, from an address the balancer would name. */
+export function callFrom(
+  url: string,
+  address: string,
+  method: string,
+  target: string,
+  body?: JsonObject,
+): Promise<TestResponse> {
+  return send(url, method, target, {
+    headers: { 'X-Forwarded-For': address },
+    ...(body === undefined ? {} : { body }),
+  })
+}

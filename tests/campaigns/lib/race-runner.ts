@@ -1,0 +1,133 @@
+import { createHash } from 'node:crypto'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { isJsonObject } from '@chancery/protocol'
+import { systemClock } from '@chancery/service-kit'
+import { createTestNetwork, nodeCaller, startAuthorityProcess } from '@chancery/testkit'
+import type { AuthorityProcess, NodeCaller, TestResponse, TestNetwork } from '@chancery/testkit'
+import type { Instant, Signer } from '@chancery/protocol'
+import type { OwnServer } from './private-postgres.ts'
+import type { Random } from './random.ts'
+import { openRows } from './rows.ts'
+import type { Rows } from './rows.ts'
+
+/** Several authorities on one fresh PostgreSQL database, and what a round writes down. */
+export interface RaceTrack {
+  readonly network: TestNetwork
+  readonly processes: readonly AuthorityProcess[]
+  /** One after the other in turn. */
+  at(index: number): AuthorityProcess
+  /** Lets time pass for all of them; only on a track that was opened with a clock of its own. */
+  advance(ms: number): Promise<void>
+  now(): Instant
+  readonly rows: Rows
+  readonly random: Random
+  readonly callers: number
+  /** Certificates and invites put into the database behind the authorities' backs. */
+  readonly planted: Set<string>
+  readonly notes: RaceNotes
+  /** A node that calls one of them in turn. */
+  node(signer: Signer, index: number): NodeCaller
+  close(): Promise<void>
+}
+
+/** Counts answers and violations over all rounds. */
+export class RaceNotes {
+  readonly answers = new Map<string, number>()
+  readonly violations: string[] = []
+  readonly #lists = new Map<number, string>()
+
+  violation(sentence: string): void {
+    this.violations.push(sentence)
+  }
+
+  /** Counts an answer; one that the specification does not allow here is a violation. */
+  judge(race: string, answer: TestResponse, allowed: readonly string[]): string {
+    const what = describeResponse(answer)
+    const name = `${race}: ${what}`
+    this.answers.set(name, (this.answers.get(name) ?? 0) + 1)
+    if (!allowed.includes(what)) this.violation(`${race}: answered ${answer.status} ${answer.text.slice(0, 200)}`)
+    return what
+  }
+
+  /** One number may only ever have one content, whoever serves it. */
+  list(answer: TestResponse): void {
+    const sequence = isJsonObject(answer.json) ? Number(answer.json['sequence']) : -1
+    const digest = createHash('sha256').update(answer.text).digest('hex')
+    if (answer.status !== 200) this.violation(`GET /crl: answered ${answer.status} ${answer.text.slice(0, 200)}`)
+    else if ((this.#lists.get(sequence) ?? digest) !== digest) this.violation(`list ${sequence}: two contents`)
+    this.#lists.set(sequence, digest)
+  }
+
+  /** Numbers begin again with a new database. */
+  forgetLists(): void {
+    this.#lists.clear()
+  }
+}
+
+/** `201`, or `403 certificate_revoked`. */
+function describeResponse(answer: TestResponse): string {
+  const error = isJsonObject(answer.json) ? answer.json['error'] : undefined
+  const code = isJsonObject(error) ? error['code'] : undefined
+  return typeof code === 'string' ? `${answer.status} ${code}` : String(answer.status)
+}
+
+export interface TrackFacts {
+  readonly server: OwnServer
+  readonly random: Random
+  readonly callers: number
+  readonly notes: RaceNotes
+  readonly instances?: number
+  readonly settings?: Readonly<Record<string, string>>
+}
+
+const MOVED_CLOCK = new URL('moved-clock.ts', import.meta.url).href
+/** Instances look every 20 ms. */
+const CLOCK_SETTLES_MS = 60
+
+export async function openRaceTrack(facts: TrackFacts): Promise<RaceTrack> {
+  const network = await createTestNetwork('RACE-NET')
+  const database = await facts.server.createDatabase()
+  const folder = await mkdtemp(join(tmpdir(), 'chancery-track-'))
+  const clockFile = join(folder, 'clock')
+  await writeFile(clockFile, '0')
+  let offsetMs = 0
+  const processes: AuthorityProcess[] = []
+  // One after the other: the first migrates.
+  for (let index = 0; index < (facts.instances ?? 2); index += 1) {
+    const settings = { ...database.settings, ...facts.settings, CHANCERY_MOVED_CLOCK_FILE: clockFile }
+    processes.push(await startAuthorityProcess({ network, settings, execArgv: ['--import', MOVED_CLOCK] }))
+  }
+  const rows = await openRows(database)
+  facts.notes.forgetLists()
+  const now = (): Instant => systemClock.now() + BigInt(offsetMs) * 1000n
+  const at = (index: number): AuthorityProcess => {
+    const process = processes[index % processes.length]
+    if (process === undefined) throw new Error('a track without authorities')
+    return process
+  }
+  return {
+    ...facts,
+    network,
+    processes,
+    at,
+    rows,
+    now,
+    planted: new Set(),
+    async advance(ms) {
+      offsetMs += ms
+      await writeFile(clockFile, String(offsetMs))
+      await pause(CLOCK_SETTLES_MS)
+    },
+    node: (signer, index) => nodeCaller(at(index).url, signer, now),
+    async close() {
+      await rows.close()
+      await Promise.all(processes.map((process) => process.stop()))
+      await database.drop()
+      await rm(folder, { recursive: true, force: true })
+      await network.remove()
+    },
+  }
+}

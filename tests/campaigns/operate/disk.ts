@@ -1,0 +1,185 @@
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { startTemporaryPostgres } from '@chancery/testkit'
+import type { TestDatabase, TemporaryPostgres } from '@chancery/testkit'
+import pg from 'pg'
+import { checkPromises } from '../faults/fault-checks.ts'
+import { openFaultInstances } from '../faults/fault-instances.ts'
+import type { FaultInstances } from '../faults/fault-instances.ts'
+import { FaultRecorder } from '../faults/fault-recorder.ts'
+import { Alarms } from './alarms.ts'
+import {
+  FOLLOWING,
+  Findings,
+  SCRAPES_AFTER,
+  WITHOUT_STANDBY,
+  authorityTargets,
+  doctorOn,
+  healthOf,
+  readinessNames,
+  requireJobsRecover,
+} from './tools.ts'
+import type { OperateCase } from './tools.ts'
+import type { Random } from '../lib/random.ts'
+import { withRows } from '../lib/rows.ts'
+import { mountSmallDisk } from '../lib/small-disk.ts'
+import type { SmallDisk } from '../lib/small-disk.ts'
+
+const SQLITE_MEGABYTES = 48
+/** A new cluster takes 40 MB, its write-ahead log 16 MB more for each segment. */
+const POSTGRES_MEGABYTES = 160
+const NOTICED_SECONDS = 45
+const READY_SECONDS = 60
+
+export const diskFullOnSqlite: OperateCase = {
+  name: 'disk full, SQLite',
+  async run(random) {
+    const disk = await mountSmallDisk(SQLITE_MEGABYTES)
+    try {
+      const settings = { DB_PATH: join(disk.folder, 'authority.db') }
+      const fleet = await openFaultInstances({
+        databaseUrl: () => '',
+        settings: { ...settings, NA_HA_MODE: 'off', RATE_LIMIT_STORE: 'memory' },
+        instances: 1,
+      })
+      const database = { settings, drop: () => Promise.resolve() }
+      return await closing(fleet, () => fillAndFree({ fleet, disk, database, random, kind: 'data' }))
+    } finally {
+      await disk.remove()
+    }
+  },
+}
+
+export const diskFullOnPostgres: OperateCase = {
+  name: 'disk full, PostgreSQL',
+  run: (random) => onSmallPostgres(random, 'data'),
+}
+
+/** Where a new segment of the write-ahead log cannot be made, PostgreSQL ends itself. */
+export const logDiskFullOnPostgres: OperateCase = {
+  name: 'disk full, PostgreSQL needs a new segment of its log',
+  run: (random) => onSmallPostgres(random, 'write-ahead log'),
+}
+
+/** Read on each instance before the fault, as a balancer's readers do: an instance serves from memory what it has read. */
+const DOCUMENTS = ['/crl', '/genesis']
+
+interface FullDisk {
+  readonly fleet: FaultInstances
+  readonly disk: SmallDisk
+  readonly database: TestDatabase
+  readonly random: Random
+  readonly kind: 'data' | 'write-ahead log'
+  readonly server?: TemporaryPostgres
+}
+
+async function onSmallPostgres(random: Random, kind: FullDisk['kind']): Promise<readonly string[]> {
+  const disk = await mountSmallDisk(POSTGRES_MEGABYTES)
+  try {
+    const server = await startTemporaryPostgres(disk.folder)
+    try {
+      const fleet = await openFaultInstances({ databaseUrl: () => server.url, instances: 2 })
+      const database = { settings: { DATABASE_URL: server.url }, drop: () => Promise.resolve() }
+      return await closing(fleet, () => fillAndFree({ fleet, disk, database, random, kind, server }))
+    } finally {
+      await disk.free()
+      await server.remove()
+    }
+  } finally {
+    await disk.remove()
+  }
+}
+
+async function closing<Result>(fleet: FaultInstances, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work()
+  } finally {
+    await fleet.close()
+  }
+}
+
+async function fillAndFree(full: FullDisk): Promise<readonly string[]> {
+  const { fleet, disk, database, random, kind, server } = full
+  const findings = new Findings()
+  const recorder = new FaultRecorder(fleet, random)
+  const alarms = await Alarms.open(authorityTargets(fleet.processes))
+  await recorder.open()
+  recorder.start()
+  await alarms.scrape(12, 150)
+  alarms.expect('before', [])
+  for (const process of fleet.processes)
+    for (const path of DOCUMENTS)
+      findings.require((await process.request('GET', path)).status === 200, `GET ${path} failed before the fault`)
+  await disk.fill()
+  if (kind === 'write-ahead log') await endSegments(full)
+  await whileFull(full, findings)
+  // Two minutes and a half of rule time, as the longest of the alerts waits for two.
+  await alarms.scrape(14, 300)
+  const firing = kind === 'data' ? ['ChanceryDiskFull', 'ChanceryNotReady'] : ['ChanceryNotReady']
+  alarms.expect('while the disk is full', firing, [...FOLLOWING, ...WITHOUT_STANDBY, 'ChanceryDiskFull'])
+  await disk.free()
+  if (server !== undefined) await startIfEnded(server)
+  for (const index of await fleet.awaitReady(READY_SECONDS))
+    findings.add(`instance ${index + 1} is not ready again ${READY_SECONDS} s after there was room`)
+  await requireJobsRecover(fleet.processes, findings)
+  const acked = recorder.acked
+  await alarms.scrape(SCRAPES_AFTER, 60)
+  alarms.expect('after there was room', [], WITHOUT_STANDBY)
+  await recorder.stop()
+  findings.require(recorder.acked > acked, 'nothing was stored after there was room')
+  findings.require((await doctorOn(fleet, 'database-writes')) === 'good', 'doctor does not say that writes work again')
+  const promises = await withRows(database, (rows) => checkPromises(fleet, recorder, rows))
+  return [...findings.violations, ...promises, ...(await alarms.verdict())]
+}
+
+async function whileFull({ fleet, kind }: FullDisk, findings: Findings): Promise<void> {
+  const reason = kind === 'data' ? 'disk_full' : 'database_unavailable'
+  for (const [index, process] of fleet.processes.entries()) {
+    const name = `instance ${index + 1}`
+    await findings.until(`${name} says ${reason} in /readyz`, NOTICED_SECONDS, () =>
+      readinessNames(process, 'reasons', reason),
+    )
+    const { status, reasons } = await healthOf(process)
+    findings.require(status === 'unhealthy' && reasons.includes('not_ready'), `${name}: /health says ${String(status)}`)
+    for (const path of ['/healthz', ...DOCUMENTS]) {
+      const answer = await process.request('GET', path)
+      findings.require(answer.status === 200, `${name} answered ${answer.status} to GET ${path}`)
+    }
+  }
+  if (kind === 'data')
+    findings.require((await doctorOn(fleet, 'database-writes')) === 'bad', 'doctor does not say that the disk is full')
+}
+
+/** Until the server has ended: it needs a segment that it cannot make. */
+async function endSegments({ server }: FullDisk): Promise<void> {
+  for (let tries = 0; tries < 100 && server !== undefined; tries += 1) {
+    const client = new pg.Client({ connectionString: server.url, connectionTimeoutMillis: 5000 })
+    client.on('error', () => undefined)
+    try {
+      await client.connect()
+      await client.query('select pg_switch_wal()')
+      await client.query('create table if not exists segments (n int); insert into segments values (1)')
+    } catch (error) {
+      if (error instanceof Error && 'code' in error && /^(ECONNREFUSED|57P0\d)$/.test(String(error.code))) return
+    } finally {
+      await client.end().catch(() => undefined)
+    }
+    await pause(50)
+  }
+}
+
+/** As an operator does it when the server has ended itself. */
+async function startIfEnded(server: TemporaryPostgres): Promise<void> {
+  for (let tries = 0; tries < 20; tries += 1) {
+    const client = new pg.Client({ connectionString: server.url, connectionTimeoutMillis: 5000 })
+    client.on('error', () => undefined)
+    try {
+      await client.connect()
+      await client.end()
+      return
+    } catch {
+      await server.start().catch(() => undefined)
+    }
+    await pause(500)
+  }
+}

@@ -1,0 +1,57 @@
+import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
+import { clockOff } from './clock.ts'
+import { diskFullOnPostgres, diskFullOnSqlite, logDiskFullOnPostgres } from './disk.ts'
+import { listOverBound } from './lists.ts'
+import { databaseGone, databaseSilent } from './outage.ts'
+import { redisGone } from './redis.ts'
+import { oldRestore } from './restore.ts'
+import type { OperateCase } from './tools.ts'
+import { brokenUpgrade } from './upgrade.ts'
+import { seededRandom } from '../lib/random.ts'
+
+export const summary =
+  'full disks, database, Redis and clock gone, a list over its bound, an old restore, a broken upgrade: alarms fire and end'
+
+const CASES: readonly OperateCase[] = [
+  diskFullOnSqlite,
+  diskFullOnPostgres,
+  logDiskFullOnPostgres,
+  databaseGone,
+  databaseSilent,
+  redisGone,
+  clockOff,
+  listOverBound,
+  oldRestore,
+  brokenUpgrade,
+]
+
+/** Every case once. */
+export const defaultCount = CASES.length
+
+export function run(options: CampaignOptions): Promise<CampaignResult> {
+  return runOperateCases(options, CASES)
+}
+
+/** Case after case, from the first again when `count` is larger. What cannot be set up is a violation. */
+export async function runOperateCases(
+  { count, seed, log }: CampaignOptions,
+  cases: readonly OperateCase[],
+): Promise<CampaignResult> {
+  const random = seededRandom(seed)
+  let violations = 0
+  for (let index = 0; index < count; index += 1) {
+    const each = cases[index % cases.length]
+    if (each === undefined) throw new Error('no cases')
+    const started = performance.now()
+    const found = await each
+      .run(random, log)
+      .catch((error: unknown) => [
+        `it could not be set up or carried out: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
+      ])
+    violations += found.length
+    for (const sentence of found.slice(0, 20)) log(`violation: ${each.name}: ${sentence}`)
+    const seconds = ((performance.now() - started) / 1000).toFixed(0)
+    log(`${each.name}: ${found.length} violations, ${seconds} s`)
+  }
+  return { cases: count, violations }
+}

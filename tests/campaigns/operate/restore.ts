@@ -1,0 +1,278 @@
+import { execFile } from 'node:child_process'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { isJsonObject, writeInstant } from '@chancery/protocol'
+import type { Instant, JsonObject } from '@chancery/protocol'
+import { systemClock } from '@chancery/service-kit'
+import { nodeCaller, startFaultProxy } from '@chancery/testkit'
+import type { AuthorityProcess, NodeCaller, TestResponse } from '@chancery/testkit'
+import { checkInspection } from '../faults/fault-checks.ts'
+import { openFaultInstances } from '../faults/fault-instances.ts'
+import type { FaultInstances } from '../faults/fault-instances.ts'
+import { Alarms } from './alarms.ts'
+import {
+  FOLLOWING,
+  Findings,
+  SCRAPES_AFTER,
+  WITHOUT_STANDBY,
+  authorityTargets,
+  doctorOn,
+  healthOf,
+  readinessNames,
+} from './tools.ts'
+import type { OperateCase } from './tools.ts'
+import { startOwnServer } from '../lib/private-postgres.ts'
+import { newSigner } from '../lib/seed.ts'
+import type { Random } from '../lib/random.ts'
+import { text } from '../lib/rows.ts'
+
+const COMMAND = join(import.meta.dirname, '..', '..', '..', 'apps', 'cli', 'src', 'main.ts')
+const NOTICED_SECONDS = 20
+const MARKED_SECONDS = 20
+const FLOOR_MS = 301_000
+
+/** A backup is restored although certificates were issued after it: docs/operate/point-in-time-recovery.md, steps 5 to 12. */
+export const oldRestore: OperateCase = {
+  name: 'old restore with later certificates',
+  async run(random) {
+    const server = await startOwnServer()
+    const database = await server.createDatabase()
+    const direct = new URL(database.settings['DATABASE_URL'] ?? '')
+    const proxy = await startFaultProxy({ host: '127.0.0.1', port: Number(direct.port) })
+    const through = new URL(direct)
+    through.port = String(proxy.port)
+    const fleet = await openFaultInstances({ databaseUrl: () => through.href, directUrl: direct.href, instances: 2 })
+    try {
+      const live = direct.pathname.slice(1)
+      const story = await RestoreScenario.open(fleet, random)
+      await story.before()
+      proxy.isolate(true)
+      await pause(100)
+      await server.command(`drop database ${live} with (force)`, `create database ${live}`)
+      await story.restore()
+      proxy.isolate(false)
+      await story.notice()
+      await story.recover()
+      await story.resolveUnknown()
+      return await story.serveAgain()
+    } finally {
+      await fleet.close()
+      await proxy.close()
+      await server.remove()
+    }
+  },
+}
+
+/** What becomes of a certificate: `known` is in the backup, all others were issued after it. */
+type Fate = 'known' | 'adopted' | 'unknown' | 'revoked' | 'lost key' | 'turns up later'
+
+interface Member {
+  readonly node: NodeCaller
+  readonly cert_id: string
+  readonly text: string
+}
+
+class RestoreScenario {
+  readonly #fleet: FaultInstances
+  readonly #random: Random
+  readonly #alarms: Alarms
+  readonly #findings = new Findings()
+  readonly #folder: string
+  readonly #members = new Map<Fate, Member>()
+  #sequence = -1
+
+  private constructor(fleet: FaultInstances, random: Random, alarms: Alarms) {
+    this.#fleet = fleet
+    this.#random = random
+    this.#alarms = alarms
+    this.#folder = dirname(fleet.envFile)
+  }
+
+  static async open(fleet: FaultInstances, random: Random): Promise<RestoreScenario> {
+    return new RestoreScenario(fleet, random, await Alarms.open(authorityTargets(fleet.processes)))
+  }
+
+  /** One certificate before the backup, five after it: two of them revoked again, one that nobody's export names. */
+  async before(): Promise<void> {
+    await this.#join('known')
+    await this.#command('authority', 'backup', '--to', join(this.#folder, 'backup'))
+    await this.#join('adopted')
+    await this.#join('unknown')
+    await this.#join('revoked')
+    await this.#join('lost key')
+    await this.#revoke('revoked', 'cessation_of_operation')
+    await this.#revoke('lost key', 'key_compromise')
+    await this.#command('audit', 'export', '--out', join(this.#folder, 'audit.jsonl'))
+    await this.#join('turns up later')
+    await mkdir(join(this.#folder, 'certificates'))
+    await writeFile(join(this.#folder, 'certificates', 'adopted.json'), this.#member('adopted').text)
+    await this.#findings.until('the mark names the last list', MARKED_SECONDS, async () => {
+      const mark = JSON.parse(await readFile(this.#fleet.markFile, 'utf8')) as { crl: { sequence: number } | null }
+      return (mark.crl?.sequence ?? -1) >= this.#sequence
+    })
+    await this.#alarms.scrape(12, 100)
+    this.#alarms.expect('before', [])
+  }
+
+  async restore(): Promise<void> {
+    await this.#command('authority', 'restore', '--from', join(this.#folder, 'backup'))
+  }
+
+  async notice(): Promise<void> {
+    for (const [index, process] of this.#fleet.processes.entries()) {
+      await this.#findings.until(`instance ${index + 1} says state_rollback`, NOTICED_SECONDS, () =>
+        readinessNames(process, 'reasons', 'state_rollback'),
+      )
+      const { reasons } = await healthOf(process)
+      this.#findings.require(reasons.includes('state_rollback'), `/health says ${reasons.join(', ')}`)
+    }
+    this.#findings.require((await doctorOn(this.#fleet, 'high-water')) === 'bad', 'doctor does not see the rollback')
+    await this.#alarms.scrape(14, 150)
+    const allowed = [...FOLLOWING, ...WITHOUT_STANDBY]
+    this.#alarms.expect('before the recovery', ['ChanceryStateRollback', 'ChanceryNotReady'], allowed)
+  }
+
+  async recover(): Promise<void> {
+    await this.#command('authority', 'recover')
+    for (const index of await this.#fleet.awaitReady(NOTICED_SECONDS))
+      this.#findings.add(`instance ${index + 1} is not ready after the recovery`)
+    await this.#alarms.scrape(6, 150)
+    const allowed = [...FOLLOWING, ...WITHOUT_STANDBY]
+    this.#alarms.expect('before the floor is over', ['ChanceryReplayFloor'], allowed)
+    for (const process of this.#fleet.processes) {
+      const isWarned = await readinessNames(process, 'warnings', 'replay_floor')
+      this.#findings.require(isWarned, '/readyz does not warn of the replay floor')
+    }
+    const answer = await this.#operate('GET', '/admin/policy/history')
+    this.#findings.require(
+      answer.status === 503 && answer.text.includes('"replay_floor"') && answer.headers['retry-after'] !== undefined,
+      `a call below the floor was answered ${answer.status} ${answer.text.slice(0, 200)}`,
+    )
+  }
+
+  /** Listed first, which changes nothing; then adopted, then revoked. */
+  async resolveUnknown(): Promise<void> {
+    const audit = ['--audit', join(this.#folder, 'audit.jsonl')]
+    const sources = [...audit, '--certificates', join(this.#folder, 'certificates')]
+    for (const round of ['first', 'second']) {
+      const listed = await this.#command('authority', 'recover', ...sources)
+      for (const name of ['adopted', 'unknown'] as const)
+        this.#findings.require(
+          listed.includes(this.#member(name).cert_id),
+          `the ${round} listing lacks the ${name} one`,
+        )
+      this.#findings.require(!listed.includes(this.#member('known').cert_id), 'a known certificate is listed')
+      this.#findings.require(
+        /without a row: 2$/m.test(listed),
+        `the listing does not count the revoked ones: ${listed}`,
+      )
+    }
+    const adopted = await this.#command('authority', 'recover', ...sources, '--unknown', 'adopt')
+    this.#findings.require(/^adopted: 1;/m.test(adopted), `adopt said ${adopted}`)
+    const revoked = await this.#command('authority', 'recover', ...audit, '--unknown', 'revoke')
+    this.#findings.require(/^revoked: 1, list/m.test(revoked), `revoke said ${revoked}`)
+  }
+
+  async serveAgain(): Promise<readonly string[]> {
+    const findings = this.#findings
+    await this.#fleet.moveClock(FLOOR_MS)
+    await this.#alarms.scrape(SCRAPES_AFTER, 60)
+    this.#alarms.expect('after the recovery', [], WITHOUT_STANDBY)
+    for (const name of ['known', 'adopted'] as const) {
+      const { node, cert_id } = this.#member(name)
+      const answer = await node.heartbeat(cert_id)
+      findings.require(
+        answer.status === 200,
+        `the ${name} node was answered ${answer.status} ${answer.text.slice(0, 200)}`,
+      )
+    }
+    for (const name of ['unknown', 'revoked', 'lost key'] as const) {
+      const { node, cert_id } = this.#member(name)
+      await this.#expectListed(name, cert_id)
+      const answer = await node.heartbeat(cert_id)
+      findings.require(answer.text.includes('"certificate_revoked"'), `the ${name} node was answered ${answer.status}`)
+    }
+    await this.#revokeForgotten()
+    const again = await this.#member('lost key').node.join(await this.#invite())
+    findings.require(again.text.includes('"node_key_compromised"'), `a lost key was answered ${again.status}`)
+    await this.#revoke('adopted', 'unspecified')
+    await this.#expectListed('adopted', this.#member('adopted').cert_id)
+    findings.require((await doctorOn(this.#fleet, 'high-water')) === 'good', 'doctor still sees a rollback')
+    return [...findings.violations, ...(await checkInspection(this.#fleet)), ...(await this.#alarms.verdict())]
+  }
+
+  /** Neither an export nor a file named it: id and key are taken at the operator's word. */
+  async #revokeForgotten(): Promise<void> {
+    const { cert_id, node } = this.#member('turns up later')
+    const bare = await this.#operate('POST', '/admin/revoke', { cert_id })
+    this.#findings.require(bare.text.includes('"certificate_not_found"'), `a forgotten id was answered ${bare.status}`)
+    const body = { cert_id, node_public_key: node.key, reason: 'cessation_of_operation' }
+    const answer = await this.#operate('POST', '/admin/revoke', body)
+    this.#findings.require(answer.status === 200, `a forgotten certificate was answered ${answer.status}`)
+    await this.#expectListed('turns up later', cert_id)
+  }
+
+  async #expectListed(name: string, cert_id: string): Promise<void> {
+    for (const [index, process] of this.#fleet.processes.entries()) {
+      const { json, text: list } = await process.request('GET', '/crl')
+      const sequence = isJsonObject(json) ? Number(json['sequence']) : -1
+      this.#findings.require(list.includes(cert_id), `instance ${index + 1}: the ${name} one is not on the list`)
+      this.#findings.require(sequence > this.#sequence || name === 'adopted', `list ${sequence} was given before`)
+    }
+  }
+
+  #now(): Instant {
+    return systemClock.now() + BigInt(this.#fleet.clockOffsetMs) * 1000n
+  }
+
+  get #first(): AuthorityProcess {
+    const [process] = this.#fleet.processes
+    if (process === undefined) throw new Error('no instance')
+    return process
+  }
+
+  #member(name: Fate): Member {
+    const member = this.#members.get(name)
+    if (member === undefined) throw new Error(`nobody joined as ${name}`)
+    return member
+  }
+
+  async #invite(): Promise<string> {
+    const { json } = await this.#operate('POST', '/admin/invite', {})
+    return text(isJsonObject(json) ? json : undefined, 'token_id')
+  }
+
+  async #join(name: Fate): Promise<void> {
+    const node = nodeCaller(this.#first.url, await newSigner(this.#random), () => this.#now())
+    const answer = await node.join(await this.#invite())
+    if (answer.status !== 201) throw new Error(`a join was answered ${answer.status} ${answer.text.slice(0, 200)}`)
+    const cert_id = text(isJsonObject(answer.json) ? answer.json : undefined, 'cert_id')
+    this.#members.set(name, { node, cert_id, text: answer.text })
+  }
+
+  async #revoke(name: Fate, reason: string): Promise<void> {
+    const answer = await this.#operate('POST', '/admin/revoke', { cert_id: this.#member(name).cert_id, reason })
+    const sequence = isJsonObject(answer.json) ? Number(answer.json['crl_sequence']) : Number.NaN
+    this.#findings.require(
+      answer.status === 200,
+      `a revocation was answered ${answer.status} ${answer.text.slice(0, 200)}`,
+    )
+    if (sequence > this.#sequence) this.#sequence = sequence
+  }
+
+  #operate(method: string, target: string, body?: JsonObject): Promise<TestResponse> {
+    return this.#first.as('privileged')(method, target, body, { timestamp: writeInstant(this.#now()) })
+  }
+
+  /** As an operator runs it, with the settings of the service; gives what it printed. */
+  #command(...args: string[]): Promise<string> {
+    const all = ['--conditions=development', COMMAND, ...args, '--env-file', this.#fleet.envFile]
+    return new Promise((resolve) => {
+      execFile(process.execPath, all, { env: {} }, (error, stdout, stderr) => {
+        if (error !== null) this.#findings.add(`chancery ${args.join(' ')} failed: ${stderr.slice(0, 300)}`)
+        resolve(stdout)
+      })
+    })
+  }
+}

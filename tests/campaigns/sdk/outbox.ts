@@ -1,0 +1,229 @@
+import { fork } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { isJsonObject } from '@chancery/protocol'
+import type { ExecutionEvidence } from '@chancery/protocol'
+import { createClient, pinAttestation } from '@chancery/sdk'
+import type { GovernedStep } from '@chancery/sdk'
+import {
+  createTestDatabase,
+  createTestNetwork,
+  startAuthorityProcess,
+  startFaultProxy,
+  testSeed,
+  testSigner,
+} from '@chancery/testkit'
+import type { AuthorityProcess, TestDatabase, TestNetwork } from '@chancery/testkit'
+import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
+import { seededRandom } from '../lib/random.ts'
+import type { Random } from '../lib/random.ts'
+import type { ActorTask } from './outbox-actor.ts'
+
+export const summary =
+  'kill -9 of a program at 8 points of a governed action, and of its authority; every action has one record'
+/** 200 kills of the program and 50 of the authority. */
+export const defaultCount = 250
+
+export const STEPS = [
+  'decision-received',
+  'decision-verified',
+  'intent-stored',
+  'action-done',
+  'evidence-signed',
+  'evidence-kept',
+  'evidence-submitted',
+  'evidence-removed',
+] as const satisfies readonly GovernedStep[]
+
+const SETTINGS = { EVIDENCE_STORE: 'on', NA_ANCHOR_INTERVAL_SECONDS: '0' }
+const CASE_SECONDS = 30
+
+export async function run(options: CampaignOptions): Promise<CampaignResult> {
+  const world = await World.open()
+  const random = seededRandom(options.seed)
+  const violations: string[] = []
+  try {
+    for (let index = 0; index < options.count; index += 1) {
+      const problem = index % 5 === 4 ? await world.outage(random) : await world.kill(stepOf(index), random)
+      if (problem !== undefined) violations.push(`case ${index}: ${problem}`)
+      if (index % 25 === 24) options.log(`${index + 1} cases, ${world.effects().length} actions done`)
+    }
+    violations.push(...(await world.inspect()))
+    options.log(`${world.effects().length} actions done, ${world.kills} kills, ${world.outages} outages`)
+  } finally {
+    await world.close()
+  }
+  for (const violation of violations.slice(0, 20)) options.log(`violation: ${violation}`)
+  return { cases: options.count, violations: violations.length }
+}
+
+function stepOf(index: number): GovernedStep {
+  return STEPS[(index - Math.floor(index / 5)) % STEPS.length] ?? STEPS[0]
+}
+
+/** One authority with its database, one outbox, and whoever is running on it. */
+class World {
+  readonly #network: TestNetwork
+  readonly #database: TestDatabase
+  readonly #folder: string
+  readonly #target = { host: '127.0.0.1', port: 0 }
+  #authority: AuthorityProcess | undefined
+  #proxy: Awaited<ReturnType<typeof startFaultProxy>> | undefined
+  #task: Omit<ActorTask, 'dieAt' | 'after' | 'drain'> | undefined
+  kills = 0
+  outages = 0
+
+  private constructor(network: TestNetwork, database: TestDatabase, folder: string) {
+    this.#network = network
+    this.#database = database
+    this.#folder = folder
+  }
+
+  static async open(): Promise<World> {
+    const folder = await mkdtemp(join(tmpdir(), 'chancery-outbox-'))
+    const world = new World(await createTestNetwork('OUTBOX-NET'), await createTestDatabase('sqlite'), folder)
+    await world.#startAuthority()
+    // One address for ever, whichever process answers behind it.
+    world.#proxy = await startFaultProxy(world.#target)
+    world.#task = await world.#prepare()
+    return world
+  }
+
+  /** The program dies at the step; the next one finds what it left. */
+  async kill(step: GovernedStep, random: Random): Promise<string | undefined> {
+    const actor = this.#start({ dieAt: step, after: random.below(4) })
+    const isDead = await Promise.race([once(actor, 'exit').then(() => true), pause(CASE_SECONDS * 1000, false)])
+    if (!isDead) await end(actor)
+    this.kills += 1
+    if (!isDead) return `the step ${step} was never met`
+    return actor.signalCode === 'SIGKILL' ? undefined : `ended by ${actor.signalCode ?? actor.exitCode}`
+  }
+
+  /** The authority dies in the middle of the work and comes back; then the program is killed wherever it is. */
+  async outage(random: Random): Promise<string | undefined> {
+    const before = this.effects().length
+    const actor = this.#start({})
+    const deadline = performance.now() + CASE_SECONDS * 1000
+    while (this.effects().length === before && performance.now() < deadline && actor.exitCode === null) await pause(5)
+    await pause(random.below(60))
+    await this.#authority?.kill()
+    await pause(random.below(200))
+    await this.#startAuthority()
+    await pause(random.below(300))
+    const ending = actor.exitCode
+    await end(actor)
+    this.outages += 1
+    return ending === null ? undefined : `the program ended by itself with ${ending}`
+  }
+
+  /** What was really done, by decision. */
+  effects(): readonly string[] {
+    try {
+      return readFileSync(join(this.#folder, 'effects'), 'utf8').split('\n').slice(0, -1)
+    } catch {
+      return []
+    }
+  }
+
+  async inspect(): Promise<string[]> {
+    const actor = this.#start({ drain: true })
+    const output: Buffer[] = []
+    actor.stdout?.on('data', (chunk: Buffer) => output.push(chunk))
+    const [code] = (await once(actor, 'exit')) as [number | null]
+    const report = Buffer.concat(output).toString('utf8').trim()
+    const violations = code === 0 && report === '{"deadLetters":0}' ? [] : [`the drain gave ${code}: ${report}`]
+    return [...violations, ...(await this.#inspectStore())]
+  }
+
+  async close(): Promise<void> {
+    await this.#authority?.stop()
+    await this.#proxy?.close()
+    await this.#database.drop()
+    await this.#network.remove()
+    await rm(this.#folder, { recursive: true, force: true })
+  }
+
+  async #inspectStore(): Promise<string[]> {
+    const call = this.#authority?.as('privileged')
+    if (call === undefined) return ['there is no authority']
+    const { json } = await call('GET', '/admin/evidence/verify')
+    const violations = isJsonObject(json) && json['verified'] === true ? [] : ['the store does not verify']
+    const records = new Map<string, string[]>()
+    for (let after: number | null = 0; after !== null;) {
+      const answer = await call('GET', `/admin/evidence?entry_kind=execution&limit=1000&after_sequence=${after}`)
+      const page = answer.json as unknown as {
+        entries: { payload: ExecutionEvidence }[]
+        next_after_sequence: number | null
+      }
+      for (const { payload } of page.entries) {
+        const id = payload.decision_id
+        records.set(id, [...(records.get(id) ?? []), payload.outcome])
+      }
+      after = page.next_after_sequence
+    }
+    const done = this.effects()
+    if (new Set(done).size !== done.length) violations.push('an action was done twice on one decision')
+    for (const id of done)
+      if (records.get(id)?.length !== 1) violations.push(`${id} has ${records.get(id)?.length ?? 0} records`)
+    // The other way round a record without an effect must say that nobody saw the end.
+    const known = new Set(done)
+    for (const [id, outcomes] of records) {
+      if (outcomes.length !== 1) violations.push(`${id} has ${outcomes.length} records`)
+      if (!known.has(id) && outcomes[0] !== 'partial') violations.push(`${id} is ${outcomes[0]} and was never done`)
+    }
+    return violations
+  }
+
+  async #startAuthority(): Promise<void> {
+    this.#authority = await startAuthorityProcess({
+      network: this.#network,
+      settings: { ...this.#database.settings, ...SETTINGS },
+    })
+    this.#target.port = Number(new URL(this.#authority.url).port)
+  }
+
+  async #prepare(): Promise<Omit<ActorTask, 'dieAt' | 'after' | 'drain'>> {
+    const authorityKey = this.#network.authority.publicKey
+    const url = `http://127.0.0.1:${this.#proxy?.port ?? 0}`
+    const operator = { signer: this.#network.operators.privileged, audience: authorityKey }
+    const client = createClient({ url, operator })
+    const claims = { capabilities: ['secret.rotate'] }
+    const attestation = await client.attestations.issue({ subject_id: 'vendor-1', roles: ['role:client'], claims })
+    const { publicKey } = await testSigner('rotator-key')
+    await client.evidence.registerKey({
+      key_id: 'rotator-key',
+      public_key: publicKey,
+      executor_sovereign_id: 'rotator',
+    })
+    return {
+      url,
+      authorityKey,
+      operatorSeed: testSeed('op-privileged'),
+      executorSeed: testSeed('rotator-key'),
+      outbox: join(this.#folder, 'outbox'),
+      effects: join(this.#folder, 'effects'),
+      attestation,
+      expectedAttestation: pinAttestation(attestation),
+    }
+  }
+
+  #start(more: Pick<ActorTask, 'dieAt' | 'after' | 'drain'>): ChildProcess {
+    return fork(fileURLToPath(new URL('outbox-actor.ts', import.meta.url)), [], {
+      env: { ...process.env, ACTOR_TASK: JSON.stringify({ ...this.#task, ...more }) },
+      execArgv: ['--conditions=development'],
+      stdio: ['ignore', 'pipe', 'ignore', 'ipc'],
+    })
+  }
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  child.kill('SIGKILL')
+  await once(child, 'exit')
+}

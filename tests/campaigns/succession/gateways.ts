@@ -1,0 +1,169 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { initializeState, readGatewaySettings } from '@chancery/gateway'
+import { writeJson } from '@chancery/protocol'
+import type { JoinCertificate, JsonObject } from '@chancery/protocol'
+import { systemClock, systemIds } from '@chancery/service-kit'
+import { fetchCrl, startGatewayProcess, testClient, testPolicy } from '@chancery/testkit'
+import type { GatewayProcess } from '@chancery/testkit'
+import type { Random } from '../lib/random.ts'
+import { PULL_SECONDS, RefusedCalls } from '../lib/refused-calls.ts'
+import { chancery } from './commands.ts'
+
+const JUDGED_AT_ONCE = 100
+const BETWEEN_ROUNDS_MS = 1000
+const RELOADED_WITHIN_MS = 30_000
+
+interface Gateway {
+  readonly policyFile: string
+  readonly env: Readonly<Record<string, string>>
+  /** Undefined while it is being started again. */
+  process: GatewayProcess | undefined
+}
+
+export interface GatewayParts {
+  readonly url: string
+  readonly network: string
+  readonly folder: string
+  readonly genesisFile: string
+  readonly key: { readonly keyId: string; readonly publicKey: string }
+}
+
+/** Gateways that judge every certificate in use all the while. They follow by the command an operator uses. */
+export class Gateways {
+  readonly found: string[] = []
+  readonly #parts: GatewayParts
+  readonly #client: ReturnType<typeof testClient>
+  readonly #gateways: Gateway[] = []
+  readonly #calls = new RefusedCalls()
+  #judged = 0
+  #kills = 0
+  #isJudging = false
+  #judging: Promise<void> = Promise.resolve()
+
+  constructor(parts: GatewayParts) {
+    this.#parts = parts
+    this.#client = testClient('judge', [parts.network])
+  }
+
+  async start(count: number): Promise<void> {
+    const { url, network, key, folder } = this.#parts
+    const crl = (await fetchCrl(url, key.publicKey)) as unknown as JsonObject
+    const entry = {
+      anchors: { [key.keyId]: key.publicKey },
+      crl,
+      minimum_crl_sequence: 0,
+      crl_url: `${url}/crl`,
+      allow_http: true,
+      refresh_seconds: PULL_SECONDS,
+    }
+    const policy = writeJson(testPolicy({ [network]: entry }, [this.#client]))
+    for (let index = 0; index < count; index += 1) {
+      const home = join(folder, `gateway-${index}`)
+      await mkdir(home, { recursive: true })
+      const env = {
+        GATEWAY_POLICY_FILE: join(home, 'policy.json'),
+        GATEWAY_STATE_FILE: join(home, 'gateway.state'),
+        GATEWAY_AUTH_FAILURES_PER_MINUTE: '100000',
+        GATEWAY_LOG_LEVEL: 'error',
+      }
+      await writeFile(env.GATEWAY_POLICY_FILE, policy, { mode: 0o600 })
+      await initializeState(readGatewaySettings({ flags: {}, env }), { clock: systemClock, ids: systemIds })
+      this.#gateways.push({ policyFile: env.GATEWAY_POLICY_FILE, env, process: await startOne(env) })
+    }
+  }
+
+  /** `gateway follow` and SIGHUP, as docs/operate/keys.md says; then waits until the gateway shows the key. */
+  async follow(keyId: string): Promise<void> {
+    await Promise.all(this.#gateways.map((gateway) => this.#followOne(gateway, keyId)))
+  }
+
+  /** kill -9 of one gateway. It starts again from its own files while the authority may be away. */
+  async killOne(random: Random): Promise<void> {
+    const one = this.#gateways[random.below(this.#gateways.length)]
+    const running = one?.process
+    if (one === undefined || running === undefined) return
+    one.process = undefined
+    this.#kills += 1
+    await running.kill()
+    one.process = await startOne(one.env)
+  }
+
+  judge(certificates: () => Promise<readonly JoinCertificate[]>): void {
+    this.#isJudging = true
+    this.#judging = (async () => {
+      while (this.#isJudging) {
+        for (const [index, gateway] of this.#gateways.entries()) await this.#ask(index, gateway, await certificates())
+        await pause(BETWEEN_ROUNDS_MS)
+      }
+    })()
+    // Told when it is awaited at the end.
+    this.#judging.catch(() => undefined)
+  }
+
+  figures(): JsonObject {
+    const { refusals, longestRefusedMs } = this.#calls
+    return {
+      judged: this.#judged,
+      gateway_refusals: refusals,
+      longest_ms: longestRefusedMs,
+      gateway_kills: this.#kills,
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#isJudging = false
+    await this.#judging
+    for (const { process } of this.#gateways) await process?.kill()
+  }
+
+  async #followOne(gateway: Gateway, keyId: string): Promise<void> {
+    const { network, url, genesisFile } = this.#parts
+    const words = ['--policy', gateway.policyFile, '--network', network, '--genesis', genesisFile, '--url', url]
+    await chancery({}, 'gateway', 'follow', ...words)
+    gateway.process?.reload()
+    const end = performance.now() + RELOADED_WITHIN_MS
+    while (!(await this.#shows(gateway, keyId))) {
+      if (performance.now() > end) throw new Error(`a gateway does not show ${keyId} after its reload`)
+      await pause(200)
+    }
+  }
+
+  async #shows({ process }: Gateway, keyId: string): Promise<boolean> {
+    const answer = await process?.request('GET', '/v1/networks', { token: this.#client.token }).catch(() => undefined)
+    return answer?.text.includes(`"issuer":"${keyId}"`) ?? false
+  }
+
+  async #ask(index: number, { process }: Gateway, certificates: readonly JoinCertificate[]): Promise<void> {
+    for (let at = 0; at < certificates.length; at += JUDGED_AT_ONCE) {
+      const some = certificates.slice(at, at + JUDGED_AT_ONCE)
+      const request = { token: this.#client.token, body: { certificates: some } }
+      // One that is being killed reaches nobody.
+      const answer = await process?.request('POST', '/verify/batch', request).catch(() => undefined)
+      if (answer === undefined) return
+      const results = (answer.body['results'] ?? []) as readonly JsonObject[]
+      for (const [place, certificate] of some.entries()) this.#note(index, certificate, results[place], answer.text)
+    }
+  }
+
+  #note(index: number, certificate: JoinCertificate, result: JsonObject | undefined, text: string): void {
+    this.#judged += 1
+    const caller = `${index} ${certificate.node_public_key}`
+    if (result?.['trusted'] === true) {
+      this.#calls.accepted(caller)
+      return
+    }
+    const tooLong = this.#calls.refused(caller)
+    if (tooLong === undefined) return
+    const said = result === undefined ? text.slice(0, 200) : JSON.stringify(result).slice(0, 300)
+    const { cert_id, issued_by } = certificate
+    this.found.push(`gateway ${index} refuses ${cert_id} of ${issued_by} for ${tooLong} ms: ${said}`)
+  }
+}
+
+async function startOne(env: Readonly<Record<string, string>>): Promise<GatewayProcess> {
+  const started = await startGatewayProcess(env)
+  if (started === undefined) throw new Error('a gateway does not start any more')
+  return started
+}

@@ -1,0 +1,58 @@
+import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
+import { seededRandom } from '../lib/random.ts'
+import { SuccessionRounds } from './rounds.ts'
+import type { Undone } from './rounds.ts'
+
+export const summary =
+  'nodes, gateways, an auditor and a partner follow key successions with kills, two of them undone: none is lost'
+/** Successions; `--nodes` says how many nodes go through them. An even seed runs on SQLite, an odd one on PostgreSQL. */
+export const defaultCount = 20
+
+const DEFAULT_NODES = 300
+const MAX_PRINTED = 50
+
+export async function run({ count, seed, log, nodes = DEFAULT_NODES }: CampaignOptions): Promise<CampaignResult> {
+  const backend = seed % 2 === 0 ? 'sqlite' : 'postgres'
+  const rounds = new SuccessionRounds(seededRandom(seed), backend)
+  const started = performance.now()
+  const told = new Set<string>()
+  let done = 0
+  /** As soon as they are found: a long run that is stopped has told of them. */
+  const tell = (): void => {
+    const news = rounds.allFound().filter((line) => !told.has(line))
+    for (const line of news.slice(0, MAX_PRINTED)) log(`violation: ${line}`)
+    for (const line of news) told.add(line)
+  }
+  try {
+    await rounds.open(nodes)
+    log(JSON.stringify({ backend, nodes, seconds: secondsSince(started) }))
+    for (; done < count; done += 1) {
+      const at = performance.now()
+      const facts = await rounds.succeed(done, { undone: undoneIn(done, count), isLast: done === count - 1 })
+      log(JSON.stringify({ round: done, seconds: secondsSince(at), ...facts }))
+      tell()
+    }
+    await rounds.finish()
+  } catch (error) {
+    rounds.found.push(`ended in round ${done}: ${describe(error)}`)
+  } finally {
+    await rounds.close()
+  }
+  tell()
+  log(JSON.stringify({ seconds: secondsSince(started), ...rounds.figures() }))
+  return { cases: done, violations: rounds.allFound().length }
+}
+
+/** The second succession is undone after its switch, the fourth before it; in a short run the last one after it. */
+function undoneIn(round: number, count: number): Undone | undefined {
+  if (round === Math.min(1, count - 1)) return 'after the switch'
+  return round === 3 ? 'before the switch' : undefined
+}
+
+function secondsSince(started: number): number {
+  return Math.round((performance.now() - started) / 1000)
+}
+
+function describe(error: unknown): string {
+  return (error instanceof Error ? (error.stack ?? error.message) : String(error)).slice(0, 2000)
+}

@@ -1,0 +1,300 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { signList, writePrivateKeyFile, writePublicKeyFile } from '@chancery/protocol'
+import type { JoinCertificate, JsonObject, Signer } from '@chancery/protocol'
+import { systemClock } from '@chancery/service-kit'
+import {
+  createTestDatabase,
+  createTestNetwork,
+  enroll,
+  fetchCrl,
+  nodeCaller,
+  startAuthorityProcess,
+  startTestGateway,
+  testClient,
+  testPolicy,
+  testSeed,
+  testSigner,
+} from '@chancery/testkit'
+import type { AuthorityProcess, Backend, TestGateway, TestNetwork } from '@chancery/testkit'
+import type { Random } from '../lib/random.ts'
+
+const execute = promisify(execFile)
+const CLI = fileURLToPath(new URL('../../../apps/cli/src/main.ts', import.meta.url))
+const REFRESH_SECONDS = 10
+/** An interval with its jitter, a fetch, and a busy machine. */
+const SEEN_AFTER_MS = REFRESH_SECONDS * 1100 + 3000
+const NEW_KEY = 'na-next'
+
+interface Cached {
+  readonly certificate: JoinCertificate
+  /** When its revocation was acknowledged. */
+  revokedAt?: number
+  /** The gateway has refused it once: from then on always. */
+  isKnown?: true
+}
+
+export interface Rehearsal {
+  readonly found: readonly string[]
+  readonly facts: JsonObject
+}
+
+/** One succession, from pinning to the last look, with the commands an operator uses. */
+export async function rehearseSuccession(backend: Backend, random: Random): Promise<Rehearsal> {
+  const folder = await mkdtemp(join(tmpdir(), 'chancery-succession-'))
+  const [network, database] = [await createTestNetwork('HEIR-NET'), await createTestDatabase(backend)]
+  const marks = { NA_HIGH_WATER_FILES: join(folder, 'mark.json') }
+  const load = new Load(network, random)
+  let [na, gateway]: [AuthorityProcess | undefined, TestGateway | undefined] = [undefined, undefined]
+  try {
+    const before = { ...database.settings, ...marks }
+    na = await startAuthorityProcess({ network, settings: before })
+    load.serve(na)
+    await load.change(20)
+    await na.as('privileged')('POST', '/admin/policy', { policy_id: 'of-the-old-key' })
+    await na.as('privileged')('POST', '/admin/policy', { policy_id: 'of-the-old-key-2' })
+    const after = { ...before, ...(await prepare(folder, network)) }
+    await command(network, after, 'authority', 'key-succession', '--first-list', join(folder, 'first.json'))
+    gateway = await pinBoth(na.url, network, join(folder, 'first.json'))
+    load.judgeBy(gateway)
+    await load.change(15)
+    const refused = await startAuthorityProcess({ network, settings: after }).then(
+      () => 'it started',
+      (error: unknown) => String(error),
+    )
+    if (!refused.includes('key-succession')) load.found.push(`the new key started on the old database: ${refused}`)
+    const downAt = performance.now()
+    load.serve(undefined)
+    await na.stop()
+    // No node of this campaign follows by itself: gateways were told by hand.
+    await command(network, after, 'authority', 'key-succession', '--yes')
+    // The same address: gateways were told it once.
+    na = await startAuthorityProcess({ network, settings: { ...after, PORT: new URL(na.url).port } })
+    load.serve(na)
+    const away_ms = Math.round(performance.now() - downAt)
+    await load.change(30)
+    await load.settle()
+    await checkAuthority(na, network, load)
+    await command(network, after, 'authority', 'verify-db').catch((error: unknown) =>
+      load.found.push(`verify-db: ${String(error)}`),
+    )
+    return { found: load.found, facts: { away_ms, ...load.facts() } }
+  } finally {
+    load.stop()
+    await gateway?.stop()
+    await na?.stop()
+    await database.drop()
+    await network.remove()
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+/** The root signs block and history; gives the settings of the new key. */
+async function prepare(folder: string, network: TestNetwork): Promise<Record<string, string>> {
+  const at = (name: string): string => join(folder, name)
+  const next = await testSigner(NEW_KEY)
+  await writeFile(at('next.key'), writePrivateKeyFile(testSeed(NEW_KEY), NEW_KEY), { mode: 0o600 })
+  await writeFile(at('next.pub'), writePublicKeyFile(next.publicKey, NEW_KEY))
+  await writeFile(at('root.key'), writePrivateKeyFile(testSeed('root'), 'rs-test'), { mode: 0o600 })
+  const words = ['genesis', 'succeed', '--genesis', network.settings['GENESIS_FILE'] ?? '']
+  words.push('--na-public-key', at('next.pub'), '--former-key-id', network.authority.keyId)
+  words.push('--root-private-key', at('root.key'), '--out', at('genesis-2.json'), '--history-out', at('history.json'))
+  await command(network, {}, ...words)
+  return {
+    GENESIS_FILE: at('genesis-2.json'),
+    NA_PRIVATE_KEY_FILE: at('next.key'),
+    NA_KEY_ID: NEW_KEY,
+    NA_KEY_HISTORY_FILE: at('history.json'),
+    NA_FORMER_PRIVATE_KEY_FILE: network.settings['NA_PRIVATE_KEY_FILE'] ?? '',
+  }
+}
+
+async function command(
+  network: TestNetwork,
+  settings: Readonly<Record<string, string>>,
+  ...words: readonly string[]
+): Promise<void> {
+  const env = { PATH: process.env['PATH'], HOME: tmpdir(), ...network.settings, ...settings }
+  await execute(process.execPath, ['--conditions=development', CLI, ...words], { env })
+}
+
+const client = testClient('judge', ['HEIR-NET'])
+
+async function pinBoth(url: string, network: TestNetwork, firstList: string): Promise<TestGateway> {
+  const old = network.authority
+  const list = await fetchCrl(url, old.publicKey)
+  const issuer = (keyId: string, publicKey: string, crl: unknown): JsonObject => ({
+    anchors: { [keyId]: publicKey },
+    crl: crl as JsonObject,
+    minimum_crl_sequence: 0,
+    crl_url: `${url}/crl/keys/${keyId}`,
+    allow_http: true,
+    refresh_seconds: REFRESH_SECONDS,
+  })
+  const next = await testSigner(NEW_KEY)
+  const first: unknown = JSON.parse(await readFile(firstList, 'utf8'))
+  const entry = {
+    ...issuer(old.keyId, old.publicKey, list),
+    additional_issuers: { [NEW_KEY]: issuer(NEW_KEY, next.publicKey, first) },
+  }
+  return startTestGateway({ policy: testPolicy({ 'HEIR-NET': entry }, [client]), state: 'new' })
+}
+
+/** What the authority itself says afterwards, with callers who still know the old key only. */
+async function checkAuthority(na: AuthorityProcess, network: TestNetwork, load: Load): Promise<void> {
+  const next = await testSigner(NEW_KEY)
+  const listed = async (target: string, key: string): Promise<Set<string>> => {
+    const crl = await fetchCrl(na.url, key, target)
+    return new Set(crl.revoked_certificates.map((entry) => entry.certificate_id))
+  }
+  const [all, former] = [
+    await listed('/crl', next.publicKey),
+    await listed(`/crl/keys/${network.authority.keyId}`, network.authority.publicKey),
+  ]
+  for (const { certificate, revokedAt } of load.held) {
+    const { cert_id, issued_by } = certificate
+    if (all.has(cert_id) !== (revokedAt !== undefined)) load.found.push(`${cert_id} is wrong on the new list`)
+    const isFormer = issued_by === network.authority.keyId
+    if (former.has(cert_id) !== (revokedAt !== undefined && isFormer))
+      load.found.push(`${cert_id} is wrong on the old list`)
+  }
+  const rollback = await na.as('privileged')('POST', '/admin/policy/rollback', { policy_id: 'of-the-old-key' })
+  if (rollback.status !== 200)
+    load.found.push(`a policy of the old key is refused: ${rollback.status} ${rollback.text}`)
+  const history = await na.request('GET', '/key-history')
+  if (!history.text.includes(network.authority.publicKey)) load.found.push('the key history does not name the old key')
+}
+
+/** Nodes that join, operators that revoke, and a relying party that judges all the while. */
+class Load {
+  readonly held: Cached[] = []
+  readonly found: string[] = []
+  readonly #network: TestNetwork
+  readonly #random: Random
+  #na: AuthorityProcess | undefined
+  #servingSince = 0
+  #nodes = 0
+  #judged = 0
+  #isJudging = false
+  #judging: Promise<void> = Promise.resolve()
+
+  constructor(network: TestNetwork, random: Random) {
+    this.#network = network
+    this.#random = random
+  }
+
+  serve(na: AuthorityProcess | undefined): void {
+    this.#na = na
+    this.#servingSince = performance.now()
+  }
+
+  /** Joins and revocations, about one revocation to two joins. */
+  async change(steps: number): Promise<void> {
+    for (let step = 0; step < steps; step += 1) {
+      if (this.#random.chance(33)) await this.#revoke()
+      else await this.#join()
+      await pause(this.#random.below(60))
+    }
+  }
+
+  judgeBy(gateway: TestGateway): void {
+    this.#isJudging = true
+    this.#judging = this.#judge(gateway)
+  }
+
+  /** Everything acknowledged must be known everywhere by now; then each certificate once more. */
+  async settle(): Promise<void> {
+    await pause(SEEN_AFTER_MS)
+    this.#isJudging = false
+    await this.#judging
+  }
+
+  stop(): void {
+    this.#isJudging = false
+  }
+
+  facts(): JsonObject {
+    const revoked = this.held.filter(({ revokedAt }) => revokedAt !== undefined).length
+    const next = this.held.filter(({ certificate }) => certificate.issued_by === NEW_KEY).length
+    return { certificates: this.held.length, of_new_key: next, revoked, judged: this.#judged }
+  }
+
+  async #join(): Promise<void> {
+    const na = this.#serving()
+    const signer = await testSigner('node', `heir-${(this.#nodes += 1)}`)
+    const node = nodeCaller(na.url, signer, () => systemClock.now())
+    this.held.push({ certificate: await enroll(na, node) })
+  }
+
+  async #revoke(): Promise<void> {
+    const valid = this.held.filter(({ revokedAt }) => revokedAt === undefined)
+    const one = valid[this.#random.below(valid.length)]
+    if (one === undefined) return
+    const { cert_id } = one.certificate
+    const answer = await this.#serving().as('privileged')('POST', '/admin/revoke', { cert_id })
+    if (answer.status !== 200) this.found.push(`a revocation was refused: ${answer.status} ${answer.text}`)
+    else one.revokedAt = performance.now()
+  }
+
+  async #judge(gateway: TestGateway): Promise<void> {
+    const forgeries = await this.#forge()
+    while (this.#isJudging) {
+      const one = this.held[this.#random.below(this.held.length)]
+      if (one !== undefined) await this.#ask(gateway, one)
+      for (const forged of forgeries)
+        if ((await this.#isTrusted(gateway, forged)) !== false) this.found.push('a forgery is trusted')
+      await pause(5)
+    }
+    for (const one of this.held) await this.#ask(gateway, one)
+  }
+
+  async #ask(gateway: TestGateway, one: Cached): Promise<void> {
+    const wasRevokedAt = one.revokedAt
+    const askedAt = performance.now()
+    const isTrusted = await this.#isTrusted(gateway, one.certificate)
+    this.#judged += 1
+    const { cert_id, issued_by } = one.certificate
+    // While the authority is away nobody can learn of a revocation; the list that is held is still in force.
+    const knowable = Math.max(wasRevokedAt ?? 0, this.#servingSince)
+    const isDue = wasRevokedAt !== undefined && this.#na !== undefined && askedAt - knowable > SEEN_AFTER_MS
+    const isSeen = isDue || one.isKnown === true
+    if (wasRevokedAt !== undefined && isTrusted === false) one.isKnown = true
+    if (isSeen && isTrusted !== false) this.found.push(`revoked ${cert_id} of ${issued_by} is accepted`)
+    // A revocation that was acknowledged while we asked may count already.
+    if (one.revokedAt === undefined && isTrusted !== true)
+      this.found.push(`valid ${cert_id} of ${issued_by} is refused`)
+  }
+
+  async #isTrusted(gateway: TestGateway, certificate: JsonObject): Promise<boolean | undefined> {
+    const body = { certificate }
+    const answer = await gateway.request('POST', '/verify', { token: client.token, body })
+    return answer.status === 200 ? (answer.body['trusted'] as boolean) : undefined
+  }
+
+  /** By the old key in the name of the new one, and the other way round; by a stranger in the name of each. */
+  async #forge(): Promise<readonly JsonObject[]> {
+    const [old, next, stranger] = [this.#network.authority, await testSigner(NEW_KEY), await testSigner('stranger')]
+    const real = this.held[0]?.certificate
+    if (real === undefined) return []
+    const make = async (by: Signer, name: string): Promise<JsonObject> => {
+      const draft = { ...real, cert_id: `forged-${by.keyId}`, issued_by: name, signatures: [] }
+      return signList(draft, { ...by, keyId: name })
+    }
+    return Promise.all([
+      make(old, next.keyId),
+      make(next, old.keyId),
+      make(stranger, old.keyId),
+      make(stranger, next.keyId),
+    ])
+  }
+
+  #serving(): AuthorityProcess {
+    if (this.#na === undefined) throw new Error('no authority serves')
+    return this.#na
+  }
+}

@@ -1,0 +1,276 @@
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { JsonObject } from '@chancery/protocol'
+import { FIRST_KEY, createInvite, createTestDatabase, createTestNetwork } from '@chancery/testkit'
+import type { Backend } from '@chancery/testkit'
+import type { Random } from '../lib/random.ts'
+import { Auditor } from './auditor.ts'
+import { SuccessionAuthority } from './authority.ts'
+import { Business } from './calls.ts'
+import { Fleet } from './nodes.ts'
+import { Gateways } from './gateways.ts'
+import { Partner } from './partner.ts'
+import { Root } from './root-key.ts'
+import type { SignedKey } from './root-key.ts'
+
+const GATEWAYS = 3
+/** Each is a process of its own; the others share a few. */
+const COMMAND_NODES = 10
+const LIBRARY_PROCESSES = 2
+/** Heartbeats come every five seconds; restarts and a busy machine take their time, too. */
+const PATIENCE_MS = 240_000
+const CHECK_EVERY_MS = 1000
+/** A command that is started from sources costs more than what it asks for. */
+const ASK_EVERY_MS = 3000
+
+/** Where the switch is killed, another point each time. Up to the last one nothing may have changed. */
+const SWITCH_POINTS = [
+  'switch-identity-stored',
+  'crl-signed',
+  'crl-stored',
+  'switch-policy-stored',
+  'switch-feed-stored',
+  'switch-checkpoint-stored',
+  'switch-phase-stored',
+  'audited:authority_key_succeeded',
+  'committed:authority_key_succeeded',
+] as const
+
+export type Undone = 'after the switch' | 'before the switch'
+
+interface Everybody {
+  readonly na: SuccessionAuthority
+  readonly root: Root
+  readonly fleet: Fleet
+  readonly gateways: Gateways
+  readonly auditor: Auditor
+  readonly partner: Partner
+  readonly business: Business
+}
+
+/** Key successions of one network, each with everybody who has to follow. */
+export class SuccessionRounds {
+  readonly found: string[] = []
+  readonly #random: Random
+  readonly #backend: Backend
+  readonly #closing: (() => Promise<unknown>)[] = []
+  #everybody: Everybody | undefined
+  #switches: number
+
+  constructor(random: Random, backend: Backend) {
+    this.#random = random
+    this.#backend = backend
+    this.#switches = random.below(SWITCH_POINTS.length)
+  }
+
+  async open(nodes: number): Promise<void> {
+    const folder = await mkdtemp(join(tmpdir(), 'chancery-live-'))
+    this.#closing.push(() => rm(folder, { recursive: true, force: true }))
+    const at = async (name: string): Promise<string> => {
+      await mkdir(join(folder, name), { recursive: true })
+      return join(folder, name)
+    }
+    const network = await createTestNetwork('LIVE-NET')
+    this.#closing.push(() => network.remove())
+    const database = await createTestDatabase(this.#backend)
+    this.#closing.push(() => database.drop())
+    const root = await Root.open(await at('root'))
+    const first = await root.first(FIRST_KEY, network.settings['GENESIS_FILE'] ?? '')
+    const na = await SuccessionAuthority.start(network, database, folder, first)
+    this.#closing.push(() => na.stop())
+    const { url } = na
+    const { genesisFile } = first
+    const invite = (): Promise<string> => createInvite(na, { max_validity_hours: 24 })
+    const fleet = new Fleet({ url, genesisFile, folder: await at('nodes'), random: this.#random, invite })
+    this.#closing.push(() => fleet.stop())
+    const commands = Math.min(COMMAND_NODES, Math.ceil(nodes / 3))
+    await fleet.joinByLibrary(nodes - commands, Math.min(LIBRARY_PROCESSES, nodes - commands))
+    await fleet.joinByCommand(commands)
+    const business = await Business.open(na)
+    const key = { keyId: first.key.keyId, publicKey: first.publicKey }
+    const gateways = new Gateways({ url, network: network.name, folder: await at('gateways'), genesisFile, key })
+    this.#closing.push(() => gateways.stop())
+    await gateways.start(GATEWAYS)
+    gateways.judge(() => fleet.certificates())
+    const partner = await Partner.open({ url, network: network.name, folder: await at('partner') }, genesisFile)
+    this.#closing.push(() => partner.close())
+    const auditor = await Auditor.open({ url, folder: await at('auditor') }, genesisFile)
+    this.#everybody = { na, root, fleet, gateways, auditor, partner, business }
+    await this.#work()
+  }
+
+  /** Announce, follow, switch, renew, retire. */
+  async succeed(
+    round: number,
+    { undone, isLast }: { readonly undone: Undone | undefined; readonly isLast: boolean },
+  ): Promise<JsonObject> {
+    const { na, root } = this.#all
+    const before = na.state
+    const next = await root.succeed(before, { keyId: `na-${round + 1}`, seed: `live-${round + 1}` })
+    const killed: string[] = []
+    await this.#announce(next)
+    if (undone === 'before the switch') await this.#undoAnnounced(before, next)
+    else {
+      killed.push(await this.#switch(next))
+      if (undone === 'after the switch') {
+        const back = await root.succeed(next, before.key)
+        await this.#announce(back)
+        killed.push(await this.#switch(back))
+      }
+      await this.#renew()
+      await this.#retire(isLast)
+    }
+    await this.#work()
+    return { key: na.state.key.keyId, killed, ...(undone === undefined ? {} : { undone }) }
+  }
+
+  async finish(): Promise<void> {
+    const { na, fleet, auditor, gateways } = this.#all
+    await this.#until('heartbeats of all nodes', async () => {
+      const active = await na.activeNodes()
+      return (await fleet.certificates()).every(({ node_public_key }) => active.has(node_public_key))
+    }).catch((error: unknown) => this.found.push(`nodes are lost: ${String(error)}`))
+    await na.command('authority', 'verify-db').catch((error: unknown) => this.found.push(`verify-db: ${said(error)}`))
+    await auditor.audit(na.settings())
+    await auditor.finish(na.state, na.events)
+    // Stopped before the rest ends, so that an end is not taken for a refusal.
+    await gateways.stop()
+  }
+
+  allFound(): readonly string[] {
+    if (this.#everybody === undefined) return this.found
+    const { fleet, gateways, auditor, partner } = this.#everybody
+    return [...this.found, ...fleet.found, ...gateways.found, ...auditor.found, ...partner.found]
+  }
+
+  figures(): JsonObject {
+    if (this.#everybody === undefined) return {}
+    const { na, fleet, gateways, auditor, partner } = this.#everybody
+    return {
+      nodes: fleet.size,
+      ...fleet.figures(),
+      ...gateways.figures(),
+      ...auditor.facts,
+      imports: partner.imports,
+      authority_kills: na.kills,
+      longest_away_ms: na.longestAwayMs,
+    }
+  }
+
+  /** In reverse order; each is tried whatever became of the others. */
+  async close(): Promise<void> {
+    for (const close of this.#closing.toReversed())
+      await close().catch((error: unknown) => this.found.push(`at the end: ${said(error)}`))
+  }
+
+  get #all(): Everybody {
+    if (this.#everybody === undefined) throw new Error('nobody is there yet')
+    return this.#everybody
+  }
+
+  /** Until every node has told the authority that it holds the new block. */
+  async #announce(next: SignedKey): Promise<void> {
+    const { na, fleet, gateways, partner } = this.#all
+    const kill = this.#random.below(4)
+    if (kill === 0) await na.announceKilled(next, 'audited:authority_key_announced')
+    if (kill === 1) await na.announceKilled(next, 'committed:authority_key_announced')
+    await na.announce(next)
+    if (kill === 2) await na.killAndStart()
+    await Promise.all([
+      gateways.follow(next.key.keyId),
+      partner.follow(),
+      this.#random.chance(30) ? fleet.killCrew() : undefined,
+      this.#random.chance(50) ? fleet.killCommand() : undefined,
+    ])
+    const wanted = `${fleet.size} of ${fleet.size} nodes have the new block`
+    await this.#until('followers', async () => (await na.step('status', next)).includes(wanted), ASK_EVERY_MS)
+  }
+
+  /** Killed inside, at the next point; before its COMMIT the old key must be able to go on. */
+  async #switch(next: SignedKey): Promise<string> {
+    const { na, gateways, fleet } = this.#all
+    const point = SWITCH_POINTS[this.#switches++ % SWITCH_POINTS.length] ?? SWITCH_POINTS[0]
+    await na.away(this.#random.chance(50))
+    const gateway = this.#random.chance(30) ? gateways.killOne(this.#random) : undefined
+    const isMade = await na.switchKilled(next, point)
+    if (!isMade && this.#random.chance(40)) {
+      await na.back()
+      await na.away(true)
+    }
+    await na.switchTo(next)
+    if (this.#random.chance(30)) await na.killAndStart()
+    await gateway
+    if (this.#random.chance(30)) await fleet.killCommand()
+    return point
+  }
+
+  /** Announced, followed, and taken back by the root: the key never changes. */
+  async #undoAnnounced(before: SignedKey, next: SignedKey): Promise<void> {
+    const { na, root, gateways } = this.#all
+    const back = await root.succeed(next, before.key)
+    await this.#announce(back)
+    await na.away(false)
+    await na.goOnWith(back)
+    await gateways.follow(back.key.keyId)
+  }
+
+  /** Meanwhile nodes are killed, an operator renews one by hand, an auditor exports and the partner imports. */
+  async #renew(): Promise<void> {
+    const { na, fleet, auditor } = this.#all
+    const disturb = async (): Promise<void> => {
+      await pause(this.#random.below(8000))
+      if (this.#random.chance(40)) await fleet.killCrew()
+      await fleet.killCommand()
+    }
+    await Promise.all([
+      disturb(),
+      fleet.renewOneByCommand(),
+      this.#work().then(() => auditor.audit(na.settings())),
+      this.#until('certificates of the new key', async () =>
+        (await fleet.certificates()).every(({ issued_by }) => issued_by === na.state.key.keyId),
+      ),
+    ])
+  }
+
+  /** The last one waits until no certificate of the old key is in use; the others are told not to. */
+  async #retire(isLast: boolean): Promise<void> {
+    const { na, gateways } = this.#all
+    if (isLast)
+      await this.#until(
+        'the end of the old certificates',
+        async () => (await na.step('status', na.state)).includes('; 0 certificates of it are in use'),
+        ASK_EVERY_MS,
+      )
+    const points = ['audited:authority_key_retired', 'committed:authority_key_retired'] as const
+    await na.retire({ isForced: !isLast, point: this.#random.chance(50) ? this.#random.pick(points) : undefined })
+    await gateways.follow(na.state.key.keyId)
+  }
+
+  /** Something happens under the present key; the partner and the auditor see it. */
+  async #work(): Promise<void> {
+    const { fleet, business, partner, auditor } = this.#all
+    const { member, revoked, decision, anchor } = await business.work()
+    const [certificate] = await fleet.certificates()
+    await partner.pull(member, revoked)
+    await auditor.collect([member, decision, ...(certificate === undefined ? [] : [certificate])], anchor)
+  }
+
+  async #until(what: string, isDone: () => Promise<boolean>, everyMs = CHECK_EVERY_MS): Promise<void> {
+    const end = performance.now() + PATIENCE_MS
+    while (performance.now() < end) {
+      if (await isDone()) return
+      const lost = this.#all.fleet.found[0]
+      // What is lost does not come back: the campaign says so at once.
+      if (lost !== undefined) throw new Error(`waiting for ${what}: ${lost}`)
+      await pause(everyMs)
+    }
+    throw new Error(`still waiting for ${what}`)
+  }
+}
+
+function said(error: unknown): string {
+  const { stdout = '', stderr = '' } = error as { readonly stdout?: string; readonly stderr?: string }
+  return `${String(error)} ${stdout} ${stderr}`.slice(0, 1000)
+}

@@ -1,0 +1,215 @@
+import {
+  JsonFloat,
+  RECORD_KINDS,
+  isJsonObject,
+  detectRecordKind,
+  verifyRecordOfKind,
+  writeJson,
+} from '@chancery/protocol'
+import type { JsonObject, JsonValue } from '@chancery/protocol'
+import { FloatNumber, ManualClock, startTestAuthority, wireText } from '@chancery/testkit'
+import type { ForeignObject, ForeignValue, TestResponse, TestAuthority } from '@chancery/testkit'
+import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
+import { seededRandom } from '../lib/random.ts'
+import type { Random } from '../lib/random.ts'
+import { changes, tamperSignatures } from '../lib/tampering.ts'
+import { makeTargets, tryRead } from './targets.ts'
+import type { Target } from './targets.ts'
+
+export const summary =
+  'every field of every signed record changed, removed, added, retyped; every pair of kinds: none holds'
+/** Every single change of 26 records, then random edits of their texts. */
+export const defaultCount = 100_000
+
+/** One of so many random edits is presented over HTTP as well. */
+const PRESENTED = 10
+const AT_ONCE = 16
+const SHOWN = 10
+
+interface Mutant {
+  readonly target: Target
+  readonly what: string
+  readonly text: string
+}
+
+/** Counts what was refused and how; accepted or broken is a violation. */
+class Tally {
+  cases = 0
+  violations = 0
+  presented = 0
+  readonly #log: (line: string) => void
+
+  constructor(log: (line: string) => void) {
+    this.#log = log
+  }
+
+  complain(line: string): void {
+    this.violations += 1
+    if (this.violations <= SHOWN) this.#log(line.slice(0, 1000))
+  }
+}
+
+export async function run({ count, seed, log }: CampaignOptions): Promise<CampaignResult> {
+  const clock = new ManualClock('2027-03-04T05:06:30Z')
+  const na = await startTestAuthority({ backend: 'sqlite', clock, settings: { NA_CLOCK_CHECK: 'off' } })
+  try {
+    const random = seededRandom(seed)
+    const targets = makeTargets()
+    const tally = new Tally(log)
+    for (const target of targets) await requireHolding(na, target)
+    await crossKinds(na, targets, tally)
+    log(`${tally.cases} pairs of kinds`)
+    for (const target of targets) {
+      const mutants = [...fieldChanges(target, random)].slice(0, Math.max(0, count - tally.cases))
+      await verifyAll(na, mutants, tally, () => true)
+    }
+    log(`${tally.cases} with every single change`)
+    while (tally.cases < count) {
+      const size = Math.min(1000, count - tally.cases)
+      const mutants = Array.from({ length: size }, () => textEdit(targets, random))
+      await verifyAll(na, mutants, tally, () => random.below(PRESENTED) === 0)
+    }
+    log(`${tally.presented} of them presented over HTTP`)
+    return { cases: tally.cases, violations: tally.violations }
+  } finally {
+    await na.stop()
+  }
+}
+
+/** A campaign over records that do not hold untouched would prove nothing. */
+async function requireHolding(na: TestAuthority, target: Target): Promise<void> {
+  const verdict = await verifyRecordOfKind(target.kind, target.record, target.trust)
+  if (!verdict.ok) throw new Error(`the untouched ${target.kind} does not hold: ${verdict.reason}`)
+  if (target.route === undefined) return
+  const answer = await present(na, target, writeJson(target.record))
+  if (!isAccepted(answer)) throw new Error(`the untouched ${target.kind} is refused: ${answer.text.slice(0, 300)}`)
+}
+
+/** Each record as every other kind, in the library and at every verify route. */
+async function crossKinds(na: TestAuthority, targets: readonly Target[], tally: Tally): Promise<void> {
+  for (const target of targets) {
+    if (detectRecordKind(target.record) !== target.kind) tally.complain(`${target.kind} is not recognised`)
+    for (const as of RECORD_KINDS) {
+      // Signed bytes of a counter and of its record are the same by design.
+      const isSame = as === target.kind || (target.kind === 'agreement-record' && as === 'capability-counter')
+      if (isSame) continue
+      tally.cases += 1
+      if ((await verifyRecordOfKind(as, target.record, target.trust)).ok)
+        tally.complain(`${target.kind} passes for ${as}`)
+    }
+    for (const other of targets) {
+      if (other.kind === target.kind || other.route === undefined) continue
+      tally.cases += 1
+      const answer = await present(na, other, writeJson(target.record))
+      tally.presented += 1
+      if (isAccepted(answer) || answer.status >= 500)
+        tally.complain(`${target.kind} at ${other.route.path}: ${answer.status} ${answer.text}`)
+    }
+  }
+}
+
+async function verifyAll(
+  na: TestAuthority,
+  mutants: readonly Mutant[],
+  tally: Tally,
+  isPresented: () => boolean,
+): Promise<void> {
+  for (let at = 0; at < mutants.length; at += AT_ONCE)
+    await Promise.all(mutants.slice(at, at + AT_ONCE).map((mutant) => judge(na, mutant, tally, isPresented())))
+}
+
+async function judge(na: TestAuthority, mutant: Mutant, tally: Tally, isPresented: boolean): Promise<void> {
+  const { target, what, text } = mutant
+  tally.cases += 1
+  const value = tryRead(text)
+  if (isJsonObject(value) && (await holds(target, value))) tally.complain(`${target.kind}: ${what} holds: ${text}`)
+  if (!isPresented || target.route === undefined) return
+  tally.presented += 1
+  const answer = await present(na, target, text)
+  if (isAccepted(answer) || answer.status >= 500)
+    tally.complain(`${target.kind}: ${what}: ${answer.status} ${answer.text.slice(0, 200)}: ${text}`)
+}
+
+async function holds({ kind, trust: ground }: Target, value: JsonObject): Promise<boolean> {
+  return (await verifyRecordOfKind(kind, value, ground)).ok
+}
+
+function present(na: TestAuthority, target: Target, text: string): Promise<TestResponse> {
+  const { route } = target
+  if (route === undefined) throw new TypeError(`${target.kind} is verified nowhere`)
+  const headers = { 'content-type': 'application/json' }
+  return na.request('POST', route.path, { rawBody: route.bodyOf(text), headers })
+}
+
+function isAccepted({ status, json }: TestResponse): boolean {
+  if (status !== 200 || !isJsonObject(json)) return false
+  return json['accepted'] === true || json['valid'] === true
+}
+
+/** Every way to change one place of the record, except those that leave what is proved untouched. */
+function* fieldChanges(target: Target, random: Random): Generator<Mutant> {
+  const record = toForeign(target.record) as ForeignObject
+  const original = target.partOf(target.record)
+  for (const { what, value } of changes(record, random, '')) {
+    const text = wireText(value)
+    if (isChanged(target, tryRead(text), original) && !/^signatures?\b/.test(what)) yield { target, what, text }
+  }
+  const field = 'signature' in record ? 'signature' : 'signatures'
+  const carried = [record[field] ?? []].flat() as readonly ForeignObject[]
+  if (carried.length !== 1) return
+  for (const { what, value } of tamperSignatures(carried, random)) {
+    // Further members of a signature object are ignored (protocol/trust-operations 1.4, note 2).
+    if (what === 'member added to the signature') continue
+    const single: unknown = Array.isArray(value) && value.length === 1 ? value[0] : value
+    const { [field]: _dropped, ...rest } = record
+    const put = field === 'signature' ? (single as ForeignObject | undefined) : value
+    yield { target, what, text: wireText(put === undefined ? rest : { ...rest, [field]: put }) }
+  }
+}
+
+/** The same value in the words of the testkit: a double stays one. */
+function toForeign(value: JsonValue): ForeignValue {
+  if (value instanceof JsonFloat) return new FloatNumber(value.value)
+  if (Array.isArray(value)) return (value as readonly JsonValue[]).map(toForeign)
+  if (!isJsonObject(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, toForeign(member)]))
+}
+
+/** One to three characters of the text replaced, removed, put in or doubled. */
+function textEdit(targets: readonly Target[], random: Random): Mutant {
+  for (;;) {
+    const target = targets[random.below(targets.length)]
+    if (target === undefined) throw new RangeError('there is nothing to edit')
+    let text = writeJson(target.record)
+    const end = provedEnd(text)
+    for (let edits = 1 + random.below(3); edits > 0; edits -= 1) text = edit(text, random.below(end), random)
+    const value = tryRead(text)
+    if (isChanged(target, value, target.partOf(target.record))) return { target, what: 'an edit of its text', text }
+  }
+}
+
+/** Where the signature begins: it is the last member, and its label may be anything. */
+function provedEnd(text: string): number {
+  const at = text.search(/,"signatures?":/)
+  return at < 0 ? text.length : at
+}
+
+function edit(text: string, at: number, random: Random): string {
+  const [before, after] = [text.slice(0, at), text.slice(at)]
+  const put = random.pick(['0', '9', 'x', '"', ',', ':', '{', '}', '[', ']', '-', '.', 'e', '\\', 'é', 'null', 'true'])
+  switch (random.below(4)) {
+    case 0:
+      return before + put + after.slice(1)
+    case 1:
+      return before + after.slice(1)
+    case 2:
+      return before + put + after
+    default:
+      return before + after.charAt(0) + after
+  }
+}
+
+/** A text that is no JSON is a change, too: it must be refused, and never break anything. */
+function isChanged(target: Target, value: JsonValue | undefined, original: string): boolean {
+  return value === undefined || target.partOf(value) !== original
+}

@@ -1,0 +1,233 @@
+import {
+  draftAgentDescriptor,
+  isJsonObject,
+  readJson,
+  signAgentDelete,
+  signList,
+  writeInstant,
+} from '@chancery/protocol'
+import type { BoundaryDecision, JsonObject, Signer } from '@chancery/protocol'
+import {
+  EXECUTED_CAPABILITY,
+  foreignFeed,
+  foreignSovereign,
+  operatorCaller,
+  signExecution,
+  testSigner,
+  wireText,
+} from '@chancery/testkit'
+import type { TestResponse } from '@chancery/testkit'
+import type { Race } from '../enrollment/race-kinds.ts'
+import { newSigner, seedCertificates } from '../lib/seed.ts'
+import type { RaceTrack } from '../lib/race-runner.ts'
+import { text } from '../lib/rows.ts'
+
+const CAPABILITY = EXECUTED_CAPABILITY
+const DAY_MS = 86_400_000
+const RETENTION_TRIES = 100
+/** Replaced by a newer one, older than what is stored, or nothing there to delete. */
+const AGENT_ANSWERS = ['200', '400 descriptor_expired', '401 signed_at_outside_window', '404 agent_not_registered']
+
+const times = (count: number): number[] => Array.from({ length: count }, (_, index) => index)
+
+function operate(
+  track: RaceTrack,
+  index: number,
+  target: string,
+  body: JsonObject,
+  headers = {},
+): Promise<TestResponse> {
+  const timestamp = writeInstant(track.now())
+  return track.at(index).as('privileged')('POST', target, body, { timestamp, headers })
+}
+
+function member(answer: TestResponse, name: string): string {
+  return text(isJsonObject(answer.json) ? answer.json : undefined, name)
+}
+
+/** Exactly one of the answers is the winning one. */
+function oneWinner(track: RaceTrack, race: string, kinds: readonly string[], winning: string, stored: number): void {
+  const winners = kinds.filter((kind) => kind === winning).length
+  if (winners !== 1 || stored !== 1) track.notes.violation(`${race}: ${winners} winners, ${stored} stored`)
+}
+
+/** Each of the last two keys revokes the other: one is left. */
+export const lastTwoKeys: Race = async (track) => {
+  const ids = ['race-a', 'race-b'] as const
+  // Every other key is withdrawn behind the authorities' backs; afterwards all are back.
+  await setRevoked(track, ['op-privileged', 'op-standard'])
+  const answers = await Promise.all(
+    times(track.callers).map(async (index) => {
+      const [own, other] = index % 2 === 0 ? ids : [ids[1], ids[0]]
+      const { url } = track.at(index >> 1)
+      const call = operatorCaller(url, await testSigner(own), track.network.authority.publicKey, () => track.now())
+      return call('POST', `/admin/operator-keys/${other}/revoke`, {})
+    }),
+  )
+  // The winner may call again and hears that it was done already.
+  const allowed = ['200', '401 admin_auth_failed', '409 last_active_operator_key']
+  for (const answer of answers) track.notes.judge('last two keys', answer, allowed)
+  const first = answers.filter((answer) => answer.text.includes('"already_revoked":false')).length
+  const stored = await track.rows.query("select key_id from revoked_operator_keys where key_id like 'race-%'")
+  if (first !== 1 || stored.length !== 1)
+    track.notes.violation(`last two keys: ${first} winners, ${stored.length} revoked`)
+  await setRevoked(track, [])
+}
+
+async function setRevoked(track: RaceTrack, ids: readonly string[]): Promise<void> {
+  await track.rows.query('delete from revoked_operator_keys')
+  const row = { revoked_at: 'x', reason: 'race', revoked_by: 'race' }
+  if (ids.length > 0)
+    await track.rows.insert(
+      'revoked_operator_keys',
+      ids.map((key_id) => ({ key_id, ...row })),
+    )
+  await track.rows.query("update heads set version = version + 1 where name = 'operator-keys'")
+}
+
+/** One number, many contents: one is taken. */
+export const sameFeedSequence: Race = async (track) => {
+  const issuer = foreignSovereign(`ISSUER-${track.random.next()}`)
+  const treaty = { subject_sovereign_id: issuer.sovereign_id, subject_public_keys: [issuer.publicKey] }
+  track.notes.judge('treaty', await operate(track, 0, '/admin/recognition-treaties', treaty), ['201'])
+  const answers = await Promise.all(
+    times(track.callers).map((index) => {
+      const feed = readJson(wireText(foreignFeed(issuer, 1, [`a-${index}`]))) as JsonObject
+      return operate(track, index, '/admin/sovereign-revocation-feeds/import', { feed })
+    }),
+  )
+  const kinds = answers.map((answer) => track.notes.judge('same feed sequence', answer, ['200', '409 stale_sequence']))
+  const where = `where issuer_sovereign_id = '${issuer.sovereign_id}'`
+  const feeds = await track.rows.query(`select feed_id from sovereign_revocation_feeds ${where}`)
+  const ids = await track.rows.query(`select attestation_id from imported_sovereign_revocations ${where}`)
+  oneWinner(track, 'same feed sequence', kinds, '200', feeds.length)
+  if (ids.length !== 1) track.notes.violation(`same feed sequence: ${ids.length} withdrawals`)
+}
+
+/** What the evidence races stand on: a member, an executor's key, and decisions. */
+async function decide(track: RaceTrack, index: number): Promise<TestResponse> {
+  const claims = { capabilities: [CAPABILITY] }
+  const body = { subject_id: `vendor-${track.random.next()}`, roles: ['role:client'], claims }
+  const attestation_id = member(await operate(track, index, '/admin/attestations', body), 'attestation_id')
+  return operate(track, index, '/admin/boundary/evaluate', { attestation_id, requested_capability: CAPABILITY })
+}
+
+function decisionOf(answer: TestResponse): BoundaryDecision {
+  return (answer.json as JsonObject)['decision'] as unknown as BoundaryDecision
+}
+
+/** One position in a decision's chain, many records: one stands there. */
+export const sameEvidencePosition: Race = async (track) => {
+  const executor = await testSigner('race-executor')
+  const key = { key_id: executor.keyId, public_key: executor.publicKey, executor_sovereign_id: 'rotator' }
+  await operate(track, 0, '/admin/evidence/executor-keys', key)
+  const decided = await decide(track, 0)
+  track.notes.judge('decision', decided, ['201'])
+  const decision = decisionOf(decided)
+  const answers = await Promise.all(
+    times(track.callers).map(async (index) => {
+      const execution_parameters = { attempt: String(index) }
+      const evidence = await signExecution(decision, executor, { execution_parameters })
+      return track.at(index).request('POST', '/evidence/execution', { body: { evidence } as unknown as JsonObject })
+    }),
+  )
+  const kinds = answers.map((answer) => track.notes.judge('same position', answer, ['201', '409 evidence_conflict']))
+  const stored = await track.rows.query(
+    `select evidence_id from evidence_entries where entry_kind = 'execution' and decision_id = '${decision.decision_id}'`,
+  )
+  oneWinner(track, 'same position', kinds, '201', stored.length)
+}
+
+/** Decisions at once: all kept, one after the other without a gap. */
+export const evidenceAppends: Race = async (track) => {
+  const count = async (): Promise<number> =>
+    Number((await track.rows.query('select last_sequence as n from evidence_head'))[0]?.['n'])
+  const before = await count()
+  const answers = await Promise.all(times(track.callers).map((index) => decide(track, index)))
+  for (const answer of answers) track.notes.judge('appends', answer, ['201'])
+  const after = await count()
+  // Each decision with its justification.
+  if (after - before !== 2 * track.callers) track.notes.violation(`appends: ${after - before} for ${track.callers}`)
+  const report = await track.at(0).as('privileged')('GET', '/admin/evidence/verify', undefined, {
+    timestamp: writeInstant(track.now()),
+  })
+  if (!report.text.includes('"verified":true')) track.notes.violation(`appends: ${report.text.slice(0, 200)}`)
+}
+
+/** One key for one request, however often it comes: done once, and all who are answered hear the same. */
+export const sameIdempotencyKey: Race = async (track) => {
+  const headers = { 'Idempotency-Key': `race-${track.random.next()}-${track.random.next()}` }
+  const subject_id = `once-${track.random.next()}-${track.random.next()}`
+  const answers = await Promise.all(
+    times(track.callers).map((index) =>
+      operate(track, index, '/admin/attestations', { subject_id, roles: ['role:client'] }, headers),
+    ),
+  )
+  for (const answer of answers) track.notes.judge('same idempotency key', answer, ['201', '409 conflict'])
+  const texts = new Set(answers.filter(({ status }) => status === 201).map((answer) => answer.text))
+  const stored = await track.rows.query(
+    `select attestation_id from membership_attestations where subject_id = '${subject_id}'`,
+  )
+  if (texts.size !== 1 || stored.length !== 1)
+    track.notes.violation(`same idempotency key: ${texts.size} answers, ${stored.length} records`)
+}
+
+/** An agent registered and deleted at once: what is shown in the end is what some order gives, on every instance. */
+export const sameAgent: Race = async (track) => {
+  const signer = await newSigner(track.random)
+  const [certificate] = await seedCertificates(track.rows, track.network, track.random, [signer.publicKey])
+  if (certificate !== undefined) track.planted.add(certificate.cert_id)
+  const owner: Signer = { ...signer, keyId: signer.publicKey }
+  const answers = await Promise.all(
+    times(track.callers).map(async (index) => {
+      const at = track.now() + BigInt(index) * 1000n
+      if (index % 3 === 2) {
+        const body = await signAgentDelete(writeInstant(at), owner)
+        const target = `/agents/${encodeURIComponent(signer.publicKey)}`
+        return track.at(index).request('DELETE', target, { body })
+      }
+      const descriptor = draftAgentDescriptor({
+        agent_id: `agent-${index}`,
+        node_public_key: signer.publicKey,
+        network_name: track.network.name,
+        capabilities: [CAPABILITY],
+        endpoint: { host: '198.51.100.7', port: 7448 },
+        registered_at: writeInstant(at),
+        expires_at: writeInstant(at + 600_000_000n),
+      })
+      return track.at(index).request('POST', '/agents', { body: await signList(descriptor, owner) })
+    }),
+  )
+  for (const answer of answers) track.notes.judge('same agent', answer, AGENT_ANSWERS)
+  const shown = await Promise.all(
+    track.processes.map((process) => process.request('GET', `/agents/${encodeURIComponent(signer.publicKey)}`)),
+  )
+  if (new Set(shown.map((answer) => `${answer.status} ${answer.text}`.replace(/"request_id":"[^"]*"/, ''))).size !== 1)
+    track.notes.violation(`same agent: instances show different agents`)
+  const key = `node_public_key = '${signer.publicKey}'`
+  const listed = await track.rows.query(`select agent_id from agent_registrations where ${key} and listed = 1`)
+  const postings = await track.rows.query(`select capability from agent_capabilities where ${key}`)
+  if (postings.length !== listed.length)
+    track.notes.violation(`same agent: ${listed.length} listed, ${postings.length} found`)
+}
+
+/** Old entries, many who want them gone: one run removes them, once. Days pass on this track. */
+export const retention: Race = async (track) => {
+  for (let count = 0; count < 2; count += 1) track.notes.judge('old decision', await decide(track, count), ['201'])
+  await track.advance(2 * DAY_MS)
+  const removed: number[] = []
+  // The rows of the last run may still be on their way out under the same lease: then all are told to come again.
+  for (let attempt = 0; removed.length === 0 && attempt < RETENTION_TRIES; attempt += 1) {
+    const answers = await Promise.all(
+      times(track.callers).map((index) =>
+        operate(track, index, '/admin/evidence/retention/apply', { older_than_days: 1 }),
+      ),
+    )
+    for (const answer of answers) {
+      track.notes.judge('retention', answer, ['200', '409 retention_in_progress'])
+      const count = answer.status === 200 ? Number((answer.json as JsonObject)['removed_count']) : 0
+      if (count > 0) removed.push(count)
+    }
+  }
+  if (removed.length !== 1) track.notes.violation(`retention: ${removed.length} runs removed something`)
+}

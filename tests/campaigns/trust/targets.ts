@@ -1,0 +1,167 @@
+import { canonicalJson, isJsonObject, readJson, writeJson } from '@chancery/protocol'
+import type { JsonObject, JsonValue, RecordKindName } from '@chancery/protocol'
+import { EXAMPLES } from '../../../packages/protocol/src/offline/examples.suite.ts'
+import type { Example } from '../../../packages/protocol/src/offline/examples.suite.ts'
+
+/** One worked example, what of it is proved, and where it can be presented. */
+export interface Target extends Example {
+  /** The part a change of which must be noticed, as canonical text; another text of the same part is the same record. */
+  partOf(record: JsonValue): string
+  readonly route: Route | undefined
+}
+
+export interface Route {
+  readonly path: string
+  /** The body, with the text of a record in its place. */
+  bodyOf(text: string): string
+}
+
+/** Signed bytes of these two are a fixed list (protocol/trust-operations 3.4); nobody signs the rest. */
+const AGREED = [
+  'agreed_terms',
+  'graph_digest',
+  'offer_id',
+  'offerer_evidence',
+  'offerer_sovereign_id',
+  'responder_evidence',
+  'responder_sovereign_id',
+]
+
+/** What a member left out means in protocol/core: leaving it out where it has this value is the same record. */
+const DEFAULTS: Partial<Record<RecordKindName, JsonObject>> = {
+  'genesis-block': {
+    allowed_crypto_suites: ['ed25519', 'x25519'],
+    allowed_transports: ['quic', 'wireguard'],
+    bootstrap_anchors: [],
+    policy_manifest: { url: null },
+  },
+  crl: { revoked_certificates: [] },
+  'policy-manifest': {
+    min_client_version: '0.1.0',
+    allowed_ports: [443, 8443],
+    allowed_services: [],
+    routing: { preferred_transports: ['quic', 'wireguard'], max_hops: 6 },
+  },
+  'agent-descriptor': { capabilities: [], endpoint: { scheme: 'ws' }, metadata: {} },
+  'membership-attestation': { subject_public_key: null, roles: [], status: 'active', claims: {} },
+  'recognition-treaty': {
+    scope: { allowed_roles: [], accepted_statuses: ['active'], claims: {} },
+    status: 'active',
+    metadata: {},
+  },
+  'sovereign-revocation-feed': { revoked_attestation_ids: [], revocation_reasons: {} },
+}
+
+export function makeTargets(): readonly Target[] {
+  // A recognition policy is signed by nobody: every well-formed one is as good as another.
+  return EXAMPLES.filter(({ kind }) => kind !== 'recognition-policy').map((example) => ({
+    ...example,
+    partOf: (record) => canonicalJson(provedPart(example.kind, record)),
+    route: routeOf(example.kind),
+  }))
+}
+
+function provedPart(kind: RecordKindName, record: JsonValue): JsonValue {
+  if (!isJsonObject(record)) return record
+  const { signature: _one, signatures: _many, ...rest } = record
+  if (kind === 'agreement-record' || kind === 'capability-counter') return pick(record, AGREED)
+  if (kind !== 'capability-membership-proof') return filled(rest, DEFAULTS[kind] ?? {})
+  // Unsigned: only what leads to the root proves anything, and of a step only these two members are read.
+  const { merkle_path: path, ...proof } = pick(rest, [
+    'commitment_id',
+    'revealed_capability',
+    'leaf_hash',
+    'merkle_path',
+  ])
+  const steps = Array.isArray(path)
+    ? (path as readonly JsonValue[]).map((step) =>
+        isJsonObject(step) ? pick(step, ['sibling_hash', 'is_left']) : step,
+      )
+    : path
+  return { ...proof, merkle_path: steps ?? [] }
+}
+
+function pick(record: JsonObject, names: readonly string[]): JsonObject {
+  return Object.fromEntries(names.flatMap((name) => (name in record ? [[name, record[name] ?? null]] : [])))
+}
+
+function filled(record: JsonObject, defaults: JsonObject): JsonObject {
+  const inner = Object.entries(defaults).map(([name, value]): [string, JsonValue] => {
+    const given = Object.hasOwn(record, name) ? record[name] : undefined
+    if (given === undefined) return [name, value]
+    return [name, isJsonObject(given) && isJsonObject(value) ? filled(given, value) : given]
+  })
+  return { ...record, ...Object.fromEntries(inner) }
+}
+
+function exampleOf(kind: RecordKindName): Example {
+  const found = EXAMPLES.find((example) => example.kind === kind)
+  if (found === undefined) throw new TypeError(`no example of ${kind}`)
+  return found
+}
+
+function textOf(kind: RecordKindName): string {
+  return writeJson(exampleOf(kind).record)
+}
+
+/** Where anybody may have such a record verified, with the keys its example is known by. */
+function routeOf(kind: RecordKindName): Route | undefined {
+  const { trust: ground } = exampleOf(kind)
+  const keys = writeJson(ground.keys)
+  const body = (path: string, member: string, more: string): Route => ({
+    path,
+    bodyOf: (text) => `{"${member}":${text},${more}}`,
+  })
+  switch (kind) {
+    case 'trust-evidence':
+      return body('/trust-evidence/verify', 'evidence', `"issuer_public_keys":${keys}`)
+    case 'agreement-record':
+      return body('/agreements/verify', 'agreement', `"offerer_public_keys":${keys},"responder_public_keys":${keys}`)
+    case 'boundary-decision':
+      return body('/boundary/verify', 'decision', `"operator_public_keys":${keys}`)
+    case 'boundary-policy':
+      return body('/boundary-policies/verify', 'policy', `"issuer_public_keys":${keys}`)
+    case 'capability-commitment':
+      return body(
+        '/disclosure/verify',
+        'commitment',
+        `"proof":${textOf('capability-membership-proof')},"issuer_public_keys":${keys}`,
+      )
+    case 'capability-membership-proof':
+      return body(
+        '/disclosure/verify',
+        'proof',
+        `"commitment":${textOf('capability-commitment')},"issuer_public_keys":${keys}`,
+      )
+    case 'consensus-proof': {
+      const validators = writeJson(Object.fromEntries(ground.validatorKeys))
+      return body('/consensus/verify', 'proof', `"validator_public_keys":${validators},"assembler_public_keys":${keys}`)
+    }
+    case 'data-license-policy': {
+      const agents = writeJson(exampleOf('data-access-intent').trust.keys)
+      const intent = textOf('data-access-intent')
+      return body(
+        '/data-usage/verify',
+        'policy',
+        `"intent":${intent},"agent_public_keys":${agents},"policy_public_keys":${keys}`,
+      )
+    }
+    case 'data-access-intent':
+      return body(
+        '/data-usage/verify',
+        'intent',
+        `"policy":${textOf('data-license-policy')},"agent_public_keys":${keys}`,
+      )
+    default:
+      return undefined
+  }
+}
+
+/** The value of a text, or undefined when it is no JSON. */
+export function tryRead(text: string): JsonValue | undefined {
+  try {
+    return readJson(text)
+  } catch {
+    return undefined
+  }
+}

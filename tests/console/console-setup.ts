@@ -1,0 +1,37 @@
+import { readFile, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createClient, readPrivateKeyFile, seedSigner } from '@chancery/sdk'
+import type { Client } from '@chancery/sdk'
+import { startDemo } from '@chancery/testkit'
+import type { DemoProcess } from '@chancery/testkit'
+import type { Browser } from 'playwright-core'
+import { openBrowser } from './browser.ts'
+
+/** The network of `chancery demo` as its command makes it, a browser to look at it, and a client to ask it directly. */
+export interface ConsoleSetup {
+  readonly demo: DemoProcess
+  readonly browser: Browser
+  readonly operator: Client
+  close(): Promise<void>
+}
+
+export const NODES = 200
+
+export async function openSetup(): Promise<ConsoleSetup> {
+  const folder = await mkdtemp(join(tmpdir(), 'chancery-stage-'))
+  const [demo, browser] = await Promise.all([startDemo(join(folder, 'na'), NODES), openBrowser()])
+  const file = readPrivateKeyFile(await readFile(demo.keyFile, 'utf8'))
+  const { network_authority } = await createClient({ url: demo.url }).sovereign.genesis()
+  const signer = await seedSigner(file?.keyId ?? '', file?.value ?? '')
+  return {
+    demo,
+    browser,
+    operator: createClient({ url: demo.url, operator: { signer, audience: network_authority.public_key } }),
+    async close() {
+      await browser.close()
+      await demo.stop()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}

@@ -1,0 +1,106 @@
+import { createClient } from '@chancery/sdk'
+import { foreignSovereign, testSigner } from '@chancery/testkit'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { axeFindings, screenshotOf } from './browser.ts'
+import { card, openOperatorPage } from './operator-page.ts'
+import type { OperatorPageHandle } from './operator-page.ts'
+import type { ConsoleSetup } from './console-setup.ts'
+
+/** Every signed action, with its effect looked up beside the page. */
+export function describeOperatorPage(setup: () => ConsoleSetup): void {
+  describe('signed work', () => {
+    let operatorPage: OperatorPageHandle
+    beforeEach(async () => {
+      const { browser, demo } = setup()
+      operatorPage = await openOperatorPage(browser, demo.url, demo.keyFile)
+    })
+    afterEach(() => operatorPage.close())
+    const roster = async (): Promise<readonly string[]> =>
+      Object.keys((await setup().operator.enrollment.roster()).nodes)
+
+    it('has no serious finding for those who use it in other ways', async () => {
+      for (const summary of await operatorPage.page.locator('.action > summary').all()) await summary.click()
+      for (const width of [1440, 360]) {
+        await operatorPage.page.setViewportSize({ width, height: 900 })
+        for (const colorScheme of ['light', 'dark'] as const) {
+          await operatorPage.page.emulateMedia({ colorScheme })
+          await screenshotOf(
+            operatorPage.page,
+            '#operator section:nth-of-type(2)',
+            `operator-work-${width}-${colorScheme}`,
+          )
+          // Of two hundred equal rows a few are enough.
+          expect(await axeFindings(operatorPage.page, { without: '#operator tbody tr:nth-child(n+4)' })).toEqual([])
+          expect(await operatorPage.page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width)
+        }
+      }
+    })
+
+    it('invites a node, which then joins', async () => {
+      const { demo, operator } = setup()
+      await operatorPage.write('invite', { roles: 'role:client role:service' })
+      const invite = await operatorPage.send('invite')
+      const { network_authority } = await operator.sovereign.genesis()
+      const signer = await testSigner('n', 'invited at the desk')
+      const node = createClient({ url: demo.url, node: { signer, audience: network_authority.public_key } })
+      const { roles } = await node.enrollment.join({ invite_token: String(invite['token_id']) })
+      expect(roles).toEqual(['role:client', 'role:service'])
+      expect(operatorPage.trouble).toEqual([])
+    })
+
+    it('revokes a certificate picked from the roster, after drawing what that takes away and being told so', async () => {
+      const { operator } = setup()
+      const { page } = operatorPage
+      // Of a node with an agent, so that more than the certificate is lost.
+      const [agent] = (await operator.agents.search('pay.invoice')).agents
+      const nodes = Object.entries((await operator.enrollment.roster()).nodes)
+      const [id = ''] = nodes.find(([, node]) => node.node_public_key === agent?.node_public_key) ?? []
+      await page.locator(`button[aria-label="Revoke ${id}"]`).click()
+      await page.waitForSelector(`${card('revoke')} form > button:focus`)
+      await page.keyboard.press('Enter')
+      await page.waitForSelector(`${card('revoke')} [data-forecast]`)
+      expect(await page.textContent(`${card('revoke')} [data-forecast]`)).toContain(`1 certificate (${id})`)
+      expect(await page.getAttribute(`${card('revoke')} [data-ripple]`, 'data-ripple')).toBe('1')
+      expect(await page.isDisabled(`${card('revoke')} >> text=Sign and send`)).toBe(true)
+      await screenshotOf(page, card('revoke'), 'operator-revoke-1440-light')
+      const { sequence } = await operator.crl.current()
+      // Showing it changed nothing.
+      expect(await roster()).toContain(id)
+      expect(await operatorPage.send('revoke')).toMatchObject({ crl_sequence: sequence + 1 })
+      expect(await roster()).not.toContain(id)
+    })
+
+    it('shows again what was changed after it was shown', async () => {
+      const [first = '', second = ''] = await roster()
+      await operatorPage.write('revoke', { cert_id: first })
+      await operatorPage.page.fill('#revoke-cert_id', second)
+      expect(await operatorPage.page.locator(`${card('revoke')} .review`).count()).toBe(0)
+    })
+
+    it('recognises a sovereign, then ends the treaty after drawing the lost paths', async () => {
+      const { operator } = setup()
+      await operatorPage.write('treaty-issue', {
+        subject_sovereign_id: 'ZEPHYR',
+        subject_public_keys: foreignSovereign('ZEPHYR').publicKey,
+        roles: 'role:client',
+      })
+      const treaty_id = String((await operatorPage.send('treaty-issue'))['treaty_id'])
+      expect(await operator.recognitionTreaties.find(treaty_id)).toMatchObject({ status: 'active' })
+      await operatorPage.write('treaty-revoke', { treaty_id, reason: 'over' })
+      const preview = await operatorPage.page.textContent(`${card('treaty-revoke')} [data-forecast]`)
+      expect(preview).toContain('DEMO-HARBOUR → ZEPHYR')
+      expect(preview).toContain('No other treaty in force joins the two directly.')
+      expect(await operatorPage.page.getAttribute(`${card('treaty-revoke')} [data-ripple]`, 'data-ripple')).toBe('1')
+      await operatorPage.page.setViewportSize({ width: 360, height: 800 })
+      await screenshotOf(operatorPage.page, card('treaty-revoke'), 'operator-treaty-360-light')
+      expect(await operatorPage.send('treaty-revoke')).toMatchObject({ status: 'revoked' })
+    })
+
+    it('attests a member, then withdraws it', async () => {
+      await operatorPage.write('attestation-issue', { subject_id: 'member-1', roles: 'role:client' })
+      const attestation_id = String((await operatorPage.send('attestation-issue'))['attestation_id'])
+      await operatorPage.write('attestation-revoke', { attestation_id })
+      expect(await operatorPage.send('attestation-revoke')).toMatchObject({ status: 'revoked' })
+    })
+  })
+}

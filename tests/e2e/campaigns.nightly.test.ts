@@ -1,0 +1,106 @@
+import { spawnSync } from 'node:child_process'
+import { GATEWAY_OPERATIONS } from '@chancery/contract'
+import { describe, expect, it } from 'vitest'
+import { runRaces } from '../campaigns/enrollment/races.ts'
+import { BEHAVIOURS } from '../campaigns/gateway/malicious-lists.ts'
+import type { Campaign } from '../campaigns/lib/campaign.ts'
+import { diskFullOnSqlite } from '../campaigns/operate/disk.ts'
+import { runOperateCases } from '../campaigns/operate/operate.ts'
+import { runPolicyRaces } from '../campaigns/trust/policy-races.ts'
+import { runTamper } from '../campaigns/trust/policy-tamper.ts'
+import { findSodium } from '../../packages/protocol/src/signing/sodium.ts'
+import { lastLine, runCampaign, runCampaignCommand } from './campaign-run.ts'
+
+const hasPromtool = spawnSync('promtool', ['--version']).status === 0
+const canMount =
+  process.getuid?.() === 0 && spawnSync('unshare', ['-m', 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt']).status === 0
+
+type Runnable = Pick<Campaign, 'run'>
+
+/** Small counts, so that a change of a campaign can be tested. `check:nightly` also runs each with its default count. */
+describe('campaigns with small counts', () => {
+  it.each<[string, number, () => Promise<Runnable>]>([
+    ['audit-forward', 2000, () => import('../campaigns/audit/forward.ts')],
+    ['database-kills', 2, () => import('../campaigns/faults/database-kills.ts')],
+    ['enrollment-kills', 10, () => import('../campaigns/enrollment/kills.ts')],
+    ['enrollment-races', 5, async () => ({ run: (options) => runRaces({ ...options, callers: 20 }) })],
+    ['evidence-checkpoints', 60, () => import('../campaigns/evidence/checkpoints.ts')],
+    ['evidence-kills', 6, () => import('../campaigns/evidence/kills.ts')],
+    ['evidence-server-kills', 1, () => import('../campaigns/evidence/server-kills.ts')],
+    ['evidence-tamper', 1000, () => import('../campaigns/evidence/tamper.ts')],
+    ['failover', 1, () => import('../campaigns/faults/failover.ts')],
+    ['feed-orders', 60, () => import('../campaigns/trust/feed-orders.ts')],
+    ['gateway-damage', 10, () => import('../campaigns/gateway/damage.ts')],
+    ['gateway-kills', 4, () => import('../campaigns/gateway/kills.ts')],
+    ['gateway-proxy', GATEWAY_OPERATIONS.length * 5, () => import('../campaigns/gateway/proxy.ts')],
+    ['hostile', 300, () => import('../campaigns/hostile/hostile.ts')],
+    ['outside-reader', 2, () => import('../campaigns/faults/outside-reader.ts')],
+    ['partition', 3, () => import('../campaigns/faults/partition.ts')],
+    ['paused-lease', 1, () => import('../campaigns/faults/paused-lease.ts')],
+    ['policy-differential', 100_000, () => import('../campaigns/trust/policy-differential.ts')],
+    ['policy-races', 5, async () => ({ run: (options) => runPolicyRaces({ ...options, callers: 20 }) })],
+    ['policy-tamper', 60, async () => ({ run: (options) => runTamper({ ...options, backend: 'sqlite' }) })],
+    ['policy-tamper', 60, async () => ({ run: (options) => runTamper({ ...options, backend: 'postgres' }) })],
+    ['sdk-outbox', 10, () => import('../campaigns/sdk/outbox.ts')],
+    // Every way to change every field once.
+    ['sovereign-tamper', 1700, () => import('../campaigns/trust/sovereign-tamper.ts')],
+    ['succession', 1, () => import('../campaigns/faults/succession.ts')],
+    ['succession-live', 1, () => import('../campaigns/succession/live.ts')],
+    ['transition-kills', 6, () => import('../campaigns/faults/transition-kills.ts')],
+  ])(
+    '%s finds no violation in %i cases',
+    async (name, count, load) => {
+      expect(await runCampaign(name, await load(), { count, nodes: 6 })).toEqual({ cases: count, violations: 0 })
+    },
+    600_000,
+  )
+
+  it.each([
+    ['consensus-model', 1000],
+    ['discovery-model', 300],
+    ['json-differential', 20_000],
+    ['merkle', 2000],
+    ['trust-mutation', 12_000],
+  ])(
+    '%s finds no violation in %i cases, as a command',
+    async (name, count) => {
+      const outcome = await runCampaignCommand([name, '--count', String(count)])
+      const { seed, ...result } = lastLine(outcome)
+      process.stdout.write(`${name} seed ${seed}\n`)
+      expect({ ...result, lines: outcome.lines }).toMatchObject({ name, cases: count, violations: 0 })
+      expect(outcome.lines[0]).toBe(`seed ${seed}`)
+      expect(outcome.code).toBe(0)
+    },
+    600_000,
+  )
+
+  it('weak-keys finds no forgery that a backend accepts', async () => {
+    const outcome = await runCampaignCommand(['weak-keys', '--seed', '0'])
+    // 14 keys, 14 points and 64 messages under node:crypto and WebCrypto, and under libsodium where it is installed.
+    const backends = findSodium() === undefined ? 2 : 3
+    expect(lastLine(outcome)).toEqual({ name: 'weak-keys', cases: backends * 12_544, violations: 0, seed: 0 })
+  }, 600_000)
+
+  it('gateway-lists finds no malicious list that is accepted', async () => {
+    expect(BEHAVIOURS.filter(({ outcome }) => outcome !== 'installed').length).toBeGreaterThanOrEqual(30)
+    const result = await runCampaign('gateway-lists', await import('../campaigns/gateway/lists.ts'), { count: 3 })
+    expect(result).toEqual({ cases: 3 * BEHAVIOURS.length, violations: 0 })
+  }, 600_000)
+
+  it('gateway-backlog delivers 2000 events in order after the collector returns', async () => {
+    const result = await runCampaign('gateway-backlog', await import('../campaigns/gateway/backlog.ts'), {
+      count: 2000,
+    })
+    expect(result.violations).toBe(0)
+    expect(result.cases).toBeGreaterThanOrEqual(2000)
+  }, 600_000)
+
+  it.runIf(hasPromtool && canMount)(
+    'operate finds no violation when the disk of an SQLite file is full',
+    async () => {
+      const run: Runnable['run'] = (options) => runOperateCases(options, [diskFullOnSqlite])
+      expect(await runCampaign('operate', { run }, { count: 1 })).toEqual({ cases: 1, violations: 0 })
+    },
+    600_000,
+  )
+})

@@ -1,0 +1,89 @@
+import { existsSync, globSync, readFileSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { cruise } from 'dependency-cruiser'
+import extractOptions from 'dependency-cruiser/config-utl/extract-depcruise-options'
+import boundaries from './boundaries.json' with { type: 'json' }
+
+/** `node tools/check/check-imports.ts`: who may import whom, and no domain word in the service kit. */
+
+export interface Finding {
+  readonly rule: string
+  readonly file: string
+  readonly message: string
+}
+
+/** Which feature may import which others. */
+export type Arrows = Readonly<Record<string, readonly string[]>>
+
+const ROOT = join(import.meta.dirname, '..', '..')
+const FOLDERS = ['packages', 'apps', 'tests', 'tools', 'bench']
+
+/** Everything wrong with the tree below `root`, sorted by file. */
+export async function checkImports(root: string = ROOT): Promise<Finding[]> {
+  const circles = Object.values<Arrows>(boundaries.features).flatMap((arrows) => checkCircles(arrows))
+  const findings = [...(await checkArrows(root)), ...checkDomainWords(root), ...circles]
+  return findings.toSorted((a, b) => a.file.localeCompare(b.file))
+}
+
+async function checkArrows(root: string): Promise<Finding[]> {
+  const options = await extractOptions(join(ROOT, '.dependency-cruiser.mjs'))
+  const { output } = await cruise(
+    FOLDERS.filter((folder) => existsSync(join(root, folder)) && readdirSync(join(root, folder)).length > 0),
+    { ...options, baseDir: root },
+    options.enhancedResolveOptions,
+  )
+  if (typeof output === 'string') throw new Error(output)
+  const sentences = new Map(options.ruleSet?.forbidden?.map((rule) => [rule.name, rule.comment]))
+  return output.summary.violations.map(({ rule, from, to }) => ({
+    rule: rule.name,
+    file: from,
+    message: `imports ${to}, but ${sentences.get(rule.name) ?? rule.name}`,
+  }))
+}
+
+/** Arrows may not lead back to where they began. */
+export function checkCircles(arrows: Arrows): Finding[] {
+  return Object.keys(arrows)
+    .filter((feature) => reachableFrom(feature, arrows).has(feature))
+    .map((feature) => ({
+      rule: 'feature-circle',
+      file: 'tools/check/boundaries.json',
+      message: `the arrows of ${feature} lead back to ${feature}`,
+    }))
+}
+
+function reachableFrom(feature: string, arrows: Arrows): ReadonlySet<string> {
+  const reached = new Set<string>(arrows[feature])
+  // A set visits what is added while it is walked.
+  for (const each of reached) for (const next of arrows[each] ?? []) reached.add(next)
+  return reached
+}
+
+/** Both services share the kit, so it knows neither. Comments may explain with domain words; code may not use them. */
+function checkDomainWords(root: string): Finding[] {
+  const words = new RegExp(`(?:${boundaries.domainWords.join('|')})`, 'i')
+  return globSync('packages/service-kit/src/**/*.ts', {
+    cwd: root,
+    exclude: ['**/*.test.ts', '**/*.suite.ts'],
+  }).flatMap((file) =>
+    blankComments(readFileSync(join(root, file), 'utf8'))
+      .split('\n')
+      .flatMap((line, index) => {
+        const found = words.exec(line)?.[0]
+        const message = `says «${found}», but the service kit knows no domain word`
+        return found === undefined ? [] : [{ rule: 'domain-word', file: `${file}:${index + 1}`, message }]
+      }),
+  )
+}
+
+/** Keeps strings and line numbers. Quotes are matched first, so that a // inside a string stays. */
+export function blankComments(source: string): string {
+  const parts = /'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`|\/\*[\s\S]*?\*\/|\/\/.*/g
+  return source.replaceAll(parts, (part) => (part.startsWith('/') ? part.replaceAll(/[^\n]/g, ' ') : part))
+}
+
+if (import.meta.main) {
+  const findings = await checkImports()
+  for (const { file, message, rule } of findings) console.log(`${file}: ${message} [${rule}]`)
+  process.exitCode = findings.length === 0 ? 0 : 1
+}

@@ -1,0 +1,133 @@
+import { join } from 'node:path'
+import { changedTestFilters } from './changed-tests.ts'
+import type { Command } from './run-command.ts'
+
+export interface Step {
+  readonly name: string
+  readonly command: Command
+  /** The command that a reader types to run the step again. */
+  readonly repeat: string
+  /** The step prints `N passed, N failed` itself. */
+  readonly isCounted?: true
+  /** The file of the report that Vitest writes; its failed files run a second time. */
+  readonly report?: string
+  /** `check` fails when the step takes 20 % more (CONTRIBUTING.md, Test tiers). */
+  readonly limitSeconds?: number
+  /** A hanging step is ended after this time instead of 22 minutes. */
+  readonly maxSeconds?: number
+}
+
+export interface Tier {
+  readonly steps: readonly Step[]
+  readonly limitSeconds?: number
+}
+
+const SOURCES = '--conditions=development'
+const HOUR = 3600
+// One more than there are cores: a test that waits for a database leaves its core to another.
+const WORKERS = '--maxWorkers=3'
+
+const STATIC_STEPS: readonly Step[] = [
+  { name: 'format', command: ['oxfmt', '--check', '.'], repeat: 'npx oxfmt --check .   (fix: npm run format)' },
+  {
+    name: 'lint',
+    command: ['oxlint', '--type-aware', '--deny-warnings'],
+    repeat: 'npx oxlint --type-aware   (fix: add --fix)',
+  },
+  { name: 'types', command: ['tsc', '-b'], repeat: 'npx tsc -b' },
+  { name: 'console', command: ['tsc', '-p', 'apps/console'], repeat: 'npx tsc -p apps/console' },
+  {
+    name: 'imports',
+    command: ['node', 'tools/check/check-imports.ts'],
+    repeat: 'npx node tools/check/check-imports.ts',
+  },
+  {
+    name: 'test-files',
+    command: ['node', 'tools/check/check-test-files.ts'],
+    repeat: 'npx node tools/check/check-test-files.ts',
+  },
+  { name: 'words', command: ['node', 'tools/check/check-words.ts'], repeat: 'npx node tools/check/check-words.ts' },
+  {
+    name: 'generated',
+    command: ['node', SOURCES, 'tools/generate/generate.ts', '--check'],
+    repeat: 'npm run generate -- --check   (fix: npm run generate)',
+  },
+]
+
+/** Returns the steps of a tier. Vitest writes its reports into `folder`. */
+export function stepsOf(name: string, folder: string): Tier | undefined {
+  const vitest = (step: string, options: readonly string[], repeat: string): Step => {
+    const report = join(folder, `${step}.json`)
+    const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
+    return { name: step, command: ['vitest', 'run', ...reporters, ...options], report, repeat }
+  }
+  if (name === 'quick') {
+    const filters = changedTestFilters()
+    const changed = ['--project=packages', '--project=sqlite', WORKERS, '--passWithNoTests', ...filters]
+    const tests = vitest('tests', changed, `npx vitest run --project packages --project sqlite ${filters.join(' ')}`)
+    return { limitSeconds: 60, steps: [...STATIC_STEPS, ...(filters.length === 0 ? [] : [tests])] }
+  }
+  if (name === 'check') {
+    const packages = ['--project=packages', '--project=sqlite', WORKERS]
+    // They start whole services and browsers and mostly wait for them: two at a time use the cores well.
+    const e2e = ['--project=console', '--project=e2e', '--maxWorkers=2']
+    return {
+      // The goal is 900 s.
+      limitSeconds: 1500,
+      steps: [
+        ...STATIC_STEPS,
+        {
+          name: 'docs',
+          command: ['node', 'tools/docs/docs.ts', 'build', 'check'],
+          repeat: 'npm run docs:build && npm run docs:check',
+        },
+        { ...vitest('tests', packages, 'npx vitest run <file>   (all: npm test)'), limitSeconds: 330 },
+        {
+          ...vitest('database', ['--project=postgres', WORKERS], 'npx vitest run --project postgres <file>'),
+          limitSeconds: 180,
+        },
+        vitest('e2e', e2e, 'npx vitest run --project e2e --project console <file>'),
+        {
+          name: 'browser',
+          command: ['node', SOURCES, 'tools/check/test-browser.ts'],
+          repeat: 'npm run test:browser',
+          isCounted: true,
+        },
+      ],
+    }
+  }
+  return name === 'nightly' ? { steps: nightlySteps(vitest) } : undefined
+}
+
+function nightlySteps(vitest: (step: string, options: readonly string[], repeat: string) => Step): readonly Step[] {
+  const script = (name: string, command: Command, repeat: string, hours: number): Step => ({
+    name,
+    command,
+    repeat,
+    maxSeconds: hours * HOUR,
+  })
+  return [
+    {
+      ...vitest(
+        'postgres',
+        ['--project=postgres-nightly', WORKERS],
+        'npx vitest run --project postgres-nightly <file>',
+      ),
+      maxSeconds: HOUR,
+    },
+    {
+      ...vitest('nightly', ['--project=nightly', '--maxWorkers=2'], 'npx vitest run --project nightly <file>'),
+      maxSeconds: 2 * HOUR,
+    },
+    script(
+      'campaigns',
+      ['node', SOURCES, 'tests/campaigns/run.ts', '--all'],
+      'npm run campaign -- NAME --seed SEED',
+      24,
+    ),
+    script('benches', ['node', SOURCES, 'bench/run.ts', '--all'], 'npm run bench -- NAME', 4),
+    script('helm', ['node', SOURCES, 'tools/release/helm/check.ts'], 'npm run helm:check', 1),
+    script('image', ['bash', 'tools/release/image/build.sh'], 'npm run image', 1),
+    script('image-try', ['node', SOURCES, 'tools/release/image/try.ts'], 'npm run image:try', 1),
+  ]
+}

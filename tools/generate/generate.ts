@@ -1,0 +1,49 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { dirname, join, relative } from 'node:path'
+import { chartSchema } from '../release/helm/chart-schema.ts'
+import { SCHEMA_FILES, recordsPage } from './record-pages.ts'
+import { auditEventsPage, commandsPage, errorsPage, routesPage, settingsPage } from './reference-pages.ts'
+import { clientLibraryPage } from './sdk-reference.ts'
+
+/** `npm run generate`: writes docs/reference from the contract, the readers of records and the declarations of the library, and the names of settings in the schema of the chart. With --check it only compares. */
+
+const ROOT = join(import.meta.dirname, '..', '..')
+const FOLDER = join(ROOT, 'docs', 'reference')
+const PAGES: Readonly<Record<string, () => string>> = {
+  'routes.md': routesPage,
+  'errors.md': errorsPage,
+  'settings.md': settingsPage,
+  'audit-events.md': auditEventsPage,
+  'commands.md': commandsPage,
+  'client-library.md': clientLibraryPage,
+  'records.md': recordsPage,
+  ...SCHEMA_FILES,
+  '../../deploy/helm/chancery/values.schema.json': chartSchema,
+}
+
+async function main(isCheck: boolean): Promise<number> {
+  const stale: string[] = []
+  for (const [name, page] of Object.entries(PAGES)) {
+    const file = join(FOLDER, name)
+    const text = page()
+    if ((await readOrEmpty(file)) === text) continue
+    stale.push(relative(ROOT, file))
+    if (isCheck) continue
+    await mkdir(dirname(file), { recursive: true })
+    await writeFile(file, text)
+  }
+  for (const name of stale) console.log(`${isCheck ? 'stale' : 'written'}: ${name}`)
+  if (isCheck && stale.length > 0) console.log('Write them with: npm run generate')
+  return isCheck && stale.length > 0 ? 1 : 0
+}
+
+async function readOrEmpty(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8')
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return ''
+    throw error
+  }
+}
+
+process.exitCode = await main(process.argv.includes('--check'))

@@ -1,0 +1,140 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+
+/**
+ * docs/reference/client-library.md: what the library exports, taken from the declarations the compiler emits. Comments
+ * and types are those of the sources, so the page cannot say anything else than the code.
+ */
+
+const ROOT = join(import.meta.dirname, '..', '..')
+const DIST = join(ROOT, 'packages', 'sdk', 'dist')
+
+const ENTRIES = [
+  ['@chancery/sdk', 'index.d.ts', 'Runs in Node.js 24 and later and in browsers.'],
+  ['@chancery/sdk/compat', 'compat/index.d.ts', 'The names that code for other libraries of the protocol knows.'],
+  ['@chancery/sdk/nodejs', 'nodejs/index.d.ts', 'What needs files or servers of Node.js.'],
+  [
+    '@chancery/sdk/verify',
+    'verify/index.d.ts',
+    'Verification alone, for browsers. `@chancery/sdk` exports the same names.',
+  ],
+] as const
+
+interface Exported {
+  readonly name: string
+  /** Below dist, or a package. */
+  readonly from: string
+}
+
+interface Declaration {
+  readonly file: string
+  readonly text: string
+}
+
+export function clientLibraryPage(): string {
+  // Only what changed is compiled; in `npm run check` nothing has.
+  execFileSync('tsc', ['-b', 'packages/sdk'], { cwd: ROOT, stdio: 'inherit' })
+  const shown = new Set<string>()
+  const sections = ENTRIES.map(([name, file, note]) => entrySection(name, file, note, shown))
+  return [
+    '# Client library',
+    '',
+    'Generated from the declarations of `packages/sdk` by `npm run generate`. How the parts fit together: [client-library.md](../client-library.md).',
+    ...sections,
+    '',
+  ].join('\n')
+}
+
+function entrySection(name: string, file: string, note: string, shown: Set<string>): string {
+  const byFile = new Map<string, string[]>()
+  const elsewhere: string[] = []
+  for (const { name: each, from } of exportsOf(file)) {
+    const found = from.startsWith('@') ? undefined : declarationOf(from, each)
+    if (found === undefined) elsewhere.push(`\`${each}\` (${from})`)
+    else if (!shown.has(`${found.file} ${each}`)) {
+      shown.add(`${found.file} ${each}`)
+      byFile.set(found.file, [...(byFile.get(found.file) ?? []), found.text])
+    }
+  }
+  const blocks = [...byFile].map(([from, texts]) =>
+    ['', `### ${from.replace('.d.ts', '')}`, '', '```ts', texts.join('\n\n'), '```'].join('\n'),
+  )
+  const passedOn = elsewhere.length === 0 ? [] : ['', `Passed on from other packages: ${elsewhere.join(', ')}.`]
+  return ['', `## ${name}`, '', note, ...blocks, ...passedOn].join('\n')
+}
+
+const NAMED = /^export (?:type )?\{([^}]*)\} from '([^']+)';/gm
+const ALL = /^export \* from '([^']+)';/gm
+const SPACE = /^export \* as (\w+) from '([^']+)';/gm
+
+/** In the order of the file; `export *` is followed, since its names are what a reader looks for. */
+function exportsOf(file: string): readonly Exported[] {
+  const text = readFileSync(join(DIST, file), 'utf8')
+  const named = [...text.matchAll(NAMED)].flatMap(([, names = '', from = '']) =>
+    names.split(',').map((each) => ({ name: each.trim().replace(/^type /, ''), from: place(file, from) })),
+  )
+  const all = [...text.matchAll(ALL)].flatMap(([, from = '']) => {
+    const target = place(file, from)
+    return [...exportsOf(target), ...declaredIn(target).map((name) => ({ name, from: target }))]
+  })
+  const spaces = [...text.matchAll(SPACE)].map(([, name = '', from = '']) => ({ name, from: place(file, from) }))
+  return [...named.filter(({ name }) => name !== ''), ...all, ...spaces]
+}
+
+function place(file: string, from: string): string {
+  return from.startsWith('.') ? join(dirname(file), from.replace(/\.ts$/, '.d.ts')) : from
+}
+
+const DECLARED = /^export (?:declare )?(?:abstract )?(?:interface|type|class|function|const) (\w+)/gm
+
+function declaredIn(file: string): readonly string[] {
+  return [...readFileSync(join(DIST, file), 'utf8').matchAll(DECLARED)].map(([, name = '']) => name)
+}
+
+/** Every declaration of a name with the comment above it: an overloaded function has several. */
+function declarationOf(file: string, name: string): Declaration | undefined {
+  const text = readFileSync(join(DIST, file), 'utf8')
+  const start = new RegExp(
+    `^(?:/\\*\\*(?:(?!\\*/)[^])*\\*/\\n)?export (?:declare )?(?:interface|type|class|function|const) ${name}\\b`,
+    'gm',
+  )
+  const found = [...text.matchAll(start)].map((match) =>
+    text.slice(match.index, endOf(text, match.index + match[0].length)),
+  )
+  if (found.length > 0) return { file, text: found.map(tidy).join('\n') }
+  // A namespace stands for a whole file: `schedule.renewalTime`.
+  return declaredIn(file).length === 0
+    ? undefined
+    : {
+        file,
+        text: `// as ${name}\n${declaredIn(file)
+          .map((each) => declarationOf(file, each)?.text ?? '')
+          .join('\n')}`,
+      }
+}
+
+/** The end of the declaration that is open at this place. */
+function endOf(text: string, from: number): number {
+  let depth = 0
+  for (let at = from; at < text.length; at += 1) {
+    if (text.startsWith('/**', at)) at = text.indexOf('*/', at) + 1
+    const sign = text.charAt(at)
+    if (sign === "'" || sign === '`') at = text.indexOf(sign, at + 1)
+    else if ('{(['.includes(sign)) depth += 1
+    else if ('})]'.includes(sign)) {
+      depth -= 1
+      if (depth === 0 && sign === '}' && text.charAt(at + 1) === '\n') return at + 1
+    } else if (sign === ';' && depth === 0) return at + 1
+  }
+  return text.length
+}
+
+/** As in the sources: no private members, two spaces. */
+function tidy(text: string): string {
+  return text
+    .replaceAll(/^ +(?:#private;|private .*\n?)$/gm, '')
+    .replaceAll(/^export (?:declare )?/gm, '')
+    .replaceAll(/^( {4})+/gm, (spaces) => spaces.slice(spaces.length / 2))
+    .replaceAll(/\n{2,}/g, '\n')
+}

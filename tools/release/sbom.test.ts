@@ -1,0 +1,35 @@
+import { describe, expect, it } from 'vitest'
+import { listComponents, readLock, toCycloneDx } from './sbom.ts'
+
+const INTEGRITY = `sha512-${Buffer.alloc(64, 7).toString('base64')}`
+const entry = { version: '1.0.0', license: 'MIT', integrity: INTEGRITY }
+const lockOf = (packages: object) => ({ version: '0.1.0', packages: { ...packages } })
+
+describe('what a release is made of', () => {
+  it('names every package that runs, once, with licence and digest', async () => {
+    const components = listComponents(await readLock())
+    const names = components.map(({ name }) => name)
+    expect(names).toEqual(expect.arrayContaining(['pg', 'kysely', 'ioredis', 'commander']))
+    expect(names).not.toEqual(expect.arrayContaining(['vitest']))
+    expect(names.filter((name) => name.startsWith('@chancery/'))).toEqual([])
+    for (const { sha512 } of components) expect(sha512).toMatch(/^[0-9a-f]{128}$/)
+  })
+
+  it('is the same bytes for the same lock file', async () => {
+    const lock = await readLock()
+    expect(JSON.stringify(toCycloneDx(lock))).toBe(JSON.stringify(toCycloneDx(structuredClone(lock))))
+  })
+
+  it('writes package URLs as their specification has them', () => {
+    const bom = toCycloneDx(lockOf({ 'node_modules/@scope/a': entry })) as { components: { purl: string }[] }
+    expect(bom.components.map(({ purl }) => purl)).toEqual(['pkg:npm/%40scope/a@1.0.0'])
+  })
+
+  it('stops at a licence that is not on the list, and at a package without a digest', () => {
+    expect(() => listComponents(lockOf({ 'node_modules/a': { ...entry, license: 'GPL-3.0-only' } }))).toThrow(
+      /GPL-3.0-only/,
+    )
+    expect(() => listComponents(lockOf({ 'node_modules/a': { ...entry, integrity: undefined } }))).toThrow(/SHA-512/)
+    expect(listComponents(lockOf({ 'node_modules/a': { ...entry, license: 'GPL-3.0-only', dev: true } }))).toEqual([])
+  })
+})

@@ -1,0 +1,107 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+
+/**
+ * `npm run sbom`: what a release is made of, from the lock file alone, so that the same commit gives the same bytes.
+ * CycloneDX 1.5 on standard output, or with --licences one line for each package.
+ */
+
+/** Licences whose terms we keep by shipping their texts. Another one is decided by a person, not by a build. */
+export const ACCEPTED_LICENCES: readonly string[] = [
+  'MIT',
+  'Apache-2.0',
+  'ISC',
+  'BSD-2-Clause',
+  'BSD-3-Clause',
+  '0BSD',
+  'Unlicense',
+]
+
+export interface LockEntry {
+  readonly version?: string
+  readonly integrity?: string
+  readonly license?: string
+  readonly dev?: boolean
+  readonly link?: boolean
+}
+
+export interface Lock {
+  readonly version: string
+  readonly packages: Readonly<Record<string, LockEntry>>
+}
+
+export interface Component {
+  readonly name: string
+  readonly version: string
+  readonly licence: string
+  /** SHA-512 of the package as the registry gave it, in hex. */
+  readonly sha512: string
+}
+
+const IN_MODULES = 'node_modules/'
+
+/** Everything that runs with the services and the command, sorted; throws on what cannot be named or may not be used. */
+export function listComponents(lock: Lock): readonly Component[] {
+  const found = new Map<string, Component>()
+  for (const [path, entry] of Object.entries(lock.packages)) {
+    if (entry.dev === true || entry.link === true || !path.includes(IN_MODULES)) continue
+    const component = toComponent(path, entry)
+    found.set(`${component.name}@${component.version}`, component)
+  }
+  return [...found.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, component]) => component)
+}
+
+function toComponent(path: string, { version, license, integrity = '' }: LockEntry): Component {
+  const name = path.slice(path.lastIndexOf(IN_MODULES) + IN_MODULES.length)
+  const digest = /^sha512-([A-Za-z0-9+/=]+)$/.exec(integrity)?.[1]
+  if (version === undefined || digest === undefined)
+    throw new Error(`${name} has no version or SHA-512 in the lock file`)
+  if (license === undefined || !ACCEPTED_LICENCES.includes(license))
+    throw new Error(`${name} ${version} is under ${license ?? 'no licence'}: decide on it in tools/release/sbom.ts`)
+  return { name, version, licence: license, sha512: Buffer.from(digest, 'base64').toString('hex') }
+}
+
+/** No time and no random number: two builds of one commit can be compared. */
+export function toCycloneDx(lock: Lock): object {
+  return {
+    bomFormat: 'CycloneDX',
+    specVersion: '1.5',
+    version: 1,
+    metadata: {
+      component: {
+        type: 'application',
+        'bom-ref': `pkg:npm/chancery@${lock.version}`,
+        name: 'chancery',
+        version: lock.version,
+        licenses: [{ license: { id: 'Apache-2.0' } }],
+      },
+    },
+    components: listComponents(lock).map(({ name, version, licence, sha512 }) => ({
+      type: 'library',
+      'bom-ref': purl(name, version),
+      name,
+      version,
+      purl: purl(name, version),
+      licenses: [{ license: { id: licence } }],
+      hashes: [{ alg: 'SHA-512', content: sha512 }],
+    })),
+  }
+}
+
+/** The @ of a scope is written %40 in a package URL. */
+function purl(name: string, version: string): string {
+  return `pkg:npm/${name.replace(/^@/, '%40')}@${version}`
+}
+
+export async function readLock(): Promise<Lock> {
+  return JSON.parse(await readFile(join(import.meta.dirname, '..', '..', 'package-lock.json'), 'utf8')) as Lock
+}
+
+if (import.meta.main) {
+  const { values } = parseArgs({ options: { licences: { type: 'boolean', default: false } } })
+  const lock = await readLock()
+  if (values.licences)
+    for (const { name, version, licence } of listComponents(lock)) console.log(`${licence}\t${name}\t${version}`)
+  else console.log(JSON.stringify(toCycloneDx(lock), undefined, 2))
+}
