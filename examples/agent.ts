@@ -4,7 +4,7 @@
  *
  *   NA_URL, GENESIS, NODE_HOME, INVITE   as in node.ts
  *   OFFERS   a capability this agent has
- *   WANTS    a capability it looks for
+ *   WANTS    a capability it needs
  */
 import { Node, verifyAgent } from '@chancery/sdk'
 import { FileNodeStore, readGenesisFile } from '@chancery/sdk/nodejs'
@@ -25,7 +25,7 @@ const node = await Node.join({
     endpoint: { host: `${OFFERS}.example.org`, port: 443, scheme: 'https' },
   },
 })
-node.on('announced', ({ expires_at }) => console.log(`announced ${OFFERS} until ${expires_at}`))
+node.on('announced', ({ expires_at }) => console.log(`registered ${OFFERS} until ${expires_at}`))
 node.on('actionFailed', ({ action, error }) => console.log(`${action} failed: ${error.message}`))
 
 const peer = await findPeer()
@@ -33,7 +33,7 @@ console.log(
   `found ${peer.agent_id} at ${peer.endpoint.scheme ?? 'https'}://${peer.endpoint.host}:${peer.endpoint.port}`,
 )
 
-// Every request to the peer carries a proof of who calls. The peer checks it as in relying-service.ts.
+// Every request to the peer is signed by this node. The peer verifies it as in relying-service.ts.
 const call = node.fetchAs(`https://${peer.endpoint.host}`)
 console.log(typeof call === 'function' ? 'ready to call' : '')
 await node.stop()
@@ -44,7 +44,7 @@ async function findPeer() {
     for await (const descriptor of node.client.agents.searchAll(WANTS)) {
       const verdict = await verifyAgent(descriptor, { genesis, now: BigInt(Date.now()) * 1000n })
       if (verdict.ok) return descriptor
-      console.log(`${descriptor.agent_id} is not what it says: ${verdict.reason}`)
+      console.log(`${descriptor.agent_id} is not valid: ${verdict.reason}`)
     }
     await new Promise((resolve) => setTimeout(resolve, 200))
   }

@@ -31,8 +31,7 @@ const client = createClient({
   operator: { signer: await readSignerFile(OPERATOR_KEY), audience: authorityKey },
 })
 
-// Signed heads of the store. Put anchors that you stored at earlier audits first: they prove that
-// history was not rewritten in between.
+// Signed heads of the store. Put anchors from earlier audits first: they prove that no entry was changed since then.
 const { anchors: signed } = await client.evidence.anchors()
 const anchors = await AnchorChecker.open(signed, [authorityKey], genesis.network_name)
 const checker = new StoreChecker({
@@ -41,7 +40,7 @@ const checker = new StoreChecker({
   keys: { authority: [authorityKey], executor: (id) => executors.find(({ key_id }) => key_id === id) },
 })
 
-// Line by line, so a store of any length needs no more memory than a short one.
+// Reads line by line, so memory use does not depend on the length of the store.
 const file = createWriteStream(EXPORT, { mode: 0o600 })
 for await (const line of client.evidence.export()) {
   await checker.add(line)
@@ -54,5 +53,5 @@ const report = await checker.finish()
 console.log(`${report.checked_entries} entries, ${report.decisions} decisions, ${report.executions} executions`)
 for (const { store_sequence, reason, detail } of report.failures)
   console.log(`entry ${store_sequence}: ${reason} ${detail}`)
-console.log(report.failures.length === 0 ? 'every one is sound' : `${report.failures.length} failures`)
+console.log(report.failures.length === 0 ? 'all entries are valid' : `${report.failures.length} failures`)
 process.exitCode = report.failures.length === 0 ? 0 : 1

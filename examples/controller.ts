@@ -3,10 +3,10 @@
  * every rotation. It can be killed at any time: a started action is in the outbox and is recorded after the next start.
  *
  *   NA_URL, GENESIS     as in node.ts
- *   OPERATOR_KEY        asks for decisions
- *   EXECUTOR_KEY        signs what was done; registered with `chancery executor-key register`
+ *   OPERATOR_KEY        requests decisions
+ *   EXECUTOR_KEY        signs executed actions; registered with `chancery executor-key register`
  *   ATTESTATION         the member on whose behalf it acts, as reviewed by a person
- *   POLICY_PINS         the policies decisions must rest on: [{policy_id, version, policy_digest}]
+ *   POLICY_PINS         the policies that decisions must use: [{policy_id, version, policy_digest}]
  *   OUTBOX              a separate folder
  */
 import { readFile } from 'node:fs/promises'
@@ -19,7 +19,7 @@ const { OPERATOR_KEY = 'operator.key', EXECUTOR_KEY = 'executor.key' } = process
 const { ATTESTATION = 'attestation.json', POLICY_PINS = 'policy-pins.json' } = process.env
 
 const authorityKey = (await readGenesisFile(GENESIS)).network_authority.public_key
-// Not JSON.parse: it drops the form of numbers, and with it the digest that is pinned below.
+// Not JSON.parse: it changes the spelling of numbers, so the pinned digest below would differ.
 const attestation = readAttestation(readJson(await readFile(ATTESTATION, 'utf8')))
 const client = createClient({
   url: NA_URL,
@@ -38,13 +38,13 @@ const result = await governor.run({
     requested_capability: 'secret.rotate',
     context: { request_parameters: { environment: process.env['ENVIRONMENT'] ?? 'staging' } },
   },
-  // The decision is verified here, offline, before anything is done: signed by this authority, about this request, on
-  // this attestation and these policies. Anything else throws, and nothing is done.
+  // Verifies the decision offline before the action runs: it must be signed by this authority, for this request, with
+  // this attestation and these policies. Otherwise it throws and the action does not run.
   authorityKeys: [authorityKey],
   expectedAttestation: pinAttestation(attestation),
   expectedPolicies: JSON.parse(await readFile(POLICY_PINS, 'utf8')),
   resource: { id: 'kv/payments/api-key', action: 'rotate' },
-  // What the evidence says. Metadata only: whatever looks like a secret is refused.
+  // Content of the evidence. Metadata only: values that look like secrets are refused.
   parameters: { vault: 'payments', rotated_by: 'controller' },
   run: async (_decision, report) => {
     const version = await rotate()
@@ -57,12 +57,12 @@ console.log(summarizeDecision(result.decision))
 if (result.authorized) {
   const { resource_sequence, evidence_id } = result.evidence
   console.log(`version ${result.value}; evidence ${evidence_id} is number ${resource_sequence} of the secret`)
-  // Not an error: it waits in the outbox, and governor.start() would bring it to the authority in the background.
+  // Not an error: the evidence is in the outbox, and governor.start() sends it in the background.
   console.log(result.stored ? 'stored' : 'waiting')
 }
 outbox.close()
 
-/** Here the vault would be asked for a new version. */
+/** A real controller creates a new version in its vault here. */
 async function rotate(): Promise<number> {
   return Promise.resolve(8)
 }

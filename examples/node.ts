@@ -1,9 +1,9 @@
 /**
- * A node: it joins the network once, and from then on stays a member by itself.
+ * A node: it joins the network once and then renews its membership automatically.
  *
  *   NA_URL      address of the authority, or several with commas between them
  *   GENESIS     the genesis block, from a trusted source: it names the authority of this node
- *   NODE_HOME   a separate folder of this node; the key in it never leaves the machine
+ *   NODE_HOME   folder of this node; its key never leaves the machine
  *   INVITE      from `chancery invite`; needed the first time only
  */
 import { Node } from '@chancery/sdk'
@@ -19,8 +19,8 @@ const node = await Node.join({
   ...(INVITE === undefined ? {} : { invite: INVITE }),
 })
 
-// From here on the node beats at the pace the authority asks for, renews its certificate in good time and follows
-// revocations and policy. A program only listens, and it may leave out all of this.
+// The node now sends heartbeats at the interval that the authority sets, renews its certificate before it expires, and
+// updates revocations and policy. These event handlers are optional.
 node.on('started', ({ certificate, resumed }) =>
   console.log(`${resumed ? 'resumed' : 'joined'} as ${certificate.cert_id}, roles ${certificate.roles.join(' ')}`),
 )
@@ -28,13 +28,13 @@ node.on('heartbeat', ({ nextSeconds }) => console.log(`heartbeat, next in ${next
 node.on('renewed', ({ certificate }) => console.log(`renewed until ${certificate.expires_at}`))
 node.on('crl', ({ crl }) => console.log(`revocation list ${crl.sequence}`))
 node.on('policy', ({ policy }) => console.log(`policy ${policy.policy_id}`))
-// Failures that time may heal are tried again; nothing has to be done about them.
+// Temporary failures are retried automatically.
 node.on('actionFailed', ({ action, error }) => console.log(`${action} failed: ${error.message}`))
 
 process.once('SIGTERM', () => void node.stop())
 process.once('SIGINT', () => void node.stop())
 
-// A certificate that was revoked cannot be healed by waiting: then the node ends, and says why.
+// A revoked certificate is permanent: the node stops and prints the reason.
 const error = await node.ended
 if (error !== undefined) {
   console.error(`ended: ${error.message}`)

@@ -3,8 +3,8 @@
  * keys and its stored revocation list.
  *
  *   NA_URL, GENESIS   as in node.ts
- *   AUDIENCE          the name this service goes by; callers prove that they mean this one
- *   PORT              where it listens; any free port when it is 0
+ *   AUDIENCE          name of this service; callers sign it with each request
+ *   PORT              port to listen on; 0 selects a free port
  */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -14,21 +14,21 @@ import { httpNodeProof, readGenesisFile } from '@chancery/sdk/nodejs'
 const { NA_URL = 'http://127.0.0.1:8443', GENESIS = 'genesis.json' } = process.env
 const { AUDIENCE = 'https://print.example.org', PORT = '0' } = process.env
 
-// The first list comes from the authority; its signature is checked against the key of the genesis block.
+// Fetches the first list from the authority and verifies its signature with the key of the genesis block.
 const trust = await FollowedParty.open({
   client: createClient({ url: NA_URL }),
   genesis: await readGenesisFile(GENESIS),
   required_roles: ['role:client'],
 })
 
-// A newer list replaces it, never an older one and never another of the same number. When none can be had for too long,
-// the current list expires, and all requests are refused. A new key of the authority counts when the root key signed it.
+// Only a newer list replaces the current one. When no new list arrives, the current list expires and
+// all requests are refused. A new key of the authority is accepted when the root key signed it.
 const refresh = setInterval(() => void follow().catch((error: unknown) => console.log('no list:', error)), 30_000)
 async function follow(): Promise<void> {
   const { keys, lists } = await trust.refresh()
   if (keys !== 'unchanged') console.log(`keys of the authority: ${keys}`)
   for (const [keyId, outcome] of Object.entries(lists))
-    if (outcome !== 'current' && outcome !== 'none') console.log(`the list of ${keyId} is not taken: ${outcome}`)
+    if (outcome !== 'current' && outcome !== 'none') console.log(`the list of ${keyId} is refused: ${outcome}`)
 }
 process.on('SIGHUP', () => void follow())
 

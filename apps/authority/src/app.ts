@@ -73,7 +73,7 @@ export async function startAuthority(settings: AuthoritySettings, options: AppPa
     features,
     turnNotReady: () => {
       serving = false
-      server.stopKeeping()
+      server.stopKeepAlive()
     },
     stopAccepting: () => server.stopAccepting(),
     async close() {

@@ -47,7 +47,7 @@ export async function startGateway(
     },
     turnNotReady: () => {
       opened.stopServing()
-      edge.stopKeeping()
+      edge.stopKeepAlive()
     },
     stopAccepting: () => edge.stopAccepting(),
     async close() {

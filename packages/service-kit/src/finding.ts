@@ -1,11 +1,11 @@
-/** What was looked at: one row of the table, and one object for a program. */
+/** Result of one check: one row of the table, or one object for a program. */
 export interface Finding {
-  /** A stable word for scripts, as docs/operate/doctor.md lists them. */
+  /** A stable name for scripts. docs/operate/doctor.md lists them. */
   readonly check: string
-  /** `bad`: unsafe, or does not work. `warn`: works, and will hurt some day. */
+  /** `bad`: unsafe, or does not work. `warn`: works, but will cause a problem later. */
   readonly status: 'good' | 'warn' | 'bad' | 'skipped'
   readonly found: string
-  /** What to do, in one sentence; always there for `warn` and `bad`. */
+  /** What to do, in one sentence. Always set for `warn` and `bad`. */
   readonly fix?: string
 }
 

@@ -1,10 +1,10 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 
-/** Fresh, unguessable values. Injected, so that a test can say which ones. */
+/** New random values. Injected, so that a test can choose them. */
 export interface Ids {
   /** A random UUID in lower case. */
   uuid(): string
-  /** 32 random bytes as base64url without padding: 256 bits, enough that guessing needs no limit. */
+  /** 32 random bytes as base64url without padding. 256 bits cannot be guessed, so attempts need no limit. */
   token(): string
   /** That many random lower-case hex digits. */
   hex(digits: number): string

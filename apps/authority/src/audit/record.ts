@@ -50,7 +50,7 @@ export class Audit {
         await this.#insertAlone(groups.flat())
         return groups.map(() => true as const)
       },
-      { maxItems: 200, maxWaiting: 5000, gather: endOfLoopTurn },
+      { maxItems: 200, maxWaiting: 5000, delay: endOfLoopTurn },
     )
   }
 

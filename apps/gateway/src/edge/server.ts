@@ -89,8 +89,8 @@ export class GatewayEdge {
   }
 
   /** From now on every response ends its connection: callers go elsewhere before the listener is closed. */
-  stopKeeping(): void {
-    this.#edge.stopKeeping()
+  stopKeepAlive(): void {
+    this.#edge.stopKeepAlive()
   }
 
   stopAccepting(): Promise<void> {

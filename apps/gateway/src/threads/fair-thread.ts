@@ -28,7 +28,7 @@ export class FairThread {
 
   async call<Value>(caller: ThreadCaller, operation: string, argument: unknown): Promise<Value> {
     const slot = this.#queue.take(caller.id)
-    await slot.come
+    await slot.granted
     try {
       caller.check()
       return await this.#ready().call<Value>(operation, argument)

@@ -55,7 +55,7 @@ async function start(given: JsonObject, options: { state?: 'new' | 'kept'; home?
   return gateway
 }
 
-async function stopKeeping(gateway: TestGateway): Promise<string> {
+async function stopKeepAlive(gateway: TestGateway): Promise<string> {
   running.splice(running.indexOf(gateway), 1)
   await gateway.stop('keep')
   return gateway.home
@@ -150,7 +150,7 @@ describe('refresh', () => {
       expect(await untilRefreshed(gateway)).toBe('equivocation')
       expect((await shown(gateway)).suspect).toBe(true)
       expect(await reasonsFor(gateway, 'held')).toEqual(REVOKED)
-      const home = await stopKeeping(gateway)
+      const home = await stopKeepAlive(gateway)
       reply = (response) => response.writeHead(503).end()
       const again = await start(policy(held), { state: 'kept', home })
       expect((await shown(again)).suspect).toBe(true)
@@ -167,7 +167,7 @@ describe('durable state', () => {
     reply = (response) => response.writeHead(200).end(newer)
     const gateway = await start(policy(old), { state: 'new' })
     expect(await untilRefreshed(gateway)).toBe('installed')
-    const home = await stopKeeping(gateway)
+    const home = await stopKeepAlive(gateway)
     reply = (response) => response.writeHead(503).end()
     const again = await start(policy(old), { state: 'kept', home })
     expect((await shown(again)).revocation.sequence).toBe(12)
@@ -177,7 +177,7 @@ describe('durable state', () => {
   })
 
   it('a policy that contradicts the state does not start', async () => {
-    const home = await stopKeeping(await start(policy(await list(9)), { state: 'new' }))
+    const home = await stopKeepAlive(await start(policy(await list(9)), { state: 'new' }))
     await expect(start(policy(await list(9, 'other')), { state: 'kept', home })).rejects.toThrow('contradicts')
     running.push(await startTestGateway({ policy: policy(await list(9)), state: 'kept', home }))
   })

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { BatchClosedError, BatchFullError, Batcher } from './batch.ts'
 
-/** A run the test ends by hand. */
+/** Runs that the test completes itself. */
 class Runs {
   readonly batches: number[][] = []
   readonly #ends: PromiseWithResolvers<(string | Error)[]>[] = []
@@ -29,7 +29,7 @@ const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve)
 const roomy = { maxItems: 100, maxWaiting: 1000 }
 
 describe('Batcher', () => {
-  it('runs callers of one turn together, and those who come during a run with the next', async () => {
+  it('runs callers of one loop turn together, and callers that arrive during a run in the next one', async () => {
     const runs = new Runs()
     const batcher = new Batcher(runs.run, roomy)
     const first = [batcher.add(1), batcher.add(2)]
@@ -46,7 +46,7 @@ describe('Batcher', () => {
     expect(await Promise.all([...first, ...second])).toEqual(['r1', 'r2', 'r3', 'r4'])
   })
 
-  it('starts again after it was idle', async () => {
+  it('starts a run again after it was idle', async () => {
     const runs = new Runs()
     const batcher = new Batcher(runs.run, roomy)
     const first = batcher.add(1)
@@ -59,7 +59,7 @@ describe('Batcher', () => {
     expect(await second).toBe('r2')
   })
 
-  it('gives each caller its own error', async () => {
+  it('returns an error to the caller of the failed item only', async () => {
     const batcher = new Batcher(
       async (items: number[]) => items.map((item) => (item === 2 ? new RangeError('two') : item)),
       roomy,
@@ -69,7 +69,7 @@ describe('Batcher', () => {
     expect(answers[1]).toMatchObject({ reason: { message: 'two' } })
   })
 
-  it('refuses all callers of a failed run, and goes on', async () => {
+  it('refuses all callers of a failed run, and runs later items', async () => {
     const runs = new Runs()
     const batcher = new Batcher(runs.run, roomy)
     const failed = Promise.allSettled([batcher.add(1), batcher.add(2)])
@@ -88,15 +88,15 @@ describe('Batcher', () => {
         throw new Error('sync')
       },
     ],
-    ['gives too few results', async () => ['only one']],
-    ['gives too many results', async () => ['a', 'b', 'c']],
-  ])('refuses everybody when a run %s', async (_name, run) => {
+    ['returns too few results', async () => ['only one']],
+    ['returns too many results', async () => ['a', 'b', 'c']],
+  ])('refuses all callers when a run %s', async (_name, run) => {
     const batcher = new Batcher<number, string>(run, roomy)
     const answers = await Promise.allSettled([batcher.add(1), batcher.add(2)])
     expect(answers.map((answer) => answer.status)).toEqual(['rejected', 'rejected'])
   })
 
-  it('bounds a run by items and by weight; a too heavy item goes alone', async () => {
+  it('limits a run by items and by weight; an item over the weight limit runs alone', async () => {
     const runs = new Runs()
     const batcher = new Batcher(runs.run, { maxItems: 3, maxWaiting: 100, maxWeight: 10, weigh: (item) => item })
     const all = [1, 1, 1, 1, 9, 1, 50, 2].map((item) => batcher.add(item))
@@ -108,7 +108,7 @@ describe('Batcher', () => {
     expect(runs.batches).toEqual([[1, 1, 1], [1, 9], [1], [50], [2]])
   })
 
-  it('refuses what exceeds the queue, and only that', async () => {
+  it('refuses only the items over the queue limit', async () => {
     const runs = new Runs()
     const batcher = new Batcher(runs.run, { maxItems: 10, maxWaiting: 2 })
     const running = batcher.add(1)
@@ -120,7 +120,7 @@ describe('Batcher', () => {
     expect(await Promise.all([running, ...waiting])).toEqual(['r1', 'r2', 'r3'])
   })
 
-  it('flush waits for what was added before, not for what comes after', async () => {
+  it('flush waits for items added before it, not for later ones', async () => {
     const runs = new Runs()
     const batcher = new Batcher(runs.run, { maxItems: 1, maxWaiting: 10 })
     void batcher.add(1)
@@ -138,7 +138,7 @@ describe('Batcher', () => {
     await batcher.flush()
   })
 
-  it('close takes nothing more and waits for the rest, failed runs included', async () => {
+  it('close accepts no more items and waits for the accepted ones, also when a run fails', async () => {
     const runs = new Runs()
     const batcher = new Batcher(runs.run, roomy)
     const last = Promise.allSettled([batcher.add(1)])
@@ -151,7 +151,7 @@ describe('Batcher', () => {
     await batcher.close()
   })
 
-  it('keeps order, bounds, one run at a time and the right answer under any schedule', async () => {
+  it('keeps order, limits, one run at a time and the correct result under any schedule', async () => {
     const commands = fc.array(
       fc.oneof({ weight: 4, arbitrary: fc.constant('add') }, { weight: 1, arbitrary: fc.constant('turn') }),
       {
@@ -196,15 +196,15 @@ describe('Batcher', () => {
     )
   })
 
-  it('begins a run after its gathering, with whoever came meanwhile', async () => {
+  it('starts a run after its delay, with the items that arrived during the delay', async () => {
     const gatherings: PromiseWithResolvers<void>[] = []
-    const gather = (): Promise<void> => {
+    const delay = (): Promise<void> => {
       const gathering = Promise.withResolvers<void>()
       gatherings.push(gathering)
       return gathering.promise
     }
     const runs = new Runs()
-    const batcher = new Batcher(runs.run, { ...roomy, gather })
+    const batcher = new Batcher(runs.run, { ...roomy, delay })
     const first = [batcher.add(1)]
     await turn()
     first.push(batcher.add(2))

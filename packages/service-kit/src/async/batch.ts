@@ -1,23 +1,23 @@
-/** Too much waits already. The caller answers "try again later" instead of queueing without bound. */
+/** The queue is full. The caller responds "try again later" instead of queueing without a limit. */
 export class BatchFullError extends Error {
   override readonly name = 'BatchFullError'
 }
 
-/** The batcher is closing and takes nothing more. */
+/** The batcher is closing and accepts no more items. */
 export class BatchClosedError extends Error {
   override readonly name = 'BatchClosedError'
 }
 
 export interface BatchOptions<Item> {
-  /** Items of one run at most. */
+  /** Maximum number of items in one run. */
   readonly maxItems: number
   /** Items that may wait for a run; more are refused with {@link BatchFullError}. */
   readonly maxWaiting: number
-  /** Weight of one run at most, bytes for example. A single heavier item still goes, alone. */
+  /** Maximum weight of one run, in bytes for example. A heavier item runs alone. */
   readonly maxWeight?: number
   readonly weigh?: (item: Item) => number
-  /** Puts each run off, so that more callers share it: until the end of the turn, for example. */
-  readonly gather?: () => Promise<void>
+  /** Delays each run so that more callers share it, for example until the end of the loop turn. */
+  readonly delay?: () => Promise<void>
 }
 
 interface Waiting<Item, Result> {
@@ -28,8 +28,8 @@ interface Waiting<Item, Result> {
 }
 
 /**
- * Gathers work without a timer: one run at a time, and whatever arrived meanwhile goes with the next. Alone, a caller
- * does not wait. Under load, batches grow. First come, first served.
+ * Collects items into batches without a timer. One run is active at a time; items that arrive during it form the next
+ * run. A single caller does not wait. Under load, batches grow. Items run in the order of arrival.
  */
 export class Batcher<Item, Result> {
   readonly #run: (items: Item[]) => Promise<(Result | Error)[]>
@@ -38,12 +38,12 @@ export class Batcher<Item, Result> {
   #running = false
   #closed = false
   #added = 0
-  #settled = 0
+  #completed = 0
   #flushes: { readonly upTo: number; readonly resolve: () => void }[] = []
 
   /**
-   * `run` gives one entry per item, in their order: its result, or an error for that item alone. When it rejects, every
-   * item of that run is refused with the same error, and later runs go on.
+   * `run` returns one entry per item, in order: a result, or an error for that item only. When `run` rejects, all its
+   * items are refused with that error. Later runs are not affected.
    */
   constructor(run: (items: Item[]) => Promise<(Result | Error)[]>, options: BatchOptions<Item>) {
     this.#run = run
@@ -62,14 +62,14 @@ export class Batcher<Item, Result> {
       this.#added += 1
       if (this.#running) return
       this.#running = true
-      // After the current turn, so that callers who arrive together also go together.
+      // Starts after the current loop turn, so that callers of the same turn share a run.
       queueMicrotask(() => void this.#runAll())
     })
   }
 
   /** Resolves when everything added before this call is complete. */
   flush(): Promise<void> {
-    if (this.#settled === this.#added) return Promise.resolve()
+    if (this.#completed === this.#added) return Promise.resolve()
     return new Promise((resolve) => {
       this.#flushes.push({ upTo: this.#added, resolve })
     })
@@ -82,9 +82,9 @@ export class Batcher<Item, Result> {
   }
 
   async #runAll(): Promise<void> {
-    const { gather } = this.#options
+    const { delay } = this.#options
     while (this.#waiting.length > 0) {
-      if (gather !== undefined) await gather()
+      if (delay !== undefined) await delay()
       await this.#runOnce(this.#takeNext())
     }
     this.#running = false
@@ -99,23 +99,23 @@ export class Batcher<Item, Result> {
       if (count === maxItems || weight > maxWeight) break
       count += 1
     }
-    // At least one: an item too heavy for any run would otherwise wait without end.
+    // At least one item: an item heavier than the limit would otherwise never run.
     return this.#waiting.splice(0, Math.max(count, 1))
   }
 
   async #runOnce(batch: readonly Waiting<Item, Result>[]): Promise<void> {
     try {
       const results = await this.#run(batch.map((entry) => entry.item))
-      // Results are assigned by position: a wrong count would give a caller the result of another.
-      if (results.length !== batch.length) throw new Error('a batch must give one result per item')
+      // Results are assigned by position. A wrong count would give a caller another caller's result.
+      if (results.length !== batch.length) throw new Error('a batch must return one result per item')
       for (const [index, entry] of batch.entries()) settle(entry, results[index])
     } catch (thrown) {
       const error = thrown instanceof Error ? thrown : new Error('a batch failed', { cause: thrown })
       for (const entry of batch) entry.reject(error)
     }
-    this.#settled += batch.length
-    const done = this.#flushes.filter((flush) => flush.upTo <= this.#settled)
-    this.#flushes = this.#flushes.filter((flush) => flush.upTo > this.#settled)
+    this.#completed += batch.length
+    const done = this.#flushes.filter((flush) => flush.upTo <= this.#completed)
+    this.#flushes = this.#flushes.filter((flush) => flush.upTo > this.#completed)
     for (const flush of done) flush.resolve()
   }
 }

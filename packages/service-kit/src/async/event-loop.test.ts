@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { expect, it } from 'vitest'
 import { endOfLoopTurn } from './event-loop.ts'
 
-it('endOfLoopTurn comes after every connection that was ready in the turn has been read', async () => {
+it('endOfLoopTurn resolves after every connection that was ready in the turn has been read', async () => {
   const seen: string[] = []
   const all = Promise.withResolvers<void>()
   const server = createServer((socket) => {
@@ -22,7 +22,7 @@ it('endOfLoopTurn comes after every connection that was ready in the turn has be
   const { port } = server.address() as AddressInfo
   const sockets = [connect(port, '127.0.0.1'), connect(port, '127.0.0.1')]
   for (const socket of sockets) await Promise.all([once(socket, 'connect'), accepted.next()])
-  // Both are here before the event loop looks at either.
+  // Both have arrived before the event loop reads either.
   for (const socket of sockets) socket.write('x')
   await all.promise
   expect(seen).toEqual(['read', 'read', 'end', 'end'])

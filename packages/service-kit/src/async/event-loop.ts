@@ -1,6 +1,6 @@
 /**
- * Resolves when every connection that had something to say in this turn of the event loop has been read. Work put off
- * until then is shared by all requests that came together; a caller who is alone waits some microseconds.
+ * Resolves after every connection with data in this event loop turn has been read. Work delayed until then is shared by
+ * all requests of the turn. A single caller waits a few microseconds.
  */
 export function endOfLoopTurn(): Promise<void> {
   return new Promise((resolve) => {

@@ -6,18 +6,18 @@ import type { QueueSlot } from './fair-queue.ts'
 const LIMITS = { atOnce: 2, shortMs: 1000, restFactor: 4, restMaxMs: 100 }
 const nextTurn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve))
 
-/** Takes a turn and keeps a note of when it comes. */
-function ask(turns: FairQueue, name: string, log: string[]): QueueSlot {
-  const turn = turns.take(name.charAt(0))
-  void turn.come.then((hasCome) => log.push(hasCome ? name : `${name} dropped`))
-  return turn
+/** Requests a slot and logs when it is granted. */
+function ask(queue: FairQueue, name: string, log: string[]): QueueSlot {
+  const slot = queue.take(name.charAt(0))
+  void slot.granted.then((isGranted) => log.push(isGranted ? name : `${name} dropped`))
+  return slot
 }
 
-describe('turns', () => {
-  it('go round the callers, one of each at a time, so many at once', async () => {
-    const turns = new FairQueue(LIMITS)
+describe('a fair queue', () => {
+  it('serves callers round robin, one slot per caller, up to the limit', async () => {
+    const queue = new FairQueue(LIMITS)
     const log: string[] = []
-    const [a1, a2, , b1, c1] = ['a1', 'a2', 'a3', 'b1', 'c1'].map((name) => ask(turns, name, log))
+    const [a1, a2, , b1, c1] = ['a1', 'a2', 'a3', 'b1', 'c1'].map((name) => ask(queue, name, log))
     await pause(20)
     expect(log).toEqual(['a1', 'b1'])
     a1?.end()
@@ -32,10 +32,10 @@ describe('turns', () => {
     expect(log.at(-1)).toBe('a3')
   })
 
-  it('begin one by one: others are served between two of them', async () => {
-    const turns = new FairQueue({ ...LIMITS, atOnce: 10 })
+  it('grants at most one slot per event loop turn', async () => {
+    const queue = new FairQueue({ ...LIMITS, atOnce: 10 })
     const log: string[] = []
-    for (const name of ['a', 'b', 'c']) ask(turns, name, log)
+    for (const name of ['a', 'b', 'c']) ask(queue, name, log)
     expect(log).toEqual([])
     await nextTurn()
     const counts = [log.length]
@@ -47,10 +47,10 @@ describe('turns', () => {
     expect(log).toEqual(['a', 'b', 'c'])
   })
 
-  it('are not taken by those who left the line, and the line goes on', async () => {
-    const turns = new FairQueue(LIMITS)
+  it('skips dropped requests and serves the next ones', async () => {
+    const queue = new FairQueue(LIMITS)
     const log: string[] = []
-    const [a1, a2] = ['a1', 'a2', 'a3'].map((name) => ask(turns, name, log))
+    const [a1, a2] = ['a1', 'a2', 'a3'].map((name) => ask(queue, name, log))
     await pause(20)
     a2?.drop()
     a2?.end()
@@ -63,47 +63,47 @@ describe('turns', () => {
     expect(log).toEqual(['a1', 'a2 dropped', 'a3'])
   })
 
-  it('leave nothing behind', async () => {
-    const turns = new FairQueue(LIMITS)
+  it('stores no caller after its last slot', async () => {
+    const queue = new FairQueue(LIMITS)
     for (const name of ['a', 'b', 'c']) {
-      const turn = turns.take(name)
-      await turn.come
-      turn.end()
+      const slot = queue.take(name)
+      await slot.granted
+      slot.end()
     }
-    turns.take('d').drop()
+    queue.take('d').drop()
     await pause(20)
-    expect(turns.callers).toBe(0)
+    expect(queue.callers).toBe(0)
   })
 })
 
-describe('a caller with long turns', () => {
-  it('rests after each while others go on, and a new request does not shorten the rest', async () => {
-    const turns = new FairQueue({ atOnce: 2, shortMs: 0, restFactor: 1000, restMaxMs: 80 })
+describe('a caller that uses its slot for long', () => {
+  it('pauses after each use while others are served, and a new request does not shorten the pause', async () => {
+    const queue = new FairQueue({ atOnce: 2, shortMs: 0, restFactor: 1000, restMaxMs: 80 })
     const log: string[] = []
-    const first = ask(turns, 'a1', log)
-    await first.come
+    const first = ask(queue, 'a1', log)
+    await first.granted
     await pause(5)
     first.end()
     const ended = performance.now()
-    const second = ask(turns, 'a2', log)
-    const other = ask(turns, 'b1', log)
-    await other.come
+    const second = ask(queue, 'a2', log)
+    const other = ask(queue, 'b1', log)
+    await other.granted
     expect(log).toEqual(['a1', 'b1'])
     other.end()
-    await second.come
+    await second.granted
     expect(performance.now() - ended).toBeGreaterThanOrEqual(79)
     second.end()
     await pause(150)
-    expect(turns.callers).toBe(0)
+    expect(queue.callers).toBe(0)
   })
 
-  it('does not rest after a short one', async () => {
-    const turns = new FairQueue({ ...LIMITS, restMaxMs: 60_000 })
+  it('does not pause after a short use', async () => {
+    const queue = new FairQueue({ ...LIMITS, restMaxMs: 60_000 })
     for (let i = 0; i < 5; i += 1) {
-      const turn = turns.take('a')
-      await turn.come
-      turn.end()
+      const slot = queue.take('a')
+      await slot.granted
+      slot.end()
     }
-    expect(turns.callers).toBe(0)
+    expect(queue.callers).toBe(0)
   })
 })

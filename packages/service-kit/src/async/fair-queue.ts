@@ -1,43 +1,45 @@
-/** A turn that was asked for. */
+/** A request for a slot. */
 export interface QueueSlot {
-  /** True when the turn has come; false when it was dropped before. */
-  readonly come: Promise<boolean>
-  /** The caller has gone, or the time for its answer is over: it waits no longer. Has no effect once the turn came. */
+  /** Resolves to true when the slot is granted, to false when it was dropped before. */
+  readonly granted: Promise<boolean>
+  /**
+   * Removes the request from the queue, because the caller has gone or its time is over. No effect on a granted slot.
+   */
   drop(): void
-  /** Ends a turn that came. */
+  /** Returns a granted slot. */
   end(): void
 }
 
 export interface FairQueueLimits {
-  /** Turns under way at once, of different callers. */
+  /** Slots in use at the same time, by different callers. */
   readonly atOnce: number
-  /** A turn of this length is short: the same caller gets the next one without a rest. */
+  /** After a use up to this length, the same caller may get the next slot without a pause. */
   readonly shortMs: number
-  /** After a longer turn a caller rests so many times as long as the turn was longer than a short one. */
+  /** After a longer use, the caller pauses for the additional time multiplied by this factor. */
   readonly restFactor: number
   readonly restMaxMs: number
-  /** Of a rest, when there is one. */
+  /** Shortest pause, when there is one. */
   readonly restMinMs?: number
 }
 
 interface Waiting {
-  readonly settle: (isTurn: boolean) => void
+  readonly resolve: (isGranted: boolean) => void
 }
 
-interface Line {
+interface CallerState {
   readonly waiting: Waiting[]
   isBusy: boolean
   restsUntil: number
 }
 
 /**
- * Turns for work that holds the event loop for milliseconds. Each caller has one turn at a time, callers take turns in
- * a circle, one turn begins per turn of the event loop, and a caller whose turns are long rests in between: one caller
- * gets only a part of the loop's time, however much it asks for.
+ * Queue for work that blocks the event loop for milliseconds. Each caller has one slot at a time. Callers are served
+ * round robin, at most one per event loop turn. A caller that uses its slot for long must pause before the next one, so
+ * that no caller gets more than its share of the loop's time.
  */
 export class FairQueue {
   readonly #limits: FairQueueLimits
-  readonly #lines = new Map<string, Line>()
+  readonly #states = new Map<string, CallerState>()
   #busy = 0
   #isPlanned = false
   #rest: NodeJS.Timeout | undefined
@@ -46,58 +48,58 @@ export class FairQueue {
     this.#limits = limits
   }
 
-  /** Callers with a turn, waiting or at rest; for tests. */
+  /** Number of callers that are active, queued or pausing. For tests. */
   get callers(): number {
-    return this.#lines.size
+    return this.#states.size
   }
 
   take(caller: string): QueueSlot {
-    const line = this.#lines.get(caller) ?? { waiting: [], isBusy: false, restsUntil: 0 }
-    this.#lines.set(caller, line)
+    const state = this.#states.get(caller) ?? { waiting: [], isBusy: false, restsUntil: 0 }
+    this.#states.set(caller, state)
     const { promise, resolve } = Promise.withResolvers<boolean>()
     let began: number | undefined
     const waiting: Waiting = {
-      settle: (isTurn) => {
-        if (isTurn) began = performance.now()
-        resolve(isTurn)
+      resolve: (isGranted) => {
+        if (isGranted) began = performance.now()
+        resolve(isGranted)
       },
     }
-    line.waiting.push(waiting)
+    state.waiting.push(waiting)
     this.#plan()
     return {
-      come: promise,
-      drop: () => this.#drop(caller, line, waiting),
+      granted: promise,
+      drop: () => this.#drop(caller, state, waiting),
       end: () => {
         if (began === undefined) return
-        this.#end(caller, line, performance.now() - began)
+        this.#end(caller, state, performance.now() - began)
         began = undefined
       },
     }
   }
 
-  #drop(caller: string, line: Line, waiting: Waiting): void {
-    const at = line.waiting.indexOf(waiting)
+  #drop(caller: string, state: CallerState, waiting: Waiting): void {
+    const at = state.waiting.indexOf(waiting)
     if (at === -1) return
-    line.waiting.splice(at, 1)
-    waiting.settle(false)
-    this.#forget(caller, line)
+    state.waiting.splice(at, 1)
+    waiting.resolve(false)
+    this.#removeIfIdle(caller, state)
   }
 
-  #end(caller: string, line: Line, tookMs: number): void {
+  #end(caller: string, state: CallerState, tookMs: number): void {
     const { shortMs, restFactor, restMaxMs, restMinMs = 0 } = this.#limits
     const longer = tookMs - shortMs
     const nextDelayMs = longer > 0 ? Math.min(restMaxMs, Math.max(restMinMs, longer * restFactor)) : 0
-    line.isBusy = false
-    line.restsUntil = performance.now() + nextDelayMs
+    state.isBusy = false
+    state.restsUntil = performance.now() + nextDelayMs
     this.#busy -= 1
-    // To the end of the circle, after callers that came meanwhile.
-    this.#lines.delete(caller)
-    this.#lines.set(caller, line)
-    this.#forget(caller, line)
+    // Moves the caller to the end of the round, after callers that arrived meanwhile.
+    this.#states.delete(caller)
+    this.#states.set(caller, state)
+    this.#removeIfIdle(caller, state)
     this.#plan()
   }
 
-  /** A turn begins when others had theirs: never in the same turn of the event loop as the one before. */
+  /** Grants the next slot in a later event loop turn, so that other work runs in between. */
   #plan(): void {
     if (this.#isPlanned) return
     this.#isPlanned = true
@@ -111,28 +113,28 @@ export class FairQueue {
     if (this.#busy >= this.#limits.atOnce) return
     const now = performance.now()
     let wakeAt = Number.POSITIVE_INFINITY
-    for (const [caller, line] of this.#lines) {
-      if (line.isBusy) continue
-      if (line.restsUntil > now) {
-        wakeAt = Math.min(wakeAt, line.restsUntil)
+    for (const [caller, state] of this.#states) {
+      if (state.isBusy) continue
+      if (state.restsUntil > now) {
+        wakeAt = Math.min(wakeAt, state.restsUntil)
         continue
       }
-      const next = line.waiting.shift()
+      const next = state.waiting.shift()
       if (next === undefined) {
-        this.#lines.delete(caller)
+        this.#states.delete(caller)
         continue
       }
-      this.#begin(line, next)
+      this.#begin(state, next)
       this.#plan()
       return
     }
     this.#wakeAt(wakeAt, now)
   }
 
-  #begin(line: Line, next: Waiting): void {
-    line.isBusy = true
+  #begin(state: CallerState, next: Waiting): void {
+    state.isBusy = true
     this.#busy += 1
-    next.settle(true)
+    next.resolve(true)
   }
 
   #wakeAt(instant: number, now: number): void {
@@ -142,9 +144,10 @@ export class FairQueue {
     this.#rest.unref()
   }
 
-  /** A resting caller stays listed: its next request must not begin before the rest is over. */
-  #forget(caller: string, line: Line): void {
-    const isIdle = !line.isBusy && line.waiting.length === 0
-    if (isIdle && line.restsUntil <= performance.now() && this.#lines.get(caller) === line) this.#lines.delete(caller)
+  /** A pausing caller stays in the map: its next request must not start before the pause is over. */
+  #removeIfIdle(caller: string, state: CallerState): void {
+    const isIdle = !state.isBusy && state.waiting.length === 0
+    if (isIdle && state.restsUntil <= performance.now() && this.#states.get(caller) === state)
+      this.#states.delete(caller)
   }
 }

@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest'
 import { after, withFinally } from './maybe-promise.ts'
 
 describe('after', () => {
-  it('goes on at once with a value', () => {
+  it('calls next immediately for a value', () => {
     expect(after(2, (value) => value + 1)).toBe(3)
   })
 
-  it('goes on when a promise is kept, and not when it is broken', async () => {
+  it('calls next when a promise resolves, and not when it rejects', async () => {
     await expect(after(Promise.resolve(2), (value) => value + 1)).resolves.toBe(3)
     let isCalled = false
     const broken = after(Promise.reject(new Error('no')), () => {
@@ -25,13 +25,13 @@ describe('withFinally', () => {
   it.each([
     ['a value', () => 1],
     ['a promise', async () => 1],
-  ])('ends once after %s, and gives it', async (_name, work) => {
+  ])('calls end once after %s, and returns it', async (_name, work) => {
     let ended = 0
     expect(await withFinally<number>(work, () => (ended += 1))).toBe(1)
     expect(ended).toBe(1)
   })
 
-  it('ends once after a failure, and passes it on', async () => {
+  it('calls end once after a failure, and passes the failure on', async () => {
     let ended = 0
     expect(() => withFinally(fail, () => (ended += 1))).toThrow('no')
     await expect(
@@ -43,7 +43,7 @@ describe('withFinally', () => {
     expect(ended).toBe(2)
   })
 
-  it('does not end before its work has', async () => {
+  it('does not call end before the work is complete', async () => {
     let isEnded = false
     const work = Promise.withResolvers<void>()
     const all = withFinally(

@@ -1,10 +1,10 @@
 /**
- * A value, or the promise of one. For steps that rarely wait: a promise costs its caller a loop turn and memory even when
- * nothing waits, and the edge takes several such steps per request.
+ * A value or a promise of it, for steps that rarely wait. A promise costs time and memory even when nothing waits, and
+ * the edge runs several such steps per request.
  */
 export type MaybePromise<Value> = Value | Promise<Value>
 
-/** Goes on with the value: at once, or when it is there. */
+/** Calls `next` now, or when the promise resolves. */
 export function after<Value, Next>(
   value: MaybePromise<Value>,
   next: (value: Value) => MaybePromise<Next>,
@@ -12,7 +12,7 @@ export function after<Value, Next>(
   return value instanceof Promise ? value.then(next) : next(value)
 }
 
-/** Runs `work`, and `end` once it has ended, whatever became of it. */
+/** Runs `work`, then `end` once, also when `work` fails. */
 export function withFinally<Value>(work: () => MaybePromise<Value>, end: () => void): MaybePromise<Value> {
   let value: MaybePromise<Value>
   try {

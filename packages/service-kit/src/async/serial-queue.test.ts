@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { SerialQueue } from './serial-queue.ts'
 
 describe('turns', () => {
-  it('run one at a time, in the order they came', async () => {
+  it('runs tasks one at a time, in order', async () => {
     const turns = new SerialQueue()
     const log: string[] = []
     const work = (name: string, ms: number) => async () => {
@@ -17,7 +17,7 @@ describe('turns', () => {
     expect(log).toEqual(['a begins', 'a ends', 'b begins', 'b ends', 'c begins', 'c ends'])
   })
 
-  it('go on after a failure, which is told to its caller alone', async () => {
+  it('continues after a failure, which only its own caller receives', async () => {
     const turns = new SerialQueue()
     const failed = turns.take(() => Promise.reject(new Error('no')))
     const next = turns.take(() => Promise.resolve('yes'))

@@ -1,14 +1,14 @@
 /**
- * One at a time, in the order they came. For changes that would wait for the same lock in the database anyway: waiting
- * here costs nothing, waiting there holds a connection that others need. The lock separates other processes.
+ * Runs tasks one at a time, in order. For changes that need the same database lock: waiting here costs nothing, but
+ * waiting in the database occupies a connection. The lock still protects against other processes.
  */
 export class SerialQueue {
   #last: Promise<unknown> = Promise.resolve()
 
-  /** Runs `work` when everything before it has ended, well or badly. */
+  /** Runs `work` when all earlier tasks have ended, also when they failed. */
   take<Result>(work: () => Promise<Result>): Promise<Result> {
     const turn = this.#last.then(work)
-    // A failure is for its own caller only.
+    // Only its own caller receives a failure.
     this.#last = turn.then(ignore, ignore)
     return turn
   }

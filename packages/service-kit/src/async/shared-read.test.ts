@@ -15,7 +15,7 @@ function manual() {
 }
 
 describe('Coalesced', () => {
-  it('shares one load among callers of one turn', async () => {
+  it('shares one load among callers of one loop turn', async () => {
     const { ends, reads } = manual()
     const answers = [reads.read(), reads.read(), reads.read()]
     await turn()
@@ -24,7 +24,7 @@ describe('Coalesced', () => {
     expect(await Promise.all(answers)).toEqual(['a', 'a', 'a'])
   })
 
-  it('gives callers who come during a load the next one, shared', async () => {
+  it('shares the next load among callers that arrive during a load', async () => {
     const { ends, reads } = manual()
     const early = reads.read()
     await turn()
@@ -39,7 +39,7 @@ describe('Coalesced', () => {
     expect(await Promise.all(late)).toEqual(['new', 'new'])
   })
 
-  it('keeps nothing: a later question loads again', async () => {
+  it('caches nothing: a later call loads again', async () => {
     const { ends, reads } = manual()
     for (const value of ['a', 'b']) {
       const answer = reads.read()
@@ -49,7 +49,7 @@ describe('Coalesced', () => {
     }
   })
 
-  it('fails those who shared the failed load, and nobody else', async () => {
+  it('fails only for the callers that shared the failed load', async () => {
     const { ends, reads } = manual()
     const early = Promise.allSettled([reads.read(), reads.read()])
     await turn()
@@ -61,7 +61,7 @@ describe('Coalesced', () => {
     expect(await late).toBe('up')
   })
 
-  it('survives a load that throws', async () => {
+  it('works again after a load that throws', async () => {
     let loads = 0
     const reads = new SharedRead((): Promise<number> => {
       loads += 1
@@ -72,7 +72,7 @@ describe('Coalesced', () => {
     expect(await reads.read()).toBe(2)
   })
 
-  it('never answers from before the question, with one load at a time, under any schedule', async () => {
+  it('never returns a result older than the call, with one load at a time, under any schedule', async () => {
     const plan = fc.array(
       fc.record({ readers: fc.nat(3), microtasks: fc.nat(4), turns: fc.nat(1), fails: fc.boolean() }),
       { maxLength: 40 },
@@ -112,7 +112,7 @@ describe('Coalesced', () => {
     )
   })
 
-  it('begins a load after its gathering, and whoever came meanwhile shares it', async () => {
+  it('starts a load after its delay, shared with callers that arrived during the delay', async () => {
     const gathered = Promise.withResolvers<void>()
     let loads = 0
     const reads = new SharedRead(

@@ -9,7 +9,7 @@ afterEach(() => {
 })
 
 describe('sleep', () => {
-  it('waits for its time', async () => {
+  it('waits for the given time', async () => {
     const done = vi.fn()
     void sleep(1000, new AbortController().signal).then(done)
     await vi.advanceTimersByTimeAsync(999)
@@ -18,7 +18,7 @@ describe('sleep', () => {
     expect(done).toHaveBeenCalledOnce()
   })
 
-  it('ends at once when aborted, before or during, and leaves no timer', async () => {
+  it('returns immediately when aborted, before or during the wait, and leaves no timer', async () => {
     const stopping = new AbortController()
     const during = sleep(1000, stopping.signal)
     stopping.abort()

@@ -1,4 +1,4 @@
-/** Waits, or ends early when the signal aborts; the caller asks the signal which of the two it was. Never rejects. */
+/** Waits, or returns early when the signal aborts. Never rejects: the caller checks the signal. */
 export function sleep(milliseconds: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) {

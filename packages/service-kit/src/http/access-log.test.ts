@@ -29,7 +29,7 @@ function notes(
 }
 
 describe('an access line', () => {
-  it('says who asked for what, how it ended, how long it took and where', () => {
+  it('contains caller, route, status, duration and request id', () => {
     expect(notes([{}, { status: 404, code: 'not_found', caller: 'known' }])).toEqual([
       {
         level: 'info',
@@ -45,7 +45,7 @@ describe('an access line', () => {
     ])
   })
 
-  it('of a failure is an error with message and cause, whatever the level and the sampling', () => {
+  it('of a failure has level error with message and cause, at any level and sampling', () => {
     const cause = new Error('no answer\n{"level":"info"}', { cause: new Error('connect ECONNREFUSED') })
     const options = { level: 'off', every: 1000 } as const
     const [line, ...more] = notes([{}, { status: 503, code: 'service_unavailable', cause }], options, 'error')
@@ -58,7 +58,7 @@ describe('an access line', () => {
     })
   })
 
-  it('is written for one in so many ordinary requests, and for every refusal and slow request', () => {
+  it('is written for a sample of ordinary requests, and for every refusal and slow request', () => {
     const many = Array.from({ length: 30 }, (_, index) => ({ requestId: `r-${index + 1}` }))
     const ids = (lines: readonly Record<string, unknown>[]): unknown[] => lines.map((line) => line['request_id'])
     expect(ids(notes(many, { every: 10 }))).toEqual(['r-10', 'r-20', 'r-30'])
@@ -66,7 +66,7 @@ describe('an access line', () => {
     expect(notes(others, { every: 10 })).toHaveLength(2)
   })
 
-  it('is left out below the level, and of probes at debug only, whatever they say', () => {
+  it('is left out below the level, and of successful and failed probes unless the level is debug', () => {
     expect(notes([{}, { status: 404 }], {}, 'warn')).toEqual([])
     expect(notes([{}], { level: 'off' })).toEqual([])
     expect(notes([{}], { level: 'debug' })).toEqual([])

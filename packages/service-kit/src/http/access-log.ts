@@ -4,32 +4,32 @@ import type { Log } from '../log/log.ts'
 export interface AccessLogOptions {
   readonly log: Log
   readonly instance: string
-  /** The level of lines about requests that did not fail on our side; off writes none of them. */
+  /** Level of lines about requests that did not fail in the service. `off` writes none of them. */
   readonly level: 'off' | 'debug' | 'info'
-  /** Of ordinary requests one in so many has a line. Refusals, failures and slow requests have one each. */
+  /** One in this many ordinary requests is logged. Refusals, failures and slow requests are always logged. */
   readonly every: number
   readonly slowMs: number
 }
 
-/** One request and what became of it. */
+/** One request and its result. */
 export interface AccessEntry {
   readonly requestId: string
-  /** Method and path template, never the path or the query that was asked for. */
+  /** Method and path template, never the requested path or query. */
   readonly route: string
   readonly status: number
   readonly milliseconds: number
-  /** The kind of caller that was proven, `anonymous` when none was; a fixed word of the service. */
+  /** The kind of authenticated caller, a fixed name of the service; `anonymous` when there is none. */
   readonly caller: string
   readonly code: string | undefined
   /** The cause of a failure of the service. */
   readonly cause: unknown
-  /** Health and metrics, which are asked every few seconds. */
+  /** True for health and metrics, which are requested every few seconds. */
   readonly isProbe: boolean
 }
 
 const MAX_CAUSE = 256
 
-/** One line per request. The fields are chosen here, so nothing a caller wrote gets into a line but a request id. */
+/** Writes one line per request. The only text of a caller in it is the checked request id. */
 export class AccessLog {
   readonly #log: Log
   readonly #instance: string
@@ -48,7 +48,7 @@ export class AccessLog {
 
   note(entry: AccessEntry): void {
     const { status, milliseconds, isProbe } = entry
-    // A failed probe is logged once, by the event of lost readiness.
+    // A failed probe is logged once, as lost readiness.
     if (isProbe) this.#log.debug('request', this.#fields(entry))
     else if (status >= 500) this.#log.error('request', { ...this.#fields(entry), ...describeCause(entry.cause) })
     else if (this.#write === undefined) return
@@ -76,11 +76,11 @@ export class AccessLog {
   }
 }
 
-/** Message and causes, in one line each; the stack of a bug is in a separate line. */
+/** Returns the message and the causes as one line. The stack of a bug is logged separately. */
 function describeCause(thrown: unknown): { readonly message?: string; readonly cause?: string } {
   if (!(thrown instanceof Error)) return {}
   const causes: string[] = []
-  // Bounded, because a chain of causes may be a circle.
+  // Limited, because a chain of causes may be a circle.
   for (let { cause } = thrown; cause instanceof Error && causes.length < 4; { cause } = cause)
     causes.push(`${cause.name}: ${cause.message}`)
   const message = visible(`${thrown.name}: ${thrown.message}`, { maxLength: MAX_CAUSE })

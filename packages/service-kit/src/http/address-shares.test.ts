@@ -15,11 +15,11 @@ describe('Shares', () => {
     [3, 2],
     [32, 22],
     [4096, 2731],
-  ])('of %i lets one holder alone have %i', (capacity, most) => {
+  ])('of %i gives a single caller at most %i', (capacity, most) => {
     expect(takeAll(new Shares(capacity, 2), 'greedy')).toBe(most)
   })
 
-  it('with factor 1 leave as many to others as one holds, and half of those to whoever comes next', () => {
+  it('with factor 1 give a single caller half, and the next caller half of the rest', () => {
     const shares = new Shares(256, 1)
     expect(['a', 'b', 'c'].map((holder) => takeAll(shares, holder))).toEqual([128, 64, 32])
     expect([shares.take('d'), shares.taken]).toEqual([true, 225])
@@ -27,13 +27,13 @@ describe('Shares', () => {
     expect(takeAll(shares, 'b')).toBe(0)
   })
 
-  it('leaves something for a newcomer, however greedy a few others are', () => {
+  it('leaves some for a new caller when a few others use all they can get', () => {
     const shares = new Shares(32, 2)
     for (const holder of ['a', 'b', 'c']) takeAll(shares, holder)
     expect(shares.take('late')).toBe(true)
   })
 
-  it('gives back what was given', () => {
+  it('releases an amount taken before', () => {
     const shares = new Shares(100, 2)
     expect(shares.take('a', 60)).toBe(true)
     expect(shares.take('a', 10)).toBe(false)
@@ -41,7 +41,7 @@ describe('Shares', () => {
     expect([shares.taken, shares.take('a', 60)]).toEqual([0, true])
   })
 
-  it('never hands out more than there is, and counts every holder to zero', () => {
+  it('never grants more than the total, and counts every caller down to zero', () => {
     const step = fc.tuple(fc.constantFrom('a', 'b', 'c'), fc.integer({ min: 1, max: 9 }), fc.boolean())
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 40 }), fc.array(step, { maxLength: 80 }), (capacity, steps) => {

@@ -1,7 +1,7 @@
 /**
- * Something of which there is only so much, shared by callers: places, bytes of bodies. A caller gets more only while it
- * holds less than `factor` times what is free. So with 1 it may hold a half alone, with 2 two thirds, and however much
- * few callers hold, something is left for one that holds nothing.
+ * Divides a limited resource (slots, body bytes) among callers. A caller gets more only while it uses less than
+ * `factor` times the free amount. With factor 1 a single caller may use half, with 2 two thirds. Some is always left
+ * for a caller that uses none.
  */
 export class Shares {
   readonly #capacity: number
@@ -14,7 +14,7 @@ export class Shares {
     this.#factor = factor
   }
 
-  /** False when there is not enough, or `holder` has its share. */
+  /** Returns false when there is not enough, or `holder` has its share. */
   take(holder: string, count = 1): boolean {
     const held = this.#held.get(holder) ?? 0
     const free = this.#capacity - this.#taken
@@ -24,7 +24,7 @@ export class Shares {
     return true
   }
 
-  /** Gives back what was taken before. */
+  /** Releases an amount taken before. */
   give(holder: string, count = 1): void {
     const left = (this.#held.get(holder) ?? 0) - count
     if (left > 0) this.#held.set(holder, left)
@@ -36,7 +36,7 @@ export class Shares {
     return this.#taken < this.#capacity
   }
 
-  /** Taken now, by all. */
+  /** Amount in use by all callers. */
   get taken(): number {
     return this.#taken
   }

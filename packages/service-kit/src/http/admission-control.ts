@@ -10,11 +10,11 @@ const GRACE_MS = 300
 const STEP_MS = 50
 
 export interface AdmissionLimits extends ConnectionLimits {
-  /** Handlers at work at once. */
+  /** Handlers that may run at the same time. */
   readonly inFlight: number
 }
 
-/** What one process takes on: places for handlers and connections, shared by address; awaited while draining. */
+/** Limits what one process accepts: slots for handlers and connections, shared by address. Draining waits for them. */
 export class AdmissionControl {
   readonly #places: Shares
   readonly #connections: Connections
@@ -27,13 +27,13 @@ export class AdmissionControl {
     this.#connections = new Connections(limits)
   }
 
-  /** Every answer says `Connection: close`. */
+  /** True when every response has `Connection: close`. */
   get draining(): boolean {
     return this.#draining
   }
 
   /** Closes open connections, each with its next response, while new ones are still accepted. */
-  stopKeeping(): void {
+  stopKeepAlive(): void {
     this.#draining = true
   }
 
@@ -41,14 +41,14 @@ export class AdmissionControl {
     return this.#connections.size
   }
 
-  /** Handlers at work, those of health routes apart. */
+  /** Number of running handlers, without those of health routes. */
   get inFlight(): number {
     return this.#places.taken
   }
 
   /**
-   * False when the process is full, or this address holds its share of it. Health routes are not counted: an
-   * overloaded instance must report its state.
+   * Returns false when the process is full, or this address has its share. Health routes are not counted: an overloaded
+   * instance must report its state.
    */
   enter(exempt: boolean, address: string): boolean {
     if (!exempt) return this.#places.take(address)
@@ -62,37 +62,37 @@ export class AdmissionControl {
   }
 
   /**
-   * Counts a request on its connection and gives the count. Answers under way are awaited when draining, but hold no
-   * place: a slow reader must not keep others out.
+   * Counts a request on its connection and returns the count. Draining waits for open responses, but they use no slot:
+   * a slow reader must not block others.
    */
   beginResponse(socket: Socket): number {
     this.#answers += 1
     return this.#connections.begin(socket)
   }
 
-  /** The answer is written; what the caller has not taken yet waits in its connection. */
+  /** Call when the response is written. Unread bytes stay in the connection. */
   endResponse(socket: Socket): void {
     this.#answers -= 1
     this.#connections.end(socket)
   }
 
-  /** Closes a connection beyond what one address may hold. */
+  /** Closes a connection over the limit of its address. */
   admit(socket: Socket): void {
     this.#connections.admit(socket)
   }
 
-  /** Requests come over `secure`, which was made of the admitted connection `below`. */
+  /** Requests arrive over `secure`, the TLS layer of the admitted connection `below`. */
   secure(secure: Socket, below: Socket): void {
     this.#connections.secure(secure, below)
   }
 
   /**
-   * Stops listening without cutting open connections: a caller may be sending on one right now. Every response has
-   * `Connection: close` from here on; connections that stay silent for the grace time are closed.
+   * Stops listening without closing open connections, because a caller may be sending. Every response now has
+   * `Connection: close`. Connections that send nothing for the grace time are closed.
    */
   async drain(server: HttpServer): Promise<void> {
-    this.stopKeeping()
-    // net's close, not http's: the latter also closes idle connections at once, and with them requests on their way.
+    this.stopKeepAlive()
+    // Uses close of net, not of http: http also closes idle connections, and with them requests in transit.
     Server.prototype.close.call(server)
     await pause(GRACE_MS)
     while (this.#places.taken + this.#exempt + this.#answers > 0 || this.#connections.hasUnsent) await pause(STEP_MS)

@@ -1,12 +1,12 @@
 import type { Route } from '@chancery/contract'
 import type { JsonObject } from '@chancery/protocol'
 import type { MaybePromise } from '../async/maybe-promise.ts'
-import type { HttpResponse, CachedDocument } from './answer.ts'
+import type { HttpResponse, CachedDocument } from './response.ts'
 import type { Call } from './call.ts'
 
 export type HandlerResult = JsonObject | HttpResponse | CachedDocument
 
-/** A route of the table and the function that answers it. `Context` is whatever the service's handlers need. */
+/** A route of the table and its handler. `Context` is what the handlers of the service need. */
 export interface Binding<Context> {
   readonly route: Route
   readonly handle: (call: Call, context: Context) => MaybePromise<HandlerResult>
@@ -14,10 +14,10 @@ export interface Binding<Context> {
 
 /** The checks between the HTTP edge and the handlers. Each refuses by throwing. */
 export interface Guard {
-  /** Counts the call; runs before the body is read as JSON, and before a large body is taken in. */
+  /** Counts the call. Runs before the body is parsed as JSON, and before a large body is received. */
   limit(call: Omit<Call, 'body'>, route: Route): MaybePromise<void>
-  /** Before a large body is taken in: refuses a call that cannot be authorized whatever its body says. */
+  /** Runs before a large body is received. Refuses a call that no body could authorize. */
   screen(call: Omit<Call, 'body'>, route: Route): MaybePromise<void>
-  /** Decides who calls; gives the call its handler expects. */
+  /** Authenticates the caller and returns the call for the handler. */
   authorize(call: Call, route: Route): MaybePromise<Call>
 }

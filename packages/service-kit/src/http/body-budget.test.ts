@@ -15,11 +15,11 @@ class Reading {
   }
 }
 
-function rooms(): BodyBudgets {
-  return new BodyBudgets({ rooms: { open: SMALL, node: SMALL, operator: SMALL }, bodiesPerAddress: 3, pace: PACE })
+function budgets(): BodyBudgets {
+  return new BodyBudgets({ budgets: { open: SMALL, node: SMALL, operator: SMALL }, bodiesPerAddress: 3, pace: PACE })
 }
 
-/** One body on its way that holds so many bytes. */
+/** An arriving body with this many bytes. */
 function reading(
   all: BodyBudgets,
   address: string,
@@ -30,18 +30,18 @@ function reading(
   return { hold, read, fits: hold.reserveBytes(bytes) }
 }
 
-describe('room for bodies', () => {
-  it('is bounded for one address, over all its requests', () => {
-    const all = rooms()
+describe('a body budget', () => {
+  it('is limited for one address, over all its requests', () => {
+    const all = budgets()
     expect(reading(all, 'a', 40).fits).toBe(true)
     expect(reading(all, 'a', 21).fits).toBe(false)
     expect(reading(all, 'a', 20).fits).toBe(true)
     expect(reading(all, 'b', 40).fits).toBe(true)
-    expect(all.held).toEqual({ open: 100, node: 0, operator: 0 })
+    expect(all.reserved).toEqual({ open: 100, node: 0, operator: 0 })
   })
 
-  it('is for so many requests of one address, however little they have sent', () => {
-    const all = rooms()
+  it('limits the number of requests of one address, also when they have sent little', () => {
+    const all = budgets()
     const first = all.open('open', 'a')
     for (let i = 1; i < 3; i += 1) all.open('open', 'a')
     expect(() => all.open('open', 'a')).toThrow(expect.objectContaining({ code: 'service_unavailable' }))
@@ -51,15 +51,15 @@ describe('room for bodies', () => {
     all.open('open', 'a')
   })
 
-  it('of one kind of route is never used up by another', () => {
-    const all = rooms()
+  it('of one kind of route is not used by another kind', () => {
+    const all = budgets()
     reading(all, 'a', 60)
     reading(all, 'b', 40)
     for (const name of ['node', 'operator'] as const) expect(all.open(name, 'a').reserveBytes(60)).toBe(true)
   })
 
-  it('is taken from the address that holds most, its largest body first, for one that holds less', () => {
-    const all = rooms()
+  it('cancels the largest body of the address with the most bytes for an address with fewer', () => {
+    const all = budgets()
     const [small, large] = [reading(all, 'a', 10), reading(all, 'a', 50)]
     const other = reading(all, 'b', 40)
     expect(reading(all, 'c', 30).fits).toBe(true)
@@ -68,51 +68,51 @@ describe('room for bodies', () => {
       'service_unavailable',
       undefined,
     ])
-    expect(all.held.open).toBe(80)
+    expect(all.reserved.open).toBe(80)
   })
 
-  it('is not taken for one that would hold as much itself', () => {
-    const all = rooms()
+  it('cancels no body for an address that would have as many bytes', () => {
+    const all = budgets()
     const first = [reading(all, 'a', 50), reading(all, 'b', 50)]
     expect(reading(all, 'c', 50).fits).toBe(false)
     expect(first.map(({ read }) => read.cutWith)).toEqual([undefined, undefined])
-    expect(all.held.open).toBe(100)
+    expect(all.reserved.open).toBe(100)
   })
 
-  it('of a body that has been read stays counted until its request is answered, and is not taken away', () => {
-    const all = rooms()
+  it('counts a read body until the response is sent, and does not cancel it', () => {
+    const all = budgets()
     const done = [reading(all, 'a', 60), reading(all, 'b', 40)]
     for (const { hold } of done) hold.releaseBytes()
     expect(reading(all, 'c', 1).fits).toBe(false)
     for (const { hold } of done) hold.release()
-    expect(all.held.open).toBe(0)
+    expect(all.reserved.open).toBe(0)
   })
 
-  it('is given back once, however often it is released or cut', () => {
-    const all = rooms()
+  it('is freed once when a body is released or cancelled several times', () => {
+    const all = budgets()
     const one = reading(all, 'a', 60)
     one.hold.cut()
     one.hold.release()
     one.hold.release()
-    expect(all.held.open).toBe(0)
+    expect(all.reserved.open).toBe(0)
     expect(one.hold.reserveBytes(1)).toBe(false)
     expect(reading(all, 'a', 60).fits).toBe(true)
   })
 
-  it('grows with the largest body that is allowed', () => {
-    const { rooms: usual } = bodyBudgetLimits(1000)
-    const { rooms: wide } = bodyBudgetLimits(4 * 2_097_152)
+  it('grows with the largest allowed body', () => {
+    const { budgets: usual } = bodyBudgetLimits(1000)
+    const { budgets: wide } = bodyBudgetLimits(4 * 2_097_152)
     expect(usual.operator.bytes).toBe(25_165_824)
     expect(wide.operator).toEqual({ bytes: 4 * 25_165_824, perAddressBytes: 4 * 16_777_216 })
   })
 })
 
-describe('the pace of bodies', () => {
+describe('the minimum speed of bodies', () => {
   beforeEach(() => void vi.useFakeTimers())
   afterEach(() => void vi.useRealTimers())
 
-  it('gives up a body that brings too little in a whole interval, and no other', () => {
-    const all = rooms()
+  it('cancels a body that delivers too little in a full interval, and no other', () => {
+    const all = budgets()
     const [slow, steady, done] = [reading(all, 'a', 1), reading(all, 'b', 1), reading(all, 'c', 1)]
     done.hold.releaseBytes()
     vi.advanceTimersByTime(1000)
@@ -123,8 +123,8 @@ describe('the pace of bodies', () => {
     expect([slow, steady, done].map(({ read }) => read.cutWith)).toEqual(['request_timeout', undefined, undefined])
   })
 
-  it('is not watched when no body is on its way', () => {
-    const all = rooms()
+  it('is not checked when no body is arriving', () => {
+    const all = budgets()
     const one = reading(all, 'a', 1)
     one.hold.release()
     vi.advanceTimersByTime(1000)

@@ -2,22 +2,22 @@ import { LIMITS, Refusal, SERVER_LIMITS } from '@chancery/contract'
 import type { BudgetName } from '@chancery/contract'
 import type { BodyBudget, OpenReading } from './body.ts'
 
-/** How many bytes of bodies one kind of route holds at once. */
+/** How many body bytes one kind of route may have in memory. */
 export interface BudgetLimits {
   readonly bytes: number
-  /** Of one address, an IPv6 /64 counting as one. */
+  /** Limit of one address. An IPv6 /64 counts as one. */
   readonly perAddressBytes: number
 }
 
 export interface BodyBudgetLimits {
-  readonly rooms: Readonly<Record<BudgetName, BudgetLimits>>
-  /** Requests of one address with a body, in each room. */
+  readonly budgets: Readonly<Record<BudgetName, BudgetLimits>>
+  /** Requests with a body from one address, in each budget. */
   readonly bodiesPerAddress: number
-  /** Every body on its way must bring so many bytes in each interval. */
+  /** Every arriving body must deliver this many bytes in each interval. */
   readonly pace: { readonly intervalMs: number; readonly bytes: number }
 }
 
-/** The limits of a process; rooms grow with the largest body that is allowed. */
+/** Returns the limits of a process. Budgets grow with the largest allowed body. */
 export function bodyBudgetLimits(maxRequestBytes: number): BodyBudgetLimits {
   const factor = Math.max(1, maxRequestBytes / LIMITS.requestBodyBytes)
   const scaled = ({ bytes, perAddressBytes }: BudgetLimits): BudgetLimits => ({
@@ -25,71 +25,77 @@ export function bodyBudgetLimits(maxRequestBytes: number): BodyBudgetLimits {
     perAddressBytes: perAddressBytes * factor,
   })
   return {
-    rooms: ofEach(SERVER_LIMITS.bodyBudgets, scaled),
+    budgets: ofEach(SERVER_LIMITS.bodyBudgets, scaled),
     bodiesPerAddress: SERVER_LIMITS.bodiesPerAddress,
     pace: { intervalMs: SERVER_LIMITS.bodyIntervalSeconds * 1000, bytes: SERVER_LIMITS.bodyIntervalBytes },
   }
 }
 
-function ofEach<From, To>(rooms: Readonly<Record<BudgetName, From>>, map: (one: From) => To): Record<BudgetName, To> {
-  const pairs = Object.entries(rooms).map(([name, one]) => [name, map(one)])
-  // The same names, which the compiler cannot follow.
+function ofEach<From, To>(budgets: Readonly<Record<BudgetName, From>>, map: (one: From) => To): Record<BudgetName, To> {
+  const pairs = Object.entries(budgets).map(([name, one]) => [name, map(one)])
+  // The names are unchanged; the compiler cannot derive it.
   return Object.fromEntries(pairs) as Record<BudgetName, To>
 }
 
-/** Room for bodies, apart for each kind of route: bodies of unauthenticated callers take no room of the others. */
+/**
+ * Memory budgets for request bodies, one for each kind of route: bodies of unauthenticated callers cannot use up the
+ * others.
+ */
 export class BodyBudgets {
-  readonly #rooms: Readonly<Record<BudgetName, BodyBudgetState>>
+  readonly #budgets: Readonly<Record<BudgetName, BodyBudgetState>>
   readonly #pace: BodyBudgetLimits['pace']
   #timer: NodeJS.Timeout | undefined
 
-  constructor({ rooms, bodiesPerAddress, pace }: BodyBudgetLimits) {
-    this.#rooms = ofEach(rooms, (limits) => new BodyBudgetState(limits, bodiesPerAddress))
+  constructor({ budgets, bodiesPerAddress, pace }: BodyBudgetLimits) {
+    this.#budgets = ofEach(budgets, (limits) => new BodyBudgetState(limits, bodiesPerAddress))
     this.#pace = pace
   }
 
-  /** For one request, until {@link BodyReservation.release}. Refuses an address that has its share of requests here. */
+  /**
+   * Opens a reservation for one request, until {@link BodyReservation.release}. Refuses an address with too many
+   * requests.
+   */
   open(name: BudgetName, address: string): BodyReservation {
     this.#timer ??= setInterval(() => this.#checkPace(), this.#pace.intervalMs).unref()
-    return this.#rooms[name].open(address)
+    return this.#budgets[name].open(address)
   }
 
-  /** Bytes held now in each room. */
-  get held(): Readonly<Record<BudgetName, number>> {
-    return ofEach(this.#rooms, (room) => room.held)
+  /** Reserved bytes in each budget. */
+  get reserved(): Readonly<Record<BudgetName, number>> {
+    return ofEach(this.#budgets, (budget) => budget.reserved)
   }
 
   #checkPace(): void {
-    const rooms = Object.values(this.#rooms)
-    for (const room of rooms) room.checkPace(this.#pace.bytes)
-    if (rooms.some((room) => !room.isEmpty)) return
+    const budgets = Object.values(this.#budgets)
+    for (const budget of budgets) budget.checkPace(this.#pace.bytes)
+    if (budgets.some((budget) => !budget.isEmpty)) return
     clearInterval(this.#timer)
     this.#timer = undefined
   }
 }
 
-/** All that one address holds in one room. */
+/** Use of one budget by one address. */
 interface Owner {
   readonly address: string
   bytes: number
-  holds: number
+  bodies: number
 }
 
 class BodyBudgetState {
   readonly #limits: BudgetLimits
   readonly #bodiesPerAddress: number
   readonly #owners = new Map<string, Owner>()
-  /** The last opened of a list that links each hold with the one before: every request is put in and taken out. */
+  /** Last element of a linked list, because every request is added and removed. */
   #last: BodyReservation | undefined
-  #held = 0
+  #reserved = 0
 
   constructor(limits: BudgetLimits, bodiesPerAddress: number) {
     this.#limits = limits
     this.#bodiesPerAddress = bodiesPerAddress
   }
 
-  get held(): number {
-    return this.#held
+  get reserved(): number {
+    return this.#reserved
   }
 
   get isEmpty(): boolean {
@@ -97,76 +103,80 @@ class BodyBudgetState {
   }
 
   open(address: string): BodyReservation {
-    const owner = this.#owners.get(address) ?? { address, bytes: 0, holds: 0 }
-    if (owner.holds >= this.#bodiesPerAddress) throw new Refusal('service_unavailable', { reason: 'overloaded' })
-    if (owner.holds === 0) this.#owners.set(address, owner)
-    owner.holds += 1
-    const hold = new BodyReservation(this, owner, this.#last)
-    if (this.#last !== undefined) this.#last.after = hold
-    this.#last = hold
-    return hold
+    const owner = this.#owners.get(address) ?? { address, bytes: 0, bodies: 0 }
+    if (owner.bodies >= this.#bodiesPerAddress) throw new Refusal('service_unavailable', { reason: 'overloaded' })
+    if (owner.bodies === 0) this.#owners.set(address, owner)
+    owner.bodies += 1
+    const reservation = new BodyReservation(this, owner, this.#last)
+    if (this.#last !== undefined) this.#last.after = reservation
+    this.#last = reservation
+    return reservation
   }
 
-  take(owner: Owner, count: number): boolean {
+  reserve(owner: Owner, count: number): boolean {
     if (owner.bytes + count > this.#limits.perAddressBytes) return false
-    if (this.#held + count > this.#limits.bytes && !this.#makeRoom(owner, count)) return false
+    if (this.#reserved + count > this.#limits.bytes && !this.#freeBytes(owner, count)) return false
     owner.bytes += count
-    this.#held += count
+    this.#reserved += count
     return true
   }
 
-  give(owner: Owner, count: number): void {
+  free(owner: Owner, count: number): void {
     owner.bytes -= count
-    this.#held -= count
+    this.#reserved -= count
   }
 
-  close(hold: BodyReservation, owner: Owner): void {
-    const { before, after } = hold
+  close(reservation: BodyReservation, owner: Owner): void {
+    const { before, after } = reservation
     if (before !== undefined) before.after = after
     if (after === undefined) this.#last = before
     else after.before = before
-    owner.holds -= 1
-    if (owner.holds === 0) this.#owners.delete(owner.address)
+    owner.bodies -= 1
+    if (owner.bodies === 0) this.#owners.delete(owner.address)
   }
 
   checkPace(minBytes: number): void {
-    for (let hold = this.#last; hold !== undefined; hold = hold.before) hold.checkPace(minBytes)
+    for (let reservation = this.#last; reservation !== undefined; reservation = reservation.before)
+      reservation.checkPace(minBytes)
   }
 
-  /** The address that holds most loses its largest body, as long as that leaves it no worse off than who asks. */
-  #makeRoom(asking: Owner, count: number): boolean {
-    while (this.#held + count > this.#limits.bytes) {
+  /**
+   * Cancels the largest body of the address with the most bytes, as long as that address has more than the requesting
+   * one.
+   */
+  #freeBytes(requester: Owner, count: number): boolean {
+    while (this.#reserved + count > this.#limits.bytes) {
       let largest: BodyReservation | undefined
-      for (let hold = this.#last; hold !== undefined; hold = hold.before)
-        if (hold.isReading && (largest === undefined || weighs(hold, largest))) largest = hold
-      if (largest === undefined || largest.owner.bytes <= asking.bytes + count) return false
+      for (let reservation = this.#last; reservation !== undefined; reservation = reservation.before)
+        if (reservation.isReading && (largest === undefined || isLarger(reservation, largest))) largest = reservation
+      if (largest === undefined || largest.owner.bytes <= requester.bytes + count) return false
       largest.cut()
     }
     return true
   }
 }
 
-function weighs(one: BodyReservation, other: BodyReservation): boolean {
+function isLarger(one: BodyReservation, other: BodyReservation): boolean {
   return one.owner === other.owner ? one.bytes > other.bytes : one.owner.bytes > other.owner.bytes
 }
 
-/** What the body of one request holds: while it is read, and then until the request is answered. */
+/** Bytes of one request body, from reading until the response is sent. */
 export class BodyReservation implements BodyBudget {
   readonly owner: Owner
-  readonly #room: BodyBudgetState
+  readonly #budget: BodyBudgetState
   #bytes = 0
   #reading: OpenReading | undefined
   #isReleased = false
-  /** Bytes at the last look; the first look only notes them, so that every body has a whole interval. */
-  #seen = -1
+  /** Bytes at the last check. The first check only stores them, so that every body has a full interval. */
+  #lastReceived = -1
 
-  /** Its neighbours in the list of the room. */
+  /** Neighbours in the linked list. */
   before: BodyReservation | undefined
   after: BodyReservation | undefined
 
-  constructor(room: BodyBudgetState, owner: Owner, before: BodyReservation | undefined) {
+  constructor(budget: BodyBudgetState, owner: Owner, before: BodyReservation | undefined) {
     this.before = before
-    this.#room = room
+    this.#budget = budget
     this.owner = owner
   }
 
@@ -174,7 +184,7 @@ export class BodyReservation implements BodyBudget {
     return this.#bytes
   }
 
-  /** Only a body that is still on its way can be given up for another. */
+  /** Only a body that is still arriving can be cancelled for another. */
   get isReading(): boolean {
     return this.#reading !== undefined && this.#bytes > 0
   }
@@ -184,12 +194,12 @@ export class BodyReservation implements BodyBudget {
   }
 
   reserveBytes(count: number): boolean {
-    if (this.#isReleased || !this.#room.take(this.owner, count)) return false
+    if (this.#isReleased || !this.#budget.reserve(this.owner, count)) return false
     this.#bytes += count
     return true
   }
 
-  /** The body has been read or refused; its bytes stay counted until the request is answered. */
+  /** The body has been read or refused. Its bytes stay counted until the response is sent. */
   releaseBytes(): void {
     this.#reading = undefined
   }
@@ -199,10 +209,10 @@ export class BodyReservation implements BodyBudget {
     if (this.#isReleased) return
     this.#isReleased = true
     this.#empty()
-    this.#room.close(this, this.owner)
+    this.#budget.close(this, this.owner)
   }
 
-  /** Gives the body up for a caller who holds less. */
+  /** Cancels the body for a caller that uses less. */
   cut(): void {
     this.#empty()
     this.#reading?.cut(new Refusal('service_unavailable', { reason: 'overloaded' }))
@@ -212,12 +222,12 @@ export class BodyReservation implements BodyBudget {
     const reading = this.#reading
     if (reading === undefined) return
     const { received } = reading
-    if (this.#seen >= 0 && received - this.#seen < minBytes) reading.cut(new Refusal('request_timeout'))
-    this.#seen = received
+    if (this.#lastReceived >= 0 && received - this.#lastReceived < minBytes) reading.cut(new Refusal('request_timeout'))
+    this.#lastReceived = received
   }
 
   #empty(): void {
-    this.#room.give(this.owner, this.#bytes)
+    this.#budget.free(this.owner, this.#bytes)
     this.#bytes = 0
   }
 }

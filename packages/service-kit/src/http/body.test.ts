@@ -66,7 +66,7 @@ describe('a request body', () => {
       expect((await once(edge.port, request('GET /healthz'))).status).toBe(200)
     })
 
-    it('refuses an empty body where the route says so', async () => {
+    it('refuses an empty body on a route that requires one', async () => {
       expectRefused(await post(edge.port, '', [], '/never-empty'), 400, 'invalid_json')
       expectRefused(await once(edge.port, request('POST /never-empty')), 400, 'invalid_json')
     })
@@ -119,11 +119,11 @@ describe('a request body', () => {
       ['other letter case', ['content-type: Application/JSON']],
       ['the identity coding', ['Content-Encoding: identity']],
       ['the identity coding in capitals', ['Content-Encoding: IDENTITY']],
-    ])('takes %s', async (_what, headers) => {
+    ])('accepts %s', async (_what, headers) => {
       expect((await post(edge.port, '{"a":1}', headers)).json).toEqual({ read: { a: 1 } })
     })
 
-    it('does not look at the type of an empty body', async () => {
+    it('does not check the type of an empty body', async () => {
       expect((await once(edge.port, request('POST /echo', ['Content-Type: text/plain']))).status).toBe(200)
     })
   })
@@ -151,12 +151,12 @@ describe('a request body', () => {
       },
     )
 
-    it('a coding that hides behind a repeated header', async () => {
+    it('a coding in a repeated header', async () => {
       const headers = ['Content-Encoding: identity', 'Content-Encoding: gzip']
       expectRefused(await post(edge.port, '{}', headers), 415, 'unsupported_media_type')
     })
 
-    it('a coded body whatever it would unfold to', async () => {
+    it('a coded body, without decoding it', async () => {
       const gzip = Buffer.from('H4sIAAAAAAAAA6uuBQBDv6ajAgAAAA==', 'base64')
       expectRefused(await post(edge.port, gzip, ['Content-Encoding: gzip']), 415, 'unsupported_media_type')
     })
@@ -185,7 +185,7 @@ describe('a request body', () => {
   describe('413', () => {
     const padded = (size: number): string => `{"a":"${'x'.repeat(size - 8)}"}`
 
-    it('is decided from the declared length, before any byte of the body, and ends the connection', async () => {
+    it('is detected from the declared length, before any body byte, and ends the connection', async () => {
       const wire = await Wire.open(small.port)
       wire.send(request('POST /echo', [`Content-Length: ${LIMIT + 1}`]))
       const reply = await wire.reply()
@@ -194,7 +194,7 @@ describe('a request body', () => {
       expect(await wire.closes()).toBe(true)
     })
 
-    it('is decided while reading a body of unknown length, and ends the connection', async () => {
+    it('is detected while reading a body of unknown length, and ends the connection', async () => {
       const wire = await Wire.open(small.port)
       const chunk = `200\r\n${'x'.repeat(512)}\r\n`
       wire.send(request('POST /echo', ['Transfer-Encoding: chunked'], chunk))
@@ -206,24 +206,24 @@ describe('a request body', () => {
       expect(await wire.closes()).toBe(true)
     })
 
-    it('also when the whole chunked body arrives at once', async () => {
+    it('is detected when the whole chunked body arrives at once', async () => {
       const size = (LIMIT + 1).toString(16)
       const body = `${size}\r\n${'x'.repeat(LIMIT + 1)}\r\n0\r\n\r\n`
       const reply = await once(small.port, request('POST /echo', ['Transfer-Encoding: chunked'], body))
       expectRefused(reply, 413, 'request_entity_too_large')
     })
 
-    it('comes before the body is read as JSON', async () => {
+    it('is refused before the body is parsed as JSON', async () => {
       expectRefused(await post(small.port, 'x'.repeat(LIMIT + 1)), 413, 'request_entity_too_large')
       expectRefused(await post(small.port, 'x'.repeat(LIMIT)), 400, 'invalid_json')
     })
 
-    it('lets a body of exactly the limit pass', async () => {
+    it('accepts a body of exactly the limit', async () => {
       expect((await post(small.port, padded(LIMIT))).status).toBe(200)
       expect((await post(edge.port, padded(2_097_152))).status).toBe(200)
     })
 
-    it('takes four times the limit on feed import and 64 KiB from nodes', async () => {
+    it('is four times as high on feed import, and 64 KiB for nodes', async () => {
       expect((await post(small.port, padded(4 * LIMIT), [], '/feed')).status).toBe(200)
       expectRefused(await post(small.port, padded(4 * LIMIT + 1), [], '/feed'), 413, 'request_entity_too_large')
       expect((await post(edge.port, padded(65_536), [], '/node')).status).toBe(200)
@@ -231,7 +231,7 @@ describe('a request body', () => {
       expectRefused(await post(small.port, padded(LIMIT + 1), [], '/node'), 413, 'request_entity_too_large')
     })
 
-    it('holds for GET, too', async () => {
+    it('applies to GET', async () => {
       expectRefused(
         await once(small.port, request('GET /echo', [`Content-Length: ${LIMIT + 1}`])),
         413,
@@ -239,7 +239,7 @@ describe('a request body', () => {
       )
     })
 
-    it('is answered to a client that sends a body far above the limit without reading', async () => {
+    it('is reported to a client that sends a body far above the limit without reading', async () => {
       const wire = await Wire.open(small.port)
       wire.send(request('POST /echo', ['Transfer-Encoding: chunked']))
       for (let i = 0; i < 20; i += 1) {
@@ -252,8 +252,8 @@ describe('a request body', () => {
     })
   })
 
-  describe('what was not read', () => {
-    it('is never taken for the next request', async () => {
+  describe('an unread body', () => {
+    it('is never parsed as the next request', async () => {
       const wire = await Wire.open(small.port)
       const smuggled = request('GET /healthz')
       wire.send(request('POST /echo', [`Content-Length: ${LIMIT + smuggled.length}`], smuggled))
@@ -266,7 +266,7 @@ describe('a request body', () => {
       ['POST /nowhere', 404],
       ['PUT /echo', 405],
       ['OPTIONS /echo', 204],
-    ])('is never answered after %s', async (line, status) => {
+    ])('is never served as a request after %s', async (line, status) => {
       const wire = await Wire.open(edge.port)
       const smuggled = request('GET /healthz')
       wire.send(request(line, [`Content-Length: ${smuggled.length + 1}`], smuggled))

@@ -9,59 +9,63 @@ import type { RequestHeaders } from './call.ts'
 const EMPTY: JsonObject = Object.freeze({})
 export const NO_BYTES: Uint8Array = new Uint8Array()
 
-/** Room for the bodies of requests. */
+/** Memory budget for request bodies. */
 export interface BodyBudget {
   reserveBytes(count: number): boolean
   /** The body has been read or refused. */
   releaseBytes(count: number): void
-  /** Receives the reading when it begins, to cut it when it is too slow or too large for its neighbours. */
+  /** Receives the reading when it starts, to cancel it when it is too slow or others need the memory. */
   watch?(reading: OpenReading): void
 }
 
-/** A body on its way. */
+/** An arriving body. */
 export interface OpenReading {
   readonly received: number
   cut(refusal: Refusal): void
 }
 
-/** True when the head announces a body; a request without one is whole before the parser says so. */
+/** Returns true when the head announces a body. A request without one is complete with its head. */
 export function hasBody({ headers }: IncomingMessage): boolean {
   return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
 }
 
-/** True when the head promises a body that is quick to take in; of unknown length it may become a large one. */
+/** Returns true when the head announces a small body. One of unknown length may become large. */
 export function isShort({ headers }: IncomingMessage): boolean {
   const declared = headers['content-length']
   return declared !== undefined && Number(declared) <= LIMITS.nodeBodyBytes
 }
 
-/** Refuses what the declared length already says (protocol/core 3). */
+/** Refuses a body whose declared length is over the limit (protocol/core 3). */
 export function checkDeclaredLength({ headers }: IncomingMessage, maxBytes: number): void {
   const declared = headers['content-length']
   if (declared !== undefined && Number(declared) > maxBytes) throw new Refusal('request_entity_too_large')
 }
 
-/** The raw body, size enforced from the declared length and again while reading (protocol/core 3). */
-export function readBodyBytes(request: IncomingMessage, maxBytes: number, room: BodyBudget): MaybePromise<Uint8Array> {
+/** Reads the raw body. The size limit applies to the declared length and again while reading (protocol/core 3). */
+export function readBodyBytes(
+  request: IncomingMessage,
+  maxBytes: number,
+  budget: BodyBudget,
+): MaybePromise<Uint8Array> {
   if (!hasBody(request)) return NO_BYTES
   checkDeclaredLength(request, maxBytes)
-  return receiveBody(request, maxBytes, room)
+  return receiveBody(request, maxBytes, budget)
 }
 
-/** The same for a request that has a body, and whose declared length was looked at. */
-export function receiveBody(request: IncomingMessage, maxBytes: number, room: BodyBudget): Promise<Uint8Array> {
-  return new Promise((resolve, reject) => new BodyReading(request, maxBytes, room).start(resolve, reject))
+/** Reads the body of a request whose declared length was checked. */
+export function receiveBody(request: IncomingMessage, maxBytes: number, budget: BodyBudget): Promise<Uint8Array> {
+  return new Promise((resolve, reject) => new BodyReading(request, maxBytes, budget).start(resolve, reject))
 }
 
-/** Where growing begins, so that a body in many small pieces is not copied with each of them. */
+/** First buffer size, so that a body in many small pieces is not copied for each piece. */
 const FIRST_CAPACITY = 16_384
 
-/** One arriving body. Uses the events of the stream: iterating over it costs more than everything else here. */
+/** Reads one arriving body. Uses stream events, because iterating over the stream is much slower. */
 class BodyReading implements OpenReading {
   readonly #request: IncomingMessage
   readonly #maxBytes: number
-  readonly #room: BodyBudget
-  /** Never a list of pieces: each piece of one byte would cost two hundred. */
+  readonly #budget: BodyBudget
+  /** One buffer, not a list of pieces: a piece of one byte would use 200 bytes. */
   #bytes: Uint8Array = NO_BYTES
   #taken = 0
   #size = 0
@@ -69,10 +73,10 @@ class BodyReading implements OpenReading {
   #isOver = false
   #give: (refusal?: Refusal) => void = () => undefined
 
-  constructor(request: IncomingMessage, maxBytes: number, room: BodyBudget) {
+  constructor(request: IncomingMessage, maxBytes: number, budget: BodyBudget) {
     this.#request = request
     this.#maxBytes = maxBytes
-    this.#room = room
+    this.#budget = budget
   }
 
   get received(): number {
@@ -87,22 +91,22 @@ class BodyReading implements OpenReading {
     const give = (refusal?: Refusal): void => {
       if (this.#isOver) return
       this.#isOver = true
-      this.#room.releaseBytes(this.#taken)
+      this.#budget.releaseBytes(this.#taken)
       if (refusal === undefined) resolve(this.#whole())
       else reject(refusal)
       this.#bytes = NO_BYTES
     }
     this.#give = give
-    // The caller went away or broke the framing: nothing is left to answer, but nothing may go on either.
+    // The caller closed the connection or broke the framing: no response is possible, and work must stop.
     const onBroken = (cause?: Error): void => {
       if (!this.#isOver) give(new Refusal('bad_request', {}, cause === undefined ? {} : { cause }))
     }
-    // It may have gone while the limiter was asked: then no event will say so again.
+    // The caller may have gone during the limiter check: then no event follows.
     if (this.#request.destroyed) return onBroken()
-    this.#room.watch?.(this)
+    this.#budget.watch?.(this)
     this.#request
       .on('data', (chunk: Buffer) => {
-        // What follows a refusal is read and dropped until the connection is closed.
+        // After a refusal, further bytes are read and dropped until the connection is closed.
         const refusal = this.#isOver ? undefined : this.#take(chunk)
         if (refusal !== undefined) give(refusal)
       })
@@ -127,10 +131,10 @@ class BodyReading implements OpenReading {
     return this.#bytes.length === this.#size ? this.#bytes : this.#bytes.subarray(0, this.#size)
   }
 
-  /** Most bodies are one piece, which is used without a copy. */
+  /** Most bodies arrive in one piece, which is not copied. */
   #grow(chunk: Buffer, size: number): boolean {
     const capacity = this.#size === 0 ? size : this.#nextCapacity(size)
-    if (!this.#room.reserveBytes(capacity - this.#taken)) return false
+    if (!this.#budget.reserveBytes(capacity - this.#taken)) return false
     this.#taken = capacity
     if (this.#size === 0) {
       this.#bytes = chunk
@@ -150,7 +154,7 @@ class BodyReading implements OpenReading {
 
 const JSON_TYPE = /^application\/json[ \t]*(?:;.*)?$/i
 
-/** The JSON object of a body, by the rules of protocol/core 1.1. */
+/** Parses the JSON object of a body by the rules of protocol/core 1.1. */
 export function readBody(bytes: Uint8Array, headers: RequestHeaders, route: Route): JsonObject {
   if (bytes.length > 0) checkCoding(headers)
   if (route.method === 'GET') {
@@ -165,11 +169,11 @@ export function readBody(bytes: Uint8Array, headers: RequestHeaders, route: Rout
   return readObject(bytes, route)
 }
 
-/** Only JSON, and only as it is (reliability 3). */
+/** Accepts JSON without content coding only (reliability 3). */
 export function checkCoding(headers: RequestHeaders): void {
   const type = headers.get('content-type')
   if (type !== undefined && !JSON_TYPE.test(type)) throw new Refusal('unsupported_media_type')
-  // Coded bodies are refused, never decoded: a small one can unfold to gigabytes.
+  // Coded bodies are refused, never decoded: a small one can expand to gigabytes.
   const codings = headers.all('content-encoding')
   if (codings.some((coding) => coding.trim().toLowerCase() !== 'identity')) throw new Refusal('unsupported_media_type')
 }

@@ -2,9 +2,9 @@ import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { Refusal } from '@chancery/contract'
 import type { RefusalCode } from '@chancery/contract'
-import type { HttpResponse } from './answer.ts'
+import type { HttpResponse } from './response.ts'
 
-/** How a service answers a request that never became one; headers of every answer included. */
+/** Response of a service to a request that could not be parsed, with all headers. */
 export type ToBrokenResponse = (refusal: Refusal) => HttpResponse
 
 const CODES: ReadonlyMap<string, RefusalCode> = new Map([
@@ -19,15 +19,15 @@ const REASONS: ReadonlyMap<number, string> = new Map([
   [431, 'Request Header Fields Too Large'],
 ])
 
-/** Answers what the parser could not read, in the same envelope as everything else, and closes the connection. */
+/** Responds to a request that the parser refused, in the usual error envelope, and closes the connection. */
 export function respondToBrokenRequest(
   error: Error & { code?: string },
   socket: Socket,
   toAnswer: ToBrokenResponse,
 ): void {
-  // Node takes its own listener off a socket it gives away (CONNECT): a reset would otherwise end the process.
+  // After CONNECT, Node removes its own error listener: without this one a reset would end the process.
   socket.on('error', () => socket.destroy())
-  // An answer still on its way on this connection must not be overtaken by this one.
+  // An earlier response on this connection must be sent first.
   if (!socket.writable || error.code === 'ECONNRESET' || hasPendingResponse(socket)) {
     socket.destroy()
     return
@@ -43,11 +43,11 @@ export function respondToBrokenRequest(
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
   const status = answer.status ?? 400
   socket.end(`HTTP/1.1 ${status} ${REASONS.get(status) ?? 'Error'}\r\n${lines.join('')}\r\n${body.toString()}`)
-  // Half-open connections would fill the process, so the caller has a limited time to read this.
+  // The caller has a limited time to read this, because half-open connections would accumulate.
   setTimeout(() => socket.destroy(), LINGER_MS).unref()
 }
 
-/** Node notes the answer a connection is busy with in this member; one of a whole request is not ours to overtake. */
+/** Node stores the current response of a connection in this member. */
 function hasPendingResponse(socket: Socket & { readonly _httpMessage?: PendingResponse | null }): boolean {
   // oxlint-disable-next-line no-underscore-dangle -- the platform has no public name for it
   const pending = socket._httpMessage
@@ -59,7 +59,7 @@ interface PendingResponse {
   readonly req: { readonly complete: boolean }
 }
 
-/** Sends the same response to a request whose expectation cannot be met; here the platform has a response object. */
+/** Refuses a request whose Expect header is not supported, in the error envelope. */
 export function respondToUnmetExpectation(response: ServerResponse, toAnswer: ToBrokenResponse): void {
   const answer = toAnswer(new Refusal('bad_request'))
   const headers = { ...answer.headers, 'Content-Type': answer.contentType, Connection: 'close' }

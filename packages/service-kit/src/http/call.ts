@@ -1,25 +1,25 @@
 import type { JsonObject } from '@chancery/protocol'
 import type { Query } from './target.ts'
 
-/** One request as a handler sees it: decoded once, bounded, with the bytes its JSON came from. */
+/** One request for a handler: decoded once, with limited size, and with the bytes of its JSON. */
 export interface Call {
   readonly requestId: string
   /** Method and path template of the route, for logs and audit. */
   readonly routeId: string
   readonly method: string
-  /** Percent-decoded, without query; the form signatures cover. */
+  /** Percent-decoded, without query. Signatures cover this form. */
   readonly path: string
   readonly params: { readonly [name: string]: string }
   readonly query: Query
   readonly headers: RequestHeaders
   readonly body: JsonObject
-  /** Address of the caller, from the trusted proxies where they are configured. */
+  /** Address of the caller; from the headers of trusted proxies when they are configured. */
   readonly remoteAddress: string
-  /** Scheme and host the caller used, as the configured proxies leave them. */
+  /** Scheme and host that the caller used, as reported by the configured proxies. */
   readonly origin: string
 }
 
-/** Header access that can see repetition; Node's own object joins or drops repeated names. */
+/** Header access that shows repetition. Node's own object joins or drops repeated names. */
 export interface RequestHeaders {
   /** The first value, or undefined. */
   get(name: string): string | undefined
@@ -27,7 +27,7 @@ export interface RequestHeaders {
   all(name: string): readonly string[]
 }
 
-/** Headers as the parser lists them, names and values in turn. Looked through when asked: few are asked for. */
+/** Headers as the parser lists them, alternating names and values. Searched on demand, because few are read. */
 export class RawHeaders implements RequestHeaders {
   readonly #raw: readonly string[]
 

@@ -46,7 +46,7 @@ describe('clientAddress', () => {
     expect(clientAddress(peer, undefined, 0)).toBe(address)
   })
 
-  it('ignores whatever a caller puts in front', () => {
+  it('ignores entries that a caller adds in front', () => {
     fc.assert(
       fc.property(fc.string(), fc.ipV4(), fc.ipV4(), (forged, caller, proxy) => {
         expect(clientAddress(PEER, `${forged}, ${caller}, ${proxy}`, 2)).toBe(caller)
@@ -80,7 +80,7 @@ describe('limitAddress', () => {
     expect(limitAddress(address)).toBe(key)
   })
 
-  it('gives every address of a /64 one key, however it is written, and every other address another', () => {
+  it('gives every spelling of every address in a /64 one key, and other addresses another key', () => {
     const group = fc.nat(0xffff)
     const groups = fc.tuple(group, group, group, group, group, group, group, group)
     fc.assert(

@@ -1,9 +1,9 @@
 import { isIPv4, isIPv6 } from 'node:net'
 
 /**
- * Who is calling (reliability 4): the peer, or behind `hops` trusted proxies the entry the outermost of them wrote.
- * Entries further left were written by the caller and prove nothing. A missing entry, or one that is no address, gives
- * the peer: then callers share one limit, instead of choosing their own.
+ * Returns the client address (reliability 4): the peer, or with `hops` trusted proxies the entry that the outermost
+ * proxy wrote. Entries further left come from the caller and prove nothing. For a missing or invalid entry it returns
+ * the peer: then callers share one limit instead of choosing their own.
  */
 export function clientAddress(peer: string, forwardedFor: string | undefined, hops: number): string {
   if (hops < 1 && isBare(peer)) return peer
@@ -11,7 +11,7 @@ export function clientAddress(peer: string, forwardedFor: string | undefined, ho
   return (entry === undefined ? undefined : readAddress(entry)) ?? readAddress(withoutZone(peer)) ?? peer
 }
 
-/** The `hops`-th entry from the right of a comma list, as X-Forwarded-For, -Proto and -Host have it. */
+/** Returns the `hops`-th entry from the right of a comma-separated list, such as X-Forwarded-For. */
 export function forwardedEntry(list: string | undefined, hops: number): string | undefined {
   if (list === undefined || hops < 1) return undefined
   let end = list.length
@@ -24,8 +24,8 @@ export function forwardedEntry(list: string | undefined, hops: number): string |
 }
 
 /**
- * What an address counts as in a limit: itself, or for IPv6 its /64. One customer usually holds a whole /64, and would
- * otherwise hold that many limits.
+ * Returns the key of an address for limits: the address, or for IPv6 its /64. One customer usually has a whole /64, and
+ * would otherwise have that many limits.
  */
 export function limitAddress(address: string): string {
   if (isBare(address)) return address
@@ -34,15 +34,18 @@ export function limitAddress(address: string): string {
   return `${writeGroups([...readGroups(plain).slice(0, 4), 0, 0, 0, 0])}/64`
 }
 
-/** Neither IPv6 nor with a zone, so IPv4 or no address at all: both count as they are written. */
+/** IPv4 or no address: used as written. */
 function isBare(address: string): boolean {
   return !address.includes(':') && !address.includes('%')
 }
 
-/** The one spelling of an address (RFC 5952), IPv4-mapped forms as IPv4; undefined when the text is none. */
+/**
+ * Returns the normal form of an address (RFC 5952), IPv4-mapped forms as IPv4; undefined when the text is not an
+ * address.
+ */
 function readAddress(text: string): string | undefined {
   if (isIPv4(text)) return text
-  // A zone names an interface of the writer's machine; from elsewhere it means nothing.
+  // A zone names an interface of the sender's machine, so it has no meaning here.
   if (!isIPv6(text) || text.includes('%')) return undefined
   const groups = readGroups(text)
   const mapped = groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff
@@ -58,7 +61,7 @@ function withoutZone(address: string): string {
   return zone === -1 ? address : address.slice(0, zone)
 }
 
-/** The eight groups of a text the platform already called an IPv6 address. */
+/** Returns the eight groups of a valid IPv6 address. */
 function readGroups(text: string): number[] {
   const [head = '', tail] = text.split('::')
   const left = readSide(head)

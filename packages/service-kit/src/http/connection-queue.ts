@@ -6,45 +6,47 @@ import type { QueueSlot } from '../async/fair-queue.ts'
 export type Serve = (request: IncomingMessage, response: ServerResponse) => void
 export type OnData = (piece: Buffer) => void
 
-/** What the parser gets at once beyond a body that was announced: a few dozen requests of the smallest kind. */
+/** Bytes passed to the parser at once, besides an announced body: at most a few dozen of the smallest requests. */
 const PIECE_BYTES = 1024
-/** Of a body in chunks: each of them costs the parser a call, however small it is. */
+/** Bytes passed at once of a chunked body: each chunk costs the parser a call, even a small one. */
 const CHUNKS_BYTES = 4096
 const NO_BYTES = Buffer.alloc(0)
 
-interface Taken {
+interface ParsedRequest {
   readonly request: IncomingMessage
   readonly response: ServerResponse
   readonly serve: Serve
 }
 
-/** What connections share on which requests wait. */
+/** State shared by pipelined connections. */
 interface Shared {
-  turnFor(address: string, isPaced: boolean): QueueSlot
+  slotFor(address: string, isPaced: boolean): QueueSlot
   isPipelining(address: string): boolean
   admit(socket: Socket, address: string): boolean
 }
 
-/** One connection and what it has sent. One request is at work at a time; the socket is paused while more waits. */
-export class Line {
+/**
+ * One connection and its unparsed data. One request is active at a time; the socket is paused while more are queued.
+ */
+export class PipelinedConnection {
   readonly #address: string
   readonly #socket: Socket & { readonly _paused?: boolean }
   readonly #onData: OnData
   readonly #shared: Shared
-  /** Not given to the parser yet. */
-  #rest: Buffer = NO_BYTES
-  /** Found by the parser in one piece with the request before. */
-  readonly #parsed: Taken[] = []
-  /** The last one that was served. */
-  #current: Taken | undefined
-  /** Given to the parser after the piece with the head of the current one. */
-  #given = 0
-  /** The end of its answer is listened for. */
-  #awaited: Taken | undefined
-  #turn: QueueSlot | undefined
-  #isHeld = false
-  /** Opened while other connections of its address were pipelined. */
-  readonly #isBeside: boolean
+  /** Bytes not passed to the parser yet. */
+  #unparsed: Buffer = NO_BYTES
+  /** Requests that the parser found in the same piece as the one before. */
+  readonly #parsed: ParsedRequest[] = []
+  /** The last served request. */
+  #current: ParsedRequest | undefined
+  /** Bytes passed to the parser after the piece with the head of the current request. */
+  #parsedBytes = 0
+  /** The request whose response end wakes this connection. */
+  #awaitedResponse: ParsedRequest | undefined
+  #slot: QueueSlot | undefined
+  #isPaused = false
+  /** True when opened while other connections of its address were pipelined. */
+  readonly #isOpenedDuringPipelining: boolean
   #isPipelined = false
   #isReleased = false
 
@@ -53,37 +55,37 @@ export class Line {
     this.#socket = socket
     this.#onData = onData
     this.#shared = shared
-    this.#isBeside = shared.isPipelining(this.#address)
+    this.#isOpenedDuringPipelining = shared.isPipelining(this.#address)
   }
 
   receive(bytes: Buffer): void {
-    this.#rest = this.#rest.length === 0 ? bytes : Buffer.concat([this.#rest, bytes])
-    if (this.#isHeld) return
-    if (this.#isPaced) this.#hold()
-    else this.#give()
+    this.#unparsed = this.#unparsed.length === 0 ? bytes : Buffer.concat([this.#unparsed, bytes])
+    if (this.#isPaused) return
+    if (this.#isPaced) this.#pause()
+    else this.#parse()
   }
 
-  take(taken: Taken): void {
+  take(parsed: ParsedRequest): void {
     if (this.#isAtWork) {
-      this.#parsed.push(taken)
+      this.#parsed.push(parsed)
       return
     }
-    this.#current = taken
-    this.#given = 0
-    taken.serve(taken.request, taken.response)
+    this.#current = parsed
+    this.#parsedBytes = 0
+    parsed.serve(parsed.request, parsed.response)
   }
 
-  /** Something has happened for which it may have waited. */
+  /** Continues when the connection was waiting and may proceed now. */
   wake(): void {
-    if (!this.#isHeld || this.#turn !== undefined || !this.#canGoOn) return
-    if (!this.#isOpen) this.#settle()
-    else if (this.#isPaced || this.#isInChunks) this.#takeTurn()
-    else this.#give()
+    if (!this.#isPaused || this.#slot !== undefined || !this.#canContinue) return
+    if (!this.#isOpen) this.#update()
+    else if (this.#isPaced || this.#isInChunks) this.#waitForSlot()
+    else this.#parse()
   }
 
-  /** The platform resumes a connection whenever a body is read on. */
+  /** Pauses again: Node resumes a connection when reading of a body continues. */
   stayPaused(): void {
-    if (!this.#isHeld) return
+    if (!this.#isPaused) return
     this.#socket.pause()
     this.wake()
   }
@@ -92,43 +94,43 @@ export class Line {
     this.#isReleased = true
   }
 
-  #takeTurn(): void {
-    const turn = this.#shared.turnFor(this.#address, this.#isPaced)
-    this.#turn = turn
-    void turn.come.then(() => {
-      this.#turn = undefined
+  #waitForSlot(): void {
+    const slot = this.#shared.slotFor(this.#address, this.#isPaced)
+    this.#slot = slot
+    void slot.granted.then(() => {
+      this.#slot = undefined
       try {
-        this.#goOn()
+        this.#continue()
       } finally {
-        turn.end()
+        slot.end()
       }
     })
   }
 
-  /** One request, or one piece for the parser. */
-  #goOn(): void {
+  /** Serves one queued request, or passes one piece to the parser. */
+  #continue(): void {
     const next = this.#isOpen && !this.#isAtWork ? this.#parsed.shift() : undefined
-    if (next === undefined) return this.#give()
+    if (next === undefined) return this.#parse()
     this.take(next)
-    this.#settle()
+    this.#update()
   }
 
-  /** Goes on in turns only. */
+  /** True when this connection needs a slot of the queue to proceed. */
   get #isPaced(): boolean {
-    return this.#isPipelined || (this.#isBeside && this.#shared.isPipelining(this.#address))
+    return this.#isPipelined || (this.#isOpenedDuringPipelining && this.#shared.isPipelining(this.#address))
   }
 
   get #isOpen(): boolean {
     return !this.#isReleased && !this.#socket.destroyed && !this.#socket.writableEnded
   }
 
-  /** Until the whole answer has left, not only been written. */
+  /** True until the whole response has been sent, not only written. */
   get #isAtWork(): boolean {
     return this.#current !== undefined && !this.#current.response.destroyed
   }
 
-  /** The parser may have more: nothing is at work, or its body is on its way and has room. */
-  get #canGive(): boolean {
+  /** True when the parser may get more: no request is active, or its body is arriving and its buffer is not full. */
+  get #canParse(): boolean {
     if (this.#parsed.length > 0 || this.#socket.writableNeedDrain || !this.#isOpen) return false
     // oxlint-disable-next-line no-underscore-dangle -- the platform's parser takes nothing while this is set
     if (this.#socket._paused === true) return false
@@ -137,76 +139,79 @@ export class Line {
     return !complete && readableLength < readableHighWaterMark
   }
 
-  get #canGoOn(): boolean {
-    return !this.#isOpen || this.#canGive || (this.#parsed.length > 0 && !this.#isAtWork)
+  get #canContinue(): boolean {
+    return !this.#isOpen || this.#canParse || (this.#parsed.length > 0 && !this.#isAtWork)
   }
 
   get #isInBody(): boolean {
     return this.#isAtWork && this.#current?.request.complete === false
   }
 
-  /** Bytes of the announced body that are missing; unknown for a body in chunks. */
+  /** Missing bytes of the announced body; 0 or less for a chunked body. */
   get #bodyLeft(): number {
-    return this.#isInBody ? Number(this.#current?.request.headers['content-length'] ?? 0) - this.#given : 0
+    return this.#isInBody ? Number(this.#current?.request.headers['content-length'] ?? 0) - this.#parsedBytes : 0
   }
 
   get #isInChunks(): boolean {
     return this.#isInBody && this.#bodyLeft <= 0
   }
 
-  #give(): void {
+  #parse(): void {
     const first = this.#current
-    while (this.#rest.length > 0 && this.#canGive) {
+    while (this.#unparsed.length > 0 && this.#canParse) {
       const before = this.#current
       const isInChunks = this.#isInChunks
-      const piece = this.#rest.subarray(0, isInChunks ? CHUNKS_BYTES : Math.max(PIECE_BYTES, this.#bodyLeft))
-      this.#rest = this.#rest.subarray(piece.length)
+      const piece = this.#unparsed.subarray(0, isInChunks ? CHUNKS_BYTES : Math.max(PIECE_BYTES, this.#bodyLeft))
+      this.#unparsed = this.#unparsed.subarray(piece.length)
       this.#onData(piece)
-      if (this.#current === before) this.#given += piece.length
+      if (this.#current === before) this.#parsedBytes += piece.length
       if (isInChunks) break
     }
-    if (!this.#isPipelined && this.#hasUnasked(first)) this.#notePipelined()
-    this.#settle()
+    if (!this.#isPipelined && this.#hasMoreRequests(first)) this.#startPipelining()
+    this.#update()
   }
 
-  /** True when more was sent than the request at work, before its answer was written. */
-  #hasUnasked(before: Taken | undefined): boolean {
+  /** True when the caller sent more than the active request before its response was written. */
+  #hasMoreRequests(before: ParsedRequest | undefined): boolean {
     if (this.#parsed.length > 0) return true
     const current = this.#current
-    if (this.#rest.length === 0 || current === undefined || !this.#isAtWork || this.#isInBody) return false
+    if (this.#unparsed.length === 0 || current === undefined || !this.#isAtWork || this.#isInBody) return false
     return current !== before || !current.response.writableEnded
   }
 
-  #notePipelined(): void {
+  #startPipelining(): void {
     this.#isPipelined = true
     if (!this.#shared.admit(this.#socket, this.#address)) this.#socket.destroy()
   }
 
-  #settle(): void {
+  #update(): void {
     if (!this.#isOpen) this.#drop()
-    else if (this.#rest.length > 0 || this.#parsed.length > 0) this.#hold()
-    else if (this.#isHeld) this.#flow()
+    else if (this.#unparsed.length > 0 || this.#parsed.length > 0) this.#pause()
+    else if (this.#isPaused) this.#resume()
   }
 
-  /** Nothing more is served. What still comes is read, so that the last answer is not lost, unless it has no end. */
+  /**
+   * Stops serving. Further bytes are read and dropped so that the caller receives the last response, unless it
+   * pipelines.
+   */
   #drop(): void {
-    this.#rest = NO_BYTES
+    this.#unparsed = NO_BYTES
     this.#parsed.length = 0
     if (this.#isPipelined) this.#socket.pause()
-    else if (this.#isHeld) this.#flow()
+    else if (this.#isPaused) this.#resume()
   }
 
-  #flow(): void {
-    this.#isHeld = false
+  #resume(): void {
+    this.#isPaused = false
     this.#socket.resume()
   }
 
-  /** The rest stays with the sender until this connection may go on. */
-  #hold(): void {
-    this.#isHeld = true
+  /** Pauses the socket until this connection may proceed. */
+  #pause(): void {
+    this.#isPaused = true
     this.#socket.pause()
-    if (this.#isAtWork && this.#awaited !== this.#current) {
-      this.#awaited = this.#current
+    if (this.#isAtWork && this.#awaitedResponse !== this.#current) {
+      this.#awaitedResponse = this.#current
       this.#current?.response.once('close', () => this.wake())
     }
     this.wake()

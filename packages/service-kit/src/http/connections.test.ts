@@ -2,7 +2,7 @@ import { Socket } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { Connections } from './connections.ts'
 
-/** A socket that says it comes from this address; a machine that runs tests has none in a second network. */
+/** A socket with this remote address. Test machines have no address in a second network. */
 function socketFrom(address: string): Socket {
   return Object.defineProperty(new Socket(), 'remoteAddress', { value: address })
 }
@@ -19,7 +19,7 @@ const closed = (sockets: readonly Socket[]): boolean[] => sockets.map((socket) =
 const closing = (socket: Socket): Promise<void> => new Promise((resolve) => socket.once('close', () => resolve()))
 
 describe('connections', () => {
-  it('of one IPv6 /64 count as those of one address', () => {
+  it('of one IPv6 /64 count as one address', () => {
     const connections = new Connections({ connectionsPerAddress: 2 })
     const same = open(connections, '2001:db8:1:2::1', '2001:db8:1:2:ffff::9', '2001:DB8:1:2::77')
     expect(closed(same)).toEqual([false, false, true])
@@ -46,7 +46,7 @@ describe('connections', () => {
     expect(closed(open(connections, '192.0.2.1'))).toEqual([false])
   })
 
-  it('are taken from the address that holds most when all are taken, those without a request first', () => {
+  it('are closed at the address with the most when all are used, idle ones first', () => {
     const connections = new Connections({ connections: 4, connectionsPerAddress: 3 })
     const many = open(connections, '192.0.2.1', '192.0.2.1', '192.0.2.1')
     const few = open(connections, '192.0.2.2')
@@ -56,26 +56,26 @@ describe('connections', () => {
     expect(connections.size).toBe(4)
   })
 
-  it('are not given to an address that would then hold as much as the others', () => {
+  it('are refused to an address that would then have as many as the others', () => {
     const connections = new Connections({ connections: 4, connectionsPerAddress: 3 })
     open(connections, '192.0.2.1', '192.0.2.1', '192.0.2.2', '192.0.2.2')
     expect(closed(open(connections, '192.0.2.1', '192.0.2.2'))).toEqual([true, true])
     expect(closed(open(connections, '192.0.2.3'))).toEqual([false])
   })
 
-  it('are not told apart behind a proxy, but still counted', () => {
+  it('are not limited by address behind a proxy, but still counted', () => {
     const connections = new Connections({ connections: 2, connectionsPerAddress: 0 })
     expect(closed(open(connections, '192.0.2.1', '192.0.2.1', '192.0.2.1'))).toEqual([false, false, true])
   })
 
-  it('count the requests they carry', () => {
+  it('count their requests', () => {
     const connections = new Connections({ connectionsPerAddress: 0 })
     const [socket] = open(connections, '192.0.2.1')
     if (socket === undefined) throw new Error('no socket')
     expect([connections.begin(socket), connections.begin(socket), connections.begin(socket)]).toEqual([1, 2, 3])
   })
 
-  it('under TLS carry requests and answers on the secure connection that was made of them', () => {
+  it('with TLS carry requests and responses on the secure connection', () => {
     const connections = new Connections({ connections: 3, connectionsPerAddress: 3 })
     const many = open(connections, '192.0.2.1', '192.0.2.1', '192.0.2.1')
     const secure = new Socket()
@@ -88,7 +88,7 @@ describe('connections', () => {
     expect(closed(many)).toEqual([false, true, false])
   })
 
-  it('may all be of one address when no share is set below all, until another address comes', () => {
+  it('may all come from one address without a limit per address, until another address connects', () => {
     const connections = new Connections({ connections: 3, connectionsPerAddress: 3 })
     const many = open(connections, '2001:db8:1:2::1', '2001:db8:1:2::2', '2001:db8:1:2::3', '2001:db8:1:2::4')
     expect(closed(many)).toEqual([false, false, false, true])

@@ -2,30 +2,30 @@ import type { Socket } from 'node:net'
 import { limitAddress } from './client-address.ts'
 
 export interface ConnectionLimits {
-  /** Connections at once; without it the listener's own limit counts. */
+  /** Maximum open connections. Without it the listener's own limit applies. */
   readonly connections?: number
-  /** Of one address, an IPv6 /64 counting as one; 0 behind a proxy, because all come from it. */
+  /** Limit of one address; an IPv6 /64 counts as one. 0 behind a proxy, because all connections come from it. */
   readonly connectionsPerAddress: number
 }
 
 interface Connection {
   readonly address: string
-  /** Where answers are written: under TLS not the connection that was admitted. */
+  /** Where responses are written. With TLS this differs from the admitted connection. */
   carrier: Socket
-  /** Requests it has carried. Node's own limit would answer the next one outside the envelope. */
+  /** Number of requests so far. Node's own limit would respond to the next one outside the envelope. */
   requests: number
-  /** Requests without a whole answer. */
+  /** Requests without a complete response. */
   busy: number
 }
 
-/** On the socket itself: every request looks for it. */
+/** Stored on the socket, because every request looks it up. */
 const CONNECTION: unique symbol = Symbol('connection')
 type Carrier = Socket & { [CONNECTION]?: Connection }
 
 /** The open connections of one listener, by the address they come from. */
 export class Connections {
   readonly #limits: ConnectionLimits
-  /** In the order in which they were opened. */
+  /** In the order of opening. */
   readonly #open = new Map<Socket, Connection>()
   readonly #byAddress = new Map<string, number>()
 
@@ -37,15 +37,15 @@ export class Connections {
     return this.#open.size
   }
 
-  /** True while an answer that was written has not left this process. */
+  /** Returns true while a written response has not left this process. */
   get hasUnsent(): boolean {
     for (const { carrier } of this.#open.values()) if (carrier.writableLength > 0) return true
     return false
   }
 
   /**
-   * Closes a connection beyond what one address may hold. When all are taken, the address that holds most loses one to
-   * an address that holds less.
+   * Closes a connection over the limit of its address. When all slots are used, the address with the most connections
+   * loses one to an address with fewer.
    */
   admit(socket: Carrier): void {
     const { connections = Number.POSITIVE_INFINITY, connectionsPerAddress } = this.#limits
@@ -63,7 +63,7 @@ export class Connections {
     socket.once('close', () => this.#forget(socket))
   }
 
-  /** Requests come over `secure`, which was made of the admitted connection `below`. */
+  /** Requests arrive over `secure`, the TLS layer of the admitted connection `below`. */
   secure(secure: Carrier, below: Carrier): void {
     const connection = below[CONNECTION]
     if (connection === undefined) return
@@ -71,7 +71,7 @@ export class Connections {
     secure[CONNECTION] = connection
   }
 
-  /** A request begins on this connection; gives the number of requests it has carried. */
+  /** Counts a new request on this connection and returns the number so far. */
   begin(socket: Carrier): number {
     const connection = socket[CONNECTION]
     if (connection === undefined) return 1
@@ -80,7 +80,7 @@ export class Connections {
     return connection.requests
   }
 
-  /** Its answer is written. */
+  /** Call when the response is written. */
   end(socket: Carrier): void {
     const connection = socket[CONNECTION]
     if (connection !== undefined) connection.busy -= 1
@@ -99,7 +99,7 @@ export class Connections {
     else this.#byAddress.set(connection.address, left)
   }
 
-  /** The oldest connection without a request goes first, then the oldest of all. */
+  /** Selects the oldest connection without a request, or else the oldest of all. */
   #makeRoom(held: number): boolean {
     let most = ''
     for (const [address, count] of this.#byAddress) if (count > this.#count(most)) most = address

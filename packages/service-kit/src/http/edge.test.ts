@@ -77,7 +77,7 @@ describe('the HTTP edge', () => {
       expectSecurityHeaders(await send(line))
     })
 
-    it('do not tell what the service is built with', async () => {
+    it('do not name the software of the service', async () => {
       for (const line of ['GET /healthz', 'GET /nowhere', 'GET /broken']) {
         const reply = await send(line)
         expect(reply.names).not.toContain('x-powered-by')
@@ -97,7 +97,7 @@ describe('the HTTP edge', () => {
       ])
     })
 
-    it('in HTML say so', async () => {
+    it('in HTML have its content type', async () => {
       const reply = await send('GET /page')
       expect([reply.status, reply.headers.get('content-type'), reply.body]).toEqual([
         200,
@@ -129,7 +129,7 @@ describe('the HTTP edge', () => {
       ['POST /things/a', ['DELETE', 'GET', 'HEAD', 'OPTIONS']],
       ['DELETE /keys/a/b', ['GET', 'HEAD', 'OPTIONS']],
       ['PROPFIND /page', ['GET', 'HEAD', 'OPTIONS']],
-    ])('%s names what the path takes', async (line, methods) => {
+    ])('%s lists the allowed methods', async (line, methods) => {
       const reply = await send(line)
       if (line.startsWith('HEAD')) expect(reply.status).toBe(405)
       else expectRefused(reply, 405, 'method_not_allowed')
@@ -162,7 +162,7 @@ describe('the HTTP edge', () => {
       expect(reply.headers.get('allow')?.split(', ').sort()).toEqual(methods)
     })
 
-    it('opens nothing to other origins', async () => {
+    it('sends no CORS headers', async () => {
       const reply = await send('OPTIONS /echo', ['Origin: https://evil.test', 'Access-Control-Request-Method: POST'])
       expect(reply.names.filter((name) => name.startsWith('access-control'))).toEqual([])
     })
@@ -182,7 +182,7 @@ describe('the HTTP edge', () => {
       expect(reply.headers.get('etag')).toBe(`"${digest}"`)
     })
 
-    it('are 304 without body for a reader who has them', async () => {
+    it('are 304 without body for a reader that has them', async () => {
       const etag = (await send('GET /kept')).headers.get('etag') ?? ''
       for (const value of [etag, `W/${etag}`, `"other", ${etag}`, `"other",${etag} , "third"`, '*']) {
         const reply = await send('GET /kept', [`If-None-Match: ${value}`])
@@ -192,7 +192,7 @@ describe('the HTTP edge', () => {
       expect((await send('HEAD /kept', [`If-None-Match: ${etag}`])).status).toBe(304)
     })
 
-    it('are sent again to a reader who has something else', async () => {
+    it('are sent to a reader with another version', async () => {
       for (const value of [
         '"other"',
         'W/"other"',
@@ -203,13 +203,13 @@ describe('the HTTP edge', () => {
       }
     })
 
-    it('do not change what other routes do with If-None-Match', async () => {
+    it('do not change how other routes handle If-None-Match', async () => {
       expect((await send('GET /echo', ['If-None-Match: *'])).status).toBe(200)
     })
   })
 
   describe('500', () => {
-    it('says nothing of the cause, and logs it once with the request id', async () => {
+    it('does not expose the cause, and logs it once with the request id', async () => {
       const before = edge.logged.length
       const reply = await send('GET /broken', ['X-Request-ID: find-me'])
       expectRefused(reply, 500, 'internal_server_error')
@@ -221,7 +221,7 @@ describe('the HTTP edge', () => {
       expect(JSON.stringify(lines[0])).toContain('canary-cause')
     })
 
-    it('is not how a known refusal ends, and a refusal is not logged as an error', async () => {
+    it('is not logged for a known refusal', async () => {
       const before = edge.logged.length
       expectRefused(await send('GET /nowhere'), 404, 'not_found')
       expectRefused(await post(edge.port, '{'), 400, 'invalid_json')
@@ -230,7 +230,7 @@ describe('the HTTP edge', () => {
       )
     })
 
-    it('of a path without a route has the code of the folder it lies in', async () => {
+    it('of a path without a route has the code of its prefix', async () => {
       const own = await startEdge({ missing: { prefix: '/nested/', code: 'asset_not_found' } })
       for (const path of ['/nested/other', '/nested/..%2fpackage.json', '/nested/'])
         expectRefused(await once(own.port, request(`GET ${path}`)), 404, 'asset_not_found')
@@ -240,7 +240,7 @@ describe('the HTTP edge', () => {
       await own.stop()
     })
 
-    it('is a 503 when the service knows the failure as its own', async () => {
+    it('is a 503 when the service translates the failure to a refusal', async () => {
       const own = await startEdge({ translate: () => new Refusal('service_unavailable', { reason: 'x' }) })
       const reply = await once(own.port, request('GET /broken'))
       expectRefused(reply, 503, 'service_unavailable')
@@ -248,7 +248,7 @@ describe('the HTTP edge', () => {
       await own.stop()
     })
 
-    it('is logged when it is ours, and not when the service knows it as the fault of the caller', async () => {
+    it('is logged when the service failed, and not when the caller caused it', async () => {
       for (const [refusal, lines] of [
         [new Refusal('service_unavailable', { reason: 'x' }), 1],
         [new Refusal('too_many_verifications'), 0],
@@ -262,7 +262,7 @@ describe('the HTTP edge', () => {
   })
 
   describe('429', () => {
-    it('carries Retry-After: 60 and comes before the body is read as JSON, after its size', async () => {
+    it('has Retry-After: 60 and comes after the size check and before the JSON parser', async () => {
       const refusing = {
         limit: () => Promise.reject(new Refusal('rate_limit_exceeded')),
         screen: () => Promise.reject(new Error('never')),
@@ -280,7 +280,7 @@ describe('the HTTP edge', () => {
   })
 
   describe('the guard', () => {
-    it('judges after the body was read and before the handler', async () => {
+    it('runs after the body is parsed and before the handler', async () => {
       const own = await startEdge({
         guard: {
           limit: async () => undefined,
@@ -295,7 +295,7 @@ describe('the HTTP edge', () => {
     })
   })
 
-  describe('every answer', () => {
+  describe('every response', () => {
     it('is observed once with its route and status', async () => {
       const own = await startEdge()
       await once(own.port, request('GET /healthz'))
@@ -323,7 +323,7 @@ describe('the HTTP edge', () => {
   })
 
   describe('503', () => {
-    it('refuses the 257th request at work with Retry-After; health stays open; places are given back', async () => {
+    it('refuses the 257th concurrent request with Retry-After, still serves health, and releases slots', async () => {
       const { promise: held, resolve: release } = Promise.withResolvers<void>()
       let holding = 0
       const own = await startEdge({
@@ -334,7 +334,7 @@ describe('the HTTP edge', () => {
           },
         },
       })
-      // As many of each address as are left for others: one alone never gets them all.
+      // Several addresses, because one address alone never gets all slots.
       const shares = [128, 64, 32, 16, 8, 4, 2, 1, 1]
       const froms = shares.flatMap((count, index) => Array<string>(count).fill(`127.0.0.${index + 1}`))
       const wires: Wire[] = []
@@ -343,7 +343,7 @@ describe('the HTTP edge', () => {
         wire.send(request('GET /hold'))
         while (holding <= index) await pause(1)
       }
-      // A path nobody serves takes no place, so it is still answered with what it is.
+      // A path without a route uses no slot, so its response is still 404.
       expectRefused(await once(own.port, request('GET /nowhere')), 404, 'not_found')
       for (const line of ['GET /hold', 'GET /echo', 'POST /created']) {
         const reply = await once(own.port, request(line))
@@ -362,7 +362,7 @@ describe('the HTTP edge', () => {
 })
 
 describe('draining', () => {
-  /** A client that keeps one connection and sends until the server says it will close it. */
+  /** A client that sends on one connection until the server announces that it closes. */
   async function sendUntilClosed(port: number, sent: { count: number }): Promise<string | undefined> {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })
     try {
@@ -388,7 +388,7 @@ describe('draining', () => {
     }
   }
 
-  it('fails no request of clients that keep their connections', async () => {
+  it('completes all requests of keep-alive clients', async () => {
     const edge = await startEdge()
     const sent = { count: 0 }
     const clients = Array.from({ length: 20 }, () => sendUntilClosed(edge.port, sent))
@@ -397,16 +397,16 @@ describe('draining', () => {
     await expect(Promise.all(clients)).resolves.toEqual(Array<string>(20).fill('close'))
   })
 
-  it('lets go of kept connections before it stops listening', async () => {
+  it('closes keep-alive connections before it stops listening', async () => {
     const edge = await startEdge()
     const kept = await Wire.open(edge.port)
     kept.send(request('GET /echo'))
     expect((await kept.reply()).headers.get('connection')).not.toBe('close')
-    edge.server.stopKeeping()
+    edge.server.stopKeepAlive()
     kept.send(request('GET /echo'))
     const last = await kept.reply()
     expect([last.status, last.headers.get('connection')]).toEqual([200, 'close'])
-    // New ones are still taken, for one request each.
+    // New connections are still accepted, for one request each.
     const late = await Wire.open(edge.port)
     late.send(request('GET /echo'))
     const reply = await late.reply()
@@ -414,7 +414,7 @@ describe('draining', () => {
     await edge.stop()
   })
 
-  it('answers what is at work, however long it takes, and a request that arrives meanwhile', async () => {
+  it('completes open requests, also long ones, and a request that arrives meanwhile', async () => {
     const { promise: held, resolve: release } = Promise.withResolvers<void>()
     const { promise: atWork, resolve: begun } = Promise.withResolvers<void>()
     const edge = await startEdge({
@@ -445,14 +445,14 @@ describe('draining', () => {
     await expect(Wire.open(edge.port)).rejects.toThrow('ECONNREFUSED')
   })
 
-  it('takes no new connection from its first moment on', async () => {
+  it('accepts no new connection from the start of draining', async () => {
     const edge = await startEdge()
     const stopping = edge.stop()
     await expect(Wire.open(edge.port)).rejects.toThrow('ECONNREFUSED')
     await stopping
   })
 
-  it('lets a large answer to a slow reader end', async () => {
+  it('completes a large response to a slow reader', async () => {
     const edge = await startEdge()
     const wire = await Wire.open(edge.port)
     wire.socket.pause()
@@ -467,7 +467,7 @@ describe('draining', () => {
     await stopping
   })
 
-  it('does not wait for connections that stay silent', async () => {
+  it('does not wait for idle connections', async () => {
     const edge = await startEdge()
     const idle = await Wire.open(edge.port)
     const half = await Wire.open(edge.port)

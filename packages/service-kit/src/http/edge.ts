@@ -10,7 +10,7 @@ import { inRequestSpan, isTracing } from '../tracing/spans.ts'
 import type { AccessLog } from './access-log.ts'
 import { AdmissionControl } from './admission-control.ts'
 import type { AdmissionLimits } from './admission-control.ts'
-import { HttpResponse } from './answer.ts'
+import { HttpResponse } from './response.ts'
 import type { HandlerResult } from './bind.ts'
 import { Exchange } from './exchange.ts'
 import type { ExchangeEnd, Failure } from './exchange.ts'
@@ -32,7 +32,7 @@ export interface EdgeTls {
   readonly isRevoked: (socket: Socket) => boolean
 }
 
-/** What a service defines of its edge. */
+/** Settings of an edge that differ between services. */
 export interface EdgeOptions<Binding extends EdgeBinding> {
   readonly bindings: readonly Binding[]
   /** `exact`: a path is matched as sent. `decoded`: other spellings of its segments reach the same route. */
@@ -40,12 +40,12 @@ export interface EdgeOptions<Binding extends EdgeBinding> {
   readonly servesHead: (binding: Binding) => boolean
   readonly limits: EdgeLimits
   readonly tls?: EdgeTls | undefined
-  /** On every response; a response's own header of the same name replaces it. */
+  /** Headers of every response. A response's own header of the same name replaces it. */
   readonly fixedHeaders: Readonly<Record<string, string>>
   readonly log: Log
   readonly access?: AccessLog | undefined
   readonly monotonicMs: () => number
-  /** Without a request when there is none that could be read. */
+  /** Called without a request when the request could not be parsed. */
   readonly nextRequestId: (raw?: IncomingMessage) => string
   /** The service's steps, in the order of its protocol text. Refuses by throwing. */
   readonly serve: (exchange: Exchange<Binding>) => MaybePromise<HandlerResult>
@@ -54,11 +54,11 @@ export interface EdgeOptions<Binding extends EdgeBinding> {
   readonly observe: (route: Binding['route'] | undefined, status: number, seconds: number) => void
   /** True for health routes, which are called every few seconds. */
   readonly isProbe: (route: Binding['route']) => boolean
-  /** Of a result that has no status. */
+  /** Returns the status for a result without one. */
   readonly successOf: (route: Binding['route'] | undefined) => number
 }
 
-/** The HTTP edge of a service: strict reading, one path for every request, one form for every failure. */
+/** The HTTP edge of a service. It parses strictly, and handles all requests and all failures in one way. */
 export class Edge<Binding extends EdgeBinding> {
   readonly gate: AdmissionControl
   readonly listener: Server | SecureServer
@@ -103,12 +103,12 @@ export class Edge<Binding extends EdgeBinding> {
     return this.#router.methodsOf(target)
   }
 
-  /** From now on every response ends its connection: callers go elsewhere before the listener is closed. */
-  stopKeeping(): void {
-    this.gate.stopKeeping()
+  /** Makes every response end its connection, so that callers use another instance before the listener is closed. */
+  stopKeepAlive(): void {
+    this.gate.stopKeepAlive()
   }
 
-  /** Stops listening, lets requests in flight finish, then closes idle connections. */
+  /** Stops listening, finishes open requests, then closes idle connections. */
   stopAccepting(): Promise<void> {
     for (const other of this.#others) other.close()
     return this.gate.drain(this.listener)
@@ -163,12 +163,12 @@ export class Edge<Binding extends EdgeBinding> {
     const { raw, response, requestId, gzip } = exchange
     const { socket } = raw
     try {
-      // A connection that is read on for a moment is not idle yet.
+      // A connection whose remaining body is being dropped is not idle yet.
       if (closing === 'after-rest' && !response.destroyed) response.once('close', () => this.gate.endResponse(socket))
       else this.gate.endResponse(socket)
       this.#sender.send(response, result, { requestId, status, closing, gzip })
     } catch (error) {
-      // A part of the response may be sent: the caller must not take it for a whole one.
+      // A part of the response may be sent. Destroying the connection shows the caller that it is incomplete.
       this.#options.log.error('response not sent', { request_id: requestId, error })
       response.destroy()
     }

@@ -1,9 +1,9 @@
 import { CONTENT_TYPES, ERRORS, Refusal, RETRY_AFTER_SECONDS } from '@chancery/contract'
 import type { ErrorCode, Route } from '@chancery/contract'
 import { writeJson } from '@chancery/protocol'
-import { HttpResponse } from './answer.ts'
+import { HttpResponse } from './response.ts'
 
-/** The one place that knows a status. Anything that is not a refusal is a bug and says nothing about itself. */
+/** Creates the error response. An error that is not a refusal is a bug, and its text is not exposed. */
 export function toErrorResponse(error: unknown, requestId: string, route?: Route): HttpResponse {
   const refusal = error instanceof Refusal ? error : new Refusal('internal_server_error')
   const status = statusOf(refusal.code, route)

@@ -1,24 +1,24 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { RequestSpan } from '../tracing/spans.ts'
-import type { HttpResponse } from './answer.ts'
+import type { HttpResponse } from './response.ts'
 import type { HandlerResult } from './bind.ts'
 import { hasBody } from './body.ts'
 import { MalformedRequestError } from './malformed-request.ts'
 import type { EdgeBinding, RouteMatch } from './router.ts'
 import type { Closing } from './send.ts'
 
-/** What a service makes of an error. */
+/** The response of a service to an error. */
 export interface Failure {
   readonly response: HttpResponse
-  /** For the access log. */
+  /** Shown in the access log. */
   readonly code: string
   readonly cause: unknown
 }
 
-/** What the edge does for its exchanges. */
+/** Functions of the edge that an exchange uses. */
 export interface ExchangeEnd<Binding extends EdgeBinding> {
   fail(error: unknown, exchange: Exchange<Binding>): Failure
-  /** Measures, logs and sends. */
+  /** Measures, logs and sends the response. */
   finish(exchange: Exchange<Binding>, result: HandlerResult, closing: Closing | undefined): void
 }
 
@@ -32,7 +32,7 @@ export class Exchange<Binding extends EdgeBinding> {
   readonly startedMs: number
   /** True for the last request its connection may carry. */
   readonly isLast: boolean
-  /** The kind of caller that was proven, for the access log. */
+  /** The kind of authenticated caller, for the access log. */
   caller = 'anonymous'
   /** Why the request was refused or failed, for the access log. */
   code: string | undefined
@@ -64,7 +64,7 @@ export class Exchange<Binding extends EdgeBinding> {
     return this.#isAnswered
   }
 
-  /** Asks the caller for the body, when it waits to be asked: it has sent none of a body that is refused before. */
+  /** Sends 100 Continue to a caller that waits for it. A refusal before this avoids receiving the body. */
   requestBody(): void {
     if (this.raw.headers.expect !== undefined && this.raw.httpVersion === '1.1') this.response.writeContinue()
   }
@@ -73,7 +73,7 @@ export class Exchange<Binding extends EdgeBinding> {
     if (this.#isAnswered) return
     this.#isAnswered = true
     this.onResponse?.()
-    // An unread body must not be taken for the next request on this connection.
+    // An unread body must not be parsed as the next request on this connection.
     const isUnread = hasBody(this.raw) && !this.raw.complete
     this.#end.finish(this, result, closing ?? (isUnread ? 'after-rest' : undefined))
   }

@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { buffer } from 'node:stream/consumers'
 import { gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { CachedDocument } from './answer.ts'
+import { CachedDocument } from './response.ts'
 import { startEdge } from './test-edge.suite.ts'
 import type { Edge } from './test-edge.suite.ts'
 import { GzipCopies } from './gzip-copies.ts'
@@ -11,9 +11,9 @@ import { GzipCopies } from './gzip-copies.ts'
 const documentOf = (letter: string): CachedDocument =>
   new CachedDocument(Buffer.from(letter.repeat(200_000)), 'no-store', 'text/plain')
 
-it('readers of one version share one copy, and the least asked for is left first', async () => {
-  const room = (await new GzipCopies().copyOf(documentOf('a')))?.length ?? 0
-  const copies = new GzipCopies(2 * room + 10)
+it('readers of one version share one copy, and the least recently used copy is dropped first', async () => {
+  const size = (await new GzipCopies().copyOf(documentOf('a')))?.length ?? 0
+  const copies = new GzipCopies(2 * size + 10)
   const [first, second] = await Promise.all([copies.copyOf(documentOf('a')), copies.copyOf(documentOf('a'))])
   expect(first).toBe(second)
   await copies.copyOf(documentOf('b'))
@@ -21,10 +21,10 @@ it('readers of one version share one copy, and the least asked for is left first
   await copies.copyOf(documentOf('c'))
   expect(copies.copyOf(documentOf('a'))).toBe(first)
   expect(copies.copyOf(documentOf('b'))).toBeInstanceOf(Promise)
-  expect(copies.bytes).toBeLessThanOrEqual(2 * room + 10)
+  expect(copies.bytes).toBeLessThanOrEqual(2 * size + 10)
 })
 
-it('compresses two at once, and sends the third as it is', async () => {
+it('compresses two at once, and sends the third uncompressed', async () => {
   const copies = new GzipCopies()
   const [first, second] = [copies.copyOf(documentOf('a')), copies.copyOf(documentOf('b'))]
   expect(copies.copyOf(documentOf('c'))).toBeUndefined()
@@ -41,7 +41,7 @@ describe('large documents', () => {
   })
   afterAll(() => edge.stop())
 
-  /** Decodes nothing. */
+  /** Returns the body without decoding it. */
   const fetchFrom = (
     path: string,
     headers: Record<string, string>,
@@ -59,7 +59,7 @@ describe('large documents', () => {
     })
   const fetchLarge = (headers: Record<string, string>, method?: string) => fetchFrom('/large', headers, method)
 
-  it('are compressed once when they are large and the reader takes gzip, under an ETag of their own', async () => {
+  it('are compressed once for readers that accept gzip, with a separate ETag', async () => {
     const plain = await fetchLarge({ 'accept-encoding': 'identity' })
     const packed = await fetchLarge({ 'accept-encoding': 'br;q=1, gzip;q=0.8' })
     expect([plain.headers['content-encoding'], packed.headers['content-encoding']]).toEqual([undefined, 'gzip'])
@@ -77,7 +77,7 @@ describe('large documents', () => {
     ])
   })
 
-  it('are 304 under the tag a reader has, whichever form it takes now', async () => {
+  it('are 304 for a reader with either tag, in both forms', async () => {
     const tags = [
       String((await fetchLarge({})).headers.etag),
       String((await fetchLarge({ 'accept-encoding': 'gzip' })).headers.etag),

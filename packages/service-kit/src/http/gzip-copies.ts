@@ -1,12 +1,12 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { gzip } from 'node:zlib'
 import type { MaybePromise } from '../async/maybe-promise.ts'
-import { CachedDocument } from './answer.ts'
+import { CachedDocument } from './response.ts'
 import type { HandlerResult } from './bind.ts'
 
-/** All copies together; a list of 64 MiB has one of about 14 MiB. */
+/** Limit of all copies together. A list of 64 MiB compresses to about 14 MiB. */
 const CACHED_BYTES = 67_108_864
-/** Compressing takes a thread of the platform, of which signatures need some, too. */
+/** Compressing uses a thread of the platform's pool, which signatures need too. */
 const AT_ONCE = 2
 /** Measured on revocation lists: higher levels take three times as long for a fiftieth less. */
 const LEVEL = 2
@@ -37,7 +37,10 @@ export class GzipCopies {
     return answer.formHeldBy(headers['if-none-match']) === undefined ? this.copyOf(answer) : undefined
   }
 
-  /** Undefined when this document is to be sent as it is: others are being compressed, or it did not get smaller. */
+  /**
+   * Returns undefined when the document must be sent uncompressed: others are being compressed, or it did not get
+   * smaller.
+   */
   copyOf(document: CachedDocument): MaybePromise<Uint8Array | undefined> {
     const { etag } = document
     const kept = this.#copies.get(etag)
@@ -69,7 +72,10 @@ export class GzipCopies {
   }
 }
 
-/** Whether an Accept-Encoding value takes gzip: RFC 9110 section 12.5.3. Without the header nothing is compressed. */
+/**
+ * Returns whether an Accept-Encoding value accepts gzip (RFC 9110 section 12.5.3). Without the header nothing is
+ * compressed.
+ */
 function acceptsGzip(accept: string | undefined): boolean {
   let any = false
   for (const entry of (accept ?? '').split(',')) {

@@ -5,7 +5,7 @@ import { Handshakes } from './handshakes.ts'
 
 let ports = 0
 
-/** What Handshakes uses of a connection; `close` is told some time after the end, as the platform does. */
+/** The part of a connection that Handshakes uses. `close` is emitted some time after the end, as in Node. */
 class Connection extends EventEmitter {
   readonly remoteAddress = '192.0.2.1'
   readonly remotePort = (ports += 1)
@@ -23,7 +23,7 @@ class Connection extends EventEmitter {
 }
 
 describe('Handshakes', () => {
-  it('loses no connection that waits when one before it ended just before its turn', () => {
+  it('starts the next queued connection when one closed just before its start', () => {
     const handshakes = new Handshakes()
     const began: Connection[] = []
     const begin = (): Connection => {
@@ -35,7 +35,7 @@ describe('Handshakes', () => {
     const [broken, ...waiting] = Array.from({ length: 4 }, begin)
     expect(began).toEqual(first)
     broken?.destroy()
-    // Its turn comes, it is left out, and the next one begins; only then its end is told.
+    // It is skipped and the next one starts; its close event is emitted only then.
     first[0]?.emit('close')
     broken?.emit('close')
     for (const connection of first.slice(1)) connection.emit('close')

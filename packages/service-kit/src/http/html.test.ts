@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { HttpResponse } from './answer.ts'
+import { HttpResponse } from './response.ts'
 import { escapeText, html, markup } from './html.ts'
 import type { Markup } from './html.ts'
 
@@ -10,14 +10,14 @@ describe('markup', () => {
     expect(markup`<p title="${evil}">${evil}</p>`.text).toBe(`<p title="${shown}">${shown}</p>`)
   })
 
-  it('keeps markup that was made before, alone and in lists, and leaves nothing for undefined and false', () => {
+  it('does not escape markup again, alone and in lists, and shows nothing for undefined and false', () => {
     const rows = ['a<', 'b'].map((name) => markup`<li>${name}</li>`)
     expect(markup`<ul>${rows}</ul>${undefined}${false}${markup`<b>${0}</b>`}`.text).toBe(
       '<ul><li>a&lt;</li><li>b</li></ul><b>0</b>',
     )
   })
 
-  it('refuses what only looks like markup, alone and in lists', () => {
+  it('refuses objects that only resemble markup, alone and in lists', () => {
     const lookalike = { text: '<b>' } as unknown as Markup
     expect(() => markup`${lookalike}`).toThrow('not a function')
     expect(() => markup`${[lookalike]}`).toThrow('not a function')

@@ -1,12 +1,12 @@
 import { CONTENT_TYPES } from '@chancery/contract'
 import { visible } from '@chancery/protocol'
-import { HttpResponse } from './answer.ts'
+import { HttpResponse } from './response.ts'
 
-/** Text that may stand in a page as it is. Only `markup` makes it, so nothing reaches a page without being escaped. */
+/** Text that needs no escaping in a page. Only `markup` creates it, so all other text is escaped. */
 export class Markup {
   readonly text: string
 
-  /** For `markup` and for constants of the program; a value of a caller goes through `markup`. */
+  /** For `markup` and for constants of the program. Values of callers must go through `markup`. */
   constructor(text: string) {
     this.text = text
   }
@@ -14,7 +14,7 @@ export class Markup {
 
 export type MarkupValue = string | number | Markup | readonly (Markup | undefined)[] | undefined | false
 
-/** A template whose values are escaped for text and for double-quoted attributes; undefined and false leave nothing. */
+/** Template tag that escapes values for text and double-quoted attributes. Undefined and false become empty. */
 export function markup(parts: TemplateStringsArray, ...values: readonly MarkupValue[]): Markup {
   let text = parts[0] ?? ''
   for (const [i, value] of values.entries()) text += toText(value) + (parts[i + 1] ?? '')
@@ -26,7 +26,7 @@ function toText(value: MarkupValue): string {
   if (value instanceof Markup) return value.text
   if (typeof value === 'string') return escapeText(value)
   if (typeof value === 'number') return String(value)
-  // Anything the types do not allow has no map: it fails instead of being shown.
+  // A value of another type has no `map`, so it throws instead of being shown.
   return value.map(toText).join('')
 }
 
@@ -39,14 +39,14 @@ const ENTITIES: Readonly<Record<string, string>> = {
 }
 
 /**
- * A value as page text. Controls and marks that reorder or hide the text around them are shown as escapes: a
- * name must not be able to look like another one.
+ * Returns a value as page text. Control and format characters are shown as escapes, so that no name can look like
+ * another one.
  */
 export function escapeText(text: string): string {
   return visible(text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? ''))
 }
 
-/** A page. The type asks for Markup: a string that is not escaped does not compile. */
+/** Returns a page. The type requires Markup, so an unescaped string does not compile. */
 export function html(page: Markup): HttpResponse {
   return new HttpResponse(page.text, CONTENT_TYPES.html)
 }

@@ -1,5 +1,5 @@
 export * from './access-log.ts'
-export * from './answer.ts'
+export * from './response.ts'
 export * from './bind.ts'
 export * from './call.ts'
 export * from './error-envelope.ts'

@@ -21,9 +21,9 @@ export interface ListenerTls {
 }
 
 export interface ListenerLimits {
-  /** Of request line and headers together. */
+  /** Limit of request line and headers together. */
   readonly headBytes: number
-  /** How long a whole request may take to arrive. */
+  /** Maximum time for a whole request to arrive. */
   readonly requestTimeoutMs: number
 }
 
@@ -32,7 +32,7 @@ export interface ListenerOptions {
   readonly limits: ListenerLimits
   readonly tls?: ListenerTls | undefined
   readonly serve: (request: IncomingMessage, response: ServerResponse) => void
-  /** Makes the response to what never became a request. */
+  /** Creates the response to a request that could not be parsed. */
   readonly toBroken: ToBrokenResponse
 }
 
@@ -41,7 +41,7 @@ const TIMES: ServerOptions = {
   connectionsCheckingInterval: SERVER_LIMITS.timeoutCheckIntervalSeconds * 1000,
   keepAliveTimeout: SERVER_LIMITS.keepAliveTimeoutSeconds * 1000,
   insecureHTTPParser: false,
-  // Checked by raw-request.ts, so that the refusal has the form of all others.
+  // Checked by raw-request.ts, so that the refusal has the usual form.
   requireHostHeader: false,
 }
 
@@ -140,7 +140,7 @@ function listenOn(server: TcpServer, host: string, port: number): Promise<Addres
   })
 }
 
-/** Returns the URL of a listener; that of all interfaces is reached over the loopback one. */
+/** Returns the URL of a listener. For all interfaces it uses the loopback address. */
 export function urlOf({ address, port }: AddressInfo): string {
   const host = address === '0.0.0.0' ? '127.0.0.1' : address
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`

@@ -8,7 +8,7 @@ import type { PathParams } from './router.ts'
 import { decode, readTarget } from './target.ts'
 import type { Query } from './target.ts'
 
-/** What a call is made of. */
+/** Inputs of a call. */
 export interface IncomingRequest {
   readonly raw: IncomingMessage
   readonly requestId: string
@@ -17,7 +17,7 @@ export interface IncomingRequest {
   readonly params: PathParams
 }
 
-/** A call under way: all of it but the body is there from the start. */
+/** An open call. Everything except the body is available from the start. */
 export class RequestCall implements Call {
   readonly requestId: string
   readonly routeId: string
@@ -28,7 +28,7 @@ export class RequestCall implements Call {
   readonly headers: RequestHeaders
   readonly remoteAddress: string
   body: JsonObject = {}
-  /** For the access log; set when a proof was verified. */
+  /** Set when the caller is authenticated, for the access log. */
   caller = 'anonymous'
   readonly #raw: IncomingMessage
   readonly #hops: number
@@ -60,7 +60,7 @@ export class RequestCall implements Call {
   }
 }
 
-/** Says who a request is proven to come from; the line about the request shows it. */
+/** Records the authenticated kind of caller for the access log. */
 export function noteCaller(call: Omit<Call, 'body'>, kind: string): void {
   if (call instanceof RequestCall) call.caller = kind
 }

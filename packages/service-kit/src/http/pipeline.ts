@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Refusal, SERVER_LIMITS, bodyLimitOf, budgetOf } from '@chancery/contract'
 import type { Route } from '@chancery/contract'
 import type { QueueSlot } from '../async/fair-queue.ts'
@@ -16,27 +17,29 @@ import type { LongWork } from './long-work.ts'
 import { RequestCall } from './open-call.ts'
 import { checkRawRequest } from './raw-request.ts'
 import type { EdgeBinding, PathParams } from './router.ts'
-import { Verifications, Withdrawals } from './verifications.ts'
-import { tooLate, yieldForLargeBody } from './waits.ts'
+import { Verifications, Revocations } from './verifications.ts'
+
+/** From this size on, parsing a body takes milliseconds. */
+const LONG_BODY_BYTES = 131_072
 
 export interface PipelineOptions {
   readonly guard: Guard
-  /** Number of trusted proxies: their headers give address, scheme and host of the caller. */
+  /** Number of trusted proxies. Their headers contain address, scheme and host of the caller. */
   readonly proxyHops: number
   readonly maxRequestBytes: number
 }
 
-/** What one process can take on, shared by all its requests. */
+/** Limits of one process, shared by all its requests. */
 export interface Capacity {
   readonly gate: AdmissionControl
   readonly verifications: Verifications
-  readonly withdrawals: Withdrawals
-  readonly rooms: BodyBudgets
+  readonly revocations: Revocations
+  readonly budgets: BodyBudgets
   readonly longWork: LongWork
   readonly copies: GzipCopies
 }
 
-/** What the pipeline uses of an exchange. */
+/** The part of an exchange that the pipeline uses. */
 export type PipelineExchange = Pick<
   Exchange<EdgeBinding>,
   'raw' | 'response' | 'requestId' | 'isAnswered' | 'caller' | 'gzip' | 'onResponse' | 'requestBody' | 'fail'
@@ -49,11 +52,11 @@ export interface PipelineTarget {
   readonly params: PathParams
 }
 
-/** One request on its way through the steps of protocol/core 3. The first step that refuses decides the response. */
+/** Runs one request through the steps of protocol/core 3. The first step that refuses decides the response. */
 export class RequestPipeline {
   /**
-   * The steps in their order. A body over 64 KiB is received after its caller is counted and screened, because anyone
-   * could make the process receive megabytes that it refuses anyway. No slot is taken while a body is arriving.
+   * The steps in their order. A body over 64 KiB is received only after its caller is counted and checked, so that
+   * refused callers cannot make the process receive megabytes. No slot is used while a body is arriving.
    */
   static readonly #STEPS: readonly ((request: RequestPipeline) => MaybePromise<void>)[] = [
     (request) => request.#checkHead(),
@@ -86,9 +89,9 @@ export class RequestPipeline {
   #isLarge = false
   #bytes: Uint8Array = NO_BYTES
   #deadline: NodeJS.Timeout | undefined
-  /** Limits count by it. */
+  /** Key of the limits. */
   #address = ''
-  /** Gives back the slot that was taken. */
+  /** Releases the slot. */
   #giveBack: (() => void) | undefined
   #slot: QueueSlot | undefined
   #reservation: BodyReservation | undefined
@@ -106,7 +109,7 @@ export class RequestPipeline {
     exchange.onResponse = () => this.#release()
   }
 
-  /** Takes the steps, each at once where nothing waits. */
+  /** Runs the steps, synchronously where none waits. */
   run(): MaybePromise<HandlerResult> {
     const steps = RequestPipeline.#STEPS
     for (let index = 0; index < steps.length; index += 1) {
@@ -116,7 +119,7 @@ export class RequestPipeline {
     return this.#result
   }
 
-  /** After the response, which may be that of the deadline, no step follows. */
+  /** No step runs after the response, which may come from the deadline. */
   async #runAfter(waiting: Promise<void>, next: number): Promise<HandlerResult> {
     await waiting
     const steps = RequestPipeline.#STEPS
@@ -158,7 +161,7 @@ export class RequestPipeline {
     this.#giveBack = () => gate.leave(isExempt, address)
   }
 
-  /** Gives the slot back before the body is received. The body has its own limits of time. */
+  /** Releases the slot before the body is received. The body has its own time limits. */
   #leave(): void {
     clearTimeout(this.#deadline)
     this.#deadline = undefined
@@ -168,7 +171,7 @@ export class RequestPipeline {
 
   #ownSlots(): Shares | undefined {
     if (Verifications.covers(this.#route)) return this.#capacity.verifications
-    return Withdrawals.covers(this.#route) ? this.#capacity.withdrawals : undefined
+    return Revocations.covers(this.#route) ? this.#capacity.revocations : undefined
   }
 
   #count(): MaybePromise<void> {
@@ -185,24 +188,24 @@ export class RequestPipeline {
     const { raw } = this.#exchange
     if (!hasBody(raw)) return undefined
     this.#exchange.requestBody()
-    this.#reservation = this.#capacity.rooms.open(budgetOf(this.#route), this.#address)
+    this.#reservation = this.#capacity.budgets.open(budgetOf(this.#route), this.#address)
     return receiveBody(raw, this.#maxBytes, this.#reservation).then((bytes) => {
       this.#bytes = bytes
     })
   }
 
-  /** Waits for a slot of this address. A request whose caller has gone, or whose deadline is over, is not worked on. */
+  /** Waits for a slot of this address. A request whose caller has gone or whose deadline is over is dropped. */
   #waitForSlot(): MaybePromise<void> {
-    const slot = this.#capacity.longWork.turnFor(this.#route, this.#address, this.#bytes.length)
+    const slot = this.#capacity.longWork.slotFor(this.#route, this.#address, this.#bytes.length)
     if (slot === undefined) return undefined
     const { response } = this.#exchange
     this.#slot = slot
     this.#startDeadline()
-    // The caller may have gone while the limiter was asked: then no event follows.
+    // The caller may have gone during the limiter check: then no event follows.
     if (response.destroyed) slot.drop()
     else response.once('close', () => slot.drop())
-    return slot.come.then((hasCome) => {
-      if (!hasCome) throw new Refusal('service_unavailable', { reason: 'overloaded' })
+    return slot.granted.then((isGranted) => {
+      if (!isGranted) throw new Refusal('service_unavailable', { reason: 'overloaded' })
       // Other requests of this address may have failed while this one waited.
       return this.#isLarge ? this.#screen() : undefined
     })
@@ -249,8 +252,8 @@ export class RequestPipeline {
   }
 
   /**
-   * Starts the deadline when something waits. Checks and handlers wait for databases and other services. One that hangs
-   * must not occupy its caller and its slot without end; what it began may still finish.
+   * Starts the deadline when a step waits. Checks and handlers wait for databases and other services. One that hangs
+   * must not block its caller and its slot permanently; started work may still finish.
    */
   #inTime<Value>(value: MaybePromise<Value>): MaybePromise<Value> {
     if (value instanceof Promise) this.#startDeadline()
@@ -271,4 +274,15 @@ export class RequestPipeline {
     this.#slot?.end()
     if (this.#call !== undefined) this.#exchange.caller = this.#call.caller
   }
+}
+
+/** Lets other requests run between parsing and verifying a large body, which take milliseconds each. */
+function yieldForLargeBody(bytes: Uint8Array): MaybePromise<void> {
+  return bytes.length < LONG_BODY_BYTES ? undefined : nextTurn()
+}
+
+/** A write may still be committed, so the caller must check before it repeats the request. */
+function tooLate(route: Route): Refusal {
+  const outcome = route.method === 'GET' ? {} : { outcome: 'unknown' }
+  return new Refusal('service_unavailable', { reason: 'deadline', ...outcome })
 }

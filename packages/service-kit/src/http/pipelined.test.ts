@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { LARGE_BYTES, Wire, once, request, startEdge } from './test-edge.suite.ts'
 import type { Edge } from './test-edge.suite.ts'
 
-/** The smallest request there is. */
+/** The smallest possible request. */
 const TINY = 'GET / HTTP/1.1\r\n\r\n'
 
 async function until(isSo: () => boolean): Promise<void> {
@@ -13,7 +13,7 @@ async function until(isSo: () => boolean): Promise<void> {
   expect(isSo()).toBe(true)
 }
 
-/** What the parser hands over, in all and at most in one turn of the event loop. */
+/** Counts parsed requests: the total, and the maximum in one event loop turn. */
 function observeParser(edge: Edge, of: (request: IncomingMessage, count: () => void) => void) {
   const seen = { all: 0, mostInTurn: 0, turns: 0 }
   let [inTurn, isOver] = [0, false]
@@ -36,8 +36,8 @@ function observeParser(edge: Edge, of: (request: IncomingMessage, count: () => v
   return { seen, stop }
 }
 
-describe('requests sent without waiting for answers', () => {
-  it('begin one after another, each when the one before has its answer', async () => {
+describe('requests sent without waiting for responses', () => {
+  it('start one after another, each after the response to the one before', async () => {
     const holds: (() => void)[] = []
     const edge = await startEdge({ context: { hold: () => new Promise((resolve) => holds.push(resolve)) } })
     const wire = await Wire.open(edge.port)
@@ -53,7 +53,7 @@ describe('requests sent without waiting for answers', () => {
     await edge.stop()
   })
 
-  it('are not served in one turn of the event loop', async () => {
+  it('are not served in one event loop turn', async () => {
     const edge = await startEdge()
     const wire = await Wire.open(edge.port)
     const { seen, stop } = observeParser(edge, (_request, count) => count())
@@ -65,7 +65,7 @@ describe('requests sent without waiting for answers', () => {
     await edge.stop()
   })
 
-  it('are not even parsed: thousands in one read are a few dozen for the parser', async () => {
+  it('are not parsed at once: of thousands in one read the parser gets a few dozen', async () => {
     const { promise: held, resolve: release } = Promise.withResolvers<void>()
     const edge = await startEdge({ context: { hold: () => held } })
     const { seen, stop } = observeParser(edge, (_request, count) => count())
@@ -75,7 +75,7 @@ describe('requests sent without waiting for answers', () => {
     const other = await Wire.open(edge.port, '127.0.0.2')
     for (let i = 0; i < 20; i += 1) expect((await other.send(request('GET /echo')).reply()).status).toBe(200)
     stop()
-    // 1,024 bytes of each connection, and the requests of the other caller.
+    // 1,024 bytes per connection, and the requests of the other caller.
     expect(seen.all).toBeLessThanOrEqual(20 * 60 + 20)
     release()
     for (const wire of [...wires, other]) wire.end()
@@ -84,7 +84,7 @@ describe('requests sent without waiting for answers', () => {
     await edge.stop()
   })
 
-  it('have a turn for one connection of an address, then one for another address', async () => {
+  it('are served alternately by address, one connection at a time', async () => {
     const edge = await startEdge()
     const order: string[] = []
     edge.server.listener.prependListener('request', ({ socket }: IncomingMessage) =>
@@ -99,13 +99,13 @@ describe('requests sent without waiting for answers', () => {
     for (let i = 0; i < 40; i += 1) expect((await few.reply('GET', 20_000)).status).toBe(200)
     const since = order.slice(from)
     const own = since.lastIndexOf('127.0.0.2') + 1
-    // Address by address a request and at most two pieces for the parser: not twenty connections against one.
+    // Each address in turn gets one request and at most two pieces parsed, even with twenty connections against one.
     expect(own).toBeLessThan(40 * 5)
     for (const wire of [...many, few]) wire.end()
     await edge.stop()
   })
 
-  it('are all answered, in their order, however the bytes are cut and with whatever bodies', async () => {
+  it('are all served in order, for any split of the bytes and any bodies', async () => {
     const edge = await startEdge()
     const wire = await Wire.open(edge.port)
     const texts = Array.from({ length: 60 }, (_, at) => {
@@ -128,7 +128,7 @@ describe('requests sent without waiting for answers', () => {
     await edge.stop()
   })
 
-  it('wait behind large answers that are taken late', async () => {
+  it('wait until the caller has read large earlier responses', async () => {
     const edge = await startEdge()
     const wire = await Wire.open(edge.port)
     wire.socket.pause()
@@ -142,7 +142,7 @@ describe('requests sent without waiting for answers', () => {
     await edge.stop()
   })
 
-  it('make connections wait that their address opens beside them, and only as long as they are there', async () => {
+  it('delay further connections of their address while they are open', async () => {
     const edge = await startEdge({ context: { hold: () => new Promise(() => undefined) } })
     let pauses = 0
     const first = await Wire.open(edge.port)
@@ -163,7 +163,7 @@ describe('requests sent without waiting for answers', () => {
     edge.server.listener.closeAllConnections()
   })
 
-  it('may wait on 64 connections of one address; the next one is closed', async () => {
+  it('may be queued on 64 connections of one address; the next one is closed', async () => {
     const { promise: held, resolve: release } = Promise.withResolvers<void>()
     const edge = await startEdge({ context: { hold: () => held } })
     const wires = await Promise.all(Array.from({ length: 64 }, () => Wire.open(edge.port)))
@@ -182,11 +182,11 @@ describe('requests sent without waiting for answers', () => {
 })
 
 describe('a body in tiny chunks', () => {
-  it('is parsed in pieces, in turns of the event loop', async () => {
+  it('is parsed in pieces, over several event loop turns', async () => {
     const edge = await startEdge()
     const { seen, stop } = observeParser(edge, (found, count) => {
       const push = found.push.bind(found)
-      // Listening for data would begin the reading before the edge does.
+      // A data listener would start reading before the edge does.
       found.push = (piece) => {
         count()
         return push(piece)

@@ -2,72 +2,72 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { FairQueue } from '../async/fair-queue.ts'
 import type { QueueSlot } from '../async/fair-queue.ts'
-import { Line } from './connection-queue.ts'
+import { PipelinedConnection } from './connection-queue.ts'
 import type { OnData, Serve } from './connection-queue.ts'
 
-/** One connection at a time, and a tenth of the time at most for the connections of one address. */
+/** One connection at a time, and at most a tenth of the time for the connections of one address. */
 const QUEUE_LIMITS = { atOnce: 1, shortMs: 0, restFactor: 9, restMaxMs: 20 }
-/** Who does not wait for answers can also close and open connections without waiting: each is to take a while. */
+/** Minimum pause for a caller that opens new connections instead of pipelining on one. */
 const PACED_QUEUE_LIMITS = { ...QUEUE_LIMITS, restMinMs: 5 }
-/** Connections of one address on which requests wait: each holds what was read of them. */
+/** Pipelined connections of one address. Each one keeps unparsed data in memory. */
 const PER_ADDRESS = 64
-/** How long a closed one still counts: else closing and opening them would be the quicker way. */
-const CACHED_MS = 1000
+/** How long a closed connection still counts, so that reopening connections brings no advantage. */
+const CLOSED_COUNTS_MS = 1000
 
-/** On the socket itself: every request looks for it. */
-const LINE: unique symbol = Symbol('line')
-type Carrier = Socket & { [LINE]?: Line }
+/** Stored on the socket, because every request looks it up. */
+const CONNECTION: unique symbol = Symbol('connection')
+type Carrier = Socket & { [CONNECTION]?: PipelinedConnection }
 
 /**
- * Requests sent without waiting for answers. The platform parses and hands over in one turn of the event loop whatever
- * was read: thousands of requests of each connection, and all other callers wait. Here the parser of a connection gets no
- * more than a small piece beyond the request that is at work, and the rest stays with its sender. Connections on which
- * requests wait take turns by address (IPv6: /64), with rests in between. No usual client or proxy sends so.
+ * Limits HTTP pipelining: requests sent without waiting for responses. Node parses all received bytes in one event loop
+ * turn, possibly thousands of requests per connection, while other callers wait. This class passes the parser only a
+ * small piece beyond the active request; the rest stays with the sender. Pipelined connections share slots by address
+ * (IPv6: /64), with pauses. Usual clients and proxies do not pipeline.
  */
 export class Pipelined {
   readonly #serve: Serve
-  readonly #turns = new FairQueue(QUEUE_LIMITS)
-  readonly #pacedTurns = new FairQueue(PACED_QUEUE_LIMITS)
+  readonly #queue = new FairQueue(QUEUE_LIMITS)
+  readonly #pacedQueue = new FairQueue(PACED_QUEUE_LIMITS)
   readonly #byAddress = new Map<string, number>()
 
   constructor(serve: Serve) {
     this.#serve = serve
   }
 
-  /** Takes the data of a new connection before its parser, which must be attached already. */
+  /** Intercepts the data of a new connection before its parser, which must be attached already. */
   watch(socket: Carrier): void {
     const [onData] = socket.listeners('data') as OnData[]
     if (onData === undefined || socket.destroyed) return
-    const line = new Line(socket, onData, this)
-    socket[LINE] = line
+    const connection = new PipelinedConnection(socket, onData, this)
+    socket[CONNECTION] = connection
     socket.off('data', onData)
-    socket.on('data', (bytes: Buffer) => line.receive(bytes))
-    socket.on('resume', () => line.stayPaused())
-    socket.on('drain', () => line.wake())
+    socket.on('data', (bytes: Buffer) => connection.receive(bytes))
+    socket.on('resume', () => connection.stayPaused())
+    socket.on('drain', () => connection.wake())
   }
 
-  /** A request the parser has found. */
+  /** Serves or queues a request that the parser has found. */
   take(request: IncomingMessage, response: ServerResponse, serve: Serve = this.#serve): void {
-    const line = (request.socket as Carrier)[LINE]
-    if (line === undefined) serve(request, response)
-    else line.take({ request, response, serve })
+    const connection = (request.socket as Carrier)[CONNECTION]
+    if (connection === undefined) serve(request, response)
+    else connection.take({ request, response, serve })
   }
 
-  /** The connection is none of HTTP any more (CONNECT). */
+  /** The connection no longer carries HTTP (CONNECT). */
   release(socket: Carrier): void {
-    socket[LINE]?.release()
+    socket[CONNECTION]?.release()
   }
 
-  turnFor(address: string, isPaced: boolean): QueueSlot {
-    return (isPaced ? this.#pacedTurns : this.#turns).take(address)
+  slotFor(address: string, isPaced: boolean): QueueSlot {
+    return (isPaced ? this.#pacedQueue : this.#queue).take(address)
   }
 
-  /** False when the address has as many connections on which requests wait as it may have. */
+  /** Returns false when the address has too many pipelined connections. */
   admit(socket: Socket, address: string): boolean {
-    const held = this.#byAddress.get(address) ?? 0
-    if (held >= PER_ADDRESS) return false
-    this.#byAddress.set(address, held + 1)
-    socket.once('close', () => setTimeout(() => this.#forget(address), CACHED_MS).unref())
+    const open = this.#byAddress.get(address) ?? 0
+    if (open >= PER_ADDRESS) return false
+    this.#byAddress.set(address, open + 1)
+    socket.once('close', () => setTimeout(() => this.#countClosed(address), CLOSED_COUNTS_MS).unref())
     return true
   }
 
@@ -75,7 +75,7 @@ export class Pipelined {
     return this.#byAddress.has(address)
   }
 
-  #forget(address: string): void {
+  #countClosed(address: string): void {
     const left = (this.#byAddress.get(address) ?? 1) - 1
     if (left > 0) this.#byAddress.set(address, left)
     else this.#byAddress.delete(address)

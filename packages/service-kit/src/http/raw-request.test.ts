@@ -60,7 +60,10 @@ describe('raw HTTP', () => {
         request('POST /echo', ['Transfer-Encoding: chunked, identity'], '0\r\n\r\n'),
       ],
       ['a malformed chunk size', request('POST /echo', ['Transfer-Encoding: chunked'], 'xx\r\n{}\r\n0\r\n\r\n')],
-      ['a chunk longer than it says', request('POST /echo', ['Transfer-Encoding: chunked'], '1\r\n{}\r\n0\r\n\r\n')],
+      [
+        'a chunk longer than its declared size',
+        request('POST /echo', ['Transfer-Encoding: chunked'], '1\r\n{}\r\n0\r\n\r\n'),
+      ],
       ['a blank before the colon', request('GET /healthz', ['X-A : b'])],
       ['a folded header', request('GET /healthz', ['X-A: b', ' c'])],
       ['a control character in a header', request('GET /healthz', ['X-A: b\u0001c'])],
@@ -126,7 +129,7 @@ describe('raw HTTP', () => {
       expectRefused(await once(edge.port, request('GET /nowhere', filler(64))), 431, 'request_header_fields_too_large')
     })
 
-    it('more headers than the platform counts by itself', async () => {
+    it('more headers than the limit of Node', async () => {
       const reply = await once(
         edge.port,
         request(
@@ -157,7 +160,7 @@ describe('raw HTTP', () => {
   })
 
   describe('200', () => {
-    it('ignores Upgrade and answers in HTTP/1.1', async () => {
+    it('ignores Upgrade and responds in HTTP/1.1', async () => {
       const headers = [
         'Connection: Upgrade',
         'Upgrade: websocket',
@@ -171,7 +174,7 @@ describe('raw HTTP', () => {
       expect((await once(edge.port, request('GET /healthz', h2c))).status).toBe(200)
     })
 
-    it('answers requests that arrive together, in their order', async () => {
+    it('responds to requests that arrive together in order', async () => {
       const wire = await Wire.open(edge.port)
       wire.send(
         request('GET /things/1') + request('GET /things/2') + request('POST /echo', ['Content-Length: 7'], '{"a":3}'),
@@ -182,7 +185,7 @@ describe('raw HTTP', () => {
       wire.end()
     })
 
-    it('answers HTTP/1.0 and closes', async () => {
+    it('responds to HTTP/1.0 and closes', async () => {
       const wire = await Wire.open(edge.port)
       const reply = await wire.send('GET /healthz HTTP/1.0\r\n\r\n').reply()
       expect(reply.status).toBe(200)
@@ -198,7 +201,7 @@ describe('raw HTTP', () => {
     })
   })
 
-  describe('whatever was sent', () => {
+  describe('after any input', () => {
     it('a caller that resets its connection after CONNECT, Expect or broken framing does not end the process', async () => {
       const openings = [
         'CONNECT a:1 HTTP/1.1\r\nHost: x\r\n\r\n',
@@ -216,7 +219,7 @@ describe('raw HTTP', () => {
       expect((await once(edge.port, request('GET /healthz'))).status).toBe(200)
     })
 
-    it('callers that withhold their bodies keep nobody else out', async () => {
+    it('callers that withhold their bodies do not block others', async () => {
       const wires = await Promise.all(Array.from({ length: 300 }, () => Wire.open(edge.port)))
       for (const wire of wires) wire.send(request('POST /echo', ['Content-Length: 2']))
       await new Promise((resolve) => setTimeout(resolve, 50))
@@ -224,7 +227,7 @@ describe('raw HTTP', () => {
       for (const wire of wires) wire.end()
     })
 
-    it('an expectation nobody knows is refused in the envelope', async () => {
+    it('an unknown expectation is refused in the envelope', async () => {
       const reply = await once(edge.port, request('GET /healthz', ['Expect: a miracle']))
       expect([400, 417]).toContain(reply.status)
       expect(reply.json).toMatchObject({ error: { details: {}, request_id: reply.headers.get('x-request-id') } })
@@ -233,13 +236,13 @@ describe('raw HTTP', () => {
 
     it('a request beyond the 1,000th of a connection is refused in the envelope', async () => {
       const wire = await Wire.open(edge.port)
-      // In parts: a connection on which too many requests wait is closed.
+      // In parts, because a connection with too many queued requests is closed.
       for (let part = 0; part < 10; part += 1) {
         wire.send(request('GET /healthz').repeat(100))
         for (let i = 0; i < 100; i += 1) expect((await wire.reply()).status).toBe(200)
       }
       wire.send(request('GET /healthz'))
-      // Closing after the thousandth answer is as good; a bare answer is not.
+      // Closing after the thousandth response is allowed; a response without the envelope is not.
       const last = await wire.reply().catch(() => undefined)
       if (last !== undefined) {
         expect(last.status).toBe(503)
@@ -248,7 +251,7 @@ describe('raw HTTP', () => {
       wire.end()
     })
 
-    it('a caller that goes away in the middle of its body costs nothing', async () => {
+    it('a caller that closes in the middle of its body leaves no resources in use', async () => {
       for (let i = 0; i < 5; i += 1) {
         const wire = await Wire.open(edge.port)
         wire.send(request('POST /echo', ['Content-Length: 100'], '{"a":'))

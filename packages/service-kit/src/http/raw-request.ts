@@ -14,8 +14,8 @@ const BY_NAME: ReadonlyMap<string, number> = new Map(Object.entries(ONCE))
 const LENGTHS: ReadonlySet<number> = new Set(Object.keys(ONCE).map((name) => name.length))
 
 /**
- * What the platform parser lets through and we do not. Looked at on the raw list, since the parsed object has already
- * dropped or joined repeated names.
+ * Refuses requests that Node's parser accepts but this service does not. Uses the raw header list, because the parsed
+ * object has already dropped or joined repeated names.
  */
 export function checkRawRequest(request: IncomingMessage): void {
   if (request.method === 'TRACE' || request.method === 'CONNECT') throw new MalformedRequestError()
@@ -29,9 +29,9 @@ export function checkRawRequest(request: IncomingMessage): void {
     if ((seen & bit) !== 0) throw new MalformedRequestError()
     seen |= bit
   }
-  // HTTP/1.1 requires it, and a proxy in front may have routed by another one.
+  // HTTP/1.1 requires Host, and a proxy may have routed by another one.
   if ((seen & ONCE.host) === 0 && request.httpVersion === '1.1') throw new MalformedRequestError()
-  // Both framings at once is the classic smuggling vector.
+  // Both framings together allow request smuggling.
   if ((seen & ONCE['content-length']) !== 0 && (seen & ONCE['transfer-encoding']) !== 0)
     throw new MalformedRequestError()
 }

@@ -27,7 +27,7 @@ describe.each([true, false])('the router (exact: %s)', (isExact) => {
     expect(find('GET', '/nodes/searching')).toEqual(['/nodes/{id}', { id: 'searching' }])
   })
 
-  it('gives parameters as sent', () => {
+  it('returns parameters as sent', () => {
     expect(find('GET', '/nodes/a%2Fb%20c%25?x=/y')).toEqual(['/nodes/{id}', { id: 'a%2Fb%20c%25' }])
     expect(find('DELETE', '/nodes/a/keys/%41')).toEqual(['/nodes/{id}/keys/{key}', { id: 'a', key: '%41' }])
     expect(find('GET', '/agents/a//b%2F/c')).toEqual(['/agents/{id}', { id: 'a//b%2F/c' }])
@@ -46,7 +46,7 @@ describe.each([true, false])('the router (exact: %s)', (isExact) => {
 })
 
 describe('another spelling of a literal segment', () => {
-  it('is another path where spelling counts', () => {
+  it('is another path when matched exactly', () => {
     const router = createRouter(true)
     for (const target of ['/%76erify', '/nodes%2Fa', '/%6eodes/a', '/!76erify'])
       expect(router.methodsOf(target)).toEqual([])
@@ -54,7 +54,7 @@ describe('another spelling of a literal segment', () => {
     expect(router.find('GET', '/nodes/%ff%zz')?.params).toEqual({ id: '%ff%zz' })
   })
 
-  it('is the same path elsewhere, unless it is an encoded slash or not UTF-8', () => {
+  it('is the same path when decoded, unless it is an encoded slash or not UTF-8', () => {
     const router = createRouter(false)
     expect(router.methodsOf('/%76erify')).toEqual(['GET', 'HEAD', 'POST'])
     expect(router.find('GET', '/%6eodes/%41')?.params).toEqual({ id: '%41' })

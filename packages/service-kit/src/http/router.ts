@@ -1,7 +1,7 @@
 import { METHODS } from 'node:http'
 import findMyWay from 'find-my-way'
 
-/** What the edge reads of a route. */
+/** The part of a route that the edge uses. */
 export interface EdgeRoute {
   readonly method: string
   /** Segments in braces are parameters. */
@@ -26,7 +26,7 @@ export interface RouterOptions<Binding> {
   /** True when another spelling of a path, such as `/%76erify`, is another path. */
   readonly isExact: boolean
   readonly servesHead: (binding: Binding) => boolean
-  /** Of the longest target. */
+  /** Length limit of a target. */
   readonly maxLength: number
 }
 

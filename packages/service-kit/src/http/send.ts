@@ -1,13 +1,13 @@
 import type { ServerResponse } from 'node:http'
 import { REQUEST_ID_HEADER, SERVER_LIMITS } from '@chancery/contract'
-import { HttpResponse, CachedDocument, json } from './answer.ts'
+import { HttpResponse, CachedDocument, json } from './response.ts'
 import type { HandlerResult } from './bind.ts'
 
-/** What a response needs besides its result. */
+/** Options of a response besides its result. */
 export interface Envelope {
   readonly requestId: string
   readonly status: number
-  /** Set when no further request is to be read from this connection. */
+  /** Set when no further request may be read from this connection. */
   readonly closing: Closing | undefined
   /** The compressed copy of a cached document, for a caller that accepts it. */
   readonly gzip?: Uint8Array | undefined
@@ -19,7 +19,7 @@ export type Closing = 'now' | 'after-rest'
 /** Writes whole responses, with the headers that all of them have. */
 export class Sender {
   readonly #fixed: Readonly<Record<string, string>>
-  /** Names and values in turn, the form the platform sends with the least work. */
+  /** Alternating names and values, the fastest form for Node. */
   readonly #fixedPairs: readonly string[]
 
   constructor(fixedHeaders: Readonly<Record<string, string>>) {
@@ -75,18 +75,20 @@ function forwardedHeaders(
   return gzip === undefined ? document.headers : document.gzipHeaders(gzip.length)
 }
 
-/** HEAD has the headers of its GET, length included, and no body. */
+/** HEAD has the headers of GET, including the length, and no body. */
 function endWith(response: ServerResponse, body: string | Uint8Array, length: number): void {
   if (length === 0 || response.req.method === 'HEAD') response.end()
   else if (typeof body !== 'string') response.end(body)
-  // A text goes out in one piece with its head; where every character is one byte, without being encoded.
+  // A text is sent in one piece with its head, and without encoding when all characters are ASCII.
   else response.end(body, length === body.length ? 'latin1' : 'utf8')
 }
 
-/** How long what is still being sent is dropped. */
+/** How long an arriving body is read and dropped. */
 const REST_MS = 1000
 
-/** Closing at once would reset the connection, and a caller that is still sending would never see the answer. */
+/**
+ * Closing immediately would reset the connection, and a caller that is still sending would not receive the response.
+ */
 function endAfterRest(response: ServerResponse, body: string | Uint8Array): void {
   const { req } = response
   if (req.method === 'HEAD' || body.length === 0) response.flushHeaders()
@@ -101,8 +103,8 @@ function endAfterRest(response: ServerResponse, body: string | Uint8Array): void
 }
 
 /**
- * Ends a response that the caller does not read: it would occupy its bytes and its connection without end. One the system has taken
- * whole holds nothing.
+ * Ends a response that the caller does not read: it would use its memory and its connection permanently. A response
+ * that was passed to the operating system uses neither.
  */
 function cutSlowReader(response: ServerResponse): void {
   if (response.writableLength === 0 && response.socket?.writableLength === 0) return

@@ -1,11 +1,11 @@
 import type { AddressInfo } from 'node:net'
-import type { Server } from 'node:http'
-import { ERRORS, LIMITS, Refusal, SECURITY_HEADERS, SERVER_LIMITS } from '@chancery/contract'
+import type { IncomingMessage, Server } from 'node:http'
+import { ERRORS, LIMITS, REQUEST_ID_PATTERN, Refusal, SECURITY_HEADERS, SERVER_LIMITS } from '@chancery/contract'
 import type { BudgetName, RefusalCode, Route } from '@chancery/contract'
 import type { Ids } from '../ids.ts'
 import type { Log } from '../log/log.ts'
 import type { AccessLog } from './access-log.ts'
-import { HttpResponse } from './answer.ts'
+import { HttpResponse } from './response.ts'
 import type { Binding, HandlerResult } from './bind.ts'
 import type { Call } from './call.ts'
 import type { MaybePromise } from '../async/maybe-promise.ts'
@@ -20,29 +20,28 @@ import { LongWork } from './long-work.ts'
 import { RequestPipeline } from './pipeline.ts'
 import type { Capacity, PipelineOptions } from './pipeline.ts'
 import { checkRawRequest } from './raw-request.ts'
-import { requestIdOf } from './request-id.ts'
 import type { EdgeBinding } from './router.ts'
 import { readTarget } from './target.ts'
-import { Verifications, Withdrawals } from './verifications.ts'
+import { Verifications, Revocations } from './verifications.ts'
 
 export interface ServerOptions<Context> extends PipelineOptions {
   readonly context: Context
   readonly bindings: readonly Binding<Context>[]
   readonly ids: Ids
   readonly log: Log
-  /** Room for bodies; by default as much as `maxRequestBytes` needs. */
-  readonly bodyRooms?: BodyBudgetLimits
-  /** The code for paths below a prefix that no route serves; everywhere else it is `not_found`. */
+  /** Limits of the body budgets; derived from `maxRequestBytes` by default. */
+  readonly bodyBudgets?: BodyBudgetLimits
+  /** The code for unknown paths below a prefix. For other unknown paths it is `not_found`. */
   readonly missing?: { readonly prefix: string; readonly code: RefusalCode }
-  /** Turns errors of the service's own infrastructure into the refusal they mean; undefined for bugs. */
+  /** Converts infrastructure errors of the service to a refusal; undefined for bugs. */
   readonly translate: (error: unknown) => Refusal | undefined
   /** Called once for each response, for metrics. */
   readonly observe: (route: Route | undefined, status: number, seconds: number) => void
-  /** One line for each request; none when absent. */
+  /** Without it, requests are not logged. */
   readonly access?: AccessLog
 }
 
-/** What a server is working on. All of it is zero when no request is open. */
+/** Current work of a server. All values are zero when no request is open. */
 export interface ServerLoad {
   readonly inFlight: number
   readonly verifications: number
@@ -55,9 +54,9 @@ export interface HttpServer {
   load(): ServerLoad
   /** Returns its URL. */
   listen(host: string, port: number): Promise<string>
-  /** From now on every response ends its connection: callers go elsewhere before the listener is closed. */
-  stopKeeping(): void
-  /** Stops listening, lets requests in flight finish, then closes idle connections. */
+  /** Makes every response end its connection, so that callers use another instance before the listener is closed. */
+  stopKeepAlive(): void
+  /** Stops listening, finishes open requests, then closes idle connections. */
   stopAccepting(): Promise<void>
 }
 
@@ -65,8 +64,8 @@ export interface HttpServer {
 export function createServer<Context>(options: ServerOptions<Context>): HttpServer {
   const { ids } = options
   const verifications = new Verifications()
-  const withdrawals = new Withdrawals()
-  const rooms = new BodyBudgets(options.bodyRooms ?? bodyBudgetLimits(options.maxRequestBytes))
+  const revocations = new Revocations()
+  const budgets = new BodyBudgets(options.bodyBudgets ?? bodyBudgetLimits(options.maxRequestBytes))
   const edge: Edge<Binding<Context>> = new Edge({
     bindings: options.bindings,
     spelling: 'decoded',
@@ -100,21 +99,21 @@ export function createServer<Context>(options: ServerOptions<Context>): HttpServ
   const capacity: Capacity = {
     gate,
     verifications,
-    withdrawals,
-    rooms,
+    revocations,
+    budgets,
     longWork: new LongWork(),
     copies: new GzipCopies(),
   }
   return {
     listener: edge.listener,
     load: () => ({
-      inFlight: gate.inFlight + verifications.taken + withdrawals.taken,
+      inFlight: gate.inFlight + verifications.taken + revocations.taken,
       connections: gate.connections,
       verifications: verifications.taken,
-      bodyBytes: rooms.held,
+      bodyBytes: budgets.reserved,
     }),
     listen: (host, port) => edge.listen(host, port).then((address: AddressInfo) => urlOf(address)),
-    stopKeeping: () => edge.stopKeeping(),
+    stopKeepAlive: () => edge.stopKeepAlive(),
     stopAccepting: () => edge.stopAccepting(),
   }
 }
@@ -147,8 +146,17 @@ function toFailure(
   const cause = refusal === error ? (refusal?.cause ?? error) : error
   const about = { request_id: requestId, route: route?.id ?? 'none', error }
   if (refusal === undefined) log.error('unexpected error', about)
-  // A request that callers can make fail is not logged as a failure: they must not fill the log.
+  // A failure that callers can cause is not logged, so that they cannot fill the log.
   else if (ERRORS[refusal.code].status >= 500 && (refusal !== error || refusal.cause !== undefined))
     log.warn('infrastructure failed', { ...about, error: refusal === error ? refusal.cause : error })
   return { response: toErrorResponse(refusal ?? error, requestId, route), code, cause }
+}
+
+/**
+ * Returns the caller's id when it has the allowed form, otherwise a new one, because the id is logged and shown on
+ * pages.
+ */
+function requestIdOf(request: IncomingMessage, ids: Ids): string {
+  const given = request.headers['x-request-id']
+  return typeof given === 'string' && REQUEST_ID_PATTERN.test(given) ? given : ids.uuid()
 }

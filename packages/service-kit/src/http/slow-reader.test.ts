@@ -3,10 +3,10 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { Wire, request, startEdge } from './test-edge.suite.ts'
 
-// reliability 14: an answer without progress for 20 s is given up. The platform's own clock of a connection decides
-// that; its alarm is raised here by hand.
+// reliability 14: a response without progress for 20 s is cancelled. Node's socket timeout detects it; the test emits
+// it.
 describe('slow readers', () => {
-  it('are watched while they have not taken their answer, and lose it with their connection', async () => {
+  it('have a timeout while their response is unread, and their connection is closed after it', async () => {
     const edge = await startEdge()
     const sockets: Socket[] = []
     edge.server.listener.on('connection', (socket: Socket) => sockets.push(socket))
@@ -17,11 +17,11 @@ describe('slow readers', () => {
     expect(sockets[0]?.timeout).toBe(20_000)
     sockets[0]?.emit('timeout')
     stuck.socket.resume()
-    await expect(stuck.reply()).rejects.toThrow('without a whole answer')
+    await expect(stuck.reply()).rejects.toThrow('without a complete response')
     await edge.stop()
   })
 
-  it('are also those who wait for an answer behind one they do not take', async () => {
+  it('include callers with a second response queued after an unread one', async () => {
     const edge = await startEdge()
     const sockets: Socket[] = []
     edge.server.listener.on('connection', (socket: Socket) => sockets.push(socket))
@@ -35,7 +35,7 @@ describe('slow readers', () => {
     await edge.stop()
   })
 
-  it('are not those whose answer has left at once: their connection waits for the next request', async () => {
+  it('do not include callers whose response was sent completely', async () => {
     const edge = await startEdge()
     const sockets: Socket[] = []
     edge.server.listener.on('connection', (socket: Socket) => sockets.push(socket))

@@ -44,12 +44,12 @@ describe('a request target', () => {
       ['/keys/%2Fa', '/a'],
       ['/keys/a+b/c=', 'a+b/c='],
       ['/keys/a%2Bb%2Fc%3D', 'a+b/c='],
-    ])('%s gives the key everything after its prefix', async (target, key) => {
+    ])('%s sets the parameter to the whole rest of the path', async (target, key) => {
       const reply = await get(target)
       expect([reply.status, reply.json]).toEqual([200, { key }])
     })
 
-    it('is what signatures cover: decoded, without query', async () => {
+    it('is decoded and without query, as signatures cover it', async () => {
       expect((await get('/ech%6F?path=%2Fx')).json).toMatchObject({ path: '/echo', query: { path: ['/x'] } })
     })
 
@@ -65,12 +65,12 @@ describe('a request target', () => {
       '/',
       '/things',
       '/things/a/b',
-    ])('%s is 404: nothing is merged, resolved or guessed', async (target) => {
+    ])('%s is 404: paths are not normalised', async (target) => {
       expectRefused(await get(target), 404, 'not_found')
     })
 
     it.each(['/healthz%00', '/things/%00', '/healthz?a=%00'])(
-      '%s is 400: a NUL has no place in any text',
+      '%s is 400: no text may contain a NUL',
       async (target) => {
         expectRefused(await get(target), 400, 'bad_request')
       },
@@ -106,7 +106,7 @@ describe('a request target', () => {
       expect(reply.status === 200 ? reply.json : reply.status).toEqual(reply.status === 200 ? { name: 'ë' } : 400)
     })
 
-    it('that names a served route by an encoded slash is not refused for its method', async () => {
+    it('with an encoded slash in a literal segment is not refused for its method', async () => {
       const reply = await get('/nested%2Fstatic')
       expect(reply.status).not.toBe(405)
       expect([200, 404]).toContain(reply.status)
@@ -142,7 +142,7 @@ describe('a request target', () => {
       expect([reply.status, reply.json]).toEqual([200, expect.objectContaining({ query })])
     })
 
-    it('gives the first value of a repeated parameter and nothing of an absent one', () => {
+    it('returns the first value of a repeated parameter, and undefined for an absent one', () => {
       const { query } = readTarget('/x?a=1&a=2&toString=3')
       expect([query.first('a'), query.first('b'), query.first('toString'), query.first('valueOf')]).toEqual([
         '1',
@@ -165,7 +165,7 @@ describe('a request target', () => {
       expectRefused(await get(`/echo?${query}`), 400, 'bad_request')
     })
 
-    it('takes exactly 24 parameters and values of exactly 2048 bytes', async () => {
+    it('accepts exactly 24 parameters and values of exactly 2048 bytes', async () => {
       expect((await get(`/echo?${Array.from({ length: 24 }, (_, i) => `p${i}=1`).join('&')}`)).status).toBe(200)
       expect((await get(`/echo?a=${'x'.repeat(2048)}`)).status).toBe(200)
       expect((await get(`/echo?a=${'%C3%AB'.repeat(1024)}`)).status).toBe(200)

@@ -4,15 +4,15 @@ import { fromUtf8, toUtf8 } from '@chancery/protocol'
 
 /** Decoded parameters in order of appearance. */
 export interface Query {
-  /** Of a repeated parameter the first value counts. */
+  /** Returns the first value of a parameter. */
   first(name: string): string | undefined
   /** Every name with its values, as operator signatures cover them. */
   toObject(): { readonly [name: string]: readonly string[] }
 }
 
-/** Path and query of a request target in origin form; anything else is `bad_request` (protocol/core 3). */
+/** Returns path and query of a request target in origin form; other forms are `bad_request` (protocol/core 3). */
 export function readTarget(target: string): { readonly path: string; readonly query: Query } {
-  // Absolute and authority forms, and a fragment no client may send, are refused rather than interpreted.
+  // Absolute form, authority form and fragments are refused.
   if (!target.startsWith('/') || target.includes('#')) throw new MalformedRequestError()
   const cut = target.indexOf('?')
   const path = decode(cut < 0 ? target : target.slice(0, cut))
@@ -40,7 +40,7 @@ function readQuery(text: string): Query {
   return { first: (name) => values.get(name)?.[0], toObject: () => Object.fromEntries(values) }
 }
 
-/** Percent-decoding exactly once; what is not UTF-8 afterwards has no meaning we could agree on. */
+/** Percent-decodes exactly once. A result that is not UTF-8 is refused. */
 export function decode(text: string): string {
   if (!text.includes('%')) return text
   const bytes: number[] = []
@@ -51,7 +51,7 @@ export function decode(text: string): string {
       bytes.push(Number.parseInt(hex, 16))
       i += 2
     } else {
-      // Node hands the target over as Latin-1, one unit per byte.
+      // Node returns the target as Latin-1, one character per byte.
       bytes.push(text.charCodeAt(i))
     }
   }

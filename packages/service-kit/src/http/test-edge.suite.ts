@@ -9,7 +9,7 @@ import { expect } from 'vitest'
 import { systemIds } from '../ids.ts'
 import { createLog, silentLog } from '../log/log.ts'
 import type { Log } from '../log/log.ts'
-import { CachedDocument } from './answer.ts'
+import { CachedDocument } from './response.ts'
 import type { Binding } from './bind.ts'
 import { html, markup } from './html.ts'
 import { createServer } from './server.ts'
@@ -25,14 +25,14 @@ const facts: RouteFacts = {
   purpose: 'Test.',
 }
 
-/** What the handlers of the small table below can be told by a test. */
+/** Controls that tests use to steer the handlers of the table below. */
 export interface EdgeContext {
   readonly hold: () => Promise<void>
 }
 
 export const KEPT_TEXT = '{"kept":"Zoë"}'
 
-/** A small table with one route of every kind the edge treats differently. */
+/** A table with one route of every kind that the edge treats differently. */
 export const TABLE: readonly Binding<EdgeContext>[] = [
   { route: route('GET /healthz', { ...facts, limit: 'none' }), handle: () => ({ status: 'ok' }) },
   {
@@ -128,11 +128,11 @@ export interface Reply {
   readonly json: JsonValue | undefined
 }
 
-/** One raw connection: what a client library would never send can be sent here. */
+/** One raw connection, which can send requests that no client library sends. */
 export class Wire {
   readonly socket: Socket
   #received: Buffer = Buffer.alloc(0)
-  /** Joined when they are looked at: joining with each of them takes seconds for a large answer. */
+  /** Joined on read, because joining at each piece takes seconds for a large response. */
   #pieces: Buffer[] = []
   #ended = false
   #error: Error | undefined
@@ -150,7 +150,7 @@ export class Wire {
     })
   }
 
-  /** From any address of the loopback network. */
+  /** Connects from any address of the loopback network. */
   static async open(port: number, localAddress = '127.0.0.1'): Promise<Wire> {
     const socket = connect({ port, host: '127.0.0.1', localAddress, noDelay: true })
     const wire = new Wire(socket)
@@ -170,7 +170,7 @@ export class Wire {
     return this.#ended
   }
 
-  /** The next answer on this connection. */
+  /** Returns the next response on this connection. */
   async reply(method = 'GET', limitMs = 10_000): Promise<Reply> {
     const until = performance.now() + limitMs
     for (let waitMs = 2; ; waitMs = Math.min(50, waitMs * 1.1)) {
@@ -183,9 +183,11 @@ export class Wire {
       }
       if (this.#ended) {
         const seen = JSON.stringify(this.#received.toString('latin1').slice(0, 200))
-        throw new Error(`connection closed without a whole answer: ${this.#error?.message ?? 'no error'}, got ${seen}`)
+        throw new Error(
+          `connection closed without a complete response: ${this.#error?.message ?? 'no error'}, got ${seen}`,
+        )
       }
-      if (performance.now() > until) throw new Error('no answer in time')
+      if (performance.now() > until) throw new Error('no response in time')
       await pause(waitMs)
     }
   }
@@ -230,7 +232,7 @@ function takeReply(
 
 const NO_BODY = { bytes: Buffer.alloc(0), length: 0 }
 
-/** By length, by chunks or by the end of the connection; undefined while it is not all there. */
+/** Reads the body by length, by chunks or to the end of the connection; undefined while it is incomplete. */
 function takeBody(
   bytes: Buffer,
   headers: ReadonlyMap<string, string>,
@@ -266,7 +268,7 @@ function tryJson(text: string): JsonValue | undefined {
   }
 }
 
-/** One request on a connection of its own. */
+/** Sends one request on a new connection. */
 export async function once(port: number, text: string | Uint8Array, method?: string): Promise<Reply> {
   const wire = await Wire.open(port)
   try {
@@ -276,7 +278,7 @@ export async function once(port: number, text: string | Uint8Array, method?: str
   }
 }
 
-/** A request text: Host is there unless the head brings its own. */
+/** Returns a request text. Adds Host unless the head has one. */
 export function request(line: string, headers: readonly string[] = [], body = ''): string {
   const hasHost = headers.some((header) => /^host:/i.test(header))
   return [`${line} HTTP/1.1`, ...(hasHost ? [] : ['Host: edge.test']), ...headers, '', body].join('\r\n')
@@ -293,7 +295,7 @@ export function post(
   return once(port, Buffer.concat([Buffer.from(head), bytes]))
 }
 
-// protocol/core 3, letter for letter: a constant of the product must not prove itself.
+// Written out from protocol/core 3, so that the test does not compare a constant with itself.
 const SECURITY = {
   'content-security-policy':
     "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self'; object-src 'none'; frame-ancestors 'none'; base-uri 'self'; form-action 'self'",
@@ -309,7 +311,7 @@ export function expectSecurityHeaders(reply: Reply, cacheControl = 'no-store'): 
   expect(new Set(reply.names).size, 'a header sent twice').toBe(reply.names.length)
 }
 
-/** The whole envelope of a refusal: status, code, empty details, one request id, security headers. */
+/** Checks the envelope of a refusal: status, code, empty details, one request id, security headers. */
 export function expectRefused(reply: Reply, status: number, code: string): void {
   const error = isJsonObject(reply.json) ? reply.json['error'] : undefined
   expect([reply.status, isJsonObject(error) ? error['code'] : reply.body]).toEqual([status, code])

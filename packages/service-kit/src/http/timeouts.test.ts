@@ -2,9 +2,9 @@ import { SERVER_LIMITS } from '@chancery/contract'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { Wire, expectRefused, request, startEdge } from './test-edge.suite.ts'
 
-// reliability 14: header time 10 s, keep-alive 5 s, looked at every 5 s. One wait for all of them.
+// reliability 14: header time 10 s, keep-alive 5 s, checked every 5 s. One wait covers all of them.
 describe('slow callers', () => {
-  it('are told 408 in the envelope when their head does not arrive; idle connections are closed', async () => {
+  it('receive 408 in the envelope when their head does not arrive; idle connections are closed', async () => {
     const edge = await startEdge()
     const started = performance.now()
     const slow = await Wire.open(edge.port)
@@ -26,7 +26,7 @@ describe('slow callers', () => {
 describe('a check of the guard that does not end', () => {
   afterEach(() => void vi.useRealTimers())
 
-  it.for(['limit', 'authorize'] as const)('%s: is answered 503 at the deadline', async (stage) => {
+  it.for(['limit', 'authorize'] as const)('%s: the response is 503 at the deadline', async (stage) => {
     const { promise: called, resolve: call } = Promise.withResolvers<void>()
     const hang = (): Promise<never> => {
       call()

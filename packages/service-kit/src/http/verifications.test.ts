@@ -19,7 +19,7 @@ const facts: RouteFacts = {
 }
 const SMALL = '{"n":1}'
 const LARGE = `{"text":"${'a'.repeat(SERVER_LIMITS.queuedVerificationBytes)}"}`
-/** As many as are left for the others. */
+/** As many as remain for others. */
 const SHARE = SERVER_LIMITS.verificationsInFlight / 2
 
 let edge: Edge | undefined
@@ -69,7 +69,7 @@ async function until(isTrue: () => boolean): Promise<void> {
 }
 
 describe('verify routes', () => {
-  it('give one address a part of their places, and take none of the others', async () => {
+  it('give one address a part of their slots, and use no slots of other routes', async () => {
     const { port, release, begun } = await startVerifying()
     const held = Array.from({ length: SHARE }, () => post(port, SMALL))
     await until(() => begun() === SHARE)
@@ -83,7 +83,7 @@ describe('verify routes', () => {
     expect(await post(port, SMALL).status).toBe(200)
   })
 
-  it('judge one large body of an address at a time, and those of others beside it', async () => {
+  it('verify one large body of an address at a time, concurrently with those of other addresses', async () => {
     const { port, release, begun } = await startVerifying()
     const held = Array.from({ length: 5 }, () => post(port, LARGE))
     await until(() => begun() === 1)
@@ -96,7 +96,7 @@ describe('verify routes', () => {
     expect(await Promise.all([...held, small, other].map(({ status }) => status))).toEqual(Array(7).fill(200))
   })
 
-  it('do not begin for a caller who has gone, and give its place back', async () => {
+  it('do not start for a caller that has gone, and release its slot', async () => {
     const { port, release, begun } = await startVerifying()
     const first = post(port, LARGE)
     await until(() => begun() === 1)
@@ -114,7 +114,7 @@ describe('verify routes', () => {
     expect(begun()).toBe(2)
   })
 
-  it('do not begin for a caller who went while the limiter was asked', async () => {
+  it('do not start for a caller that has gone during the limiter check', async () => {
     const { promise: asked, resolve: answer } = Promise.withResolvers<undefined>()
     let judged = 0
     const guard: Guard = {
@@ -138,8 +138,8 @@ describe('verify routes', () => {
   })
 })
 
-describe('withdrawals', () => {
-  it('have places of their own: neither other calls of the address nor the verify routes keep them out', async () => {
+describe('revocations', () => {
+  it('have separate slots, which other calls of the address and the verify routes cannot use up', async () => {
     const { promise, resolve } = Promise.withResolvers<void>()
     let begun = 0
     const waiting = async (): Promise<JsonObject> => {

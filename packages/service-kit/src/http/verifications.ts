@@ -2,7 +2,7 @@ import { SERVER_LIMITS } from '@chancery/contract'
 import type { Route } from '@chancery/contract'
 import { Shares } from './address-shares.ts'
 
-/** Places of verify routes: anyone may call them and one call can cost much, so they take none of the others. */
+/** Slots of verify routes. Anyone may call them and one call can be expensive, so they use no slots of other routes. */
 export class Verifications extends Shares {
   constructor() {
     super(SERVER_LIMITS.verificationsInFlight, 1)
@@ -13,8 +13,10 @@ export class Verifications extends Shares {
   }
 }
 
-/** Places of withdrawals: whatever else an operator's address has under way, its revocation is served. */
-export class Withdrawals extends Shares {
+/**
+ * Slots of revocation routes, so that a revocation is served while other requests of the operator's address are open.
+ */
+export class Revocations extends Shares {
   constructor() {
     super(SERVER_LIMITS.revocationsInFlight, 1)
   }

@@ -8,20 +8,20 @@ import type { ServerLoad } from './server.ts'
 
 const KIB = 1024
 const ROOM = { bytes: 512 * KIB, perAddressBytes: 256 * KIB }
-const bodyRooms = (intervalMs = 60_000) => ({
-  rooms: { open: ROOM, node: ROOM, operator: ROOM },
+const bodyBudgets = (intervalMs = 60_000) => ({
+  budgets: { open: ROOM, node: ROOM, operator: ROOM },
   bodiesPerAddress: 20,
   pace: { intervalMs, bytes: 1000 },
 })
 const NOTHING = { open: 0, node: 0, operator: 0 }
 const open: Guard = { limit: () => undefined, screen: () => undefined, authorize: (call) => call }
 
-describe('bodies that are withheld', () => {
+describe('withheld bodies', () => {
   const edges: Edge[] = []
   afterEach(() => Promise.all(edges.splice(0).map((edge) => edge.stop())))
 
   async function start(options: Parameters<typeof startEdge>[0] = {}): Promise<Edge> {
-    const edge = await startEdge({ bodyRooms: bodyRooms(), ...options })
+    const edge = await startEdge({ bodyBudgets: bodyBudgets(), ...options })
     edges.push(edge)
     return edge
   }
@@ -48,7 +48,7 @@ describe('bodies that are withheld', () => {
     return status
   }
 
-  it('by one address take room from that address only', async () => {
+  it('of one address use the budget of that address only', async () => {
     const edge = await start()
     const held = await Promise.all(Array.from({ length: 8 }, () => withhold(edge, '/echo', 60 * KIB)))
     while (edge.server.load().bodyBytes.open < 128 * KIB) await pause(5)
@@ -62,7 +62,7 @@ describe('bodies that are withheld', () => {
     await settled(edge)
   })
 
-  it('by many addresses leave nodes and operators their room, and others a small body', async () => {
+  it('of many addresses leave nodes and operators their budget, and others a small body', async () => {
     const edge = await start()
     const held: Wire[] = []
     for (let address = 2; address < 12; address += 1)
@@ -73,7 +73,7 @@ describe('bodies that are withheld', () => {
     await settled(edge)
   })
 
-  it('of one caller behind a proxy leave connections to the others', async () => {
+  it('of one caller behind a proxy leave connections for the others', async () => {
     const edge = await start({ proxyHops: 1 })
     const held: Wire[] = []
     for (let i = 0; i < 30; i += 1) {
@@ -87,7 +87,7 @@ describe('bodies that are withheld', () => {
     await settled(edge)
   })
 
-  it('of one byte a piece are bounded in pieces and in memory', async () => {
+  it('in pieces of one byte are limited in pieces and memory', async () => {
     const edge = await start()
     const wire = await Wire.open(edge.port)
     wire.send(request('POST /echo', ['Transfer-Encoding: chunked'], '1\r\n \r\n'.repeat(20_000)))
@@ -95,8 +95,8 @@ describe('bodies that are withheld', () => {
     await settled(edge)
   })
 
-  it('are given up when they bring too little in an interval; a steady one is read', async () => {
-    const edge = await start({ bodyRooms: bodyRooms(600) })
+  it('are cancelled when they deliver too little in an interval; a steady one is read', async () => {
+    const edge = await start({ bodyBudgets: bodyBudgets(600) })
     const silent = await withhold(edge, '/echo', 5000)
     const steady = await Wire.open(edge.port)
     steady.send(request('POST /echo', ['Content-Length: 10000']))
@@ -111,7 +111,7 @@ describe('bodies that are withheld', () => {
     await settled(edge)
   })
 
-  it('of callers that go away leave nothing behind', async () => {
+  it('of callers that disconnect leave no resources in use', async () => {
     const edge = await start()
     const held = await Promise.all(['/echo', '/beat', '/order'].map((path) => withhold(edge, path, 2000)))
     while (Object.values(edge.server.load().bodyBytes).some((bytes) => bytes === 0)) await pause(5)
@@ -121,7 +121,7 @@ describe('bodies that are withheld', () => {
     expect(edge.server.load().connections).toBe(0)
   })
 
-  it('of a caller that goes away while it is being counted leave nothing behind', async () => {
+  it('of a caller that disconnects during the limiter check leave no resources in use', async () => {
     const { promise: counted, resolve: count } = Promise.withResolvers<void>()
     const { promise: asked, resolve: ask } = Promise.withResolvers<void>()
     const limit = (): Promise<void> => {
@@ -135,7 +135,7 @@ describe('bodies that are withheld', () => {
     while (edge.server.load().connections > 0) await pause(5)
     count()
     await settled(edge)
-    // Nothing of it is awaited, either.
+    // Draining does not wait for it either.
     await edge.stop()
   })
 })
@@ -149,7 +149,7 @@ describe('a large body', () => {
   it.each([
     ['the limiter', refusals.limit, 429, 'rate_limit_exceeded'],
     ['a missing signature', refusals.screen, 401, 'admin_auth_failed'],
-  ])('is not taken in when %s refuses its head', async (_what, guard, status, code) => {
+  ])('is not received when %s refuses its head', async (_what, guard, status, code) => {
     const edge = await startEdge({ guard })
     for (const framing of ['Content-Length: 1000000', 'Transfer-Encoding: chunked']) {
       const wire = await Wire.open(edge.port)
@@ -163,7 +163,7 @@ describe('a large body', () => {
     await edge.stop()
   })
 
-  it('whose caller asks first is not asked for when its head is refused', async () => {
+  it('with Expect gets no 100 Continue when its head is refused', async () => {
     const edge = await startEdge({ guard: refusals.screen })
     const wire = await Wire.open(edge.port)
     let heard = ''
@@ -174,7 +174,7 @@ describe('a large body', () => {
     await edge.stop()
   })
 
-  it('whose caller asks first is asked for once its head is good', async () => {
+  it('with Expect gets 100 Continue when its head is accepted', async () => {
     const edge = await startEdge()
     const wire = await Wire.open(edge.port)
     const { promise: continued, resolve } = Promise.withResolvers<void>()
@@ -203,7 +203,7 @@ describe('a large body', () => {
     await refusing.stop()
   })
 
-  it('arrives whole whatever its pieces are', async () => {
+  it('arrives complete in pieces of any size', async () => {
     const edge = await startEdge()
     const text = `{"a":"${'0123456789'.repeat(20_000)}"}`
     const wire = await Wire.open(edge.port)
@@ -221,7 +221,7 @@ describe('a large body', () => {
 })
 
 describe('one address', () => {
-  it('holds at most half of the places, on however many connections', async () => {
+  it('uses at most half of the slots, on any number of connections', async () => {
     const { promise: held, resolve: release } = Promise.withResolvers<void>()
     const edge = await startEdge({ context: { hold: () => held } })
     const wires = await Promise.all(Array.from({ length: 160 }, () => Wire.open(edge.port)))

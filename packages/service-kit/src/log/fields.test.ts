@@ -7,7 +7,7 @@ describe('toLogRecord', () => {
     ['a text with a line end', 'a\nb', 'a\\u000ab'],
     ['a long text', 'x'.repeat(257), `${'x'.repeat(256)}…`],
     ['a number', 1.5, 1.5],
-    ['no number', Number.NaN, 'NaN'],
+    ['not a number', Number.NaN, 'NaN'],
     ['a big number', 2n ** 64n, '18446744073709551616'],
     ['a boolean', false, false],
     ['null', null, null],
@@ -35,12 +35,12 @@ describe('toLogRecord', () => {
     'Authorization',
     'set-cookie',
     'request_body',
-  ])('hides what is called %s', (name) => {
+  ])('hides a field named %s', (name) => {
     expect(toLogRecord('error', { [name]: 'hunter2' })).toEqual({ [name]: '[redacted]' })
     expect(JSON.stringify(toLogRecord('error', { [name]: new Error('hunter2') }))).not.toContain('hunter2')
   })
 
-  it('does not let a field replace what every event has', () => {
+  it('does not let a field replace a name that every event has', () => {
     expect(toLogRecord('info', { time: 1, level: 2, event: 3 })).toEqual({ time_: 1, level_: 2, event_: 3 })
   })
 
@@ -55,7 +55,7 @@ describe('toLogRecord', () => {
     expect(record['stack']).toMatch(/^at .*fields\.test\.ts/)
   })
 
-  it('names the causes and finds their code, also in a circle', () => {
+  it('logs the causes and their code, also when they form a circle', () => {
     const inner: Error = Object.assign(new RangeError('inner'), { code: '23505' })
     const outer = new Error('outer', { cause: inner })
     inner.cause = outer
@@ -76,7 +76,7 @@ describe('toLogRecord', () => {
     }
   })
 
-  it('bounds the stack', () => {
+  it('limits the stack', () => {
     const error = new Error('deep')
     error.stack = `Error: deep${'\n    at f (file.ts:1:1)'.repeat(10_000)}`
     expect(String(toLogRecord('error', { error })['stack'])).toHaveLength(4096)

@@ -6,12 +6,12 @@ export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal'
 export const LOG_LEVELS: readonly LogLevel[] = ['trace', 'debug', 'info', 'warn', 'error', 'fatal']
 
 /**
- * Texts, numbers, booleans, null, and under `error` whatever was thrown. Flat on purpose: an object would carry along
- * members that were not chosen for the log (reliability 10), so only its kind is written.
+ * Texts, numbers, booleans, null, and under `error` the thrown value. Fields are flat: an object could contain members
+ * that were not chosen for the log (reliability 10), so only its kind is written.
  */
 export type LogFields = { readonly [name: string]: unknown }
 
-/** What is written: fields after cutting, escaping and redacting. */
+/** Fields as written: cut, escaped and redacted. */
 export type LogRecord = Record<string, string | number | boolean | null>
 
 const MAX_TEXT = 256
@@ -29,10 +29,10 @@ const SECRET_WORDS = [
   'cookie',
   'body',
 ] as const
-/** The names every event has; a field that takes one would make the line say two things. */
+/** Names that every event has. No field may use one of them. */
 const RESERVED: ReadonlySet<string> = new Set(['time', 'level', 'event'])
 
-/** A fixed event text, should it ever hold more than that. */
+/** Longest event text. */
 export function toEventText(event: string): string {
   return visible(event, { maxLength: MAX_TEXT })
 }
@@ -53,16 +53,16 @@ export function toLogRecord(level: LogLevel, fields: LogFields, record: LogRecor
   return record
 }
 
-/** Whatever was thrown, as an error that can be logged. */
+/** Returns the thrown value as an error that can be logged. */
 export function toError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(`thrown: ${typeof thrown === 'string' ? thrown : typeof thrown}`)
 }
 
-/** Verdicts on names, which are few: call sites write them. The number is still bounded. */
+/** Results of the name check, cached. Call sites choose the names, so there are few; the size is still limited. */
 const judgedNames = new Map<string, boolean>()
 const MAX_JUDGED_NAMES = 1000
 
-// The second guard: call sites choose their fields, this catches the one that chose wrongly.
+// Second protection: call sites choose their fields, and this check hides one that names a secret.
 function isSecretName(name: string): boolean {
   const known = judgedNames.get(name)
   if (known !== undefined) return known
@@ -92,7 +92,7 @@ function describeError(level: LogLevel, error: Error): LogRecord {
   return record
 }
 
-/** `ECONNREFUSED`, `23505`: the platform's and the database's words for what happened, never a caller's. */
+/** Error codes of the platform and the database, such as `ECONNREFUSED` and `23505`. Never text of a caller. */
 function codeOf(error: Error): string | undefined {
   return 'code' in error && typeof error.code === 'string' ? error.code : undefined
 }
@@ -100,7 +100,7 @@ function codeOf(error: Error): string | undefined {
 function causes(error: Error): Error[] {
   const found: Error[] = []
   let { cause } = error
-  // Bounded, because a chain of causes may well be a circle.
+  // Limited, because a chain of causes may be a circle.
   while (cause instanceof Error && found.length < MAX_CAUSES) {
     found.push(cause)
     cause = cause.cause
@@ -108,7 +108,7 @@ function causes(error: Error): Error[] {
   return found
 }
 
-/** Frames only, then each cause with its message: the text of a message must not be able to look like a frame. */
+/** Returns the frames, then each cause with its message, so that no message text looks like a frame. */
 function describeStack(error: Error): string {
   const lines = frames(error)
   for (const cause of causes(error)) {

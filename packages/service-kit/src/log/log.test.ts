@@ -20,7 +20,7 @@ describe('json', () => {
     ])
   })
 
-  it('stays one line whatever is logged', () => {
+  it('writes one line for any field value', () => {
     const { log, lines } = capture('json')
     log.error('a\nb', { error: new Error('x\ny'), text: '\u2028"\\' })
     expect(lines).toHaveLength(1)
@@ -28,7 +28,7 @@ describe('json', () => {
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({ event: 'a\\u000ab', error: 'Error', message: 'x\\u000ay' })
   })
 
-  it('hides secrets, also in a child', () => {
+  it('hides secrets, also in a child log', () => {
     const { log, lines } = capture('json')
     log.child({ session_token: 'hunter2' }).error('x', { password: 'hunter2', deep: { password: 'hunter2' } })
     expect(lines.join('')).not.toContain('hunter2')
@@ -75,7 +75,7 @@ describe('levels', () => {
 })
 
 describe('child', () => {
-  it('adds its fields to every event, each once, the nearest winning', () => {
+  it('adds its fields to every event, each once; the field of the innermost log wins', () => {
     const { log, lines } = capture('text')
     const child: Log = log.child({ request_id: 'r1', route: 'x' }).child({ route: 'y' })
     child.info('a')
@@ -89,6 +89,6 @@ describe('child', () => {
   })
 })
 
-it('silentLog says nothing and can have children', () => {
+it('silentLog writes nothing and can have children', () => {
   expect(() => silentLog.child({ a: 1 }).fatal('x', { error: new Error('x') })).not.toThrow()
 })

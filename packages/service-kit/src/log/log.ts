@@ -19,7 +19,7 @@ export interface Log {
   readonly fatal: WriteEvent
   /** A log that adds these fields to every event; an event's own field of the same name wins. */
   child(fields: LogFields): Log
-  /** Writes out what waits; for the moment before the process ends. */
+  /** Writes queued lines. For use before the process ends. */
   flush(): void
 }
 
@@ -53,7 +53,7 @@ export function createLog(options: LogOptions): Log {
   )
 }
 
-/** Says nothing; for tests and tools. */
+/** Writes nothing. For tests and tools. */
 export const silentLog: Log = {
   trace: ignore,
   debug: ignore,
@@ -70,7 +70,7 @@ function makeLog(sink: Sink, inherited: LogRecord): Log {
     if (LOG_LEVELS.indexOf(level) < LOG_LEVELS.indexOf(sink.threshold)) return ignore
     return (event, fields = {}) => {
       sink.write(level, toLogRecord(level, fields, { event: toEventText(event), ...inherited }))
-      // The process may not live long enough for anything asynchronous.
+      // The process may end before an asynchronous write.
       if (level === 'fatal') sink.flush()
     }
   }
@@ -86,7 +86,9 @@ function makeLog(sink: Sink, inherited: LogRecord): Log {
   }
 }
 
-/** A record is flat and made of scalars, and its texts are cut and visible already: the platform writes it as it is. */
+/**
+ * A record is flat, has scalar values only, and its texts are already cut and escaped. So JSON.stringify can write it.
+ */
 function jsonWriter(destination: LogDestination, clock: Clock): Sink['write'] {
   const stamp = timeOf(clock)
   return (level, record) => {
@@ -95,7 +97,7 @@ function jsonWriter(destination: LogDestination, clock: Clock): Sink['write'] {
   }
 }
 
-/** Lines of the same moment share their time: a busy service writes several in a millisecond. */
+/** Caches the time text, because a busy service writes several lines per millisecond. */
 function timeOf(clock: Clock): () => string {
   let at: Instant | undefined
   let text = ''
@@ -113,7 +115,7 @@ function textWriter(destination: LogDestination, clock: Clock): Sink['write'] {
   return (level, record) => {
     const { event, stack, ...fields } = record
     const pairs = Object.entries(fields).map(([name, value]) => ` ${name}=${quoteWhereNeeded(String(value))}`)
-    // Indented, so that no line of a stack can pass for an event.
+    // Indented, so that no line of a stack looks like an event.
     const frames = typeof stack === 'string' && stack !== '' ? stack.split('\n').map((line) => `\n    ${line}`) : []
     const head = `${writeSortable(clock.now())} ${level.toUpperCase().padEnd(5)} ${String(event)}`
     destination.write(`${head}${pairs.join('')}${frames.join('')}\n`)

@@ -31,7 +31,7 @@ describe('DescriptorOutput', () => {
     expect(readFileSync(path, 'utf8').split('\n')).toHaveLength(101)
   })
 
-  it('loses lines, and nothing else, on a full disk', async () => {
+  it('drops lines on a full disk, and nothing else fails', async () => {
     const output = new DescriptorOutput(openSync('/dev/full', 'w'))
     output.write('a\n')
     output.write('b\n')
@@ -43,12 +43,12 @@ describe('DescriptorOutput', () => {
     expect(performance.now() - started).toBeLessThan(500)
   })
 
-  it('does not collect lines without bound while the reader is stuck', () => {
+  it('does not collect lines without a limit while the reader is stuck', () => {
     const { descriptor } = openFile()
     const output = new DescriptorOutput(descriptor)
     const line = 'x'.repeat(1024 * 1024)
     for (let index = 0; index < 20; index += 1) output.write(line)
-    // Eight times 1 MiB wait for the end of this turn; the rest is counted.
+    // Eight lines of 1 MiB are queued until the end of this loop turn; the rest is counted.
     expect(output.lostLines).toBe(12)
   })
 })

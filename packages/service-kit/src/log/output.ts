@@ -1,6 +1,6 @@
 import { write, writeSync } from 'node:fs'
 
-/** Where finished lines go. */
+/** Receives finished lines. */
 export interface LogDestination {
   write(line: string): void
   /** Called before the process ends: nothing asynchronous runs afterwards. Must not throw. */
@@ -10,14 +10,16 @@ export interface LogDestination {
 const MAX_WAITING_CHARACTERS = 8 * 1024 * 1024
 const FLUSH_LIMIT_MS = 1000
 const PAUSE_MS = 10
-/** From the end of one write to the next: a busy service says many lines meanwhile, a quiet one waits for nothing. */
+/**
+ * Time from the end of one write to the next. A busy service collects many lines meanwhile; a quiet one does not wait.
+ */
 const GATHER_MS = 5
 const pause = new Int32Array(new SharedArrayBuffer(4))
 
 /**
- * Lines to a file descriptor, one write in flight, what waited goes with the next. A log must never take the service
- * down: a reader that stopped reading or a full disk costs lines (counted), not memory, not an exception, and not an
- * exit that hangs.
+ * Writes lines to a file descriptor, one write at a time; queued lines go with the next write. A log must never stop
+ * the service: when the reader stops or the disk is full, lines are dropped and counted. Memory stays limited, nothing
+ * is thrown, and the process can exit.
  */
 export class DescriptorOutput implements LogDestination {
   readonly #descriptor: number
@@ -31,7 +33,7 @@ export class DescriptorOutput implements LogDestination {
     this.#descriptor = descriptor
   }
 
-  /** Lines given up since the start. */
+  /** Lines dropped since the start. */
   get lostLines(): number {
     return this.#lost
   }
@@ -49,7 +51,7 @@ export class DescriptorOutput implements LogDestination {
   }
 
   flushSync(): void {
-    // The write in flight runs on another thread; a moment lets it end first, so that lines keep their order.
+    // The current write runs on another thread. A short wait lets it end first, so that lines stay in order.
     if (this.#inFlight) Atomics.wait(pause, 0, 0, PAUSE_MS)
     let bytes = this.#takeWaiting()
     const end = performance.now() + FLUSH_LIMIT_MS
@@ -63,7 +65,7 @@ export class DescriptorOutput implements LogDestination {
     }
   }
 
-  /** Lines logged until then are written together: one write by another thread for every line is expensive. */
+  /** Lines logged until then are written together, because one write per line is expensive. */
   #writeSoon(): void {
     if (performance.now() - this.#writtenMs < GATHER_MS) setTimeout(() => this.#writeWaiting(), GATHER_MS)
     else setImmediate(() => this.#writeWaiting())
@@ -71,7 +73,7 @@ export class DescriptorOutput implements LogDestination {
 
   #writeWaiting(): void {
     const lines = this.#waiting.length
-    // A flush may have been first.
+    // A flush may have written the lines already.
     if (lines === 0) {
       this.#inFlight = false
       return

@@ -33,7 +33,7 @@ describe('Metrics', () => {
     expect(valueOf(await metrics.render(), 'a_total{job="x"}')).toBe(0)
   })
 
-  it('has nothing but what was asked for, and nothing shared', async () => {
+  it('has only its own metrics, and shares none with another registry', async () => {
     const first = new Metrics()
     const second = new Metrics()
     first.counter({ name: 'a_total', help: 'a' }).increase(2)
@@ -55,7 +55,7 @@ describe('Metrics', () => {
     expect(rendered.match(/^a_total\{/gm)).toHaveLength(2)
   })
 
-  it('keeps combinations of labels apart', async () => {
+  it('counts each combination of labels separately', async () => {
     const metrics = new Metrics()
     const gauge = metrics.gauge({ name: 'g', help: 'g', labels: { a: ['x', 'y'], b: ['x', 'y'] } })
     gauge.with({ a: 'x', b: 'y' }).set(1)
@@ -65,7 +65,7 @@ describe('Metrics', () => {
     expect(valueOf(rendered, 'g{a="y",b="x"}')).toBe(2)
   })
 
-  it('asks collected gauges at each rendering', async () => {
+  it('reads collected gauges at each rendering', async () => {
     const metrics = new Metrics()
     let value = 1
     metrics.gauge({ name: 'g', help: 'g', collect: async () => value })
@@ -79,7 +79,7 @@ describe('Metrics', () => {
       vi.useRealTimers()
     })
 
-    it('is not-a-number after three seconds, hides no other, and is not asked again meanwhile', async () => {
+    it('is NaN after three seconds, hides no other metric, and is not read again meanwhile', async () => {
       vi.useFakeTimers()
       const metrics = new Metrics()
       const answers: ((value: number) => void)[] = []
@@ -119,7 +119,7 @@ describe('Metrics', () => {
   })
 
   it.each(['gauge', 'counter'] as const)(
-    'shows no series of a %s whose rows cannot be read, and the rest',
+    'shows no series of a %s whose rows cannot be read, but all other metrics',
     async (kind) => {
       const metrics = new Metrics()
       let fail = false
@@ -186,7 +186,7 @@ describe('collectProcessMetrics', () => {
     expect(watch.heapUse()).toBeLessThan(1)
   })
 
-  it('sees a blocked event loop, for its period and one more, then forgets it', async () => {
+  it('shows a blocked event loop in its period and the next one only', async () => {
     let now = 0
     const watch = collectProcessMetrics(new Metrics(), { now: () => 0n, monotonicMs: () => now })
     const turns = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 60))

@@ -1,6 +1,6 @@
 import { Counter as PromCounter, Gauge as PromGauge, Histogram as PromHistogram, Registry } from 'prom-client'
 
-/** Every label with all values it may have. Values from callers would let them grow memory without bound. */
+/** Every label with all its possible values. Values chosen by callers could use memory without a limit. */
 export type LabelSets = Readonly<Record<string, readonly string[]>>
 export type LabelsOf<Sets extends LabelSets> = { readonly [Label in keyof Sets]: Sets[Label][number] }
 
@@ -24,8 +24,8 @@ export interface MetricFacts {
 }
 export interface GaugeFacts extends MetricFacts {
   /**
-   * Asked at each rendering, not again while the last question is under way. When it fails or takes over three seconds
-   * the gauge reads not-a-number: an old value would look like a true one.
+   * Called at each rendering, but not while the last call runs. When it fails or takes over three seconds, the gauge is
+   * NaN: an old value would look current.
    */
   readonly collect?: () => number | Promise<number>
 }
@@ -41,17 +41,17 @@ export interface MetricRow {
 export interface RowsFacts extends MetricFacts {
   readonly kind: 'gauge' | 'counter'
   readonly labels: readonly string[]
-  /** Asked at each rendering. When it fails there is no series. */
+  /** Called at each rendering. When it fails, the metric has no series. */
   readonly collect: () => Iterable<MetricRow> | Promise<Iterable<MetricRow>>
 }
 interface WithLabels<Sets extends LabelSets> {
   readonly labels: Sets
 }
 
-/** What `GET /metrics` answers with (protocol/core 22.2). */
+/** Content type of `GET /metrics` (protocol/core 22.2). */
 export const METRICS_CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
 
-/** One service's numbers, in a separate registry: nothing global, so two services fit in one test process. */
+/** The metrics of one service. Nothing is global, so one test process can run two services. */
 export class Metrics {
   readonly contentType: string = METRICS_CONTENT_TYPE
   readonly #registry: Registry = new Registry()
@@ -71,7 +71,8 @@ export class Metrics {
     if (facts.labels === undefined) return { increase: (by = 1) => metric.inc(by) }
     return labelled(facts.labels, (values) => {
       const one = metric.labels(values)
-      // Visible from the moment it is bound: a series that appears with its first failure hides that failure from rates.
+      // A series exists from the moment it is bound: one that appears with its first failure hides that failure from
+      // rates.
       one.inc(0)
       return { increase: (by = 1) => one.inc(by) }
     })
@@ -110,8 +111,8 @@ export class Metrics {
   }
 
   /**
-   * Series that are asked for at each rendering, for labels that come and go with the configuration. The caller makes
-   * sure that no label value comes from a caller of the service.
+   * Series that are read at each rendering, for labels that change with the configuration. No label value may come from
+   * a caller of the service.
    */
   rows(facts: RowsFacts): void {
     const options = { ...this.#common(facts), labelNames: [...facts.labels] }
@@ -146,7 +147,7 @@ export class Metrics {
     return { name: facts.name, help: facts.help, registers: [this.#registry] }
   }
 
-  /** What cannot be read must not hide the other metrics. */
+  /** One unreadable value must not hide the other metrics. */
   async #collected<Value>(ask: () => Promise<Value>, failed: Value): Promise<Value> {
     try {
       return await ask()
@@ -157,10 +158,10 @@ export class Metrics {
   }
 }
 
-/** Prometheus waits ten seconds for a scrape: a database that hangs must not hide every other number. */
+/** Prometheus waits ten seconds for a scrape. A database that hangs must not hide the other metrics. */
 const COLLECT_MS = 3000
 
-/** Questions to something that hangs do not pile up: a later rendering waits for the one that is under way. */
+/** Reads that hang do not accumulate: a later rendering waits for the read that is running. */
 function bounded<Value>(collect: () => Value | Promise<Value>): () => Promise<Value> {
   let running: Promise<Value> | undefined
   return async () => {
@@ -190,7 +191,7 @@ function labelled<Metric>(
   bind: (values: Record<string, string>) => Metric,
 ): Labelled<LabelSets, Metric> {
   const allowed = Object.entries(sets).map(([label, values]) => [label, new Set(values)] as const)
-  // Bound once per combination: the sets are finite, and binding costs more than counting.
+  // Bound once per combination, because binding costs more than counting.
   const bound = new Map<string, Metric>()
   return {
     with: (labels) => {

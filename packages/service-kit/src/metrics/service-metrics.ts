@@ -7,7 +7,7 @@ const SECONDS_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5
 const STATUSES = Array.from({ length: 500 }, (_, index) => String(100 + index))
 
 export interface RequestMetrics {
-  /** One answered request. The route is its id in the route table, never its path. */
+  /** One completed request. The route is its id in the route table, never its path. */
   observe(route: string, status: number, seconds: number): void
 }
 
@@ -15,7 +15,7 @@ export interface RequestMetrics {
 export function createRequestMetrics(metrics: Metrics, routeIds: readonly string[]): RequestMetrics {
   const histogram = metrics.histogram({
     name: 'chancery_http_request_duration_seconds',
-    help: 'Time from the first byte of a request to the end of its answer.',
+    help: 'Time from the first byte of a request to the end of its response.',
     buckets: SECONDS_BUCKETS,
     labels: { route: routeIds, status: STATUSES },
   })
@@ -31,9 +31,9 @@ export function createRequestMetrics(metrics: Metrics, routeIds: readonly string
 }
 
 export interface ProcessMetrics {
-  /** The delay 99 of 100 turns of the event loop stayed under, in seconds, over the last half minute or more. */
+  /** 99th percentile of the event loop delay, in seconds, over at least the last 30 seconds. */
   eventLoopDelayP99(): number
-  /** Part of the heap limit in use, from 0 to 1: work is shed above 0.85 (reliability 14). */
+  /** Share of the heap limit in use, from 0 to 1. Above 0.85 requests are refused (reliability 14). */
   heapUse(): number
   stop(): void
 }
@@ -41,14 +41,14 @@ export interface ProcessMetrics {
 const RESOLUTION_MS = 10
 const PERIOD_MS = 30_000
 
-/** Registers the gauges of the process itself. Stop it when the service closes. */
+/** Registers the process gauges. Stop it when the service closes. */
 export function collectProcessMetrics(metrics: Metrics, clock: Clock): ProcessMetrics {
   const delays = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
   delays.enable()
   let periodStart = clock.monotonicMs()
   let previous = 0
   const eventLoopDelayP99 = (): number => {
-    // The monitor measures the gap between two ticks of a timer; the part the timer asked for is no delay.
+    // The monitor measures the time between two timer ticks. The timer interval itself is not delay.
     const current = Math.max(0, delays.percentile(99) / 1e6 - RESOLUTION_MS) / 1000
     const answer = Math.max(previous, current)
     const now = clock.monotonicMs()
@@ -61,7 +61,7 @@ export function collectProcessMetrics(metrics: Metrics, clock: Clock): ProcessMe
   }
   metrics.gauge({
     name: 'chancery_event_loop_delay_p99_seconds',
-    help: 'Event loop delay that 99 of 100 turns stayed under, over the last half minute or more.',
+    help: '99th percentile of the event loop delay over at least the last 30 seconds.',
     collect: eventLoopDelayP99,
   })
   metrics.gauge({

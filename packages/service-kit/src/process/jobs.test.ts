@@ -11,7 +11,9 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-/** Random 0.5 is the middle of the jitter: intervals are exact, the first run comes after half of the first wait. */
+/**
+ * Random 0.5 is the middle of the jitter: intervals are exact, and the first run comes after half of the first wait.
+ */
 function tools(random: () => number = () => 0.5) {
   const lines: string[] = []
   const clock = { now: () => 1_767_323_045_678_000n, monotonicMs: () => performance.now() }
@@ -71,7 +73,7 @@ describe('startJobs', () => {
     await stopped
   })
 
-  it('tries a failed job again after 1 s, doubling up to 5 minutes', async () => {
+  it('repeats a failed job after 1 s, doubling up to 5 minutes', async () => {
     const times: number[] = []
     const failing = job(async () => {
       times.push(Date.now())
@@ -86,7 +88,7 @@ describe('startJobs', () => {
     expect(gaps).toEqual([1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300, 300])
   })
 
-  it('warns twice, alarms from the third failure in a row on, and says when it is over', async () => {
+  it('logs two warnings, an alarm from the third failure in a row, and the recovery', async () => {
     let runs = 0
     const flaky = job(async () => {
       runs += 1
@@ -124,7 +126,7 @@ describe('startJobs', () => {
     expect(times.slice(1).map((time, index) => time - (times[index] ?? 0))).toEqual([1000, 60_000])
   })
 
-  it('lets one job fail without disturbing another', async () => {
+  it('runs other jobs while one job fails', async () => {
     let runs = 0
     const broken: Job = {
       name: 'broken',
@@ -139,7 +141,7 @@ describe('startJobs', () => {
     expect(runs).toBe(10)
   })
 
-  it('stop aborts what runs, waits for it, and counts no failure', async () => {
+  it('stop aborts running jobs, waits for them, and counts no failure', async () => {
     let ended = false
     const long = job(async (signal) => {
       await new Promise((resolve) => signal.addEventListener('abort', resolve))

@@ -5,7 +5,7 @@ import type { Log } from '../log/log.ts'
 import type { Counter, Gauge, Metrics } from '../metrics/registry.ts'
 import { sleep } from '../async/sleep.ts'
 
-/** Background work. A run does a bounded amount, watches the signal, and may be repeated at any time. */
+/** Background work. A run does a limited amount, stops when the signal aborts, and may be repeated at any time. */
 export interface Job {
   readonly name: string
   readonly everySeconds: number
@@ -16,7 +16,7 @@ export interface JobTools {
   readonly clock: Clock
   readonly log: Log
   readonly metrics: Metrics
-  /** From 0 up to 1; only spreads runs in time. */
+  /** Random number from 0 up to 1. Spreads runs in time. */
   readonly random?: () => number
 }
 
@@ -39,9 +39,9 @@ interface JobGauges {
 }
 
 /**
- * Runs every job again and again: a few seconds after the start, then at its interval give or take a tenth, so that instances
- * started together drift apart. A job waits for its own end before its next run. One that throws is tried again after
- * 1 s, doubling up to 5 minutes, and alarms from the third failure in a row on (reliability 13).
+ * Runs every job repeatedly: first a few seconds after the start, then at its interval plus or minus a tenth, so that
+ * instances started together do not run at the same time. Runs of one job never overlap. A job that throws runs again
+ * after 1 s, doubling up to 5 minutes, and raises an alarm from the third failure in a row (reliability 13).
  */
 export function startJobs(jobs: readonly Job[], tools: JobTools): RunningJobs {
   const names = jobs.map((job) => job.name)

@@ -31,7 +31,7 @@ class FakeProcess {
   }
 }
 
-/** Every step with the second it happened in. */
+/** Every step with its second. */
 async function start(service: Partial<RunningService> = {}, options: Partial<ServiceOptions> = {}) {
   const steps: string[] = []
   const began = Date.now()
@@ -59,7 +59,7 @@ const never = (): Promise<void> => new Promise(() => {})
 
 describe('a signal', () => {
   it.each(['SIGTERM', 'SIGINT'] as const)(
-    '%s: not ready at once, drained, finished, closed, flushed, 0',
+    '%s: not ready immediately, drained, finished, closed, flushed, exit code 0',
     async (signal) => {
       const { process, steps, code } = await start()
       process.send(signal)
@@ -70,14 +70,14 @@ describe('a signal', () => {
     },
   )
 
-  it('does not drain when there is nothing to drain for', async () => {
+  it('does not drain when the drain time is 0', async () => {
     const { process, withoutFlushes } = await start({}, { drainSeconds: 0 })
     process.send('SIGTERM')
     await seconds(60)
     expect(withoutFlushes()).toEqual(['0 not ready', '0 stop accepting', '0 close', '0 exit 0'])
   })
 
-  it('gives what is under way 25 s after the drain, then exits 1', async () => {
+  it('gives open requests 25 s after the drain, then exits with 1', async () => {
     const { process, withoutFlushes, events } = await start({ stopAccepting: never })
     process.send('SIGTERM')
     await seconds(60)
@@ -85,7 +85,7 @@ describe('a signal', () => {
     expect(events.at(-1)).toBe('ERROR did not finish in time limit_seconds=25')
   })
 
-  it('waits for closing within the same limit', async () => {
+  it('applies the time limit to closing too', async () => {
     const { process, withoutFlushes } = await start({ close: never }, { finishSeconds: 10 })
     process.send('SIGTERM')
     await seconds(60)
@@ -100,7 +100,7 @@ describe('a signal', () => {
     expect(events.at(-1)).toMatch(/^ERROR stopping failed error=Error message=stuck/)
   })
 
-  it('still stops when turning not ready fails', async () => {
+  it('still stops when the service cannot be marked as not ready', async () => {
     const { process, code } = await start({
       turnNotReady: () => {
         throw new Error('odd')
@@ -114,7 +114,7 @@ describe('a signal', () => {
   it.each([
     ['while draining', 2, ['0 not ready', '2 exit 1']],
     ['while finishing', 8, ['0 not ready', '8 exit 1']],
-  ])('a second one exits at once with 1, %s', async (_name, after, expected) => {
+  ])('a second one exits immediately with 1, %s', async (_name, after, expected) => {
     const { process, withoutFlushes } = await start({ stopAccepting: never })
     process.send('SIGTERM')
     await seconds(after)
@@ -143,7 +143,7 @@ describe('a signal during the start', () => {
     expect(await code).toBe(0)
   })
 
-  it('gives a start that hangs 25 s', async () => {
+  it('waits 25 s for a start that hangs', async () => {
     const { process, withoutFlushes } = await start({}, { start: () => new Promise(() => {}) })
     process.send('SIGTERM')
     await seconds(60)
@@ -161,15 +161,18 @@ describe('a failed start', () => {
 })
 
 describe('an uncaught error', () => {
-  it.each(['uncaughtException', 'unhandledRejection'] as const)('%s: logged, not ready, finished, 1', async (event) => {
-    const { process, withoutFlushes, events } = await start()
-    process.send(event, new TypeError('odd'))
-    await seconds(60)
-    expect(withoutFlushes()).toEqual(['0 not ready', '0 stop accepting', '0 close', '0 exit 1'])
-    expect(events[0]).toMatch(/^FATAL (uncaught exception|unhandled rejection) error=TypeError message=odd/)
-  })
+  it.each(['uncaughtException', 'unhandledRejection'] as const)(
+    '%s: logged, not ready, finished, exit code 1',
+    async (event) => {
+      const { process, withoutFlushes, events } = await start()
+      process.send(event, new TypeError('odd'))
+      await seconds(60)
+      expect(withoutFlushes()).toEqual(['0 not ready', '0 stop accepting', '0 close', '0 exit 1'])
+      expect(events[0]).toMatch(/^FATAL (uncaught exception|unhandled rejection) error=TypeError message=odd/)
+    },
+  )
 
-  it('gives what is under way 5 s at most', async () => {
+  it('gives open requests at most 5 s', async () => {
     const { process, withoutFlushes } = await start({ stopAccepting: never })
     process.send('uncaughtException', 'text')
     process.send('uncaughtException', 'again')
@@ -179,7 +182,7 @@ describe('an uncaught error', () => {
     expect(withoutFlushes()).toEqual(['0 not ready', '5 exit 1'])
   })
 
-  it('cuts a drain short', async () => {
+  it('ends a drain early', async () => {
     const { process, withoutFlushes } = await start()
     process.send('SIGTERM')
     await seconds(2)
@@ -188,7 +191,7 @@ describe('an uncaught error', () => {
     expect(withoutFlushes()).toEqual(['0 not ready', '2 not ready', '2 stop accepting', '2 close', '2 exit 1'])
   })
 
-  it('does not let the first signal cut it short, but the second', async () => {
+  it('is not ended early by the first signal, but by the second', async () => {
     const { process, withoutFlushes } = await start({ stopAccepting: never })
     process.send('uncaughtException', new Error('odd'))
     process.send('SIGTERM')
@@ -198,7 +201,7 @@ describe('an uncaught error', () => {
     expect(withoutFlushes()).toEqual(['0 not ready', '1 exit 1'])
   })
 
-  it('during the start exits 1 at once', async () => {
+  it('during the start exits with 1 immediately', async () => {
     const { process, withoutFlushes } = await start({}, { start: () => new Promise(() => {}) })
     process.send('uncaughtException', new Error('odd'))
     expect(withoutFlushes()).toEqual(['0 exit 1'])

@@ -4,17 +4,17 @@ import { sleep } from '../async/sleep.ts'
 
 /** A service that has started. */
 export interface RunningService {
-  /** From now on readiness says no; everything else is served as before. */
+  /** Readiness fails from now on. All other requests are still served. */
   turnNotReady(): void
-  /** Takes no new connection and resolves when the last request under way has been answered. */
+  /** Accepts no new connection and resolves when the last open request is complete. */
   stopAccepting(): Promise<void>
-  /** Flushes batches, stops jobs, closes pools. Commits under way are awaited. */
+  /** Flushes batches, stops jobs, closes pools. Waits for running commits. */
   close(): Promise<void>
 }
 
 export type ProcessEvent = 'SIGTERM' | 'SIGINT' | 'uncaughtException' | 'unhandledRejection'
 
-/** The part of the process a service needs; tests give their own. */
+/** The part of the process that a service needs. Tests supply their own. */
 export interface ProcessLike {
   on(event: ProcessEvent, listener: (reason: unknown) => void): unknown
   exit(code: number): unknown
@@ -23,9 +23,9 @@ export interface ProcessLike {
 export interface ServiceOptions {
   readonly log: Log
   readonly start: () => Promise<RunningService>
-  /** How long a stopping service still serves after it turned not ready, so that balancers notice. */
+  /** How long a stopping service still serves after it is not ready, so that load balancers detect it. */
   readonly drainSeconds: number
-  /** From the end of accepting to the exit, at most. */
+  /** Maximum time from the end of accepting to the exit. */
   readonly finishSeconds?: number
   readonly process?: ProcessLike
 }
@@ -34,11 +34,11 @@ const FINISH_SECONDS = 25
 const CRASH_SECONDS = 5
 
 /**
- * Runs a service from start to exit (reliability 13) and gives the exit code.
+ * Runs a service from start to exit (reliability 13) and returns the exit code.
  *
- * A signal: not ready at once, served for the drain time, no new connections, what is under way finished, closed, 0.
- * A second signal, or the time limit: 1. An uncaught error: the state can no longer be trusted, so nothing new is
- * accepted; what is under way gets 5 s, then 1.
+ * A signal marks the service as not ready. It serves for the drain time, accepts no new connections, finishes open
+ * requests, closes and exits with 0. A second signal or the time limit exits with 1. After an uncaught error the state
+ * is unreliable: nothing new is accepted, open requests have 5 s, then the exit code is 1.
  */
 export function runService(options: ServiceOptions): Promise<number> {
   return new ServiceRun(options).run()
@@ -99,7 +99,7 @@ class ServiceRun {
 
   #onCrash(event: string, reason: unknown): void {
     this.#log.fatal(event, { error: toError(reason) })
-    // A second crash changes nothing: the first one set the limit.
+    // The first error set the time limit; a second one changes nothing.
     if (this.#crashed) return
     this.#crashed = true
     if (this.#service === undefined) {
@@ -117,7 +117,7 @@ class ServiceRun {
     try {
       this.#service?.turnNotReady()
     } catch (thrown) {
-      this.#log.error('turning not ready failed', { error: toError(thrown) })
+      this.#log.error('cannot mark the service as not ready', { error: toError(thrown) })
     }
   }
 

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { createLog } from '../log/log.ts'
 import { ReadinessEvents } from './readiness-events.ts'
 
-it('tells a loss once with its reasons and its end once, and nothing of a stop that was asked for', () => {
+it('logs once when readiness is lost, with the reasons, once when it returns, and nothing for a requested stop', () => {
   const lines: Record<string, unknown>[] = []
   const destination = { write: (line: string) => void lines.push(JSON.parse(line) as Record<string, unknown>) }
   let ms = 0

@@ -12,7 +12,7 @@ export class ReadinessEvents {
     this.#clock = clock
   }
 
-  /** The reasons of one look; none means ready. A stop that was asked for is no loss. */
+  /** Takes the reasons of one check; none means ready. A requested stop is not logged. */
   see(reasons: readonly string[]): void {
     const nowMs = this.#clock.monotonicMs()
     if (reasons.includes('stopping')) return

@@ -8,7 +8,7 @@ function start(maxKeys?: number) {
 }
 
 describe('MemoryLimiter', () => {
-  it('counts each bucket by itself', async () => {
+  it('counts each bucket separately', async () => {
     const { limiter } = start()
     expect([await limiter.hit('a', 1), await limiter.hit('a', 1), await limiter.hit('b', 1)]).toEqual([
       true,
@@ -17,7 +17,7 @@ describe('MemoryLimiter', () => {
     ])
   })
 
-  it('lets failures alone count', async () => {
+  it('counts only failures when the caller counts failures only', async () => {
     const { limiter, time } = start()
     for (let failure = 0; failure < 3; failure += 1) {
       expect(await limiter.isOver('login', 3)).toBe(false)
@@ -28,13 +28,13 @@ describe('MemoryLimiter', () => {
     expect(await limiter.isOver('login', 3)).toBe(false)
   })
 
-  it('does not hold a key that was only asked about', async () => {
+  it('stores no key that was only checked', async () => {
     const { limiter } = start()
     expect(await limiter.isOver('a', 1)).toBe(false)
     expect(limiter.size).toBe(0)
   })
 
-  it('drops idle keys and keeps live ones', async () => {
+  it('drops idle keys and keeps used ones', async () => {
     const { limiter, time } = start()
     await limiter.hit('early', 1)
     time.ms = 30_000
@@ -45,7 +45,7 @@ describe('MemoryLimiter', () => {
     expect(await limiter.isOver('late', 1)).toBe(true)
   })
 
-  it('drops a crowd of idle keys over the next hits', async () => {
+  it('drops many idle keys over the next hits', async () => {
     const { limiter, time } = start()
     for (let key = 0; key < 100; key += 1) await limiter.hit(`key ${key}`, 1)
     time.ms = 60_000
@@ -53,7 +53,7 @@ describe('MemoryLimiter', () => {
     expect(limiter.size).toBe(1)
   })
 
-  it('keeps a key that is used again, whatever its age', async () => {
+  it('keeps an old key that is used again', async () => {
     const { limiter, time } = start()
     await limiter.hit('steady', 3)
     time.ms = 1000
@@ -67,7 +67,7 @@ describe('MemoryLimiter', () => {
     expect(await limiter.hit('steady', 2)).toBe(false)
   })
 
-  it('holds no more than its number of keys, and evicts the oldest', async () => {
+  it('stores at most its number of keys, and drops the oldest', async () => {
     const { limiter } = start(3)
     for (const key of ['a', 'b', 'c']) await limiter.hit(key, 2)
     await limiter.hit('a', 2)
@@ -78,7 +78,7 @@ describe('MemoryLimiter', () => {
     expect(await limiter.isOver('c', 1)).toBe(true)
   })
 
-  it('is bounded at 100,000 keys', async () => {
+  it('stores at most 100,000 keys', async () => {
     const { limiter } = start()
     for (let key = 0; key < 100_010; key += 1) await limiter.hit(`key ${key}`, 1)
     expect(limiter.size).toBe(100_000)

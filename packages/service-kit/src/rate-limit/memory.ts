@@ -4,19 +4,19 @@ import type { Limiter } from './limiter.ts'
 import { SlidingWindow } from './window.ts'
 
 const MAX_KEYS = 100_000
-/** Idle keys dropped per hit: more than the one key a hit can add, and too few to hold the event loop. */
+/** Idle keys dropped per hit. More than the one key a hit can add, and too few to block the event loop. */
 const DROPS_PER_HIT = 16
 
 /**
- * Windows of this process. Memory is bounded twice: a key without a hit in its window is dropped, and of more than
- * 100,000 live keys the one whose last counted hit is oldest goes. A caller with that many addresses could so push out
- * another's window, but has no need to: each new address is a fresh window anyway.
+ * Windows of this process. Memory is limited twice: a key without a hit in its window is dropped, and over 100,000 keys
+ * the one with the oldest counted hit is dropped. A caller with that many addresses can remove another caller's window,
+ * but gains nothing: each new address has a new window anyway.
  */
 export class MemoryLimiter implements Limiter {
   readonly name = 'memory'
   readonly #clock: Pick<Clock, 'monotonicMs'>
   readonly #maxKeys: number
-  /** In order of the last counted hit, because every counted hit puts its key at the end. */
+  /** In order of the last counted hit: every counted hit moves its key to the end. */
   readonly #windows = new Map<string, SlidingWindow>()
 
   constructor(clock: Pick<Clock, 'monotonicMs'>, maxKeys: number = MAX_KEYS) {
@@ -24,7 +24,7 @@ export class MemoryLimiter implements Limiter {
     this.#maxKeys = maxKeys
   }
 
-  /** Keys held now. */
+  /** Number of stored keys. */
   get size(): number {
     return this.#windows.size
   }

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { SlidingWindow, WINDOW_MS } from './window.ts'
 
-/** All accepted hits for ever, counted from scratch each time. */
+/** Stores all accepted hits permanently and counts them again each time. */
 class NaiveWindow {
   readonly #accepted: number[] = []
 
@@ -26,7 +26,7 @@ describe('SlidingWindow', () => {
     },
   )
 
-  it.each([1, 30, 600])('passes everybody who waits a window after a refusal (limit %d)', (limit) => {
+  it.each([1, 30, 600])('passes every caller that waits a window after a refusal (limit %d)', (limit) => {
     const window = new SlidingWindow()
     for (let hit = 0; hit < limit; hit += 1) window.hit(hit, limit)
     const refused = limit + 0.5
@@ -34,7 +34,7 @@ describe('SlidingWindow', () => {
     for (let hit = 0; hit < limit; hit += 1) expect(window.hit(refused + WINDOW_MS, limit)).toBe(true)
   })
 
-  it('slides: one place becomes free per hit that leaves', () => {
+  it('slides: each hit that leaves the window allows one more', () => {
     const window = new SlidingWindow()
     expect([0, 1000, 2000].map((time) => window.hit(time, 3))).toEqual([true, true, true])
     expect(window.hit(59_999, 3)).toBe(false)
@@ -50,7 +50,7 @@ describe('SlidingWindow', () => {
     expect(window.hit(60_000, 1)).toBe(true)
   })
 
-  it('judges without counting', () => {
+  it('checks without counting', () => {
     const window = new SlidingWindow()
     expect(window.isOver(0, 1)).toBe(false)
     expect(window.isOver(0, 1)).toBe(false)
@@ -72,7 +72,7 @@ describe('SlidingWindow', () => {
     maxLength: 300,
   })
 
-  it('agrees with counting from scratch while the limit is small', () => {
+  it('gives the same results as a full count while the limit is small', () => {
     fc.assert(
       fc.property(steps, fc.integer({ min: 1, max: 20 }), fc.integer({ min: 1, max: 100 }), (all, limit, windowMs) => {
         const window = new SlidingWindow(windowMs, 20)
@@ -89,7 +89,7 @@ describe('SlidingWindow', () => {
     )
   })
 
-  it('with a large limit never lets more pass, and refuses at most one grain too long', () => {
+  it('with a large limit never accepts more, and refuses at most 1/256 of the window too long', () => {
     fc.assert(
       fc.property(
         fc.array(fc.nat(12), { maxLength: 300, size: 'max' }),

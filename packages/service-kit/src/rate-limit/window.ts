@@ -4,19 +4,19 @@ export const WINDOW_MS = 60_000
 const MAX_RUNS = 256
 
 /**
- * One key's sliding window: the times of the hits it let pass.
+ * One key's sliding window: the times of the accepted hits.
  *
- * Up to 256 allowed hits per window it is exact: each hit has its own time. For larger limits neighbouring hits (within
- * 1/256 of the window, 0.23 s of a minute) share one entry that bears the time of the latest, so memory per key stays
- * bounded whatever the setting says. The error is on the strict side: never more than the limit in any window, and a
- * caller who waits one window after a refusal always passes.
+ * Up to 256 allowed hits per window it is exact: each hit has its own time. For larger limits, hits within 1/256 of the
+ * window (0.23 s of a minute) share one entry with the time of the latest, so memory per key is limited. The error is
+ * on the strict side: no window has more hits than the limit, and a caller that waits one window after a refusal always
+ * passes.
  *
- * A refused hit is not stored: a caller over the limit waits for old hits to leave, not for its own impatience.
+ * A refused hit is not stored, so retries do not make a caller wait longer.
  */
 export class SlidingWindow {
   readonly #windowMs: number
   readonly #maxRuns: number
-  /** Per run the time of its latest hit, and how many hits it holds. Runs before #head have left the window. */
+  /** Per run the time of its latest hit, and its number of hits. Runs before #head have left the window. */
   #times: number[] = []
   #counts: number[] = []
   #head = 0
@@ -29,12 +29,12 @@ export class SlidingWindow {
     this.#maxRuns = maxRuns
   }
 
-  /** Counts the hit and says true while fewer than `limit` hits lie in the window that ends now. */
+  /** Counts the hit and returns true while fewer than `limit` hits are in the window that ends now. */
   hit(nowMs: number, limit: number): boolean {
     if (this.isOver(nowMs, limit)) return false
     const newest = this.#times.length - 1
     const newestTime = this.#times[newest]
-    // Monotonic time does not go back; if it ever did, an unordered list would never drop hits.
+    // Times must stay ordered: an unordered list would never drop hits.
     const at = newestTime === undefined ? nowMs : Math.max(nowMs, newestTime)
     const grain = limit > this.#maxRuns ? this.#windowMs / this.#maxRuns : 0
     if (newest >= this.#head && (at === newestTime || at - this.#openedAt < grain)) {

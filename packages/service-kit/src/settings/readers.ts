@@ -1,17 +1,17 @@
 import { JsonError, isJsonObject, readJson } from '@chancery/protocol'
 import type { JsonValue } from '@chancery/protocol'
 
-/** Text in, value out, or a {@link SettingError} that says what a good value looks like. */
+/** Reads a value from text, or throws a {@link SettingError} that describes a valid value. */
 export type Reader<T> = (text: string) => T
 
-/** What is wrong with a value. It never quotes the value: only the code that prints it can decide whether the value is a secret. */
+/** The problem with a value. It never quotes the value, because the value may be a secret. */
 export class SettingError extends Error {
   override readonly name = 'SettingError'
 }
 
-// A stray carriage return or a pasted escape sequence belongs to no setting, and it would damage the log.
+// No setting contains a carriage return or an escape sequence, and they would damage the log.
 const CONTROL = /\p{Cc}/u
-// One spelling per number: no plus sign, no leading zero, no exponent; fifteen digits are exact in a double.
+// One spelling per number: no plus sign, no leading zero, no exponent. Fifteen digits are exact in a double.
 const INTEGER = /^(?:0|-?[1-9][0-9]{0,14})$/
 
 /** Any text that is not empty. */
@@ -38,7 +38,7 @@ export function integer(bounds: IntegerBounds = {}): Reader<number> {
   }
 }
 
-/** Exactly one of these words, in this spelling. */
+/** Exactly one of these values. */
 export function oneOf<const Words extends readonly string[]>(...words: Words): Reader<Words[number]> {
   return (value) => {
     const found = words.find((word) => word === value)
@@ -56,7 +56,7 @@ export const onOff: Reader<boolean> = (value) => {
 
 /**
  * A JSON object whose members are all texts. A repeated name is refused: the last one would silently replace the first.
- * A Map, because `__proto__` is a name like any other here.
+ * Returns a Map, so that `__proto__` is an ordinary name.
  */
 export const jsonTextMap: Reader<ReadonlyMap<string, string>> = (value) => {
   const object = parse(value)
@@ -64,7 +64,7 @@ export const jsonTextMap: Reader<ReadonlyMap<string, string>> = (value) => {
   const entries = new Map<string, string>()
   for (const [position, [name, entry]] of Object.entries(object).entries()) {
     if (typeof entry !== 'string')
-      throw new SettingError(`must hold texts only (entry ${position + 1} is something else)`)
+      throw new SettingError(`must contain texts only (entry ${position + 1} is something else)`)
     entries.set(name, entry)
   }
   return entries

@@ -59,7 +59,11 @@ describe('readSettings', () => {
     ['the flag over the variable', { env: { APP_MAX_BYTES: '2' }, flags: { '--max-bytes': '3' } }, 3],
     ['the flag over the file', { envFile: { path: 'f', text: 'APP_MAX_BYTES=2' }, flags: { '--max-bytes': '3' } }, 3],
     ['the file', { envFile: { path: 'f', text: 'APP_MAX_BYTES=2' } }, 2],
-    ['the environment beside a file', { env: { APP_MAX_BYTES: '2' }, envFile: { path: 'f', text: '' } }, 2],
+    [
+      'the environment when the file lacks the setting',
+      { env: { APP_MAX_BYTES: '2' }, envFile: { path: 'f', text: '' } },
+      2,
+    ],
     [
       'the environment over the file',
       { env: { APP_MAX_BYTES: '2' }, envFile: { path: 'f', text: 'APP_MAX_BYTES=4' } },
@@ -93,14 +97,14 @@ describe('readSettings', () => {
     expect(port({ PORT: '1' }, '')).toBe('none')
   })
 
-  it('says of a value it cannot read that it is in the environment, and lets unknown names there be', () => {
+  it('names the environment as the source of an invalid value, and ignores unknown names there', () => {
     const envFile = { path: 'x', text: 'FILE=f\nAPP_MODE=fast' }
     expect(problems({ env: { APP_MODE: 'slow', APP_SERVICE_HOST: '10.0.0.1' }, envFile })).toEqual([
       'APP_MODE: in the environment must be one of: fast, safe (given: "slow")',
     ])
   })
 
-  it('hands repeated flags to the reader made for them', () => {
+  it('passes repeated flags to their own reader', () => {
     expect(read({ env: { FILE: 'f' }, flags: { '--key': ['a', 'b'] } }).keys).toEqual(
       new Map([
         ['a', 'a'],
@@ -135,7 +139,7 @@ describe('readSettings', () => {
       { env: { FILE: 'f' }, flags: { '--max-bytes': ['1', '1'] } },
       'APP_MAX_BYTES: --max-bytes must be given once',
     ],
-    ['a platform error of a reader, text and all', { env: { FILE: 'f', URL: 'hunter2' } }, 'URL: cannot be read'],
+    ['a platform error of a reader, without its text', { env: { FILE: 'f', URL: 'hunter2' } }, 'URL: cannot be read'],
     [
       'a file line it cannot read',
       { envFile: { path: 'x', text: 'FILE=f\nhunter2' } },
@@ -145,7 +149,7 @@ describe('readSettings', () => {
     expect(problems(sources)).toEqual([problem])
   })
 
-  it('ignores unknown names of others', () => {
+  it('ignores unknown names without the prefix', () => {
     expect(problems({ env: { FILE: 'f', PATH: '/bin', MY_APP_X: '1' } })).toEqual([])
     expect(problems({ envFile: { path: 'x', text: 'FILE=f\nOTHER=1' } })).toEqual([])
   })
@@ -155,7 +159,7 @@ describe('readSettings', () => {
     expect(readSettings(odd, { flags: {}, env: {} }, rules)).toEqual({ odd: undefined })
   })
 
-  it('lets extra names through', () => {
+  it('accepts the listed extra names', () => {
     const sources = { env: { FILE: 'f', APP_RENAMED: 'x' }, flags: { '--env-file': 'x' } }
     expect(read(sources, ['APP_RENAMED', '--env-file']).file).toBe('f')
   })
@@ -213,7 +217,7 @@ describe('noteSources', () => {
   const notes = (env: Record<string, string>, file: string, flags: Record<string, string> = {}): string[] =>
     noteSources(shared, { flags, env, envFile: { path: 'f', text: file } }, rules)
 
-  it('name what is given twice with different values, and never a value', () => {
+  it('name each setting that is given twice with different values, and never a value', () => {
     const env = { URL: 'https://hunter2@a', APP_MODE: 'safe', FILE: 'same', PORT: '1', APP_X_SERVICE_HOST: 'hunter2' }
     const said = notes(env, 'URL=https://hunter3@a\nAPP_MODE=fast\nFILE=same\nPORT=2')
     expect(said).toEqual([
@@ -225,7 +229,7 @@ describe('noteSources', () => {
     expect(said.join()).not.toContain('hunter')
   })
 
-  it('say nothing of what one source gives, of what a flag decides and without a file', () => {
+  it('list nothing for a setting with one source, for one set by a flag, and without a file', () => {
     expect(notes({ APP_MODE: 'safe' }, 'FILE=f')).toEqual([])
     expect(notes({ APP_MAX_BYTES: '1' }, 'APP_MAX_BYTES=2', { '--max-bytes': '3' })).toEqual([])
     expect(noteSources(shared, { flags: {}, env: { APP_MODE: 'safe', PORT: '1' } }, rules)).toEqual([])
@@ -233,7 +237,7 @@ describe('noteSources', () => {
 })
 
 describe('describeSettings', () => {
-  it('gives one row per setting', () => {
+  it('returns one row per setting', () => {
     const rows = describeSettings({
       ...definitions,
       store: setting({ name: 'STORE', help: 'Where to count.', read: text, defaultText: 'depends' }),
@@ -254,7 +258,7 @@ describe('describeSettings', () => {
 })
 
 describe('showSettings', () => {
-  it('shows what is in force and hides secrets', () => {
+  it('shows the current values and hides secrets', () => {
     const env = { FILE: 'f', URL: 'https://user:hunter2@example.test/', KEYS_JSON: '{"a":"b"}' }
     const shown = showSettings(definitions, read({ env }))
     expect(shown).toEqual({

@@ -14,15 +14,15 @@ interface SettingFacts<T> {
   readonly read: Reader<T>
   /** Reads the flag when it may be repeated or is written differently from the variable. */
   readonly readFlags?: (texts: readonly string[]) => T
-  /** What the reference says about the default when the value itself does not say it. */
+  /** Text for the default in the reference, when the value itself does not explain it. */
   readonly defaultText?: string
-  /** Never shown, neither in problems nor in the start log. */
+  /** The value is never shown, neither in problems nor in the start log. */
   readonly secret?: boolean
   /** Other programs read this name too (PORT): with a settings file it is taken from the file only. */
   readonly sharedName?: boolean
 }
 
-/** One setting of a service. `T` is what the service sees, `undefined` included when nothing was given. */
+/** One setting of a service. `T` includes `undefined` when the setting is optional. */
 export interface Setting<T> extends SettingFacts<T> {
   readonly default?: T | undefined
   readonly required?: boolean
@@ -49,7 +49,7 @@ export type SettingValues<Definitions extends SettingDefinitions> = {
   readonly [Key in keyof Definitions]: Definitions[Key] extends Setting<infer T> ? T : never
 }
 
-/** Everything that is wrong with the settings at once, one line per problem, each naming its variable. */
+/** All problems of the settings, one line each, starting with the name of the variable. */
 export class SettingsError extends Error {
   override readonly name = 'SettingsError'
   readonly problems: readonly string[]
@@ -78,11 +78,11 @@ export function readSettings<const Definitions extends SettingDefinitions>(
     }
   }
   if (problems.length > 0) throw new SettingsError(problems)
-  // The loop above gave every key the type its own reader returns, which the compiler cannot follow.
+  // Each key has the type that its reader returns; the compiler cannot derive it.
   return values as SettingValues<Definitions>
 }
 
-/** What differs between the environment and the settings file, for the start log: names only, never a value. */
+/** Lists differences between the environment and the settings file for the start log: names only, never a value. */
 export function noteSources(definitions: SettingDefinitions, sources: SettingSources, rules: SettingRules): string[] {
   const settings = Object.values(definitions).filter(({ flag }) => flag === undefined || !(flag in sources.flags))
   const extraNames = [...(rules.extraNames ?? []), ...Object.values(definitions).map(({ name }) => name)]
@@ -136,7 +136,7 @@ function readText(definition: Setting<unknown>, where: string, texts: readonly s
   try {
     return read()
   } catch (thrown) {
-    // The platform's own errors are not passed on: the one of `new URL` carries the whole text, password included.
+    // Platform errors are not passed on: the error of `new URL` contains the whole text, with its password.
     const reason = thrown instanceof SettingError ? thrown.message : 'cannot be read'
     if (definition.secret !== true) {
       throw new SettingError(
@@ -173,7 +173,10 @@ export function describeSettings(definitions: SettingDefinitions): SettingRow[] 
   }))
 }
 
-/** The values in force by variable name, for the start log: secrets as `[secret]`, settings without a value left out. */
+/**
+ * Returns the current values by variable name, for the start log: secrets as `[secret]`, without settings that have no
+ * value.
+ */
 export function showSettings<const Definitions extends SettingDefinitions>(
   definitions: Definitions,
   values: SettingValues<Definitions>,

@@ -1,7 +1,7 @@
 import { visible } from '@chancery/protocol'
 import { readEnvFile } from './env-file.ts'
 
-/** Where settings come from: a flag over the environment, the environment over the file. */
+/** Sources of settings. A flag overrides the environment; the environment overrides the file. */
 export interface SettingSources {
   /** Command-line flags with their dashes; several texts when a flag was repeated. */
   readonly flags: Readonly<Record<string, string | readonly string[]>>
@@ -10,13 +10,13 @@ export interface SettingSources {
 }
 
 export interface SettingRules {
-  /** A variable that begins so and is not declared stops the start: it is a misspelt setting. */
+  /** An undeclared variable with this prefix stops the start: it is a misspelt setting. */
   readonly prefixes: readonly string[]
-  /** Variables and flags that are known although no definition names them. */
+  /** Variables and flags that are accepted although no definition names them. */
   readonly extraNames?: readonly string[]
 }
 
-/** What the rules about sources need to know of a setting. */
+/** The properties of a setting that the source rules use. */
 export interface NamedSetting {
   readonly name: string
   readonly flag?: string
@@ -26,7 +26,7 @@ export interface NamedSetting {
 
 export interface FoundVariable {
   readonly text: string
-  /** In the environment while a file is used: a message about a mistake names it. */
+  /** True for a value from the environment while a file is used. Error messages name this source. */
   readonly overFile: boolean
 }
 
@@ -52,14 +52,14 @@ export class Variables {
   }
 
   /**
-   * Names that stop the start when no setting has them. With a file these are the file's: a name that another program put
-   * into the environment (Kubernetes does, for services) must not end what ran before.
+   * Names that stop the start when no setting has them. With a file only its names count: Kubernetes sets environment
+   * variables for services, and a new one must not stop the service.
    */
   strictNames(): readonly string[] {
     return this.#file === undefined ? this.#environmentNames() : [...this.#file.keys()]
   }
 
-  /** Warnings for the start, by name only; none without a file. */
+  /** Warnings for the start log, by name only. None without a file. */
   notes(settings: readonly NamedSetting[], { prefixes, extraNames = [] }: SettingRules): readonly string[] {
     const file = this.#file
     if (file === undefined) return []
@@ -87,8 +87,8 @@ export class Variables {
 }
 
 /**
- * The raw text of one variable, by the same order. For the rare variable that names another variable and must be known
- * before the definitions can be written.
+ * Returns the raw text of one variable, in the order of sources. For a variable that names another variable, which is
+ * read before the definitions exist.
  */
 export function findVariable(sources: SettingSources, name: string): string | undefined {
   return new Variables(sources).find({ name })?.text

@@ -4,11 +4,11 @@ import { constants, getPriority, setPriority } from 'node:os'
 const LESS_URGENT = 5
 
 /**
- * Lets the event loop go first where both want a processor: for threads with long work that no caller awaits by the
- * millisecond. Called by such a thread for itself.
+ * Lowers the priority of the calling thread, so that the event loop gets the processor first. For threads with long
+ * work.
  */
 export function lowerThreadPriority(): void {
-  // On Linux zero is the calling thread; elsewhere it would be the whole process.
+  // On Linux 0 is the calling thread. On other systems it is the whole process.
   if (process.platform !== 'linux') return
   try {
     setPriority(0, Math.min(getPriority(0) + LESS_URGENT, constants.priority.PRIORITY_LOW))

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import type { Transferable, WorkerOptions } from 'node:worker_threads'
 
-/** A call to another thread, and what comes back. */
+/** A call to another thread, and its result. */
 export interface CallMessage {
   readonly call: number
   readonly operation: string
@@ -11,7 +11,7 @@ export type ReplyMessage =
   | { readonly call: number; readonly value: unknown }
   | { readonly call: number; readonly failure: { readonly name: string; readonly message: string } }
 
-/** The other thread ended, or never answered before it did. */
+/** The other thread ended before it returned a result. */
 export class ThreadEndedError extends Error {
   override readonly name = 'ThreadEndedError'
 }
@@ -32,7 +32,7 @@ interface Waiting {
   readonly reject: (error: Error) => void
 }
 
-/** One thread that answers calls. Its end fails every call under way, and every later one. */
+/** A thread that runs calls. When it ends, all open and later calls fail. */
 export class Thread {
   readonly #worker: Worker
   readonly #waiting = new Map<number, Waiting>()
@@ -46,7 +46,7 @@ export class Thread {
     this.#worker.on('message', (reply: ReplyMessage) => this.#settle(reply))
     this.#worker.on('error', (cause) => this.#end(cause))
     this.#worker.on('exit', () => this.#end())
-    // A thread at rest must not keep a command from ending.
+    // An idle thread must not prevent a command from ending.
     this.#worker.unref()
   }
 
@@ -54,7 +54,7 @@ export class Thread {
     return this.#ended
   }
 
-  /** The caller knows what its operation gives: both sides are compiled from one interface. */
+  /** The caller chooses the result type: both sides are compiled from one interface. */
   call<Value>(operation: string, argument: unknown, transfer: readonly Transferable[] = []): Promise<Value> {
     if (this.#ended) return Promise.reject(new ThreadEndedError('the thread has ended'))
     this.#calls += 1

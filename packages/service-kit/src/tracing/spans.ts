@@ -4,9 +4,9 @@ import { Refusal } from '@chancery/contract'
 import type { MaybePromise } from '../async/maybe-promise.ts'
 
 /**
- * Spans for a tracing library that was loaded before this process (`--import @chancery/telemetry`), and nothing at all
- * otherwise: it is looked for once, so that a service without one pays a comparison per place. Attributes are names of
- * ours and numbers; no text of a caller but its checked request id, no parameter, no address of a document.
+ * Creates spans when a tracing library was loaded first (`--import @chancery/telemetry`), and nothing otherwise. The
+ * library is looked up once, so a service without it pays one comparison per span. Attributes are fixed names and
+ * numbers, and the checked request id of the caller: no other text of a caller, no parameter, no document URL.
  */
 const tracer: Tracer | undefined = findTracer()
 
@@ -67,7 +67,7 @@ export interface TracedRequest {
   readonly route: string
   readonly method: string
   readonly requestId: string
-  /** Names and values in turn. */
+  /** Alternating names and values. */
   readonly rawHeaders: readonly string[]
 }
 
@@ -94,7 +94,7 @@ function endAnswered(span: Span, status: number): void {
   span.end()
 }
 
-/** The kind of a failure, never its text: messages of drivers hold values. */
+/** Returns the class of a failure, never its text: driver messages contain values. */
 function endFailed(span: Span, error: unknown): void {
   const kind = error instanceof Refusal ? error.code : error instanceof Error ? error.name : 'unknown'
   span.setAttribute('error.type', kind)

@@ -10,7 +10,7 @@ export function serveDatabaseCalls(make: (store: Store) => Operations): void {
   const { place } = workerData as StoreThreadData
   const operations = make(openExistingDatabase(place))
   const translated = Object.entries(operations).map(([name, run]) => [name, translating(run)] as const)
-  serveCalls(Object.fromEntries(translated), 'at once')
+  serveCalls(Object.fromEntries(translated), 'concurrent')
 }
 
 /** Errors lose their class on the way and keep their name: drivers' errors get the one the other side knows. */

@@ -32,7 +32,7 @@ export class AttestationReader {
         const byId = new Map(rows.map((row) => [row.attestation_id, row]))
         return ids.map((id) => byId.get(id))
       },
-      { maxItems: 200, maxWaiting: 5000, gather: endOfLoopTurn },
+      { maxItems: 200, maxWaiting: 5000, delay: endOfLoopTurn },
     )
   }
 

@@ -1,6 +1,6 @@
 import { findTrustPath } from '@chancery/protocol'
 import type { ConnectomeSummary, Instant, JsonObject, TrustPath } from '@chancery/protocol'
-import { Moved, etagOf } from '@chancery/service-kit'
+import { Transfer, etagOf } from '@chancery/service-kit'
 import { serveDatabaseCalls } from '../../database/worker/answer-calls.ts'
 import type { Store } from '../../database/database.ts'
 import { acceptedBy } from './builder.ts'
@@ -51,7 +51,7 @@ export interface GraphAnswers {
 
 type Answered<Name extends keyof GraphAnswers> =
   | GraphAnswers[Name]['answer']
-  | Promise<GraphAnswers[Name]['answer'] | Moved>
+  | Promise<GraphAnswers[Name]['answer'] | Transfer>
 type GraphOperations = {
   [Name in keyof GraphAnswers]: (argument: GraphAnswers[Name]['argument']) => Answered<Name>
 }
@@ -75,7 +75,7 @@ function operationsOn(db: Store['db']): GraphOperations {
     },
     async document(name) {
       const bytes = await newest().writer.write(name)
-      return new Moved({ bytes, etag: etagOf(bytes) } satisfies WrittenDocument, [bytes.buffer])
+      return new Transfer({ bytes, etag: etagOf(bytes) } satisfies WrittenDocument, [bytes.buffer])
     },
     materialPage: (asked) => newest().writer.materialPage(asked),
     digest: () => newest().writer.digest(),

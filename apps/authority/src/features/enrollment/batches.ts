@@ -14,7 +14,7 @@ import type { JoinOutcome, JoinRow } from './queries/joins.ts'
 import { isLargeTable } from '../../database/large-table.ts'
 import { countActiveNodes } from './queries/certificates.ts'
 
-const LIMITS = { maxItems: 200, maxWaiting: 5000, gather: endOfLoopTurn }
+const LIMITS = { maxItems: 200, maxWaiting: 5000, delay: endOfLoopTurn }
 
 /** Where nodes wait: what arrives while a batch commits goes with the next, and each is answered after its own commit. */
 export interface EnrollmentBatches {

@@ -1,5 +1,5 @@
 import type { JoinCertificate, NetworkTrust } from '@chancery/protocol'
-import { Moved, serveCalls, lowerThreadPriority } from '@chancery/service-kit'
+import { Transfer, serveCalls, lowerThreadPriority } from '@chancery/service-kit'
 import { toNetworkTrusts } from '../../trust/snapshot.ts'
 import { toAuditedBatch } from './audited-decision.ts'
 import type { BatchRequest, BatchResult, CheckResult, VerifyRequest, RefusedResult } from './batch-calls.ts'
@@ -22,7 +22,7 @@ interface Task {
   readonly verification: VerifyRequest
 }
 
-async function verifyBatch({ request, verification: judging }: Task): Promise<Moved | RefusedResult> {
+async function verifyBatch({ request, verification: judging }: Task): Promise<Transfer | RefusedResult> {
   const { now, trust, version, isAudited } = judging
   // Stored before any refusal, because the main thread does not send it again.
   if (trust !== undefined) known = { version, revision: trust.revision, networks: toNetworkTrusts(trust) }
@@ -44,7 +44,7 @@ async function verifyBatch({ request, verification: judging }: Task): Promise<Mo
       ? { decisions: toAuditedBatch(decisions), digests: certificates.map(digestOfCertificate) }
       : undefined,
   }
-  return new Moved(result, [body.buffer])
+  return new Transfer(result, [body.buffer])
 }
 
 lowerThreadPriority()

@@ -2,8 +2,8 @@ import { parentPort } from 'node:worker_threads'
 import type { Transferable } from 'node:worker_threads'
 import type { CallMessage, ReplyMessage } from './thread.ts'
 
-/** An answer whose buffers move to the caller instead of being copied. */
-export class Moved {
+/** A result whose buffers are moved to the caller instead of copied. */
+export class Transfer {
   readonly value: unknown
   readonly buffers: readonly Transferable[]
 
@@ -16,15 +16,15 @@ export class Moved {
 export type Operations = Readonly<Record<string, (argument: never) => unknown>>
 
 /**
- * The far side of a {@link Thread}. `in turn` runs one operation after another, so that none sees another half done;
- * `at once` lets a short question pass a long one, for operations that only read.
+ * Runs the operations of a {@link Thread} in the worker. `serial` runs one operation after another. `concurrent` runs
+ * them concurrently, for operations that only read.
  */
-export function serveCalls(operations: Operations, order: 'in turn' | 'at once' = 'in turn'): void {
+export function serveCalls(operations: Operations, order: 'serial' | 'concurrent' = 'serial'): void {
   const port = parentPort
   if (port === null) throw new Error('this file must run in a separate thread')
   let last = Promise.resolve()
   port.on('message', (message: CallMessage) => {
-    const before = order === 'in turn' ? last : Promise.resolve()
+    const before = order === 'serial' ? last : Promise.resolve()
     last = before.then(async () => {
       const { reply, buffers } = await run(message, operations)
       port.postMessage(reply, [...buffers])
@@ -40,7 +40,7 @@ async function run(
     const found = Object.hasOwn(operations, operation) ? operations[operation] : undefined
     if (found === undefined) throw new Error(`there is no operation ${operation}`)
     const value = await found(argument as never)
-    return value instanceof Moved
+    return value instanceof Transfer
       ? { reply: { call, value: value.value }, buffers: value.buffers }
       : { reply: { call, value }, buffers: [] }
   } catch (thrown) {

@@ -4,7 +4,7 @@ import { CONTENT_TYPES, SECURITY_HEADERS } from '@chancery/contract'
 import { writeJson } from '@chancery/protocol'
 import type { JsonValue } from '@chancery/protocol'
 
-/** What a handler gives back. The status is the route's own unless the handler says another. */
+/** What a handler returns. Without a status, the status of the route is used. */
 export class HttpResponse {
   readonly body: string | Uint8Array
   readonly contentType: string
@@ -25,7 +25,7 @@ export class HttpResponse {
   }
 }
 
-/** A JSON answer. Signed records keep every member: no serializer drops or reorders what was signed. */
+/** Returns a JSON response. No serializer drops or reorders members of a signed record. */
 export function json(value: JsonValue, status?: number): HttpResponse {
   return new HttpResponse(writeJson(value), CONTENT_TYPES.json, status)
 }
@@ -39,17 +39,17 @@ export function jsonText(text: string, status?: number): HttpResponse {
 const SHORT_BYTES = 16_384
 
 /**
- * Bytes cached for many readers, with a strong ETag over exactly them, so that a CDN can serve them and a reader that
- * already has them gets 304. What each reader gets is prepared once.
+ * Bytes cached for many readers, with a strong ETag, so that a CDN can serve them and a reader that has them gets 304.
+ * Headers are prepared once.
  */
 export class CachedDocument {
   readonly bytes: Uint8Array
   readonly etag: string
   readonly contentType: string
   readonly cacheControl: string
-  /** The same bytes, when they are few and each is one character. */
+  /** The bytes as text, when they are few and all ASCII. */
   readonly text: string | undefined
-  /** Names and values in turn, of a whole answer and of a 304. */
+  /** Alternating names and values, for a full response and for a 304. */
   readonly headers: readonly string[]
   readonly briefHeaders: readonly string[]
   /** Large enough for a compressed copy, which has its own ETag because its bytes differ. */
@@ -57,7 +57,7 @@ export class CachedDocument {
 
   readonly #named: readonly string[]
 
-  /** `etag` is given where the bytes were hashed in another thread. */
+  /** `etag` is given when the bytes were hashed in another thread. */
   constructor(
     bytes: Uint8Array,
     cacheControl: string,
@@ -79,7 +79,7 @@ export class CachedDocument {
     this.headers = [...this.briefHeaders, 'Content-Type', contentType, 'Content-Length', String(bytes.length)]
   }
 
-  /** As `headers`, of the copy that is compressed. */
+  /** Headers of the compressed copy. */
   gzipHeaders(length: number): string[] {
     const { contentType } = this
     const type = ['Content-Type', contentType, 'Content-Encoding', 'gzip', 'Content-Length', String(length)]
@@ -90,7 +90,7 @@ export class CachedDocument {
     return [...this.#named, 'ETag', gzipTag(this.etag)]
   }
 
-  /** Which form a reader has already, by its If-None-Match: either proves that it has this version. */
+  /** Returns which form the reader already has, by its If-None-Match. Both forms are the same version. */
   formHeldBy(ifNoneMatch: string | undefined): 'plain' | 'gzip' | undefined {
     if (isNotModified(ifNoneMatch, this.etag)) return 'plain'
     return this.isLarge && isNotModified(ifNoneMatch, gzipTag(this.etag)) ? 'gzip' : undefined
@@ -101,7 +101,7 @@ function gzipTag(etag: string): string {
   return `${etag.slice(0, -1)}.gzip"`
 }
 
-/** A strong ETag: other bytes, another tag. */
+/** Returns a strong ETag of the bytes. */
 export function etagOf(bytes: Uint8Array): string {
   return `"${createHash('sha256').update(bytes).digest('base64url')}"`
 }
@@ -111,7 +111,7 @@ function toAscii(bytes: Uint8Array): string | undefined {
   return isAscii(view) ? view.toString('latin1') : undefined
 }
 
-/** True when an If-None-Match value names this ETag (or any): RFC 9110 section 13.1.2. */
+/** Returns true when an If-None-Match value names this ETag or `*` (RFC 9110 section 13.1.2). */
 export function isNotModified(ifNoneMatch: string | undefined, etag: string): boolean {
   if (ifNoneMatch === undefined) return false
   return ifNoneMatch.split(',').some((entry) => {
