@@ -27,8 +27,8 @@ export const evidenceAppend: Bench = {
 }
 
 async function run(options: BenchOptions): Promise<BenchResult> {
-  const na = await openStore(options, SMALL_ENTRIES)
-  const large = options.entries === undefined ? undefined : await openStore(options, options.entries)
+  const na = await openDatabase(options, SMALL_ENTRIES)
+  const large = options.entries === undefined ? undefined : await openDatabase(options, options.entries)
   const bare = await openBare(options)
   const milliseconds = options.seconds * 1000
   // Prepared statements, pages and just-in-time code are everybody's.
@@ -68,7 +68,7 @@ async function run(options: BenchOptions): Promise<BenchResult> {
 }
 
 /** An authority in this process whose store holds so many entries. */
-async function openStore({ cleanup }: BenchOptions, entries: number): Promise<TestAuthority> {
+async function openDatabase({ cleanup }: BenchOptions, entries: number): Promise<TestAuthority> {
   const { url } = await createPostgres(cleanup)
   const settings = { DATABASE_URL: url, EVIDENCE_STORE: 'on', NA_ANCHOR_INTERVAL_SECONDS: '0' }
   const database = { settings: { DATABASE_URL: url }, drop: async () => undefined }
@@ -115,7 +115,7 @@ async function append(
 
 /** Entries of one batch have one time; a batch is a transaction. */
 async function countCommits(na: TestAuthority): Promise<number> {
-  const row = await na.core.store.db
+  const row = await na.core.database.read
     .selectFrom('evidence_entries')
     .select((eb) => eb.fn.count<number>('recorded_at').distinct().as('count'))
     // Not those the store was filled with.

@@ -82,7 +82,7 @@ async function seedHistory(na: TestAuthority): Promise<void> {
     expiring: 1,
   })).filter((_, i) => i < 500 || i > 600)
   for (let at = 0; at < rows.length; at += 200)
-    await na.core.store.db
+    await na.core.database.read
       .insertInto('activity_minutes')
       .values(rows.slice(at, at + 200))
       .execute()

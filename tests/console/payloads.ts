@@ -37,7 +37,7 @@ export const SAFE_NETWORK = 'SAFE-NET'
 
 /** Into every field a page shows that somebody else may have written: treaties, their ends, withdrawals, feeds, events. */
 export async function seedPayloads(na: TestAuthority, count: number, first = 0): Promise<void> {
-  const { store, clock } = na.core
+  const { database, clock } = na.core
   const numbers = Array.from({ length: count }, (_, i) => first + i)
   await seedTreaties(
     na.parts,
@@ -52,11 +52,11 @@ export async function seedPayloads(na: TestAuthority, count: number, first = 0):
   const feed = (i: number) => ({ issuer_sovereign_id: `to-${payload(i)}`, feed_id: `feed-${payload(i)}`, sequence: 1 })
   for (let at = 0; at < count; at += 500) {
     const some = numbers.slice(at, at + 500)
-    await store.db
+    await database.read
       .insertInto('imported_sovereign_revocations')
       .values(some.map((i) => ({ ...feed(i), attestation_id: `a-${payload(i)}`, reason: payload(i), imported_at })))
       .execute()
-    await store.db
+    await database.read
       .insertInto('sovereign_revocation_feeds')
       .values(some.map((i) => ({ ...feed(i), feed_json: '{}', revoked_count: 1, imported_at })))
       .execute()

@@ -71,7 +71,7 @@ it('audit export --name goes on where the last export of that name ended, and ne
   expect(second.length).toBeGreaterThan(0)
   archived.push(...second)
   expect(new Set(archived).size).toBe(archived.length)
-  const stored = await na.core.store.db.selectFrom('audit_forwards').select('event_id').execute()
+  const stored = await na.core.database.read.selectFrom('audit_forwards').select('event_id').execute()
   expect(stored).toEqual([{ event_id: archived.at(-1) }])
   expect((await run('audit', 'export', '--name', 'archive')).stderr).toContain('--name: needs --out')
   const both = await run('audit', 'export', '--name', 'archive', '--out', join(folder, 'x'), '--after', '1:a')
@@ -79,7 +79,7 @@ it('audit export --name goes on where the last export of that name ended, and ne
 }, 60_000)
 
 it('audit forward --remove and audit export --remove delete a reader that no longer runs', async () => {
-  const { db } = na.core.store
+  const db = na.core.database.read
   const readers = async (): Promise<string[]> =>
     (await db.selectFrom('audit_forwards').select('name').orderBy('name').execute()).map(({ name }) => name)
   await db.deleteFrom('audit_forwards').execute()

@@ -90,7 +90,7 @@ async function seedEntries(count: number): Promise<void> {
     return { position: n + 1000, cert_id, entry_json, expires_at: writeSortable(now + HOUR) }
   })
   for (let at = 0; at < count; at += 5000)
-    await na.core.store.db
+    await na.core.database.read
       .insertInto('crl_entries')
       .values(rows.slice(at, at + 5000))
       .execute()

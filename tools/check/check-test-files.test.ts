@@ -19,7 +19,7 @@ function write(files: Readonly<Record<string, string>>): void {
 }
 
 it.each([
-  "if (store.backend === 'postgres') return",
+  "if (database.engine === 'postgres') return",
   "return engine.kind === 'sqlite' ? a : b",
   'const TEXTS = {\n  postgres: `select 1`,\n}',
   "const LOCK = cachePlan('lock', 'select 1')",
@@ -35,13 +35,13 @@ it.each([
 it.each(['features/agents/races.database.test.ts', 'features/agents/queries/agents.database.test.ts'])(
   'accepts engine-specific code with %s',
   (test) => {
-    write({ 'features/agents/queries/agents.ts': "if (store.backend === 'postgres') return", [test]: '' })
+    write({ 'features/agents/queries/agents.ts': "if (database.engine === 'postgres') return", [test]: '' })
     expect(checkTestFiles(root)).toEqual([])
   },
 )
 
 it('accepts a comment about an engine, and code for both engines', () => {
-  write({ 'clock/dates.ts': "// store.backend === 'postgres'\nconst query = db.selectFrom('nonces')" })
+  write({ 'clock/dates.ts': "// database.engine === 'postgres'\nconst query = db.selectFrom('nonces')" })
   expect(checkTestFiles(root)).toEqual([])
 })
 

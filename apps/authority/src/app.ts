@@ -63,7 +63,7 @@ export async function startAuthority(settings: AuthoritySettings, options: AppPa
     ...(management === undefined ? {} : { management_url: management.url }),
     instance: core.instance,
     sovereign: core.genesis.network_name,
-    backend: core.store.backend,
+    backend: core.database.engine,
     ed25519: signatureLibrary,
   })
   return {

@@ -6,7 +6,7 @@ import type { OperatorKeysCheck } from './auth/operator-keys-check.ts'
 import type { OperatorKeyring, RevokedOperatorKeys } from './auth/operator-keys.ts'
 import type { ClockCheck } from './clock/clock-check.ts'
 import type { PurgeClock } from './clock/purge-clock.ts'
-import type { Store, Versions } from './database/database.ts'
+import type { Database, Versions } from './database/database.ts'
 import type { AuthorityMetrics } from './metrics.ts'
 import type { RollbackCheck } from './rollback/rollback-check.ts'
 import type { KeyOwnerCheck } from './signing/key-owner-check.ts'
@@ -25,7 +25,7 @@ export interface Core {
   readonly log: Log
   readonly metrics: AuthorityMetrics
   readonly instance: string
-  readonly store: Store
+  readonly database: Database
   /** Version stamps as of now; caches are compared with them. */
   readonly versions: SharedRead<Versions>
   readonly genesis: GenesisBlock

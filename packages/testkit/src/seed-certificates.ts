@@ -15,7 +15,7 @@ const CHUNK = 500
 
 /** Puts signed certificates into the store without joins: for tests that need many and do not care how they came. */
 export async function seedCertificates(
-  core: Pick<Core, 'clock' | 'genesis' | 'ids' | 'store'>,
+  core: Pick<Core, 'clock' | 'genesis' | 'ids' | 'database'>,
   options: SeedOptions,
 ): Promise<readonly JoinCertificate[]> {
   const { count, node_public_key, validityHours = 168, roles = ['role:client'] } = options
@@ -30,7 +30,7 @@ export async function seedCertificates(
   const [issued_at, expires_at] = [writeSortable(now), writeSortable(now + hours(validityHours))]
   for (let at = 0; at < count; at += CHUNK) {
     const chunk = seeded.slice(at, at + CHUNK)
-    await core.store.transact(async (tx) => {
+    await core.database.write(async (tx) => {
       await tx
         .insertInto('issued_certs')
         .values(

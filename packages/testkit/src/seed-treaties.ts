@@ -14,7 +14,7 @@ export interface SeededTreaty {
 
 const CHUNK = 500
 
-type SeedParts = Pick<Core, 'clock' | 'signer' | 'store'>
+type SeedParts = Pick<Core, 'clock' | 'signer' | 'database'>
 
 /**
  * Puts treaties into the store, also between sovereigns that are not this one, which no route allows: graphs of many
@@ -24,7 +24,7 @@ export async function seedTreaties(core: SeedParts, treaties: readonly SeededTre
   for (let at = 0; at < treaties.length; at += CHUNK) {
     const some = treaties.slice(at, at + CHUNK)
     const rows = await Promise.all(some.map((treaty) => toRow(treaty, core)))
-    await core.store.transact(async (tx) => {
+    await core.database.write(async (tx) => {
       await tx.insertInto('recognition_treaties').values(rows).execute()
       await tx
         .updateTable('heads')

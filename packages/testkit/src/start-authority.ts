@@ -152,10 +152,10 @@ async function signedGenesis(network: string, clock: Clock): Promise<GenesisBloc
 }
 
 async function listAuditEvents(
-  { store }: Pick<Core, 'store'>,
+  { database }: Pick<Core, 'database'>,
   type: string | undefined,
 ): Promise<readonly JsonObject[]> {
-  let query = store.db.selectFrom('audit_events').select('event_json').orderBy('created_at')
+  let query = database.read.selectFrom('audit_events').select('event_json').orderBy('created_at')
   if (type !== undefined) query = query.where('event_type', '=', type)
   return (await query.execute()).map((row) => JSON.parse(row.event_json) as JsonObject)
 }

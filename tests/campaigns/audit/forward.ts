@@ -9,7 +9,7 @@ import type { TestDatabase, TemporaryNats } from '@chancery/testkit'
 import pg from 'pg'
 import { systemClock } from '@chancery/service-kit'
 import { migrate } from '../../../apps/authority/src/database/migrate.ts'
-import { openStore } from '../../../apps/authority/src/database/open.ts'
+import { openDatabase } from '../../../apps/authority/src/database/open.ts'
 import { readStream } from './stream.ts'
 import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
 import { seededRandom } from '../lib/random.ts'
@@ -26,13 +26,13 @@ const EVENTS_PER_KILL = 4000
 
 export async function run({ count, seed, log }: CampaignOptions): Promise<CampaignResult> {
   const random = seededRandom(seed)
-  const [database, nats] = [await createTestDatabase('postgres'), await startTemporaryNats()]
+  const [testDatabase, nats] = [await createTestDatabase('postgres'), await startTemporaryNats()]
   try {
-    await prepare(database)
-    const settings = { ...database.settings, ...STREAM, NA_AUDIT_NATS_URL: nats.url }
+    await prepare(testDatabase)
+    const settings = { ...testDatabase.settings, ...STREAM, NA_AUDIT_NATS_URL: nats.url }
     const kills = Math.max(2, Math.floor(count / EVENTS_PER_KILL))
     const written = new Set<string>()
-    const writing = writeEvents(database, count, written, random)
+    const writing = writeEvents(testDatabase, count, written, random)
     const killed = await forwardThroughKills(settings, nats, kills, random)
     await writing
     const ending = await endOf(startForwarder(settings, '--once'))
@@ -51,21 +51,26 @@ export async function run({ count, seed, log }: CampaignOptions): Promise<Campai
     return { cases: count, violations }
   } finally {
     await nats.remove()
-    await database.drop()
+    await testDatabase.drop()
   }
 }
 
-async function prepare(database: TestDatabase): Promise<void> {
-  const store = openStore({ kind: 'postgres', url: database.settings['DATABASE_URL'] ?? '' })
-  await migrate(store, () => systemClock.now())
-  await store.close()
+async function prepare(testDatabase: TestDatabase): Promise<void> {
+  const database = openDatabase({ kind: 'postgres', url: testDatabase.settings['DATABASE_URL'] ?? '' })
+  await migrate(database, () => systemClock.now())
+  await database.close()
 }
 
 /** Transactions of different length at once, so that many commit in another order than they inserted. */
-async function writeEvents(database: TestDatabase, count: number, written: Set<string>, random: Random): Promise<void> {
+async function writeEvents(
+  testDatabase: TestDatabase,
+  count: number,
+  written: Set<string>,
+  random: Random,
+): Promise<void> {
   let left = count
   const writer = async (): Promise<void> => {
-    const client = new pg.Client({ connectionString: database.settings['DATABASE_URL'] })
+    const client = new pg.Client({ connectionString: testDatabase.settings['DATABASE_URL'] })
     await client.connect()
     while (left > 0) {
       const size = Math.min(left, 1 + random.below(40))

@@ -34,23 +34,23 @@ export class TamperedTables {
   }
 
   static async open(na: TestAuthority, lines: readonly string[]): Promise<TamperedTables> {
-    const { store } = na.core
+    const { database } = na.core
     const off =
-      store.backend === 'postgres'
+      database.engine === 'postgres'
         ? ['alter table evidence_entries disable trigger user']
         : ['drop trigger evidence_entries_fixed', 'drop trigger evidence_entries_kept']
-    for (const statement of off) await sql.raw(statement).execute(store.db)
+    for (const statement of off) await sql.raw(statement).execute(database.read)
     return new TamperedTables(na, lines)
   }
 
   /** Changes something, has the authority inspect its store, and takes the change back. */
   async tryOne(random: Random): Promise<RowCase> {
-    const { store, signer, genesis } = this.#na.core
+    const { database, signer, genesis } = this.#na.core
     const { way, places, apply } = chooseChange(this.#lines, random)
     let findings: readonly StoreFinding[] = []
     const undo = new Error('undo')
-    await store
-      .transact(async (tx) => {
+    await database
+      .write(async (tx) => {
         await apply(tx)
         const identity = { publicKeys: [signer.publicKey], sovereign: genesis.network_name }
         const { failures } = await inspectStore(tx, identity)
@@ -60,7 +60,7 @@ export class TamperedTables {
       .catch((error: unknown) => {
         if (error !== undo) throw error
       })
-    return { way: `rows: ${way} (${store.backend})`, places, findings }
+    return { way: `rows: ${way} (${database.engine})`, places, findings }
   }
 }
 

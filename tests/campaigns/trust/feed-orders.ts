@@ -169,7 +169,7 @@ function codeOf({ json }: TestResponse): string {
 
 /** Revoked stays revoked, and nothing else is. */
 async function checkStored(na: TestAuthority, model: Model, complainOf: (problem: string) => void): Promise<void> {
-  const { db } = na.core.store
+  const db = na.core.database.read
   const issuer = model.issuer.sovereign_id
   const rows = await db
     .selectFrom('imported_sovereign_revocations')

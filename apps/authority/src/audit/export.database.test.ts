@@ -6,7 +6,7 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { assignSequences } from './sequence.ts'
 import type { Tx } from '../database/database.ts'
-import { openStore } from '../database/open.ts'
+import { openDatabase } from '../database/open.ts'
 import { BEGINNING, CursorUnknownError, exportAudit, readCursor, writeCursor } from './export.ts'
 import type { AuditCursor, ExportedEvent } from './export.ts'
 
@@ -20,7 +20,7 @@ afterAll(() => na.stop())
 
 async function collect(after: AuditCursor = BEGINNING, pageSize = 50): Promise<ExportedEvent[]> {
   const events: ExportedEvent[] = []
-  for await (const page of exportAudit(na.core.store, after, pageSize)) events.push(...page)
+  for await (const page of exportAudit(na.core.database, after, pageSize)) events.push(...page)
   return events
 }
 
@@ -43,7 +43,7 @@ describe('the export of audit events', () => {
     const first = await collect()
     expect(first.length).toBeGreaterThan(0)
     expect(first.map(({ sequence }) => sequence)).toEqual(first.map((_, i) => i + 1))
-    const added = [await insert(na.core.store.db), await insert(na.core.store.db)]
+    const added = [await insert(na.core.database.read), await insert(na.core.database.read)]
     const last = first.at(-1) ?? BEGINNING
     const cursor = readCursor(writeCursor(last))
     expect(cursor).toEqual({ sequence: last.sequence, event_id: last.event_id })
@@ -58,8 +58,8 @@ describe('the export of audit events', () => {
   })
 
   it.runIf(onPostgres)('does not skip what was inserted before and committed after', async () => {
-    const { store } = na.core
-    const slow = openStore({ kind: 'postgres', url: na.database.settings['DATABASE_URL'] ?? '' })
+    const { database } = na.core
+    const slow = openDatabase({ kind: 'postgres', url: na.database.settings['DATABASE_URL'] ?? '' })
     let late = ''
     let release = (): void => undefined
     const held = new Promise<void>((resolve) => {
@@ -69,13 +69,13 @@ describe('the export of audit events', () => {
     const inserted = new Promise<void>((resolve) => {
       began = resolve
     })
-    const running = slow.transact(async (tx) => {
+    const running = slow.write(async (tx) => {
       late = await insert(tx)
       began()
       await held
     })
     await inserted
-    const early = await insert(store.db)
+    const early = await insert(database.read)
     const before = await collect()
     expect(idsOf(before)).toContain(early)
     expect(idsOf(before)).not.toContain(late)
@@ -87,12 +87,12 @@ describe('the export of audit events', () => {
   })
 
   it.runIf(onPostgres)('numbers under load from many writers and readers: none missed, none twice', async () => {
-    const { store } = na.core
+    const { database } = na.core
     const start = (await collect()).at(-1) ?? BEGINNING
     const written: string[] = []
     const writer = async (): Promise<void> => {
       for (let i = 0; i < 40; i += 1)
-        await store.transact(async (tx) => {
+        await database.write(async (tx) => {
           written.push(await insert(tx))
           if (i % 3 === 0) await sql`select pg_sleep(0.01)`.execute(tx)
         })
@@ -102,7 +102,7 @@ describe('the export of audit events', () => {
     const reader = async (): Promise<void> => {
       let at: AuditCursor = start
       for (let isLast = false; ; isLast = !isWriting) {
-        for await (const page of exportAudit(store, at, 7)) {
+        for await (const page of exportAudit(database, at, 7)) {
           read.push(...idsOf(page))
           at = page.at(-1) ?? at
         }
@@ -110,7 +110,7 @@ describe('the export of audit events', () => {
       }
     }
     const numbering = async (): Promise<void> => {
-      while (isWriting) await assignSequences(store, 5)
+      while (isWriting) await assignSequences(database, 5)
     }
     const readers = [reader(), numbering()]
     await Promise.all(Array.from({ length: 8 }, writer))
@@ -123,7 +123,7 @@ describe('the export of audit events', () => {
   })
 
   it.runIf(onPostgres)('goes on after a logical restore, where transactions are counted from elsewhere', async () => {
-    const { db } = na.core.store
+    const db = na.core.database.read
     const cursor = (await collect()).at(-1) ?? BEGINNING
     // As a restored dump looks: rows with transaction numbers of the future, progress of another server.
     await sql`update audit_events set xact = 4000000000000`.execute(db)
@@ -143,7 +143,7 @@ describe('the export of audit events', () => {
 
   it('redacts what could be a secret, at any depth, and keeps fingerprints', async () => {
     const cursor = (await collect()).at(-1) ?? BEGINNING
-    await insert(na.core.store.db, {
+    await insert(na.core.database.read, {
       token_fingerprint: 'ab',
       nested: [{ invite_token: 'x', reason: 'y' }],
       nonce: 'n',

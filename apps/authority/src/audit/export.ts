@@ -1,6 +1,6 @@
 import { isJsonObject, readJson, writeJson } from '@chancery/protocol'
 import { findLastNumber, findNumber, assignSequences, readNumbered } from './sequence.ts'
-import type { Store } from '../database/database.ts'
+import type { Database } from '../database/database.ts'
 import { redactEvent } from './redact.ts'
 
 /** How far a reader has come: a number, and the event that bore it. */
@@ -35,14 +35,14 @@ export function readCursor(text: string): AuditCursor | undefined {
 
 /** Pages of events behind a cursor until none is left, each event exactly once and in one order for all readers. */
 export async function* exportAudit(
-  store: Store,
+  database: Database,
   after: AuditCursor,
   pageSize: number,
 ): AsyncGenerator<readonly ExportedEvent[], void> {
-  await checkCursor(store, after)
-  await assignSequences(store)
+  await checkCursor(database, after)
+  await assignSequences(database)
   for (let at = after.sequence; ;) {
-    const page = await readNumbered(store.db, at, pageSize)
+    const page = await readNumbered(database.read, at, pageSize)
     const last = page.at(-1)
     if (last === undefined) return
     yield page.map(({ sequence, event_id, event_type, event_json }) => ({
@@ -55,12 +55,12 @@ export async function* exportAudit(
   }
 }
 
-async function checkCursor(store: Store, { sequence, event_id }: AuditCursor): Promise<void> {
+async function checkCursor(database: Database, { sequence, event_id }: AuditCursor): Promise<void> {
   if (sequence === 0) return
-  const found = await findNumber(store.db, sequence)
+  const found = await findNumber(database.read, sequence)
   if (found === event_id) return
   // Numbers have no gap but those of a removal.
-  if (found === undefined && sequence < (await findLastNumber(store.db)))
+  if (found === undefined && sequence < (await findLastNumber(database.read)))
     throw new CursorUnknownError(
       `event ${event_id} was removed from this database (NA_AUDIT_KEPT_DAYS), and events after it may be: take them from where they were forwarded to, then begin at 0`,
     )

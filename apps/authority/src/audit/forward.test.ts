@@ -26,7 +26,7 @@ afterAll(async () => {
 
 const forward = (receiver: EventReceiver, name: string): ReturnType<typeof forwardAudit> =>
   forwardAudit({
-    store: na.core.store,
+    database: na.core.database,
     receiver,
     name,
     clock: systemClock,
@@ -82,7 +82,7 @@ describe('forwarding audit events', () => {
     const receiver = new Recorder()
     await forward(receiver, 'calm')
     expect(receiver.ids).toEqual([])
-    await resetPosition(na.core.store, 'calm', BEGINNING, '2026-01-01T00:00:00.000000Z')
+    await resetPosition(na.core.database, 'calm', BEGINNING, '2026-01-01T00:00:00.000000Z')
     await forward(receiver, 'calm')
     expect([...receiver.ids].sort()).toEqual(await allIds())
   })
@@ -93,7 +93,7 @@ describe('forwarding audit events', () => {
     const connection = await connect({ servers: nats.url })
     try {
       await forward(receiver, 'broker')
-      await resetPosition(na.core.store, 'broker', BEGINNING, '2026-01-01T00:00:00.000000Z')
+      await resetPosition(na.core.database, 'broker', BEGINNING, '2026-01-01T00:00:00.000000Z')
       await forward(receiver, 'broker')
       const manager = await jetstreamManager(connection)
       const { state, config } = await manager.streams.info('AUDIT', { subjects_filter: '>' })

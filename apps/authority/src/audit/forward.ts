@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { writeSortable } from '@chancery/protocol'
 import type { Clock, Log } from '@chancery/service-kit'
-import type { Store } from '../database/database.ts'
+import type { Database } from '../database/database.ts'
 import { BEGINNING, CursorUnknownError, exportAudit } from './export.ts'
 import type { AuditCursor, ExportedEvent } from './export.ts'
 
@@ -11,7 +11,7 @@ export interface EventReceiver {
 }
 
 export interface ForwardOptions {
-  readonly store: Store
+  readonly database: Database
   readonly receiver: EventReceiver
   /** Whose position it is: forwarders of different names send everything each. */
   readonly name: string
@@ -45,9 +45,9 @@ export async function forwardAudit(options: ForwardOptions): Promise<{ readonly 
 }
 
 async function forwardAll(options: ForwardOptions): Promise<number> {
-  const { store, receiver, name, signal, pageSize = 500 } = options
+  const { database, receiver, name, signal, pageSize = 500 } = options
   let sent = 0
-  for await (const page of exportAudit(store, await findPosition(store, name), pageSize)) {
+  for await (const page of exportAudit(database, await findPosition(database, name), pageSize)) {
     await Promise.all(page.map((event) => receiver.publish(event)))
     const last = page.at(-1)
     if (last !== undefined) await storePosition(options, last)
@@ -58,19 +58,19 @@ async function forwardAll(options: ForwardOptions): Promise<number> {
 }
 
 /** How far a forwarder or a named export has come. */
-export async function findPosition(store: Store, name: string): Promise<AuditCursor> {
-  const row = await store.db.selectFrom('audit_forwards').selectAll().where('name', '=', name).executeTakeFirst()
+export async function findPosition(database: Database, name: string): Promise<AuditCursor> {
+  const row = await database.read.selectFrom('audit_forwards').selectAll().where('name', '=', name).executeTakeFirst()
   return row ?? BEGINNING
 }
 
 /** Never backwards: a second forwarder of the same name may be ahead. */
 export async function storePosition(
-  { store, name, clock }: Pick<ForwardOptions, 'store' | 'name' | 'clock'>,
+  { database, name, clock }: Pick<ForwardOptions, 'database' | 'name' | 'clock'>,
   cursor: AuditCursor,
 ): Promise<void> {
   const { sequence, event_id } = cursor
   const updated_at = writeSortable(clock.now())
-  await store.db
+  await database.read
     .insertInto('audit_forwards')
     .values({ name, sequence, event_id, updated_at })
     .onConflict((conflict) =>
@@ -83,25 +83,25 @@ export async function storePosition(
 }
 
 /** For a reader that no longer runs: it holds back no removal and is not late any more. False when there is none. */
-export async function removePosition(store: Store, name: string): Promise<boolean> {
-  const rows = await store.db.deleteFrom('audit_forwards').where('name', '=', name).returning('name').execute()
+export async function removePosition(database: Database, name: string): Promise<boolean> {
+  const rows = await database.read.deleteFrom('audit_forwards').where('name', '=', name).returning('name').execute()
   return rows.length > 0
 }
 
 /** Names of forwarders and, with their prefix, of named exports. */
-export async function listReaders(store: Store): Promise<readonly string[]> {
-  const rows = await store.db.selectFrom('audit_forwards').select('name').orderBy('name').execute()
+export async function listReaders(database: Database): Promise<readonly string[]> {
+  const rows = await database.read.selectFrom('audit_forwards').select('name').orderBy('name').execute()
   return rows.map(({ name }) => name)
 }
 
 /** An operator's word: from here on, whatever was sent before. */
 export async function resetPosition(
-  store: Store,
+  database: Database,
   name: string,
   { sequence, event_id }: AuditCursor,
   now: string,
 ): Promise<void> {
-  await store.transact(async (tx) => {
+  await database.write(async (tx) => {
     await tx.deleteFrom('audit_forwards').where('name', '=', name).execute()
     await tx.insertInto('audit_forwards').values({ name, sequence, event_id, updated_at: now }).execute()
   })

@@ -10,7 +10,7 @@ beforeAll(async () => {
 afterAll(() => na.stop())
 
 async function countEvents(type: string): Promise<number> {
-  const row = await na.core.store.db
+  const row = await na.core.database.read
     .selectFrom('audit_events')
     .select((eb) => eb.fn.countAll<number>().as('count'))
     .where('event_type', '=', type)

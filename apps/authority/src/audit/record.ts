@@ -4,7 +4,7 @@ import { writeInstant, writeJson, writeSortable } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import { Batcher, endOfLoopTurn } from '@chancery/service-kit'
 import type { Call, Clock, Ids, Limiter, Log } from '@chancery/service-kit'
-import type { Store, Tx } from '../database/database.ts'
+import type { Database, Tx } from '../database/database.ts'
 import type { AuthorityMetrics } from '../metrics.ts'
 
 /** One thing that happened, as protocol/core 26 lists it. Never a body, token, signature or private key. */
@@ -27,7 +27,7 @@ export interface AuditRow {
 }
 
 export interface AuditParts {
-  readonly store: Pick<Store, 'db' | 'engine'>
+  readonly database: Pick<Database, 'read' | 'native'>
   readonly clock: Pick<Clock, 'now'>
   readonly ids: Pick<Ids, 'uuid'>
   readonly log: Log
@@ -80,13 +80,13 @@ export class Audit {
    * could be or because anybody may send a million bad proofs, is counted, so that silence is not mistaken for calm.
    */
   async recordRefusal(event: AuditEvent): Promise<void> {
-    const { processLimiter, metrics, store, log } = this.#parts
+    const { processLimiter, metrics, database, log } = this.#parts
     if (!(await processLimiter.hit(`refused-audit ${event.type}`, REFUSALS_PER_MINUTE))) {
       metrics.refusalsNotRecorded.increase()
       return
     }
     try {
-      await this.record(store.db, event)
+      await this.record(database.read, event)
     } catch (error) {
       metrics.auditWriteFailures.increase()
       log.error('an audit event could not be stored', { event_type: event.type, error })
@@ -115,7 +115,7 @@ export class Audit {
 
   /** Prepared once where the engine can: a statement of its own for each number of rows costs more than the rows. */
   async #insertAlone(events: readonly AuditEvent[]): Promise<void> {
-    const { engine, db } = this.#parts.store
+    const { native: engine, read: db } = this.#parts.database
     if (engine.kind !== 'postgres') return this.recordAll(db, events)
     const rows = this.toRows(events)
     await engine.run(

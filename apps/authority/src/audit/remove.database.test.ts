@@ -25,7 +25,7 @@ beforeEach(async () => {
 })
 afterEach(() => na.stop())
 
-const db = () => na.core.store.db
+const db = () => na.core.database.read
 const published = async (): Promise<string[]> =>
   (await na.auditEvents('policy_published')).map(({ details }) => (details as { policy_id: string }).policy_id)
 
@@ -37,13 +37,13 @@ async function publish(): Promise<void> {
 async function forward(name: string, received: ExportedEvent[] = []): Promise<ExportedEvent[]> {
   const receiver = { publish: async (event: ExportedEvent) => void received.push(event) }
   const signal = new AbortController().signal
-  await forwardAudit({ store: na.core.store, receiver, name, clock, log: silentLog, signal, isOnce: true })
+  await forwardAudit({ database: na.core.database, receiver, name, clock, log: silentLog, signal, isOnce: true })
   return received
 }
 
 async function collect(after: AuditCursor): Promise<ExportedEvent[]> {
   const events: ExportedEvent[] = []
-  for await (const page of exportAudit(na.core.store, after, 50)) events.push(...page)
+  for await (const page of exportAudit(na.core.database, after, 50)) events.push(...page)
   return events
 }
 
@@ -92,7 +92,7 @@ describe('removeForwardedEvents', () => {
   it('removes nothing younger, nothing that one reader lacks, and nothing with 0 days', async () => {
     await publish()
     await forward('early')
-    const position = await findPosition(na.core.store, 'early')
+    const position = await findPosition(na.core.database, 'early')
     await publish()
     await forward('late')
     clock.advance(366 * 86_400)
@@ -109,7 +109,7 @@ describe('removeForwardedEvents', () => {
   it('counts a named export as a reader, and never as one that is late', async () => {
     await publish()
     const last = (await collect(BEGINNING)).at(-1) ?? BEGINNING
-    await storePosition({ store: na.core.store, name: `${EXPORT_NAME}archive`, clock }, last)
+    await storePosition({ database: na.core.database, name: `${EXPORT_NAME}archive`, clock }, last)
     clock.advance(400 * 86_400)
     await publish()
     expect(await findOldestUnsent(db())).toBeUndefined()

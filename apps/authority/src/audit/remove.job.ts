@@ -37,7 +37,7 @@ export async function removeForwardedEvents(parts: RemovalParts, signal: AbortSi
 
 /** One batch; gives the number to go on from, undefined at the end. */
 async function removeSome(parts: RemovalParts, cutoff: Instant, after: number): Promise<number | undefined> {
-  return parts.store.transact(async (tx) => {
+  return parts.database.write(async (tx) => {
     const page = await listStoredElsewhere(tx, after)
     const old = page.filter(({ created_at }) => created_at < writeSortable(cutoff))
     // Numbers follow time closely: after a page of younger ones there is nothing to find.

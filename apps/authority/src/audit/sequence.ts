@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Store, Tx } from '../database/database.ts'
+import type { Database, Tx } from '../database/database.ts'
 
 /**
  * Numbers for audit events, so that a reader who asks for what comes after a number never misses one. Neither time nor
@@ -7,9 +7,9 @@ import type { Store, Tx } from '../database/database.ts'
  * and a trigger numbers inside its transaction. On PostgreSQL numbers are given afterwards, under a lock, to whatever is
  * committed and has none; events of transactions below the oldest one still running need not be looked at again.
  */
-export async function assignSequences(store: Store, batch = 2000): Promise<void> {
-  if (store.backend === 'sqlite') return
-  while (await store.transact((tx) => numberSome(tx, batch)));
+export async function assignSequences(database: Database, batch = 2000): Promise<void> {
+  if (database.engine === 'sqlite') return
+  while (await database.write((tx) => numberSome(tx, batch)));
 }
 
 /**

@@ -132,7 +132,7 @@ function screen(
     | 'processLimiter'
     | 'revokedOperatorKeys'
     | 'settings'
-    | 'store'
+    | 'database'
     | 'versions'
   >,
 ): MaybePromise<void> {

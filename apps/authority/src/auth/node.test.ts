@@ -151,12 +151,12 @@ describe('the proof of a node', () => {
     clock.advance(499)
     refused(await na.request('POST', '/heartbeat', { body }), 401, 'node_auth_failed')
     const { claim } = toClaim(`node:${node.key}`, 'long-lived', signedAt)
-    const rows = await na.core.store.db.selectFrom('nonces').selectAll().where('claim', '=', claim).execute()
+    const rows = await na.core.database.read.selectFrom('nonces').selectAll().where('claim', '=', claim).execute()
     expect(rows.map((row) => row.expires_at)).toEqual([writeSortable(signedAt + seconds(360))])
   })
 
   it('is refused even when the event cannot be stored, and that is counted', async () => {
-    const { db } = na.core.store
+    const db = na.core.database.read
     await sql`alter table audit_events rename to audit_events_away`.execute(db)
     try {
       const signer = await testSigner('node', 'stranger')
@@ -171,7 +171,7 @@ describe('the proof of a node', () => {
 
 describe('a state change whose event cannot be stored', () => {
   it('does not happen: 503 or 500, and nothing is there', async () => {
-    const { db } = na.core.store
+    const db = na.core.database.read
     const joiner = nodeCaller(na.url, await testSigner('node', 'auth-node-unaudited'), () => clock.now())
     const token = String(accepted(await na.as('standard')('POST', '/admin/invite'), 201)['token_id'])
     await sql`alter table audit_events rename to audit_events_away`.execute(db)

@@ -3,13 +3,13 @@ import { seconds, sha256, toUtf8, writeSortable } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
 import { Batcher } from '@chancery/service-kit'
 import type { Clock } from '@chancery/service-kit'
-import type { NonceClaim, Store } from '../database/database.ts'
+import type { NonceClaim, Database } from '../database/database.ts'
 
 /** Spends nonces; claims that arrive while one batch commits share the next. */
 export type NonceQueue = Batcher<NonceClaim, boolean>
 
-export function openNonceQueue(store: Store): NonceQueue {
-  return new Batcher(async (claims) => [...(await store.claimNonces(claims))], { maxItems: 200, maxWaiting: 10_000 })
+export function openNonceQueue(database: Database): NonceQueue {
+  return new Batcher(async (claims) => [...(await database.claimNonces(claims))], { maxItems: 200, maxWaiting: 10_000 })
 }
 
 /**
@@ -36,12 +36,12 @@ const PURGE_BATCH = 10_000
 const PURGE_MARGIN = seconds(600)
 
 /** Removes what can no longer be replayed, in bounded statements until nothing is left to remove. */
-export async function purgeNonces(store: Store, clock: Pick<Clock, 'now'>, signal: AbortSignal): Promise<void> {
+export async function purgeNonces(database: Database, clock: Pick<Clock, 'now'>, signal: AbortSignal): Promise<void> {
   for (let removed = PURGE_BATCH; removed === PURGE_BATCH && !signal.aborted;) {
     // Kept longer than any instance needs: one whose clock is ahead must not forget for one whose clock is behind.
     const before = writeSortable(clock.now() - PURGE_MARGIN)
-    const batch = store.db.selectFrom('nonces').select('claim').where('expires_at', '<', before).limit(PURGE_BATCH)
-    const { numDeletedRows } = await store.db.deleteFrom('nonces').where('claim', 'in', batch).executeTakeFirst()
+    const batch = database.read.selectFrom('nonces').select('claim').where('expires_at', '<', before).limit(PURGE_BATCH)
+    const { numDeletedRows } = await database.read.deleteFrom('nonces').where('claim', 'in', batch).executeTakeFirst()
     removed = Number(numDeletedRows)
   }
 }

@@ -1,6 +1,6 @@
 import { seconds, sha256Hex, toUtf8, writeJson, writeSortable } from '@chancery/protocol'
 import type { Clock, Gauge, Log } from '@chancery/service-kit'
-import type { Store } from '../database/database.ts'
+import type { Database } from '../database/database.ts'
 import type { OperatorKeyring } from './operator-keys.ts'
 
 /** An instance that has not shown itself for this long has stopped. */
@@ -18,7 +18,7 @@ export function digestKeyring(ring: OperatorKeyring): string {
 }
 
 export interface OperatorKeysCheckParts {
-  readonly store: Store
+  readonly database: Database
   readonly clock: Clock
   readonly log: Log
   readonly operators: OperatorKeyring
@@ -44,10 +44,10 @@ export class OperatorKeysCheck {
   }
 
   async run(parts: OperatorKeysCheckParts): Promise<void> {
-    const { store, clock, log } = parts
+    const { database, clock, log } = parts
     const digest = digestKeyring(parts.operators)
     await announce(parts, digest)
-    const others = await store.db
+    const others = await database.read
       .selectFrom('instances')
       .select('instance')
       .where('operator_digest', '!=', digest)
@@ -69,14 +69,14 @@ export class OperatorKeysCheck {
   }
 }
 
-async function announce({ store, clock, instance }: OperatorKeysCheckParts, operator_digest: string): Promise<void> {
+async function announce({ database, clock, instance }: OperatorKeysCheckParts, operator_digest: string): Promise<void> {
   const seen_at = writeSortable(clock.now())
-  await store.db
+  await database.read
     .insertInto('instances')
     .values({ instance, operator_digest, seen_at })
     .onConflict((conflict) => conflict.column('instance').doUpdateSet({ operator_digest, seen_at }))
     .execute()
-  await store.db
+  await database.read
     .deleteFrom('instances')
     .where('seen_at', '<', writeSortable(clock.now() - REMOVED_AFTER))
     .execute()

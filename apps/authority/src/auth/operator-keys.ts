@@ -1,5 +1,5 @@
 import { readTrustedPublicKey } from '@chancery/protocol'
-import type { Store, Versions } from '../database/database.ts'
+import type { Database, Versions } from '../database/database.ts'
 
 export type Tier = 'standard' | 'privileged'
 
@@ -56,10 +56,10 @@ export class RevokedOperatorKeys {
   #ids: ReadonlySet<string> = new Set()
 
   /** True when the key is revoked as of a stamp read for this very request: no instance serves a revoked key. */
-  async has({ store }: { readonly store: Store }, key_id: string, versions: Versions): Promise<boolean> {
+  async has({ database }: { readonly database: Database }, key_id: string, versions: Versions): Promise<boolean> {
     const stamp = versions.versions.get('operator-keys')
     if (stamp === undefined || stamp !== this.#stamp) {
-      const rows = await store.db.selectFrom('revoked_operator_keys').select('key_id').execute()
+      const rows = await database.read.selectFrom('revoked_operator_keys').select('key_id').execute()
       this.#ids = new Set(rows.map((row) => row.key_id))
       // The rows may be newer than the stamp, never older: the next request with a newer stamp reads them again.
       this.#stamp = stamp

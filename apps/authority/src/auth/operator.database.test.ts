@@ -408,10 +408,10 @@ describe('operator authentication', () => {
       accepted(first.answer)
       // The signed time is 300 s ahead: acceptable for 600 s from now, so the row must outlive that.
       own.advance(600)
-      await purgeNonces(other.core.store, own, AbortSignal.timeout(10_000))
+      await purgeNonces(other.core.database, own, AbortSignal.timeout(10_000))
       await expectFailed(other, await dispatch(other, first.draft), 'nonce_replay')
       own.advance(661)
-      await purgeNonces(other.core.store, own, AbortSignal.timeout(10_000))
+      await purgeNonces(other.core.database, own, AbortSignal.timeout(10_000))
       expect(await countNonces(other)).toBe(0)
       await other.stop()
     })
@@ -448,7 +448,7 @@ describe('operator authentication', () => {
 })
 
 async function countNonces(na: TestAuthority): Promise<number> {
-  const row = await na.core.store.db
+  const row = await na.core.database.read
     .selectFrom('nonces')
     .select((eb) => eb.fn.countAll<number>().as('count'))
     .executeTakeFirstOrThrow()
@@ -663,10 +663,10 @@ describe('when the audit table cannot be written', () => {
     na = await startTestAuthority({ operators: { privileged: 'privileged', standard: 'standard', spare: 'standard' } })
     accepted((await send(na, { body: { policy_id: 'before' } })).answer, 201)
     accepted((await send(na, { body: { policy_id: 'kept' } })).answer, 201)
-    await sql`alter table audit_events rename to audit_events_away`.execute(na.core.store.db)
+    await sql`alter table audit_events rename to audit_events_away`.execute(na.core.database.read)
   })
   afterAll(async () => {
-    await sql`alter table audit_events_away rename to audit_events`.execute(na.core.store.db)
+    await sql`alter table audit_events_away rename to audit_events`.execute(na.core.database.read)
     await na.stop()
   })
 

@@ -75,7 +75,7 @@ export async function screenOperator(
     | 'processLimiter'
     | 'revokedOperatorKeys'
     | 'settings'
-    | 'store'
+    | 'database'
     | 'versions'
   >,
 ): Promise<Screened> {
@@ -148,7 +148,7 @@ async function findUsableKey(
   call: BodylessCall,
   parts: Pick<
     AuthParts,
-    'audit' | 'limiter' | 'operators' | 'processLimiter' | 'revokedOperatorKeys' | 'settings' | 'store' | 'versions'
+    'audit' | 'limiter' | 'operators' | 'processLimiter' | 'revokedOperatorKeys' | 'settings' | 'database' | 'versions'
   >,
   key_id: string,
 ): Promise<OperatorKey> {

@@ -14,14 +14,14 @@ class RevokedMeanwhile extends Error {
  */
 export async function transactWithKey<Result>(
   call: OperatorCall,
-  parts: Pick<AuthParts, 'audit' | 'limiter' | 'operators' | 'processLimiter' | 'settings' | 'store'>,
+  parts: Pick<AuthParts, 'audit' | 'limiter' | 'operators' | 'processLimiter' | 'settings' | 'database'>,
   work: (tx: Tx) => Promise<Result>,
 ): Promise<Result> {
-  const { store } = parts
+  const { database } = parts
   try {
-    return await store.transact(async (tx) => {
+    return await database.write(async (tx) => {
       const done = await work(tx)
-      await store.lockDomain(tx, 'operator-keys')
+      await database.lockDomain(tx, 'operator-keys')
       const revoked = tx.selectFrom('revoked_operator_keys').select('key_id').where('key_id', '=', call.operator.key_id)
       if ((await revoked.executeTakeFirst()) !== undefined) throw new RevokedMeanwhile()
       return done

@@ -1,7 +1,7 @@
 import type { LimiterName } from '@chancery/contract'
 import type { Clock, Limiter, SharedRead } from '@chancery/service-kit'
 import type { Audit } from '../audit/record.ts'
-import type { Store, Versions } from '../database/database.ts'
+import type { Database, Versions } from '../database/database.ts'
 import type { RollbackCheck } from '../rollback/rollback-check.ts'
 import type { OwnKeys } from '../signing/own-keys.ts'
 import type { NonceQueue } from './nonces.ts'
@@ -19,7 +19,7 @@ export interface AuthParts {
   readonly revokedOperatorKeys: RevokedOperatorKeys
   readonly rollbackCheck: RollbackCheck
   readonly settings: { readonly limits: Readonly<Record<LimiterName, number>> }
-  readonly store: Store
+  readonly database: Database
   readonly versions: SharedRead<Versions>
 }
 

@@ -4,14 +4,14 @@ import { SharedRead } from '@chancery/service-kit'
 import type { Clock, Gauge, Log } from '@chancery/service-kit'
 import { sql } from 'kysely'
 import { MAX_CLOCK_JUMP, magnitude, wallMinusMonotonic } from './clock-jumps.ts'
-import type { Store } from '../database/database.ts'
+import type { Database } from '../database/database.ts'
 import type { SigningHalt } from '../signing/signing-halt.ts'
 
 const WARN_OVER = seconds(2)
 const HALT_OVER = seconds(30)
 
 export interface ClockCheckParts {
-  readonly store: Store
+  readonly database: Database
   readonly clock: Clock
   readonly log: Log
   /** Seconds this clock is ahead of the database's. */
@@ -37,7 +37,7 @@ export class ClockCheck implements SigningHalt {
 
   constructor(parts: ClockCheckParts) {
     this.#parts = parts
-    this.#isComparing = parts.enabled && parts.store.backend === 'postgres'
+    this.#isComparing = parts.enabled && parts.database.engine === 'postgres'
     this.#base = wallMinusMonotonic(parts.clock)
     this.#checks = new SharedRead(() => this.#compare())
     if (!parts.enabled) parts.log.warn('the clock is not compared with the database', { setting: 'NA_CLOCK_CHECK' })
@@ -57,9 +57,9 @@ export class ClockCheck implements SigningHalt {
   }
 
   async #compare(): Promise<void> {
-    const { store, clock, offset } = this.#parts
+    const { database, clock, offset } = this.#parts
     const [before, base] = [clock.now(), wallMinusMonotonic(clock)]
-    const server = await readServerClock(store)
+    const server = await readServerClock(database)
     const after = clock.now()
     // The server read its clock somewhere in between: only what lies outside is certainly off.
     const ahead = server < before ? before - server : server > after ? after - server : 0n
@@ -90,10 +90,10 @@ export class ClockCheck implements SigningHalt {
 }
 
 /** The one clock all instances share. */
-export async function readServerClock(store: Store): Promise<Instant> {
+export async function readServerClock(database: Database): Promise<Instant> {
   const { rows } = await sql<{
     micros: number
-  }>`select (extract(epoch from clock_timestamp()) * 1000000)::bigint as micros`.execute(store.db)
+  }>`select (extract(epoch from clock_timestamp()) * 1000000)::bigint as micros`.execute(database.read)
   const micros = rows[0]?.micros
   if (micros === undefined) throw new Error('the database gave no time')
   return BigInt(micros)

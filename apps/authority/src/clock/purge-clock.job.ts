@@ -2,11 +2,11 @@ import { readInstant } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
 import type { Clock } from '@chancery/service-kit'
 import type { PurgeClock } from './purge-clock.ts'
-import type { Store, Tx } from '../database/database.ts'
+import type { Database, Tx } from '../database/database.ts'
 import { storeTime } from '../database/latest-times.ts'
 
 interface Parts {
-  readonly store: Pick<Store, 'db'>
+  readonly database: Pick<Database, 'read'>
   readonly clock: Clock
   readonly purgeClock: { readonly nonces: PurgeClock; readonly daily: PurgeClock }
 }
@@ -17,7 +17,7 @@ interface Parts {
  * was kept at, and downtime does not count, so a clock that jumped meanwhile is not believed by it.
  */
 export async function storePurgeClocks(parts: Parts): Promise<void> {
-  const { db } = parts.store
+  const db = parts.database.read
   for (const [name, settled] of Object.entries(parts.purgeClock)) {
     const kept = await findTime(db, `settled ${name}`)
     if (kept !== undefined) settled.goOnFrom(kept)
@@ -36,7 +36,7 @@ const lastSeen = new WeakMap<PurgeClock, { readonly until: Instant; readonly ms:
  * they have run for as long as a single one would have to, it is as good as settled: real time is never less.
  */
 async function acceptFrom(
-  { store: { db }, clock }: Parts,
+  { database: { read: db }, clock }: Parts,
   name: string,
   settled: PurgeClock,
 ): Promise<Instant | undefined> {

@@ -18,7 +18,7 @@ import type { AuditSettings } from '../settings/authority-settings.ts'
 import { readOrReport } from './command-settings.ts'
 import type { CommandArguments } from './command-settings.ts'
 import { EXPORT_NAME } from '../audit/sequence.ts'
-import type { Store } from '../database/database.ts'
+import type { Database } from '../database/database.ts'
 import { EXPECTED_SCHEMA_VERSION, readSchemaVersion } from '../database/migrate.ts'
 import { openExistingDatabase, translateDatabaseError } from '../database/open.ts'
 import { syncFile } from '../database/copy/snapshot.ts'
@@ -51,19 +51,19 @@ const PAGE = 1000
  * stored when the file is on the disk: what is stored elsewhere may be removed here (audit/remove.job.ts).
  */
 export function auditExport(args: ExportArguments): Promise<number> {
-  return withStore(args, async (store) => {
+  return withDatabase(args, async (database) => {
     const given = readAfter(args.after)
     if (args.name !== undefined && args.out === undefined) throw new CommandError('--name: needs --out')
     // Events between the two positions would count as exported.
     if (args.name !== undefined && given !== BEGINNING) throw new CommandError('--name: not together with --after')
-    let last = args.name === undefined ? given : await findPosition(store, `${EXPORT_NAME}${args.name}`)
+    let last = args.name === undefined ? given : await findPosition(database, `${EXPORT_NAME}${args.name}`)
     let left = args.limit ?? Number.POSITIVE_INFINITY
     const output = args.out === undefined ? process.stdout : createWriteStream(args.out, { flags: 'wx', mode: 0o600 })
     const write = async (text: string): Promise<void> => {
       if (!output.write(text)) await once(output, 'drain')
     }
     if (output !== process.stdout) await once(output, 'open')
-    for await (const page of exportAudit(store, last, Math.min(PAGE, left))) {
+    for await (const page of exportAudit(database, last, Math.min(PAGE, left))) {
       const taken = page.slice(0, left)
       await write(taken.map(({ line }) => `${line}\n`).join(''))
       left -= taken.length
@@ -77,7 +77,7 @@ export function auditExport(args: ExportArguments): Promise<number> {
     if (args.name !== undefined && args.out !== undefined) {
       await syncFile(args.out)
       await syncFile(dirname(args.out))
-      await storePosition({ store, name: `${EXPORT_NAME}${args.name}`, clock: systemClock }, last)
+      await storePosition({ database, name: `${EXPORT_NAME}${args.name}`, clock: systemClock }, last)
     }
     process.stderr.write(`next: --after ${writeCursor(last)}\n`)
     return 0
@@ -86,7 +86,7 @@ export function auditExport(args: ExportArguments): Promise<number> {
 
 /** Sends events to NATS JetStream until it is told to stop, or with `isOnce` until all are there. */
 export function auditForward(args: ForwardArguments): Promise<number> {
-  return withStore(args, async (store, settings) => {
+  return withDatabase(args, async (database, settings) => {
     const log = createLog({
       level: 'info',
       format: process.stderr.isTTY ? 'text' : 'json',
@@ -102,12 +102,12 @@ export function auditForward(args: ForwardArguments): Promise<number> {
     }
     const { isOnce, name, stop: signal } = args
     if (args.after !== undefined)
-      await resetPosition(store, name, readAfter(args.after), writeSortable(systemClock.now()))
+      await resetPosition(database, name, readAfter(args.after), writeSortable(systemClock.now()))
     // Loaded only now: nobody else needs a NATS client.
     const { openNatsReceiver } = await import('../audit/nats-receiver.ts')
-    const receiver = await openNatsReceiver(place, await networkName(store))
+    const receiver = await openNatsReceiver(place, await networkName(database))
     try {
-      const { sent } = await forwardAudit({ store, receiver, name, clock: systemClock, log, signal, isOnce })
+      const { sent } = await forwardAudit({ database, receiver, name, clock: systemClock, log, signal, isOnce })
       log.info('forwarding ended', { sent })
       return 0
     } finally {
@@ -118,10 +118,10 @@ export function auditForward(args: ForwardArguments): Promise<number> {
 
 /** Deletes the stored position of a forwarder or a named export that no longer runs. */
 export function auditRemoveReader({ kind, name, ...args }: RemoveReaderArguments): Promise<number> {
-  return withStore(args, async (store) => {
+  return withDatabase(args, async (database) => {
     const prefix = kind === 'export' ? EXPORT_NAME : ''
-    if (!(await removePosition(store, prefix + name))) {
-      const names = (await listReaders(store)).filter((each) => each.startsWith(EXPORT_NAME) === (kind === 'export'))
+    if (!(await removePosition(database, prefix + name))) {
+      const names = (await listReaders(database)).filter((each) => each.startsWith(EXPORT_NAME) === (kind === 'export'))
       const known = names.map((each) => each.slice(prefix.length)).join(', ')
       throw new CommandError(`--name: there is no ${kind} ${name}; stored are: ${known === '' ? 'none' : known}`)
     }
@@ -135,28 +135,28 @@ class CommandError extends Error {
   override readonly name = 'CommandError'
 }
 
-async function withStore(
+async function withDatabase(
   args: CommandArguments,
-  work: (store: Store, settings: AuditSettings) => Promise<number>,
+  work: (database: Database, settings: AuditSettings) => Promise<number>,
 ): Promise<number> {
   const settings = await readOrReport(args, readAuditSettings)
   if (settings === undefined) return 1
-  let store: Store | undefined
+  let database: Database | undefined
   try {
-    store = openExistingDatabase(settings.databaseLocation)
-    const found = await readSchemaVersion(store.db)
+    database = openExistingDatabase(settings.databaseLocation)
+    const found = await readSchemaVersion(database.read)
     if (found !== EXPECTED_SCHEMA_VERSION)
       throw new CommandError(
         `the database has schema version ${found}, this release knows ${EXPECTED_SCHEMA_VERSION}: start the authority of the newer one first`,
       )
-    return await work(store, settings)
+    return await work(database, settings)
   } catch (error) {
     const isKnown = error instanceof CommandError || error instanceof CursorUnknownError
     if (!isKnown && translateDatabaseError(error) === undefined) throw error
     process.stderr.write(`chancery: ${isKnown ? error.message : 'the database cannot be read'}\n`)
     return 1
   } finally {
-    await store?.close()
+    await database?.close()
   }
 }
 
@@ -166,7 +166,7 @@ function readAfter(text: string | undefined): AuditCursor {
   return cursor
 }
 
-async function networkName(store: Store): Promise<string> {
-  const row = await store.db.selectFrom('authority_identity').select('network_name').executeTakeFirst()
+async function networkName(database: Database): Promise<string> {
+  const row = await database.read.selectFrom('authority_identity').select('network_name').executeTakeFirst()
   return row?.network_name ?? ''
 }

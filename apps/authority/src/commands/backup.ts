@@ -19,9 +19,9 @@ import type { CommandArguments } from './command-settings.ts'
 import { openCore } from '../startup/open-core.ts'
 import type { AuthoritySettings } from '../settings/authority-settings.ts'
 import { openSigner } from '../signing/key-providers.ts'
-import type { Store } from '../database/database.ts'
+import type { Database } from '../database/database.ts'
 import { storeTime } from '../database/latest-times.ts'
-import { openExistingDatabase, openStore } from '../database/open.ts'
+import { openExistingDatabase, openDatabase } from '../database/open.ts'
 import type { DatabaseLocation } from '../database/open.ts'
 import { openSqliteReadOnly } from '../database/sqlite/open.ts'
 import { EXPECTED_SCHEMA_VERSION } from '../database/migrate.ts'
@@ -71,15 +71,15 @@ export async function noteBackupElsewhere(args: CommandArguments): Promise<Outco
 
 /** The backup counts whether or not this could be noted: a disk may be full, the database only readable here. */
 async function noteBackup(place: DatabaseLocation): Promise<boolean> {
-  let store: Store | undefined
+  let database: Database | undefined
   try {
-    store = openExistingDatabase(place)
-    await store.transact((tx) => storeTime(tx, 'backup', systemClock.now()))
+    database = openExistingDatabase(place)
+    await database.write((tx) => storeTime(tx, 'backup', systemClock.now()))
     return true
   } catch {
     return false
   } finally {
-    await store?.close()
+    await database?.close()
   }
 }
 
@@ -97,7 +97,7 @@ async function backUpInto(
   const marks = await readMarks(settings.highWaterFiles, authority)
   const { databaseLocation: place } = settings
   // Without making a file that is not there, or bringing an older release's database up to this one.
-  const source = place.kind === 'sqlite' ? openSqliteReadOnly(place.path) : openStore(place)
+  const source = place.kind === 'sqlite' ? openSqliteReadOnly(place.path) : openDatabase(place)
   try {
     const { genesisText } = authority
     const { historyText } = authority.ownKeys

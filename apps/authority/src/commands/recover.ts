@@ -18,8 +18,8 @@ import { isOperatorError, readSettingsOrExplain } from './command-settings.ts'
 import type { CommandArguments } from './command-settings.ts'
 import { closeFeatures, openFeatures } from '../features.ts'
 import { openCore } from '../startup/open-core.ts'
-import type { Store, Tx } from '../database/database.ts'
-import { openExistingDatabase, openStore, translateDatabaseError } from '../database/open.ts'
+import type { Database, Tx } from '../database/database.ts'
+import { openExistingDatabase, openDatabase, translateDatabaseError } from '../database/open.ts'
 import { openSqliteExclusive } from '../database/sqlite/open.ts'
 import { UnfinishedCopyError, isCopyUnfinished } from '../database/copy/unfinished-copy.ts'
 
@@ -108,12 +108,12 @@ export async function verifyDatabase(args: CommandArguments): Promise<Outcome<In
   if (settings === undefined) return SETTINGS_INVALID
   return runCommand(async () => {
     const authority = await readAuthority(settings)
-    const store = openExistingDatabase(settings.databaseLocation)
+    const database = openExistingDatabase(settings.databaseLocation)
     try {
-      if (await isCopyUnfinished(store)) throw new UnfinishedCopyError()
-      return await inspect(store.db, authority)
+      if (await isCopyUnfinished(database)) throw new UnfinishedCopyError()
+      return await inspect(database.read, authority)
     } finally {
-      await store.close()
+      await database.close()
     }
   })
 }
@@ -136,7 +136,7 @@ export async function migrateDatabase(args: CopyArguments): Promise<Outcome<Copi
     const authority = await readAuthority(settings)
     const marks = await readMarks([`${args.from}.mark`, ...settings.highWaterFiles], authority)
     const source = openSource(args.from)
-    const target = openStore(place)
+    const target = openDatabase(place)
     try {
       const parts = { clock: systemClock, ids: systemIds, inspect: (db: Tx) => inspect(db, authority) }
       return await copyDatabase({ ...args, ...parts, source, target, authority, marks })
@@ -147,7 +147,7 @@ export async function migrateDatabase(args: CopyArguments): Promise<Outcome<Copi
   })
 }
 
-function openSource(path: string): Store {
+function openSource(path: string): Database {
   try {
     return openSqliteExclusive(path)
   } catch (error) {

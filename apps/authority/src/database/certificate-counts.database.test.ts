@@ -14,7 +14,7 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { countEverRevoked, findMiscount, foldCertificateCounts, readCertificateCounts } from './certificate-counts.ts'
 import { migrate } from './migrate.ts'
-import { openStore } from './open.ts'
+import { openDatabase } from './open.ts'
 
 const signal = new AbortController().signal
 let na: TestAuthority
@@ -23,7 +23,7 @@ beforeAll(async () => {
 })
 afterAll(() => na.stop())
 
-const counts = () => readCertificateCounts(na.core.store.db)
+const counts = () => readCertificateCounts(na.core.database.read)
 
 describe('counters of certificates', () => {
   it('follow joins, renewals, revocations and rows that are removed by hand', async () => {
@@ -37,13 +37,13 @@ describe('counters of certificates', () => {
     )
     accepted(await na.as('privileged')('POST', '/admin/revoke', { cert_id: gone.cert_id }))
     expect(await counts()).toEqual({ issued: 3, revoked: 1, tracked: 2 })
-    expect(await findMiscount(na.core.store.db)).toBeUndefined()
-    await na.core.store.db.deleteFrom('issued_certs').where('cert_id', '=', gone.cert_id).execute()
+    expect(await findMiscount(na.core.database.read)).toBeUndefined()
+    await na.core.database.read.deleteFrom('issued_certs').where('cert_id', '=', gone.cert_id).execute()
     expect(await counts()).toEqual({ issued: 2, revoked: 0, tracked: 2 })
   })
 
   it('are true to every reader while rows come in and are added up', async () => {
-    const { store } = na.core
+    const { database } = na.core
     const before = (await counts()).issued
     const { publicKey } = await testSigner('node', 'crowd')
     const add = async (): Promise<void> => {
@@ -56,22 +56,22 @@ describe('counters of certificates', () => {
     let last = before
     while (!isDone) {
       // Two instances add up at the same time.
-      await Promise.all([foldCertificateCounts(store, signal), foldCertificateCounts(store, signal)])
+      await Promise.all([foldCertificateCounts(database, signal), foldCertificateCounts(database, signal)])
       const { issued } = await counts()
       expect(issued).toBeGreaterThanOrEqual(last)
       last = issued
     }
     await done
-    await foldCertificateCounts(store, signal)
+    await foldCertificateCounts(database, signal)
     expect((await counts()).issued).toBe(before + 60)
-    expect(await findMiscount(store.db)).toBeUndefined()
-    expect(await store.db.selectFrom('issued_counts').select('id').execute()).toEqual([{ id: '' }])
+    expect(await findMiscount(database.read)).toBeUndefined()
+    expect(await database.read.selectFrom('issued_counts').select('id').execute()).toEqual([{ id: '' }])
   })
 
   it('do not count what was rolled back', async () => {
     const before = await counts()
     await expect(
-      na.core.store.transact(async (tx) => {
+      na.core.database.write(async (tx) => {
         await sql`update issued_certs set status = 'revoked'`.execute(tx)
         throw new Error('given up')
       }),
@@ -80,7 +80,7 @@ describe('counters of certificates', () => {
   })
 
   it('tell of rows that they do not count', async () => {
-    const { db } = na.core.store
+    const db = na.core.database.read
     await db
       .updateTable('issued_counts')
       .set({ issued: sql<number>`issued + 1` })
@@ -98,15 +98,15 @@ describe('counters of certificates', () => {
 
 describe('the migration that adds counters', () => {
   it('counts what a database of the release before holds', async () => {
-    const database = await createTestDatabase()
-    const { DB_PATH, DATABASE_URL } = database.settings
-    const store = openStore(
+    const testDatabase = await createTestDatabase()
+    const { DB_PATH, DATABASE_URL } = testDatabase.settings
+    const database = openDatabase(
       currentBackend() === 'sqlite'
         ? { kind: 'sqlite', path: DB_PATH ?? '' }
         : { kind: 'postgres', url: DATABASE_URL ?? '' },
     )
     try {
-      await migrate(store, () => 0n, { upTo: 25 })
+      await migrate(database, () => 0n, { upTo: 25 })
       const at = writeSortable(0n)
       const row = { node_public_key: 'k', cert_json: '{}', roles_json: '[]', issued_at: at, expires_at: at }
       for (const [cert_id, status] of [
@@ -114,20 +114,20 @@ describe('the migration that adds counters', () => {
         ['b', 'revoked'],
         ['c', 'revoked'],
       ] as const)
-        await store.db
+        await database.read
           .insertInto('issued_certs')
           .values({ ...row, cert_id, status, max_validity_hours: 1 })
           .execute()
       // A backup of that release is compared with marks before it is migrated.
-      expect(await countEverRevoked(store.db)).toBe(2)
-      expect(await findMiscount(store.db)).toBeUndefined()
-      await migrate(store, () => 0n)
-      expect(await readCertificateCounts(store.db)).toEqual({ issued: 3, revoked: 2, tracked: 1 })
-      await store.db.updateTable('issued_certs').set({ status: 'revoked' }).where('cert_id', '=', 'a').execute()
-      expect(await countEverRevoked(store.db)).toBe(3)
+      expect(await countEverRevoked(database.read)).toBe(2)
+      expect(await findMiscount(database.read)).toBeUndefined()
+      await migrate(database, () => 0n)
+      expect(await readCertificateCounts(database.read)).toEqual({ issued: 3, revoked: 2, tracked: 1 })
+      await database.read.updateTable('issued_certs').set({ status: 'revoked' }).where('cert_id', '=', 'a').execute()
+      expect(await countEverRevoked(database.read)).toBe(3)
     } finally {
-      await store.close()
-      await database.drop()
+      await database.close()
+      await testDatabase.drop()
     }
   })
 })

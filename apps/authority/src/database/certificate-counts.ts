@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Store, Tx } from './database.ts'
+import type { Database, Tx } from './database.ts'
 import { issuedCounts } from './migrations/0026-issued-counts.ts'
 
 /** The row the others are added up in. */
@@ -83,22 +83,22 @@ export async function noteRemoved(
 }
 
 /** Adds up the rows that statements left on PostgreSQL; also those that a backup from there brought to SQLite. */
-export async function foldCertificateCounts(store: Store, signal: AbortSignal): Promise<void> {
+export async function foldCertificateCounts(database: Database, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
-    const any = await store.db
+    const any = await database.read
       .selectFrom('issued_counts')
       .select('id')
       .where('id', '<>', SUM)
       .limit(1)
       .executeTakeFirst()
-    if (any === undefined || !(await store.transact((tx) => foldSome(store, tx)))) return
+    if (any === undefined || !(await database.write((tx) => foldSome(database, tx)))) return
   }
 }
 
 /** Under the lock of the sum, so that two instances do not add the same rows; true when there may be more. */
-async function foldSome(store: Store, tx: Tx): Promise<boolean> {
+async function foldSome(database: Database, tx: Tx): Promise<boolean> {
   const sum = tx.selectFrom('issued_counts').select('id').where('id', '=', SUM)
-  await (store.backend === 'postgres' ? sum.forUpdate() : sum).executeTakeFirstOrThrow()
+  await (database.engine === 'postgres' ? sum.forUpdate() : sum).executeTakeFirstOrThrow()
   const some = await tx.selectFrom('issued_counts').selectAll().where('id', '<>', SUM).limit(AT_ONCE).execute()
   if (some.length === 0) return false
   const total = (name: 'issued' | 'revoked' | 'removed' | 'removed_revoked'): number =>

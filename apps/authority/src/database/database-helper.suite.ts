@@ -1,22 +1,22 @@
 import { systemClock } from '@chancery/service-kit'
 import type { DatabaseLocation } from './open.ts'
 import { migrate } from './migrate.ts'
-import { openStore } from './open.ts'
+import { openDatabase } from './open.ts'
 
 /** The other process of database.suite.ts; not a suite of its own. */
 type Question = { readonly do: 'migrate' } | { readonly do: 'claim'; readonly claims: readonly string[] }
 
 const place = JSON.parse(process.argv[2] ?? '{}') as DatabaseLocation
-const store = openStore(place)
+const database = openDatabase(place)
 
 async function answer(question: Question): Promise<object> {
   if (question.do === 'migrate') {
-    await migrate(store, () => systemClock.now())
+    await migrate(database, () => systemClock.now())
     return { ok: true }
   }
   const expires_at = '2030-01-01T00:00:00.000000Z'
   const rows = question.claims.map((hex) => ({ claim: Buffer.from(hex, 'hex'), expires_at }))
-  return { won: (await Promise.all(rows.map((row) => store.claimNonces([row])))).flat() }
+  return { won: (await Promise.all(rows.map((row) => database.claimNonces([row])))).flat() }
 }
 
 process.on('message', (question: Question) => {
@@ -25,5 +25,5 @@ process.on('message', (question: Question) => {
     (error: unknown) => process.send?.({ error: String(error) }),
   )
 })
-process.on('disconnect', () => void store.close().then(() => process.exit(0)))
+process.on('disconnect', () => void database.close().then(() => process.exit(0)))
 process.send?.({ started: true })

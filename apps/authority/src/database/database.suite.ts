@@ -7,10 +7,10 @@ import type { Backend, TestDatabase } from '@chancery/testkit'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { claimDatabase } from '../startup/check-keys.ts'
-import type { NonceClaim, Store } from './database.ts'
+import type { NonceClaim, Database } from './database.ts'
 import { raiseVersion, versionReader } from './locks/domains.ts'
 import { EXPECTED_SCHEMA_VERSION, MigrationFailed, NewerSchemaError, migrate, readSchemaVersion } from './migrate.ts'
-import { openStore } from './open.ts'
+import { openDatabase } from './open.ts'
 import type { DatabaseLocation } from './open.ts'
 
 export function locationOf({ settings }: TestDatabase): DatabaseLocation {
@@ -22,65 +22,65 @@ const now = (): bigint => systemClock.now()
 const claim = (): NonceClaim => ({ claim: randomBytes(16), expires_at: '2030-01-01T00:00:00.000000Z' })
 
 /** What every engine must do alike; run by sqlite.test.ts and postgres.test.ts. */
-export function describeStore(backend: Backend): void {
+export function describeDatabase(backend: Backend): void {
   describe(`the store on ${backend}`, () => {
     // Making a database costs more than most tests: they share one and look at differences.
-    let database: TestDatabase
-    let store: Store
+    let testDatabase: TestDatabase
+    let database: Database
     beforeAll(async () => {
-      database = await createTestDatabase(backend)
-      store = openStore(locationOf(database))
-      await migrate(store, now)
+      testDatabase = await createTestDatabase(backend)
+      database = openDatabase(locationOf(testDatabase))
+      await migrate(database, now)
     })
     afterAll(async () => {
-      await store.close()
-      await database.drop()
+      await database.close()
+      await testDatabase.drop()
     })
-    const policyVersion = async (): Promise<number> => (await store.readVersions()).versions.get('policy') ?? -1
+    const policyVersion = async (): Promise<number> => (await database.readVersions()).versions.get('policy') ?? -1
 
     describe('migrations', () => {
       it('leave the schema this release expects, each version applied once', async () => {
-        expect(await readSchemaVersion(store.db)).toBe(EXPECTED_SCHEMA_VERSION)
-        const rows = await store.db.selectFrom('schema_version').select('version').orderBy('version').execute()
+        expect(await readSchemaVersion(database.read)).toBe(EXPECTED_SCHEMA_VERSION)
+        const rows = await database.read.selectFrom('schema_version').select('version').orderBy('version').execute()
         expect(rows.map((row) => Number(row.version))).toEqual(
           Array.from({ length: EXPECTED_SCHEMA_VERSION }, (_, i) => i + 1),
         )
       })
 
       it('change nothing when they run again', async () => {
-        await bumpOnce(store)
+        await bumpOnce(database)
         const [before, stamp] = [
-          await store.db.selectFrom('schema_version').selectAll().execute(),
+          await database.read.selectFrom('schema_version').selectAll().execute(),
           await policyVersion(),
         ]
-        await migrate(store, now)
-        expect(await store.db.selectFrom('schema_version').selectAll().execute()).toEqual(before)
+        await migrate(database, now)
+        expect(await database.read.selectFrom('schema_version').selectAll().execute()).toEqual(before)
         expect(await policyVersion()).toBe(stamp)
       })
 
       it('refuse a database of a newer release, and touch nothing', async () => {
         const applied_at = '2030-01-01T00:00:00.000000Z'
-        await store.db.insertInto('schema_version').values({ version: 999, applied_at }).execute()
-        await expect(migrate(store, now)).rejects.toThrow(NewerSchemaError)
-        await expect(startTestAuthority({ database })).rejects.toThrow(/999/)
-        expect(await readSchemaVersion(store.db)).toBe(999)
-        await store.db.deleteFrom('schema_version').where('version', '=', 999).execute()
+        await database.read.insertInto('schema_version').values({ version: 999, applied_at }).execute()
+        await expect(migrate(database, now)).rejects.toThrow(NewerSchemaError)
+        await expect(startTestAuthority({ database: testDatabase })).rejects.toThrow(/999/)
+        expect(await readSchemaVersion(database.read)).toBe(999)
+        await database.read.deleteFrom('schema_version').where('version', '=', 999).execute()
       })
 
       it('that fail are undone and named, and go on from there when the cause is gone', async () => {
         const fresh = await createTestDatabase(backend)
-        const half = openStore(locationOf(fresh))
+        const half = openDatabase(locationOf(fresh))
         await migrate(half, now, { upTo: 23 })
         // What the migration after the next one makes is there already.
-        await sql`alter table schema_version add column serves_from integer`.execute(half.db)
+        await sql`alter table schema_version add column serves_from integer`.execute(half.read)
         const failed = migrate(half, now)
         await expect(failed).rejects.toThrow(MigrationFailed)
         await expect(failed).rejects.toThrow(/schema version 25 failed and was undone.*still at version 24/)
         await expect(startTestAuthority({ database: fresh })).rejects.toThrow(MigrationFailed)
-        expect(await readSchemaVersion(half.db)).toBe(24)
-        await sql`alter table schema_version drop column serves_from`.execute(half.db)
+        expect(await readSchemaVersion(half.read)).toBe(24)
+        await sql`alter table schema_version drop column serves_from`.execute(half.read)
         await migrate(half, now)
-        expect(await readSchemaVersion(half.db)).toBe(EXPECTED_SCHEMA_VERSION)
+        expect(await readSchemaVersion(half.read)).toBe(EXPECTED_SCHEMA_VERSION)
         await half.close()
         await fresh.drop()
       })
@@ -91,9 +91,9 @@ export function describeStore(backend: Backend): void {
         const answers = await Promise.all(helpers.map((helper) => helper.ask({ do: 'migrate' })))
         expect(answers).toEqual([{ ok: true }, { ok: true }])
         await Promise.all(helpers.map((helper) => helper.stop()))
-        const check = openStore(locationOf(fresh))
-        expect(await readSchemaVersion(check.db)).toBe(EXPECTED_SCHEMA_VERSION)
-        expect(await check.db.selectFrom('heads').select('name').where('name', '=', 'crl').execute()).toHaveLength(1)
+        const check = openDatabase(locationOf(fresh))
+        expect(await readSchemaVersion(check.read)).toBe(EXPECTED_SCHEMA_VERSION)
+        expect(await check.read.selectFrom('heads').select('name').where('name', '=', 'crl').execute()).toHaveLength(1)
         await check.close()
         await fresh.drop()
         // Two processes are started, on a machine that may be busy.
@@ -114,7 +114,7 @@ export function describeStore(backend: Backend): void {
           historyText: undefined,
           formerSigner: undefined,
         }
-        await expect(claimDatabase(first.core.store, first.genesis, stranger, now())).rejects.toThrow(/database/i)
+        await expect(claimDatabase(first.core.database, first.genesis, stranger, now())).rejects.toThrow(/database/i)
         const second = await startTestAuthority({ database: taken, network: 'ONE-NET' })
         accepted(await second.request('GET', '/readyz'))
         await second.stop()
@@ -125,22 +125,22 @@ export function describeStore(backend: Backend): void {
     describe('transact', () => {
       it('keeps everything or nothing', async () => {
         const before = await policyVersion()
-        const failed = store.transact(async (tx) => {
+        const failed = database.write(async (tx) => {
           await raiseVersion(tx, 'policy')
           await tx.insertInto('rate_limit_windows').values({ bucket: 'lost', window_start: 1, hits: 1 }).execute()
           throw new Error('changed my mind')
         })
         await expect(failed).rejects.toThrow('changed my mind')
         expect(await policyVersion()).toBe(before)
-        const lost = store.db.selectFrom('rate_limit_windows').selectAll().where('bucket', '=', 'lost')
+        const lost = database.read.selectFrom('rate_limit_windows').selectAll().where('bucket', '=', 'lost')
         expect(await lost.execute()).toEqual([])
-        expect(await store.transact(async (tx) => (await raiseVersion(tx, 'policy'), 'result'))).toBe('result')
+        expect(await database.write(async (tx) => (await raiseVersion(tx, 'policy'), 'result'))).toBe('result')
         expect(await policyVersion()).toBe(before + 1)
       })
 
       it('undoes what came before a broken statement', async () => {
         const before = await policyVersion()
-        const failed = store.transact(async (tx) => {
+        const failed = database.write(async (tx) => {
           await raiseVersion(tx, 'policy')
           await tx.insertInto('heads').values({ name: 'crl', version: 7 }).execute()
         })
@@ -151,7 +151,7 @@ export function describeStore(backend: Backend): void {
       it('serves 100 failing and 100 good ones without losing a connection', async () => {
         const before = await policyVersion()
         const run = (i: number): Promise<void> =>
-          store.transact(async (tx) => {
+          database.write(async (tx) => {
             await raiseVersion(tx, 'policy')
             if (i % 2 === 0) throw new Error('no')
           })
@@ -169,8 +169,8 @@ export function describeStore(backend: Backend): void {
         let most = 0
         await Promise.all(
           Array.from({ length: 12 }, () =>
-            store.transact(async (tx) => {
-              await store.lockDomain(tx, 'policy')
+            database.write(async (tx) => {
+              await database.lockDomain(tx, 'policy')
               inside += 1
               most = Math.max(most, inside)
               const { version } = await tx
@@ -196,11 +196,11 @@ export function describeStore(backend: Backend): void {
 
     describe('stamps', () => {
       it('are never older than the question', async () => {
-        const versions = versionReader(store, (each) => each)
+        const versions = versionReader(database, (each) => each)
         const before = await policyVersion()
         for (let i = 1; i <= 20; i += 1) {
           const others = Array.from({ length: 5 }, () => versions.read())
-          await bumpOnce(store)
+          await bumpOnce(database)
           expect((await versions.read()).versions.get('policy')).toBe(before + i)
           await Promise.all(others)
         }
@@ -210,22 +210,22 @@ export function describeStore(backend: Backend): void {
     describe('claimNonces', () => {
       it('lets one of 50 parallel copies win', async () => {
         const one = claim()
-        const won = await Promise.all(Array.from({ length: 50 }, () => store.claimNonces([one])))
+        const won = await Promise.all(Array.from({ length: 50 }, () => database.claimNonces([one])))
         expect(won.flat().filter(Boolean)).toHaveLength(1)
       })
 
       it('lets the first of equal claims in one batch win, and answers in the order of the rows', async () => {
         const [a, b, c] = [claim(), claim(), claim()]
-        expect(await store.claimNonces([b, a, b, c, a, b])).toEqual([true, true, false, true, false, false])
-        expect(await store.claimNonces([c, claim(), a])).toEqual([false, true, false])
-        expect(await store.claimNonces([])).toEqual([])
+        expect(await database.claimNonces([b, a, b, c, a, b])).toEqual([true, true, false, true, false, false])
+        expect(await database.claimNonces([c, claim(), a])).toEqual([false, true, false])
+        expect(await database.claimNonces([])).toEqual([])
       })
 
       it('gives each of 200 claims to one of two processes', async () => {
-        const helper = await startHelper(database)
+        const helper = await startHelper(testDatabase)
         const claims = Array.from({ length: 200 }, claim)
         const [mine, theirs] = await Promise.all([
-          Promise.all(claims.map((one) => store.claimNonces([one]))),
+          Promise.all(claims.map((one) => database.claimNonces([one]))),
           helper.ask({ do: 'claim', claims: claims.map((one) => Buffer.from(one.claim).toString('hex')) }),
         ])
         const { won } = theirs as { won: boolean[] }
@@ -235,25 +235,25 @@ export function describeStore(backend: Backend): void {
 
       it('remembers over a restart', async () => {
         const one = claim()
-        expect(await store.claimNonces([one])).toEqual([true])
-        await store.close()
-        store = openStore(locationOf(database))
-        expect(await store.claimNonces([one])).toEqual([false])
-        expect(await store.claimNonces([claim()])).toEqual([true])
+        expect(await database.claimNonces([one])).toEqual([true])
+        await database.close()
+        database = openDatabase(locationOf(testDatabase))
+        expect(await database.claimNonces([one])).toEqual([false])
+        expect(await database.claimNonces([claim()])).toEqual([true])
       })
     })
 
     describe('countHits', () => {
       it('adds up per bucket and window, in the order of the rows', async () => {
         const row = (bucket: string, windowStart: number, hits: number) => ({ bucket, windowStart, hits })
-        expect(await store.countHits([row('b', 60, 1), row('a', 60, 2), row('a', 120, 5)])).toEqual([1, 2, 5])
-        expect(await store.countHits([row('a', 60, 3), row('b', 60, 1)])).toEqual([5, 2])
-        expect(await store.countHits([row('a', 120, 1)])).toEqual([6])
+        expect(await database.countHits([row('b', 60, 1), row('a', 60, 2), row('a', 120, 5)])).toEqual([1, 2, 5])
+        expect(await database.countHits([row('a', 60, 3), row('b', 60, 1)])).toEqual([5, 2])
+        expect(await database.countHits([row('a', 120, 1)])).toEqual([6])
       })
 
       it('loses no hit of 60 parallel callers and gives every caller another total', async () => {
         const totals = await Promise.all(
-          Array.from({ length: 60 }, () => store.countHits([{ bucket: 'x', windowStart: 60, hits: 1 }])),
+          Array.from({ length: 60 }, () => database.countHits([{ bucket: 'x', windowStart: 60, hits: 1 }])),
         )
         expect(totals.flat().sort((a, b) => a - b)).toEqual(Array.from({ length: 60 }, (_, i) => i + 1))
       })
@@ -261,19 +261,19 @@ export function describeStore(backend: Backend): void {
 
     describe('checkWritable', () => {
       it('commits one row, however many ask', async () => {
-        const read = () => store.db.selectFrom('moments').selectAll().execute()
-        await Promise.all(Array.from({ length: 30 }, () => store.checkWritable()))
+        const read = () => database.read.selectFrom('moments').selectAll().execute()
+        await Promise.all(Array.from({ length: 30 }, () => database.checkWritable()))
         const [row, ...others] = await read()
         expect([row?.name, others]).toEqual(['write-probe', []])
-        for (let i = 0; i < 30; i += 1) await store.checkWritable()
+        for (let i = 0; i < 30; i += 1) await database.checkWritable()
         expect(await read()).toEqual([row])
       })
 
       it('throws when the row cannot be written, and works again afterwards', async () => {
-        const fresh = openStore(locationOf(database))
-        await sql`alter table moments rename to away`.execute(store.db)
+        const fresh = openDatabase(locationOf(testDatabase))
+        await sql`alter table moments rename to away`.execute(database.read)
         for (let i = 0; i < 30; i += 1) await expect(fresh.checkWritable()).rejects.toThrow()
-        await sql`alter table away rename to moments`.execute(store.db)
+        await sql`alter table away rename to moments`.execute(database.read)
         await vi.waitFor(() => fresh.checkWritable(), { timeout: 10_000, interval: 200 })
         await fresh.close()
       })
@@ -281,21 +281,21 @@ export function describeStore(backend: Backend): void {
 
     describe('numbers', () => {
       it('come back as numbers from wide columns', async () => {
-        await store.db
+        await database.read
           .updateTable('heads')
           .set({ version: Number.MAX_SAFE_INTEGER })
           .where('name', '=', 'crl')
           .execute()
-        const versions = await store.readVersions()
+        const versions = await database.readVersions()
         expect(versions.versions.get('crl')).toBe(Number.MAX_SAFE_INTEGER)
-        await store.db.updateTable('heads').set({ version: 0 }).where('name', '=', 'crl').execute()
+        await database.read.updateTable('heads').set({ version: 0 }).where('name', '=', 'crl').execute()
       })
     })
   })
 }
 
-async function bumpOnce(store: Store): Promise<void> {
-  await store.transact((tx) => raiseVersion(tx, 'policy'))
+async function bumpOnce(database: Database): Promise<void> {
+  await database.write((tx) => raiseVersion(tx, 'policy'))
 }
 
 interface Helper {
@@ -304,8 +304,8 @@ interface Helper {
 }
 
 /** A second process with a store of its own: two stores on one SQLite file cannot wait for each other in one process. */
-async function startHelper(database: TestDatabase): Promise<Helper> {
-  const child = fork(new URL('database-helper.suite.ts', import.meta.url), [JSON.stringify(locationOf(database))], {
+async function startHelper(testDatabase: TestDatabase): Promise<Helper> {
+  const child = fork(new URL('database-helper.suite.ts', import.meta.url), [JSON.stringify(locationOf(testDatabase))], {
     execArgv: ['--conditions=development'],
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })

@@ -6,16 +6,16 @@ import type { Tables } from './tables.ts'
 export type Tx = Kysely<Tables>
 
 /** The authority's database, with what its engines do differently behind one interface. */
-export interface Store {
-  readonly backend: 'sqlite' | 'postgres'
+export interface Database {
+  readonly engine: 'sqlite' | 'postgres'
   /** Where the data is, without secrets: the SQLite path, or the URL rebuilt from user, host, port and name. */
-  readonly place: string
-  readonly db: Tx
+  readonly location: string
+  readonly read: Tx
   /**
    * Runs `work` in one transaction. Serialisation failures and deadlocks are tried again from the start (at most
    * three times), so `work` must have no effect outside the database.
    */
-  transact<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result>
+  write<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result>
   /**
    * The same for work that is done all the time with the same few statements: on connections that keep their plans
    * (see kept-plan.ts), which must be right for values of any kind.
@@ -26,7 +26,7 @@ export interface Store {
   /** Version stamps and what is due, by one statement. */
   readVersions(): Promise<Versions>
   /** The engine's own words, for the few hot statements that need them; see heartbeats.ts and joins.ts. */
-  readonly engine: Engine
+  readonly native: Engine
   /**
    * Spends claims, each at most once over all instances and restarts. Gives for each row whether it was fresh; of
    * equal claims in one batch the first wins. Committed when it returns.

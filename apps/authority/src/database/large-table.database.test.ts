@@ -19,6 +19,6 @@ describe('isLargeTable', () => {
     [2, true],
     [3, false],
   ])('says of three rows against %i: %s', async (small, isLarge) => {
-    expect(await isLargeTable(na.core.store.db, 'node_liveness', small)).toBe(isLarge)
+    expect(await isLargeTable(na.core.database.read, 'node_liveness', small)).toBe(isLarge)
   })
 })

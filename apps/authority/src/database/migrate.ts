@@ -2,7 +2,7 @@ import type { ColumnDataType } from 'kysely'
 import { writeSortable } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
 import { UnknownOutcomeError } from './database.ts'
-import type { Store, Tx } from './database.ts'
+import type { Database, Tx } from './database.ts'
 import { lockMigrations } from './locks/migration.ts'
 import { foundation } from './migrations/0001-foundation.ts'
 import { agents } from './migrations/0002-agents.ts'
@@ -34,7 +34,7 @@ import { UnfinishedCopyError, isCopyUnfinished } from './copy/unfinished-copy.ts
 
 /** Column types the engines spell differently. */
 export interface ColumnTypes {
-  readonly backend: Store['backend']
+  readonly backend: Database['engine']
   readonly binary: ColumnDataType
   readonly bigint: ColumnDataType
 }
@@ -104,7 +104,7 @@ export class MigrationFailed extends Error {
   }
 }
 
-const TYPES: Readonly<Record<Store['backend'], ColumnTypes>> = {
+const TYPES: Readonly<Record<Database['engine'], ColumnTypes>> = {
   sqlite: { backend: 'sqlite', binary: 'blob', bigint: 'integer' },
   postgres: { backend: 'postgres', binary: 'bytea', bigint: 'bigint' },
 }
@@ -117,11 +117,11 @@ export interface MigrateOptions {
 }
 
 /** Applies what is missing, one transaction per migration, one instance at a time. */
-export async function migrate(store: Store, now: () => Instant, options: MigrateOptions = {}): Promise<void> {
+export async function migrate(database: Database, now: () => Instant, options: MigrateOptions = {}): Promise<void> {
   const progress: Progress = { applying: undefined }
   try {
     let isComplete = false
-    while (!isComplete) isComplete = await store.transact((tx) => applyNext(store, tx, now, options, progress))
+    while (!isComplete) isComplete = await database.write((tx) => applyNext(database, tx, now, options, progress))
   } catch (error) {
     // Whether the last COMMIT was lost or not, the next start finds out.
     if (progress.applying === undefined || error instanceof UnknownOutcomeError) throw error
@@ -136,15 +136,15 @@ interface Progress {
 
 /** Gives whether nothing is missing any more. */
 async function applyNext(
-  store: Store,
+  database: Database,
   tx: Tx,
   now: () => Instant,
   { copying = false, upTo = EXPECTED_SCHEMA_VERSION }: MigrateOptions,
   progress: Progress,
 ): Promise<boolean> {
   progress.applying = undefined
-  await lockMigrations(store, tx)
-  if (!copying && (await isCopyUnfinished(store, tx))) throw new UnfinishedCopyError()
+  await lockMigrations(database, tx)
+  if (!copying && (await isCopyUnfinished(database, tx))) throw new UnfinishedCopyError()
   await tx.schema
     .createTable('schema_version')
     .ifNotExists()
@@ -156,7 +156,7 @@ async function applyNext(
   const next = MIGRATIONS.find((migration) => migration.version === current + 1)
   if (next === undefined || next.version > upTo) return true
   progress.applying = next.version
-  await next.up(tx, TYPES[store.backend])
+  await next.up(tx, TYPES[database.engine])
   await tx
     .insertInto('schema_version')
     .values({ version: next.version, applied_at: writeSortable(now()), ...servesFromOf(next) })

@@ -1,5 +1,5 @@
 import { LockTimeoutError, DatabaseUnavailableError } from './database.ts'
-import type { Store } from './database.ts'
+import type { Database } from './database.ts'
 import { openPostgres, translatePostgresError } from './postgres/open.ts'
 import { openExistingSqlite, openSqlite, translateSqliteError } from './sqlite/open.ts'
 
@@ -8,12 +8,12 @@ export type DatabaseLocation =
   | { readonly kind: 'sqlite'; readonly path: string }
   | { readonly kind: 'postgres'; readonly url: string }
 
-export function openStore(place: DatabaseLocation): Store {
+export function openDatabase(place: DatabaseLocation): Database {
   return place.kind === 'sqlite' ? openSqlite(place.path) : openPostgres(place.url)
 }
 
 /** Opens a database for reading commands. A missing database is not created: another user would own the file. */
-export function openExistingDatabase(place: DatabaseLocation): Store {
+export function openExistingDatabase(place: DatabaseLocation): Database {
   return place.kind === 'sqlite' ? openExistingSqlite(place.path) : openPostgres(place.url)
 }
 

@@ -1,14 +1,14 @@
 import type { Instant } from '@chancery/protocol'
 import { migrate } from './migrate.ts'
-import { openStore } from './open.ts'
+import { openDatabase } from './open.ts'
 import type { DatabaseLocation } from './open.ts'
 
 /** An empty database of this release that belongs to no authority yet. Tests copy one instead of migrating each time. */
 export async function prepareDatabase(place: DatabaseLocation, now: () => Instant): Promise<void> {
-  const store = openStore(place)
+  const database = openDatabase(place)
   try {
-    await migrate(store, now)
+    await migrate(database, now)
   } finally {
-    await store.close()
+    await database.close()
   }
 }

@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 import { systemClock } from '@chancery/service-kit'
 import { sql } from 'kysely'
 import { DiskFull } from './database.ts'
-import type { Store, Tx } from './database.ts'
+import type { Database, Tx } from './database.ts'
 import { storeTime } from './latest-times.ts'
 import { withRetries, rollBackAfter } from './transaction.ts'
 import type { TransactOptions } from './transaction.ts'
@@ -15,7 +15,7 @@ const LEAST_FREE_BYTES = 1 << 20
 const writeRow = (tx: Tx): Promise<void> => storeTime(tx, 'write-probe', systemClock.now())
 
 /** One row that is changed in place, committed: a standby, a full disk or a read-only file refuses it. */
-export const commitProbe = (transact: Store['transact']): Promise<void> => transact(writeRow)
+export const commitProbe = (transact: Database['write']): Promise<void> => transact(writeRow)
 
 /** The same, taken back: a standby, a read-only file, or a file that another holds refuses it. */
 export const undoneProbe = (db: Tx, options: Pick<TransactOptions, 'isRetryable' | 'attempts'>): Promise<void> =>

@@ -17,19 +17,19 @@ const HEADS = new IdStatement<{ readonly id: string; readonly name: string }>(
 
 describe('IdStatement', () => {
   it('answers for each id that is there, with and without a kept plan', async () => {
-    const { store } = na.core
+    const { database } = na.core
     for (const size of [undefined, 1, 1_000_000])
-      expect(await HEADS.run(store, store.db, ['evidence-anchors', 'no such head'], size)).toEqual([
+      expect(await HEADS.run(database, database.read, ['evidence-anchors', 'no such head'], size)).toEqual([
         { id: 'evidence-anchors', name: 'evidence-anchors' },
       ])
-    expect(await HEADS.run(store, store.db, [], 1)).toEqual([])
+    expect(await HEADS.run(database, database.read, [], 1)).toEqual([])
   })
 
   it('plans anew when the table has doubled, and not before', async (test) => {
-    const { store } = na.core
-    test.skip(store.backend === 'sqlite', 'SQLite keeps no plans')
-    const names = await store.transactOften(async (tx) => {
-      for (const size of [1000, 1001, 1023, 1024, 5000]) await HEADS.run(store, tx, ['evidence-anchors'], size)
+    const { database } = na.core
+    test.skip(database.engine === 'sqlite', 'SQLite keeps no plans')
+    const names = await database.transactOften(async (tx) => {
+      for (const size of [1000, 1001, 1023, 1024, 5000]) await HEADS.run(database, tx, ['evidence-anchors'], size)
       const { rows } = await sql<{ name: string }>`
         select name from pg_prepared_statements where name like 'test-heads%' order by name`.execute(tx)
       return rows.map((row) => row.name)

@@ -1,5 +1,5 @@
 import { CompiledQuery } from 'kysely'
-import type { Store, Tx } from './database.ts'
+import type { Database, Tx } from './database.ts'
 
 const names = new Map<string, string>()
 
@@ -23,7 +23,7 @@ export function planStatementName(text: string): string | undefined {
  */
 export class IdStatement<Row> {
   readonly #name: string
-  readonly #texts: Readonly<Record<Store['backend'], string>>
+  readonly #texts: Readonly<Record<Database['engine'], string>>
   readonly #kept: string[] = []
 
   /** `spell` gets the ids as rows `t(id)`, and one more value. */
@@ -36,16 +36,22 @@ export class IdStatement<Row> {
   }
 
   /** `size` is about how many rows the table has; without it nothing is kept. */
-  async run(store: Store, tx: Tx, ids: readonly string[], size?: number, value?: number): Promise<readonly Row[]> {
+  async run(
+    database: Database,
+    tx: Tx,
+    ids: readonly string[],
+    size?: number,
+    value?: number,
+  ): Promise<readonly Row[]> {
     if (ids.length === 0) return []
-    const list = store.backend === 'postgres' ? ids : JSON.stringify(ids)
+    const list = database.engine === 'postgres' ? ids : JSON.stringify(ids)
     const { rows } = await tx.executeQuery(
-      CompiledQuery.raw(this.#textFor(store, size), value === undefined ? [list] : [list, value]),
+      CompiledQuery.raw(this.#textFor(database, size), value === undefined ? [list] : [list, value]),
     )
     return rows as readonly Row[]
   }
 
-  #textFor({ backend }: Store, size: number | undefined): string {
+  #textFor({ engine: backend }: Database, size: number | undefined): string {
     const text = this.#texts[backend]
     if (backend === 'sqlite' || size === undefined) return text
     const doublings = Math.ceil(Math.log2(size + 1))

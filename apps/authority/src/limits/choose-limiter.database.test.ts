@@ -55,7 +55,7 @@ describe('limits counted in Redis', () => {
     const all = await Promise.all(Array.from({ length: 40 }, () => call(na)))
     expect(passed(all)).toBe(LIMIT)
     expect(all).not.toContain(503)
-    expect(await na.core.store.db.selectFrom('rate_limit_windows').selectAll().execute()).toEqual([])
+    expect(await na.core.database.read.selectFrom('rate_limit_windows').selectAll().execute()).toEqual([])
   })
 
   it('gives every key an end, in each window anew', async () => {
@@ -135,7 +135,7 @@ describe('limits counted in Redis', () => {
   it('refuses when neither can count', async () => {
     na = await start()
     await redis.stop()
-    await na.core.store.db.schema.alterTable('rate_limit_windows').renameTo('away').execute()
+    await na.core.database.read.schema.alterTable('rate_limit_windows').renameTo('away').execute()
     expect(await statuses(2, na)).toEqual([503, 503])
   })
 

@@ -7,16 +7,16 @@ import { FallbackCounts } from './fallback-counts.ts'
 import { openRedisCounts } from './redis-counts.ts'
 import { SharedLimiter, databaseCounts } from './shared-limiter.ts'
 
-type LimiterParts = Pick<Core, 'store' | 'signer' | 'clock' | 'log' | 'metrics'>
+type LimiterParts = Pick<Core, 'database' | 'signer' | 'clock' | 'log' | 'metrics'>
 
 /** Where limits are counted, as RATE_LIMIT_STORE says. Redis always has the database behind it: never unlimited. */
 export async function chooseLimiter(settings: AuthoritySettings, parts: LimiterParts): Promise<Limiter> {
-  const { store, signer, clock, log, metrics } = parts
+  const { database, signer, clock, log, metrics } = parts
   const { limiterStore, redisUrl } = settings
   if (limiterStore === 'memory') return new MemoryLimiter(clock)
-  if (limiterStore === 'database' || redisUrl === undefined) return new SharedLimiter(databaseCounts(store), clock)
+  if (limiterStore === 'database' || redisUrl === undefined) return new SharedLimiter(databaseCounts(database), clock)
   const authority = sha256Hex(fromBase64(signer.publicKey) ?? new Uint8Array()).slice(0, 16)
   const redis = await openRedisCounts(redisUrl, `chancery:limit:${authority}`)
   const tools = { clock, log, fallbacks: metrics.limiterFallbacks }
-  return new SharedLimiter(new FallbackCounts(redis, databaseCounts(store), tools), clock)
+  return new SharedLimiter(new FallbackCounts(redis, databaseCounts(database), tools), clock)
 }

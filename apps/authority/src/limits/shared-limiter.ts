@@ -1,7 +1,7 @@
 import { WINDOW_SECONDS } from '@chancery/contract'
 import { Batcher, LimiterUnavailableError } from '@chancery/service-kit'
 import type { Clock, Limiter } from '@chancery/service-kit'
-import type { Store, WindowHits } from '../database/database.ts'
+import type { Database, WindowHits } from '../database/database.ts'
 
 const WINDOW_MICROS = BigInt(WINDOW_SECONDS) * 1_000_000n
 
@@ -81,12 +81,12 @@ export class SharedLimiter implements Limiter {
 }
 
 /** Windows as rows of the authority's own database. */
-export function databaseCounts(store: Store): WindowCounts {
+export function databaseCounts(database: Database): WindowCounts {
   return {
     name: 'database',
-    add: (rows) => store.countHits(rows),
+    add: (rows) => database.countHits(rows),
     async read(bucket, windowStart) {
-      const row = await store.db
+      const row = await database.read
         .selectFrom('rate_limit_windows')
         .select('hits')
         .where('bucket', '=', bucket)
@@ -99,7 +99,7 @@ export function databaseCounts(store: Store): WindowCounts {
 }
 
 /** Removes windows nobody counts in any more; run by a job, never by a request. */
-export async function purgeLimiterWindows(store: Store, clock: Clock): Promise<void> {
+export async function purgeLimiterWindows(database: Database, clock: Clock): Promise<void> {
   const oldest = Number(clock.now() / 1_000_000n) - 2 * WINDOW_SECONDS
-  await store.db.deleteFrom('rate_limit_windows').where('window_start', '<', oldest).execute()
+  await database.read.deleteFrom('rate_limit_windows').where('window_start', '<', oldest).execute()
 }

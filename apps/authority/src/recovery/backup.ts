@@ -6,7 +6,7 @@ import type { Clock, Ids } from '@chancery/service-kit'
 import type { HighWater } from '../rollback/mark-file.ts'
 import { listTables } from '../database/copy/catalogue.ts'
 import { countRows } from '../database/copy/copy-rows.ts'
-import type { Store, Tx } from '../database/database.ts'
+import type { Database, Tx } from '../database/database.ts'
 import { findBehind, readHeads } from '../rollback/positions.ts'
 import { readSchemaVersion } from '../database/migrate.ts'
 import { snapshotInto, syncFile } from '../database/copy/snapshot.ts'
@@ -18,7 +18,7 @@ import type { BackupManifest, BackupPart } from './manifest.ts'
 
 export interface BackupFacts {
   /** Of any release up to this one; it may be in use. */
-  readonly source: Store
+  readonly source: Database
   /** A folder that is not there yet, or is empty. */
   readonly folder: string
   readonly authority: InspectedAuthority
@@ -70,10 +70,10 @@ export async function createBackup(facts: BackupFacts): Promise<BackupResult> {
 /** A typo in the settings must not give a signed backup of another network, or of nothing. */
 async function checkSource({ source, authority }: BackupFacts): Promise<void> {
   const tables = await listTables(source)
-  if (!tables.includes('authority_identity')) throw new BackupError(`${source.place} holds no authority`)
-  const identity = await source.db.selectFrom('authority_identity').selectAll().executeTakeFirst()
+  if (!tables.includes('authority_identity')) throw new BackupError(`${source.location} holds no authority`)
+  const identity = await source.read.selectFrom('authority_identity').selectAll().executeTakeFirst()
   if (identity?.network_name !== authority.sovereign || !authority.publicKeys.includes(identity.public_key))
-    throw new BackupError(`${source.place} belongs to another network or another authority key`)
+    throw new BackupError(`${source.location} belongs to another network or another authority key`)
 }
 
 async function refuseFilled(folder: string): Promise<void> {
@@ -89,7 +89,7 @@ async function describe(folder: string, facts: BackupFacts, created: Instant): P
   const { authority, source, signer, historyText, marks } = facts
   const copy = openSqliteReadOnly(join(folder, DATABASE_PART))
   try {
-    const { db } = copy
+    const db = copy.read
     const { last_crl: _list, last_feed: _feed, ...heads } = await readHeads(db)
     const created_at = writeInstant(created)
     const tables: Record<string, number> = {}
@@ -102,7 +102,7 @@ async function describe(folder: string, facts: BackupFacts, created: Instant): P
       network_name: authority.sovereign,
       key_id: signer.keyId,
       created_at,
-      engine: source.backend,
+      engine: source.engine,
       schema_version: await readSchemaVersion(db),
       high_water: { mark_version: 1, network_name: authority.sovereign, written_at: created_at, ...heads },
       evidence_log_size: await readLogSize(db),

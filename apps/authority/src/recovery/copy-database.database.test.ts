@@ -10,7 +10,7 @@ import { readMark } from '../rollback/mark-file.ts'
 import type { HighWater } from '../rollback/mark-file.ts'
 import { EXPECTED_SCHEMA_VERSION } from '../database/migrate.ts'
 import { compareRows, describeTables } from '../database/copy/copy-rows.ts'
-import type { Store } from '../database/database.ts'
+import type { Database } from '../database/database.ts'
 import { openPostgres } from '../database/postgres/open.ts'
 import { openSqliteExclusive } from '../database/sqlite/open.ts'
 import { UnfinishedCopyError } from '../database/copy/unfinished-copy.ts'
@@ -31,9 +31,9 @@ describe.runIf(currentBackend() === 'postgres')('copyDatabase', () => {
   let mark: HighWater | undefined
   /** Opened for one test each. */
   let path: string
-  let source: Store
+  let source: Database
   let place: TestDatabase
-  let target: Store
+  let target: Database
 
   const copy = (more: Partial<CopyFacts> = {}): Promise<Copied> =>
     copyDatabase({
@@ -124,7 +124,7 @@ describe.runIf(currentBackend() === 'postgres')('copyDatabase', () => {
 
   it('clears nothing away that no copy made', async () => {
     await expect(copy({ inspect: () => Promise.reject(new Error('interrupted')) })).rejects.toThrow('interrupted')
-    await sql`create table theirs (id integer)`.execute(target.db)
+    await sql`create table theirs (id integer)`.execute(target.read)
     await expect(copy({ restart: true })).rejects.toMatchObject({ code: 'target_not_empty' })
   })
 
@@ -132,7 +132,7 @@ describe.runIf(currentBackend() === 'postgres')('copyDatabase', () => {
     ['a table of somebody else', 'create table theirs (id integer)'],
     ['a view', 'create view theirs as select 1 as one'],
   ])('refuses a database that holds %s', async (_what, statement) => {
-    await sql.raw(statement).execute(target.db)
+    await sql.raw(statement).execute(target.read)
     await expect(copy()).rejects.toMatchObject({ code: 'target_not_empty' })
   })
 
@@ -142,7 +142,7 @@ describe.runIf(currentBackend() === 'postgres')('copyDatabase', () => {
   })
 
   it('refuses an old backup: its withdrawals would be forgotten for good', async () => {
-    await sql`delete from own_revocation_feeds where sequence = 2`.execute(source.db)
+    await sql`delete from own_revocation_feeds where sequence = 2`.execute(source.read)
     await expect(copy()).rejects.toMatchObject({ code: 'source_behind_mark', message: expect.stringContaining('feed') })
   })
 
@@ -154,7 +154,7 @@ describe.runIf(currentBackend() === 'postgres')('copyDatabase', () => {
   })
 
   it('refuses a source of another release', async () => {
-    await sql`delete from schema_version where version = ${EXPECTED_SCHEMA_VERSION}`.execute(source.db)
+    await sql`delete from schema_version where version = ${EXPECTED_SCHEMA_VERSION}`.execute(source.read)
     await expect(copy()).rejects.toMatchObject({
       code: 'source_unfit',
       message: expect.stringContaining(`version ${EXPECTED_SCHEMA_VERSION - 1}`),
@@ -162,14 +162,14 @@ describe.runIf(currentBackend() === 'postgres')('copyDatabase', () => {
   })
 
   it('refuses a source with a column it would leave behind', async () => {
-    await sql`alter table issued_certs add column theirs text`.execute(source.db)
+    await sql`alter table issued_certs add column theirs text`.execute(source.read)
     await expect(copy()).rejects.toThrow('the column issued_certs.theirs is not known to this release')
     await expect(startOn(place)).rejects.toThrow(UnfinishedCopyError)
   })
 
   it('gives no copy free whose records do not verify', async () => {
     await sql`update recognition_treaties set treaty_json = replace(treaty_json, 'PARTNER', 'ANOTHER')`.execute(
-      source.db,
+      source.read,
     )
     await expect(copy()).rejects.toMatchObject({
       code: 'records_invalid',
@@ -196,10 +196,10 @@ describe.runIf(currentBackend() === 'postgres')('copyDatabase', () => {
     ],
   ])('finds a row that is %s', async (_what, statement, problems) => {
     await copy()
-    await sql.raw(statement).execute(target.db)
+    await sql.raw(statement).execute(target.read)
     const tables = await describeTables(source, target)
     const found: string[] = []
-    for (const table of tables) found.push(...(await compareRows(source, target.db, table, () => undefined)))
+    for (const table of tables) found.push(...(await compareRows(source, target.read, table, () => undefined)))
     expect(found).toEqual(problems)
   })
 })

@@ -5,7 +5,7 @@ import type { HighWater } from '../rollback/mark-file.ts'
 import { listTables } from '../database/copy/catalogue.ts'
 import { compareRows, copyRows, describeTables } from '../database/copy/copy-rows.ts'
 import type { CopiedTable } from '../database/copy/copy-rows.ts'
-import type { Store, Tx } from '../database/database.ts'
+import type { Database, Tx } from '../database/database.ts'
 import { findBehind } from '../rollback/positions.ts'
 import { EXPECTED_SCHEMA_VERSION, migrate, readSchemaVersion } from '../database/migrate.ts'
 import {
@@ -52,8 +52,8 @@ export interface CopyProgress {
 /** Into a PostgreSQL database that is empty. */
 export interface CopyParts {
   /** An SQLite file held by nobody else: what is copied cannot change meanwhile. */
-  readonly source: Store
-  readonly target: Store
+  readonly source: Database
+  readonly target: Database
   /** Clears away what an interrupted copy left. */
   readonly restart: boolean
   readonly clock: Clock
@@ -100,12 +100,12 @@ export async function copyInto(
   await eachTable('copying', tables, parts, (table, onRows) => copyRows(source, target, table, onRows))
   const differences: string[] = []
   await eachTable('comparing', tables, parts, async (table, onRows) => {
-    differences.push(...(await compareRows(source, target.db, table, onRows)))
+    differences.push(...(await compareRows(source, target.read, table, onRows)))
   })
   if (differences.length > 0) throw new CopyError('copy_differs', 'the copy differs from the source', differences)
   await migrate(target, now, { copying: true })
-  const records = await verifyCopy(target.db, parts)
-  await target.transact(lastly)
+  const records = await verifyCopy(target.read, parts)
+  await target.write(lastly)
   await finishCopy(target, token)
   return { tables: Object.fromEntries(tables.map(({ name, rows }) => [name, rows])), records }
 }
@@ -123,7 +123,7 @@ export async function verifyCopy(
 }
 
 async function checkSource({ source, authority, marks }: CopyFacts): Promise<void> {
-  const { db } = source
+  const db = source.read
   const tables = await listTables(source)
   const version = tables.includes('schema_version') ? await readSchemaVersion(db) : 0
   if (version !== EXPECTED_SCHEMA_VERSION)

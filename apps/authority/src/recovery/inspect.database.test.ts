@@ -23,7 +23,7 @@ describe('inspectDatabase', () => {
   afterAll(() => na.stop())
 
   it('finds nothing wrong in what the authority wrote itself', async () => {
-    const { counts, problems } = await inspect(na.core.store.db)
+    const { counts, problems } = await inspect(na.core.database.read)
     expect(problems).toEqual([])
     expect(counts).toMatchObject({
       crl: 4,
@@ -165,7 +165,7 @@ describe('inspectDatabase', () => {
     ],
   ])('finds %s', async (_what, statement, problem) => {
     // Undone afterwards: all of them look at the same life.
-    const { problems } = await rollBackAfter(na.core.store.db, async (tx) => {
+    const { problems } = await rollBackAfter(na.core.database.read, async (tx) => {
       for (const one of statement.split('; ')) await sql.raw(one).execute(tx)
       return inspect(tx)
     })

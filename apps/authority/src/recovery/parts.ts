@@ -4,7 +4,7 @@ import type { RevocationFeeds } from '../features/revocation-feeds/index.ts'
 
 export interface RecoveryParts extends Pick<
   Core,
-  'audit' | 'clock' | 'clockCheck' | 'genesis' | 'ownKeys' | 'rollbackCheck' | 'store'
+  'audit' | 'clock' | 'clockCheck' | 'genesis' | 'ownKeys' | 'rollbackCheck' | 'database'
 > {
   readonly crl: Crl
   readonly revocationFeeds: RevocationFeeds

@@ -34,10 +34,10 @@ export class PublishedListError extends Error {
  * newer list than the last mark, or be the only one left that has any.
  */
 export async function raiseMark(parts: RecoveryParts, { crl, feed }: Published): Promise<HighWater> {
-  const { store, genesis, clock, rollbackCheck, ownKeys } = parts
+  const { database, genesis, clock, rollbackCheck, ownKeys } = parts
   const kept = rollbackCheck.mark
   const facts = { network_name: genesis.network_name, written_at: writeInstant(clock.now()) }
-  let mark: HighWater = kept ?? { mark_version: 1, ...facts, ...(await readHeads(store.db)) }
+  let mark: HighWater = kept ?? { mark_version: 1, ...facts, ...(await readHeads(database.read)) }
   if (crl !== undefined) {
     const list = await readOwn('--crl', crl, readCrl, ownKeys.current)
     requireOneHistory(list, mark.last_crl, clock.now())

@@ -196,7 +196,7 @@ describe('an authority whose database is older than what it has published', () =
     expect(feed['sequence']).toBe(103)
     expect(feed['revoked_attestation_ids']).toEqual([...attestations].sort())
     // What an instance kept under a stamp of the lost history is never taken for current.
-    const { versions } = await na.core.store.readVersions()
+    const { versions } = await na.core.database.readVersions()
     expect(Math.min(...versions.values())).toBeGreaterThanOrEqual(1_000_000)
     const events = await na.auditEvents('state_recovered')
     expect(events.map((event) => event['details'])).toEqual([
@@ -362,7 +362,7 @@ describe('an authority whose database is older than what it has published', () =
     await rm(marks()[0] ?? '')
     await start()
     accepted(await na.request('GET', '/readyz'))
-    const { db } = na.core.store
+    const db = na.core.database.read
     await db.updateTable('crl_versions').set({ crl_json: '{}' }).where('sequence', '=', 1).execute()
     await na.core.rollbackCheck.settle()
     refused(await na.request('GET', '/readyz'), 503, 'service_not_ready')
@@ -372,7 +372,7 @@ describe('an authority whose database is older than what it has published', () =
     await start()
     await revoke((await enroll(na, await node('one'))).cert_id)
     accepted(await na.request('GET', '/crl'))
-    const { db } = na.core.store
+    const db = na.core.database.read
     await db.updateTable('heads').set({ version: 0 }).where('name', '=', 'crl').execute()
     await na.core.rollbackCheck.settle()
     refused(await na.request('GET', '/readyz'), 503, 'service_not_ready')
@@ -514,7 +514,7 @@ describe('an authority whose database is older than what it has published', () =
     accepted(await na.as('privileged')('POST', '/admin/operator-keys/op-gone/revoke', {}))
     await stop()
     await start()
-    const { db } = na.core.store
+    const db = na.core.database.read
     await db.deleteFrom('revoked_operator_keys').execute()
     await db.updateTable('crl_versions').set({ sequence: 500 }).execute()
     await na.core.rollbackCheck.settle()

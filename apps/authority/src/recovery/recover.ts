@@ -50,13 +50,13 @@ export class NothingToRecoverError extends Error {
  * again, and what was signed before the floor is refused. Evidence that is missing stays missing, and its store stays closed.
  */
 export async function recoverState(parts: RecoveryParts, published: Published = {}): Promise<Recovery> {
-  const { rollbackCheck, store } = parts
+  const { rollbackCheck, database } = parts
   const mark = await raiseMark(parts, published)
-  if (!rollbackCheck.isHalted() && !(await isRolledBack(store.db, mark))) return restoreRows(parts)
-  const recovery = await store.transact(async (tx) => {
+  if (!rollbackCheck.isHalted() && !(await isRolledBack(database.read, mark))) return restoreRows(parts)
+  const recovery = await database.write(async (tx) => {
     // A large registry takes longer than any statement of a request may.
-    if (store.backend === 'postgres') await sql`set local statement_timeout = 0`.execute(tx)
-    for (const head of ['operator-keys', 'crl', 'policy', 'feed']) await store.lockDomain(tx, head)
+    if (database.engine === 'postgres') await sql`set local statement_timeout = 0`.execute(tx)
+    for (const head of ['operator-keys', 'crl', 'policy', 'feed']) await database.lockDomain(tx, head)
     const keys = await revokeKeysAgain(tx, mark)
     const list = await relist(tx, parts, mark)
     await raisePolicyPosition(tx, mark)
@@ -84,9 +84,9 @@ export async function recoverState(parts: RecoveryParts, published: Published = 
 
 /** Nothing is behind, but rows of what was signed may be gone: they come back from the last list and feed themselves. */
 async function restoreRows(parts: RecoveryParts): Promise<Recovery> {
-  const { store, rollbackCheck } = parts
-  const recovery = await store.transact(async (tx) => {
-    for (const head of ['crl', 'feed']) await store.lockDomain(tx, head)
+  const { database, rollbackCheck } = parts
+  const recovery = await database.write(async (tx) => {
+    for (const head of ['crl', 'feed']) await database.lockDomain(tx, head)
     const list = await parts.crl.restoreDropped(tx)
     const feed = await restoreWithdrawn(tx, parts)
     if (list === undefined && feed === undefined)

@@ -30,7 +30,7 @@ async function join(): Promise<{ node: NodeCaller; cert_id: string; text: string
   counter += 1
   const node = nodeCaller(na.url, await testSigner('node', `heard-${counter}`), () => na.core.clock.now())
   const { cert_id } = await enroll(na, node)
-  const { cert_json } = await na.core.store.db
+  const { cert_json } = await na.core.database.read
     .selectFrom('issued_certs')
     .select('cert_json')
     .where('cert_id', '=', cert_id)
@@ -40,7 +40,7 @@ async function join(): Promise<{ node: NodeCaller; cert_id: string; text: string
 
 /** As the restored database knows nothing of it. */
 async function removeRows(cert_id: string): Promise<void> {
-  const { db } = na.core.store
+  const db = na.core.database.read
   await db.deleteFrom('node_liveness').where('cert_id', '=', cert_id).execute()
   await db.deleteFrom('issued_certs').where('cert_id', '=', cert_id).execute()
 }

@@ -66,7 +66,7 @@ describe('list and feed that a wrong clock dated ahead', () => {
     const details = isJsonObject(event) ? event['details'] : undefined
     expect(details).toEqual({ crl_sequence: crlSequence, feed_sequence: feedSequence, revocations: 0, agents: 0 })
     const authority = { publicKeys: [na.genesis.network_authority.public_key], sovereign: na.genesis.network_name }
-    expect((await inspectDatabase(na.core.store.db, authority, inspectStore)).problems).toEqual([])
+    expect((await inspectDatabase(na.core.database.read, authority, inspectStore)).problems).toEqual([])
   })
 
   it('go on from there, and are left alone when they are not ahead', async () => {

@@ -25,7 +25,7 @@ export class ClockError extends Error {
  * that was withdrawn is taken back.
  */
 export async function resignLists(parts: RecoveryParts, told: Instant): Promise<ResignResult> {
-  const { store, clock, clockCheck, rollbackCheck } = parts
+  const { database, clock, clockCheck, rollbackCheck } = parts
   await clockCheck.check()
   if (clockCheck.isHalted()) throw new ClockError('this clock differs from that of the database; set it right first')
   // A list looks ahead to a clock that is behind, too, and dated back by that one it would be refused as a rollback.
@@ -34,10 +34,10 @@ export async function resignLists(parts: RecoveryParts, told: Instant): Promise<
     throw new ClockError(`this clock shows ${writeInstant(clock.now())}: over 300 s from the time that was given`)
   if (rollbackCheck.isHalted())
     throw new NothingToRecoverError('the database is behind what was published: run chancery authority recover first')
-  const redated = await store.transact(async (tx) => {
+  const redated = await database.write(async (tx) => {
     // A long list takes longer than any statement of a request may.
-    if (store.backend === 'postgres') await sql`set local statement_timeout = 0`.execute(tx)
-    for (const head of ['crl', 'feed']) await store.lockDomain(tx, head)
+    if (database.engine === 'postgres') await sql`set local statement_timeout = 0`.execute(tx)
+    for (const head of ['crl', 'feed']) await database.lockDomain(tx, head)
     const now = clock.now()
     const list = await findActiveVersion(tx)
     const isListAhead = list !== undefined && isInFuture(list.issuedAt, now)

@@ -77,10 +77,10 @@ async function revokeAll(
 export async function restoreListed(parts: RecoveryParts, listed: readonly UnknownCertificate[]): Promise<number> {
   for (let at = 0; at < listed.length; at += AT_ONCE) {
     const some = listed.slice(at, at + AT_ONCE)
-    await parts.store.transact(async (tx) => {
-      await parts.store.lockDomain(tx, 'crl')
+    await parts.database.write(async (tx) => {
+      await parts.database.lockDomain(tx, 'crl')
       await lockNodeKeys(
-        parts.store,
+        parts.database,
         tx,
         some.map(({ node_public_key }) => node_public_key),
       )
@@ -126,10 +126,10 @@ export async function adoptUnknown(parts: RecoveryParts, unknown: readonly Unkno
   let [adopted, barred] = [0, 0]
   for (let at = 0; at < texts.length; at += AT_ONCE) {
     const some = texts.slice(at, at + AT_ONCE)
-    const counts = await parts.store.transact(async (tx) => {
-      await parts.store.lockDomain(tx, 'crl')
+    const counts = await parts.database.write(async (tx) => {
+      await parts.database.lockDomain(tx, 'crl')
       const keys = some.map(({ node_public_key }) => node_public_key)
-      await lockNodeKeys(parts.store, tx, keys)
+      await lockNodeKeys(parts.database, tx, keys)
       const burnt = await listBarred(tx, keys)
       const good = some.filter(({ node_public_key }) => !burnt.has(node_public_key))
       const rows = good.map(lostByText)

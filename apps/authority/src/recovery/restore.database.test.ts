@@ -21,7 +21,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { commands } from '../index.ts'
 import { readMark } from '../rollback/mark-file.ts'
 import { EXPECTED_SCHEMA_VERSION, migrate, readSchemaVersion } from '../database/migrate.ts'
-import { openStore } from '../database/open.ts'
+import { openDatabase } from '../database/open.ts'
 import { openSqliteReadOnly } from '../database/sqlite/open.ts'
 import { UnfinishedCopyError } from '../database/copy/unfinished-copy.ts'
 import type { BackupManifest } from './manifest.ts'
@@ -143,7 +143,7 @@ describe('a backup', () => {
     let isTaking = true
     const writing = (async () => {
       while (isTaking) {
-        await na.core.store.db
+        await na.core.database.read
           .insertInto('nonces')
           .values([0, 1].map((half) => ({ claim: Buffer.from(`busy-${count}-${half}`), expires_at: '2099' })))
           .execute()
@@ -158,7 +158,7 @@ describe('a backup', () => {
     expect(outcome.ok).toBe(true)
     const copy = openSqliteReadOnly(join(to, 'database.sqlite'))
     const { rows } = await sql<{ claim: Uint8Array }>`select claim from nonces where expires_at = '2099'`.execute(
-      copy.db,
+      copy.read,
     )
     await copy.close()
     const halves = new Map<string, number>()
@@ -167,7 +167,7 @@ describe('a backup', () => {
       halves.set(pair, (halves.get(pair) ?? 0) + 1)
     }
     expect([...halves.values()].every((seen) => seen === 2)).toBe(true)
-    await na.core.store.db.deleteFrom('nonces').where('expires_at', '=', '2099').execute()
+    await na.core.database.read.deleteFrom('nonces').where('expires_at', '=', '2099').execute()
     expect(count).toBeGreaterThan(0)
   })
 
@@ -191,11 +191,11 @@ describe('a backup', () => {
       try {
         expect(await read(restored)).toEqual(served)
         expect(accepted(await restored.as('standard')('GET', '/admin/evidence/verify'))['verified']).toBe(true)
-        const events = await restored.core.store.db.selectFrom('audit_events').select('event_id').execute()
+        const events = await restored.core.database.read.selectFrom('audit_events').select('event_id').execute()
         accepted(await restored.as('privileged')('POST', '/admin/policy', { policy_id: `on-${backend}` }), 201)
         expect(events.length).toBe(manifest.tables['audit_events'])
         if (backend === 'sqlite') {
-          const numbered = await restored.core.store.db.selectFrom('audit_numbers').select('event_id').execute()
+          const numbered = await restored.core.database.read.selectFrom('audit_numbers').select('event_id').execute()
           expect(numbered.length).toBeGreaterThan(events.length)
         }
       } finally {
@@ -280,19 +280,19 @@ describe('a backup', () => {
 
   it('is not restored into a database that instances are connected to', async () => {
     const place = await emptyDatabase('postgres')
-    const instance = openStore({ kind: 'postgres', url: place.settings['DATABASE_URL'] ?? '' })
-    await sql`select 1`.execute(instance.db)
+    const instance = openDatabase({ kind: 'postgres', url: place.settings['DATABASE_URL'] ?? '' })
+    await sql`select 1`.execute(instance.read)
     expect(await restoreInto(place)).toMatchObject({ ok: false, code: 'instances_running' })
     await instance.close()
     expect(await restoreInto(place)).toMatchObject({ ok: true })
   })
 
   it('is not served from by an instance that runs while it is put in', async () => {
-    const copying = na.core.store.backend === 'postgres'
-    if (copying) await sql`create table unfinished_copy (token text, started_at text)`.execute(na.core.store.db)
+    const copying = na.core.database.engine === 'postgres'
+    if (copying) await sql`create table unfinished_copy (token text, started_at text)`.execute(na.core.database.read)
     await na.core.rollbackCheck.settle()
     expect(na.core.rollbackCheck.isHalted()).toBe(copying)
-    if (copying) await sql`drop table unfinished_copy`.execute(na.core.store.db)
+    if (copying) await sql`drop table unfinished_copy`.execute(na.core.database.read)
     await na.core.rollbackCheck.settle()
     expect(na.core.rollbackCheck.isHalted()).toBe(false)
   })
@@ -315,16 +315,16 @@ describe('a backup', () => {
   it('of an earlier release is taken as it is, and brought up to this one where it is restored', async () => {
     const old = await emptyDatabase()
     const { DB_PATH: path, DATABASE_URL: url } = old.settings
-    const store = openStore(path === undefined ? { kind: 'postgres', url: url ?? '' } : { kind: 'sqlite', path })
+    const database = openDatabase(path === undefined ? { kind: 'postgres', url: url ?? '' } : { kind: 'sqlite', path })
     const before = EXPECTED_SCHEMA_VERSION - 1
-    await migrate(store, () => na.core.clock.now(), { upTo: before })
+    await migrate(database, () => na.core.clock.now(), { upTo: before })
     const identity = { id: 1, network_name: 'TEST-NET', public_key: na.genesis.network_authority.public_key }
-    await store.db
+    await database.read
       .insertInto('authority_identity')
       .values({ ...identity, created_at: '2026' })
       .execute()
-    const policy = await na.core.store.db.selectFrom('policy_versions').selectAll().execute()
-    await store.db.insertInto('policy_versions').values(policy).execute()
+    const policy = await na.core.database.read.selectFrom('policy_versions').selectAll().execute()
+    await database.read.insertInto('policy_versions').values(policy).execute()
     const envFile = await envFor(old, join(folder, 'old.mark'))
     for (const onSqlite of [false, true]) {
       const outcome = await commands.rehearse({ ...QUIET, envFile, onSqlite })
@@ -335,8 +335,8 @@ describe('a backup', () => {
         records: { policy: policy.length },
       })
     }
-    expect(await readSchemaVersion(store.db)).toBe(before)
-    await store.close()
+    expect(await readSchemaVersion(database.read)).toBe(before)
+    await database.close()
   })
 
   it('that is older than the mark is restored, and serves nobody before it was recovered', async () => {

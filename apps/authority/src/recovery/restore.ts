@@ -3,10 +3,10 @@ import { dirname, join } from 'node:path'
 import type { Clock, Ids } from '@chancery/service-kit'
 import type { HighWater } from '../rollback/mark-file.ts'
 import { numberCopiedEvents } from '../audit/sequence.ts'
-import type { Store, Tx } from '../database/database.ts'
+import type { Database, Tx } from '../database/database.ts'
 import { findBehind } from '../rollback/positions.ts'
 import { EXPECTED_SCHEMA_VERSION, NewerSchemaError, migrate } from '../database/migrate.ts'
-import { openStore } from '../database/open.ts'
+import { openDatabase } from '../database/open.ts'
 import type { DatabaseLocation } from '../database/open.ts'
 import { syncFile } from '../database/copy/snapshot.ts'
 import { openSqlite, openSqliteReadOnly } from '../database/sqlite/open.ts'
@@ -46,16 +46,16 @@ export interface Restored extends Pick<Copied, 'records'> {
 export async function restoreBackup(facts: RestoreFacts): Promise<Restored> {
   const { manifest, place } = facts
   if (manifest.schema_version > EXPECTED_SCHEMA_VERSION) throw new NewerSchemaError(manifest.schema_version)
-  return place.kind === 'sqlite' ? restoreFile(facts, place.path) : restoreRows(facts, openStore(place))
+  return place.kind === 'sqlite' ? restoreFile(facts, place.path) : restoreRows(facts, openDatabase(place))
 }
 
-async function restoreRows(facts: RestoreFacts, target: Store): Promise<Restored> {
+async function restoreRows(facts: RestoreFacts, target: Database): Promise<Restored> {
   const source = openSqliteReadOnly(join(facts.folder, DATABASE_PART))
   try {
     const { records } = await copyInto({ ...facts, source, target }, facts.manifest.schema_version, (tx) =>
       endInvites(tx, facts.clock.now()),
     )
-    return { records, behind: await findBehind(target.db, facts.marks) }
+    return { records, behind: await findBehind(target.read, facts.marks) }
   } finally {
     await source.close()
     await target.close()
@@ -83,15 +83,15 @@ async function restoreFile(facts: RestoreFacts, path: string): Promise<Restored>
   }
 }
 
-async function bringUp(store: Store, facts: RestoreFacts): Promise<Restored> {
+async function bringUp(database: Database, facts: RestoreFacts): Promise<Restored> {
   try {
-    await migrate(store, () => facts.clock.now())
-    await store.transact(numberCopiedEvents)
-    const records = await verifyCopy(store.db, facts)
-    await store.transact((tx) => endInvites(tx, facts.clock.now()))
-    return { records, behind: await findBehind(store.db, facts.marks) }
+    await migrate(database, () => facts.clock.now())
+    await database.write(numberCopiedEvents)
+    const records = await verifyCopy(database.read, facts)
+    await database.write((tx) => endInvites(tx, facts.clock.now()))
+    return { records, behind: await findBehind(database.read, facts.marks) }
   } finally {
-    await store.close()
+    await database.close()
   }
 }
 

@@ -14,8 +14,8 @@ export function withdrawAttestations(
   lost: readonly LostRecord[],
   reason: string,
 ): Promise<number | undefined> {
-  return parts.store.transact(async (tx) => {
-    await parts.store.lockDomain(tx, 'feed')
+  return parts.database.write(async (tx) => {
+    await parts.database.lockDomain(tx, 'feed')
     const now = writeSortable(parts.clock.now())
     const withdrawn: { attestation_id: string; reason: string }[] = []
     for (const { id: attestation_id, revokedFor = reason } of lost) {
@@ -42,8 +42,8 @@ export function withdrawAttestations(
 
 /** Revokes treaties again that were revoked after the backup; gives how many. */
 export function revokeTreatiesAgain(parts: RecoveryParts, lost: readonly LostRecord[]): Promise<number> {
-  return parts.store.transact(async (tx) => {
-    await parts.store.lockDomain(tx, 'treaties')
+  return parts.database.write(async (tx) => {
+    await parts.database.lockDomain(tx, 'treaties')
     const now = writeSortable(parts.clock.now())
     const events = []
     for (const { id: treaty_id, revokedFor: reason = 'unspecified' } of lost) {

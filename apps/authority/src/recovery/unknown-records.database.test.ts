@@ -46,16 +46,16 @@ async function eventsNaming(id: string): Promise<readonly string[]> {
 /** Takes out of the database what was written after the backup. */
 async function lose(table: 'membership_attestations' | 'recognition_treaties', id: string): Promise<void> {
   const column = table === 'membership_attestations' ? 'attestation_id' : 'treaty_id'
-  await na.core.store.db.deleteFrom(table).where(column, '=', id).execute()
+  await na.core.database.read.deleteFrom(table).where(column, '=', id).execute()
 }
 
 async function removeEvents(type: string): Promise<void> {
-  await na.core.store.db.deleteFrom('audit_events').where('event_type', '=', type).execute()
+  await na.core.database.read.deleteFrom('audit_events').where('event_type', '=', type).execute()
 }
 
 async function problems(): Promise<readonly string[]> {
   const authority = { sovereign: na.genesis.network_name, publicKeys: na.core.ownKeys.all }
-  return (await inspectDatabase(na.core.store.db, authority, inspectStore)).problems
+  return (await inspectDatabase(na.core.database.read, authority, inspectStore)).problems
 }
 
 describe('attestations of after the backup', () => {
@@ -91,7 +91,7 @@ describe('attestations of after the backup', () => {
     const id = await attest('partner-9')
     await post(`/admin/attestations/${id}/revoke`, { reason: 'left the house' })
     const events = await eventsNaming(id)
-    const { db } = na.core.store
+    const db = na.core.database.read
     const active = { status: 'active', revoked_at: null, revocation_reason: null }
     await db.updateTable('membership_attestations').set(active).where('attestation_id', '=', id).execute()
     await db.deleteFrom('own_feed_ids').where('attestation_id', '=', id).execute()
@@ -107,7 +107,7 @@ describe('attestations of after the backup', () => {
     const events = [...(await eventsNaming(withdrawn)), ...(await eventsNaming(old))]
     const ancient = events.map((line) => ({ ...(JSON.parse(line) as JsonObject), created_at: '2022-01-01T00:00:00Z' }))
     for (const id of [withdrawn, old]) await lose('membership_attestations', id)
-    await na.core.store.db
+    await na.core.database.read
       .insertInto('recovered_revocations')
       .values({ attestation_id: withdrawn, revocation_reason: 'unspecified' })
       .execute()
@@ -133,7 +133,7 @@ describe('treaties of after the backup', () => {
     await post(`/admin/recognition-treaties/${id}/revoke`, { reason: 'relationship_ended' })
     const events = await eventsNaming(id)
     const active = { status: 'active', revoked_at: null, revocation_reason: null }
-    await na.core.store.db.updateTable('recognition_treaties').set(active).where('treaty_id', '=', id).execute()
+    await na.core.database.read.updateTable('recognition_treaties').set(active).where('treaty_id', '=', id).execute()
     await removeEvents('recognition_treaty_revoked')
     const report = await find(events)
     expect(report).toMatchObject({ treaties: [], treatiesValidAgain: [{ id, revokedFor: 'relationship_ended' }] })

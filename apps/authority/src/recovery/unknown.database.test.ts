@@ -46,7 +46,7 @@ async function joinLater(validity: JsonObject = {}): Promise<Later> {
   counter += 1
   const node = nodeCaller(na.url, await testSigner('node', `later-${counter}`), () => clock.now())
   const { cert_id } = await enroll(na, node, validity)
-  const { db } = na.core.store
+  const db = na.core.database.read
   const row = await db.selectFrom('issued_certs').selectAll().where('cert_id', '=', cert_id).executeTakeFirstOrThrow()
   const event = (await na.auditEvents('certificate_issued')).find((each) => detailsOf(each)['cert_id'] === cert_id)
   await db.deleteFrom('node_liveness').where('cert_id', '=', cert_id).execute()
@@ -111,7 +111,7 @@ describe('what others know of that a restored database does not', () => {
       const key = node.key
       const body = { cert_id, node_public_key: key, reason: 'key_compromise' }
       accepted(await na.as('privileged')('POST', '/admin/revoke', body))
-      await na.core.store.db.deleteFrom('issued_certs').where('cert_id', '=', cert_id).execute()
+      await na.core.database.read.deleteFrom('issued_certs').where('cert_id', '=', cert_id).execute()
       const report = await look([line], withText ? [text] : [])
       expect([idsOf(report), report.listed.map((each) => each.cert_id)]).toEqual([[], [cert_id]])
       expect(await restoreListed(na.parts, report.listed)).toBe(1)
@@ -122,7 +122,7 @@ describe('what others know of that a restored database does not', () => {
       expect(again).toMatchObject([{ reason: 'key_compromise', job: 'recover' }])
     }
     const authority = { sovereign: 'TEST-NET', publicKeys: na.core.ownKeys.all }
-    expect((await inspectDatabase(na.core.store.db, authority, inspectStore)).problems).toEqual([])
+    expect((await inspectDatabase(na.core.database.read, authority, inspectStore)).problems).toEqual([])
   })
 
   it('is revoked, with a text or without, in one list that names all', async () => {

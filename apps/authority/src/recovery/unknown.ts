@@ -60,7 +60,7 @@ export interface UnknownReport extends LostRecords {
 
 /** Compares what others know with the database; changes nothing. */
 export async function findUnknown(parts: RecoveryParts, elsewhere: ReportedElsewhere): Promise<UnknownReport> {
-  const { db } = parts.store
+  const db = parts.database.read
   const now = parts.clock.now()
   const named = new Map<string, UnknownCertificate>()
   const events: Record<string, number> = {}

@@ -20,9 +20,9 @@ function newAttempt(changes: Partial<Attempt> = {}): Attempt {
 }
 const ANSWER: StoredResponse = { status: 200, text: '{"a":1}' }
 const find = (attempt: Attempt, now = NOW): Promise<StoredResponse | undefined> =>
-  na.core.store.transact((tx) => findStoredResponse(tx, attempt, now))
+  na.core.database.write((tx) => findStoredResponse(tx, attempt, now))
 const run = (attempt: Attempt, answer: StoredResponse | undefined = ANSWER): Promise<void> =>
-  na.core.store.transact(async (tx) => {
+  na.core.database.write(async (tx) => {
     await findStoredResponse(tx, attempt, NOW)
     if (answer !== undefined) await storeResponse(tx, attempt, answer)
   })
@@ -39,7 +39,7 @@ describe('findStoredResponse', () => {
     const [attempt, secret] = [newAttempt(), newAttempt()]
     await run(attempt)
     await expect(find({ ...attempt, bodyDigest: 'other' })).rejects.toMatchObject({ code: 'conflict' })
-    await na.core.store.transact(async (tx) => void (await findStoredResponse(tx, secret, NOW)))
+    await na.core.database.write(async (tx) => void (await findStoredResponse(tx, secret, NOW)))
     await expect(find(secret)).rejects.toMatchObject({ code: 'conflict' })
   })
 
@@ -58,7 +58,7 @@ describe('findStoredResponse', () => {
 
   it('forgets an attempt whose effect was rolled back', async () => {
     const attempt = newAttempt()
-    const broken = na.core.store.transact(async (tx) => {
+    const broken = na.core.database.write(async (tx) => {
       await findStoredResponse(tx, attempt, NOW)
       await storeResponse(tx, attempt, ANSWER)
       throw new Error('the effect failed')
@@ -71,7 +71,7 @@ describe('findStoredResponse', () => {
     const attempt = newAttempt()
     let finish = (): void => undefined
     const started = Promise.withResolvers<void>()
-    const first = na.core.store.transact(async (tx) => {
+    const first = na.core.database.write(async (tx) => {
       expect(await findStoredResponse(tx, attempt, NOW)).toBeUndefined()
       const gate = new Promise<void>((resolve) => (finish = resolve))
       started.resolve()
@@ -99,8 +99,8 @@ describe('purgeStoredResponses', () => {
     const [old, young] = [newAttempt({ expires_at: NOW }), newAttempt({ expires_at: END })]
     await run(old)
     await run(young)
-    await purgeStoredResponses(na.core.store.db, NOW)
-    const rows = await na.core.store.db.selectFrom('idempotency_keys').select('idempotency_key').execute()
+    await purgeStoredResponses(na.core.database.read, NOW)
+    const rows = await na.core.database.read.selectFrom('idempotency_keys').select('idempotency_key').execute()
     const keys = rows.map((row) => row.idempotency_key)
     expect(keys).not.toContain(old.key)
     expect(keys).toContain(young.key)

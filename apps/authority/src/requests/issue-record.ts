@@ -24,14 +24,14 @@ export interface Issued {
  */
 export async function issueRecord(
   call: OperatorCall,
-  parts: Pick<Core, 'audit' | 'clock' | 'signing' | 'store'>,
+  parts: Pick<Core, 'audit' | 'clock' | 'signing' | 'database'>,
   issue: (tx: Tx, now: Instant) => Promise<Issued>,
   head?: Domain,
 ): Promise<HttpResponse> {
   parts.signing.requireAllowed()
   const attempt = readAttempt(call, parts.clock.now())
-  return parts.store.transact(async (tx) => {
-    if (head !== undefined) await parts.store.lockDomain(tx, head)
+  return parts.database.write(async (tx) => {
+    if (head !== undefined) await parts.database.lockDomain(tx, head)
     const now = parts.clock.now()
     const earlier = attempt === undefined ? undefined : await findStoredResponse(tx, attempt, writeSortable(now))
     if (earlier !== undefined) return jsonText(earlier.text, earlier.status)

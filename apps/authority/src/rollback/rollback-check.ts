@@ -2,7 +2,7 @@ import { readInstant, writeInstant } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
 import { SharedRead } from '@chancery/service-kit'
 import type { Clock, Log } from '@chancery/service-kit'
-import type { Versions, Store } from '../database/database.ts'
+import type { Versions, Database } from '../database/database.ts'
 import { findRollback, readHeads, readLastAnchor, readRecovery } from './positions.ts'
 import type { Heads, LastRecovery } from './positions.ts'
 import { isCopyUnfinished } from '../database/copy/unfinished-copy.ts'
@@ -15,7 +15,7 @@ import type { AuthoritySigner } from '../signing/signer.ts'
 const WRITE_EVERY_MS = 60_000
 
 export interface RollbackCheckParts {
-  readonly store: Store
+  readonly database: Database
   readonly signer: AuthoritySigner
   /** A mark of a former key is still ours. */
   readonly ownKeys: OwnKeys
@@ -53,7 +53,7 @@ export class RollbackCheck implements SigningHalt {
     this.#checks = new SharedRead(() => this.#compare())
     this.#keeps = new SharedRead(() => this.#write())
     // Another server may answer after a connection was lost: asked again before anybody relies on it.
-    parts.store.onConnectionLost(() => {
+    parts.database.onConnectionLost(() => {
       this.#losses += 1
       this.#isSuspect = true
     })
@@ -127,9 +127,9 @@ export class RollbackCheck implements SigningHalt {
   }
 
   async #write(): Promise<void> {
-    const { clock, store, signer, networkName, files } = this.#parts
+    const { clock, database, signer, networkName, files } = this.#parts
     // The stamps are cheap to read; a list may be megabytes.
-    const versions = JSON.stringify([...(await store.readVersions()).versions, await readLastAnchor(store.db)])
+    const versions = JSON.stringify([...(await database.readVersions()).versions, await readLastAnchor(database.read)])
     if (versions === this.#written && clock.monotonicMs() - this.#writtenAt < WRITE_EVERY_MS) return
     const heads = await this.#checks.read()
     if (this.isHalted() || files.length === 0) return
@@ -152,16 +152,16 @@ export class RollbackCheck implements SigningHalt {
   }
 
   async #compare(): Promise<Heads> {
-    const { store, log } = this.#parts
+    const { database, log } = this.#parts
     const losses = this.#losses
     // What other instances have kept counts as much: their last commits may not be in our own mark yet.
     await this.#adoptAll()
-    const heads = await readHeads(store.db)
-    const recovery = await readRecovery(store.db)
-    const found = this.#mark === undefined ? [] : await findRollback(store.db, heads, this.#mark, recovery.at)
+    const heads = await readHeads(database.read)
+    const recovery = await readRecovery(database.read)
+    const found = this.#mark === undefined ? [] : await findRollback(database.read, heads, this.#mark, recovery.at)
     // A running instance must not take a database for whole while rows are still being put into it.
-    if (await isCopyUnfinished(store)) found.push('unfinished copy')
-    found.push(...this.#findUnseen(await store.readVersions(), recovery))
+    if (await isCopyUnfinished(database)) found.push('unfinished copy')
+    found.push(...this.#findUnseen(await database.readVersions(), recovery))
     const below = [...new Set(found)].filter((name) => name !== 'evidence')
     this.#closeEvidence(found.includes('evidence'))
     this.#replayFloor = recovery.floor

@@ -1,17 +1,17 @@
 import type { Log } from '@chancery/service-kit'
-import type { Store } from '../database/database.ts'
+import type { Database } from '../database/database.ts'
 import type { SigningHalt } from './signing-halt.ts'
 
 /** Notices that another key took over while this instance was left running: it must not sign any more. */
 export class KeyOwnerCheck implements SigningHalt {
   readonly reason = 'key_succeeded'
-  readonly #store: Store
+  readonly #database: Database
   readonly #publicKey: string
   readonly #log: Log
   #isSucceeded = false
 
-  constructor(store: Store, publicKey: string, log: Log) {
-    this.#store = store
+  constructor(database: Database, publicKey: string, log: Log) {
+    this.#database = database
     this.#publicKey = publicKey
     this.#log = log
   }
@@ -21,7 +21,7 @@ export class KeyOwnerCheck implements SigningHalt {
   }
 
   async check(): Promise<void> {
-    const held = await this.#store.db.selectFrom('authority_identity').select('public_key').executeTakeFirst()
+    const held = await this.#database.read.selectFrom('authority_identity').select('public_key').executeTakeFirst()
     const isSucceeded = held !== undefined && held.public_key !== this.#publicKey
     if (isSucceeded && !this.#isSucceeded)
       this.#log.error('another key has taken over: nothing is signed; start this instance with the new one', {

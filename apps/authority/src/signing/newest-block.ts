@@ -1,6 +1,6 @@
 import { genesisDigest, instantOf, readJson, readKeyHistory } from '@chancery/protocol'
 import type { GenesisBlock } from '@chancery/protocol'
-import type { Store, Tx } from '../database/database.ts'
+import type { Database, Tx } from '../database/database.ts'
 import { translateDatabaseError } from '../database/open.ts'
 import type { OwnKeys } from './own-keys.ts'
 
@@ -43,7 +43,7 @@ export interface NewestBlock {
 export const CACHED_MS = 2000
 
 interface Parts {
-  readonly store: Pick<Store, 'db'>
+  readonly database: Pick<Database, 'read'>
   readonly genesis: GenesisBlock
   readonly genesisText: string
   readonly ownKeys: OwnKeys
@@ -109,7 +109,7 @@ export class NewestBlocks {
 
   /** Read again only when it changed: the first list may have megabytes, and heartbeats ask all the time. */
   async #load(): Promise<NewestBlock | undefined> {
-    const { db } = this.#parts.store
+    const db = this.#parts.database.read
     const stamp = await findVersion(db)
     if (this.#last?.stamp === stamp) return this.#last.block
     const block = this.#choose(await findSuccession(db))

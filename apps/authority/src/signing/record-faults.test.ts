@@ -64,7 +64,7 @@ describe('the revocation list', () => {
   const revoke = (cert_id: string, reason = 'key_compromise') =>
     na.as('privileged')('POST', '/admin/revoke', { cert_id, reason })
   const list = () => fetchCrl(na.url, na.genesis.network_authority.public_key)
-  const rows = () => na.core.store.db
+  const rows = () => na.core.database.read
 
   beforeEach(async () => {
     lost = (await enroll(na, await newNode())).cert_id
@@ -114,7 +114,7 @@ describe('the revocation list', () => {
     await restart()
     const refusal = refused(await revoke(other), 503, 'service_unavailable')
     expect(refusal['details']).toEqual({ reason: 'crl_incomplete' })
-    const state = na.core.store.db.selectFrom('issued_certs').select('status').where('cert_id', '=', other)
+    const state = na.core.database.read.selectFrom('issued_certs').select('status').where('cert_id', '=', other)
     expect((await state.executeTakeFirst())?.status).not.toBe('revoked')
     expect(await readyz()).toMatchObject({ signing_halted: ['crl_incomplete'] })
     expect(await metric('crl_incomplete')).toBe('1')
@@ -182,9 +182,9 @@ describe('the own feed', () => {
     const [first, second] = [await attest(), await attest()]
     accepted(await revoke(first))
     const active = { status: 'active', revoked_at: null, revocation_reason: null }
-    await na.core.store.db.updateTable('membership_attestations').set(active).execute()
+    await na.core.database.read.updateTable('membership_attestations').set(active).execute()
     const ids = [first, second]
-    const { db } = na.core.store
+    const db = na.core.database.read
     expect(await Promise.all(ids.map((id) => isOwnAttestationRevoked(db, id)))).toEqual([true, false])
     const standings = await Promise.all(ids.map((id) => na.features.attestations.reader.find(id)))
     expect(standings.map((standing) => standing?.stored.isRevoked)).toEqual([true, false])
@@ -193,7 +193,7 @@ describe('the own feed', () => {
   it('is not signed without an id of the last one', async () => {
     const [first, second] = [await attest(), await attest()]
     accepted(await revoke(first))
-    const { db } = na.core.store
+    const db = na.core.database.read
     const active = { status: 'active', revoked_at: null, revocation_reason: null }
     await db.updateTable('membership_attestations').set(active).execute()
     const refusal = refused(await revoke(second), 503, 'service_unavailable')
@@ -220,7 +220,7 @@ describe('a stored treaty', () => {
   const path = async (to: string): Promise<JsonObject> =>
     accepted(await na.request('GET', `/connectome/trust-path?from=TEST-NET&to=${to}`))
   const forge = async (changes: JsonObject, columns: { subject_sovereign_id?: string } = {}): Promise<void> => {
-    await na.core.store.db
+    await na.core.database.read
       .updateTable('recognition_treaties')
       .set({ treaty_json: writeJson({ ...held, ...changes }), ...columns })
       .where('treaty_id', '=', String(held['treaty_id']))
@@ -249,7 +249,7 @@ describe('a stored treaty', () => {
   it('whose row names another subject than its text makes nobody known', async () => {
     expect((await path('bolt-net'))['trusted']).toBe(true)
     await forge({}, { subject_sovereign_id: 'evil-net' })
-    await na.core.store.db
+    await na.core.database.read
       .updateTable('heads')
       .set((eb) => ({ version: eb('version', '+', 1) }))
       .where('name', '=', 'treaties')
@@ -294,7 +294,7 @@ describe('a revoked treaty', () => {
     const found = sql<{
       detail: string
     }>`explain query plan select ${isRevokedInAudit('sqlite')} from recognition_treaties`
-    const { rows } = await found.execute(na.core.store.db)
+    const { rows } = await found.execute(na.core.database.read)
     expect(rows.map((row) => row.detail).join('\n')).toContain('USING INDEX audit_events_by_revoked_treaty')
   })
 
@@ -304,7 +304,7 @@ describe('a revoked treaty', () => {
     accepted(await end(id))
     await checkRecords(na.parts)
     expect('warnings' in (await readyz())).toBe(false)
-    await na.core.store.db
+    await na.core.database.read
       .updateTable('recognition_treaties')
       .set({ status: 'active', revoked_at: null, revocation_reason: null })
       .execute()
@@ -335,16 +335,16 @@ describe('the evidence log', () => {
       for (let count = 0; count < 3; count += 1) await desk.decide()
       await features.evidenceLog.append()
       const before = await note()
-      const tile = await core.store.db.selectFrom('evidence_log_tiles').selectAll().executeTakeFirstOrThrow()
+      const tile = await core.database.read.selectFrom('evidence_log_tiles').selectAll().executeTakeFirstOrThrow()
       const hashes = Buffer.from(tile.hashes)
       const edited = Buffer.concat([Buffer.alloc(32, 0xab), hashes.subarray(32)])
-      await core.store.db.updateTable('evidence_log_tiles').set({ hashes: edited }).execute()
+      await core.database.read.updateTable('evidence_log_tiles').set({ hashes: edited }).execute()
       await desk.decide()
       await expect(features.evidenceLog.append()).rejects.toMatchObject({ code: 'service_unavailable' })
       expect(await note()).toBe(before)
       const ready = accepted(await desk.na.request('GET', '/readyz'))
       expect(ready['warnings']).toEqual(['evidence_log_contradicted'])
-      await core.store.db.updateTable('evidence_log_tiles').set({ hashes }).execute()
+      await core.database.read.updateTable('evidence_log_tiles').set({ hashes }).execute()
       await features.evidenceLog.append()
       expect(await note()).not.toBe(before)
       expect('warnings' in accepted(await desk.na.request('GET', '/readyz'))).toBe(false)

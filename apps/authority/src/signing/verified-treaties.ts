@@ -1,7 +1,7 @@
 import { FormError, JsonError, readJson, readRecognitionTreaty, verifyList } from '@chancery/protocol'
 import type { RecognitionTreaty } from '@chancery/protocol'
 import { CachedByText } from '../database/cached-by-text.ts'
-import type { Store } from '../database/database.ts'
+import type { Database } from '../database/database.ts'
 import { isRevokedInAudit } from '../database/revoked-treaties.ts'
 import { ownKeysAt } from './own-keys.ts'
 import type { OwnKeys } from './own-keys.ts'
@@ -59,19 +59,19 @@ export class VerifiedTreaties {
   }
 
   /** Some of the unrevoked treaties, the next ones each time. The fault ends with a whole round that meets none. */
-  async look(store: TreatyStore): Promise<void> {
+  async look(database: TreatyReader): Promise<void> {
     if (this.#after === '') this.#hasMet = false
-    const rows = await listUnrevoked(store, this.#after)
+    const rows = await listUnrevoked(database, this.#after)
     for (const row of rows) await this.read(row)
     this.#after = rows.length < ROWS_PER_READ ? '' : (rows.at(-1)?.treaty_id ?? '')
     if (this.#after === '' && !this.#hasMet) this.#faults.clear('treaties')
   }
 
   /** Ids of unrevoked treaties that are not what was signed, or were revoked; some of them when there are many. */
-  async findUnsigned(store: TreatyStore): Promise<readonly string[]> {
+  async findUnsigned(database: TreatyReader): Promise<readonly string[]> {
     const found: string[] = []
     for (let after = ''; ;) {
-      const rows = await listUnrevoked(store, after)
+      const rows = await listUnrevoked(database, after)
       for (const row of rows) if ((await this.read(row)) === undefined) found.push(row.treaty_id)
       after = rows.at(-1)?.treaty_id ?? ''
       if (rows.length < ROWS_PER_READ || found.length >= MAX_NAMED) return found.slice(0, MAX_NAMED)
@@ -89,9 +89,12 @@ export class VerifiedTreaties {
   }
 }
 
-type TreatyStore = Pick<Store, 'backend' | 'db'>
+type TreatyReader = Pick<Database, 'engine' | 'read'>
 
-function listUnrevoked({ backend, db }: TreatyStore, after: string): Promise<readonly SignedTreatyRow[]> {
+function listUnrevoked(
+  { engine: backend, read: db }: TreatyReader,
+  after: string,
+): Promise<readonly SignedTreatyRow[]> {
   return db
     .selectFrom('recognition_treaties')
     .select([...COLUMNS, 'status', 'treaty_json'])

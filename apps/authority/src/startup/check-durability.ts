@@ -1,6 +1,6 @@
 import { StartError } from '@chancery/service-kit'
 import type { Log } from '@chancery/service-kit'
-import type { Store } from '../database/database.ts'
+import type { Database } from '../database/database.ts'
 import { countSyncStandbys, readServerSettings } from '../database/postgres/server-settings.ts'
 
 /** Each makes an acknowledged write survive a crash of the server; `remote_apply` waits for even more than `on`. */
@@ -11,8 +11,8 @@ export const DURABILITY: readonly (readonly [name: string, accepted: readonly st
 ]
 
 /** What a PostgreSQL that several instances trust must promise (reliability 12): refused otherwise, one line each. */
-export async function checkDurability(store: Store, requireSyncStandby: boolean, log: Log): Promise<void> {
-  const found = await readServerSettings(store, [...DURABILITY.map(([name]) => name), 'data_checksums'])
+export async function checkDurability(database: Database, requireSyncStandby: boolean, log: Log): Promise<void> {
+  const found = await readServerSettings(database, [...DURABILITY.map(([name]) => name), 'data_checksums'])
   for (const [name, accepted] of DURABILITY) {
     const value = found.get(name) ?? 'unknown'
     if (!accepted.some((one) => one === value))
@@ -20,7 +20,7 @@ export async function checkDurability(store: Store, requireSyncStandby: boolean,
   }
   if (found.get('data_checksums') !== 'on')
     log.warn('the database has no data checksums: silent corruption of its disk would not be noticed')
-  if ((await countSyncStandbys(store)) > 0) return
+  if ((await countSyncStandbys(database)) > 0) return
   if (requireSyncStandby) throw new StartError('NA_REQUIRE_SYNC_STANDBY: the database has no synchronous standby')
   log.warn('the database has no synchronous standby: a failover may lose acknowledged writes')
 }

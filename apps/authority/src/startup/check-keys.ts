@@ -15,7 +15,7 @@ import type { AuthoritySettings } from '../settings/authority-settings.ts'
 import { isInsideWindow } from '../signing/sign-record.ts'
 import type { OwnKeys } from '../signing/own-keys.ts'
 import type { AuthoritySigner } from '../signing/signer.ts'
-import type { Store } from '../database/database.ts'
+import type { Database } from '../database/database.ts'
 
 /** What must hold before the first request (protocol/core 2). Half-configured security stops the start. */
 export async function checkStartKeys(
@@ -64,7 +64,7 @@ async function selfTest(signer: AuthoritySigner): Promise<void> {
 
 /** All instances of one database are one authority: same network, same key. */
 export async function claimDatabase(
-  store: Store,
+  database: Database,
   genesis: GenesisBlock,
   ownKeys: OwnKeys,
   now: Instant,
@@ -75,12 +75,16 @@ export async function claimDatabase(
     public_key: ownKeys.current,
     created_at: writeSortable(now),
   }
-  await store.db
+  await database.read
     .insertInto('authority_identity')
     .values(identity)
     .onConflict((conflict) => conflict.doNothing())
     .execute()
-  const held = await store.db.selectFrom('authority_identity').selectAll().where('id', '=', 1).executeTakeFirstOrThrow()
+  const held = await database.read
+    .selectFrom('authority_identity')
+    .selectAll()
+    .where('id', '=', 1)
+    .executeTakeFirstOrThrow()
   const isSameNetwork = held.network_name === identity.network_name
   if (isSameNetwork && ownKeys.former.some((key) => key.public_key === held.public_key))
     throw new StartError('the database still belongs to the former key: chancery authority key-succession')
@@ -89,12 +93,12 @@ export async function claimDatabase(
       `DATABASE_URL: the database belongs to network ${held.network_name} or to another authority key`,
     )
   }
-  await requireFormerKey(store, ownKeys, now)
+  await requireFormerKey(database, ownKeys, now)
 }
 
 /** Certificates of the former key are still in use: without its list gateways would refuse every one of them. */
-async function requireFormerKey(store: Store, { formerSigner }: OwnKeys, now: Instant): Promise<void> {
-  const live = await store.db
+async function requireFormerKey(database: Database, { formerSigner }: OwnKeys, now: Instant): Promise<void> {
+  const live = await database.read
     .selectFrom('former_keys')
     .selectAll()
     .where('lists_until', '>', writeSortable(now))

@@ -11,7 +11,7 @@ import type { AuthoritySettings } from '../settings/authority-settings.ts'
 
 /** Background work of no feature. Each statement is bounded, and any instance may repeat a run at any time. */
 export function coreJobs(core: Core, settings: Pick<AuthoritySettings, 'auditKeptDays'>): readonly Job[] {
-  const { clockCheck, store, purgeClock } = core
+  const { clockCheck, database, purgeClock } = core
   return [
     { name: 'clock-check', everySeconds: 30, run: () => clockCheck.check() },
     { name: 'high-water', everySeconds: 5, run: () => core.rollbackCheck.keep() },
@@ -20,12 +20,14 @@ export function coreJobs(core: Core, settings: Pick<AuthoritySettings, 'auditKep
     {
       name: 'purge-nonces',
       everySeconds: 60,
-      run: whenClockIsCorrect(clockCheck, (signal) => purgeNonces(store, purgeClock.nonces, signal)),
+      run: whenClockIsCorrect(clockCheck, (signal) => purgeNonces(database, purgeClock.nonces, signal)),
     },
     {
       name: 'purge-idempotency-keys',
       everySeconds: 600,
-      run: whenClockIsCorrect(clockCheck, () => purgeStoredResponses(store.db, writeSortable(purgeClock.daily.now()))),
+      run: whenClockIsCorrect(clockCheck, () =>
+        purgeStoredResponses(database.read, writeSortable(purgeClock.daily.now())),
+      ),
     },
     // Before the others have much to do: they remove by it.
     { name: 'purge-clock', everySeconds: 60, run: whenClockIsCorrect(clockCheck, () => storePurgeClocks(core)) },
@@ -34,6 +36,6 @@ export function coreJobs(core: Core, settings: Pick<AuthoritySettings, 'auditKep
       everySeconds: 600,
       run: whenClockIsCorrect(clockCheck, (signal) => removeForwardedEvents({ ...core, settings }, signal)),
     },
-    { name: 'purge-limiter-windows', everySeconds: 60, run: () => purgeLimiterWindows(store, core.clock) },
+    { name: 'purge-limiter-windows', everySeconds: 60, run: () => purgeLimiterWindows(database, core.clock) },
   ]
 }

@@ -24,10 +24,10 @@ import { RecordFaults } from '../signing/record-faults.ts'
 import { VerifiedTreaties } from '../signing/verified-treaties.ts'
 import { RollbackCheck } from '../rollback/rollback-check.ts'
 import { checkStartKeys, claimDatabase } from './check-keys.ts'
-import type { Store } from '../database/database.ts'
+import type { Database } from '../database/database.ts'
 import { versionReader } from '../database/locks/domains.ts'
 import { migrate } from '../database/migrate.ts'
-import { openStore, translateDatabaseError } from '../database/open.ts'
+import { openDatabase, translateDatabaseError } from '../database/open.ts'
 
 /** What tests replace; everything else is real. */
 export interface AppParts {
@@ -61,11 +61,11 @@ export async function openCore(settings: AuthoritySettings, parts: CoreOptions):
   const ownKeys = await loadOwnKeys(settings.keyHistoryFile, genesis, signer, formerSigner)
   if (settings.haMode) await checkProcess({ coreDumps: settings.coreDumps, log })
   const isSucceeding = parts.isSucceeding === true
-  const store = await openMigrated(settings, { genesis, clock, log, ownKeys }, isSucceeding)
+  const database = await openMigrated(settings, { genesis, clock, log, ownKeys }, isSucceeding)
   const metrics = createMetrics(ALL_ROUTES, clock)
-  const clockCheck = new ClockCheck({ store, clock, log, offset: metrics.clockOffset, enabled: settings.clockCheck })
-  const rollbackCheck = await openRollbackCheck(settings, { store, signer, ownKeys, genesis, clock, log })
-  const keyOwnerCheck = new KeyOwnerCheck(store, signer.publicKey, log)
+  const clockCheck = new ClockCheck({ database, clock, log, offset: metrics.clockOffset, enabled: settings.clockCheck })
+  const rollbackCheck = await openRollbackCheck(settings, { database, signer, ownKeys, genesis, clock, log })
+  const keyOwnerCheck = new KeyOwnerCheck(database, signer.publicKey, log)
   await clockCheck.check()
   const recordFaults = new RecordFaults(log)
   const processLimiter = new MemoryLimiter(clock)
@@ -76,14 +76,14 @@ export async function openCore(settings: AuthoritySettings, parts: CoreOptions):
     instance: settings.instanceId ?? ids.hex(12),
     signer,
     ownKeys,
-    store,
-    versions: versionReader(store, (versions) => rollbackCheck.see(versions)),
-    nonces: openNonceQueue(store),
+    database,
+    versions: versionReader(database, (versions) => rollbackCheck.see(versions)),
+    nonces: openNonceQueue(database),
     operators: settings.operators,
     revokedOperatorKeys: new RevokedOperatorKeys(),
-    limiter: await chooseLimiter(settings, { store, signer, clock, log, metrics }),
+    limiter: await chooseLimiter(settings, { database, signer, clock, log, metrics }),
     processLimiter,
-    audit: new Audit({ store, clock, ids, log, metrics, processLimiter }),
+    audit: new Audit({ database, clock, ids, log, metrics, processLimiter }),
     signing: new Signing({ signer, genesis, clock, log, settings, halts }),
     clock,
     ids,
@@ -92,7 +92,7 @@ export async function openCore(settings: AuthoritySettings, parts: CoreOptions):
     halts,
     recordFaults,
     verifiedTreaties: new VerifiedTreaties(ownKeys, recordFaults),
-    newestBlock: new NewestBlocks({ store, genesis, genesisText, ownKeys }),
+    newestBlock: new NewestBlocks({ database, genesis, genesisText, ownKeys }),
     rollbackCheck,
     keyOwnerCheck,
     clockCheck,
@@ -106,29 +106,29 @@ export async function openCore(settings: AuthoritySettings, parts: CoreOptions):
   return { core, close: () => closeCore(core) }
 }
 
-async function closeCore({ audit, nonces, limiter, store }: Core): Promise<void> {
+async function closeCore({ audit, nonces, limiter, database }: Core): Promise<void> {
   await audit.close()
   await nonces.close()
   await limiter.close()
-  await store.close()
+  await database.close()
 }
 
 async function openRollbackCheck(
   settings: AuthoritySettings,
-  parts: Pick<Core, 'store' | 'signer' | 'ownKeys' | 'genesis' | 'clock' | 'log'>,
+  parts: Pick<Core, 'database' | 'signer' | 'ownKeys' | 'genesis' | 'clock' | 'log'>,
 ): Promise<RollbackCheck> {
-  const { store, signer, ownKeys, genesis, clock, log } = parts
+  const { database, signer, ownKeys, genesis, clock, log } = parts
   const files = settings.highWaterFiles
   if (files.length === 0)
     log.warn('no high-water mark is kept: an old backup would pass for the present', { setting: 'NA_HIGH_WATER_FILES' })
   else if (settings.haMode && files.length === 1)
     log.warn('the high-water mark is kept in one place only', { setting: 'NA_HIGH_WATER_FILES' })
-  const watch = new RollbackCheck({ store, signer, ownKeys, networkName: genesis.network_name, clock, log, files })
+  const watch = new RollbackCheck({ database, signer, ownKeys, networkName: genesis.network_name, clock, log, files })
   try {
     await watch.open()
     return watch
   } catch (error) {
-    await store.close()
+    await database.close()
     if (error instanceof MarkFileError) throw new StartError(`NA_HIGH_WATER_FILES: ${error.message}`, { cause: error })
     throw error
   }
@@ -139,18 +139,18 @@ async function openMigrated(
   settings: AuthoritySettings,
   { genesis, clock, log, ownKeys }: Pick<Core, 'genesis' | 'clock' | 'log' | 'ownKeys'>,
   isSucceeding: boolean,
-): Promise<Store> {
+): Promise<Database> {
   const { databaseLocation: place } = settings
   const setting = place.kind === 'sqlite' ? `DB_PATH: ${place.path}` : 'DATABASE_URL: the database'
-  let store: Store | undefined
+  let database: Database | undefined
   try {
-    store = openStore(place)
-    if (settings.haMode) await checkDurability(store, settings.requireSyncStandby, log)
-    await migrate(store, () => clock.now())
-    if (!isSucceeding) await claimDatabase(store, genesis, ownKeys, clock.now())
-    return store
+    database = openDatabase(place)
+    if (settings.haMode) await checkDurability(database, settings.requireSyncStandby, log)
+    await migrate(database, () => clock.now())
+    if (!isSucceeding) await claimDatabase(database, genesis, ownKeys, clock.now())
+    return database
   } catch (error) {
-    await store?.close()
+    await database?.close()
     if (translateDatabaseError(error) === undefined) throw error
     throw new StartError(`${setting} cannot be opened`, { cause: error })
   }

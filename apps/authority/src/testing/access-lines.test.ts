@@ -90,7 +90,7 @@ describe('readiness', () => {
   it('is told once when it is lost and once when it is back', async () => {
     const told = (): unknown[] =>
       lines.map((line) => String(line['event'])).filter((event) => /^(?:not ready|ready again)/.test(event))
-    const lost = vi.spyOn(na.core.store, 'checkWritable').mockRejectedValue(new Error('away'))
+    const lost = vi.spyOn(na.core.database, 'checkWritable').mockRejectedValue(new Error('away'))
     for (let asked = 0; asked < 3; asked += 1) expect((await na.request('GET', '/readyz')).status).toBe(503)
     lost.mockRestore()
     for (let asked = 0; asked < 3; asked += 1) expect((await na.request('GET', '/readyz')).status).toBe(200)

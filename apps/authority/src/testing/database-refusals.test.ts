@@ -29,7 +29,7 @@ describe('a refusal that comes from the store', () => {
   it('is logged for a network policy whose row was edited', async () => {
     for (const policy_id of ['one', 'two']) accepted(await post('/admin/policy', { policy_id }), 201)
     await sql`update policy_versions set policy_json = replace(policy_json, '443', '444') where policy_id = 'one'`.execute(
-      na.core.store.db,
+      na.core.database.read,
     )
     refused(await post('/admin/policy/rollback', { policy_id: 'one' }), 409, 'conflict')
     expect(told('a stored network policy does not verify')).toMatchObject({ policy_id: 'one', alarm: true })
@@ -38,7 +38,7 @@ describe('a refusal that comes from the store', () => {
   it('is logged for an attestation whose row was edited', async () => {
     const attestation_id = await attest()
     await sql`update membership_attestations set attestation_json = replace(attestation_json, 'vendor-1', 'vendor-2')`.execute(
-      na.core.store.db,
+      na.core.database.read,
     )
     const { decision } = accepted(await evaluate(attestation_id), 201) as { decision: JsonObject }
     expect(decision['authorized']).toBe(false)
@@ -57,7 +57,7 @@ describe('a refusal that comes from the store', () => {
 
   it('is logged with its cause when evidence cannot be kept', async () => {
     const attestation_id = await attest()
-    await sql`alter table evidence_entries rename to away`.execute(na.core.store.db)
+    await sql`alter table evidence_entries rename to away`.execute(na.core.database.read)
     refused(await evaluate(attestation_id), 503, 'evidence_store_unavailable')
     const line = told('infrastructure failed')
     expect(line).toMatchObject({ level: 'warn', route: 'POST /admin/boundary/evaluate' })

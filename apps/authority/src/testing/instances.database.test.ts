@@ -66,8 +66,12 @@ describe.runIf(process.env['CHANCERY_TEST_DATABASE'] === 'postgres')('two instan
       for (const answer of answers) accepted(answer)
       expect(new Set(answers.map((answer) => answer.text)).size, path).toBe(1)
     }
-    expect(await a.core.store.db.selectFrom('crl_versions').select('sequence').execute()).toEqual([{ sequence: 0 }])
-    expect(await a.core.store.db.selectFrom('policy_versions').select('position').execute()).toEqual([{ position: 1 }])
+    expect(await a.core.database.read.selectFrom('crl_versions').select('sequence').execute()).toEqual([
+      { sequence: 0 },
+    ])
+    expect(await a.core.database.read.selectFrom('policy_versions').select('position').execute()).toEqual([
+      { position: 1 },
+    ])
   })
 
   it('two keys that revoke each other through different instances leave one', async () => {
@@ -89,7 +93,7 @@ describe.runIf(process.env['CHANCERY_TEST_DATABASE'] === 'postgres')('two instan
       (i % 2 === 0 ? a : b).as('privileged')('POST', '/admin/policy', { policy_id: `race-${i}` }),
     )
     for (const answer of await Promise.all(sent)) accepted(answer, 201)
-    const rows = await a.core.store.db.selectFrom('policy_versions').selectAll().orderBy('position').execute()
+    const rows = await a.core.database.read.selectFrom('policy_versions').selectAll().orderBy('position').execute()
     expect(rows.map((row) => row.position)).toEqual(Array.from({ length: 20 }, (_, i) => i + 1))
     expect(rows.filter((row) => row.active === 1)).toHaveLength(1)
   })

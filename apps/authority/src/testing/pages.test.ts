@@ -129,8 +129,8 @@ describe('GET /', () => {
       tracked: 9,
       expiring: 1,
     })
-    await na.core.store.db.deleteFrom('activity_minutes').execute()
-    await na.core.store.db
+    await na.core.database.read.deleteFrom('activity_minutes').execute()
+    await na.core.database.read
       .insertInto('activity_minutes')
       .values([...Array.from({ length: 20 }, (_, i) => at(1400 - i, 8)), at(5, 2), at(0, 3)])
       .execute()
@@ -142,7 +142,7 @@ describe('GET /', () => {
 
 describe('the history of a day', () => {
   it('has one point a minute, counts what is there, and is never longer than a day', async () => {
-    await na.core.store.db.deleteFrom('activity_minutes').execute()
+    await na.core.database.read.deleteFrom('activity_minutes').execute()
     for (const seconds of [0, 10, 60, 120]) {
       clock.advance(seconds)
       await recordActivity(na.parts)
@@ -158,7 +158,7 @@ describe('the history of a day', () => {
     await recordActivity(na.parts)
     expect(await activity()).toMatchObject({ since: '2026-01-02T03:07:00Z' })
     expect((await activity())['active']).toHaveLength(1440)
-    const rows = await na.core.store.db.selectFrom('activity_minutes').selectAll().execute()
+    const rows = await na.core.database.read.selectFrom('activity_minutes').selectAll().execute()
     expect(rows).toHaveLength(2)
   })
 })

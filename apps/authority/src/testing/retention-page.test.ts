@@ -27,7 +27,7 @@ afterAll(() => na.stop())
 describe('docs/operate/retention.md', () => {
   it('says of every table of the schema once what ends its rows', async () => {
     const named = ROWS.flatMap(({ tables }) => tables)
-    expect([...named].sort()).toEqual([...(await listTables(na.core.store))].sort())
+    expect([...named].sort()).toEqual([...(await listTables(na.core.database))].sort())
   })
 
   it('names jobs and settings that there are', () => {

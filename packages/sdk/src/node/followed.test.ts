@@ -176,7 +176,7 @@ describe('a node over a key succession', () => {
     const { signatures: _real, ...block } = thief.genesis
     const authority = await testSigner('na-test', 'na')
     const forged = await signList({ ...block, signatures: [] }, authority)
-    await na.core.store.db
+    await na.core.database.read
       .insertInto('key_succession')
       .values({
         id: 1,

@@ -183,7 +183,7 @@ describe('FollowedParty', () => {
     const party = await open()
     const thief = { ...next, genesis: { ...next.genesis, network_version: 'v9' } }
     await announce(next)
-    await na.core.store.db
+    await na.core.database.read
       .updateTable('key_succession')
       .set({ genesis_json: JSON.stringify(thief.genesis) })
       .execute()

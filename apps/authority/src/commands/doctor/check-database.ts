@@ -6,7 +6,7 @@ import { DURABILITY } from '../../startup/check-durability.ts'
 import type { AuthoritySettings } from '../../settings/authority-settings.ts'
 import { readServerClock } from '../../clock/clock-check.ts'
 import { DiskFull } from '../../database/database.ts'
-import type { Store } from '../../database/database.ts'
+import type { Database } from '../../database/database.ts'
 import { EXPECTED_SCHEMA_VERSION, readSchemaVersion, readServedSchema } from '../../database/migrate.ts'
 import { translateDatabaseError } from '../../database/open.ts'
 import { isCopyUnfinished } from '../../database/copy/unfinished-copy.ts'
@@ -14,14 +14,17 @@ import { bad, good, skipped, warn } from '@chancery/service-kit'
 import type { Finding } from '@chancery/service-kit'
 
 /** Whether it answers, is of this release and belongs to this network. Only then is what it holds worth reading. */
-export async function checkDatabase(store: Store, genesis: GenesisBlock | undefined): Promise<readonly Finding[]> {
-  const found = await readSchemaVersion(store.db)
+export async function checkDatabase(
+  database: Database,
+  genesis: GenesisBlock | undefined,
+): Promise<readonly Finding[]> {
+  const found = await readSchemaVersion(database.read)
   if (found !== EXPECTED_SCHEMA_VERSION) {
     const versions = `schema version ${found}, this release knows ${EXPECTED_SCHEMA_VERSION}`
-    if (found > EXPECTED_SCHEMA_VERSION && (await readServedSchema(store.db)).isNewerButServed) {
+    if (found > EXPECTED_SCHEMA_VERSION && (await readServedSchema(database.read)).isNewerButServed) {
       const next =
         'A running instance serves until it is stopped. Install the newer release; this one does not start again.'
-      return [warn('database-schema', versions, next), await checkIdentity(store, genesis)]
+      return [warn('database-schema', versions, next), await checkIdentity(database, genesis)]
     }
     const fix =
       found > EXPECTED_SCHEMA_VERSION
@@ -30,14 +33,14 @@ export async function checkDatabase(store: Store, genesis: GenesisBlock | undefi
     return [bad('database-schema', versions, fix)]
   }
   const fix = 'Repeat chancery authority migrate-db with --restart.'
-  if (await isCopyUnfinished(store)) return [bad('database-schema', 'holds an unfinished copy', fix)]
-  return [good('database-schema', `version ${found}`), await checkIdentity(store, genesis)]
+  if (await isCopyUnfinished(database)) return [bad('database-schema', 'holds an unfinished copy', fix)]
+  return [good('database-schema', `version ${found}`), await checkIdentity(database, genesis)]
 }
 
 /** Commits one row, the one that /readyz commits: a disk may be full although everything can be read. */
-export async function checkWrites(store: Store): Promise<Finding> {
+export async function checkWrites(database: Database): Promise<Finding> {
   try {
-    await store.checkWritable()
+    await database.checkWritable()
     return good('database-writes', 'a row was committed')
   } catch (error) {
     if (error instanceof DiskFull)
@@ -56,8 +59,8 @@ export async function checkWrites(store: Store): Promise<Finding> {
   }
 }
 
-async function checkIdentity(store: Store, genesis: GenesisBlock | undefined): Promise<Finding> {
-  const held = await store.db.selectFrom('authority_identity').selectAll().executeTakeFirst()
+async function checkIdentity(database: Database, genesis: GenesisBlock | undefined): Promise<Finding> {
+  const held = await database.read.selectFrom('authority_identity').selectAll().executeTakeFirst()
   if (held === undefined || genesis === undefined)
     return skipped('database-identity', 'no authority has claimed it yet')
   const isOurs = held.network_name === genesis.network_name && held.public_key === genesis.network_authority.public_key
@@ -68,11 +71,11 @@ async function checkIdentity(store: Store, genesis: GenesisBlock | undefined): P
 }
 
 /** What an acknowledged write survives (reliability 12). */
-export async function checkDurability(store: Store, { haMode }: AuthoritySettings): Promise<readonly Finding[]> {
-  if (store.backend === 'sqlite') return [good('durability', 'SQLite with synchronous=FULL')]
-  const found = await readServerSettings(store, [...DURABILITY.map(([name]) => name), 'data_checksums'])
+export async function checkDurability(database: Database, { haMode }: AuthoritySettings): Promise<readonly Finding[]> {
+  if (database.engine === 'sqlite') return [good('durability', 'SQLite with synchronous=FULL')]
+  const found = await readServerSettings(database, [...DURABILITY.map(([name]) => name), 'data_checksums'])
   const lost = DURABILITY.filter(([name, accepted]) => !accepted.some((one) => one === found.get(name)))
-  const standbys = await countSyncStandbys(store)
+  const standbys = await countSyncStandbys(database)
   return [
     lost.length === 0
       ? good('durability', DURABILITY.map(([name]) => name).join(', '))
@@ -88,7 +91,7 @@ export async function checkDurability(store: Store, { haMode }: AuthoritySetting
           'off: silent damage of a disk is not noticed',
           'Stop the server and run pg_checksums --enable.',
         ),
-    await checkRole(store),
+    await checkRole(database),
     standbys > 0 || !haMode
       ? good('sync-standby', `${standbys}`)
       : warn(
@@ -99,9 +102,9 @@ export async function checkDurability(store: Store, { haMode }: AuthoritySetting
   ]
 }
 
-async function checkRole(store: Store): Promise<Finding> {
+async function checkRole(database: Database): Promise<Finding> {
   const { rows } = await sql<{ name: string; may: boolean }>`
-    select current_user as name, pg_has_role(current_user, 'pg_read_all_stats', 'usage') as may`.execute(store.db)
+    select current_user as name, pg_has_role(current_user, 'pg_read_all_stats', 'usage') as may`.execute(database.read)
   const { name = '', may = false } = rows[0] ?? {}
   if (may) return good('database-role', name)
   return warn(
@@ -112,14 +115,14 @@ async function checkRole(store: Store): Promise<Finding> {
 }
 
 export async function checkClock(
-  store: Store,
+  database: Database,
   { clockCheck }: AuthoritySettings,
   now: () => Instant,
 ): Promise<Finding> {
-  if (store.backend === 'sqlite')
+  if (database.engine === 'sqlite')
     return skipped('clock', 'SQLite has no clock to compare with: keep a time service running')
   const before = now()
-  const server = await readServerClock(store)
+  const server = await readServerClock(database)
   const after = now()
   const ahead = Number(server < before ? before - server : server > after ? after - server : 0n) / Number(SECOND)
   const found = `${Math.abs(ahead).toFixed(3)} s ${ahead < 0 ? 'behind' : 'ahead of'} the database`

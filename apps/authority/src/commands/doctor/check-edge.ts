@@ -4,7 +4,7 @@ import type { GenesisBlock } from '@chancery/protocol'
 import { isJsonObject, readJson } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import type { AuthoritySettings } from '../../settings/authority-settings.ts'
-import type { Store } from '../../database/database.ts'
+import type { Database } from '../../database/database.ts'
 import { bad, good, skipped, warn } from '@chancery/service-kit'
 import type { Finding } from '@chancery/service-kit'
 
@@ -48,7 +48,7 @@ function ownAddress({ host, port }: Pick<AuthoritySettings, 'host' | 'port'>): s
 /** The way in: what strangers reach, and whose address the authority believes they have. */
 export async function checkBalancer(
   url: string,
-  { settings, genesis, store }: { settings: AuthoritySettings; genesis: GenesisBlock; store: Store },
+  { settings, genesis, database }: { settings: AuthoritySettings; genesis: GenesisBlock; database: Database },
 ): Promise<readonly Finding[]> {
   const { origin, protocol, hostname } = new URL(url)
   const isLocal = ['127.0.0.1', '[::1]', 'localhost'].includes(hostname)
@@ -71,7 +71,7 @@ export async function checkBalancer(
       : bad('balancer', `${origin} is not encrypted`, 'Let the balancer speak TLS, and publish the https address.'),
     checkPublicUrl(origin, metadata.body, settings),
     await checkExposure(origin),
-    await checkAddress(origin, settings, store),
+    await checkAddress(origin, settings, database),
   ]
 }
 
@@ -103,7 +103,7 @@ async function checkExposure(origin: string): Promise<Finding> {
  * Sends one refused operator call with a forged X-Forwarded-For and reads from its audit event whose address was
  * believed. Limits are counted by that address (reliability 4).
  */
-async function checkAddress(origin: string, settings: AuthoritySettings, store: Store): Promise<Finding> {
+async function checkAddress(origin: string, settings: AuthoritySettings, database: Database): Promise<Finding> {
   const { proxyHops } = settings
   const requestId = `doctor-${randomBytes(8).toString('hex')}`
   await ask(`${origin}/admin/policy/history`, {
@@ -111,7 +111,7 @@ async function checkAddress(origin: string, settings: AuthoritySettings, store: 
     'X-Forwarded-For': FORGED_ADDRESS,
     'X-Admin-Key-Id': 'chancery-doctor',
   })
-  const seen = await findAddress(store, requestId)
+  const seen = await findAddress(database, requestId)
   if (seen === undefined) return skipped('proxy-hops', 'the probe left no audit event')
   if (seen === FORGED_ADDRESS)
     return bad(
@@ -129,10 +129,10 @@ async function checkAddress(origin: string, settings: AuthoritySettings, store: 
   return good('proxy-hops', `this machine counts as ${seen}`)
 }
 
-async function findAddress(store: Store, requestId: string): Promise<string | undefined> {
+async function findAddress(database: Database, requestId: string): Promise<string | undefined> {
   // Refused callers are recorded with others, shortly after they are answered.
   for (let attempt = 0; attempt < 20; attempt += 1) {
-    const rows = await store.db
+    const rows = await database.read
       .selectFrom('audit_events')
       .select('event_json')
       .where('event_type', 'in', ['admin_auth_failed', 'admin_auth_throttled'])

@@ -8,26 +8,26 @@ import type { AuthoritySettings } from '../../settings/authority-settings.ts'
 import type { OwnKeys } from '../../signing/own-keys.ts'
 import { RecordFaults } from '../../signing/record-faults.ts'
 import { VerifiedTreaties } from '../../signing/verified-treaties.ts'
-import type { Store } from '../../database/database.ts'
+import type { Database } from '../../database/database.ts'
 
 const RESTORE = 'Find out who wrote to the database. Then chancery authority recover puts back what was signed.'
 
 /** Whether the rows that the next signatures are made of agree with the last ones. */
 export async function checkRecords(
-  store: Store,
+  database: Database,
   settings: AuthoritySettings,
   ownKeys: OwnKeys,
   genesis: GenesisBlock,
   now: Instant,
 ): Promise<readonly Finding[]> {
-  const { db } = store
-  const list = await findListFault(store, ownKeys, now)
+  const db = database.read
+  const list = await findListFault(database, ownKeys, now)
   const feed = await findFeedFault(db, ownKeys)
   const log = settings.evidenceStore ? await findLogFault(db, { ownKeys, genesis }) : undefined
   return [
     list === undefined ? good('crl-entries', 'name all that the last list names') : bad('crl-entries', list, RESTORE),
     feed === undefined ? good('feed-entries', 'name all that the last feed names') : bad('feed-entries', feed, RESTORE),
-    await checkTreaties(store, ownKeys),
+    await checkTreaties(database, ownKeys),
     ...(log === undefined
       ? []
       : [
@@ -40,9 +40,9 @@ export async function checkRecords(
   ]
 }
 
-async function checkTreaties(store: Store, ownKeys: OwnKeys): Promise<Finding> {
+async function checkTreaties(database: Database, ownKeys: OwnKeys): Promise<Finding> {
   const faults = new RecordFaults(silentLog)
-  const unsigned = await new VerifiedTreaties(ownKeys, faults).findUnsigned(store)
+  const unsigned = await new VerifiedTreaties(ownKeys, faults).findUnsigned(database)
   if (unsigned.length === 0) return good('treaties', 'each is signed by this authority, and none was revoked before')
   return bad(
     'treaties',

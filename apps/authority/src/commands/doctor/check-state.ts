@@ -10,7 +10,7 @@ import type { PeerFeed } from '../../features/revocation-feeds/index.ts'
 import type { AuthoritySettings } from '../../settings/authority-settings.ts'
 import { isInFuture } from '../../clock/date-after.ts'
 import { MarkFileError, readMark } from '../../rollback/mark-file.ts'
-import type { Store } from '../../database/database.ts'
+import type { Database } from '../../database/database.ts'
 import { findRollback, readHeads } from '../../rollback/positions.ts'
 import { bad, good, skipped, warn } from '@chancery/service-kit'
 import type { Finding } from '@chancery/service-kit'
@@ -20,20 +20,24 @@ const SEEN_WITHIN = 3n * MINUTE
 const MARK_LATE = 5n * MINUTE
 
 /** What must be fresh for decisions made here to be right, and for others to rely on us. */
-export async function checkState(store: Store, settings: AuthoritySettings, now: Instant): Promise<readonly Finding[]> {
+export async function checkState(
+  database: Database,
+  settings: AuthoritySettings,
+  now: Instant,
+): Promise<readonly Finding[]> {
   return [
-    await checkList(store, now),
-    ...(await checkListSize(store, settings)),
-    ...(await checkFormerList(store, now)),
-    ...(await checkPeers(store, now)),
-    ...(settings.evidenceStore ? [await checkAnchors(store, settings, now)] : []),
-    ...(await checkInstances(store, settings, now)),
+    await checkList(database, now),
+    ...(await checkListSize(database, settings)),
+    ...(await checkFormerList(database, now)),
+    ...(await checkPeers(database, now)),
+    ...(settings.evidenceStore ? [await checkAnchors(database, settings, now)] : []),
+    ...(await checkInstances(database, settings, now)),
   ]
 }
 
 /** Marks outside the database, without which an old backup passes for the present. */
 export async function checkMarks(
-  store: Store,
+  database: Database,
   { highWaterFiles: files, haMode }: AuthoritySettings,
   ownKeys: readonly string[],
   now: Instant,
@@ -48,7 +52,7 @@ export async function checkMarks(
       ),
     ]
   const findings: Finding[] = []
-  for (const file of files) findings.push(await checkHighWaterMark(store, file, ownKeys, now))
+  for (const file of files) findings.push(await checkHighWaterMark(database, file, ownKeys, now))
   const folders = new Set(files.map((file) => dirname(resolve(file))))
   if (haMode && folders.size < 2)
     findings.push(
@@ -62,7 +66,7 @@ export async function checkMarks(
 }
 
 async function checkHighWaterMark(
-  store: Store,
+  database: Database,
   file: string,
   ownKeys: readonly string[],
   now: Instant,
@@ -75,7 +79,7 @@ async function checkHighWaterMark(
         `${file} does not exist yet`,
         'Start the authority, and see that its user may write the folder.',
       )
-    const below = await findRollback(store.db, await readHeads(store.db), mark)
+    const below = await findRollback(database.read, await readHeads(database.read), mark)
     if (below.length > 0)
       return bad(
         'high-water',
@@ -99,8 +103,8 @@ async function checkHighWaterMark(
   }
 }
 
-async function checkList(store: Store, now: Instant): Promise<Finding> {
-  const list = await findActiveVersion(store.db)
+async function checkList(database: Database, now: Instant): Promise<Finding> {
+  const list = await findActiveVersion(database.read)
   if (list === undefined) return skipped('crl', 'none yet: the authority signs one within a minute of its first start')
   if (isInFuture(list.issuedAt, now))
     return bad(
@@ -116,8 +120,8 @@ async function checkList(store: Store, now: Instant): Promise<Finding> {
 }
 
 /** A list over the bound of its readers is read by none of them, and they do not all say so here. */
-async function checkListSize(store: Store, settings: AuthoritySettings): Promise<readonly Finding[]> {
-  const active = await findActiveVersion(store.db)
+async function checkListSize(database: Database, settings: AuthoritySettings): Promise<readonly Finding[]> {
+  const active = await findActiveVersion(database.read)
   const part = partOfBound(active, settings)
   if (active === undefined || part === undefined) return []
   const found = `${active.entries} entries, ${active.bytes} bytes, ${Math.floor(part * 100)} % of NA_LIST_READER_BYTES`
@@ -126,15 +130,15 @@ async function checkListSize(store: Store, settings: AuthoritySettings): Promise
 }
 
 /** Certificates of a former key are held against a list that this key goes on signing. */
-async function checkFormerList(store: Store, now: Instant): Promise<readonly Finding[]> {
-  const former = await store.db
+async function checkFormerList(database: Database, now: Instant): Promise<readonly Finding[]> {
+  const former = await database.read
     .selectFrom('former_keys')
     .select(['key_id', 'lists_until'])
     .where('lists_until', '>', writeSortable(now))
     .execute()
   const findings: Finding[] = []
   for (const { key_id, lists_until } of former) {
-    const list = await store.db
+    const list = await database.read
       .selectFrom('former_crl_versions')
       .select(['sequence', 'next_update'])
       .where('key_id', '=', key_id)
@@ -156,8 +160,8 @@ async function checkFormerList(store: Store, now: Instant): Promise<readonly Fin
 }
 
 /** One line for each sovereign that is recognised, and one for each treaty that ends or lately has. */
-async function checkPeers(store: Store, now: Instant): Promise<readonly Finding[]> {
-  const ends = await listExpiry(store.db, writeSortable(now - 168n * HOUR))
+async function checkPeers(database: Database, now: Instant): Promise<readonly Finding[]> {
+  const ends = await listExpiry(database.read, writeSortable(now - 168n * HOUR))
   const findings: Finding[] = []
   for (const { sovereign, ends: text } of ends) {
     const left = (readInstant(text) ?? 0n) - now
@@ -171,7 +175,7 @@ async function checkPeers(store: Store, now: Instant): Promise<readonly Finding[
       )
     else if (left < 72n * HOUR) findings.push(warn('treaty', `with ${sovereign} ends ${text}`, 'chancery treaty renew'))
   }
-  for (const peer of await listPeerFeeds(store.db, now)) findings.push(checkPeer(peer, now))
+  for (const peer of await listPeerFeeds(database.read, now)) findings.push(checkPeer(peer, now))
   return findings
 }
 
@@ -187,11 +191,11 @@ function checkPeer({ sovereign, seenAt }: PeerFeed, now: Instant): Finding {
 }
 
 async function checkAnchors(
-  store: Store,
+  database: Database,
   { anchorIntervalSeconds }: AuthoritySettings,
   now: Instant,
 ): Promise<Finding> {
-  const { entries, since } = await measureUnanchored(store.db)
+  const { entries, since } = await measureUnanchored(database.read)
   if (anchorIntervalSeconds === 0)
     return warn(
       'evidence-anchors',
@@ -208,8 +212,12 @@ async function checkAnchors(
   return good('evidence-anchors', `${entries} entries wait for the next one`)
 }
 
-async function checkInstances(store: Store, settings: AuthoritySettings, now: Instant): Promise<readonly Finding[]> {
-  const rows = await store.db
+async function checkInstances(
+  database: Database,
+  settings: AuthoritySettings,
+  now: Instant,
+): Promise<readonly Finding[]> {
+  const rows = await database.read
     .selectFrom('instances')
     .select(['instance', 'operator_digest'])
     .where('seen_at', '>=', writeSortable(now - SEEN_WITHIN))

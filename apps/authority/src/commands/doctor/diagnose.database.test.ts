@@ -185,7 +185,7 @@ describe('doctor', () => {
     })
 
     it('9: a database of another network', async () => {
-      await na.core.store.db.updateTable('authority_identity').set({ network_name: 'OTHER' }).execute()
+      await na.core.database.read.updateTable('authority_identity').set({ network_name: 'OTHER' }).execute()
       expectOnly(await examine(), 'database-identity', 'bad', /DATABASE_URL|DB_PATH/)
     })
 
@@ -216,7 +216,7 @@ describe('doctor', () => {
     })
 
     it('13: a restored backup', async () => {
-      await na.core.store.db.deleteFrom('crl_versions').execute()
+      await na.core.database.read.deleteFrom('crl_versions').execute()
       const findings = await examine()
       const wrong = findings.filter((one) => one.check === 'high-water')
       expect(wrong.map((one) => one.status)).toEqual(['bad', 'bad'])
@@ -224,7 +224,7 @@ describe('doctor', () => {
     })
 
     it.skipIf(postgres)('14: a revocation list nobody signed anew', async () => {
-      await na.core.store.db
+      await na.core.database.read
         .updateTable('crl_versions')
         .set({ issued_at: ago(14n * HOUR) })
         .execute()
@@ -233,7 +233,7 @@ describe('doctor', () => {
 
     it.skipIf(postgres)('14c: a revocation list that was dated by a clock that was ahead', async () => {
       const dated = (ahead: bigint) =>
-        na.core.store.db
+        na.core.database.read
           .updateTable('crl_versions')
           .set({ issued_at: ago(-ahead) })
           .execute()
@@ -244,7 +244,7 @@ describe('doctor', () => {
     })
 
     it.skipIf(postgres)('14b: a revocation list that grows out of its readers', async () => {
-      const size = (bytes: number) => na.core.store.db.updateTable('crl_versions').set({ bytes }).execute()
+      const size = (bytes: number) => na.core.database.read.updateTable('crl_versions').set({ bytes }).execute()
       const half = { NA_LIST_READER_BYTES: '2000000' }
       await size(999_999)
       expect((await examine(half)).find(({ check }) => check === 'crl-size')?.status).toBe('good')
@@ -270,7 +270,7 @@ describe('doctor', () => {
         revoked_at: null,
       })
       const later = writeSortable(now + 1000n * HOUR)
-      await na.core.store.db
+      await na.core.database.read
         .insertInto('recognition_treaties')
         .values([
           treaty('FRESH', later),
@@ -279,7 +279,7 @@ describe('doctor', () => {
           treaty('ENDED', ago(300n * HOUR)),
         ])
         .execute()
-      await na.core.store.db
+      await na.core.database.read
         .insertInto('sovereign_revocation_feeds')
         .values([
           { ...feed, issuer_sovereign_id: 'FRESH', imported_at: ago(HOUR) },
@@ -297,7 +297,7 @@ describe('doctor', () => {
     })
 
     it('16: two instances that do not know of each other', async () => {
-      const { db } = na.core.store
+      const db = na.core.database.read
       await na.core.operatorKeysCheck.run(na.parts)
       const [own] = await db.selectFrom('instances').selectAll().execute()
       if (own === undefined) throw new Error('the instance did not announce itself')
@@ -310,7 +310,7 @@ describe('doctor', () => {
 
     it.skipIf(postgres)('17: an instance with other operators', async () => {
       const seen = { instance: 'old', operator_digest: 'other', seen_at: ago(0n) }
-      await na.core.store.db.insertInto('instances').values(seen).execute()
+      await na.core.database.read.insertInto('instances').values(seen).execute()
       const finding = (await examine()).find((one) => one.check === 'instance-operators')
       expect([finding?.status, finding?.fix]).toEqual(['bad', expect.stringMatching(/OPERATOR_PUBLIC_KEYS_JSON/)])
     })
@@ -320,7 +320,7 @@ describe('doctor', () => {
     })
 
     it.skipIf(postgres)('18b: an instance that is not ready, with its reasons', async () => {
-      await na.core.store.db.deleteFrom('crl_versions').execute()
+      await na.core.database.read.deleteFrom('crl_versions').execute()
       await na.core.rollbackCheck.settle()
       const ready = (await examine()).find(({ check }) => check === 'ready')
       expect([ready?.status, ready?.found]).toEqual(['bad', expect.stringMatching(/^not ready: .*state_rollback/)])
@@ -333,7 +333,7 @@ describe('doctor', () => {
 
     it('24: a former key that signs no list any more', async () => {
       const key = { key_id: 'na-old', public_key: 'old', succeeded_at: ago(HOUR), lists_until: ago(-DAY) }
-      await na.core.store.db.insertInto('former_keys').values(key).execute()
+      await na.core.database.read.insertInto('former_keys').values(key).execute()
       expectOnly(await examine(), 'former-crl', 'bad', /NA_FORMER_PRIVATE_KEY_FILE/)
     })
 
@@ -342,20 +342,20 @@ describe('doctor', () => {
       const { cert_id } = await enroll(na, node)
       accepted(await na.as('privileged')('POST', '/admin/revoke', { cert_id }))
       await na.core.rollbackCheck.keep()
-      await na.core.store.db.deleteFrom('crl_entries').execute()
+      await na.core.database.read.deleteFrom('crl_entries').execute()
       expectOnly(await examine(), 'crl-entries', 'bad', /authority recover/)
     })
 
     it('26: a log of evidence that is not as it was signed', async () => {
       await na.features.evidenceLog.append()
-      await na.core.store.db.updateTable('evidence_log_checkpoints').set({ note: 'another' }).execute()
+      await na.core.database.read.updateTable('evidence_log_checkpoints').set({ note: 'another' }).execute()
       expectOnly(await examine(), 'evidence-log', 'bad', /evidence_log_tiles/)
     })
 
     it('27: a treaty that this authority did not sign', async () => {
       const treaty = { treaty_id: 't', from: 'TEST-NET', to: 'other', validityHours: 720 }
       await seedTreaties(na.parts, [treaty])
-      await na.core.store.db.updateTable('recognition_treaties').set({ treaty_json: '{}' }).execute()
+      await na.core.database.read.updateTable('recognition_treaties').set({ treaty_json: '{}' }).execute()
       const finding = (await examine()).find((one) => one.check === 'treaties')
       expect([finding?.status, finding?.fix]).toEqual(['bad', expect.stringMatching(/treaty revoke/)])
     })

@@ -4,7 +4,7 @@ import type { Clock, SettingSources } from '@chancery/service-kit'
 import type { CommandArguments } from '../command-settings.ts'
 import { readAuthoritySettings } from '../../settings/authority-settings.ts'
 import type { AuthoritySettings } from '../../settings/authority-settings.ts'
-import type { Store } from '../../database/database.ts'
+import type { Database } from '../../database/database.ts'
 import { openExistingDatabase, translateDatabaseError } from '../../database/open.ts'
 import { openRedisCounts } from '../../limits/redis-counts.ts'
 import { checkClock, checkDatabase, checkDurability, checkWrites } from './check-database.ts'
@@ -64,23 +64,24 @@ async function checkStore(
   keys: Keys,
   { url, clock }: DoctorArguments & { readonly clock: Clock },
 ): Promise<readonly Finding[]> {
-  let store: Store | undefined
+  let database: Database | undefined
   const findings: Finding[] = []
   try {
-    store = openExistingDatabase(settings.databaseLocation)
-    const database = await checkDatabase(store, keys.genesis)
-    findings.push(good('database', store.place), ...database)
-    findings.push(...(await checkDurability(store, settings)))
-    findings.push(await checkClock(store, settings, () => clock.now()))
+    database = openExistingDatabase(settings.databaseLocation)
+    const databaseFindings = await checkDatabase(database, keys.genesis)
+    findings.push(good('database', database.location), ...databaseFindings)
+    findings.push(...(await checkDurability(database, settings)))
+    findings.push(await checkClock(database, settings, () => clock.now()))
     // Another release's or another network's rows would be misread.
-    if (database.some(({ status }) => status === 'bad')) return findings
-    findings.push(await checkWrites(store))
-    if (keys.ownKeys !== undefined) findings.push(...(await checkMarks(store, settings, keys.ownKeys.all, clock.now())))
-    findings.push(...(await checkState(store, settings, clock.now())))
+    if (databaseFindings.some(({ status }) => status === 'bad')) return findings
+    findings.push(await checkWrites(database))
+    if (keys.ownKeys !== undefined)
+      findings.push(...(await checkMarks(database, settings, keys.ownKeys.all, clock.now())))
+    findings.push(...(await checkState(database, settings, clock.now())))
     if (keys.ownKeys !== undefined && keys.genesis !== undefined)
-      findings.push(...(await checkRecords(store, settings, keys.ownKeys, keys.genesis, clock.now())))
+      findings.push(...(await checkRecords(database, settings, keys.ownKeys, keys.genesis, clock.now())))
     if (url !== undefined && keys.genesis !== undefined)
-      findings.push(...(await checkBalancer(url, { settings, genesis: keys.genesis, store })))
+      findings.push(...(await checkBalancer(url, { settings, genesis: keys.genesis, database })))
     return findings
   } catch (error) {
     if (translateDatabaseError(error) === undefined) throw error
@@ -95,7 +96,7 @@ async function checkStore(
       ),
     ]
   } finally {
-    await store?.close()
+    await database?.close()
   }
 }
 

@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
-import type { Store, Tx } from '../database.ts'
+import type { Database, Tx } from '../database.ts'
 
 /** A database as its own catalogue describes it; a transaction of one counts as well. */
-export type Side = Pick<Store, 'backend'> & { readonly db: Tx }
+export type Side = Pick<Database, 'engine'> & { readonly read: Tx }
 
 export interface Column {
   readonly table: string
@@ -13,7 +13,7 @@ export interface Column {
 }
 
 /** Names of everything in it that holds rows, views included. */
-export async function listTables({ backend, db }: Side): Promise<readonly string[]> {
+export async function listTables({ engine: backend, read: db }: Side): Promise<readonly string[]> {
   const { rows } = await (
     backend === 'sqlite'
       ? sql<{ name: string }>`
@@ -25,7 +25,7 @@ export async function listTables({ backend, db }: Side): Promise<readonly string
   return rows.map(({ name }) => name)
 }
 
-export async function listColumns({ backend, db }: Side): Promise<readonly Column[]> {
+export async function listColumns({ engine: backend, read: db }: Side): Promise<readonly Column[]> {
   const { rows } = await (
     backend === 'sqlite'
       ? sql<Column>`

@@ -3,7 +3,7 @@ import type { RawBuilder } from 'kysely'
 import type { SQLInputValue } from 'node:sqlite'
 import { listColumns, listTables } from './catalogue.ts'
 import type { Column, Side } from './catalogue.ts'
-import type { Store, Tx } from '../database.ts'
+import type { Database, Tx } from '../database.ts'
 
 /** A table as both databases have it. */
 export interface CopiedTable {
@@ -31,7 +31,7 @@ const NOT_COPIED = 'schema_version'
  */
 export async function describeTables(source: Side, target: Side): Promise<readonly CopiedTable[]> {
   const [from, into] = [await listColumns(source), await listColumns(target)]
-  const keyed = source.backend === 'sqlite' ? from : into
+  const keyed = source.engine === 'sqlite' ? from : into
   const tables: CopiedTable[] = []
   for (const name of await listTables(source)) {
     if (name === NOT_COPIED) continue
@@ -40,12 +40,12 @@ export async function describeTables(source: Side, target: Side): Promise<readon
     const given = from.filter(({ table }) => table === name)
     const lost = given.find((each) => own.every((column) => column.name !== each.name))
     // PostgreSQL has columns of its own; what SQLite has and the target does not know would be left behind in silence.
-    if (lost !== undefined && source.backend === 'sqlite')
+    if (lost !== undefined && source.engine === 'sqlite')
       throw new Error(`the column ${name}.${lost.name} is not known to this release`)
     const key = keyed.filter(({ table, pk }) => table === name && pk > 0).sort((a, b) => a.pk - b.pk)
     // A column that only one of them has is of its engine's own: it fills it itself.
     const columns = own.filter((column) => given.some((each) => each.name === column.name))
-    tables.push({ name, columns, key: key.map((each) => each.name), rows: await countRows(source.db, name) })
+    tables.push({ name, columns, key: key.map((each) => each.name), rows: await countRows(source.read, name) })
   }
   return tables
 }
@@ -58,18 +58,22 @@ export async function countRows(db: Tx, table: string): Promise<number> {
 /** Every row of the table, in place of what migrations put there. */
 export async function copyRows(
   source: Side,
-  target: Store,
+  target: Database,
   table: CopiedTable,
   onRows: (count: number) => void,
 ): Promise<void> {
-  await sql`delete from ${sql.table(table.name)}`.execute(target.db)
+  await sql`delete from ${sql.table(table.name)}`.execute(target.read)
   for await (const rows of readBatches(source, table.name)) {
     await insertRows(target, table, rows)
     onRows(rows.length)
   }
 }
 
-async function insertRows({ engine, db }: Store, { name, columns }: CopiedTable, rows: readonly Row[]): Promise<void> {
+async function insertRows(
+  { native: engine, read: db }: Database,
+  { name, columns }: CopiedTable,
+  rows: readonly Row[],
+): Promise<void> {
   if (engine.kind === 'postgres') {
     const names = sql.join(columns.map((column) => sql.ref(column.name)))
     const values = toColumns(columns, rows)
@@ -132,7 +136,7 @@ function readable(value: unknown): unknown {
   return value instanceof Uint8Array ? Buffer.from(value).toString('hex') : value
 }
 
-function readBatches({ backend, db }: Side, table: string): AsyncGenerator<readonly Row[]> {
+function readBatches({ engine: backend, read: db }: Side, table: string): AsyncGenerator<readonly Row[]> {
   return backend === 'sqlite' ? readFile(db, table) : readCursor(db, table)
 }
 

@@ -3,7 +3,7 @@ import type { Instant } from '@chancery/protocol'
 import { sql } from 'kysely'
 import type { Side } from './catalogue.ts'
 import { copyRows, describeTables } from './copy-rows.ts'
-import type { Store, Tx } from '../database.ts'
+import type { Database, Tx } from '../database.ts'
 import { migrate, readSchemaVersion } from '../migrate.ts'
 import { copySqliteFile, openSqliteUnsynced } from '../sqlite/open.ts'
 
@@ -19,17 +19,17 @@ export interface SnapshotProgress {
  * restored into either. It is on the disk when this returns, with nothing beside it.
  */
 export async function snapshotInto(
-  source: Store,
+  source: Database,
   path: string,
   now: () => Instant,
   onProgress: (progress: SnapshotProgress) => void,
 ): Promise<void> {
-  if (source.backend === 'sqlite')
-    await copySqliteFile(source.place, path, (done, total) => onProgress({ table: 'pages', done, total }))
+  if (source.engine === 'sqlite')
+    await copySqliteFile(source.location, path, (done, total) => onProgress({ table: 'pages', done, total }))
   const draft = openSqliteUnsynced(path)
   try {
-    if (source.backend === 'postgres')
-      await source.db.connection().execute((connection) => copyAll(connection, draft, now, onProgress))
+    if (source.engine === 'postgres')
+      await source.read.connection().execute((connection) => copyAll(connection, draft, now, onProgress))
   } finally {
     await draft.close()
   }
@@ -39,11 +39,11 @@ export async function snapshotInto(
 /** Of one moment: what is committed while it runs is not seen. Nobody waits for it. */
 async function copyAll(
   connection: Tx,
-  draft: Store,
+  draft: Database,
   now: () => Instant,
   onProgress: (progress: SnapshotProgress) => void,
 ): Promise<void> {
-  const source: Side = { backend: 'postgres', db: connection }
+  const source: Side = { engine: 'postgres', read: connection }
   await sql`begin isolation level repeatable read read only`.execute(connection)
   try {
     // Large tables are counted from end to end, and a slow disk may keep the connection waiting.

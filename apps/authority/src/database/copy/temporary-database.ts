@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Ids } from '@chancery/service-kit'
 import { sql } from 'kysely'
-import type { Store, Tx } from '../database.ts'
+import type { Database, Tx } from '../database.ts'
 import { sqlState } from '../postgres/client.ts'
-import { openStore } from '../open.ts'
+import { openDatabase } from '../open.ts'
 import type { DatabaseLocation } from '../open.ts'
 
 /** A place for a database that is gone again afterwards. */
@@ -40,9 +40,9 @@ export async function createTemporaryDatabase(like: DatabaseLocation, ids: Ids):
 }
 
 async function onServer(place: DatabaseLocation, work: (db: Tx) => Promise<unknown>): Promise<void> {
-  const store: Store = openStore(place)
+  const database: Database = openDatabase(place)
   try {
-    await store.db.connection().execute(async (connection) => {
+    await database.read.connection().execute(async (connection) => {
       // A new database is a copy of files, which a busy disk may take longer over than any statement of a request.
       await sql`set statement_timeout = 0`.execute(connection)
       await work(connection)
@@ -51,6 +51,6 @@ async function onServer(place: DatabaseLocation, work: (db: Tx) => Promise<unkno
     if (sqlState(error) !== INSUFFICIENT_PRIVILEGE) throw error
     throw new TemporaryDatabaseError('the role of DATABASE_URL may not create databases', { cause: error })
   } finally {
-    await store.close()
+    await database.close()
   }
 }

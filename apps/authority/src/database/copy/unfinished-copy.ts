@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { listTables } from './catalogue.ts'
-import type { Store, Tx } from '../database.ts'
+import type { Database, Tx } from '../database.ts'
 import { lockMigrations } from '../locks/migration.ts'
 
 /** A table that is there from the first moment of a copy to its last: while it is, the database is nobody's. */
@@ -26,8 +26,8 @@ export class TargetOccupiedError extends Error {
 }
 
 /** Asked before anybody uses a database; only PostgreSQL is ever copied into. */
-export async function isCopyUnfinished(store: Store, tx: Tx = store.db): Promise<boolean> {
-  if (store.backend !== 'postgres') return false
+export async function isCopyUnfinished(database: Database, tx: Tx = database.read): Promise<boolean> {
+  if (database.engine !== 'postgres') return false
   const { rows } = await sql<{ found: boolean }>`select to_regclass(${MARKER}) is not null as found`.execute(tx)
   return rows[0]?.found === true
 }
@@ -37,13 +37,13 @@ export async function isCopyUnfinished(store: Store, tx: Tx = store.db): Promise
  * left is cleared away only when the operator says so, and only when nothing else is there.
  */
 export async function beginCopy(
-  target: Store,
+  target: Database,
   facts: { readonly token: string; readonly startedAt: string; readonly tables: readonly string[] },
   restart: boolean,
 ): Promise<void> {
-  await target.transact(async (tx) => {
+  await target.write(async (tx) => {
     await lockMigrations(target, tx)
-    const found = await listTables({ backend: target.backend, db: tx })
+    const found = await listTables({ engine: target.engine, read: tx })
     if (found.includes(MARKER)) {
       if (!restart) throw new UnfinishedCopyError()
       await clearAway(tx, found, new Set([...facts.tables, MARKER]))
@@ -55,8 +55,8 @@ export async function beginCopy(
 }
 
 /** Gives the database free. Throws when another copy has taken it over meanwhile. */
-export async function finishCopy(target: Store, token: string): Promise<void> {
-  await target.transact(async (tx) => {
+export async function finishCopy(target: Database, token: string): Promise<void> {
+  await target.write(async (tx) => {
     await lockMigrations(target, tx)
     if (!(await isCopyUnfinished(target, tx))) throw new TargetOccupiedError('another copy took it over')
     const { rows } = await sql<{ token: string }>`select token from ${sql.table(MARKER)}`.execute(tx)

@@ -1,6 +1,6 @@
 import { SharedRead, endOfLoopTurn } from '@chancery/service-kit'
 import { sql } from 'kysely'
-import type { Versions, Store, Tx } from '../database.ts'
+import type { Versions, Database, Tx } from '../database.ts'
 
 /**
  * One row per domain, both the lock that is taken first and the version stamp that keeps caches honest over all
@@ -33,6 +33,6 @@ export async function raiseVersion(tx: Tx, name: Domain): Promise<void> {
  * Version stamps that are never older than the question: callers that arrive while a read is under way share the
  * next one, so a thousand waiting requests cost one statement.
  */
-export function versionReader(store: Store, see: (versions: Versions) => Versions): SharedRead<Versions> {
-  return new SharedRead(async () => see(await store.readVersions()), endOfLoopTurn)
+export function versionReader(database: Database, see: (versions: Versions) => Versions): SharedRead<Versions> {
+  return new SharedRead(async () => see(await database.readVersions()), endOfLoopTurn)
 }

@@ -29,12 +29,16 @@ function openedParts(): [TestAuthority['parts'], TestAuthority['parts']] {
 
 /** A write under a lease: a row of its own, so that nothing else touches it. */
 const write = (parts: LeaseParts, lease: Lease, bucket: string): Promise<void> =>
-  parts.store.transact(async (tx) => {
+  parts.database.write(async (tx) => {
     await tx.insertInto('rate_limit_windows').values({ bucket, window_start: 0, hits: 0 }).execute()
     await checkLease(tx, lease)
   })
 const isWritten = async (parts: LeaseParts, bucket: string): Promise<boolean> => {
-  const rows = await parts.store.db.selectFrom('rate_limit_windows').selectAll().where('bucket', '=', bucket).execute()
+  const rows = await parts.database.read
+    .selectFrom('rate_limit_windows')
+    .selectAll()
+    .where('bucket', '=', bucket)
+    .execute()
   return rows.length > 0
 }
 
@@ -70,7 +74,7 @@ describe('withLease', () => {
       async (parts: LeaseParts) => {
         const values = { name: 'ahead-never let go', holder: 'gone', token: 1 }
         const [acquired_at, expires_at] = [writeSortable(clock.now()), writeSortable(clock.now() + 60_000_000n)]
-        await parts.store.db
+        await parts.database.read
           .insertInto('job_leases')
           .values({ ...values, acquired_at, expires_at })
           .execute()
@@ -140,7 +144,7 @@ describe('a holder that was paused', () => {
     await expect
       .poll(
         async () =>
-          (await a.store.db.selectFrom('job_leases').selectAll().where('name', '=', 'let-go').execute()).length,
+          (await a.database.read.selectFrom('job_leases').selectAll().where('name', '=', 'let-go').execute()).length,
       )
       .toBe(1)
     clock.advance(60)
@@ -174,7 +178,7 @@ describe('a holder that was paused', () => {
     const lost = { name: 'no-such-lease', token: 1 }
     await expect(refreshIfDue(a, { job: 'late' }, lost)).rejects.toThrow(LeaseLostError)
     // The job of either instance may publish meanwhile, under its own lease; the late one has not.
-    const events = await a.store.db.selectFrom('audit_events').select('event_json').execute()
+    const events = await a.database.read.selectFrom('audit_events').select('event_json').execute()
     expect(events.filter((event) => event.event_json.includes('"job":"late"'))).toEqual([])
   })
 })

@@ -1,10 +1,10 @@
 import { CLOCK_TOLERANCE, seconds, writeSortable } from '@chancery/protocol'
 import { sql } from 'kysely'
 import type { Clock } from '@chancery/service-kit'
-import type { Store, Tx } from '../database.ts'
+import type { Database, Tx } from '../database.ts'
 
 export interface LeaseParts {
-  readonly store: Store
+  readonly database: Database
   readonly clock: Pick<Clock, 'now'>
   readonly instance: string
 }
@@ -43,7 +43,7 @@ export async function withLease(
 async function acquire(parts: LeaseParts, name: string, ttlSeconds: number): Promise<Lease | undefined> {
   const now = parts.clock.now()
   const [acquired_at, expires_at] = [writeSortable(now), writeSortable(now + seconds(ttlSeconds))]
-  const row = await parts.store.db
+  const row = await parts.database.read
     .insertInto('job_leases')
     .values({ name, holder: parts.instance, token: 1, acquired_at, expires_at })
     .onConflict((conflict) =>
@@ -64,7 +64,7 @@ async function acquire(parts: LeaseParts, name: string, ttlSeconds: number): Pro
 }
 
 async function release(parts: LeaseParts, { name, token }: Lease): Promise<void> {
-  await parts.store.db
+  await parts.database.read
     .updateTable('job_leases')
     .set({ expires_at: LET_GO })
     .where('name', '=', name)

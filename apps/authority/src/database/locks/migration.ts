@@ -1,10 +1,10 @@
 import { sql } from 'kysely'
-import type { Store, Tx } from '../database.ts'
+import type { Database, Tx } from '../database.ts'
 
 /** Nobody else makes or drops tables until the transaction ends. */
-export async function lockMigrations(store: Store, tx: Tx): Promise<void> {
+export async function lockMigrations(database: Database, tx: Tx): Promise<void> {
   // Held until the transaction ends, so a pooler in between does not matter. SQLite's BEGIN IMMEDIATE is the lock.
-  if (store.backend !== 'postgres') return
+  if (database.engine !== 'postgres') return
   // A large table takes longer than any request may, and so does the wait for another instance that migrates it. What
   // changes a table still gives up soon: everybody who uses the table waits behind it, and requests give up after 5 s.
   await sql`set local statement_timeout = 0`.execute(tx)

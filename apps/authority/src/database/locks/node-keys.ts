@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Store, Tx } from '../database.ts'
+import type { Database, Tx } from '../database.ts'
 
 /**
  * A node key as a lock of its own: whoever issues a certificate for it shares the lock, whoever revokes it as
@@ -9,8 +9,8 @@ import type { Store, Tx } from '../database.ts'
 export const SHARE_NODE_KEYS =
   'select pg_advisory_xact_lock_shared(hashtextextended(k, 77)) from (select distinct k from unnest($1::text[]) k order by k) keys'
 
-export async function shareLockNodeKey(store: Store, tx: Tx, node_public_key: string): Promise<void> {
-  if (store.backend === 'postgres')
+export async function shareLockNodeKey(database: Database, tx: Tx, node_public_key: string): Promise<void> {
+  if (database.engine === 'postgres')
     await sql`select pg_advisory_xact_lock_shared(hashtextextended(${node_public_key}, 77))`.execute(tx)
 }
 
@@ -18,8 +18,8 @@ export async function shareLockNodeKey(store: Store, tx: Tx, node_public_key: st
 export const LOCK_NODE_KEYS =
   'select pg_advisory_xact_lock(hashtextextended(k, 77)) from (select distinct k from unnest($1::text[]) k order by k) keys'
 
-export async function lockNodeKeys(store: Store, tx: Tx, keys: readonly string[]): Promise<void> {
-  if (store.backend !== 'postgres' || keys.length === 0) return
+export async function lockNodeKeys(database: Database, tx: Tx, keys: readonly string[]): Promise<void> {
+  if (database.engine !== 'postgres' || keys.length === 0) return
   await sql`select pg_advisory_xact_lock(hashtextextended(k, 77)) from (select distinct k from unnest(${[...keys]}::text[]) k order by k) keys`.execute(
     tx,
   )

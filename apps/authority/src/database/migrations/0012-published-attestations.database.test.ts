@@ -2,14 +2,14 @@ import { createTestDatabase } from '@chancery/testkit'
 import { sql } from 'kysely'
 import { expect, it } from 'vitest'
 import { migrate } from '../migrate.ts'
-import { openStore } from '../open.ts'
+import { openDatabase } from '../open.ts'
 
 it('marks what an earlier release issued, by its claims alone', async () => {
   const place = await createTestDatabase()
   const { DB_PATH: path, DATABASE_URL: url } = place.settings
-  const store = openStore(path === undefined ? { kind: 'postgres', url: url ?? '' } : { kind: 'sqlite', path })
+  const database = openDatabase(path === undefined ? { kind: 'postgres', url: url ?? '' } : { kind: 'sqlite', path })
   try {
-    await migrate(store, () => 0n, { upTo: 11 })
+    await migrate(database, () => 0n, { upTo: 11 })
     const records: Readonly<Record<string, string>> = {
       shown: '{"claims":{"public_mesh":true,"text":"\\u0000"}}',
       inner: '{"claims":{"inner":{"public_mesh":true}}}',
@@ -19,15 +19,15 @@ it('marks what an earlier release issued, by its claims alone', async () => {
     }
     for (const [id, text] of Object.entries(records)) {
       await sql`insert into membership_attestations (attestation_id, issuer_sovereign_id, subject_id, status, attestation_json, issued_at)
-        values (${id}, 'TEST-NET', 'x', 'active', ${text}, '2026-01-01T00:00:00.000000Z')`.execute(store.db)
+        values (${id}, 'TEST-NET', 'x', 'active', ${text}, '2026-01-01T00:00:00.000000Z')`.execute(database.read)
     }
-    await migrate(store, () => 0n, { upTo: 12 })
+    await migrate(database, () => 0n, { upTo: 12 })
     const marked = await sql<{
       attestation_id: string
-    }>`select attestation_id from membership_attestations where published = 1`.execute(store.db)
+    }>`select attestation_id from membership_attestations where published = 1`.execute(database.read)
     expect(marked.rows.map((row) => row.attestation_id)).toEqual(['shown'])
   } finally {
-    await store.close()
+    await database.close()
     await place.drop()
   }
 })

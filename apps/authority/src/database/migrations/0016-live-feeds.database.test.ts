@@ -4,7 +4,7 @@ import { ManualClock, accepted, createTestDatabase, startTestAuthority, testSign
 import { sql } from 'kysely'
 import { expect, it } from 'vitest'
 import { migrate } from '../migrate.ts'
-import { openStore } from '../open.ts'
+import { openDatabase } from '../open.ts'
 
 const COUNT = 60_000
 const FULL = 50_000
@@ -12,12 +12,12 @@ const FULL = 50_000
 /** A database of the release before: its feed stopped at 50,000 ids, and 10,000 later withdrawals are in no feed. */
 it('publishes what the feed of an earlier release had no room for', { timeout: 400_000 }, async () => {
   const clock = new ManualClock('2026-01-10T00:00:00Z')
-  const database = await createTestDatabase()
-  const { DB_PATH: path, DATABASE_URL: url } = database.settings
-  const store = openStore(path === undefined ? { kind: 'postgres', url: url ?? '' } : { kind: 'sqlite', path })
+  const testDatabase = await createTestDatabase()
+  const { DB_PATH: path, DATABASE_URL: url } = testDatabase.settings
+  const database = openDatabase(path === undefined ? { kind: 'postgres', url: url ?? '' } : { kind: 'sqlite', path })
   const ids = Array.from({ length: COUNT }, (_, i) => `att-${String(i).padStart(6, '0')}`)
   try {
-    await migrate(store, () => 0n, { upTo: 11 })
+    await migrate(database, () => 0n, { upTo: 11 })
     const text = '{"expires_at":"2027-01-01T00:00:00Z"}'
     for (let at = 0; at < COUNT; at += 1000) {
       const rows = ids
@@ -28,7 +28,7 @@ it('publishes what the feed of an earlier release had no room for', { timeout: 4
         )
       await sql`insert into membership_attestations
         (attestation_id, issuer_sovereign_id, subject_id, status, attestation_json, issued_at, revoked_at, revocation_reason)
-        values ${sql.join(rows)}`.execute(store.db)
+        values ${sql.join(rows)}`.execute(database.read)
     }
     const draft = draftRevocationFeed({
       feed_id: 'old-feed',
@@ -40,12 +40,12 @@ it('publishes what the feed of an earlier release had no room for', { timeout: 4
     })
     const sealed = await signList(draft, await testSigner('na-test', 'na'))
     await sql`insert into own_revocation_feeds (sequence, feed_json, issued_at)
-      values (${FULL}, ${canonicalJson(sealed)}, '2026-01-02T00:00:00.000000Z')`.execute(store.db)
+      values (${FULL}, ${canonicalJson(sealed)}, '2026-01-02T00:00:00.000000Z')`.execute(database.read)
   } finally {
-    await store.close()
+    await database.close()
   }
 
-  const na = await startTestAuthority({ clock, database, settings: { NA_CLOCK_CHECK: 'off' } })
+  const na = await startTestAuthority({ clock, database: testDatabase, settings: { NA_CLOCK_CHECK: 'off' } })
   try {
     const read = async (at: string): Promise<JsonValue> =>
       JSON.parse((await na.request('GET', `/sovereign-revocation-feed${at}`)).text) as JsonValue
@@ -73,7 +73,7 @@ async function importedBy(key: string, index: FeedIndex, parts: readonly FeedPar
     const body = { index, parts, issuer_public_keys: [key] }
     const done = await peer.as('privileged')('POST', '/admin/sovereign-revocation-feeds/import', body)
     expect(accepted(done)).toMatchObject({ complete: true, revoked_count: index.total_ids })
-    const rows = await peer.core.store.db
+    const rows = await peer.core.database.read
       .selectFrom('imported_sovereign_revocations')
       .select('attestation_id')
       .where('issuer_sovereign_id', '=', 'TEST-NET')

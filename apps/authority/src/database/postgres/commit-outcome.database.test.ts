@@ -13,7 +13,7 @@ import type { FaultProxy, FaultAction, TestDatabase, TemporaryPostgres } from '@
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { DatabaseUnavailableError, UnknownOutcomeError } from '../database.ts'
-import type { Store } from '../database.ts'
+import type { Database } from '../database.ts'
 import { raiseVersion } from '../locks/domains.ts'
 import { migrate } from '../migrate.ts'
 import { openPostgres } from './open.ts'
@@ -43,32 +43,32 @@ function breakNextCommit(proxy: FaultProxy, death: Death, also: () => void = () 
 
 /** Reliability 5.4: the outcome of a cut COMMIT is found out, never guessed. */
 describe.runIf(currentBackend() === 'postgres')('a COMMIT whose connection dies', () => {
-  let database: TestDatabase
+  let testDatabase: TestDatabase
   let proxy: FaultProxy
-  let store: Store
+  let database: Database
   let outside: pg.Client
   let proxied: string
 
   beforeAll(async () => {
-    database = await createTestDatabase('postgres')
-    const url = new URL(database.settings['DATABASE_URL'] ?? '')
+    testDatabase = await createTestDatabase('postgres')
+    const url = new URL(testDatabase.settings['DATABASE_URL'] ?? '')
     proxy = await startFaultProxy({ host: url.hostname, port: Number(url.port) })
     outside = new pg.Client({ connectionString: url.href })
     await outside.connect()
     url.port = String(proxy.port)
     proxied = url.href
-    store = openPostgres(proxied)
-    await migrate(store, () => systemClock.now())
+    database = openPostgres(proxied)
+    await migrate(database, () => systemClock.now())
   })
   afterEach(() => {
     proxy.decide = () => 'pass'
     proxy.isolate(false)
   })
   afterAll(async () => {
-    await store.close()
+    await database.close()
     await proxy.close()
     await outside.end()
-    await database.drop()
+    await testDatabase.drop()
   })
   const stamp = async (): Promise<number> =>
     Number((await outside.query("select version from heads where name = 'policy'")).rows[0].version)
@@ -83,13 +83,13 @@ describe.runIf(currentBackend() === 'postgres')('a COMMIT whose connection dies'
       const before = await stamp()
       breakNextCommit(proxy, death)
       const named = round % 2 === 0
-      const { engine } = store
+      const { native: engine } = database
       const outcome = await settled(
         named && engine.kind === 'postgres'
           ? engine.transact((run) =>
               run('bump-policy', "update heads set version = version + 1 where name = 'policy'", []),
             )
-          : store.transact((tx) => raiseVersion(tx, 'policy')),
+          : database.write((tx) => raiseVersion(tx, 'policy')),
       )
       const kept = (await stamp()) - before
       if (death === 'before') expect(outcome).toBeInstanceOf(DatabaseUnavailableError)
@@ -98,7 +98,7 @@ describe.runIf(currentBackend() === 'postgres')('a COMMIT whose connection dies'
       expect(kept, `round ${round}`).toBe(outcome === 'committed' ? 1 : 0)
     }
     // Every dead connection was given back and replaced.
-    await Promise.all(Array.from({ length: 20 }, () => store.readVersions()))
+    await Promise.all(Array.from({ length: 20 }, () => database.readVersions()))
   })
 
   it('stays unknown while nobody can be asked, and says so to the caller', async () => {
@@ -142,9 +142,9 @@ describe.runIf(currentBackend() === 'postgres')('a COMMIT during which the serve
   it.each(DEATHS)(
     '%s: success is claimed by nobody but the run of the server that gave it',
     async (death) => {
-      const store = openPostgres(`postgresql://postgres@127.0.0.1:${proxy.port}/postgres`)
-      await migrate(store, () => systemClock.now())
-      const before = (await store.readVersions()).versions.get('policy') ?? 0
+      const database = openPostgres(`postgresql://postgres@127.0.0.1:${proxy.port}/postgres`)
+      await migrate(database, () => systemClock.now())
+      const before = (await database.readVersions()).versions.get('policy') ?? 0
       const restarted = Promise.withResolvers<void>()
       breakNextCommit(proxy, death, () => {
         server
@@ -152,18 +152,18 @@ describe.runIf(currentBackend() === 'postgres')('a COMMIT during which the serve
           .then(() => server.start())
           .then(restarted.resolve, restarted.reject)
       })
-      const outcome = await store
-        .transact((tx) => raiseVersion(tx, 'policy'))
+      const outcome = await database
+        .write((tx) => raiseVersion(tx, 'policy'))
         .then(
           () => 'committed',
           (error: unknown) => error,
         )
       await restarted.promise
-      const kept = ((await store.readVersions()).versions.get('policy') ?? 0) - before
+      const kept = ((await database.readVersions()).versions.get('policy') ?? 0) - before
       if (outcome === 'committed') expect(kept).toBe(1)
       else if (outcome instanceof DatabaseUnavailableError) expect(kept).toBe(0)
       else expect(outcome).toBeInstanceOf(UnknownOutcomeError)
-      await store.close()
+      await database.close()
     },
     40_000,
   )

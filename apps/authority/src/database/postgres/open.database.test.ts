@@ -5,41 +5,41 @@ import { sql } from 'kysely'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { LockTimeoutError, DatabaseUnavailableError, UnknownOutcomeError } from '../database.ts'
-import type { Store, Tx } from '../database.ts'
-import { describeStore, locationOf } from '../database.suite.ts'
+import type { Database, Tx } from '../database.ts'
+import { describeDatabase, locationOf } from '../database.suite.ts'
 import { raiseVersion } from '../locks/domains.ts'
 import { migrate } from '../migrate.ts'
 import { lockMigrations } from '../locks/migration.ts'
-import { openStore, translateDatabaseError } from '../open.ts'
+import { openDatabase, translateDatabaseError } from '../open.ts'
 import { openPostgres } from './open.ts'
 
-if (currentBackend() === 'postgres') describeStore('postgres')
+if (currentBackend() === 'postgres') describeDatabase('postgres')
 
 /** A store that lost track of a connection waits for it for ever. */
-function closeSoon(store: Store): Promise<'closed' | 'hangs'> {
+function closeSoon(database: Database): Promise<'closed' | 'hangs'> {
   const hangs = new Promise<'hangs'>((resolve) => {
     setTimeout(() => resolve('hangs'), 10_000)
   })
-  return Promise.race([store.close().then(() => 'closed' as const), hangs])
+  return Promise.race([database.close().then(() => 'closed' as const), hangs])
 }
 
 describe.runIf(currentBackend() === 'postgres')('PostgreSQL', () => {
-  let database: TestDatabase
-  let store: Store
+  let testDatabase: TestDatabase
+  let database: Database
   let outside: pg.Client
   beforeAll(async () => {
-    database = await createTestDatabase('postgres')
-    store = openStore(locationOf(database))
-    await migrate(store, () => systemClock.now())
-    outside = new pg.Client({ connectionString: database.settings['DATABASE_URL'] ?? '' })
+    testDatabase = await createTestDatabase('postgres')
+    database = openDatabase(locationOf(testDatabase))
+    await migrate(database, () => systemClock.now())
+    outside = new pg.Client({ connectionString: testDatabase.settings['DATABASE_URL'] ?? '' })
     await outside.connect()
   })
   afterAll(async () => {
-    await closeSoon(store)
+    await closeSoon(database)
     await outside.end()
-    await database.drop()
+    await testDatabase.drop()
   })
-  const policyVersion = async (): Promise<number | undefined> => (await store.readVersions()).versions.get('policy')
+  const policyVersion = async (): Promise<number | undefined> => (await database.readVersions()).versions.get('policy')
 
   /** Ends the connection a transaction runs on, from outside, and waits until it is gone. */
   async function cutConnection(tx: Tx): Promise<void> {
@@ -56,13 +56,13 @@ describe.runIf(currentBackend() === 'postgres')('PostgreSQL', () => {
       )
       return rows.map(({ name, setting }) => `${name} ${setting}`)
     }
-    const within = await store.transact(async (tx) => {
-      await lockMigrations(store, tx)
+    const within = await database.write(async (tx) => {
+      await lockMigrations(database, tx)
       return limits(tx)
     })
     // A change of a table that is in use still gives up: everybody else would wait behind it.
     expect(within).toEqual(['lock_timeout 2000', 'statement_timeout 0'])
-    expect(await store.transact(limits)).toEqual(['lock_timeout 5000', 'statement_timeout 10000'])
+    expect(await database.write(limits)).toEqual(['lock_timeout 5000', 'statement_timeout 10000'])
   })
 
   it('refuses no request that waits behind a migration for a table that is held', async () => {
@@ -70,8 +70,8 @@ describe.runIf(currentBackend() === 'postgres')('PostgreSQL', () => {
     await outside.query('select count(*) from moments')
     try {
       const { promise: started, resolve: isStarted } = Promise.withResolvers<void>()
-      const migration = store.transact(async (tx) => {
-        await lockMigrations(store, tx)
+      const migration = database.write(async (tx) => {
+        await lockMigrations(database, tx)
         isStarted()
         await sql`alter table moments add column next_note text`.execute(tx)
       })
@@ -82,7 +82,7 @@ describe.runIf(currentBackend() === 'postgres')('PostgreSQL', () => {
       await started
       // In the queue before the migration or behind it; one after another, so that some come in every part of the wait.
       for (let count = 0; count < 20; count += 1) {
-        await store.db.selectFrom('moments').select('name').execute()
+        await database.read.selectFrom('moments').select('name').execute()
         await new Promise((resolve) => setTimeout(resolve, 100))
       }
       expect(await ending).toMatch(/lock timeout/)
@@ -93,7 +93,7 @@ describe.runIf(currentBackend() === 'postgres')('PostgreSQL', () => {
 
   it('finds out that nothing was kept when the connection dies before COMMIT arrives', async () => {
     const before = await policyVersion()
-    const cut = store.transact(async (tx) => {
+    const cut = database.write(async (tx) => {
       await raiseVersion(tx, 'policy')
       await cutConnection(tx)
     })
@@ -104,7 +104,7 @@ describe.runIf(currentBackend() === 'postgres')('PostgreSQL', () => {
 
   it('says DatabaseUnavailableError, not UnknownOutcomeError, when the connection dies before COMMIT was sent', async () => {
     const before = await policyVersion()
-    const cut = store.transact(async (tx) => {
+    const cut = database.write(async (tx) => {
       await raiseVersion(tx, 'policy')
       await cutConnection(tx)
       await raiseVersion(tx, 'policy')
@@ -121,7 +121,7 @@ describe.runIf(currentBackend() === 'postgres')('PostgreSQL', () => {
   it('survives a connection that dies between two statements of a transaction', async () => {
     // Nobody awaits the connection at that moment: its error must not become an uncaught exception of the process.
     const { promise, resolve } = Promise.withResolvers<void>()
-    const work = store.transact(async (tx) => {
+    const work = database.write(async (tx) => {
       await cutConnection(tx)
       await promise
       await raiseVersion(tx, 'policy')
@@ -135,9 +135,9 @@ describe.runIf(currentBackend() === 'postgres')('PostgreSQL', () => {
     ['during COMMIT', false],
     ['inside the transaction', true],
   ])('gets every connection back that died %s', async (_when, oneMore) => {
-    const own = openStore(locationOf(database))
+    const own = openDatabase(locationOf(testDatabase))
     const cut = (): Promise<void> =>
-      own.transact(async (tx) => {
+      own.write(async (tx) => {
         await cutConnection(tx)
         if (oneMore) await raiseVersion(tx, 'crl')
       })
@@ -152,15 +152,15 @@ describe.runIf(currentBackend() === 'postgres')('PostgreSQL', () => {
   it('gives up a lock that is not had in time as LockTimeoutError', async () => {
     const { promise: held, resolve: release } = Promise.withResolvers<void>()
     const { promise: locked, resolve: isLocked } = Promise.withResolvers<void>()
-    const holder = store.transact(async (tx) => {
-      await store.lockDomain(tx, 'policy')
+    const holder = database.write(async (tx) => {
+      await database.lockDomain(tx, 'policy')
       isLocked()
       await held
     })
     await locked
-    const waiter = store.transact(async (tx) => {
+    const waiter = database.write(async (tx) => {
       await sql`set local lock_timeout = '100ms'`.execute(tx)
-      await store.lockDomain(tx, 'policy')
+      await database.lockDomain(tx, 'policy')
     })
     const error = await waiter.then(
       () => undefined,
@@ -169,7 +169,7 @@ describe.runIf(currentBackend() === 'postgres')('PostgreSQL', () => {
     expect(translateDatabaseError(error)).toBeInstanceOf(LockTimeoutError)
     release()
     await holder
-    const { rows } = await sql<{ lock_timeout: string }>`show lock_timeout`.execute(store.db)
+    const { rows } = await sql<{ lock_timeout: string }>`show lock_timeout`.execute(database.read)
     expect(rows[0]?.lock_timeout).toBe('5s')
   })
 
@@ -178,7 +178,7 @@ describe.runIf(currentBackend() === 'postgres')('PostgreSQL', () => {
     const { promise: bothHold, resolve: go } = Promise.withResolvers<void>()
     let holding = 0
     const cross = (first: 'crl' | 'policy', second: 'crl' | 'policy'): Promise<void> =>
-      store.transact(async (tx) => {
+      database.write(async (tx) => {
         runs += 1
         await raiseVersion(tx, first)
         holding += 1
@@ -186,9 +186,9 @@ describe.runIf(currentBackend() === 'postgres')('PostgreSQL', () => {
         await bothHold
         await raiseVersion(tx, second)
       })
-    const before = (await store.readVersions()).versions
+    const before = (await database.readVersions()).versions
     await Promise.all([cross('crl', 'policy'), cross('policy', 'crl')])
-    const after = (await store.readVersions()).versions
+    const after = (await database.readVersions()).versions
     expect(runs).toBe(3)
     expect([
       Number(after.get('crl')) - Number(before.get('crl')),
@@ -197,13 +197,13 @@ describe.runIf(currentBackend() === 'postgres')('PostgreSQL', () => {
   })
 
   it('does not lock a head that does not exist', async () => {
-    await expect(store.transact((tx) => store.lockDomain(tx, 'nothing'))).rejects.toThrow()
+    await expect(database.write((tx) => database.lockDomain(tx, 'nothing'))).rejects.toThrow()
   })
 
   it('refuses an integer it could not give back exactly', async () => {
-    await sql`update heads set version = 9007199254740993 where name = 'crl'`.execute(store.db)
-    await expect(store.readVersions()).rejects.toThrow(RangeError)
-    await sql`update heads set version = 1 where name = 'crl'`.execute(store.db)
+    await sql`update heads set version = 9007199254740993 where name = 'crl'`.execute(database.read)
+    await expect(database.readVersions()).rejects.toThrow(RangeError)
+    await sql`update heads set version = 1 where name = 'crl'`.execute(database.read)
   })
 })
 
@@ -218,10 +218,10 @@ describe('the place of a PostgreSQL store', () => {
     ['postgresql://user:p%40secret@[2001:db8::1]:5432/authority', 'postgresql://user@[2001:db8::1]:5432/authority'],
     ['postgresql:///authority?host=/run/pg&user=u&password=secret', 'postgresql:///authority'],
   ])('never shows a password or the query: %s', async (url, place) => {
-    const store = openPostgres(url)
-    expect(store.place).toBe(place)
-    expect(store.place).not.toContain('secret')
-    await store.close()
+    const database = openPostgres(url)
+    expect(database.location).toBe(place)
+    expect(database.location).not.toContain('secret')
+    await database.close()
   })
 })
 

@@ -2,7 +2,7 @@ import { isTracing } from '@chancery/service-kit'
 import { Kysely, PostgresDialect, sql } from 'kysely'
 import pg from 'pg'
 import { LockTimeoutError, DatabaseUnavailableError, UnknownOutcomeError } from '../database.ts'
-import type { NonceClaim, RunStatement, Store, WindowHits } from '../database.ts'
+import type { NonceClaim, RunStatement, Database, WindowHits } from '../database.ts'
 import { BEGIN, PostgresClient, isRefusedCommit, sqlState } from './client.ts'
 import type { Tables } from '../tables.ts'
 import { commitProbe, growPostgres, undoneProbe } from '../probe-work.ts'
@@ -36,7 +36,7 @@ const ONE_PLAN = '-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c
 const DISK_FULL = '53100'
 
 /** Opens one PostgreSQL database. */
-export function openPostgres(url: string): Store {
+export function openPostgres(url: string): Database {
   const lost: (() => void)[] = []
   const onLost = (): void => {
     for (const listener of lost) listener()
@@ -56,15 +56,15 @@ export function openPostgres(url: string): Store {
   const { refused } = probe
 
   return {
-    backend: 'postgres',
-    place: describeUrl(url),
-    db,
-    transact: (work) => transactOn(db, work, options).catch(refused),
+    engine: 'postgres',
+    location: describeUrl(url),
+    read: db,
+    write: (work) => transactOn(db, work, options).catch(refused),
     transactOften: (work) => transactOn(often, work, options).catch(refused),
     async lockDomain(tx, name) {
       await tx.selectFrom('heads').select('name').where('name', '=', name).forUpdate().executeTakeFirstOrThrow()
     },
-    engine: {
+    native: {
       kind: 'postgres',
       run: <Row extends object>(name: string, text: string, values: readonly unknown[]) =>
         withRetries(options, () => runOn(named)<Row>(name, text, values)).catch(refused),

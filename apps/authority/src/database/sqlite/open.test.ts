@@ -2,17 +2,17 @@ import { currentBackend, createTestDatabase } from '@chancery/testkit'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { DatabaseUnavailableError } from '../database.ts'
-import { describeStore, locationOf } from '../database.suite.ts'
-import { openStore, translateDatabaseError } from '../open.ts'
+import { describeDatabase, locationOf } from '../database.suite.ts'
+import { openDatabase, translateDatabaseError } from '../open.ts'
 
-if (currentBackend() === 'sqlite') describeStore('sqlite')
+if (currentBackend() === 'sqlite') describeDatabase('sqlite')
 
 describe.runIf(currentBackend() === 'sqlite')('SQLite', () => {
   it('runs in WAL mode with full synchronisation and foreign keys', async () => {
-    const database = await createTestDatabase('sqlite')
-    const store = openStore(locationOf(database))
+    const testDatabase = await createTestDatabase('sqlite')
+    const database = openDatabase(locationOf(testDatabase))
     const pragma = async (name: string): Promise<unknown> => {
-      const { rows } = await sql.raw<Record<string, unknown>>(`pragma ${name}`).execute(store.db)
+      const { rows } = await sql.raw<Record<string, unknown>>(`pragma ${name}`).execute(database.read)
       return Object.values(rows[0] ?? {})[0]
     }
     expect([await pragma('journal_mode'), await pragma('synchronous'), await pragma('foreign_keys')]).toEqual([
@@ -20,16 +20,16 @@ describe.runIf(currentBackend() === 'sqlite')('SQLite', () => {
       2,
       1,
     ])
-    await store.close()
-    await database.drop()
+    await database.close()
+    await testDatabase.drop()
   })
 
   it('shows its path as its place', async () => {
-    const database = await createTestDatabase('sqlite')
-    const store = openStore(locationOf(database))
-    expect(store.place).toBe(database.settings['DB_PATH'])
-    await store.close()
-    await database.drop()
+    const testDatabase = await createTestDatabase('sqlite')
+    const database = openDatabase(locationOf(testDatabase))
+    expect(database.location).toBe(testDatabase.settings['DB_PATH'])
+    await database.close()
+    await testDatabase.drop()
   })
 })
 

@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url'
 import { Kysely, SqliteDialect, sql } from 'kysely'
 import type { SqliteDatabase } from 'kysely'
 import { DatabaseUnavailableError } from '../database.ts'
-import type { NonceClaim, Store, Tx, WindowHits } from '../database.ts'
+import type { NonceClaim, Database, Tx, WindowHits } from '../database.ts'
 import type { Tables } from '../tables.ts'
 import { checkFreeSpace, commitProbe, undoneProbe } from '../probe-work.ts'
 import { tracedStatement } from '../tracing.ts'
@@ -25,13 +25,13 @@ const FULL_CODES: ReadonlySet<number> = new Set([10, 13])
 // may be in use: whether it is there is asked by name, and only a file that is new is created here.
 
 /** Opens one SQLite file: WAL, full synchronisation, one connection, writers begin by taking the write lock. */
-export function openSqlite(path: string): Store {
+export function openSqlite(path: string): Database {
   createMissing(path)
   return openShared(path)
 }
 
 /** The same of a file that is there; throws DatabaseUnavailableError where there is none. */
-export function openExistingSqlite(path: string): Store {
+export function openExistingSqlite(path: string): Database {
   try {
     accessSync(path, constants.R_OK)
   } catch (error) {
@@ -49,7 +49,7 @@ function createMissing(path: string): void {
   }
 }
 
-function openShared(path: string): Store {
+function openShared(path: string): Database {
   return openFile(path, 'pragma journal_mode=wal; pragma synchronous=full')
 }
 
@@ -57,14 +57,14 @@ function openShared(path: string): Store {
  * Opens an existing file for this process alone. Throws DatabaseUnavailableError while another process has the file open.
  * No other process can open the file until it is closed.
  */
-export function openSqliteExclusive(path: string): Store {
+export function openSqliteExclusive(path: string): Database {
   accessSync(path, constants.R_OK)
   // The lock is taken by the first transaction in this mode, and then kept.
   return openFile(path, 'pragma locking_mode=exclusive; begin immediate; commit')
 }
 
 /** A file that is only read, such as a backup; it may lie where nothing can be written. */
-export function openSqliteReadOnly(path: string): Store {
+export function openSqliteReadOnly(path: string): Database {
   return openFile(path, '', true)
 }
 
@@ -72,7 +72,7 @@ export function openSqliteReadOnly(path: string): Store {
  * A file that counts for nothing until it was written to its end, so it may be lost in a crash: whoever closes it syncs
  * it. Nothing stands beside it afterwards.
  */
-export function openSqliteUnsynced(path: string): Store {
+export function openSqliteUnsynced(path: string): Database {
   createMissing(path)
   return openFile(path, 'pragma journal_mode=delete; pragma synchronous=off')
 }
@@ -112,7 +112,7 @@ function openExisting(path: string, options: DatabaseSyncOptions): DatabaseSync 
   }
 }
 
-function openFile(path: string, first: string, readOnly = false): Store {
+function openFile(path: string, first: string, readOnly = false): Database {
   // Hardly any waiting inside the driver, where it would freeze the process: retrying waits, with timers.
   const file = openExisting(path, { timeout: 20, enableForeignKeyConstraints: true, readOnly })
   try {
@@ -129,18 +129,18 @@ function openFile(path: string, first: string, readOnly = false): Store {
     grow: () => checkFreeSpace(path),
     isFull: (error) => FULL_CODES.has(errorCode(error) ?? 0),
   })
-  const transact: Store['transact'] = (work) => transactOn(db, work, options).catch(probe.refused)
+  const transact: Database['write'] = (work) => transactOn(db, work, options).catch(probe.refused)
   const statements = cachedStatements(file)
 
   return {
-    backend: 'sqlite',
-    place: path,
-    db,
-    transact,
+    engine: 'sqlite',
+    location: path,
+    read: db,
+    write: transact,
     transactOften: transact,
     // BEGIN IMMEDIATE already holds the only write lock there is.
     lockDomain: async () => undefined,
-    engine: { kind: 'sqlite', write: (work) => transact(async () => work(statements)) },
+    native: { kind: 'sqlite', write: (work) => transact(async () => work(statements)) },
     async readVersions() {
       const rows = await db.selectFrom('heads').select(['name', 'version']).execute()
       const due = await db

@@ -1,13 +1,13 @@
 import { workerData } from 'node:worker_threads'
 import { serveCalls } from '@chancery/service-kit'
 import type { Operations } from '@chancery/service-kit'
-import type { Store } from '../database.ts'
+import type { Database } from '../database.ts'
 import { openExistingDatabase, translateDatabaseError } from '../open.ts'
-import type { StoreThreadData } from './thread.ts'
+import type { DatabaseThreadData } from './thread.ts'
 
 /** The far side of a DatabaseThread: opens the database and answers from it. Operations only read, so they may overlap. */
-export function serveDatabaseCalls(make: (store: Store) => Operations): void {
-  const { place } = workerData as StoreThreadData
+export function serveDatabaseCalls(make: (database: Database) => Operations): void {
+  const { place } = workerData as DatabaseThreadData
   const operations = make(openExistingDatabase(place))
   const translated = Object.entries(operations).map(([name, run]) => [name, translating(run)] as const)
   serveCalls(Object.fromEntries(translated), 'concurrent')

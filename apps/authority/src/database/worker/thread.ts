@@ -3,19 +3,19 @@ import { LockTimeoutError, DatabaseUnavailableError } from '../database.ts'
 import type { DatabaseLocation } from '../open.ts'
 
 /** What every such thread is started with, beside its own. */
-export interface StoreThreadData {
+export interface DatabaseThreadData {
   readonly place: DatabaseLocation
 }
 
 /** Names of errors that mean: the database could not answer (store/answer-store-calls.ts). */
-const STORE_FAILURES: ReadonlySet<string> = new Set([DatabaseUnavailableError.name, LockTimeoutError.name])
+const DATABASE_ERRORS: ReadonlySet<string> = new Set([DatabaseUnavailableError.name, LockTimeoutError.name])
 
 /** Long reading beside the event loop, on a connection of its own. A thread that ended is replaced by who owns it. */
 export class DatabaseThread {
   readonly #thread: Thread
 
   /** `name` is a file beside `from`, without its extension. */
-  constructor(name: string, from: string, workerData: StoreThreadData) {
+  constructor(name: string, from: string, workerData: DatabaseThreadData) {
     // The environment may hold the signing seed.
     this.#thread = new Thread(name, from, { workerData, env: {} })
   }
@@ -28,8 +28,8 @@ export class DatabaseThread {
     try {
       return await this.#thread.call<Value>(operation, argument)
     } catch (error) {
-      const isStore = error instanceof ThreadError && STORE_FAILURES.has(error.kind)
-      if (isStore || error instanceof ThreadEndedError)
+      const isDatabaseError = error instanceof ThreadError && DATABASE_ERRORS.has(error.kind)
+      if (isDatabaseError || error instanceof ThreadEndedError)
         throw new DatabaseUnavailableError(error.message, { cause: error })
       throw error
     }

@@ -2,7 +2,7 @@ import { writeSortable } from '@chancery/protocol'
 import { Batcher } from '@chancery/service-kit'
 import type { Clock } from '@chancery/service-kit'
 import { AdaptiveCount } from '../../database/cached-count.ts'
-import type { Store } from '../../database/database.ts'
+import type { Database } from '../../database/database.ts'
 import { isLargeTable } from '../../database/large-table.ts'
 import { registerAgents } from './queries/registrations.ts'
 import type { RegistrationOutcome, RegistrationRow } from './queries/registrations.ts'
@@ -15,18 +15,18 @@ export interface AgentBatches {
   close(): Promise<void>
 }
 
-export function openAgentBatches(store: Store, clock: Clock): AgentBatches {
+export function openAgentBatches(database: Database, clock: Clock): AgentBatches {
   const now = (): string => writeSortable(clock.now())
   const registrations = new Batcher<RegistrationRow, RegistrationOutcome>(
-    async (rows) => [...(await registerAgents(store.engine, rows, now()))],
+    async (rows) => [...(await registerAgents(database.native, rows, now()))],
     { maxItems: 200, maxWaiting: 5000 },
   )
   return {
     registrations,
     count: new AdaptiveCount(
       clock,
-      () => countAgents(store.db, now()),
-      () => isLargeTable(store.db, 'agent_registrations'),
+      () => countAgents(database.read, now()),
+      () => isLargeTable(database.read, 'agent_registrations'),
     ),
     close: () => registrations.close(),
   }

@@ -122,7 +122,7 @@ describe('an expired agent', () => {
     expect(na.core.purgeClock.daily.now()).toBe(clock.now())
     const right = clock.now()
     await announce(signer, right, right + 86_400_000_000n)
-    const { descriptor_json } = await na.core.store.db
+    const { descriptor_json } = await na.core.database.read
       .selectFrom('agent_registrations')
       .select('descriptor_json')
       .where('node_public_key', '=', signer.publicKey)

@@ -11,7 +11,7 @@ import { findDescriptor } from './queries/agents.ts'
  */
 export async function find(call: Call, parts: AgentsParts): Promise<HttpResponse> {
   const text = await findDescriptor(
-    parts.store.db,
+    parts.database.read,
     call.params['node_public_key'] ?? '',
     writeSortable(parts.clock.now()),
   )

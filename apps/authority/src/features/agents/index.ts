@@ -8,7 +8,7 @@ import { agentRoutes } from './routes.ts'
 export { dropAgents, listAgentsOf, unlistAllAgents } from './queries/agents.ts'
 
 export function openAgents(parts: AgentsParts): Feature {
-  const batches = openAgentBatches(parts.store, parts.clock)
+  const batches = openAgentBatches(parts.database, parts.clock)
   return {
     routes: agentRoutes({ ...parts, batches }),
     jobs: [

@@ -8,7 +8,7 @@ const BATCH = 500
 /** Takes expired agents out of the postings, and forgets rows no replay could use any more. Queries filter anyway. */
 export async function purgeAgents(parts: AgentsParts, signal: AbortSignal): Promise<void> {
   while (!signal.aborted && (await purgeExpired(parts)) === BATCH);
-  const { db } = parts.store
+  const db = parts.database.read
   const now = parts.purgeClock.daily.now()
   // Until then the row says which descriptor was the newest, so an older one cannot be replayed after its successor.
   const forgotten = writeSortable(now - seconds(MAX_AGENT_LIFETIME_SECONDS) - CLOCK_TOLERANCE)
@@ -19,7 +19,7 @@ export async function purgeAgents(parts: AgentsParts, signal: AbortSignal): Prom
 
 async function purgeExpired(parts: AgentsParts): Promise<number> {
   const now = writeSortable(parts.clock.now())
-  const candidates = await parts.store.db
+  const candidates = await parts.database.read
     .selectFrom('agent_registrations')
     .select('node_public_key')
     .where('listed', '=', 1)
@@ -28,8 +28,8 @@ async function purgeExpired(parts: AgentsParts): Promise<number> {
     .execute()
   if (candidates.length === 0) return 0
   const keys = candidates.map((row) => row.node_public_key)
-  await parts.store.transact(async (tx) => {
-    await lockNodeKeys(parts.store, tx, keys)
+  await parts.database.write(async (tx) => {
+    await lockNodeKeys(parts.database, tx, keys)
     // Asked again under the lock: one of them may have been refreshed meanwhile.
     const expired = await tx
       .selectFrom('agent_registrations')

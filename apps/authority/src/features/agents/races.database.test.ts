@@ -52,7 +52,7 @@ async function shown(na: TestAuthority, tag: string): Promise<string[]> {
 
 /** Counters, postings and listed rows say the same. */
 async function checkBooks(na: TestAuthority): Promise<void> {
-  const { db } = na.core.store
+  const db = na.core.database.read
   const postings = await db.selectFrom('agent_capabilities').selectAll().execute()
   const rows = await db.selectFrom('agent_registrations').selectAll().where('listed', '=', 1).execute()
   const expected = rows.flatMap((row) =>

@@ -73,7 +73,7 @@ const register = async (signer: Signer, facts: Facts = {}): Promise<TestResponse
 const path = (signer: Signer): string => `/agents/${encodeURIComponent(signer.publicKey)}`
 
 async function revoke(signer: Signer, reason: string): Promise<void> {
-  const { cert_id } = await na.core.store.db
+  const { cert_id } = await na.core.database.read
     .selectFrom('issued_certs')
     .select('cert_id')
     .where('node_public_key', '=', signer.publicKey)
@@ -357,7 +357,7 @@ const DEFECTS: readonly Defect[] = [
     code: 'node_has_no_active_certificate',
     part: 'certificate',
     apply: async ({ signer }) => {
-      await na.core.store.db
+      await na.core.database.read
         .updateTable('issued_certs')
         .set({ expires_at: '2020-01-01T00:00:00.000000Z' })
         .where('node_public_key', '=', signer.publicKey)
@@ -414,7 +414,7 @@ describe('POST /agents, order of checks', () => {
     const signer = await newNode()
     await revoke(signer, 'key_compromise')
     await seedCertificates(na.parts, { count: 1, node_public_key: signer.publicKey })
-    await na.core.store.db.deleteFrom('crl_entries').execute()
+    await na.core.database.read.deleteFrom('crl_entries').execute()
     refused(await register(signer), 403, 'node_key_revoked')
   })
 
@@ -423,7 +423,7 @@ describe('POST /agents, order of checks', () => {
     const answer = await register(signer, { capabilities: [`refused-${counter}`] })
     refused(answer, 403, 'node_has_no_active_certificate')
     expect(await eventsOf(na, answer)).toEqual([])
-    const db = na.core.store.db
+    const db = na.core.database.read
     const key = signer.publicKey
     for (const table of ['agent_registrations', 'agent_capabilities'] as const)
       expect(await db.selectFrom(table).selectAll().where('node_public_key', '=', key).execute()).toEqual([])

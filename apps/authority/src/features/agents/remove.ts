@@ -21,9 +21,9 @@ import { insertTombstone, loadForRemoval, unlistAgents } from './queries/agents.
 export async function remove(call: Call, parts: AgentsParts): Promise<JsonObject> {
   const key = call.params['node_public_key'] ?? ''
   const signedAt = await checkEnvelope(call.body, key, parts.clock.now())
-  await parts.store.transact(async (tx) => {
-    await lockNodeKeys(parts.store, tx, [key])
-    const held = await loadForRemoval(parts.store, tx, key, writeSortable(parts.clock.now()))
+  await parts.database.write(async (tx) => {
+    await lockNodeKeys(parts.database, tx, [key])
+    const held = await loadForRemoval(parts.database, tx, key, writeSortable(parts.clock.now()))
     if (held === undefined) throw new Refusal('agent_not_registered')
     if (writeSortable(signedAt) < held.registered_at) throw new Refusal('signed_at_outside_window')
     await unlistAgents(tx, [key])

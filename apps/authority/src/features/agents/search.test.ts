@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => na.stop())
 
 let counter = 0
-const db = () => na.core.store.db
+const db = () => na.core.database.read
 
 async function newAgent(capabilities: readonly string[], lifetime = 600): Promise<Signer> {
   const name = `search-${(counter += 1)}`

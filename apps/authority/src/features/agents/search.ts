@@ -17,7 +17,7 @@ export async function search(call: Call, parts: AgentsState): Promise<HttpRespon
   if (capability === '') return jsonText(writeJson({ count: await parts.batches.count.read(), capability: null }))
   const page = readPage(call.query)
   const now = writeSortable(parts.clock.now())
-  const { db } = parts.store
+  const db = parts.database.read
   const estimate = await estimateTag(db, capability)
   const rows = await searchAgents(
     db,

@@ -89,7 +89,7 @@ async function fromCounter(
  */
 async function requireSecondKey(call: OperatorCall, parts: AgreementsParts, offer_id: string): Promise<void> {
   if (parts.settings.ownOfferAcceptance === 'any-key') return
-  const maker = await findOfferMaker(parts.store.db, offer_id)
+  const maker = await findOfferMaker(parts.database.read, offer_id)
   if (maker === undefined) throw new Refusal(REJECTED, { reason: 'offer_maker_unknown' })
   if (maker === call.operator.publicKey) throw new Refusal(REJECTED, { reason: 'own_offer_same_key' })
 }

@@ -254,7 +254,7 @@ describe('NA_OWN_OFFER_ACCEPTANCE=second-key', () => {
   it('an own offer whose maker is not known is refused', async () => {
     const offer = await offered()
     const id = String(offer['offer_id'])
-    await strict.core.store.db.deleteFrom('offer_makers').where('offer_id', '=', id).execute()
+    await strict.core.database.read.deleteFrom('offer_makers').where('offer_id', '=', id).execute()
     expect(reasonOf(await ask('privileged', 'accept', { offer }))).toBe('offer_maker_unknown')
   })
 })

@@ -32,7 +32,7 @@ export async function loadTrustedAgreement(
   const found = { reason: trust.reason, ...(trust.party === undefined ? {} : { party: trust.party }) }
   const named = { route: call.routeId, agreement_id, offerer_sovereign_id, responder_sovereign_id }
   const event = { type: 'agreement_untrusted', details: { ...named, ...found, ...requestDetails(call) } } as const
-  await parts.audit.record(parts.store.db, event)
+  await parts.audit.record(parts.database.read, event)
   throw new Refusal('agreement_untrusted', found)
 }
 
@@ -41,14 +41,16 @@ export interface Agreements extends Feature {
 }
 
 export function openAgreements(parts: AgreementsParts): Agreements {
-  const { clockCheck, store, purgeClock } = parts
+  const { clockCheck, database, purgeClock } = parts
   return {
     routes: agreementRoutes(parts),
     jobs: [
       {
         name: 'purge-offer-makers',
         everySeconds: 600,
-        run: whenClockIsCorrect(clockCheck, () => purgeOfferMakers(store.db, writeSortable(purgeClock.daily.now()))),
+        run: whenClockIsCorrect(clockCheck, () =>
+          purgeOfferMakers(database.read, writeSortable(purgeClock.daily.now())),
+        ),
       },
     ],
     loadTrustedAgreement: (call, given) => loadTrustedAgreement(call, parts, given),

@@ -17,7 +17,7 @@ export interface AgreementsParts extends Pick<
   | 'purgeClock'
   | 'signer'
   | 'signing'
-  | 'store'
+  | 'database'
 > {
   readonly settings: Pick<AuthoritySettings, 'ownOfferAcceptance'>
   readonly connectome: Connectome

@@ -20,15 +20,15 @@ export interface AttestationState {
  * statement; what follows from the text alone is kept for equal texts: an edited row has another text, and is checked.
  */
 export class AttestationReader {
-  readonly #parts: Pick<AttestationsParts, 'store' | 'ownKeys' | 'log'>
+  readonly #parts: Pick<AttestationsParts, 'database' | 'ownKeys' | 'log'>
   readonly #reads: Batcher<string, AttestationStateRow | undefined>
   readonly #checked = new CachedByText<CheckedAttestation>(MAX_CACHED_CHARACTERS)
 
-  constructor(parts: Pick<AttestationsParts, 'store' | 'ownKeys' | 'log'>) {
+  constructor(parts: Pick<AttestationsParts, 'database' | 'ownKeys' | 'log'>) {
     this.#parts = parts
     this.#reads = new Batcher(
       async (ids) => {
-        const rows = await readAttestationStates(parts.store, [...new Set(ids)])
+        const rows = await readAttestationStates(parts.database, [...new Set(ids)])
         const byId = new Map(rows.map((row) => [row.attestation_id, row]))
         return ids.map((id) => byId.get(id))
       },

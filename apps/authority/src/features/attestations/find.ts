@@ -14,7 +14,7 @@ import { rowText } from './view.ts'
  */
 export async function find(call: Call | OperatorCall, parts: AttestationsParts): Promise<CachedDocument> {
   if (!parts.settings.publicAttestationList && !('operator' in call)) throw new Refusal('admin_auth_failed')
-  const row = await findAttestation(parts.store.db, call.params['attestation_id'] ?? '')
+  const row = await findAttestation(parts.database.read, call.params['attestation_id'] ?? '')
   if (row === undefined) throw new Refusal('attestation_not_found')
   return new CachedDocument(toUtf8(rowText(row)), SECURITY_HEADERS['Cache-Control'])
 }

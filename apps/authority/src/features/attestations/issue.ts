@@ -30,7 +30,7 @@ export async function issue(call: OperatorCall, parts: AttestationsParts): Promi
     validityHours,
   })
   const text = writeJson(await parts.signing.sign(draft))
-  return parts.store.transact(async (tx) => {
+  return parts.database.write(async (tx) => {
     if (attempt !== undefined) {
       const earlier = await findStoredResponse(tx, attempt, writeSortable(now))
       if (earlier !== undefined) return jsonText(earlier.text, earlier.status)

@@ -21,7 +21,7 @@ export async function list(call: Call | OperatorCall, parts: AttestationsParts):
     status: call.query.first('status'),
     isPublished: call.query.first('published') === 'true',
   }
-  const { db } = parts.store
+  const db = parts.database.read
   if (!parts.settings.publicAttestationList && !('operator' in call)) {
     // A filter would let a stranger ask for one member after another.
     if (filter.issuer_sovereign_id !== undefined || filter.subject_id !== undefined)

@@ -7,7 +7,7 @@ import type { RevocationFeeds } from '../revocation-feeds/index.ts'
 
 export interface AttestationsParts extends Pick<
   Core,
-  'audit' | 'clock' | 'genesis' | 'ids' | 'log' | 'metrics' | 'ownKeys' | 'signer' | 'signing' | 'store'
+  'audit' | 'clock' | 'genesis' | 'ids' | 'log' | 'metrics' | 'ownKeys' | 'signer' | 'signing' | 'database'
 > {
   readonly settings: Pick<AuthoritySettings, 'allowedRoles' | 'publicAttestationList'>
   readonly connectome: Connectome

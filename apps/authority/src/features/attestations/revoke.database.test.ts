@@ -91,7 +91,7 @@ describe('POST /admin/attestations/{attestation_id}/revoke', () => {
       const answers = await Promise.all([...ids, ...ids].map((id) => revoke(id)))
       for (const answer of answers) accepted(answer)
       expect((await feed()).sequence).toBe(before + 6)
-      const rows = await na.core.store.db
+      const rows = await na.core.database.read
         .selectFrom('own_revocation_feeds')
         .select('sequence')
         .orderBy('sequence')

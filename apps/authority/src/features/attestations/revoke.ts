@@ -30,8 +30,8 @@ function withdraw(
   attestation_id: string,
   reason: string,
 ): Promise<JsonObject> {
-  return parts.store.transact(async (tx) => {
-    await parts.store.lockDomain(tx, 'feed')
+  return parts.database.write(async (tx) => {
+    await parts.database.lockDomain(tx, 'feed')
     const held = await findAttestation(tx, attestation_id)
     if (held === undefined) throw new Refusal('attestation_not_found')
     const now = parts.clock.now()
@@ -54,7 +54,7 @@ function reportUnpublished(parts: AttestationsParts, error: unknown): void {
 
 /** What would stop being trusted, without touching anything. */
 async function preview(parts: AttestationsParts, attestation_id: string): Promise<JsonObject> {
-  const held = await findAttestation(parts.store.db, attestation_id)
+  const held = await findAttestation(parts.database.read, attestation_id)
   if (held === undefined) throw new Refusal('attestation_not_found')
   const isActive = held.status === 'active'
   const accepting = isActive ? await parts.connectome.acceptedBy(held.issuer_sovereign_id) : []

@@ -53,7 +53,7 @@ async function importFeed(ids: readonly string[], sequence: number): Promise<voi
 
 /** Everything that changes with the world; a public call must leave all of it alone. */
 async function traces(): Promise<unknown> {
-  const { db } = na.core.store
+  const db = na.core.database.read
   const [heads, events] = [await db.selectFrom('heads').selectAll().orderBy('name').execute(), await na.auditEvents()]
   return { heads, events: events.length }
 }

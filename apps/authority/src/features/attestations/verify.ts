@@ -39,7 +39,7 @@ async function choosePolicy(body: JsonObject, parts: AttestationsParts): Promise
 
 /** Withdrawn by its issuer: in our own store when we issued it, through an imported feed otherwise. */
 export async function isWithdrawn(parts: AttestationsParts, attestation: Attestation): Promise<boolean> {
-  const { db } = parts.store
+  const db = parts.database.read
   if (
     attestation.issuer_sovereign_id === parts.genesis.network_name &&
     (await isOwnAttestationRevoked(db, attestation.attestation_id))

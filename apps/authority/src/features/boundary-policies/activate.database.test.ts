@@ -91,12 +91,12 @@ describe('POST /admin/boundary-policies/{policy_id}/activate', () => {
   it('409: refuses a version whose stored text was edited', async () => {
     const policy = await publishPolicy(na, { description: 'marker-a' })
     const policy_id = String(policy['policy_id'])
-    const row = await na.core.store.db
+    const row = await na.core.database.read
       .selectFrom('boundary_policies')
       .select('policy_json')
       .where('policy_id', '=', policy_id)
       .executeTakeFirstOrThrow()
-    await na.core.store.db
+    await na.core.database.read
       .updateTable('boundary_policies')
       .set({ policy_json: row.policy_json.replace('marker-a', 'marker-b') })
       .where('policy_id', '=', policy_id)
@@ -177,7 +177,7 @@ describe('the active set', () => {
   it.runIf(currentBackend() === 'postgres')('refuses a second active version from any writer', async () => {
     const id = await publishTwice()
     accepted(await act('activate', id, 1))
-    const second = na.core.store.db.updateTable('boundary_policies').set({ active: 1 }).where('policy_id', '=', id)
+    const second = na.core.database.read.updateTable('boundary_policies').set({ active: 1 }).where('policy_id', '=', id)
     await expect(second.execute()).rejects.toThrow(/boundary_policies_one_active/)
     accepted(await act('deactivate', id, 1))
   })

@@ -15,12 +15,12 @@ export type ActivePolicies = SharedRead<readonly CheckedPolicy[]>
  * which bumps none, is seen by the next request. Requests that wait share one read.
  */
 export function openActivePolicies({
-  store,
+  database,
   ownKeys,
-}: Pick<BoundaryPoliciesParts, 'store' | 'ownKeys'>): ActivePolicies {
+}: Pick<BoundaryPoliciesParts, 'database' | 'ownKeys'>): ActivePolicies {
   let held: readonly Cached[] = []
   return new SharedRead(async () => {
-    const rows = await listActiveRows(store)
+    const rows = await listActiveRows(database)
     const known = new Map(held.map((each) => [keyOf(each.row), each]))
     const checked: Cached[] = []
     for (const row of rows) {

@@ -7,10 +7,10 @@ export function changePolicies<Result>(
   parts: BoundaryPoliciesState,
   work: (tx: Tx) => Promise<Result>,
 ): Promise<Result> {
-  const { store, queue } = parts
+  const { database, queue } = parts
   return queue.take(() =>
-    store.transact(async (tx) => {
-      await store.lockDomain(tx, 'boundary-policies')
+    database.write(async (tx) => {
+      await database.lockDomain(tx, 'boundary-policies')
       const result = await work(tx)
       // No decision trusts this stamp; the mark kept outside does, and so notices a policy that came back with a backup.
       await raiseVersion(tx, 'boundary-policies')

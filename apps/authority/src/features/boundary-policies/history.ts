@@ -13,7 +13,7 @@ import { describeRows } from './view.ts'
  */
 export async function history(call: OperatorCall, parts: BoundaryPoliciesParts): Promise<JsonObject> {
   const policy_id = call.params['policy_id'] ?? ''
-  const isKnown = isPolicyId(policy_id) && (await lastVersion(parts.store.db, policy_id)) > 0
+  const isKnown = isPolicyId(policy_id) && (await lastVersion(parts.database.read, policy_id)) > 0
   if (!isKnown) throw new Refusal('boundary_policy_not_found')
   const { rows, paging } = await readVersions(call, parts, policy_id)
   return { policy_id, versions: await describeRows(rows, true), ...paging }

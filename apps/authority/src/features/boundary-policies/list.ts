@@ -23,7 +23,7 @@ export async function readVersions(
   policy_id: string | undefined,
 ): Promise<{ readonly rows: readonly PolicyRow[]; readonly paging: JsonObject }> {
   const page = readPage(call.query)
-  const { db } = parts.store
+  const db = parts.database.read
   const after = page.after === undefined ? undefined : readPosition(page.after)
   const found = await listVersions(db, { policy_id, after, limit: page.limit + 1, offset: page.offset })
   const rows = found.slice(0, page.limit)

@@ -17,7 +17,7 @@ const publish = (body: JsonObject, as = 'privileged'): Promise<TestResponse> =>
 const validate = (body: JsonObject): Promise<TestResponse> =>
   na.as('standard')('POST', '/admin/boundary-policies/validate', body)
 const countRows = async (): Promise<number> =>
-  (await na.core.store.db.selectFrom('boundary_policies').select('version').execute()).length
+  (await na.core.database.read.selectFrom('boundary_policies').select('version').execute()).length
 
 /** Independent of the product's own digest: the signature taken off, hashed by the platform. */
 function digestOf({ signature: _signature, ...body }: JsonObject): string {
@@ -48,7 +48,7 @@ describe('POST /admin/boundary-policies', () => {
       })
       const verdict = accepted(await na.request('POST', '/boundary-policies/verify', { body: { policy } }))
       expect(verdict).toMatchObject({ valid: true, policy_digest: digestOf(policy) })
-      const rows = await na.core.store.db
+      const rows = await na.core.database.read
         .selectFrom('boundary_policies')
         .selectAll()
         .where('policy_id', '=', String(body['policy_id']))

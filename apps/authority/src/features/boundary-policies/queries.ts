@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Store, Tx } from '../../database/database.ts'
+import type { Database, Tx } from '../../database/database.ts'
 import { countUpTo } from '../../database/large-table.ts'
 import { assertStored } from '../../database/assert-stored.ts'
 
@@ -18,7 +18,10 @@ export interface PolicyRow {
 export type ActiveRow = Pick<PolicyRow, 'policy_id' | 'version' | 'policy_json' | 'policy_digest'>
 
 /** Read for every decision, so prepared once where the engine can. */
-export async function listActiveRows({ engine, db }: Pick<Store, 'engine' | 'db'>): Promise<readonly ActiveRow[]> {
+export async function listActiveRows({
+  native: engine,
+  read: db,
+}: Pick<Database, 'native' | 'read'>): Promise<readonly ActiveRow[]> {
   const text = 'select policy_id, version, policy_json, policy_digest from boundary_policies where active = 1'
   if (engine.kind === 'postgres') return engine.run<ActiveRow>('active-policies', text, [])
   return (await sql.raw<ActiveRow>(text).execute(db)).rows

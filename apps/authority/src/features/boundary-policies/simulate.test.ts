@@ -81,7 +81,7 @@ describe('POST /admin/boundary-policies/simulate', () => {
     expect(answer).toMatchObject({ total: 1000, newly_denied: 500 })
     expect(answer['sample']).toHaveLength(20)
     expect(await eventsOfCallers(na)).toEqual(before)
-    const rows = await na.core.store.db.selectFrom('boundary_policies').select('version').execute()
+    const rows = await na.core.database.read.selectFrom('boundary_policies').select('version').execute()
     expect(rows).toHaveLength(1)
   })
 

@@ -27,7 +27,7 @@ export async function simulate(call: OperatorCall, parts: BoundaryPoliciesState)
   const intent = readGoodIntent(given)
   const now = parts.clock.now()
   const requests = await readSimulatedRequests(call.body, parts)
-  const version = (await lastVersion(parts.store.db, intent.policy_id)) + 1
+  const version = (await lastVersion(parts.database.read, intent.policy_id)) + 1
   const active = await parts.active.read()
   const candidate = candidateSet(active, draftCandidate(parts, intent, version))
   const last = requests.at(-1)?.store_sequence

@@ -46,7 +46,7 @@ async function readDecisions(range: JsonObject, parts: BoundaryPoliciesParts): P
   if (!parts.settings.evidenceStore) throw new Refusal('evidence_store_disabled')
   const after = readMember(range['after_sequence'], 0, shape.integer(0, Number.MAX_SAFE_INTEGER), 'invalid_page')
   const limit = readMember(range['limit'], MAX_REQUESTS, shape.integer(1, MAX_REQUESTS), 'invalid_page')
-  const found = await listDecidedContexts(parts.store.db, { after, limit })
+  const found = await listDecidedContexts(parts.database.read, { after, limit })
   const attested = new Map<string, AttestationFacts | undefined>()
   const at = parts.clock.now()
   const out: SimulationInput[] = []

@@ -212,7 +212,7 @@ describe('POST /admin/boundary/decide', () => {
       const eve = foreignSovereign('eve-net')
       const signed = await treaty('eve-net', foreignSovereign('somebody').publicKey)
       const forged = { ...signed, subject_public_keys: [eve.publicKey] }
-      await na.core.store.db
+      await na.core.database.read
         .updateTable('recognition_treaties')
         .set({ treaty_json: wireText(forged as ForeignObject) })
         .where('treaty_id', '=', String(signed['treaty_id']))

@@ -168,7 +168,7 @@ describe('POST /admin/boundary/evaluate', () => {
         'was edited in the store',
         async () => {
           const attestation = await attest()
-          const { db } = na.core.store
+          const db = na.core.database.read
           const id = String(attestation['attestation_id'])
           const row = await db
             .selectFrom('membership_attestations')
@@ -194,7 +194,7 @@ describe('POST /admin/boundary/evaluate', () => {
     it('sees an edit and a withdrawal of an attestation it has decided on before', async () => {
       const attestation = await attest()
       const id = String(attestation['attestation_id'])
-      const { db } = na.core.store
+      const db = na.core.database.read
       const set = (members: { attestation_json?: string; status?: string }): Promise<unknown> =>
         db.updateTable('membership_attestations').set(members).where('attestation_id', '=', id).execute()
       const { attestation_json } = await db

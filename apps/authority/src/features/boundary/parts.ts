@@ -7,7 +7,7 @@ import type { Evidence } from '../evidence/index.ts'
 
 export interface BoundaryParts extends Pick<
   Core,
-  'audit' | 'clock' | 'genesis' | 'ids' | 'log' | 'metrics' | 'ownKeys' | 'signing' | 'store'
+  'audit' | 'clock' | 'genesis' | 'ids' | 'log' | 'metrics' | 'ownKeys' | 'signing' | 'database'
 > {
   readonly settings: Pick<AuthoritySettings, 'boundaryPolicyEnforcement' | 'requireParentKind'>
   readonly agreements: Agreements

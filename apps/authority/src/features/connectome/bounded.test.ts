@@ -24,7 +24,7 @@ beforeAll(async () => {
     imported_at,
   }))
   for (let at = 0; at < COUNT; at += 1000)
-    await na.core.store.db
+    await na.core.database.read
       .insertInto('imported_sovereign_revocations')
       .values(rows.slice(at, at + 1000))
       .execute()

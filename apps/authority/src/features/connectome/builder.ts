@@ -76,7 +76,7 @@ export class GraphBuilder {
 }
 
 async function countFacts(parts: ConnectomeParts): Promise<number> {
-  const { db } = parts.store
+  const db = parts.database.read
   const counts = await Promise.all(
     (['recognition_treaties', 'imported_sovereign_revocations'] as const).map((table) =>
       db
@@ -95,9 +95,9 @@ async function countFacts(parts: ConnectomeParts): Promise<number> {
 }
 
 async function buildInline(parts: ConnectomeParts, refused: ReadonlySet<string>): Promise<BuiltGraph> {
-  const views = buildViews(await readGraphInput(parts.store.db, parts.clock.now(), refused))
+  const views = buildViews(await readGraphInput(parts.database.read, parts.clock.now(), refused))
   const { graph, index, ...plain } = views
-  const writer = new DocumentWriter(parts.store.db, graph)
+  const writer = new DocumentWriter(parts.database.read, graph)
   return {
     ...plain,
     document: keeping(async (name) => toDocument(await writer.write(name))),

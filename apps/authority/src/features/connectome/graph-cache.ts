@@ -70,7 +70,7 @@ export class GraphCache {
     this.#verified.set(graph, verified)
     const unknown = ids.filter((id) => !verified.has(id))
     if (unknown.length === 0) return true
-    const rows = new Map((await listSignedTreaties(parts.store, unknown)).map((row) => [row.treaty_id, row]))
+    const rows = new Map((await listSignedTreaties(parts.database, unknown)).map((row) => [row.treaty_id, row]))
     const before = this.#refused.size
     for (const id of unknown) {
       const row = rows.get(id)

@@ -2,7 +2,7 @@ import { findTrustPath } from '@chancery/protocol'
 import type { ConnectomeSummary, Instant, JsonObject, TrustPath } from '@chancery/protocol'
 import { Transfer, etagOf } from '@chancery/service-kit'
 import { serveDatabaseCalls } from '../../database/worker/answer-calls.ts'
-import type { Store } from '../../database/database.ts'
+import type { Database } from '../../database/database.ts'
 import { acceptedBy } from './builder.ts'
 import type { FindingWithDigest } from './builder.ts'
 import { DocumentWriter } from './documents.ts'
@@ -57,9 +57,9 @@ type GraphOperations = {
 }
 
 /** Builds and searches large graphs beside the event loop, on a connection of its own; it only reads. */
-serveDatabaseCalls(({ db }) => operationsOn(db))
+serveDatabaseCalls(({ read: db }) => operationsOn(db))
 
-function operationsOn(db: Store['db']): GraphOperations {
+function operationsOn(db: Database['read']): GraphOperations {
   let held: { readonly views: GraphViews; readonly writer: DocumentWriter } | undefined
   const newest = (): NonNullable<typeof held> => {
     if (held === undefined) throw new Error('no graph was built yet')

@@ -1,6 +1,9 @@
 import type { Core } from '../../core.ts'
 import type { AuthoritySettings } from '../../settings/authority-settings.ts'
 
-export interface ConnectomeParts extends Pick<Core, 'clock' | 'genesis' | 'store' | 'verifiedTreaties' | 'versions'> {
+export interface ConnectomeParts extends Pick<
+  Core,
+  'clock' | 'genesis' | 'database' | 'verifiedTreaties' | 'versions'
+> {
   readonly settings: Pick<AuthoritySettings, 'databaseLocation'>
 }

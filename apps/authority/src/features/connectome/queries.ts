@@ -1,6 +1,6 @@
 import type { ImportedRevocation, TreatyFact } from '@chancery/protocol'
 import type { SignedTreatyRow } from '../../signing/verified-treaties.ts'
-import type { Store, Tx } from '../../database/database.ts'
+import type { Database, Tx } from '../../database/database.ts'
 import { isRevokedInAudit } from '../../database/revoked-treaties.ts'
 
 /** Everything the graph needs of every treaty, in order of issue and without the signed texts. */
@@ -24,7 +24,7 @@ export function listTreatyFacts(db: Tx): Promise<readonly TreatyFact[]> {
 
 /** Treaties by id, with their signed texts. */
 export function listSignedTreaties(
-  { backend, db }: Pick<Store, 'backend' | 'db'>,
+  { engine: backend, read: db }: Pick<Database, 'engine' | 'read'>,
   ids: readonly string[],
 ): Promise<readonly SignedTreatyRow[]> {
   return db

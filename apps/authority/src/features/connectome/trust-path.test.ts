@@ -68,10 +68,10 @@ describe('GET /connectome/trust-path', () => {
   )
 
   it('writes nothing', async () => {
-    const before = await na.core.store.db.selectFrom('heads').selectAll().orderBy('name').execute()
+    const before = await na.core.database.read.selectFrom('heads').selectAll().orderBy('name').execute()
     const events = (await na.auditEvents('recognition_treaty_issued')).length
     await find('from=A&to=C')
-    expect(await na.core.store.db.selectFrom('heads').selectAll().orderBy('name').execute()).toEqual(
+    expect(await na.core.database.read.selectFrom('heads').selectAll().orderBy('name').execute()).toEqual(
       before satisfies readonly object[],
     )
     expect(await na.auditEvents('recognition_treaty_issued')).toHaveLength(events)

@@ -38,7 +38,7 @@ afterAll(() => na.stop())
 /** More than 1,000 treaties: built and searched in a thread. */
 const inThread = (): Promise<BuiltGraph> => na.features.connectome.current()
 /** The same by the code of small graphs. */
-const inline = async (): Promise<GraphViews> => buildViews(await readGraphInput(na.core.store.db, clock.now()))
+const inline = async (): Promise<GraphViews> => buildViews(await readGraphInput(na.core.database.read, clock.now()))
 const documentText = async (built: BuiltGraph, name: DocumentName): Promise<string> =>
   Buffer.from((await built.document(name)).bytes).toString()
 
@@ -47,9 +47,12 @@ async function plainDocuments(
   { core }: TestAuthority,
   now: bigint,
 ): Promise<Record<Exclude<DocumentName, 'edges'>, string>> {
-  const rows = await core.store.db.selectFrom('recognition_treaties').select(['treaty_id', 'treaty_json']).execute()
+  const rows = await core.database.read
+    .selectFrom('recognition_treaties')
+    .select(['treaty_id', 'treaty_json'])
+    .execute()
   const texts = new Map(rows.map((row) => [row.treaty_id, readJson(row.treaty_json)]))
-  const input = await readGraphInput(core.store.db, now)
+  const input = await readGraphInput(core.database.read, now)
   const graph = buildGraph({ ...input, signedTreaty: (id) => texts.get(id) ?? null })
   const atlas = {
     sovereigns: graph.sovereigns,

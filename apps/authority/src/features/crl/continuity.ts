@@ -3,7 +3,7 @@ import type { Instant } from '@chancery/protocol'
 import type { OwnKeys } from '../../signing/own-keys.ts'
 import { clearFault } from '../../signing/record-faults.ts'
 import type { RecordFaults } from '../../signing/record-faults.ts'
-import type { Store, Tx } from '../../database/database.ts'
+import type { Database, Tx } from '../../database/database.ts'
 import { signedEnd } from './certificate-end.ts'
 import { readEntry, signedEntries, splitEntries } from './signed-list.ts'
 import { chunks, findActiveVersion, joinEntries, loadCrlText } from './queries.ts'
@@ -39,16 +39,16 @@ export async function requireLiving(
 
 /** The same of the rows as they are, for those who only look; undefined when the next list would be whole. */
 export async function findListFault(
-  store: Pick<Store, 'backend' | 'db'>,
+  database: Pick<Database, 'engine' | 'read'>,
   ownKeys: Pick<OwnKeys, 'all'>,
   now: Instant,
 ): Promise<string | undefined> {
-  const active = await findActiveVersion(store.db)
+  const active = await findActiveVersion(database.read)
   if (active === undefined) return undefined
-  const before = await loadSignedEntries(store.db, { ownKeys }, active)
+  const before = await loadSignedEntries(database.read, { ownKeys }, active)
   // Without what the next list would leave out by the column alone.
-  const { text: entries } = await joinEntries(store, store.db, writeSortable(now - HOUR))
-  return before === undefined ? NOT_AS_SIGNED : findDropped(store.db, ownKeys, { before, entries, now })
+  const { text: entries } = await joinEntries(database, database.read, writeSortable(now - HOUR))
+  return before === undefined ? NOT_AS_SIGNED : findDropped(database.read, ownKeys, { before, entries, now })
 }
 
 /** The signed entries of a version; undefined when its text does not verify. */

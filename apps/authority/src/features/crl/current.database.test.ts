@@ -30,7 +30,7 @@ describe('GET /crl', () => {
       })
       expect(verifiesWithNodeCrypto(first.text, na.genesis.network_authority.public_key)).toBe(true)
       expect(new Set(answers.map((answer) => answer.text)).size).toBe(1)
-      const rows = await na.core.store.db.selectFrom('crl_versions').select('sequence').execute()
+      const rows = await na.core.database.read.selectFrom('crl_versions').select('sequence').execute()
       expect(rows.map((row) => Number(row.sequence))).toEqual([0])
       const events = await na.auditEvents('crl_published')
       expect(events.map((event) => event['details'])).toEqual([

@@ -29,7 +29,7 @@ export function serveList(parts: CrlState, cause: JsonObject): Promise<CachedDoc
     isDue: ({ times }, versions, now) => times === undefined || isListDue(times, versions, now),
     load: async () => {
       const { version, times } = await bringUpToDate(parts, cause)
-      const { crl_json, head_json } = await loadCrl(parts.store.db, version.sequence)
+      const { crl_json, head_json } = await loadCrl(parts.database.read, version.sequence)
       const more = head_json === null ? {} : { [LIST_HEAD_HEADER]: writeListHeadHeader(head_json) }
       const document = new CachedDocument(
         toUtf8(crl_json),
@@ -56,7 +56,7 @@ async function bringUpToDate(parts: CrlState, cause: JsonObject): Promise<Curren
     return { version, times: listTimes(version) }
   } catch (error) {
     if (translateDatabaseError(error) instanceof LockTimeoutError) throw error
-    const held = await findActiveVersion(parts.store.db)
+    const held = await findActiveVersion(parts.database.read)
     const now = parts.clock.now()
     if (held === undefined || now >= held.nextUpdate) throw error
     parts.log.error('the revocation list could not be signed again', { alarm: true, error })

@@ -2,7 +2,7 @@ import { CRL_VALIDITY, toBase64, toUtf8, verifySignature, writeJson, writeSortab
 import type { Instant, Signer } from '@chancery/protocol'
 import { sql } from 'kysely'
 import type { CrlParts } from './parts.ts'
-import type { Store, Tx } from '../../database/database.ts'
+import type { Database, Tx } from '../../database/database.ts'
 import { assertStored } from '../../database/assert-stored.ts'
 import { requireLiving } from './continuity.ts'
 import { listText } from './list-text.ts'
@@ -22,7 +22,7 @@ export async function publishFormerList(
   const { formerSigner } = parts.ownKeys
   // The start refuses without it; here for a key that was taken away since.
   if (formerSigner?.publicKey !== live.public_key) throw new Error('the former key is not at hand')
-  const entries = await joinFormerEntries(parts.store, tx, formerSigner.keyId, parts.signer.keyId)
+  const entries = await joinFormerEntries(parts.database, tx, formerSigner.keyId, parts.signer.keyId)
   const last = await findFormerList(tx, formerSigner.keyId)
   if (last !== undefined) {
     const before = await signedEntries(last.crl_json, last.sequence, [formerSigner.publicKey])
@@ -74,10 +74,10 @@ export async function signList(signer: Signer, body: string): Promise<string> {
  * certificate this database does not know, after a recovery, or knows by id and key only, may be of either key: it is
  * named by both.
  */
-async function joinFormerEntries(store: Store, tx: Tx, former: string, current: string): Promise<string> {
+async function joinFormerEntries(database: Database, tx: Tx, former: string, current: string): Promise<string> {
   const [from, to] = [issuerText(current), issuerText(former)]
   const { rows } = await (
-    store.backend === 'postgres'
+    database.engine === 'postgres'
       ? sql<{ text: string | null }>`
         select string_agg(replace(e.entry_json, ${from}, ${to}), ',' order by e.position) as text
         from crl_entries e left join issued_certs c on c.cert_id = e.cert_id

@@ -101,7 +101,11 @@ describe('two instances on one database', () => {
     )
     expect(left).toEqual(right)
     for (const cert_id of ids) expect(left === undefined ? undefined : entryOf(left, cert_id)).toBeDefined()
-    const rows = await first.core.store.db.selectFrom('crl_versions').select('sequence').orderBy('sequence').execute()
+    const rows = await first.core.database.read
+      .selectFrom('crl_versions')
+      .select('sequence')
+      .orderBy('sequence')
+      .execute()
     expect(rows.map((row) => row.sequence)).toEqual(rows.map((_, index) => (rows[0]?.sequence ?? 0) + index))
   })
 })

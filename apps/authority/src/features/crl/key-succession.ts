@@ -33,12 +33,12 @@ export async function runKeySuccession(
   /** In the same transaction: what else is signed again with the new key. */
   within: (tx: Tx) => Promise<void> = () => Promise.resolve(),
 ): Promise<Succession> {
-  const { store, ownKeys, signer, genesis } = parts
+  const { database, ownKeys, signer, genesis } = parts
   const { formerSigner } = ownKeys
   if (formerSigner === undefined)
     throw new KeySuccessionError('NA_FORMER_PRIVATE_KEY_FILE: is required: the old key goes on signing its own list')
-  return store.transact(async (tx) => {
-    await store.lockDomain(tx, 'crl')
+  return database.write(async (tx) => {
+    await database.lockDomain(tx, 'crl')
     const held = await tx.selectFrom('authority_identity').selectAll().executeTakeFirst()
     if (held === undefined) throw new KeySuccessionError('the database is new: there is nothing to succeed to')
     if (held.network_name !== genesis.network_name)
@@ -92,14 +92,14 @@ export async function runKeySuccession(
  * number of the current list, so that the first one after the switch is higher.
  */
 export async function draftFirstList(parts: CrlParts): Promise<string> {
-  const { store, signer, ownKeys } = parts
-  const active = await findActiveVersion(store.db)
+  const { database, signer, ownKeys } = parts
+  const active = await findActiveVersion(database.read)
   if (active === undefined) throw new KeySuccessionError('there is no revocation list yet: read GET /crl once')
-  const { text } = await joinEntries(store, store.db)
+  const { text } = await joinEntries(database, database.read)
   const [from, to] = [issuerText(ownKeys.formerSigner?.keyId ?? ''), issuerText(signer.keyId)]
   const now = parts.clock.now()
-  const before = await loadSignedEntries(store.db, parts, active)
-  await requireLiving(store.db, parts, { before, entries: text, now })
+  const before = await loadSignedEntries(database.read, parts, active)
+  await requireLiving(database.read, parts, { before, entries: text, now })
   const issuedAt = now < active.issuedAt ? active.issuedAt : now
   const header = { crl_id: parts.ids.uuid(), sequence: active.sequence, issuer: signer.keyId, issuedAt }
   return signList(signer, listText(header, text.replaceAll(from, to)))

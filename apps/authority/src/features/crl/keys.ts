@@ -23,7 +23,7 @@ export async function keys(call: Call, parts: CrlState): Promise<CachedDocument>
 
 /** Takes the list of the former key into memory, where one is in use, so that it is served while the database is away. */
 export async function cacheFormerList(parts: CrlParts): Promise<void> {
-  const live = await findActiveFormerKey(parts.store.db, parts.clock.now())
+  const live = await findActiveFormerKey(parts.database.read, parts.clock.now())
   if (live !== undefined) await serveFormerList(parts, live.key_id)
 }
 
@@ -37,7 +37,7 @@ function serveFormerList(parts: CrlParts, keyId: string): Promise<CachedDocument
 }
 
 async function loadFormerList(parts: CrlParts, keyId: string): Promise<ServedDocument> {
-  const { db } = parts.store
+  const db = parts.database.read
   const live = await findActiveFormerKey(db, parts.clock.now())
   const list = live?.key_id === keyId ? await findFormerList(db, keyId) : undefined
   const [end, listsUntil] = [readInstant(list?.next_update ?? ''), readInstant(live?.lists_until ?? '')]

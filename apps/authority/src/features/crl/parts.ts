@@ -16,7 +16,7 @@ export interface CrlParts extends Pick<
   | 'rollbackCheck'
   | 'signer'
   | 'signing'
-  | 'store'
+  | 'database'
   | 'versions'
 > {
   readonly publishedDocuments: PublishedDocuments

@@ -22,7 +22,7 @@ type PreviewedRevocation = Pick<RevokeRequest, 'cert_ids' | 'form' | 'reason' | 
 
 /** What a revocation would take away, counted and sampled; nothing changes and nothing is audited. */
 export async function previewRevocation(parts: CrlParts, request: PreviewedRevocation): Promise<JsonObject> {
-  const { db } = parts.store
+  const db = parts.database.read
   const now = writeSortable(parts.clock.now())
   const known = await listCertificates(db, request.cert_ids)
   const problem = findProblem(request, known)

@@ -113,7 +113,7 @@ async function gatherEntries(
 ): Promise<{ readonly text: string; readonly count: number; readonly isRead: boolean }> {
   const kept = parts.batch.remembered(previous)
   if (kept === undefined || isChanged || change.rewritten)
-    return { ...(await joinEntries(parts.store, tx)), isRead: true }
+    return { ...(await joinEntries(parts.database, tx)), isRead: true }
   const added = change.appended.map((entry) => entry.entry_json)
   // What this process signed itself, and more: nothing can be missing.
   const text = [...(kept.text === '' ? [] : [kept.text]), ...added].join(',')

@@ -1,7 +1,7 @@
 import { readInstant } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
 import { sql } from 'kysely'
-import type { Store, Tx } from '../../database/database.ts'
+import type { Database, Tx } from '../../database/database.ts'
 import { assertStored } from '../../database/assert-stored.ts'
 
 /** A version without its text, which may be megabytes. */
@@ -117,13 +117,13 @@ export async function pruneEntries(tx: Tx, cutoff: string): Promise<boolean> {
 
 /** All entries in order, joined by the database: one value instead of 100,000 rows through the driver. */
 export async function joinEntries(
-  store: Pick<Store, 'backend'>,
+  database: Pick<Database, 'engine'>,
   tx: Tx,
   /** Leaves out those whose row says that their certificate expired before. */
   cutoff = '',
 ): Promise<{ readonly text: string; readonly count: number }> {
   const joined =
-    store.backend === 'postgres'
+    database.engine === 'postgres'
       ? sql<string | null>`string_agg(entry_json, ',' order by position)`
       : sql<
           string | null

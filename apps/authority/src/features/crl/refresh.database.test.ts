@@ -212,7 +212,7 @@ describe('superseded certificates', () => {
     await list()
     clock.advance(900)
     await refreshList({ ...na.parts, batch: new RevocationBatch() })
-    const row = await na.core.store.db
+    const row = await na.core.database.read
       .selectFrom('crl_versions')
       .select('crl_json')
       .orderBy('sequence', 'desc')

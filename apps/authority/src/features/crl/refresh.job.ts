@@ -40,15 +40,15 @@ export function listTimes({ issuedAt, nextUpdate }: CrlVersion): ListTimes {
  * Asked again under the head lock, so that of instances that see the same need one publishes.
  */
 export async function refreshIfDue(parts: CrlState, details: JsonObject, lease?: Lease): Promise<CrlVersion> {
-  const before = await findActiveVersion(parts.store.db)
+  const before = await findActiveVersion(parts.database.read)
   if (
     before !== undefined &&
     (!parts.signing.isAllowed() || !isListDue(listTimes(before), await parts.versions.read(), parts.clock.now()))
   )
     return before
-  const { version, kept } = await parts.store.transact(async (tx) => {
+  const { version, kept } = await parts.database.write(async (tx) => {
     if (lease !== undefined) await checkLease(tx, lease)
-    await parts.store.lockDomain(tx, 'crl')
+    await parts.database.lockDomain(tx, 'crl')
     const previous = await findActiveVersion(tx)
     const now = parts.clock.now()
     const isOld = previous !== undefined && now >= listTimes(previous).refreshAt
@@ -76,7 +76,7 @@ export async function refreshIfDue(parts: CrlState, details: JsonObject, lease?:
 
 /** A fault ends when the rows are whole again, whether or not a list is due. */
 async function checkRows(parts: CrlParts): Promise<void> {
-  if ((await findListFault(parts.store, parts.ownKeys, parts.clock.now())) === undefined)
+  if ((await findListFault(parts.database, parts.ownKeys, parts.clock.now())) === undefined)
     parts.recordFaults.clear('crl')
 }
 

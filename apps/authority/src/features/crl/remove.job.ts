@@ -23,15 +23,15 @@ export async function removeOldLists(parts: CrlParts, signal: AbortSignal): Prom
   await withLease(parts, 'crl-removal', LEASE_SECONDS, async () => {
     for (let removed = 0; removed < MAX_REMOVED && !signal.aborted; removed += 1)
       if (!(await removeOldest(parts, cutoff))) break
-    await removeFormer(parts.store.db, cutoff)
-    await removeDigests(parts.store.db, writeSortable(parts.purgeClock.daily.now() - DIGEST_STORED_FOR))
+    await removeFormer(parts.database.read, cutoff)
+    await removeDigests(parts.database.read, writeSortable(parts.purgeClock.daily.now() - DIGEST_STORED_FOR))
   })
 }
 
 /** One version a transaction; false when none is left to remove. */
 async function removeOldest(parts: CrlParts, cutoff: string): Promise<boolean> {
   const marked = parts.rollbackCheck.mark?.crl?.sequence ?? -1
-  return parts.store.transact(async (tx) => {
+  return parts.database.write(async (tx) => {
     const oldest = await tx
       .selectFrom('crl_versions')
       .select(['sequence', 'crl_json'])

@@ -25,11 +25,11 @@ describe('removeOldLists', () => {
   }
   const remove = (): Promise<void> => removeOldLists(na.parts, new AbortController().signal)
   const held = async (): Promise<number[]> => {
-    const rows = await na.core.store.db.selectFrom('crl_versions').select('sequence').orderBy('sequence').execute()
+    const rows = await na.core.database.read.selectFrom('crl_versions').select('sequence').orderBy('sequence').execute()
     return rows.map(({ sequence }) => sequence)
   }
   const textOf = async (sequence: number): Promise<string> => {
-    const query = na.core.store.db.selectFrom('crl_versions').select('crl_json').where('sequence', '=', sequence)
+    const query = na.core.database.read.selectFrom('crl_versions').select('crl_json').where('sequence', '=', sequence)
     return (await query.executeTakeFirstOrThrow()).crl_json
   }
   const problems = async (): Promise<readonly string[]> => {
@@ -37,7 +37,7 @@ describe('removeOldLists', () => {
       publicKeys: [na.genesis.network_authority.public_key],
       sovereign: na.genesis.network_name,
     }
-    return (await inspectDatabase(na.core.store.db, authority, inspectStore)).problems
+    return (await inspectDatabase(na.core.database.read, authority, inspectStore)).problems
   }
 
   it('removes a version a day after its end, not before, and keeps its number and digest', async () => {
@@ -53,7 +53,7 @@ describe('removeOldLists', () => {
     clock.set(clock.now() + 1n)
     await remove()
     expect(await held()).toEqual([2, 3])
-    const { db } = na.core.store
+    const db = na.core.database.read
     const [first] = await db.selectFrom('removed_crl_versions').selectAll().orderBy('sequence').execute()
     expect(first).toMatchObject({ sequence: 0, digest: digestOf(text) })
     // The others are served, continued and inspected as before.
@@ -83,7 +83,7 @@ describe('removeOldLists', () => {
   })
 
   it('leaves a second history to be seen: a mark that names another text under a removed number', async () => {
-    const heads = await readHeads(na.core.store.db)
+    const heads = await readHeads(na.core.database.read)
     const mark = { mark_version: 1, network_name: 'TEST-NET', written_at: '2100-01-01T00:00:00Z', ...heads } as const
     const text = await textOf(0)
     await revokeOne()
@@ -91,7 +91,7 @@ describe('removeOldLists', () => {
     clock.set(clock.now() + hours(49))
     await remove()
     expect(await held()).toEqual([1])
-    const { db } = na.core.store
+    const db = na.core.database.read
     expect(await findRollback(db, await readHeads(db), mark)).toEqual([])
     const forged = { ...mark, crl: { sequence: 0, digest: digestOf(`${text} `) } }
     expect(await findRollback(db, await readHeads(db), forged)).toEqual(['crl'])
@@ -103,7 +103,7 @@ describe('removeOldLists', () => {
     clock.set(clock.now() + hours(49))
     await remove()
     const digests = async (): Promise<number[]> => {
-      const rows = await na.core.store.db.selectFrom('removed_crl_versions').select('sequence').execute()
+      const rows = await na.core.database.read.selectFrom('removed_crl_versions').select('sequence').execute()
       return rows.map(({ sequence }) => sequence).sort((a, b) => a - b)
     }
     expect(await digests()).toEqual([0, 1, 2])
@@ -118,7 +118,7 @@ describe('removeOldLists', () => {
     await remove()
     expect(await digests()).toEqual([0, 1, 2])
     // A version that is stored before others, because the mark names it, ends the part that may go.
-    const { db } = na.core.store
+    const db = na.core.database.read
     const version = await db.selectFrom('crl_versions').selectAll().executeTakeFirstOrThrow()
     const ends = '9999-01-01T00:00:00.000000Z'
     await db
@@ -140,7 +140,7 @@ describe('removeOldLists', () => {
     clock.set(clock.now() + hours(49))
     await remove()
     expect(await problems()).toEqual([])
-    await na.core.store.db.deleteFrom('removed_crl_versions').where('sequence', '=', 1).execute()
+    await na.core.database.read.deleteFrom('removed_crl_versions').where('sequence', '=', 1).execute()
     expect(await problems()).toEqual(['crl 2: follows 0'])
   })
 })

@@ -86,7 +86,7 @@ async function restoreLost(
   const rows = await tx.selectFrom('crl_entries').select('cert_id').execute()
   const held = new Set(rows.map((row) => row.cert_id))
   const known = new Set(besides.map((entry) => entry.cert_id))
-  const { text: entries } = await joinEntries(parts.store, tx)
+  const { text: entries } = await joinEntries(parts.database, tx)
   const appended: NewEntry[] = []
   let count = 0
   for (const entry_json of await listDropped(tx, parts.ownKeys, { before, entries, now: parts.clock.now() })) {

@@ -58,8 +58,8 @@ export async function revokeBatch(
   parts: CrlState,
   requests: readonly Revocation[],
 ): Promise<(RevocationOutcome | Error)[]> {
-  const { outcomes, kept } = await parts.store.transact(async (tx) => {
-    await parts.store.lockDomain(tx, 'crl')
+  const { outcomes, kept } = await parts.database.write(async (tx) => {
+    await parts.database.lockDomain(tx, 'crl')
     await lockKeysOf(tx, parts, requests)
     const previous = await findActiveVersion(tx)
     const gathered: Gathered = { entries: new Map(), events: [], rewritten: false }
@@ -108,7 +108,7 @@ async function lockKeysOf(tx: Tx, parts: CrlParts, requests: readonly Revocation
   const keys = requests.flatMap((request) => request.forgotten.map((each) => each.node_public_key))
   for (const some of chunks(ids, 1000))
     keys.push(...(await listCertificates(tx, some)).map((each) => each.node_public_key))
-  await lockNodeKeys(parts.store, tx, keys)
+  await lockNodeKeys(parts.database, tx, keys)
 }
 
 async function publishChange(

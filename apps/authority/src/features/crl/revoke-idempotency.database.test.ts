@@ -68,7 +68,7 @@ describe('POST /admin/revoke with Idempotency-Key', () => {
     const [first, second] = [await seedOne(), await seedOne()]
     accepted(await revoke({ cert_id: first }, 'k-4'))
     refused(await revoke({ cert_id: second }, 'k-4'), 409, 'conflict')
-    const { db } = na.core.store
+    const db = na.core.database.read
     const row = await db.selectFrom('issued_certs').select('status').where('cert_id', '=', second).executeTakeFirst()
     expect(row?.status).toBe('issued')
   })
@@ -103,7 +103,7 @@ describe('POST /admin/revoke with Idempotency-Key', () => {
   it.each(['', 'a b', 'a/b', 'a'.repeat(129)])('refuses the malformed key %j with 400', async (key) => {
     const cert_id = await seedOne()
     refused(await revoke({ cert_id }, key), 400, 'bad_request')
-    const { db } = na.core.store
+    const db = na.core.database.read
     const row = await db.selectFrom('issued_certs').select('status').where('cert_id', '=', cert_id).executeTakeFirst()
     expect(row?.status).toBe('issued')
   })

@@ -134,7 +134,7 @@ describe('POST /admin/revoke with cert_ids', () => {
       expect(error['details']).toEqual({ cert_ids: ['unknown-1', 'unknown-2'] })
       expect(await list()).toEqual(before)
       expect(await eventsOf(na, answer)).toEqual([])
-      const { db } = na.core.store
+      const db = na.core.database.read
       const rows = await db.selectFrom('issued_certs').select('status').where('cert_id', 'in', cert_ids).execute()
       expect(rows.map((row) => row.status)).toEqual(['issued', 'issued', 'issued'])
     })
@@ -160,7 +160,7 @@ describe('POST /admin/revoke with cert_ids', () => {
     const crl = await list()
     const sequences = answers.map((answer) => Number(accepted(answer)['crl_sequence']))
     expect(Math.max(...sequences)).toBe(crl.sequence)
-    const { db } = na.core.store
+    const db = na.core.database.read
     const rows = await db.selectFrom('crl_versions').select(['sequence', 'entries']).orderBy('sequence').execute()
     const first = rows[0]?.sequence ?? 0
     expect(rows.map((row) => row.sequence)).toEqual(rows.map((_, index) => first + index))

@@ -34,7 +34,7 @@ const newCertificate = async (): Promise<string> => (await enroll(na, await newN
 const revoke = (body: JsonObject): Promise<TestResponse> => na.as('privileged')('POST', '/admin/revoke', body)
 const list = (): Promise<Crl> => fetchCrl(na.url, na.genesis.network_authority.public_key)
 const row = (cert_id: string) =>
-  na.core.store.db.selectFrom('issued_certs').selectAll().where('cert_id', '=', cert_id).executeTakeFirstOrThrow()
+  na.core.database.read.selectFrom('issued_certs').selectAll().where('cert_id', '=', cert_id).executeTakeFirstOrThrow()
 
 describe('POST /admin/revoke', () => {
   describe('200', () => {

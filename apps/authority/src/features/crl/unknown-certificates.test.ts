@@ -38,7 +38,7 @@ const list = (): Promise<Crl> => fetchCrl(na.url, na.genesis.network_authority.p
 async function forgotten(): Promise<{ node: NodeCaller; certificate: JsonObject; cert_id: string; key: string }> {
   const node = await newNode()
   const { cert_id } = await enroll(na, node)
-  const { db } = na.core.store
+  const db = na.core.database.read
   const row = await db.selectFrom('issued_certs').selectAll().where('cert_id', '=', cert_id).executeTakeFirstOrThrow()
   await db.deleteFrom('node_liveness').where('cert_id', '=', cert_id).execute()
   await db.deleteFrom('issued_certs').where('cert_id', '=', cert_id).execute()
@@ -94,7 +94,7 @@ describe('POST /admin/revoke of a certificate that the database has forgotten', 
     accepted(await revoke({ cert_id: byKey.cert_id, node_public_key: byKey.key }))
     const keys = na.core.ownKeys.all
     const authority = { sovereign: 'TEST-NET', publicKeys: keys }
-    const { problems } = await inspectDatabase(na.core.store.db, authority, inspectStore)
+    const { problems } = await inspectDatabase(na.core.database.read, authority, inspectStore)
     expect(problems).toEqual([])
     expect(accepted(await na.request('GET', '/readyz'))['warnings']).toBeUndefined()
   })

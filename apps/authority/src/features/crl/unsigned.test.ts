@@ -60,7 +60,7 @@ describe('a list that is due and cannot be signed', () => {
     const { cert_id } = await enroll(na, node)
     accepted(await na.as('privileged')('POST', '/admin/revoke', { cert_id }))
     const { text } = await list()
-    await na.core.store.db.deleteFrom('crl_entries').execute()
+    await na.core.database.read.deleteFrom('crl_entries').execute()
     // As after a restart: the process does not remember what it signed.
     vi.spyOn(RevocationBatch.prototype, 'remembered').mockReturnValue(undefined)
     clock.advance(13 * 3600)

@@ -22,7 +22,7 @@ export interface ActivityReading {
 
 /** Counts the network once a minute; several instances count into one row. Holds a day, never more. */
 export async function recordActivity(parts: DashboardParts): Promise<void> {
-  const { db } = parts.store
+  const db = parts.database.read
   const now = parts.clock.now()
   const [active, { tracked }, expiring] = await Promise.all([
     parts.enrollment.count.read(),
@@ -39,7 +39,7 @@ export async function recordActivity(parts: DashboardParts): Promise<void> {
 /** The last day, a place for every minute. */
 export async function readActivity(parts: DashboardParts): Promise<ActivityReading> {
   const now = parts.clock.now()
-  const rows = await listMinutes(parts.store.db, writeSortable(oldestShown(now)), writeSortable(now))
+  const rows = await listMinutes(parts.database.read, writeSortable(oldestShown(now)), writeSortable(now))
   const [first, last] = [rows[0], rows.at(-1)]
   if (first === undefined || last === undefined)
     return { activity: { since: null, step_seconds: 60, active: [], tracked: [] }, expiring: null }

@@ -76,7 +76,7 @@ const LINKS = {
  * The state of the network at a glance. Public, so it names papers and counts, never people, keys or addresses.
  */
 export async function view(call: Call, parts: DashboardParts): Promise<DashboardView> {
-  const { db, backend } = parts.store
+  const { read: db, engine: backend } = parts.database
   const { enrollment } = parts
   const now = parts.clock.now()
   const [readiness, built, feeds, active, { tracked, issued, revoked }, list, recent, policies, history, succession] =

@@ -9,7 +9,7 @@ import { findActiveLicense } from './queries.ts'
  * The data license policy in force, as it was signed.
  */
 export async function current(_call: Call, parts: DataUsageParts): Promise<HttpResponse> {
-  const text = await findActiveLicense(parts.store.db)
+  const text = await findActiveLicense(parts.database.read)
   if (text === undefined) throw new Refusal('no_policy')
   return jsonText(text)
 }

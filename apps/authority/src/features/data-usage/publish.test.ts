@@ -96,7 +96,7 @@ describe('POST /admin/data-usage/policy', () => {
         Array.from({ length: 8 }, (_, i) => publish({ licensee_sovereign_id: `licensee-${i}` })),
       )
       for (const answer of answers) accepted(answer, 201)
-      const rows = await na.core.store.db.selectFrom('data_license_policies').selectAll().execute()
+      const rows = await na.core.database.read.selectFrom('data_license_policies').selectAll().execute()
       const active = rows.filter((row) => row.active === 1)
       expect(active).toHaveLength(1)
       expect(answers.map((answer) => answer.text)).toContain(active[0]?.policy_json)

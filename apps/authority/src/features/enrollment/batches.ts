@@ -4,7 +4,7 @@ import type { Clock } from '@chancery/service-kit'
 import { AdaptiveCount } from '../../database/cached-count.ts'
 import { readCertificateCounts } from '../../database/certificate-counts.ts'
 import type { CertificateCounts } from '../../database/certificate-counts.ts'
-import type { Store } from '../../database/database.ts'
+import type { Database } from '../../database/database.ts'
 import { recordHeartbeats } from './queries/heartbeats.ts'
 import type { HeartbeatOutcome, HeartbeatRow } from './queries/heartbeats.ts'
 import { findInvites } from './queries/invites.ts'
@@ -28,18 +28,18 @@ export interface EnrollmentBatches {
   close(): Promise<void>
 }
 
-export function openEnrollmentBatches(store: Store, clock: Clock): EnrollmentBatches {
+export function openEnrollmentBatches(database: Database, clock: Clock): EnrollmentBatches {
   const now = (): string => writeSortable(clock.now())
   const invites = new Batcher<InviteLookup, InviteDetails | undefined>(
-    async (rows) => [...(await findInvites(store.engine, rows))],
+    async (rows) => [...(await findInvites(database.native, rows))],
     LIMITS,
   )
   const joins = new Batcher<JoinRow, JoinOutcome>(
-    async (rows) => [...(await issueCertificates(store.engine, rows, now()))],
+    async (rows) => [...(await issueCertificates(database.native, rows, now()))],
     LIMITS,
   )
   const heartbeats = new Batcher<HeartbeatRow, HeartbeatOutcome>(
-    async (rows) => [...(await recordHeartbeats(store.engine, rows, now()))],
+    async (rows) => [...(await recordHeartbeats(database.native, rows, now()))],
     LIMITS,
   )
   return {
@@ -48,10 +48,10 @@ export function openEnrollmentBatches(store: Store, clock: Clock): EnrollmentBat
     heartbeats,
     count: new AdaptiveCount(
       clock,
-      () => countActiveNodes(store.db, clock.now()),
-      () => isLargeTable(store.db, 'node_liveness'),
+      () => countActiveNodes(database.read, clock.now()),
+      () => isLargeTable(database.read, 'node_liveness'),
     ),
-    certificates: new SharedRead(() => readCertificateCounts(store.db)),
+    certificates: new SharedRead(() => readCertificateCounts(database.read)),
     async close() {
       await Promise.all([invites.close(), joins.close(), heartbeats.close()])
     },

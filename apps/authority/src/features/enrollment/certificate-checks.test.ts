@@ -54,7 +54,7 @@ async function newNode(): Promise<NodeCaller> {
 }
 
 const change = async (draft: Draft, columns: object): Promise<void> => {
-  const { db } = na.core.store
+  const db = na.core.database.read
   await db.updateTable('issued_certs').set(columns).where('cert_id', '=', draft.certificate.cert_id).execute()
 }
 
@@ -145,7 +145,7 @@ const DEFECTS: readonly Defect[] = [
       // Another certificate of the key: revoking it over HTTP would take this one along.
       const [other] = await seedCertificates(na.parts, { count: 1, node_public_key: node.key })
       const gone = { status: 'revoked', revocation_reason: 'key_compromise' }
-      const { db } = na.core.store
+      const db = na.core.database.read
       await db
         .updateTable('issued_certs')
         .set(gone)
@@ -258,7 +258,7 @@ describe.each(ROUTES)('POST %s', (route) => {
   })
 
   it('changes nothing when it refuses', async () => {
-    const { db } = na.core.store
+    const db = na.core.database.read
     const readAll = async (): Promise<unknown> => [
       await db.selectFrom('issued_certs').select(['cert_id', 'revoke_after', 'status']).orderBy('cert_id').execute(),
       await db.selectFrom('node_liveness').selectAll().orderBy('cert_id').execute(),

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest'
 it('counts a small network at once, and of a large one gives what the job has counted last', async () => {
   const clock = new ManualClock()
   const na = await startTestAuthority({ clock })
-  const { db } = na.core.store
+  const db = na.core.database.read
   const now = writeSortable(clock.now())
   const insert = async (from: number, count: number): Promise<void> => {
     const rows = Array.from({ length: count }, (_, index) => ({

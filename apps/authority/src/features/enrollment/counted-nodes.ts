@@ -10,7 +10,7 @@ const OLDEST = 5n * MINUTE
  * it. Not-a-number when no instance has counted for five minutes.
  */
 export async function readCountedNodes({
-  store: { db },
+  database: { read: db },
   clock,
   batches: enrollment,
 }: EnrollmentState): Promise<number> {

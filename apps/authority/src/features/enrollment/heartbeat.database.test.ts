@@ -26,7 +26,7 @@ async function newNode(): Promise<NodeCaller> {
 }
 
 const liveness = (cert_id: string) =>
-  na.core.store.db.selectFrom('node_liveness').selectAll().where('cert_id', '=', cert_id).executeTakeFirst()
+  na.core.database.read.selectFrom('node_liveness').selectAll().where('cert_id', '=', cert_id).executeTakeFirst()
 
 describe('POST /heartbeat', () => {
   describe('200', () => {

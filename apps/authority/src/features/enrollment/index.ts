@@ -33,8 +33,8 @@ export interface Enrollment extends Feature, Pick<EnrollmentBatches, 'count' | '
 }
 
 export function openEnrollment(parts: EnrollmentParts): Enrollment {
-  const { clockCheck, store, clock } = parts
-  const batches = openEnrollmentBatches(store, clock)
+  const { clockCheck, database, clock } = parts
+  const batches = openEnrollmentBatches(database, clock)
   const own = { ...parts, batches }
   return {
     routes: enrollmentRoutes(own),
@@ -45,7 +45,7 @@ export function openEnrollment(parts: EnrollmentParts): Enrollment {
         everySeconds: 600,
         run: whenClockIsCorrect(clockCheck, (signal) => removeCertificates(own, signal)),
       },
-      { name: 'certificate-counts', everySeconds: 60, run: (signal) => foldCertificateCounts(store, signal) },
+      { name: 'certificate-counts', everySeconds: 60, run: (signal) => foldCertificateCounts(database, signal) },
     ],
     count: batches.count,
     certificates: batches.certificates,

@@ -18,7 +18,7 @@ import { isBatchId } from './requests.ts'
 export async function inviteList(call: OperatorCall, parts: EnrollmentParts): Promise<JsonObject> {
   const filter = readFilter(call.query, writeSortable(parts.clock.now()))
   const page = readPage(call.query)
-  const { db } = parts.store
+  const db = parts.database.read
   const rows = await listInvites(db, filter, {
     limit: page.limit + 1,
     offset: page.offset,

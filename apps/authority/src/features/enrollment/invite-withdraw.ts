@@ -17,7 +17,7 @@ import { readWithdrawal } from './requests.ts'
  */
 export async function inviteWithdraw(call: OperatorCall, parts: EnrollmentParts): Promise<JsonObject> {
   const { choice, reason, isDryRun } = readWithdrawal(call.body)
-  return parts.store.transact(async (tx) => {
+  return parts.database.write(async (tx) => {
     if (!satisfiesTier(call.operator.tier, 'privileged') && (await isOfOthers(tx, choice, call.operator.key_id)))
       throw new Refusal('insufficient_operator_tier')
     const unknown = await unknownOf(tx, choice)

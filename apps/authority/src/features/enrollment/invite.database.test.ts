@@ -18,18 +18,22 @@ const invite = (body?: JsonObject, key?: string): Promise<TestResponse> =>
 
 async function storedInvite(answer: TestResponse): Promise<Tables['invite_tokens'] | undefined> {
   const digest = sha256Hex(String(accepted(answer, 201)['token_id']))
-  return na.core.store.db.selectFrom('invite_tokens').selectAll().where('token_digest', '=', digest).executeTakeFirst()
+  return na.core.database.read
+    .selectFrom('invite_tokens')
+    .selectAll()
+    .where('token_digest', '=', digest)
+    .executeTakeFirst()
 }
 
 async function countInvites(): Promise<number> {
-  const rows = await na.core.store.db.selectFrom('invite_tokens').select('token_digest').execute()
+  const rows = await na.core.database.read.selectFrom('invite_tokens').select('token_digest').execute()
   return rows.length
 }
 
 /** Everything the database holds, as one text. */
 async function dump(): Promise<string> {
   const names = ['invite_tokens', 'idempotency_keys', 'audit_events', 'issued_certs', 'rate_limit_windows'] as const
-  const tables = await Promise.all(names.map((name) => na.core.store.db.selectFrom(name).selectAll().execute()))
+  const tables = await Promise.all(names.map((name) => na.core.database.read.selectFrom(name).selectAll().execute()))
   return JSON.stringify(tables)
 }
 

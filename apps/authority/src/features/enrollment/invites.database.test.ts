@@ -239,7 +239,7 @@ describe('revoking an operator key', () => {
   })
 
   it('lets no call that was under way make invites behind the revocation', async () => {
-    const { db } = na.core.store
+    const db = na.core.database.read
     const row = {
       key_id: 'op-late',
       revoked_at: writeInstant(clock.now()),

@@ -40,14 +40,14 @@ async function newNode(authority: TestAuthority = na): Promise<NodeCaller> {
 }
 
 const findInvite = (token: string) =>
-  na.core.store.db
+  na.core.database.read
     .selectFrom('invite_tokens')
     .selectAll()
     .where('token_digest', '=', sha256Hex(token))
     .executeTakeFirstOrThrow()
 
 const certificatesOf = (key: string) =>
-  na.core.store.db.selectFrom('issued_certs').selectAll().where('node_public_key', '=', key).execute()
+  na.core.database.read.selectFrom('issued_certs').selectAll().where('node_public_key', '=', key).execute()
 
 /** Nothing happened: no certificate, the invite as it was. */
 async function expectUntouched(node: NodeCaller, token: string): Promise<void> {
@@ -107,7 +107,7 @@ describe('POST /join', () => {
           revocation_reason: null,
         },
       ])
-      const { db } = na.core.store
+      const db = na.core.database.read
       const live = await db.selectFrom('node_liveness').selectAll().where('cert_id', '=', String(cert_id)).execute()
       expect(live).toEqual([
         {
@@ -354,7 +354,7 @@ describe('POST /join', () => {
         const token = await createInvite(late, { token_expiry_hours: 720 })
         own.advance(90 * 86_400)
         refused(await node.join(token), 503, 'service_unavailable')
-        const rows = await late.core.store.db.selectFrom('issued_certs').select('cert_id').execute()
+        const rows = await late.core.database.read.selectFrom('issued_certs').select('cert_id').execute()
         expect(rows).toEqual([])
       } finally {
         await late.stop()

@@ -74,7 +74,7 @@ async function refuseCompromised(
   const cause = { remote_addr: call.remoteAddress, request_id: call.requestId }
   const details = { reason: 'node_key_compromised', node_public_key: request.node_public_key, prior_cert_id, ...cause }
   // Kept for certain: a burnt key that tries again is the first sign of who has it.
-  await parts.store.transact((tx) => parts.audit.record(tx, { type: 'join_rejected', details }))
+  await parts.database.write((tx) => parts.audit.record(tx, { type: 'join_rejected', details }))
   throw new Refusal('node_key_compromised')
 }
 

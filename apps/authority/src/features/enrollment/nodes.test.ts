@@ -82,7 +82,7 @@ describe('GET /nodes', () => {
     it('counts a certificate that an instance of the release before issued', async () => {
       await enroll(na, await newNode())
       await enroll(na, await newNode())
-      await na.core.store.db.updateTable('node_liveness').set({ node_public_key: null }).execute()
+      await na.core.database.read.updateTable('node_liveness').set({ node_public_key: null }).execute()
       expect(await count()).toEqual({ count: 2 })
     })
 

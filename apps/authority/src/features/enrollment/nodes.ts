@@ -20,7 +20,7 @@ export async function nodes(call: Call | OperatorCall, parts: EnrollmentState): 
   const keys = new Set<string>()
   // In pages, each spelled at once: a large roster neither sits in the driver as a whole nor holds the event loop.
   for (let after = ''; ;) {
-    const rows = await listActiveNodes(parts.store.db, parts.clock.now(), after, PAGE)
+    const rows = await listActiveNodes(parts.database.read, parts.clock.now(), after, PAGE)
     for (const row of rows) keys.add(row.node_public_key)
     for (const row of rows) entries.push(`${canonicalJson(row.cert_id)}:${writeJson(toEntry(row))}`)
     after = rows.at(-1)?.cert_id ?? after

@@ -18,7 +18,7 @@ export interface EnrollmentParts extends Pick<
   | 'rollbackCheck'
   | 'signer'
   | 'signing'
-  | 'store'
+  | 'database'
 > {
   readonly settings: Pick<
     AuthoritySettings,

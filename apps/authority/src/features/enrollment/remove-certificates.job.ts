@@ -28,7 +28,7 @@ interface Place {
 export async function removeCertificates(parts: EnrollmentParts, signal: AbortSignal): Promise<void> {
   const { certificateKeptDays } = parts.settings
   const now = parts.purgeClock.daily.now()
-  if (certificateKeptDays === 0 || !(await isUpgradeOver(parts.store.db, now))) return
+  if (certificateKeptDays === 0 || !(await isUpgradeOver(parts.database.read, now))) return
   const cutoff = now - BigInt(certificateKeptDays) * DAY
   await withLease(parts, 'certificate-removal', LEASE_SECONDS, async () => {
     let last: Place | undefined = { expires_at: '', cert_id: '' }
@@ -49,9 +49,9 @@ async function isUpgradeOver(db: Tx, now: Instant): Promise<boolean> {
 
 /** One batch; gives the place to go on from, undefined at the end. */
 async function removeSome(parts: EnrollmentParts, cutoff: Instant, after: Place): Promise<Place | undefined> {
-  return parts.store.transact(async (tx) => {
+  return parts.database.write(async (tx) => {
     // Revocations hold it: none may raise the reason of a row between the look and the removal.
-    await parts.store.lockDomain(tx, 'crl')
+    await parts.database.lockDomain(tx, 'crl')
     const bound = await oldestNamed(tx, cutoff)
     const rows = await listRemovable(tx, bound, after)
     if (rows.length === 0) return undefined

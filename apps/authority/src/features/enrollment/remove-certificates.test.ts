@@ -28,7 +28,7 @@ beforeEach(async () => {
 })
 afterEach(() => na.stop())
 
-const db = () => na.core.store.db
+const db = () => na.core.database.read
 
 async function seed(validityHours: number, issuedAt: Instant = clock.now()): Promise<JoinCertificate> {
   planted += 1

@@ -36,7 +36,7 @@ async function newNode(authority: TestAuthority = na): Promise<NodeCaller> {
 }
 
 const row = (cert_id: string, authority: TestAuthority = na) =>
-  authority.core.store.db
+  authority.core.database.read
     .selectFrom('issued_certs')
     .selectAll()
     .where('cert_id', '=', cert_id)
@@ -82,7 +82,7 @@ describe('POST /renew', () => {
       })
       const end = writeSortable(clock.now() + seconds(900))
       expect(await row(old.cert_id)).toMatchObject({ status: 'issued', revoke_after: end })
-      const { db } = na.core.store
+      const db = na.core.database.read
       expect(await db.selectFrom('node_liveness').selectAll().where('cert_id', '=', cert_id).execute()).toEqual([
         {
           cert_id,

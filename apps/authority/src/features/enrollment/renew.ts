@@ -44,10 +44,10 @@ export async function renew(call: Call, parts: EnrollmentParts): Promise<HttpRes
   await countNodeKey(parts, request.node_public_key)
   const claim = toClaim(`node:${request.node_public_key}`, proof.nonce, proof.signedAt)
 
-  const outcome = await parts.store.transact(async (tx): Promise<Outcome> => {
+  const outcome = await parts.database.write(async (tx): Promise<Outcome> => {
     // Alone: renewals of one key are counted, also those of two certificates on two instances.
-    await lockNodeKeys(parts.store, tx, [request.node_public_key])
-    const stored = await loadForRenewal(parts.store, tx, request.cert_id)
+    await lockNodeKeys(parts.database, tx, [request.node_public_key])
+    const stored = await loadForRenewal(parts.database, tx, request.cert_id)
     faultPoint('renew-locked')
     const now = parts.clock.now()
     const rejected =

@@ -16,7 +16,7 @@ export async function removeEnded(parts: EnrollmentParts, signal: AbortSignal): 
   while (!signal.aborted && (await removeLiveness(parts, liveness)) === ROWS);
 }
 
-async function removeInvites({ store: { db } }: EnrollmentParts, cutoff: string): Promise<number> {
+async function removeInvites({ database: { read: db } }: EnrollmentParts, cutoff: string): Promise<number> {
   const ended = db.selectFrom('invite_tokens').select('token_digest').where('expires_at', '<', cutoff).limit(ROWS)
   const { numDeletedRows } = await db
     .deleteFrom('invite_tokens')
@@ -25,7 +25,7 @@ async function removeInvites({ store: { db } }: EnrollmentParts, cutoff: string)
   return Number(numDeletedRows)
 }
 
-async function removeLiveness({ store: { db } }: EnrollmentParts, cutoff: string): Promise<number> {
+async function removeLiveness({ database: { read: db } }: EnrollmentParts, cutoff: string): Promise<number> {
   const ended = db
     .selectFrom('node_liveness as l')
     .innerJoin('issued_certs as c', 'c.cert_id', 'l.cert_id')

@@ -40,14 +40,14 @@ async function run(core: Core): Promise<void> {
 
 type Counted = 'invite_tokens' | 'node_liveness' | 'issued_certs' | 'evidence_rejections' | 'idempotency_keys'
 async function countOf(table: Counted): Promise<number> {
-  const query = na.core.store.db.selectFrom(table).select((eb) => eb.fn.countAll<number>().as('count'))
+  const query = na.core.database.read.selectFrom(table).select((eb) => eb.fn.countAll<number>().as('count'))
   return Number((await query.executeTakeFirst())?.count)
 }
 
 async function reject(rejected_at: string): Promise<void> {
   const row = { rejection_id: rejected_at, rejected_at, code: 'evidence_malformed', submitted_digest: 'd' }
   const about = { evidence_id: null, decision_id: null, resource_id: null, executor_sovereign_id: null }
-  await na.core.store.db
+  await na.core.database.read
     .insertInto('evidence_rejections')
     .values({ ...row, ...about })
     .execute()

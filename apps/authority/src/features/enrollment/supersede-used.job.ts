@@ -11,12 +11,12 @@ const MAX_AT_ONCE = 1000
  */
 export async function supersedeUsed(parts: EnrollmentParts): Promise<void> {
   if (!parts.signing.isAllowed()) return
-  const { store } = parts
+  const { database } = parts
   const now = parts.clock.now()
-  const former = await store.db.selectFrom('former_keys').select('key_id').limit(1).executeTakeFirst()
+  const former = await database.read.selectFrom('former_keys').select('key_id').limit(1).executeTakeFirst()
   // Elsewhere a renewal ends its predecessor at once: there is nothing to look for.
   if (former === undefined) return
-  await store.transact(async (tx) => {
+  await database.write(async (tx) => {
     const used = await tx
       .selectFrom('issued_certs as old')
       .innerJoin('issued_certs as next', 'next.renewed_from', 'old.cert_id')

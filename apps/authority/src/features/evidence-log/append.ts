@@ -17,8 +17,8 @@ export async function appendToLog(parts: EvidenceLogParts, appended: RecentEntri
   // A checkpoint below one that was published would look like a log that was cut.
   if (!parts.signing.isAllowed() || parts.rollbackCheck.isEvidenceBehind) return
   for (;;) {
-    const { isDone, through } = await parts.store.transact(async (tx) => {
-      await parts.store.lockDomain(tx, 'evidence-anchors')
+    const { isDone, through } = await parts.database.write(async (tx) => {
+      await parts.database.lockDomain(tx, 'evidence-anchors')
       return growOnce(tx, parts, appended)
     })
     appended.forget(through)

@@ -9,7 +9,7 @@ import { findLog } from './queries.ts'
  * Whoever keeps it can later prove that history was rewritten.
  */
 export async function checkpoint(_call: Call, parts: EvidenceLogParts): Promise<HttpResponse> {
-  const state = await findLog(parts.store.db)
+  const state = await findLog(parts.database.read)
   // Only in the first seconds of a store: the first checkpoint covers nothing.
   if (state === undefined) throw new Refusal('not_found')
   return new HttpResponse(state.note, CONTENT_TYPES.note)

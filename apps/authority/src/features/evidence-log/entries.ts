@@ -12,7 +12,7 @@ import { readBundle } from './queries.ts'
 export async function entries(call: OperatorCall, parts: EvidenceLogParts): Promise<HttpResponse> {
   const name = readIndexPath(call.params['tile'] ?? '')
   if (name === undefined) throw new Refusal('not_found')
-  const lines = await readBundle(parts.store.db, name.tile * TILE_WIDTH + 1, name.width)
+  const lines = await readBundle(parts.database.read, name.tile * TILE_WIDTH + 1, name.width)
   if (lines.length === 0) throw new Refusal('not_found')
   return new HttpResponse(Buffer.concat(lines.flatMap(toBundleEntry)), CONTENT_TYPES.tile)
 }

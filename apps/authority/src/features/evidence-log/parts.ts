@@ -13,7 +13,7 @@ export interface EvidenceLogParts extends Pick<
   | 'rollbackCheck'
   | 'signer'
   | 'signing'
-  | 'store'
+  | 'database'
 > {
   readonly settings: Pick<AuthoritySettings, 'evidenceStore'>
   readonly evidence: Pick<Evidence, 'subscribe'>

@@ -5,7 +5,7 @@ import { findLog, storeCheckpoint } from './queries.ts'
 
 /** The last checkpoint under the present key: the same size and root, so no reader sees another log. */
 export async function signCheckpointAgain(tx: Tx, parts: EvidenceLogParts): Promise<void> {
-  await parts.store.lockDomain(tx, 'evidence-anchors')
+  await parts.database.lockDomain(tx, 'evidence-anchors')
   const state = await findLog(tx)
   if (state === undefined) return
   const origin = logOrigin(parts.genesis.network_name)

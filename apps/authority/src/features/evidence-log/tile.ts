@@ -14,11 +14,11 @@ const FOR_EVER = { 'Cache-Control': 'public, max-age=31536000, immutable' }
  */
 export async function tile(call: Call, parts: EvidenceLogParts): Promise<HttpResponse> {
   const name = readTilePath(call.params['tile'] ?? '')
-  const state = await findLog(parts.store.db)
+  const state = await findLog(parts.database.read)
   // What no checkpoint covers yet may still be rolled back.
   if (name === undefined || widthInTree(state?.size ?? 0, name.level, name.tile) < name.width)
     throw new Refusal('not_found')
-  const hashes = await findTile(parts.store.db, name.level, name.tile)
+  const hashes = await findTile(parts.database.read, name.level, name.tile)
   if (hashes === undefined || hashes.length < name.width * HASH_BYTES) throw new Refusal('not_found')
   return new HttpResponse(hashes.subarray(0, name.width * HASH_BYTES), CONTENT_TYPES.tile, 200, FOR_EVER)
 }

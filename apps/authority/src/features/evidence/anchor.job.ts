@@ -45,7 +45,7 @@ export class AnchorScheduler {
     const retry = seconds(Math.min(RETRY_SECONDS, interval))
     try {
       this.#dueAt = parts.clock.now() + retry
-      const latest = await findLatestAnchor(parts.store.db)
+      const latest = await findLatestAnchor(parts.database.read)
       const next = latest === undefined ? 0n : instantOf(readAnchor(latest).anchored_at) + seconds(interval)
       if (parts.clock.now() < next) {
         this.#dueAt = next
@@ -65,9 +65,9 @@ export class AnchorScheduler {
   async #tell(parts: EvidenceParts, error: unknown): Promise<void> {
     parts.log.error('an anchor could not be made', { error })
     try {
-      const { last_sequence: store_sequence } = await readEvidenceHead(parts.store.db)
+      const { last_sequence: store_sequence } = await readEvidenceHead(parts.database.read)
       const reason = error instanceof Error ? error.name : 'Error'
-      await parts.audit.record(parts.store.db, {
+      await parts.audit.record(parts.database.read, {
         type: 'evidence_anchor_failed',
         details: { store_sequence, reason, job: 'evidence-anchor' },
       })

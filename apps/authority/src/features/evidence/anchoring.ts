@@ -39,8 +39,8 @@ export async function makeAnchor(parts: EvidenceState, cause: JsonObject, lease?
   // Over a store that lost its end, the next number would be one that was given out before.
   if (parts.rollbackCheck.isEvidenceBehind) return { status: 'refused', reason: 'evidence_missing' }
   for (;;) {
-    const head = await readEvidenceHead(parts.store.db)
-    const row = await findLatestAnchor(parts.store.db)
+    const head = await readEvidenceHead(parts.database.read)
+    const row = await findLatestAnchor(parts.database.read)
     const last = row === undefined ? undefined : readAnchor(row)
     if (last !== undefined && !(await isOwnAnchor(parts, last)))
       return refuse(parts, last, head, 'anchor_invalid_signature', cause)
@@ -48,7 +48,7 @@ export async function makeAnchor(parts: EvidenceState, cause: JsonObject, lease?
     if (head.last_sequence === 0 || isAnchored) return { status: 'unchanged', text: row?.anchor_json ?? null }
     const reason = checkTime(parts, last) ?? (await findBreak(parts, last, head))
     // The boundary may have moved while the entries before it were read; then they are only gone.
-    const { removed_through } = await readEvidenceHead(parts.store.db)
+    const { removed_through } = await readEvidenceHead(parts.database.read)
     if (reason !== undefined && removed_through !== head.removed_through) continue
     if (reason !== undefined) return refuse(parts, last, head, reason, cause)
     faultPoint('anchor-checked')
@@ -78,7 +78,7 @@ async function findBreak(
   if (last !== undefined && head.last_sequence < last.store_sequence) return 'head_below_anchor'
   let start = { after: 0, digest: null as string | null }
   if (head.removed_through > 0) {
-    const boundary = await readBoundary(parts.store.db)
+    const boundary = await readBoundary(parts.database.read)
     const isGood =
       boundary?.removed_through_sequence === head.removed_through &&
       (await verifyReceived(asReceived(retentionCheckpointForm, boundary), parts.ownKeys.all)).ok
@@ -86,7 +86,7 @@ async function findBreak(
     start = { after: head.removed_through, digest: boundary.last_removed_entry_digest }
   }
   if (last !== undefined && last.store_sequence > start.after) {
-    const [row] = await readLines(parts.store.db, {
+    const [row] = await readLines(parts.database.read, {
       after: last.store_sequence - 1,
       through: last.store_sequence,
       limit: 1,
@@ -132,9 +132,9 @@ async function storeAnchor(
   lease: Lease | undefined,
 ): Promise<AnchorOutcome | undefined> {
   const { anchor_sequence, store_sequence, anchored_at } = anchor
-  const outcome = await parts.store.transact(async (tx): Promise<AnchorOutcome | undefined> => {
+  const outcome = await parts.database.write(async (tx): Promise<AnchorOutcome | undefined> => {
     if (lease !== undefined) await checkLease(tx, lease)
-    await parts.store.lockDomain(tx, 'evidence-anchors')
+    await parts.database.lockDomain(tx, 'evidence-anchors')
     const latest = await findLatestAnchor(tx)
     if (latest?.anchor_sequence !== previous?.anchor_sequence)
       return latest !== undefined && latest.store_sequence >= store_sequence
@@ -173,6 +173,6 @@ async function refuse(
     reason,
     ...cause,
   }
-  await parts.audit.record(parts.store.db, { type: 'evidence_anchor_refused', details })
+  await parts.audit.record(parts.database.read, { type: 'evidence_anchor_refused', details })
   return { status: 'refused', reason }
 }

@@ -11,7 +11,7 @@ import { listAnchors } from './queries/entries.ts'
  */
 export async function anchors(call: OperatorCall, parts: EvidenceParts): Promise<HttpResponse> {
   const { after, limit } = readRun(call.query, 'after_anchor', 100)
-  const rows = await listAnchors(parts.store.db, after, limit)
+  const rows = await listAnchors(parts.database.read, after, limit)
   const next = rows.length === limit ? (rows.at(-1)?.anchor_sequence ?? null) : null
   const texts = rows.map((row) => row.anchor_json).join(',')
   return jsonText(`{"count":${rows.length},"next_after_anchor":${next},"anchors":[${texts}]}`)

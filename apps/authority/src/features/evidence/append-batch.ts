@@ -151,7 +151,7 @@ export class AppendBatch {
     // All of it was answered from what an earlier try had left.
     if (this.#entries.length === 0 && this.#events.length === 0) return
     const last_recorded_at = this.#entries.length === 0 ? this.#lastRecordedAt : writeSortable(this.#recordedAt)
-    await writeChain(this.#parts.store, tx, {
+    await writeChain(this.#parts.database, tx, {
       entries: this.#entries,
       head: {
         last_sequence: this.#head.store_sequence,

@@ -32,7 +32,7 @@ describe('recordDecision', () => {
   })
 
   it('gathers what waits into few transactions, in order of arrival', async () => {
-    const transact = vi.spyOn(desk.na.core.store, 'transactOften')
+    const transact = vi.spyOn(desk.na.core.database, 'transactOften')
     const made = await Promise.all(Array.from({ length: 120 }, () => makeDecision(desk.na, desk.clock, {})))
     transact.mockClear()
     await Promise.all(
@@ -89,7 +89,7 @@ describe('recordDecision', () => {
 
   it('answers 503 when the store cannot take it, and leaves no gap', async () => {
     const { decision } = await desk.decide()
-    const { db, backend } = desk.na.core.store
+    const { read: db, engine: backend } = desk.na.core.database
     const trigger =
       backend === 'postgres'
         ? [
@@ -107,7 +107,7 @@ describe('recordDecision', () => {
   })
 
   it('says so when nobody knows whether it was kept', async () => {
-    vi.spyOn(desk.na.core.store, 'transactOften').mockRejectedValueOnce(new UnknownOutcomeError('lost'))
+    vi.spyOn(desk.na.core.database, 'transactOften').mockRejectedValueOnce(new UnknownOutcomeError('lost'))
     const failed = await desk.decide().catch((error: unknown) => error)
     expect(failed).toBeInstanceOf(Refusal)
     expect(failed).toMatchObject({ code: 'evidence_store_unavailable', details: { outcome: 'unknown' } })
@@ -139,7 +139,7 @@ describe('recordDecision', () => {
 describe('the database', () => {
   it('refuses to change an entry, and to delete one that no checkpoint covers', async () => {
     await desk.decide()
-    const { db } = desk.na.core.store
+    const db = desk.na.core.database.read
     await expect(sql`update evidence_entries set outcome = 'denied'`.execute(db)).rejects.toThrow(/never changed/)
     await expect(sql`delete from evidence_entries`.execute(db)).rejects.toThrow(/by retention only/)
     expect((await kept()).length).toBe(2)

@@ -53,12 +53,13 @@ export async function appendBatch(
   parts: EvidenceState,
   items: readonly AppendItem[],
 ): Promise<(StoredResponse | Error)[]> {
-  const { answers: outcomes, batch: kept } = await parts.store.transactOften(async (tx) => {
-    const head = await lockEvidenceHead(parts.store, tx)
+  const { answers: outcomes, batch: kept } = await parts.database.transactOften(async (tx) => {
+    const head = await lockEvidenceHead(parts.database, tx)
     faultPoint('evidence-locked')
     const batch = new AppendBatch(parts, head)
     const submissions = items.filter((item) => item.kind === 'execution')
-    const desk = submissions.length === 0 ? undefined : await SubmissionChecker.open(parts.store, tx, head, submissions)
+    const desk =
+      submissions.length === 0 ? undefined : await SubmissionChecker.open(parts.database, tx, head, submissions)
     const answers: (StoredResponse | Error)[] = []
     for (const item of items) answers.push(await appendItem(tx, batch, desk, item))
     await batch.keep(tx)

@@ -20,7 +20,7 @@ import type {
   ExecutionEvidence,
   Received,
 } from '@chancery/protocol'
-import type { Store, Tx } from '../../database/database.ts'
+import type { Database, Tx } from '../../database/database.ts'
 import type { EvidenceHeadRow } from './queries/chain.ts'
 import { findDecisions, findEvidence, findExecutorKeys, findResourceHeads } from './queries/lookups.ts'
 import type { DecisionState, ExecutorKeyRow, StoredEvidence, ResourceState } from './queries/lookups.ts'
@@ -83,7 +83,7 @@ export class SubmissionChecker {
 
   /** Reads everything the batch may ask for, by a fixed number of statements. The caller holds the head. */
   static async open(
-    store: Store,
+    database: Database,
     tx: Tx,
     head: EvidenceHeadRow,
     batch: readonly Submission[],
@@ -92,7 +92,7 @@ export class SubmissionChecker {
       ...new Set(batch.flatMap(({ received }) => pick(received.record) ?? [])),
     ]
     const evidenceIds = of((record) => record.evidence_id)
-    const held = await findEvidence(store, tx, evidenceIds, head)
+    const held = await findEvidence(database, tx, evidenceIds, head)
     const removed = held.filter((row) => row.store_sequence <= head.removed_through)
     // Behind the boundary and not deleted yet: it no longer counts, and must not hold its id against a new record.
     for (const { store_sequence } of removed)
@@ -102,9 +102,9 @@ export class SubmissionChecker {
     const keyIds = of((record) => record.signature?.key_id)
     return new SubmissionChecker(
       held.filter((row) => row.store_sequence > head.removed_through),
-      await findDecisions(store, tx, decisionIds, head),
-      await findResourceHeads(store, tx, resourceIds, head),
-      await findExecutorKeys(store, tx, keyIds),
+      await findDecisions(database, tx, decisionIds, head),
+      await findResourceHeads(database, tx, resourceIds, head),
+      await findExecutorKeys(database, tx, keyIds),
     )
   }
 

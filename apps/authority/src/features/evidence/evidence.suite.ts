@@ -195,10 +195,10 @@ export function failuresOf(report: JsonObject): readonly string[] {
 
 /** Does what only the owner of the database can: takes the guard away and changes rows. */
 export async function forgeRows(na: TestAuthority, ...statements: readonly string[]): Promise<void> {
-  const { store } = na.core
-  await store.transact(async (tx) => {
+  const { database } = na.core
+  await database.write(async (tx) => {
     const off =
-      store.backend === 'postgres'
+      database.engine === 'postgres'
         ? ['alter table evidence_entries disable trigger user']
         : ['drop trigger evidence_entries_fixed', 'drop trigger evidence_entries_kept']
     for (const statement of [...off, ...statements]) await sql.raw(statement).execute(tx)

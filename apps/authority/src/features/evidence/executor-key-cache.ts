@@ -13,7 +13,7 @@ export class ExecutorKeyCache {
   async find(parts: EvidenceParts, key_id: string): Promise<string | undefined> {
     const known = this.#keys.get(key_id)
     if (known !== undefined) return known
-    const [row] = await findExecutorKeys(parts.store, parts.store.db, [key_id])
+    const [row] = await findExecutorKeys(parts.database, parts.database.read, [key_id])
     if (row === undefined) return undefined
     if (this.#keys.size >= MAX_KEYS) this.#keys.clear()
     this.#keys.set(key_id, row.public_key)

@@ -9,7 +9,7 @@ import { listExecutorKeys } from './queries/entries.ts'
  * Retired keys included: whoever verifies old records needs them.
  */
 export async function executorKeys(_call: OperatorCall, parts: EvidenceParts): Promise<JsonObject> {
-  const rows = await listExecutorKeys(parts.store.db)
+  const rows = await listExecutorKeys(parts.database.read)
   return {
     executor_keys: rows.map(({ key_id, public_key, executor_sovereign_id, registered_at, retired_at }) => ({
       key_id,

@@ -11,5 +11,5 @@ import { MAX_PAGE, readRun } from './requests.ts'
  */
 export async function exportLines(call: OperatorCall, parts: EvidenceParts): Promise<HttpResponse> {
   const run = readRun(call.query, 'since_sequence', MAX_PAGE)
-  return new HttpResponse(await readExport(parts.store, run), CONTENT_TYPES['json-lines'])
+  return new HttpResponse(await readExport(parts.database, run), CONTENT_TYPES['json-lines'])
 }

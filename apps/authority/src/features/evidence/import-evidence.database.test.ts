@@ -61,11 +61,11 @@ describe('evidence that a restored database has lost', () => {
 
   /** As a restore of the backup leaves it: rows behind entry 2 and anchor 1 are not there. */
   async function forget(): Promise<void> {
-    const { store } = na.core
-    const { db } = store
+    const { database } = na.core
+    const db = database.read
     const kept = await db.selectFrom('evidence_entries').selectAll().where('store_sequence', '=', 2).executeTakeFirst()
     const triggers = ['evidence_entries_fixed', 'evidence_entries_kept']
-    if (store.backend === 'sqlite') for (const name of triggers) await sql.raw(`drop trigger ${name}`).execute(db)
+    if (database.engine === 'sqlite') for (const name of triggers) await sql.raw(`drop trigger ${name}`).execute(db)
     else await sql`alter table evidence_entries disable trigger user`.execute(db)
     await db.deleteFrom('evidence_entries').where('store_sequence', '>', 2).execute()
     await db.deleteFrom('evidence_anchors').where('anchor_sequence', '>', 1).execute()
@@ -82,7 +82,10 @@ describe('evidence that a restored database has lost', () => {
     expect(refused(await anchor(), 409, 'evidence_anchor_refused')['details']).toEqual({ reason: 'evidence_missing' })
     const removal = await na.as('privileged')('POST', '/admin/evidence/retention/apply', { older_than_days: 1 })
     refused(removal, 503, 'evidence_store_unavailable')
-    const { last_sequence } = await na.core.store.db.selectFrom('evidence_head').selectAll().executeTakeFirstOrThrow()
+    const { last_sequence } = await na.core.database.read
+      .selectFrom('evidence_head')
+      .selectAll()
+      .executeTakeFirstOrThrow()
     expect(last_sequence).toBe(2)
   })
 
@@ -130,12 +133,15 @@ describe('evidence that a restored database has lost', () => {
   ])('is refused when the export %s, and nothing has changed', async (_what, attempt, sentence) => {
     await expect(attempt()).rejects.toThrow(EvidenceImportError)
     await expect(attempt()).rejects.toThrow(sentence)
-    const { last_sequence } = await na.core.store.db.selectFrom('evidence_head').selectAll().executeTakeFirstOrThrow()
+    const { last_sequence } = await na.core.database.read
+      .selectFrom('evidence_head')
+      .selectAll()
+      .executeTakeFirstOrThrow()
     expect(last_sequence).toBe(2)
   })
 
   it('is refused before the recovery, which only the stamp of the anchors asks for', async () => {
-    const { db } = na.core.store
+    const db = na.core.database.read
     const stamp = db.updateTable('heads').where('name', '=', 'evidence-anchors')
     await stamp.set((eb) => ({ version: eb('version', '-', 1) })).execute()
     await na.core.rollbackCheck.settle()

@@ -52,17 +52,17 @@ const BATCH = 500
  * each line names its predecessor: nothing can be slipped in. Afterwards the whole store is verified.
  */
 export async function reimportEvidence(parts: EvidenceParts, held: EvidenceExport): Promise<EvidenceImportResult> {
-  const { rollbackCheck, store } = parts
+  const { rollbackCheck, database } = parts
   const { mark } = rollbackCheck
   if (mark === undefined || !rollbackCheck.isEvidenceBehind) throw new EvidenceImportError('no evidence is missing')
   // The import lifts the stamp of the anchors. Where only that stamp shows the rollback, nothing would show it any more:
   // no replay floor would be set, and invites that were used after the backup would work again (reliability 12.3).
   if (rollbackCheck.isHalted())
     throw new EvidenceImportError('the database is behind what was published: run chancery authority recover first')
-  const reimported = await store.transact(async (tx) => {
+  const reimported = await database.write(async (tx) => {
     // A large store takes longer to read than any statement of a request may.
-    if (store.backend === 'postgres') await sql`set local statement_timeout = 0`.execute(tx)
-    await store.lockDomain(tx, 'evidence-anchors')
+    if (database.engine === 'postgres') await sql`set local statement_timeout = 0`.execute(tx)
+    await database.lockDomain(tx, 'evidence-anchors')
     const { entries, head } = await appendLines(tx, parts, held, mark.evidence)
     const anchors = await appendAnchors(tx, held.anchors, mark.anchor ?? null)
     await verifyWholeStore(tx, parts)
@@ -82,7 +82,7 @@ async function appendLines(
   { lines }: EvidenceExport,
   mark: Head | null,
 ): Promise<{ readonly entries: number; readonly head: StoreHead }> {
-  let head = toStoreHead(await lockEvidenceHead(parts.store, tx))
+  let head = toStoreHead(await lockEvidenceHead(parts.database, tx))
   let entries = 0
   let batch: NewEntry[] = []
   const write = async (): Promise<void> => {
@@ -91,7 +91,7 @@ async function appendLines(
     const { store_sequence, recorded_at } = last.entry
     const last_recorded_at = writeSortable(instantOf(recorded_at))
     const moved = { last_sequence: store_sequence, last_digest: last.entry_digest, last_recorded_at }
-    await writeChain(parts.store, tx, { entries: batch, head: moved, rejected: 0, audits: [] })
+    await writeChain(parts.database, tx, { entries: batch, head: moved, rejected: 0, audits: [] })
     entries += batch.length
     batch = []
   }

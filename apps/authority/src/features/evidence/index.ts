@@ -41,7 +41,7 @@ async function recordDecision(parts: EvidenceState, made: SignedDecision): Promi
     await parts.audit.recordAlone(made.events)
     return made.answer
   }
-  return parts.store.transact(async (tx) => {
+  return parts.database.write(async (tx) => {
     const earlier = await findStoredResponse(tx, attempt, writeSortable(parts.clock.now()))
     if (earlier !== undefined) return earlier
     await storeResponse(tx, attempt, made.answer)

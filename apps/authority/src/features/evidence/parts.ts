@@ -17,7 +17,7 @@ export interface EvidenceParts extends Pick<
   | 'rollbackCheck'
   | 'signer'
   | 'signing'
-  | 'store'
+  | 'database'
 > {
   readonly settings: Pick<
     AuthoritySettings,

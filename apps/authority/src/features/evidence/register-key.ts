@@ -22,7 +22,7 @@ export async function registerKey(call: OperatorCall, parts: EvidenceParts): Pro
     throw new Refusal('missing_executor_key_fields', { field: 'executor_sovereign_id' })
   if (readPublicKey(public_key) === undefined || !(await areStrongKeys([public_key])))
     throw new Refusal('invalid_public_key')
-  return parts.store.transact(async (tx) => {
+  return parts.database.write(async (tx) => {
     const registered_at = writeSortable(parts.clock.now())
     if (!(await insertExecutorKey(tx, { key_id, public_key, executor_sovereign_id, registered_at })))
       throw new Refusal('executor_key_exists')

@@ -5,5 +5,5 @@ import { deleteOldRejections } from './queries/entries.ts'
 /** Refused submissions that are kept beside the chain (NA_EVIDENCE_REJECTIONS=table); those in it end with it. */
 export async function removeOldRejections(parts: EvidenceParts): Promise<void> {
   const kept = BigInt(parts.settings.rejectionKeptDays) * DAY
-  await deleteOldRejections(parts.store.db, writeSortable(parts.purgeClock.daily.now() - kept))
+  await deleteOldRejections(parts.database.read, writeSortable(parts.purgeClock.daily.now() - kept))
 }

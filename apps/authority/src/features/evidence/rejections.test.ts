@@ -142,7 +142,7 @@ describe('a flood of strangers', () => {
   })
 
   it('gets no more over a day', async () => {
-    const { db } = desk.na.core.store
+    const db = desk.na.core.database.read
     const day = Number(desk.clock.now() / 86_400_000_000n)
     const counts = { number: day, singles: SINGLES_PER_DAY }
     await db.updateTable('evidence_rejection_counts').set(counts).where('span', '=', 'day').execute()
@@ -160,7 +160,7 @@ describe('a flood of strangers', () => {
 
 describe('a submission that is stored already', () => {
   const counts = async (): Promise<readonly number[]> => {
-    const rows = await desk.na.core.store.db
+    const rows = await desk.na.core.database.read
       .selectFrom('audit_events')
       .select('event_json')
       .where('event_type', '=', 'evidence_duplicate')
@@ -189,7 +189,7 @@ describe('a submission that is stored already', () => {
     const record = await desk.evidence(decision)
     accepted(await desk.submit(record), 201)
     const number = Number(desk.clock.now() / 86_400_000_000n)
-    await desk.na.core.store.db
+    await desk.na.core.database.read
       .updateTable('evidence_rejection_counts')
       .set({ number, singles: SINGLES_PER_DAY })
       .where('span', '=', 'duplicate-day')
@@ -227,7 +227,7 @@ describe('NA_EVIDENCE_REJECTIONS=table', () => {
     const own = await openTestStore({ settings: { NA_EVIDENCE_REJECTIONS: 'table' } })
     try {
       const rows = async (): Promise<number> =>
-        (await own.na.core.store.db.selectFrom('evidence_rejections').select('code').execute()).length
+        (await own.na.core.database.read.selectFrom('evidence_rejections').select('code').execute()).length
       const state = async () => accepted(await own.get('/admin/evidence/status'))
       for (let at = 0; at < 40; at += 1) refused(await submit(junk(), undefined, own), 422, 'evidence_malformed')
       expect(await rows()).toBe(SINGLES_PER_ADDRESS)

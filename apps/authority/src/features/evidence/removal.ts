@@ -37,8 +37,8 @@ export interface RetentionRun {
  */
 export async function removePrefix(parts: EvidenceState, run: RetentionRun): Promise<string> {
   for (;;) {
-    const head = await readEvidenceHead(parts.store.db)
-    const prefix = await findPrefix(parts.store.db, head, run)
+    const head = await readEvidenceHead(parts.database.read)
+    const prefix = await findPrefix(parts.database.read, head, run)
     faultPoint('retention-found')
     if (prefix.through <= head.removed_through) return removeNothing(parts, run)
     await verifyPrefix(parts, prefix)
@@ -64,7 +64,7 @@ async function sweepNow(parts: EvidenceState, lease: Lease): Promise<void> {
 
 async function removeNothing(parts: EvidenceState, run: RetentionRun): Promise<string> {
   const details = { checkpoint_id: null, removed_count: 0, removed_through_sequence: null, ...run.cause }
-  await parts.audit.record(parts.store.db, { type: 'evidence_retention_applied', details })
+  await parts.audit.record(parts.database.read, { type: 'evidence_retention_applied', details })
   return '{"removed_count":0,"checkpoint":null}'
 }
 
@@ -81,13 +81,13 @@ async function storeBoundary(
   before: EvidenceHeadRow,
   prefix: Prefix,
 ): Promise<RetentionCheckpoint | undefined> {
-  const previous = await readBoundary(parts.store.db)
-  const heads = await gatherHeads(parts.store.db, previous, before.removed_through, prefix.through)
+  const previous = await readBoundary(parts.database.read)
+  const heads = await gatherHeads(parts.database.read, previous, before.removed_through, prefix.through)
   const checkpoint = await signCheckpoint(parts, run, before, prefix.through, previous, heads.all)
   faultPoint('retention-signed')
-  return parts.store.transact(async (tx) => {
+  return parts.database.write(async (tx) => {
     await checkLease(tx, run.lease)
-    const head = await lockEvidenceHead(parts.store, tx)
+    const head = await lockEvidenceHead(parts.database, tx)
     if (head.removed_through !== before.removed_through) return undefined
     if (await isTouchedSince(tx, prefix.readThrough, prefix.through)) return undefined
     const text = writeJson(asJson(checkpoint))
@@ -151,7 +151,7 @@ async function signCheckpoint(
   previous: RetentionCheckpoint | undefined,
   heads: ReadonlyMap<string, ResourceHead>,
 ): Promise<RetentionCheckpoint> {
-  const [last] = await readLines(parts.store.db, { after: through - 1, through, limit: 1 })
+  const [last] = await readLines(parts.database.read, { after: through - 1, through, limit: 1 })
   const digest = last === undefined ? undefined : readEventLine(last.line)?.entryDigest
   if (digest === undefined) throw new Refusal('conflict', { reason: 'store_verification_failed' })
   const draft = draftRetentionCheckpoint({

@@ -10,7 +10,7 @@ import { findResourceHeads } from './queries/lookups.ts'
  */
 export async function resourceHeads(call: OperatorCall, parts: EvidenceParts): Promise<JsonObject> {
   const resource_id = call.params['resource_id'] ?? ''
-  const head = (await findResourceHeads(parts.store, parts.store.db, [resource_id])).get(resource_id)
+  const head = (await findResourceHeads(parts.database, parts.database.read, [resource_id])).get(resource_id)
   if (head === undefined || head.resource_sequence === null) throw new Refusal('resource_not_found')
   return { resource_id, resource_sequence: head.resource_sequence, record_digest: head.record_digest }
 }

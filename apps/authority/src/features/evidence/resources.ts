@@ -12,8 +12,8 @@ import { readResourceHistory } from './queries/search.ts'
  */
 export async function resources(call: OperatorCall, parts: EvidenceState): Promise<HttpResponse> {
   const resource_id = call.params['resource_id'] ?? ''
-  const { removed_through } = await readEvidenceHead(parts.store.db)
-  const history = await readResourceHistory(parts.store.db, resource_id, removed_through)
+  const { removed_through } = await readEvidenceHead(parts.database.read)
+  const history = await readResourceHistory(parts.database.read, resource_id, removed_through)
   if (history.lines.length === 0) throw new Refusal('resource_not_found')
   return historyResponse(parts, { resource_id }, history, resource_id)
 }

@@ -32,7 +32,7 @@ const sequences = async (): Promise<readonly number[]> =>
   parseLines(await desk.lines()).map((event) => (event['entry'] as { store_sequence: number }).store_sequence)
 const storedRows = async (): Promise<readonly number[]> =>
   (
-    await desk.na.core.store.db
+    await desk.na.core.database.read
       .selectFrom('evidence_entries')
       .select('store_sequence')
       .orderBy('store_sequence')
@@ -175,7 +175,7 @@ describe('POST /admin/evidence/retention/apply', () => {
   })
 
   it('a checkpoint is read however many resources it names, and an unreadable one covers nothing', async () => {
-    const { db } = desk.na.core.store
+    const db = desk.na.core.database.read
     const head = { resource_sequence: 1, record_digest: 'd' }
     const checkpoint = draftRetentionCheckpoint({
       checkpoint_id: 'c-1',
@@ -217,7 +217,7 @@ describe('POST /admin/evidence/retention/apply', () => {
 
   it('409: another run holds the lease', async () => {
     await sql`insert into job_leases (name, holder, token, acquired_at, expires_at) values ('evidence-retention', 'other', 1, '2026-01-01T00:00:00.000000Z', '2027-01-01T00:00:00.000000Z')`.execute(
-      desk.na.core.store.db,
+      desk.na.core.database.read,
     )
     refused(await apply(), 409, 'retention_in_progress')
   })
@@ -226,19 +226,19 @@ describe('POST /admin/evidence/retention/apply', () => {
     const one = await step(1)
     desk.clock.advance(3 * DAY)
     await step(2, one)
-    const { store } = desk.na.core
-    const transact = store.transact.bind(store)
-    vi.spyOn(store, 'transact').mockImplementation(async (work) => {
+    const { database } = desk.na.core
+    const transact = database.write.bind(database)
+    vi.spyOn(database, 'write').mockImplementation(async (work) => {
       const done = await transact(work)
       // Another instance takes over as soon as the boundary is there.
       await sql`update job_leases set token = token + 1 where exists (select 1 from evidence_checkpoints)`.execute(
-        store.db,
+        database.read,
       )
       return done
     })
     const { removed_through_sequence } = checkpointOf(accepted(await apply()))
     expect(removed_through_sequence).toBe(3)
-    expect((await readBoundary(store.db))?.removed_through_sequence).toBe(3)
+    expect((await readBoundary(database.read))?.removed_through_sequence).toBe(3)
     expect((await storedRows()).slice(0, 3)).toEqual([1, 2, 3])
     expect((await sequences())[0]).toBe(4)
   })

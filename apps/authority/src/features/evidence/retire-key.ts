@@ -14,10 +14,10 @@ import { markExecutorKeyRetired } from './queries/entries.ts'
  */
 export async function retireKey(call: OperatorCall, parts: EvidenceParts): Promise<JsonObject> {
   const key_id = call.params['key_id'] ?? ''
-  return parts.store.transact(async (tx) => {
+  return parts.database.write(async (tx) => {
     const executor_sovereign_id = await markExecutorKeyRetired(tx, key_id, writeSortable(parts.clock.now()))
     if (executor_sovereign_id === undefined) {
-      const [known] = await findExecutorKeys(parts.store, tx, [key_id])
+      const [known] = await findExecutorKeys(parts.database, tx, [key_id])
       throw new Refusal(known === undefined ? 'executor_key_not_found' : 'executor_key_retired')
     }
     // A withdrawal: the high-water mark must notice a backup that has forgotten it.

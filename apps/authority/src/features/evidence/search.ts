@@ -12,7 +12,7 @@ import { searchEntries } from './queries/search.ts'
  */
 export async function search(call: OperatorCall, parts: EvidenceParts): Promise<HttpResponse> {
   const request = readSearch(call.query)
-  const { db } = parts.store
+  const db = parts.database.read
   const { removed_through } = await readEvidenceHead(db)
   const rows = await searchEntries(db, { ...request, after: Math.max(request.after, removed_through) })
   const next = rows.length === request.limit ? (rows.at(-1)?.store_sequence ?? null) : null

@@ -10,7 +10,7 @@ import { countActiveExecutorKeys, findLatestAnchor } from './queries/entries.ts'
  * Counts come from the head row: sequences have no gaps, so nothing needs counting.
  */
 export async function status(_call: OperatorCall, parts: EvidenceParts): Promise<JsonObject> {
-  const { db } = parts.store
+  const db = parts.database.read
   const head = await readEvidenceHead(db)
   const latest = await findLatestAnchor(db)
   const anchor = latest === undefined ? undefined : readAnchor(latest)

@@ -1,11 +1,11 @@
 import { workerData } from 'node:worker_threads'
 import type { JsonObject, StoreReport } from '@chancery/protocol'
 import { serveDatabaseCalls } from '../../database/worker/answer-calls.ts'
-import type { StoreThreadData } from '../../database/worker/thread.ts'
+import type { DatabaseThreadData } from '../../database/worker/thread.ts'
 import { inspectLinks, inspectPrefix, inspectStore, inspectView } from './verify-store.ts'
 import type { StoreIdentity } from './verify-store.ts'
 
-export interface InspectionData extends StoreThreadData {
+export interface InspectionData extends DatabaseThreadData {
   readonly identity: StoreIdentity
 }
 
@@ -20,7 +20,7 @@ export type InspectionCalls = {
 const { identity } = workerData as InspectionData
 
 /** Inspects the store beside the event loop, on a connection of its own; it only reads. */
-serveDatabaseCalls(({ db }): InspectionCalls => ({
+serveDatabaseCalls(({ read: db }): InspectionCalls => ({
   store: () => inspectStore(db, identity),
   prefix: (through) => inspectPrefix(db, identity, through),
   view: ({ lines, resource }) => inspectView(db, identity, lines, resource),

@@ -38,21 +38,21 @@ export class StoreVerifier {
   }
 
   async prefix(parts: EvidenceParts, through: number): Promise<StoreReport> {
-    const { removed_through } = await readEvidenceHead(parts.store.db)
+    const { removed_through } = await readEvidenceHead(parts.database.read)
     if (await isSmall(parts, { after: removed_through, through }))
-      return inspectPrefix(parts.store.db, identityOf(parts), through)
+      return inspectPrefix(parts.database.read, identityOf(parts), through)
     return this.#ask(parts, 'prefix', through)
   }
 
   async view(parts: EvidenceParts, lines: readonly string[], resource: string | undefined): Promise<StoreReport> {
     const bytes = lines.reduce((sum, line) => sum + line.length, 0)
     if (lines.length <= INLINE_ENTRIES && bytes <= INLINE_BYTES)
-      return inspectView(parts.store.db, identityOf(parts), lines, resource)
+      return inspectView(parts.database.read, identityOf(parts), lines, resource)
     return this.#ask(parts, 'view', { lines, resource })
   }
 
   async links(parts: EvidenceParts, run: LinkRun): Promise<LinkResult> {
-    if (await isSmall(parts, run)) return inspectLinks(parts.store.db, run)
+    if (await isSmall(parts, run)) return inspectLinks(parts.database.read, run)
     return this.#ask(parts, 'links', run)
   }
 
@@ -75,9 +75,9 @@ export class StoreVerifier {
   }
 
   async #runStore(parts: EvidenceParts): Promise<JsonObject> {
-    const { last_sequence, removed_through } = await readEvidenceHead(parts.store.db)
+    const { last_sequence, removed_through } = await readEvidenceHead(parts.database.read)
     if (await isSmall(parts, { after: removed_through, through: last_sequence }))
-      return inspectStore(parts.store.db, identityOf(parts))
+      return inspectStore(parts.database.read, identityOf(parts))
     return this.#ask(parts, 'store', undefined)
   }
 
@@ -97,7 +97,7 @@ export class StoreVerifier {
 }
 
 async function isSmall(parts: EvidenceParts, run: Run): Promise<boolean> {
-  return run.through - run.after <= INLINE_ENTRIES && (await measureRun(parts.store.db, run)) <= INLINE_BYTES
+  return run.through - run.after <= INLINE_ENTRIES && (await measureRun(parts.database.read, run)) <= INLINE_BYTES
 }
 
 function identityOf(parts: EvidenceParts): StoreIdentity {

@@ -11,9 +11,9 @@ const LEASE_SECONDS = 300
 
 /** Deletes what lies behind the boundary. Every transaction compares the lease, so a paused sweep cannot act late. */
 export async function sweep(parts: EvidenceParts, lease: Lease, signal?: AbortSignal): Promise<void> {
-  const { removed_through } = await readEvidenceHead(parts.store.db)
+  const { removed_through } = await readEvidenceHead(parts.database.read)
   for (;;) {
-    const deleted = await parts.store.transact(async (tx) => {
+    const deleted = await parts.database.write(async (tx) => {
       await checkLease(tx, lease)
       return deleteThrough(tx, removed_through, ROWS)
     })
@@ -25,7 +25,7 @@ export async function sweep(parts: EvidenceParts, lease: Lease, signal?: AbortSi
 /** Ends what a crash or a stop left unfinished; nothing to do in any other minute. */
 export async function sweepRemoved(parts: EvidenceParts, signal: AbortSignal): Promise<void> {
   if (!parts.settings.evidenceStore) return
-  const { db } = parts.store
+  const db = parts.database.read
   const { removed_through } = await readEvidenceHead(db)
   const first = await db
     .selectFrom('evidence_entries')

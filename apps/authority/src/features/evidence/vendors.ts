@@ -12,8 +12,8 @@ import { readVendorHistory } from './queries/search.ts'
  */
 export async function vendors(call: OperatorCall, parts: EvidenceState): Promise<HttpResponse> {
   const vendor_id = call.params['vendor_id'] ?? ''
-  const { removed_through } = await readEvidenceHead(parts.store.db)
-  const history = await readVendorHistory(parts.store.db, vendor_id, removed_through)
+  const { removed_through } = await readEvidenceHead(parts.database.read)
+  const history = await readVendorHistory(parts.database.read, vendor_id, removed_through)
   if (history.lines.length === 0) throw new Refusal('vendor_not_found')
   return historyResponse(parts, { vendor_id }, history)
 }

@@ -19,7 +19,7 @@ const replace = (from: string, to: string, where = 'true'): string =>
   `update evidence_entries set line = replace(line, '${from}', '${to}') where ${where}`
 const digestAt = async (sequence: number): Promise<string> =>
   (
-    await desk.na.core.store.db
+    await desk.na.core.database.read
       .selectFrom('evidence_entries')
       .select('entry_digest')
       .where('store_sequence', '=', sequence)
@@ -98,7 +98,7 @@ describe('readSlice', () => {
   const takeAll = async (most: { rows: number; bytes: number }): Promise<number[][]> => {
     const slices: number[][] = []
     for (let after = 0; after < 5;) {
-      const rows = await readSlice(desk.na.core.store.db, { after, through: 5 }, most)
+      const rows = await readSlice(desk.na.core.database.read, { after, through: 5 }, most)
       slices.push(rows.map((row) => row.store_sequence))
       after = rows.at(-1)?.store_sequence ?? 5
     }
@@ -112,11 +112,11 @@ describe('readSlice', () => {
     // The row that reaches the bound is still taken, the next one is not.
     expect(await takeAll({ rows: 500, bytes: (lengths[0] ?? 0) + 1 })).toEqual([[1, 2], [3, 4], [5]])
     const total = lengths.reduce((sum, length) => sum + length, 0)
-    expect(await measureRun(desk.na.core.store.db, { after: 0, through: 5 })).toBe(total)
+    expect(await measureRun(desk.na.core.database.read, { after: 0, through: 5 })).toBe(total)
   })
 })
 
 /** The guard is already gone. */
 async function forgeRowsAgain(statement: string): Promise<void> {
-  await sql.raw(statement).execute(desk.na.core.store.db)
+  await sql.raw(statement).execute(desk.na.core.database.read)
 }

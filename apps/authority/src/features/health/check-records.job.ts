@@ -6,9 +6,9 @@ import { findFeedFault } from '../revocation-feeds/index.ts'
  * or the log is found where they are signed; here it is only seen that the feed is whole again.
  */
 export async function checkRecords(parts: HealthParts): Promise<void> {
-  const { store, ownKeys, recordFaults } = parts
-  await parts.verifiedTreaties.look(store)
+  const { database, ownKeys, recordFaults } = parts
+  await parts.verifiedTreaties.look(database)
   if (!recordFaults.has('feed')) return
-  const problem = await findFeedFault(store.db, ownKeys)
+  const problem = await findFeedFault(database.read, ownKeys)
   if (problem === undefined) recordFaults.clear('feed')
 }

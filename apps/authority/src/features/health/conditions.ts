@@ -74,16 +74,16 @@ async function isEvidenceClosed({ settings, rollbackCheck }: HealthParts): Promi
   return settings.evidenceStore && rollbackCheck.isEvidenceBehind
 }
 
-async function isListOverdue({ store, clock }: HealthParts): Promise<boolean> {
-  return isOverdue((await findActiveVersion(store.db))?.issuedAt, clock.now())
+async function isListOverdue({ database, clock }: HealthParts): Promise<boolean> {
+  return isOverdue((await findActiveVersion(database.read))?.issuedAt, clock.now())
 }
 
-async function isListLarge({ store, settings }: HealthParts): Promise<boolean> {
-  return (partOfBound(await findActiveVersion(store.db), settings) ?? 0) >= LARGE_PART
+async function isListLarge({ database, settings }: HealthParts): Promise<boolean> {
+  return (partOfBound(await findActiveVersion(database.read), settings) ?? 0) >= LARGE_PART
 }
 
-async function isFeedOverdue({ store, clock }: HealthParts): Promise<boolean> {
-  return isOverdue(readInstant((await findOwnFeedTime(store.db)) ?? ''), clock.now())
+async function isFeedOverdue({ database, clock }: HealthParts): Promise<boolean> {
+  return isOverdue(readInstant((await findOwnFeedTime(database.read)) ?? ''), clock.now())
 }
 
 function isOverdue(issuedAt: Instant | undefined, now: Instant): boolean {
@@ -91,22 +91,22 @@ function isOverdue(issuedAt: Instant | undefined, now: Instant): boolean {
 }
 
 /** More than two intervals without an anchor; never when anchors are made on request only. */
-async function isUnanchored({ settings, store, clock }: HealthParts): Promise<boolean> {
+async function isUnanchored({ settings, database, clock }: HealthParts): Promise<boolean> {
   const { evidenceStore, anchorIntervalSeconds } = settings
   if (!evidenceStore || anchorIntervalSeconds === 0) return false
-  const since = readInstant((await measureUnanchored(store.db)).since ?? '')
+  const since = readInstant((await measureUnanchored(database.read)).since ?? '')
   return since !== undefined && clock.now() - since > 2n * BigInt(anchorIntervalSeconds) * SECOND
 }
 
-async function hasLapsedTreaty({ store, clock }: HealthParts): Promise<boolean> {
+async function hasLapsedTreaty({ database, clock }: HealthParts): Promise<boolean> {
   const now = clock.now()
-  const ends = await findNextExpiry(store.db, {
+  const ends = await findNextExpiry(database.read, {
     now: writeSortable(now),
     lapsedSince: writeSortable(now - LAPSED_WITHIN),
   })
   return ends.lapsed > 0
 }
 
-async function isStandbyMissing({ settings, store }: HealthParts): Promise<boolean> {
-  return settings.haMode && (await countSyncStandbys(store)) < 1
+async function isStandbyMissing({ settings, database }: HealthParts): Promise<boolean> {
+  return settings.haMode && (await countSyncStandbys(database)) < 1
 }

@@ -12,7 +12,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { checkWrites } from '../../commands/doctor/check-database.ts'
 import { DiskFull } from '../../database/database.ts'
 import { locationOf } from '../../database/database.suite.ts'
-import { openStore } from '../../database/open.ts'
+import { openDatabase } from '../../database/open.ts'
 
 const run = promisify(execFile)
 const SERVER = process.env['CHANCERY_TEST_POSTGRES'] ?? 'postgresql://postgres@127.0.0.1:5432/postgres'
@@ -31,13 +31,13 @@ const reasonsOf = (answer: TestResponse): unknown =>
 /** What a caller writes meets the full disk first: /readyz does not wait for its next probe. */
 async function expectFull(na: TestAuthority): Promise<void> {
   const large = { name: 'large', at: randomBytes(MEBIBYTE).toString('hex') }
-  await expect(na.core.store.transact((tx) => tx.insertInto('moments').values(large).execute())).rejects.toThrow(
+  await expect(na.core.database.write((tx) => tx.insertInto('moments').values(large).execute())).rejects.toThrow(
     /full|space|no room/i,
   )
   const answer = await readyz(na)
   expect([answer.status, reasonsOf(answer)]).toEqual([503, ['database_unavailable', 'disk_full']])
   expect((await na.request('GET', '/metrics')).text).toContain('\nchancery_ready 0\n')
-  expect(await checkWrites(na.core.store)).toMatchObject({ check: 'database-writes', status: 'bad' })
+  expect(await checkWrites(na.core.database)).toMatchObject({ check: 'database-writes', status: 'bad' })
 }
 
 describe.runIf(canMount)('a disk that is really full', () => {
@@ -63,12 +63,12 @@ describe.runIf(canMount)('a disk that is really full', () => {
     await fill(folder)
     await expectFull(na)
     // Of one who looks from outside, with a probe of his own.
-    const other = openStore(locationOf(database))
+    const other = openDatabase(locationOf(database))
     await expect(other.checkWritable()).rejects.toBeInstanceOf(DiskFull)
     await other.close()
     await rm(join(folder, 'filler'))
     await vi.waitFor(async () => expect((await readyz(na)).status).toBe(200), { timeout: 60_000, interval: 500 })
-    expect(await checkWrites(na.core.store)).toMatchObject({ status: 'good' })
+    expect(await checkWrites(na.core.database)).toMatchObject({ status: 'good' })
   })
 })
 
@@ -81,7 +81,7 @@ describe('an engine that says that its disk is full', () => {
 
   it('turns /readyz', async () => {
     expect((await readyz(na)).status).toBe(200)
-    const { db } = na.core.store
+    const db = na.core.database.read
     if (currentBackend() === 'sqlite') {
       const { rows } = await sql<{ page_count: number }>`pragma page_count`.execute(db)
       await sql.raw(`pragma max_page_count = ${rows[0]?.page_count ?? 0}`).execute(db)

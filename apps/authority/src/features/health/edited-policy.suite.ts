@@ -18,7 +18,7 @@ export async function publishAndEdit(na: TestAuthority): Promise<void> {
 }
 
 export async function editPolicies(na: TestAuthority, from: string, to: string): Promise<void> {
-  const { db } = na.core.store
+  const db = na.core.database.read
   const row = await db.selectFrom('boundary_policies').select('policy_json').executeTakeFirstOrThrow()
   await db
     .updateTable('boundary_policies')

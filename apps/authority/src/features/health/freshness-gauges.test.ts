@@ -70,7 +70,7 @@ describe('freshness in GET /metrics', () => {
       issued_at: '2026-01-01T00:00:00.000000Z',
       revoked_at: null,
     })
-    const { db } = na.core.store
+    const db = na.core.database.read
     const later = '2026-06-01T00:00:00.000000Z'
     await db
       .insertInto('recognition_treaties')
@@ -105,7 +105,7 @@ describe('freshness in GET /metrics', () => {
   it('tells the age of the last backup, and of the database while there is none', async () => {
     clock.advance(7200)
     expect(await read('chancery_backup_age_seconds')).toBe('7200')
-    await na.core.store.transact((tx) => storeTime(tx, 'backup', clock.now() - 60_000_000n))
+    await na.core.database.write((tx) => storeTime(tx, 'backup', clock.now() - 60_000_000n))
     expect(await read('chancery_backup_age_seconds')).toBe('60')
   })
 
@@ -124,7 +124,7 @@ describe('freshness in GET /metrics', () => {
       issued_at: '2026-01-01T00:00:00.000000Z',
       revoked_at: null,
     })
-    await na.core.store.db
+    await na.core.database.read
       .insertInto('recognition_treaties')
       .values([
         // Renewed: the old one may end.
@@ -143,7 +143,7 @@ describe('freshness in GET /metrics', () => {
   it('tells how much evidence is under no anchor, and since when', async () => {
     expect(await read('chancery_evidence_unanchored_seconds')).toBe('0')
     expect(await read('chancery_evidence_anchor_interval_seconds')).toBe('1800')
-    const { db } = na.core.store
+    const db = na.core.database.read
     const entry = (store_sequence: number, recorded_at: string) => ({
       store_sequence,
       recorded_at,
@@ -185,7 +185,7 @@ describe('freshness in GET /metrics', () => {
     clock.advance(60)
     expect(await read('chancery_audit_forward_lag_seconds')).toBe('0')
     const forward = { name: 'siem', sequence: 0, event_id: '', updated_at: '2026-03-02T12:00:00.000000Z' }
-    await na.core.store.db.insertInto('audit_forwards').values(forward).execute()
+    await na.core.database.read.insertInto('audit_forwards').values(forward).execute()
     expect(await read('chancery_audit_forward_lag_seconds')).toBe('60')
   })
 })

@@ -20,7 +20,7 @@ const LAPSED_WITHIN = 7n * DAY
  */
 export function registerFreshnessGauges(parts: HealthState): void {
   const { registry } = parts.metrics
-  const { db } = parts.store
+  const db = parts.database.read
   const age = (then: Instant | undefined): number => (then === undefined ? Number.NaN : until(parts, then) * -1)
   const gauge = (name: string, help: string, collect: () => number | Promise<number>): void => {
     registry.gauge({ name, help, collect })
@@ -70,7 +70,7 @@ export function registerFreshnessGauges(parts: HealthState): void {
 function registerPeerGauges(parts: HealthParts): void {
   const { registry } = parts.metrics
   const seen = async (): Promise<readonly (Instant | undefined)[]> =>
-    (await listPeerFeeds(parts.store.db, parts.clock.now())).map(({ seenAt }) => seenAt)
+    (await listPeerFeeds(parts.database.read, parts.clock.now())).map(({ seenAt }) => seenAt)
   registry.gauge({
     name: 'chancery_peer_feed_oldest_age_seconds',
     help: 'Of the recognised sovereigns whose feed was ever imported: time since the one seen least recently was imported or found unchanged.',
@@ -112,7 +112,7 @@ function registerStandGauges(parts: HealthState): void {
     name: 'chancery_backup_age_seconds',
     help: 'Time since the last backup that was noted, or since this database was made when there is none.',
     collect: async () => {
-      const at = readStored(await findLastBackup(parts.store.db))
+      const at = readStored(await findLastBackup(parts.database.read))
       return at === undefined ? Number.NaN : -until(parts, at)
     },
   })
@@ -122,7 +122,10 @@ function registerTreatyGauges(parts: HealthParts): void {
   const { registry } = parts.metrics
   const ends = () => {
     const now = parts.clock.now()
-    return findNextExpiry(parts.store.db, { now: writeSortable(now), lapsedSince: writeSortable(now - LAPSED_WITHIN) })
+    return findNextExpiry(parts.database.read, {
+      now: writeSortable(now),
+      lapsedSince: writeSortable(now - LAPSED_WITHIN),
+    })
   }
   registry.gauge({
     name: 'chancery_treaty_next_expiry_seconds',
@@ -146,13 +149,13 @@ function registerEvidenceGauges(parts: HealthParts): void {
   registry.gauge({
     name: 'chancery_evidence_unanchored_entries',
     help: 'Entries of the evidence store that no anchor covers.',
-    collect: async () => (await measureUnanchored(parts.store.db)).entries,
+    collect: async () => (await measureUnanchored(parts.database.read)).entries,
   })
   registry.gauge({
     name: 'chancery_evidence_unanchored_seconds',
     help: 'Age of the oldest entry that no anchor covers, 0 without one.',
     collect: async () => {
-      const since = readStored((await measureUnanchored(parts.store.db)).since)
+      const since = readStored((await measureUnanchored(parts.database.read)).since)
       return since === undefined ? 0 : -until(parts, since)
     },
   })

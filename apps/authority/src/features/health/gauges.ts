@@ -14,7 +14,7 @@ import { registerFreshnessGauges } from './freshness-gauges.ts'
  */
 export function registerGauges(parts: HealthState): void {
   const { registry } = parts.metrics
-  const { db } = parts.store
+  const db = parts.database.read
   registerFreshnessGauges(parts)
   registry.rows({
     name: 'chancery_record_faults',
@@ -87,7 +87,7 @@ export function registerGauges(parts: HealthState): void {
     registry.gauge({
       name: 'chancery_sync_standbys',
       help: 'Standbys of the database that every commit waits for.',
-      collect: () => countSyncStandbys(parts.store),
+      collect: () => countSyncStandbys(parts.database),
     })
   registry.gauge({
     name: 'chancery_policy_versions_total',

@@ -46,8 +46,8 @@ export class HealthCheck {
   }
 
   /** When the list passes half of its readers' bound, at the start of a process, and once a day. */
-  async #tellListSize({ store, settings, clock, log }: HealthParts): Promise<void> {
-    const active = await findActiveVersion(store.db)
+  async #tellListSize({ database, settings, clock, log }: HealthParts): Promise<void> {
+    const active = await findActiveVersion(database.read)
     const part = partOfBound(active, settings) ?? 0
     if (part < LARGE_PART) {
       this.#listToldMs = undefined

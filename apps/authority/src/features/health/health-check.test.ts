@@ -91,7 +91,7 @@ describe('HealthCheck', () => {
     accepted(await na.request('GET', '/crl'))
     const dateBack = async (seconds: bigint): Promise<void> => {
       const issued_at = writeSortable(clock.now() - seconds * 1_000_000n)
-      await na.core.store.db.updateTable('crl_versions').set({ issued_at }).execute()
+      await na.core.database.read.updateTable('crl_versions').set({ issued_at }).execute()
     }
     await dateBack(18n * 3600n)
     expect(await run()).toMatchObject([{ event: 'the authority is not healthy', reasons: 'crl_overdue' }])
@@ -102,7 +102,7 @@ describe('HealthCheck', () => {
 
   it('tells a list that grows towards the bound of its readers, once a day, and over it as an alarm', async () => {
     accepted(await na.request('GET', '/crl'))
-    const size = (bytes: number) => na.core.store.db.updateTable('crl_versions').set({ bytes }).execute()
+    const size = (bytes: number) => na.core.database.read.updateTable('crl_versions').set({ bytes }).execute()
     const ofList = async () => (await run()).filter(({ event }) => event.includes('revocation list'))
     expect(await ofList()).toEqual([])
     await size(33_554_432)

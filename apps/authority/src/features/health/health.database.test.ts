@@ -16,8 +16,10 @@ const postgres = process.env['CHANCERY_TEST_DATABASE'] === 'postgres'
 /** What a newer release does at its start: a version more, and in every table a column this release does not know. */
 async function applyNext({ core }: TestAuthority, serves_from: number): Promise<void> {
   const applied_at = '2026-01-01T00:00:00.000000Z'
-  await core.store.transact(async (tx) => {
-    for (const table of new Set((await listColumns({ backend: core.store.backend, db: tx })).map((row) => row.table)))
+  await core.database.write(async (tx) => {
+    for (const table of new Set(
+      (await listColumns({ engine: core.database.engine, read: tx })).map((row) => row.table),
+    ))
       await sql`alter table ${sql.table(table)} add column of_the_next_release text`.execute(tx)
     await tx
       .insertInto('schema_version')
@@ -72,7 +74,7 @@ describe('health', () => {
 
   it('GET /readyz?for=reads goes by what is in memory, and by the database only without it', async () => {
     const ask = (): Promise<TestResponse> => na.request('GET', '/readyz?for=reads')
-    const gone = vi.spyOn(na.core.store, 'checkWritable').mockRejectedValue(new Error('away'))
+    const gone = vi.spyOn(na.core.database, 'checkWritable').mockRejectedValue(new Error('away'))
     try {
       const { details } = refused(await ask(), 503, 'service_not_ready')
       expect(details).toEqual({ reasons: ['database_unavailable'] })
@@ -194,7 +196,7 @@ describe('GET /readyz', () => {
     it('leaves nothing behind in the database', async () => {
       na = await startTestAuthority()
       for (let i = 0; i < 3; i += 1) accepted(await na.request('GET', '/readyz'))
-      expect(await na.core.store.db.selectFrom('rate_limit_windows').selectAll().execute()).toEqual([])
+      expect(await na.core.database.read.selectFrom('rate_limit_windows').selectAll().execute()).toEqual([])
     })
 
     it.runIf(postgres)('never shows a password or the query of the database URL', async () => {
@@ -260,7 +262,7 @@ describe('GET /readyz', () => {
 
     it('when the schema is not the one this release knows', async () => {
       na = await startTestAuthority()
-      await na.core.store.db
+      await na.core.database.read
         .insertInto('schema_version')
         .values({ version: 999, applied_at: '2026-01-01T00:00:00.000000Z' })
         .execute()
@@ -277,13 +279,13 @@ describe('GET /readyz', () => {
       // One that only adds, behind it, takes nothing of that back.
       const more = { version: EXPECTED_SCHEMA_VERSION + 2, serves_from: EXPECTED_SCHEMA_VERSION }
       const row = { ...more, applied_at: '2026-01-01T00:00:00.000000Z' }
-      await na.core.store.db.insertInto('schema_version').values(row).execute()
+      await na.core.database.read.insertInto('schema_version').values(row).execute()
       expect(await details()).toMatchObject({ reasons: ['schema_version'] })
     })
 
     it('when nothing can be written, with a short class name and no text of the driver', async () => {
       na = await startTestAuthority()
-      await sql`alter table moments rename to away`.execute(na.core.store.db)
+      await sql`alter table moments rename to away`.execute(na.core.database.read)
       // What was found is kept for ten seconds.
       const found = await vi.waitFor(details, { timeout: 20_000, interval: 200 })
       const { database } = found as { database: JsonObject }

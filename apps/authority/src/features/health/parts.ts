@@ -26,7 +26,7 @@ export interface HealthParts extends Pick<
   | 'rollbackCheck'
   | 'signer'
   | 'signing'
-  | 'store'
+  | 'database'
   | 'verifiedTreaties'
   | 'versions'
 > {

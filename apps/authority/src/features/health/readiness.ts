@@ -65,7 +65,7 @@ interface DatabaseCheck {
 }
 
 async function checkDatabase(parts: HealthParts): Promise<DatabaseCheck> {
-  const facts = { backend: parts.store.backend, expected_schema_version: EXPECTED_SCHEMA_VERSION }
+  const facts = { backend: parts.database.engine, expected_schema_version: EXPECTED_SCHEMA_VERSION }
   try {
     const { version, isNewerButServed } = await inTime(probeDatabase(parts))
     const database = { ...facts, writable: true, schema_version: version }
@@ -79,12 +79,12 @@ async function checkDatabase(parts: HealthParts): Promise<DatabaseCheck> {
 }
 
 async function probeDatabase(parts: HealthParts): Promise<FoundSchema> {
-  await parts.store.checkWritable()
+  await parts.database.checkWritable()
   // After a lost connection another database may answer: a balancer hears of it before anybody is sent here.
   // And a halted instance serves again as soon as it is asked after a recovery, however long its jobs back off.
   const { rollbackCheck } = parts
   if (rollbackCheck.needsRecheck || rollbackCheck.isHalted()) await rollbackCheck.settle()
-  return readServedSchema(parts.store.db)
+  return readServedSchema(parts.database.read)
 }
 
 /** Only a shared limiter can fail; in HA mode it has to answer. */

@@ -13,7 +13,7 @@ export async function readyz(call: Call, parts: HealthState): Promise<JsonObject
   if (isAboutReads(call)) return readsOrRefuse(parts)
   const { isReady, checks } = await parts.readiness.read()
   if (!isReady) throw new Refusal('service_not_ready', checks)
-  return { status: 'ready', ...checks, ...(maySeeLocation(call, parts) ? { db_path: parts.store.place } : {}) }
+  return { status: 'ready', ...checks, ...(maySeeLocation(call, parts) ? { db_path: parts.database.location } : {}) }
 }
 
 /**

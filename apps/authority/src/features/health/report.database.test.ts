@@ -64,7 +64,7 @@ describe('GET /health', () => {
     await start()
     accepted(await na.request('GET', '/crl'))
     accepted(await na.request('GET', '/sovereign-revocation-feed'))
-    const { db } = na.core.store
+    const db = na.core.database.read
     const feed = { sequence: 9, feed_json: '{}', issued_at: '' }
     await db.insertInto('own_revocation_feeds').values(feed).execute()
     // Written back and not waited for: the jobs would sign the next ones.
@@ -83,7 +83,7 @@ describe('GET /health', () => {
   it('tells a list of half the size that its readers take', async () => {
     await start({ NA_LIST_READER_BYTES: '2000000' })
     accepted(await na.request('GET', '/crl'))
-    const size = (bytes: number) => na.core.store.db.updateTable('crl_versions').set({ bytes }).execute()
+    const size = (bytes: number) => na.core.database.read.updateTable('crl_versions').set({ bytes }).execute()
     await size(999_999)
     expect(await health()).toEqual(HEALTHY)
     await size(1_000_000)
@@ -129,7 +129,7 @@ describe('GET /health', () => {
 
   it('answers 200 and not healthy when the database cannot be asked', async () => {
     await start()
-    await sql`alter table crl_versions rename to away`.execute(na.core.store.db)
+    await sql`alter table crl_versions rename to away`.execute(na.core.database.read)
     expect(await health()).toEqual(unhealthy('not_ready'))
   })
 
@@ -152,7 +152,7 @@ describe('GET /health', () => {
 
 /** An entry of now that no anchor covers. */
 async function seedEntry({ core }: TestAuthority): Promise<void> {
-  const { db } = core.store
+  const db = core.database.read
   const none = { decision_id: null, vendor_id: null, attestation_id: null, capability: null, outcome: null }
   const absent = { evidence_id: null, exec_sequence_no: null, resource_id: null, resource_sequence: null }
   const recorded_at = writeSortable(core.clock.now())

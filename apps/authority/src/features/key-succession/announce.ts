@@ -15,11 +15,11 @@ export interface Announcement {
  * settings of the next key. The signing key stays what it is. Repeated, it renews the first list.
  */
 export async function announceKey(parts: KeySuccessionParts): Promise<Announcement> {
-  const { store, genesis, genesisText, ownKeys, signer } = parts
+  const { database, genesis, genesisText, ownKeys, signer } = parts
   const { historyText } = ownKeys
   if (historyText === undefined)
     throw new KeySuccessionError('NA_KEY_HISTORY_FILE: is required: followers are convinced by the history')
-  const held = await store.db.selectFrom('authority_identity').selectAll().executeTakeFirst()
+  const held = await database.read.selectFrom('authority_identity').selectAll().executeTakeFirst()
   if (held === undefined) throw new KeySuccessionError('the database is new: there is nothing to succeed to')
   if (held.network_name !== genesis.network_name)
     throw new KeySuccessionError(`the database belongs to network ${held.network_name}`)
@@ -31,7 +31,7 @@ export async function announceKey(parts: KeySuccessionParts): Promise<Announceme
     )
   const firstList = isHeld ? null : await parts.crl.draftFirstList()
   const digest = genesisDigest(genesis)
-  await store.transact(async (tx) => {
+  await database.write(async (tx) => {
     await storeSuccession(tx, {
       key_id: signer.keyId,
       genesis_digest: digest,

@@ -6,7 +6,7 @@ import type { RevocationFeeds } from '../revocation-feeds/index.ts'
 
 export interface KeySuccessionParts extends Pick<
   Core,
-  'audit' | 'clock' | 'genesis' | 'genesisText' | 'ownKeys' | 'signer' | 'store'
+  'audit' | 'clock' | 'genesis' | 'genesisText' | 'ownKeys' | 'signer' | 'database'
 > {
   readonly crl: Crl
   readonly evidenceLog: EvidenceLog

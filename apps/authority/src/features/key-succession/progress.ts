@@ -1,6 +1,6 @@
 import { genesisDigest, readInstant, readJson, readKeyHistory, writeInstant } from '@chancery/protocol'
 import type { Core } from '../../core.ts'
-import type { Store } from '../../database/database.ts'
+import type { Database } from '../../database/database.ts'
 import type { KeySuccessionParts } from './parts.ts'
 import { findSuccession } from '../../signing/newest-block.ts'
 import { isLargeTable } from '../../database/large-table.ts'
@@ -24,26 +24,27 @@ export type SuccessionProgress = {
 }
 
 export async function describeSuccession(
-  { store, clock, genesis }: Pick<Core, 'store' | 'clock' | 'genesis'>,
+  { database, clock, genesis }: Pick<Core, 'database' | 'clock' | 'genesis'>,
   { isFull = false }: { readonly isFull?: boolean } = {},
 ): Promise<SuccessionProgress> {
   const now = clock.now()
-  const stored = await findSuccession(store.db)
-  const live = await findActiveFormerKey(store.db, now)
+  const stored = await findSuccession(database.read)
+  const live = await findActiveFormerKey(database.read, now)
   const digest = stored?.genesis_digest ?? genesisDigest(genesis)
   const phase = (stored?.phase ?? (live === undefined ? 'none' : 'switched')) as SuccessionProgress['phase']
   const isUnderWay = phase === 'announced' || phase === 'switched'
-  const { holding, nodes } = isUnderWay ? await countFollowers(store.db, digest, now) : { holding: 0, nodes: 0 }
+  const { holding, nodes } = isUnderWay ? await countFollowers(database.read, digest, now) : { holding: 0, nodes: 0 }
   return {
     phase,
     key_id: stored?.key_id ?? null,
     announced_at: toPublic(stored?.announced_at),
     switched_at: toPublic(stored?.switched_at),
-    switch_by: phase === 'announced' ? await findDeadline(store, stored?.history_json ?? '') : null,
+    switch_by: phase === 'announced' ? await findDeadline(database, stored?.history_json ?? '') : null,
     nodes,
     nodes_with_new_block: holding,
     former_key_id: live?.key_id ?? null,
-    former_certificates: live === undefined || !isFull ? null : await countUsable(store, store.db, live.key_id, now),
+    former_certificates:
+      live === undefined || !isFull ? null : await countUsable(database, database.read, live.key_id, now),
   }
 }
 
@@ -78,7 +79,7 @@ export async function readCachedProgress(parts: KeySuccessionParts): Promise<Suc
   // One scrape asks for it four times; the table is looked at once.
   const last = findRecent(parts)
   if (last !== undefined) return last
-  if (!(await isLargeTable(parts.store.db, 'node_liveness'))) return readProgress(parts)
+  if (!(await isLargeTable(parts.database.read, 'node_liveness'))) return readProgress(parts)
   return known.get(parts)?.progress
 }
 
@@ -93,7 +94,7 @@ function toPublic(stored: string | null | undefined): string | null {
 }
 
 /** When the time of the key that signs now ends, as the announced history has it. */
-async function findDeadline({ db }: Pick<Store, 'db'>, historyText: string): Promise<string | null> {
+async function findDeadline({ read: db }: Pick<Database, 'read'>, historyText: string): Promise<string | null> {
   const held = await db.selectFrom('authority_identity').select('public_key').executeTakeFirst()
   const { former_keys } = readKeyHistory(readJson(historyText))
   return former_keys.find((key) => key.public_key === held?.public_key)?.valid_to ?? null

@@ -2,7 +2,7 @@ import { DAY, writeSortable } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
 import { sql } from 'kysely'
 import type { StoredSuccession } from '../../signing/newest-block.ts'
-import type { Store, Tx } from '../../database/database.ts'
+import type { Database, Tx } from '../../database/database.ts'
 
 export async function storeSuccession(tx: Tx, row: StoredSuccession): Promise<void> {
   await tx.deleteFrom('key_succession').execute()
@@ -43,10 +43,10 @@ export async function countFollowers(db: Tx, digest: string, now: Instant): Prom
 }
 
 /** Certificates of a key that a node could still use. */
-export async function countUsable(store: Store, tx: Tx, keyId: string, now: Instant): Promise<number> {
+export async function countUsable(database: Database, tx: Tx, keyId: string, now: Instant): Promise<number> {
   const at = writeSortable(now)
   const issuer =
-    store.backend === 'postgres' ? sql`cert_json::json ->> 'issued_by'` : sql`json_extract(cert_json, '$.issued_by')`
+    database.engine === 'postgres' ? sql`cert_json::json ->> 'issued_by'` : sql`json_extract(cert_json, '$.issued_by')`
   const { rows } = await sql<{ count: number }>`
     select count(*) as count from issued_certs
     where status = 'issued' and expires_at > ${at} and (revoke_after is null or revoke_after > ${at})

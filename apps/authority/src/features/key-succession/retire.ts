@@ -14,10 +14,10 @@ export async function retireKey(
   parts: KeySuccessionParts,
   { isForced }: { readonly isForced: boolean },
 ): Promise<string | undefined> {
-  const { store, signer } = parts
+  const { database, signer } = parts
   const now = parts.clock.now()
-  return store.transact(async (tx) => {
-    await store.lockDomain(tx, 'crl')
+  return database.write(async (tx) => {
+    await database.lockDomain(tx, 'crl')
     const held = await tx.selectFrom('authority_identity').select('public_key').executeTakeFirst()
     if (held?.public_key !== signer.publicKey) throw new KeySuccessionError('the database belongs to another key')
     const live = await findActiveFormerKey(tx, now)
@@ -29,7 +29,7 @@ export async function retireKey(
       await parts.audit.record(tx, { type: 'authority_key_retired', details: { certificates_in_use: 0 } })
       return undefined
     }
-    const usable = await countUsable(store, tx, live.key_id, now)
+    const usable = await countUsable(database, tx, live.key_id, now)
     if (usable > 0 && !isForced)
       throw new KeySuccessionError(
         `${usable} certificates of ${live.key_id} are in use: they would be refused once its last list ends; wait, or --yes`,

@@ -181,7 +181,7 @@ describe('a key succession in steps', () => {
     const other = async (policy_id: string): Promise<unknown> =>
       accepted(await post('/admin/policy', { policy_id, allowed_ports: [1] }), 201)
     const put = async (): Promise<unknown> =>
-      na.core.store.db
+      na.core.database.read
         .updateTable('policy_versions')
         .set({ policy_json: ofFormer })
         .where('policy_id', '=', was.policy_id)

@@ -31,26 +31,26 @@ export async function switchKey(
   })
 }
 
-async function isMade({ store, genesis, signer }: KeySuccessionParts): Promise<boolean> {
+async function isMade({ database, genesis, signer }: KeySuccessionParts): Promise<boolean> {
   const [held, stored] = [
-    await store.db.selectFrom('authority_identity').select('public_key').executeTakeFirst(),
-    await findSuccession(store.db),
+    await database.read.selectFrom('authority_identity').select('public_key').executeTakeFirst(),
+    await findSuccession(database.read),
   ]
   return held?.public_key === signer.publicKey && stored?.genesis_digest === genesisDigest(genesis)
 }
 
 async function requireFollowers(parts: KeySuccessionParts): Promise<void> {
-  const { store, genesis } = parts
-  const stored = await findSuccession(store.db)
+  const { database, genesis } = parts
+  const stored = await findSuccession(database.read)
   if (stored?.genesis_digest !== genesisDigest(genesis))
     throw new KeySuccessionError('this block was not announced, so no node holds it: --step announce, or --yes')
-  const { holding, nodes } = await countFollowers(store.db, stored.genesis_digest, parts.clock.now())
+  const { holding, nodes } = await countFollowers(database.read, stored.genesis_digest, parts.clock.now())
   if (holding < nodes)
     throw new KeySuccessionError(`${holding} of ${nodes} nodes have the new block: wait for the others, or --yes`)
 }
 
 /** Under the next number: readers that hold the last one take it as a newer feed with the same ids. */
 async function signFeedAgain(tx: Tx, parts: KeySuccessionParts): Promise<void> {
-  await parts.store.lockDomain(tx, 'feed')
+  await parts.database.lockDomain(tx, 'feed')
   if ((await findOwnFeed(tx)) !== undefined) await parts.revocationFeeds.publishOwnFeed(tx, 'refresh')
 }

@@ -20,14 +20,14 @@ const CHECK_MS = 4000
 export async function activity(call: OperatorCall, parts: OperatorKeysParts): Promise<JsonObject> {
   const days = readDays(call.query.first('days'))
   const key_id = call.params['key_id'] ?? ''
-  const { db } = parts.store
+  const db = parts.database.read
   const isRevoked = (await listRevokedKeys(db)).some((row) => row.key_id === key_id)
   if (!isRevoked && !parts.operators.has(key_id)) throw new Refusal('unknown_operator_key')
   const now = parts.clock.now()
   const asked = writeSortable(now - BigInt(days) * DAY)
   const endMs = parts.clock.monotonicMs() + CHECK_MS
   const hasTime = (): boolean => parts.clock.monotonicMs() < endMs
-  const { events, cut } = await countEventsOf(parts.store, { key_id, since: asked, hasTime })
+  const { events, cut } = await countEventsOf(parts.database, { key_id, since: asked, hasTime })
   return {
     key_id,
     revoked: isRevoked,

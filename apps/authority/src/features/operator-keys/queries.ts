@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { sql } from 'kysely'
-import type { Store, Tx } from '../../database/database.ts'
+import type { Database, Tx } from '../../database/database.ts'
 
 export interface RevokedKey {
   readonly key_id: string
@@ -47,7 +47,7 @@ export interface Seen {
 
 /** Newest first, with a turn for others after each page. */
 export async function countEventsOf(
-  { backend, db }: Pick<Store, 'backend' | 'db'>,
+  { engine: backend, read: db }: Pick<Database, 'engine' | 'read'>,
   { key_id, since, hasTime, most = EVENTS_LOOKED_AT }: ActivityQuery,
 ): Promise<Seen> {
   const counts = new Map<string, CountedEvents>()
@@ -81,7 +81,7 @@ interface EventPosition {
  */
 function pageOf(
   db: Tx,
-  backend: Store['backend'],
+  backend: Database['engine'],
   { key_id, since, before }: Pick<ActivityQuery, 'key_id' | 'since'> & { readonly before: EventPosition | undefined },
 ) {
   const holds = (member: string) =>

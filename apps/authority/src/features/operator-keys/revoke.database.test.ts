@@ -53,7 +53,7 @@ describe('POST /admin/operator-keys/{key_id}/revoke', () => {
           request_id: expect.any(String),
         },
       ])
-      const rows = await na.core.store.db
+      const rows = await na.core.database.read
         .selectFrom('revoked_operator_keys')
         .select(['key_id', 'reason', 'revoked_by'])
         .execute()
@@ -67,7 +67,7 @@ describe('POST /admin/operator-keys/{key_id}/revoke', () => {
         already_revoked: true,
       })
       expect(await na.auditEvents('operator_key_revoked')).toHaveLength(1)
-      const row = await na.core.store.db
+      const row = await na.core.database.read
         .selectFrom('revoked_operator_keys')
         .select('reason')
         .where('key_id', '=', 'op-a')
@@ -221,7 +221,7 @@ describe('POST /admin/operator-keys/{key_id}/revoke', () => {
   })
 
   it('activity counts page after page, also events of one moment, and says where it stopped', async () => {
-    const { store } = na.core
+    const { database } = na.core
     // Long before everything else: events of one moment over more than two pages, and older ones.
     const times = ['1999-01-02T00:00:00.000000Z', '1999-01-01T00:00:00.000000Z'] as const
     const rows = times.flatMap((created_at, at) =>
@@ -233,16 +233,16 @@ describe('POST /admin/operator-keys/{key_id}/revoke', () => {
       })),
     )
     for (let at = 0; at < rows.length; at += 400)
-      await store.db
+      await database.read
         .insertInto('audit_events')
         .values(rows.slice(at, at + 400))
         .execute()
     const look = { key_id: 'op-old', since: '1999-01-01T00:00:00.000000Z', hasTime: () => true }
     const [first_at, last_at] = [times[1], times[0]]
     const all = { event_type: 'invite_created', count: 1200, first_at, last_at }
-    expect(await countEventsOf(store, look)).toEqual({ events: [all], cut: undefined })
-    expect((await countEventsOf(store, { ...look, most: 1000 })).cut).toBeDefined()
-    expect((await countEventsOf(store, { ...look, hasTime: () => false })).cut).toBeDefined()
-    await store.db.deleteFrom('audit_events').where('event_id', 'like', 'old-%').execute()
+    expect(await countEventsOf(database, look)).toEqual({ events: [all], cut: undefined })
+    expect((await countEventsOf(database, { ...look, most: 1000 })).cut).toBeDefined()
+    expect((await countEventsOf(database, { ...look, hasTime: () => false })).cut).toBeDefined()
+    await database.read.deleteFrom('audit_events').where('event_id', 'like', 'old-%').execute()
   })
 })

@@ -28,14 +28,14 @@ export async function revoke(call: OperatorCall, parts: OperatorKeysParts): Prom
   const held = parts.operators.get(key_id)
   if (held === undefined) throw new Refusal('unknown_operator_key')
 
-  return parts.store.transact(async (tx) => {
+  return parts.database.write(async (tx) => {
     /** Also when the key was revoked before: whoever forgot its invites can still end them. */
     const endInvites = async (): Promise<JsonObject> =>
       withInvites
         ? { withdrawn_invites: await parts.enrollment.withdrawInvites(tx, { call, choice: made, reason }) }
         : {}
     // Counted under the lock: two keys that revoke each other at the same moment leave one.
-    await parts.store.lockDomain(tx, 'operator-keys')
+    await parts.database.lockDomain(tx, 'operator-keys')
     const revoked = new Set((await listRevokedKeys(tx)).map((row) => row.key_id))
     // The caller itself may have been revoked between its authentication and this lock.
     if (revoked.has(call.operator.key_id)) throw new Refusal('admin_auth_failed', {}, { message: 'Unknown admin key' })

@@ -25,7 +25,7 @@ describe('GET /policy', () => {
       })
       expect(new Set(answers.map((answer) => answer.text)).size).toBe(1)
       expect(verifiesWithNodeCrypto(answers[0]?.text ?? '', na.genesis.network_authority.public_key)).toBe(true)
-      const rows = await na.core.store.db.selectFrom('policy_versions').selectAll().execute()
+      const rows = await na.core.database.read.selectFrom('policy_versions').selectAll().execute()
       expect(rows.map((row) => [row.policy_id, row.active, row.policy_json])).toEqual([
         ['policy-POLICY-NET-v0.1', 1, answers[0]?.text],
       ])
@@ -74,7 +74,7 @@ describe('GET /policy', () => {
         accepted(await own.request('GET', path, { from: '127.4.0.1' }))
       expect((await own.request('GET', '/metrics', { from: '127.4.0.1' })).status).toBe(200)
       // Never in a shared store: a public read must not cause a write.
-      expect(await own.core.store.db.selectFrom('rate_limit_windows').selectAll().execute()).toEqual([])
+      expect(await own.core.database.read.selectFrom('rate_limit_windows').selectAll().execute()).toEqual([])
       await own.stop()
     })
 

@@ -19,7 +19,7 @@ export function current(call: Call, parts: PolicyParts): Promise<CachedDocument>
 export function servePolicy(parts: PolicyParts, cause: JsonObject): Promise<CachedDocument> {
   return parts.publishedDocuments.serve(parts, 'policy', {
     load: async () => {
-      const text = (await findActivePolicy(parts.store.db))?.policy_json ?? (await createDefault(cause, parts))
+      const text = (await findActivePolicy(parts.database.read))?.policy_json ?? (await createDefault(cause, parts))
       return { document: new CachedDocument(toUtf8(text), CACHE_CONTROL.publishedDocuments) }
     },
   })
@@ -28,8 +28,8 @@ export function servePolicy(parts: PolicyParts, cause: JsonObject): Promise<Cach
 /** Of instances that race here, the first to take the head stores its version and the others serve it. */
 function createDefault(cause: JsonObject, parts: PolicyParts): Promise<string> {
   const { network_name, network_version } = parts.genesis
-  return parts.store.transact(async (tx) => {
-    await parts.store.lockDomain(tx, 'policy')
+  return parts.database.write(async (tx) => {
+    await parts.database.lockDomain(tx, 'policy')
     const active = await findActivePolicy(tx)
     if (active !== undefined) return active.policy_json
     const policy_id = defaultPolicyId(network_name, network_version)

@@ -13,9 +13,9 @@ import type { StoredPolicy } from './queries.ts'
  */
 export async function history(call: OperatorCall, parts: PolicyParts): Promise<JsonObject> {
   const page = readPage(call.query)
-  const { rows, hasMore } = await listPolicies(parts.store.db, { ...page, before: readPosition(page.after) })
+  const { rows, hasMore } = await listPolicies(parts.database.read, { ...page, before: readPosition(page.after) })
   const last = hasMore ? String(rows.at(-1)?.position) : undefined
-  const paging = await pageMembers(page, rows.length, last, (bound) => countPolicies(parts.store.db, bound))
+  const paging = await pageMembers(page, rows.length, last, (bound) => countPolicies(parts.database.read, bound))
   return { versions: rows.map(toVersion), ...paging }
 }
 

@@ -13,7 +13,7 @@ export interface PolicyParts extends Pick<
   | 'rollbackCheck'
   | 'signer'
   | 'signing'
-  | 'store'
+  | 'database'
   | 'versions'
 > {
   readonly publishedDocuments: PublishedDocuments

@@ -32,7 +32,7 @@ describe('POST /admin/policy', () => {
     name === 'na' || name === 'root' ? testSigner('some-id', name) : testSigner(`op-${name}`)
   const active = async (): Promise<JsonObject> => accepted(await na.request('GET', '/policy'))
   const countVersions = async (): Promise<number> =>
-    (await na.core.store.db.selectFrom('policy_versions').selectAll().execute()).length
+    (await na.core.database.read.selectFrom('policy_versions').selectAll().execute()).length
 
   describe('201', () => {
     it('signs, activates and audits in one step', async () => {
@@ -140,7 +140,7 @@ describe('POST /admin/policy', () => {
     it('serves every one of parallel publishers, gapless, with one active version', async () => {
       const answers = await Promise.all(Array.from({ length: 10 }, (_, i) => publish({ policy_id: `p-race-${i}` })))
       for (const answer of answers) accepted(answer, 201)
-      const rows = await na.core.store.db.selectFrom('policy_versions').selectAll().orderBy('position').execute()
+      const rows = await na.core.database.read.selectFrom('policy_versions').selectAll().orderBy('position').execute()
       expect(rows.map((row) => Number(row.position))).toEqual(rows.map((_, i) => i + 1))
       expect(rows.filter((row) => row.active === 1)).toHaveLength(1)
       expect(rows.find((row) => row.active === 1)?.policy_id).toBe((await active())['policy_id'])

@@ -24,8 +24,8 @@ export async function publish(call: OperatorCall, parts: PolicyParts): Promise<H
   parts.signing.requireAllowed()
   const id = policy_id ?? `policy-${parts.ids.uuid()}`
   const attempt = readAttempt(call, parts.clock.now())
-  return parts.store.transact(async (tx) => {
-    await parts.store.lockDomain(tx, 'policy')
+  return parts.database.write(async (tx) => {
+    await parts.database.lockDomain(tx, 'policy')
     const earlier =
       attempt === undefined ? undefined : await findStoredResponse(tx, attempt, writeSortable(parts.clock.now()))
     if (earlier !== undefined) return jsonText(earlier.text, earlier.status)

@@ -21,7 +21,11 @@ describe('POST /admin/policy/rollback', () => {
     na.as(as)('POST', '/admin/policy/rollback', body, { headers: { 'X-Request-ID': requestId } })
   const activeText = async (): Promise<string> => (await na.request('GET', '/policy')).text
   const storeText = (policy_id: string, policy_json: string): Promise<unknown> =>
-    na.core.store.db.updateTable('policy_versions').set({ policy_json }).where('policy_id', '=', policy_id).execute()
+    na.core.database.read
+      .updateTable('policy_versions')
+      .set({ policy_json })
+      .where('policy_id', '=', policy_id)
+      .execute()
 
   describe('200', () => {
     it('brings a stored version back, byte for byte, and audits who did it', async () => {
@@ -37,7 +41,7 @@ describe('POST /admin/policy/rollback', () => {
         remote_addr: '127.0.0.1',
         request_id: 'back-1',
       })
-      const rows = await na.core.store.db
+      const rows = await na.core.database.read
         .selectFrom('policy_versions')
         .select('policy_id')
         .where('active', '=', 1)
@@ -57,7 +61,7 @@ describe('POST /admin/policy/rollback', () => {
       const versions = [await publish(), await publish(), await publish(), await publish()]
       const answers = await Promise.all(versions.map(({ id }) => rollback({ policy_id: id })))
       for (const answer of answers) expect(answer.status).toBe(200)
-      const rows = await na.core.store.db
+      const rows = await na.core.database.read
         .selectFrom('policy_versions')
         .select('policy_json')
         .where('active', '=', 1)

@@ -14,8 +14,8 @@ import { activateStored, verifyStored } from './versions.ts'
  */
 export async function rollback(call: OperatorCall, parts: PolicyParts): Promise<HttpResponse> {
   const policy_id = readRollbackRequest(call.body)
-  return parts.store.transact(async (tx) => {
-    await parts.store.lockDomain(tx, 'policy')
+  return parts.database.write(async (tx) => {
+    await parts.database.lockDomain(tx, 'policy')
     const stored = await findPolicy(tx, policy_id)
     if (stored === undefined) throw new Refusal('policy_not_found')
     await verifyStored(parts, stored)

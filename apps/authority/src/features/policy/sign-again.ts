@@ -6,7 +6,7 @@ import { signStoredAgain } from './versions.ts'
 
 /** The active manifest under the present key, dated now: the same id and terms. The stored one is verified first. */
 export async function signPolicyAgain(tx: Tx, parts: PolicyParts): Promise<void> {
-  await parts.store.lockDomain(tx, 'policy')
+  await parts.database.lockDomain(tx, 'policy')
   const active = await findActivePolicy(tx)
   if (active === undefined) return
   await signStoredAgain(tx, parts, { stored: active, previous: active })

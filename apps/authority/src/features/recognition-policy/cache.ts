@@ -15,7 +15,7 @@ export class RecognitionPolicyCache {
   async current(parts: RecognitionPolicyParts): Promise<ReadyPolicy | undefined> {
     const stamp = (await parts.versions.read()).versions.get('recognition-policy') ?? -1
     if (this.#held?.stamp === stamp) return this.#held.ready
-    const policy = await findActiveRecognitionPolicy(parts.store.db)
+    const policy = await findActiveRecognitionPolicy(parts.database.read)
     const ready = policy === undefined ? undefined : prepare(policy)
     this.#held = { stamp, ready }
     return ready

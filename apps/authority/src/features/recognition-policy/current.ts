@@ -9,7 +9,7 @@ import { findActivePolicyText } from './queries.ts'
  * The acceptance policy in force.
  */
 export async function current(_call: Call, parts: RecognitionPolicyParts): Promise<HttpResponse> {
-  const text = await findActivePolicyText(parts.store.db)
+  const text = await findActivePolicyText(parts.database.read)
   if (text === undefined) throw new Refusal('recognition_policy_not_configured')
   return jsonText(text)
 }

@@ -1,3 +1,3 @@
 import type { Core } from '../../core.ts'
 
-export interface RecognitionPolicyParts extends Pick<Core, 'audit' | 'clock' | 'store' | 'versions'> {}
+export interface RecognitionPolicyParts extends Pick<Core, 'audit' | 'clock' | 'database' | 'versions'> {}

@@ -21,7 +21,7 @@ afterAll(() => na.stop())
 const publish = (body: JsonObject, as = 'privileged'): Promise<TestResponse> =>
   na.as(as)('POST', '/admin/recognition-policy', body)
 const current = (): Promise<TestResponse> => na.request('GET', '/recognition-policy')
-const rows = () => na.core.store.db.selectFrom('recognition_policies').selectAll().orderBy('position').execute()
+const rows = () => na.core.database.read.selectFrom('recognition_policies').selectAll().orderBy('position').execute()
 
 describe('GET /recognition-policy', () => {
   it('is 404 until one is set', async () => {

@@ -20,8 +20,8 @@ export async function publish(call: OperatorCall, parts: RecognitionPolicyParts)
   if (!(await areStrongKeys(policy.recognized_issuers.flatMap((issuer) => issuer.public_keys))))
     throw new Refusal('invalid_recognition_policy')
   const policy_id = readPolicyId(call.body, policy.local_sovereign_id)
-  await parts.store.transact(async (tx) => {
-    await parts.store.lockDomain(tx, 'recognition-policy')
+  await parts.database.write(async (tx) => {
+    await parts.database.lockDomain(tx, 'recognition-policy')
     await insertActivePolicy(tx, policy_id, writeJson(policy), writeSortable(parts.clock.now()))
     await raiseVersion(tx, 'recognition-policy')
     const details = {

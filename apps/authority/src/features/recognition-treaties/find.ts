@@ -11,7 +11,7 @@ import { rowText } from './view.ts'
  * The signed record and how it stands.
  */
 export async function find(call: Call, parts: RecognitionTreatiesParts): Promise<CachedDocument> {
-  const row = await findTreaty(parts.store, call.params['treaty_id'] ?? '')
+  const row = await findTreaty(parts.database, call.params['treaty_id'] ?? '')
   if (row === undefined) throw new Refusal('treaty_not_found')
   return new CachedDocument(toUtf8(rowText(row, parts.clock.now())), SECURITY_HEADERS['Cache-Control'])
 }

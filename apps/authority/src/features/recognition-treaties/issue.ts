@@ -23,8 +23,8 @@ export async function issue(call: OperatorCall, parts: RecognitionTreatiesParts)
   parts.signing.requireAllowed()
   if (parts.recordFaults.has('treaties')) throw new RecordFault('treaties', 'a stored treaty does not verify')
   const attempt = readAttempt(call, parts.clock.now())
-  return parts.store.transact(async (tx) => {
-    await parts.store.lockDomain(tx, 'treaties')
+  return parts.database.write(async (tx) => {
+    await parts.database.lockDomain(tx, 'treaties')
     const now = parts.clock.now()
     const earlier = attempt === undefined ? undefined : await findStoredResponse(tx, attempt, writeSortable(now))
     if (earlier !== undefined) return jsonText(earlier.text, earlier.status)

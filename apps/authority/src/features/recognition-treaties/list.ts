@@ -19,8 +19,8 @@ export async function list(call: Call, parts: RecognitionTreatiesParts): Promise
     status: query.first('status'),
   }
   const page = readPage(query)
-  const { db } = parts.store
-  const rows = await listTreaties(parts.store, filter, {
+  const db = parts.database.read
+  const rows = await listTreaties(parts.database, filter, {
     limit: page.limit + 1,
     offset: page.offset,
     after: readIssuePosition(page),

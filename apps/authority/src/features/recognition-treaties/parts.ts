@@ -14,7 +14,7 @@ export interface RecognitionTreatiesParts extends Pick<
   | 'recordFaults'
   | 'signer'
   | 'signing'
-  | 'store'
+  | 'database'
   | 'verifiedTreaties'
 > {
   readonly settings: Pick<AuthoritySettings, 'allowedRoles'>

@@ -17,7 +17,7 @@ export async function findPartyKeys(parts: RecognitionTreatiesParts, sovereign_i
   const now = parts.clock.now()
   const keys = new Set<string>()
   let hasTreaty = false
-  const rows = await listTreatiesFor(parts.store, own, sovereign_id)
+  const rows = await listTreatiesFor(parts.database, own, sovereign_id)
   for (const [at, row] of rows.entries()) {
     // A sovereign may hold any number of treaties with another; each costs a verification, so others get a turn.
     if (at % TREATIES_PER_LOOP_TURN === TREATIES_PER_LOOP_TURN - 1) await nextTurn()

@@ -1,4 +1,4 @@
-import type { Store, Tx } from '../../database/database.ts'
+import type { Database, Tx } from '../../database/database.ts'
 import { countUpTo } from '../../database/large-table.ts'
 import { assertStored } from '../../database/assert-stored.ts'
 import { isRevokedInAudit } from '../../database/revoked-treaties.ts'
@@ -39,10 +39,10 @@ export async function insertTreaty(
 }
 
 /** Whose rows are asked for, and how its engine reads the audit. */
-type TreatyStore = Pick<Store, 'backend' | 'db'>
+type TreatyReader = Pick<Database, 'engine' | 'read'>
 
 export function findTreaty(
-  { backend, db }: TreatyStore,
+  { engine: backend, read: db }: TreatyReader,
   treaty_id: string,
   tx: Tx = db,
 ): Promise<TreatyRow | undefined> {
@@ -72,7 +72,7 @@ export async function markTreatyRevoked(
 }
 
 export async function listTreaties(
-  { backend, db }: TreatyStore,
+  { engine: backend, read: db }: TreatyReader,
   filter: TreatyFilter,
   page: { readonly limit: number; readonly offset: number; readonly after: IssuePosition | undefined },
 ): Promise<readonly TreatyRow[]> {
@@ -97,7 +97,7 @@ function filtered(db: Tx, filter: TreatyFilter) {
 
 /** Own, unrevoked treaties for a sovereign; whether they are in force now is the caller's to judge. */
 export function listTreatiesFor(
-  { backend, db }: TreatyStore,
+  { engine: backend, read: db }: TreatyReader,
   own: string,
   subject: string,
 ): Promise<readonly TreatyRow[]> {

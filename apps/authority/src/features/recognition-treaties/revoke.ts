@@ -17,9 +17,9 @@ export async function revoke(call: OperatorCall, parts: RecognitionTreatiesParts
   const reason = readReason(call.body)
   const treaty_id = call.params['treaty_id'] ?? ''
   if (readDryRun(call.body)) return preview(parts, treaty_id)
-  return parts.store.transact(async (tx) => {
-    await parts.store.lockDomain(tx, 'treaties')
-    if ((await findTreaty(parts.store, treaty_id, tx)) === undefined) throw new Refusal('treaty_not_found')
+  return parts.database.write(async (tx) => {
+    await parts.database.lockDomain(tx, 'treaties')
+    if ((await findTreaty(parts.database, treaty_id, tx)) === undefined) throw new Refusal('treaty_not_found')
     if (!(await markTreatyRevoked(tx, treaty_id, writeSortable(parts.clock.now()), reason)))
       return { treaty_id, status: 'revoked' }
     await raiseVersion(tx, 'treaties')
@@ -33,7 +33,7 @@ export async function revoke(call: OperatorCall, parts: RecognitionTreatiesParts
 
 /** Which paths between sovereigns would be lost, without touching anything. */
 async function preview(parts: RecognitionTreatiesParts, treaty_id: string): Promise<JsonObject> {
-  const held = await findTreaty(parts.store, treaty_id)
+  const held = await findTreaty(parts.database, treaty_id)
   if (held === undefined) throw new Refusal('treaty_not_found')
   const loss = await parts.connectome.previewTreatyEnd(treaty_id)
   return {

@@ -27,7 +27,7 @@ export function countsHere(accepted: boolean, basis: TrustBasis): boolean {
 
 /** Subject keys of own treaties for this sovereign that are in force now, each by our signature on it. */
 export async function pinnedKeys(parts: RecognitionTreatiesParts, subject: string): Promise<readonly string[]> {
-  const rows = await listTreatiesFor(parts.store, parts.genesis.network_name, subject)
+  const rows = await listTreatiesFor(parts.database, parts.genesis.network_name, subject)
   const keys = new Set<string>()
   for (const row of rows) {
     if (!isActiveState(treatyLifecycle(row, parts.clock.now()).state)) continue
@@ -45,7 +45,7 @@ export async function verifyPostedTreaty(
   question: TreatyQuestion,
   expected: { readonly issuer: string | undefined; readonly subject: string | undefined },
 ): Promise<TreatyResult> {
-  const held = await findTreaty(parts.store, treaty.treaty_id)
+  const held = await findTreaty(parts.database, treaty.treaty_id)
   const isOwn = treaty.issuer_sovereign_id === parts.genesis.network_name
   const { keys, basis } = isOwn
     ? chooseOwnKeys(parts, treaty, supplied)

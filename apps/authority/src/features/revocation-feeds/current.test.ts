@@ -75,7 +75,7 @@ describe('GET /sovereign-revocation-feed', () => {
       texts.push((await feed()).text, (await feed()).text)
     }
     expect(new Set(texts).size).toBe(3)
-    const rows = await na.core.store.db
+    const rows = await na.core.database.read
       .selectFrom('own_revocation_feeds')
       .select('feed_json')
       .where('sequence', '>', 0)
@@ -91,7 +91,7 @@ describe('GET /sovereign-revocation-feed', () => {
       await revoke(await issue())
       texts.push((await feed()).text)
     }
-    const { db } = na.core.store
+    const db = na.core.database.read
     const kept = await db.selectFrom('own_revocation_feeds').select('feed_json').orderBy('sequence').execute()
     expect(kept.map((row) => row.feed_json)).toEqual(texts.slice(-8))
     const removed = await db.selectFrom('removed_own_feeds').selectAll().orderBy('sequence').execute()
@@ -145,7 +145,7 @@ describe('GET /sovereign-revocation-feed', () => {
     const old = accepted(await feed())
     clock.advance(43_200)
     await refreshFeed(na.parts)
-    const row = await na.core.store.db
+    const row = await na.core.database.read
       .selectFrom('own_revocation_feeds')
       .select('sequence')
       .orderBy('sequence', 'desc')
@@ -177,15 +177,15 @@ describe('GET /sovereign-revocation-feed', () => {
     const [first, second] = [await issue(), await issue()]
     await revoke(first)
     clock.advance(3600)
-    await na.core.store.db.deleteFrom('own_feed_ids').where('attestation_id', '=', first).execute()
+    await na.core.database.read.deleteFrom('own_feed_ids').where('attestation_id', '=', first).execute()
     await revoke(second)
     expect(accepted(await feed())['revoked_attestation_ids']).toEqual([first, second].sort())
   })
 
   it('signs no id that no record says is withdrawn, and revokes nothing meanwhile', async () => {
     await revoke(await issue())
-    const row = await na.core.store.db.selectFrom('own_feed_ids').selectAll().executeTakeFirstOrThrow()
-    const { db } = na.core.store
+    const row = await na.core.database.read.selectFrom('own_feed_ids').selectAll().executeTakeFirstOrThrow()
+    const db = na.core.database.read
     await db
       .insertInto('own_feed_ids')
       .values({ ...row, attestation_id: 'stray' })

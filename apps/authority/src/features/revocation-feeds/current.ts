@@ -48,7 +48,7 @@ async function loadCurrent(parts: RevocationFeedsParts): Promise<OwnFeed> {
   try {
     return await refreshFeedIfDue(parts)
   } catch (error) {
-    const held = await findOwnFeed(parts.store.db)
+    const held = await findOwnFeed(parts.database.read)
     if (held === undefined) throw error
     parts.metrics.feedPublishFailures.increase()
     parts.log.error('the revocation feed could not be signed again', { alarm: true, error })

@@ -16,7 +16,7 @@ export interface RevocationFeedsParts extends Pick<
   | 'rollbackCheck'
   | 'signer'
   | 'signing'
-  | 'store'
+  | 'database'
   | 'versions'
 > {
   readonly settings: Pick<AuthoritySettings, 'feedPruneMarginSeconds' | 'feedRefreshSeconds'>

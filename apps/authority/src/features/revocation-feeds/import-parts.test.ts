@@ -69,7 +69,7 @@ const send = (issuer: ForeignSovereign, body: JsonObject): Promise<TestResponse>
     ...body,
   })
 const kept = async (issuer: ForeignSovereign): Promise<string[]> => {
-  const rows = await na.core.store.db
+  const rows = await na.core.database.read
     .selectFrom('imported_sovereign_revocations')
     .select('attestation_id')
     .where('issuer_sovereign_id', '=', issuer.sovereign_id)
@@ -77,7 +77,7 @@ const kept = async (issuer: ForeignSovereign): Promise<string[]> => {
   return rows.map((row) => row.attestation_id).sort()
 }
 const lastOf = async (issuer: ForeignSovereign): Promise<JsonValue> => {
-  const row = await na.core.store.db
+  const row = await na.core.database.read
     .selectFrom('sovereign_revocation_feeds')
     .select(['sequence', 'complete'])
     .where('issuer_sovereign_id', '=', issuer.sovereign_id)
@@ -88,7 +88,7 @@ const lastOf = async (issuer: ForeignSovereign): Promise<JsonValue> => {
 const IDS = Array.from({ length: 12 }, (_, i) => `att-${String(i).padStart(2, '0')}`)
 
 const seenAt = async (issuer: ForeignSovereign): Promise<readonly (Instant | undefined)[]> => {
-  const peers = await listPeerFeeds(na.core.store.db, clock.now())
+  const peers = await listPeerFeeds(na.core.database.read, clock.now())
   return peers.filter(({ sovereign }) => sovereign === issuer.sovereign_id).map((peer) => peer.seenAt)
 }
 
@@ -171,7 +171,7 @@ describe('POST /admin/sovereign-revocation-feeds/import of an index and parts', 
 
   it('imports nothing beyond what is kept of one issuer', async () => {
     const issuer = newIssuer()
-    const { db } = na.core.store
+    const db = na.core.database.read
     const parts = partsOf(issuer, IDS, 0)
     await db
       .insertInto('imported_issuers')
@@ -188,7 +188,7 @@ describe('POST /admin/sovereign-revocation-feeds/import of an index and parts', 
     const issuer = newIssuer()
     const feeds = [1, 2, 3, 4].map((sequence) => readJson(wireText(foreignFeed(issuer, sequence, ['a']))))
     for (const feed of feeds) accepted(await send(issuer, { feed }))
-    const rows = await na.core.store.db
+    const rows = await na.core.database.read
       .selectFrom('sovereign_revocation_feeds')
       .select(['feed_json', 'digest', 'revoked_count'])
       .where('issuer_sovereign_id', '=', issuer.sovereign_id)

@@ -36,7 +36,7 @@ const asJson = (record: ForeignObject): JsonObject => readJson(wireText(record))
 const send = (body: JsonObject, as = 'privileged'): Promise<TestResponse> =>
   na.as(as)('POST', '/admin/sovereign-revocation-feeds/import', body)
 const imported = async (issuer: ForeignSovereign): Promise<string[]> => {
-  const { db } = na.core.store
+  const db = na.core.database.read
   const rows = await db
     .selectFrom('imported_sovereign_revocations')
     .select('attestation_id')
@@ -45,7 +45,7 @@ const imported = async (issuer: ForeignSovereign): Promise<string[]> => {
   return rows.map((row) => row.attestation_id).sort()
 }
 const feedRows = async (issuer: ForeignSovereign): Promise<number[]> => {
-  const { db } = na.core.store
+  const db = na.core.database.read
   const rows = await db
     .selectFrom('sovereign_revocation_feeds')
     .select('sequence')
@@ -154,7 +154,7 @@ describe('POST /admin/sovereign-revocation-feeds/import', () => {
       accepted(await send({ feed: asJson(foreignFeed(issuer, 5, [])) }))
       expect(await imported(issuer)).toEqual(['a', 'b', 'c'])
       expect(await feedRows(issuer)).toEqual([1, 2, 5])
-      const { db } = na.core.store
+      const db = na.core.database.read
       const row = await db
         .selectFrom('imported_sovereign_revocations')
         .selectAll()
@@ -214,7 +214,7 @@ describe('POST /admin/sovereign-revocation-feeds/import', () => {
       const issuer = newIssuer()
       const feed = asJson(foreignFeed(issuer, 1, ['é', '\ue000', '\u{1f600}']))
       accepted(await send({ feed, issuer_public_keys: [issuer.publicKey] }))
-      const { db } = na.core.store
+      const db = na.core.database.read
       const row = await db
         .selectFrom('sovereign_revocation_feeds')
         .select('feed_json')
@@ -410,7 +410,7 @@ describe('POST /admin/sovereign-revocation-feeds/import', () => {
       const issuer = newIssuer()
       await recognise(issuer)
       const seen = async (): Promise<number> => {
-        const peers = await listPeerFeeds(na.core.store.db, clock.now())
+        const peers = await listPeerFeeds(na.core.database.read, clock.now())
         const seenAt = peers.find(({ sovereign }) => sovereign === issuer.sovereign_id)?.seenAt
         return seenAt === undefined ? -1 : Number((clock.now() - seenAt) / HOUR)
       }

@@ -37,7 +37,7 @@ export async function importFeed(call: OperatorCall, parts: RevocationFeedsParts
   const details = { ...answer, ...differs(supplied, pinned), ...requestDetails(call) }
   const outcome = await storeImported(parts, imported, acceptJump, details)
   if (outcome === 'stale_sequence') {
-    const isHeld = await parts.store.transact((tx) => confirmFeed(tx, signed, parts.clock.now()))
+    const isHeld = await parts.database.write((tx) => confirmFeed(tx, signed, parts.clock.now()))
     return reject(call, parts, signed, 'stale_sequence', isHeld ? { unchanged: true } : {})
   }
   if (outcome === 'sequence_jump')
@@ -59,8 +59,8 @@ async function storeImported(
     ...(isJump ? { accept_sequence_jump: true } : {}),
   })
   if ('feed' in imported)
-    return parts.store.transact(async (tx) => {
-      await parts.store.lockDomain(tx, 'imports')
+    return parts.database.write(async (tx) => {
+      await parts.database.lockDomain(tx, 'imports')
       const kept = await storeFeed(tx, parts, imported.feed, acceptJump)
       if (typeof kept !== 'string')
         await parts.audit.record(tx, {
@@ -71,8 +71,8 @@ async function storeImported(
     })
   const { index, parts: signedParts } = imported
   for (const part of signedParts) {
-    const problem = await parts.store.transact(async (tx) => {
-      await parts.store.lockDomain(tx, 'imports')
+    const problem = await parts.database.write(async (tx) => {
+      await parts.database.lockDomain(tx, 'imports')
       const kept = await storePart(tx, parts, index, part, acceptJump)
       if (typeof kept === 'string') return kept
       await parts.audit.record(tx, {
@@ -83,8 +83,8 @@ async function storeImported(
     })
     if (problem !== undefined) return problem
   }
-  return parts.store.transact(async (tx) => {
-    await parts.store.lockDomain(tx, 'imports')
+  return parts.database.write(async (tx) => {
+    await parts.database.lockDomain(tx, 'imports')
     const complete = await concludeIndex(tx, parts, index)
     await confirmFeed(tx, index, parts.clock.now())
     if (complete)

@@ -20,7 +20,7 @@ export async function part(call: Call, parts: RevocationFeedsParts): Promise<Cac
  * the database is away.
  */
 export async function cacheParts(parts: RevocationFeedsParts): Promise<void> {
-  for (const { part: number, digest } of await listPartDigests(parts.store.db)) {
+  for (const { part: number, digest } of await listPartDigests(parts.database.read)) {
     if (parts.publishedDocuments.heldTag(nameOf(number)) === tagOf(digest)) continue
     await servePart(parts, number)
     // There is no room for it, so there is none for those that follow.
@@ -34,7 +34,7 @@ function servePart(parts: RevocationFeedsParts, number: number): Promise<CachedD
 }
 
 async function loadPart(parts: RevocationFeedsParts, number: number): Promise<CachedDocument> {
-  const found = await findPart(parts.store.db, number)
+  const found = await findPart(parts.database.read, number)
   if (found === undefined) throw new Refusal('feed_part_not_found')
   return new CachedDocument(toUtf8(found.part_json), CACHE_CONTROL.publishedDocuments, undefined, tagOf(found.digest))
 }

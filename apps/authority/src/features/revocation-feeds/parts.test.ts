@@ -33,7 +33,7 @@ const revoke = async (id: string): Promise<JsonObject> =>
 
 /** Withdrawn attestations that another instance, or a release before, left in the database. */
 async function seed(count: number, from: string): Promise<string[]> {
-  const { db } = na.core.store
+  const db = na.core.database.read
   const row = await db
     .selectFrom('membership_attestations')
     .selectAll()
@@ -107,7 +107,7 @@ describe('GET /sovereign-revocation-feed/index and /parts/{part}', () => {
     'a withdrawal beyond the 50,000th is in the plain form, and older ones in the parts',
     { timeout: 120_000 },
     async () => {
-      const { db } = na.core.store
+      const db = na.core.database.read
       const held = await db.selectFrom('membership_attestations').select('attestation_id').execute()
       clock.advance(1)
       const marker = await issue()

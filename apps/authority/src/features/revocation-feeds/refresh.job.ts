@@ -22,7 +22,7 @@ export function refreshAt(parts: RevocationFeedsParts, feed: Pick<OwnFeed, 'issu
  * (protocol/core 18.2). Asked again under the head lock, so that of many who see the same need one signs.
  */
 export async function refreshFeedIfDue(parts: RevocationFeedsParts): Promise<OwnFeed> {
-  const before = await findOwnFeed(parts.store.db)
+  const before = await findOwnFeed(parts.database.read)
   if (before !== undefined && (!parts.signing.isAllowed() || !isDue(parts, before))) return before
   return publishWhere(parts, 'refresh', (held) => held === undefined || isDue(parts, held))
 }
@@ -36,8 +36,8 @@ function publishWhere(
   cause: FeedCause,
   isNeeded: (held: OwnFeed | undefined) => boolean,
 ): Promise<OwnFeed> {
-  return parts.store.transact(async (tx) => {
-    await parts.store.lockDomain(tx, 'feed')
+  return parts.database.write(async (tx) => {
+    await parts.database.lockDomain(tx, 'feed')
     const held = await findOwnFeed(tx)
     return held !== undefined && !isNeeded(held) ? held : publishOwnFeed(tx, parts, cause)
   })
@@ -48,7 +48,7 @@ export async function refreshFeed(parts: RevocationFeedsParts): Promise<void> {
   if (!parts.signing.isAllowed()) return
   try {
     const feed = await refreshFeedIfDue(parts)
-    if ((await countPlainIds(parts.store.db, CROWDED + 1)) > CROWDED && (await isPrunable(parts)))
+    if ((await countPlainIds(parts.database.read, CROWDED + 1)) > CROWDED && (await isPrunable(parts)))
       await publishWhere(parts, 'prune', (held) => held?.sequence === feed.sequence)
   } catch (error) {
     parts.metrics.feedPublishFailures.increase()
@@ -56,11 +56,11 @@ export async function refreshFeed(parts: RevocationFeedsParts): Promise<void> {
     throw error
   }
   const oldest = parts.clock.now() - REMOVED_DAYS * 86_400n * SECOND
-  await purgeRemovedFeeds(parts.store.db, writeSortable(oldest))
+  await purgeRemovedFeeds(parts.database.read, writeSortable(oldest))
 }
 
 function isPrunable(parts: RevocationFeedsParts): Promise<boolean> {
   const now = parts.clock.now()
   const margin = BigInt(parts.settings.feedPruneMarginSeconds) * SECOND
-  return hasPrunable(parts.store.db, { known: writeSortable(now - margin), unknown: writeSortable(now) })
+  return hasPrunable(parts.database.read, { known: writeSortable(now - margin), unknown: writeSortable(now) })
 }

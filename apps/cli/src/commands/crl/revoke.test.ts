@@ -54,7 +54,7 @@ describe('revoke', () => {
 
   it('withdraws what a restored database has forgotten, by its file or by id and key', async () => {
     const [a, b] = [await joined(), await joined()]
-    const { db } = network.na.core.store
+    const db = network.na.core.database.read
     const keys = await db
       .selectFrom('issued_certs')
       .select(['cert_id', 'node_public_key'])

@@ -165,7 +165,7 @@ describe('node run', () => {
     await network.asOperator(`revoke ${other} --yes`)
     await runNode(times(1))
     // As after the restore of an old backup.
-    await network.na.core.store.db.deleteFrom('crl_versions').execute()
+    await network.na.core.database.read.deleteFrom('crl_versions').execute()
     const ran = await runNode(times(9))
     expect(named(ran, 'list_refused')).toMatchObject([{ code: 'lower_sequence', crl_sequence: 0, held_sequence: 1 }])
     expect(ran.code).toBe(0)

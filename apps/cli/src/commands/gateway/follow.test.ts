@@ -109,7 +109,7 @@ describe('gateway follow', () => {
 
   it('changes nothing when the root of the given block did not sign the new one', async () => {
     await setup.announce(SECOND_KEY)
-    const { db } = setup.na.core.store
+    const db = setup.na.core.database.read
     const stored = await db.selectFrom('key_succession').selectAll().executeTakeFirstOrThrow()
     const forged = stored.genesis_json.replace('"network_version":"', '"network_version":"x')
     await db.updateTable('key_succession').set({ genesis_json: forged }).execute()

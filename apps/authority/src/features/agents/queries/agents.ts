@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Store, Tx } from '../../../database/database.ts'
+import type { Database, Tx } from '../../../database/database.ts'
 import { countDeltas } from './registrations.ts'
 
 export async function countAgents(db: Tx, now: string): Promise<number> {
@@ -25,7 +25,7 @@ export async function findDescriptor(db: Tx, node_public_key: string, now: strin
 
 /** The live registration with its row held. */
 export async function loadForRemoval(
-  store: Store,
+  database: Database,
   tx: Tx,
   node_public_key: string,
   now: string,
@@ -36,7 +36,7 @@ export async function loadForRemoval(
     .where('node_public_key', '=', node_public_key)
     .where('listed', '=', 1)
     .where('expires_at', '>', now)
-  return (store.backend === 'postgres' ? query.forUpdate() : query).executeTakeFirst()
+  return (database.engine === 'postgres' ? query.forUpdate() : query).executeTakeFirst()
 }
 
 /** Takes agents out of every answer; what a later descriptor is compared with stays. */

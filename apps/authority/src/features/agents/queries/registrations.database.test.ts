@@ -18,9 +18,9 @@ beforeAll(async () => {
 })
 afterAll(() => na.stop())
 
-const db = () => na.core.store.db
+const db = () => na.core.database.read
 const register = (...rows: RegistrationRow[]): Promise<readonly RegistrationOutcome[]> =>
-  registerAgents(na.core.store.engine, rows, NOW)
+  registerAgents(na.core.database.native, rows, NOW)
 
 async function newKey(columns: Partial<Tables['issued_certs']> = {}): Promise<string> {
   const node_public_key = columns.node_public_key ?? `key-${randomUUID()}`

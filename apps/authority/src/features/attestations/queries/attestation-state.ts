@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Store } from '../../../database/database.ts'
+import type { Database } from '../../../database/database.ts'
 
 /** An attestation as it is stored, with everything in the database that could have withdrawn it. */
 export interface AttestationStateRow {
@@ -25,11 +25,11 @@ const SELECT =
 
 /** The standings of these attestations, in no order; unknown ids have none. */
 export async function readAttestationStates(
-  store: Store,
+  database: Database,
   ids: readonly string[],
 ): Promise<readonly AttestationStateRow[]> {
-  if (store.engine.kind === 'postgres')
-    return store.engine.run<AttestationStateRow>('read-standings', `${SELECT} = any($1::text[])`, [ids])
+  if (database.native.kind === 'postgres')
+    return database.native.run<AttestationStateRow>('read-standings', `${SELECT} = any($1::text[])`, [ids])
   const listed = sql<AttestationStateRow>`${sql.raw(SELECT)} in (select value from json_each(${JSON.stringify(ids)}))`
-  return (await listed.execute(store.db)).rows
+  return (await listed.execute(database.read)).rows
 }

@@ -17,9 +17,9 @@ beforeAll(async () => {
 })
 afterAll(() => na.stop())
 
-const db = () => na.core.store.db
+const db = () => na.core.database.read
 const record = (...rows: HeartbeatRow[]): Promise<readonly HeartbeatOutcome[]> =>
-  recordHeartbeats(na.core.store.engine, rows, NOW)
+  recordHeartbeats(na.core.database.native, rows, NOW)
 
 async function newCertificate(columns: Partial<Tables['issued_certs']> = {}): Promise<HeartbeatRow> {
   const [cert_id, node_public_key] = [randomUUID(), `key-${randomUUID()}`]

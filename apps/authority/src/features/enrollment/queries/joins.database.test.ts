@@ -15,9 +15,9 @@ beforeAll(async () => {
 })
 afterAll(() => na.stop())
 
-const db = () => na.core.store.db
+const db = () => na.core.database.read
 const issue = (...rows: JoinRow[]): Promise<readonly JoinOutcome[]> =>
-  issueCertificates(na.core.store.engine, rows, NOW)
+  issueCertificates(na.core.database.native, rows, NOW)
 
 async function newInvite(columns: { used_at?: string; expires_at?: string } = {}): Promise<string> {
   const token_digest = randomBytes(32).toString('hex')

@@ -1,6 +1,6 @@
 import { readInstant, writeSortable } from '@chancery/protocol'
 import type { Instant, JoinCertificate } from '@chancery/protocol'
-import type { NonceClaim, Store, Tx } from '../../../database/database.ts'
+import type { NonceClaim, Database, Tx } from '../../../database/database.ts'
 import type { CertificateState } from './heartbeats.ts'
 
 export interface RenewableCertificate extends CertificateState {
@@ -11,7 +11,11 @@ export interface RenewableCertificate extends CertificateState {
 }
 
 /** The certificate with its row held, so that renew against revoke and renew against renew have one order. */
-export async function loadForRenewal(store: Store, tx: Tx, cert_id: string): Promise<RenewableCertificate | undefined> {
+export async function loadForRenewal(
+  database: Database,
+  tx: Tx,
+  cert_id: string,
+): Promise<RenewableCertificate | undefined> {
   const query = tx
     .selectFrom('issued_certs')
     .select([
@@ -26,7 +30,7 @@ export async function loadForRenewal(store: Store, tx: Tx, cert_id: string): Pro
       'revoke_after',
     ])
     .where('cert_id', '=', cert_id)
-  const row = await (store.backend === 'postgres' ? query.forUpdate() : query).executeTakeFirst()
+  const row = await (database.engine === 'postgres' ? query.forUpdate() : query).executeTakeFirst()
   if (row === undefined) return undefined
   const burnt = await tx
     .selectFrom('issued_certs')

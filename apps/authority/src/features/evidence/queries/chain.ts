@@ -1,7 +1,7 @@
 import type { ChainedEntry, StoreHead } from '@chancery/protocol'
 import { readInstant, writeSortable } from '@chancery/protocol'
 import { CompiledQuery, sql } from 'kysely'
-import type { Store, Tx } from '../../../database/database.ts'
+import type { Database, Tx } from '../../../database/database.ts'
 import { assertStored } from '../../../database/assert-stored.ts'
 import { cachePlan } from '../../../database/statement.ts'
 import type { Tables } from '../../../database/tables.ts'
@@ -12,9 +12,9 @@ export type EvidenceEntryRow = Tables['evidence_entries']
 const LOCK_HEAD = cachePlan('evidence-lock-head', 'select * from evidence_head where id = 1 for update')
 
 /** Takes the end of the chain for the rest of the transaction: the last lock in the order of heads.ts. */
-export async function lockEvidenceHead(store: Store, tx: Tx): Promise<EvidenceHeadRow> {
+export async function lockEvidenceHead(database: Database, tx: Tx): Promise<EvidenceHeadRow> {
   // SQLite holds its only write lock already.
-  if (store.backend === 'sqlite') return readEvidenceHead(tx)
+  if (database.engine === 'sqlite') return readEvidenceHead(tx)
   const { rows } = await tx.executeQuery(CompiledQuery.raw(LOCK_HEAD))
   const head = rows[0] as EvidenceHeadRow | undefined
   if (head === undefined) throw new Error('the evidence store has no head')
@@ -48,9 +48,9 @@ export interface ChainWrite {
  * a trigger or a lossy column must not get behind the chain unseen. PostgreSQL does all of it in one statement, since
  * every trip to it is waited for under the lock.
  */
-export async function writeChain(store: Store, tx: Tx, write: ChainWrite): Promise<void> {
+export async function writeChain(database: Database, tx: Tx, write: ChainWrite): Promise<void> {
   const rows = write.entries.map(toRow)
-  const kept = store.backend === 'postgres' ? await writeAtOnce(tx, rows, write) : await writeEach(tx, rows, write)
+  const kept = database.engine === 'postgres' ? await writeAtOnce(tx, rows, write) : await writeEach(tx, rows, write)
   const returned = new Map(kept.map((row) => [row.store_sequence, row]))
   for (const row of rows) {
     const back = returned.get(row.store_sequence)

@@ -1,4 +1,4 @@
-import type { Store } from '../../../database/database.ts'
+import type { Database } from '../../../database/database.ts'
 import { readEvidenceHead } from './chain.ts'
 import { readLines } from './entries.ts'
 
@@ -7,11 +7,11 @@ import { readLines } from './entries.ts'
  * thousand rows of their own would cost several times as much to receive as to send on.
  */
 export async function readExport(
-  store: Store,
+  database: Database,
   run: { readonly after: number; readonly limit: number },
 ): Promise<string> {
-  if (store.engine.kind === 'postgres') {
-    const rows = await store.engine.run<{ text: string | null }>(
+  if (database.native.kind === 'postgres') {
+    const rows = await database.native.run<{ text: string | null }>(
       'export-evidence',
       `select string_agg(line, E'\\n') || E'\\n' as text from (
         select line from evidence_entries
@@ -21,7 +21,7 @@ export async function readExport(
     )
     return rows[0]?.text ?? ''
   }
-  const { removed_through } = await readEvidenceHead(store.db)
-  const rows = await readLines(store.db, { ...run, after: Math.max(run.after, removed_through) })
+  const { removed_through } = await readEvidenceHead(database.read)
+  const rows = await readLines(database.read, { ...run, after: Math.max(run.after, removed_through) })
   return rows.map((row) => `${row.line}\n`).join('')
 }

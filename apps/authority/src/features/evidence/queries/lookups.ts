@@ -1,4 +1,4 @@
-import type { Store, Tx } from '../../../database/database.ts'
+import type { Database, Tx } from '../../../database/database.ts'
 import type { EvidenceHeadRow } from './chain.ts'
 import { IdStatement } from '../../../database/statement.ts'
 
@@ -45,12 +45,12 @@ const DECISIONS = new IdStatement<DecisionState>(
 
 /** Decisions that are not behind the boundary; each costs three index probes, however long its chain is. */
 export function findDecisions(
-  store: Store,
+  database: Database,
   tx: Tx,
   ids: readonly string[],
   head: EvidenceHeadRow,
 ): Promise<readonly DecisionState[]> {
-  return DECISIONS.run(store, tx, ids, head.last_sequence, head.removed_through)
+  return DECISIONS.run(database, tx, ids, head.last_sequence, head.removed_through)
 }
 
 const RESOURCE_HEADS = new IdStatement<ResourceState>(
@@ -68,12 +68,12 @@ const RESOURCE_HEADS = new IdStatement<ResourceState>(
 
 /** Where each resource's chain goes on: its newest stored record, else what the latest checkpoint says of it. */
 export async function findResourceHeads(
-  store: Store,
+  database: Database,
   tx: Tx,
   ids: readonly string[],
   head?: EvidenceHeadRow,
 ): Promise<ReadonlyMap<string, ResourceState>> {
-  const rows = await RESOURCE_HEADS.run(store, tx, ids, head?.last_sequence)
+  const rows = await RESOURCE_HEADS.run(database, tx, ids, head?.last_sequence)
   return new Map(rows.map((row) => [row.id, row]))
 }
 
@@ -84,12 +84,12 @@ const EVIDENCE = new IdStatement<StoredEvidence>(
 
 /** Also those behind the boundary that are not deleted yet: they no longer count, but still hold their id. */
 export function findEvidence(
-  store: Store,
+  database: Database,
   tx: Tx,
   ids: readonly string[],
   head: EvidenceHeadRow,
 ): Promise<readonly StoredEvidence[]> {
-  return EVIDENCE.run(store, tx, ids, head.last_sequence)
+  return EVIDENCE.run(database, tx, ids, head.last_sequence)
 }
 
 const EXECUTOR_KEYS = new IdStatement<ExecutorKeyRow>(
@@ -97,6 +97,10 @@ const EXECUTOR_KEYS = new IdStatement<ExecutorKeyRow>(
   (ids) => `select k.* from ${ids} join executor_keys k on k.key_id = t.id`,
 )
 
-export function findExecutorKeys(store: Store, tx: Tx, ids: readonly string[]): Promise<readonly ExecutorKeyRow[]> {
-  return EXECUTOR_KEYS.run(store, tx, ids)
+export function findExecutorKeys(
+  database: Database,
+  tx: Tx,
+  ids: readonly string[],
+): Promise<readonly ExecutorKeyRow[]> {
+  return EXECUTOR_KEYS.run(database, tx, ids)
 }
