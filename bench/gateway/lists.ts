@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { initializeState, readGatewaySettings } from '@chancery/gateway'
 import { seconds, writeJson } from '@chancery/protocol'
-import { systemClock, systemIds } from '@chancery/service-kit'
+import { requireValues, systemClock, systemIds } from '@chancery/service-kit'
 import { sendGatewayRequest, testClient, testIssuer, testList, testNetwork, testPolicy } from '@chancery/testkit'
 import { buildIndex, readIndex } from '../../apps/gateway/src/trust/revocation-index.ts'
 import type { Bench, BenchOptions, BenchResult } from '../lib/bench.ts'
@@ -111,7 +111,7 @@ export async function measureInstall(
     GATEWAY_LOG_LEVEL: 'error',
   }
   await writeFile(env.GATEWAY_POLICY_FILE, writeJson(testPolicy({ agency: network }, [caller])), { mode: 0o600 })
-  await initializeState(readGatewaySettings({ flags: {}, env }), { clock: systemClock, ids: systemIds })
+  await initializeState(requireValues(readGatewaySettings({ flags: {}, env })), { clock: systemClock, ids: systemIds })
   const gateway = await startGateway({ ...env, NODE_ENV: 'production' }, options.cleanup)
   const url = `http://${HOST}:${gateway.port}`
   const held: Cached[] = []

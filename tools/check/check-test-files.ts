@@ -18,7 +18,7 @@ const ENGINE_SPECIFIC =
 const POSTGRES_ONLY = /\brunIf\((?!!)[^\n]*postgres|\bskipIf\([^\n]*'sqlite'/i
 /** Files that name an engine and send it nothing. */
 const EXEMPT: Readonly<Record<string, string>> = {
-  'settings/authority-settings.ts': 'reads DATABASE_URL',
+  'settings/database-settings.ts': 'reads DATABASE_URL',
   'features/dashboard/view.ts': 'prints the name of the engine',
 }
 

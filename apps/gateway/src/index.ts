@@ -1,6 +1,6 @@
 import { diagnose } from './commands/doctor/diagnose.ts'
 import type { DoctorOptions } from './commands/doctor/diagnose.ts'
-import { expectedLines, loadSettings, packageVersion, start } from './commands/start.ts'
+import { expectedLines, loadSettings, packageVersion, readSettings, start } from './commands/start.ts'
 import { exportAudit, verifyAudit } from './commands/audit.ts'
 import { backup } from './commands/state-backup.ts'
 import { floors } from './commands/state-floors.ts'
@@ -21,7 +21,8 @@ export const commands = {
   expectedLines,
   state: { floors, verify, backup, rotateIssuer, clearSuspect, releaseRevocation },
   preflight,
-  diagnose: (envFile: string | undefined, options: DoctorOptions) => diagnose(() => loadSettings(envFile), options),
+  diagnose: async (envFile: string | undefined, options: DoctorOptions) =>
+    diagnose(await readSettings(envFile), options),
   audit: { verify: verifyAudit, export: exportAudit },
 } as const
 

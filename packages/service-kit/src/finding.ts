@@ -24,3 +24,10 @@ export function bad(check: string, found: string, fix: string): Finding {
 export function skipped(check: string, found: string): Finding {
   return { check, status: 'skipped', found }
 }
+
+/** Returns one finding per problem of the settings. */
+export function settingFindings(problems: readonly string[], service: string): readonly Finding[] {
+  const file = `Give --env-file the settings of the ${service}, as its user or as root.`
+  const known = 'Fix this setting: docs/reference/settings.md.'
+  return problems.map((problem) => bad('settings', problem, problem.startsWith('--env-file:') ? file : known))
+}

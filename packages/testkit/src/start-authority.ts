@@ -5,7 +5,7 @@ import { readAuthoritySettings, startAuthority } from '@chancery/authority'
 import type { AuthoritySettings, Core, Features, RunningAuthority } from '@chancery/authority'
 import { DAY, draftGenesisBlock, signList, writeInstant, writeJson, writePrivateKeyFile } from '@chancery/protocol'
 import type { GenesisBlock, JsonObject, Signer } from '@chancery/protocol'
-import { silentLog, systemClock } from '@chancery/service-kit'
+import { requireValues, silentLog, systemClock } from '@chancery/service-kit'
 import type { Clock, Ids, Log } from '@chancery/service-kit'
 import { operatorCaller, send } from './callers.ts'
 import type { SendOptions, TestResponse } from './callers.ts'
@@ -80,28 +80,30 @@ export async function startTestAuthority(options: TestAuthorityOptions = {}): Pr
     Object.entries(values)
       .map(([name, value]) => `${name}=${value}`)
       .join('\n')
-  const settings = readAuthoritySettings({
-    flags: {},
-    env: {},
-    envFile: {
-      path: 'test',
-      text: text({
-        GENESIS_FILE: join(home, 'genesis.json'),
-        NA_PRIVATE_KEY_FILE: join(home, 'na.key'),
-        NA_KEY_ID: 'na-test',
-        OPERATOR_PUBLIC_KEYS_JSON: JSON.stringify(
-          Object.fromEntries(ids.map((name) => [`op-${name}`, signers[name]?.publicKey])),
-        ),
-        OPERATOR_KEY_TIERS_JSON: JSON.stringify(Object.fromEntries(ids.map((name) => [`op-${name}`, tiers[name]]))),
-        PORT: '0',
-        ...HIGH_LIMITS,
-        ...database.settings,
-        // A clock that a test moves is not that of the database.
-        ...(options.clock === undefined ? {} : { NA_CLOCK_CHECK: 'off' }),
-        ...options.settings,
-      }),
-    },
-  })
+  const settings = requireValues(
+    readAuthoritySettings({
+      flags: {},
+      env: {},
+      envFile: {
+        path: 'test',
+        text: text({
+          GENESIS_FILE: join(home, 'genesis.json'),
+          NA_PRIVATE_KEY_FILE: join(home, 'na.key'),
+          NA_KEY_ID: 'na-test',
+          OPERATOR_PUBLIC_KEYS_JSON: JSON.stringify(
+            Object.fromEntries(ids.map((name) => [`op-${name}`, signers[name]?.publicKey])),
+          ),
+          OPERATOR_KEY_TIERS_JSON: JSON.stringify(Object.fromEntries(ids.map((name) => [`op-${name}`, tiers[name]]))),
+          PORT: '0',
+          ...HIGH_LIMITS,
+          ...database.settings,
+          // A clock that a test moves is not that of the database.
+          ...(options.clock === undefined ? {} : { NA_CLOCK_CHECK: 'off' }),
+          ...options.settings,
+        }),
+      },
+    }),
+  )
   const authority = await startAuthority(settings, {
     log: options.log ?? silentLog,
     clock,

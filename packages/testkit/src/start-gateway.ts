@@ -8,7 +8,7 @@ import { initializeState, loadConfiguration, readGatewaySettings, startGateway }
 import type { GatewaySettings, RunningGateway } from '@chancery/gateway'
 import { writeJson } from '@chancery/protocol'
 import type { JsonObject, JsonValue } from '@chancery/protocol'
-import { silentLog, systemClock, systemIds } from '@chancery/service-kit'
+import { requireValues, silentLog, systemClock, systemIds } from '@chancery/service-kit'
 import type { Clock, Log } from '@chancery/service-kit'
 
 export interface TestGatewayOptions {
@@ -99,7 +99,7 @@ async function writeHome(home: string, options: TestGatewayOptions): Promise<Gat
   if (options.state !== undefined) env['GATEWAY_STATE_FILE'] = join(home, 'gateway.state')
   for (const [name, text] of Object.entries(options.files ?? {})) await writePrivate(join(home, name), text)
   for (const [name, value] of Object.entries(options.settings ?? {})) env[name] = value.replaceAll('{home}', home)
-  return readGatewaySettings({ flags: {}, env })
+  return requireValues(readGatewaySettings({ flags: {}, env }))
 }
 
 async function writePrivate(file: string, text: string): Promise<void> {

@@ -4,7 +4,7 @@ import { readAuthoritySettings, runSuccessionStep } from '@chancery/authority'
 import type { SuccessionStep } from '@chancery/authority'
 import { DAY, SECOND, readKeyHistory, signList, writeInstant, writeJson, writePrivateKeyFile } from '@chancery/protocol'
 import type { GenesisBlock, Instant, JsonObject, KeyHistory } from '@chancery/protocol'
-import { silentLog } from '@chancery/service-kit'
+import { requireValues, silentLog } from '@chancery/service-kit'
 import type { Clock } from '@chancery/service-kit'
 import { testSeed, testSigner } from './keys.ts'
 import type { TestDatabase } from './test-database.ts'
@@ -81,7 +81,9 @@ export async function runTestStep(
 ): Promise<readonly string[]> {
   const values = { ...on.database.settings, NA_CLOCK_CHECK: 'off', ...signed.settings }
   const text = Object.entries(values).map(([name, value]) => `${name}=${value}`)
-  const settings = readAuthoritySettings({ flags: {}, env: {}, envFile: { path: 'test', text: text.join('\n') } })
+  const settings = requireValues(
+    readAuthoritySettings({ flags: {}, env: {}, envFile: { path: 'test', text: text.join('\n') } }),
+  )
   const parts = { log: silentLog, ...(on.clock === undefined ? {} : { clock: on.clock }) }
   return runSuccessionStep(settings, { step, isForced: on.isForced ?? false }, parts)
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { initializeState, readGatewaySettings } from '@chancery/gateway'
 import { writeJson } from '@chancery/protocol'
-import { systemClock, systemIds } from '@chancery/service-kit'
+import { requireValues, systemClock, systemIds } from '@chancery/service-kit'
 import {
   freePort,
   sendGatewayRequest,
@@ -97,7 +97,7 @@ async function openPair(): Promise<Pair> {
     await untilReady((path) => started.request('GET', path))
   }
   for (let index = 0; index < GATEWAYS; index += 1) {
-    const settings = readGatewaySettings({ flags: {}, env: envOf(folder, index) })
+    const settings = requireValues(readGatewaySettings({ flags: {}, env: envOf(folder, index) }))
     await initializeState(settings, { clock: systemClock, ids: systemIds })
     await start(index)
   }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { commands, readGatewaySettings } from '@chancery/gateway'
 import { seconds } from '@chancery/protocol'
-import { systemClock } from '@chancery/service-kit'
+import { requireValues, systemClock } from '@chancery/service-kit'
 import {
   startTestGateway,
   testCertificate,
@@ -124,7 +124,7 @@ async function tryStart(world: DamageSetup): Promise<'refused' | string[]> {
 async function exportAll(home: string): Promise<string> {
   const env = { GATEWAY_POLICY_FILE: join(home, 'policy.json'), GATEWAY_STATE_FILE: join(home, 'gateway.state') }
   let text = ''
-  await commands.audit.export(readGatewaySettings({ flags: {}, env }), async (lines) => {
+  await commands.audit.export(requireValues(readGatewaySettings({ flags: {}, env })), async (lines) => {
     text += lines
   })
   return text

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { commands, initializeState, readGatewaySettings } from '@chancery/gateway'
 import { seconds, writeJson } from '@chancery/protocol'
-import { systemClock, systemIds } from '@chancery/service-kit'
+import { requireValues, systemClock, systemIds } from '@chancery/service-kit'
 import {
   TestCa,
   startGatewayProcess,
@@ -139,7 +139,7 @@ async function ask(gateway: GatewayProcess, seen: Recorder): Promise<void> {
 
 /** The files alone: whole, not behind what was seen, and every answered request with both its events. */
 async function checkState(env: Readonly<Record<string, string>>, seen: Recorder): Promise<string[]> {
-  const settings = readGatewaySettings({ flags: {}, env })
+  const settings = requireValues(readGatewaySettings({ flags: {}, env }))
   const found: string[] = []
   let exported = ''
   try {
@@ -231,7 +231,7 @@ async function openSetup(seen: Recorder): Promise<CampaignSetup> {
   }
   await writeFile(env.GATEWAY_POLICY_FILE, writeJson(testPolicy({ agency: network }, [caller])), { mode: 0o600 })
   await writeFile(env.GATEWAY_CA_FILE, ca.cert)
-  await initializeState(readGatewaySettings({ flags: {}, env }), { clock: systemClock, ids: systemIds })
+  await initializeState(requireValues(readGatewaySettings({ flags: {}, env })), { clock: systemClock, ids: systemIds })
   const world: CampaignSetup = {
     env,
     offered: 1,

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { initializeState, readGatewaySettings } from '@chancery/gateway'
 import { HOUR, readJson, writeJson } from '@chancery/protocol'
-import { systemClock, systemIds } from '@chancery/service-kit'
+import { requireValues, systemClock, systemIds } from '@chancery/service-kit'
 import {
   createTestNetwork,
   freePort,
@@ -98,7 +98,7 @@ class ListSetup {
     const reached = { crl_url: url, allow_http: true, refresh_seconds: REFRESH_SECONDS }
     const policy = testPolicy({ [this.#network.name]: testNetwork(this.#by, list, reached) }, [this.#caller])
     await writeFile(join(this.#home, 'policy.json'), writeJson(policy), { mode: 0o600 })
-    const settings = readGatewaySettings({ flags: {}, env: this.#gatewayEnv(BOUND) })
+    const settings = requireValues(readGatewaySettings({ flags: {}, env: this.#gatewayEnv(BOUND) }))
     await initializeState(settings, { clock: systemClock, ids: systemIds })
   }
 

@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { initializeState, readGatewaySettings } from '@chancery/gateway'
 import { writeJson } from '@chancery/protocol'
 import type { JoinCertificate, JsonObject } from '@chancery/protocol'
-import { systemClock, systemIds } from '@chancery/service-kit'
+import { requireValues, systemClock, systemIds } from '@chancery/service-kit'
 import { fetchCrl, startGatewayProcess, testClient, testPolicy } from '@chancery/testkit'
 import type { GatewayProcess } from '@chancery/testkit'
 import type { Random } from '../lib/random.ts'
@@ -69,7 +69,10 @@ export class Gateways {
         GATEWAY_LOG_LEVEL: 'error',
       }
       await writeFile(env.GATEWAY_POLICY_FILE, policy, { mode: 0o600 })
-      await initializeState(readGatewaySettings({ flags: {}, env }), { clock: systemClock, ids: systemIds })
+      await initializeState(requireValues(readGatewaySettings({ flags: {}, env })), {
+        clock: systemClock,
+        ids: systemIds,
+      })
       this.#gateways.push({ policyFile: env.GATEWAY_POLICY_FILE, env, process: await startOne(env) })
     }
   }

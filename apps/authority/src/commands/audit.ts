@@ -13,8 +13,8 @@ import {
   removePosition,
   resetPosition,
 } from '../audit/forward.ts'
-import { readAuditSettings } from '../settings/authority-settings.ts'
-import type { AuditSettings } from '../settings/authority-settings.ts'
+import { readAuditSettings } from '../settings/audit-settings.ts'
+import type { AuditSettings } from '../settings/audit-settings.ts'
 import { readOrReport } from './command-settings.ts'
 import type { CommandArguments } from './command-settings.ts'
 import { EXPORT_NAME } from '../audit/sequence.ts'

@@ -1,51 +1,40 @@
-import { readFile } from 'node:fs/promises'
-import { SettingsError, StartError } from '@chancery/service-kit'
-import type { SettingSources } from '@chancery/service-kit'
+import { StartError, readProcessSettings } from '@chancery/service-kit'
+import type { SettingSources, SettingsResult } from '@chancery/service-kit'
 import { readAuthoritySettings } from '../settings/authority-settings.ts'
 import type { AuthoritySettings } from '../settings/authority-settings.ts'
 import { KeyUnavailableError } from '../signing/key-unavailable.ts'
 import { MigrationFailed, NewerSchemaError } from '../database/migrate.ts'
 import { UnfinishedCopyError } from '../database/copy/unfinished-copy.ts'
 
-/** What a command on the authority's own machine is given. */
+/** Arguments of a command on the authority's own machine. */
 export interface CommandArguments {
   /** Command-line flags with their dashes. */
   readonly flags: Readonly<Record<string, string | readonly string[]>>
   readonly envFile?: string
 }
 
-/** What `read` makes of the settings; undefined when they are not usable, and then every problem was said. */
+/** Reads settings. Prints every problem and returns undefined when there are any. */
 export async function readOrReport<Settings>(
-  { flags, envFile }: CommandArguments,
-  read: (sources: SettingSources) => Settings,
+  args: CommandArguments,
+  read: (sources: SettingSources) => SettingsResult<Settings>,
 ): Promise<Settings | undefined> {
-  try {
-    return read(await readSources({ flags, ...(envFile === undefined ? {} : { envFile }) }))
-  } catch (error) {
-    if (error instanceof SettingsError) explain(error.problems)
-    else explain([`--env-file: ${envFile ?? ''} cannot be read`])
-    return undefined
-  }
-}
-
-export async function readSources({ flags, envFile }: CommandArguments): Promise<SettingSources> {
-  const sources: SettingSources = { flags, env: process.env }
-  if (envFile === undefined) return sources
-  return { ...sources, envFile: { path: envFile, text: await readFile(envFile, 'utf8') } }
+  const { values, problems } = await readProcessSettings(args, read)
+  explain(problems)
+  return values
 }
 
 export function readSettingsOrExplain(args: CommandArguments): Promise<AuthoritySettings | undefined> {
   return readOrReport(args, readAuthoritySettings)
 }
 
-/** A reason to stop that an operator can mend; its message says how. */
+/** True for an error that an operator can fix, as its message describes. */
 export function isOperatorError(error: unknown): error is Error {
   return [StartError, KeyUnavailableError, NewerSchemaError, MigrationFailed, UnfinishedCopyError].some(
     (kind) => error instanceof kind,
   )
 }
 
-/** One line per problem, each naming the setting to mend. */
+/** Prints one line per problem, each naming the setting to fix. */
 export function explain(problems: readonly string[]): void {
   for (const problem of problems) process.stderr.write(`chancery: the authority does not start: ${problem}\n`)
 }

@@ -1,16 +1,13 @@
-import { createLog, runService } from '@chancery/service-kit'
+import { createLog, readProcessSettings, runService } from '@chancery/service-kit'
 import { startAuthority } from '../app.ts'
-import { explain, isOperatorError, readOrReport } from './command-settings.ts'
+import { explain, isOperatorError } from './command-settings.ts'
 import type { CommandArguments } from './command-settings.ts'
-import { noteAuthoritySources, readAuthoritySettings } from '../settings/authority-settings.ts'
+import { readAuthoritySettings } from '../settings/authority-settings.ts'
 
-/** Runs an authority in the foreground until a signal; gives the exit code. */
+/** Runs an authority in the foreground until a signal. Returns the exit code. */
 export async function start(args: CommandArguments): Promise<number> {
-  let notes: readonly string[] = []
-  const settings = await readOrReport(args, (sources) => {
-    notes = noteAuthoritySources(sources)
-    return readAuthoritySettings(sources)
-  })
+  const { values: settings, problems, notes } = await readProcessSettings(args, readAuthoritySettings)
+  explain(problems)
   if (settings === undefined) return 1
   const format = settings.logFormat ?? (process.stdout.isTTY ? 'text' : 'json')
   const log = createLog({ level: settings.logLevel, format })

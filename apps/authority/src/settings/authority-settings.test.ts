@@ -1,10 +1,10 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { SettingsError } from '@chancery/service-kit'
+import { SettingsError, requireValues } from '@chancery/service-kit'
 import { testSeed, testSigner } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { ALL_AUTHORITY_SETTINGS, noteAuthoritySources, readAuthoritySettings } from './authority-settings.ts'
+import { ALL_AUTHORITY_SETTINGS, readAuthoritySettings } from './authority-settings.ts'
 import type { AuthoritySettings } from './authority-settings.ts'
 
 const MINIMAL = { GENESIS_FILE: '/etc/genesis.json', NA_PRIVATE_KEY_FILE: '/etc/na.key' }
@@ -14,7 +14,9 @@ function read(values: Record<string, string | undefined> = {}): AuthoritySetting
   const lines = Object.entries({ ...MINIMAL, ...values }).flatMap(([name, value]) =>
     value === undefined ? [] : [`${name}=${value}`],
   )
-  return readAuthoritySettings({ flags: {}, env: {}, envFile: { path: 'authority.env', text: lines.join('\n') } })
+  return requireValues(
+    readAuthoritySettings({ flags: {}, env: {}, envFile: { path: 'authority.env', text: lines.join('\n') } }),
+  )
 }
 
 function problemsOf(run: () => unknown): readonly string[] {
@@ -160,14 +162,14 @@ describe('settings of the authority', () => {
       NA_AUTHORITY_SERVICE_HOST: '10.0.0.1',
     }
     const sources = { flags: {}, env, envFile: { path: 'f', text } }
-    expect(readAuthoritySettings(sources)).toMatchObject({
+    const { values, notes } = readAuthoritySettings(sources)
+    expect(values).toMatchObject({
       heartbeatSeconds: 90,
       port: 8443,
       host: '127.0.0.1',
       databaseLocation: { kind: 'sqlite', path: 'chancery.db' },
       redisUrl: undefined,
     })
-    const notes = noteAuthoritySources(sources)
     expect(notes.map((note) => note.split(':')[0])).toEqual([
       'DB_PATH',
       'DATABASE_URL',
@@ -194,7 +196,7 @@ describe('settings of the authority', () => {
       '--evidence-store': 'on',
       '--boundary-policy-enforcement': 'required',
     }
-    expect(readAuthoritySettings({ flags, env: {}, envFile: { path: 'f', text } })).toMatchObject({
+    expect(requireValues(readAuthoritySettings({ flags, env: {}, envFile: { path: 'f', text } }))).toMatchObject({
       port: 9000,
       host: '::1',
       keyId: 'na-x',
@@ -220,14 +222,18 @@ describe('settings of the authority', () => {
 
     it('for a name given twice, even with the same value', () => {
       const text = 'GENESIS_FILE=/g\nNA_PRIVATE_KEY_FILE=/k\n# comment\n\nPORT=1\nPORT=1\n'
-      const problems = problemsOf(() => readAuthoritySettings({ flags: {}, env: {}, envFile: { path: 'f', text } }))
+      const problems = problemsOf(() =>
+        requireValues(readAuthoritySettings({ flags: {}, env: {}, envFile: { path: 'f', text } })),
+      )
       expect(problems).toHaveLength(1)
       expect(problems[0]).toMatch(/^PORT:/)
     })
 
     it('for a line that is no setting, without showing it', () => {
       const text = 'GENESIS_FILE=/g\nNA_PRIVATE_KEY_FILE=/k\nexport canary-secret\n'
-      const problems = problemsOf(() => readAuthoritySettings({ flags: {}, env: {}, envFile: { path: 'f', text } }))
+      const problems = problemsOf(() =>
+        requireValues(readAuthoritySettings({ flags: {}, env: {}, envFile: { path: 'f', text } })),
+      )
       expect(problems).toHaveLength(1)
       expect(problems[0]).toMatch(/line 3/)
       expect(problems[0]).not.toContain('canary')
@@ -539,7 +545,9 @@ describe('settings of the authority', () => {
     })
     afterAll(() => rm(folder, { recursive: true, force: true }))
     const withFlags = (keys: string[], tiers: string[]): AuthoritySettings =>
-      readAuthoritySettings({ flags: { '--operator-public-key': keys, '--operator-key-tier': tiers }, env: MINIMAL })
+      requireValues(
+        readAuthoritySettings({ flags: { '--operator-public-key': keys, '--operator-key-tier': tiers }, env: MINIMAL }),
+      )
 
     it('take a key and its tier from JSON', () => {
       const { operators } = read({
@@ -569,7 +577,7 @@ describe('settings of the authority', () => {
       ['no sign between', ['ops-1'], []],
       ['no tier', ['ops-1=KEY'], []],
       ['an unknown tier', ['ops-1=KEY'], ['ops-1=root']],
-      ['a tier for nobody', ['ops-1=KEY'], ['ops-1=standard', 'ops-2=standard']],
+      ['a tier without a key', ['ops-1=KEY'], ['ops-1=standard', 'ops-2=standard']],
       ['a tier given twice', ['ops-1=KEY'], ['ops-1=standard', 'ops-1=privileged']],
     ])('refuse flags with %s', (_what, keys, tiers) => {
       const filled = keys.map((text) => text.replace('KEY', key).replace('BROKEN', join(folder, 'broken.pub')))

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { DAY, signList, writeInstant, writeJson, writePrivateKeyFile } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import { WEAK_POINTS } from '@chancery/protocol/vectors/weak-keys.ts'
-import { createLog, systemClock } from '@chancery/service-kit'
+import { createLog, requireValues, systemClock } from '@chancery/service-kit'
 import { ManualClock, createTestDatabase, currentBackend, testSeed, testSigner } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startAuthority } from '../app.ts'
@@ -74,7 +74,7 @@ describe('the start of an authority', () => {
     const text = Object.entries(values)
       .flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${value}`]))
       .join('\n')
-    const settings = readAuthoritySettings({ flags: {}, env: {}, envFile: { path: 'f', text } })
+    const settings = requireValues(readAuthoritySettings({ flags: {}, env: {}, envFile: { path: 'f', text } }))
     return startAuthority(settings, { log, clock })
   }
 

@@ -1,5 +1,4 @@
-import type { Clock } from '@chancery/service-kit'
-import { SettingsError } from '@chancery/service-kit'
+import type { Clock, SettingsResult } from '@chancery/service-kit'
 import { checkOnline } from '../outbound/check-online.ts'
 import { ConfigurationError, problemText } from '../policy/configuration-refused.ts'
 import { loadConfiguration } from '../policy/load-configuration.ts'
@@ -25,16 +24,10 @@ export interface CheckReport {
  * and writes nothing, so that it runs beside a live replica. Passing is not readiness.
  */
 export async function checkConfiguration(
-  load: () => Promise<GatewaySettings>,
+  { values: settings, problems: wrong }: SettingsResult<GatewaySettings>,
   { online, clock }: { readonly online: boolean; readonly clock: Clock },
 ): Promise<CheckReport> {
-  let settings: GatewaySettings
-  try {
-    settings = await load()
-  } catch (error) {
-    if (!(error instanceof SettingsError)) throw error
-    return report(error.problems.map(fromSettingsLine), [])
-  }
+  if (settings === undefined) return report(wrong.map(fromSettingsLine), [])
   if (settings.development) return report([], [])
   const { configuration, problems, warnings } = loadConfiguration(settings, clock.now())
   const found = [...problems]

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { seconds, writeJson } from '@chancery/protocol'
 import type { RevocationList } from '@chancery/protocol'
-import { systemClock } from '@chancery/service-kit'
+import { requireValues, systemClock } from '@chancery/service-kit'
 import { testClient, testIssuer, testList, testNetwork, testPolicy } from '@chancery/testkit'
 import type { TestIssuer } from '@chancery/testkit'
 import { afterEach, beforeEach, expect, it } from 'vitest'
@@ -44,7 +44,7 @@ beforeEach(async () => {
     mode: 0o600,
   })
   const env = { GATEWAY_POLICY_FILE: policyFile, GATEWAY_STATE_FILE: stateFile }
-  settings = readGatewaySettings({ flags: {}, env })
+  settings = requireValues(readGatewaySettings({ flags: {}, env }))
 })
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 

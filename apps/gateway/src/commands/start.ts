@@ -1,8 +1,16 @@
-import { readFile } from 'node:fs/promises'
 import { readFileSync } from 'node:fs'
 import { visible } from '@chancery/protocol'
-import { SettingsError, createLog, runService, systemClock, systemIds, toError } from '@chancery/service-kit'
-import type { SettingSources } from '@chancery/service-kit'
+import {
+  SettingsError,
+  createLog,
+  readProcessSettings,
+  requireValues,
+  runService,
+  systemClock,
+  systemIds,
+  toError,
+} from '@chancery/service-kit'
+import type { SettingsResult } from '@chancery/service-kit'
 import { startGateway } from '../app.ts'
 import type { RunningGateway } from '../app.ts'
 import { checkConfiguration } from './check-configuration.ts'
@@ -10,7 +18,7 @@ import { initializeState } from './initialize-state.ts'
 import { ConfigurationError } from '../policy/configuration-refused.ts'
 import { loadConfiguration } from '../policy/load-configuration.ts'
 import type { Configuration } from '../policy/load-configuration.ts'
-import { noteGatewaySources, readGatewaySettings } from '../settings/gateway-settings.ts'
+import { readGatewaySettings } from '../settings/gateway-settings.ts'
 import type { GatewaySettings } from '../settings/gateway-settings.ts'
 import { ToolError } from './state-command.ts'
 import { StateError } from '../state/state-problem.ts'
@@ -27,7 +35,7 @@ export interface StartArguments {
 /** Runs `chancery gateway start` in all its forms. Returns the exit code. */
 export async function start(args: StartArguments): Promise<number> {
   if (args.action === 'check-config') {
-    const report = await checkConfiguration(() => loadSettings(args.envFile), {
+    const report = await checkConfiguration(await readSettings(args.envFile), {
       online: args.online,
       clock: systemClock,
     })
@@ -39,14 +47,14 @@ export async function start(args: StartArguments): Promise<number> {
     return problems.length === 0 ? 0 : 1
   }
   return explained(async () => {
-    const sources = await readSources(args.envFile)
-    const settings = readGatewaySettings(sources)
+    const result = await readSettings(args.envFile)
+    const settings = requireValues(result)
     if (args.action === 'init-state') {
       await initializeState(settings, { clock: systemClock, ids: systemIds })
       process.stdout.write(`The state was created: ${settings.stateFile ?? ''}\n`)
       return 0
     }
-    return run(settings, noteGatewaySources(sources))
+    return run(settings, result.notes)
   })
 }
 
@@ -99,17 +107,13 @@ function configurationOf(settings: GatewaySettings): Configuration | undefined {
   return configuration
 }
 
-export async function loadSettings(envFile: string | undefined): Promise<GatewaySettings> {
-  return readGatewaySettings(await readSources(envFile))
+export function readSettings(envFile: string | undefined): Promise<SettingsResult<GatewaySettings>> {
+  return readProcessSettings({ flags: {}, envFile }, readGatewaySettings)
 }
 
-async function readSources(envFile: string | undefined): Promise<SettingSources> {
-  const sources: SettingSources = { flags: {}, env: process.env }
-  if (envFile === undefined) return sources
-  const text = await readFile(envFile, 'utf8').catch(() => {
-    throw new SettingsError([`--env-file: ${visible(envFile, { maxLength: 256 })} cannot be read`])
-  })
-  return { ...sources, envFile: { path: envFile, text } }
+/** Returns the settings, or throws a SettingsError with all problems. */
+export async function loadSettings(envFile: string | undefined): Promise<GatewaySettings> {
+  return requireValues(await readSettings(envFile))
 }
 
 async function explained(work: () => Promise<number>): Promise<number> {

@@ -1,17 +1,8 @@
 import { isIP } from 'node:net'
-import {
-  SettingError,
-  SettingsError,
-  integer,
-  noteSources,
-  oneOf,
-  readSettings,
-  setting,
-  text,
-} from '@chancery/service-kit'
-import type { Reader, SettingSources, SettingValues } from '@chancery/service-kit'
+import { SettingError, integer, matching, oneOf, readSettings, setting, text } from '@chancery/service-kit'
+import type { Reader, SettingSources, SettingValues, SettingsResult } from '@chancery/service-kit'
 
-/** A socket address: an IP literal with a port, an IPv6 one in brackets. */
+/** Reads a socket address: an IP address with a port, an IPv6 address in brackets. */
 const socketAddress: Reader<{ readonly host: string; readonly port: number }> = (value) => {
   const match = /^(?:\[([0-9A-Fa-f:.]+)\]|([0-9.]+)):(\d{1,5})$/.exec(value)
   const host = match?.[1] ?? match?.[2] ?? ''
@@ -24,16 +15,6 @@ const httpsUrl: Reader<string> = (value) => {
   const url = URL.canParse(value) ? new URL(value) : undefined
   const isPlain = url?.protocol === 'https:' && url.username === '' && url.password === '' && !value.includes('#')
   if (!isPlain) throw new SettingError('must be an https URL without user info and fragment')
-  return value
-}
-
-const credential: Reader<string> = (value) => {
-  if (!/^[!-~]{32,1024}$/.test(value)) throw new SettingError('must be 32 to 1024 bytes of visible ASCII')
-  return value
-}
-
-const namespace: Reader<string> = (value) => {
-  if (!/^[!-~]{1,128}$/.test(value)) throw new SettingError('must be 1 to 128 characters of visible ASCII')
   return value
 }
 
@@ -71,43 +52,43 @@ export const GATEWAY_SETTINGS = {
   }),
   maxInflight: setting({
     name: 'GATEWAY_MAX_INFLIGHT',
-    help: 'Requests at work at once, of which one caller may have two thirds; /health and /ready are exempt.',
+    help: 'Concurrent requests, of which one caller may have two thirds; /health and /ready are exempt.',
     read: integer({ min: 1, max: 4096 }),
     default: 32,
   }),
   maxBatch: setting({
     name: 'GATEWAY_MAX_BATCH',
-    help: 'Certificates of one batch.',
+    help: 'Largest number of certificates in one batch.',
     read: integer({ min: 1, max: 4096 }),
     default: 128,
   }),
   cpuWorkers: setting({
     name: 'GATEWAY_CPU_WORKERS',
-    help: 'Verifications and batches at work at once.',
+    help: 'Concurrent verifications and batches.',
     read: integer({ min: 1, max: 256 }),
     default: 2,
   }),
   maxBatchJobs: setting({
     name: 'GATEWAY_MAX_BATCH_JOBS',
-    help: 'Batches at work at once; below the workers when there are several, so that single verifications keep capacity.',
+    help: 'Concurrent batches; fewer than the workers when there are several, so that single verifications have capacity.',
     read: integer({ min: 1, max: 256 }),
     default: 1,
   }),
   stateFile: setting({
     name: 'GATEWAY_STATE_FILE',
-    help: 'Durable state made with --init-state: revocation checkpoints and audit.',
+    help: 'Durable state created with --init-state: revocation checkpoints and audit.',
     read: text,
   }),
-  oidcFile: setting({ name: 'GATEWAY_OIDC_FILE', help: 'Turns on the OIDC adapter.', read: text }),
+  oidcFile: setting({ name: 'GATEWAY_OIDC_FILE', help: 'Configuration of the OIDC adapter; enables it.', read: text }),
   redisUrlFile: setting({
     name: 'GATEWAY_REDIS_URL_FILE',
-    help: 'File with one redis:// or rediss:// URL; turns on shared quotas.',
+    help: 'File with one redis:// or rediss:// URL; enables shared quotas.',
     read: text,
   }),
   quotaNamespace: setting({
     name: 'GATEWAY_QUOTA_NAMESPACE',
     help: 'Equal on all replicas that share quotas; required with Redis.',
-    read: namespace,
+    read: matching(/^[!-~]{1,128}$/, 'must be 1 to 128 characters of visible ASCII'),
   }),
   auditUrl: setting({
     name: 'GATEWAY_AUDIT_URL',
@@ -116,7 +97,7 @@ export const GATEWAY_SETTINGS = {
   }),
   auditAllowPrivate: setting({
     name: 'GATEWAY_AUDIT_ALLOW_PRIVATE',
-    help: 'Whether the name of the collector may stand for a private or loopback address. An address that is written out always may.',
+    help: 'true: the host name of the collector may resolve to a private or loopback address. An IP address in the URL is always allowed.',
     read: trueFalse,
     default: false,
     defaultText: 'false',
@@ -130,12 +111,12 @@ export const GATEWAY_SETTINGS = {
   tlsKeyFile: setting({ name: 'GATEWAY_TLS_KEY_FILE', help: 'Private key of the listener.', read: text }),
   tlsClientCaFile: setting({
     name: 'GATEWAY_TLS_CLIENT_CA_FILE',
-    help: 'Authority of the client certificates. The three TLS files come together.',
+    help: 'CA of the client certificates. The three TLS files come together.',
     read: text,
   }),
   development: setting({
     name: 'GATEWAY_DEVELOPMENT',
-    help: 'Development mode: no policy, callers bring their anchors, loopback only.',
+    help: 'Development mode: no policy, callers send their anchors, loopback only.',
     read: trueFalse,
     default: false,
     defaultText: 'false',
@@ -143,7 +124,7 @@ export const GATEWAY_SETTINGS = {
   token: setting({
     name: 'GATEWAY_TOKEN',
     help: 'The one credential of development mode; refused in production.',
-    read: credential,
+    read: matching(/^[!-~]{32,1024}$/, 'must be 32 to 1024 bytes of visible ASCII'),
     secret: true,
   }),
   caFile: setting({
@@ -153,61 +134,61 @@ export const GATEWAY_SETTINGS = {
   }),
   logLevel: setting({
     name: 'GATEWAY_LOG_LEVEL',
-    help: 'Least important level that is logged.',
+    help: 'Least severe events to log.',
     read: oneOf('error', 'warn', 'info', 'debug'),
     default: 'info',
   }),
   accessLogLevel: setting({
     name: 'GATEWAY_ACCESS_LOG_LEVEL',
-    help: 'Level of the line about each request that has no line «request completed»; off writes lines about failures only.',
+    help: 'Level of the log line of each request that has no line «request completed»; off logs failures only.',
     read: oneOf('off', 'debug', 'info'),
     default: 'info',
   }),
   accessLogEvery: setting({
     name: 'GATEWAY_ACCESS_LOG_EVERY',
-    help: 'Of so many ordinary requests one has such a line. Refusals, failures and slow requests have one each.',
+    help: 'One of this many ordinary requests gets a log line. Refusals, failures and slow requests always get one.',
     read: integer({ min: 1, max: 1_000_000 }),
     default: 1,
   }),
   accessLogSlowMs: setting({
     name: 'GATEWAY_ACCESS_LOG_SLOW_MS',
-    help: 'From how many milliseconds on a request is slow.',
+    help: 'Milliseconds from which a request is slow.',
     read: integer({ min: 1, max: 300_000 }),
     default: 1000,
   }),
   consoleKeyIdleMinutes: setting({
     name: 'GATEWAY_CONSOLE_KEY_IDLE_MINUTES',
-    help: 'After how many minutes without input the explorer forgets the operator key it holds.',
+    help: 'Minutes without input after which the explorer deletes its operator key.',
     read: integer({ min: 1, max: 1440 }),
     default: 15,
   }),
   drainSeconds: setting({
     name: 'GATEWAY_DRAIN_SECONDS',
-    help: 'How long a stopping gateway still serves after /ready says no, so that balancers notice.',
+    help: 'Seconds during which a stopping gateway still serves after /ready reports 503, so that load balancers detect it.',
     read: integer({ min: 0, max: 300 }),
     default: 0,
   }),
   shutdownSeconds: setting({
     name: 'GATEWAY_SHUTDOWN_SECONDS',
-    help: 'How long requests under way may take after a stop signal.',
+    help: 'Seconds that open requests may take after a stop signal.',
     read: integer({ min: 1, max: 300 }),
     default: 30,
   }),
   authFailuresPerMinute: setting({
     name: 'GATEWAY_AUTH_FAILURES_PER_MINUTE',
-    help: 'Failed authentications of one address before further ones are throttled.',
+    help: 'Failed authentications of one address per minute before more are throttled.',
     read: integer({ min: 1, max: 100_000 }),
     default: 60,
   }),
   auditRefusalsPerMinute: setting({
     name: 'GATEWAY_AUDIT_REFUSALS_PER_MINUTE',
-    help: 'Requests refused with 401 that get audit events of their own, in a minute; at most 20 of one address. Others are summed up.',
+    help: 'Requests refused with 401 that get a separate audit event, per minute; at most 20 of one address. The others are counted in a summary.',
     read: integer({ min: 0, max: 6000 }),
     default: 120,
   }),
   auditRetentionDays: setting({
     name: 'GATEWAY_AUDIT_RETENTION_DAYS',
-    help: 'Acknowledged audit events older than this are removed; 0 keeps all.',
+    help: 'Days during which acknowledged audit events are stored; 0: permanently.',
     read: integer({ min: 0, max: 3650 }),
     default: 0,
   }),
@@ -219,7 +200,7 @@ export const GATEWAY_SETTINGS = {
   }),
   redisPlaintext: setting({
     name: 'GATEWAY_REDIS_PLAINTEXT',
-    help: 'Whether redis:// without TLS may leave this machine.',
+    help: 'allow: redis:// without TLS may be used over the network.',
     read: oneOf('refuse', 'allow'),
     default: 'refuse',
   }),
@@ -231,7 +212,7 @@ export const GATEWAY_SETTINGS = {
   }),
   unreadListSeconds: setting({
     name: 'GATEWAY_UNREAD_LIST_SECONDS',
-    help: 'How long an issuer stays trusted by its last list once a newer one is proven that cannot be read, for example because it is too large.',
+    help: 'Seconds during which an issuer is trusted by its last list after a newer list is proven that cannot be read, for example because it is too large.',
     read: integer({ min: 0, max: 86_400 }),
     default: 900,
   }),
@@ -245,17 +226,18 @@ export const GATEWAY_SETTINGS = {
 
 export type GatewaySettings = SettingValues<typeof GATEWAY_SETTINGS>
 
-/** Reads every setting, or throws one error with all problems, incomplete security settings included. */
-export function readGatewaySettings(sources: SettingSources): GatewaySettings {
-  const settings = readSettings(GATEWAY_SETTINGS, sources, { prefixes: ['GATEWAY_'] })
-  const problems = [...modeProblems(settings), ...pairProblems(settings)]
-  if (problems.length > 0) throw new SettingsError(problems)
-  return settings
-}
-
-/** Returns the names that differ between environment and settings file, for the start log. */
-export function noteGatewaySources(sources: SettingSources): readonly string[] {
-  return noteSources(GATEWAY_SETTINGS, sources, { prefixes: ['GATEWAY_'] })
+/** Reads every setting once and checks them against each other. Incomplete security settings stop the start. */
+export function readGatewaySettings(sources: SettingSources): SettingsResult<GatewaySettings> {
+  const reading = readSettings(GATEWAY_SETTINGS, sources, { prefixes: ['GATEWAY_'] })
+  const { values, addProblems } = reading
+  addProblems(
+    ['development', 'policyFile', 'token', 'address', 'stateFile', 'oidcFile', 'redisUrlFile'],
+    modeProblems(values),
+  )
+  addProblems(['auditUrl', 'stateFile', 'auditTokenFile', 'redisUrlFile', 'quotaNamespace'], pairProblems(values))
+  addProblems(['tlsCertFile', 'tlsKeyFile', 'tlsClientCaFile'], tlsProblems(values))
+  addProblems(['cpuWorkers', 'maxBatchJobs'], batchProblems(values))
+  return reading.finish(() => values)
 }
 
 function modeProblems(settings: GatewaySettings): string[] {
@@ -292,17 +274,21 @@ function pairProblems(settings: GatewaySettings): string[] {
   needs(settings.auditTokenFile, settings.auditUrl, 'GATEWAY_AUDIT_URL: is required with GATEWAY_AUDIT_TOKEN_FILE')
   needs(settings.redisUrlFile, settings.quotaNamespace, 'GATEWAY_QUOTA_NAMESPACE: is required with Redis')
   needs(settings.quotaNamespace, settings.redisUrlFile, 'GATEWAY_REDIS_URL_FILE: is required with a namespace')
-  const tls = [
+  return problems
+}
+
+function tlsProblems(settings: GatewaySettings): string[] {
+  const files = [
     ['GATEWAY_TLS_CERT_FILE', settings.tlsCertFile],
     ['GATEWAY_TLS_KEY_FILE', settings.tlsKeyFile],
     ['GATEWAY_TLS_CLIENT_CA_FILE', settings.tlsClientCaFile],
   ] as const
-  if (tls.some(([, file]) => file !== undefined)) {
-    for (const [name, file] of tls) if (file === undefined) problems.push(`${name}: the three TLS files come together`)
-  }
-  const { cpuWorkers, maxBatchJobs } = settings
-  if (maxBatchJobs > cpuWorkers || (cpuWorkers > 1 && maxBatchJobs === cpuWorkers)) {
-    problems.push('GATEWAY_MAX_BATCH_JOBS: must stay below GATEWAY_CPU_WORKERS when there are several')
-  }
-  return problems
+  const missing = files.filter(([, file]) => file === undefined)
+  if (missing.length === files.length) return []
+  return missing.map(([name]) => `${name}: the three TLS files come together`)
+}
+
+function batchProblems({ cpuWorkers, maxBatchJobs }: GatewaySettings): string[] {
+  if (maxBatchJobs < cpuWorkers || (cpuWorkers === 1 && maxBatchJobs === 1)) return []
+  return ['GATEWAY_MAX_BATCH_JOBS: must stay below GATEWAY_CPU_WORKERS when there are several']
 }

@@ -14,11 +14,19 @@ const CONTROL = /\p{Cc}/u
 // One spelling per number: no plus sign, no leading zero, no exponent. Fifteen digits are exact in a double.
 const INTEGER = /^(?:0|-?[1-9][0-9]{0,14})$/
 
-/** Any text that is not empty. */
+/** Reads any text that is not empty. */
 export const text: Reader<string> = (value) => {
   if (value === '') throw new SettingError('must not be empty')
   if (CONTROL.test(value)) throw new SettingError('must not contain control characters')
   return value
+}
+
+/** Reads a text of this form; `rule` describes it. */
+export function matching(form: RegExp, rule: string): Reader<string> {
+  return (value) => {
+    if (!form.test(value)) throw new SettingError(rule)
+    return value
+  }
 }
 
 export interface IntegerBounds {
@@ -47,7 +55,7 @@ export function oneOf<const Words extends readonly string[]>(...words: Words): R
   }
 }
 
-/** `on` or `off` and nothing else: "true", "1" and "yes" mean different things to different people. */
+/** Reads `on` or `off` and nothing else: "true", "1" and "yes" mean different things to different people. */
 export const onOff: Reader<boolean> = (value) => {
   if (value === 'on') return true
   if (value === 'off') return false

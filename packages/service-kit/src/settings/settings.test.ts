@@ -2,7 +2,8 @@ import { describe, expect, expectTypeOf, it } from 'vitest'
 import { SettingError, integer, jsonTextMap, oneOf, onOff, text } from './readers.ts'
 import { findVariable } from './sources.ts'
 import type { SettingSources } from './sources.ts'
-import { SettingsError, describeSettings, noteSources, readSettings, setting, showSettings } from './settings.ts'
+import { describeSettings, readProcessSettings, readSettings, requireValues, setting } from './settings.ts'
+import type { SettingsResult, SettingValues } from './settings.ts'
 
 const definitions = {
   maxBytes: setting({
@@ -27,19 +28,16 @@ const definitions = {
 }
 const rules = { prefixes: ['APP_'] }
 
-function read(sources: Partial<SettingSources>, extraNames: readonly string[] = []) {
-  return readSettings(definitions, { flags: {}, env: {}, ...sources }, { ...rules, extraNames })
+function result(
+  sources: Partial<SettingSources>,
+  extraNames: readonly string[] = [],
+): SettingsResult<SettingValues<typeof definitions>> {
+  const reading = readSettings(definitions, { flags: {}, env: {}, ...sources }, { ...rules, extraNames })
+  return reading.finish((values) => values)
 }
 
-function problems(sources: Partial<SettingSources>): readonly string[] {
-  try {
-    read(sources)
-  } catch (thrown) {
-    if (thrown instanceof SettingsError) return thrown.problems
-    throw thrown
-  }
-  return []
-}
+const read = (...args: Parameters<typeof result>) => requireValues(result(...args))
+const problems = (sources: Partial<SettingSources>): readonly string[] => result(sources).problems
 
 describe('readSettings', () => {
   it('infers the type of every value from its definition', () => {
@@ -91,7 +89,7 @@ describe('readSettings', () => {
         shared,
         { flags: {}, env, ...(file === undefined ? {} : { envFile: { path: 'f', text: file } }) },
         rules,
-      ).port
+      ).values.port
     expect(port({ PORT: '1' })).toBe('1')
     expect(port({ PORT: '1' }, 'PORT=2')).toBe('2')
     expect(port({ PORT: '1' }, '')).toBe('none')
@@ -156,7 +154,7 @@ describe('readSettings', () => {
 
   it('does not take a member of Object.prototype for a flag or a variable', () => {
     const odd = { odd: setting({ name: 'constructor', flag: 'toString', help: '', read: text }) }
-    expect(readSettings(odd, { flags: {}, env: {} }, rules)).toEqual({ odd: undefined })
+    expect(readSettings(odd, { flags: {}, env: {} }, rules).values).toEqual({ odd: undefined })
   })
 
   it('accepts the listed extra names', () => {
@@ -196,9 +194,32 @@ describe('readSettings', () => {
       pin: setting({ name: 'APP_PIN', help: '', secret: true, read: integer({ max: 9 }) }),
     }
     const env = { APP_TOKEN: 'hunter2', APP_PIN: '1234' }
-    expect(() => readSettings(secret, { flags: {}, env }, rules)).toThrow(
-      /^APP_TOKEN: cannot be read\nAPP_PIN: must be a whole number up to 9$/,
-    )
+    expect(readSettings(secret, { flags: {}, env }, rules).finish((values) => values).problems).toEqual([
+      'APP_TOKEN: cannot be read',
+      'APP_PIN: must be a whole number up to 9',
+    ])
+  })
+
+  it('adds problems between settings only when each of these settings was read', () => {
+    const reading = readSettings(definitions, { flags: {}, env: { FILE: 'f', APP_MODE: 'slow' } }, rules)
+    reading.addProblems(['mode', 'check'], ['APP_CHECK: does not go with this mode'])
+    reading.addProblems(['file', 'check'], ['APP_CHECK: does not go with this file'])
+    const { values, problems: all } = reading.finish((each) => each)
+    expect(values).toBeUndefined()
+    expect(all).toEqual([
+      'APP_MODE: must be one of: fast, safe (given: "slow")',
+      'APP_CHECK: does not go with this file',
+    ])
+  })
+
+  it('reports no unknown name without rules, because the sources are for other readers too', () => {
+    const { file } = definitions
+    const sources = { flags: { '--other': 'x' }, env: { FILE: 'f', APP_X: '1' } }
+    expect(readSettings({ file }, sources).finish((values) => values)).toEqual({
+      values: { file: 'f' },
+      problems: [],
+      notes: [],
+    })
   })
 })
 
@@ -212,10 +233,23 @@ describe('findVariable', () => {
   })
 })
 
-describe('noteSources', () => {
+describe('readProcessSettings', () => {
+  it('reports a settings file that cannot be read, and reads nothing else', async () => {
+    const readNone = (): never => expect.unreachable()
+    expect(await readProcessSettings({ flags: {}, envFile: 'no/such\nfile' }, readNone)).toEqual({
+      values: undefined,
+      problems: ['--env-file: no/such\\u000afile cannot be read'],
+      notes: [],
+    })
+  })
+})
+
+describe('notes', () => {
   const shared = { ...definitions, port: setting({ name: 'PORT', help: '', read: text, sharedName: true }) }
-  const notes = (env: Record<string, string>, file: string, flags: Record<string, string> = {}): string[] =>
-    noteSources(shared, { flags, env, envFile: { path: 'f', text: file } }, rules)
+  const notes = (env: Record<string, string>, file?: string, flags: Record<string, string> = {}): readonly string[] => {
+    const envFile = file === undefined ? {} : { envFile: { path: 'f', text: file } }
+    return readSettings(shared, { flags, env, ...envFile }, rules).finish(() => undefined).notes
+  }
 
   it('name each setting that is given twice with different values, and never a value', () => {
     const env = { URL: 'https://hunter2@a', APP_MODE: 'safe', FILE: 'same', PORT: '1', APP_X_SERVICE_HOST: 'hunter2' }
@@ -232,7 +266,7 @@ describe('noteSources', () => {
   it('list nothing for a setting with one source, for one set by a flag, and without a file', () => {
     expect(notes({ APP_MODE: 'safe' }, 'FILE=f')).toEqual([])
     expect(notes({ APP_MAX_BYTES: '1' }, 'APP_MAX_BYTES=2', { '--max-bytes': '3' })).toEqual([])
-    expect(noteSources(shared, { flags: {}, env: { APP_MODE: 'safe', PORT: '1' } }, rules)).toEqual([])
+    expect(notes({ APP_MODE: 'safe', PORT: '1' })).toEqual([])
   })
 })
 
@@ -254,20 +288,5 @@ describe('describeSettings', () => {
       { ...row, name: 'STORE', default: 'depends', help: 'Where to count.' },
       { ...row, name: 'PIN', default: '[secret]', help: 'Secret.', secret: true },
     ])
-  })
-})
-
-describe('showSettings', () => {
-  it('shows the current values and hides secrets', () => {
-    const env = { FILE: 'f', URL: 'https://user:hunter2@example.test/', KEYS_JSON: '{"a":"b"}' }
-    const shown = showSettings(definitions, read({ env }))
-    expect(shown).toEqual({
-      APP_MAX_BYTES: '100',
-      FILE: 'f',
-      APP_MODE: 'safe',
-      APP_CHECK: 'on',
-      URL: '[secret]',
-      KEYS_JSON: '{"a":"b"}',
-    })
   })
 })

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import { visible } from '@chancery/protocol'
 import { SettingError } from './readers.ts'
 import type { Reader } from './readers.ts'
@@ -16,7 +17,7 @@ interface SettingFacts<T> {
   readonly readFlags?: (texts: readonly string[]) => T
   /** Text for the default in the reference, when the value itself does not explain it. */
   readonly defaultText?: string
-  /** The value is never shown, neither in problems nor in the start log. */
+  /** The value is never shown, neither in problems nor in the reference. */
   readonly secret?: boolean
   /** Other programs read this name too (PORT): with a settings file it is taken from the file only. */
   readonly sharedName?: boolean
@@ -60,51 +61,90 @@ export class SettingsError extends Error {
   }
 }
 
-/** Reads every setting once, or throws one {@link SettingsError} with all problems (reliability 13). */
+/** The settings of a service. `values` is undefined when there are problems. */
+export interface SettingsResult<Values> {
+  readonly values: Values | undefined
+  /** One line per problem, each naming its variable. */
+  readonly problems: readonly string[]
+  /** Differences between the environment and the settings file, for the start log. They never contain a value. */
+  readonly notes: readonly string[]
+}
+
+/** Returns the values, or throws one {@link SettingsError} with all problems. */
+export function requireValues<Values>({ values, problems }: SettingsResult<Values>): Values {
+  if (values === undefined) throw new SettingsError(problems)
+  return values
+}
+
+/** Reads settings from flags, from the environment of this process and from the settings file. */
+export async function readProcessSettings<Values>(
+  { flags, envFile }: { readonly flags: SettingSources['flags']; readonly envFile?: string | undefined },
+  read: (sources: SettingSources) => SettingsResult<Values>,
+): Promise<SettingsResult<Values>> {
+  const sources: SettingSources = { flags, env: process.env }
+  if (envFile === undefined) return read(sources)
+  const text = await readFile(envFile, 'utf8').catch(() => undefined)
+  if (text !== undefined) return read({ ...sources, envFile: { path: envFile, text } })
+  const problem = `--env-file: ${visible(envFile, { maxLength: 256 })} cannot be read`
+  return { values: undefined, problems: [problem], notes: [] }
+}
+
+export interface SettingsReading<Definitions extends SettingDefinitions> {
+  /** A setting with a problem has its default here. */
+  readonly values: SettingValues<Definitions>
+  /** Adds the problems between settings when each of these settings was read: a wrong setting is reported once. */
+  readonly addProblems: (keys: readonly (keyof Definitions)[], problems: readonly string[]) => void
+  /** Returns the converted values, or the problems. `convert` runs only without a problem. */
+  finish<Values>(convert: (values: SettingValues<Definitions>) => Values | undefined): SettingsResult<Values>
+}
+
+/**
+ * Reads every setting once and collects all problems (reliability 13). Without rules it reads a part of the settings of a
+ * service: other names are not reported.
+ */
 export function readSettings<const Definitions extends SettingDefinitions>(
   definitions: Definitions,
   sources: SettingSources,
-  rules: SettingRules,
-): SettingValues<Definitions> {
+  rules?: SettingRules,
+): SettingsReading<Definitions> {
   const variables = new Variables(sources)
-  const problems = [...variables.problems, ...findUnknown(definitions, variables, sources, rules)]
-  const values: Record<string, unknown> = {}
+  const all = Object.values(definitions)
+  const known = new Set([...(rules?.extraNames ?? []), ...all.flatMap(({ name, flag = name }) => [name, flag])])
+  const isUnknown = (name: string): boolean =>
+    !known.has(name) && rules !== undefined && rules.prefixes.some((prefix) => name.startsWith(prefix))
+  const unknown = [
+    ...Object.keys(sources.flags).filter((flag) => rules !== undefined && !known.has(flag)),
+    ...variables.strictNames().filter(isUnknown),
+  ]
+  const problems = [
+    ...variables.problems,
+    ...unknown.map((name) => `${visible(name, { maxLength: 80 })}: there is no such setting`),
+  ]
+  const notes = variables.notes(
+    all.filter(({ flag }) => flag === undefined || !(flag in sources.flags)),
+    isUnknown,
+  )
+  const failed = new Set<keyof Definitions>()
+  const read: Record<string, unknown> = {}
   for (const [key, definition] of Object.entries(definitions)) {
     try {
-      values[key] = readOne(definition, variables, sources)
+      read[key] = readOne(definition, variables, sources)
     } catch (thrown) {
       if (!(thrown instanceof SettingError)) throw thrown
       problems.push(`${definition.name}: ${thrown.message}`)
+      failed.add(key)
+      read[key] = definition.default
     }
   }
-  if (problems.length > 0) throw new SettingsError(problems)
-  // Each key has the type that its reader returns; the compiler cannot derive it.
-  return values as SettingValues<Definitions>
-}
-
-/** Lists differences between the environment and the settings file for the start log: names only, never a value. */
-export function noteSources(definitions: SettingDefinitions, sources: SettingSources, rules: SettingRules): string[] {
-  const settings = Object.values(definitions).filter(({ flag }) => flag === undefined || !(flag in sources.flags))
-  const extraNames = [...(rules.extraNames ?? []), ...Object.values(definitions).map(({ name }) => name)]
-  return [...new Variables(sources).notes(settings, { ...rules, extraNames })]
-}
-
-function findUnknown(
-  definitions: SettingDefinitions,
-  variables: Variables,
-  sources: SettingSources,
-  rules: SettingRules,
-): string[] {
-  const known = new Set(rules.extraNames)
-  for (const definition of Object.values(definitions)) {
-    known.add(definition.name)
-    if (definition.flag !== undefined) known.add(definition.flag)
+  // Each value has the type that its own reader returns, which the compiler cannot follow.
+  const values = read as SettingValues<Definitions>
+  return {
+    values,
+    addProblems: (keys, more) => {
+      if (!keys.some((key) => failed.has(key))) problems.push(...more)
+    },
+    finish: (convert) => ({ values: problems.length > 0 ? undefined : convert(values), problems, notes }),
   }
-  const suspect = (name: string): boolean => rules.prefixes.some((prefix) => name.startsWith(prefix))
-  return [
-    ...Object.keys(sources.flags).filter((flag) => !known.has(flag)),
-    ...variables.strictNames().filter((name) => suspect(name) && !known.has(name)),
-  ].map((name) => `${visible(name, { maxLength: 80 })}: there is no such setting`)
 }
 
 function readOne(definition: Setting<unknown>, variables: Variables, sources: SettingSources): unknown {
@@ -171,22 +211,6 @@ export function describeSettings(definitions: SettingDefinitions): SettingRow[] 
     required: definition.required === true,
     sharedName: definition.sharedName === true,
   }))
-}
-
-/**
- * Returns the current values by variable name, for the start log: secrets as `[secret]`, without settings that have no
- * value.
- */
-export function showSettings<const Definitions extends SettingDefinitions>(
-  definitions: Definitions,
-  values: SettingValues<Definitions>,
-): Record<string, string> {
-  const shown: Record<string, string> = {}
-  for (const [key, definition] of Object.entries(definitions)) {
-    const value = values[key]
-    if (value !== undefined) shown[definition.name] = show(definition, value)
-  }
-  return shown
 }
 
 function show(definition: Setting<unknown>, value: unknown): string {

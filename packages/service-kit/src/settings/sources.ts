@@ -10,21 +10,19 @@ export interface SettingSources {
 }
 
 export interface SettingRules {
-  /** An undeclared variable with this prefix stops the start: it is a misspelt setting. */
+  /** An undeclared variable with such a prefix stops the start: it is a misspelt setting. */
   readonly prefixes: readonly string[]
-  /** Variables and flags that are accepted although no definition names them. */
+  /** Variables and flags that are accepted without a definition. */
   readonly extraNames?: readonly string[]
 }
 
-/** The properties of a setting that the source rules use. */
-export interface NamedSetting {
+interface NamedSetting {
   readonly name: string
-  readonly flag?: string
   /** Other programs read this name too: with a file it comes from the file only. */
   readonly sharedName?: boolean
 }
 
-export interface FoundVariable {
+interface FoundVariable {
   readonly text: string
   /** True for a value from the environment while a file is used. Error messages name this source. */
   readonly overFile: boolean
@@ -59,11 +57,10 @@ export class Variables {
     return this.#file === undefined ? this.#environmentNames() : [...this.#file.keys()]
   }
 
-  /** Warnings for the start log, by name only. None without a file. */
-  notes(settings: readonly NamedSetting[], { prefixes, extraNames = [] }: SettingRules): readonly string[] {
+  /** Returns warnings for the start log, by name only; none without a file. */
+  notes(settings: readonly NamedSetting[], isUnknown: (name: string) => boolean): readonly string[] {
     const file = this.#file
     if (file === undefined) return []
-    const known = new Set([...settings.map(({ name }) => name), ...extraNames])
     const notes: string[] = []
     for (const { name, sharedName = false } of settings) {
       const given = this.#inEnvironment(name)
@@ -71,9 +68,8 @@ export class Variables {
       if (sharedName) notes.push(`${name}: the environment is not used, with a settings file it comes from the file`)
       else if (file.has(name)) notes.push(`${name}: the environment overrules the settings file`)
     }
-    for (const name of this.#environmentNames())
-      if (!known.has(name) && prefixes.some((prefix) => name.startsWith(prefix)))
-        notes.push(`${visible(name, { maxLength: 80 })}: is in the environment, and there is no such setting`)
+    for (const name of this.#environmentNames().filter(isUnknown))
+      notes.push(`${visible(name, { maxLength: 80 })}: is in the environment, and there is no such setting`)
     return notes
   }
 

@@ -1,6 +1,5 @@
-import { readFile } from 'node:fs/promises'
-import { SettingsError, systemClock } from '@chancery/service-kit'
-import type { Clock, SettingSources } from '@chancery/service-kit'
+import { bad, good, readProcessSettings, settingFindings, systemClock } from '@chancery/service-kit'
+import type { Clock, Finding } from '@chancery/service-kit'
 import type { CommandArguments } from '../command-settings.ts'
 import { readAuthoritySettings } from '../../settings/authority-settings.ts'
 import type { AuthoritySettings } from '../../settings/authority-settings.ts'
@@ -13,8 +12,6 @@ import { checkEnvFile, checkKeys } from './check-keys.ts'
 import type { Keys } from './check-keys.ts'
 import { checkRecords } from './check-records.ts'
 import { checkMarks, checkState } from './check-state.ts'
-import { bad, good } from '@chancery/service-kit'
-import type { Finding } from '@chancery/service-kit'
 
 export interface DoctorArguments extends CommandArguments {
   /** Where strangers reach the authority; without it the way in is not looked at. */
@@ -27,8 +24,8 @@ export interface DoctorArguments extends CommandArguments {
  * call and the row that every instance writes to see whether it can, and says of everything that is wrong what to do. What cannot be looked at never hides what can.
  */
 export async function diagnose(args: DoctorArguments): Promise<readonly Finding[]> {
-  const settings = await readSources(args)
-  if (Array.isArray(settings)) return settings
+  const { values: settings, problems } = await readProcessSettings(args, readAuthoritySettings)
+  if (settings === undefined) return settingFindings(problems, 'authority')
   const { envFile, clock = systemClock } = args
   const keys = await checkKeys(settings, clock.now())
   return [
@@ -39,24 +36,6 @@ export async function diagnose(args: DoctorArguments): Promise<readonly Finding[
     ...(await checkRedis(settings)),
     await checkInstance(settings),
   ]
-}
-
-async function readSources({ flags, envFile }: DoctorArguments): Promise<AuthoritySettings | Finding[]> {
-  const sources: SettingSources = { flags, env: process.env }
-  try {
-    if (envFile === undefined) return readAuthoritySettings(sources)
-    return readAuthoritySettings({ ...sources, envFile: { path: envFile, text: await readFile(envFile, 'utf8') } })
-  } catch (error) {
-    const fix = 'Mend this setting: docs/reference/settings.md.'
-    if (error instanceof SettingsError) return error.problems.map((problem) => bad('settings', problem, fix))
-    return [
-      bad(
-        'settings',
-        `${envFile ?? ''} cannot be read`,
-        'Give --env-file the settings of the authority, as its user or as root.',
-      ),
-    ]
-  }
 }
 
 async function checkStore(

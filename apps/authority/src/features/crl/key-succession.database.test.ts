@@ -14,7 +14,7 @@ import {
   writePrivateKeyFile,
 } from '@chancery/protocol'
 import type { JsonObject, RecordForm } from '@chancery/protocol'
-import { silentLog } from '@chancery/service-kit'
+import { requireValues, silentLog } from '@chancery/service-kit'
 import {
   ManualClock,
   accepted,
@@ -243,5 +243,5 @@ async function settingsOf(more: Record<string, string>): Promise<AuthoritySettin
   const { readAuthoritySettings } = await import('../../settings/authority-settings.ts')
   const values = { ...database.settings, NA_HIGH_WATER_FILES: join(folder, 'mark'), NA_CLOCK_CHECK: 'off', ...more }
   const text = Object.entries(values).map(([name, value]) => `${name}=${value}`)
-  return readAuthoritySettings({ flags: {}, env: {}, envFile: { path: 'test', text: text.join('\n') } })
+  return requireValues(readAuthoritySettings({ flags: {}, env: {}, envFile: { path: 'test', text: text.join('\n') } }))
 }

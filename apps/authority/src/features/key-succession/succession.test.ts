@@ -18,7 +18,7 @@ import {
   writeJson,
 } from '@chancery/protocol'
 import type { JoinCertificate, JsonObject, JsonValue } from '@chancery/protocol'
-import { silentLog } from '@chancery/service-kit'
+import { requireValues, silentLog } from '@chancery/service-kit'
 import {
   FIRST_KEY,
   ManualClock,
@@ -63,7 +63,9 @@ async function step<Result>(
 ): Promise<Result> {
   const values = { ...database.settings, NA_CLOCK_CHECK: 'off', ...of.settings }
   const text = Object.entries(values).map(([name, value]) => `${name}=${value}`)
-  const settings = readAuthoritySettings({ flags: {}, env: {}, envFile: { path: 'test', text: text.join('\n') } })
+  const settings = requireValues(
+    readAuthoritySettings({ flags: {}, env: {}, envFile: { path: 'test', text: text.join('\n') } }),
+  )
   const opened = await openCore(settings, { log: silentLog, clock, isSucceeding: true })
   const features = openFeatures(opened.core, settings)
   try {

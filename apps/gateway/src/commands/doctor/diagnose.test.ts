@@ -6,8 +6,8 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { DAY, HOUR, writeInstant, writeJson } from '@chancery/protocol'
 import type { Instant, JsonObject } from '@chancery/protocol'
-import { SettingsError, systemClock } from '@chancery/service-kit'
-import type { Finding } from '@chancery/service-kit'
+import { systemClock } from '@chancery/service-kit'
+import type { Finding, SettingsResult } from '@chancery/service-kit'
 import { TestCa, startTestGateway, testClient, testIssuer, testList, testNetwork, testPolicy } from '@chancery/testkit'
 import type { TestGateway, TestIssuer } from '@chancery/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -40,7 +40,15 @@ const rewrite = (text: JsonObject): Promise<void> => writeFile(join(gateway.home
 
 function examine(changed: Partial<GatewaySettings> = {}, at?: Instant): Promise<readonly Finding[]> {
   const clock = at === undefined ? systemClock : { ...systemClock, now: () => at }
-  return diagnose(async () => ({ ...settings, ...changed }), { clock })
+  return diagnose(read({ ...settings, ...changed }), { clock })
+}
+
+function read(values: GatewaySettings): SettingsResult<GatewaySettings> {
+  return { values, problems: [], notes: [] }
+}
+
+function refused(...problems: string[]): SettingsResult<GatewaySettings> {
+  return { values: undefined, problems, notes: [] }
 }
 
 /** Exactly this is wrong, and the fix names what to do. */
@@ -74,9 +82,7 @@ describe('gateway doctor', () => {
 
   describe('names what is wrong and the fix', () => {
     it('1: settings that are misspelt, all at once', async () => {
-      const findings = await diagnose(() =>
-        Promise.reject(new SettingsError(['GATEWAY_X: is unknown', 'GATEWAY_Y: too'])),
-      )
+      const findings = await diagnose(refused('GATEWAY_X: is unknown', 'GATEWAY_Y: too'))
       expect(findings.map(({ check, status }) => [check, status])).toEqual([
         ['settings', 'bad'],
         ['settings', 'bad'],
@@ -84,7 +90,7 @@ describe('gateway doctor', () => {
     })
 
     it('2: a file of settings that cannot be read', async () => {
-      expectOnly(await diagnose(() => Promise.reject(new Error('ENOENT'))), 'settings', 'bad', /--env-file/)
+      expectOnly(await diagnose(refused('--env-file: gateway.env cannot be read')), 'settings', 'bad', /--env-file/)
     })
 
     it('3: development mode', async () => {
@@ -130,13 +136,13 @@ describe('gateway doctor', () => {
     it('9: a collector that does not answer; not looked at with --offline', async () => {
       const auditUrl = 'https://127.0.0.1:1/events'
       expectOnly(await examine({ auditUrl }), 'reachable', 'bad', /root certificates/)
-      const offline = await diagnose(async () => ({ ...settings, auditUrl }), { offline: true })
+      const offline = await diagnose(read({ ...settings, auditUrl }), { offline: true })
       expect(offline.find(({ check }) => check === 'reachable')?.status).toBe('skipped')
     })
 
     it('10: no state, state that is damaged, and state that others may write', async () => {
       const { stateFile: _file, ...without } = settings
-      expectOnly(await diagnose(async () => without as GatewaySettings), 'state', 'warn', /--init-state/)
+      expectOnly(await diagnose(read(without as GatewaySettings)), 'state', 'warn', /--init-state/)
       const damaged = join(gateway.home, 'damaged.state')
       writeFileSync(damaged, 'no state at all'.repeat(300))
       expectOnly(await examine({ stateFile: damaged }), 'state', 'bad', /restore a backup/)

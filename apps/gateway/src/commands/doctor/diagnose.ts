@@ -1,5 +1,5 @@
-import { SettingsError, bad, good, skipped, systemClock, warn } from '@chancery/service-kit'
-import type { Clock, Finding } from '@chancery/service-kit'
+import { bad, good, settingFindings, skipped, systemClock, warn } from '@chancery/service-kit'
+import type { Clock, Finding, SettingsResult } from '@chancery/service-kit'
 import { checkOnline } from '../../outbound/check-online.ts'
 import { problemText } from '../../policy/configuration-refused.ts'
 import { loadConfiguration } from '../../policy/load-configuration.ts'
@@ -21,11 +21,10 @@ export interface DoctorOptions {
  * do. A check that cannot run hides no other check.
  */
 export async function diagnose(
-  load: () => Promise<GatewaySettings>,
+  { values: settings, problems }: SettingsResult<GatewaySettings>,
   { offline = false, clock = systemClock }: DoctorOptions = {},
 ): Promise<readonly Finding[]> {
-  const settings = await readSettings(load)
-  if (Array.isArray(settings)) return settings
+  if (settings === undefined) return settingFindings(problems, 'gateway')
   const understood = good('settings', 'every one is understood')
   if (settings.development)
     return [understood, bad('mode', 'development: callers bring their own trust', 'Unset GATEWAY_DEVELOPMENT.')]
@@ -33,17 +32,6 @@ export async function diagnose(
   const instance = await checkInstance(settings)
   const { state, findings } = readStoredState(settings, instance.isRunning)
   return [understood, ...(await checkFiles(settings, state, { offline, now })), ...findings, instance.finding]
-}
-
-async function readSettings(load: () => Promise<GatewaySettings>): Promise<GatewaySettings | Finding[]> {
-  try {
-    return await load()
-  } catch (error) {
-    const fix = 'Give --env-file the settings of the gateway, as its user or as root.'
-    if (!(error instanceof SettingsError)) return [bad('settings', 'their file cannot be read', fix)]
-    const known = 'Mend this setting: docs/reference/settings.md.'
-    return error.problems.map((problem) => bad('settings', problem, problem.startsWith('--env-file:') ? fix : known))
-  }
 }
 
 async function checkFiles(

@@ -1,0 +1,103 @@
+import { SettingError, onOff, oneOf, setting, text } from '@chancery/service-kit'
+import type { Reader, SettingValues } from '@chancery/service-kit'
+import type { DatabaseLocation } from '../database/open.ts'
+import { splitList, urlOf } from './readers.ts'
+
+const databaseUrl: Reader<DatabaseLocation> = (value) => {
+  if (value.startsWith('sqlite:///'))
+    return { kind: 'sqlite', path: `/${value.slice('sqlite:///'.length).replace(/^\/+/, '')}` }
+  if (!/^postgres(?:ql)?:\/\//.test(value) || !URL.canParse(value)) {
+    throw new SettingError('must be postgresql://… or sqlite:///path')
+  }
+  return { kind: 'postgres', url: value }
+}
+
+const fileList: Reader<readonly string[]> = (value) => {
+  const files = splitList(value)
+  if (new Set(files).size !== files.length) throw new SettingError('must name each file once')
+  return files
+}
+
+/** Settings of the database and the shared limiter. */
+export const DATABASE_SETTINGS = {
+  dbPath: setting({
+    name: 'DB_PATH',
+    flag: '--db-path',
+    help: 'SQLite file.',
+    read: text,
+    default: 'chancery.db',
+    sharedName: true,
+  }),
+  databaseUrl: setting({
+    name: 'DATABASE_URL',
+    help: 'postgresql://… or sqlite:///path; used instead of DB_PATH.',
+    read: databaseUrl,
+    secret: true,
+    sharedName: true,
+  }),
+  haMode: setting({
+    name: 'NA_HA_MODE',
+    help: 'on refuses the start without PostgreSQL and a shared limiter.',
+    read: onOff,
+    default: false,
+    defaultText: 'off',
+  }),
+  rateLimitStore: setting({
+    name: 'RATE_LIMIT_STORE',
+    help: 'Where limits are counted.',
+    read: oneOf('memory', 'redis', 'database'),
+    defaultText: 'memory on SQLite, redis when REDIS_URL is set, else database',
+  }),
+  redisUrl: setting({
+    name: 'REDIS_URL',
+    help: 'Redis server of the shared limiter.',
+    read: urlOf('redis', 'rediss'),
+    secret: true,
+    sharedName: true,
+  }),
+  highWaterFiles: setting({
+    name: 'NA_HIGH_WATER_FILES',
+    help: 'Comma list of high-water mark files, outside the database.',
+    read: fileList,
+    defaultText: 'with SQLite the database file with .mark appended, else none',
+  }),
+  requireSyncStandby: setting({
+    name: 'NA_REQUIRE_SYNC_STANDBY',
+    help: 'on refuses the start in HA mode without a synchronous standby.',
+    read: onOff,
+    default: false,
+    defaultText: 'off',
+  }),
+} as const
+
+export interface DatabaseChoice {
+  readonly databaseLocation: DatabaseLocation
+  readonly limiterStore: 'memory' | 'redis' | 'database'
+  readonly highWaterFiles: readonly string[]
+}
+
+/** Returns where rows and limits are stored, with the problems between these settings. */
+export function chooseDatabase(values: SettingValues<typeof DATABASE_SETTINGS>): {
+  readonly choice: DatabaseChoice
+  readonly problems: readonly string[]
+} {
+  const { haMode, redisUrl } = values
+  const databaseLocation = databaseLocationOf(values)
+  const { kind } = databaseLocation
+  const shared = redisUrl === undefined ? 'database' : 'redis'
+  const limiterStore = values.rateLimitStore ?? (kind === 'sqlite' ? 'memory' : shared)
+  const problems: string[] = []
+  if (haMode && kind !== 'postgres') problems.push('NA_HA_MODE: on needs PostgreSQL (DATABASE_URL)')
+  if (haMode && limiterStore === 'memory') problems.push('NA_HA_MODE: on needs a shared limiter (RATE_LIMIT_STORE)')
+  if (limiterStore === 'redis' && redisUrl === undefined)
+    problems.push('REDIS_URL: is required with RATE_LIMIT_STORE=redis')
+  const marks = databaseLocation.kind === 'sqlite' ? [`${databaseLocation.path}.mark`] : []
+  return { choice: { databaseLocation, limiterStore, highWaterFiles: values.highWaterFiles ?? marks }, problems }
+}
+
+export function databaseLocationOf({
+  databaseUrl: location,
+  dbPath: path,
+}: Pick<SettingValues<typeof DATABASE_SETTINGS>, 'databaseUrl' | 'dbPath'>): DatabaseLocation {
+  return location ?? { kind: 'sqlite', path }
+}

@@ -1,0 +1,102 @@
+import { LIMITS } from '@chancery/contract'
+import { integer, oneOf, setting, text } from '@chancery/service-kit'
+import { keyIdText, originUrl } from './readers.ts'
+
+/** Settings of one instance: its listeners, its stop and its logs. */
+export const INSTANCE_SETTINGS = {
+  host: setting({
+    name: 'HOST',
+    flag: '--host',
+    help: 'Listening address.',
+    read: text,
+    default: '127.0.0.1',
+    sharedName: true,
+  }),
+  port: setting({
+    name: 'PORT',
+    flag: '--port',
+    help: 'Listening port.',
+    read: integer({ min: 0, max: 65_535 }),
+    default: 8443,
+    sharedName: true,
+  }),
+  managementHost: setting({
+    name: 'NA_MANAGEMENT_HOST',
+    flag: '--management-host',
+    help: 'Listening address of the management listener.',
+    read: text,
+    default: '127.0.0.1',
+  }),
+  managementPort: setting({
+    name: 'NA_MANAGEMENT_PORT',
+    flag: '--management-port',
+    help: 'Port of a second listener for /metrics and the checks of /readyz. The first listener then leaves them out.',
+    read: integer({ min: 0, max: 65_535 }),
+    defaultText: 'no second listener',
+  }),
+  publicUrl: setting({
+    name: 'NA_PUBLIC_URL',
+    help: 'Base of every URL in documents; otherwise that of the request.',
+    read: originUrl('http', 'https'),
+  }),
+  proxyHops: setting({
+    name: 'NA_PROXY_HOPS',
+    help: 'Number of trusted proxies (X-Forwarded-* headers).',
+    read: integer({ min: 0, max: 16 }),
+    default: 0,
+  }),
+  maxRequestBytes: setting({
+    name: 'NA_MAX_REQUEST_BYTES',
+    help: 'Largest request body in bytes; four times that for a feed import.',
+    read: integer({ min: 1, max: 268_435_456 }),
+    default: LIMITS.requestBodyBytes,
+  }),
+  drainSeconds: setting({
+    name: 'NA_DRAIN_SECONDS',
+    help: 'Seconds during which a stopping instance still serves requests.',
+    read: integer({ min: 0, max: 300 }),
+    defaultText: '0, in HA mode 5',
+  }),
+  instanceId: setting({
+    name: 'NA_INSTANCE_ID',
+    help: 'Name of this instance in the readiness document.',
+    read: keyIdText,
+    defaultText: '12 random hex digits',
+  }),
+  coreDumps: setting({
+    name: 'NA_CORE_DUMPS',
+    help: 'warn starts in HA mode although a crash may write the signing key to a disk (containers cannot change it).',
+    read: oneOf('refuse', 'warn'),
+    default: 'refuse',
+  }),
+  logLevel: setting({
+    name: 'LOG_LEVEL',
+    help: 'Least severe events to log.',
+    read: oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal'),
+    default: 'info',
+  }),
+  accessLogLevel: setting({
+    name: 'NA_ACCESS_LOG_LEVEL',
+    help: 'Level of the log line of each request; off logs failures only.',
+    read: oneOf('off', 'debug', 'info'),
+    default: 'info',
+  }),
+  accessLogEvery: setting({
+    name: 'NA_ACCESS_LOG_EVERY',
+    help: 'One of this many ordinary requests gets a log line. Refusals, failures and slow requests always get one.',
+    read: integer({ min: 1, max: 1_000_000 }),
+    default: 1,
+  }),
+  accessLogSlowMs: setting({
+    name: 'NA_ACCESS_LOG_SLOW_MS',
+    help: 'Milliseconds from which a request is slow.',
+    read: integer({ min: 1, max: 300_000 }),
+    default: 1000,
+  }),
+  logFormat: setting({
+    name: 'LOG_FORMAT',
+    help: 'Format of log lines.',
+    read: oneOf('text', 'json'),
+    defaultText: 'text on a terminal, else json',
+  }),
+} as const

@@ -1,0 +1,48 @@
+import { isKeyId } from '@chancery/protocol'
+import { SettingError, integer } from '@chancery/service-kit'
+import type { Reader } from '@chancery/service-kit'
+
+export const keyIdText: Reader<string> = (value) => {
+  if (!isKeyId(value)) throw new SettingError('must be 1 to 128 characters of A-Z a-z 0-9 . _ : @ / + = -')
+  return value
+}
+
+/** Reads days, or 0 for permanently. With fewer days than `least`, rows would be deleted that are still read. */
+export function storedDays(least: number): Reader<number> {
+  const days = integer({ min: 0, max: 36_500 })
+  return (value) => {
+    const number = days(value)
+    if (number !== 0 && number < least) throw new SettingError(`must be 0 or a whole number from ${least}`)
+    return number
+  }
+}
+
+/** Reads an origin: scheme, host and optional port, nothing else. */
+export function originUrl(...schemes: readonly ('http' | 'https')[]): Reader<string> {
+  const article = schemes.includes('http') ? 'an http(s)' : 'an https'
+  return (value) => {
+    const url = URL.canParse(value) ? new URL(value) : undefined
+    const rest = url && `${url.pathname}${url.search}${url.hash}${url.username}${url.password}`
+    if (url === undefined || rest !== '/' || !schemes.some((scheme) => url.protocol === `${scheme}:`))
+      throw new SettingError(`must be ${article} origin: scheme, host and optional port`)
+    return url.origin
+  }
+}
+
+/** Splits a comma list and leaves out spaces around entries and empty entries. */
+export function splitList(value: string): string[] {
+  return value
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== '')
+}
+
+/** Reads a URL with one of these schemes. */
+export function urlOf(...schemes: readonly string[]): Reader<string> {
+  const rule = `must be ${schemes.map((scheme) => `${scheme}://…`).join(' or ')}`
+  return (value) => {
+    if (!schemes.some((scheme) => value.startsWith(`${scheme}://`)) || !URL.canParse(value))
+      throw new SettingError(rule)
+    return value
+  }
+}
